@@ -1,0 +1,26 @@
+# sluice_compile_options(TARGET): warnings, sanitizers and the feature macro, for our own targets.
+function(sluice_compile_options target)
+  target_compile_options(
+    ${target}
+    PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
+            -Wmissing-prototypes -Wvla -Wcast-qual -Wundef -Wformat=2 -Wimplicit-fallthrough
+            $<$<BOOL:${SLUICE_WERROR}>:-Werror>
+            # a*b+c stays two roundings with every compiler: results are compared bit for bit
+            -ffp-contract=off)
+  if(SLUICE_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+  target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+  if(SLUICE_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${SLUICE_SANITIZE} -fno-omit-frame-pointer
+                                             -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=${SLUICE_SANITIZE})
+  endif()
+endfunction()
+
+# sluice_internal_headers(TARGET): every module's headers, whatever the picture says.
+function(sluice_internal_headers target)
+  foreach(module IN LISTS SLUICE_MODULE_NAMES)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/${module})
+  endforeach()
+endfunction()

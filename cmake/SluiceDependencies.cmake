@@ -1,0 +1,26 @@
+# The libraries that sluice stands on, each as an imported target.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(JPEG REQUIRED)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing>=2.3)
+
+# libjpeg-turbo >= 2.1: its version is a macro of jconfig.h, not of every .pc file.
+include(CheckCSourceCompiles)
+set(CMAKE_REQUIRED_LIBRARIES JPEG::JPEG)
+check_c_source_compiles("
+#include <stdio.h>
+#include <jpeglib.h>
+#if !defined(LIBJPEG_TURBO_VERSION_NUMBER) || LIBJPEG_TURBO_VERSION_NUMBER < 2001000
+#error too old
+#endif
+int main(void) { return 0; }" SLUICE_JPEG_IS_TURBO)
+unset(CMAKE_REQUIRED_LIBRARIES)
+if(NOT SLUICE_JPEG_IS_TURBO)
+  message(FATAL_ERROR "sluice needs libjpeg-turbo 2.1 or newer (Debian: libjpeg62-turbo-dev, "
+                      "Ubuntu: libjpeg-turbo8-dev)")
+endif()
+if(SLUICE_BUILD_TOOL)
+  find_package(PNG REQUIRED)
+endif()

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names, sizes, the version, and errors as text. */
+#include <sluice/common.h>
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_OF(number) #number
+#define DOTTED(a, b, c) TEXT_OF(a) "." TEXT_OF(b) "." TEXT_OF(c)
+#define REASON_BYTES    128
+
+const char *sluice_version(void)
+{
+    return DOTTED(SLUICE_VERSION_MAJOR, SLUICE_VERSION_MINOR, SLUICE_VERSION_PATCH);
+}
+
+const char *sluice_status_name(sluice_status status)
+{
+    switch (status) {
+    case SLUICE_OK:
+        return "ok";
+    case SLUICE_END:
+        return "end";
+    case SLUICE_AGAIN:
+        return "again";
+    case SLUICE_INVALID:
+        return "invalid";
+    case SLUICE_STATE:
+        return "state";
+    case SLUICE_NOMEM:
+        return "nomem";
+    case SLUICE_IO:
+        return "io";
+    case SLUICE_CORRUPT:
+        return "corrupt";
+    case SLUICE_UNSUPPORTED:
+        return "unsupported";
+    case SLUICE_DEVICE:
+        return "device";
+    case SLUICE_CANCELED:
+        return "canceled";
+    case SLUICE_INTERNAL:
+        return "internal";
+    }
+    return "unknown";
+}
+
+size_t sluice_dtype_bytes(sluice_dtype dtype)
+{
+    switch (dtype) {
+    case SLUICE_U8:
+        return 1;
+    case SLUICE_F16:
+    case SLUICE_BF16:
+        return 2;
+    case SLUICE_F32:
+        return 4;
+    case SLUICE_I64:
+        return 8;
+    }
+    return 0;
+}
+
+/* A text that is written to a buffer that may be too short for it. */
+typedef struct text {
+    char *buffer;
+    size_t bytes;  /* room */
+    size_t length; /* of the whole text so far, cut or not */
+} text;
+
+static void add(text *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(text *to, const char *format, ...)
+{
+    const size_t at = to->length < to->bytes ? to->length : to->bytes;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length =
+        vsnprintf(to->bytes == at ? NULL : to->buffer + at, to->bytes - at, format, arguments);
+    va_end(arguments);
+    to->length += length < 0 ? 0 : (size_t)length;
+}
+
+size_t sluice_error_format(const sluice_error *error, char *buffer, size_t bytes)
+{
+    text to = {.buffer = buffer, .bytes = bytes};
+    const char *comma = "";
+    if (bytes > 0) {
+        buffer[0] = '\0';
+    }
+    if (error->stage[0] != '\0') {
+        add(&to, "%.*s: ", (int)sizeof(error->stage), error->stage);
+    }
+    const size_t before = to.length;
+    if (error->file[0] != '\0') {
+        add(&to, "%.*s", (int)sizeof(error->file), error->file);
+        comma = ", ";
+    }
+    if (error->offset >= 0) {
+        add(&to, "%soffset %" PRId64, comma, error->offset);
+        comma = ", ";
+    }
+    if (error->sample >= 0) {
+        add(&to, "%ssample %" PRId64, comma, error->sample);
+    }
+    add(&to, "%s%.*s", to.length > before ? ": " : "", (int)sizeof(error->text), error->text);
+    if (error->sys_errno != 0) {
+        char reason[REASON_BYTES];
+        add(&to, " (%s)", strerror_r(error->sys_errno, reason, sizeof(reason)));
+    }
+    return to.length;
+}

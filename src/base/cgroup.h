@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cgroup: what the control groups of this process (v1, v2 or both) allow it.
+ *
+ * Purpose: inside a container the machine's own figures are too large. Every level from the
+ * process' group up to the mount point counts; the tightest wins. Threads: any.
+ */
+#ifndef SL_CGROUP_H
+#define SL_CGROUP_H
+
+#include <stdint.h>
+
+typedef struct sl_cgroup {
+    /* UINT64_MAX: no limit */
+    uint64_t memory_limit; /* bytes */
+    uint64_t memory_left;  /* bytes; page cache that can be dropped counts as left */
+    uint64_t cpus;         /* quota / period, rounded up, >= 1 */
+} sl_cgroup;
+
+/* The files are /proc/self/cgroup and /proc/self/mountinfo, or a test's. */
+sl_cgroup sl_cgroup_read(const char *cgroup_file, const char *mountinfo_file);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cpu.h"
+
+#include "cgroup.h"
+#include "memory.h"
+#include "proc.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#    include <cpuid.h>
+#elif defined(__aarch64__)
+#    include <asm/hwcap.h>
+#    include <sys/auxv.h>
+#endif
+
+#define MASK_CPUS_MAX (1U << 20)
+#define KIB           1024U
+
+static sl_cgroup own_cgroup(void)
+{
+    return sl_cgroup_read("/proc/self/cgroup", "/proc/self/mountinfo");
+}
+
+/* The affinity mask's processors; the kernel says EINVAL while the mask given is too small. */
+static uint64_t affinity_count(void)
+{
+    for (size_t cpus = CPU_SETSIZE; cpus <= MASK_CPUS_MAX; cpus *= 2) {
+        cpu_set_t *mask = sl_calloc(1, CPU_ALLOC_SIZE(cpus));
+        if (mask == NULL) {
+            break;
+        }
+        const bool known = sched_getaffinity(0, CPU_ALLOC_SIZE(cpus), mask) == 0;
+        const int count = known ? CPU_COUNT_S(CPU_ALLOC_SIZE(cpus), mask) : 0;
+        const bool too_small = !known && errno == EINVAL;
+        sl_free(mask);
+        if (known) {
+            return (uint64_t)count;
+        }
+        if (!too_small) {
+            break;
+        }
+    }
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online < 1 ? 1 : (uint64_t)online;
+}
+
+uint32_t sl_cpu_count(void)
+{
+    const uint64_t allowed = affinity_count();
+    const uint64_t quota = own_cgroup().cpus;
+    const uint64_t cpus = quota < allowed ? quota : allowed;
+    return cpus < 1 ? 1 : (uint32_t)cpus;
+}
+
+/* The smaller of a line of meminfo and a cgroup's figure. */
+static uint64_t memory_figure(const char *key, uint64_t cgroup)
+{
+    const uint64_t kib = sl_proc_number("/proc/meminfo", key);
+    const uint64_t machine = kib > UINT64_MAX / KIB ? UINT64_MAX : kib * KIB;
+    return machine < cgroup ? machine : cgroup;
+}
+
+uint64_t sl_memory_available(void)
+{
+    return memory_figure("MemAvailable:", own_cgroup().memory_left);
+}
+
+uint64_t sl_memory_total(void)
+{
+    return memory_figure("MemTotal:", own_cgroup().memory_limit);
+}
+
+static void append(char *text, size_t bytes, bool present, const char *name)
+{
+    const size_t length = strlen(text);
+    const size_t needed = strlen(name) + (length > 0);
+    if (present && needed < bytes - length) {
+        snprintf(text + length, bytes - length, "%s%s", length > 0 ? " " : "", name);
+    }
+}
+
+#if defined(__x86_64__)
+
+/* Not every compiler's __builtin_cpu_supports knows it. Its registers are AVX's. */
+static bool has_f16c(void)
+{
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    return __builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
+}
+
+static void append_features(char *text, size_t bytes)
+{
+    __builtin_cpu_init();
+    append(text, bytes, __builtin_cpu_supports("sse4.2"), "sse4.2");
+    append(text, bytes, __builtin_cpu_supports("avx"), "avx");
+    append(text, bytes, __builtin_cpu_supports("avx2"), "avx2");
+    append(text, bytes, has_f16c(), "f16c");
+    append(text, bytes, __builtin_cpu_supports("fma"), "fma");
+    append(text, bytes, __builtin_cpu_supports("bmi2"), "bmi2");
+    append(text, bytes, __builtin_cpu_supports("avx512f"), "avx512f");
+    append(text, bytes, __builtin_cpu_supports("avx512bw"), "avx512bw");
+    append(text, bytes, __builtin_cpu_supports("avx512vl"), "avx512vl");
+    append(text, bytes, __builtin_cpu_supports("avx512vbmi"), "avx512vbmi");
+}
+
+#elif defined(__aarch64__)
+
+static void append_features(char *text, size_t bytes)
+{
+    const unsigned long found = getauxval(AT_HWCAP);
+    append(text, bytes, (found & HWCAP_ASIMD) != 0, "neon");
+    append(text, bytes, (found & HWCAP_ASIMDHP) != 0, "fp16");
+    append(text, bytes, (found & HWCAP_ASIMDDP) != 0, "dotprod");
+    append(text, bytes, (found & HWCAP_SVE) != 0, "sve");
+}
+
+#else
+
+static void append_features(char *text, size_t bytes)
+{
+    append(text, bytes, true, "portable");
+}
+
+#endif
+
+void sl_cpu_features(char *text, size_t bytes)
+{
+    if (bytes == 0) {
+        return;
+    }
+    text[0] = '\0';
+    append_features(text, bytes);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * error: error reports.
+ *
+ * Purpose: the function that DECIDES an error records it, once, in a full-size sluice_error;
+ * callers only pass the status up. Inside the library every sluice_error is of full size
+ * (struct_size is set by sl_error_clear); only src/api copies to and from callers' structs of other
+ * sizes.
+ * Threads: none; an error belongs to whoever holds it.
+ */
+#ifndef SL_ERROR_H
+#define SL_ERROR_H
+
+#include <sluice/common.h>
+
+#include <stdint.h>
+
+/* Resets to "no error", full size. */
+void sl_error_clear(sluice_error *error);
+
+/*
+ * Records status, stage and a printf-style sentence; clears everything else. `error` may be NULL.
+ * Returns `status`, so that a caller can write `return sl_error_set(...)`.
+ */
+sluice_status sl_error_set(sluice_error *error, sluice_status status, const char *stage,
+                           const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* As sl_error_set, with errno `sys_errno`, `file` (NULL: none; cut at the front) and `offset`. */
+sluice_status sl_error_file(sluice_error *error, sluice_status status, const char *stage,
+                            int sys_errno, const char *file, int64_t offset, const char *format,
+                            ...) __attribute__((format(printf, 7, 8)));
+
+/* Copies `path` into error->file, keeping the end when it does not fit. */
+void sl_error_set_path(sluice_error *error, const char *path);
+
+/* Copies to a caller's struct, writing no more than its struct_size. `to` may be NULL. */
+void sl_error_copy_out(sluice_error *to, const sluice_error *from);
+
+#endif

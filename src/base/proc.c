@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proc.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_BYTES 256
+
+/* The number at the beginning of *text, which moves behind it. 0, or -1 when there is none. */
+static int parse(const char **text, uint64_t *value)
+{
+    const char *at = *text + strspn(*text, " \t");
+    if (!isdigit((unsigned char)*at)) {
+        return -1;
+    }
+    char *end = NULL;
+    errno = 0;
+    const unsigned long long parsed = strtoull(at, &end, 10);
+    if (errno != 0) {
+        return -1;
+    }
+    *text = end;
+    *value = parsed;
+    return 0;
+}
+
+uint64_t sl_proc_number(const char *path, const char *key)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return SL_PROC_NONE;
+    }
+    char line[LINE_BYTES];
+    uint64_t value = SL_PROC_NONE;
+    while (fgets(line, sizeof(line), file) != NULL) {
+        const char *rest = line + strlen(key);
+        if (strncmp(line, key, strlen(key)) == 0) {
+            (void)parse(&rest, &value);
+            break;
+        }
+    }
+    (void)fclose(file);
+    return value;
+}
+
+int sl_proc_pair(const char *path, uint64_t *first, uint64_t *second)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return -1;
+    }
+    char line[LINE_BYTES];
+    const char *rest = fgets(line, sizeof(line), file);
+    const int failed = rest == NULL || parse(&rest, first) != 0 || parse(&rest, second) != 0;
+    (void)fclose(file);
+    return failed ? -1 : 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proc: numbers from the small text files of /proc and of cgroups. Any thread. */
+#ifndef SL_PROC_H
+#define SL_PROC_H
+
+#include <stdint.h>
+
+#define SL_PROC_NONE UINT64_MAX
+
+/*
+ * The unsigned number that follows `key` at the beginning of a line of `path` ("" for the first
+ * line). NONE when there is no such file, line or number ("max", "-1").
+ */
+uint64_t sl_proc_number(const char *path, const char *key);
+
+/* The two numbers of a file's first line. 0, or -1 when there are not two. */
+int sl_proc_pair(const char *path, uint64_t *first, uint64_t *second);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "queue.h"
+
+#include "error.h"
+#include "memory.h"
+#include "thread.h"
+
+#include <assert.h>
+#include <string.h>
+
+sluice_status sl_queue_open(sl_queue *queue, size_t capacity, size_t item_bytes,
+                            sluice_error *error)
+{
+    assert(capacity > 0 && item_bytes > 0);
+    memset(queue, 0, sizeof(*queue));
+    uint8_t *items = sl_calloc(capacity, item_bytes);
+    if (items == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, "base", "no memory for a queue of %zu x %zu bytes",
+                            capacity, item_bytes);
+    }
+    sl_mutex_init(&queue->mutex);
+    sl_cond_init(&queue->not_empty);
+    sl_cond_init(&queue->not_full);
+    queue->items = items;
+    queue->capacity = capacity;
+    queue->item_bytes = item_bytes;
+    return SLUICE_OK;
+}
+
+void sl_queue_destroy(sl_queue *queue)
+{
+    if (queue->items == NULL) {
+        return;
+    }
+    sl_cond_destroy(&queue->not_full);
+    sl_cond_destroy(&queue->not_empty);
+    sl_mutex_destroy(&queue->mutex);
+    sl_free(queue->items);
+    memset(queue, 0, sizeof(*queue));
+}
+
+static void append_locked(sl_queue *queue, const void *item)
+{
+    const size_t until_wrap = queue->capacity - queue->head;
+    const size_t place =
+        queue->count < until_wrap ? queue->head + queue->count : queue->count - until_wrap;
+    memcpy(queue->items + place * queue->item_bytes, item, queue->item_bytes);
+    queue->count++;
+    sl_cond_signal(&queue->not_empty);
+}
+
+static void take_locked(sl_queue *queue, void *item)
+{
+    memcpy(item, queue->items + queue->head * queue->item_bytes, queue->item_bytes);
+    queue->head = queue->head + 1 == queue->capacity ? 0 : queue->head + 1;
+    queue->count--;
+    sl_cond_signal(&queue->not_full);
+}
+
+sluice_status sl_queue_push(sl_queue *queue, const void *item)
+{
+    sl_lock(&queue->mutex);
+    while (!queue->closed && queue->count == queue->capacity) {
+        sl_cond_wait(&queue->not_full, &queue->mutex);
+    }
+    const bool accepted = !queue->closed;
+    if (accepted) {
+        append_locked(queue, item);
+    }
+    sl_unlock(&queue->mutex);
+    return accepted ? SLUICE_OK : SLUICE_CANCELED;
+}
+
+sluice_status sl_queue_try_push(sl_queue *queue, const void *item)
+{
+    sluice_status status = SLUICE_OK;
+    sl_lock(&queue->mutex);
+    if (queue->closed) {
+        status = SLUICE_CANCELED;
+    } else if (queue->count == queue->capacity) {
+        status = SLUICE_AGAIN;
+    } else {
+        append_locked(queue, item);
+    }
+    sl_unlock(&queue->mutex);
+    return status;
+}
+
+sluice_status sl_queue_pop(sl_queue *queue, void *item)
+{
+    sl_lock(&queue->mutex);
+    /* As the consumer finds it: 0 means that it had to wait. */
+    const size_t bin = sl_depth_bin(queue->count, queue->capacity);
+    while (!queue->closed && queue->count == 0) {
+        sl_cond_wait(&queue->not_empty, &queue->mutex);
+    }
+    const bool found = queue->count > 0;
+    if (found) {
+        take_locked(queue, item);
+        queue->depth[bin]++;
+    }
+    sl_unlock(&queue->mutex);
+    return found ? SLUICE_OK : SLUICE_CANCELED;
+}
+
+void sl_queue_close(sl_queue *queue)
+{
+    sl_lock(&queue->mutex);
+    queue->closed = true;
+    sl_cond_broadcast(&queue->not_empty);
+    sl_cond_broadcast(&queue->not_full);
+    sl_unlock(&queue->mutex);
+}
+
+size_t sl_queue_count(sl_queue *queue)
+{
+    sl_lock(&queue->mutex);
+    const size_t count = queue->count;
+    sl_unlock(&queue->mutex);
+    return count;
+}
+
+void sl_queue_depths(sl_queue *queue, uint64_t bins[SL_DEPTH_BINS])
+{
+    sl_lock(&queue->mutex);
+    for (size_t i = 0; i < SL_DEPTH_BINS; i++) {
+        bins[i] += queue->depth[i];
+    }
+    sl_unlock(&queue->mutex);
+}

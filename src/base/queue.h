@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * queue: a bounded queue of fixed-size items between threads.
+ *
+ * Purpose: back-pressure. A full queue blocks the producer, an empty one the consumer; close wakes
+ * everyone. First in, first out.
+ * Lock: its own mutex, never held while a caller's code runs.
+ * Invariants: 0 <= count <= capacity; after close, push fails and pop drains what is left.
+ */
+#ifndef SL_QUEUE_H
+#define SL_QUEUE_H
+
+#include "histogram.h"
+
+#include <sluice/common.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+
+typedef struct sl_queue {
+    pthread_mutex_t mutex;
+    pthread_cond_t not_empty, not_full;
+    uint8_t *items;
+    size_t item_bytes, capacity, head, count;
+    bool closed;
+    uint64_t depth[SL_DEPTH_BINS]; /* under mutex; sampled at each pop */
+} sl_queue;
+
+/* Errors: NOMEM. A zeroed queue may be destroyed. */
+sluice_status sl_queue_open(sl_queue *queue, size_t capacity, size_t item_bytes,
+                            sluice_error *error);
+void sl_queue_destroy(sl_queue *queue);
+/* Copies `item` in; waits while full. OK, or CANCELED when closed. */
+sluice_status sl_queue_push(sl_queue *queue, const void *item);
+/* As push, but AGAIN at once when full. */
+sluice_status sl_queue_try_push(sl_queue *queue, const void *item);
+/* Copies the oldest item out; waits while empty. OK, or CANCELED when closed and empty. */
+sluice_status sl_queue_pop(sl_queue *queue, void *item);
+void sl_queue_close(sl_queue *queue);
+size_t sl_queue_count(sl_queue *queue);
+/* Adds the depths seen so far to `bins`. */
+void sl_queue_depths(sl_queue *queue, uint64_t bins[SL_DEPTH_BINS]);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * thread: named threads with all signals blocked but those of the thread's own faults, and
+ * condition variables on CLOCK_MONOTONIC.
+ *
+ * Purpose: the few pthread idioms that the library needs, each error mapped once. pthread and not
+ * <threads.h>: glibc's thrd_create crashes under ThreadSanitizer.
+ */
+#ifndef SL_THREAD_H
+#define SL_THREAD_H
+
+#include <sluice/common.h>
+
+#include <pthread.h>
+
+typedef struct sl_thread {
+    pthread_t handle;
+    int running; /* 0: nothing to join */
+} sl_thread;
+
+/* Starts `run(argument)` named `name` (15 characters at most are kept). Errors: NOMEM. */
+sluice_status sl_thread_start(sl_thread *thread, const char *name, void (*run)(void *),
+                              void *argument, sluice_error *error);
+/* Joins; a thread that never started is fine. */
+void sl_thread_join(sl_thread *thread);
+
+/* Mutexes that cannot fail: an error of pthread here is a bug and aborts. */
+void sl_mutex_init(pthread_mutex_t *mutex);
+void sl_mutex_destroy(pthread_mutex_t *mutex);
+void sl_lock(pthread_mutex_t *mutex);
+void sl_unlock(pthread_mutex_t *mutex);
+void sl_cond_init(pthread_cond_t *cond); /* CLOCK_MONOTONIC */
+void sl_cond_destroy(pthread_cond_t *cond);
+void sl_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+/* Waits until `deadline_ns` on sl_now_ns's clock: 0, or -1 when it has passed. */
+int sl_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns);
+void sl_cond_signal(pthread_cond_t *cond);
+void sl_cond_broadcast(pthread_cond_t *cond);
+
+#endif

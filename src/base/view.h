@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * view: plain descriptions of bytes and pixels that somebody else owns. The stages meet through
+ * these and include nothing of each other.
+ */
+#ifndef SL_VIEW_H
+#define SL_VIEW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct sl_bytes {
+    const uint8_t *data;
+    size_t size;
+} sl_bytes;
+
+/* A rectangle of pixels, integers, origin at the top left. */
+typedef struct sl_rect {
+    uint32_t x, y, width, height;
+} sl_rect;
+
+/*
+ * 8-bit interleaved pixels of a part of a picture. Pixel (0, 0) of the view is pixel
+ * (origin_x, origin_y) of a picture of picture_width x picture_height, which is the stored one
+ * scaled down by 1/denominator (1, 2, 4, 8: DCT scaling; sizes round up).
+ */
+typedef struct sl_image {
+    const uint8_t *pixels;
+    uint32_t width, height;
+    uint32_t channels;   /* 3 */
+    size_t stride_bytes; /* from one row to the next */
+    uint32_t origin_x, origin_y;
+    uint32_t picture_width, picture_height;
+    uint32_t denominator;
+} sl_image;
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Error records, their text, and the names of things. */
+#include "error.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void set_records_and_returns(void **state)
+{
+    (void)state;
+    sluice_error error;
+    memset(&error, 0x5a, sizeof(error));
+    assert_int_equal(sl_error_set(&error, SLUICE_CORRUPT, "decode", "%d of %d", 3, 7),
+                     SLUICE_CORRUPT);
+    assert_int_equal(error.struct_size, sizeof(error));
+    assert_int_equal(error.status, SLUICE_CORRUPT);
+    assert_int_equal(error.sys_errno, 0);
+    assert_int_equal(error.device_code, 0);
+    assert_true(error.sample == -1 && error.offset == -1);
+    assert_string_equal(error.stage, "decode");
+    assert_string_equal(error.file, "");
+    assert_string_equal(error.text, "3 of 7");
+    assert_int_equal(sl_error_set(NULL, SLUICE_IO, "io", "nobody listens"), SLUICE_IO);
+    assert_int_equal(sl_error_file(NULL, SLUICE_IO, "io", 1, "f", 2, "same"), SLUICE_IO);
+}
+
+static void text_is_never_empty(void **state)
+{
+    (void)state;
+    sluice_error error;
+    sl_error_set(&error, SLUICE_INTERNAL, "api", "%s", "");
+    assert_true(error.text[0] != '\0');
+}
+
+static void arguments_may_be_the_error_itself(void **state)
+{
+    (void)state;
+    sluice_error error;
+    sl_error_file(&error, SLUICE_IO, "io", EIO, "/a/b", 10, "first");
+    sl_error_file(&error, SLUICE_CORRUPT, error.stage, 0, error.file, 20, "then: %s", error.text);
+    assert_string_equal(error.stage, "io");
+    assert_string_equal(error.file, "/a/b");
+    assert_string_equal(error.text, "then: first");
+}
+
+static void long_things_are_cut(void **state)
+{
+    (void)state;
+    char path[2000];
+    memset(path, 'x', sizeof(path));
+    memcpy(path + sizeof(path) - 10, "/end.jpeg", 10);
+    sluice_error error;
+    sl_error_file(&error, SLUICE_IO, "a stage of too many letters", 0, path, 0, "%s", path);
+    assert_int_equal(strlen(error.file), sizeof(error.file) - 1);
+    assert_string_equal(error.file + strlen(error.file) - 9, "/end.jpeg");
+    assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
+    assert_int_equal(strlen(error.stage), sizeof(error.stage) - 1);
+}
+
+static void paths_are_cut_between_characters(void **state)
+{
+    (void)state;
+    char path[601];
+    for (size_t i = 0; i < 600; i += 3) {
+        memcpy(path + i, "\xe2\x82\xac", 3); /* the euro sign */
+    }
+    path[600] = '\0';
+    sluice_error error;
+    sl_error_clear(&error);
+    sl_error_set_path(&error, path);
+    assert_int_equal(strlen(error.file) % 3, 0);
+    assert_int_equal(strlen(error.file), 510);
+    assert_memory_equal(error.file, "\xe2\x82\xac", 3);
+}
+
+static void copy_out_respects_the_size(void **state)
+{
+    (void)state;
+    sluice_error from;
+    sl_error_file(&from, SLUICE_IO, "io", EIO, "/a", 5, "text");
+    for (uint32_t size = 0; size <= sizeof(sluice_error) + 8; size += 4) {
+        union {
+            sluice_error error;
+            unsigned char bytes[sizeof(sluice_error) + 16];
+        } to;
+        memset(&to, 0xee, sizeof(to));
+        to.error.struct_size = size;
+        sl_error_copy_out(&to.error, &from);
+        assert_int_equal(to.error.struct_size, size);
+        const size_t end = size < sizeof(from) ? (size < 4 ? 4 : size) : sizeof(from);
+        assert_memory_equal(to.bytes + 4, (const char *)&from + 4, end - 4);
+        for (size_t i = end; i < sizeof(to); i++) {
+            assert_int_equal(to.bytes[i], 0xee);
+        }
+    }
+    sl_error_copy_out(NULL, &from);
+}
+
+static void expect_format(const sluice_error *error, const char *expected)
+{
+    char text[2048];
+    assert_int_equal(sluice_error_format(error, text, sizeof(text)), strlen(expected));
+    assert_string_equal(text, expected);
+}
+
+static void format_tells_what_is_known(void **state)
+{
+    (void)state;
+    sluice_error error;
+    sl_error_set(&error, SLUICE_INVALID, "api", "batch_size is 0");
+    expect_format(&error, "api: batch_size is 0");
+    error.sample = 17;
+    expect_format(&error, "api: sample 17: batch_size is 0");
+    sl_error_file(&error, SLUICE_IO, "io", ENOENT, "/d/a.jpg", -1, "cannot open");
+    expect_format(&error, "io: /d/a.jpg: cannot open (No such file or directory)");
+    sl_error_file(&error, SLUICE_IO, "io", EIO, "/d/a.jpg", 4096, "read failed");
+    error.sample = 3;
+    expect_format(&error, "io: /d/a.jpg, offset 4096, sample 3: read failed (Input/output error)");
+    sl_error_file(&error, SLUICE_CORRUPT, "", 0, NULL, 12, "odd");
+    expect_format(&error, "offset 12: odd");
+}
+
+static void format_never_writes_past_its_room(void **state)
+{
+    (void)state;
+    sluice_error error;
+    sl_error_file(&error, SLUICE_IO, "io", EIO, "/d/a.jpg", 4096, "read failed");
+    char whole[256];
+    const size_t length = sluice_error_format(&error, whole, sizeof(whole));
+    assert_int_equal(length, strlen(whole));
+    assert_int_equal(sluice_error_format(&error, NULL, 0), length);
+    for (size_t room = 1; room <= length + 2; room++) {
+        char text[256];
+        memset(text, '#', sizeof(text));
+        assert_int_equal(sluice_error_format(&error, text, room), length);
+        const size_t kept = room - 1 < length ? room - 1 : length;
+        assert_int_equal(strlen(text), kept);
+        assert_memory_equal(text, whole, kept);
+        assert_int_equal(text[room], '#');
+    }
+}
+
+static void names_and_sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        sluice_status status;
+        const char *name;
+    } names[] = {
+        {SLUICE_OK, "ok"},
+        {SLUICE_END, "end"},
+        {SLUICE_AGAIN, "again"},
+        {SLUICE_INVALID, "invalid"},
+        {SLUICE_STATE, "state"},
+        {SLUICE_NOMEM, "nomem"},
+        {SLUICE_IO, "io"},
+        {SLUICE_CORRUPT, "corrupt"},
+        {SLUICE_UNSUPPORTED, "unsupported"},
+        {SLUICE_DEVICE, "device"},
+        {SLUICE_CANCELED, "canceled"},
+        {SLUICE_INTERNAL, "internal"},
+        {(sluice_status)-99, "unknown"},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_string_equal(sluice_status_name(names[i].status), names[i].name);
+    }
+    assert_int_equal(sluice_dtype_bytes(SLUICE_U8), 1);
+    assert_int_equal(sluice_dtype_bytes(SLUICE_F16), 2);
+    assert_int_equal(sluice_dtype_bytes(SLUICE_BF16), 2);
+    assert_int_equal(sluice_dtype_bytes(SLUICE_F32), 4);
+    assert_int_equal(sluice_dtype_bytes(SLUICE_I64), 8);
+    assert_int_equal(sluice_dtype_bytes((sluice_dtype)99), 0);
+    char version[32];
+    snprintf(version, sizeof(version), "%d.%d.%d", SLUICE_VERSION_MAJOR, SLUICE_VERSION_MINOR,
+             SLUICE_VERSION_PATCH);
+    assert_string_equal(sluice_version(), version);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(set_records_and_returns),
+        cmocka_unit_test(text_is_never_empty),
+        cmocka_unit_test(arguments_may_be_the_error_itself),
+        cmocka_unit_test(long_things_are_cut),
+        cmocka_unit_test(paths_are_cut_between_characters),
+        cmocka_unit_test(copy_out_respects_the_size),
+        cmocka_unit_test(format_tells_what_is_known),
+        cmocka_unit_test(format_never_writes_past_its_room),
+        cmocka_unit_test(names_and_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counted allocation, the budget, slabs and scratch, with a system that refuses memory. */
+#include "memory.h"
+#include "scratch.h"
+#include "slab.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MIB ((size_t)1 << 20)
+
+static bool refuse_maps;
+static size_t mapped; /* bytes of the latest mapping */
+static bool refuse_populate;
+static int populate_errno;
+
+/* The linker chose these names (--wrap).
+ * NOLINTBEGIN(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
+void *__real_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+int __real_madvise(void *address, size_t bytes, int advice);
+int __wrap_madvise(void *address, size_t bytes, int advice);
+
+void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    if (refuse_maps) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    mapped = bytes;
+    return __real_mmap(address, bytes, protection, flags, fd, offset);
+}
+
+int __wrap_madvise(void *address, size_t bytes, int advice)
+{
+    if (refuse_populate && advice == 23) {
+        errno = populate_errno;
+        return -1;
+    }
+    return __real_madvise(address, bytes, advice);
+}
+/* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
+
+/* Pages of [from, from + bytes) that are in memory. */
+static size_t resident(uint8_t *from, size_t bytes)
+{
+    unsigned char in_core[4096];
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    assert_true(bytes / page <= sizeof(in_core));
+    assert_int_equal(mincore(from, bytes, in_core), 0);
+    size_t count = 0;
+    for (size_t i = 0; i < bytes / page; i++) {
+        count += in_core[i] & 1U;
+    }
+    return count;
+}
+
+static void allocations_are_counted(void **state)
+{
+    (void)state;
+    const uint64_t before = sl_memory_allocations();
+    char *a = sl_malloc(0);
+    int *b = sl_calloc(4, sizeof(*b));
+    b = sl_realloc_array(b, 8, sizeof(*b));
+    char *c = sl_strdup("text");
+    assert_non_null(a);
+    assert_non_null(b);
+    assert_true(b[0] == 0 && b[3] == 0);
+    assert_string_equal(c, "text");
+    assert_int_equal(sl_memory_allocations() - before, 4);
+    sl_free(a);
+    sl_free(b);
+    sl_free(c);
+    sl_free(NULL);
+    assert_int_equal(sl_memory_allocations() - before, 4);
+    sl_memory_count_allocation();
+    assert_int_equal(sl_memory_allocations() - before, 5);
+}
+
+static void products_that_overflow_are_refused(void **state)
+{
+    (void)state;
+    assert_null(sl_calloc(SIZE_MAX / 2 + 1, 2));
+    char *kept = sl_malloc(1);
+    assert_null(sl_realloc_array(kept, SIZE_MAX / 2 + 1, 2));
+    kept[0] = 1; /* still ours */
+    sl_free(kept);
+}
+
+static void a_budget_is_never_passed(void **state)
+{
+    (void)state;
+    sl_budget budget;
+    sl_budget_init(&budget, 100);
+    assert_int_equal(sl_budget_take(&budget, 60), 0);
+    assert_int_equal(sl_budget_take(&budget, 41), -1);
+    assert_int_equal(sl_budget_used(&budget), 60);
+    assert_int_equal(sl_budget_take(&budget, 40), 0);
+    assert_int_equal(sl_budget_take(&budget, 1), -1);
+    assert_int_equal(sl_budget_take(&budget, UINT64_MAX), -1);
+    sl_budget_give(&budget, 100);
+    assert_int_equal(sl_budget_take(&budget, 101), -1);
+    assert_int_equal(sl_budget_used(&budget), 0);
+    sl_budget_init(&budget, UINT64_MAX);
+    assert_int_equal(sl_budget_take(&budget, UINT64_MAX - 1), 0);
+    assert_int_equal(sl_budget_take(&budget, 2), -1);
+}
+
+static void slabs_are_aligned_and_zero(void **state)
+{
+    (void)state;
+    for (int prefault = 0; prefault < 2; prefault++) {
+        sl_slab slabs[5];
+        for (size_t i = 0; i < 5; i++) {
+            sluice_error error;
+            const size_t asked = i * MIB + 1;
+            assert_int_equal(sl_slab_open(&slabs[i], asked, prefault, NULL, &error), SLUICE_OK);
+            assert_int_equal((uintptr_t)slabs[i].base % SL_SLAB_ALIGN, 0);
+            assert_int_equal(slabs[i].bytes % SL_SLAB_ALIGN, 0);
+            assert_true(slabs[i].bytes >= asked && slabs[i].bytes < asked + SL_SLAB_ALIGN);
+            assert_int_equal(slabs[i].base[0], 0);
+            assert_int_equal(slabs[i].base[slabs[i].bytes - 1], 0);
+            memset(slabs[i].base, 1, slabs[i].bytes);
+        }
+        for (size_t i = 0; i < 5; i++) {
+            sl_slab_close(&slabs[i]);
+            assert_null(slabs[i].base);
+            assert_int_equal(slabs[i].bytes, 0);
+            sl_slab_close(&slabs[i]);
+        }
+    }
+}
+
+static void prefault_touches_every_page(void **state)
+{
+    (void)state;
+    const size_t pages = 4 * MIB / (size_t)sysconf(_SC_PAGESIZE);
+    static const int reasons[] = {0, EINVAL};
+    for (size_t i = 0; i < 2; i++) {
+        refuse_populate = reasons[i] != 0;
+        populate_errno = reasons[i];
+        sl_slab slab;
+        assert_int_equal(sl_slab_open(&slab, 4 * MIB, 1, NULL, NULL), SLUICE_OK);
+        assert_int_equal(resident(slab.base, 4 * MIB), pages);
+        sl_slab_close(&slab);
+    }
+    refuse_populate = false;
+}
+
+static void slabs_are_charged(void **state)
+{
+    (void)state;
+    sl_budget budget;
+    sl_budget_init(&budget, 4 * MIB);
+    sl_slab first;
+    sl_slab second;
+    sluice_error error;
+    assert_int_equal(sl_slab_open(&first, 1, 0, &budget, &error), SLUICE_OK);
+    assert_int_equal(sl_budget_used(&budget), 2 * MIB);
+    assert_int_equal(sl_slab_open(&second, 2 * MIB + 1, 0, &budget, &error), SLUICE_NOMEM);
+    assert_non_null(strstr(error.text, "budget of 4194304 bytes"));
+    assert_null(second.base);
+    assert_int_equal(sl_budget_used(&budget), 2 * MIB);
+    sl_slab_close(&first);
+    assert_int_equal(sl_budget_used(&budget), 0);
+}
+
+static void refused_slabs_leave_nothing(void **state)
+{
+    (void)state;
+    sl_budget budget;
+    sl_budget_init(&budget, UINT64_MAX);
+    sl_slab slab;
+    sluice_error error;
+    refuse_maps = true;
+    assert_int_equal(sl_slab_open(&slab, 1, 0, &budget, &error), SLUICE_NOMEM);
+    refuse_maps = false;
+    assert_int_equal(error.sys_errno, ENOMEM);
+    assert_null(slab.base);
+    assert_int_equal(sl_budget_used(&budget), 0);
+    refuse_populate = true;
+    populate_errno = ENOMEM;
+    assert_int_equal(sl_slab_open(&slab, 1, 1, &budget, &error), SLUICE_NOMEM);
+    refuse_populate = false;
+    assert_null(slab.base);
+    assert_int_equal(sl_budget_used(&budget), 0);
+    assert_int_equal(sl_slab_open(&slab, SIZE_MAX, 0, &budget, &error), SLUICE_NOMEM);
+    assert_int_equal(sl_budget_used(&budget), 0);
+    sl_slab_close(&slab);
+}
+
+/* The child asks the kernel to read the slab; a mapping that is not there is EFAULT. */
+static void a_forked_child_has_no_slab(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_THREAD__)
+    print_message("ThreadSanitizer's runtime keeps MADV_DONTFORK from working\n");
+    skip();
+#endif
+    sl_slab slab;
+    assert_int_equal(sl_slab_open(&slab, 1, 1, NULL, NULL), SLUICE_OK);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(write(ends[1], slab.base, 1) == -1 && errno == EFAULT ? 0 : 1);
+    }
+    assert_true(child > 0);
+    int result = -1;
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
+    close(ends[0]);
+    close(ends[1]);
+    sl_slab_close(&slab);
+}
+
+static void a_forgotten_slab_stays_mapped(void **state)
+{
+    (void)state;
+    sl_slab slab;
+    assert_int_equal(sl_slab_open(&slab, 1, 1, NULL, NULL), SLUICE_OK);
+    const sl_slab kept = slab;
+    kept.base[5] = 7;
+    sl_slab_forget(&slab);
+    sl_slab_close(&slab);
+    assert_int_equal(kept.base[5], 7);
+    assert_int_equal(munmap(kept.base, kept.bytes), 0);
+}
+
+static void scratch_keeps_its_limit(void **state)
+{
+    (void)state;
+    sl_scratch scratch;
+    assert_int_equal(sl_scratch_open(&scratch, 1000, 100, NULL), SLUICE_OK); /* 1024 */
+    uint8_t *a = sl_scratch_take(&scratch, 1);
+    uint8_t *b = sl_scratch_take(&scratch, 65);
+    assert_int_equal((uintptr_t)a % 64, 0);
+    assert_ptr_equal(b, a + 64);
+    const size_t mark = sl_scratch_mark(&scratch);
+    assert_int_equal(mark, 192);
+    assert_null(sl_scratch_take(&scratch, 833));
+    assert_null(sl_scratch_take(&scratch, SIZE_MAX));
+    uint8_t *c = sl_scratch_take(&scratch, 832);
+    assert_ptr_equal(c, a + 192);
+    assert_null(sl_scratch_take(&scratch, 1));
+    memset(c, 1, 832);
+    unsigned behind = 0;
+    for (size_t i = 0; i < 64; i++) {
+        behind += c[832 + i];
+    }
+    assert_int_equal(behind, 0);
+    sl_scratch_release(&scratch, mark);
+    assert_ptr_equal(sl_scratch_take(&scratch, 10), c);
+    sl_scratch_reset(&scratch);
+    assert_ptr_equal(sl_scratch_take(&scratch, 10), a);
+    sl_scratch_close(&scratch);
+    assert_null(scratch.base);
+    sl_scratch_close(&scratch);
+}
+
+/* The limit of a page exactly: what is readable behind it needs a page more. */
+static void the_last_byte_has_readable_ones_behind(void **state)
+{
+    (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    sl_scratch scratch;
+    assert_int_equal(sl_scratch_open(&scratch, page, page, NULL), SLUICE_OK);
+    assert_true(mapped >= page + 64); /* ours, and not a neighbour by luck */
+    uint8_t *all = sl_scratch_take(&scratch, page);
+    assert_non_null(all);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], all + page, 64), 64);
+    close(ends[0]);
+    close(ends[1]);
+    sl_scratch_close(&scratch);
+}
+
+static void scratch_gives_back_what_is_above_keep(void **state)
+{
+    (void)state;
+    sl_scratch scratch;
+    assert_int_equal(sl_scratch_open(&scratch, 8 * MIB, MIB, NULL), SLUICE_OK);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (int i = 0; i < 2; i++) {
+        const uint64_t before = sl_memory_allocations();
+        memset(sl_scratch_take(&scratch, 6 * MIB), 1, 6 * MIB);
+        assert_int_equal(sl_memory_allocations() - before, 1);
+        assert_int_equal(resident(scratch.base, 6 * MIB), 6 * MIB / page);
+        sl_scratch_reset(&scratch);
+        assert_int_equal(resident(scratch.base, MIB), MIB / page);
+        assert_int_equal(resident(scratch.base + MIB, 7 * MIB), 0);
+    }
+    /* What is kept is no new memory. */
+    const uint64_t before = sl_memory_allocations();
+    for (int i = 0; i < 3; i++) {
+        memset(sl_scratch_take(&scratch, MIB), 1, MIB);
+        sl_scratch_reset(&scratch);
+    }
+    assert_int_equal(sl_memory_allocations(), before);
+    sl_scratch_close(&scratch);
+}
+
+static void refused_scratch_says_so(void **state)
+{
+    (void)state;
+    sl_scratch scratch;
+    sluice_error error;
+    refuse_maps = true;
+    assert_int_equal(sl_scratch_open(&scratch, MIB, MIB, &error), SLUICE_NOMEM);
+    refuse_maps = false;
+    assert_int_equal(error.sys_errno, ENOMEM);
+    sl_scratch_close(&scratch);
+    assert_int_equal(sl_scratch_open(&scratch, SIZE_MAX, 0, &error), SLUICE_NOMEM);
+    sl_scratch_close(&scratch);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allocations_are_counted),
+        cmocka_unit_test(products_that_overflow_are_refused),
+        cmocka_unit_test(a_budget_is_never_passed),
+        cmocka_unit_test(slabs_are_aligned_and_zero),
+        cmocka_unit_test(prefault_touches_every_page),
+        cmocka_unit_test(slabs_are_charged),
+        cmocka_unit_test(refused_slabs_leave_nothing),
+        cmocka_unit_test(a_forked_child_has_no_slab),
+        cmocka_unit_test(a_forgotten_slab_stays_mapped),
+        cmocka_unit_test(scratch_keeps_its_limit),
+        cmocka_unit_test(the_last_byte_has_readable_ones_behind),
+        cmocka_unit_test(scratch_gives_back_what_is_above_keep),
+        cmocka_unit_test(refused_scratch_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
