@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cursor.h"
+
+#include "little_endian.h"
+
+#include <sluice/loader.h>
+
+#include <assert.h>
+#include <string.h>
+
+#define MAGIC_BYTES 8
+#define NAME_BYTES  7 /* the last byte of the magic is the version */
+
+static const uint8_t magic[MAGIC_BYTES] = {'S', 'L', 'U', 'C', 'U', 'R', 'S', '1'};
+
+enum {
+    AT_FINGERPRINT = MAGIC_BYTES,
+    AT_SAMPLES = 16,
+    AT_SEED = 24,
+    AT_EPOCH = 32,
+    AT_POSITION = 40,
+    AT_SHUFFLE = 48,
+    AT_BLOCK = 52,
+    AT_WINDOW = 56,
+    AT_CHECKSUM = 60,
+    CURSOR_BYTES = 68
+};
+
+_Static_assert(CURSOR_BYTES <= SLUICE_CURSOR_BYTES, "the room that is promised is enough");
+
+static uint64_t fnv1a(const uint8_t *data, size_t size)
+{
+    uint64_t hash = 0xCBF29CE484222325U;
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ data[i]) * 0x100000001B3U;
+    }
+    return hash;
+}
+
+sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *bytes)
+{
+    if (*bytes < CURSOR_BYTES) {
+        return SLUICE_INVALID;
+    }
+    assert(cursor->position <= cursor->samples && cursor->shuffle <= SLUICE_SHUFFLE_NONE);
+    uint8_t *to = buffer;
+    memcpy(to, magic, MAGIC_BYTES);
+    sl_store64(to + AT_FINGERPRINT, cursor->fingerprint);
+    sl_store64(to + AT_SAMPLES, cursor->samples);
+    sl_store64(to + AT_SEED, cursor->seed);
+    sl_store64(to + AT_EPOCH, cursor->epoch);
+    sl_store64(to + AT_POSITION, cursor->position);
+    sl_store32(to + AT_SHUFFLE, cursor->shuffle);
+    sl_store32(to + AT_BLOCK, cursor->block);
+    sl_store32(to + AT_WINDOW, cursor->window);
+    sl_store64(to + AT_CHECKSUM, fnv1a(to, AT_CHECKSUM));
+    *bytes = CURSOR_BYTES;
+    return SLUICE_OK;
+}
+
+/* OK when these bytes are a whole cursor of this version. */
+static sluice_status check(const uint8_t *from, size_t bytes)
+{
+    if (bytes < MAGIC_BYTES || memcmp(from, magic, NAME_BYTES) != 0) {
+        return SLUICE_CORRUPT;
+    }
+    if (from[NAME_BYTES] != magic[NAME_BYTES]) {
+        return SLUICE_UNSUPPORTED;
+    }
+    if (bytes < CURSOR_BYTES || sl_load64(from + AT_CHECKSUM) != fnv1a(from, AT_CHECKSUM)) {
+        return SLUICE_CORRUPT;
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes)
+{
+    const uint8_t *from = buffer;
+    const sluice_status status = check(from, bytes);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const sl_cursor read = {
+        .fingerprint = sl_load64(from + AT_FINGERPRINT),
+        .samples = sl_load64(from + AT_SAMPLES),
+        .seed = sl_load64(from + AT_SEED),
+        .epoch = sl_load64(from + AT_EPOCH),
+        .position = sl_load64(from + AT_POSITION),
+        .shuffle = sl_load32(from + AT_SHUFFLE),
+        .block = sl_load32(from + AT_BLOCK),
+        .window = sl_load32(from + AT_WINDOW),
+    };
+    if (read.position > read.samples || read.shuffle > SLUICE_SHUFFLE_NONE) {
+        return SLUICE_CORRUPT;
+    }
+    *cursor = read;
+    return SLUICE_OK;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cursor: where a consumer stands in its run, in SLUICE_CURSOR_BYTES or fewer bytes.
+ *
+ * Little-endian: magic "SLUCURS1", dataset fingerprint, samples, seed, epoch, position (global, of
+ * the first sample not consumed), shuffle, block, window, and an FNV-1a 64 of all that, against
+ * accidents. Rank, world size, batch and worker count are not part of it: they may change.
+ * Threads: pure.
+ */
+#ifndef SL_CURSOR_H
+#define SL_CURSOR_H
+
+#include <sluice/common.h>
+
+typedef struct sl_cursor {
+    uint64_t fingerprint, samples, seed, epoch, position;
+    uint32_t shuffle, block, window;
+} sl_cursor;
+
+/* `*bytes` in: room; out: written. INVALID when there is too little room. */
+sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *bytes);
+/* CORRUPT when it is no cursor or damaged; UNSUPPORTED for another version. Bytes behind the cursor
+ * are ignored, so that a field of SLUICE_CURSOR_BYTES can be kept whole. */
+sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * order: which sample stands at each position of an epoch.
+ *
+ * full:  one permutation of all samples.
+ * block: blocks of `block` consecutive samples are permuted, `window` blocks in a row form a
+ *        window, and the samples of a window are permuted among its positions. The last block may
+ *        be short and lands anywhere, like the others.
+ * none:  sample = position.
+ * Threads: pure; an order is a value, built once per epoch.
+ */
+#ifndef SL_ORDER_H
+#define SL_ORDER_H
+
+#include "permutation.h"
+
+#include <sluice/loader.h>
+
+typedef struct sl_order {
+    sluice_shuffle shuffle;
+    uint64_t count; /* samples, >= 1 */
+    uint64_t block, window;
+    uint64_t window_key;  /* seeds the permutation inside each window */
+    sl_permutation outer; /* of samples (full) or of blocks (block) */
+    uint64_t short_rank;  /* place of the short block among the permuted blocks */
+} sl_order;
+
+sl_order sl_order_make(sluice_shuffle shuffle, uint64_t count, uint64_t block, uint64_t window,
+                       uint64_t seed, uint64_t epoch);
+/* The sample at `position` < count. */
+uint64_t sl_order_sample(const sl_order *order, uint64_t position);
+
+#endif

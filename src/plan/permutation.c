@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "permutation.h"
+
+#include "philox.h"
+
+#include <assert.h>
+
+#define COUNT_MAX ((uint64_t)1 << 62)
+/* Separates the round keys from every other use of Philox. */
+#define KEY_DOMAIN 0x7065726D75746500U
+
+/* The smallest r with r * r >= value. Integers only: the same on every machine. */
+static uint64_t root_up(uint64_t value)
+{
+    uint64_t root = 0;
+    for (uint64_t bit = (uint64_t)1 << 31; bit > 0; bit >>= 1) {
+        const uint64_t tried = root | bit;
+        if (tried * tried <= value) {
+            root = tried;
+        }
+    }
+    return root * root == value ? root : root + 1;
+}
+
+sl_permutation sl_permutation_make(uint64_t count, uint64_t key)
+{
+    assert(count <= COUNT_MAX);
+    sl_permutation made = {.count = count == 0 ? 1 : count};
+    /* An even side: rotations of odd length are even permutations, and so would be all of ours. */
+    const uint64_t side = root_up(made.count);
+    made.left = side + side % 2;
+    made.right = (made.count + made.left - 1) / made.left;
+    for (unsigned i = 0; i < SL_PERMUTATION_ROUNDS; i += 2) {
+        const sl_philox_block block = sl_philox(key, i, KEY_DOMAIN);
+        made.keys[i] = block.v[0] | ((uint64_t)block.v[1] << 32);
+        made.keys[i + 1] = block.v[2] | ((uint64_t)block.v[3] << 32);
+    }
+    return made;
+}
+
+/* The round function: the finaliser of SplitMix64 (Stafford's variant 13) on the key's sequence,
+ * reduced to [0, modulus), modulus < 2^32, by the upper half of a 64 x 32 bit product. */
+static uint64_t mix(uint64_t half, uint64_t key, uint64_t modulus)
+{
+    uint64_t x = key + half * 0x9E3779B97F4A7C15U;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBU;
+    x ^= x >> 31;
+    const uint64_t upper = (x >> 32) * modulus;
+    const uint64_t lower = (x & UINT32_MAX) * modulus;
+    return (upper + (lower >> 32)) >> 32;
+}
+
+/* a + b and a - b in [0, modulus), for a and b in it. */
+static uint64_t plus(uint64_t a, uint64_t b, uint64_t modulus)
+{
+    const uint64_t sum = a + b;
+    return sum >= modulus ? sum - modulus : sum;
+}
+
+static uint64_t minus(uint64_t a, uint64_t b, uint64_t modulus)
+{
+    return a >= b ? a - b : a + modulus - b;
+}
+
+/* One pass through the network: a bijection of [0, left * right). */
+static uint64_t forward(const sl_permutation *p, uint64_t index)
+{
+    uint64_t l = index % p->left;
+    uint64_t r = index / p->left;
+    for (unsigned i = 0; i < SL_PERMUTATION_ROUNDS; i += 2) {
+        l = plus(l, mix(r, p->keys[i], p->left), p->left);
+        r = plus(r, mix(l, p->keys[i + 1], p->right), p->right);
+    }
+    return r * p->left + l;
+}
+
+static uint64_t backward(const sl_permutation *p, uint64_t image)
+{
+    uint64_t l = image % p->left;
+    uint64_t r = image / p->left;
+    for (unsigned i = SL_PERMUTATION_ROUNDS; i > 0; i -= 2) {
+        r = minus(r, mix(l, p->keys[i - 1], p->right), p->right);
+        l = minus(l, mix(r, p->keys[i - 2], p->left), p->left);
+    }
+    return r * p->left + l;
+}
+
+uint64_t sl_permutation_apply(const sl_permutation *permutation, uint64_t index)
+{
+    assert(index < permutation->count);
+    /* Ends: the walk follows a cycle that index itself, which is in range, closes. */
+    do {
+        index = forward(permutation, index);
+    } while (index >= permutation->count);
+    return index;
+}
+
+uint64_t sl_permutation_invert(const sl_permutation *permutation, uint64_t image)
+{
+    assert(image < permutation->count);
+    do {
+        image = backward(permutation, image);
+    } while (image >= permutation->count);
+    return image;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan: which rows make up each step of an epoch on one rank.
+ *
+ * A global batch is world_size x batch positions. Step s of an epoch that starts at position
+ * `start` covers [start + s*G, start + (s+1)*G), and rank r takes the r-th slice of `batch` of it.
+ * The remainder that fills no global batch is dropped, or makes one last step in which rank r takes
+ * positions [base + r*rest/world, base + (r+1)*rest/world): every rank has as many steps, and its
+ * share within one row of the others'. With pad the rows behind its share are padding.
+ * Threads: pure; a plan is a value.
+ */
+#ifndef SL_PLAN_H
+#define SL_PLAN_H
+
+#include "order.h"
+
+#include <stdbool.h>
+
+typedef struct sl_plan {
+    sl_order order;
+    uint64_t start; /* position at which the epoch is (re)entered */
+    uint32_t batch, rank, world;
+    sluice_last_batch last;
+} sl_plan;
+
+/* What one step asks of this rank. */
+typedef struct sl_step {
+    uint64_t first;  /* global position of its first row */
+    uint32_t rows;   /* rows of the batch, padding included */
+    uint32_t filled; /* rows with a sample; the others are padding */
+} sl_step;
+
+/* Steps of the epoch, the same on every rank. */
+uint64_t sl_plan_steps(const sl_plan *plan);
+/* Step < sl_plan_steps. */
+sl_step sl_plan_step(const sl_plan *plan, uint64_t step);
+/* Global position after `steps` steps: where a cursor saved then continues. */
+uint64_t sl_plan_position(const sl_plan *plan, uint64_t steps);
+/*
+ * The sample that stands in for a bad one at `position`: another sample of the epoch, a function of
+ * (seed, epoch, position, attempt). attempt 1.. ; never the position's own sample while count > 1.
+ */
+uint64_t sl_plan_substitute(const sl_plan *plan, uint64_t seed, uint64_t epoch, uint64_t position,
+                            uint32_t attempt);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cursor's bytes: round trip, every flipped bit, every length, other versions. */
+#include "cursor.h"
+
+#include <sluice/loader.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const sl_cursor sample = {
+    .fingerprint = 0x1122334455667788,
+    .samples = 1281167,
+    .seed = UINT64_MAX,
+    .epoch = 89,
+    .position = 1000000,
+    .shuffle = SLUICE_SHUFFLE_BLOCK,
+    .block = 64,
+    .window = 16,
+};
+
+static size_t save(const sl_cursor *cursor, uint8_t buffer[SLUICE_CURSOR_BYTES])
+{
+    size_t bytes = SLUICE_CURSOR_BYTES;
+    assert_int_equal(sl_cursor_write(cursor, buffer, &bytes), SLUICE_OK);
+    assert_true(bytes <= SLUICE_CURSOR_BYTES);
+    return bytes;
+}
+
+/* The checksum of the contract, written again. */
+static void seal(uint8_t *buffer, size_t bytes)
+{
+    uint64_t hash = 14695981039346656037U;
+    for (size_t i = 0; i < bytes - 8; i++) {
+        hash ^= buffer[i];
+        hash *= 1099511628211U;
+    }
+    for (size_t i = 0; i < 8; i++) {
+        buffer[bytes - 8 + i] = (uint8_t)(hash >> (8 * i));
+    }
+}
+
+static void a_cursor_comes_back(void **state)
+{
+    (void)state;
+    uint8_t buffer[SLUICE_CURSOR_BYTES];
+    const size_t bytes = save(&sample, buffer);
+    sl_cursor got;
+    memset(&got, 0, sizeof(got));
+    assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_OK);
+    assert_true(got.fingerprint == sample.fingerprint && got.samples == sample.samples);
+    assert_true(got.seed == sample.seed && got.epoch == sample.epoch);
+    assert_true(got.position == sample.position);
+    assert_int_equal(got.shuffle, sample.shuffle);
+    assert_int_equal(got.block, sample.block);
+    assert_int_equal(got.window, sample.window);
+    /* A caller who kept the whole field and not the length. */
+    assert_int_equal(sl_cursor_read(&got, buffer, sizeof(buffer)), SLUICE_OK);
+}
+
+static void the_bytes_are_as_described(void **state)
+{
+    (void)state;
+    uint8_t buffer[SLUICE_CURSOR_BYTES];
+    const size_t bytes = save(&sample, buffer);
+    static const uint8_t expected[] = {
+        'S',  'L',  'U',  'C',  'U',  'R',  'S',  '1',               /* magic */
+        0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,              /* fingerprint */
+        0x8f, 0x8c, 0x13, 0,    0,    0,    0,    0,                 /* samples */
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,              /* seed */
+        89,   0,    0,    0,    0,    0,    0,    0,                 /* epoch */
+        0x40, 0x42, 0x0f, 0,    0,    0,    0,    0,                 /* position */
+        1,    0,    0,    0,    64,   0,    0,    0,    16, 0, 0, 0, /* order */
+    };
+    assert_int_equal(bytes, sizeof(expected) + 8);
+    assert_memory_equal(buffer, expected, sizeof(expected));
+    uint8_t sealed[SLUICE_CURSOR_BYTES];
+    memcpy(sealed, buffer, sizeof(sealed));
+    seal(sealed, bytes);
+    assert_memory_equal(buffer, sealed, bytes);
+}
+
+static void every_flipped_bit_is_refused(void **state)
+{
+    (void)state;
+    uint8_t buffer[SLUICE_CURSOR_BYTES];
+    const size_t bytes = save(&sample, buffer);
+    for (size_t bit = 0; bit < bytes * 8; bit++) {
+        sl_cursor got = {.epoch = 7};
+        buffer[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+        const sluice_status status = sl_cursor_read(&got, buffer, bytes);
+        buffer[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+        assert_int_equal(status, bit / 8 == 7 ? SLUICE_UNSUPPORTED : SLUICE_CORRUPT);
+        assert_true(got.epoch == 7);
+    }
+    for (size_t at = 0; at < bytes; at++) {
+        for (unsigned value = 0; value < 256; value++) {
+            const uint8_t before = buffer[at];
+            sl_cursor got;
+            buffer[at] = (uint8_t)value;
+            assert_true((sl_cursor_read(&got, buffer, bytes) == SLUICE_OK) == (value == before));
+            buffer[at] = before;
+        }
+    }
+}
+
+static void short_buffers_are_refused(void **state)
+{
+    (void)state;
+    uint8_t buffer[SLUICE_CURSOR_BYTES];
+    const size_t bytes = save(&sample, buffer);
+    for (size_t length = 0; length < bytes; length++) {
+        sl_cursor got;
+        assert_int_equal(sl_cursor_read(&got, buffer, length), SLUICE_CORRUPT);
+        uint8_t room[SLUICE_CURSOR_BYTES];
+        memset(room, 0xcc, sizeof(room));
+        size_t given = length;
+        assert_int_equal(sl_cursor_write(&sample, room, &given), SLUICE_INVALID);
+        for (size_t i = 0; i < sizeof(room); i++) {
+            assert_int_equal(room[i], 0xcc);
+        }
+    }
+}
+
+static void other_versions_are_told_apart(void **state)
+{
+    (void)state;
+    uint8_t buffer[SLUICE_CURSOR_BYTES];
+    const size_t bytes = save(&sample, buffer);
+    buffer[7] = '2';
+    seal(buffer, bytes);
+    sl_cursor got;
+    assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_UNSUPPORTED);
+    assert_int_equal(sl_cursor_read(&got, buffer, 8), SLUICE_UNSUPPORTED);
+}
+
+/* Sealed by somebody, but not possible. */
+static void impossible_figures_are_refused(void **state)
+{
+    (void)state;
+    uint8_t buffer[SLUICE_CURSOR_BYTES];
+    const size_t bytes = save(&sample, buffer);
+    sl_cursor got;
+    buffer[42] = 0x14; /* position 1,327,680 of 1,281,167 */
+    seal(buffer, bytes);
+    assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
+    buffer[42] = 0x0f;
+    buffer[48] = 3; /* no such shuffle */
+    seal(buffer, bytes);
+    assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
+    buffer[48] = 1;
+    seal(buffer, bytes);
+    assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cursor_comes_back),
+        cmocka_unit_test(the_bytes_are_as_described),
+        cmocka_unit_test(every_flipped_bit_is_refused),
+        cmocka_unit_test(short_buffers_are_refused),
+        cmocka_unit_test(other_versions_are_told_apart),
+        cmocka_unit_test(impossible_figures_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

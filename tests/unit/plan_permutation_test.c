@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The permutation: a bijection for every count, and as good as drawn by chance. */
+#include "permutation.h"
+
+#include "philox.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The chi-square that `freedom` degrees of freedom reach with a probability of 1e-6, or stay below
+ * with the same (sign -1): Wilson and Hilferty, 1931. The keys are fixed: no test fails by chance.
+ */
+static double chi_square_limit(double freedom, int sign)
+{
+    const double z = 4.7534 * sign;
+    const double part = 2 / (9 * freedom);
+    const double cube_root = 1 - part + z * sqrt(part);
+    return freedom * cube_root * cube_root * cube_root;
+}
+
+static double chi_square(const unsigned *bins, size_t count, double expected)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double off = bins[i] - expected;
+        sum += off * off / expected;
+    }
+    return sum;
+}
+
+static void expect_chance(const char *what, const unsigned *bins, size_t count, double freedom,
+                          double expected)
+{
+    const double found = chi_square(bins, count, expected);
+    const double low = chi_square_limit(freedom, -1);
+    const double high = chi_square_limit(freedom, 1);
+    print_message("%s: chi-square %.1f, %.0f degrees of freedom, allowed %.1f .. %.1f\n", what,
+                  found, freedom, low, high);
+    assert_true(found > low && found < high);
+}
+
+/* Whether a permutation maps [0, count) onto itself and its inverse leads back (of many, each 7th
+ * is asked). */
+static bool is_bijection(uint64_t count, uint64_t key)
+{
+    const sl_permutation p = sl_permutation_make(count, key);
+    unsigned char *seen = calloc(count, 1);
+    bool good = seen != NULL;
+    for (uint64_t i = 0; i < count && good; i++) {
+        const uint64_t image = sl_permutation_apply(&p, i);
+        good = image < count && !seen[image];
+        if (good && (count < 600 || i % 7 == 0)) {
+            good = sl_permutation_invert(&p, image) == i;
+        }
+        if (good) {
+            seen[image] = 1;
+        }
+    }
+    free(seen);
+    return good;
+}
+
+static void every_count_is_a_bijection(void **state)
+{
+    (void)state;
+    for (uint64_t count = 1; count <= 3000; count++) {
+        assert_true(is_bijection(count, count * 77));
+    }
+    for (uint64_t count = 1; count <= 150; count++) {
+        for (uint64_t key = 0; key < 16; key++) {
+            assert_true(is_bijection(count, key << 60 | key));
+        }
+    }
+    static const uint64_t larger[] = {4095, 4096, 4097, 65521, 65536, 65537, 99991};
+    for (size_t i = 0; i < sizeof(larger) / sizeof(larger[0]); i++) {
+        assert_true(is_bijection(larger[i], UINT64_MAX - i));
+    }
+}
+
+static void none_is_one(void **state)
+{
+    (void)state;
+    const sl_permutation p = sl_permutation_make(0, 3);
+    assert_true(p.count == 1);
+    assert_true(sl_permutation_apply(&p, 0) == 0);
+}
+
+static void huge_counts_work_at_once(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {(uint64_t)1 << 40,       ((uint64_t)1 << 40) + 1,
+                                      ((uint64_t)1 << 61) - 1, ((uint64_t)1 << 62) - 1,
+                                      (uint64_t)1 << 62,       (uint64_t)3037000500 * 1000000};
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        const sl_permutation p = sl_permutation_make(counts[i], i);
+        uint64_t sum_of_octants = 0;
+        for (uint64_t k = 0; k < 4096; k++) {
+            /* both ends and all between */
+            const uint64_t index = k % 2 ? k / 2 : counts[i] - 1 - k * (counts[i] / 4096);
+            const uint64_t image = sl_permutation_apply(&p, index);
+            assert_true(image < counts[i]);
+            assert_true(sl_permutation_invert(&p, image) == index);
+            sum_of_octants += image / (counts[i] / 8);
+        }
+        assert_in_range(sum_of_octants, 4096 * 3, 4096 * 4); /* the mean is 3.5 */
+    }
+}
+
+/* How far the domain exceeds the count bounds the length of the walk. */
+static void the_domain_is_hardly_larger(void **state)
+{
+    (void)state;
+    for (uint64_t count = 1; count < ((uint64_t)1 << 62); count += count / 3 + 1) {
+        const sl_permutation p = sl_permutation_make(count, 1);
+        const double over = (double)(p.left * p.right - count) / (double)count;
+        assert_true(p.left * p.right >= count);
+        assert_true(over <= 2 / sqrt((double)count) + 1 / (double)count + 1e-15);
+    }
+}
+
+/* From another implementation, in another language, with integers of any size. */
+static void images_are_what_they_always_were(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t count, key, images[5]; /* of 0, 1, 2, count / 2, count - 1 */
+    } known[] = {
+        {10, 1, {8, 9, 1, 0, 7}},
+        {1000, 0xDEADBEEF, {923, 422, 181, 180, 689}},
+        {1281167, 20240601, {426737, 921846, 299154, 1150962, 1231096}},
+        {(uint64_t)1 << 40,
+         7,
+         {930526044131, 986680278468, 389085360302, 799394763860, 555857583345}},
+        {(uint64_t)1 << 62,
+         9,
+         {2662683022008531152, 313548758736219174, 974447231796345157, 2512412008855565661,
+          3973097779361666452}},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const uint64_t count = known[i].count;
+        const uint64_t indexes[5] = {0, 1, 2, count / 2, count - 1};
+        const sl_permutation p = sl_permutation_make(count, known[i].key);
+        for (size_t k = 0; k < 5; k++) {
+            assert_true(sl_permutation_apply(&p, indexes[k]) == known[i].images[k]);
+        }
+    }
+}
+
+/* The rank of the arrangement among all factorial(count): Lehmer's code. */
+static size_t rank_of(const sl_permutation *p)
+{
+    uint64_t images[8];
+    for (uint64_t i = 0; i < p->count; i++) {
+        images[i] = sl_permutation_apply(p, i);
+    }
+    size_t rank = 0;
+    for (uint64_t i = 0; i < p->count; i++) {
+        size_t smaller_later = 0;
+        for (uint64_t k = i + 1; k < p->count; k++) {
+            smaller_later += images[k] < images[i];
+        }
+        rank = rank * (size_t)(p->count - i) + smaller_later;
+    }
+    return rank;
+}
+
+static void all_arrangements_are_as_likely(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"all 2", "all 6", "all 24", "all 120", "all 720"};
+    size_t arrangements = 1;
+    for (uint64_t count = 2; count <= 6; count++) {
+        arrangements *= count;
+        const size_t keys = arrangements * 150;
+        unsigned bins[720] = {0};
+        for (uint64_t key = 0; key < keys; key++) {
+            const sl_permutation p = sl_permutation_make(count, key);
+            bins[rank_of(&p)]++;
+        }
+        expect_chance(names[count - 2], bins, arrangements, (double)arrangements - 1, 150);
+    }
+}
+
+static void every_index_goes_everywhere(void **state)
+{
+    (void)state;
+    enum { COUNT = 37, CELL_COUNT = COUNT * COUNT, KEYS = 8000 };
+    static unsigned bins[CELL_COUNT];
+    for (uint64_t key = 0; key < KEYS; key++) {
+        const sl_permutation p = sl_permutation_make(COUNT, key * 0x100000001);
+        for (uint64_t i = 0; i < COUNT; i++) {
+            bins[i * COUNT + sl_permutation_apply(&p, i)]++;
+        }
+    }
+    /* Each permutation fills one cell of each row and column: with (n-1)^2 degrees of freedom the
+     * sum must be scaled by (n-1)/n. */
+    const double freedom = (COUNT - 1) * (COUNT - 1);
+    const double scaled = chi_square(bins, CELL_COUNT, (double)KEYS / COUNT) * (COUNT - 1) / COUNT;
+    print_message("places: chi-square %.1f, %.0f degrees of freedom\n", scaled, freedom);
+    assert_true(scaled > chi_square_limit(freedom, -1) && scaled < chi_square_limit(freedom, 1));
+}
+
+static bool is_odd(const sl_permutation *p)
+{
+    bool seen[81] = {false};
+    unsigned even_cycles = 0;
+    for (uint64_t i = 0; i < p->count; i++) {
+        unsigned length = 0;
+        for (uint64_t at = i; !seen[at]; at = sl_permutation_apply(p, at)) {
+            seen[at] = true;
+            length++;
+        }
+        even_cycles += length > 0 && length % 2 == 0;
+    }
+    return even_cycles % 2 == 1;
+}
+
+/* Odd and even permutations are equally common, for odd squares too, where each round of a network
+ * with two odd sides would be even. */
+static void both_parities_occur(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {9, 16, 25, 27, 49, 50, 81};
+    enum { KEYS = 4000 };
+    for (size_t n = 0; n < sizeof(counts) / sizeof(counts[0]); n++) {
+        unsigned odd = 0;
+        for (uint64_t key = 0; key < KEYS; key++) {
+            const sl_permutation p = sl_permutation_make(counts[n], key);
+            odd += is_odd(&p);
+        }
+        assert_in_range(odd, KEYS / 2 - 155, KEYS / 2 + 155); /* 4.9 standard deviations */
+    }
+}
+
+/* A random permutation has one fixed point on average, with a variance of one. */
+static void fixed_points_are_as_many_as_by_chance(void **state)
+{
+    (void)state;
+    enum { KEYS = 4000, COUNT = 101 };
+    int fixed = 0;
+    for (uint64_t key = 0; key < KEYS; key++) {
+        const sl_permutation p = sl_permutation_make(COUNT, ~key);
+        for (uint64_t i = 0; i < COUNT; i++) {
+            fixed += sl_permutation_apply(&p, i) == i;
+        }
+    }
+    assert_in_range(fixed, KEYS - 310, KEYS + 310);
+}
+
+enum { SIDE = 32, CELLS = SIDE * SIDE };
+
+static size_t cell(uint64_t a, uint64_t b, uint64_t count)
+{
+    return (size_t)(a * SIDE / count) * SIDE + (size_t)(b * SIDE / count);
+}
+
+static void neighbours_part(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000003, TAKEN = 200000 };
+    static unsigned pairs[CELLS];
+    static unsigned strides[CELLS];
+    static unsigned steps[CELLS];
+    static unsigned epochs[CELLS];
+    const sl_permutation p = sl_permutation_make(COUNT, 5);
+    const sl_permutation next = sl_permutation_make(COUNT, 6);
+    for (uint64_t i = 0; i < TAKEN; i++) {
+        const uint64_t a = sl_permutation_apply(&p, i);
+        const uint64_t b = sl_permutation_apply(&p, i + 1);
+        pairs[cell(a, b, COUNT)]++;
+        /* the network's own width: the same column of the next row */
+        strides[cell(a, sl_permutation_apply(&p, i + p.left), COUNT)]++;
+        steps[(b + COUNT - a) % COUNT * CELLS / COUNT]++;
+        epochs[cell(a, sl_permutation_apply(&next, i), COUNT)]++;
+    }
+    const double expected = (double)TAKEN / CELLS;
+    expect_chance("neighbours", pairs, CELLS, CELLS - 1, expected);
+    expect_chance("rows of the network", strides, CELLS, CELLS - 1, expected);
+    expect_chance("steps", steps, CELLS, CELLS - 1, expected);
+    expect_chance("neighbouring keys", epochs, CELLS, CELLS - 1, expected);
+}
+
+static void neighbours_are_not_correlated(void **state)
+{
+    (void)state;
+    enum { TAKEN = 200000 };
+    const uint64_t count = (uint64_t)1 << 40;
+    const sl_permutation p = sl_permutation_make(count, 1);
+    double products = 0;
+    double before = 0;
+    const double half = (double)count * 0.5;
+    for (uint64_t i = 0; i < TAKEN; i++) {
+        /* uniform in [-1, 1): variance 1/3, products of neighbours 1/9 */
+        const double here = (double)sl_permutation_apply(&p, i) / half - 1;
+        products += here * before;
+        before = here;
+    }
+    const double correlation = products / TAKEN * 3;
+    print_message("serial correlation %.5f\n", correlation);
+    assert_true(fabs(correlation) < 4.9 / sqrt(TAKEN));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_count_is_a_bijection),
+        cmocka_unit_test(none_is_one),
+        cmocka_unit_test(huge_counts_work_at_once),
+        cmocka_unit_test(the_domain_is_hardly_larger),
+        cmocka_unit_test(images_are_what_they_always_were),
+        cmocka_unit_test(all_arrangements_are_as_likely),
+        cmocka_unit_test(every_index_goes_everywhere),
+        cmocka_unit_test(both_parities_occur),
+        cmocka_unit_test(fixed_points_are_as_many_as_by_chance),
+        cmocka_unit_test(neighbours_part),
+        cmocka_unit_test(neighbours_are_not_correlated),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
