@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * backend: the contract of everything that reads bytes from files.
+ *
+ * Purpose: submit reads, get each one's completion exactly once, in any order. Implementations:
+ * uring.c (io_uring), pread_pool.c (threads; also opens and reads whole small files), fault.c
+ * (wraps another and misbehaves by a seed).
+ * Threads: open, submit, reap and close by one thread, the owner (the fetch thread); wake from any
+ * thread.
+ * Ownership: from submit to its completion a request's buffer belongs to the backend (to the
+ * kernel, with io_uring): it must stay mapped and unread. close returns only when nothing is in
+ * flight any more, or, after `drain_ns`, says how many requests it had to abandon: their memory
+ * must never be freed or reused.
+ */
+#ifndef SL_BACKEND_H
+#define SL_BACKEND_H
+
+#include "slab.h"
+
+#include <sluice/common.h>
+
+#include <stdbool.h>
+
+typedef enum sl_read_kind {
+    SL_READ_AT = 0,  /* pread(fd, buffer, length, offset) */
+    SL_READ_FILE = 1 /* open path, read all of it (at most `length`), close */
+} sl_read_kind;
+
+/* One read. Owned by the caller, unchanged from submit to completion. */
+typedef struct sl_read {
+    sl_read_kind kind;
+    int fd;           /* READ_AT */
+    const char *path; /* READ_FILE; valid until completion */
+    uint64_t offset;
+    uint32_t length; /* bytes of room in buffer */
+    uint8_t *buffer;
+    bool drop_cache; /* READ_FILE: advise the kernel to forget the pages afterwards */
+    /* READ_FILE: with O_DIRECT where that works; `length` and `buffer` are multiples of
+     * SL_DIRECT_ALIGN. READ_AT: the descriptor is such a one. */
+    bool direct;
+} sl_read;
+
+typedef struct sl_completion {
+    sl_read *read;
+    /*
+     * READ_AT: bytes read (may be short; 0 at the end of the file) or -errno.
+     * READ_FILE: bytes read, all of the file; -EFBIG when it is longer than `length` (then
+     * file_bytes is its size); else -errno, ESTALE when it shrank while being read.
+     */
+    int64_t result;
+    uint64_t file_bytes; /* READ_FILE: size by fstat */
+    bool direct;         /* READ_FILE: it was read with O_DIRECT */
+} sl_completion;
+
+typedef struct sl_backend sl_backend;
+
+typedef struct sl_backend_config {
+    uint32_t depth;      /* most requests in flight */
+    uint32_t threads;    /* pread pool */
+    const sl_slab *slab; /* buffers lie in it; registered with the ring if permitted; or NULL */
+} sl_backend_config;
+
+typedef struct sl_backend_ops {
+    const char *name;
+    /* UNSUPPORTED with a reason in error->text when this machine refuses it. Creates, on the
+     * calling thread, all that it needs. */
+    sluice_status (*open)(sl_backend **backend, const sl_backend_config *config,
+                          sluice_error *error);
+    /* Takes `count` requests; never more than depth are in flight, or it is a bug. A request that
+     * cannot be started completes with its error. */
+    void (*submit)(sl_backend *backend, sl_read *const *reads, uint32_t count);
+    /* Writes up to `room` completions; waits for at least one, for a wake, or `timeout_ns` (0: not
+     * at all). Returns their number. */
+    uint32_t (*reap)(sl_backend *backend, sl_completion *completions, uint32_t room,
+                     uint64_t timeout_ns);
+    void (*wake)(sl_backend *backend);
+    /* Drains and frees. Returns requests abandoned after `drain_ns` (0 is the good case). */
+    uint32_t (*close)(sl_backend *backend, uint64_t drain_ns);
+} sl_backend_ops;
+
+struct sl_backend {
+    const sl_backend_ops *ops;
+};
+
+extern const sl_backend_ops sl_backend_uring, sl_backend_pread;
+
+/*
+ * Wraps `inner` (already open; owned by the wrapper from then on, also on failure). With
+ * probabilities in 1/1000 of each request: short reads (at least 1 byte; only READ_AT), results
+ * delivered late and reordered (half of them are read late, too: their buffer is written then),
+ * transient errors (EINTR, EAGAIN), EIO once, EINVAL for O_DIRECT (READ_AT), never completing
+ * (until close). `dead` is the share of 4096-byte blocks (READ_AT, by offset) and of files
+ * (READ_FILE, by path) that answer EIO for ever; a read that runs into such a block is short or
+ * fails, as kernels do. Deterministic in `seed` and the sequence of requests.
+ */
+typedef struct sl_fault_config {
+    uint64_t seed;
+    uint64_t late_ns; /* late results are held this long at most; 0: 5 ms */
+    uint32_t short_permille, late_permille, again_permille, eio_permille, dead_permille,
+        lost_permille, einval_permille;
+} sl_fault_config;
+sluice_status sl_backend_fault(sl_backend **backend, sl_backend *inner,
+                               const sl_fault_config *config, sluice_error *error);
+/* Whether a read of these bytes (READ_AT), or of this file, runs into a dead place. */
+bool sl_fault_is_dead(const sl_fault_config *config, const sl_read *read);
+
+/* OK when io_uring works here: set up, a NOP and a real read; else UNSUPPORTED and why. */
+sluice_status sl_uring_probe(sluice_error *error);
+
+#endif

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fault: a backend that passes requests on to another and spoils what comes back. */
+#include "backend.h"
+#include "clock.h"
+#include "error.h"
+#include "memory.h"
+#include "philox.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#define SLOTS        512U /* most requests in flight */
+#define BLOCK_BYTES  ((uint64_t)4096)
+#define LATE_MOST_NS ((uint64_t)5000000)
+
+/* Streams of random numbers: one for each question asked about a request. */
+enum question {
+    REFUSED,
+    READ_LATE,
+    LOST,
+    BROKEN,
+    AGAIN,
+    WHICH_AGAIN,
+    SHORT,
+    HOW_SHORT,
+    LATE,
+    HOW_LATE,
+    DEAD,
+    HOW_DEAD
+};
+
+enum slot_state { SLOT_FREE = 0, SLOT_HELD_BEFORE, SLOT_READING, SLOT_HELD_AFTER };
+
+struct slot {
+    enum slot_state state;
+    sl_read *read;
+    uint64_t number;
+    sl_completion completion; /* HELD_AFTER */
+    uint64_t due_ns;          /* when held */
+};
+
+struct fault {
+    sl_backend base;
+    sl_backend *inner;
+    sl_fault_config config;
+    uint64_t requests;
+    struct slot slots[SLOTS];
+};
+
+static uint64_t draw(const sl_fault_config *config, uint64_t number, enum question question)
+{
+    return sl_philox_u64(config->seed, number, (uint64_t)question);
+}
+
+static bool happens(const sl_fault_config *config, uint64_t number, enum question question,
+                    uint32_t permille)
+{
+    return permille > 0 && draw(config, number, question) % 1000 < permille;
+}
+
+static uint64_t hash_of(const char *path)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    for (; *path != '\0'; path++) {
+        hash = (hash ^ (uint8_t)*path) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+/* Bytes from the read's offset to the first dead block; UINT64_MAX: none. */
+static uint64_t bytes_to_dead(const sl_fault_config *config, const sl_read *read)
+{
+    if (read->kind == SL_READ_FILE) {
+        return happens(config, hash_of(read->path), DEAD, config->dead_permille) ? 0 : UINT64_MAX;
+    }
+    uint64_t end = read->offset + read->length;
+    for (uint64_t block = read->offset / BLOCK_BYTES; block * BLOCK_BYTES < end; block++) {
+        if (happens(config, block, DEAD, config->dead_permille)) {
+            uint64_t at = block * BLOCK_BYTES;
+            return at > read->offset ? at - read->offset : 0;
+        }
+    }
+    return UINT64_MAX;
+}
+
+bool sl_fault_is_dead(const sl_fault_config *config, const sl_read *read)
+{
+    return bytes_to_dead(config, read) != UINT64_MAX;
+}
+
+/* What the request's result becomes. */
+static int64_t spoil(const struct fault *fault, uint64_t number, const sl_read *read,
+                     int64_t result)
+{
+    const sl_fault_config *config = &fault->config;
+    uint64_t dead = bytes_to_dead(config, read);
+    if (result > 0 && (uint64_t)result > dead) {
+        bool partial = dead > 0 && draw(config, number, HOW_DEAD) % 2 == 0;
+        result = partial ? (int64_t)dead : -EIO;
+    }
+    if (read->kind == SL_READ_AT && read->direct &&
+        happens(config, number, REFUSED, config->einval_permille)) {
+        return -EINVAL;
+    }
+    if (happens(config, number, BROKEN, config->eio_permille)) {
+        return -EIO;
+    }
+    if (happens(config, number, AGAIN, config->again_permille)) {
+        return draw(config, number, WHICH_AGAIN) % 2 == 0 ? -EINTR : -EAGAIN;
+    }
+    if (result > 1 && read->kind == SL_READ_AT &&
+        happens(config, number, SHORT, config->short_permille)) {
+        return 1 + (int64_t)(draw(config, number, HOW_SHORT) % (uint64_t)(result - 1));
+    }
+    return result;
+}
+
+/* The slot of a read that the inner backend has; NULL as `read`: a free one. */
+static struct slot *slot_with(struct fault *fault, const sl_read *read)
+{
+    enum slot_state state = read == NULL ? SLOT_FREE : SLOT_READING;
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        if (fault->slots[i].state == state && fault->slots[i].read == read) {
+            return &fault->slots[i];
+        }
+    }
+    return NULL;
+}
+
+static uint64_t late_until(const struct fault *fault, uint64_t number)
+{
+    const sl_fault_config *config = &fault->config;
+    uint64_t most = config->late_ns > 0 ? config->late_ns : LATE_MOST_NS;
+    return sl_now_ns() + draw(config, number, HOW_LATE) % most;
+}
+
+static bool is_late(const struct fault *fault, uint64_t number, bool before)
+{
+    const sl_fault_config *config = &fault->config;
+    return happens(config, number, LATE, config->late_permille) &&
+           (draw(config, number, READ_LATE) % 2 == 0) == before;
+}
+
+static void submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
+{
+    struct fault *fault = (struct fault *)backend;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t number = fault->requests++;
+        struct slot *slot = slot_with(fault, NULL);
+        assert(slot != NULL);
+        *slot = (struct slot){.state = SLOT_READING, .read = reads[i], .number = number};
+        if (is_late(fault, number, true)) {
+            slot->state = SLOT_HELD_BEFORE;
+            slot->due_ns = late_until(fault, number);
+        } else {
+            fault->inner->ops->submit(fault->inner, &reads[i], 1);
+        }
+    }
+}
+
+/* A result of the inner backend: true when it is to be passed on now. */
+static bool judge(struct fault *fault, sl_completion *completion)
+{
+    struct slot *slot = slot_with(fault, completion->read);
+    assert(slot != NULL);
+    uint64_t number = slot->number;
+    completion->result = spoil(fault, number, completion->read, completion->result);
+    bool lost = happens(&fault->config, number, LOST, fault->config.lost_permille);
+    if (!lost && !is_late(fault, number, false)) {
+        *slot = (struct slot){0};
+        return true;
+    }
+    slot->state = SLOT_HELD_AFTER;
+    slot->completion = *completion;
+    slot->due_ns = lost ? UINT64_MAX : late_until(fault, number);
+    return false;
+}
+
+/* Lets go of what was held long enough. */
+static uint32_t take_due(struct fault *fault, sl_completion *completions, uint32_t room,
+                         uint64_t *next_due_ns)
+{
+    uint64_t now = sl_now_ns();
+    uint32_t count = 0;
+    *next_due_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        struct slot *slot = &fault->slots[i];
+        bool due = slot->due_ns <= now;
+        if (slot->state == SLOT_HELD_BEFORE && due) {
+            slot->state = SLOT_READING;
+            fault->inner->ops->submit(fault->inner, &slot->read, 1);
+        } else if (slot->state == SLOT_HELD_AFTER && due && count < room) {
+            completions[count++] = slot->completion;
+            *slot = (struct slot){0};
+        } else if ((slot->state == SLOT_HELD_BEFORE || slot->state == SLOT_HELD_AFTER) &&
+                   slot->due_ns < *next_due_ns) {
+            *next_due_ns = slot->due_ns;
+        }
+    }
+    return count;
+}
+
+static uint32_t reap(sl_backend *backend, sl_completion *completions, uint32_t room,
+                     uint64_t timeout_ns)
+{
+    struct fault *fault = (struct fault *)backend;
+    uint64_t due_ns = 0;
+    uint32_t count = take_due(fault, completions, room, &due_ns);
+    if (count == room) {
+        return count;
+    }
+    uint64_t now = sl_now_ns();
+    if (count > 0 || due_ns <= now) {
+        timeout_ns = 0;
+    } else if (due_ns != UINT64_MAX && due_ns - now < timeout_ns) {
+        timeout_ns = due_ns - now;
+    }
+    sl_completion *inner = completions + count;
+    uint32_t got = fault->inner->ops->reap(fault->inner, inner, room - count, timeout_ns);
+    for (uint32_t i = 0; i < got; i++) {
+        sl_completion completion = inner[i];
+        if (judge(fault, &completion)) {
+            completions[count++] = completion;
+        }
+    }
+    return count;
+}
+
+static void wake(sl_backend *backend)
+{
+    struct fault *fault = (struct fault *)backend;
+    fault->inner->ops->wake(fault->inner);
+}
+
+static uint32_t close_fault(sl_backend *backend, uint64_t drain_ns)
+{
+    struct fault *fault = (struct fault *)backend;
+    uint32_t abandoned = fault->inner->ops->close(fault->inner, drain_ns);
+    sl_free(fault);
+    return abandoned;
+}
+
+static sluice_status open_nothing(sl_backend **backend, const sl_backend_config *config,
+                                  sluice_error *error)
+{
+    (void)config;
+    *backend = NULL;
+    return sl_error_set(error, SLUICE_INVALID, "io", "faults need a backend to spoil");
+}
+
+static const sl_backend_ops fault_ops = {"fault", open_nothing, submit, reap, wake, close_fault};
+
+sluice_status sl_backend_fault(sl_backend **backend, sl_backend *inner,
+                               const sl_fault_config *config, sluice_error *error)
+{
+    struct fault *fault = sl_calloc(1, sizeof(*fault));
+    if (fault == NULL) {
+        (void)inner->ops->close(inner, UINT64_MAX);
+        *backend = NULL;
+        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for the fault backend");
+    }
+    fault->base.ops = &fault_ops;
+    fault->inner = inner;
+    fault->config = *config;
+    *backend = &fault->base;
+    return SLUICE_OK;
+}

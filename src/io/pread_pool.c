@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pread_pool: a backend of threads that call pread.
+ *
+ * Lock: pool.mutex guards everything in the pool but the thread handles; it is not held during
+ * system calls on files. Requests wait in one ring, completions in another, each with room for
+ * `depth`. Idle threads sit on a stack, so that the one that ran last (warm caches) is woken first
+ * and a single request wakes a single thread.
+ */
+#include "backend.h"
+#include "clock.h"
+#include "error.h"
+#include "file_table.h"
+#include "memory.h"
+#include "thread.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct pool;
+
+struct reader {
+    sl_thread thread;
+    struct pool *pool;
+    struct reader *next_idle;
+    pthread_cond_t work;
+    bool called; /* taken off the idle stack: look at the queue */
+};
+
+struct pool {
+    sl_backend base;
+    pthread_mutex_t mutex;
+    pthread_cond_t done; /* the owner waits here */
+    sl_read **queue;
+    sl_completion *results;
+    uint32_t depth, threads, started;
+    uint32_t queue_head, queued;
+    uint32_t result_head, finished;
+    uint32_t running; /* taken by a thread, not finished */
+    bool woken, stopped;
+    struct reader *idle;
+    struct reader *readers;
+};
+
+/* pread until `length` bytes or the end of the file: bytes read or -errno. */
+static int64_t read_up_to(int fd, uint8_t *buffer, uint64_t length, uint64_t offset)
+{
+    uint64_t got = 0;
+    while (got < length) {
+        ssize_t n = pread(fd, buffer + got, length - got, (off_t)(offset + got));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return -errno;
+        }
+        if (n == 0) {
+            break;
+        }
+        got += (uint64_t)n;
+    }
+    return (int64_t)got;
+}
+
+/* A direct read asks for whole blocks and gets less at the end of the file. */
+static int64_t read_direct(int fd, const sl_read *read, uint64_t bytes)
+{
+    uint64_t length = (bytes + SL_DIRECT_ALIGN - 1) / SL_DIRECT_ALIGN * SL_DIRECT_ALIGN;
+    ssize_t got = -1;
+    do {
+        got = pread(fd, read->buffer, length, 0);
+    } while (got < 0 && errno == EINTR);
+    return got < 0 ? -errno : (int64_t)got;
+}
+
+static int64_t read_opened(int fd, const sl_read *read, uint64_t bytes, bool *direct)
+{
+    int64_t got = -EINVAL;
+    if (*direct) {
+        got = read_direct(fd, read, bytes);
+        if (got < 0 && got != -EINVAL) {
+            return got;
+        }
+    }
+    if (got < (int64_t)bytes) { /* not direct, refused, or cut short: the plain way */
+        int flags = *direct ? fcntl(fd, F_GETFL) : 0;
+        if (*direct && (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_DIRECT) != 0)) {
+            return -errno;
+        }
+        *direct = false;
+        got = read_up_to(fd, read->buffer, bytes, 0);
+    }
+    /* A file cut short during the read can show zeros behind its new end: its size tells. */
+    struct stat after;
+    if (got >= 0 &&
+        ((uint64_t)got < bytes || fstat(fd, &after) != 0 || (uint64_t)after.st_size < bytes)) {
+        return -ESTALE;
+    }
+    return got < 0 ? got : (int64_t)bytes;
+}
+
+static sl_completion read_file(sl_read *read)
+{
+    dev_t device = 0;
+    sl_completion completion = {.read = read, .direct = read->direct};
+    int fd =
+        sl_file_table_open_path(read->path, completion.direct, &completion.file_bytes, &device);
+    if (fd == -EINVAL && completion.direct) {
+        completion.direct = false;
+        fd = sl_file_table_open_path(read->path, false, &completion.file_bytes, &device);
+    }
+    if (fd < 0) {
+        completion.result = fd;
+        return completion;
+    }
+    if (completion.file_bytes > read->length) {
+        completion.result = -EFBIG;
+    } else {
+        completion.result = read_opened(fd, read, completion.file_bytes, &completion.direct);
+    }
+    if (read->drop_cache && !completion.direct && completion.result > 0) {
+        (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    }
+    close(fd);
+    return completion;
+}
+
+static sl_completion read_at(sl_read *read)
+{
+    ssize_t got = -1;
+    do {
+        got = pread(read->fd, read->buffer, read->length, (off_t)read->offset);
+    } while (got < 0 && errno == EINTR);
+    return (sl_completion){.read = read, .result = got < 0 ? -errno : (int64_t)got};
+}
+
+static void finish_locked(struct pool *pool, const sl_completion *completion)
+{
+    assert(pool->finished < pool->depth);
+    pool->results[(pool->result_head + pool->finished) % pool->depth] = *completion;
+    pool->finished++;
+    pool->running--;
+    if (pool->finished == 1 || (pool->stopped && pool->running == 0)) {
+        sl_cond_signal(&pool->done);
+    }
+}
+
+/* Waits on the idle stack until called. */
+static void idle_locked(struct pool *pool, struct reader *reader)
+{
+    reader->called = false;
+    reader->next_idle = pool->idle;
+    pool->idle = reader;
+    while (!reader->called) {
+        sl_cond_wait(&reader->work, &pool->mutex);
+    }
+}
+
+static void call_one_locked(struct pool *pool)
+{
+    struct reader *reader = pool->idle;
+    pool->idle = reader->next_idle;
+    reader->called = true;
+    sl_cond_signal(&reader->work);
+}
+
+static void run_reader(void *argument)
+{
+    struct reader *reader = argument;
+    struct pool *pool = reader->pool;
+    sl_lock(&pool->mutex);
+    while (!pool->stopped) {
+        if (pool->queued == 0) {
+            idle_locked(pool, reader);
+            continue;
+        }
+        sl_read *read = pool->queue[pool->queue_head];
+        pool->queue_head = (pool->queue_head + 1) % pool->depth;
+        pool->queued--;
+        pool->running++;
+        sl_unlock(&pool->mutex);
+        sl_completion completion = read->kind == SL_READ_FILE ? read_file(read) : read_at(read);
+        sl_lock(&pool->mutex);
+        finish_locked(pool, &completion);
+    }
+    sl_unlock(&pool->mutex);
+}
+
+static void submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
+{
+    struct pool *pool = (struct pool *)backend;
+    sl_lock(&pool->mutex);
+    assert(pool->queued + pool->running + pool->finished + count <= pool->depth);
+    for (uint32_t i = 0; i < count; i++) {
+        pool->queue[(pool->queue_head + pool->queued) % pool->depth] = reads[i];
+        pool->queued++;
+        if (pool->idle != NULL) {
+            call_one_locked(pool);
+        }
+    }
+    sl_unlock(&pool->mutex);
+}
+
+static uint32_t reap(sl_backend *backend, sl_completion *completions, uint32_t room,
+                     uint64_t timeout_ns)
+{
+    struct pool *pool = (struct pool *)backend;
+    uint64_t deadline = 0;
+    sl_lock(&pool->mutex);
+    while (pool->finished == 0 && !pool->woken && timeout_ns > 0) {
+        if (timeout_ns == UINT64_MAX) {
+            sl_cond_wait(&pool->done, &pool->mutex);
+            continue;
+        }
+        if (deadline == 0) {
+            deadline = sl_now_ns() + timeout_ns;
+        }
+        if (sl_cond_wait_until(&pool->done, &pool->mutex, deadline) != 0) {
+            break;
+        }
+    }
+    pool->woken = false;
+    uint32_t count = 0;
+    while (count < room && pool->finished > 0) {
+        completions[count++] = pool->results[pool->result_head];
+        pool->result_head = (pool->result_head + 1) % pool->depth;
+        pool->finished--;
+    }
+    sl_unlock(&pool->mutex);
+    return count;
+}
+
+static void wake(sl_backend *backend)
+{
+    struct pool *pool = (struct pool *)backend;
+    sl_lock(&pool->mutex);
+    pool->woken = true;
+    sl_cond_signal(&pool->done);
+    sl_unlock(&pool->mutex);
+}
+
+static void free_pool(struct pool *pool)
+{
+    for (uint32_t i = 0; i < pool->started; i++) {
+        sl_cond_destroy(&pool->readers[i].work);
+    }
+    sl_cond_destroy(&pool->done);
+    sl_mutex_destroy(&pool->mutex);
+    sl_free(pool->queue);
+    sl_free(pool->results);
+    sl_free(pool->readers);
+    sl_free(pool);
+}
+
+/* Requests not begun are dropped. A thread that does not come back keeps the pool for ever. */
+static uint32_t close_pool(sl_backend *backend, uint64_t drain_ns)
+{
+    struct pool *pool = (struct pool *)backend;
+    uint64_t now = sl_now_ns();
+    uint64_t deadline = drain_ns > UINT64_MAX - now ? UINT64_MAX : now + drain_ns;
+    sl_lock(&pool->mutex);
+    pool->stopped = true;
+    pool->queued = 0;
+    while (pool->idle != NULL) {
+        call_one_locked(pool);
+    }
+    while (pool->running > 0) {
+        if (sl_cond_wait_until(&pool->done, &pool->mutex, deadline) != 0) {
+            break;
+        }
+    }
+    uint32_t abandoned = pool->running;
+    sl_unlock(&pool->mutex);
+    if (abandoned > 0) {
+        return abandoned;
+    }
+    for (uint32_t i = 0; i < pool->started; i++) {
+        sl_thread_join(&pool->readers[i].thread);
+    }
+    free_pool(pool);
+    return 0;
+}
+
+static sluice_status start_readers(struct pool *pool, sluice_error *error)
+{
+    while (pool->started < pool->threads) {
+        struct reader *reader = &pool->readers[pool->started];
+        reader->pool = pool;
+        sl_cond_init(&reader->work);
+        pool->started++; /* its condition variable exists from here on */
+        sluice_status status =
+            sl_thread_start(&reader->thread, "sluice-read", run_reader, reader, error);
+        if (status < 0) {
+            return status;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status open_pool(sl_backend **backend, const sl_backend_config *config,
+                               sluice_error *error)
+{
+    assert(config->depth > 0 && config->threads > 0);
+    struct pool *pool = sl_calloc(1, sizeof(*pool));
+    if (pool == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for reader threads");
+    }
+    pool->base.ops = &sl_backend_pread;
+    pool->depth = config->depth;
+    pool->threads = config->threads < config->depth ? config->threads : config->depth;
+    sl_mutex_init(&pool->mutex);
+    sl_cond_init(&pool->done);
+    pool->queue = sl_calloc(pool->depth, sizeof(sl_read *));
+    pool->results = sl_calloc(pool->depth, sizeof(*pool->results));
+    pool->readers = sl_calloc(pool->threads, sizeof(*pool->readers));
+    if (pool->queue == NULL || pool->results == NULL || pool->readers == NULL) {
+        free_pool(pool);
+        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for reader threads");
+    }
+    sluice_status status = start_readers(pool, error);
+    if (status < 0) {
+        (void)close_pool(&pool->base, UINT64_MAX);
+        return status;
+    }
+    *backend = &pool->base;
+    return SLUICE_OK;
+}
+
+const sl_backend_ops sl_backend_pread = {"pread", open_pool, submit, reap, wake, close_pool};

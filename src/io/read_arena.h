@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * read_arena: buffers for reads, cut from one slab as runs of 16 KiB units.
+ *
+ * Purpose: samples from 2 KB to many MB without an allocation each and within a fixed budget.
+ * First fit over a bitmap. A run may be shortened after the read tells the true size.
+ * Threads: take, trim by the fetch thread; give from any thread. Lock: its own mutex.
+ * Invariants: runs never overlap; base is 16 KiB-aligned (so 4096-aligned, for O_DIRECT); free
+ * units + units in runs = all units.
+ */
+#ifndef SL_READ_ARENA_H
+#define SL_READ_ARENA_H
+
+#include "slab.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+#define SL_ARENA_UNIT ((size_t)16 << 10)
+
+typedef struct sl_run {
+    uint32_t first, units; /* units 0: no run */
+} sl_run;
+
+typedef struct sl_read_arena {
+    pthread_mutex_t mutex;
+    sl_slab slab;
+    uint64_t *bitmap; /* 1: taken */
+    uint32_t units, free_units, hint;
+} sl_read_arena;
+
+sluice_status sl_read_arena_open(sl_read_arena *arena, size_t bytes, sl_budget *budget,
+                                 sluice_error *error);
+/* `leak` != 0: the kernel may still write to it: the memory stays mapped for ever. */
+void sl_read_arena_close(sl_read_arena *arena, int leak);
+/* A run of at least `bytes`; units 0 when there is none now. */
+sl_run sl_read_arena_take(sl_read_arena *arena, size_t bytes);
+/* Shortens to `bytes`. */
+sl_run sl_read_arena_trim(sl_read_arena *arena, sl_run run, size_t bytes);
+/* Returns the free units afterwards. */
+uint32_t sl_read_arena_give(sl_read_arena *arena, sl_run run);
+uint8_t *sl_read_arena_data(const sl_read_arena *arena, sl_run run);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* io_uring refused by a seccomp profile, as containers do: said so, and done without. */
+#include "backend.h"
+#include "io_harness.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <cmocka.h>
+
+struct refusal {
+    uint32_t call; /* number of the system call */
+    uint32_t sys_errno;
+    const char *text; /* in the reason */
+};
+
+/* From here on this process' `call` fails with `sys_errno`. */
+static int refuse(const struct refusal *refusal)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refusal->call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | refusal->sys_errno),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+        return -1;
+    }
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
+static sluice_status nothing(void *ctx, sl_fetch_item *item)
+{
+    (void)ctx;
+    (void)item;
+    return SLUICE_END;
+}
+
+static sluice_status open_fetch(sluice_io_backend backend, sl_fetch_stats *stats)
+{
+    const sl_fetch_source source = {.next = nothing};
+    const sl_fetch_config config = {.backend = backend,
+                                    .depth = 4,
+                                    .threads = 2,
+                                    .lookahead = 4,
+                                    .inserts = 1,
+                                    .files = 4,
+                                    .arena_bytes = 1,
+                                    .max_sample_bytes = 4096,
+                                    .stall_warn_ns = 1000000000,
+                                    .stall_fail_ns = 1000000000};
+    sl_fetch *fetch = NULL;
+    sluice_status status = sl_fetch_open(&fetch, &config, &source, NULL);
+    if (status == SLUICE_OK) {
+        sl_fetch_get_stats(fetch, stats);
+    }
+    sl_fetch_close(fetch);
+    return status;
+}
+
+enum { CANNOT_FILTER = 77 };
+
+/* In a child process. Which of its checks failed, or 0. */
+static int refused(void *argument)
+{
+    const struct refusal *refusal = argument;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sl_fetch_stats stats = {0};
+    if (sl_uring_probe(NULL) != SLUICE_OK || refuse(refusal) != 0) {
+        return CANNOT_FILTER;
+    }
+    if (sl_uring_probe(&error) != SLUICE_UNSUPPORTED) {
+        return 1;
+    }
+    if (error.sys_errno != (int)refusal->sys_errno || strstr(error.text, refusal->text) == NULL) {
+        return 2;
+    }
+    if (open_fetch(SLUICE_IO_URING, &stats) != SLUICE_UNSUPPORTED) {
+        return 3;
+    }
+    if (open_fetch(SLUICE_IO_AUTO, &stats) != SLUICE_OK || strcmp(stats.backend, "pread") != 0) {
+        return 4;
+    }
+    return strstr(stats.reason, refusal->text) != NULL ? 0 : 5;
+}
+
+/* What only makes it faster may be refused. */
+static int not_needed(void *argument)
+{
+    sl_fetch_stats stats = {0};
+    if (sl_uring_probe(NULL) != SLUICE_OK || refuse(argument) != 0) {
+        return CANNOT_FILTER;
+    }
+    return open_fetch(SLUICE_IO_URING, &stats) == SLUICE_OK ? 0 : 1;
+}
+
+static void check(int (*test)(void *), struct refusal refusal)
+{
+    int failed = io_in_child(test, &refusal);
+    if (failed == CANNOT_FILTER) {
+        print_message("no io_uring or no seccomp here\n");
+        skip();
+    }
+    assert_int_equal(failed, 0);
+}
+
+static void setup_refused(void **state)
+{
+    (void)state;
+    check(refused,
+          (struct refusal){SYS_io_uring_setup, EPERM, "io_uring_setup refused with EPERM"});
+    check(refused, (struct refusal){SYS_io_uring_setup, ENOSYS, "refused with ENOSYS"});
+    check(refused, (struct refusal){SYS_io_uring_setup, EACCES, "refused with EACCES"});
+}
+
+static void enter_refused(void **state)
+{
+    (void)state;
+    check(refused,
+          (struct refusal){SYS_io_uring_enter, EPERM, "io_uring_enter refused with EPERM"});
+}
+
+static void register_refused(void **state)
+{
+    (void)state;
+    check(not_needed, (struct refusal){SYS_io_uring_register, EPERM, ""});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(setup_refused),
+        cmocka_unit_test(enter_refused),
+        cmocka_unit_test(register_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
