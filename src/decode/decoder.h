@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * decoder: encoded bytes in, 8-bit RGB pixels out. One decoder per worker thread.
+ *
+ * Purpose: find the codec by the first bytes, read its header (for the crop to be drawn), then
+ * decode at least the rectangle asked for.
+ * Colour contract (out: RGB, 3 channels): grey is replicated; YCbCr of any sampling through
+ * libjpeg's default (fancy) upsampling and ISLOW transform; RGB as stored; CMYK and YCCK as Pillow
+ * converts them (inverted Adobe convention).
+ * Strictness: a JPEG that ends early, has a broken entropy stream or lost restart markers within
+ * the rows decoded is CORRUPT, never grey filling; harmless junk between markers is accepted, junk
+ * in front of a restart marker is not (the interval was read wrong). Rows below the rectangle are
+ * not read. Pictures of several scans (progressive) are read to their end marker, which must be
+ * there; so must that of arithmetic-coded ones, where libjpeg takes missing bytes for zeros.
+ * Orientation: with exif = APPLY, header sizes, rectangle and pixels are those of the upright
+ * picture.
+ * Limits: width*height > max_pixels is UNSUPPORTED, decided before any pixel memory is taken; so
+ * are more than 500 scans, or scans x pixels above 64 x max_pixels (a scan can be a few bytes). All
+ * memory comes from the decoder's scratch, reserved at open and reset by each open_picture.
+ * Threads: one owner thread per decoder.
+ */
+#ifndef SL_DECODER_H
+#define SL_DECODER_H
+
+#include "scratch.h"
+#include "view.h"
+
+#include <sluice/common.h>
+#include <sluice/loader.h>
+
+#include <stdbool.h>
+
+typedef struct sl_decoder sl_decoder;
+
+typedef struct sl_decoder_config {
+    uint64_t max_pixels;
+    uint64_t max_unpacked_bytes; /* of a zstd frame */
+    sluice_exif exif;
+} sl_decoder_config;
+
+sluice_status sl_decoder_open(sl_decoder **decoder, const sl_decoder_config *config,
+                              sluice_error *error);
+void sl_decoder_close(sl_decoder *decoder);
+
+/* How the bytes are stored; width and height matter for raw pixels only. */
+typedef struct sl_stored_image {
+    sl_bytes bytes;
+    bool raw;  /* u8 RGB, width x height x 3 bytes */
+    bool zstd; /* bytes are one zstd frame of the above */
+    uint32_t width, height;
+} sl_stored_image;
+
+typedef struct sl_picture {
+    uint32_t width, height; /* upright when exif is applied */
+} sl_picture;
+
+/*
+ * Resets the scratch, unpacks, and reads the header. The bytes must stay until the decode.
+ * Errors: CORRUPT (not a picture, broken header, empty), UNSUPPORTED (no codec, limits), NOMEM.
+ */
+sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_stored_image *stored,
+                                      sl_picture *picture, sluice_error *error);
+/*
+ * Decodes so that the view covers `need` (inside the picture). When the result will be made smaller
+ * anyway the codec may scale down, but never below out_width x out_height for `need` (0: do not
+ * scale). The view is valid until the next open_picture. May be called again for the same picture,
+ * as long as scratch memory lasts. Errors: CORRUPT, UNSUPPORTED, NOMEM; error->offset counts from
+ * the beginning of the (unpacked) bytes.
+ */
+sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_width,
+                                uint32_t out_height, sl_image *view, sluice_error *error);
+
+/* Scratch of the decoder, for what happens to the view next; valid until the next open_picture. */
+sl_scratch *sl_decoder_scratch(sl_decoder *decoder);
+
+/* Bytes of address space that one decoder reserves at most. */
+uint64_t sl_decoder_scratch_bytes(const sl_decoder_config *config);
+
+/*
+ * Reads the size from a picture's header without decoding: for writers and verify. Thread-safe.
+ * Errors as open_picture.
+ */
+sluice_status sl_picture_probe(sl_bytes bytes, uint64_t max_pixels, sl_picture *picture,
+                               sluice_error *error);
+
+#endif

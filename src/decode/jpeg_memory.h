@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_memory: a memory manager for libjpeg on a decoder's scratch.
+ *
+ * Purpose: once installed, libjpeg takes all memory from the scratch, so that decoding allocates
+ * nothing and a hostile picture cannot take more than the scratch's limit. Virtual arrays (the
+ * coefficients of progressive pictures) lie fully in memory, and their rows are zeroed when they
+ * are first touched, so that a header which lies about its size costs address space only.
+ * Invariants: nothing taken here lives longer than the picture: the owner resets the scratch and
+ * calls sl_jpeg_memory_reset for each. That holds for libjpeg's "permanent" tables as well; the
+ * owner clears their pointers (sl_jpeg_memory_reset does).
+ * Threads: those of the decompressor.
+ */
+#ifndef SL_JPEG_MEMORY_H
+#define SL_JPEG_MEMORY_H
+
+#include "scratch.h"
+
+#include <stdio.h>
+
+#include <jpeglib.h>
+
+typedef struct sl_jpeg_memory {
+    struct jpeg_memory_mgr pub; /* first: libjpeg hands it back through cinfo->mem */
+    struct jpeg_memory_mgr *original;
+    sl_scratch *scratch;
+    jvirt_barray_ptr block_arrays;
+    jvirt_sarray_ptr sample_arrays;
+} sl_jpeg_memory;
+
+/* Puts `memory` in the place of the manager that jpeg_create_decompress made. */
+void sl_jpeg_memory_install(sl_jpeg_memory *memory, j_decompress_ptr cinfo);
+/* Puts the original manager back, for jpeg_destroy_decompress. */
+void sl_jpeg_memory_remove(sl_jpeg_memory *memory, j_decompress_ptr cinfo);
+/* Forgets the last picture (whose scratch is gone) and its tables; from now on uses `scratch`. */
+void sl_jpeg_memory_reset(sl_jpeg_memory *memory, j_decompress_ptr cinfo, sl_scratch *scratch);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_source: feeds libjpeg from bytes in memory, with no copy, and knows when they ended.
+ *
+ * Purpose: past the end libjpeg is given an end-of-image marker for ever, so it always comes to an
+ * end. Where nothing may lie past the end (headers, all scans of a picture that needs them all)
+ * `strict` makes that an error at once.
+ * Threads: those of the decompressor. The bytes are borrowed until the next begin.
+ */
+#ifndef SL_JPEG_SOURCE_H
+#define SL_JPEG_SOURCE_H
+
+#include "view.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <jpeglib.h>
+
+typedef struct sl_jpeg_source {
+    struct jpeg_source_mgr pub; /* first: libjpeg hands it back through cinfo->src */
+    sl_bytes bytes;
+    bool strict;
+    bool ended; /* libjpeg asked for more than there is */
+} sl_jpeg_source;
+
+void sl_jpeg_source_begin(sl_jpeg_source *source, j_decompress_ptr cinfo, sl_bytes bytes);
+/* The byte that libjpeg is about to read, approximately: it works ahead within an MCU. */
+int64_t sl_jpeg_source_offset(const sl_jpeg_source *source);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * workers: the threads that turn bytes into rows.
+ *
+ * Purpose: N threads, each with a decoder of its own, take jobs from one bounded queue and run the
+ * owner's function on them.
+ * Threads: submit from any thread; run is called on the workers.
+ * Life: close = stop accepting, run what is queued, join, free. Every job submitted is run exactly
+ * once.
+ */
+#ifndef SL_WORKERS_H
+#define SL_WORKERS_H
+
+#include "decoder.h"
+#include "histogram.h"
+
+typedef struct sl_workers sl_workers;
+
+typedef struct sl_workers_config {
+    uint32_t threads;
+    size_t queue_capacity;
+    size_t job_bytes;
+    sl_decoder_config decoder;
+    /* `job` is the worker's own copy. */
+    void (*run)(void *ctx, sl_decoder *decoder, void *job);
+    void *ctx;
+} sl_workers_config;
+
+sluice_status sl_workers_open(sl_workers **workers, const sl_workers_config *config,
+                              sluice_error *error);
+/* Waits while the queue is full. CANCELED after close began. */
+sluice_status sl_workers_submit(sl_workers *workers, const void *job);
+void sl_workers_depths(sl_workers *workers, uint64_t bins[SL_DEPTH_BINS]);
+void sl_workers_close(sl_workers *workers);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Raw pixels and zstd frames. */
+#include "decoder.h"
+#include "jpeg_make.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include <zstd.h>
+
+enum { WIDTH = 40, HEIGHT = 30, BYTES = WIDTH * HEIGHT * 3, PACKED_MAX = 2 * BYTES };
+
+typedef struct fixture {
+    sl_decoder *decoder;
+    uint8_t pixels[BYTES], packed[PACKED_MAX];
+    size_t packed_size;
+} fixture;
+
+static int setup(void **state)
+{
+    fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    sl_decoder_config config = {10000, 20000, SLUICE_EXIF_APPLY};
+    assert_int_equal(sl_decoder_open(&f->decoder, &config, NULL), SLUICE_OK);
+    pattern_fill(f->pixels, WIDTH, HEIGHT, 3, 1);
+    f->packed_size = ZSTD_compress(f->packed, PACKED_MAX, f->pixels, BYTES, 3);
+    assert_false(ZSTD_isError(f->packed_size));
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    fixture *f = *state;
+    sl_decoder_close(f->decoder);
+    free(f);
+    return 0;
+}
+
+static void expect(fixture *f, const sl_stored_image *stored, sluice_status expected,
+                   const char *text)
+{
+    sl_picture picture;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_status status = sl_decoder_open_picture(f->decoder, stored, &picture, &error);
+    if (status != expected || strstr(error.text, text) == NULL) {
+        fail_msg("status %d, \"%s\" where \"%s\" was expected", status, error.text, text);
+    }
+}
+
+static void expect_pixels(fixture *f, const sl_stored_image *stored)
+{
+    sl_picture picture;
+    sl_image view;
+    expect(f, stored, SLUICE_OK, "");
+    assert_int_equal(sl_decoder_open_picture(f->decoder, stored, &picture, NULL), SLUICE_OK);
+    assert_int_equal(picture.width, WIDTH);
+    assert_int_equal(picture.height, HEIGHT);
+    sl_rect need = {3, 4, 5, 6};
+    assert_int_equal(sl_decoder_decode(f->decoder, need, 0, 0, &view, NULL), SLUICE_OK);
+    for (uint32_t y = 4; y < 10; y++) {
+        const uint8_t *ours =
+            view.pixels + (y - view.origin_y) * view.stride_bytes + (size_t)(3 - view.origin_x) * 3;
+        assert_memory_equal(ours, f->pixels + (size_t)(y * WIDTH + 3) * 3, 15);
+    }
+}
+
+static void raw_pixels(void **state)
+{
+    fixture *f = *state;
+    sl_stored_image stored = {
+        .bytes = {f->pixels, BYTES}, .raw = true, .width = WIDTH, .height = HEIGHT};
+    expect_pixels(f, &stored);
+    stored.bytes.size = BYTES - 1;
+    expect(f, &stored, SLUICE_CORRUPT, "raw pixels");
+    stored.bytes.size = BYTES + 3;
+    expect(f, &stored, SLUICE_CORRUPT, "raw pixels");
+    stored.bytes.size = 0;
+    stored.width = 0;
+    expect(f, &stored, SLUICE_CORRUPT, "raw pixels");
+    stored.width = UINT32_MAX;
+    stored.height = UINT32_MAX;
+    expect(f, &stored, SLUICE_UNSUPPORTED, "limit");
+    stored.width = 10001;
+    stored.height = 1;
+    expect(f, &stored, SLUICE_UNSUPPORTED, "10001 x 1");
+}
+
+static void packed_raw_pixels_and_jpeg(void **state)
+{
+    fixture *f = *state;
+    sl_stored_image stored = {.bytes = {f->packed, f->packed_size},
+                              .raw = true,
+                              .zstd = true,
+                              .width = WIDTH,
+                              .height = HEIGHT};
+    expect_pixels(f, &stored);
+    jpeg_file file = jpeg_make_pattern(WIDTH, HEIGHT, 1, NULL);
+    f->packed_size = ZSTD_compress(f->packed, PACKED_MAX, file.data, file.size, 3);
+    stored = (sl_stored_image){.bytes = {f->packed, f->packed_size}, .zstd = true};
+    sl_picture picture;
+    assert_int_equal(sl_decoder_open_picture(f->decoder, &stored, &picture, NULL), SLUICE_OK);
+    assert_int_equal(picture.width, WIDTH);
+    jpeg_free(&file);
+}
+
+static void broken_frames(void **state)
+{
+    fixture *f = *state;
+    sl_stored_image stored = {
+        .bytes = {f->packed, 0}, .raw = true, .zstd = true, .width = WIDTH, .height = HEIGHT};
+    for (size_t size = 0; size < f->packed_size; size++) {
+        stored.bytes.size = size;
+        expect(f, &stored, SLUICE_CORRUPT, "");
+    }
+    stored.bytes.size = f->packed_size + 5;
+    expect(f, &stored, SLUICE_CORRUPT, "5 bytes follow");
+    stored.bytes.size = f->packed_size;
+    for (size_t at = 0; at < f->packed_size; at++) {
+        for (int bit = 0; bit < 8; bit++) {
+            sl_picture picture;
+            f->packed[at] ^= (uint8_t)(1U << bit);
+            sluice_status status = sl_decoder_open_picture(f->decoder, &stored, &picture, NULL);
+            assert_true(status == SLUICE_OK || status == SLUICE_CORRUPT ||
+                        status == SLUICE_UNSUPPORTED);
+            f->packed[at] ^= (uint8_t)(1U << bit);
+        }
+    }
+    expect_pixels(f, &stored);
+}
+
+/* Ten million zeros in a few bytes, and a frame that does not say how large it is. */
+static void frames_over_the_limit(void **state)
+{
+    fixture *f = *state;
+    uint8_t *zeros = calloc(1, 10000000);
+    assert_non_null(zeros);
+    f->packed_size = ZSTD_compress(f->packed, PACKED_MAX, zeros, 10000000, 1);
+    assert_false(ZSTD_isError(f->packed_size));
+    free(zeros);
+    sl_stored_image stored = {.bytes = {f->packed, f->packed_size}, .zstd = true};
+    expect(f, &stored, SLUICE_UNSUPPORTED, "above the limit");
+
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    (void)ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0);
+    f->packed_size = ZSTD_compress2(context, f->packed, PACKED_MAX, f->pixels, BYTES);
+    (void)ZSTD_freeCCtx(context);
+    assert_false(ZSTD_isError(f->packed_size));
+    stored.bytes.size = f->packed_size;
+    expect(f, &stored, SLUICE_UNSUPPORTED, "how large");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(raw_pixels, setup, teardown),
+        cmocka_unit_test_setup_teardown(packed_raw_pixels_and_jpeg, setup, teardown),
+        cmocka_unit_test_setup_teardown(broken_frames, setup, teardown),
+        cmocka_unit_test_setup_teardown(frames_over_the_limit, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
