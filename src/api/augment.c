@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Public entry points of sluice/augment.h: check arguments and write them into the recipe. */
+#include "memory.h"
+#include "recipe.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { OUTPUT_SIDE_MAX = 16384 };
+
+sluice_status sluice_augment_create(sluice_augment **recipe)
+{
+    if (recipe == NULL) {
+        return SLUICE_INVALID;
+    }
+    *recipe = sl_calloc(1, sizeof(**recipe));
+    return *recipe != NULL ? SLUICE_OK : SLUICE_NOMEM;
+}
+
+void sluice_augment_destroy(sluice_augment *recipe)
+{
+    sl_free(recipe);
+}
+
+/* Starts the recipe's one geometry step. */
+static sluice_status set_geometry(sluice_augment *recipe, sl_geometry geometry, uint32_t width,
+                                  uint32_t height)
+{
+    if (width < 1 || width > OUTPUT_SIDE_MAX || height < 1 || height > OUTPUT_SIDE_MAX) {
+        return SLUICE_INVALID;
+    }
+    if (recipe->geometry != SL_GEOMETRY_NONE) {
+        return SLUICE_STATE;
+    }
+    recipe->geometry = geometry;
+    recipe->width = width;
+    recipe->height = height;
+    return SLUICE_OK;
+}
+
+/* Written so that a NaN is out of range. */
+static bool in_range(double value, double low, double high)
+{
+    return value >= low && value <= high;
+}
+
+// NOLINTNEXTLINE(readability-function-size): seven parameters, as in the public header
+sluice_status sluice_augment_random_resized_crop(sluice_augment *recipe, uint32_t width,
+                                                 uint32_t height, double scale_min,
+                                                 double scale_max, double ratio_min,
+                                                 double ratio_max)
+{
+    if (recipe == NULL || !(scale_min > 0) || !in_range(scale_max, scale_min, 1.0) ||
+        !(ratio_min > 0) || !(ratio_max >= ratio_min) || isinf(ratio_max)) {
+        return SLUICE_INVALID;
+    }
+    sluice_status status = set_geometry(recipe, SL_GEOMETRY_RANDOM_RESIZED_CROP, width, height);
+    if (status == SLUICE_OK) {
+        recipe->scale_min = scale_min;
+        recipe->scale_max = scale_max;
+        recipe->ratio_min = ratio_min;
+        recipe->ratio_max = ratio_max;
+    }
+    return status;
+}
+
+sluice_status sluice_augment_resize_center_crop(sluice_augment *recipe, uint32_t shorter_side,
+                                                uint32_t width, uint32_t height)
+{
+    if (recipe == NULL || shorter_side < width || shorter_side < height ||
+        shorter_side > OUTPUT_SIDE_MAX) {
+        return SLUICE_INVALID;
+    }
+    sluice_status status = set_geometry(recipe, SL_GEOMETRY_RESIZE_CENTER_CROP, width, height);
+    if (status == SLUICE_OK) {
+        recipe->shorter_side = shorter_side;
+    }
+    return status;
+}
+
+sluice_status sluice_augment_random_crop(sluice_augment *recipe, uint32_t width, uint32_t height,
+                                         uint32_t padding)
+{
+    if (recipe == NULL || padding > OUTPUT_SIDE_MAX) {
+        return SLUICE_INVALID;
+    }
+    sluice_status status = set_geometry(recipe, SL_GEOMETRY_RANDOM_CROP, width, height);
+    if (status == SLUICE_OK) {
+        recipe->padding = padding;
+    }
+    return status;
+}
+
+sluice_status sluice_augment_random_flip(sluice_augment *recipe, double probability)
+{
+    if (recipe == NULL || !in_range(probability, 0.0, 1.0)) {
+        return SLUICE_INVALID;
+    }
+    recipe->flip_probability = probability;
+    return SLUICE_OK;
+}
+
+sluice_status sluice_augment_color_jitter(sluice_augment *recipe, double brightness,
+                                          double contrast, double saturation)
+{
+    /* Factors above this would be no picture any more, and must fit in a float. */
+    const double strength_max = 1000.0;
+    if (recipe == NULL || !in_range(brightness, 0.0, strength_max) ||
+        !in_range(contrast, 0.0, strength_max) || !in_range(saturation, 0.0, strength_max)) {
+        return SLUICE_INVALID;
+    }
+    recipe->brightness = brightness;
+    recipe->contrast = contrast;
+    recipe->saturation = saturation;
+    return SLUICE_OK;
+}
+
+sluice_status sluice_augment_normalize(sluice_augment *recipe, const float *mean,
+                                       const float *stddev, uint32_t channels)
+{
+    if (recipe == NULL || mean == NULL || stddev == NULL || channels != 3) {
+        return SLUICE_INVALID;
+    }
+    for (uint32_t c = 0; c < channels; c++) {
+        if (!isfinite(mean[c]) || !isfinite(stddev[c]) || !(stddev[c] > 0)) {
+            return SLUICE_INVALID;
+        }
+    }
+    memcpy(recipe->mean, mean, sizeof(recipe->mean));
+    memcpy(recipe->stddev, stddev, sizeof(recipe->stddev));
+    recipe->normalize = true;
+    return SLUICE_OK;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * finish: everything after resampling: colour jitter in 8 bits, then normalise, cast and layout.
+ *
+ * Purpose: sl_augment_apply makes one row of a batch from a view: resample (augment/resample.h),
+ * jitter, and convert through a table of 256 values per channel made once per loader.
+ * Conversion: f32 v = fmaf(u8, scale[c], bias[c]) with scale = 1/(255*stddev), bias = -mean/stddev
+ * (without normalise: scale 1/255, bias 0), all in binary32; f16 and bf16 are that, rounded to
+ * nearest even. u8 is copied.
+ * Threads: sl_converter is immutable after make; apply is pure, with the caller's scratch.
+ */
+#ifndef SL_FINISH_H
+#define SL_FINISH_H
+
+#include "recipe.h"
+#include "scratch.h"
+#include "view.h"
+
+typedef struct sl_converter {
+    sluice_dtype dtype;
+    sluice_layout layout;
+    uint32_t width, height;
+    uint32_t table[3][256]; /* output bits in the low 8, 16 or 32 bits */
+} sl_converter;
+
+/* INVALID: normalise with u8. */
+sluice_status sl_converter_make(sl_converter *converter, const sluice_augment *recipe,
+                                sluice_dtype dtype, sluice_layout layout, sluice_error *error);
+/* Bytes of one row (one picture) of the batch. */
+size_t sl_converter_row_bytes(const sl_converter *converter);
+
+/* Jitter in place on width x height RGB pixels without padding. */
+void sl_jitter(uint8_t *pixels, uint32_t width, uint32_t height, const sl_params *params);
+
+sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *view,
+                               const sl_params *params, void *row, sl_scratch *scratch,
+                               sluice_error *error);
+
+/* Rounding of binary32 to binary16 and to bfloat16, nearest even; bits in, bits out. */
+uint16_t sl_half_from_float(float value);
+uint16_t sl_bfloat16_from_float(float value);
+
+#endif

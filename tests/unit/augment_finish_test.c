@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 16-bit rounding against doubles, jitter and conversion against the written formulas. */
+#include "finish.h"
+#include "jpeg_make.h"
+#include "philox.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { SIDE = 19 };
+
+/* A 16-bit float format: value of its bits, exactly. */
+typedef struct format {
+    int exponent_bits, mantissa_bits;
+    uint16_t (*round)(float value);
+} format;
+
+static const format half = {5, 10, sl_half_from_float};
+static const format bfloat = {8, 7, sl_bfloat16_from_float};
+
+static double value_of(const format *f, uint32_t bits)
+{
+    int bias = (1 << (f->exponent_bits - 1)) - 1;
+    uint32_t mantissa = bits & ((1U << f->mantissa_bits) - 1);
+    int exponent = (int)(bits >> f->mantissa_bits & ((1U << f->exponent_bits) - 1));
+    double magnitude = exponent == 0 ? ldexp(mantissa, 1 - bias - f->mantissa_bits)
+                                     : ldexp(mantissa + (1U << f->mantissa_bits),
+                                             exponent - bias - f->mantissa_bits);
+    return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+static float float_of(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+/*
+ * Rounding is monotonic between two neighbours, so it is right everywhere when it is right at each
+ * value of the format, half-way to the next, and one binary32 step to each side of half-way.
+ */
+static void check_every_boundary(const format *f)
+{
+    uint32_t infinity = ((1U << f->exponent_bits) - 1) << f->mantissa_bits;
+    for (uint32_t bits = 0; bits < infinity; bits++) {
+        double here = value_of(f, bits);
+        /* past the largest number the next step would be where infinity stands */
+        double next = value_of(f, bits + 1);
+        float middle = (float)((here + next) / 2);
+        assert_true((double)middle == (here + next) / 2);
+        uint32_t even = bits % 2 == 0 ? bits : bits + 1;
+        for (uint32_t sign = 0; sign <= 0x8000; sign += 0x8000) {
+            float direction = sign != 0 ? -1.0F : 1.0F;
+            assert_int_equal(f->round(direction * (float)here), sign | bits);
+            assert_int_equal(f->round(direction * middle), sign | even);
+            assert_int_equal(f->round(direction * nextafterf(middle, 0.0F)), sign | bits);
+            assert_int_equal(f->round(direction * nextafterf(middle, INFINITY)), sign | (bits + 1));
+        }
+    }
+    assert_int_equal(f->round(INFINITY), infinity);
+    assert_int_equal(f->round(-INFINITY), 0x8000 | infinity);
+    assert_int_equal(f->round(float_of(0x7F7FFFFF)), infinity);
+}
+
+static bool is_nan16(const format *f, uint16_t bits)
+{
+    uint32_t infinity = ((1U << f->exponent_bits) - 1) << f->mantissa_bits;
+    return (bits & 0x7FFFU) > infinity;
+}
+
+static void sixteen_bits_round_to_even(void **state)
+{
+    (void)state;
+    check_every_boundary(&half);
+    check_every_boundary(&bfloat);
+    /* binary32's own subnormals, and numbers that are none */
+    assert_int_equal(sl_half_from_float(float_of(1)), 0);
+    assert_int_equal(sl_half_from_float(float_of(0x80000001)), 0x8000);
+    assert_int_equal(sl_bfloat16_from_float(float_of(0x00008001)), 1);
+    for (uint32_t payload = 1; payload < 1U << 23; payload += 977) {
+        for (uint32_t sign = 0; sign < 2; sign++) {
+            float nan = float_of(sign << 31 | 0x7F800000 | payload);
+            assert_true(is_nan16(&half, sl_half_from_float(nan)));
+            assert_true(is_nan16(&bfloat, sl_bfloat16_from_float(nan)));
+        }
+    }
+    assert_true(is_nan16(&bfloat, sl_bfloat16_from_float(float_of(0xFFFFFFFF))));
+}
+
+/* Every float is as near as can be: samples over all of them, by distance. */
+static void sixteen_bits_are_the_nearest(void **state)
+{
+    (void)state;
+    for (uint64_t bits = 0; bits < 0x47000000; bits += 65521) { /* up to 32768 */
+        float value = float_of((uint32_t)bits);
+        uint16_t rounded = sl_half_from_float(value);
+        double distance = fabs(value_of(&half, rounded) - (double)value);
+        assert_true(distance <= fabs(value_of(&half, rounded + 1U) - (double)value));
+        assert_true(rounded == 0 ||
+                    distance <= fabs(value_of(&half, rounded - 1U) - (double)value));
+    }
+}
+
+static void fill(uint8_t *pixels, size_t bytes, uint64_t seed)
+{
+    sl_random random = sl_random_for(seed, 0, 0, 0);
+    for (size_t i = 0; i < bytes; i++) {
+        pixels[i] = (uint8_t)sl_random_below(&random, 256);
+    }
+}
+
+static uint8_t clip(double value)
+{
+    return (uint8_t)fmin(fmax(value, 0.0), 255.0);
+}
+
+/* One step by the formulas, in doubles; off by one where binary32 rounds across an integer. */
+static void jitter_step(uint8_t *pixels, size_t count, int kind, double factor)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *p = pixels + i * 3;
+        sum += floor((p[0] * 19595.0 + p[1] * 38470.0 + p[2] * 7471.0 + 32768.0) / 65536.0);
+    }
+    double mean = floor(sum / (double)count + 0.5);
+    for (size_t i = 0; i < count; i++) {
+        uint8_t *p = pixels + i * 3;
+        double grey = floor((p[0] * 19595.0 + p[1] * 38470.0 + p[2] * 7471.0 + 32768.0) / 65536.0);
+        for (int c = 0; c < 3; c++) {
+            double base = kind == SL_JITTER_SATURATION ? grey : 0;
+            base = kind == SL_JITTER_CONTRAST ? mean : base;
+            p[c] = clip(base + factor * (p[c] - base));
+        }
+    }
+}
+
+static void jitter_follows_the_formulas(void **state)
+{
+    (void)state;
+    static const float factors[] = {0.0F, 0.3F, 1.0F, 1.7F, 30.0F};
+    uint8_t ours[SIDE * SIDE * 3];
+    uint8_t expected[sizeof(ours)];
+    for (int kind = SL_JITTER_BRIGHTNESS; kind <= SL_JITTER_SATURATION; kind++) {
+        for (size_t k = 0; k < sizeof(factors) / sizeof(factors[0]); k++) {
+            sl_params params = {.jitter = {(uint8_t)kind}, .factor = {factors[k]}};
+            fill(ours, sizeof(ours), k);
+            memcpy(expected, ours, sizeof(ours));
+            sl_jitter(ours, SIDE, SIDE, &params);
+            jitter_step(expected, (size_t)SIDE * SIDE, kind, (double)factors[k]);
+            for (size_t i = 0; i < sizeof(ours); i++) {
+                assert_true(abs(ours[i] - expected[i]) <= 1);
+            }
+            if (factors[k] == 1.0F) {
+                fill(expected, sizeof(expected), k);
+                assert_memory_equal(ours, expected, sizeof(ours));
+            }
+        }
+    }
+}
+
+static void jitter_keeps_the_order(void **state)
+{
+    (void)state;
+    uint8_t ours[SIDE * SIDE * 3];
+    uint8_t expected[sizeof(ours)];
+    sl_params three = {.jitter = {SL_JITTER_SATURATION, SL_JITTER_CONTRAST, SL_JITTER_BRIGHTNESS},
+                       .factor = {0.2F, 2.5F, 1.4F}};
+    fill(ours, sizeof(ours), 1);
+    memcpy(expected, ours, sizeof(ours));
+    sl_jitter(ours, SIDE, SIDE, &three);
+    for (int i = 0; i < 3; i++) {
+        sl_params one = {.jitter = {three.jitter[i]}, .factor = {three.factor[i]}};
+        sl_jitter(expected, SIDE, SIDE, &one);
+    }
+    assert_memory_equal(ours, expected, sizeof(ours));
+    sl_params none = {0};
+    sl_jitter(ours, SIDE, SIDE, &none);
+    assert_memory_equal(ours, expected, sizeof(ours));
+}
+
+static uint32_t element(const void *row, sluice_dtype dtype, size_t index)
+{
+    uint32_t bits = 0;
+    size_t bytes = sluice_dtype_bytes(dtype);
+    memcpy(&bits, (const uint8_t *)row + index * bytes, bytes);
+    return bits;
+}
+
+static uint32_t expected_bits(sluice_dtype dtype, uint8_t value, float scale, float bias)
+{
+    if (dtype == SLUICE_U8) {
+        return value;
+    }
+    /* a product of 8 and 24 bits and one addition: binary64 holds it nearly, fmaf exactly */
+    float result = fmaf(value, scale, bias);
+    uint32_t bits = 0;
+    memcpy(&bits, &result, sizeof(bits));
+    return dtype == SLUICE_F32   ? bits
+           : dtype == SLUICE_F16 ? sl_half_from_float(result)
+                                 : sl_bfloat16_from_float(result);
+}
+
+static const float mean[3] = {0.485F, 0.456F, 0.406F};
+static const float deviation[3] = {0.229F, 0.224F, 0.225F};
+
+static void check_elements(const sl_converter *converter, const uint8_t *pixels, const void *row,
+                           bool normalize)
+{
+    sluice_dtype dtype = converter->dtype;
+    size_t count = (size_t)SIDE * SIDE;
+    for (size_t i = 0; i < count * 3; i++) {
+        size_t c = i % 3;
+        float scale = normalize ? 1.0F / (255.0F * deviation[c]) : 1.0F / 255.0F;
+        float bias = normalize ? -mean[c] / deviation[c] : 0.0F;
+        size_t index = converter->layout == SLUICE_NHWC ? i : c * count + i / 3;
+        assert_int_equal(element(row, dtype, index), expected_bits(dtype, pixels[i], scale, bias));
+        double exact = pixels[i] / 255.0;
+        exact = normalize ? (exact - (double)mean[c]) / (double)deviation[c] : exact;
+        assert_true(dtype != SLUICE_F32 ||
+                    fabs((double)float_of(element(row, dtype, index)) - exact) < 1e-6);
+    }
+}
+
+static void check_conversion(sluice_dtype dtype, sluice_layout layout, bool normalize)
+{
+    struct sluice_augment recipe = {
+        .geometry = SL_GEOMETRY_RANDOM_CROP, .width = SIDE, .height = SIDE, .normalize = normalize};
+    memcpy(recipe.mean, mean, sizeof(mean));
+    memcpy(recipe.stddev, deviation, sizeof(deviation));
+    sl_converter converter;
+    assert_int_equal(sl_converter_make(&converter, &recipe, dtype, layout, NULL), SLUICE_OK);
+    size_t bytes = sl_converter_row_bytes(&converter);
+    assert_int_equal(bytes, (size_t)SIDE * SIDE * 3 * sluice_dtype_bytes(dtype));
+    uint8_t pixels[SIDE * SIDE * 3];
+    fill(pixels, sizeof(pixels), 4);
+    sl_image view = {pixels, SIDE, SIDE, 3, (size_t)SIDE * 3, 0, 0, SIDE, SIDE, 1};
+    sl_params params;
+    assert_int_equal(sl_draw(&recipe, 0, 0, 0, SIDE, SIDE, &params, NULL), SLUICE_OK);
+    sl_scratch scratch;
+    assert_int_equal(sl_scratch_open(&scratch, 1 << 20, 1 << 20, NULL), SLUICE_OK);
+    void *row = malloc(bytes); /* exactly: ASan sees a write behind it */
+    assert_non_null(row);
+    assert_int_equal(sl_augment_apply(&converter, &view, &params, row, &scratch, NULL), SLUICE_OK);
+    check_elements(&converter, pixels, row, normalize);
+    free(row);
+    sl_scratch_close(&scratch);
+}
+
+static void every_dtype_and_layout(void **state)
+{
+    (void)state;
+    for (int dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
+        for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
+            check_conversion((sluice_dtype)dtype, (sluice_layout)layout, false);
+            if (dtype != SLUICE_U8) {
+                check_conversion((sluice_dtype)dtype, (sluice_layout)layout, true);
+            }
+        }
+    }
+}
+
+static void refused_converters(void **state)
+{
+    (void)state;
+    struct sluice_augment recipe = {
+        .geometry = SL_GEOMETRY_RANDOM_CROP, .width = 8, .height = 8, .normalize = true};
+    recipe.stddev[0] = recipe.stddev[1] = recipe.stddev[2] = 1;
+    sl_converter converter;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sl_converter_make(&converter, &recipe, SLUICE_U8, SLUICE_NHWC, &error),
+                     SLUICE_INVALID);
+    assert_non_null(strstr(error.text, "normalize"));
+    assert_int_equal(sl_converter_make(&converter, &recipe, SLUICE_I64, SLUICE_NHWC, NULL),
+                     SLUICE_INVALID);
+    recipe.geometry = SL_GEOMETRY_NONE;
+    assert_int_equal(sl_converter_make(&converter, &recipe, SLUICE_F32, SLUICE_NHWC, NULL),
+                     SLUICE_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sixteen_bits_round_to_even),
+        cmocka_unit_test(sixteen_bits_are_the_nearest),
+        cmocka_unit_test(jitter_follows_the_formulas),
+        cmocka_unit_test(jitter_keeps_the_order),
+        cmocka_unit_test(every_dtype_and_layout),
+        cmocka_unit_test(refused_converters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resampling and jitter against Pillow itself. Arguments: Python, pillow_oracle.py. */
+#include "finish.h"
+#include "jpeg_make.h"
+#include "philox.h"
+#include "pillow.h"
+#include "resample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { RESIZES = 150, JITTERS = 60, SIDE_MAX = 260, OUT_MAX = 150 };
+
+static const char *python, *script;
+static const char *const jitter_names[] = {"", "brightness", "contrast", "saturation"};
+
+typedef struct picture {
+    uint8_t pixels[SIDE_MAX * SIDE_MAX * 3];
+    uint32_t width, height;
+} picture;
+
+/* Half of the pictures are noise, where every rounding shows. */
+static void random_picture(picture *image, sl_random *random, uint32_t number)
+{
+    image->width = 1 + sl_random_below(random, SIDE_MAX);
+    image->height = 1 + sl_random_below(random, SIDE_MAX);
+    pattern_fill(image->pixels, image->width, image->height, 3, number);
+    for (size_t i = 0; number % 2 == 0 && i < (size_t)image->width * image->height * 3; i++) {
+        image->pixels[i] = (uint8_t)sl_random_below(random, 256);
+    }
+}
+
+/* A random box, resized up or down; the window shows all of the result or a part. */
+static sl_params random_params(sl_random *random, const picture *image)
+{
+    sl_params params = {0};
+    params.source.width = 1 + sl_random_below(random, image->width);
+    params.source.height = 1 + sl_random_below(random, image->height);
+    params.source.x = sl_random_below(random, image->width - params.source.width + 1);
+    params.source.y = sl_random_below(random, image->height - params.source.height + 1);
+    params.virtual_width = 1 + sl_random_below(random, OUT_MAX);
+    params.virtual_height = 1 + sl_random_below(random, OUT_MAX);
+    params.width = params.virtual_width;
+    params.height = params.virtual_height;
+    if (sl_random_below(random, 2) == 1) {
+        params.width = 1 + sl_random_below(random, params.virtual_width);
+        params.height = 1 + sl_random_below(random, params.virtual_height);
+        params.window_x = (int32_t)sl_random_below(random, params.virtual_width - params.width + 1);
+        params.window_y =
+            (int32_t)sl_random_below(random, params.virtual_height - params.height + 1);
+    }
+    params.flip = sl_random_below(random, 2) == 1;
+    return params;
+}
+
+static sl_image view_of(const picture *image)
+{
+    return (sl_image){.pixels = image->pixels,
+                      .width = image->width,
+                      .height = image->height,
+                      .channels = 3,
+                      .stride_bytes = (size_t)image->width * 3,
+                      .picture_width = image->width,
+                      .picture_height = image->height,
+                      .denominator = 1};
+}
+
+static void resampling_is_within_one_of_pillow(void **state)
+{
+    (void)state;
+    pillow oracle;
+    static uint8_t ours[RESIZES][OUT_MAX * OUT_MAX * 3];
+    static uint8_t theirs[OUT_MAX * OUT_MAX * 3];
+    static picture image;
+    size_t bytes[RESIZES];
+    if (!pillow_open(&oracle, python, script)) {
+        skip();
+    }
+    sl_scratch scratch;
+    assert_int_equal(sl_scratch_open(&scratch, 8 << 20, 8 << 20, NULL), SLUICE_OK);
+    sl_random random = sl_random_for(1, 0, 0, 0);
+    for (uint32_t i = 0; i < RESIZES; i++) {
+        random_picture(&image, &random, i);
+        sl_params p = random_params(&random, &image);
+        sl_image view = view_of(&image);
+        bytes[i] = (size_t)p.width * p.height * 3;
+        assert_int_equal(sl_resample(&view, &p, ours[i], (size_t)p.width * 3, &scratch, NULL),
+                         SLUICE_OK);
+        pillow_input(&oracle, i, image.pixels, (size_t)image.width * image.height * 3);
+        pillow_ask(&oracle, "resize %u %u %u %u %u %u %u %u %u %d %d %u %u %d", i, image.width,
+                   image.height, p.source.x, p.source.y, p.source.width, p.source.height,
+                   p.virtual_width, p.virtual_height, p.window_x, p.window_y, p.width, p.height,
+                   p.flip);
+    }
+    pillow_run(&oracle);
+    int worst = 0;
+    for (uint32_t i = 0; i < RESIZES; i++) {
+        pillow_answer(&oracle, i, theirs, bytes[i]);
+        int difference = largest_difference(ours[i], theirs, bytes[i]);
+        worst = difference > worst ? difference : worst;
+    }
+    pillow_close(&oracle);
+    sl_scratch_close(&scratch);
+    print_message("largest difference %d\n", worst);
+    assert_true(worst <= 1);
+}
+
+/* The same steps, in the same arithmetic: no tolerance. */
+static void jitter_is_pillows(void **state)
+{
+    (void)state;
+    pillow oracle;
+    static picture images[JITTERS];
+    static uint8_t theirs[SIDE_MAX * SIDE_MAX * 3];
+    if (!pillow_open(&oracle, python, script)) {
+        skip();
+    }
+    sl_random random = sl_random_for(2, 0, 0, 0);
+    for (uint32_t i = 0; i < JITTERS; i++) {
+        picture *image = &images[i];
+        random_picture(image, &random, i);
+        pillow_input(&oracle, i, image->pixels, (size_t)image->width * image->height * 3);
+        sl_params params = {0};
+        char steps[160] = "";
+        uint32_t count = 1 + sl_random_below(&random, 3);
+        for (uint32_t k = 0; k < count; k++) {
+            params.jitter[k] = (uint8_t)(1 + (i + k) % 3);
+            params.factor[k] = (float)sl_random_range(&random, 0.0, i % 4 == 0 ? 3.0 : 1.6);
+            (void)snprintf(steps + strlen(steps), sizeof(steps) - strlen(steps), " %s %.9g",
+                           jitter_names[params.jitter[k]], (double)params.factor[k]);
+        }
+        pillow_ask(&oracle, "jitter %u %u %u%s", i, image->width, image->height, steps);
+        sl_jitter(image->pixels, image->width, image->height, &params);
+    }
+    pillow_run(&oracle);
+    int worst = 0;
+    for (uint32_t i = 0; i < JITTERS; i++) {
+        size_t bytes = (size_t)images[i].width * images[i].height * 3;
+        pillow_answer(&oracle, i, theirs, bytes);
+        int difference = largest_difference(images[i].pixels, theirs, bytes);
+        worst = difference > worst ? difference : worst;
+    }
+    pillow_close(&oracle);
+    print_message("largest difference %d\n", worst);
+    assert_int_equal(worst, 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) {
+        (void)printf("usage: %s PYTHON PILLOW_ORACLE\n", argv[0]);
+        return 2;
+    }
+    python = argv[1];
+    script = argv[2];
+    pillow oracle;
+    if (!pillow_open(&oracle, python, script)) {
+        return 77;
+    }
+    pillow_close(&oracle);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(resampling_is_within_one_of_pillow),
+        cmocka_unit_test(jitter_is_pillows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

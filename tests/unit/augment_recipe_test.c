@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public recipe functions, and the parameters that a recipe gives for a picture. */
+#include "philox.h"
+#include "recipe.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static sluice_augment *make_recipe(void)
+{
+    sluice_augment *recipe = NULL;
+    assert_int_equal(sluice_augment_create(&recipe), SLUICE_OK);
+    return recipe;
+}
+
+static int setup(void **state)
+{
+    *state = make_recipe();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    sluice_augment_destroy(*state);
+    return 0;
+}
+
+static sl_params draw(const sluice_augment *recipe, uint64_t sample, uint32_t width,
+                      uint32_t height)
+{
+    sl_params params;
+    assert_int_equal(sl_draw(recipe, 11, 3, sample, width, height, &params, NULL), SLUICE_OK);
+    return params;
+}
+
+static void arguments_out_of_range(void **state)
+{
+    sluice_augment *r = *state;
+    const float mean[3] = {0.5F, 0.5F, 0.5F};
+    const float bad[3] = {0.5F, 0.0F, 0.5F};
+    assert_int_equal(sluice_augment_create(NULL), SLUICE_INVALID);
+    sluice_augment_destroy(NULL);
+    const double rrc[][4] = {{0, 1, 1, 1},     {-1, 1, 1, 1},   {0.5, 0.4, 1, 1},
+                             {0.5, 1.1, 1, 1}, {NAN, 1, 1, 1},  {1, NAN, 1, 1},
+                             {0.5, 1, 0, 1},   {0.5, 1, 2, 1},  {0.5, 1, 1, INFINITY},
+                             {0.5, 1, NAN, 1}, {0.5, 1, 1, NAN}};
+    for (size_t i = 0; i < sizeof(rrc) / sizeof(rrc[0]); i++) {
+        assert_int_equal(
+            sluice_augment_random_resized_crop(r, 8, 8, rrc[i][0], rrc[i][1], rrc[i][2], rrc[i][3]),
+            SLUICE_INVALID);
+    }
+    assert_int_equal(sluice_augment_random_resized_crop(r, 0, 8, 0.5, 1, 1, 1), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_random_resized_crop(r, 8, 16385, 0.5, 1, 1, 1), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_resize_center_crop(r, 7, 8, 7), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_resize_center_crop(r, 16385, 8, 7), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_random_crop(r, 8, 8, UINT32_MAX), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_random_flip(r, -0.1), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_random_flip(r, 1.1), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_random_flip(r, NAN), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_color_jitter(r, -1, 0, 0), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_color_jitter(r, 0, NAN, 0), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_color_jitter(r, 0, 0, INFINITY), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_normalize(r, mean, bad, 3), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_normalize(r, mean, mean, 1), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_normalize(r, NULL, mean, 3), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_normalize(NULL, mean, mean, 3), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_random_flip(NULL, 0.5), SLUICE_INVALID);
+    const struct sluice_augment empty = {0};
+    assert_memory_equal(r, &empty, sizeof(empty)); /* nothing was done */
+}
+
+static void one_geometry_step(void **state)
+{
+    sluice_augment *r = *state;
+    sl_params params;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sl_draw(r, 0, 0, 0, 10, 10, &params, &error), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_STATE);
+    assert_int_equal(sluice_augment_resize_center_crop(r, 8, 8, 8), SLUICE_STATE);
+    assert_int_equal(sluice_augment_random_resized_crop(r, 8, 8, 0.5, 1, 1, 1), SLUICE_STATE);
+}
+
+static void assert_inside(const sl_rect *inner, uint32_t width, uint32_t height)
+{
+    assert_true(inner->width > 0 && inner->height > 0);
+    assert_true(inner->x < width && inner->width <= width - inner->x);
+    assert_true(inner->y < height && inner->height <= height - inner->y);
+}
+
+static void crops_lie_in_any_picture(void **state)
+{
+    (void)state;
+    static const uint32_t sides[] = {1, 2, 3, 10, 100, 375, 500, 4000, 65500};
+    enum { SIDES = sizeof(sides) / sizeof(sides[0]) };
+    const double ratios[][2] = {{0.75, 4.0 / 3}, {3, 3}, {0.01, 0.02}, {1, 100}};
+    for (size_t k = 0; k < sizeof(ratios) / sizeof(ratios[0]); k++) {
+        sluice_augment *r = make_recipe();
+        assert_int_equal(
+            sluice_augment_random_resized_crop(r, 32, 24, 0.08, 1, ratios[k][0], ratios[k][1]),
+            SLUICE_OK);
+        for (uint32_t i = 0; i < 100 * SIDES * SIDES; i++) {
+            uint32_t width = sides[i % SIDES];
+            uint32_t height = sides[i / SIDES % SIDES];
+            sl_params p = draw(r, i, width, height);
+            assert_inside(&p.source, width, height);
+            assert_inside(&p.need, width, height);
+            assert_int_equal(p.virtual_width, 32);
+            assert_int_equal(p.virtual_height, 24);
+            assert_true(p.need.x >= p.source.x && p.need.y >= p.source.y);
+            assert_true(p.need.x + p.need.width <= p.source.x + p.source.width);
+            assert_true(p.need.y + p.need.height <= p.source.y + p.source.height);
+        }
+        sluice_augment_destroy(r);
+    }
+}
+
+/* Area uniform, ratio log-uniform, place uniform: first moments over many draws. */
+static void crops_have_the_right_distribution(void **state)
+{
+    sluice_augment *r = *state;
+    enum { DRAWS = 20000, SIDE = 10000 };
+    assert_int_equal(sluice_augment_random_resized_crop(r, 8, 8, 0.1, 0.3, 0.5, 2), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_flip(r, 0.25), SLUICE_OK);
+    double area = 0;
+    double area_squared = 0;
+    double ratio = 0;
+    double ratio_squared = 0;
+    double place = 0;
+    int flips = 0;
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        sl_params p = draw(r, i, SIDE, SIDE);
+        double part = (double)p.source.width * p.source.height / SIDE / SIDE;
+        double logarithm = log((double)p.source.width / p.source.height) / log(2);
+        area += part;
+        area_squared += part * part;
+        ratio += logarithm;
+        ratio_squared += logarithm * logarithm;
+        place += (double)p.source.x / (SIDE - p.source.width);
+        flips += p.flip;
+    }
+    assert_true(fabs(area / DRAWS - 0.2) < 0.002);
+    assert_true(fabs(area_squared / DRAWS - 0.04 - 0.04 / 12) < 0.001);
+    assert_true(fabs(ratio / DRAWS) < 0.02);
+    assert_true(fabs(ratio_squared / DRAWS - 1.0 / 3) < 0.01);
+    assert_true(fabs(place / DRAWS - 0.5) < 0.01);
+    assert_true(fabs(flips / (double)DRAWS - 0.25) < 0.015);
+}
+
+/* Ten tries that cannot fit: the central part of torchvision's fallback, by hand. */
+static void crops_that_cannot_fit_are_central(void **state)
+{
+    (void)state;
+    sluice_augment *wide = make_recipe();
+    assert_int_equal(sluice_augment_random_resized_crop(wide, 8, 8, 1, 1, 2, 2), SLUICE_OK);
+    sl_params p = draw(wide, 1, 100, 301);
+    assert_int_equal(p.source.width, 100);
+    assert_int_equal(p.source.height, 50);
+    assert_int_equal(p.source.x, 0);
+    assert_int_equal(p.source.y, 125); /* (301 - 50) // 2 */
+    p = draw(wide, 1, 1, 1);
+    assert_int_equal(p.source.width, 1);
+    assert_int_equal(p.source.height, 1); /* round(0.5) would be 0 */
+    sluice_augment_destroy(wide);
+    sluice_augment *tall = make_recipe();
+    assert_int_equal(sluice_augment_random_resized_crop(tall, 8, 8, 1, 1, 0.5, 0.5), SLUICE_OK);
+    p = draw(tall, 1, 300, 101);
+    assert_int_equal(p.source.width, 50); /* round(50.5): half to even */
+    assert_int_equal(p.source.height, 101);
+    assert_int_equal(p.source.x, 125);
+    sluice_augment_destroy(tall);
+    sluice_augment *whole = make_recipe();
+    assert_int_equal(sluice_augment_random_resized_crop(whole, 8, 8, 1, 1, 1, 1), SLUICE_OK);
+    p = draw(whole, 1, 64, 64);
+    assert_int_equal(p.source.width, 64);
+    assert_int_equal(p.source.height, 64);
+    sluice_augment_destroy(whole);
+}
+
+/* torchvision: int(size * long / short) and int(round((a - b) / 2.0)), worked out in Python. */
+static void center_crops_match_torchvision(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t shorter, width, height, picture_width, picture_height;
+        uint32_t virtual_width, virtual_height;
+        int32_t x, y;
+    } cases[] = {
+        {256, 224, 224, 500, 375, 341, 256, 58, 16},
+        {256, 224, 224, 375, 500, 256, 341, 16, 58},
+        {256, 224, 224, 256, 256, 256, 256, 16, 16},
+        {255, 224, 224, 333, 500, 255, 382, 16, 79},
+        {8, 8, 5, 1, 1, 8, 8, 0, 2},
+        {8, 8, 7, 3, 1000, 8, 2666, 0, 1330},
+        {9, 8, 8, 9, 9, 9, 9, 0, 0},      /* 0.5: half to even */
+        {11, 8, 8, 11, 11, 11, 11, 2, 2}, /* 1.5 */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sluice_augment *r = make_recipe();
+        assert_int_equal(
+            sluice_augment_resize_center_crop(r, cases[i].shorter, cases[i].width, cases[i].height),
+            SLUICE_OK);
+        sl_params p = draw(r, i, cases[i].picture_width, cases[i].picture_height);
+        assert_int_equal(p.virtual_width, cases[i].virtual_width);
+        assert_int_equal(p.virtual_height, cases[i].virtual_height);
+        assert_int_equal(p.window_x, cases[i].x);
+        assert_int_equal(p.window_y, cases[i].y);
+        assert_int_equal(p.source.width, cases[i].picture_width);
+        assert_int_equal(p.source.height, cases[i].picture_height);
+        assert_inside(&p.need, cases[i].picture_width, cases[i].picture_height);
+        assert_false(p.flip);
+        sluice_augment_destroy(r);
+    }
+    sluice_augment *r = make_recipe();
+    assert_int_equal(sluice_augment_resize_center_crop(r, 16384, 8, 8), SLUICE_OK);
+    sl_params p;
+    assert_int_equal(sl_draw(r, 0, 0, 0, 1, 65535 * 3, &p, NULL), SLUICE_UNSUPPORTED);
+    sluice_augment_destroy(r);
+}
+
+/* The centre needs less than the whole picture: rows below it need not be decoded. */
+static void need_is_less_than_the_picture(void **state)
+{
+    sluice_augment *r = *state;
+    assert_int_equal(sluice_augment_resize_center_crop(r, 256, 224, 224), SLUICE_OK);
+    sl_params p = draw(r, 0, 512, 512);
+    /* outputs 16..239 at scale 2, two pixels of reach */
+    assert_int_equal(p.need.x, 31);
+    assert_int_equal(p.need.y, 31);
+    assert_int_equal(p.need.width, 450);
+    assert_int_equal(p.need.height, 450);
+}
+
+static void random_crops_with_padding(void **state)
+{
+    sluice_augment *r = *state;
+    assert_int_equal(sluice_augment_random_crop(r, 32, 32, 4), SLUICE_OK);
+    int seen[2][9] = {{0}};
+    for (uint64_t i = 0; i < 500; i++) {
+        sl_params p = draw(r, i, 32, 32);
+        assert_int_equal(p.virtual_width, 32);
+        assert_in_range(p.window_x + 4, 0, 8);
+        assert_in_range(p.window_y + 4, 0, 8);
+        seen[0][p.window_x + 4]++;
+        seen[1][p.window_y + 4]++;
+        assert_inside(&p.need, 32, 32);
+    }
+    for (int i = 0; i < 9; i++) {
+        assert_true(seen[0][i] > 0 && seen[1][i] > 0);
+    }
+    sl_params p;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sl_draw(r, 0, 0, 0, 23, 40, &p, &error), SLUICE_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "23 x 40"));
+    assert_int_equal(sl_draw(r, 0, 0, 0, 24, 24, &p, NULL), SLUICE_OK);
+    /* a window of padding alone still names a pixel */
+    sluice_augment *wide = make_recipe();
+    assert_int_equal(sluice_augment_random_crop(wide, 2, 2, 50), SLUICE_OK);
+    for (uint64_t i = 0; i < 200; i++) {
+        p = draw(wide, i, 3, 3);
+        assert_inside(&p.need, 3, 3);
+    }
+    sluice_augment_destroy(wide);
+}
+
+/* Each operation has numbers of its own: turning one on leaves the others as they were. */
+static void operations_are_independent(void **state)
+{
+    (void)state;
+    sluice_augment *plain = make_recipe();
+    sluice_augment *rich = make_recipe();
+    assert_int_equal(sluice_augment_random_resized_crop(plain, 8, 8, 0.1, 1, 0.5, 2), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_resized_crop(rich, 8, 8, 0.1, 1, 0.5, 2), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_flip(rich, 0.5), SLUICE_OK);
+    assert_int_equal(sluice_augment_color_jitter(rich, 0.4, 0, 0.4), SLUICE_OK);
+    int differ = 0;
+    for (uint64_t i = 0; i < 100; i++) {
+        sl_params a = draw(plain, i, 500, 375);
+        sl_params b = draw(rich, i, 500, 375);
+        sl_params again = draw(rich, i, 500, 375);
+        assert_memory_equal(&a.source, &b.source, sizeof(a.source));
+        assert_memory_equal(&b, &again, sizeof(b));
+        sl_params other;
+        assert_int_equal(sl_draw(rich, 11, 4, i, 500, 375, &other, NULL), SLUICE_OK);
+        differ += memcmp(&other.source, &b.source, sizeof(b.source)) != 0;
+        assert_int_equal(sl_draw(rich, 12, 3, i, 500, 375, &other, NULL), SLUICE_OK);
+        differ += memcmp(&other.source, &b.source, sizeof(b.source)) != 0;
+    }
+    assert_true(differ > 190);
+    sluice_augment_destroy(plain);
+    sluice_augment_destroy(rich);
+}
+
+static void jitter_factors_and_orders(void **state)
+{
+    sluice_augment *r = *state;
+    assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_OK);
+    assert_int_equal(draw(r, 0, 8, 8).jitter[0], SL_JITTER_NONE);
+    assert_int_equal(sluice_augment_color_jitter(r, 0.4, 3.0, 0.1), SLUICE_OK);
+    const double low[] = {0, 0.6, 0, 0.9};
+    const double high[] = {0, 1.4, 4.0, 1.1};
+    int orders[64] = {0};
+    double sums[4] = {0};
+    enum { DRAWS = 3000 };
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        sl_params p = draw(r, i, 8, 8);
+        orders[p.jitter[0] * 16 + p.jitter[1] * 4 + p.jitter[2]]++;
+        for (int k = 0; k < 3; k++) {
+            assert_true(p.factor[k] >= (float)low[p.jitter[k]]);
+            assert_true(p.factor[k] <= (float)high[p.jitter[k]]);
+            sums[p.jitter[k]] += (double)p.factor[k];
+        }
+    }
+    for (int k = 1; k < 4; k++) {
+        assert_true(fabs(sums[k] / DRAWS - (low[k] + high[k]) / 2) < 0.1);
+    }
+    int kinds = 0;
+    for (int i = 0; i < 64; i++) {
+        kinds += orders[i] > DRAWS / 6 - 100 && orders[i] < DRAWS / 6 + 100;
+    }
+    assert_int_equal(kinds, 6); /* all orders, about as often */
+    /* one that is off leaves the list */
+    assert_int_equal(sluice_augment_color_jitter(r, 0, 0.5, 0), SLUICE_OK);
+    sl_params p = draw(r, 5, 8, 8);
+    assert_int_equal(p.jitter[0], SL_JITTER_CONTRAST);
+    assert_int_equal(p.jitter[1], SL_JITTER_NONE);
+}
+
+/* Pinned: a change here changes everybody's training runs. */
+static void draws_are_the_same_for_ever(void **state)
+{
+    sluice_augment *r = *state;
+    assert_int_equal(sluice_augment_random_resized_crop(r, 224, 224, 0.08, 1.0, 3.0 / 4, 4.0 / 3),
+                     SLUICE_OK);
+    assert_int_equal(sluice_augment_random_flip(r, 0.5), SLUICE_OK);
+    static const struct {
+        sl_rect source;
+        bool flip;
+    } expected[] = {
+        {{113, 70, 270, 297}, true},   {{61, 37, 432, 332}, true},  {{211, 168, 145, 130}, true},
+        {{158, 106, 330, 261}, false}, {{237, 47, 190, 245}, true}, {{95, 56, 238, 265}, false},
+        {{67, 105, 348, 268}, false},  {{164, 28, 322, 326}, true},
+    };
+    for (uint64_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        sl_params p;
+        assert_int_equal(sl_draw(r, 1, 2, i, 500, 375, &p, NULL), SLUICE_OK);
+        assert_memory_equal(&p.source, &expected[i].source, sizeof(p.source));
+        assert_int_equal(p.flip, expected[i].flip);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(arguments_out_of_range, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_geometry_step, setup, teardown),
+        cmocka_unit_test(crops_lie_in_any_picture),
+        cmocka_unit_test_setup_teardown(crops_have_the_right_distribution, setup, teardown),
+        cmocka_unit_test(crops_that_cannot_fit_are_central),
+        cmocka_unit_test(center_crops_match_torchvision),
+        cmocka_unit_test_setup_teardown(need_is_less_than_the_picture, setup, teardown),
+        cmocka_unit_test_setup_teardown(random_crops_with_padding, setup, teardown),
+        cmocka_unit_test(operations_are_independent),
+        cmocka_unit_test_setup_teardown(jitter_factors_and_orders, setup, teardown),
+        cmocka_unit_test_setup_teardown(draws_are_the_same_for_ever, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resampling against the definition of the filter in doubles, and what it may touch. */
+#include "jpeg_make.h"
+#include "philox.h"
+#include "resample.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { CASES = 300, SIDE_MAX = 120, OUT_MAX = 90 };
+
+typedef struct fixture {
+    sl_scratch scratch;
+    sl_random random;
+    uint8_t pixels[SIDE_MAX * SIDE_MAX * 3], out[OUT_MAX * OUT_MAX * 3];
+    uint32_t width, height;
+} fixture;
+
+static int setup(void **state)
+{
+    fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    assert_int_equal(sl_scratch_open(&f->scratch, 8 << 20, 8 << 20, NULL), SLUICE_OK);
+    f->random = sl_random_for(7, 0, 0, 0);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    fixture *f = *state;
+    sl_scratch_close(&f->scratch);
+    free(f);
+    return 0;
+}
+
+static void random_pixels(fixture *f)
+{
+    f->width = 1 + sl_random_below(&f->random, SIDE_MAX);
+    f->height = 1 + sl_random_below(&f->random, SIDE_MAX);
+    for (size_t i = 0; i < (size_t)f->width * f->height * 3; i++) {
+        f->pixels[i] = (uint8_t)sl_random_below(&f->random, 256);
+    }
+}
+
+/* The need of a sample, as sl_draw finds it. */
+static void set_need(sl_params *params)
+{
+    sl_axis axes[2];
+    int32_t begin[2];
+    int32_t end[2];
+    sl_params_axes(params, 1, &axes[0], &axes[1]);
+    for (int i = 0; i < 2; i++) {
+        sl_filter_span(&axes[i], &begin[i], &end[i]);
+    }
+    params->need = (sl_rect){(uint32_t)begin[0], (uint32_t)begin[1], (uint32_t)(end[0] - begin[0]),
+                             (uint32_t)(end[1] - begin[1])};
+}
+
+static sl_params random_params(fixture *f)
+{
+    sl_random *r = &f->random;
+    sl_params params = {0};
+    params.source.width = 1 + sl_random_below(r, f->width);
+    params.source.height = 1 + sl_random_below(r, f->height);
+    params.source.x = sl_random_below(r, f->width - params.source.width + 1);
+    params.source.y = sl_random_below(r, f->height - params.source.height + 1);
+    params.virtual_width = 1 + sl_random_below(r, OUT_MAX);
+    params.virtual_height = 1 + sl_random_below(r, OUT_MAX);
+    params.width = 1 + sl_random_below(r, params.virtual_width);
+    params.height = 1 + sl_random_below(r, params.virtual_height);
+    params.window_x = (int32_t)sl_random_below(r, params.virtual_width - params.width + 1);
+    params.window_y = (int32_t)sl_random_below(r, params.virtual_height - params.height + 1);
+    params.flip = sl_random_below(r, 2) == 1;
+    set_need(&params);
+    return params;
+}
+
+static sl_image whole_view(const fixture *f)
+{
+    return (sl_image){.pixels = f->pixels,
+                      .width = f->width,
+                      .height = f->height,
+                      .channels = 3,
+                      .stride_bytes = (size_t)f->width * 3,
+                      .picture_width = f->width,
+                      .picture_height = f->height,
+                      .denominator = 1};
+}
+
+/* Weight of pixel `x` for output `i`, before dividing by the sum of weights. */
+static double weight(double start, double size, uint32_t outputs, int64_t i, double x)
+{
+    double scale = size / outputs;
+    double reach = scale > 1.0 ? scale : 1.0;
+    double distance = fabs(x + 0.5 - (start + ((double)i + 0.5) * scale)) / reach;
+    return distance < 1.0 ? 1.0 - distance : 0.0;
+}
+
+/* One channel of one output pixel, by the definition, over the pixels of the box. */
+static double reference(const sl_image *view, const sl_params *p, uint32_t column, uint32_t row,
+                        uint32_t channel)
+{
+    double d = view->denominator;
+    int64_t i = p->window_x + (int64_t)(p->flip ? p->width - 1 - column : column);
+    int64_t j = p->window_y + (int64_t)row;
+    if (i < 0 || i >= p->virtual_width || j < 0 || j >= p->virtual_height) {
+        return 0.0;
+    }
+    double sum = 0.0;
+    double weights = 0.0;
+    uint32_t right = (uint32_t)ceil((p->source.x + p->source.width) / d);
+    uint32_t bottom = (uint32_t)ceil((p->source.y + p->source.height) / d);
+    for (uint32_t y = (uint32_t)(p->source.y / d); y < bottom; y++) {
+        double down = weight(p->source.y / d, p->source.height / d, p->virtual_height, j, y);
+        for (uint32_t x = (uint32_t)(p->source.x / d); down > 0 && x < right; x++) {
+            double both =
+                down * weight(p->source.x / d, p->source.width / d, p->virtual_width, i, x);
+            sum += both * view->pixels[y * view->stride_bytes + (size_t)x * 3 + channel];
+            weights += both;
+        }
+    }
+    return sum / weights;
+}
+
+static void assert_near_reference(const fixture *f, const sl_image *view, const sl_params *p)
+{
+    for (size_t i = 0; i < (size_t)p->width * p->height; i++) {
+        uint32_t x = (uint32_t)(i % p->width);
+        uint32_t y = (uint32_t)(i / p->width);
+        uint32_t c = (x + y) % 3;
+        double expected = reference(view, p, x, y, c);
+        double ours = f->out[i * 3 + c];
+        /* two roundings to 8 bits: half a step each, and the 22-bit weights */
+        if (fabs(ours - expected) > 1.01) {
+            fail_msg("pixel (%u, %u): %f where %f was expected", x, y, ours, expected);
+        }
+    }
+}
+
+static void run(fixture *f, const sl_image *view, const sl_params *params)
+{
+    size_t mark = sl_scratch_mark(&f->scratch);
+    assert_int_equal(
+        sl_resample(view, params, f->out, (size_t)params->width * 3, &f->scratch, NULL), SLUICE_OK);
+    assert_int_equal(sl_scratch_mark(&f->scratch), mark);
+}
+
+static void random_boxes_match_the_definition(void **state)
+{
+    fixture *f = *state;
+    for (int i = 0; i < CASES; i++) {
+        random_pixels(f);
+        sl_params params = random_params(f);
+        sl_image view = whole_view(f);
+        run(f, &view, &params);
+        assert_near_reference(f, &view, &params);
+    }
+}
+
+/* Views that a scaling decoder gives: the picture is 1/2, 1/4 or 1/8 of the stored one. */
+static void scaled_views_match_the_definition(void **state)
+{
+    fixture *f = *state;
+    for (int i = 0; i < CASES; i++) {
+        random_pixels(f);
+        sl_image view = whole_view(f);
+        uint32_t full_width = f->width;
+        uint32_t full_height = f->height;
+        uint32_t d = 2U << (i % 3);
+        f->width *= d;
+        f->height *= d;
+        sl_params params = random_params(f);
+        f->width = full_width;
+        f->height = full_height;
+        view.denominator = d;
+        run(f, &view, &params);
+        assert_near_reference(f, &view, &params);
+    }
+}
+
+/* The same result from a block of exactly the needed pixels: ASan sees any read outside. */
+static void only_the_needed_pixels_are_read(void **state)
+{
+    fixture *f = *state;
+    static uint8_t expected[sizeof(f->out)];
+    for (int i = 0; i < CASES; i++) {
+        random_pixels(f);
+        sl_params params = random_params(f);
+        sl_image view = whole_view(f);
+        run(f, &view, &params);
+        memcpy(expected, f->out, sizeof(expected));
+        const sl_rect *need = &params.need;
+        size_t row = (size_t)need->width * 3;
+        uint8_t *block = malloc(row * need->height);
+        assert_non_null(block);
+        for (uint32_t y = 0; y < need->height; y++) {
+            memcpy(block + y * row,
+                   f->pixels + (need->y + y) * view.stride_bytes + (size_t)need->x * 3, row);
+        }
+        view.pixels = block;
+        view.stride_bytes = row;
+        view.width = need->width;
+        view.height = need->height;
+        view.origin_x = need->x;
+        view.origin_y = need->y;
+        run(f, &view, &params);
+        assert_memory_equal(f->out, expected, (size_t)params.width * params.height * 3);
+        free(block);
+    }
+}
+
+static void same_size_copies_and_flips(void **state)
+{
+    fixture *f = *state;
+    random_pixels(f);
+    f->width = 31;
+    f->height = 17;
+    sl_params params = {.source = {0, 0, 31, 17},
+                        .virtual_width = 31,
+                        .virtual_height = 17,
+                        .width = 31,
+                        .height = 17};
+    set_need(&params);
+    sl_image view = whole_view(f);
+    run(f, &view, &params);
+    assert_memory_equal(f->out, f->pixels, (size_t)31 * 17 * 3);
+    params.flip = true;
+    run(f, &view, &params);
+    for (size_t i = 0; i < (size_t)31 * 17; i++) {
+        size_t mirrored = i / 31 * 31 + (30 - i % 31);
+        assert_memory_equal(f->out + i * 3, f->pixels + mirrored * 3, 3);
+    }
+}
+
+/* Padding: a window that reaches over each edge, and one that sees nothing. */
+static void outside_is_black(void **state)
+{
+    fixture *f = *state;
+    const int32_t places[][2] = {{-3, -2}, {4, 5}, {-12, 0}, {0, 12}, {12, 12}, {-1, 3}};
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        random_pixels(f);
+        f->width = 12;
+        f->height = 12;
+        sl_params params = {.source = {0, 0, 12, 12},
+                            .virtual_width = 12,
+                            .virtual_height = 12,
+                            .window_x = places[i][0],
+                            .window_y = places[i][1],
+                            .width = 12,
+                            .height = 12,
+                            .flip = i % 2 == 0};
+        set_need(&params);
+        sl_image view = whole_view(f);
+        memset(f->out, 99, sizeof(f->out));
+        run(f, &view, &params);
+        assert_near_reference(f, &view, &params);
+    }
+}
+
+/* Many weights rounded up must not carry white over to black. */
+static void white_stays_white(void **state)
+{
+    (void)state;
+    static sl_scratch scratch;
+    const uint32_t length = 200000;
+    assert_int_equal(sl_scratch_open(&scratch, 64 << 20, 64 << 20, NULL), SLUICE_OK);
+    uint8_t *row = malloc((size_t)length * 3);
+    assert_non_null(row);
+    memset(row, 255, (size_t)length * 3);
+    for (uint32_t outputs = 1; outputs < 8; outputs++) {
+        sl_params params = {.source = {0, 0, length, 1},
+                            .virtual_width = outputs,
+                            .virtual_height = 1,
+                            .width = outputs,
+                            .height = 1};
+        sl_image view = {row, length, 1, 3, (size_t)length * 3, 0, 0, length, 1, 1};
+        uint8_t out[8 * 3];
+        assert_int_equal(sl_resample(&view, &params, out, sizeof(out), &scratch, NULL), SLUICE_OK);
+        for (size_t i = 0; i < (size_t)outputs * 3; i++) {
+            assert_in_range(out[i], 254, 255);
+        }
+    }
+    free(row);
+    sl_scratch_close(&scratch);
+}
+
+static void too_little_scratch_is_an_error(void **state)
+{
+    fixture *f = *state;
+    random_pixels(f);
+    sl_params params = random_params(f);
+    sl_image view = whole_view(f);
+    sl_scratch tiny;
+    for (size_t limit = 64; limit < 1024; limit += 64) {
+        assert_int_equal(sl_scratch_open(&tiny, limit, limit, NULL), SLUICE_OK);
+        sluice_error error = SLUICE_ERROR_INIT;
+        sluice_status status =
+            sl_resample(&view, &params, f->out, (size_t)params.width * 3, &tiny, &error);
+        assert_true(status == SLUICE_OK || status == SLUICE_NOMEM);
+        if (limit == 64) {
+            assert_int_equal(status, SLUICE_NOMEM);
+            assert_string_equal(error.stage, "augment");
+        }
+        sl_scratch_close(&tiny);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(random_boxes_match_the_definition, setup, teardown),
+        cmocka_unit_test_setup_teardown(scaled_views_match_the_definition, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_the_needed_pixels_are_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(same_size_copies_and_flips, setup, teardown),
+        cmocka_unit_test_setup_teardown(outside_is_black, setup, teardown),
+        cmocka_unit_test(white_stays_white),
+        cmocka_unit_test_setup_teardown(too_little_scratch_is_an_error, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
