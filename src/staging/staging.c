@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life, the filler's side and the controls of staging. */
+#include "staging.h"
+
+#include "error.h"
+#include "staging_state.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* ---- life ---- */
+
+/* Ends all work of the device on the slots: the consumer's, as far as it was released on a stream,
+ * and the copies. */
+static void close_stream(sl_staging *staging)
+{
+    sl_device *device = staging->device;
+    if (!staging->has_copy_stream) {
+        return;
+    }
+    for (uint32_t i = 0; i < staging->slots.device_count; i++) {
+        if (staging->released_on[i]) {
+            /* A device that fails here has no work left to wait for. */
+            (void)device->ops->stream_wait(device, staging->copy_stream, staging->release[i], NULL);
+        }
+    }
+    device->ops->stream_close(device, staging->copy_stream);
+}
+
+static void close_event(sl_device *device, sl_event *event)
+{
+    if (event != NULL) {
+        device->ops->event_close(device, event);
+    }
+}
+
+/* The copier queues nothing more; the reaper waits for what is queued. */
+static void stop_threads(sl_staging *staging)
+{
+    sl_lock(&staging->mutex);
+    staging->closing = true;
+    sl_cond_signal(&staging->can_copy);
+    sl_unlock(&staging->mutex);
+    sl_thread_join(&staging->copier);
+    sl_lock(&staging->mutex);
+    staging->copier_gone = true;
+    sl_cond_signal(&staging->can_reap);
+    sl_unlock(&staging->mutex);
+    sl_thread_join(&staging->reaper);
+}
+
+void sl_staging_destroy(sl_staging *staging)
+{
+    sl_device *device = staging->device;
+    close_stream(staging);
+    for (uint32_t i = 0; i < SL_SLOTS_MAX; i++) {
+        close_event(device, staging->h2d[i]);
+        close_event(device, staging->ready[i]);
+        close_event(device, staging->release[i]);
+        if (staging->memory[i] != NULL) {
+            device->ops->memory_close(device, staging->memory[i]);
+        }
+    }
+    if (staging->registered) {
+        device->ops->slab_unregister(device, &staging->slab);
+    }
+    sl_slab_close(&staging->slab);
+    sl_device_close(device);
+    if (staging->fd >= 0) {
+        close(staging->fd);
+    }
+    sl_cond_destroy(&staging->quiet);
+    sl_cond_destroy(&staging->can_reap);
+    sl_cond_destroy(&staging->can_copy);
+    sl_cond_destroy(&staging->can_take);
+    sl_mutex_destroy(&staging->mutex);
+    sl_free(staging);
+}
+
+static sluice_status open_host(sl_staging *staging, sluice_error *error)
+{
+    const sl_staging_config *config = &staging->config;
+    sl_device *device = staging->device;
+    sluice_status status = sl_layout_make(&staging->layout, config->image_row_bytes, config->batch,
+                                          config->host_slots, error);
+    if (status == SLUICE_OK) {
+        /* Touched now: memory that cannot be had is refused here and not in mid-epoch, and the
+         * first lap is as quick as the others. */
+        status = sl_slab_open(&staging->slab, staging->layout.stride * config->host_slots, 1,
+                              config->budget, error);
+    }
+    if (status == SLUICE_OK) {
+        status = device->ops->slab_register(device, &staging->slab, error);
+        staging->registered = status == SLUICE_OK;
+    }
+    return status;
+}
+
+static sluice_status open_fd(sl_staging *staging, sluice_error *error)
+{
+    staging->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (staging->fd < 0) {
+        return sl_error_file(error, SLUICE_IO, "staging", errno, NULL, -1,
+                             "no descriptor for an eventfd");
+    }
+    return SLUICE_OK;
+}
+
+/* What every device slot needs. */
+static sluice_status open_device_slot(sl_staging *staging, uint32_t slot, sluice_error *error)
+{
+    sl_device *device = staging->device;
+    const sl_device_ops *ops = device->ops;
+    void *base = staging->slab.base + slot * staging->layout.stride;
+    sluice_status status = SLUICE_OK;
+    if (!device->shares_memory) {
+        status = ops->memory_open(device, staging->layout.bytes, &staging->memory[slot], error);
+        base = staging->memory[slot];
+    }
+    if (status == SLUICE_OK) {
+        status = ops->event_open(device, false, &staging->ready[slot], error);
+    }
+    if (status == SLUICE_OK) {
+        status = ops->event_open(device, false, &staging->release[slot], error);
+    }
+    if (status == SLUICE_OK) {
+        staging->batches[slot] = (sluice_batch){
+            .staging = staging, .slot = slot, .view = sl_layout_view(&staging->layout, base)};
+    }
+    return status;
+}
+
+/* What copying needs besides. */
+static sluice_status open_copier(sl_staging *staging, sluice_error *error)
+{
+    sl_device *device = staging->device;
+    sluice_status status = device->ops->stream_open(device, &staging->copy_stream, error);
+    staging->has_copy_stream = status == SLUICE_OK;
+    for (uint32_t i = 0; i < staging->slots.host_count && status == SLUICE_OK; i++) {
+        status = device->ops->event_open(device, true, &staging->h2d[i], error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_thread_start(&staging->reaper, "sluice-reap", sl_reaper_run, staging, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_thread_start(&staging->copier, "sluice-copy", sl_copier_run, staging, error);
+    }
+    return status;
+}
+
+static sluice_status open_parts(sl_staging *staging, sluice_error *error)
+{
+    sluice_status status = open_fd(staging, error);
+    if (status == SLUICE_OK) {
+        status = open_host(staging, error);
+    }
+    for (uint32_t i = 0; i < staging->slots.device_count && status == SLUICE_OK; i++) {
+        status = open_device_slot(staging, i, error);
+    }
+    if (status == SLUICE_OK && !staging->device->shares_memory) {
+        status = open_copier(staging, error);
+    }
+    return status;
+}
+
+static sl_staging *make(sl_device *device, const sl_staging_config *config)
+{
+    sl_staging *staging = sl_calloc(1, sizeof(*staging));
+    if (staging == NULL) {
+        return NULL;
+    }
+    staging->device = device;
+    staging->config = *config;
+    staging->pid = getpid();
+    staging->fd = -1;
+    staging->end = UINT64_MAX;
+    staging->failed_ticket = UINT64_MAX;
+    staging->references = 1;
+    sl_slots_init(&staging->slots, config->host_slots, config->device_slots, device->shares_memory);
+    sl_mutex_init(&staging->mutex);
+    sl_cond_init(&staging->can_take);
+    sl_cond_init(&staging->can_copy);
+    sl_cond_init(&staging->can_reap);
+    sl_cond_init(&staging->quiet);
+    return staging;
+}
+
+sluice_status sl_staging_open(sl_staging **staging, sl_device *device,
+                              const sl_staging_config *config, sluice_error *error)
+{
+    assert(config->batch > 0);
+    *staging = NULL;
+    sl_staging *made = make(device, config);
+    if (made == NULL) {
+        sl_device_close(device);
+        return sl_error_set(error, SLUICE_NOMEM, "staging", "out of memory for the slots");
+    }
+    const sluice_status status = open_parts(made, error);
+    if (status != SLUICE_OK) {
+        stop_threads(made);
+        sl_staging_destroy(made);
+        return status;
+    }
+    *staging = made;
+    return SLUICE_OK;
+}
+
+/* The budget belongs to the caller, who may be gone when the last batch is. */
+static void give_budget_back(sl_staging *staging)
+{
+    if (staging->slab.budget != NULL) {
+        sl_budget_give(staging->slab.budget, staging->slab.bytes);
+        staging->slab.budget = NULL;
+    }
+}
+
+void sl_staging_close(sl_staging *staging)
+{
+    if (staging == NULL) {
+        return;
+    }
+    stop_threads(staging);
+    sl_lock(&staging->mutex);
+    sl_staging_changed_locked(staging);
+    while (staging->waiters > 0 || staging->callbacks > 0) {
+        sl_cond_wait(&staging->quiet, &staging->mutex);
+    }
+    give_budget_back(staging);
+    const bool last = --staging->references == 0;
+    sl_unlock(&staging->mutex);
+    if (last) {
+        sl_staging_destroy(staging);
+    }
+}
+
+/* ---- the filler's side ---- */
+
+bool sl_staging_copy_begin_locked(sl_staging *staging, uint32_t *host, uint32_t *device)
+{
+    const uint32_t depth = sl_slots_full(&staging->slots);
+    if (!sl_slots_copy_begin(&staging->slots, host, device)) {
+        return false;
+    }
+    staging->batches[*device].facts = staging->facts[*host];
+    staging->upload.items++;
+    staging->upload.depth[sl_depth_bin(depth, staging->slots.host_count)]++;
+    return true;
+}
+
+/* Shared memory has no copier: what is FULL and in order is READY at once. */
+static void hand_over_locked(sl_staging *staging)
+{
+    uint32_t host;
+    uint32_t device;
+    bool any = false;
+    while (sl_staging_copy_begin_locked(staging, &host, &device)) {
+        any = sl_slots_copy_queued(&staging->slots, device);
+    }
+    if (any) {
+        sl_staging_changed_locked(staging);
+    }
+}
+
+static void became_full_locked(sl_staging *staging, uint32_t slot)
+{
+    if (staging->slots.shared) {
+        hand_over_locked(staging);
+    } else if (staging->slots.host[slot].ticket == staging->slots.copied) {
+        sl_cond_signal(&staging->can_copy);
+    }
+}
+
+void sl_staging_unlock(sl_staging *staging, bool emptied)
+{
+    const bool call = emptied && !staging->closing && staging->config.on_empty != NULL;
+    if (emptied) {
+        sl_cond_broadcast(&staging->quiet);
+    }
+    staging->callbacks += call;
+    sl_unlock(&staging->mutex);
+    if (!call) {
+        return;
+    }
+    staging->config.on_empty(staging->config.ctx);
+    sl_lock(&staging->mutex);
+    if (--staging->callbacks == 0 && staging->closing) {
+        sl_cond_broadcast(&staging->quiet);
+    }
+    sl_unlock(&staging->mutex);
+}
+
+sluice_status sl_staging_begin(sl_staging *staging, const sl_batch_facts *facts, uint32_t *slot,
+                               sl_slot_view *view)
+{
+    assert(facts->rows <= staging->config.batch);
+    sl_lock(&staging->mutex);
+    const bool open = !staging->broken && !staging->closing;
+    const int host = open ? sl_slots_begin(&staging->slots, facts->rows) : -1;
+    if (host >= 0) {
+        staging->facts[host] = *facts;
+        *slot = (uint32_t)host;
+        *view = sl_layout_view(&staging->layout,
+                               staging->slab.base + (size_t)host * staging->layout.stride);
+        if (facts->rows == 0) {
+            became_full_locked(staging, *slot);
+        }
+    }
+    sl_unlock(&staging->mutex);
+    return host >= 0 ? SLUICE_OK : SLUICE_AGAIN;
+}
+
+void sl_staging_row_done(sl_staging *staging, uint32_t slot)
+{
+    bool last = false;
+    sl_lock(&staging->mutex);
+    const bool legal = sl_slots_row_done(&staging->slots, slot, &last);
+    assert(legal);
+    (void)legal;
+    const bool emptied = last && staging->slots.host[slot].state == SL_HOST_EMPTY;
+    if (last && !emptied) {
+        became_full_locked(staging, slot);
+    }
+    sl_staging_unlock(staging, emptied);
+}
+
+void sl_staging_fail(sl_staging *staging, uint32_t slot, const sluice_error *error)
+{
+    assert(error->status < 0);
+    sl_lock(&staging->mutex);
+    const sl_host_slot *host = &staging->slots.host[slot];
+    assert(host->state == SL_HOST_FILLING);
+    /* Only the lowest failed ticket matters: next never gets past it. */
+    if (host->ticket >= staging->slots.discard_below && host->ticket < staging->failed_ticket) {
+        staging->failed_ticket = host->ticket;
+        staging->failure = *error;
+        sl_staging_changed_locked(staging);
+    }
+    sl_unlock(&staging->mutex);
+}
+
+/* ---- controls ---- */
+
+void sl_staging_set_end(sl_staging *staging, uint64_t tickets)
+{
+    sl_lock(&staging->mutex);
+    staging->end = tickets;
+    sl_staging_changed_locked(staging);
+    sl_unlock(&staging->mutex);
+}
+
+uint64_t sl_staging_begun(sl_staging *staging)
+{
+    sl_lock(&staging->mutex);
+    const uint64_t begun = staging->slots.begun;
+    sl_unlock(&staging->mutex);
+    return begun;
+}
+
+uint64_t sl_staging_taken(sl_staging *staging)
+{
+    sl_lock(&staging->mutex);
+    const uint64_t taken = staging->slots.taken;
+    sl_unlock(&staging->mutex);
+    return taken;
+}
+
+void sl_staging_cancel(sl_staging *staging, bool canceled)
+{
+    sl_lock(&staging->mutex);
+    staging->canceled = canceled;
+    sl_staging_changed_locked(staging);
+    sl_unlock(&staging->mutex);
+}
+
+void sl_staging_drain(sl_staging *staging)
+{
+    sl_lock(&staging->mutex);
+    const bool emptied = sl_slots_discard(&staging->slots);
+    staging->failed_ticket = UINT64_MAX;
+    sl_staging_changed_locked(staging);
+    sl_staging_unlock(staging, emptied);
+    sl_lock(&staging->mutex);
+    while (!sl_slots_idle(&staging->slots)) {
+        sl_cond_wait(&staging->quiet, &staging->mutex);
+    }
+    sl_unlock(&staging->mutex);
+}
+
+bool sl_staging_is_ours(const sl_staging *staging)
+{
+    return staging->pid == getpid();
+}
+
+sl_image_format sl_staging_format(const sl_staging *staging)
+{
+    return staging->config.format;
+}
+
+const char *sl_staging_device_name(const sl_staging *staging)
+{
+    return staging->device->ops->name;
+}
+
+int32_t sl_staging_device_number(const sl_staging *staging)
+{
+    return staging->device->number;
+}
+
+uint32_t sl_staging_batch_rows(const sl_staging *staging)
+{
+    return staging->config.batch;
+}
+
+int sl_staging_fd(const sl_staging *staging)
+{
+    return staging->fd;
+}

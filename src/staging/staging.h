@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * staging: batch slots in pinned memory, the copier threads, and the hand-over to the consumer.
+ *
+ * Purpose: workers write rows into a host slot; the copier sends full slots to the device in step
+ * order and the consumer takes them in that order. One contiguous slab per batch: images, labels,
+ * indices, status, mask, each at a 256-byte-aligned offset.
+ * Locks: one mutex guards sl_slots and the waiters; it is never held during a device call or a
+ * callback.
+ * Threads: begin, row_done from fetch and worker threads; copier and reaper are staging's own (none
+ * where device memory is the host's); next by the consumer; release from any thread.
+ * Hand-over: rows are written by workers without a lock; row_done's lock release orders them before
+ * the copier's read.
+ * Device errors are sticky: the first is latched, next returns it from then on, nothing is copied
+ * or begun any more, and every wait ends.
+ * Life: close = wake everyone, join the threads, free. Slots held by the consumer keep the memory
+ * alive: sl_staging is reference-counted by held batches, and the last release frees it, after
+ * waiting for the device's work on it. The budget is given back by close.
+ */
+#ifndef SL_STAGING_H
+#define SL_STAGING_H
+
+#include "device.h"
+#include "histogram.h"
+#include "layout.h"
+
+#include <sluice/loader.h>
+
+typedef struct sl_staging sl_staging;
+
+/* What the image field of a batch looks like. */
+typedef struct sl_image_format {
+    sluice_dtype dtype;
+    sluice_layout layout;
+    uint32_t width, height;
+} sl_image_format;
+
+typedef struct sl_staging_config {
+    uint32_t host_slots, device_slots;
+    uint32_t batch;           /* rows of a slot */
+    sl_image_format format;   /* only carried along, for sl_staging_format */
+    uint64_t image_row_bytes; /* of one picture */
+    sl_budget *budget;        /* charged for host memory; NULL: none */
+    /* One or more host slots became EMPTY; on any thread, no lock held. Not once close has
+     * returned. May be NULL. */
+    void (*on_empty)(void *ctx);
+    void *ctx;
+} sl_staging_config;
+
+/* Facts about a batch that ride along, set by begin. */
+typedef struct sl_batch_facts {
+    uint64_t epoch, step;
+    uint32_t rows;
+} sl_batch_facts;
+
+/* Takes over `device`: closed with the staging, and when this fails. When its memory is shared,
+ * there are as many device slots as host slots. Errors: NOMEM, DEVICE, IO. */
+sluice_status sl_staging_open(sl_staging **staging, sl_device *device,
+                              const sl_staging_config *config, sluice_error *error);
+
+/* The next step's slot, FILLING (or FULL at once, with 0 rows); AGAIN when none is empty or the
+ * device has failed. */
+sluice_status sl_staging_begin(sl_staging *staging, const sl_batch_facts *facts, uint32_t *slot,
+                               sl_slot_view *view);
+void sl_staging_row_done(sl_staging *staging, uint32_t slot);
+/* Marks the step in `slot` (FILLING) as failed: next will return `error`'s status for it, as soon
+ * as it comes to that step. The first call for a slot counts. The rows must still be completed with
+ * row_done. */
+void sl_staging_fail(sl_staging *staging, uint32_t slot, const sluice_error *error);
+
+/* A batch in the consumer's hands. */
+struct sluice_batch {
+    sl_staging *staging;
+    uint32_t slot; /* device slot */
+    sl_batch_facts facts;
+    sl_slot_view view;
+    uint32_t held; /* guarded by staging: 1 while with the consumer */
+};
+
+/*
+ * The next batch in order. Waits up to timeout_ns (0: not at all, < 0: for ever). AGAIN on timeout;
+ * otherwise the first of these that is true: CANCELED while cancelled; DEVICE when the device has
+ * failed; END when `end` was announced for this ticket; a failed step's status, without consuming
+ * it: it is returned again and again. `*error` is filled with every negative status.
+ */
+sluice_status sl_staging_next(sl_staging *staging, int64_t timeout_ns, sluice_batch **batch,
+                              sluice_error *error);
+/* Makes `stream` wait on the device for the batch. STATE when it is not held; INVALID for a stream
+ * that is none of the device's (with host memory: any but NULL). */
+sluice_status sl_staging_wait(sluice_batch *batch, struct CUstream_st *stream);
+/*
+ * With `on_stream`, reuse waits on the device for the work queued on `stream` so far (host memory:
+ * NULL is the only stream and means now). STATE when the batch is not held. With INVALID or STATE
+ * from the device it stays held; after OK and DEVICE it is released.
+ */
+sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUstream_st *stream);
+
+/* false in a process forked from the one that opened it: nothing of it may be used there. */
+bool sl_staging_is_ours(const sl_staging *staging);
+sl_image_format sl_staging_format(const sl_staging *staging);
+const char *sl_staging_device_name(const sl_staging *staging);
+int32_t sl_staging_device_number(const sl_staging *staging);
+uint32_t sl_staging_batch_rows(const sl_staging *staging);
+
+/* Announces that the epoch ends after `tickets` tickets in all: next returns END there. UINT64_MAX:
+ * not known yet. */
+void sl_staging_set_end(sl_staging *staging, uint64_t tickets);
+/* Tickets begun, and tickets taken or dropped, so far, since open. */
+uint64_t sl_staging_begun(sl_staging *staging);
+uint64_t sl_staging_taken(sl_staging *staging);
+/* Makes next return CANCELED from now on (1), or work again (0). Wakes waiters. */
+void sl_staging_cancel(sl_staging *staging, bool canceled);
+/* Drops every batch begun and not taken, and failures. The filler must complete all rows of FILLING
+ * slots (with row_done) and begin nothing meanwhile; waits until only HELD slots are in use.
+ * Tickets go on where they were. */
+void sl_staging_drain(sl_staging *staging);
+
+/* Readable whenever next would not return AGAIN. Never to be read from. */
+int sl_staging_fd(const sl_staging *staging);
+/* `upload`: busy while copies are queued or in flight; items and the depth of the queue (FULL slots
+ * of all) at each of them. ready_depth: READY batches at each next, by number. */
+void sl_staging_get_stats(sl_staging *staging, sluice_stage_stats *upload,
+                          uint64_t ready_depth[SLUICE_HISTOGRAM_BINS], uint64_t *host_wait_ns);
+/* Stops the threads; next returns CANCELED. Memory goes with the last held batch. Nobody may begin
+ * or complete rows any more; a next or a release may be in progress on another thread. NULL is
+ * fine. */
+void sl_staging_close(sl_staging *staging);
+
+#endif

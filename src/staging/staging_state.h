@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * staging_state: the inside of sl_staging, for staging.c (filler's side and life), copier.c and
+ * handover.c (consumer's side) only.
+ *
+ * Lock: `mutex`. Functions named _locked need it held on entry and hold it on return; those that
+ * call the device or the callback let go of it in between and say so.
+ * Device events: h2d[h] the copy out of host slot h; ready[d] the batch in device slot d is there;
+ * release[d] the consumer's stream is done with it.
+ */
+#ifndef SL_STAGING_STATE_H
+#define SL_STAGING_STATE_H
+
+#include "slots.h"
+#include "staging.h"
+#include "thread.h"
+
+#include <sys/types.h>
+
+/* Host slots whose copy is given to the device and not known to be done, in order. */
+typedef struct sl_in_flight {
+    uint32_t host[SL_SLOTS_MAX];
+    uint32_t first, count;
+} sl_in_flight;
+
+struct sl_staging {
+    /* immutable after open */
+    sl_device *device;
+    sl_staging_config config;
+    sl_layout layout;
+    pid_t pid;
+    int fd;
+    sl_slab slab;
+    bool registered;
+    void *memory[SL_SLOTS_MAX];      /* device slots; not when shared */
+    struct CUstream_st *copy_stream; /* not when shared */
+    bool has_copy_stream;
+    sl_event *h2d[SL_SLOTS_MAX]; /* not when shared */
+    sl_event *ready[SL_SLOTS_MAX], *release[SL_SLOTS_MAX];
+    sl_thread copier, reaper; /* not when shared */
+
+    pthread_mutex_t mutex;
+    pthread_cond_t can_take; /* next no longer returns AGAIN */
+    pthread_cond_t can_copy; /* the copier has something to do */
+    pthread_cond_t can_reap; /* the reaper has */
+    pthread_cond_t quiet;    /* slots emptied, callbacks or waiters gone: drain and close */
+    /* under mutex */
+    sl_slots slots;
+    sl_batch_facts facts[SL_SLOTS_MAX]; /* of host slots */
+    bool released_on[SL_SLOTS_MAX];     /* release[d] is recorded, and no copy has waited for it */
+    sluice_batch batches[SL_SLOTS_MAX]; /* of device slots */
+    sl_in_flight in_flight;
+    uint64_t end;           /* as announced by set_end */
+    uint64_t failed_ticket; /* lowest failed one; UINT64_MAX: none */
+    sluice_error failure;   /* why */
+    bool canceled, closing, copier_gone;
+    bool broken; /* the device has failed */
+    sluice_error device_error;
+    bool readable;      /* of fd */
+    uint32_t waiters;   /* in next */
+    uint32_t callbacks; /* of on_empty, in progress */
+    uint32_t references;
+    sluice_stage_stats upload;
+    uint32_t uploads;       /* copies begun and not reaped */
+    uint64_t busy_since_ns; /* while there are any */
+    uint64_t ready_depth[SLUICE_HISTOGRAM_BINS];
+    uint64_t host_wait_ns;
+};
+
+/* What next would return now. */
+sluice_status sl_staging_peek_locked(const sl_staging *staging);
+/* To be called after every change that next might see: keeps fd true and wakes next. */
+void sl_staging_changed_locked(sl_staging *staging);
+/* Keeps the device's first error. Only SLUICE_DEVICE breaks the staging; returns `status`. */
+sluice_status sl_staging_note_locked(sl_staging *staging, sluice_status status,
+                                     const sluice_error *error);
+/* Unlocks, and calls on_empty when a host slot was emptied. */
+void sl_staging_unlock(sl_staging *staging, bool emptied);
+/* Starts the copy of the next FULL slot if that can be; the batch carries its facts then. */
+bool sl_staging_copy_begin_locked(sl_staging *staging, uint32_t *host, uint32_t *device);
+/* Frees everything; nothing is held and nobody is inside. Half-built is fine. */
+void sl_staging_destroy(sl_staging *staging);
+
+/* The two threads; `argument` is the staging. */
+void sl_copier_run(void *argument);
+void sl_reaper_run(void *argument);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fake_device: an accelerator for tests, made of threads.
+ *
+ * Purpose: to run staging's road for devices without one. Device memory is apart from host memory;
+ * each stream is a thread that does its work in order, late by a random delay; events are real.
+ * It checks how it is used, and counts what a real device would answer with silent wrong data:
+ *   - a copy from memory that is not registered, or to memory that is not the device's;
+ *   - a source that changes between the copy's call and the copy;
+ *   - a copy that runs while a kernel given before it still has to read the target;
+ *   - a kernel that runs before a copy given before it;
+ *   - a wait for an event that was never recorded; a host wait for an event not made for it;
+ *   - use of anything closed; anything closed too early, twice or not at all.
+ * Threads: any; one lock inside. fake_device_free last of all, after sl_device_close.
+ */
+#ifndef FAKE_DEVICE_H
+#define FAKE_DEVICE_H
+
+#include "device.h"
+
+typedef struct fake_device fake_device;
+
+typedef struct fake_options {
+    uint64_t seed;
+    uint32_t delay_us;    /* longest delay before each piece of a stream's work */
+    bool ignore_releases; /* broken on purpose: the library's own streams wait for no event */
+    bool ignore_ready;    /* broken on purpose: the test's streams wait for no event */
+    bool events_lie;      /* broken on purpose: query and synchronize say complete at once */
+} fake_options;
+
+fake_device *fake_device_new(const fake_options *options);
+/* To be handed to the code under test, which closes it. */
+sl_device *fake_device_get(fake_device *fake);
+/* Waits for all streams. */
+void fake_device_free(fake_device *fake);
+
+/* The `nth` call from now on (1: the next) that can fail does: DEVICE with code 700, nothing done.
+ * `sticky`: all later ones too. 0: none fails. */
+void fake_fail(fake_device *fake, uint64_t nth, bool sticky);
+/* Whether a call has failed on request. */
+bool fake_has_failed(fake_device *fake);
+/* The next stream_wait and event_record return INVALID, as for a stream under graph capture. */
+void fake_refuse_streams(fake_device *fake, bool refuse);
+/* true: no stream begins another piece of work; false: they go on. */
+void fake_hold(fake_device *fake, bool hold);
+/* The same for one stream, the last word counts. */
+void fake_hold_stream(fake_device *fake, struct CUstream_st *stream, bool hold);
+
+/* A stream of the test's own; lives until fake_device_free. */
+struct CUstream_st *fake_stream_new(fake_device *fake);
+/* Gives `stream` a kernel that reads the device memory block which holds `address`. */
+void fake_kernel(fake_device *fake, struct CUstream_st *stream, const void *address,
+                 void (*run)(void *ctx), void *ctx);
+/* Waits until all work given to the stream so far is done. */
+void fake_stream_synchronize(fake_device *fake, struct CUstream_st *stream);
+
+/* Misuses seen so far, and the first of them ("" when none). */
+uint64_t fake_violations(fake_device *fake);
+const char *fake_first_violation(fake_device *fake);
+uint64_t fake_copies(fake_device *fake);
+
+#endif

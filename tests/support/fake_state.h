@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fake_state: the inside of fake_device, for fake_device.c (the contract's calls) and fake_stream.c
+ * (what streams do, later) only.
+ *
+ * Lock: fake_device.mutex guards everything; `changed` is broadcast after each change.
+ */
+#ifndef FAKE_STATE_H
+#define FAKE_STATE_H
+
+#include "fake_device.h"
+#include "thread.h"
+
+#define QUEUE_MAX  256U
+#define THINGS_MAX 512U
+
+/* Objects stay allocated until fake_device_free, so that use after close is seen, not suffered. */
+struct sl_event {
+    bool open, host_waits;
+    uint64_t recorded, done; /* number of records called; of records reached by their stream */
+};
+
+typedef struct fake_block {
+    uint8_t *bytes;
+    size_t size;
+    bool open;
+    uint64_t copies, copies_done, kernels, kernels_done;
+} fake_block;
+
+typedef enum fake_kind { FAKE_COPY, FAKE_RECORD, FAKE_WAIT, FAKE_KERNEL } fake_kind;
+
+typedef struct fake_work {
+    fake_kind kind;
+    fake_block *block; /* COPY, KERNEL */
+    const void *from;  /* COPY */
+    size_t size;
+    uint64_t hash;
+    uint64_t before; /* COPY: kernels, KERNEL: copies given to the block before this */
+    sl_event *event; /* RECORD, WAIT */
+    uint64_t record; /* its number */
+    void (*run)(void *ctx);
+    void *ctx;
+} fake_work;
+
+struct CUstream_st {
+    fake_device *fake;
+    bool open, hold;
+    bool own; /* the library's, not the test's */
+    sl_thread thread;
+    uint64_t random;
+    fake_work queue[QUEUE_MAX];
+    uint64_t given, done;
+};
+
+struct fake_device {
+    sl_device base; /* first: the contract's pointer is ours */
+    fake_options options;
+    bool open;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    uint64_t fail_in;
+    bool sticky, failed, refuse;
+    uint64_t violations, copies;
+    char first[160];
+    const uint8_t *slab;
+    size_t slab_bytes;
+    fake_block *blocks[THINGS_MAX];
+    sl_event *events[THINGS_MAX];
+    struct CUstream_st *streams[THINGS_MAX];
+    size_t block_count, event_count, stream_count;
+};
+
+/* Counts a misuse when `condition` is false. */
+void fake_expect_locked(fake_device *fake, bool condition, const char *text);
+uint64_t fake_hash(const void *memory, size_t size);
+/* NULL is the default stream, which is the device's first. */
+struct CUstream_st *fake_resolve(fake_device *fake, struct CUstream_st *stream);
+/* A running stream; a system that refuses its thread ends the test. */
+struct CUstream_st *fake_stream_make_locked(fake_device *fake, bool own);
+/* Appends to what the stream has to do; waits while that is too much. */
+void fake_give_locked(struct CUstream_st *stream, const fake_work *work);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The handshake with the device: what the fake device finds nothing wrong with when all is in
+ * order, and finds when one of the three waits is left out. Late streams are forced by holding
+ * them, so nothing here depends on luck.
+ */
+#include "clock.h"
+#include "staging_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BATCH 4
+#define IMAGE 64
+#define MS    INT64_C(1000000)
+#define LONG  (20000 * MS)
+
+typedef struct late_reader {
+    sl_slot_view view;
+    uint64_t step;
+    uint32_t bad, runs;
+} late_reader;
+
+static void read_late(void *ctx)
+{
+    late_reader *r = ctx;
+    r->bad += rig_bad_rows(&r->view, IMAGE, r->step, BATCH);
+    r->runs++;
+}
+
+static void open_rig(rig *r, fake_options fake, uint32_t host_slots, uint32_t device_slots)
+{
+    const rig_options options = {.host_slots = host_slots,
+                                 .device_slots = device_slots,
+                                 .batch = BATCH,
+                                 .image_bytes = IMAGE,
+                                 .fake = fake};
+    assert_int_equal(rig_open(r, RIG_FAKE, &options, NULL), SLUICE_OK);
+}
+
+/* Takes the next batch, queues a kernel that reads it and releases it behind that kernel. */
+static void consume(rig *r, late_reader *reader)
+{
+    sluice_batch *batch = NULL;
+    assert_int_equal(sl_staging_next(r->staging, LONG, &batch, NULL), SLUICE_OK);
+    assert_int_equal(sl_staging_wait(batch, r->stream), SLUICE_OK);
+    *reader = (late_reader){.view = batch->view, .step = batch->facts.step};
+    fake_kernel(r->fake, r->stream, batch->view.images, read_late, reader);
+    assert_int_equal(sl_staging_release(batch, true, r->stream), SLUICE_OK);
+}
+
+static void expect_violation(rig *r, const char *expected)
+{
+    char first[160];
+    snprintf(first, sizeof(first), "%s", fake_first_violation(r->fake));
+    const uint64_t violations = rig_close(r);
+    assert_true(violations > 0);
+    assert_string_equal(first, expected);
+}
+
+/* One device slot, three host slots: the consumer and the copier run far ahead of streams that do
+ * nothing for a while; everything is right in the end. */
+static void the_host_runs_ahead_of_the_device(void **state)
+{
+    (void)state;
+    rig r;
+    late_reader readers[3];
+    open_rig(&r, (fake_options){.seed = 1}, 3, 1);
+    fake_hold(r.fake, true);
+    for (uint64_t step = 0; step < 3; step++) {
+        assert_true(rig_fill(&r, 1, step, BATCH) >= 0);
+        consume(&r, &readers[step]);
+    }
+    assert_int_equal(rig_begin(&r, 3, BATCH), -1); /* every host slot waits for its copy */
+    assert_int_equal(fake_copies(r.fake), 0);
+    fake_hold(r.fake, false);
+    fake_stream_synchronize(r.fake, r.stream);
+    for (uint64_t step = 0; step < 3; step++) {
+        assert_int_equal(readers[step].runs, 1);
+        assert_int_equal(readers[step].bad, 0);
+    }
+    assert_int_equal(fake_copies(r.fake), 3);
+    assert_int_equal(rig_close(&r), 0);
+}
+
+static void a_copy_that_waits_for_no_release_is_caught(void **state)
+{
+    (void)state;
+    rig r;
+    late_reader readers[2];
+    /* The consumer's stream is late; the copies are not. */
+    open_rig(&r, (fake_options){.seed = 2, .ignore_releases = true}, 2, 1);
+    for (uint64_t step = 0; step < 2; step++) {
+        assert_true(rig_fill(&r, 1, step, BATCH) >= 0);
+        if (step == 0) {
+            fake_hold_stream(r.fake, r.stream, true);
+        }
+        consume(&r, &readers[step]);
+    }
+    while (fake_copies(r.fake) < 2) {
+        sl_sleep_until_ns(sl_now_ns() + MS);
+    }
+    fake_hold_stream(r.fake, r.stream, false);
+    fake_stream_synchronize(r.fake, r.stream);
+    expect_violation(&r, "copy over a batch that a kernel still has to read");
+}
+
+static void a_kernel_that_waits_for_no_copy_is_caught(void **state)
+{
+    (void)state;
+    rig r;
+    late_reader reader;
+    open_rig(&r, (fake_options){.seed = 3, .ignore_ready = true}, 2, 2);
+    fake_hold(r.fake, true);
+    fake_hold_stream(r.fake, r.stream, false);
+    assert_true(rig_fill(&r, 1, 0, BATCH) >= 0);
+    consume(&r, &reader);
+    fake_stream_synchronize(r.fake, r.stream);
+    fake_hold(r.fake, false);
+    expect_violation(&r, "kernel on a batch that is not there yet");
+}
+
+static void a_host_slot_that_is_filled_under_its_copy_is_caught(void **state)
+{
+    (void)state;
+    rig r;
+    open_rig(&r, (fake_options){.seed = 4, .events_lie = true}, 1, 2);
+    fake_hold(r.fake, true);
+    for (uint64_t step = 0; step < 2; step++) {
+        assert_true(rig_fill(&r, 1, step, BATCH) >= 0);
+        sluice_batch *batch = NULL;
+        assert_int_equal(sl_staging_next(r.staging, LONG, &batch, NULL), SLUICE_OK);
+        assert_int_equal(sl_staging_release(batch, false, NULL), SLUICE_OK);
+    }
+    fake_hold(r.fake, false);
+    while (fake_copies(r.fake) < 2) {
+        sl_sleep_until_ns(sl_now_ns() + MS);
+    }
+    expect_violation(&r, "source changed before it was copied");
+}
+
+/* ---- the other checks of the fake device, driven by hand ---- */
+
+static sl_device *open_fake(fake_device **fake)
+{
+    *fake = fake_device_new(&(fake_options){.seed = 5});
+    return fake_device_get(*fake);
+}
+
+static void expect_first(fake_device *fake, const char *expected)
+{
+    assert_true(fake_violations(fake) > 0);
+    assert_string_equal(fake_first_violation(fake), expected);
+    fake_device_free(fake);
+}
+
+static void unregistered_memory_is_caught(void **state)
+{
+    (void)state;
+    fake_device *fake;
+    sl_device *device = open_fake(&fake);
+    void *memory;
+    char source[64] = {0};
+    assert_int_equal(device->ops->memory_open(device, 64, &memory, NULL), SLUICE_OK);
+    assert_int_equal(device->ops->copy_to_device(device, memory, source, 64, NULL, NULL),
+                     SLUICE_OK);
+    expect_first(fake, "copy from memory that is not registered");
+}
+
+static void an_unrecorded_event_is_caught(void **state)
+{
+    (void)state;
+    fake_device *fake;
+    sl_device *device = open_fake(&fake);
+    sl_event *event;
+    assert_int_equal(device->ops->event_open(device, false, &event, NULL), SLUICE_OK);
+    assert_int_equal(device->ops->stream_wait(device, NULL, event, NULL), SLUICE_OK);
+    expect_first(fake, "wait for an event never recorded");
+}
+
+static void a_host_wait_for_the_wrong_event_is_caught(void **state)
+{
+    (void)state;
+    fake_device *fake;
+    sl_device *device = open_fake(&fake);
+    sl_event *event;
+    assert_int_equal(device->ops->event_open(device, false, &event, NULL), SLUICE_OK);
+    assert_int_equal(device->ops->event_record(device, event, NULL, NULL), SLUICE_OK);
+    assert_int_equal(device->ops->event_synchronize(device, event, NULL), SLUICE_OK);
+    expect_first(fake, "host wait for an event that is not made for it");
+}
+
+static void a_leak_is_caught(void **state)
+{
+    (void)state;
+    fake_device *fake;
+    sl_device *device = open_fake(&fake);
+    void *memory;
+    assert_int_equal(device->ops->memory_open(device, 64, &memory, NULL), SLUICE_OK);
+    sl_device_close(device);
+    expect_first(fake, "device memory left open");
+}
+
+static void use_after_close_is_caught(void **state)
+{
+    (void)state;
+    fake_device *fake;
+    sl_device *device = open_fake(&fake);
+    sl_event *event;
+    assert_int_equal(device->ops->event_open(device, true, &event, NULL), SLUICE_OK);
+    device->ops->event_close(device, event);
+    assert_int_equal(device->ops->event_record(device, event, NULL, NULL), SLUICE_OK);
+    expect_first(fake, "record of a closed event");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_host_runs_ahead_of_the_device),
+        cmocka_unit_test(a_copy_that_waits_for_no_release_is_caught),
+        cmocka_unit_test(a_kernel_that_waits_for_no_copy_is_caught),
+        cmocka_unit_test(a_host_slot_that_is_filled_under_its_copy_is_caught),
+        cmocka_unit_test(unregistered_memory_is_caught),
+        cmocka_unit_test(an_unrecorded_event_is_caught),
+        cmocka_unit_test(a_host_wait_for_the_wrong_event_is_caught),
+        cmocka_unit_test(a_leak_is_caught),
+        cmocka_unit_test(use_after_close_is_caught),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
