@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * checksum: XXH3-64 with seed 0, at once (sl_checksum of dataset.h) or piece by piece.
+ *
+ * Purpose: the one place that knows the hash library.
+ * Threads: a stream belongs to its user; it needs no closing.
+ */
+#ifndef SL_CHECKSUM_H
+#define SL_CHECKSUM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+typedef struct sl_checksum_stream {
+    XXH3_state_t state;
+} sl_checksum_stream;
+
+void sl_checksum_begin(sl_checksum_stream *stream);
+void sl_checksum_add(sl_checksum_stream *stream, const void *data, size_t bytes);
+/* Adds the eight bytes of a little-endian u64. */
+void sl_checksum_add_u64(sl_checksum_stream *stream, uint64_t value);
+/* The checksum of all that was added so far. */
+uint64_t sl_checksum_value(const sl_checksum_stream *stream);
+
+#endif

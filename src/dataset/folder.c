@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "case_fold.h"
+#include "checksum.h"
+#include "dataset.h"
+#include "error.h"
+#include "file.h"
+#include "folder_list.h"
+#include "memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE      "dataset"
+#define PATH_BYTES 4096
+
+typedef struct folder {
+    sl_dataset base;
+    sl_folder_list list;
+    char *root;
+} folder;
+
+static const folder *folder_of(const sl_dataset *dataset)
+{
+    return (const folder *)(const void *)dataset;
+}
+
+static int probe(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sluice_error *error)
+{
+    (void)error;
+    const sl_folder_list *list = &folder_of(dataset)->list;
+    *sample = (sl_sample){.index = index,
+                          .file = (uint32_t)index,
+                          .label = list->dirs[list->files[index].dir].label,
+                          .encoding = SL_ENCODING_FILE};
+    return SLUICE_OK;
+}
+
+static sluice_status path_of(const sl_dataset *dataset, uint32_t file, char *path, size_t bytes)
+{
+    const folder *own = folder_of(dataset);
+    int length = snprintf(path, bytes, "%s/", own->root);
+    if (length < 0 || (size_t)length >= bytes) {
+        return SLUICE_INVALID;
+    }
+    return sl_folder_key(&own->list, file, path + length, bytes - (size_t)length);
+}
+
+static sluice_status key_of(const sl_dataset *dataset, const sl_sample *sample, char *key,
+                            size_t bytes, sluice_error *error)
+{
+    if (sl_folder_key(&folder_of(dataset)->list, sample->index, key, bytes) < 0) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "the sample's path is too long");
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status read_sample(const sl_dataset *dataset, const sl_sample *sample,
+                                 sl_buffer buffer, size_t *size, sluice_error *error)
+{
+    char path[PATH_BYTES];
+    int fd;
+    uint64_t bytes;
+    if (path_of(dataset, sample->file, path, sizeof(path)) < 0) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "the sample's path is too long");
+    }
+    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &fd, &bytes, error);
+    if (status == SLUICE_OK) {
+        *size = (size_t)bytes;
+        status = *size > buffer.capacity
+                     ? SLUICE_AGAIN
+                     : sl_file_read(fd, (sl_file_name){STAGE, path}, buffer.data, *size, 0, error);
+        sl_file_close(fd);
+    }
+    if (status < 0 && error) {
+        error->sample = (int64_t)sample->index;
+    }
+    return status;
+}
+
+static const char *class_name(const sl_dataset *dataset, int64_t label)
+{
+    const sl_folder_list *list = &folder_of(dataset)->list;
+    return label >= 0 && label < (int64_t)list->class_count
+               ? sl_folder_text(list, list->classes[label])
+               : NULL;
+}
+
+static sluice_status field(const sl_dataset *dataset, uint32_t index, const char **name,
+                           sluice_field_type *type)
+{
+    (void)dataset;
+    static const struct {
+        const char *name;
+        sluice_field_type type;
+    } fields[] = {
+        {"image", SLUICE_FIELD_IMAGE}, {"label", SLUICE_FIELD_INT}, {"key", SLUICE_FIELD_TEXT}};
+    if (index >= sizeof(fields) / sizeof(*fields)) {
+        return SLUICE_INVALID;
+    }
+    *name = fields[index].name;
+    *type = fields[index].type;
+    return SLUICE_OK;
+}
+
+static void close_folder(sl_dataset *dataset)
+{
+    folder *own = (folder *)(void *)dataset;
+    sl_folder_list_close(&own->list);
+    sl_free(own->root);
+    sl_free(own);
+}
+
+static const sl_dataset_ops folder_ops = {
+    .locate = locate,
+    .path = path_of,
+    .key = key_of,
+    .read = read_sample,
+    .class_name = class_name,
+    .field = field,
+    .close = close_folder,
+};
+
+/* A class name and its folded form, for finding neighbours that are equal. */
+typedef struct folded_name {
+    const char *folded, *name;
+} folded_name;
+
+static int compare_folded(const void *a, const void *b)
+{
+    const folded_name *left = a;
+    const folded_name *right = b;
+    int order = strcmp(left->folded, right->folded);
+    return order != 0 ? order : strcmp(left->name, right->name);
+}
+
+static sluice_status report_duplicate(const folder *own, const folded_name *names,
+                                      sluice_error *error)
+{
+    for (uint32_t i = 1; i < own->list.class_count; i++) {
+        if (strcmp(names[i - 1].folded, names[i].folded) == 0) {
+            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->root, -1,
+                                 "the class folders \"%s\" and \"%s\" differ in case only: some "
+                                 "file systems would merge them (allow_case_duplicates accepts "
+                                 "them)",
+                                 names[i - 1].name, names[i].name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status refuse_case_duplicates(const folder *own, sluice_error *error)
+{
+    const sl_folder_list *list = &own->list;
+    size_t text_bytes = 0;
+    for (uint32_t i = 0; i < list->class_count; i++) {
+        text_bytes += strlen(sl_folder_text(list, list->classes[i])) + 1;
+    }
+    folded_name *names = sl_calloc(list->class_count, sizeof(*names));
+    char *text = sl_malloc(text_bytes);
+    sluice_status status = SLUICE_OK;
+    if (names && text) {
+        char *to = text;
+        for (uint32_t i = 0; i < list->class_count; i++) {
+            names[i] = (folded_name){to, sl_folder_text(list, list->classes[i])};
+            sl_case_fold(names[i].name, to);
+            to += strlen(names[i].name) + 1;
+        }
+        qsort(names, list->class_count, sizeof(*names), compare_folded);
+        status = report_duplicate(own, names, error);
+    } else {
+        status = sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the class names");
+    }
+    sl_free(names);
+    sl_free(text);
+    return status;
+}
+
+/* Over class names, keys and labels, in order. */
+static uint64_t fingerprint(const folder *own)
+{
+    const sl_folder_list *list = &own->list;
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    for (uint32_t i = 0; i < list->class_count; i++) {
+        const char *name = sl_folder_text(list, list->classes[i]);
+        sl_checksum_add(&stream, name, strlen(name) + 1);
+    }
+    for (uint64_t i = 0; i < list->file_count; i++) {
+        char key[PATH_BYTES];
+        const sl_folder_dir *dir = &list->dirs[list->files[i].dir];
+        /* Keys were shorter than this when they were listed. */
+        (void)sl_folder_key(list, i, key, sizeof(key));
+        sl_checksum_add(&stream, key, strlen(key) + 1);
+        sl_checksum_add_u64(&stream, dir->label);
+    }
+    return sl_checksum_value(&stream);
+}
+
+static sluice_status complete(folder *own, const sluice_dataset_options *options,
+                              sluice_error *error)
+{
+    if (own->list.file_count > UINT32_MAX - 1) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->root, -1,
+                             "more than 2^32 - 2 pictures");
+    }
+    if (!options->allow_case_duplicates) {
+        sluice_status status = refuse_case_duplicates(own, error);
+        if (status < 0) {
+            return status;
+        }
+    }
+    sluice_dataset_info *info = &own->base.info;
+    info->struct_size = sizeof(*info);
+    info->samples = own->list.file_count;
+    info->fingerprint = fingerprint(own);
+    info->classes = own->list.class_count;
+    info->fields = 3;
+    memcpy(info->format, "folder", sizeof("folder"));
+    own->base.files = (uint32_t)own->list.file_count;
+    own->base.whole_files = 1;
+    return SLUICE_OK;
+}
+
+/* A copy of `path` without slashes at its end. */
+static char *clean_path(const char *path)
+{
+    char *copy = sl_strdup(path);
+    size_t length = copy ? strlen(copy) : 0;
+    while (length > 1 && copy[length - 1] == '/') {
+        copy[--length] = '\0';
+    }
+    return copy;
+}
+
+static sluice_status open_folder(sl_dataset **dataset, const char *const *paths, size_t count,
+                                 const sluice_dataset_options *options, sluice_error *error)
+{
+    if (count != 1) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[1], -1,
+                             "image folders cannot be joined: open one path");
+    }
+    folder *own = sl_calloc(1, sizeof(*own));
+    char *root = clean_path(paths[0]);
+    if (!own || !root) {
+        sl_free(own);
+        sl_free(root);
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    own->base.ops = &folder_ops;
+    own->root = root;
+    atomic_init(&own->base.references, 1);
+    sluice_status status = sl_folder_list_open(&own->list, root, error);
+    if (status == SLUICE_OK) {
+        status = complete(own, options, error);
+    }
+    if (status < 0) {
+        sl_dataset_close(&own->base);
+        return status;
+    }
+    *dataset = &own->base;
+    return SLUICE_OK;
+}
+
+const sl_format sl_format_folder = {.name = "folder", .probe = probe, .open = open_folder};

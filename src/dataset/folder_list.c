@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "folder_list.h"
+
+#include "error.h"
+#include "memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#define STAGE      "dataset"
+#define PATH_BYTES 4096
+#define NO_PARENT  UINT32_MAX
+#define EXTENSIONS ".jpg .jpeg .png .ppm .bmp .pgm .tif .tiff .webp"
+
+typedef enum entry_kind { ENTRY_PICTURE, ENTRY_DIRECTORY, ENTRY_OTHER } entry_kind;
+
+/* The list while it is made. */
+typedef struct walk {
+    sl_folder_list *list;
+    const char *root;
+    sluice_error *error;
+    struct stat root_status;
+    bool classes; /* the directories found are classes: note them, enter nothing */
+} walk;
+
+static sluice_status out_of_memory(const walk *w)
+{
+    return sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->root, -1,
+                         "no memory for the list of pictures");
+}
+
+/* Doubles `*memory` until it has room for `count` items. */
+static bool reserve(void **memory, uint64_t *room, uint64_t count, size_t item_bytes)
+{
+    if (count <= *room) {
+        return true;
+    }
+    uint64_t wanted = *room < 64 ? 64 : *room * 2;
+    while (wanted < count) {
+        wanted *= 2;
+    }
+    void *grown = sl_realloc_array(*memory, (size_t)wanted, item_bytes);
+    if (!grown) {
+        return false;
+    }
+    *memory = grown;
+    *room = wanted;
+    return true;
+}
+
+static bool reserve32(void **memory, uint32_t *room, uint32_t count, size_t item_bytes)
+{
+    uint64_t wide = *room;
+    if (count == UINT32_MAX || !reserve(memory, &wide, count, item_bytes)) {
+        return false;
+    }
+    *room = wide > UINT32_MAX ? UINT32_MAX : (uint32_t)wide;
+    return true;
+}
+
+/* Copies `length` bytes and a NUL to the arena. */
+static bool add_text(sl_folder_list *list, const char *text, size_t length, uint64_t *offset)
+{
+    void *arena = list->arena;
+    bool fits = reserve(&arena, &list->arena_room, list->arena_used + length + 1, 1);
+    list->arena = arena;
+    if (!fits) {
+        return false;
+    }
+    *offset = list->arena_used;
+    memcpy(list->arena + *offset, text, length);
+    list->arena[*offset + length] = '\0';
+    list->arena_used += length + 1;
+    return true;
+}
+
+static bool is_picture_name(const char *name)
+{
+    const char *extensions[] = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
+                                ".pgm", ".tif",  ".tiff", ".webp"};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof(extensions) / sizeof(*extensions); i++) {
+        size_t tail = strlen(extensions[i]);
+        if (length >= tail && strcasecmp(name + length - tail, extensions[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `root`/`directory`/`name`, leaving out what is empty. */
+static bool full_path(char *out, const char *root, const char *directory, const char *name)
+{
+    int length = snprintf(out, PATH_BYTES, "%s%s%s%s%s", root, *directory ? "/" : "", directory,
+                          *name ? "/" : "", name);
+    return length >= 0 && length < PATH_BYTES;
+}
+
+/* Asks the file system only where d_type does not tell. */
+static entry_kind kind_of(const char *path, const struct dirent *entry, struct stat *status,
+                          bool *have_status)
+{
+    *have_status = false;
+    if (entry->d_type == DT_REG) {
+        return is_picture_name(entry->d_name) ? ENTRY_PICTURE : ENTRY_OTHER;
+    }
+    if (entry->d_type != DT_DIR && entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) {
+        return ENTRY_OTHER;
+    }
+    if (stat(path, status) != 0) {
+        return is_picture_name(entry->d_name) ? ENTRY_PICTURE : ENTRY_OTHER;
+    }
+    *have_status = true;
+    if (S_ISDIR(status->st_mode)) {
+        return ENTRY_DIRECTORY;
+    }
+    return S_ISREG(status->st_mode) && is_picture_name(entry->d_name) ? ENTRY_PICTURE : ENTRY_OTHER;
+}
+
+static bool is_root(const walk *w, const struct stat *status)
+{
+    return status->st_ino == w->root_status.st_ino && status->st_dev == w->root_status.st_dev;
+}
+
+static bool lies_in_itself(const walk *w, uint32_t parent, const struct stat *status)
+{
+    for (uint32_t at = parent; at != NO_PARENT; at = w->list->dirs[at].parent) {
+        const sl_folder_dir *dir = &w->list->dirs[at];
+        if (dir->inode == status->st_ino && dir->device == status->st_dev) {
+            return true;
+        }
+    }
+    return is_root(w, status);
+}
+
+static sluice_status add_dir(walk *w, const char *path, uint32_t parent, const struct stat *status)
+{
+    sl_folder_list *list = w->list;
+    void *dirs = list->dirs;
+    bool fits = reserve32(&dirs, &list->dir_room, list->dir_count + 1, sizeof(*list->dirs));
+    list->dirs = dirs;
+    uint64_t text;
+    if (!fits || !add_text(list, path, strlen(path), &text)) {
+        return out_of_memory(w);
+    }
+    uint32_t label = parent != NO_PARENT     ? list->dirs[parent].label
+                     : list->class_count > 0 ? list->class_count - 1
+                                             : 0;
+    list->dirs[list->dir_count++] = (sl_folder_dir){.path = text,
+                                                    .device = status->st_dev,
+                                                    .inode = status->st_ino,
+                                                    .parent = parent,
+                                                    .label = label};
+    return SLUICE_OK;
+}
+
+static sluice_status add_class(walk *w, const char *name)
+{
+    sl_folder_list *list = w->list;
+    void *classes = list->classes;
+    bool fits =
+        reserve32(&classes, &list->class_room, list->class_count + 1, sizeof(*list->classes));
+    list->classes = classes;
+    if (!fits || !add_text(list, name, strlen(name), &list->classes[list->class_count])) {
+        return out_of_memory(w);
+    }
+    list->class_count++;
+    return SLUICE_OK;
+}
+
+static sluice_status add_file(walk *w, const char *name, uint32_t dir)
+{
+    sl_folder_list *list = w->list;
+    void *files = list->files;
+    bool fits = reserve(&files, &list->file_room, list->file_count + 1, sizeof(*list->files));
+    list->files = files;
+    uint64_t text;
+    if (!fits || !add_text(list, name, strlen(name), &text)) {
+        return out_of_memory(w);
+    }
+    list->files[list->file_count++] = (sl_folder_file){.name = text, .dir = dir};
+    list->dirs[dir].count++;
+    return SLUICE_OK;
+}
+
+static sluice_status add_subdir(walk *w, const char *name, uint32_t dir, const struct stat *status)
+{
+    if (w->classes) {
+        return add_class(w, name);
+    }
+    if (lies_in_itself(w, dir, status)) {
+        return SLUICE_OK;
+    }
+    char path[PATH_BYTES];
+    const char *parent = sl_folder_text(w->list, w->list->dirs[dir].path);
+    if (!full_path(path, parent, "", name)) {
+        return sl_error_file(w->error, SLUICE_IO, STAGE, ENAMETOOLONG, parent, -1,
+                             "a directory below has too long a path");
+    }
+    return add_dir(w, path, dir, status);
+}
+
+static sluice_status add_entry(walk *w, const struct dirent *entry, uint32_t dir)
+{
+    char path[PATH_BYTES];
+    const char *relative = sl_folder_text(w->list, w->list->dirs[dir].path);
+    if (!full_path(path, w->root, relative, entry->d_name)) {
+        return sl_error_file(w->error, SLUICE_IO, STAGE, ENAMETOOLONG, relative, -1,
+                             "an entry of this directory has too long a path");
+    }
+    struct stat status = {0};
+    bool have_status;
+    entry_kind kind = kind_of(path, entry, &status, &have_status);
+    if (kind == ENTRY_PICTURE) {
+        return w->classes ? SLUICE_OK : add_file(w, entry->d_name, dir);
+    }
+    return kind == ENTRY_DIRECTORY ? add_subdir(w, entry->d_name, dir, &status) : SLUICE_OK;
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Reads directory `dir` of the list. */
+static sluice_status read_dir(walk *w, uint32_t dir)
+{
+    char path[PATH_BYTES];
+    /* Every path in the list was built in such a buffer. */
+    (void)full_path(path, w->root, sl_folder_text(w->list, w->list->dirs[dir].path), "");
+    DIR *stream = opendir(path);
+    if (!stream) {
+        return sl_error_file(w->error, SLUICE_IO, STAGE, errno, path, -1,
+                             "cannot list the directory");
+    }
+    w->list->dirs[dir].first = w->list->file_count;
+    sluice_status status = SLUICE_OK;
+    while (status == SLUICE_OK) {
+        errno = 0;
+        /* One stream has one reader. */
+        const struct dirent *entry = readdir(stream); /* NOLINT(concurrency-mt-unsafe) */
+        if (!entry) {
+            if (errno != 0) {
+                status = sl_error_file(w->error, SLUICE_IO, STAGE, errno, path, -1,
+                                       "cannot list the directory");
+            }
+            break;
+        }
+        if (!is_dots(entry->d_name)) {
+            status = add_entry(w, entry, dir);
+        }
+    }
+    (void)closedir(stream);
+    return status;
+}
+
+static int compare_offsets(const void *a, const void *b, void *arena)
+{
+    return strcmp((const char *)arena + *(const uint64_t *)a,
+                  (const char *)arena + *(const uint64_t *)b);
+}
+
+static int compare_files(const void *a, const void *b, void *arena)
+{
+    return strcmp((const char *)arena + ((const sl_folder_file *)a)->name,
+                  (const char *)arena + ((const sl_folder_file *)b)->name);
+}
+
+static int compare_dirs(const void *a, const void *b, void *context)
+{
+    const sl_folder_list *list = context;
+    return strcmp(list->arena + list->dirs[*(const uint32_t *)a].path,
+                  list->arena + list->dirs[*(const uint32_t *)b].path);
+}
+
+/* Puts the pictures of directories first .. dir_count in the order of directory path and name. */
+static sluice_status sort_class(walk *w, uint32_t first_dir, uint64_t first_file)
+{
+    sl_folder_list *list = w->list;
+    uint32_t dirs = list->dir_count - first_dir;
+    uint64_t files = list->file_count - first_file;
+    if (files == 0) {
+        return SLUICE_OK;
+    }
+    uint32_t *order = sl_malloc(dirs * sizeof(*order));
+    sl_folder_file *sorted = sl_malloc((size_t)files * sizeof(*sorted));
+    if (!order || !sorted) {
+        sl_free(order);
+        sl_free(sorted);
+        return out_of_memory(w);
+    }
+    for (uint32_t i = 0; i < dirs; i++) {
+        order[i] = first_dir + i;
+    }
+    qsort_r(order, dirs, sizeof(*order), compare_dirs, list);
+    uint64_t done = 0;
+    for (uint32_t i = 0; i < dirs; i++) {
+        const sl_folder_dir *dir = &list->dirs[order[i]];
+        memcpy(sorted + done, list->files + dir->first, dir->count * sizeof(*sorted));
+        qsort_r(sorted + done, dir->count, sizeof(*sorted), compare_files, list->arena);
+        done += dir->count;
+    }
+    memcpy(list->files + first_file, sorted, files * sizeof(*sorted));
+    sl_free(order);
+    sl_free(sorted);
+    return SLUICE_OK;
+}
+
+/* Walks everything below directory `path` of the root. */
+static sluice_status list_class(walk *w, const char *path)
+{
+    char full[PATH_BYTES];
+    struct stat status;
+    if (!full_path(full, w->root, path, "") || stat(full, &status) != 0) {
+        return sl_error_file(w->error, SLUICE_IO, STAGE, errno, path, -1, "cannot list the class");
+    }
+    if (is_root(w, &status)) {
+        return SLUICE_OK;
+    }
+    uint32_t first_dir = w->list->dir_count;
+    uint64_t first_file = w->list->file_count;
+    sluice_status result = add_dir(w, path, NO_PARENT, &status);
+    for (uint32_t i = first_dir; result == SLUICE_OK && i < w->list->dir_count; i++) {
+        result = read_dir(w, i);
+    }
+    return result == SLUICE_OK ? sort_class(w, first_dir, first_file) : result;
+}
+
+/* The pictures of the root itself are one class ".". */
+static sluice_status list_root(walk *w)
+{
+    sl_folder_list *list = w->list;
+    list->class_count = 0;
+    sluice_status result = add_class(w, ".");
+    if (result == SLUICE_OK) {
+        result = add_dir(w, "", NO_PARENT, &w->root_status);
+    }
+    uint32_t root = list->dir_count - 1;
+    if (result == SLUICE_OK) {
+        result = read_dir(w, root);
+    }
+    /* Sub-directories that were found now were searched before and hold nothing. */
+    list->dir_count = result == SLUICE_OK ? root + 1 : list->dir_count;
+    return result == SLUICE_OK ? sort_class(w, root, 0) : result;
+}
+
+static sluice_status find_classes(walk *w)
+{
+    if (stat(w->root, &w->root_status) != 0) {
+        return sl_error_file(w->error, SLUICE_IO, STAGE, errno, w->root, -1, "cannot open");
+    }
+    w->classes = true;
+    sluice_status result = add_dir(w, "", NO_PARENT, &w->root_status);
+    if (result == SLUICE_OK) {
+        result = read_dir(w, 0);
+    }
+    w->classes = false;
+    w->list->dir_count = 0;
+    if (result == SLUICE_OK && w->list->class_count > 1) {
+        qsort_r(w->list->classes, w->list->class_count, sizeof(*w->list->classes), compare_offsets,
+                w->list->arena);
+    }
+    return result;
+}
+
+static sluice_status list_all(walk *w)
+{
+    sl_folder_list *list = w->list;
+    sluice_status status = find_classes(w);
+    const uint32_t classes = list->class_count;
+    char name[PATH_BYTES];
+    for (uint32_t i = 0; status == SLUICE_OK && i < classes; i++) {
+        /* A copy: the arena moves while it grows. */
+        (void)snprintf(name, sizeof(name), "%s", sl_folder_text(list, list->classes[i]));
+        list->class_count = i + 1;
+        status = list_class(w, name);
+    }
+    if (status == SLUICE_OK && list->file_count == 0) {
+        status = list_root(w);
+    }
+    if (status == SLUICE_OK && list->file_count == 0) {
+        status =
+            sl_error_file(w->error, SLUICE_INVALID, STAGE, 0, w->root, -1,
+                          "no pictures in %u class folders or in the folder itself: looked for "
+                          "files named *" EXTENSIONS,
+                          classes);
+    }
+    return status;
+}
+
+sluice_status sl_folder_list_open(sl_folder_list *list, const char *root, sluice_error *error)
+{
+    *list = (sl_folder_list){0};
+    walk w = {.list = list, .root = root, .error = error};
+    sluice_status status = list_all(&w);
+    if (status < 0) {
+        sl_folder_list_close(list);
+    }
+    return status;
+}
+
+void sl_folder_list_close(sl_folder_list *list)
+{
+    sl_free(list->arena);
+    sl_free(list->dirs);
+    sl_free(list->files);
+    sl_free(list->classes);
+    *list = (sl_folder_list){0};
+}
+
+sluice_status sl_folder_key(const sl_folder_list *list, uint64_t index, char *key, size_t bytes)
+{
+    const sl_folder_file *file = &list->files[index];
+    const char *dir = sl_folder_text(list, list->dirs[file->dir].path);
+    int length =
+        snprintf(key, bytes, "%s%s%s", dir, *dir ? "/" : "", sl_folder_text(list, file->name));
+    return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
+}

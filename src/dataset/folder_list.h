@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * folder_list: the pictures of an image folder, as torchvision's ImageFolder finds them.
+ *
+ * Classes are the sub-directories of the root (symbolic links to directories too, hidden and empty
+ * ones too), in code-point order. Inside a class all directories are walked, links followed; they
+ * are taken in the order of their path strings ("a-b" before "a/b"), their files by name. A picture
+ * is a file with one of torchvision's extensions, compared without case.
+ * Apart from torchvision: what is neither a file nor a link (a FIFO ...) is no picture; a directory
+ * that cannot be read is an error, not skipped; a link to a directory that it lies in is not
+ * entered. A link that leads nowhere is a picture, which turns out bad when it is read.
+ *
+ * Memory: all names lie in one arena; a picture costs 16 bytes and its file name.
+ * Threads: built by one, immutable afterwards.
+ */
+#ifndef SL_FOLDER_LIST_H
+#define SL_FOLDER_LIST_H
+
+#include <sluice/common.h>
+
+#include <stdbool.h>
+
+/* A directory that was walked. */
+typedef struct sl_folder_dir {
+    uint64_t path; /* arena offset; relative to the root, "" for the root itself */
+    uint64_t device, inode;
+    uint64_t first, count; /* its pictures in the list, as found */
+    uint32_t parent;       /* the directory it was found in; UINT32_MAX: the root */
+    uint32_t label;
+} sl_folder_dir;
+
+typedef struct sl_folder_file {
+    uint64_t name; /* arena offset */
+    uint32_t dir;
+} sl_folder_file;
+
+typedef struct sl_folder_list {
+    char *arena;
+    uint64_t arena_used, arena_room;
+    sl_folder_dir *dirs;
+    sl_folder_file *files;
+    uint64_t *classes; /* arena offsets of the class names */
+    uint32_t dir_count, dir_room, class_count, class_room;
+    uint64_t file_count, file_room;
+} sl_folder_list;
+
+/* Lists the classes and pictures below `root`. Errors: IO, INVALID (no picture), NOMEM. */
+sluice_status sl_folder_list_open(sl_folder_list *list, const char *root, sluice_error *error);
+void sl_folder_list_close(sl_folder_list *list);
+
+static inline const char *sl_folder_text(const sl_folder_list *list, uint64_t offset)
+{
+    return list->arena + offset;
+}
+
+/* Path of a picture below the root: INVALID when it does not fit. */
+sluice_status sl_folder_key(const sl_folder_list *list, uint64_t index, char *key, size_t bytes);
+
+#endif

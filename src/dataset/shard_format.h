@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shard_format: the bytes of docs/format.md, to and from structs.
+ *
+ * Purpose: the one place that knows where each number of a shard or manifest lies, for reader and
+ * writer alike. Decoders take untrusted bytes: they check checksum, version, every reserved byte
+ * and every relation between numbers, and give back NULL or the reason as a static sentence.
+ * `status` of the reason is CORRUPT unless `*status` says UNSUPPORTED. Threads: pure.
+ */
+#ifndef SL_SHARD_FORMAT_H
+#define SL_SHARD_FORMAT_H
+
+#include "view.h"
+
+#include <sluice/dataset.h>
+
+#define SL_PAGE_BYTES        4096u
+#define SL_SHARD_VERSION     1u
+#define SL_SHARD_DATA_OFFSET 4096u
+#define SL_SHARD_ROW_BYTES   64u
+#define SL_META_BYTES_MIN    64u
+#define SL_META_BYTES_MAX    ((uint64_t)1 << 28)
+#define SL_SHARDS_MAX        (UINT32_MAX - 1u)
+#define SL_SAMPLES_MAX       ((uint64_t)1 << 62)
+#define SL_RECORD_BYTES_MAX  0x7fffffffu
+#define SL_FIELDS_MAX        16u
+#define SL_FIELD_NAME_BYTES  32u
+#define SL_ENTRY_FIXED_BYTES 24u
+#define SL_ENTRY_BYTES_MAX   1024u
+#define SL_BLOCK_ENTRY_ROOM  4032u
+
+#define SL_MANIFEST_NAME     "manifest.sluice"
+#define SL_JOURNAL_NAME      "pack.journal"
+#define SL_SHARD_SUFFIX      ".sluice"
+#define SL_SHARD_NAME_FORMAT "shard-%06u.sluice"
+
+typedef enum sl_blob_encoding { SL_BLOB_PLAIN = 0, SL_BLOB_ZSTD = 1 } sl_blob_encoding;
+typedef enum sl_image_codec { SL_CODEC_JPEG = 1, SL_CODEC_RAW = 2 } sl_image_codec;
+typedef enum sl_page_kind { SL_PAGE_OTHER, SL_PAGE_SHARD, SL_PAGE_MANIFEST } sl_page_kind;
+
+/* A reason why bytes are refused. text NULL: they are not. */
+typedef struct sl_refusal {
+    const char *text;
+    sluice_status status;
+    uint32_t offset; /* in the bytes decoded */
+} sl_refusal;
+
+typedef struct sl_shard_header {
+    uint64_t file_bytes, samples, data_bytes, index_offset, index_bytes, index_checksum;
+    uint64_t meta_offset, meta_bytes, meta_checksum, identity;
+    uint32_t entry_bytes, entries_per_block, number;
+    uint64_t source_first, source_next, pack_id;
+    uint64_t checksum; /* of the header itself; set by both directions */
+} sl_shard_header;
+
+/* A shard as its manifest row describes it. */
+typedef struct sl_shard_row {
+    uint64_t first, samples, file_bytes, data_bytes, index_offset, header_checksum, identity;
+    uint32_t number;
+} sl_shard_row;
+
+typedef struct sl_manifest_header {
+    uint64_t file_bytes, samples, data_bytes, shards, rows_bytes, rows_checksum;
+    uint64_t meta_offset, meta_bytes, meta_checksum, source_samples, pack_id;
+} sl_manifest_header;
+
+typedef struct sl_field {
+    char name[SL_FIELD_NAME_BYTES];
+    sluice_field_type type;
+    uint32_t column; /* byte in an entry */
+} sl_field;
+
+#define SL_NO_FIELD UINT32_MAX
+
+/* The metadata: fields and class names. */
+typedef struct sl_schema {
+    sl_field fields[SL_FIELDS_MAX];
+    uint32_t field_count, entry_bytes, entries_per_block;
+    uint32_t image, label, key; /* field numbers; SL_NO_FIELD */
+    uint32_t class_count;
+    char **classes; /* owned; class_count pointers into `names` */
+    char *names;    /* owned */
+} sl_schema;
+
+/* A blob as its column describes it. */
+typedef struct sl_blob {
+    uint32_t bytes; /* stored */
+    uint8_t encoding, codec;
+    uint32_t width, height;   /* image */
+    uint32_t unpacked, check; /* bytes, text */
+} sl_blob;
+
+/* An index entry: what sluice reads of it. */
+typedef struct sl_entry {
+    uint64_t offset, checksum;
+    uint32_t bytes;
+    uint32_t image_offset, key_offset; /* inside the record */
+    sl_blob image, key;
+    int64_t label;
+} sl_entry;
+
+/* x rounded up to a multiple of the page; x < 2^63. */
+uint64_t sl_page_round_up(uint64_t x);
+
+/* By the first 8 bytes. */
+sl_page_kind sl_page_kind_of(const uint8_t magic[8]);
+
+void sl_shard_header_encode(sl_shard_header *header, uint8_t page[SL_PAGE_BYTES]);
+sl_refusal sl_shard_header_decode(sl_shard_header *header, const uint8_t page[SL_PAGE_BYTES]);
+
+void sl_manifest_header_encode(const sl_manifest_header *header, uint8_t page[SL_PAGE_BYTES]);
+sl_refusal sl_manifest_header_decode(sl_manifest_header *header, const uint8_t page[SL_PAGE_BYTES]);
+void sl_shard_row_encode(const sl_shard_row *row, uint8_t bytes[SL_SHARD_ROW_BYTES]);
+/* `number` and `first` are what the row must say; `schema` and `meta_bytes` give its file size. */
+sl_refusal sl_shard_row_decode(sl_shard_row *row, const uint8_t bytes[SL_SHARD_ROW_BYTES],
+                               const sl_schema *schema, uint64_t meta_bytes);
+/* The row that belongs to a header (first = 0). */
+sl_shard_row sl_shard_row_of(const sl_shard_header *header);
+/* 1 when the header is the one that the row describes. */
+int sl_shard_row_matches(const sl_shard_row *row, const sl_shard_header *header);
+
+/* Fields image, label, key with these class names (copied). Errors: INVALID, NOMEM. */
+sluice_status sl_schema_standard(sl_schema *schema, const char *const *classes, uint32_t count,
+                                 sluice_error *error);
+uint64_t sl_schema_bytes(const sl_schema *schema);
+void sl_schema_encode(const sl_schema *schema, uint8_t *bytes);
+/* NOMEM is a refusal too. The schema is empty after a refusal. */
+sl_refusal sl_schema_decode(sl_schema *schema, sl_bytes bytes);
+void sl_schema_close(sl_schema *schema);
+
+/* Writes the fields of `entry` at `bytes` (schema->entry_bytes; standard schema only). */
+void sl_entry_encode(const sl_schema *schema, const sl_entry *entry, uint8_t *bytes);
+/* `data_bytes` of the shard bounds the entry. */
+sl_refusal sl_entry_decode(const sl_schema *schema, sl_entry *entry, const uint8_t *bytes,
+                           uint64_t data_bytes);
+
+/* What a block's tail must say. */
+typedef struct sl_block_tail {
+    uint64_t first, identity;
+    uint32_t count;
+} sl_block_tail;
+
+/* Completes a block whose entries are in place and whose other bytes are zero. */
+void sl_block_seal(uint8_t block[SL_PAGE_BYTES], const sl_block_tail *tail);
+sl_refusal sl_block_check(const uint8_t block[SL_PAGE_BYTES], const sl_block_tail *tail,
+                          uint32_t entry_bytes);
+
+#endif

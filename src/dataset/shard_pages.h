@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shard_pages: what the headers of shards and manifests have in common. Private to shard_*.c. */
+#ifndef SL_SHARD_PAGES_H
+#define SL_SHARD_PAGES_H
+
+#include "shard_format.h"
+
+#include <stdbool.h>
+
+static inline sl_refusal sl_refuse(const char *text, size_t offset)
+{
+    return (sl_refusal){text, SLUICE_CORRUPT, (uint32_t)offset};
+}
+
+static inline sl_refusal sl_accept(void)
+{
+    return (sl_refusal){NULL, SLUICE_OK, 0};
+}
+
+bool sl_all_zero(const uint8_t *bytes, size_t count);
+/* Magic, version, header bytes, features; the rest is zeroed. */
+void sl_page_begin(uint8_t page[SL_PAGE_BYTES], sl_page_kind kind);
+/* Stores the checksum and returns it. */
+uint64_t sl_page_seal(uint8_t page[SL_PAGE_BYTES]);
+/* Magic, checksum, version, features, and that bytes from `used` on are zero. */
+sl_refusal sl_page_check(const uint8_t page[SL_PAGE_BYTES], sl_page_kind kind, size_t used);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "checksum.h"
+#include "error.h"
+#include "file.h"
+#include "little_endian.h"
+#include "memory.h"
+#include "shard_pages.h"
+#include "shards.h"
+
+#include <string.h>
+
+#define STAGE "dataset"
+/* The index is read in pieces of this many blocks. */
+#define PIECE_BLOCKS 256u
+
+/* One shard while it is being checked. */
+typedef struct check {
+    sl_checksum_stream identity;
+    sl_checksum_stream index;
+    sl_shard_header header;
+    const sl_shards *shards;
+    const sl_shard_row *row;
+    sl_findings *findings;
+    const char *path;
+    uint8_t *piece; /* PIECE_BLOCKS pages */
+    uint64_t next;  /* where the next sample must begin; 0: not known */
+    int fd;
+    bool index_damaged; /* reported already: totals would only repeat it */
+} check;
+
+static void report(const check *c, const sluice_error *finding)
+{
+    c->findings->report(c->findings->ctx, finding);
+}
+
+static void report_refusal(const check *c, sl_refusal refusal, uint64_t offset)
+{
+    sluice_error finding;
+    sl_shards_refuse(&finding, refusal, c->path, offset);
+    report(c, &finding);
+}
+
+static bool read_piece(check *c, uint64_t offset, size_t bytes)
+{
+    sluice_error finding;
+    if (sl_file_read(c->fd, (sl_file_name){STAGE, c->path}, c->piece, bytes, offset, &finding) <
+        0) {
+        report(c, &finding);
+        return false;
+    }
+    c->findings->bytes_read += bytes;
+    return true;
+}
+
+static void check_entry(check *c, const uint8_t *bytes, uint64_t offset, uint64_t sample)
+{
+    sl_entry entry;
+    sl_refusal refusal = sl_entry_decode(&c->shards->schema, &entry, bytes, c->row->data_bytes);
+    if (!refusal.text && entry.offset != c->next) {
+        refusal = sl_refuse("a sample does not begin where the one before it ends", 0);
+    }
+    if (refusal.text) {
+        sluice_error finding;
+        sl_shards_refuse(&finding, refusal, c->path, offset);
+        finding.sample = (int64_t)(c->row->first + sample);
+        report(c, &finding);
+        c->index_damaged = true;
+    }
+    c->next = entry.offset + entry.bytes;
+    sl_checksum_add_u64(&c->identity, entry.checksum);
+}
+
+static void check_block(check *c, const uint8_t *block, uint64_t number)
+{
+    const sl_schema *schema = &c->shards->schema;
+    uint64_t offset = c->row->index_offset + number * SL_PAGE_BYTES;
+    uint64_t first = number * schema->entries_per_block;
+    uint64_t left = c->row->samples - first;
+    sl_block_tail tail = {.first = first, .identity = c->row->identity};
+    tail.count = left < schema->entries_per_block ? (uint32_t)left : schema->entries_per_block;
+    sl_refusal refusal = sl_block_check(block, &tail, schema->entry_bytes);
+    if (refusal.text) {
+        report_refusal(c, refusal, offset);
+        c->index_damaged = true;
+        /* Its entries cannot be trusted: take up the thread again at the next block. */
+        c->next = 0;
+        return;
+    }
+    for (uint32_t i = 0; i < tail.count; i++) {
+        size_t at = (size_t)i * schema->entry_bytes;
+        if (i == 0 && c->next == 0) {
+            c->next = sl_load64(block);
+        }
+        check_entry(c, block + at, offset + at, first + i);
+    }
+}
+
+static void check_index(check *c)
+{
+    uint64_t blocks = c->header.index_bytes / SL_PAGE_BYTES;
+    c->next = SL_SHARD_DATA_OFFSET;
+    sl_checksum_begin(&c->identity);
+    sl_checksum_begin(&c->index);
+    for (uint64_t done = 0; done < blocks;) {
+        uint64_t left = blocks - done;
+        size_t count = left < PIECE_BLOCKS ? (size_t)left : PIECE_BLOCKS;
+        if (!read_piece(c, c->row->index_offset + done * SL_PAGE_BYTES, count * SL_PAGE_BYTES)) {
+            return;
+        }
+        sl_checksum_add(&c->index, c->piece, count * SL_PAGE_BYTES);
+        for (size_t i = 0; i < count; i++) {
+            check_block(c, c->piece + i * SL_PAGE_BYTES, done + i);
+        }
+        done += count;
+    }
+    if (c->index_damaged) {
+        return;
+    }
+    if (sl_checksum_value(&c->index) != c->header.index_checksum) {
+        report_refusal(c, sl_refuse("the index does not match its checksum", 0),
+                       c->row->index_offset);
+    }
+    if (sl_checksum_value(&c->identity) != c->header.identity ||
+        c->next != SL_SHARD_DATA_OFFSET + c->row->data_bytes) {
+        report_refusal(c, sl_refuse("the index does not cover the samples of this shard", 0),
+                       c->row->index_offset);
+    }
+}
+
+static void check_padding(check *c)
+{
+    uint64_t from = SL_SHARD_DATA_OFFSET + c->row->data_bytes;
+    size_t bytes = (size_t)(c->row->index_offset - from);
+    if (read_piece(c, from, bytes) && !sl_all_zero(c->piece, bytes)) {
+        report_refusal(c, sl_refuse("the bytes between samples and index are not zero", 0), from);
+    }
+}
+
+static void check_metadata(check *c)
+{
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    uint64_t room = (uint64_t)PIECE_BLOCKS * SL_PAGE_BYTES;
+    for (uint64_t done = 0; done < c->header.meta_bytes;) {
+        uint64_t left = c->header.meta_bytes - done;
+        size_t bytes = (size_t)(left < room ? left : room);
+        if (!read_piece(c, c->header.meta_offset + done, bytes)) {
+            return;
+        }
+        sl_checksum_add(&stream, c->piece, bytes);
+        done += bytes;
+    }
+    if (sl_checksum_value(&stream) != c->header.meta_checksum) {
+        report_refusal(c, sl_refuse("the metadata do not match their checksum", 0),
+                       c->header.meta_offset);
+    }
+}
+
+static sluice_status check_open_file(check *c)
+{
+    sluice_error finding;
+    sluice_status status =
+        sl_shard_read_header(c->fd, c->path, c->row->file_bytes, &c->header, &finding);
+    if (status == SLUICE_OK && !sl_shard_row_matches(c->row, &c->header)) {
+        status = sl_error_file(&finding, SLUICE_CORRUPT, STAGE, 0, c->path, 0,
+                               "the header is not the one that the manifest describes");
+    }
+    if (status < 0) {
+        report(c, &finding);
+        return status;
+    }
+    c->findings->bytes_read += SL_PAGE_BYTES;
+    check_padding(c);
+    check_index(c);
+    check_metadata(c);
+    return SLUICE_OK;
+}
+
+sluice_status sl_shards_check_file(const sl_dataset *dataset, uint32_t file, sl_findings *findings)
+{
+    char path[SL_PATH_BYTES];
+    sluice_error finding;
+    check c = {.shards = sl_shards_of(dataset), .findings = findings, .path = path};
+    c.row = &c.shards->shards[file].row;
+    c.piece = sl_malloc((size_t)PIECE_BLOCKS * SL_PAGE_BYTES);
+    if (!c.piece) {
+        sl_error_set(&finding, SLUICE_NOMEM, STAGE, "no memory for checking a shard");
+        report(&c, &finding);
+        return SLUICE_NOMEM;
+    }
+    sluice_status status = sl_shards_pin(c.shards, file, path, &c.fd, &finding);
+    if (status < 0) {
+        report(&c, &finding);
+    } else {
+        status = check_open_file(&c);
+        sl_shards_unpin(c.shards, file);
+    }
+    sl_free(c.piece);
+    return status;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "checksum.h"
+#include "error.h"
+#include "file.h"
+#include "little_endian.h"
+#include "memory.h"
+#include "shards.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE "dataset"
+
+/* A manifest or shard while it is being opened. */
+typedef struct opened {
+    const char *path;
+    int fd;
+    uint64_t bytes;
+    uint8_t *metadata; /* owned */
+} opened;
+
+static bool ends_with(const char *text, const char *suffix)
+{
+    const size_t length = strlen(text);
+    const size_t tail = strlen(suffix);
+    return length >= tail && strcmp(text + length - tail, suffix) == 0;
+}
+
+static bool join(char *out, const char *folder, const char *name)
+{
+    int length = snprintf(out, SL_PATH_BYTES, "%s/%s", folder, name);
+    return length >= 0 && length < SL_PATH_BYTES;
+}
+
+static bool holds(const char *folder, const char *name)
+{
+    char path[SL_PATH_BYTES];
+    struct stat status;
+    return join(path, folder, name) && stat(path, &status) == 0;
+}
+
+static sl_page_kind kind_of_open_file(int fd, sl_file_name name)
+{
+    uint8_t magic[8];
+    sluice_status status = sl_file_read(fd, name, magic, sizeof(magic), 0, NULL);
+    return status < 0 ? SL_PAGE_OTHER : sl_page_kind_of(magic);
+}
+
+static sl_page_kind kind_of_file(const char *path)
+{
+    int fd;
+    sl_file_name name = {STAGE, path};
+    if (sl_file_open(name, &fd, NULL, NULL) < 0) {
+        return SL_PAGE_OTHER;
+    }
+    sl_page_kind kind = kind_of_open_file(fd, name);
+    sl_file_close(fd);
+    return kind;
+}
+
+static int probe(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        return 0;
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return holds(path, SL_MANIFEST_NAME) || holds(path, SL_JOURNAL_NAME) ||
+               holds(path, "shard-000000" SL_SHARD_SUFFIX);
+    }
+    return ends_with(path, SL_SHARD_SUFFIX) || kind_of_file(path) != SL_PAGE_OTHER;
+}
+
+/* Reads `bytes` at `offset` into new memory and compares their checksum. */
+static sluice_status read_section(const opened *file, uint64_t offset, uint64_t bytes,
+                                  uint64_t checksum, uint8_t **out, sluice_error *error)
+{
+    uint8_t *section = sl_malloc(bytes);
+    if (!section) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, file->path, (int64_t)offset,
+                             "no memory for a section of %llu bytes", (unsigned long long)bytes);
+    }
+    sluice_status status =
+        sl_file_read(file->fd, (sl_file_name){STAGE, file->path}, section, bytes, offset, error);
+    if (status == SLUICE_OK && sl_checksum(section, bytes) != checksum) {
+        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, (int64_t)offset,
+                               "a section does not match its checksum");
+    }
+    if (status < 0) {
+        sl_free(section);
+        return status;
+    }
+    *out = section;
+    return SLUICE_OK;
+}
+
+/* The first source's metadata become the dataset's; all others must be the same. */
+static sluice_status take_metadata(sl_shards *shards, const opened *file, uint64_t offset,
+                                   uint64_t bytes, uint64_t checksum, sluice_error *error)
+{
+    uint8_t *section = NULL;
+    sluice_status status = read_section(file, offset, bytes, checksum, &section, error);
+    if (status < 0) {
+        return status;
+    }
+    if (shards->base.files > 0) {
+        sl_free(section);
+        if (checksum == shards->meta_checksum && bytes == shards->meta_bytes) {
+            return SLUICE_OK;
+        }
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, file->path, (int64_t)offset,
+                             "has other fields or class names than the shards it is joined to");
+    }
+    sl_refusal refusal = sl_schema_decode(&shards->schema, (sl_bytes){section, bytes});
+    sl_free(section);
+    if (refusal.text) {
+        return sl_shards_refuse(error, refusal, file->path, offset);
+    }
+    shards->meta_checksum = checksum;
+    shards->meta_bytes = bytes;
+    return SLUICE_OK;
+}
+
+/* Room for `count` more shards and one more source. */
+static sluice_status grow(sl_shards *shards, uint64_t count, const char *path, bool lone,
+                          sluice_error *error)
+{
+    if (count > SL_SHARDS_MAX - shards->base.files) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "too many shards");
+    }
+    sl_shard *grown = sl_realloc_array(shards->shards, shards->base.files + (size_t)count,
+                                       sizeof(*shards->shards));
+    if (grown) {
+        shards->shards = grown;
+    }
+    sl_shard_source *sources =
+        sl_realloc_array(shards->sources, shards->source_count + (size_t)1, sizeof(*sources));
+    if (sources) {
+        shards->sources = sources;
+    }
+    char *copy = sl_strdup(path);
+    if (!grown || !sources || !copy) {
+        sl_free(copy);
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for %llu shards",
+                             (unsigned long long)count);
+    }
+    sources[shards->source_count++] = (sl_shard_source){.path = copy, .lone = lone};
+    return SLUICE_OK;
+}
+
+static sluice_status add_row(sl_shards *shards, sl_shard_row row, uint64_t row_offset,
+                             const char *path, sluice_error *error)
+{
+    sluice_dataset_info *info = &shards->base.info;
+    if (row.samples > SL_SAMPLES_MAX - info->samples || row.data_bytes > INT64_MAX - info->bytes) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)row_offset,
+                             "the shards hold more samples than there can be");
+    }
+    row.first = info->samples;
+    info->samples += row.samples;
+    info->bytes += row.data_bytes;
+    sl_shard *shard = &shards->shards[shards->base.files++];
+    *shard = (sl_shard){.row = row, .source = shards->source_count - 1};
+    atomic_init(&shard->trusted, 0);
+    return SLUICE_OK;
+}
+
+/* `sum` is what the rows before this one add up to. */
+static sluice_status add_manifest_row(sl_shards *shards, const sl_manifest_header *header,
+                                      const uint8_t *rows, uint64_t number, const char *path,
+                                      sluice_error *error)
+{
+    sl_shard_row row;
+    uint64_t offset = SL_PAGE_BYTES + number * SL_SHARD_ROW_BYTES;
+    sl_refusal refusal = sl_shard_row_decode(&row, rows + number * SL_SHARD_ROW_BYTES,
+                                             &shards->schema, header->meta_bytes);
+    if (!refusal.text && row.number != number) {
+        refusal = (sl_refusal){"a shard's row has the wrong number", SLUICE_CORRUPT, 56};
+    }
+    if (refusal.text) {
+        return sl_shards_refuse(error, refusal, path, offset);
+    }
+    return add_row(shards, row, offset, path, error);
+}
+
+static sluice_status add_manifest_rows(sl_shards *shards, const opened *file,
+                                       const sl_manifest_header *header, sluice_error *error)
+{
+    uint8_t *rows = NULL;
+    sluice_status status =
+        read_section(file, SL_PAGE_BYTES, header->rows_bytes, header->rows_checksum, &rows, error);
+    const uint64_t samples = shards->base.info.samples;
+    const uint64_t bytes = shards->base.info.bytes;
+    for (uint64_t i = 0; status == SLUICE_OK && i < header->shards; i++) {
+        uint64_t first = shards->base.info.samples - samples;
+        if (sl_load64(rows + i * SL_SHARD_ROW_BYTES) != first) {
+            status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path,
+                                   (int64_t)(SL_PAGE_BYTES + i * SL_SHARD_ROW_BYTES),
+                                   "a shard's row does not follow the one before it");
+        } else {
+            status = add_manifest_row(shards, header, rows, i, file->path, error);
+        }
+    }
+    sl_free(rows);
+    if (status < 0) {
+        return status;
+    }
+    if (shards->base.info.samples - samples != header->samples ||
+        shards->base.info.bytes - bytes != header->data_bytes) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, 32,
+                             "the shards' rows do not add up to the manifest's header");
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status read_manifest(sl_shards *shards, const opened *file, const char *folder,
+                                   sluice_error *error)
+{
+    uint8_t page[SL_PAGE_BYTES];
+    sluice_status status =
+        sl_file_read(file->fd, (sl_file_name){STAGE, file->path}, page, sizeof(page), 0, error);
+    if (status < 0) {
+        return status;
+    }
+    sl_manifest_header header;
+    sl_refusal refusal = sl_manifest_header_decode(&header, page);
+    if (!refusal.text && header.file_bytes != file->bytes) {
+        refusal = (sl_refusal){"the file is not as long as its header says", SLUICE_CORRUPT, 24};
+    }
+    if (refusal.text) {
+        return sl_shards_refuse(error, refusal, file->path, 0);
+    }
+    status = take_metadata(shards, file, header.meta_offset, header.meta_bytes,
+                           header.meta_checksum, error);
+    if (status == SLUICE_OK) {
+        status = grow(shards, header.shards, folder, false, error);
+    }
+    return status == SLUICE_OK ? add_manifest_rows(shards, file, &header, error) : status;
+}
+
+static sluice_status read_lone_shard(sl_shards *shards, const opened *file, sluice_error *error)
+{
+    sl_shard_header header;
+    sluice_status status = sl_shard_read_header(file->fd, file->path, file->bytes, &header, error);
+    if (status == SLUICE_OK) {
+        status = take_metadata(shards, file, header.meta_offset, header.meta_bytes,
+                               header.meta_checksum, error);
+    }
+    if (status == SLUICE_OK && header.entry_bytes != shards->schema.entry_bytes) {
+        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, 104,
+                               "an index entry does not have the size of its fields");
+    }
+    if (status == SLUICE_OK) {
+        status = grow(shards, 1, file->path, true, error);
+    }
+    return status == SLUICE_OK ? add_row(shards, sl_shard_row_of(&header), 0, file->path, error)
+                               : status;
+}
+
+static sluice_status add_file(sl_shards *shards, const char *path, const char *folder,
+                              sluice_error *error)
+{
+    opened file = {.path = path};
+    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &file.fd, &file.bytes, error);
+    if (status < 0) {
+        return status;
+    }
+    if (file.bytes < SL_PAGE_BYTES) {
+        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)file.bytes,
+                               "the file has %llu bytes: too short to hold a header",
+                               (unsigned long long)file.bytes);
+    } else if (kind_of_open_file(file.fd, (sl_file_name){STAGE, path}) == SL_PAGE_MANIFEST) {
+        status = read_manifest(shards, &file, folder, error);
+    } else {
+        status = read_lone_shard(shards, &file, error);
+    }
+    sl_file_close(file.fd);
+    return status;
+}
+
+static sluice_status add_path(sl_shards *shards, const char *path, sluice_error *error)
+{
+    struct stat found;
+    char buffer[SL_PATH_BYTES];
+    if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
+        if (!join(buffer, path, SL_MANIFEST_NAME)) {
+            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
+        }
+        if (!holds(path, SL_MANIFEST_NAME)) {
+            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                                 "has shards but no " SL_MANIFEST_NAME
+                                 ": the pack did not finish; run it again to complete it");
+        }
+        return add_file(shards, buffer, path, error);
+    }
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 0;
+    if (length >= sizeof(buffer)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
+    }
+    memcpy(buffer, path, length);
+    buffer[length] = '\0';
+    return add_file(shards, path, slash ? (length > 0 ? buffer : "/") : ".", error);
+}
+
+static sluice_status complete(sl_shards *shards, sluice_error *error)
+{
+    sl_checksum_stream stream;
+    uint64_t blocks = 0;
+    sl_checksum_begin(&stream);
+    for (uint32_t i = 0; i < shards->base.files; i++) {
+        const sl_shard_row *row = &shards->shards[i].row;
+        sl_checksum_add_u64(&stream, row->header_checksum);
+        blocks += (row->samples - 1) / shards->schema.entries_per_block + 1;
+    }
+    sluice_dataset_info *info = &shards->base.info;
+    info->fingerprint = sl_checksum_value(&stream);
+    info->struct_size = sizeof(*info);
+    info->shards = shards->base.files;
+    info->classes = shards->schema.class_count;
+    info->fields = shards->schema.field_count;
+    memcpy(info->format, "shards", sizeof("shards"));
+    sluice_status status = sl_index_cache_open(&shards->access->cache, blocks, error);
+    return status == SLUICE_OK
+               ? sl_descriptors_open(&shards->access->descriptors, shards->base.files, error)
+               : status;
+}
+
+static sl_shards *new_shards(sluice_error *error)
+{
+    sl_shards *shards = sl_calloc(1, sizeof(*shards));
+    sl_shard_access *access = sl_calloc(1, sizeof(*access));
+    if (!shards || !access) {
+        sl_free(shards);
+        sl_free(access);
+        sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return NULL;
+    }
+    shards->access = access;
+    shards->base.ops = &sl_shards_ops;
+    atomic_init(&shards->base.references, 1);
+    return shards;
+}
+
+static sluice_status open_shards(sl_dataset **dataset, const char *const *paths, size_t count,
+                                 const sluice_dataset_options *options, sluice_error *error)
+{
+    (void)options;
+    sl_shards *shards = new_shards(error);
+    sluice_status status = shards ? SLUICE_OK : SLUICE_NOMEM;
+    for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = add_path(shards, paths[i], error);
+    }
+    if (status == SLUICE_OK) {
+        status = complete(shards, error);
+    }
+    if (status < 0) {
+        sl_dataset_close(shards ? &shards->base : NULL);
+        return status;
+    }
+    *dataset = &shards->base;
+    return SLUICE_OK;
+}
+
+sluice_status sl_shards_open_manifest(sl_dataset **dataset, const char *manifest,
+                                      sluice_error *error)
+{
+    const sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
+    *dataset = NULL;
+    return open_shards(dataset, &manifest, 1, &options, error);
+}
+
+const sl_format sl_format_shards = {.name = "shards", .probe = probe, .open = open_shards};
