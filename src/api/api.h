@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api: what the public entry points share: callers' structs of other sizes, and error hand-over.
+ *
+ * Structs that callers give (options) may be smaller (an older header: the rest is 0, which means
+ * the default) or larger (a newer header: refused when anything in the tail is not 0).
+ * Threads: pure.
+ */
+#ifndef SL_API_H
+#define SL_API_H
+
+#include <sluice/sluice.h>
+
+#include "dataset.h"
+
+/*
+ * Copies a caller's size-tagged struct to `to` (`size` bytes, struct_size set to that). `from`
+ * NULL: all zero. INVALID: struct_size smaller than its own field; UNSUPPORTED: a tail that is not
+ * zero. `name` is for the message.
+ */
+sluice_status sl_api_read_struct(void *to, size_t size, const void *from, const char *name,
+                                 sluice_error *error);
+/* Copies a full struct out to the caller's, at most its struct_size. INVALID when that is 0. */
+sluice_status sl_api_write_struct(void *to, const void *from, size_t size);
+
+/* Hands `reason` out through `error` (may be NULL) and returns its status. */
+sluice_status sl_api_fail(sluice_error *error, const sluice_error *reason);
+
+/* The public handle is the internal object. */
+static inline sl_dataset *sl_api_dataset(sluice_dataset *dataset)
+{
+    return (sl_dataset *)(void *)dataset;
+}
+
+static inline const sl_dataset *sl_api_const_dataset(const sluice_dataset *dataset)
+{
+    return (const sl_dataset *)(const void *)dataset;
+}
+
+#endif

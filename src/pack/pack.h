@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pack: a dataset in, shards out.
+ *
+ * Purpose: the pack of writer.h: prepare.h's threads read and check in parallel, the calling thread
+ * writes in order; a journal lets a later call go on after a kill at any point; what was written is
+ * read back before the manifest appears.
+ * Threads: the caller's, and prepare's and verify's own.
+ */
+#ifndef SL_PACK_H
+#define SL_PACK_H
+
+#include "dataset.h"
+
+#include <sluice/writer.h>
+
+/* `options` is full-size, its defaults filled in (workers, shard_bytes). Errors: see writer.h. */
+sluice_status sl_pack(const sl_dataset *dataset, const char *path,
+                      const sluice_pack_options *options, sluice_pack_result *result,
+                      sluice_error *error);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shard_writer: one shard file in the making (docs/format.md, sections 4 to 7).
+ *
+ * Purpose: samples are appended through a buffer, their entries kept; finish writes index, metadata
+ * and header, syncs, and gives the file its name.
+ * Threads: one owner.
+ * Memory: the entries of one shard and 1 MiB.
+ */
+#ifndef SL_SHARD_WRITER_H
+#define SL_SHARD_WRITER_H
+
+#include "output.h"
+#include "record.h"
+#include "shard_format.h"
+
+/* What all shards of a dataset share; outlives the writers. */
+typedef struct sl_shard_plan {
+    const sl_output *output;
+    const sl_schema *schema;
+    const uint8_t *metadata; /* encoded schema */
+    uint64_t meta_bytes, meta_checksum;
+    uint64_t pack_id;
+} sl_shard_plan;
+
+typedef struct sl_shard_writer {
+    const sl_shard_plan *plan;
+    int fd; /* -1: no shard is open */
+    uint32_t number;
+    uint64_t data_bytes, samples, room;
+    uint8_t *entries; /* encoded, samples of them, room for more */
+    uint8_t *buffer;  /* bytes not written yet: the last `buffered` of the data */
+    size_t buffered;
+    char name[32];
+    char path[SL_OUTPUT_PATH_BYTES]; /* of the temporary, for errors */
+} sl_shard_writer;
+
+/* Allocates; no file yet. Errors: NOMEM. */
+sluice_status sl_shard_writer_open(sl_shard_writer *writer, const sl_shard_plan *plan,
+                                   sluice_error *error);
+/* Discards an unfinished shard and frees. A zeroed writer with fd -1 may be closed. */
+void sl_shard_writer_close(sl_shard_writer *writer);
+/* Begins shard `number`. Errors: IO. */
+sluice_status sl_shard_writer_begin(sl_shard_writer *writer, uint32_t number, sluice_error *error);
+/* Bytes of the whole file, were a sample of `bytes` added and the shard finished. */
+uint64_t sl_shard_writer_bytes_with(const sl_shard_writer *writer, uint64_t bytes);
+/* Errors: IO, NOMEM. */
+sluice_status sl_shard_writer_add(sl_shard_writer *writer, const sl_record *record,
+                                  sluice_error *error);
+/* Publishes the shard, which has a sample; `*row` describes it. Errors: IO; then only close is
+ * left. */
+sluice_status sl_shard_writer_finish(sl_shard_writer *writer, uint64_t source_first,
+                                     uint64_t source_next, sl_shard_row *row, sluice_error *error);
+
+#endif

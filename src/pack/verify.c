@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verify.h"
+
+#include "clock.h"
+#include "decoder.h"
+#include "error.h"
+#include "memory.h"
+#include "record.h"
+#include "thread.h"
+
+#include <string.h>
+#include <zstd.h>
+
+#define STAGE         "verify"
+#define CHUNK_SAMPLES 64u
+#define PROGRESS_NS   200000000u
+#define BUFFER_BYTES  ((size_t)256 << 10)
+
+typedef enum file_state { FILE_GOOD, FILE_UNUSABLE, FILE_INDEX_DAMAGED } file_state;
+
+typedef struct verify {
+    const sl_dataset *dataset;
+    const sluice_verify_options *options;
+    uint8_t *states; /* a file_state for each file; written in the first phase only */
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    /* under mutex */
+    uint64_t next, total; /* of the phase: files, then samples */
+    uint32_t running;
+    sluice_verify_result result;
+} verify;
+
+typedef struct worker {
+    verify *verify;
+    sl_thread thread;
+    sl_decoder *decoder; /* with options.decode */
+    uint8_t *buffer;
+    size_t capacity;
+    uint64_t findings; /* in the file being checked */
+    void (*work)(struct worker *worker, uint64_t first, uint64_t last);
+    uint64_t step;
+} worker;
+
+static void report(verify *v, const sluice_error *finding)
+{
+    sl_lock(&v->mutex);
+    v->result.bad++;
+    if (v->options->on_finding) {
+        v->options->on_finding(v->options->user, finding);
+    }
+    sl_unlock(&v->mutex);
+}
+
+static void report_file(void *context, const sluice_error *finding)
+{
+    worker *w = context;
+    w->findings++;
+    report(w->verify, finding);
+}
+
+static void add_result(verify *v, uint64_t samples, uint64_t bytes)
+{
+    sl_lock(&v->mutex);
+    v->result.samples += samples;
+    v->result.bytes += bytes;
+    sl_unlock(&v->mutex);
+}
+
+static void check_files(worker *w, uint64_t first, uint64_t last)
+{
+    const sl_dataset *dataset = w->verify->dataset;
+    for (uint64_t file = first; file < last; file++) {
+        sl_findings findings = {.report = report_file, .ctx = w};
+        w->findings = 0;
+        sluice_status status = dataset->ops->check_file(dataset, (uint32_t)file, &findings);
+        file_state state = w->findings > 0 ? FILE_INDEX_DAMAGED : FILE_GOOD;
+        w->verify->states[file] = (uint8_t)(status < 0 ? FILE_UNUSABLE : state);
+        add_result(w->verify, 0, findings.bytes_read);
+    }
+}
+
+/* Reads the sample into the worker's buffer, which grows when it must. */
+static sluice_status read_stored(worker *w, const sl_sample *sample, sl_bytes *stored,
+                                 sluice_error *error)
+{
+    const sl_dataset *dataset = w->verify->dataset;
+    size_t size = 0;
+    sluice_status status =
+        sl_dataset_read(dataset, sample, (sl_buffer){w->buffer, w->capacity}, &size, error);
+    if (status == SLUICE_AGAIN) {
+        uint8_t *grown = sl_realloc_array(w->buffer, size, 1);
+        if (!grown) {
+            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %zu bytes", size);
+        }
+        w->buffer = grown;
+        w->capacity = size;
+        status =
+            sl_dataset_read(dataset, sample, (sl_buffer){w->buffer, w->capacity}, &size, error);
+    }
+    if (status == SLUICE_AGAIN) {
+        return sl_error_set(error, SLUICE_IO, STAGE, "the file grew while it was read");
+    }
+    *stored = (sl_bytes){w->buffer, size};
+    return status;
+}
+
+static sluice_status check_frame(const sl_sample *sample, sl_bytes image, sluice_error *error)
+{
+    unsigned long long bytes = ZSTD_getFrameContentSize(image.data, image.size);
+    if (bytes == ZSTD_CONTENTSIZE_ERROR || bytes == ZSTD_CONTENTSIZE_UNKNOWN) {
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE, "not a zstd frame that says its size");
+    }
+    uint64_t pixels = (uint64_t)sample->width * sample->height;
+    if (sample->encoding == SL_ENCODING_RAW && (bytes % 3 != 0 || bytes / 3 != pixels)) {
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                            "the zstd frame does not hold %u x %u pixels", sample->width,
+                            sample->height);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_header(const sl_sample *sample, sl_bytes image, sluice_error *error)
+{
+    if (sample->zstd) {
+        return check_frame(sample, image, error);
+    }
+    if (sample->encoding == SL_ENCODING_RAW) {
+        return SLUICE_OK; /* the index entry fixes its size */
+    }
+    sl_picture picture;
+    sluice_status status = sl_picture_probe(image, SL_RECORD_PIXELS_MAX, &picture, error);
+    if (status == SLUICE_OK && sample->width != 0 &&
+        (picture.width != sample->width || picture.height != sample->height)) {
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                            "the picture has %u x %u pixels and its index entry says %u x %u",
+                            picture.width, picture.height, sample->width, sample->height);
+    }
+    return status;
+}
+
+static sluice_status decode(worker *w, const sl_sample *sample, sl_bytes image, sluice_error *error)
+{
+    sl_stored_image stored = {.bytes = image,
+                              .raw = sample->encoding == SL_ENCODING_RAW,
+                              .zstd = sample->zstd != 0,
+                              .width = sample->width,
+                              .height = sample->height};
+    sl_picture picture;
+    sluice_status status = sl_decoder_open_picture(w->decoder, &stored, &picture, error);
+    if (status < 0) {
+        return status;
+    }
+    sl_rect all = {0, 0, picture.width, picture.height};
+    sl_image view;
+    return sl_decoder_decode(w->decoder, all, 0, 0, &view, error);
+}
+
+static sluice_status check_picture(worker *w, const sl_sample *sample, sl_bytes stored,
+                                   sluice_error *error)
+{
+    sl_bytes image;
+    char key[SL_KEY_MAX + 1];
+    const sl_dataset *dataset = w->verify->dataset;
+    sluice_status status = sl_sample_check(dataset, sample, stored, &image, error);
+    if (status < 0) {
+        return status;
+    }
+    status = check_header(sample, image, error);
+    if (status == SLUICE_OK && w->decoder) {
+        status = decode(w, sample, image, error);
+    }
+    if (status == SLUICE_OK && dataset->ops->check_file) {
+        status = sl_dataset_key(dataset, sample, key, sizeof(key), error);
+    }
+    if (status < 0 && error->file[0] == '\0') {
+        sl_sample_blame(dataset, sample, error);
+    }
+    return status;
+}
+
+static void check_samples(worker *w, uint64_t first, uint64_t last)
+{
+    const sl_dataset *dataset = w->verify->dataset;
+    uint64_t looked_at = 0;
+    uint64_t bytes = 0;
+    for (uint64_t index = first; index < last; index++) {
+        sluice_error finding;
+        sl_sample sample;
+        sl_bytes stored = {NULL, 0};
+        sl_error_clear(&finding);
+        sluice_status status = sl_dataset_locate(dataset, index, &sample, &finding);
+        if (status < 0) {
+            /* Whatever stands in the way was found when its file was checked. */
+            continue;
+        }
+        if (w->verify->states && w->verify->states[sample.file] == FILE_UNUSABLE) {
+            continue;
+        }
+        status = read_stored(w, &sample, &stored, &finding);
+        if (status == SLUICE_OK) {
+            status = check_picture(w, &sample, stored, &finding);
+        }
+        if (status < 0) {
+            finding.sample = (int64_t)index;
+            report(w->verify, &finding);
+        }
+        looked_at++;
+        bytes += stored.size;
+    }
+    add_result(w->verify, looked_at, bytes);
+}
+
+static void run(void *argument)
+{
+    worker *w = argument;
+    verify *v = w->verify;
+    sl_lock(&v->mutex);
+    while (v->next < v->total) {
+        uint64_t first = v->next;
+        uint64_t last = v->total - first < w->step ? v->total : first + w->step;
+        v->next = last;
+        sl_unlock(&v->mutex);
+        w->work(w, first, last);
+        sl_lock(&v->mutex);
+    }
+    v->running--;
+    sl_cond_signal(&v->changed);
+    sl_unlock(&v->mutex);
+}
+
+static void progress(const verify *v, uint64_t done)
+{
+    if (v->options->on_progress) {
+        v->options->on_progress(v->options->user, done, v->dataset->info.samples);
+    }
+}
+
+/* Reports progress until the workers are through. */
+static void wait_for_workers(verify *v, bool samples)
+{
+    sl_lock(&v->mutex);
+    while (v->running > 0) {
+        (void)sl_cond_wait_until(&v->changed, &v->mutex, sl_now_ns() + PROGRESS_NS);
+        uint64_t done = samples ? v->next : 0;
+        sl_unlock(&v->mutex);
+        progress(v, done);
+        sl_lock(&v->mutex);
+    }
+    sl_unlock(&v->mutex);
+    progress(v, samples ? v->total : 0);
+}
+
+static sluice_status run_phase(verify *v, worker *workers, bool samples, sluice_error *error)
+{
+    v->next = 0;
+    v->total = samples ? v->dataset->info.samples : v->dataset->files;
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < v->options->workers; i++) {
+        workers[i].work = samples ? check_samples : check_files;
+        workers[i].step = samples ? CHUNK_SAMPLES : 1;
+        sl_lock(&v->mutex);
+        v->running++;
+        sl_unlock(&v->mutex);
+        status = sl_thread_start(&workers[i].thread, "sluice-verify", run, &workers[i], error);
+        if (status < 0) {
+            sl_lock(&v->mutex);
+            v->running--;
+            v->next = v->total;
+            sl_unlock(&v->mutex);
+        }
+    }
+    wait_for_workers(v, samples);
+    for (uint32_t i = 0; i < v->options->workers; i++) {
+        sl_thread_join(&workers[i].thread);
+    }
+    return status;
+}
+
+static sluice_status open_worker(verify *v, worker *w, sluice_error *error)
+{
+    const sl_decoder_config config = {.max_pixels = SL_RECORD_PIXELS_MAX,
+                                      .max_unpacked_bytes = SL_RECORD_IMAGE_MAX,
+                                      .exif = SLUICE_EXIF_IGNORE};
+    w->verify = v;
+    w->capacity = BUFFER_BYTES;
+    w->buffer = sl_malloc(w->capacity);
+    if (!w->buffer) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the workers");
+    }
+    return v->options->decode ? sl_decoder_open(&w->decoder, &config, error) : SLUICE_OK;
+}
+
+static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < v->options->workers; i++) {
+        status = open_worker(v, &workers[i], error);
+    }
+    if (status == SLUICE_OK && v->states) {
+        status = run_phase(v, workers, false, error);
+    }
+    if (status == SLUICE_OK) {
+        status = run_phase(v, workers, true, error);
+    }
+    return status;
+}
+
+sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *options,
+                        sluice_verify_result *result, sluice_error *error)
+{
+    verify v = {.dataset = dataset, .options = options};
+    v.result.struct_size = sizeof(v.result);
+    const bool check_files_too = dataset->ops->check_file != NULL;
+    worker *workers = sl_calloc(options->workers, sizeof(*workers));
+    v.states = check_files_too ? sl_calloc(dataset->files, 1) : NULL;
+    if (!workers || (check_files_too && !v.states)) {
+        sl_free(workers);
+        sl_free(v.states);
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for verifying");
+    }
+    sl_mutex_init(&v.mutex);
+    sl_cond_init(&v.changed);
+    sluice_status status = run_all(&v, workers, error);
+    for (uint32_t i = 0; i < options->workers; i++) {
+        sl_decoder_close(workers[i].decoder);
+        sl_free(workers[i].buffer);
+    }
+    sl_cond_destroy(&v.changed);
+    sl_mutex_destroy(&v.mutex);
+    sl_free(workers);
+    sl_free(v.states);
+    if (status == SLUICE_OK) {
+        *result = v.result;
+    }
+    return status;
+}

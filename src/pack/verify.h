@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verify: reads a whole dataset and checks all that can be checked.
+ *
+ * Purpose: first every file (headers, index, metadata), then every sample (checksum, picture
+ * header, sizes against the index, and the pixels when asked for), in parallel. A finding never
+ * stops it. Threads: options.workers of its own; on_finding is called under a lock, on_progress by
+ * the caller's thread.
+ */
+#ifndef SL_VERIFY_H
+#define SL_VERIFY_H
+
+#include "dataset.h"
+
+/*
+ * `options` is full-size; workers >= 1. OK with findings too; errors: NOMEM. A shard that cannot be
+ * opened or trusted is one finding, and its samples are not looked at.
+ */
+sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *options,
+                        sluice_verify_result *result, sluice_error *error);
+
+#endif

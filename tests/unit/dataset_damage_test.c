@@ -1,0 +1,647 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Damaged and hostile shards: every flipped byte, many truncations, wrong versions, shards in the
+ * wrong place, and numbers that lie with checksums that are right. Nothing may crash, and no sample
+ * may ever be another one without a word.
+ */
+#include "dataset.h"
+#include "packed.h"
+#include "photo_folder.h"
+#include "shard_bytes.h"
+#include "snapshot.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SHARD    "shard-000000.sluice"
+#define MANIFEST "manifest.sluice"
+
+typedef struct fixture {
+    char folder[256];
+    char shard[300]; /* path of the first one */
+    snapshot samples;
+} fixture;
+
+static void fixture_make(fixture *f, const packed_options *options)
+{
+    temporary_directory(f->folder, sizeof(f->folder));
+    (void)snprintf(f->shard, sizeof(f->shard), "%s/" SHARD, f->folder);
+    packed_make(f->folder, options);
+    snapshot_take(&f->samples, f->folder);
+}
+
+static void fixture_remove(fixture *f)
+{
+    snapshot_free(&f->samples);
+    remove_tree(f->folder);
+}
+
+/* What became of a damaged dataset. */
+typedef struct outcome {
+    sluice_status open;
+    uint64_t errors, silent, missing, findings;
+} outcome;
+
+typedef enum when { VERIFY, VERIFY_IF_UNNOTICED } when;
+
+static outcome look_at(const fixture *f, const char *path, when when_verified)
+{
+    sluice_dataset *dataset;
+    outcome seen = {.open = sluice_dataset_open(&dataset, &path, 1, NULL, NULL)};
+    if (seen.open == SLUICE_OK) {
+        snapshot_difference difference = snapshot_compare(&f->samples, dataset);
+        seen.errors = difference.errors;
+        seen.silent = difference.silent;
+        seen.missing = difference.missing;
+        if (when_verified == VERIFY || seen.errors == 0) {
+            seen.findings = snapshot_verify(dataset);
+        }
+        sluice_dataset_close(dataset);
+    }
+    return seen;
+}
+
+static outcome look(const fixture *f, const char *path)
+{
+    return look_at(f, path, VERIFY);
+}
+
+static void flip_and_look(const fixture *f, const file_bytes *file, size_t at, const char *path)
+{
+    const uint8_t good = file->data[at];
+    file_store_byte(file, at, good ^ (uint8_t)(1U << (at % 8)));
+    const outcome seen = look_at(f, path, at % 8 == 0 ? VERIFY : VERIFY_IF_UNNOTICED);
+    file_store_byte(file, at, good);
+    const int noticed = seen.open < 0 || seen.errors > 0 || seen.findings > 0;
+    if (!noticed || (at % 8 == 0 && seen.open == SLUICE_OK && seen.findings == 0) ||
+        seen.silent > 0 || seen.missing > 0) {
+        fail_msg("%s: a flip of byte %zu was %s", file->path, at,
+                 noticed ? "read as another sample" : "not noticed");
+    }
+}
+
+/* Every byte of header, index, metadata and manifest, opened both ways. */
+static void every_flipped_byte_is_noticed(void **state)
+{
+    (void)state;
+    fixture f;
+    file_bytes shard;
+    file_bytes manifest;
+    const packed_options options = {.samples = 3, .classes = 2, .raw_every = 2};
+    fixture_make(&f, &options);
+    file_load(&shard, f.folder, SHARD);
+    file_load(&manifest, f.folder, MANIFEST);
+    for (size_t at = 0; at < 4096; at++) {
+        flip_and_look(&f, &shard, at, f.shard);
+        if (at < 160 || at % 8 < 2) {
+            flip_and_look(&f, &shard, at, f.folder);
+        }
+    }
+    for (size_t at = get64(&shard, SHARD_INDEX_OFFSET_AT); at < shard.size; at++) {
+        flip_and_look(&f, &shard, at, at % 2 ? f.folder : f.shard);
+    }
+    for (size_t at = 0; at < manifest.size; at++) {
+        flip_and_look(&f, &manifest, at, f.folder);
+    }
+    assert_int_equal(look(&f, f.folder).findings, 0);
+    file_free(&shard);
+    file_free(&manifest);
+    fixture_remove(&f);
+}
+
+/* The zeros behind the samples too: they are in no checksum. */
+static void every_flipped_byte_of_data_is_noticed(void **state)
+{
+    (void)state;
+    fixture f;
+    file_bytes shard;
+    const packed_options options = {.samples = 80, .classes = 2};
+    fixture_make(&f, &options);
+    file_load(&shard, f.folder, SHARD);
+    const size_t index = get64(&shard, SHARD_INDEX_OFFSET_AT);
+    assert_int_equal(get64(&shard, 56), 2 * 4096);
+    size_t tested = 0;
+    for (size_t at = 4096; at < index; at += 211) {
+        flip_and_look(&f, &shard, at, f.folder);
+        tested++;
+    }
+    assert_true(tested > 100);
+    /* Flips in the second block hurt only the second block. */
+    for (size_t at = index + 4096; at < index + 8192; at += 97) {
+        const uint8_t good = shard.data[at];
+        file_store_byte(&shard, at, good ^ 0x10);
+        const outcome seen = look(&f, f.folder);
+        file_store_byte(&shard, at, good);
+        assert_int_equal(seen.open, SLUICE_OK);
+        assert_int_equal(seen.errors, 80 - 63);
+        assert_int_equal(seen.silent, 0);
+        assert_int_equal(seen.findings, 1);
+    }
+    file_free(&shard);
+    fixture_remove(&f);
+}
+
+static void a_flip_in_a_sample_spoils_that_sample_only(void **state)
+{
+    (void)state;
+    fixture f;
+    file_bytes shard;
+    const packed_options options = {.samples = 5, .classes = 5};
+    fixture_make(&f, &options);
+    file_load(&shard, f.folder, SHARD);
+    const char *path = f.folder;
+    for (uint64_t i = 0; i < 5; i++) {
+        const sluice_sample_info *info = &f.samples.samples[i].info;
+        const size_t at = info->offset + i * (info->bytes - 1) / 4;
+        file_store_byte(&shard, at, shard.data[at] ^ 0x40);
+        sluice_dataset *dataset;
+        sluice_error error = SLUICE_ERROR_INIT;
+        uint8_t image[4096];
+        size_t bytes;
+        assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
+        for (uint64_t j = 0; j < 5; j++) {
+            const sluice_status status =
+                sluice_dataset_read_image(dataset, j, image, sizeof(image), &bytes, &error);
+            assert_int_equal(status, i == j ? SLUICE_CORRUPT : SLUICE_OK);
+        }
+        assert_int_equal(error.sample, i);
+        assert_int_equal(error.offset, info->offset);
+        assert_string_equal(error.file, f.shard);
+        assert_non_null(strstr(error.text, "checksum"));
+        assert_int_equal(snapshot_verify(dataset), 1);
+        sluice_dataset_close(dataset);
+        file_store_byte(&shard, at, shard.data[at]);
+    }
+    file_free(&shard);
+    fixture_remove(&f);
+}
+
+static void truncate_and_look(const fixture *f, const file_bytes *file, size_t bytes)
+{
+    file_store(file, bytes);
+    const outcome whole = look(f, f->folder);
+    const outcome lone = look(f, f->shard);
+    const int is_shard = strstr(file->path, "shard-") != NULL;
+    assert_int_equal(whole.silent + lone.silent, 0);
+    if (is_shard) {
+        assert_int_equal(lone.open, SLUICE_CORRUPT);
+        assert_int_equal(whole.open, SLUICE_OK);
+        assert_int_equal(whole.errors, f->samples.count);
+        assert_int_equal(whole.findings, 1);
+    } else {
+        assert_int_equal(whole.open, SLUICE_CORRUPT);
+    }
+}
+
+static void every_truncation_is_refused(void **state)
+{
+    (void)state;
+    fixture f;
+    const packed_options options = {.samples = 4, .classes = 2};
+    fixture_make(&f, &options);
+    const char *const names[] = {SHARD, MANIFEST};
+    for (size_t n = 0; n < 2; n++) {
+        file_bytes file;
+        file_load(&file, f.folder, names[n]);
+        for (size_t bytes = 0; bytes < file.size; bytes += 1 + bytes / 16) {
+            truncate_and_look(&f, &file, bytes);
+        }
+        truncate_and_look(&f, &file, file.size - 1);
+        /* Longer is wrong as well. */
+        file.data = realloc(file.data, file.size + 1);
+        file.data[file.size] = 0;
+        truncate_and_look(&f, &file, file.size + 1);
+        file_store(&file, file.size);
+        file_free(&file);
+    }
+    assert_int_equal(look(&f, f.folder).findings, 0);
+    fixture_remove(&f);
+}
+
+/* While it is open: the reader must notice at the next read, and stay alive. */
+static void a_shard_that_shrinks_while_open_is_an_error(void **state)
+{
+    (void)state;
+    fixture f;
+    file_bytes shard;
+    const packed_options options = {.samples = 4, .classes = 2};
+    fixture_make(&f, &options);
+    file_load(&shard, f.folder, SHARD);
+    const char *path = f.folder;
+    sluice_dataset *dataset;
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
+    assert_int_equal(snapshot_compare(&f.samples, dataset).errors, 0);
+    assert_int_equal(truncate(shard.path, 4100), 0);
+    const snapshot_difference difference = snapshot_compare(&f.samples, dataset);
+    assert_int_equal(difference.errors, 4);
+    assert_int_equal(difference.silent, 0);
+    assert_int_equal(difference.last, SLUICE_CORRUPT);
+    sluice_dataset_close(dataset);
+    file_free(&shard);
+    fixture_remove(&f);
+}
+
+static void other_versions_are_unsupported(void **state)
+{
+    (void)state;
+    fixture f;
+    const packed_options options = {.samples = 2, .classes = 1};
+    fixture_make(&f, &options);
+    const char *const names[] = {SHARD, MANIFEST};
+    for (size_t n = 0; n < 2; n++) {
+        file_bytes file;
+        file_load(&file, f.folder, names[n]);
+        sluice_error error = SLUICE_ERROR_INIT;
+        sluice_dataset *dataset;
+        const char *path = file.path;
+        put32(&file, 8, 2);
+        seal_header(&file);
+        file_store(&file, file.size);
+        assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_UNSUPPORTED);
+        assert_non_null(strstr(error.text, "newer version"));
+        put32(&file, 8, 0);
+        seal_header(&file);
+        file_store(&file, file.size);
+        assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_CORRUPT);
+        put32(&file, 8, 1);
+        put64(&file, 16, 1);
+        seal_header(&file);
+        file_store(&file, file.size);
+        assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_UNSUPPORTED);
+        put64(&file, 16, 0);
+        seal_header(&file);
+        file_store(&file, file.size);
+        assert_int_equal(look(&f, f.folder).findings, 0);
+        file_free(&file);
+    }
+    fixture_remove(&f);
+}
+
+static void make_two_shards(fixture *f)
+{
+    const packed_options options = {.samples = 9, .classes = 2, .shard_bytes = 12700};
+    fixture_make(f, &options);
+    assert_string_not_equal(f->samples.samples[0].info.file, f->samples.samples[8].info.file);
+}
+
+static void a_missing_shard_names_itself(void **state)
+{
+    (void)state;
+    fixture f;
+    make_two_shards(&f);
+    assert_int_equal(unlink(f.shard), 0);
+    const char *path = f.folder;
+    sluice_dataset *dataset;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_sample_info info = {.struct_size = sizeof(info)};
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
+    assert_int_equal(sluice_dataset_sample(dataset, 0, &info, &error), SLUICE_IO);
+    assert_string_equal(error.file, f.shard);
+    assert_int_equal(error.sample, 0);
+    assert_int_equal(sluice_dataset_sample(dataset, 8, &info, &error), SLUICE_OK);
+    assert_int_equal(snapshot_verify(dataset), 1);
+    sluice_dataset_close(dataset);
+    fixture_remove(&f);
+}
+
+static void a_shard_in_the_place_of_another_is_refused(void **state)
+{
+    (void)state;
+    fixture f;
+    make_two_shards(&f);
+    char first[300];
+    char second[300];
+    char aside[300];
+    (void)snprintf(first, sizeof(first), "%s/shard-000000.sluice", f.folder);
+    (void)snprintf(second, sizeof(second), "%s/shard-000001.sluice", f.folder);
+    (void)snprintf(aside, sizeof(aside), "%s/aside", f.folder);
+    assert_int_equal(rename(first, aside), 0);
+    assert_int_equal(rename(second, first), 0);
+    assert_int_equal(rename(aside, second), 0);
+    outcome seen = look(&f, f.folder);
+    assert_int_equal(seen.open, SLUICE_OK);
+    assert_int_equal(seen.errors, f.samples.count);
+    assert_int_equal(seen.silent, 0);
+    assert_int_equal(seen.findings, 2);
+    fixture_remove(&f);
+}
+
+/* A whole shard, sound in itself, that differs from the one packed in one label only. */
+static void a_sound_shard_with_another_label_is_refused(void **state)
+{
+    (void)state;
+    fixture f;
+    file_bytes shard;
+    const packed_options options = {.samples = 3, .classes = 2};
+    fixture_make(&f, &options);
+    file_load(&shard, f.folder, SHARD);
+    shard.data[get64(&shard, SHARD_INDEX_OFFSET_AT) + 40] ^= 1;
+    seal_shard(&shard);
+    file_store(&shard, shard.size);
+    const outcome lone = look(&f, f.shard);
+    assert_int_equal(lone.silent, 1);
+    assert_int_equal(lone.findings, 0);
+    const outcome whole = look(&f, f.folder);
+    assert_int_equal(whole.errors, 3);
+    assert_int_equal(whole.findings, 1);
+    file_free(&shard);
+    fixture_remove(&f);
+}
+
+/* With as many samples, so that only the shard's identity tells. */
+static void an_index_block_of_another_dataset_is_refused(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture other;
+    file_bytes shard;
+    file_bytes donor;
+    const packed_options options = {.samples = 3, .classes = 2};
+    const packed_options more = {.samples = 3, .classes = 2, .raw_every = 2};
+    fixture_make(&f, &options);
+    fixture_make(&other, &more);
+    file_load(&shard, f.folder, SHARD);
+    file_load(&donor, other.folder, SHARD);
+    memcpy(shard.data + get64(&shard, SHARD_INDEX_OFFSET_AT),
+           donor.data + get64(&donor, SHARD_INDEX_OFFSET_AT), 4096);
+    file_store(&shard, shard.size);
+    const outcome seen = look(&f, f.folder);
+    assert_int_equal(seen.errors, 3);
+    assert_int_equal(seen.silent, 0);
+    /* Its labels must not get out either. */
+    sluice_dataset *dataset;
+    sluice_sample_info info = {.struct_size = sizeof(info)};
+    const char *path = f.folder;
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
+    const sl_dataset *inside = (const sl_dataset *)(const void *)dataset;
+    sl_sample sample;
+    assert_int_equal(sl_dataset_locate(inside, 0, &sample, NULL), SLUICE_CORRUPT);
+    assert_int_equal(sluice_dataset_sample(dataset, 0, &info, NULL), SLUICE_CORRUPT);
+    sluice_dataset_close(dataset);
+    file_free(&shard);
+    file_free(&donor);
+    fixture_remove(&f);
+    fixture_remove(&other);
+}
+
+static const uint64_t lies[] = {0,          1,
+                                63,         64,
+                                4095,       4096,
+                                1U << 20,   1ULL << 31,
+                                1ULL << 32, 1ULL << 48,
+                                1ULL << 62, (1ULL << 63) - 1,
+                                1ULL << 63, UINT64_MAX - 4095,
+                                UINT64_MAX};
+
+/* Header numbers that lie, with checksums that do not. Some lies are harmless; none may crash, and
+ * where the dataset still opens, it holds the same samples or errors. */
+static void header_lies_are_harmless(void **state)
+{
+    (void)state;
+    fixture f;
+    const packed_options options = {.samples = 3, .classes = 2};
+    fixture_make(&f, &options);
+    const char *const names[] = {SHARD, MANIFEST};
+    for (size_t n = 0; n < 2; n++) {
+        file_bytes file;
+        file_load(&file, f.folder, names[n]);
+        uint64_t refused = 0;
+        for (size_t at = 12; at < 152; at += 4) {
+            const uint64_t good = get64(&file, at);
+            for (size_t i = 0; i < sizeof(lies) / sizeof(*lies) + 4; i++) {
+                const uint64_t near[] = {good + 1, good - 1, good + 4096, good - 4096};
+                put64(&file, at, i < 4 ? near[i] : lies[i - 4]);
+                seal_header(&file);
+                file_store(&file, file.size);
+                const outcome whole = look_at(&f, f.folder, VERIFY_IF_UNNOTICED);
+                const outcome lone = look_at(&f, f.shard, VERIFY_IF_UNNOTICED);
+                assert_int_equal(whole.silent + lone.silent, 0);
+                refused += whole.open < 0 || lone.open < 0;
+            }
+            put64(&file, at, good);
+        }
+        assert_true(refused > 300);
+        seal_header(&file);
+        file_store(&file, file.size);
+        file_free(&file);
+    }
+    fixture_remove(&f);
+}
+
+static uint64_t next_random(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005U + 1442695040888963407U;
+    return *seed >> 33;
+}
+
+/* A few bytes or a number anywhere in the part of the file that is not samples. */
+static void mutate(file_bytes *file, size_t from, size_t to, uint64_t *seed)
+{
+    const size_t at = from + next_random(seed) % (to - from);
+    switch (next_random(seed) % 3) {
+    case 0:
+        file->data[at] = (uint8_t)next_random(seed);
+        break;
+    case 1:
+        file->data[at] ^= (uint8_t)(1U << (next_random(seed) % 8));
+        break;
+    default:
+        if ((at & ~(size_t)7) + 8 <= file->size) {
+            put64(file, at & ~(size_t)7, lies[next_random(seed) % (sizeof(lies) / sizeof(*lies))]);
+        }
+        break;
+    }
+}
+
+static void touch_everything(const char *path)
+{
+    sluice_dataset *dataset;
+    static uint8_t image[1 << 16];
+    if (sluice_dataset_open(&dataset, &path, 1, NULL, NULL) < 0) {
+        return;
+    }
+    for (uint64_t i = 0; i < 8; i++) {
+        sluice_error error = SLUICE_ERROR_INIT;
+        sluice_sample_info info = {.struct_size = sizeof(info)};
+        size_t bytes;
+        (void)sluice_dataset_sample(dataset, i, &info, &error);
+        (void)sluice_dataset_read_image(dataset, i, image, sizeof(image), &bytes, &error);
+        (void)sluice_dataset_class_name(dataset, (int64_t)i);
+    }
+    (void)snapshot_verify(dataset);
+    sluice_dataset_close(dataset);
+}
+
+static void random_lies_with_right_checksums_do_not_crash(void **state)
+{
+    (void)state;
+    fixture f;
+    file_bytes shard;
+    file_bytes manifest;
+    const packed_options options = {.samples = 4, .classes = 3, .raw_every = 2, .zstd_level = 1};
+    fixture_make(&f, &options);
+    file_load(&shard, f.folder, SHARD);
+    file_load(&manifest, f.folder, MANIFEST);
+    uint8_t *good = malloc(shard.size + manifest.size);
+    memcpy(good, shard.data, shard.size);
+    memcpy(good + shard.size, manifest.data, manifest.size);
+    const size_t index = get64(&shard, SHARD_INDEX_OFFSET_AT);
+    const size_t meta = get64(&shard, SHARD_META_OFFSET_AT);
+    uint64_t seed = 1;
+    for (unsigned round = 0; round < 600; round++) {
+        if (round % 4 == 0) {
+            mutate(&shard, 0, 152, &seed);
+        } else if (round % 4 == 1) {
+            mutate(&shard, meta, shard.size, &seed);
+        } else {
+            mutate(&shard, index, index + 5 * (size_t)64, &seed);
+        }
+        seal_shard(&shard);
+        file_store(&shard, shard.size);
+        touch_everything(f.shard);
+        mutate(&manifest, round % 2 ? 0 : 4096, round % 2 ? 112 : manifest.size, &seed);
+        seal_manifest(&manifest);
+        file_store(&manifest, manifest.size);
+        touch_everything(f.folder);
+        memcpy(shard.data, good, shard.size);
+        memcpy(manifest.data, good + shard.size, manifest.size);
+    }
+    free(good);
+    file_free(&shard);
+    file_free(&manifest);
+    fixture_remove(&f);
+}
+
+/* Entries that point outside, or whose parts do not add up, are refused by name. */
+static void entry_lies_are_corrupt(void **state)
+{
+    (void)state;
+    fixture f;
+    file_bytes shard;
+    const packed_options options = {.samples = 3, .classes = 2};
+    fixture_make(&f, &options);
+    file_load(&shard, f.folder, SHARD);
+    const size_t entry = get64(&shard, SHARD_INDEX_OFFSET_AT) + 64;
+    static const struct {
+        size_t at;
+        uint32_t value;
+    } changes[] = {{0, 4095},        {0, 0x7fffffff},  {4, 1},  {4, 0x80000000}, {8, 0},
+                   {8, 0xffffffff},  {8, 1},           {12, 1}, {24, 0},         {24, 0xffffffff},
+                   {28, 0x00000102}, {28, 0x00010100}, {32, 0}, {36, 0},         {48, 0xfffffff0},
+                   {48, 1},          {52, 0x100},      {56, 77}};
+    for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+        const uint64_t good = get64(&shard, entry + changes[i].at);
+        put32(&shard, entry + changes[i].at, changes[i].value);
+        seal_shard(&shard);
+        file_store(&shard, shard.size);
+        sluice_dataset *dataset;
+        sluice_error error = SLUICE_ERROR_INIT;
+        sluice_sample_info info = {.struct_size = sizeof(info)};
+        const char *path = f.shard;
+        assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
+        assert_int_equal(sluice_dataset_sample(dataset, 1, &info, &error), SLUICE_CORRUPT);
+        assert_int_equal(error.sample, 1);
+        assert_string_equal(error.file, f.shard);
+        assert_true(error.offset >= (int64_t)entry && error.offset < (int64_t)entry + 64);
+        assert_true(snapshot_verify(dataset) >= 1);
+        sluice_dataset_close(dataset);
+        put64(&shard, entry + changes[i].at, good);
+    }
+    file_free(&shard);
+    fixture_remove(&f);
+}
+
+/* Bytes that this version does not use must be zero, so that a later one can use them. */
+static void reserved_bytes_must_be_zero(void **state)
+{
+    (void)state;
+    fixture f;
+    const packed_options options = {.samples = 3, .classes = 2};
+    fixture_make(&f, &options);
+    file_bytes shard;
+    file_bytes manifest;
+    file_load(&shard, f.folder, SHARD);
+    file_load(&manifest, f.folder, MANIFEST);
+    const size_t index = get64(&shard, SHARD_INDEX_OFFSET_AT);
+    const size_t meta = get64(&shard, SHARD_META_OFFSET_AT);
+    const size_t in_shard[] = {116,          144,          4087,           index + (size_t)3 * 64,
+                               index + 4031, index + 4044, index + 4056,   index + 4087,
+                               meta + 16,    meta + 63,    meta + 64 + 31, meta + 64 + 40};
+    for (size_t i = 0; i < sizeof(in_shard) / sizeof(in_shard[0]); i++) {
+        shard.data[in_shard[i]] ^= 2;
+        seal_shard(&shard);
+        file_store(&shard, shard.size);
+        const outcome seen = look(&f, f.shard);
+        assert_true(seen.open == SLUICE_CORRUPT || seen.errors == 3);
+        shard.data[in_shard[i]] ^= 2;
+    }
+    seal_shard(&shard);
+    file_store(&shard, shard.size);
+    const size_t in_manifest[] = {112, 4087, 4096 + 60, 4096 + 64 + 20};
+    for (size_t i = 0; i < sizeof(in_manifest) / sizeof(in_manifest[0]); i++) {
+        manifest.data[in_manifest[i]] ^= 2;
+        seal_manifest(&manifest);
+        file_store(&manifest, manifest.size);
+        assert_int_equal(look(&f, f.folder).open, SLUICE_CORRUPT);
+        manifest.data[in_manifest[i]] ^= 2;
+    }
+    file_free(&shard);
+    file_free(&manifest);
+    fixture_remove(&f);
+}
+
+static void files_that_are_no_shards_are_refused(void **state)
+{
+    (void)state;
+    char folder[256];
+    char path[300];
+    temporary_directory(folder, sizeof(folder));
+    (void)snprintf(path, sizeof(path), "%s/x.sluice", folder);
+    const char *paths = path;
+    sluice_dataset *dataset;
+    sluice_error error = SLUICE_ERROR_INIT;
+    write_file(path, "", 0);
+    assert_int_equal(sluice_dataset_open(&dataset, &paths, 1, NULL, &error), SLUICE_CORRUPT);
+    assert_non_null(strstr(error.text, "0 bytes"));
+    assert_string_equal(error.file, path);
+    static uint8_t junk[9000];
+    memset(junk, 0x5A, sizeof(junk));
+    write_file(path, junk, sizeof(junk));
+    assert_int_equal(sluice_dataset_open(&dataset, &paths, 1, NULL, &error), SLUICE_CORRUPT);
+    assert_non_null(strstr(error.text, "not a sluice shard"));
+    (void)snprintf(path, sizeof(path), "%s/x.txt", folder);
+    write_file(path, junk, sizeof(junk));
+    assert_int_equal(sluice_dataset_open(&dataset, &paths, 1, NULL, &error), SLUICE_INVALID);
+    (void)snprintf(path, sizeof(path), "%s/nothing", folder);
+    assert_int_equal(sluice_dataset_open(&dataset, &paths, 1, NULL, &error), SLUICE_IO);
+    remove_tree(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_flipped_byte_is_noticed),
+        cmocka_unit_test(every_flipped_byte_of_data_is_noticed),
+        cmocka_unit_test(a_flip_in_a_sample_spoils_that_sample_only),
+        cmocka_unit_test(every_truncation_is_refused),
+        cmocka_unit_test(a_shard_that_shrinks_while_open_is_an_error),
+        cmocka_unit_test(other_versions_are_unsupported),
+        cmocka_unit_test(a_missing_shard_names_itself),
+        cmocka_unit_test(a_shard_in_the_place_of_another_is_refused),
+        cmocka_unit_test(a_sound_shard_with_another_label_is_refused),
+        cmocka_unit_test(an_index_block_of_another_dataset_is_refused),
+        cmocka_unit_test(header_lies_are_harmless),
+        cmocka_unit_test(random_lies_with_right_checksums_do_not_crash),
+        cmocka_unit_test(entry_lies_are_corrupt),
+        cmocka_unit_test(reserved_bytes_must_be_zero),
+        cmocka_unit_test(files_that_are_no_shards_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Image folders: torchvision's rules, compared with torchvision's own code on random trees, and
+ * what sluice adds to them.
+ */
+#include "case_fold.h"
+#include "dataset.h"
+#include "photo_folder.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char *model; /* path of image_folder_model.py; NULL: not given */
+
+typedef struct tree {
+    char root[256];
+} tree;
+
+static void tree_make(tree *t)
+{
+    temporary_directory(t->root, sizeof(t->root));
+}
+
+static void tree_path(const tree *t, const char *name, char path[600])
+{
+    (void)snprintf(path, 600, "%s/%s", t->root, name);
+}
+
+/* Makes a file, and the directories above it. A name that ends with '/' is a directory. */
+static void tree_add(const tree *t, const char *name)
+{
+    char path[600];
+    tree_path(t, name, path);
+    for (char *slash = strchr(path + strlen(t->root) + 1, '/'); slash;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        assert_true(mkdir(path, 0777) == 0 || errno == EEXIST);
+        *slash = '/';
+    }
+    if (path[strlen(path) - 1] != '/') {
+        write_file(path, name, (uint32_t)strlen(name));
+    }
+}
+
+static void tree_link(const tree *t, const char *target, const char *name)
+{
+    char path[600];
+    tree_path(t, name, path);
+    assert_int_equal(symlink(target, path), 0);
+}
+
+static sluice_status tree_open(const tree *t, sl_dataset **dataset, uint32_t allow_case,
+                               sluice_error *error)
+{
+    const sluice_dataset_options options = {sizeof(options), allow_case};
+    const char *path = t->root;
+    return sl_dataset_open(dataset, &path, 1, &options, error);
+}
+
+/* The dataset's samples are exactly these, "label key", in this order. */
+static void expect(const tree *t, const char *const *wanted, size_t count)
+{
+    sl_dataset *dataset;
+    assert_int_equal(tree_open(t, &dataset, 1, NULL), SLUICE_OK);
+    for (size_t i = 0; i < dataset->info.samples; i++) {
+        sl_sample sample;
+        char key[SL_KEY_MAX + 1];
+        char line[SL_KEY_MAX + 32];
+        assert_int_equal(sl_dataset_locate(dataset, i, &sample, NULL), SLUICE_OK);
+        assert_int_equal(sl_dataset_key(dataset, &sample, key, sizeof(key), NULL), SLUICE_OK);
+        (void)snprintf(line, sizeof(line), "%lld %s", (long long)sample.label, key);
+        assert_string_equal(line, i < count ? wanted[i] : "nothing more");
+    }
+    assert_int_equal(dataset->info.samples, count);
+    sl_dataset_close(dataset);
+}
+
+#define EXPECT(t, ...)                                         \
+    do {                                                       \
+        const char *const wanted[] = {__VA_ARGS__};            \
+        expect((t), wanted, sizeof(wanted) / sizeof(*wanted)); \
+    } while (0)
+
+/* The example of torchvision's documentation: root/dog/xxx.png, root/dog/[...]/xxz.png ... */
+static void the_documented_example(void **state)
+{
+    (void)state;
+    tree t;
+    tree_make(&t);
+    tree_add(&t, "dog/xxx.png");
+    tree_add(&t, "dog/xxy.png");
+    tree_add(&t, "dog/deep/er/xxz.png");
+    tree_add(&t, "cat/123.png");
+    tree_add(&t, "cat/nsdf3.png");
+    tree_add(&t, "cat/deep/asd932_.png");
+    EXPECT(&t, "0 cat/123.png", "0 cat/nsdf3.png", "0 cat/deep/asd932_.png", "1 dog/xxx.png",
+           "1 dog/xxy.png", "1 dog/deep/er/xxz.png");
+    remove_tree(t.root);
+}
+
+static void order_and_extensions(void **state)
+{
+    (void)state;
+    tree t;
+    tree_make(&t);
+    tree_add(&t, "b/Z.JPG");
+    tree_add(&t, "b/a.jpeg");
+    tree_add(&t, "b/no.txt");
+    tree_add(&t, "b/jpg");
+    tree_add(&t, "b/.jpg");
+    tree_add(&t, "b/x.jpg.bak");
+    tree_add(&t, "b/a/1.webp");
+    tree_add(&t, "b/a-b/1.TiFf");
+    tree_add(&t, "b/a/c/0.pgm");
+    tree_add(&t, "empty/");
+    tree_add(&t, "B/1.bmp");
+    tree_add(&t, ".hidden/1.ppm");
+    tree_add(&t, "\xC3\xA9/1.tif");
+    tree_add(&t, "loose.jpg");
+    EXPECT(&t, "0 .hidden/1.ppm", "1 B/1.bmp", "2 b/.jpg", "2 b/Z.JPG", "2 b/a.jpeg",
+           "2 b/a/1.webp", "2 b/a-b/1.TiFf", "2 b/a/c/0.pgm", "4 \xC3\xA9/1.tif");
+    remove_tree(t.root);
+}
+
+static void links_are_followed_and_loops_are_not(void **state)
+{
+    (void)state;
+    tree t;
+    tree_make(&t);
+    tree_add(&t, "a/1.jpg");
+    tree_add(&t, "a/sub/2.jpg");
+    tree_add(&t, "loose.jpg");
+    tree_link(&t, "..", "a/sub/up");      /* the class itself */
+    tree_link(&t, "../..", "a/sub/root"); /* the root */
+    tree_link(&t, "a", "linked");         /* a class of its own */
+    tree_link(&t, "1.jpg", "a/3.jpg");
+    tree_link(&t, "nowhere", "a/4.jpg");
+    tree_link(&t, "5.jpg", "a/5.jpg");
+    tree_link(&t, ".", "self"); /* the root as a class */
+    char fifo[600];
+    tree_path(&t, "a/6.jpg", fifo);
+    assert_int_equal(mkfifo(fifo, 0666), 0);
+    EXPECT(&t, "0 a/1.jpg", "0 a/3.jpg", "0 a/4.jpg", "0 a/5.jpg", "0 a/sub/2.jpg",
+           "1 linked/1.jpg", "1 linked/3.jpg", "1 linked/4.jpg", "1 linked/5.jpg",
+           "1 linked/sub/2.jpg");
+    remove_tree(t.root);
+}
+
+static void pictures_without_classes_are_one_class(void **state)
+{
+    (void)state;
+    tree t;
+    tree_make(&t);
+    tree_add(&t, "b.jpg");
+    tree_add(&t, "a.png");
+    tree_add(&t, "notes/readme.txt");
+    EXPECT(&t, "0 a.png", "0 b.jpg");
+    sl_dataset *dataset;
+    sl_sample sample;
+    char path[600];
+    assert_int_equal(tree_open(&t, &dataset, 0, NULL), SLUICE_OK);
+    assert_int_equal(dataset->info.classes, 1);
+    assert_string_equal(dataset->ops->class_name(dataset, 0), ".");
+    assert_null(dataset->ops->class_name(dataset, 1));
+    assert_null(dataset->ops->class_name(dataset, -1));
+    assert_int_equal(sl_dataset_locate(dataset, 1, &sample, NULL), SLUICE_OK);
+    assert_int_equal(sl_dataset_path(dataset, sample.file, path, sizeof(path)), SLUICE_OK);
+    assert_int_equal(access(path, R_OK), 0);
+    assert_int_equal(sl_dataset_path(dataset, sample.file, path, 10), SLUICE_INVALID);
+    assert_int_equal(sl_dataset_locate(dataset, 2, &sample, NULL), SLUICE_INVALID);
+    sl_dataset_close(dataset);
+    remove_tree(t.root);
+}
+
+static void nothing_found_says_what_was_looked_for(void **state)
+{
+    (void)state;
+    tree t;
+    tree_make(&t);
+    sl_dataset *dataset;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(tree_open(&t, &dataset, 0, &error), SLUICE_INVALID);
+    assert_null(dataset);
+    assert_string_equal(error.file, t.root);
+    assert_non_null(strstr(error.text, ".jpeg"));
+    tree_add(&t, "a/x.txt");
+    tree_add(&t, "b/");
+    assert_int_equal(tree_open(&t, &dataset, 0, &error), SLUICE_INVALID);
+    assert_non_null(strstr(error.text, "2 class folders"));
+    remove_tree(t.root);
+}
+
+static void names_that_differ_in_case_only_are_refused(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {{"Cat", "cat"},
+                                           {"\xC3\x84pfel", "\xC3\xA4pfel"}, /* A umlaut */
+                                           {"\xD0\x96", "\xD0\xB6"},         /* Cyrillic Zhe */
+                                           {"\xCE\xA9", "\xCF\x89"}};        /* Greek omega */
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+        tree t;
+        char name[64];
+        tree_make(&t);
+        (void)snprintf(name, sizeof(name), "%s/1.jpg", pairs[i][0]);
+        tree_add(&t, name);
+        (void)snprintf(name, sizeof(name), "%s/", pairs[i][1]);
+        tree_add(&t, name); /* an empty one would be merged as well */
+        tree_add(&t, "dog/1.jpg");
+        sl_dataset *dataset;
+        sluice_error error = SLUICE_ERROR_INIT;
+        assert_int_equal(tree_open(&t, &dataset, 0, &error), SLUICE_INVALID);
+        assert_non_null(strstr(error.text, pairs[i][0]));
+        assert_non_null(strstr(error.text, pairs[i][1]));
+        assert_int_equal(tree_open(&t, &dataset, 1, &error), SLUICE_OK);
+        assert_int_equal(dataset->info.classes, 3);
+        sl_dataset_close(dataset);
+        remove_tree(t.root);
+    }
+}
+
+static void other_names_are_not_folded_together(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "a", "b", "1", "\xC3\x97", "\xC3\xB7", "\xFF", "\xC3", "\xE4\xB8\xAD", "\xF0\x9F\x98\x80",
+        "_", "[", "{"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        for (size_t j = 0; j < i; j++) {
+            char left[16];
+            char right[16];
+            sl_case_fold(names[i], left);
+            sl_case_fold(names[j], right);
+            assert_string_not_equal(left, right);
+        }
+    }
+}
+
+/* In a child without privileges: root may read everything. */
+static int list_unreadable(const tree *t)
+{
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) {
+        return 2;
+    }
+    sl_dataset *dataset;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_status status = tree_open(t, &dataset, 0, &error);
+    return status == SLUICE_IO && error.sys_errno == EACCES && strstr(error.file, "closed") ? 0 : 1;
+}
+
+static void an_unreadable_directory_is_named(void **state)
+{
+    (void)state;
+    tree t;
+    char path[600];
+    tree_make(&t);
+    assert_int_equal(chmod(t.root, 0755), 0);
+    tree_add(&t, "a/1.jpg");
+    tree_add(&t, "a/closed/2.jpg");
+    tree_path(&t, "a/closed", path);
+    assert_int_equal(chmod(path, 0), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(list_unreadable(&t));
+    }
+    int result;
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFEXITED(result));
+    assert_int_equal(chmod(path, 0755), 0);
+    remove_tree(t.root);
+    if (WEXITSTATUS(result) == 2) {
+        print_message("skipped: cannot give up root\n");
+        skip();
+    }
+    assert_int_equal(WEXITSTATUS(result), 0);
+}
+
+static void the_fingerprint_follows_keys_and_labels(void **state)
+{
+    (void)state;
+    tree t;
+    tree_make(&t);
+    tree_add(&t, "a/1.jpg");
+    tree_add(&t, "b/1.jpg");
+    uint64_t seen[5];
+    static const char *const additions[] = {"b/2.jpg", "0/", "b/ignored.txt", "c/x/3.jpg"};
+    for (size_t i = 0; i < 5; i++) {
+        sl_dataset *dataset;
+        assert_int_equal(tree_open(&t, &dataset, 0, NULL), SLUICE_OK);
+        seen[i] = dataset->info.fingerprint;
+        sl_dataset_close(dataset);
+        if (i < 4) {
+            tree_add(&t, additions[i]);
+        }
+    }
+    assert_true(seen[0] != seen[1] && seen[1] != seen[2] && seen[3] != seen[4]);
+    assert_true(seen[2] == seen[3]);
+    remove_tree(t.root);
+}
+
+static void many_references(void **state)
+{
+    (void)state;
+    tree t;
+    tree_make(&t);
+    tree_add(&t, "a/1.jpg");
+    sl_dataset *dataset;
+    assert_int_equal(tree_open(&t, &dataset, 0, NULL), SLUICE_OK);
+    sl_dataset *second = sl_dataset_ref(dataset);
+    sl_dataset_close(dataset);
+    assert_int_equal(second->info.samples, 1);
+    sl_dataset_close(second);
+    sl_dataset_close(NULL);
+    remove_tree(t.root);
+}
+
+static uint32_t next_random(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005U + 1442695040888963407U;
+    return (uint32_t)(*seed >> 33);
+}
+
+/* A path of 1..4 short parts from an alphabet that sorts around '/'. */
+static void random_name(uint64_t *seed, char name[128])
+{
+    static const char *const parts[] = {"a", "a-b", "a.b", "a b", "A",  "b", "b0",  "\xC3\xA9",
+                                        "z", ".h",  "0",   "!",   "a+", "~", "a,b", "_"};
+    static const char *const ends[] = {".jpg", ".JPG",  ".jpeg", ".png",  ".txt", "",
+                                       ".Tif", ".webp", ".gif",  ".jpg~", ".bMp", "/"};
+    size_t used = 0;
+    uint32_t depth = 1 + next_random(seed) % 4;
+    for (uint32_t i = 0; i < depth; i++) {
+        used += (size_t)snprintf(name + used, 128 - used, "%s%s", i > 0 ? "/d" : "",
+                                 parts[next_random(seed) % 16]);
+    }
+    (void)snprintf(name + used, 128 - used, "%s", ends[next_random(seed) % 12]);
+}
+
+static void add_random(const tree *t, uint64_t *seed)
+{
+    char name[128];
+    char path[600];
+    struct stat status;
+    random_name(seed, name);
+    tree_path(t, name, path);
+    size_t length = strlen(path);
+    if (path[length - 1] == '/') {
+        path[length - 1] = '\0';
+    }
+    /* A file may stand where a directory is wanted, and the other way round: leave those out. */
+    for (char *slash = strchr(path + strlen(t->root) + 1, '/'); slash;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int blocked = stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+        *slash = '/';
+        if (blocked) {
+            return;
+        }
+    }
+    if (lstat(path, &status) != 0) {
+        tree_add(t, name);
+    }
+}
+
+/* Runs the model and compares line by line. */
+static void compare_with_model(const tree *t)
+{
+    char command[1200];
+    (void)snprintf(command, sizeof(command), "/usr/bin/python3 '%s' '%s'", model, t->root);
+    FILE *stream = popen(command, "r"); /* NOLINT(cert-env33-c): fixed programs, own paths */
+    assert_non_null(stream);
+    sl_dataset *dataset = NULL;
+    sluice_status status = tree_open(t, &dataset, 1, NULL);
+    char *label = NULL;
+    char *key = NULL;
+    size_t label_room = 0;
+    size_t key_room = 0;
+    uint64_t count = 0;
+    while (getdelim(&label, &label_room, '\0', stream) > 0) {
+        sl_sample sample;
+        char own[SL_KEY_MAX + 1];
+        assert_true(getdelim(&key, &key_room, '\0', stream) > 0);
+        assert_int_equal(status, SLUICE_OK);
+        assert_int_equal(sl_dataset_locate(dataset, count++, &sample, NULL), SLUICE_OK);
+        assert_int_equal(sl_dataset_key(dataset, &sample, own, sizeof(own), NULL), SLUICE_OK);
+        assert_string_equal(own, key);
+        assert_int_equal(sample.label, strtoll(label, NULL, 10));
+    }
+    assert_int_equal(pclose(stream), 0);
+    assert_true(count > 0 && count == dataset->info.samples);
+    free(label);
+    free(key);
+    sl_dataset_close(dataset);
+}
+
+static void random_trees_are_as_torchvision_sees_them(void **state)
+{
+    (void)state;
+    if (!model || access("/usr/bin/python3", X_OK) != 0) {
+        print_message("skipped: no /usr/bin/python3\n");
+        skip();
+    }
+    uint64_t seed = 7;
+    for (int round = 0; round < 12; round++) {
+        tree t;
+        tree_make(&t);
+        tree_add(&t, "a/first.jpg");
+        for (int i = 0; i < 20 * round + 5; i++) {
+            add_random(&t, &seed);
+        }
+        tree_link(&t, round % 2 ? "a" : "missing", "link-class");
+        tree_link(&t, "nowhere", "a/broken.png");
+        compare_with_model(&t);
+        remove_tree(t.root);
+    }
+}
+
+int main(int count, char **arguments)
+{
+    model = count > 1 ? arguments[1] : NULL;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_documented_example),
+        cmocka_unit_test(order_and_extensions),
+        cmocka_unit_test(links_are_followed_and_loops_are_not),
+        cmocka_unit_test(pictures_without_classes_are_one_class),
+        cmocka_unit_test(nothing_found_says_what_was_looked_for),
+        cmocka_unit_test(names_that_differ_in_case_only_are_refused),
+        cmocka_unit_test(other_names_are_not_folded_together),
+        cmocka_unit_test(an_unreadable_directory_is_named),
+        cmocka_unit_test(the_fingerprint_follows_keys_and_labels),
+        cmocka_unit_test(many_references),
+        cmocka_unit_test(random_trees_are_as_torchvision_sees_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

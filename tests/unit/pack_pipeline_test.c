@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packing: the same bytes whatever the number of workers, bad samples by policy, and folders that
+ * hold something else left alone.
+ */
+#include "pack_setup.h"
+#include "prepare.h"
+#include "shard_bytes.h"
+#include "snapshot.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+typedef struct fixture {
+    pack_setup setup;
+    char work[256];
+    char a[300], b[300]; /* folders to pack to, not made yet */
+} fixture;
+
+static void fixture_make(fixture *f, bool bad)
+{
+    pack_setup_make(&f->setup, 4, 8, bad);
+    temporary_directory(f->work, sizeof(f->work));
+    (void)snprintf(f->a, sizeof(f->a), "%s/a", f->work);
+    (void)snprintf(f->b, sizeof(f->b), "%s/b", f->work);
+}
+
+static void fixture_remove(fixture *f)
+{
+    remove_tree(f->work);
+    pack_setup_remove(&f->setup);
+}
+
+static void put_file(const char *folder, const char *name)
+{
+    char path[340];
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    write_file(path, "x", 1);
+}
+
+static bool has_file(const char *folder, const char *name)
+{
+    char path[340];
+    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* Samples by key, since a pack shuffles them. */
+static const snapshot_sample *find_key(const snapshot *all, const char *key)
+{
+    for (uint64_t i = 0; i < all->count; i++) {
+        if (strcmp(all->samples[i].info.key, key) == 0) {
+            return &all->samples[i];
+        }
+    }
+    return NULL;
+}
+
+static void samples_come_out_as_they_went_in(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, false);
+    for (uint32_t keep = 0; keep < 2; keep++) {
+        sluice_pack_options options = pack_options();
+        sluice_pack_result result;
+        options.keep_order = keep;
+        options.overwrite = 1;
+        assert_int_equal(pack_run(&f.setup, f.a, &options, &result, NULL), SLUICE_OK);
+        snapshot source;
+        snapshot packed;
+        snapshot_take(&source, f.setup.photos.path);
+        snapshot_take(&packed, f.a);
+        assert_int_equal(packed.count, 32);
+        assert_int_equal(result.samples, 32);
+        uint64_t in_place = 0;
+        for (uint64_t i = 0; i < 32; i++) {
+            const snapshot_sample *want = &source.samples[i];
+            const snapshot_sample *got = find_key(&packed, want->info.key);
+            assert_non_null(got);
+            assert_int_equal(got->info.label, want->info.label);
+            assert_int_equal(got->bytes, want->bytes);
+            assert_memory_equal(got->image, want->image, want->bytes);
+            in_place += got == &packed.samples[i];
+        }
+        assert_true(keep ? in_place == 32 : in_place < 8);
+        assert_true(result.shards == count_names(f.a, is_shard));
+        snapshot_free(&source);
+        snapshot_free(&packed);
+    }
+    fixture_remove(&f);
+}
+
+static void workers_do_not_change_a_byte(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, true);
+    sluice_pack_options options = pack_options();
+    assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, NULL), SLUICE_OK);
+    for (uint32_t workers = 2; workers <= 6; workers++) {
+        options.workers = workers;
+        options.overwrite = 1;
+        assert_int_equal(pack_run(&f.setup, f.b, &options, NULL, NULL), SLUICE_OK);
+        assert_true(folders_equal(f.a, f.b));
+    }
+    options.seed++;
+    assert_int_equal(pack_run(&f.setup, f.b, &options, NULL, NULL), SLUICE_OK);
+    char left[340];
+    char right[340];
+    (void)snprintf(left, sizeof(left), "%s/shard-000000.sluice", f.a);
+    (void)snprintf(right, sizeof(right), "%s/shard-000000.sluice", f.b);
+    assert_false(files_equal(left, right));
+    fixture_remove(&f);
+}
+
+static void shards_keep_to_their_budget(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, false);
+    static const uint64_t budgets[] = {1, 20000, 30000, 1 << 20};
+    for (size_t i = 0; i < 4; i++) {
+        sluice_pack_options options = pack_options();
+        sluice_pack_result result;
+        options.shard_bytes = budgets[i];
+        options.overwrite = 1;
+        assert_int_equal(pack_run(&f.setup, f.a, &options, &result, NULL), SLUICE_OK);
+        uint64_t bytes = 0;
+        for (uint32_t k = 0; k < result.shards; k++) {
+            char path[340];
+            struct stat status;
+            (void)snprintf(path, sizeof(path), "%s/shard-%06u.sluice", f.a, k);
+            assert_int_equal(stat(path, &status), 0);
+            bytes += (uint64_t)status.st_size;
+            assert_true((uint64_t)status.st_size <= budgets[i] || budgets[i] == 1);
+        }
+        assert_int_equal(bytes, result.bytes);
+        assert_true(budgets[i] != 1 || result.shards == 32);
+        assert_true(budgets[i] != 1 << 20 || result.shards == 1);
+    }
+    fixture_remove(&f);
+}
+
+static uint32_t count_lines(const char *folder, const char *name, const char *wanted)
+{
+    file_bytes file;
+    file_load(&file, folder, name);
+    file.data[file.size] = '\0';
+    uint32_t lines = 0;
+    for (size_t i = 0; i < file.size; i++) {
+        lines += file.data[i] == '\n';
+    }
+    if (wanted && !strstr((const char *)file.data, wanted)) {
+        fail_msg("%s is not in %s:\n%s", wanted, name, (const char *)file.data);
+    }
+    file_free(&file);
+    return lines;
+}
+
+static void bad_samples_are_left_out_and_listed(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, true);
+    sluice_pack_options options = pack_options();
+    sluice_pack_result result;
+    assert_int_equal(pack_run(&f.setup, f.a, &options, &result, NULL), SLUICE_OK);
+    assert_int_equal(result.rejected, 5);
+    assert_int_equal(result.samples, 32);
+    assert_int_equal(count_lines(f.a, "rejected.tsv", "key\tstatus\toffset\treason\n"), 6);
+    (void)count_lines(f.a, "rejected.tsv", "c00/p0003.png\tunsupported\t");
+    (void)count_lines(f.a, "rejected.tsv", "c00/z empty.jpg\tcorrupt\t");
+    (void)count_lines(f.a, "rejected.tsv", "c01/a\\x09tab\\x5C.jpg\tcorrupt\t");
+    (void)count_lines(f.a, "rejected.tsv", "c01/zz.jpg\tio\t");
+    (void)count_lines(f.a, "rejected.tsv", "c01/p0001x.jpg\tunsupported\t");
+    assert_int_equal(count_names(f.a, is_temporary), 0);
+    assert_false(has_file(f.a, "pack.journal"));
+    fixture_remove(&f);
+}
+
+static void a_bad_sample_stops_a_strict_pack(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, true);
+    sluice_pack_options options = pack_options();
+    sluice_pack_result result;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(pack_run(&f.setup, f.b, &options, NULL, NULL), SLUICE_OK);
+    options.on_bad = SLUICE_PACK_BAD_FAIL;
+    const sluice_status status = pack_run(&f.setup, f.a, &options, NULL, &error);
+    assert_true(status == SLUICE_CORRUPT || status == SLUICE_UNSUPPORTED || status == SLUICE_IO);
+    assert_non_null(strstr(error.file, f.setup.photos.path));
+    assert_true(error.sample >= 0 && error.text[0] != '\0');
+    assert_false(has_file(f.a, "manifest.sluice"));
+    assert_int_equal(count_names(f.a, is_temporary), 0);
+    /* A later run that skips goes on where this one stopped. */
+    options.on_bad = SLUICE_PACK_BAD_SKIP;
+    assert_int_equal(pack_run(&f.setup, f.a, &options, &result, NULL), SLUICE_OK);
+    assert_true(folders_equal(f.a, f.b));
+    fixture_remove(&f);
+}
+
+static void nothing_but_bad_samples_is_an_error(void **state)
+{
+    (void)state;
+    char source[256];
+    char work[256];
+    temporary_directory(source, sizeof(source));
+    temporary_directory(work, sizeof(work));
+    put_file(source, "1.jpg");
+    put_file(source, "2.jpg");
+    pack_setup setup = {0};
+    const char *path = source;
+    const sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
+    assert_int_equal(sl_dataset_open(&setup.dataset, &path, 1, &options, NULL), SLUICE_OK);
+    const sluice_pack_options how = pack_options();
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(pack_run(&setup, work, &how, NULL, &error), SLUICE_CORRUPT);
+    assert_non_null(strstr(error.text, "rejected.tsv"));
+    assert_int_equal(count_lines(work, "rejected.tsv", NULL), 3);
+    assert_false(has_file(work, "manifest.sluice"));
+    sl_dataset_close(setup.dataset);
+    remove_tree(source);
+    remove_tree(work);
+}
+
+static void a_finished_pack_is_left_alone(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, true);
+    sluice_pack_options options = pack_options();
+    sluice_pack_result first;
+    sluice_pack_result again;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(pack_run(&f.setup, f.a, &options, &first, NULL), SLUICE_OK);
+    assert_int_equal(pack_run(&f.setup, f.b, &options, NULL, NULL), SLUICE_OK);
+    options.workers = 2;
+    assert_int_equal(pack_run(&f.setup, f.a, &options, &again, NULL), SLUICE_OK);
+    assert_int_equal(first.resumed_samples, 0);
+    assert_int_equal(again.resumed_samples, 32);
+    assert_int_equal(again.samples, first.samples);
+    assert_int_equal(again.bytes, first.bytes);
+    assert_int_equal(again.shards, first.shards);
+    assert_int_equal(again.rejected, first.rejected);
+    assert_true(folders_equal(f.a, f.b));
+    options.seed++;
+    assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, &error), SLUICE_STATE);
+    assert_non_null(strstr(error.text, "overwrite"));
+    assert_true(folders_equal(f.a, f.b));
+    options.seed--;
+    char shard[340];
+    (void)snprintf(shard, sizeof(shard), "%s/shard-000000.sluice", f.a);
+    assert_int_equal(unlink(shard), 0);
+    assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, &error), SLUICE_STATE);
+    assert_string_equal(error.file, shard);
+    options.overwrite = 1;
+    assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, NULL), SLUICE_OK);
+    assert_true(folders_equal(f.a, f.b));
+    fixture_remove(&f);
+}
+
+/* Stops after the first shards, as a bad sample does. */
+static void leave_unfinished(const fixture *f)
+{
+    sluice_pack_options options = pack_options();
+    options.on_bad = SLUICE_PACK_BAD_FAIL;
+    assert_true(pack_run(&f->setup, f->a, &options, NULL, NULL) < 0);
+    assert_true(has_file(f->a, "pack.journal"));
+}
+
+static void another_pack_does_not_go_on_here(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, true);
+    leave_unfinished(&f);
+    static const char *const named[] = {"seed=", "shard_bytes=", "order=", "zstd_level="};
+    for (size_t i = 0; i < 4; i++) {
+        sluice_pack_options options = pack_options();
+        sluice_error error = SLUICE_ERROR_INIT;
+        options.seed += i == 0;
+        options.shard_bytes += i == 1;
+        options.keep_order = i == 2;
+        options.zstd_level = i == 3;
+        assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, &error), SLUICE_STATE);
+        assert_non_null(strstr(error.text, named[i]));
+        assert_non_null(strstr(error.text, "overwrite"));
+    }
+    /* Another dataset. */
+    pack_setup other;
+    sluice_error error = SLUICE_ERROR_INIT;
+    const sluice_pack_options options = pack_options();
+    pack_setup_make(&other, 4, 9, false);
+    assert_int_equal(pack_run(&other, f.a, &options, NULL, &error), SLUICE_STATE);
+    assert_non_null(strstr(error.text, "dataset="));
+    pack_setup_remove(&other);
+    fixture_remove(&f);
+}
+
+static void a_damaged_journal_is_noticed(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, true);
+    sluice_pack_options options = pack_options();
+    sluice_error error = SLUICE_ERROR_INIT;
+    options.shard_bytes = 1;
+    options.on_bad = SLUICE_PACK_BAD_FAIL;
+    assert_true(pack_run(&f.setup, f.a, &options, NULL, NULL) < 0);
+    const uint32_t shards = count_names(f.a, is_shard);
+    assert_true(shards > 0);
+    /* A rejection that never was: the shards cover its position. */
+    char path[340];
+    (void)snprintf(path, sizeof(path), "%s/pack.journal", f.a);
+    FILE *journal = fopen(path, "a");
+    assert_non_null(journal);
+    (void)fprintf(journal, "0123456789abcdef\t0\tkey\tcorrupt\t-1\treason\nhalf a li");
+    assert_int_equal(fclose(journal), 0);
+    options.on_bad = SLUICE_PACK_BAD_SKIP;
+    sluice_pack_result result;
+    assert_int_equal(pack_run(&f.setup, f.a, &options, &result, &error), SLUICE_OK);
+    assert_int_equal(result.resumed_samples, shards);
+    assert_int_equal(result.rejected, 5);
+    fixture_remove(&f);
+}
+
+static void foreign_files_stay(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, false);
+    sluice_pack_options options = pack_options();
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(mkdir(f.a, 0777), 0);
+    put_file(f.a, "thesis.tex");
+    assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, &error), SLUICE_STATE);
+    assert_non_null(strstr(error.text, "thesis.tex"));
+    put_file(f.a, "shard-000007.sluice");
+    put_file(f.a, ".shard-000001.sluice.tmp");
+    assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, &error), SLUICE_STATE);
+    put_file(f.a, "shard-1.sluice");
+    put_file(f.a, ".other.tmp");
+    options.overwrite = 1;
+    assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, &error), SLUICE_OK);
+    assert_true(has_file(f.a, "thesis.tex") && has_file(f.a, "shard-1.sluice"));
+    assert_true(has_file(f.a, ".other.tmp"));
+    assert_false(has_file(f.a, "shard-000007.sluice"));
+    assert_false(has_file(f.a, ".shard-000001.sluice.tmp"));
+    fixture_remove(&f);
+}
+
+static void places_that_cannot_be_packed_to(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, false);
+    const sluice_pack_options options = pack_options();
+    sluice_error error = SLUICE_ERROR_INIT;
+    char deep[340];
+    (void)snprintf(deep, sizeof(deep), "%s/x/y", f.work);
+    assert_int_equal(pack_run(&f.setup, deep, &options, NULL, &error), SLUICE_IO);
+    assert_string_equal(error.file, deep);
+    put_file(f.work, "file");
+    (void)snprintf(deep, sizeof(deep), "%s/file", f.work);
+    assert_int_equal(pack_run(&f.setup, deep, &options, NULL, &error), SLUICE_IO);
+    /* A folder that somebody else is writing to. */
+    assert_int_equal(mkdir(f.a, 0777), 0);
+    int fd = open(f.a, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, &error), SLUICE_STATE);
+    assert_non_null(strstr(error.text, "another process"));
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, &error), SLUICE_OK);
+    fixture_remove(&f);
+}
+
+static void shards_can_be_packed_again(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, false);
+    sluice_pack_options options = pack_options();
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, NULL), SLUICE_OK);
+    pack_setup packed = {0};
+    const char *path = f.a;
+    const sluice_dataset_options open = SLUICE_DATASET_OPTIONS_INIT;
+    assert_int_equal(sl_dataset_open(&packed.dataset, &path, 1, &open, NULL), SLUICE_OK);
+    options.keep_order = 1;
+    options.shard_bytes = 60000;
+    assert_int_equal(pack_run(&packed, f.b, &options, NULL, NULL), SLUICE_OK);
+    snapshot all;
+    snapshot_difference difference;
+    snapshot_take(&all, f.a);
+    assert_int_equal(snapshot_compare_path(&all, f.b, &difference), SLUICE_OK);
+    assert_int_equal(difference.errors + difference.silent + difference.missing, 0);
+    /* But not over themselves. */
+    options.overwrite = 1;
+    assert_int_equal(pack_run(&packed, f.a, &options, NULL, &error), SLUICE_INVALID);
+    assert_int_equal(snapshot_compare_path(&all, f.a, &difference), SLUICE_OK);
+    assert_int_equal(difference.errors, 0);
+    snapshot_free(&all);
+    sl_dataset_close(packed.dataset);
+    fixture_remove(&f);
+}
+
+enum { RAW_SIDE = 100, RAW_SAMPLES = 8 };
+
+static void write_raw(const char *folder)
+{
+    static uint8_t pixels[RAW_SIDE * RAW_SIDE * 3];
+    sluice_writer *writer;
+    assert_int_equal(sluice_writer_open(&writer, folder, NULL, NULL), SLUICE_OK);
+    for (int i = 0; i < RAW_SAMPLES; i++) {
+        memset(pixels, i, sizeof(pixels) / 2);
+        sluice_writer_sample sample = SLUICE_WRITER_SAMPLE_INIT;
+        sample.raw_width = RAW_SIDE;
+        sample.raw_height = RAW_SIDE;
+        sample.image = pixels;
+        sample.image_bytes = sizeof(pixels);
+        sample.key = "k";
+        assert_int_equal(sluice_writer_add(writer, &sample, NULL), SLUICE_OK);
+    }
+    assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
+}
+
+/* Packs `from` to `to`, which must hold the samples of `all`; bytes of the shards. */
+static uint64_t pack_again(const char *from, const char *to, int32_t level, const snapshot *all)
+{
+    pack_setup setup = {0};
+    const sluice_dataset_options open = SLUICE_DATASET_OPTIONS_INIT;
+    assert_int_equal(sl_dataset_open(&setup.dataset, &from, 1, &open, NULL), SLUICE_OK);
+    sluice_pack_options options = pack_options();
+    sluice_pack_result result;
+    options.keep_order = 1;
+    options.zstd_level = level;
+    options.shard_bytes = 1 << 20;
+    assert_int_equal(pack_run(&setup, to, &options, &result, NULL), SLUICE_OK);
+    snapshot_difference difference;
+    assert_int_equal(snapshot_compare_path(all, to, &difference), SLUICE_OK);
+    assert_int_equal(difference.errors + difference.silent + difference.missing, 0);
+    sl_dataset_close(setup.dataset);
+    return result.bytes;
+}
+
+/* From plain to zstd, to another level, and to plain again. */
+static void raw_pixels_are_packed_anew(void **state)
+{
+    (void)state;
+    char work[256];
+    char folders[4][300];
+    temporary_directory(work, sizeof(work));
+    for (int i = 0; i < 4; i++) {
+        (void)snprintf(folders[i], sizeof(folders[i]), "%s/%d", work, i);
+    }
+    write_raw(folders[0]);
+    snapshot all;
+    snapshot_take(&all, folders[0]);
+    const uint64_t plain = (uint64_t)RAW_SAMPLES * RAW_SIDE * RAW_SIDE * 3;
+    assert_true(pack_again(folders[0], folders[1], 3, &all) < plain / 2);
+    assert_true(pack_again(folders[1], folders[2], 9, &all) < plain / 2);
+    assert_true(pack_again(folders[2], folders[3], 0, &all) > plain);
+    snapshot_free(&all);
+    remove_tree(work);
+}
+
+/* With room for nothing, one sample at a time is under way: slow, but in order and to the end. */
+static void a_small_budget_does_not_stop_the_workers(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, true);
+    static const uint64_t budgets[] = {0, 3000, UINT64_MAX / 2};
+    for (size_t i = 0; i < 3; i++) {
+        const sl_prepare_config config = {
+            .dataset = f.setup.dataset, .workers = 4, .first = 3, .budget_bytes = budgets[i]};
+        sl_prepare *prepare;
+        assert_int_equal(sl_prepare_open(&prepare, &config, NULL), SLUICE_OK);
+        uint32_t bad = 0;
+        for (uint64_t position = 3; position < 37; position++) {
+            sl_prepared *prepared = sl_prepare_next(prepare);
+            assert_int_equal(prepared->position, position);
+            assert_false(prepared->fatal);
+            bad += prepared->status < 0;
+            sl_prepare_done(prepare, prepared);
+        }
+        assert_true(bad >= 2 && bad <= 5);
+        sl_prepare_close(prepare);
+        /* Closed early, with samples under way. */
+        assert_int_equal(sl_prepare_open(&prepare, &config, NULL), SLUICE_OK);
+        sl_prepare_done(prepare, sl_prepare_next(prepare));
+        sl_prepare_close(prepare);
+    }
+    fixture_remove(&f);
+}
+
+typedef struct progress {
+    uint64_t calls, done, total;
+    bool backwards;
+} progress;
+
+static void note_progress(void *user, const sluice_pack_progress *now)
+{
+    progress *p = user;
+    p->calls++;
+    p->backwards = p->backwards || now->samples_done < p->done;
+    p->done = now->samples_done;
+    p->total = now->samples_total;
+}
+
+static void progress_ends_at_the_total(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, true);
+    progress seen = {0};
+    sluice_pack_options options = pack_options();
+    options.on_progress = note_progress;
+    options.user = &seen;
+    assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, NULL), SLUICE_OK);
+    assert_true(seen.calls >= 1 && !seen.backwards);
+    assert_int_equal(seen.done, 37);
+    assert_int_equal(seen.total, 37);
+    fixture_remove(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_come_out_as_they_went_in),
+        cmocka_unit_test(workers_do_not_change_a_byte),
+        cmocka_unit_test(shards_keep_to_their_budget),
+        cmocka_unit_test(bad_samples_are_left_out_and_listed),
+        cmocka_unit_test(a_bad_sample_stops_a_strict_pack),
+        cmocka_unit_test(nothing_but_bad_samples_is_an_error),
+        cmocka_unit_test(a_finished_pack_is_left_alone),
+        cmocka_unit_test(another_pack_does_not_go_on_here),
+        cmocka_unit_test(a_damaged_journal_is_noticed),
+        cmocka_unit_test(foreign_files_stay),
+        cmocka_unit_test(places_that_cannot_be_packed_to),
+        cmocka_unit_test(shards_can_be_packed_again),
+        cmocka_unit_test(raw_pixels_are_packed_anew),
+        cmocka_unit_test(a_small_budget_does_not_stop_the_workers),
+        cmocka_unit_test(progress_ends_at_the_total),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

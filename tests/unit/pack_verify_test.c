@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The writer API's refusals, callers' structs of other sizes, and verify's findings. */
+#include "jpeg_make.h"
+#include "pack_setup.h"
+#include "packed.h"
+#include "shard_bytes.h"
+
+#include <sluice/sluice.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static sluice_dataset *open_path(const char *path)
+{
+    sluice_dataset *dataset;
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
+    return dataset;
+}
+
+static sluice_writer *open_writer(const char *path)
+{
+    sluice_writer *writer;
+    assert_int_equal(sluice_writer_open(&writer, path, NULL, NULL), SLUICE_OK);
+    return writer;
+}
+
+static sluice_writer_sample jpeg_sample(const jpeg_file *file)
+{
+    sluice_writer_sample sample = SLUICE_WRITER_SAMPLE_INIT;
+    sample.image = file->data;
+    sample.image_bytes = file->size;
+    return sample;
+}
+
+static void bad_samples_leave_the_writer_as_it_was(void **state)
+{
+    (void)state;
+    char folder[256];
+    temporary_directory(folder, sizeof(folder));
+    jpeg_file file = jpeg_make_pattern(16, 16, 1, NULL);
+    sluice_writer *writer = open_writer(folder);
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_writer_sample sample = jpeg_sample(&file);
+    assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_OK);
+    sample.image_bytes = 0;
+    assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_INVALID);
+    sample.image_bytes = 10;
+    assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_CORRUPT);
+    sample.image = "\x89PNG\r\n\x1a\n\0\0";
+    assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_UNSUPPORTED);
+    sample = jpeg_sample(&file);
+    sample.raw_width = 4;
+    assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_INVALID);
+    sample.raw_height = 4;
+    assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_INVALID);
+    sample.raw_width = UINT32_MAX;
+    sample.raw_height = UINT32_MAX;
+    assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_INVALID);
+    sample = jpeg_sample(&file);
+    sample.label = -2;
+    assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_INVALID);
+    sample = jpeg_sample(&file);
+    char key[513];
+    memset(key, 'k', 512);
+    key[512] = '\0';
+    sample.key = key;
+    assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_INVALID);
+    sample.key = NULL;
+    sample.reserved = 1;
+    assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_INVALID);
+    assert_int_equal(sluice_writer_add(writer, NULL, &error), SLUICE_INVALID);
+    assert_int_equal(sluice_writer_finish(writer, &error), SLUICE_OK);
+    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset_info info = {.struct_size = sizeof(info)};
+    assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
+    assert_int_equal(info.samples, 1);
+    assert_int_equal(info.classes, 0);
+    sluice_dataset_close(dataset);
+    jpeg_free(&file);
+    remove_tree(folder);
+}
+
+static void writers_end_well(void **state)
+{
+    (void)state;
+    char folder[256];
+    temporary_directory(folder, sizeof(folder));
+    jpeg_file file = jpeg_make_pattern(16, 16, 1, NULL);
+    const sluice_writer_sample sample = jpeg_sample(&file);
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_writer_abort(NULL);
+    assert_int_equal(sluice_writer_finish(open_writer(folder), &error), SLUICE_STATE);
+    sluice_writer_abort(open_writer(folder));
+    assert_int_equal(count_names(folder, NULL), 0);
+    sluice_writer *writer = open_writer(folder);
+    assert_int_equal(sluice_writer_add(writer, &sample, NULL), SLUICE_OK);
+    sluice_writer *second;
+    assert_int_equal(sluice_writer_open(&second, folder, NULL, &error), SLUICE_STATE);
+    assert_null(second);
+    sluice_writer_abort(writer);
+    assert_int_equal(count_names(folder, NULL), 0);
+    writer = open_writer(folder);
+    assert_int_equal(sluice_writer_add(writer, &sample, NULL), SLUICE_OK);
+    assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
+    assert_int_equal(count_names(folder, NULL), 2);
+    assert_int_equal(sluice_writer_open(&writer, folder, NULL, &error), SLUICE_STATE);
+    sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
+    options.overwrite = 1;
+    assert_int_equal(sluice_writer_open(&writer, folder, &options, &error), SLUICE_OK);
+    assert_int_equal(count_names(folder, NULL), 0);
+    sluice_writer_abort(writer);
+    jpeg_free(&file);
+    remove_tree(folder);
+}
+
+static void options_out_of_range_are_refused(void **state)
+{
+    (void)state;
+    char folder[256];
+    temporary_directory(folder, sizeof(folder));
+    static const char *const classes[] = {"a", NULL};
+    static const sluice_writer_options wrong[] = {
+        {.struct_size = sizeof(wrong[0]), .zstd_level = 20},
+        {.struct_size = sizeof(wrong[0]), .zstd_level = -1},
+        {.struct_size = sizeof(wrong[0]), .shard_bytes = 1000},
+        {.struct_size = sizeof(wrong[0]), .shard_bytes = UINT64_MAX},
+        {.struct_size = sizeof(wrong[0]), .class_count = 1},
+        {.struct_size = sizeof(wrong[0]), .class_count = 2, .classes = classes},
+        {.struct_size = 0},
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        sluice_writer *writer;
+        sluice_error error = SLUICE_ERROR_INIT;
+        assert_int_equal(sluice_writer_open(&writer, folder, &wrong[i], &error), SLUICE_INVALID);
+        assert_true(error.text[0] != '\0');
+    }
+    packed_make(folder, &(packed_options){.samples = 1, .classes = 1});
+    sluice_dataset *dataset = open_path(folder);
+    for (int i = 0; i < 6; i++) {
+        sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
+        options.workers = i == 0 ? 100000 : 0;
+        options.on_bad = i == 1 ? 7 : 0;
+        options.shard_bytes = i == 2 ? 1 : 0;
+        options.zstd_level = i == 3 ? 50 : 0;
+        options.reserved = i == 4;
+        options.overwrite = i == 5 ? 2 : 0;
+        assert_int_equal(sluice_pack(dataset, "/nowhere", &options, NULL, NULL), SLUICE_INVALID);
+    }
+    assert_int_equal(sluice_pack(NULL, folder, NULL, NULL, NULL), SLUICE_INVALID);
+    assert_int_equal(sluice_pack(dataset, NULL, NULL, NULL, NULL), SLUICE_INVALID);
+    sluice_dataset_close(dataset);
+    sluice_dataset_close(NULL);
+    assert_int_equal(sluice_dataset_open(&dataset, NULL, 1, NULL, NULL), SLUICE_INVALID);
+    assert_int_equal(sluice_dataset_open(&dataset, NULL, 0, NULL, NULL), SLUICE_INVALID);
+    assert_int_equal(sluice_dataset_open(NULL, NULL, 0, NULL, NULL), SLUICE_INVALID);
+    remove_tree(folder);
+}
+
+/* A program built against a smaller header: nothing is written behind its struct. */
+static void smaller_structs_are_kept_to(void **state)
+{
+    (void)state;
+    char folder[256];
+    temporary_directory(folder, sizeof(folder));
+    packed_make(folder, &(packed_options){.samples = 3, .classes = 2});
+    sluice_dataset *dataset = open_path(folder);
+    sluice_dataset_info whole = {.struct_size = sizeof(whole)};
+    assert_int_equal(sluice_dataset_get_info(dataset, &whole), SLUICE_OK);
+    for (uint32_t size = 0; size <= sizeof(whole); size++) {
+        sluice_dataset_info info;
+        memset(&info, 0x77, sizeof(info));
+        info.struct_size = size;
+        const sluice_status status = sluice_dataset_get_info(dataset, &info);
+        assert_int_equal(status, size < 4 ? SLUICE_INVALID : SLUICE_OK);
+        const uint8_t *bytes = (const uint8_t *)&info;
+        const uint32_t written = size < 4 ? 4 : size;
+        assert_memory_equal(bytes + 4, (const uint8_t *)&whole + 4, written - 4);
+        for (size_t i = written; i < sizeof(info); i++) {
+            assert_int_equal(bytes[i], 0x77);
+        }
+    }
+    struct {
+        sluice_dataset_options options;
+        uint32_t later;
+    } newer = {.options = {.struct_size = sizeof(newer)}};
+    const char *path = folder;
+    sluice_dataset *second;
+    assert_int_equal(sluice_dataset_open(&second, &path, 1, &newer.options, NULL), SLUICE_OK);
+    sluice_dataset_close(second);
+    newer.later = 1;
+    assert_int_equal(sluice_dataset_open(&second, &path, 1, &newer.options, NULL),
+                     SLUICE_UNSUPPORTED);
+    sluice_dataset_close(dataset);
+    remove_tree(folder);
+}
+
+typedef struct findings {
+    uint64_t count, samples_named, without_reason;
+    uint64_t progress_calls, last_done;
+    char files[4096];
+} findings;
+
+/* On a worker's thread: no asserts. */
+static void note_finding(void *user, const sluice_error *finding)
+{
+    findings *f = user;
+    f->count++;
+    f->samples_named += finding->sample >= 0;
+    f->without_reason += finding->status >= 0 || finding->text[0] == '\0';
+    strncat(f->files, finding->file, sizeof(f->files) - strlen(f->files) - 1);
+}
+
+static void note_progress(void *user, uint64_t done, uint64_t total)
+{
+    findings *f = user;
+    f->progress_calls++;
+    assert_true(done <= total && done >= f->last_done);
+    f->last_done = done;
+}
+
+static sluice_verify_result verify(const char *path, uint32_t workers, uint32_t decode,
+                                   findings *seen)
+{
+    memset(seen, 0, sizeof(*seen));
+    sluice_dataset *dataset = open_path(path);
+    const sluice_verify_options options = {.struct_size = sizeof(options),
+                                           .workers = workers,
+                                           .decode = decode,
+                                           .on_finding = note_finding,
+                                           .on_progress = note_progress,
+                                           .user = seen};
+    sluice_verify_result result = {.struct_size = sizeof(result)};
+    assert_int_equal(sluice_dataset_verify(dataset, &options, &result, NULL), SLUICE_OK);
+    assert_int_equal(result.bad, seen->count);
+    assert_int_equal(seen->without_reason, 0);
+    sluice_dataset_close(dataset);
+    return result;
+}
+
+static void verify_finds_every_bad_picture_of_a_folder(void **state)
+{
+    (void)state;
+    pack_setup setup;
+    findings seen;
+    pack_setup_make(&setup, 4, 20, true);
+    for (uint32_t workers = 1; workers <= 4; workers++) {
+        const sluice_verify_result result = verify(setup.photos.path, workers, 0, &seen);
+        assert_int_equal(result.samples, 85);
+        assert_int_equal(result.bad, 5);
+        assert_int_equal(seen.samples_named, 5);
+        assert_non_null(strstr(seen.files, "c00/p0003.png"));
+        assert_non_null(strstr(seen.files, "c01/zz.jpg"));
+        assert_true(seen.progress_calls > 0 && seen.last_done == 85);
+    }
+    /* A truncated picture has a good header: only decoding tells. */
+    char path[600];
+    struct stat status;
+    photo_folder_file(&setup.photos, 42, path, sizeof(path));
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(truncate(path, status.st_size - status.st_size / 4), 0);
+    assert_int_equal(verify(setup.photos.path, 2, 0, &seen).bad, 5);
+    assert_int_equal(verify(setup.photos.path, 2, 1, &seen).bad, 6);
+    assert_non_null(strstr(seen.files, path));
+    pack_setup_remove(&setup);
+}
+
+static void verify_keeps_going_in_shards(void **state)
+{
+    (void)state;
+    char folder[256];
+    findings seen;
+    temporary_directory(folder, sizeof(folder));
+    packed_make(
+        folder,
+        &(packed_options){
+            .samples = 40, .classes = 3, .raw_every = 4, .zstd_level = 2, .shard_bytes = 12700});
+    sluice_verify_result result = verify(folder, 3, 1, &seen);
+    assert_int_equal(result.samples, 40);
+    assert_int_equal(result.bad, 0);
+    file_bytes shards[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "shard-%06u.sluice", i);
+        file_load(&shards[i], folder, name);
+    }
+    /* One bad sample, a bad header, a bad index block, each in a shard of its own. */
+    file_store_byte(&shards[0], 5000, shards[0].data[5000] ^ 4);
+    file_store_byte(&shards[1], 200, 1);
+    const size_t entry = get64(&shards[2], SHARD_INDEX_OFFSET_AT);
+    file_store_byte(&shards[2], entry, shards[2].data[entry] ^ 4);
+    const uint64_t unseen = get64(&shards[1], 32) + get64(&shards[2], 32);
+    result = verify(folder, 2, 1, &seen);
+    assert_int_equal(result.bad, 3);
+    assert_int_equal(result.samples, 40 - unseen);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_non_null(strstr(seen.files, shards[i].path));
+        file_free(&shards[i]);
+    }
+    remove_tree(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_samples_leave_the_writer_as_it_was),
+        cmocka_unit_test(writers_end_well),
+        cmocka_unit_test(options_out_of_range_are_refused),
+        cmocka_unit_test(smaller_structs_are_kept_to),
+        cmocka_unit_test(verify_finds_every_bad_picture_of_a_folder),
+        cmocka_unit_test(verify_keeps_going_in_shards),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
