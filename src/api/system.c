@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice_system_info: what this machine offers. */
+#include "api.h"
+#include "backend.h"
+#include "cpu.h"
+#include "error.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static void describe_io_uring(sluice_system *system)
+{
+    sluice_error why;
+    sl_error_clear(&why);
+    system->io_uring = sl_uring_probe(&why) == SLUICE_OK;
+    if (!system->io_uring) {
+        snprintf(system->io_uring_text, sizeof(system->io_uring_text), "%.120s", why.text);
+        return;
+    }
+    struct utsname kernel;
+    const int known = uname(&kernel) == 0;
+    snprintf(system->io_uring_text, sizeof(system->io_uring_text), "works, kernel %.64s",
+             known ? kernel.release : "of unknown version");
+}
+
+/* The kernel brackets the choice in force: "always [madvise] never". */
+static void describe_huge_pages(sluice_system *system)
+{
+    char line[96] = "";
+    const int fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        const ssize_t got = read(fd, line, sizeof(line) - 1);
+        line[got > 0 ? got : 0] = '\0';
+        close(fd);
+    }
+    char *begin = strchr(line, '[');
+    char *end = begin == NULL ? NULL : strchr(begin, ']');
+    if (end == NULL) {
+        snprintf(system->huge_pages_text, sizeof(system->huge_pages_text),
+                 "transparent huge pages are not available");
+        return;
+    }
+    *end = '\0';
+    snprintf(system->huge_pages_text, sizeof(system->huge_pages_text), "transparent: %s%s",
+             begin + 1, strcmp(begin + 1, "never") == 0 ? " (reads will be slower)" : "");
+}
+
+static uint64_t limit_of(int resource)
+{
+    struct rlimit limit;
+    if (getrlimit((__rlimit_resource_t)resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return UINT64_MAX;
+    }
+    return limit.rlim_cur;
+}
+
+sluice_status sluice_system_info(sluice_system *system)
+{
+    if (system == NULL) {
+        return SLUICE_INVALID;
+    }
+    sluice_system full;
+    memset(&full, 0, sizeof(full));
+    full.cpus = sl_cpu_count();
+    full.memory_bytes = sl_memory_total();
+    full.memlock_bytes = limit_of(RLIMIT_MEMLOCK);
+    full.open_files = limit_of(RLIMIT_NOFILE);
+    describe_io_uring(&full);
+    describe_huge_pages(&full);
+    sl_cpu_features(full.cpu_text, sizeof(full.cpu_text));
+    snprintf(full.cuda_text, sizeof(full.cuda_text),
+             "not used: this version stages batches in host memory only");
+    return sl_api_write_struct(system, &full, sizeof(full));
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include "cpu.h"
+#include "error.h"
+
+#define MIB       ((uint64_t)1 << 20)
+#define SECOND_NS UINT64_C(1000000000)
+
+/* Reads of a shuffled epoch rarely have neighbours: a merged read of this size costs no latency.
+ * Block shuffle exists for long reads. */
+#define MERGE_BYTES                MIB
+#define MERGE_BYTES_BLOCK          (4 * MIB)
+#define LOOKAHEAD_FOLDER_PER_DEPTH 4
+#define LOOKAHEAD_MAX              65536
+#define INSERTS_MAX                65536
+
+typedef struct range {
+    const char *name;
+    uint64_t value, low, high;
+} range;
+
+static void fill_u32(uint32_t *field, uint32_t value)
+{
+    if (*field == 0) {
+        *field = value;
+    }
+}
+
+static void fill_u64(uint64_t *field, uint64_t value)
+{
+    if (*field == 0) {
+        *field = value;
+    }
+}
+
+static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
+{
+    if (value < low) {
+        return low;
+    }
+    return value > high ? high : value;
+}
+
+/* Stored bytes of an average sample; 0: not known (an image folder). */
+static uint64_t mean_bytes(const sl_dataset *dataset)
+{
+    return dataset->info.bytes / dataset->info.samples;
+}
+
+static uint64_t default_read_buffer(const sluice_loader_options *o, const sl_dataset *dataset)
+{
+    if (o->shuffle != SLUICE_SHUFFLE_BLOCK) {
+        return 32 * MIB;
+    }
+    const uint64_t window = (uint64_t)o->block_samples * o->window_blocks;
+    const uint64_t samples = window < dataset->info.samples ? window : dataset->info.samples;
+    return clamp(samples * mean_bytes(dataset) * 3 / 2, 32 * MIB, 1024 * MIB);
+}
+
+static void fill_defaults(sluice_loader_options *o, const sl_dataset *dataset)
+{
+    fill_u32(&o->batch_size, 256);
+    if (o->workers == 0) {
+        o->workers = (uint32_t)clamp(sl_cpu_count(), 1, 1024);
+    }
+    fill_u32(&o->prefetch, 4);
+    fill_u32(&o->world_size, 1);
+    fill_u32(&o->block_samples, 64);
+    fill_u32(&o->window_blocks, 16);
+    fill_u32(&o->io_depth, 32);
+    fill_u32(&o->io_threads, 8);
+    fill_u64(&o->read_buffer_bytes, default_read_buffer(o, dataset));
+    fill_u64(&o->max_sample_bytes, 64 * MIB);
+    fill_u64(&o->max_pixels, 100000000);
+    fill_u64(&o->memory_bytes, UINT64_MAX);
+    fill_u64(&o->stall_warn_ns, 30 * SECOND_NS);
+    fill_u64(&o->stall_fail_ns, 120 * SECOND_NS);
+    fill_u64(&o->end_epoch, UINT64_MAX);
+    if (o->device == NULL) {
+        o->device = "host";
+    }
+}
+
+/* A negative enumerator becomes a huge value and falls out of its range. */
+static uint64_t enumerator(int32_t value)
+{
+    return (uint64_t)(int64_t)value;
+}
+
+static sluice_status check_ranges(const sluice_loader_options *o, sluice_error *error)
+{
+    const range ranges[] = {
+        {"batch_size", o->batch_size, 1, 65536},
+        {"workers", o->workers, 1, 1024},
+        {"prefetch", o->prefetch, 2, 64},
+        {"dtype", enumerator(o->dtype), SLUICE_U8, SLUICE_BF16},
+        {"layout", enumerator(o->layout), SLUICE_NHWC, SLUICE_NCHW},
+        {"world_size", o->world_size, 1, 1 << 20},
+        {"rank", o->rank, 0, (uint64_t)o->world_size - 1},
+        {"shuffle", enumerator(o->shuffle), SLUICE_SHUFFLE_FULL, SLUICE_SHUFFLE_NONE},
+        {"block_samples", o->block_samples, 1, UINT32_MAX},
+        {"window_blocks", o->window_blocks, 1, UINT32_MAX},
+        {"last_batch", enumerator(o->last_batch), SLUICE_LAST_DROP, SLUICE_LAST_SHORT},
+        {"on_bad_sample", enumerator(o->on_bad_sample), SLUICE_BAD_FAIL, SLUICE_BAD_MASK},
+        {"exif", enumerator(o->exif), SLUICE_EXIF_IGNORE, SLUICE_EXIF_APPLY},
+        {"io_backend", enumerator(o->io_backend), SLUICE_IO_AUTO, SLUICE_IO_PREAD},
+        {"page_cache", enumerator(o->page_cache), SLUICE_CACHE_AUTO, SLUICE_CACHE_DROP},
+        {"io_depth", o->io_depth, 1, 512},
+        {"io_threads", o->io_threads, 1, 64},
+        {"read_buffer_bytes", o->read_buffer_bytes, MIB, UINT64_C(1) << 40},
+        {"max_sample_bytes", o->max_sample_bytes, 1, 1024 * MIB},
+        {"max_pixels", o->max_pixels, 1, UINT64_C(1) << 32},
+        {"stall_warn_ns", o->stall_warn_ns, 1, UINT64_C(1) << 62},
+        {"stall_fail_ns", o->stall_fail_ns, 1, UINT64_C(1) << 62},
+    };
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        const range *r = &ranges[i];
+        if (r->value < r->low || r->value > r->high) {
+            return sl_error_set(error, SLUICE_INVALID, "loader",
+                                "option %s is out of its range %llu..%llu", r->name,
+                                (unsigned long long)r->low, (unsigned long long)r->high);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_epoch_not_empty(const sluice_loader_options *o,
+                                           const sl_dataset *dataset, sluice_error *error)
+{
+    const uint64_t global = (uint64_t)o->batch_size * o->world_size;
+    if (o->last_batch != SLUICE_LAST_DROP || dataset->info.samples >= global) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_INVALID, "loader",
+                        "the dataset has %llu samples, fewer than one global batch of %llu, so an "
+                        "epoch would be empty: make the batch smaller, or choose the last batch "
+                        "PAD or SHORT",
+                        (unsigned long long)dataset->info.samples, (unsigned long long)global);
+}
+
+static sl_cache_mode choose_cache(const sluice_loader_options *o, const sl_dataset *dataset)
+{
+    switch (o->page_cache) {
+    case SLUICE_CACHE_BUFFERED:
+        return SL_CACHE_BUFFERED;
+    case SLUICE_CACHE_DIRECT:
+        return SL_CACHE_DIRECT;
+    case SLUICE_CACHE_DROP:
+        return SL_CACHE_DROP;
+    default:
+        return dataset->info.bytes > sl_memory_available() / 2 ? SL_CACHE_DIRECT
+                                                               : SL_CACHE_BUFFERED;
+    }
+}
+
+static uint32_t choose_lookahead(const sluice_loader_options *o, const sl_dataset *dataset)
+{
+    const uint64_t least = (uint64_t)o->io_depth * LOOKAHEAD_FOLDER_PER_DEPTH;
+    const uint64_t mean = mean_bytes(dataset);
+    if (mean == 0) {
+        return (uint32_t)least;
+    }
+    /* What fits in half of the buffer can be merged without crowding out what is needed next; a
+     * window of block shuffle is meant to be there whole. */
+    const uint64_t share = o->shuffle == SLUICE_SHUFFLE_BLOCK ? 1 : 2;
+    return (uint32_t)clamp(o->read_buffer_bytes / (share * mean), least, LOOKAHEAD_MAX);
+}
+
+sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wanted,
+                             const sl_dataset *dataset, sluice_error *error)
+{
+    sluice_loader_options *o = &config->options;
+    *o = *wanted;
+    fill_defaults(o, dataset);
+    sluice_status status = check_ranges(o, error);
+    if (status == SLUICE_OK) {
+        status = check_epoch_not_empty(o, dataset, error);
+    }
+    config->cache = choose_cache(o, dataset);
+    config->lookahead = choose_lookahead(o, dataset);
+    config->inserts = o->on_bad_sample == SLUICE_BAD_REPLACE
+                          ? (uint32_t)clamp((uint64_t)o->prefetch * o->batch_size, 1, INSERTS_MAX)
+                          : 1;
+    config->merge_bytes = o->shuffle == SLUICE_SHUFFLE_BLOCK ? MERGE_BYTES_BLOCK : MERGE_BYTES;
+    return status;
+}

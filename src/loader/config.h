@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config: the loader's options with every default filled in and every range checked.
+ *
+ * Purpose: the one place that knows defaults. After sl_config_make nothing below asks "is it 0?".
+ * Threads: a value, immutable once made.
+ */
+#ifndef SL_CONFIG_H
+#define SL_CONFIG_H
+
+#include "fetch.h"
+
+#include "dataset.h"
+
+#include <sluice/loader.h>
+
+typedef struct sl_config {
+    sluice_loader_options options; /* no field is 0 that has a default */
+    sl_cache_mode cache;
+    uint32_t lookahead; /* samples that the reader may be ahead of the slots */
+    uint32_t inserts;   /* substitutes that may be on their way at once; more are masked */
+    uint64_t merge_bytes;
+} sl_config;
+
+/* `wanted` is full-size. INVALID names the option that is out of range. */
+sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wanted,
+                             const sl_dataset *dataset, sluice_error *error);
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "feed.h"
+
+#include "error.h"
+#include "memory.h"
+#include "thread.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A file number that no dataset has: an item that fails when its path is asked for. */
+#define FILE_NONE    UINT32_MAX
+#define ATTEMPTS_MAX 8
+
+sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_dataset *dataset,
+                           sluice_error *error)
+{
+    const sluice_loader_options *o = &config->options;
+    feed->config = config;
+    feed->dataset = dataset;
+    sl_mutex_init(&feed->mutex);
+    feed->pending = sl_calloc(config->lookahead, sizeof(*feed->pending));
+    feed->slots = sl_calloc(o->prefetch, sizeof(*feed->slots));
+    feed->substitutes = sl_calloc(config->inserts, sizeof(*feed->substitutes));
+    feed->free_substitutes = sl_calloc(config->inserts, sizeof(*feed->free_substitutes));
+    if (feed->pending == NULL || feed->slots == NULL || feed->substitutes == NULL ||
+        feed->free_substitutes == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, "loader", "out of memory for the row tables");
+    }
+    for (uint32_t i = 0; i < config->inserts; i++) {
+        feed->free_substitutes[feed->free_count++] = i;
+    }
+    return SLUICE_OK;
+}
+
+void sl_feed_close(sl_feed *feed)
+{
+    sl_free(feed->pending);
+    sl_free(feed->slots);
+    sl_free(feed->substitutes);
+    sl_free(feed->free_substitutes);
+    sl_mutex_destroy(&feed->mutex);
+}
+
+sl_plan sl_feed_plan(const sl_feed *feed, uint64_t epoch, uint64_t start)
+{
+    const sluice_loader_options *o = &feed->config->options;
+    const sl_plan plan = {
+        .order = sl_order_make((sluice_shuffle)o->shuffle, feed->dataset->info.samples,
+                               o->block_samples, o->window_blocks, o->seed, epoch),
+        .start = start,
+        .batch = o->batch_size,
+        .rank = o->rank,
+        .world = o->world_size,
+        .last = (sluice_last_batch)o->last_batch,
+    };
+    return plan;
+}
+
+/* ---- cursors ---- */
+
+/* Settles on the first step at or behind (epoch, start) that exists. */
+static void cursor_enter(const sl_feed *feed, sl_feed_cursor *cursor, uint64_t epoch,
+                         uint64_t start)
+{
+    for (;; epoch++, start = 0) {
+        cursor->done = epoch >= feed->config->options.end_epoch;
+        if (cursor->done) {
+            return;
+        }
+        cursor->plan = sl_feed_plan(feed, epoch, start);
+        cursor->epoch = epoch;
+        cursor->steps = sl_plan_steps(&cursor->plan);
+        cursor->step = 0;
+        cursor->row = 0;
+        if (cursor->steps > 0) {
+            cursor->at = sl_plan_step(&cursor->plan, 0);
+            return;
+        }
+    }
+}
+
+static void cursor_next_step(const sl_feed *feed, sl_feed_cursor *cursor)
+{
+    cursor->ticket++;
+    cursor->row = 0;
+    if (++cursor->step < cursor->steps) {
+        cursor->at = sl_plan_step(&cursor->plan, cursor->step);
+        return;
+    }
+    cursor_enter(feed, cursor, cursor->epoch + 1, 0);
+}
+
+/* ---- slots ---- */
+
+static void set_row(const sl_slot_view *view, uint32_t row, int64_t label, int64_t index,
+                    sluice_row status)
+{
+    view->labels[row] = label;
+    view->indices[row] = index;
+    view->status[row] = (uint8_t)status;
+    view->mask[row] = status == SLUICE_ROW_OK || status == SLUICE_ROW_REPLACED;
+}
+
+static void blank_row(const sl_feed *feed, const sl_slot_view *view, uint32_t row, int64_t index,
+                      sluice_row status)
+{
+    memset(view->images + row * feed->image_row_bytes, 0, feed->image_row_bytes);
+    set_row(view, row, -1, index, status);
+}
+
+static void pad_rows(sl_feed *feed, const sl_feed_slot *slot, const sl_step *step)
+{
+    for (uint32_t row = step->filled; row < step->rows; row++) {
+        blank_row(feed, &slot->view, row, -1, SLUICE_ROW_PADDING);
+        sl_staging_row_done(feed->staging, slot->slot);
+    }
+}
+
+/* Takes the next empty slot for the next step; false when there is none of either. */
+static bool begin_step_locked(sl_feed *feed)
+{
+    sl_feed_cursor *cursor = &feed->begin;
+    if (!feed->running || cursor->done) {
+        return false;
+    }
+    const sl_batch_facts facts = {
+        .epoch = cursor->epoch, .step = cursor->step, .rows = cursor->at.rows};
+    sl_feed_slot *slot = &feed->slots[cursor->ticket % feed->config->options.prefetch];
+    if (sl_staging_begin(feed->staging, &facts, &slot->slot, &slot->view) != SLUICE_OK) {
+        return false;
+    }
+    pad_rows(feed, slot, &cursor->at);
+    feed->credit += cursor->at.filled;
+    cursor_next_step(feed, cursor);
+    return true;
+}
+
+void sl_feed_begin_steps(sl_feed *feed)
+{
+    sl_lock(&feed->mutex);
+    bool any = false;
+    while (begin_step_locked(feed)) {
+        any = true;
+    }
+    const uint64_t credit = feed->credit;
+    if (any) {
+        sl_fetch_credit(feed->fetch, credit);
+    }
+    sl_unlock(&feed->mutex);
+}
+
+/* ---- runs ---- */
+
+void sl_feed_start(sl_feed *feed, uint64_t epoch, uint64_t start)
+{
+    sl_lock(&feed->mutex);
+    assert(!feed->running);
+    feed->first_ticket = sl_staging_begun(feed->staging);
+    feed->ask = (sl_feed_cursor){.ticket = feed->first_ticket};
+    cursor_enter(feed, &feed->ask, epoch, start);
+    feed->begin = feed->ask;
+    feed->asked = 0;
+    feed->credit = 0;
+    feed->running = true;
+    sl_unlock(&feed->mutex);
+    sl_feed_begin_steps(feed);
+    sl_fetch_wake(feed->fetch);
+}
+
+/* Rows of steps that were begun but whose samples nobody had asked for yet. */
+static void complete_unasked(sl_feed *feed)
+{
+    sl_feed_cursor *ask = &feed->ask;
+    while (ask->ticket < feed->begin.ticket) {
+        const uint32_t slot = feed->slots[ask->ticket % feed->config->options.prefetch].slot;
+        for (; ask->row < ask->at.filled; ask->row++) {
+            sl_staging_row_done(feed->staging, slot);
+        }
+        cursor_next_step(feed, ask);
+    }
+}
+
+void sl_feed_stop(sl_feed *feed)
+{
+    sl_lock(&feed->mutex);
+    feed->running = false;
+    sl_unlock(&feed->mutex);
+    sl_fetch_restart(feed->fetch);
+    complete_unasked(feed);
+    sl_staging_drain(feed->staging);
+}
+
+/* ---- fetch source ---- */
+
+/* The next row that wants a sample, or false at the end of the run. */
+static bool ask_next(sl_feed *feed, sl_row_want *want, uint64_t *sequence, uint64_t *index)
+{
+    sl_feed_cursor *ask = &feed->ask;
+    sl_lock(&feed->mutex);
+    while (feed->running && !ask->done && ask->row >= ask->at.filled) {
+        cursor_next_step(feed, ask);
+    }
+    const bool found = feed->running && !ask->done;
+    if (found) {
+        want->epoch = ask->epoch;
+        want->ticket = ask->ticket;
+        want->row = ask->row;
+        want->attempt = 0;
+        want->position = ask->at.first + ask->row;
+        *index = sl_order_sample(&ask->plan.order, want->position);
+        *sequence = feed->asked++;
+        ask->row++;
+    }
+    sl_unlock(&feed->mutex);
+    return found;
+}
+
+/* Finds the sample and describes the read. A bad index entry becomes an item without a file. */
+static void locate(const sl_feed *feed, sl_row_want *want, uint64_t index, sl_fetch_item *item)
+{
+    want->located = sl_dataset_locate(feed->dataset, index, &want->sample, NULL) == SLUICE_OK;
+    want->sample.index = index;
+    item->file = want->located ? want->sample.file : FILE_NONE;
+    item->offset = want->located ? want->sample.offset : 0;
+    item->bytes = want->located ? want->sample.bytes : 1;
+}
+
+sluice_status sl_feed_next(void *ctx, sl_fetch_item *item)
+{
+    sl_feed *feed = ctx;
+    uint64_t index;
+    uint64_t sequence;
+    sl_row_want want;
+    if (!ask_next(feed, &want, &sequence, &index)) {
+        return SLUICE_END;
+    }
+    locate(feed, &want, index, item);
+    item->tag = sequence;
+    feed->pending[sequence % feed->config->lookahead] = want;
+    return SLUICE_OK;
+}
+
+sluice_status sl_feed_path(void *ctx, uint32_t file, char *path, size_t bytes)
+{
+    const sl_feed *feed = ctx;
+    return file == FILE_NONE ? SLUICE_CORRUPT : sl_dataset_path(feed->dataset, file, path, bytes);
+}
+
+/* Takes back the want of a delivered item. */
+static sl_row_want collect(sl_feed *feed, const sl_fetch_item *item)
+{
+    if (item->sequence != UINT64_MAX) {
+        return feed->pending[item->sequence % feed->config->lookahead];
+    }
+    sl_lock(&feed->mutex);
+    const sl_row_want want = feed->substitutes[item->tag];
+    feed->free_substitutes[feed->free_count++] = (uint32_t)item->tag;
+    sl_unlock(&feed->mutex);
+    return want;
+}
+
+/* The slot of a want's step; false when the step was never begun (a cancelled run). */
+static bool find_slot(sl_feed *feed, const sl_row_want *want, sl_feed_slot *slot)
+{
+    sl_lock(&feed->mutex);
+    const bool begun = want->ticket < feed->begin.ticket;
+    *slot = feed->slots[want->ticket % feed->config->options.prefetch];
+    sl_unlock(&feed->mutex);
+    return begun;
+}
+
+void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
+                     const sl_fetch_bytes *bytes, const sluice_error *error)
+{
+    sl_feed *feed = ctx;
+    sl_job job = {.want = collect(feed, item)};
+    sl_feed_slot slot;
+    if (!find_slot(feed, &job.want, &slot)) {
+        assert(status == SLUICE_CANCELED);
+        return;
+    }
+    job.slot = slot.slot;
+    job.view = slot.view;
+    if (status == SLUICE_OK) {
+        job.bytes = *bytes;
+        const sluice_status submitted = sl_workers_submit(feed->workers, &job);
+        assert(submitted == SLUICE_OK); /* fetch is closed before the workers */
+        (void)submitted;
+        return;
+    }
+    if (status == SLUICE_CANCELED) {
+        sl_staging_row_done(feed->staging, job.slot);
+        return;
+    }
+    sluice_error reason;
+    sl_error_clear(&reason);
+    if (job.want.located) {
+        reason = *error;
+        reason.sample = (int64_t)job.want.sample.index;
+    } else {
+        sl_dataset_locate(feed->dataset, job.want.sample.index, &job.want.sample, &reason);
+    }
+    sl_feed_bad(feed, &job, &reason);
+}
+
+/* ---- ends of a row ---- */
+
+void sl_feed_good(sl_feed *feed, const sl_job *job)
+{
+    const sl_row_want *want = &job->want;
+    const bool replaced = want->attempt > 0;
+    set_row(&job->view, want->row, want->sample.label, (int64_t)want->sample.index,
+            replaced ? SLUICE_ROW_REPLACED : SLUICE_ROW_OK);
+    atomic_fetch_add_explicit(&feed->samples, 1, memory_order_relaxed);
+    if (replaced) {
+        atomic_fetch_add_explicit(&feed->replaced, 1, memory_order_relaxed);
+    }
+    sl_staging_row_done(feed->staging, job->slot);
+}
+
+/* Asks for another sample in place of the want's; false when there is no more to try. */
+static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
+{
+    if (bad->attempt >= ATTEMPTS_MAX || feed->dataset->info.samples < 2) {
+        return false;
+    }
+    sl_lock(&feed->mutex);
+    const bool possible = feed->running && feed->free_count > 0;
+    const uint32_t tag = possible ? feed->free_substitutes[--feed->free_count] : 0;
+    sl_unlock(&feed->mutex);
+    if (!possible) {
+        return false;
+    }
+    const sl_plan plan = sl_feed_plan(feed, bad->epoch, 0);
+    sl_row_want *want = &feed->substitutes[tag];
+    *want = *bad;
+    want->attempt++;
+    const uint64_t index = sl_plan_substitute(&plan, feed->config->options.seed, bad->epoch,
+                                              bad->position, want->attempt);
+    sl_fetch_item item = {.tag = tag};
+    locate(feed, want, index, &item);
+    sl_fetch_insert(feed->fetch, &item);
+    return true;
+}
+
+void sl_feed_bad(sl_feed *feed, const sl_job *job, const sluice_error *error)
+{
+    const sl_row_want *want = &job->want;
+    atomic_fetch_add_explicit(&feed->bad, 1, memory_order_relaxed);
+    sl_quarantine_add(feed->quarantine, want->epoch, error);
+    const int32_t policy = feed->config->options.on_bad_sample;
+    if (policy == SLUICE_BAD_REPLACE && insert_substitute(feed, want)) {
+        return;
+    }
+    if (policy == SLUICE_BAD_FAIL) {
+        sl_staging_fail(feed->staging, job->slot, error);
+    }
+    blank_row(feed, &job->view, want->row, (int64_t)want->sample.index, SLUICE_ROW_BAD);
+    sl_staging_row_done(feed->staging, job->slot);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening and closing. The consumer's side is in consume.c. */
+#include "loader.h"
+
+#include "error.h"
+#include "memory.h"
+#include "thread.h"
+
+#include <unistd.h>
+
+/* Descriptors for shards; RLIMIT_NOFILE may leave fewer. */
+#define OPEN_SHARDS 256
+/* Neighbours this close are read together: rereading the gap is cheaper than another request. */
+#define MERGE_GAP_BYTES ((uint64_t)64 << 10)
+/* Jobs wait in the slots' order anyway; more than this only costs memory. */
+#define QUEUE_MAX 1024
+
+bool sl_loader_is_ours(const sluice_loader *loader)
+{
+    return loader->pid == getpid();
+}
+
+static void on_empty(void *ctx)
+{
+    sluice_loader *loader = ctx;
+    sl_feed_begin_steps(&loader->feed);
+}
+
+static sluice_status open_staging(sluice_loader *loader, sluice_error *error)
+{
+    const sluice_loader_options *o = &loader->config.options;
+    sl_device *device;
+    sluice_status status = sl_device_open(&device, o->device, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const sl_staging_config config = {
+        .host_slots = o->prefetch,
+        .device_slots = o->prefetch,
+        .batch = o->batch_size,
+        .image_row_bytes = loader->feed.image_row_bytes,
+        .format = {.dtype = (sluice_dtype)o->dtype,
+                   .layout = (sluice_layout)o->layout,
+                   .width = loader->maker.converter.width,
+                   .height = loader->maker.converter.height},
+        .budget = &loader->budget,
+        .on_empty = on_empty,
+        .ctx = loader,
+    };
+    status = sl_staging_open(&loader->staging, device, &config, error);
+    loader->feed.staging = loader->staging;
+    return status;
+}
+
+static sluice_status open_workers(sluice_loader *loader, sluice_error *error)
+{
+    const sluice_loader_options *o = &loader->config.options;
+    const uint64_t rows = (uint64_t)o->prefetch * o->batch_size;
+    const sl_workers_config config = {
+        .threads = o->workers,
+        .queue_capacity = rows < QUEUE_MAX ? (size_t)rows : QUEUE_MAX,
+        .job_bytes = sizeof(sl_job),
+        .decoder = {.max_pixels = o->max_pixels,
+                    .max_unpacked_bytes = o->max_sample_bytes,
+                    .exif = (sluice_exif)o->exif},
+        .run = sl_row_run,
+        .ctx = &loader->maker,
+    };
+    const sluice_status status = sl_workers_open(&loader->workers, &config, error);
+    loader->feed.workers = loader->workers;
+    return status;
+}
+
+static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fault,
+                                sluice_error *error)
+{
+    const sluice_loader_options *o = &loader->config.options;
+    const sl_fetch_config config = {
+        .backend = (sluice_io_backend)o->io_backend,
+        .whole_files = loader->dataset->whole_files != 0,
+        .cache = loader->config.cache,
+        .depth = o->io_depth,
+        .threads = o->io_threads,
+        .lookahead = loader->config.lookahead,
+        .inserts = loader->config.inserts,
+        .files = OPEN_SHARDS,
+        .arena_bytes = o->read_buffer_bytes,
+        .max_sample_bytes = o->max_sample_bytes,
+        .stall_warn_ns = o->stall_warn_ns,
+        .stall_fail_ns = o->stall_fail_ns,
+        .merge_gap_bytes = MERGE_GAP_BYTES,
+        .merge_bytes = loader->config.merge_bytes,
+        .budget = &loader->budget,
+        .fault = fault,
+    };
+    const sl_fetch_source source = {.ctx = &loader->feed,
+                                    .next = sl_feed_next,
+                                    .path = sl_feed_path,
+                                    .deliver = sl_feed_deliver};
+    const sluice_status status = sl_fetch_open(&loader->fetch, &config, &source, error);
+    loader->feed.fetch = loader->fetch;
+    return status;
+}
+
+static sluice_status open_stages(sluice_loader *loader, const sl_fault_config *fault,
+                                 sluice_error *error)
+{
+    const sluice_loader_options *o = &loader->config.options;
+    sl_row_maker *maker = &loader->maker;
+    sluice_status status = sl_converter_make(
+        &maker->converter, &maker->recipe, (sluice_dtype)o->dtype, (sluice_layout)o->layout, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    loader->feed_open = true;
+    status = sl_feed_open(&loader->feed, &loader->config, loader->dataset, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    loader->feed.image_row_bytes = sl_converter_row_bytes(&maker->converter);
+    loader->feed.quarantine = &loader->quarantine;
+    maker->feed = &loader->feed;
+    status = sl_quarantine_open(&loader->quarantine, o->quarantine_path, error);
+    if (status == SLUICE_OK) {
+        status = open_staging(loader, error);
+    }
+    if (status == SLUICE_OK) {
+        status = open_workers(loader, error);
+    }
+    if (status == SLUICE_OK) {
+        status = open_fetch(loader, fault, error);
+    }
+    /* Only borrowed from the caller. */
+    loader->config.options.device = NULL;
+    loader->config.options.quarantine_path = NULL;
+    return status;
+}
+
+/* Frees whatever part of the loader exists; no call is inside. */
+static void destroy(sluice_loader *loader)
+{
+    if (loader->run) {
+        sl_feed_stop(&loader->feed);
+    }
+    if (loader->fetch != NULL) {
+        sl_fetch_close(loader->fetch);
+    }
+    if (loader->workers != NULL) {
+        sl_workers_close(loader->workers);
+    }
+    if (loader->staging != NULL) {
+        sl_staging_close(loader->staging);
+    }
+    if (loader->feed_open) {
+        sl_feed_close(&loader->feed);
+    }
+    sl_quarantine_close(&loader->quarantine);
+    sl_dataset_close(loader->dataset);
+    sl_cond_destroy(&loader->no_calls);
+    sl_mutex_destroy(&loader->mutex);
+    sl_free(loader);
+}
+
+sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
+                             const sluice_augment *recipe, const sluice_loader_options *options,
+                             const sl_fault_config *fault, sluice_error *error)
+{
+    *loader = NULL;
+    sluice_loader *made = sl_calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, "loader", "out of memory for the loader");
+    }
+    made->pid = getpid();
+    made->dataset = sl_dataset_ref(dataset);
+    made->maker.recipe = *recipe;
+    made->quarantine.fd = -1;
+    sl_error_clear(&made->error);
+    sl_mutex_init(&made->mutex);
+    sl_cond_init(&made->no_calls);
+    sluice_status status = SLUICE_OK;
+    if (recipe->geometry == SL_GEOMETRY_NONE) {
+        status = sl_error_set(error, SLUICE_INVALID, "loader",
+                              "the recipe has no geometry step: add random_resized_crop, "
+                              "resize_center_crop or random_crop");
+    }
+    if (status == SLUICE_OK) {
+        status = sl_config_make(&made->config, options, dataset, error);
+    }
+    if (status == SLUICE_OK) {
+        sl_budget_init(&made->budget, made->config.options.memory_bytes);
+        status = open_stages(made, fault, error);
+    }
+    if (status != SLUICE_OK) {
+        destroy(made);
+        return status;
+    }
+    *loader = made;
+    return SLUICE_OK;
+}
+
+void sl_loader_close(sluice_loader *loader)
+{
+    sl_lock(&loader->mutex);
+    loader->closing = true;
+    sl_unlock(&loader->mutex);
+    sl_staging_cancel(loader->staging, true);
+    sl_lock(&loader->mutex);
+    while (loader->calls > 0) {
+        sl_cond_wait(&loader->no_calls, &loader->mutex);
+    }
+    sl_unlock(&loader->mutex);
+    destroy(loader);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * loader: wires the stages together; the only module that knows them all.
+ *
+ * Purpose: life cycle (open, epochs, close), the consumer's side (next, save, restore), statistics
+ * and the first error.
+ * Threads: start_epoch and next by one consumer thread at a time; the rest from any thread.
+ * Lock: `mutex` guards the fields named below and is held for a few instructions only, never while
+ * waiting for a stage.
+ * Close, in this order: refuse new calls, wake the consumer, wait until no call is inside, stop the
+ * feed (cancel what is not delivered), close fetch (drains reads), close workers, close staging
+ * (memory stays for held batches), free.
+ */
+#ifndef SL_LOADER_H
+#define SL_LOADER_H
+
+#include "config.h"
+#include "feed.h"
+#include "quarantine.h"
+#include "row.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct sluice_loader {
+    /* immutable after open */
+    pid_t pid; /* of the process that opened it */
+    sl_config config;
+    sl_budget budget;
+    sl_dataset *dataset;
+    sl_staging *staging;
+    sl_fetch *fetch;
+    sl_workers *workers;
+    sl_quarantine quarantine;
+    sl_row_maker maker;
+    sl_feed feed;
+    bool feed_open;
+
+    /* the consumer thread's */
+    bool run;            /* the feed has been started */
+    uint64_t end_ticket; /* staging's number of the ticket behind this epoch */
+
+    pthread_mutex_t mutex;
+    pthread_cond_t no_calls;
+    /* under mutex */
+    uint32_t calls; /* of start_epoch and next, in progress */
+    bool closing, started, canceled, restoring;
+    uint64_t epoch, taken, steps; /* of the current epoch; taken: batches handed out */
+    sl_plan plan;
+    uint64_t restore_epoch, restore_position;
+    uint64_t start_ns, first_batch_ns;
+    uint64_t batches;
+    sluice_error error; /* the first one; status 0: none */
+};
+
+/*
+ * `options` and `error` are full-size. The dataset gets a reference. `fault` makes the I/O backend
+ * misbehave, for tests; NULL: no.
+ */
+sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
+                             const sluice_augment *recipe, const sluice_loader_options *options,
+                             const sl_fault_config *fault, sluice_error *error);
+void sl_loader_close(sluice_loader *loader);
+sluice_status sl_loader_start_epoch(sluice_loader *loader, uint64_t epoch);
+sluice_status sl_loader_next(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns);
+void sl_loader_cancel(sluice_loader *loader);
+sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes);
+sluice_status sl_loader_restore(sluice_loader *loader, const void *cursor, size_t bytes,
+                                uint64_t *epoch);
+/* Full-size structs. */
+void sl_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);
+sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error);
+/* false in a forked child */
+bool sl_loader_is_ours(const sluice_loader *loader);
+
+#endif

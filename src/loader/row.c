@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "row.h"
+
+#include "clock.h"
+#include "error.h"
+
+/* Header and crop: what of the picture is needed. */
+static sluice_status open_and_draw(sl_row_maker *maker, sl_decoder *decoder, const sl_job *job,
+                                   sl_params *params, sluice_error *error)
+{
+    const sl_sample *sample = &job->want.sample;
+    sl_stored_image stored = {.raw = sample->encoding == SL_ENCODING_RAW,
+                              .zstd = sample->zstd != 0,
+                              .width = sample->width,
+                              .height = sample->height};
+    sluice_status status =
+        sl_sample_check(maker->feed->dataset, sample, job->bytes.bytes, &stored.bytes, error);
+    sl_picture picture;
+    if (status == SLUICE_OK) {
+        status = sl_decoder_open_picture(decoder, &stored, &picture, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_draw(&maker->recipe, maker->feed->config->options.seed, job->want.epoch,
+                         sample->index, picture.width, picture.height, params, error);
+    }
+    return status;
+}
+
+static sluice_status make(sl_row_maker *maker, sl_decoder *decoder, const sl_job *job,
+                          sluice_error *error)
+{
+    const uint64_t start = sl_now_ns();
+    sl_params params;
+    sl_image view;
+    sluice_status status = open_and_draw(maker, decoder, job, &params, error);
+    if (status == SLUICE_OK) {
+        status = sl_decoder_decode(decoder, params.need, 0, 0, &view, error);
+    }
+    const uint64_t decoded = sl_now_ns();
+    sl_stage_add(&maker->decode, decoded - start);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    uint8_t *row = job->view.images + job->want.row * maker->feed->image_row_bytes;
+    status = sl_augment_apply(&maker->converter, &view, &params, row, sl_decoder_scratch(decoder),
+                              error);
+    sl_stage_add(&maker->augment, sl_now_ns() - decoded);
+    return status;
+}
+
+void sl_row_run(void *ctx, sl_decoder *decoder, void *job_memory)
+{
+    sl_row_maker *maker = ctx;
+    const sl_job *job = job_memory;
+    sluice_error error;
+    sl_error_clear(&error);
+    const sluice_status status = make(maker, decoder, job, &error);
+    sl_fetch_release(maker->feed->fetch, job->bytes.handle);
+    if (status == SLUICE_OK) {
+        sl_feed_good(maker->feed, job);
+        return;
+    }
+    sl_sample_blame(maker->feed->dataset, &job->want.sample, &error);
+    sl_feed_bad(maker->feed, job, &error);
+}

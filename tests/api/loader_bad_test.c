@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bad samples under each policy, and options that are refused. */
+#include "batches.h"
+#include "loader_setup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define CLASSES   4
+#define PER_CLASS 8
+#define SAMPLES   (CLASSES * PER_CLASS)
+
+static photo_folder photos;
+
+/* What is wrong with some of the photos. */
+static const struct {
+    uint32_t index;
+    const char *what;
+} bad[] = {{3, "not an image"}, {10, "empty"}, {17, "truncated"}, {30, "gone"}};
+#define BAD_COUNT (sizeof(bad) / sizeof(bad[0]))
+
+static int is_bad(int64_t index)
+{
+    for (size_t i = 0; i < BAD_COUNT; i++) {
+        if ((int64_t)bad[i].index == index) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void spoil(void)
+{
+    char path[512];
+    photo_folder_file(&photos, 3, path, sizeof(path));
+    write_file(path, "this is not an image", 20);
+    photo_folder_file(&photos, 10, path, sizeof(path));
+    write_file(path, "", 0);
+    photo_folder_file(&photos, 17, path, sizeof(path));
+    struct stat size;
+    if (stat(path, &size) != 0 || truncate(path, size.st_size / 3) != 0) {
+        abort();
+    }
+    photo_folder_file(&photos, 30, path, sizeof(path));
+    if (unlink(path) != 0) {
+        abort();
+    }
+}
+
+/* The folder is listed while all photos are there; then some go bad. */
+static sluice_loader *open_spoiled(const sluice_loader_options *options)
+{
+    photo_folder_make(&photos, CLASSES, PER_CLASS);
+    sluice_loader *loader = setup_loader(photos.path, options, NULL);
+    spoil();
+    return loader;
+}
+
+static void mask_keeps_the_rows(void **state)
+{
+    (void)state;
+    sluice_loader_options options = setup_options();
+    options.on_bad_sample = SLUICE_BAD_MASK;
+    sluice_loader *loader = open_spoiled(&options);
+    batches all;
+    batches_collect(&all, loader, 0);
+    assert_int_equal(all.end, SLUICE_END);
+    assert_int_equal(all.rows, SAMPLES);
+    unsigned seen[SAMPLES] = {0};
+    for (uint64_t i = 0; i < all.rows; i++) {
+        seen[all.indices[i]]++;
+        assert_int_equal(all.mask[i], !is_bad(all.indices[i]));
+        assert_int_equal(all.status[i], is_bad(all.indices[i]) ? SLUICE_ROW_BAD : SLUICE_ROW_OK);
+        if (!all.mask[i]) {
+            assert_int_equal(all.labels[i], -1);
+            for (uint64_t k = 0; k < all.row_bytes; k++) {
+                assert_int_equal(all.images[i * all.row_bytes + k], 0);
+            }
+        }
+    }
+    for (int i = 0; i < SAMPLES; i++) {
+        assert_int_equal(seen[i], 1);
+    }
+    sluice_loader_stats stats = {.struct_size = sizeof(stats)};
+    assert_int_equal(sluice_loader_get_stats(loader, &stats), SLUICE_OK);
+    assert_true(stats.bad_samples >= BAD_COUNT);
+    sluice_loader_close(loader);
+    batches_free(&all);
+    photo_folder_remove(&photos);
+}
+
+static void replace_is_deterministic(void **state)
+{
+    (void)state;
+    batches runs[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        sluice_loader_options options = setup_options();
+        options.on_bad_sample = SLUICE_BAD_REPLACE;
+        options.workers = 1 + 3 * i;
+        options.prefetch = 2 + i;
+        sluice_loader *loader = open_spoiled(&options);
+        batches_collect(&runs[i], loader, 1);
+        assert_int_equal(runs[i].end, SLUICE_END);
+        sluice_loader_close(loader);
+        photo_folder_remove(&photos);
+    }
+    assert_true(batches_equal(&runs[0], &runs[1]));
+    uint32_t replaced = 0;
+    for (uint64_t i = 0; i < runs[0].rows; i++) {
+        assert_int_equal(runs[0].mask[i], 1);
+        assert_false(is_bad(runs[0].indices[i]));
+        assert_int_equal(runs[0].labels[i], runs[0].indices[i] / PER_CLASS);
+        replaced += runs[0].status[i] == SLUICE_ROW_REPLACED;
+    }
+    assert_int_equal(replaced, BAD_COUNT);
+    batches_free(&runs[0]);
+    batches_free(&runs[1]);
+}
+
+/* next fails at the batch of the first bad sample, says which, and stays failed. */
+static void fail_says_which(void **state)
+{
+    (void)state;
+    sluice_loader_options options = setup_options();
+    options.shuffle = SLUICE_SHUFFLE_NONE;
+    options.batch_size = 2;
+    sluice_loader *loader = open_spoiled(&options);
+    batches all;
+    batches_collect(&all, loader, 0);
+    assert_int_equal(all.end, SLUICE_CORRUPT);
+    assert_int_equal(all.rows, 2); /* samples 0 and 1; the next batch holds number 3 */
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sluice_loader_error(loader, &error), SLUICE_CORRUPT);
+    assert_int_equal(error.sample, 3);
+    assert_non_null(strstr(error.file, "c00/p0003.jpg"));
+    assert_true(strlen(error.text) > 0);
+    sluice_batch *batch;
+    assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_CORRUPT);
+    assert_int_equal(sluice_loader_start_epoch(loader, 1), SLUICE_CORRUPT);
+    sluice_loader_close(loader);
+    batches_free(&all);
+    photo_folder_remove(&photos);
+}
+
+static void quarantine_lists_them(void **state)
+{
+    (void)state;
+    char list[300];
+    sluice_loader_options options = setup_options();
+    options.on_bad_sample = SLUICE_BAD_MASK;
+    options.end_epoch = 1;
+    temporary_directory(list, 200);
+    char path[512];
+    snprintf(path, sizeof(path), "%s/list.tsv", list);
+    options.quarantine_path = path;
+    sluice_loader *loader = open_spoiled(&options);
+    batches all;
+    batches_collect(&all, loader, 0);
+    sluice_loader_close(loader);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    char line[2048];
+    unsigned lines = 0;
+    while (fgets(line, sizeof(line), file) != NULL) {
+        unsigned tabs = 0;
+        for (const char *c = line; *c != '\0'; c++) {
+            tabs += *c == '\t';
+        }
+        assert_int_equal(tabs, 5);
+        assert_true(is_bad(strtoll(strchr(line, '\t'), NULL, 10)));
+        assert_non_null(strstr(line, ".jpg"));
+        lines++;
+    }
+    fclose(file);
+    assert_int_equal(lines, BAD_COUNT);
+    batches_free(&all);
+    remove_tree(list);
+    photo_folder_remove(&photos);
+}
+
+/* Every sample bad: replace gives up and masks; the run still has all its batches. */
+static void nothing_but_bad_samples(void **state)
+{
+    (void)state;
+    photo_folder_make(&photos, 2, 4);
+    sluice_loader_options options = setup_options();
+    options.batch_size = 4;
+    options.on_bad_sample = SLUICE_BAD_REPLACE;
+    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    for (uint32_t i = 0; i < 8; i++) {
+        char path[512];
+        photo_folder_file(&photos, i, path, sizeof(path));
+        write_file(path, "", 0);
+    }
+    batches all;
+    batches_collect(&all, loader, 0);
+    assert_int_equal(all.end, SLUICE_END);
+    assert_int_equal(all.rows, 8);
+    for (uint64_t i = 0; i < all.rows; i++) {
+        assert_int_equal(all.status[i], SLUICE_ROW_BAD);
+    }
+    sluice_loader_close(loader);
+    batches_free(&all);
+    photo_folder_remove(&photos);
+}
+
+static void expect_refused(const sluice_loader_options *options, sluice_status expected,
+                           const char *word)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_loader *loader;
+    assert_int_equal(setup_loader_status(&loader, photos.path, options, &error), expected);
+    assert_null(loader);
+    if (strstr(error.text, word) == NULL) {
+        fail_msg("\"%s\" does not mention %s", error.text, word);
+    }
+}
+
+static void options_are_checked(void **state)
+{
+    (void)state;
+    photo_folder_make(&photos, 2, 4);
+    sluice_loader_options options = setup_options();
+    options.batch_size = 9;
+    expect_refused(&options, SLUICE_INVALID, "fewer than one global batch");
+    options = setup_options();
+    options.batch_size = 65537;
+    expect_refused(&options, SLUICE_INVALID, "batch_size");
+    options = setup_options();
+    options.rank = 1;
+    expect_refused(&options, SLUICE_INVALID, "rank");
+    options = setup_options();
+    options.dtype = -1;
+    expect_refused(&options, SLUICE_INVALID, "dtype");
+    options = setup_options();
+    options.memory_bytes = 1000000;
+    expect_refused(&options, SLUICE_NOMEM, "memory");
+    options = setup_options();
+    options.device = "toaster";
+    expect_refused(&options, SLUICE_UNSUPPORTED, "toaster");
+    options = setup_options();
+    options.quarantine_path = "/nonexistent/list";
+    expect_refused(&options, SLUICE_IO, "quarantine");
+    photo_folder_remove(&photos);
+}
+
+/* A header older or newer than the library: sizes from nothing to twice the struct. */
+static void struct_sizes(void **state)
+{
+    (void)state;
+    photo_folder_make(&photos, 2, 4);
+    union {
+        sluice_loader_options options;
+        uint8_t bytes[2 * sizeof(sluice_loader_options)];
+    } given;
+    for (uint32_t size = 0; size <= sizeof(given); size += 4) {
+        memset(&given, 0, sizeof(given));
+        given.options = setup_options();
+        given.options.struct_size = size;
+        sluice_error error = SLUICE_ERROR_INIT;
+        sluice_loader *loader;
+        const sluice_status status =
+            setup_loader_status(&loader, photos.path, &given.options, &error);
+        /* Without batch_size it is the default of 256, more than there is. */
+        assert_int_equal(status, size < 8 ? SLUICE_INVALID : SLUICE_OK);
+        sluice_loader_close(loader);
+        if (size > sizeof(given.options)) {
+            given.bytes[size - 1] = 1;
+            assert_int_equal(setup_loader_status(&loader, photos.path, &given.options, &error),
+                             SLUICE_UNSUPPORTED);
+        }
+    }
+    photo_folder_remove(&photos);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mask_keeps_the_rows),
+        cmocka_unit_test(replace_is_deterministic),
+        cmocka_unit_test(fail_says_which),
+        cmocka_unit_test(quarantine_lists_them),
+        cmocka_unit_test(nothing_but_bad_samples),
+        cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(struct_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

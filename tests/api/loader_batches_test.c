@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The batches themselves: which samples, in which order, with which pixels, and that nothing but
+ * the seed decides it. */
+#include "batches.h"
+#include "loader_setup.h"
+
+#include "reference_row.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CLASSES   5
+#define PER_CLASS 11
+#define SAMPLES   (CLASSES * PER_CLASS)
+
+static photo_folder photos;
+
+static int setup(void **state)
+{
+    (void)state;
+    photo_folder_make(&photos, CLASSES, PER_CLASS);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    photo_folder_remove(&photos);
+    return 0;
+}
+
+static void run(batches *all, const sluice_loader_options *options, const sl_fault_config *fault,
+                uint64_t epoch)
+{
+    sluice_loader *loader = setup_loader(photos.path, options, fault);
+    batches_collect(all, loader, epoch);
+    assert_int_equal(all->end, SLUICE_END);
+    sluice_loader_close(loader);
+}
+
+/* Runs two configurations and compares them. */
+static void expect_same(const sluice_loader_options *a, const sluice_loader_options *b,
+                        const sl_fault_config *fault)
+{
+    batches first;
+    batches second;
+    run(&first, a, NULL, 3);
+    run(&second, b, fault, 3);
+    assert_true(first.rows > 0);
+    assert_true(batches_equal(&first, &second));
+    batches_free(&first);
+    batches_free(&second);
+}
+
+static void each_sample_once(void **state)
+{
+    (void)state;
+    sluice_loader_options options = setup_options();
+    options.last_batch = SLUICE_LAST_SHORT;
+    batches all;
+    run(&all, &options, NULL, 0);
+    unsigned seen[SAMPLES] = {0};
+    assert_int_equal(all.rows, SAMPLES);
+    assert_int_equal(all.rows_of_step[all.steps - 1], SAMPLES % 8);
+    for (uint64_t i = 0; i < all.rows; i++) {
+        assert_in_range(all.indices[i], 0, SAMPLES - 1);
+        seen[all.indices[i]]++;
+        assert_int_equal(all.labels[i], all.indices[i] / PER_CLASS);
+        assert_int_equal(all.mask[i], 1);
+        assert_int_equal(all.status[i], SLUICE_ROW_OK);
+    }
+    for (int i = 0; i < SAMPLES; i++) {
+        assert_int_equal(seen[i], 1);
+    }
+    batches_free(&all);
+}
+
+/* The pixels of each row are what reading, decoding and augmenting the file by hand gives. */
+static void rows_equal_single_steps(void **state)
+{
+    (void)state;
+    for (int32_t dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
+        for (int32_t layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
+            sluice_loader_options options = setup_options();
+            options.dtype = dtype;
+            options.layout = layout;
+            batches all;
+            run(&all, &options, NULL, 5);
+            uint8_t *row = malloc(all.row_bytes);
+            for (uint64_t i = 0; i < all.rows; i++) {
+                reference_row(&photos, &options, 5, (uint64_t)all.indices[i], row);
+                assert_memory_equal(row, all.images + i * all.row_bytes, all.row_bytes);
+            }
+            free(row);
+            batches_free(&all);
+        }
+    }
+}
+
+static void workers_do_not_matter(void **state)
+{
+    (void)state;
+    sluice_loader_options one = setup_options();
+    one.workers = 1;
+    for (uint32_t workers = 2; workers <= 9; workers += 3) {
+        sluice_loader_options many = setup_options();
+        many.workers = workers; /* more than this machine has cores, too */
+        many.prefetch = 2 + workers % 5;
+        many.io_threads = workers;
+        many.io_depth = 1 + workers * 7;
+        expect_same(&one, &many, NULL);
+    }
+}
+
+static void faults_do_not_matter(void **state)
+{
+    (void)state;
+    const sluice_loader_options options = setup_options();
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        const sl_fault_config fault = {
+            .seed = seed, .short_permille = 300, .late_permille = 300, .again_permille = 200};
+        expect_same(&options, &options, &fault);
+    }
+}
+
+static void seeds_and_epochs_matter(void **state)
+{
+    (void)state;
+    sluice_loader_options options = setup_options();
+    batches a;
+    batches b;
+    batches c;
+    run(&a, &options, NULL, 0);
+    run(&b, &options, NULL, 1);
+    options.seed++;
+    run(&c, &options, NULL, 0);
+    assert_int_not_equal(memcmp(a.indices, b.indices, a.rows * 8), 0);
+    assert_int_not_equal(memcmp(a.indices, c.indices, a.rows * 8), 0);
+    assert_int_not_equal(memcmp(a.images, b.images, a.rows * a.row_bytes), 0);
+    batches_free(&a);
+    batches_free(&b);
+    batches_free(&c);
+}
+
+/* Epochs one after another in one loader (read ahead) equal epochs of fresh loaders. */
+static void epochs_follow_each_other(void **state)
+{
+    (void)state;
+    sluice_loader_options options = setup_options();
+    options.last_batch = SLUICE_LAST_PAD;
+    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    /* in order, repeated, backwards, far ahead: only the first kind has been read ahead */
+    const uint64_t epochs[] = {0, 1, 2, 2, 1, 40, 41};
+    for (size_t i = 0; i < sizeof(epochs) / sizeof(epochs[0]); i++) {
+        batches in_turn;
+        batches fresh;
+        batches_collect(&in_turn, loader, epochs[i]);
+        assert_int_equal(in_turn.end, SLUICE_END);
+        run(&fresh, &options, NULL, epochs[i]);
+        assert_true(batches_equal(&in_turn, &fresh));
+        batches_free(&in_turn);
+        batches_free(&fresh);
+    }
+    sluice_loader_close(loader);
+}
+
+static void all_shuffles_and_none(void **state)
+{
+    (void)state;
+    for (int32_t shuffle = SLUICE_SHUFFLE_FULL; shuffle <= SLUICE_SHUFFLE_NONE; shuffle++) {
+        sluice_loader_options options = setup_options();
+        options.shuffle = shuffle;
+        options.block_samples = 4;
+        options.window_blocks = 3;
+        options.last_batch = SLUICE_LAST_SHORT;
+        batches all;
+        run(&all, &options, NULL, 0);
+        uint64_t sum = 0;
+        for (uint64_t i = 0; i < all.rows; i++) {
+            sum += (uint64_t)all.indices[i];
+            if (shuffle == SLUICE_SHUFFLE_NONE) {
+                assert_int_equal(all.indices[i], i);
+            }
+        }
+        assert_int_equal(all.rows, SAMPLES);
+        assert_int_equal(sum, SAMPLES * (SAMPLES - 1) / 2);
+        batches_free(&all);
+    }
+}
+
+static void expect_padding(const batches *all, uint64_t row)
+{
+    assert_int_equal(all->status[row], SLUICE_ROW_PADDING);
+    assert_int_equal(all->labels[row], -1);
+    for (uint64_t k = 0; k < all->row_bytes; k++) {
+        assert_int_equal(all->images[row * all->row_bytes + k], 0);
+    }
+}
+
+/* One rank's epoch: counts its samples in `seen`. */
+static void run_rank(uint32_t rank, uint32_t world, unsigned *seen)
+{
+    sluice_loader_options options = setup_options();
+    options.world_size = world;
+    options.rank = rank;
+    options.last_batch = SLUICE_LAST_PAD;
+    batches all;
+    run(&all, &options, NULL, 2);
+    assert_int_equal(all.rows, all.steps * 8);
+    for (uint64_t i = 0; i < all.rows; i++) {
+        if (all.mask[i]) {
+            seen[all.indices[i]]++;
+        } else {
+            expect_padding(&all, i);
+        }
+    }
+    batches_free(&all);
+}
+
+/* Every rank's rows together are the epoch; padding is marked and empty. */
+static void ranks_share_an_epoch(void **state)
+{
+    (void)state;
+    for (uint32_t world = 1; world <= 4; world++) {
+        unsigned seen[SAMPLES] = {0};
+        for (uint32_t rank = 0; rank < world; rank++) {
+            run_rank(rank, world, seen);
+        }
+        for (int i = 0; i < SAMPLES; i++) {
+            assert_int_equal(seen[i], 1);
+        }
+    }
+}
+
+typedef struct saved {
+    uint8_t bytes[SLUICE_CURSOR_BYTES];
+    size_t size;
+} saved;
+
+/* Consumes `steps` of epoch 4 and saves the cursor. */
+static saved save_after(uint64_t steps, const sluice_loader_options *options, batches *begin)
+{
+    saved cursor = {.size = sizeof(cursor.bytes)};
+    sluice_loader *loader = setup_loader(photos.path, options, NULL);
+    assert_int_equal(sluice_loader_start_epoch(loader, 4), SLUICE_OK);
+    batches_continue(begin, loader, steps);
+    assert_int_equal(sluice_loader_save(loader, cursor.bytes, &cursor.size), SLUICE_OK);
+    sluice_loader_close(loader);
+    return cursor;
+}
+
+/* Restores; the epoch's other rows must be those of `whole` from `first` on. */
+static void expect_rest(const saved *cursor, const sluice_loader_options *options,
+                        const batches *whole, uint64_t first)
+{
+    uint64_t epoch = 0;
+    sluice_loader *loader = setup_loader(photos.path, options, NULL);
+    assert_int_equal(sluice_loader_restore(loader, cursor->bytes, cursor->size, &epoch), SLUICE_OK);
+    assert_int_equal(epoch, 4);
+    batches rest;
+    batches_collect(&rest, loader, epoch);
+    assert_int_equal(rest.end, SLUICE_END);
+    assert_int_equal(first + rest.rows, whole->rows);
+    assert_memory_equal(rest.indices, whole->indices + first, rest.rows * 8);
+    assert_memory_equal(rest.images, whole->images + first * whole->row_bytes,
+                        rest.rows * whole->row_bytes);
+    batches_free(&rest);
+    sluice_loader_close(loader);
+}
+
+/* A cursor saved after every possible batch continues with exactly the rest, with other workers and
+ * another batch size. */
+static void cursor_resumes(void **state)
+{
+    (void)state;
+    sluice_loader_options options = setup_options();
+    options.last_batch = SLUICE_LAST_SHORT;
+    sluice_loader_options other = options;
+    other.workers = 3;
+    other.batch_size = 5;
+    batches whole;
+    run(&whole, &options, NULL, 4);
+    for (uint64_t stop = 0; stop <= whole.steps; stop++) {
+        batches begin;
+        const saved cursor = save_after(stop, &options, &begin);
+        expect_rest(&cursor, &other, &whole, begin.rows);
+        batches_free(&begin);
+    }
+    batches_free(&whole);
+}
+
+/* What a finished epoch dropped does not come back with a smaller batch. */
+static void finished_epoch_stays_finished(void **state)
+{
+    (void)state;
+    sluice_loader_options options = setup_options(); /* drops 55 % 8 samples */
+    batches all;
+    const saved cursor = save_after(SAMPLES / 8, &options, &all);
+    assert_int_equal(all.rows, SAMPLES / 8 * 8);
+    options.batch_size = 1;
+    expect_rest(&cursor, &options, &all, all.rows);
+    batches_free(&all);
+}
+
+static void wrong_cursors_are_refused(void **state)
+{
+    (void)state;
+    sluice_loader_options options = setup_options();
+    batches begin;
+    saved cursor = save_after(2, &options, &begin);
+    batches_free(&begin);
+    uint64_t epoch;
+    options.seed++;
+    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    assert_int_equal(sluice_loader_restore(loader, cursor.bytes, cursor.size, &epoch),
+                     SLUICE_INVALID);
+    cursor.bytes[20] ^= 1;
+    assert_int_equal(sluice_loader_restore(loader, cursor.bytes, cursor.size, &epoch),
+                     SLUICE_CORRUPT);
+    sluice_loader_close(loader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_sample_once),
+        cmocka_unit_test(rows_equal_single_steps),
+        cmocka_unit_test(workers_do_not_matter),
+        cmocka_unit_test(faults_do_not_matter),
+        cmocka_unit_test(seeds_and_epochs_matter),
+        cmocka_unit_test(epochs_follow_each_other),
+        cmocka_unit_test(all_shuffles_and_none),
+        cmocka_unit_test(ranks_share_an_epoch),
+        cmocka_unit_test(cursor_resumes),
+        cmocka_unit_test(finished_epoch_stays_finished),
+        cmocka_unit_test(wrong_cursors_are_refused),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Consumers that stop early, hold everything, cancel, close from elsewhere, poll, or fork. */
+#include "batches.h"
+#include "loader_setup.h"
+
+#include "clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define CLASSES   4
+#define PER_CLASS 20
+#define SAMPLES   (CLASSES * PER_CLASS)
+#define MS        INT64_C(1000000)
+
+static photo_folder photos;
+
+static int setup(void **state)
+{
+    (void)state;
+    photo_folder_make(&photos, CLASSES, PER_CLASS);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    photo_folder_remove(&photos);
+    return 0;
+}
+
+static sluice_loader *open_loader(void)
+{
+    const sluice_loader_options options = setup_options();
+    return setup_loader(photos.path, &options, NULL);
+}
+
+/* Close at every possible moment of an epoch, and before it. */
+static void close_early(void **state)
+{
+    (void)state;
+    sluice_loader_close(open_loader());
+    for (uint64_t taken = 0; taken <= SAMPLES / 8; taken++) {
+        sluice_loader *loader = open_loader();
+        assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
+        batches all;
+        batches_continue(&all, loader, taken);
+        assert_int_equal(all.steps, taken);
+        sluice_loader_close(loader);
+        batches_free(&all);
+    }
+}
+
+static void next_before_start(void **state)
+{
+    (void)state;
+    sluice_loader *loader = open_loader();
+    sluice_batch *batch;
+    uint8_t cursor[SLUICE_CURSOR_BYTES];
+    size_t bytes = sizeof(cursor);
+    assert_int_equal(sluice_loader_next(loader, &batch, 0), SLUICE_STATE);
+    assert_int_equal(sluice_loader_save(loader, cursor, &bytes), SLUICE_STATE);
+    sluice_loader_close(loader);
+}
+
+/* All slots in the consumer's hands: next times out, and goes on when one comes back. Batches stay
+ * readable after close. */
+static void holds_every_batch(void **state)
+{
+    (void)state;
+    sluice_loader *loader = open_loader();
+    sluice_batch *held[4];
+    assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(sluice_loader_next(loader, &held[i], -1), SLUICE_OK);
+        assert_int_equal(sluice_batch_step(held[i]), i);
+    }
+    sluice_batch *batch;
+    assert_int_equal(sluice_loader_next(loader, &batch, 30 * MS), SLUICE_AGAIN);
+    assert_null(batch);
+    sluice_batch_release(held[2]); /* not the oldest */
+    assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK);
+    assert_int_equal(sluice_batch_step(batch), 4);
+    held[2] = batch;
+    sluice_loader_close(loader);
+    for (int i = 0; i < 4; i++) {
+        sluice_tensor image = SLUICE_TENSOR_INIT;
+        assert_int_equal(sluice_batch_tensor(held[i], "image", &image), SLUICE_OK);
+        unsigned sum = 0;
+        for (uint64_t k = 0; k < image.size_bytes; k++) {
+            sum += ((const uint8_t *)image.data)[k];
+        }
+        assert_int_not_equal(sum, 0);
+        sluice_batch_release(held[i]);
+    }
+}
+
+static void tensors_have_shapes(void **state)
+{
+    (void)state;
+    sluice_loader_options options = setup_options();
+    options.layout = SLUICE_NCHW;
+    options.dtype = SLUICE_F16;
+    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    sluice_batch *batch;
+    assert_int_equal(sluice_loader_start_epoch(loader, 9), SLUICE_OK);
+    assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK);
+    sluice_tensor tensor = SLUICE_TENSOR_INIT;
+    assert_int_equal(sluice_batch_tensor(batch, "image", &tensor), SLUICE_OK);
+    const int64_t shape[] = {8, 3, SETUP_SIZE, SETUP_SIZE};
+    assert_int_equal(tensor.dims, 4);
+    assert_memory_equal(tensor.shape, shape, sizeof(shape));
+    assert_int_equal(tensor.dtype, SLUICE_F16);
+    assert_int_equal(tensor.size_bytes, 8 * 3 * SETUP_SIZE * SETUP_SIZE * 2);
+    assert_int_equal(tensor.device, -1);
+    assert_int_equal((uintptr_t)tensor.data % 64, 0);
+    assert_int_equal(sluice_batch_tensor(batch, "label", &tensor), SLUICE_OK);
+    assert_int_equal(tensor.dims, 1);
+    assert_int_equal(tensor.size_bytes, 64);
+    assert_int_equal(sluice_batch_tensor(batch, "nonsense", &tensor), SLUICE_INVALID);
+    assert_int_equal(sluice_batch_epoch(batch), 9);
+    assert_int_equal(sluice_batch_wait(batch, NULL), SLUICE_OK);
+    assert_int_equal(sluice_batch_release_on(batch, NULL), SLUICE_OK);
+    assert_int_equal(sluice_loader_steps(loader), SAMPLES / 8);
+    sluice_loader_close(loader);
+}
+
+/* ---- other threads ---- */
+
+typedef struct blocked {
+    sluice_loader *loader;
+    sluice_status status;
+} blocked;
+
+static void *next_once(void *argument)
+{
+    blocked *b = argument;
+    sluice_batch *batch;
+    b->status = sluice_loader_next(b->loader, &batch, -1);
+    return NULL;
+}
+
+/* A next that blocks, since the consumer holds every batch, is ended by cancel and by close. */
+static void unblock(bool by_close)
+{
+    sluice_loader *loader = open_loader();
+    sluice_batch *held[4];
+    assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(sluice_loader_next(loader, &held[i], -1), SLUICE_OK);
+    }
+    blocked b = {.loader = loader};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, next_once, &b), 0);
+    sl_sleep_until_ns(sl_now_ns() + 50 * (uint64_t)MS);
+    if (by_close) {
+        sluice_loader_close(loader);
+    } else {
+        sluice_loader_cancel(loader);
+    }
+    pthread_join(thread, NULL);
+    assert_int_equal(b.status, SLUICE_CANCELED);
+    for (int i = 0; i < 4; i++) {
+        sluice_batch_release(held[i]);
+    }
+    if (!by_close) {
+        sluice_loader_close(loader);
+    }
+}
+
+static void close_while_next_blocks(void **state)
+{
+    (void)state;
+    unblock(true);
+}
+
+static void cancel_while_next_blocks(void **state)
+{
+    (void)state;
+    unblock(false);
+}
+
+static void cancel_then_restart(void **state)
+{
+    (void)state;
+    sluice_loader *loader = open_loader();
+    batches whole;
+    batches_collect(&whole, loader, 0);
+    for (int round = 0; round < 20; round++) {
+        batches part;
+        assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
+        batches_continue(&part, loader, (uint64_t)round % 4);
+        sluice_loader_cancel(loader);
+        sluice_loader_cancel(loader);
+        sluice_batch *batch;
+        assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_CANCELED);
+        batches_free(&part);
+    }
+    batches again;
+    batches_collect(&again, loader, 0);
+    assert_true(batches_equal(&whole, &again));
+    batches_free(&whole);
+    batches_free(&again);
+    sluice_loader_close(loader);
+}
+
+/* ---- poll ---- */
+
+static void descriptor_tells(void **state)
+{
+    (void)state;
+    sluice_loader *loader = open_loader();
+    struct pollfd poller = {.fd = sluice_loader_fd(loader), .events = POLLIN};
+    assert_true(poller.fd >= 0);
+    assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
+    sluice_status status;
+    uint64_t steps = 0;
+    do {
+        assert_int_equal(poll(&poller, 1, 10000), 1);
+        sluice_batch *batch;
+        status = sluice_loader_next(loader, &batch, 0);
+        assert_int_not_equal(status, SLUICE_AGAIN);
+        if (status == SLUICE_OK) {
+            steps++;
+            sluice_batch_release(batch);
+        }
+    } while (status == SLUICE_OK);
+    assert_int_equal(status, SLUICE_END);
+    assert_int_equal(steps, SAMPLES / 8);
+    sluice_loader_cancel(loader);
+    assert_int_equal(poll(&poller, 1, 0), 1);
+    sluice_loader_close(loader);
+}
+
+/* ---- fork ---- */
+
+/* What the child finds: STATE everywhere, and a close that returns. */
+static int child_checks(sluice_loader *loader, sluice_batch *batch)
+{
+    sluice_batch *other;
+    sluice_tensor tensor = SLUICE_TENSOR_INIT;
+    sluice_loader_stats stats = {.struct_size = sizeof(stats)};
+    const int wrong = sluice_loader_next(loader, &other, 0) != SLUICE_STATE ||
+                      sluice_loader_start_epoch(loader, 1) != SLUICE_STATE ||
+                      sluice_loader_get_stats(loader, &stats) != SLUICE_STATE ||
+                      sluice_loader_error(loader, NULL) != SLUICE_STATE ||
+                      sluice_batch_tensor(batch, "image", &tensor) != SLUICE_STATE ||
+                      sluice_batch_release_on(batch, NULL) != SLUICE_STATE;
+    sluice_loader_cancel(loader);
+    sluice_batch_release(batch);
+    sluice_loader_close(loader);
+    return wrong;
+}
+
+static void fork_leaves_the_parent_alone(void **state)
+{
+    (void)state;
+    sluice_loader *loader = open_loader();
+    sluice_batch *batch;
+    assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
+    assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(child_checks(loader, batch));
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    sluice_batch_release(batch);
+    batches rest;
+    batches_continue(&rest, loader, UINT64_MAX);
+    assert_int_equal(rest.end, SLUICE_END);
+    assert_int_equal(rest.steps, SAMPLES / 8 - 1);
+    batches_free(&rest);
+    sluice_loader_close(loader);
+}
+
+/* ---- limits ---- */
+
+static void few_descriptors(void **state)
+{
+    (void)state;
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    sluice_loader *loader = open_loader();
+    const int used = dup(0); /* the lowest free one */
+    assert_true(used >= 0);
+    close(used);
+    const struct rlimit tiny = {.rlim_cur = (rlim_t)used + 2, .rlim_max = limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &tiny), 0);
+    batches all;
+    batches_collect(&all, loader, 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(all.end, SLUICE_END);
+    assert_int_equal(all.rows, SAMPLES);
+    batches_free(&all);
+    sluice_loader_close(loader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(close_early),
+        cmocka_unit_test(next_before_start),
+        cmocka_unit_test(holds_every_batch),
+        cmocka_unit_test(tensors_have_shapes),
+        cmocka_unit_test(close_while_next_blocks),
+        cmocka_unit_test(cancel_while_next_blocks),
+        cmocka_unit_test(cancel_then_restart),
+        cmocka_unit_test(descriptor_tells),
+        cmocka_unit_test(fork_leaves_the_parent_alone),
+        cmocka_unit_test(few_descriptors),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loader over packed shards: the same batches as from the folder, over every backend, healthy
+ * or not, and damage that stays where it is. */
+#include "batches.h"
+#include "loader_setup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define CLASSES   5
+#define PER_CLASS 40
+#define SAMPLES   (CLASSES * PER_CLASS)
+/* An index block of 4096 bytes holds this many entries of this dataset (docs/format.md). */
+#define ENTRIES_PER_BLOCK 63
+
+static photo_folder photos;
+static char packed[300];
+
+static void pack(const char *to)
+{
+    sluice_dataset *dataset = setup_dataset(photos.path);
+    sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
+    options.keep_order = 1;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sluice_pack(dataset, to, &options, NULL, &error), SLUICE_OK);
+    sluice_dataset_close(dataset);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    photo_folder_make(&photos, CLASSES, PER_CLASS);
+    temporary_directory(packed, sizeof(packed));
+    pack(packed);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    remove_tree(packed);
+    photo_folder_remove(&photos);
+    return 0;
+}
+
+static void run(batches *all, const char *path, const sluice_loader_options *options,
+                const sl_fault_config *fault)
+{
+    sluice_loader *loader = setup_loader(path, options, fault);
+    batches_collect(all, loader, 1);
+    sluice_loader_close(loader);
+}
+
+static void expect_equal_to_folder(const sluice_loader_options *options,
+                                   const sl_fault_config *fault)
+{
+    batches folder;
+    batches shards;
+    run(&folder, photos.path, options, NULL);
+    run(&shards, packed, options, fault);
+    assert_int_equal(folder.end, SLUICE_END);
+    assert_int_equal(shards.end, SLUICE_END);
+    assert_int_equal(folder.rows, SAMPLES);
+    assert_true(batches_equal(&folder, &shards));
+    batches_free(&folder);
+    batches_free(&shards);
+}
+
+static void equal_to_folder(void **state)
+{
+    (void)state;
+    for (int32_t shuffle = SLUICE_SHUFFLE_FULL; shuffle <= SLUICE_SHUFFLE_NONE; shuffle++) {
+        for (int32_t cache = SLUICE_CACHE_BUFFERED; cache <= SLUICE_CACHE_DROP; cache++) {
+            for (int32_t io = SLUICE_IO_AUTO; io <= SLUICE_IO_PREAD; io += 2) {
+                sluice_loader_options options = setup_options();
+                options.shuffle = shuffle;
+                options.block_samples = 7;
+                options.window_blocks = 5;
+                options.page_cache = cache;
+                options.io_backend = io;
+                expect_equal_to_folder(&options, NULL);
+            }
+        }
+    }
+}
+
+/* A read buffer of the least size holds a fraction of the read-ahead: slower, but the same. */
+static void tiny_read_buffer(void **state)
+{
+    (void)state;
+    sluice_loader_options options = setup_options();
+    options.read_buffer_bytes = (uint64_t)1 << 20;
+    options.io_depth = 64;
+    expect_equal_to_folder(&options, NULL);
+}
+
+static void faults_do_not_matter(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        sluice_loader_options options = setup_options();
+        options.io_backend = seed % 2 == 0 ? SLUICE_IO_AUTO : SLUICE_IO_PREAD;
+        options.shuffle = seed % 3 == 0 ? SLUICE_SHUFFLE_NONE : SLUICE_SHUFFLE_FULL;
+        const sl_fault_config fault = {.seed = seed,
+                                       .short_permille = 300,
+                                       .late_permille = 300,
+                                       .again_permille = 100,
+                                       .eio_permille = 50};
+        expect_equal_to_folder(&options, &fault);
+    }
+}
+
+/* Places that always fail, and reads that never come back: some rows are masked, the others right,
+ * the number of batches the same, and the loader closes. */
+static void dead_places_cost_only_their_rows(void **state)
+{
+    (void)state;
+    batches folder;
+    sluice_loader_options options = setup_options();
+    options.on_bad_sample = SLUICE_BAD_MASK;
+    run(&folder, photos.path, &options, NULL);
+    options.stall_warn_ns = 10000000;
+    options.stall_fail_ns = 40000000;
+    uint64_t masked = 0;
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        const sl_fault_config fault = {.seed = seed, .dead_permille = 100, .lost_permille = 15};
+        batches shards;
+        run(&shards, packed, &options, &fault);
+        assert_int_equal(shards.end, SLUICE_END);
+        assert_int_equal(shards.rows, folder.rows);
+        for (uint64_t i = 0; i < folder.rows; i++) {
+            assert_int_equal(shards.indices[i], folder.indices[i]);
+            masked += !shards.mask[i];
+            if (shards.mask[i]) {
+                assert_memory_equal(shards.images + i * folder.row_bytes,
+                                    folder.images + i * folder.row_bytes, folder.row_bytes);
+            }
+        }
+        batches_free(&shards);
+    }
+    assert_true(masked > 0);
+    batches_free(&folder);
+}
+
+/* ---- damage on disk ---- */
+
+static char damaged[300], shard[400];
+
+static void make_damaged(void)
+{
+    temporary_directory(damaged, sizeof(damaged));
+    pack(damaged);
+    snprintf(shard, sizeof(shard), "%s/shard-000000.sluice", damaged);
+}
+
+static uint64_t read_u64(FILE *file, long offset)
+{
+    uint8_t bytes[8];
+    assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+    assert_int_equal(fread(bytes, 1, 8, file), 8);
+    uint64_t value = 0;
+    for (int i = 7; i >= 0; i--) {
+        value = value << 8 | bytes[i];
+    }
+    return value;
+}
+
+static void flip_byte(FILE *file, long offset)
+{
+    assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+    const int byte = fgetc(file);
+    assert_int_not_equal(byte, EOF);
+    assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+    assert_int_not_equal(fputc(byte ^ 0x10, file), EOF);
+}
+
+/* One flipped byte in the second index block: its samples cannot be trusted, the others can. */
+static void index_damage_costs_one_block(void **state)
+{
+    (void)state;
+    make_damaged();
+    FILE *file = fopen(shard, "r+b");
+    assert_non_null(file);
+    const uint64_t index_offset = read_u64(file, 48);
+    flip_byte(file, (long)index_offset + 4096 + 200);
+    fclose(file);
+    sluice_loader_options options = setup_options();
+    options.on_bad_sample = SLUICE_BAD_MASK;
+    batches all;
+    run(&all, damaged, &options, NULL);
+    assert_int_equal(all.end, SLUICE_END);
+    for (uint64_t i = 0; i < all.rows; i++) {
+        const int lost = all.indices[i] / ENTRIES_PER_BLOCK == 1;
+        assert_int_equal(all.status[i], lost ? SLUICE_ROW_BAD : SLUICE_ROW_OK);
+    }
+    batches_free(&all);
+    options.on_bad_sample = SLUICE_BAD_FAIL;
+    sluice_loader *loader = setup_loader(damaged, &options, NULL);
+    batches_collect(&all, loader, 0);
+    assert_int_equal(all.end, SLUICE_CORRUPT);
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sluice_loader_error(loader, &error), SLUICE_CORRUPT);
+    assert_non_null(strstr(error.file, "shard-000000.sluice"));
+    sluice_loader_close(loader);
+    batches_free(&all);
+    remove_tree(damaged);
+}
+
+/* One flipped byte in the data: one sample, found by its checksum. */
+static void data_damage_costs_one_sample(void **state)
+{
+    (void)state;
+    make_damaged();
+    sluice_dataset *dataset = setup_dataset(damaged);
+    sluice_sample_info info = {.struct_size = sizeof(info)};
+    assert_int_equal(sluice_dataset_sample(dataset, 77, &info, NULL), SLUICE_OK);
+    sluice_dataset_close(dataset);
+    FILE *file = fopen(shard, "r+b");
+    assert_non_null(file);
+    flip_byte(file, (long)(info.offset + info.bytes / 2));
+    fclose(file);
+    sluice_loader_options options = setup_options();
+    options.on_bad_sample = SLUICE_BAD_MASK;
+    batches all;
+    run(&all, damaged, &options, NULL);
+    for (uint64_t i = 0; i < all.rows; i++) {
+        assert_int_equal(all.mask[i], all.indices[i] != 77);
+    }
+    batches_free(&all);
+    remove_tree(damaged);
+}
+
+/* The shard loses its second half while the loader is open. */
+static void shrinks_while_read(void **state)
+{
+    (void)state;
+    make_damaged();
+    sluice_loader_options options = setup_options();
+    options.on_bad_sample = SLUICE_BAD_MASK;
+    options.prefetch = 2;
+    sluice_loader *loader = setup_loader(damaged, &options, NULL);
+    batches all;
+    batches_collect(&all, loader, 0);
+    assert_int_equal(all.end, SLUICE_END);
+    batches_free(&all);
+    struct stat size;
+    assert_int_equal(stat(shard, &size), 0);
+    assert_int_equal(truncate(shard, size.st_size / 2), 0);
+    batches_collect(&all, loader, 5);
+    assert_int_equal(all.end, SLUICE_END);
+    assert_int_equal(all.rows, SAMPLES);
+    uint64_t masked = 0;
+    for (uint64_t i = 0; i < all.rows; i++) {
+        masked += !all.mask[i];
+    }
+    assert_in_range(masked, SAMPLES / 4, SAMPLES);
+    sluice_loader_close(loader);
+    batches_free(&all);
+    remove_tree(damaged);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_to_folder),
+        cmocka_unit_test(tiny_read_buffer),
+        cmocka_unit_test(faults_do_not_matter),
+        cmocka_unit_test(dead_places_cost_only_their_rows),
+        cmocka_unit_test(index_damage_costs_one_block),
+        cmocka_unit_test(data_damage_costs_one_sample),
+        cmocka_unit_test(shrinks_while_read),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

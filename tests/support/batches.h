@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * batches: runs an epoch of a loader and keeps everything it gave, for comparing.
+ */
+#ifndef SL_BATCHES_H
+#define SL_BATCHES_H
+
+#include <sluice/sluice.h>
+
+#include <stdint.h>
+
+typedef struct batches {
+    uint64_t rows, steps;
+    uint64_t row_bytes;
+    uint8_t *images; /* rows x row_bytes */
+    int64_t *labels, *indices;
+    uint8_t *status, *mask;
+    uint32_t *rows_of_step;
+    sluice_status end; /* what ended the epoch: END or an error */
+} batches;
+
+/* Starts the epoch and takes all its batches; each is released before the next is taken. */
+void batches_collect(batches *all, sluice_loader *loader, uint64_t epoch);
+/* Takes what is left of the epoch in progress, at most `steps`. */
+void batches_continue(batches *all, sluice_loader *loader, uint64_t steps);
+/* 1 when both hold the same, bit for bit. */
+int batches_equal(const batches *a, const batches *b);
+void batches_free(batches *all);
+
+#endif
