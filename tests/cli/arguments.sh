@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# Wrong arguments: exit code 2, a message that names the argument and what to do.
+. "$(dirname "$0")/lib.sh"
+
+for command in synth pack verify bench view; do
+    refuses 2 "sluice $command: " "$command"
+    refuses 2 "missing" "$command"
+    refuses 2 "--nonsense" "$command" --nonsense x y
+    refuses 2 "too many" "$command" a b c d
+done
+refuses 2 "needs a value" bench x --batch
+refuses 2 "from 1 to 65536" bench x --batch 0
+refuses 2 "from 1 to 65536" bench x --batch 65537
+refuses 2 "whole number" bench x --batch -1
+refuses 2 "whole number" bench x --batch 1.5
+refuses 2 "whole number" bench x --batch 12x
+refuses 2 "whole number" bench x --batch ' 12'
+refuses 2 "whole number" bench x --seed 18446744073709551616
+refuses 2 "a duration like" bench x --seconds 5parsecs
+refuses 2 "a duration like" bench x --seconds nan
+refuses 2 "a duration like" bench x --seconds 0
+refuses 2 "a duration like" bench x --step-ms 2h
+refuses 2 "one of u8|f32|f16|bf16" bench x --dtype f64
+refuses 2 "one of train|eval" view x --pipeline test
+refuses 2 "not both" bench x --epochs 2 --seconds 3
+refuses 2 "a size like" pack x y --shard-size 1K
+refuses 2 "a size like" pack x y --shard-size 99999999999GiB
+refuses 2 "a size like" pack x y --shard-size 64furlongs
+refuses 2 "fail|skip" pack x y --on-bad replace
+refuses 2 "DATASET or --system" info
+refuses 2 "DATASET or --system" info x --system
+refuses 2 "too large" view . --samples 256 --draws 64 --size 1024
+refuses 2 "a number from" synth x --size-scale 0
+
+# A path that is no dataset.
+mkdir empty
+echo text > file
+for command in "info" "verify" "bench" "view"; do
+    refuses 1 "there-is-none" "$command" there-is-none
+    refuses 2 "a dataset is" "$command" empty
+    code=0
+    "$sluice" "$command" file > out 2> err || code=$?
+    case $code in 1 | 2 | 3) ;; *) fail "$command file: exit code $code" ;; esac
+    says err "file"
+done
+refuses 1 "there-is-none" pack there-is-none packed
+[ ! -e packed ] || fail "pack made a folder for nothing"

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# Bad samples and damaged shards: exit code 3 and the place; or what the policy says.
+. "$(dirname "$0")/lib.sh"
+need jq
+
+run 0 synth photos --count 20 --classes 2 --size-scale 0.3
+cp -r photos broken
+victim=$(find broken -name '*_3.JPEG' | sort | head -1)
+echo "not a picture" > "$victim"
+
+run 3 verify broken
+says out "$(basename "$victim")"
+says out "1 bad"
+run 3 verify broken --json
+json '.bad == 1 and (.findings | length == 1)'
+json '.findings[0] | (.file | test("_3.JPEG")) and (.text | length > 0) and has("offset")'
+
+run 3 pack broken refused
+says err "$(basename "$victim")"
+says err "--on-bad skip"
+run 0 pack broken packed --on-bad skip --json
+json '.samples == 19 and .rejected == 1'
+grep -q "_3.JPEG" packed/rejected.tsv || fail "rejected.tsv does not name the sample"
+run 0 verify packed
+
+run 3 bench broken --batch 4 --size 32 --epochs 1
+says err "--on-bad replace"
+run 0 bench broken --batch 4 --size 32 --epochs 2 --on-bad mask --json
+json '.bad_samples > 0 and .images == 40'
+run 0 bench broken --batch 4 --size 32 --epochs 2 --on-bad replace --json
+json '.replaced_samples > 0'
+run 0 view broken --samples 20 --draws 1 --size 32 -o sheet.png --json
+json '.samples | map(select(.bad)) | length == 1'
+
+# One flipped byte in the middle of a shard's samples.
+shard=$(find packed -name '*.sluice' ! -name 'manifest*' | sort | head -1)
+middle=$(($(stat -c %s "$shard") / 2))
+byte=$(od -An -tu1 -j "$middle" -N 1 "$shard" | tr -d ' ')
+printf "%b" "\\x$(printf %02x $((byte ^ 255)))" | dd of="$shard" bs=1 seek="$middle" conv=notrunc 2> /dev/null
+run 3 verify packed
+says out "$(basename "$shard")"

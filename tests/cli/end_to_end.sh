@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+# The main road: synth, info, pack, verify, bench, view; the JSON of every command.
+. "$(dirname "$0")/lib.sh"
+need jq
+
+run 0 synth photos --count 60 --classes 6 --size-scale 0.4
+run 0 info photos --json
+json '.format == "folder" and .samples == 60 and .shards == 0 and .classes == 6'
+json '(.fields | map(.name) | index("image") != null and index("label") != null)'
+json '.fields[0] | has("type")'
+json '.fingerprint | test("^[0-9a-f]{16}$")'
+[ "$(jq .bytes out)" -eq "$(find photos -type f -printf '%s\n' | awk '{ s += $1 } END { print s }')" ] || fail "bytes"
+run 0 info photos
+says out "samples      60"
+
+run 0 pack photos packed --shard-size 1MiB --json
+json '.samples == 60 and .rejected == 0 and .shards >= 1 and .verified'
+run 0 info packed --json
+json '.format == "shards" and .samples == 60 and .shards >= 1 and .bytes > 0 and .classes == 6'
+run 0 info packed --sample 59 --json
+json '.sample == 59 and .bytes > 0 and .offset > 0 and .label >= 0 and .width > 0'
+json '(.class | test("^n[0-9]{8}$")) and (.key | length > 0) and (.file | test("shard"))'
+run 0 info photos --sample 0 --json
+json '.offset == 0 and .bytes > 0 and .label == 0'
+run 0 info photos --sample 0
+says out "class"
+refuses 2 "60" info packed --sample 60
+
+# The same input gives the same bytes; a folder that is not empty is left alone.
+run 0 pack photos again --shard-size 1MiB --workers 1
+for file in packed/*.sluice; do
+    cmp -s "$file" "again/$(basename "$file")" || fail "$file depends on the run"
+done
+run 1 pack photos packed --shard-size 2MiB
+says err "--overwrite"
+run 0 pack photos packed --shard-size 2MiB --overwrite --keep-order --no-verify --keep-bytes
+run 0 info packed --sample 0 --json
+json '.label == 0'
+
+for dataset in photos packed; do
+    run 0 verify "$dataset" --decode --json
+    json '.samples == 60 and .bad == 0 and .findings == [] and .bytes > 0'
+    run 0 verify "$dataset"
+    says out "all good"
+    run 0 bench "$dataset" --size 64 --batch 16 --epochs 2 --workers 2 --json
+    json '.images == 120 and .epochs == 2 and .batches == 8 and .workers == 2'
+    json '.images_per_s > 0 and .cpu_ms_per_image > 0 and .full_decode_cpu_ms_per_image > 0'
+    json '.decode_ratio > 0 and .first_batch_ms > 0 and .peak_rss_mib > 1'
+    json '(.cpu_ms_per_image / .full_decode_cpu_ms_per_image / .decode_ratio - 1 | fabs) < 0.01'
+    json '.stages | [.read, .decode, .augment, .upload] | all(.busy_s >= 0)'
+    json '.stages | [.read, .decode, .augment, .upload] | all(.queue_depth | length == 17)'
+    json '.stages.decode.busy_s > 0 and .bad_samples == 0 and .interrupted == false'
+    json '(.io_backend | IN("uring", "pread")) and (.bottleneck | length > 20)'
+    json '.emulated == false and .au_strict == null and .au_mlperf == null'
+    run 0 bench "$dataset" --size 64 --batch 16 --seconds 300ms --pipeline eval --dtype f16 \
+        --layout nchw --io pread --shuffle block
+    says out "images/s"
+    says out "bottleneck"
+done
+
+# An accelerator that needs 25 ms a step is fed; its figures are within their bounds.
+run 0 bench packed --size 64 --batch 8 --epochs 3 --step-ms 25 --json
+json '.emulated and .step_ms == 25 and .steps_counted == 23 and (.host_wait_ms | has("p50"))'
+json '.au_strict > 0.3 and .au_strict <= 1 and .au_mlperf >= .au_strict and .au_mlperf <= 1'
+json '.host_wait_ms | .p50 <= .p99 and .p99 <= .max'
+run 0 bench packed --size 64 --batch 8 --epochs 2 --step-ms 5ms
+says out "emulated accelerator"
+
+run 0 info --system --json
+json '.cpus >= 1 and (.io_uring_text | length > 0) and (.cuda_text | length > 0)'
+run 0 info --system
+says out "io_uring"

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every command explains itself.
+. "$(dirname "$0")/lib.sh"
+
+run 0 --help
+for command in synth pack info verify bench view; do
+    run 0 --help
+    says out "  $command"
+    run 0 "$command" --help
+    says out "usage: sluice $command"
+    says out "Examples:"
+    says out "  sluice $command "
+    cp out by_option
+    run 0 help "$command"
+    cmp -s out by_option || fail "'help $command' and '$command --help' differ"
+    run 0 "$command" -h
+done
+run 0 help
+says out "Commands:"
+run 0 --version
+grep -Eq '^sluice [0-9]+\.[0-9]+\.[0-9]+$' out || fail "--version"
+refuses 2 "no command" help nonsense
+refuses 2 "no command" nonsense
+run 2
+says err "Commands:"

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# Ctrl-C: a benchmark shows what it has; synth says how to go on. Exit code 130.
+. "$(dirname "$0")/lib.sh"
+need jq
+
+# stop SECONDS ARGUMENT ...: sends SIGINT after that time; the exit code must be 130.
+stop() {
+    local code=0
+    # --foreground: without it the signal comes twice, and a second one ends the tool at once
+    timeout --foreground --signal=INT --preserve-status "$1" "$sluice" "${@:2}" > out 2> err || code=$?
+    [ "$code" -eq 130 ] || fail "sluice ${*:2}: exit code $code instead of 130"
+}
+
+run 0 synth photos --count 30 --classes 3 --size-scale 0.3
+stop 4 bench photos --batch 8 --size 64 --seconds 5m --json
+json '.interrupted and .images > 0 and .images_per_s > 0'
+stop 1 synth many --count 100000
+says err "--force"
+[ "$(find many -name '*.tmp' | wc -l)" -eq 0 ] || fail "an unfinished file was left"
+
+# A reader that goes away ends the writer without a word.
+"$sluice" info --system --json 2> err | true
+[ ! -s err ] || fail "a closed pipe is no error"

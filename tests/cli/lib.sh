@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# Helpers of the command-line tests. A test is `bash NAME.sh PATH-OF-SLUICE`; it sources this file,
+# works in a scratch folder of its own, and ends at the first thing that is not as it should be.
+# Exit code 77: skipped, the reason is printed.
+set -u -o pipefail
+
+sluice=$(realpath "$1")
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/sluice-cli.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+
+skip() { echo "skipped: $*"; exit 77; }
+fail() {
+    echo "FAILED: $*" >&2
+    [ ! -s out ] || { echo "--- stdout"; head -c 4000 out; } >&2
+    [ ! -s err ] || { echo "--- stderr"; head -c 4000 err; } >&2
+    exit 1
+}
+need() { command -v "$1" > /dev/null || skip "$1 is not installed"; }
+
+# run CODE ARGUMENT ...: runs sluice; its exit code must be CODE. Output lies in `out` and `err`.
+run() {
+    local expected=$1 code=0
+    shift
+    "$sluice" "$@" > out 2> err || code=$?
+    [ "$code" -eq "$expected" ] || fail "sluice $*: exit code $code instead of $expected"
+}
+
+# says FILE TEXT: the file holds the text.
+says() { grep -qF -e "$2" "$1" || fail "'$2' is missing in $1"; }
+
+# json EXPRESSION: `out` is JSON and the jq expression is true of it.
+json() { jq -e "$1" out > /dev/null 2> jq.err || fail "not so: $1 $(cat jq.err)"; }
+
+# refuses CODE TEXT ARGUMENT ...: the exit code, one line on stderr with the text, nothing on stdout.
+refuses() {
+    local code=$1 text=$2
+    shift 2
+    run "$code" "$@"
+    says err "$text"
+    [ ! -s out ] || fail "sluice $*: an error belongs on stderr"
+}

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# view: the contact sheet is a PNG of the right size, deterministic, and does what its options say.
+. "$(dirname "$0")/lib.sh"
+need jq
+
+run 0 synth photos --count 30 --classes 5 --size-scale 0.4
+run 0 view photos --samples 4 --draws 3 --size 64 -o a.png --json
+json '.width == 3 * 68 + 4 and .height == 4 * 86 + 4 and .draws == 3'
+json '(.samples | length == 4) and (.samples | map(.sample) | . == (sort | unique))'
+json '.samples | all(.label >= 0 and .bad == false and (.class | test("^n")))'
+json '.samples | map(.label) | unique | length > 2'
+[ "$(head -c 8 a.png | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] || fail "not a PNG"
+run 0 view photos --samples 4 --draws 3 --size 64 -o b.png
+cmp -s a.png b.png || fail "the same seed gives another picture"
+run 0 view photos --samples 4 --draws 3 --size 64 --seed 1 -o c.png
+! cmp -s a.png c.png || fail "the seed changes nothing"
+run 0 view photos --samples 99 --draws 1 --size 32 --pipeline eval -o e.png --json
+json '.samples | length == 30'
+refuses 1 "none/x.png" view photos --samples 2 --draws 1 --size 32 -o none/x.png
+
+# Packed shards hold the same pictures, so in the same order they draw the same sheet.
+run 0 pack photos packed --keep-order
+run 0 view packed --samples 4 --draws 3 --size 64 -o packed.png
+cmp -s a.png packed.png || fail "folder and shards differ"
+
+python=/usr/bin/python3
+if "$python" -c 'import PIL' 2> /dev/null; then
+    "$python" - <<'PY' || fail "the PNG does not decode to what was asked for"
+from PIL import Image
+sheet = Image.open("a.png")
+sheet.load()
+assert sheet.size == (208, 348) and sheet.mode == "RGB"
+tiles = [sheet.crop((4 + 68 * c, 4, 68 + 68 * c, 68)).tobytes() for c in range(3)]
+assert len(set(tiles)) == 3, "the draws of a sample are equal"
+caption = sheet.crop((0, 68, 208, 90)).getcolors()
+assert len(caption) == 2, "ink and paper"
+PY
+fi

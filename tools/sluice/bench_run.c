@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench_run.h"
+
+#include "clock.h"
+#include "command.h"
+#include "interrupt.h"
+#include "report.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double warm_up_limit_s = 5;
+static const double short_run_s = 3; /* of a run whose length was not given */
+static const double long_run_s = 10; /* when an epoch takes longer than the warm-up */
+static const uint64_t epochs_min = 2;
+
+/* One pass of a loader over epochs, until something ends it. */
+struct pass {
+    const struct bench_plan *plan;
+    sluice_loader *loader;
+    struct emulated *emulated;      /* NULL: batches are released at once */
+    double deadline;                /* on clock_seconds' scale; INFINITY: none */
+    double first_batch, last_batch; /* when they came; 0: none yet */
+    uint64_t images, batches;
+    bool stopped; /* by the deadline or Ctrl-C */
+};
+
+static int open_loader(const struct bench_plan *plan, uint64_t end_epoch, sluice_loader **loader)
+{
+    sluice_loader_options options = plan->options;
+    options.end_epoch = end_epoch;
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_loader_open(loader, plan->dataset, plan->recipe, &options, &error) < 0) {
+        return report_error(&error, error.status == SLUICE_NOMEM ? "try a smaller --batch" : NULL);
+    }
+    return TOOL_FINE;
+}
+
+static int loader_failed(sluice_loader *loader, sluice_status status)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_loader_error(loader, &error) >= 0) {
+        report("the loader stopped: %s", sluice_status_name(status));
+        return report_exit_code(status);
+    }
+    bool bad = error.status == SLUICE_CORRUPT || error.status == SLUICE_UNSUPPORTED;
+    return report_error(&error, bad ? "--on-bad replace goes on without such samples" : NULL);
+}
+
+static bool use_batch(struct pass *pass, sluice_batch *batch)
+{
+    double now = clock_seconds();
+    pass->first_batch = pass->batches == 0 ? now : pass->first_batch;
+    pass->images += sluice_batch_rows(batch);
+    pass->batches++;
+    bool recorded = pass->emulated == NULL || emulated_step(pass->emulated);
+    pass->last_batch = clock_seconds();
+    sluice_batch_release(batch);
+    return recorded;
+}
+
+static int run_epoch(struct pass *pass, uint64_t epoch)
+{
+    sluice_status status = sluice_loader_start_epoch(pass->loader, epoch);
+    while (status >= 0 && !pass->stopped) {
+        sluice_batch *batch = NULL;
+        /* A second at a time, so that Ctrl-C is noticed on storage that hangs. */
+        status = sluice_loader_next(pass->loader, &batch, 1000000000);
+        if (status == SLUICE_END) {
+            return TOOL_FINE;
+        }
+        if (status == SLUICE_OK && !use_batch(pass, batch)) {
+            report("no memory for the record of the steps; try fewer --epochs");
+            return TOOL_FAILED;
+        }
+        pass->stopped = interrupt_pending() || clock_seconds() >= pass->deadline;
+    }
+    return status < 0 ? loader_failed(pass->loader, status) : TOOL_FINE;
+}
+
+int bench_warm_up(const struct bench_plan *plan, struct bench_warm_up *warm_up)
+{
+    struct pass pass = {.plan = plan};
+    double start = clock_seconds();
+    int code = open_loader(plan, 1, &pass.loader);
+    if (code != TOOL_FINE) {
+        return code;
+    }
+    pass.deadline = start + warm_up_limit_s;
+    code = run_epoch(&pass, 0);
+    *warm_up = (struct bench_warm_up){.first_batch_ms = (pass.first_batch - start) * 1e3,
+                                      .seconds = pass.last_batch - start,
+                                      .batches = pass.batches,
+                                      .whole_epoch = !pass.stopped};
+    sluice_loader_close(pass.loader);
+    if (code == TOOL_FINE && interrupt_pending()) {
+        report("interrupted during the warm-up: nothing was measured");
+        return TOOL_INTERRUPTED;
+    }
+    if (code == TOOL_FINE && pass.batches == 0) {
+        report("no batch came within the warm-up of %.0f s: nothing can be measured; is the "
+               "storage that slow, or the batch that large?",
+               warm_up_limit_s);
+        return TOOL_FAILED;
+    }
+    return code;
+}
+
+void bench_choose_length(struct bench_plan *plan, const struct bench_warm_up *warm_up)
+{
+    if (plan->epochs > 0 || plan->seconds > 0) {
+        return;
+    }
+    if (!warm_up->whole_epoch) {
+        plan->seconds = long_run_s;
+        return;
+    }
+    plan->at_least_s = short_run_s;
+    double epoch_s = fmax(warm_up->seconds, (double)warm_up->batches * plan->step_s);
+    double needed = ceil(short_run_s / fmax(epoch_s, 1e-6));
+    plan->epochs = needed > (double)epochs_min ? (uint64_t)needed : epochs_min;
+}
+
+static int run_epochs(struct pass *pass, struct bench_result *result)
+{
+    const struct bench_plan *plan = pass->plan;
+    uint64_t end = plan->epochs > 0 ? plan->epochs : UINT64_MAX - 1;
+    for (uint64_t epoch = 1; epoch <= end && !pass->stopped; epoch++) {
+        int code = run_epoch(pass, epoch);
+        if (code != TOOL_FINE) {
+            return code;
+        }
+        result->epochs += !pass->stopped;
+    }
+    return TOOL_FINE;
+}
+
+static int run_pass(struct pass *pass, struct bench_result *result)
+{
+    double start = clock_seconds();
+    double cpu = clock_process_cpu();
+    if (pass->plan->seconds > 0) {
+        pass->deadline = start + pass->plan->seconds;
+    }
+    int code = run_epochs(pass, result);
+    /* CPU time and decoded rows at one moment: what was decoded ahead is in both. */
+    result->cpu_s = clock_process_cpu() - cpu;
+    result->stats = (sluice_loader_stats){.struct_size = sizeof result->stats};
+    sluice_loader_get_stats(pass->loader, &result->stats);
+    result->interrupted = interrupt_pending();
+    result->images = pass->images;
+    result->batches = pass->batches;
+    result->seconds = pass->last_batch - start;
+    result->decoded = pass->stopped && result->stats.samples > pass->images ? result->stats.samples
+                                                                            : pass->images;
+    return code;
+}
+
+static int measure_once(const struct bench_plan *plan, struct bench_result *result)
+{
+    *result = (struct bench_result){0};
+    emulated_begin(&result->emulated, plan->step_s);
+    struct pass pass = {.plan = plan, .deadline = INFINITY};
+    pass.emulated = plan->step_s > 0 ? &result->emulated : NULL;
+    /* A timed run does not know its last epoch: 0. */
+    int code = open_loader(plan, plan->seconds > 0 ? 0 : plan->epochs + 1, &pass.loader);
+    if (code != TOOL_FINE) {
+        return code;
+    }
+    code = run_pass(&pass, result);
+    sluice_loader_close(pass.loader);
+    if (code == TOOL_FINE && pass.batches == 0) {
+        report("no batch came in the time given: nothing was measured; give more --seconds");
+        return result->interrupted ? TOOL_INTERRUPTED : TOOL_FAILED;
+    }
+    return code;
+}
+
+int bench_measure(struct bench_plan *plan, struct bench_result *result)
+{
+    int code = measure_once(plan, result);
+    while (code == TOOL_FINE && !result->interrupted && result->seconds < plan->at_least_s) {
+        /* The warm-up was slower than the run: a fifth more than it needs, so that this ends. */
+        double factor = 1.2 * plan->at_least_s / result->seconds;
+        plan->epochs = (uint64_t)ceil((double)plan->epochs * factor);
+        emulated_free(&result->emulated);
+        code = measure_once(plan, result);
+    }
+    return code;
+}

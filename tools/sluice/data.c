@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "data.h"
+
+#include "report.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+
+static const char *advice_for(const sluice_error *error)
+{
+    if (error->status == SLUICE_INVALID) {
+        return "a dataset is a folder of class folders with pictures, or one that `sluice pack` "
+               "wrote";
+    }
+    if (error->sys_errno == ENOENT) {
+        return "check the path; `sluice synth FOLDER` makes a dataset to try things with";
+    }
+    return NULL;
+}
+
+sluice_dataset *data_open(const char *path, int *code)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_dataset_open(&dataset, &path, 1, NULL, &error) < 0) {
+        *code = report_error(&error, advice_for(&error));
+        return NULL;
+    }
+    return dataset;
+}
+
+uint64_t data_processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) {
+        return 1; /* more than 1024 processors: a count given by hand is needed anyway */
+    }
+    return (uint64_t)CPU_COUNT(&set);
+}

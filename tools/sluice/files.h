@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* files: files that appear whole or not at all, and folders. Any thread. */
+#ifndef TOOL_FILES_H
+#define TOOL_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Writes `path` through a file beside it and a rename. False with errno set. */
+bool files_write(const char *path, const void *bytes, size_t size);
+
+/* Creates a folder; fine when it is there. False with errno set. */
+bool files_make_folder(const char *path);
+
+/* Whether `path` does not exist or is an empty folder. False with errno set. */
+bool files_is_free(const char *path);
+
+/* A file's size, or -1 with errno set. */
+int64_t files_size(const char *path);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice info: what a dataset holds, one sample of it, or what this machine offers. */
+#include "command.h"
+#include "data.h"
+#include "files.h"
+#include "json.h"
+#include "options.h"
+#include "report.h"
+#include "units.h"
+
+#include <sluice/common.h>
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const uint64_t no_sample = UINT64_MAX;
+
+struct info_args {
+    uint64_t sample;
+    bool system, json;
+    const char *dataset;
+};
+
+static const char *type_name(sluice_field_type type)
+{
+    switch (type) {
+    case SLUICE_FIELD_IMAGE:
+        return "image";
+    case SLUICE_FIELD_INT:
+        return "int";
+    case SLUICE_FIELD_FLOAT:
+        return "float";
+    case SLUICE_FIELD_BYTES:
+        return "bytes";
+    case SLUICE_FIELD_TEXT:
+        return "text";
+    }
+    return "unknown";
+}
+
+/* An image folder's index has no sizes: one stat a file. False: some file cannot be looked at. */
+static bool sum_files(const sluice_dataset *dataset, uint64_t samples, uint64_t *bytes)
+{
+    sluice_sample_info sample = {.struct_size = sizeof sample};
+    *bytes = 0;
+    for (uint64_t i = 0; i < samples; i++) {
+        if (sluice_dataset_sample(dataset, i, &sample, NULL) < 0) {
+            return false;
+        }
+        int64_t size = files_size(sample.file);
+        if (size < 0) {
+            return false;
+        }
+        *bytes += (uint64_t)size;
+    }
+    return true;
+}
+
+static void print_dataset_json(const sluice_dataset *dataset, const sluice_dataset_info *info,
+                               bool sized)
+{
+    struct json json;
+    char fingerprint[24];
+    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, info->fingerprint);
+    json_begin(&json, stdout);
+    json_open_object(&json, NULL);
+    json_text(&json, "format", info->format);
+    json_unsigned(&json, "samples", info->samples);
+    if (sized) {
+        json_unsigned(&json, "bytes", info->bytes);
+    } else {
+        json_null(&json, "bytes");
+    }
+    json_unsigned(&json, "shards", info->shards);
+    json_open_array(&json, "fields");
+    for (uint32_t i = 0; i < info->fields; i++) {
+        const char *name;
+        sluice_field_type type;
+        if (sluice_dataset_field(dataset, i, &name, &type) == SLUICE_OK) {
+            json_open_object(&json, NULL);
+            json_text(&json, "name", name);
+            json_text(&json, "type", type_name(type));
+            json_close_object(&json);
+        }
+    }
+    json_close_array(&json);
+    json_unsigned(&json, "classes", info->classes);
+    json_text(&json, "fingerprint", fingerprint);
+    json_close_object(&json);
+}
+
+static void print_dataset_text(const sluice_dataset *dataset, const sluice_dataset_info *info,
+                               bool sized)
+{
+    char bytes[48] = "not known: some files cannot be looked at";
+    char mean[32] = "?";
+    if (sized) {
+        units_format_bytes(bytes, sizeof bytes, info->bytes);
+        units_format_bytes(mean, sizeof mean, info->bytes / info->samples);
+    }
+    printf("format       %s\nsamples      %" PRIu64 "\nbytes        %s (%s a sample)\n",
+           info->format, info->samples, bytes, mean);
+    printf("shards       %" PRIu32 "\nfields      ", info->shards);
+    for (uint32_t i = 0; i < info->fields; i++) {
+        const char *name;
+        sluice_field_type type;
+        if (sluice_dataset_field(dataset, i, &name, &type) == SLUICE_OK) {
+            printf(" %s (%s)", name, type_name(type));
+        }
+    }
+    printf("\nclasses      %" PRIu32, info->classes);
+    for (uint32_t label = 0; label < info->classes && label < 3; label++) {
+        const char *name = sluice_dataset_class_name(dataset, label);
+        printf("%s %s", label == 0 ? ":" : ",", name == NULL ? "?" : name);
+    }
+    printf("%s\nfingerprint  %016" PRIx64 "\n", info->classes > 3 ? ", ..." : "",
+           info->fingerprint);
+}
+
+static int show_dataset(const sluice_dataset *dataset, bool as_json)
+{
+    sluice_dataset_info info = {.struct_size = sizeof info};
+    if (sluice_dataset_get_info(dataset, &info) < 0) {
+        report("the dataset does not say what it holds; please report this as a bug");
+        return TOOL_FAILED;
+    }
+    bool sized = info.bytes > 0 || sum_files(dataset, info.samples, &info.bytes);
+    if (as_json) {
+        print_dataset_json(dataset, &info, sized);
+    } else {
+        print_dataset_text(dataset, &info, sized);
+    }
+    return TOOL_FINE;
+}
+
+static void print_sample_json(const sluice_dataset *dataset, uint64_t index,
+                              const sluice_sample_info *sample)
+{
+    struct json json;
+    json_begin(&json, stdout);
+    json_open_object(&json, NULL);
+    json_unsigned(&json, "sample", index);
+    json_text(&json, "key", sample->key);
+    json_text(&json, "file", sample->file);
+    json_unsigned(&json, "offset", sample->offset);
+    json_unsigned(&json, "bytes", sample->bytes);
+    json_unsigned(&json, "width", sample->width);
+    json_unsigned(&json, "height", sample->height);
+    json_signed(&json, "label", sample->label);
+    json_text(&json, "class", sluice_dataset_class_name(dataset, sample->label));
+    json_close_object(&json);
+}
+
+static int show_sample(const sluice_dataset *dataset, const struct info_args *args)
+{
+    sluice_sample_info sample = {.struct_size = sizeof sample};
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_dataset_sample(dataset, args->sample, &sample, &error) < 0) {
+        return report_error(&error, "`sluice info DATASET` says how many samples there are");
+    }
+    int64_t size = files_size(sample.file);
+    if (sample.bytes == 0 && size > 0) {
+        sample.bytes = (uint64_t)size; /* the whole file */
+    }
+    if (args->json) {
+        print_sample_json(dataset, args->sample, &sample);
+        return TOOL_FINE;
+    }
+    const char *name = sluice_dataset_class_name(dataset, sample.label);
+    printf("sample  %" PRIu64 "\nkey     %s\nfile    %s\noffset  %" PRIu64 "\nbytes   %" PRIu64
+           "\n",
+           args->sample, sample.key, sample.file, sample.offset, sample.bytes);
+    if (sample.width > 0) {
+        printf("size    %" PRIu32 " x %" PRIu32 " pixels\n", sample.width, sample.height);
+    } else {
+        printf("size    not known without reading\n");
+    }
+    printf("label   %" PRId64 "\nclass   %s\n", sample.label, name == NULL ? "(none)" : name);
+    return TOOL_FINE;
+}
+
+static void print_limit(const char *name, uint64_t bytes)
+{
+    char text[32] = "unlimited";
+    if (bytes != UINT64_MAX) {
+        units_format_bytes(text, sizeof text, bytes);
+    }
+    printf("%-12s %s\n", name, text);
+}
+
+static void print_system_json(const sluice_system *system)
+{
+    struct json json;
+    json_begin(&json, stdout);
+    json_open_object(&json, NULL);
+    json_text(&json, "version", sluice_version());
+    json_unsigned(&json, "cpus", system->cpus);
+    json_text(&json, "cpu_features", system->cpu_text);
+    json_unsigned(&json, "memory_bytes", system->memory_bytes);
+    if (system->memlock_bytes == UINT64_MAX) {
+        json_null(&json, "memlock_bytes");
+    } else {
+        json_unsigned(&json, "memlock_bytes", system->memlock_bytes);
+    }
+    json_unsigned(&json, "open_files", system->open_files);
+    json_text(&json, "huge_pages", system->huge_pages_text);
+    json_bool(&json, "io_uring", system->io_uring != 0);
+    json_text(&json, "io_uring_text", system->io_uring_text);
+    json_bool(&json, "cuda", system->cuda != 0);
+    json_text(&json, "cuda_text", system->cuda_text);
+    json_close_object(&json);
+}
+
+static int show_system(bool as_json)
+{
+    sluice_system system = {.struct_size = sizeof system};
+    if (sluice_system_info(&system) < 0) {
+        report("cannot find out what this machine offers");
+        return TOOL_FAILED;
+    }
+    if (as_json) {
+        print_system_json(&system);
+        return TOOL_FINE;
+    }
+    printf("sluice       %s\nprocessors   %" PRIu32 ", %s\n", sluice_version(), system.cpus,
+           system.cpu_text);
+    print_limit("memory", system.memory_bytes);
+    print_limit("memlock", system.memlock_bytes);
+    printf("open files   %" PRIu64 "\nhuge pages   %s\n", system.open_files,
+           system.huge_pages_text);
+    printf("io_uring     %s: %s\ncuda         %s: %s\n", system.io_uring != 0 ? "yes" : "no",
+           system.io_uring_text, system.cuda != 0 ? "yes" : "no", system.cuda_text);
+    return TOOL_FINE;
+}
+
+static int run(const struct info_args *args)
+{
+    if (args->system != (args->dataset == NULL)) {
+        report("give either a DATASET or --system; `sluice info --help` shows examples");
+        return TOOL_USAGE;
+    }
+    if (args->system) {
+        return show_system(args->json);
+    }
+    int code;
+    sluice_dataset *dataset = data_open(args->dataset, &code);
+    if (dataset == NULL) {
+        return code;
+    }
+    code =
+        args->sample == no_sample ? show_dataset(dataset, args->json) : show_sample(dataset, args);
+    sluice_dataset_close(dataset);
+    return code;
+}
+
+int info_main(int argc, char **argv)
+{
+    struct info_args args = {.sample = no_sample};
+    struct option_row rows[] = {
+        {"sample", 's', OPTION_COUNT, &args.sample, .max = no_sample - 1, .metavar = "N",
+         .help = "show sample N (from 0): where it lies, its size and label"},
+        {"system", 0, OPTION_FLAG, &args.system,
+         .help = "show what this machine offers: io_uring, memory, CPU features, CUDA"},
+        {"json", 0, OPTION_FLAG, &args.json, .help = "print JSON"},
+        {.name = NULL},
+    };
+    struct command_usage usage = {
+        .arguments = "[DATASET]",
+        .summary = "Says what a dataset holds, or with --system what this machine offers.",
+        .examples = "  sluice info photos\n"
+                    "  sluice info packed --json\n"
+                    "  sluice info packed --sample 17\n"
+                    "  sluice info --system\n",
+        .rows = rows,
+        .operands_max = 1,
+    };
+    int code = options_parse(&usage, argc, argv);
+    if (code != OPTIONS_GO_ON) {
+        return code;
+    }
+    args.dataset = usage.operand_count > 0 ? usage.operands[0] : NULL;
+    return run(&args);
+}

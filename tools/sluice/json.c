@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+void json_begin(struct json *json, FILE *stream)
+{
+    *json = (struct json){.stream = stream};
+}
+
+/* Length of the UTF-8 sequence at `bytes`; 0 when it is none (overlong, surrogate, cut). */
+static size_t utf8_length(const unsigned char *bytes)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = bytes[0] < 0x80             ? 1
+                    : (bytes[0] & 0xe0) == 0xc0 ? 2
+                    : (bytes[0] & 0xf0) == 0xe0 ? 3
+                    : (bytes[0] & 0xf8) == 0xf0 ? 4
+                                                : 0;
+    if (length < 2) {
+        return length;
+    }
+    uint32_t point = bytes[0] & (0x7fU >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((bytes[i] & 0xc0) != 0x80) {
+            return 0; /* the final NUL ends here too */
+        }
+        point = point << 6 | (bytes[i] & 0x3fU);
+    }
+    bool wrong = point < least[length] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff);
+    return wrong ? 0 : length;
+}
+
+static void write_string(FILE *stream, const char *text)
+{
+    fputc('"', stream);
+    const unsigned char *at = (const unsigned char *)text;
+    while (*at != '\0') {
+        size_t length = utf8_length(at);
+        if (length == 0) {
+            fputs("\\ufffd", stream);
+            length = 1;
+        } else if (*at == '"' || *at == '\\') {
+            fprintf(stream, "\\%c", *at);
+        } else if (*at < 0x20) {
+            fprintf(stream, "\\u%04x", *at);
+        } else {
+            fwrite(at, 1, length, stream);
+        }
+        at += length;
+    }
+    fputc('"', stream);
+}
+
+static void new_line(struct json *json)
+{
+    fprintf(json->stream, "\n%*s", 2 * json->depth, "");
+}
+
+/* What stands before each value: the comma, the new line and the key. */
+static void lead(struct json *json, const char *key)
+{
+    if (json->follows) {
+        fputc(',', json->stream);
+    }
+    if (json->row && json->follows) {
+        fputc(' ', json->stream);
+    }
+    if (json->depth > 0 && !json->row) {
+        new_line(json);
+    }
+    if (key != NULL) {
+        write_string(json->stream, key);
+        fputs(": ", json->stream);
+    }
+    json->follows = true;
+}
+
+static void open_container(struct json *json, const char *key, char bracket)
+{
+    lead(json, key);
+    fputc(bracket, json->stream);
+    json->depth++;
+    json->follows = false;
+}
+
+static void close_container(struct json *json, char bracket)
+{
+    assert(json->depth > 0);
+    json->depth--;
+    if (json->follows && !json->row) {
+        new_line(json);
+    }
+    json->row = false;
+    fputc(bracket, json->stream);
+    json->follows = true;
+    if (json->depth == 0) {
+        fputc('\n', json->stream);
+    }
+}
+
+void json_open_object(struct json *json, const char *key)
+{
+    open_container(json, key, '{');
+}
+
+void json_close_object(struct json *json)
+{
+    close_container(json, '}');
+}
+
+void json_open_array(struct json *json, const char *key)
+{
+    open_container(json, key, '[');
+}
+
+void json_open_row(struct json *json, const char *key)
+{
+    open_container(json, key, '[');
+    json->row = true;
+}
+
+void json_close_array(struct json *json)
+{
+    close_container(json, ']');
+}
+
+void json_text(struct json *json, const char *key, const char *value)
+{
+    if (value == NULL) {
+        json_null(json, key);
+        return;
+    }
+    lead(json, key);
+    write_string(json->stream, value);
+}
+
+void json_unsigned(struct json *json, const char *key, uint64_t value)
+{
+    lead(json, key);
+    fprintf(json->stream, "%" PRIu64, value);
+}
+
+void json_signed(struct json *json, const char *key, int64_t value)
+{
+    lead(json, key);
+    fprintf(json->stream, "%" PRId64, value);
+}
+
+void json_real(struct json *json, const char *key, double value)
+{
+    if (!isfinite(value)) {
+        json_null(json, key);
+        return;
+    }
+    char number[32];
+    snprintf(number, sizeof number, "%.6g", value);
+    size_t point = strspn(number, "+-0123456789e");
+    if (number[point] != '\0') {
+        number[point] = '.'; /* whatever a program that uses this made of the locale */
+    }
+    lead(json, key);
+    fputs(number, json->stream);
+}
+
+void json_bool(struct json *json, const char *key, bool value)
+{
+    lead(json, key);
+    fputs(value ? "true" : "false", json->stream);
+}
+
+void json_null(struct json *json, const char *key)
+{
+    lead(json, key);
+    fputs("null", json->stream);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "options.h"
+
+#include "command.h"
+#include "report.h"
+#include "units.h"
+
+#include <assert.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS_MAX = 40, FIRST_LONG = 256 };
+
+static size_t count_rows(const struct option_row *rows)
+{
+    size_t count = 0;
+    while (rows[count].name != NULL) {
+        count++;
+    }
+    assert(count < ROWS_MAX);
+    return count;
+}
+
+/* What follows the option's name in --help: "BYTES", "train|eval" or nothing. */
+static void describe_value(const struct option_row *row, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    if (row->kind != OPTION_CHOICE) {
+        snprintf(text, bytes, "%s", row->kind == OPTION_FLAG ? "" : row->metavar);
+        return;
+    }
+    size_t length = 0;
+    for (size_t i = 0; row->choices[i] != NULL && length < bytes; i++) {
+        const char *separator = i > 0 ? "|" : "";
+        int written = snprintf(text + length, bytes - length, "%s%s", separator, row->choices[i]);
+        length += (size_t)(written > 0 ? written : 0);
+    }
+}
+
+static void print_row(const struct option_row *row)
+{
+    char value[96];
+    describe_value(row, value, sizeof value);
+    char name[128];
+    int length =
+        snprintf(name, sizeof name, "--%s%s%s", row->name, *value != '\0' ? " " : "", value);
+    if (row->letter != 0) {
+        printf("  -%c, %-24s", row->letter, name);
+    } else {
+        printf("      %-24s", name);
+    }
+    printf(length > 24 ? "\n%31s%s\n" : "%1s%s\n", "", row->help);
+}
+
+static void print_help(const struct command_usage *usage)
+{
+    printf("usage: sluice %s [OPTION ...] %s\n\n%s\n\nOptions:\n", report_command(),
+           usage->arguments, usage->summary);
+    for (const struct option_row *row = usage->rows; row->name != NULL; row++) {
+        print_row(row);
+    }
+    printf("  -h, %-24s show this\n\nExamples:\n%s", "--help", usage->examples);
+}
+
+static bool wrong(const struct option_row *row, const char *text, const char *expected)
+{
+    report("--%s %s: expected %s; `sluice %s --help` shows examples", row->name, text, expected,
+           report_command());
+    return false;
+}
+
+static bool set_whole(const struct option_row *row, const char *text)
+{
+    uint64_t value;
+    char expected[160];
+    bool parsed = row->kind == OPTION_BYTES ? units_parse_bytes(text, &value)
+                                            : units_parse_count(text, &value);
+    if (!parsed || value < row->min || value > row->max) {
+        if (row->kind == OPTION_BYTES) {
+            char low[32];
+            char high[32];
+            units_format_bytes(low, sizeof low, row->min);
+            units_format_bytes(high, sizeof high, row->max);
+            snprintf(expected, sizeof expected, "a size like 64MiB or 256K, from %s to %s", low,
+                     high);
+        } else {
+            snprintf(expected, sizeof expected, "a whole number from %llu to %llu",
+                     (unsigned long long)row->min, (unsigned long long)row->max);
+        }
+        return wrong(row, text, expected);
+    }
+    uint64_t *target = row->value;
+    *target = value;
+    return true;
+}
+
+static bool set_real(const struct option_row *row, const char *text)
+{
+    double value;
+    char expected[160];
+    double factor = row->plain_factor > 0 ? row->plain_factor : 1;
+    bool parsed = row->kind == OPTION_DURATION ? units_parse_duration(text, factor, &value)
+                                               : units_parse_real(text, &value);
+    /* Written so that a NaN is refused too. */
+    if (!parsed || !(value >= row->low && value <= row->high)) {
+        if (row->kind == OPTION_DURATION) {
+            snprintf(expected, sizeof expected, "a duration like 10s or 5ms, from %gs to %gs",
+                     row->low, row->high);
+        } else {
+            snprintf(expected, sizeof expected, "a number from %g to %g", row->low, row->high);
+        }
+        return wrong(row, text, expected);
+    }
+    double *target = row->value;
+    *target = value;
+    return true;
+}
+
+static bool set_choice(const struct option_row *row, const char *text)
+{
+    for (int i = 0; row->choices[i] != NULL; i++) {
+        if (strcmp(row->choices[i], text) == 0) {
+            int *target = row->value;
+            *target = i;
+            return true;
+        }
+    }
+    char words[96];
+    char expected[128];
+    describe_value(row, words, sizeof words);
+    snprintf(expected, sizeof expected, "one of %s", words);
+    return wrong(row, text, expected);
+}
+
+static bool set_text(const struct option_row *row, const char *text)
+{
+    if (*text == '\0') {
+        return wrong(row, "\"\"", "a text that is not empty");
+    }
+    const char **target = row->value;
+    *target = text;
+    return true;
+}
+
+static bool set_value(const struct option_row *row, const char *text)
+{
+    switch (row->kind) {
+    case OPTION_FLAG: {
+        bool *target = row->value;
+        *target = true;
+        return true;
+    }
+    case OPTION_COUNT:
+    case OPTION_BYTES:
+        return set_whole(row, text);
+    case OPTION_DURATION:
+    case OPTION_REAL:
+        return set_real(row, text);
+    case OPTION_CHOICE:
+        return set_choice(row, text);
+    case OPTION_TEXT:
+        return set_text(row, text);
+    }
+    assert(false);
+    return false;
+}
+
+struct getopt_tables {
+    struct option longs[ROWS_MAX + 2];
+    char shorts[2 * ROWS_MAX + 4];
+};
+
+static void build_tables(const struct command_usage *usage, struct getopt_tables *tables)
+{
+    size_t count = count_rows(usage->rows);
+    size_t length = 0;
+    tables->shorts[length++] = ':'; /* makes getopt tell a missing value from an unknown option */
+    tables->shorts[length++] = 'h';
+    for (size_t i = 0; i < count; i++) {
+        const struct option_row *row = &usage->rows[i];
+        int needs = row->kind == OPTION_FLAG ? no_argument : required_argument;
+        tables->longs[i] = (struct option){row->name, needs, NULL, FIRST_LONG + (int)i};
+        if (row->letter != 0) {
+            tables->shorts[length++] = row->letter;
+        }
+        if (row->letter != 0 && needs == required_argument) {
+            tables->shorts[length++] = ':';
+        }
+    }
+    tables->longs[count] = (struct option){"help", no_argument, NULL, 'h'};
+    tables->longs[count + 1] = (struct option){NULL, 0, NULL, 0};
+    tables->shorts[length] = '\0';
+}
+
+static const struct option_row *find_row(const struct command_usage *usage, int found)
+{
+    if (found >= FIRST_LONG) {
+        return &usage->rows[found - FIRST_LONG];
+    }
+    for (const struct option_row *row = usage->rows; row->name != NULL; row++) {
+        if (row->letter != 0 && row->letter == found) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static int check_operands(struct command_usage *usage, int argc, char **argv)
+{
+    usage->operands = argv + optind;
+    usage->operand_count = argc - optind;
+    if (usage->operand_count < usage->operands_min) {
+        report("%s missing; usage: sluice %s [OPTION ...] %s",
+               usage->operand_count == 0 ? "arguments are" : "an argument is", report_command(),
+               usage->arguments);
+        return TOOL_USAGE;
+    }
+    if (usage->operand_count > usage->operands_max) {
+        report("`%s` is one argument too many; usage: sluice %s [OPTION ...] %s",
+               usage->operands[usage->operands_max], report_command(), usage->arguments);
+        return TOOL_USAGE;
+    }
+    return OPTIONS_GO_ON;
+}
+
+int options_parse(struct command_usage *usage, int argc, char **argv)
+{
+    struct getopt_tables tables;
+    build_tables(usage, &tables);
+    opterr = 0; /* the messages are ours */
+    optind = 1;
+    int found;
+    /* The tool has one thread yet. */
+    while ((found = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) { // NOLINT
+        if (found == 'h') {
+            print_help(usage);
+            return TOOL_FINE;
+        }
+        if (found == ':') {
+            report("%s needs a value; `sluice %s --help` shows examples", argv[optind - 1],
+                   report_command());
+            return TOOL_USAGE;
+        }
+        if (found == '?') {
+            report("%s: no such option, or not a clear one; `sluice %s --help` lists them",
+                   argv[optind - 1], report_command());
+            return TOOL_USAGE;
+        }
+        if (!set_value(find_row(usage, found), optarg)) {
+            return TOOL_USAGE;
+        }
+    }
+    return check_operands(usage, argc, argv);
+}

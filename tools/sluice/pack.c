@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice pack: a dataset into shards. */
+#include "clock.h"
+#include "command.h"
+#include "data.h"
+#include "interrupt.h"
+#include "json.h"
+#include "options.h"
+#include "progress.h"
+#include "report.h"
+#include "units.h"
+
+#include <sluice/writer.h>
+
+#include <inttypes.h>
+#include <stdbool.h>
+
+struct pack_args {
+    uint64_t shard_bytes, workers, seed, zstd_level;
+    int on_bad;
+    bool keep_order, keep_bytes, overwrite, no_verify, json;
+    const char *dataset, *out;
+};
+
+static void on_progress(void *user, const sluice_pack_progress *progress)
+{
+    progress_update(user, progress->samples_done, progress->samples_total);
+}
+
+static void print_result(const struct pack_args *args, const sluice_pack_result *result,
+                         double seconds)
+{
+    if (args->json) {
+        struct json json;
+        json_begin(&json, stdout);
+        json_open_object(&json, NULL);
+        json_text(&json, "path", args->out);
+        json_unsigned(&json, "samples", result->samples);
+        json_unsigned(&json, "rejected", result->rejected);
+        json_unsigned(&json, "shards", result->shards);
+        json_unsigned(&json, "bytes", result->bytes);
+        json_unsigned(&json, "resumed_samples", result->resumed_samples);
+        json_bool(&json, "verified", !args->no_verify);
+        json_real(&json, "seconds", seconds);
+        json_close_object(&json);
+        return;
+    }
+    char bytes[32];
+    units_format_bytes(bytes, sizeof bytes, result->bytes);
+    printf("%" PRIu64 " samples in %" PRIu32 " shard%s, %s, in %s (%.1f s%s)\n", result->samples,
+           result->shards, result->shards == 1 ? "" : "s", bytes, args->out, seconds,
+           args->no_verify ? ", not verified" : ", verified");
+    if (result->resumed_samples > 0) {
+        printf("%" PRIu64 " samples were taken over from an interrupted run\n",
+               result->resumed_samples);
+    }
+    if (result->rejected > 0) {
+        printf("%" PRIu64 " bad samples were left out: see %s/rejected.tsv\n", result->rejected,
+               args->out);
+    }
+}
+
+static const char *advice_for(const sluice_error *error)
+{
+    switch (error->status) {
+    case SLUICE_CORRUPT:
+    case SLUICE_UNSUPPORTED:
+        return "--on-bad skip leaves such samples out and lists them";
+    case SLUICE_STATE:
+        return "name another folder, or give --overwrite to start anew";
+    case SLUICE_IO:
+        return "once that is mended, the same command goes on where this one stopped";
+    default:
+        return NULL;
+    }
+}
+
+static int pack(const sluice_dataset *dataset, const struct pack_args *args)
+{
+    struct progress progress;
+    sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
+    options.workers = (uint32_t)args->workers;
+    options.shard_bytes = args->shard_bytes;
+    options.seed = args->seed;
+    options.keep_order = args->keep_order;
+    options.overwrite = args->overwrite;
+    options.on_bad = args->on_bad;
+    options.skip_verify = args->no_verify;
+    options.zstd_level = (int32_t)args->zstd_level;
+    options.on_progress = on_progress;
+    options.user = &progress;
+    sluice_pack_result result = {.struct_size = sizeof result};
+    sluice_error error = SLUICE_ERROR_INIT;
+    progress_begin(&progress, "samples");
+    double start = clock_seconds();
+    sluice_status status = sluice_pack(dataset, args->out, &options, &result, &error);
+    progress_end(&progress);
+    if (status < 0) {
+        return report_error(&error, advice_for(&error));
+    }
+    print_result(args, &result, clock_seconds() - start);
+    return TOOL_FINE;
+}
+
+static int run(const struct pack_args *args)
+{
+    int code;
+    sluice_dataset *dataset = data_open(args->dataset, &code);
+    if (dataset == NULL) {
+        return code;
+    }
+    interrupt_say("\nsluice pack: interrupted; the same command goes on where this one stopped\n");
+    code = pack(dataset, args);
+    sluice_dataset_close(dataset);
+    return code;
+}
+
+int pack_main(int argc, char **argv)
+{
+    static const char *const on_bad[] = {"fail", "skip", NULL}; /* as sluice_pack_on_bad */
+    struct pack_args args = {0};
+    struct option_row rows[] = {
+        {"shard-size", 's', OPTION_BYTES, &args.shard_bytes, .min = UINT64_C(1) << 20,
+         .max = UINT64_C(1) << 40, .metavar = "BYTES", .help = "size of a shard file [256MiB]"},
+        {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
+         .help = "threads; the shards do not depend on it [the processors]"},
+        {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",
+         .help = "of the order in which samples are written [0]"},
+        {"keep-order", 0, OPTION_FLAG, &args.keep_order,
+         .help = "write in the dataset's order [shuffled: no class runs in a shard]"},
+        {"keep-bytes", 0, OPTION_FLAG, &args.keep_bytes,
+         .help = "store JPEGs as they are (the default)"},
+        {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad,
+         .help = "stop at a bad sample, or leave it out and list it in rejected.tsv [fail]"},
+        {"overwrite", 0, OPTION_FLAG, &args.overwrite,
+         .help = "remove what an earlier pack left in OUT and start anew"},
+        {"no-verify", 0, OPTION_FLAG, &args.no_verify, .help = "do not read back what was written"},
+        {"zstd", 'z', OPTION_COUNT, &args.zstd_level, .min = 1, .max = 19, .metavar = "LEVEL",
+         .help = "compress fields other than JPEGs [stored plain]"},
+        {"json", 0, OPTION_FLAG, &args.json, .help = "print the result as JSON"},
+        {.name = NULL},
+    };
+    struct command_usage usage = {
+        .arguments = "DATASET OUT",
+        .summary =
+            "Packs a dataset into shards: few large files with an index, which are read far\n"
+            "faster than many small ones. The same input and options give the same bytes. A run\n"
+            "that was interrupted is continued by the same command.",
+        .examples = "  sluice pack photos packed\n"
+                    "  sluice pack photos packed --shard-size 1GiB --on-bad skip\n"
+                    "  sluice pack photos packed --keep-order --json\n",
+        .rows = rows,
+        .operands_min = 2,
+        .operands_max = 2,
+    };
+    int code = options_parse(&usage, argc, argv);
+    if (code != OPTIONS_GO_ON) {
+        return code;
+    }
+    args.dataset = usage.operands[0];
+    args.out = usage.operands[1];
+    return run(&args);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pipeline: the two usual image pipelines as recipes: training is RandomResizedCrop + flip,
+ * evaluation is resize + centre crop; both normalise with ImageNet's mean where the dtype floats.
+ */
+#ifndef TOOL_PIPELINE_H
+#define TOOL_PIPELINE_H
+
+#include <sluice/augment.h>
+
+#include <stdbool.h>
+
+enum pipeline { PIPELINE_TRAIN, PIPELINE_EVAL };
+
+/* The words of --pipeline, in the order of the enum. */
+extern const char *const pipeline_words[];
+
+/* `size`: the side of the square that comes out, pixels. NULL: reported, `*code` is the exit code.
+ */
+sluice_augment *pipeline_recipe(enum pipeline kind, uint32_t size, bool normalize, int *code);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report.h"
+
+#include "command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const char *command_name = "";
+
+void report_set_command(const char *name)
+{
+    command_name = name;
+}
+
+const char *report_command(void)
+{
+    return command_name;
+}
+
+void report(const char *format, ...)
+{
+    char line[2048];
+    const char *space = *command_name == '\0' ? "" : " ";
+    int prefix = snprintf(line, sizeof line, "sluice%s%s: ", space, command_name);
+    va_list arguments;
+    va_start(arguments, format);
+    size_t room = sizeof line - (size_t)prefix - 1;
+    int text = vsnprintf(line + prefix, room, format, arguments); // NOLINT: va_start stands above
+    va_end(arguments);
+    size_t length = (size_t)prefix + (size_t)(text > 0 ? text : 0);
+    if (length > sizeof line - 2) {
+        length = sizeof line - 2;
+    }
+    line[length] = '\n';
+    (void)!write(STDERR_FILENO, line, length + 1);
+}
+
+int report_exit_code(int status)
+{
+    switch (status) {
+    case SLUICE_OK:
+        return TOOL_FINE;
+    case SLUICE_INVALID:
+        return TOOL_USAGE;
+    case SLUICE_CORRUPT:
+    case SLUICE_UNSUPPORTED:
+        return TOOL_BAD_DATA;
+    default:
+        return TOOL_FAILED;
+    }
+}
+
+int report_error(const sluice_error *error, const char *advice)
+{
+    char text[1400];
+    sluice_error_format(error, text, sizeof text);
+    report("%s%s%s", text, advice == NULL ? "" : "; ", advice == NULL ? "" : advice);
+    return report_exit_code(error->status);
+}

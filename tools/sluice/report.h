@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * report: messages to people on standard error, each one line: "sluice COMMAND: text".
+ * Any thread; a line is written whole.
+ */
+#ifndef TOOL_REPORT_H
+#define TOOL_REPORT_H
+
+#include <sluice/common.h>
+
+/* The command named in messages; set once before threads start. The string is borrowed. */
+void report_set_command(const char *name);
+const char *report_command(void);
+
+void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Reports a library error, then `advice` (what to do next; NULL: none); returns the exit code. */
+int report_error(const sluice_error *error, const char *advice);
+
+/* The exit code that stands for a status. */
+int report_exit_code(int status);
+
+#endif

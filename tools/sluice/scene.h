@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scene: composes the picture of a synthetic photo. Photos of one class share a kind of place, a
+ * palette and a subject. What lies in the picture follows the dead leaves model (occluding things
+ * whose sizes follow a power law), which gives the edges and the spectrum of natural pictures.
+ *
+ * A scene holds the memory for one picture after another; one thread.
+ */
+#ifndef TOOL_SCENE_H
+#define TOOL_SCENE_H
+
+#include "photo.h"
+
+#include <stdint.h>
+
+struct scene;
+
+/* NULL: no memory. */
+struct scene *scene_create(void);
+void scene_destroy(struct scene *scene);
+
+/* Renders `photo` as 8-bit RGB, rows from the top; valid until the next call. NULL: no memory. */
+uint8_t *scene_render(struct scene *scene, const struct photo *photo);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice verify: reads a whole dataset and checks it. */
+#include "clock.h"
+#include "command.h"
+#include "data.h"
+#include "interrupt.h"
+#include "json.h"
+#include "options.h"
+#include "progress.h"
+#include "report.h"
+#include "units.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+struct verify_args {
+    uint64_t workers;
+    bool decode, json;
+    const char *dataset;
+};
+
+/* The callbacks' object; they are called by one thread at a time. */
+struct listener {
+    struct progress progress;
+    struct json json;
+    bool as_json;
+};
+
+static void write_finding(struct json *json, const sluice_error *finding)
+{
+    json_open_object(json, NULL);
+    json_text(json, "status", sluice_status_name((sluice_status)finding->status));
+    json_signed(json, "sample", finding->sample);
+    json_text(json, "file", finding->file);
+    json_signed(json, "offset", finding->offset);
+    json_text(json, "text", finding->text);
+    json_close_object(json);
+}
+
+static void on_finding(void *user, const sluice_error *finding)
+{
+    struct listener *listener = user;
+    if (listener->as_json) {
+        write_finding(&listener->json, finding);
+        return;
+    }
+    char text[1400];
+    sluice_error_format(finding, text, sizeof text);
+    progress_end(&listener->progress);
+    printf("%s\n", text);
+    fflush(stdout);
+}
+
+static void on_progress(void *user, uint64_t done, uint64_t total)
+{
+    struct listener *listener = user;
+    progress_update(&listener->progress, done, total);
+}
+
+static void print_result(struct listener *listener, const sluice_verify_result *result,
+                         double seconds)
+{
+    if (listener->as_json) {
+        struct json *json = &listener->json;
+        json_unsigned(json, "samples", result->samples);
+        json_unsigned(json, "bytes", result->bytes);
+        json_unsigned(json, "bad", result->bad);
+        json_real(json, "seconds", seconds);
+        return;
+    }
+    char bytes[32];
+    units_format_bytes(bytes, sizeof bytes, result->bytes);
+    printf("%" PRIu64 " samples, %s read in %.1f s: ", result->samples, bytes, seconds);
+    if (result->bad == 0) {
+        printf("all good\n");
+    } else {
+        printf("%" PRIu64 " bad\n", result->bad);
+    }
+}
+
+static int verify(const sluice_dataset *dataset, const struct verify_args *args,
+                  struct listener *listener)
+{
+    sluice_verify_options options = {.struct_size = sizeof options};
+    options.workers = (uint32_t)args->workers;
+    options.decode = args->decode;
+    options.on_finding = on_finding;
+    options.on_progress = on_progress;
+    options.user = listener;
+    sluice_verify_result result = {.struct_size = sizeof result};
+    sluice_error error = SLUICE_ERROR_INIT;
+    double start = clock_seconds();
+    sluice_status status = sluice_dataset_verify(dataset, &options, &result, &error);
+    progress_end(&listener->progress);
+    if (args->json) {
+        json_close_array(&listener->json);
+    }
+    if (status >= 0) {
+        print_result(listener, &result, clock_seconds() - start);
+    }
+    if (args->json) {
+        json_close_object(&listener->json);
+    }
+    if (status < 0) {
+        return report_error(&error, NULL);
+    }
+    return result.bad > 0 ? TOOL_BAD_DATA : TOOL_FINE;
+}
+
+static int run(const struct verify_args *args)
+{
+    int code;
+    sluice_dataset *dataset = data_open(args->dataset, &code);
+    if (dataset == NULL) {
+        return code;
+    }
+    interrupt_say("\nsluice verify: interrupted before all was checked\n");
+    struct listener listener = {.as_json = args->json};
+    progress_begin(&listener.progress, "samples");
+    if (args->json) {
+        json_begin(&listener.json, stdout);
+        json_open_object(&listener.json, NULL);
+        json_open_array(&listener.json, "findings");
+    }
+    code = verify(dataset, args, &listener);
+    sluice_dataset_close(dataset);
+    return code;
+}
+
+int verify_main(int argc, char **argv)
+{
+    struct verify_args args = {0};
+    struct option_row rows[] = {
+        {"decode", 'd', OPTION_FLAG, &args.decode,
+         .help = "decode every picture too, not only its header"},
+        {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
+         .help = "threads [the processors]"},
+        {"json", 0, OPTION_FLAG, &args.json, .help = "print findings and result as JSON"},
+        {.name = NULL},
+    };
+    struct command_usage usage = {
+        .arguments = "DATASET",
+        .summary =
+            "Reads all of a dataset and checks every checksum and picture header. Prints one\n"
+            "line for each bad place; exit code 3 when there is any.",
+        .examples = "  sluice verify packed\n"
+                    "  sluice verify photos --decode\n"
+                    "  sluice verify packed --json\n",
+        .rows = rows,
+        .operands_min = 1,
+        .operands_max = 1,
+    };
+    int code = options_parse(&usage, argc, argv);
+    if (code != OPTIONS_GO_ON) {
+        return code;
+    }
+    args.dataset = usage.operands[0];
+    return run(&args);
+}
