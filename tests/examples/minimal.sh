@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# minimal.sh TOOL PROGRAM: examples/minimal.c gets two epochs out of a folder and out of its shards,
+# and says what is wrong with a folder that is not there.
+set -eu
+tool=$1 program=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$tool" synth "$work/photos" --count 130 --size-scale 0.25 > /dev/null
+"$tool" pack "$work/photos" "$work/packed" > /dev/null
+expected=$(printf 'epoch %d: 64 rows\n' 0 0 1 1)
+for data in photos packed; do
+    got=$("$program" "$work/$data")
+    [ "$got" = "$expected" ] || { echo "$data: got: $got"; exit 1; }
+done
+if "$program" "$work/missing" 2> "$work/message"; then
+    echo "a missing folder is no error"
+    exit 1
+fi
+grep -q missing "$work/message" || { echo "the message does not name the folder:"; cat "$work/message"; exit 1; }
