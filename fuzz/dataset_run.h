@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dataset_run: makes a small packed dataset and reads all of a suspect one, for the targets of
+ * docs/format.md's files.
+ * Threads: one. Memory: a folder below TMPDIR that is removed at exit.
+ */
+#ifndef SL_FUZZ_DATASET_RUN_H
+#define SL_FUZZ_DATASET_RUN_H
+
+#include "fuzz.h"
+
+#define FUZZ_SHARD    "shard-000000.sluice"
+#define FUZZ_MANIFEST "manifest.sluice"
+
+/* Reads the file `name` of sound dataset `index` (0 .. FUZZ_DATASETS-1) into `buffer`: its size. */
+#define FUZZ_DATASETS 3u
+size_t fuzz_dataset_file(unsigned index, const char *name, uint8_t *buffer);
+
+/* A folder of the suspect's own, with the sound dataset `index` in it. */
+const char *fuzz_suspect_folder(unsigned index);
+/* Writes `name` there. */
+void fuzz_suspect_write(const char *name, const uint8_t *data, size_t size);
+/* Opens file or folder `path` and asks for everything; whatever it holds, nothing may break. */
+void fuzz_dataset_run(const char *path);
+
+/* Puts the right checksum (XXH3-64) of data[from, from + bytes) at data[at], if all lies inside. */
+void fuzz_seal(uint8_t *data, size_t size, uint64_t from, uint64_t bytes, uint64_t at);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fuzz_picture: any bytes, decoded as a picture. Input: one byte of flags, one that places the
+ * rectangle, then the stored bytes.
+ */
+#include "fuzz.h"
+
+#include "decoder.h"
+#include "jpeg_make.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+enum { HEAD_BYTES = 2, FLAG_RAW = 1, FLAG_ZSTD = 2, FLAG_UPRIGHT = 4, FLAG_SMALL = 8 };
+enum { RAW_WIDTH = 7, RAW_HEIGHT = 5 };
+
+static sl_decoder *shared_decoder(sluice_exif exif)
+{
+    static sl_decoder *decoders[2]; /* live as long as the program, as libFuzzer's targets do */
+    sl_decoder **decoder = &decoders[exif == SLUICE_EXIF_APPLY];
+    if (!*decoder) {
+        sl_decoder_config config = {
+            .max_pixels = (uint64_t)1 << 20, .max_unpacked_bytes = (uint64_t)4 << 20, .exif = exif};
+        fuzz_expect(sl_decoder_open(decoder, &config, NULL) == SLUICE_OK, "a decoder opens");
+    }
+    return *decoder;
+}
+
+/* Reads every pixel, so that a sanitizer sees a view that is larger than its memory. */
+static void read_view(const sl_image *view)
+{
+    volatile uint8_t sum = 0;
+    for (uint32_t y = 0; y < view->height; y++) {
+        for (uint32_t x = 0; x < view->width * view->channels; x++)
+            sum = (uint8_t)(sum + view->pixels[y * view->stride_bytes + x]);
+    }
+}
+
+static void decode_part(sl_decoder *decoder, sl_picture picture, uint8_t place, uint32_t out)
+{
+    sl_rect need = {picture.width * (place & 3) / 4, picture.height * (place >> 2 & 3) / 4, 0, 0};
+    need.width = 1 + (picture.width - need.x - 1) * (uint32_t)(place >> 4 & 3) / 3;
+    need.height = 1 + (picture.height - need.y - 1) * (uint32_t)(place >> 6) / 3;
+    sl_image view;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_status status = sl_decoder_decode(decoder, need, out, out, &view, &error);
+    if (status == SLUICE_OK)
+        read_view(&view);
+    fuzz_expect(status == SLUICE_OK || error.text[0] != '\0', "an error has a text");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < HEAD_BYTES)
+        return 0;
+    /* a copy of exact size, so that a read past its end is seen */
+    size_t bytes = size - HEAD_BYTES;
+    uint8_t *copy = malloc(bytes ? bytes : 1);
+    fuzz_expect(copy != NULL, "a megabyte of memory");
+    memcpy(copy, data + HEAD_BYTES, bytes);
+    sl_decoder *decoder =
+        shared_decoder(data[0] & FLAG_UPRIGHT ? SLUICE_EXIF_APPLY : SLUICE_EXIF_IGNORE);
+    sl_stored_image stored = {.bytes = {copy, bytes},
+                              .raw = data[0] & FLAG_RAW,
+                              .zstd = data[0] & FLAG_ZSTD,
+                              .width = RAW_WIDTH,
+                              .height = RAW_HEIGHT};
+    sl_picture picture;
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sl_decoder_open_picture(decoder, &stored, &picture, &error) == SLUICE_OK) {
+        fuzz_expect(picture.width > 0 && picture.height > 0, "a picture has pixels");
+        decode_part(decoder, picture, data[1], data[0] & FLAG_SMALL ? 2 : 0);
+    } else {
+        fuzz_expect(error.text[0] != '\0', "an error has a text");
+    }
+    free(copy);
+    return 0;
+}
+
+static const jpeg_options kinds[] = {
+    {0},
+    {.colour = JPEG_GREY, .orientation = 6},
+    {.colour = JPEG_RGB, .restart_interval = 1},
+    {.colour = JPEG_CMYK},
+    {.colour = JPEG_YCCK, .h_factor = 1, .v_factor = 2},
+    {.progressive = true},
+    {.h_factor = 4, .v_factor = 1, .restart_interval = 2},
+    {.separate_scans = true, .orientation = 3},
+};
+enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
+
+static size_t raw_seed(bool packed, uint8_t *buffer)
+{
+    uint8_t pixels[RAW_WIDTH * RAW_HEIGHT * 3];
+    pattern_fill(pixels, RAW_WIDTH, RAW_HEIGHT, 3, 1);
+    if (!packed) {
+        memcpy(buffer, pixels, sizeof(pixels));
+        return sizeof(pixels);
+    }
+    return ZSTD_compress(buffer, FUZZ_INPUT_MAX - HEAD_BYTES, pixels, sizeof(pixels), 3);
+}
+
+size_t fuzz_seed(unsigned index, uint8_t *buffer)
+{
+    if (index >= 2 * KINDS + 2)
+        return 0;
+    if (index >= 2 * KINDS) {
+        bool packed = index > 2 * KINDS;
+        buffer[0] = packed ? FLAG_RAW | FLAG_ZSTD : FLAG_RAW;
+        buffer[1] = 0xf0;
+        return HEAD_BYTES + raw_seed(packed, buffer + HEAD_BYTES);
+    }
+    /* whole, and a scaled-down part of the upright picture */
+    bool part = index >= KINDS;
+    buffer[0] = part ? FLAG_UPRIGHT | FLAG_SMALL : 0;
+    buffer[1] = part ? 0xa5 : 0xf0;
+    jpeg_file file = jpeg_make_pattern(37, 23, index, &kinds[index % KINDS]);
+    memcpy(buffer + HEAD_BYTES, file.data, file.size);
+    size_t size = file.size;
+    jpeg_free(&file);
+    return HEAD_BYTES + size;
+}

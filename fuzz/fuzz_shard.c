@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fuzz_shard: any bytes as a shard file. Input: one byte that says which checksums to put right
+ * first (else no mutation would get past them), then the file.
+ */
+#include "dataset_run.h"
+
+#include "little_endian.h"
+#include "shard_format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEAL_HEADER = 1, SEAL_INDEX = 2, SEAL_META = 4, SEALS = 8 };
+/* Bytes of a shard's header and of an index block: docs/format.md, sections 4 and 6. */
+enum { INDEX_OFFSET = 48, INDEX_BYTES = 56, INDEX_SUM = 64 };
+enum { META_OFFSET = 72, META_BYTES = 80, META_SUM = 88, PAGE_SUM = SL_PAGE_BYTES - 8 };
+
+static void seal_index(uint8_t *data, size_t size)
+{
+    uint64_t offset = sl_load64(data + INDEX_OFFSET);
+    uint64_t bytes = sl_load64(data + INDEX_BYTES);
+    if (offset > size || bytes > size - offset)
+        return;
+    for (uint64_t block = 0; block + SL_PAGE_BYTES <= bytes; block += SL_PAGE_BYTES)
+        fuzz_seal(data, size, offset + block, PAGE_SUM, offset + block + PAGE_SUM);
+    fuzz_seal(data, size, offset, bytes, INDEX_SUM);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 1)
+        return 0;
+    uint8_t seals = data[0];
+    size_t bytes = size - 1;
+    uint8_t *file = malloc(size);
+    fuzz_expect(file != NULL, "a megabyte of memory");
+    memcpy(file, data + 1, bytes);
+    if (bytes >= SL_PAGE_BYTES) {
+        if (seals & SEAL_INDEX)
+            seal_index(file, bytes);
+        if (seals & SEAL_META) {
+            fuzz_seal(file, bytes, sl_load64(file + META_OFFSET), sl_load64(file + META_BYTES),
+                      META_SUM);
+        }
+        if (seals & SEAL_HEADER)
+            fuzz_seal(file, bytes, 0, PAGE_SUM, PAGE_SUM);
+    }
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/" FUZZ_SHARD, fuzz_suspect_folder(0));
+    fuzz_suspect_write(FUZZ_SHARD, file, bytes);
+    free(file);
+    fuzz_dataset_run(path);
+    return 0;
+}
+
+size_t fuzz_seed(unsigned index, uint8_t *buffer)
+{
+    /* all checksums put right, or none */
+    if (index >= 2 * FUZZ_DATASETS)
+        return 0;
+    buffer[0] = index < FUZZ_DATASETS ? SEALS - 1 : 0;
+    return 1 + fuzz_dataset_file(index % FUZZ_DATASETS, FUZZ_SHARD, buffer + 1);
+}
