@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# lib.sh: what scripts/quickstart and scripts/test share. Sourced, never run.
+
+say() { printf '%s\n' "$*"; }
+die() {
+    printf '%s\n' "$*" >&2
+    exit 1
+}
+
+# Each line: package, other packages that serve as well, and why it is needed.
+# shellcheck disable=SC2034 # used by those who source this
+packages_to_build='
+gcc                                           : the C compiler
+libc6-dev                                     : headers of the C library
+cmake                                         : describes the build (3.25 or newer)
+ninja-build                                   : runs the build
+pkg-config|pkgconf                            : finds libraries
+libjpeg-dev|libjpeg62-turbo-dev|libjpeg-turbo8-dev : libjpeg-turbo, decodes photos
+liburing-dev                                  : io_uring, reads files without a thread per read
+libzstd-dev                                   : zstd, compressed fields of shards
+libxxhash-dev                                 : XXH3, checksums of samples
+libpng-dev                                    : writes the contact sheets of sluice view
+'
+# shellcheck disable=SC2034 # used by those who source this
+packages_to_test='
+g++                                           : checks that the headers are C++ too
+libcmocka-dev                                 : the test framework
+python3                                       : style and ABI checks
+python3-pil                                   : Pillow, the reference for resized pixels
+python3-numpy                                 : compares arrays with it
+jq                                            : reads the JSON output of the tool
+clang-format-14                               : checks the layout of the code
+clang-tidy-14                                 : static analysis of C
+shellcheck                                    : static analysis of shell scripts
+'
+
+package_is_installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# ensure_packages LIST: installs what is missing of it, saying what and why. Nothing missing: no apt,
+# no network.
+ensure_packages() {
+    local line names reason name found missing=()
+    command -v dpkg-query > /dev/null ||
+        { say "This is no Debian or Ubuntu: the packages are up to you (see scripts/lib.sh)."; return; }
+    while IFS= read -r line; do
+        names=${line%%:*} reason=${line#*: }
+        names=${names// /}
+        [ -n "$names" ] || continue
+        found=
+        for name in ${names//|/ }; do
+            if package_is_installed "$name"; then found=1; fi
+        done
+        if [ -z "$found" ]; then
+            [ "${#missing[@]}" -gt 0 ] || say "Missing packages:"
+            missing+=("${names%%|*}")
+            printf '  %-16s %s\n' "${names%%|*}" "$reason"
+        fi
+    done <<< "$1"
+    [ "${#missing[@]}" -eq 0 ] || install_packages "${missing[@]}"
+}
+
+install_packages() {
+    local as_root=() log
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo > /dev/null ||
+            die "Installing them needs root, and there is no sudo. As root, run:
+  apt-get install --no-install-recommends $*
+and start this again."
+        as_root=(sudo)
+    fi
+    command -v apt-get > /dev/null || die "There is no apt-get here: please install $* yourself."
+    log=$(mktemp)
+    say "Installing them with apt-get ..."
+    if ! { "${as_root[@]}" apt-get update &&
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y \
+            --no-install-recommends "$@"; } > "$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        rm -f "$log"
+        die "apt-get failed (its last lines are above). Packages wanted: $*"
+    fi
+    rm -f "$log"
+}
+
+# quietly NAME COMMAND...: one line while it goes well, the whole output when it fails.
+quietly() {
+    local name=$1 log started=$SECONDS
+    shift
+    log=$(mktemp)
+    if ! "$@" > "$log" 2>&1; then
+        cat "$log" >&2
+        rm -f "$log"
+        die "failed: $name"
+    fi
+    rm -f "$log"
+    say "$name: done in $((SECONDS - started)) s"
+}
+
+check_cmake() {
+    local version
+    version=$(cmake --version | sed -n 's/^cmake version \([0-9]*\.[0-9]*\).*/\1/p')
+    [ "$(printf '3.25\n%s\n' "$version" | sort -V | head -n 1)" = 3.25 ] ||
+        die "cmake is $version; sluice needs 3.25 or newer (Debian 12, Ubuntu 24.04)."
+}

@@ -1,0 +1,231 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""style.py ROOT: the rules of CONTRIBUTING.md that neither the compiler nor clang-tidy knows.
+
+Prints one line per finding, `file:line: [rule] message`, and exits 1 when there is any.
+"""
+import os
+import re
+import sys
+
+CODE_FOLDERS = ("include", "src", "tools", "bench", "tests", "fuzz", "examples")
+STAGES = ("dataset", "plan", "io", "decode", "augment", "staging")
+# The picture of docs/design.md: what each module of src/ may include besides itself.
+MAY_USE = {stage: {"base"} for stage in STAGES}
+MAY_USE["base"] = set()
+MAY_USE["pack"] = {"base", "dataset", "decode", "plan"}
+MAY_USE["loader"] = {"base", *STAGES}
+MAY_USE["api"] = {"base", "loader", "pack", *STAGES}
+# Foreign libraries and the places that may include their headers.
+FOREIGN = {
+    r"jpeglib\.h|jerror\.h|jmorecfg\.h|turbojpeg\.h": ("src/decode/", "tools/", "bench/", "tests/", "fuzz/"),
+    r"liburing\.h": ("src/io/uring", "src/io/probe", "tests/"),
+    r"zstd.*\.h": ("src/decode/", "src/pack/", "src/dataset/", "tests/", "fuzz/"),
+    r"xxhash\.h": ("src/dataset/", "src/pack/", "tests/"),
+    r"png\.h": ("tools/", "tests/"),
+    r"cmocka\.h": ("tests/",),
+    r"threads\.h|cuda.*\.h": (),
+}
+LINES_MAX, FUNCTION_LINES_MAX, COLUMNS_MAX = 800, 70, 100
+MACHINE_PATH = re.compile(r"(?<![\w.}])/(home|root|Users)/\w")
+UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
+HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|reallocarray|aligned_alloc|posix_memalign|"
+                  r"strdup|strndup|free)\s*\(")
+IMPLICIT_ORDER = re.compile(r"\b(atomic_(?:load|store|exchange|fetch|compare)(?:_(?!explicit)[a-z]+)*)\s*\(")
+
+
+class Tree:
+    """The files below `root`, and the findings so far."""
+
+    def __init__(self, root):
+        self.root = root
+        self.findings = []
+
+    def report(self, path, line, rule, message):
+        self.findings.append(f"{path}:{line}: [{rule}] {message}")
+
+    def walk(self):
+        for folder, folders, files in os.walk(self.root):
+            folders[:] = sorted(name for name in folders
+                                if name not in (".git", "shared", "__pycache__")
+                                and not re.match(r"build(-|$)", name))
+            for name in sorted(files):
+                yield os.path.relpath(os.path.join(folder, name), self.root)
+
+    def read(self, path):
+        with open(os.path.join(self.root, path), "rb") as file:
+            data = file.read()
+        return None if b"\0" in data else data.decode("utf-8", "replace")
+
+
+def without_comments(text):
+    """The code with comments and string contents blanked, line numbers kept."""
+    def blank(match):
+        token = match.group(0)
+        if token[0] in "\"'":
+            return token[0] * 2
+        return "\n" * token.count("\n") or " "
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text,
+                  flags=re.S)
+
+
+def check_text(tree, path, text):
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if line != line.rstrip():
+            tree.report(path, number, "blank", "trailing white space or carriage return")
+        if "\t" in line and not path.endswith((".tsv", "Makefile")):
+            tree.report(path, number, "tab", "tab character")
+        if MACHINE_PATH.search(line):
+            tree.report(path, number, "path", "absolute path of one machine")
+        if UNFINISHED.search(line) and path != "LICENSE":
+            tree.report(path, number, "unfinished", "a note that something is not finished")
+    if text and not text.endswith("\n"):
+        tree.report(path, len(lines), "eof", "no newline at the end of the file")
+    if text.endswith("\n\n"):
+        tree.report(path, len(lines) - 1, "eof", "blank line at the end of the file")
+
+
+def check_script_head(tree, path, text):
+    if not any("SPDX-License-Identifier: Apache-2.0" in line for line in text.split("\n")[:2]):
+        tree.report(path, 1, "spdx", "no SPDX line below the interpreter's")
+
+
+def check_code_head(tree, path, text):
+    lines = text.split("\n")
+    if lines[0] != "/* SPDX-License-Identifier: Apache-2.0 */":
+        tree.report(path, 1, "spdx", "the first line must be the SPDX line")
+    if not path.endswith(".h"):
+        return
+    stem = os.path.splitext(os.path.basename(path))[0]
+    comment = re.match(r"[^\n]*\n(/\*.*?\*/)", text, re.S)
+    if not comment or not re.search(rf"\b{stem}(\.h)?:", comment.group(1)):
+        tree.report(path, 2, "contract", f"no contract comment that begins with '{stem}:'")
+    guard = re.search(r"^#ifndef (\w+)\n#define (\w+)$", text, re.M)
+    prefix = "SLUICE_" if path.startswith("include/") else "([A-Z0-9]+_)*"
+    wanted = re.compile(prefix + re.escape(stem.upper()) + "_H")
+    if not guard or guard.group(1) != guard.group(2) or not wanted.fullmatch(guard.group(1)):
+        tree.report(path, 1, "guard", f"include guard should be like SL_{stem.upper()}_H")
+
+
+def check_lengths(tree, path, text):
+    lines = text.split("\n")
+    if len(lines) - 1 > LINES_MAX:
+        tree.report(path, len(lines), "file-length", f"{len(lines) - 1} lines, {LINES_MAX} is the end")
+    start = None
+    for number, line in enumerate(lines, 1):
+        if len(line) > COLUMNS_MAX:
+            tree.report(path, number, "columns", f"{len(line)} columns")
+        if line == "{":
+            start = number
+        elif line == "}" and start:
+            if number - start - 1 > FUNCTION_LINES_MAX:
+                tree.report(path, start, "function-length",
+                            f"{number - start - 1} lines, {FUNCTION_LINES_MAX} is the end")
+            start = None
+
+
+def quoted_folders(tree, path):
+    """Folders that a quoted include of this file may come from, or None when any may."""
+    own = os.path.dirname(path)
+    part = path.split("/")
+    if part[0] == "src":
+        if part[1] not in MAY_USE:
+            tree.report(path, 1, "module", f"src/{part[1]} is not in the picture of docs/design.md")
+            return None
+        return [own] + [f"src/{used}" for used in sorted(MAY_USE[part[1]])]
+    if part[0] in ("tests", "fuzz", "bench"):
+        return [own, "tests/support", "fuzz"] + [f"src/{name}" for name in MAY_USE]
+    if part[0] == "tools":
+        return [own]
+    return []
+
+
+def check_includes(tree, path, text):
+    code = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.S)
+    folders = quoted_folders(tree, path)
+    for number, line in enumerate(code.split("\n"), 1):
+        match = re.match(r'\s*#\s*include\s+(["<])([^">]+)[">]', line)
+        if not match:
+            continue
+        quote, name = match.groups()
+        if quote == '"' and folders is not None and not any(
+                os.path.exists(os.path.join(tree.root, folder, name)) for folder in folders):
+            tree.report(path, number, "include", f'"{name}" is not in a folder that this file may use')
+        if quote == "<" and path.startswith("include/") and not re.match(
+                r"(sluice/\w+|stddef|stdint)\.h$", name):
+            tree.report(path, number, "include", f"a public header may not include <{name}>")
+        for pattern, places in FOREIGN.items():
+            if re.fullmatch(pattern, name) and not path.startswith(places):
+                tree.report(path, number, "foreign", f"<{name}> does not belong here")
+
+
+def check_calls(tree, path, text):
+    if not path.startswith("src/"):
+        return
+    for number, line in enumerate(without_comments(text).split("\n"), 1):
+        heap = HEAP.search(line)
+        if heap and path != "src/base/memory.c":
+            tree.report(path, number, "heap", f"{heap.group(1)}: use sl_malloc and its family")
+        order = IMPLICIT_ORDER.search(line)
+        if order:
+            tree.report(path, number, "atomic", f"{order.group(1)} without an explicit order")
+
+
+def check_listed(tree, path):
+    """A source that no CMakeLists.txt names is never built, and nobody would notice."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    folder = os.path.dirname(path)
+    while True:
+        lists = os.path.join(tree.root, folder, "CMakeLists.txt")
+        if os.path.exists(lists):
+            with open(lists, encoding="utf-8") as file:
+                if re.search(rf"(?<!\w){re.escape(stem)}(\.c)?(?!\w)", file.read()):
+                    return
+        if not folder:
+            break
+        folder = os.path.dirname(folder)
+    tree.report(path, 1, "unlisted", "no CMakeLists.txt names this file")
+
+
+def check_uses(tree, path, text):
+    module = path.split("/")[1]
+    code = re.sub(r"#[^\n]*", "", text)
+    for call in re.findall(r"sluice_module\(([^)]*)\)", code):
+        uses = re.search(r"\bUSES\b((?:\s+[a-z]\w*)*)", call)
+        for used in uses.group(1).split() if uses else ():
+            if used not in MAY_USE.get(module, set()):
+                tree.report(path, 1, "uses", f"src/{module} may not use {used}")
+
+
+def check(root):
+    tree = Tree(root)
+    for path in tree.walk():
+        text = tree.read(path)
+        if text is None:
+            continue
+        check_text(tree, path, text)
+        if text.startswith("#!"):
+            check_script_head(tree, path, text)
+        if path.startswith("src/") and path.endswith("/CMakeLists.txt") and path.count("/") == 2:
+            check_uses(tree, path, text)
+        if path.split("/")[0] in CODE_FOLDERS and path.endswith((".c", ".h")):
+            check_code_head(tree, path, text)
+            check_lengths(tree, path, text)
+            check_includes(tree, path, text)
+            check_calls(tree, path, text)
+            if path.endswith(".c"):
+                check_listed(tree, path)
+    return tree.findings
+
+
+def main():
+    if len(sys.argv) != 2 or not os.path.isdir(sys.argv[1]):
+        sys.exit("usage: style.py ROOT")
+    findings = check(sys.argv[1])
+    print("\n".join(findings) if findings else "style: nothing to say")
+    sys.exit(1 if findings else 0)
+
+
+if __name__ == "__main__":
+    main()
