@@ -166,6 +166,7 @@ static void serve(sl_fetch *fetch)
         }
         sl_fetch_ask(fetch);
         sl_fetch_settle_credited(fetch);
+        fetch->now_ns = sl_now_ns(); /* delivering may have taken long; reads begin now */
         sl_fetch_retry_due(fetch);
         sl_fetch_plan(fetch);
         sl_fetch_submit(fetch);

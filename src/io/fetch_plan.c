@@ -235,6 +235,9 @@ void sl_fetch_plan(sl_fetch *fetch)
             if (fetch->reserve.base != NULL) {
                 return; /* a release signals */
             }
+            if (sl_fetch_reserve_open(fetch, NULL) == SLUICE_OK) {
+                continue; /* the one before was abandoned with a stalled read */
+            }
             sl_fetch_unqueue(fetch, index);
             sl_fetch_fail_want(fetch, index, &(sl_failure){.kind = SL_FAILURE_MEMORY});
             continue;
