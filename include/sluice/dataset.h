@@ -17,7 +17,8 @@
  *
  * Threads: a dataset is immutable; every function may be called from any thread at once. It may be
  * shared by any number of loaders, each of which keeps it alive: closing it after
- * sluice_loader_open is fine.
+ * sluice_loader_open is fine. In a forked child use it only when no other thread of the parent was
+ * using it at the moment of the fork (a loader's threads do): open it again instead.
  */
 #ifndef SLUICE_DATASET_H
 #define SLUICE_DATASET_H

@@ -59,8 +59,10 @@ typedef enum sluice_last_batch {
 } sluice_last_batch;
 
 typedef enum sluice_bad_sample {
-    SLUICE_BAD_FAIL = 0,    /* next returns the sample's error when it comes to that batch */
-    SLUICE_BAD_REPLACE = 1, /* another sample of the dataset takes the row */
+    SLUICE_BAD_FAIL = 0,    /* next returns the sample's error when it comes to that batch (of
+                               several bad ones in it, any) */
+    SLUICE_BAD_REPLACE = 1, /* another sample of the dataset takes the row; prefetch x batch_size
+                               is at most 65472 */
     SLUICE_BAD_MASK = 2     /* the row is zero, its label -1, its mask 0 */
 } sluice_bad_sample;
 
@@ -255,8 +257,10 @@ SLUICE_API void sluice_loader_cancel(sluice_loader *loader);
 
 /*
  * Stops the threads and frees everything but the batches still held, which stay readable until
- * released. A next that blocks in another thread returns CANCELED first. Takes as long as the reads
- * in flight (they cannot be recalled from the kernel), at most stall_fail_ns. NULL is fine.
+ * released. Calls that are in progress in other threads end first (a next that blocks returns
+ * CANCELED); calls made after it has returned are an error of the caller. Takes as long as the
+ * reads in flight (they cannot be recalled from the kernel), at most stall_fail_ns; only an open()
+ * or a read of an index block that hangs in the kernel can hold it longer. NULL is fine.
  */
 SLUICE_API void sluice_loader_close(sluice_loader *loader);
 

@@ -94,8 +94,8 @@ sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats
     }
     sluice_loader_stats full;
     memset(&full, 0, sizeof(full));
-    sl_loader_get_stats(loader, &full);
-    return sl_api_write_struct(stats, &full, sizeof(full));
+    const sluice_status status = sl_loader_get_stats(loader, &full);
+    return status == SLUICE_OK ? sl_api_write_struct(stats, &full, sizeof(full)) : status;
 }
 
 sluice_status sluice_loader_error(sluice_loader *loader, sluice_error *error)

@@ -3,17 +3,25 @@
 
 #include "cpu.h"
 #include "error.h"
+#include "read_arena.h"
 
 #define MIB       ((uint64_t)1 << 20)
 #define SECOND_NS UINT64_C(1000000000)
 
 /* Reads of a shuffled epoch rarely have neighbours: a merged read of this size costs no latency.
  * Block shuffle exists for long reads. */
-#define MERGE_BYTES                MIB
-#define MERGE_BYTES_BLOCK          (4 * MIB)
+#define MERGE_BYTES       MIB
+#define MERGE_BYTES_BLOCK (4 * MIB)
+/* Rereading a gap is cheaper than another request, but what is read fills the buffer until its last
+ * sample is used: in a full shuffle that is long, so only true neighbours are merged there. */
+#define MERGE_GAP_BYTES            ((uint64_t)64 << 10)
+#define MERGE_GAP_BYTES_FULL       ((uint64_t)4 << 10)
 #define LOOKAHEAD_FOLDER_PER_DEPTH 4
 #define LOOKAHEAD_MAX              65536
-#define INSERTS_MAX                65536
+/* Items outside the sequence: substitutes (one for each row at most) or index entries looked up
+ * again. */
+#define INSERTS_REPLACE_MAX 65536
+#define INSERTS             64
 
 typedef struct range {
     const char *name;
@@ -139,6 +147,19 @@ static sluice_status check_epoch_not_empty(const sluice_loader_options *o,
                         (unsigned long long)dataset->info.samples, (unsigned long long)global);
 }
 
+/* With a fixed pool of substitutes, which rows would find it empty would depend on timing. */
+static sluice_status check_substitutes(const sluice_loader_options *o, sluice_error *error)
+{
+    const uint64_t rows = (uint64_t)o->prefetch * o->batch_size;
+    if (o->on_bad_sample != SLUICE_BAD_REPLACE || rows + INSERTS <= INSERTS_REPLACE_MAX) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_INVALID, "loader",
+                        "on_bad_sample REPLACE allows %d rows in all slots, not %llu: use MASK, a "
+                        "smaller batch or fewer slots",
+                        INSERTS_REPLACE_MAX - INSERTS, (unsigned long long)rows);
+}
+
 static sl_cache_mode choose_cache(const sluice_loader_options *o, const sl_dataset *dataset)
 {
     switch (o->page_cache) {
@@ -161,10 +182,13 @@ static uint32_t choose_lookahead(const sluice_loader_options *o, const sl_datase
     if (mean == 0) {
         return (uint32_t)least;
     }
+    /* A sample that is read alone takes whole units of the buffer. */
+    const uint64_t room =
+        o->shuffle == SLUICE_SHUFFLE_FULL && mean < SL_ARENA_UNIT ? SL_ARENA_UNIT : mean;
     /* What fits in half of the buffer can be merged without crowding out what is needed next; a
      * window of block shuffle is meant to be there whole. */
     const uint64_t share = o->shuffle == SLUICE_SHUFFLE_BLOCK ? 1 : 2;
-    return (uint32_t)clamp(o->read_buffer_bytes / (share * mean), least, LOOKAHEAD_MAX);
+    return (uint32_t)clamp(o->read_buffer_bytes / (share * room), least, LOOKAHEAD_MAX);
 }
 
 sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wanted,
@@ -177,11 +201,15 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
     if (status == SLUICE_OK) {
         status = check_epoch_not_empty(o, dataset, error);
     }
+    if (status == SLUICE_OK) {
+        status = check_substitutes(o, error);
+    }
     config->cache = choose_cache(o, dataset);
     config->lookahead = choose_lookahead(o, dataset);
-    config->inserts = o->on_bad_sample == SLUICE_BAD_REPLACE
-                          ? (uint32_t)clamp((uint64_t)o->prefetch * o->batch_size, 1, INSERTS_MAX)
-                          : 1;
+    config->inserts =
+        o->on_bad_sample == SLUICE_BAD_REPLACE ? o->prefetch * o->batch_size + INSERTS : INSERTS;
+    config->merge_gap_bytes =
+        o->shuffle == SLUICE_SHUFFLE_FULL ? MERGE_GAP_BYTES_FULL : MERGE_GAP_BYTES;
     config->merge_bytes = o->shuffle == SLUICE_SHUFFLE_BLOCK ? MERGE_BYTES_BLOCK : MERGE_BYTES;
     return status;
 }

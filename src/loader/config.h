@@ -18,8 +18,8 @@ typedef struct sl_config {
     sluice_loader_options options; /* no field is 0 that has a default */
     sl_cache_mode cache;
     uint32_t lookahead; /* samples that the reader may be ahead of the slots */
-    uint32_t inserts;   /* substitutes that may be on their way at once; more are masked */
-    uint64_t merge_bytes;
+    uint32_t inserts;   /* items outside the sequence that may be on their way at once */
+    uint64_t merge_bytes, merge_gap_bytes;
 } sl_config;
 
 /* `wanted` is full-size. INVALID names the option that is out of range. */

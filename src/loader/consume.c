@@ -32,6 +32,17 @@ static void call_end(sluice_loader *loader)
 
 /* ---- epochs ---- */
 
+static sluice_status first_error(sluice_loader *loader, sluice_error *error)
+{
+    sl_lock(&loader->mutex);
+    const sluice_status status = (sluice_status)loader->error.status;
+    if (error != NULL && status != SLUICE_OK) {
+        *error = loader->error;
+    }
+    sl_unlock(&loader->mutex);
+    return status;
+}
+
 /* Makes `epoch`, entered at `start`, the current one. */
 static void set_current_locked(sluice_loader *loader, uint64_t epoch, uint64_t start)
 {
@@ -40,7 +51,7 @@ static void set_current_locked(sluice_loader *loader, uint64_t epoch, uint64_t s
     loader->epoch = epoch;
     loader->taken = 0;
     loader->started = true;
-    loader->restoring = false;
+    loader->restoring = loader->restoring && loader->restore_epoch != epoch;
 }
 
 /* The reader has gone on into this epoch by itself: only let the consumer follow. */
@@ -61,8 +72,18 @@ static bool continue_run(sluice_loader *loader, uint64_t epoch)
     return follows;
 }
 
+/* From here on a cancel counts for the epoch that begins. */
+static void forget_cancel(sluice_loader *loader)
+{
+    sl_lock(&loader->mutex);
+    loader->canceled = false;
+    sl_staging_cancel(loader->staging, loader->closing);
+    sl_unlock(&loader->mutex);
+}
+
 static void begin_run(sluice_loader *loader, uint64_t epoch)
 {
+    forget_cancel(loader);
     if (loader->run) {
         sl_feed_stop(&loader->feed);
     }
@@ -74,14 +95,11 @@ static void begin_run(sluice_loader *loader, uint64_t epoch)
     }
     set_current_locked(loader, epoch, start);
     loader->end_ticket = sl_staging_begun(loader->staging) + loader->steps;
-    loader->canceled = false;
     if (loader->start_ns == 0) {
         loader->start_ns = sl_now_ns();
     }
-    const bool closing = loader->closing;
     sl_unlock(&loader->mutex);
     sl_staging_set_end(loader->staging, loader->end_ticket);
-    sl_staging_cancel(loader->staging, closing);
     loader->run = true;
     sl_feed_start(&loader->feed, epoch, start);
 }
@@ -91,7 +109,7 @@ sluice_status sl_loader_start_epoch(sluice_loader *loader, uint64_t epoch)
     if (!call_begin(loader)) {
         return SLUICE_CANCELED;
     }
-    const sluice_status status = sl_loader_get_error(loader, NULL);
+    const sluice_status status = first_error(loader, NULL);
     if (status == SLUICE_OK && !continue_run(loader, epoch)) {
         begin_run(loader, epoch);
     }
@@ -152,10 +170,14 @@ sluice_status sl_loader_next(sluice_loader *loader, sluice_batch **batch, int64_
 
 void sl_loader_cancel(sluice_loader *loader)
 {
+    if (!call_begin(loader)) {
+        return; /* close cancels by itself */
+    }
     sl_lock(&loader->mutex);
     loader->canceled = true;
-    sl_unlock(&loader->mutex);
     sl_staging_cancel(loader->staging, true);
+    sl_unlock(&loader->mutex);
+    call_end(loader);
 }
 
 /* ---- cursor ---- */
@@ -167,7 +189,7 @@ static uint64_t consumed_locked(const sluice_loader *loader)
                                           : sl_plan_position(&loader->plan, loader->taken);
 }
 
-sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
+static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
 {
     const sluice_loader_options *o = &loader->config.options;
     sl_lock(&loader->mutex);
@@ -186,6 +208,16 @@ sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
     return started ? sl_cursor_write(&at, cursor, bytes) : SLUICE_STATE;
 }
 
+sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
+{
+    if (!call_begin(loader)) {
+        return SLUICE_CANCELED;
+    }
+    const sluice_status status = save(loader, cursor, bytes);
+    call_end(loader);
+    return status;
+}
+
 /* Whether the cursor speaks of the same order of samples. */
 static bool cursor_fits(const sluice_loader *loader, const sl_cursor *cursor)
 {
@@ -198,8 +230,8 @@ static bool cursor_fits(const sluice_loader *loader, const sl_cursor *cursor)
            (o->shuffle != SLUICE_SHUFFLE_BLOCK || same_blocks);
 }
 
-sluice_status sl_loader_restore(sluice_loader *loader, const void *cursor, size_t bytes,
-                                uint64_t *epoch)
+static sluice_status restore(sluice_loader *loader, const void *cursor, size_t bytes,
+                             uint64_t *epoch)
 {
     sl_cursor at;
     const sluice_status status = sl_cursor_read(&at, cursor, bytes);
@@ -218,16 +250,26 @@ sluice_status sl_loader_restore(sluice_loader *loader, const void *cursor, size_
     return SLUICE_OK;
 }
 
+sluice_status sl_loader_restore(sluice_loader *loader, const void *cursor, size_t bytes,
+                                uint64_t *epoch)
+{
+    if (!call_begin(loader)) {
+        return SLUICE_CANCELED;
+    }
+    const sluice_status status = restore(loader, cursor, bytes, epoch);
+    call_end(loader);
+    return status;
+}
+
 /* ---- reports ---- */
 
 sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error)
 {
-    sl_lock(&loader->mutex);
-    const sluice_status status = (sluice_status)loader->error.status;
-    if (error != NULL && status != SLUICE_OK) {
-        *error = loader->error;
+    if (!call_begin(loader)) {
+        return SLUICE_CANCELED;
     }
-    sl_unlock(&loader->mutex);
+    const sluice_status status = first_error(loader, error);
+    call_end(loader);
     return status;
 }
 
@@ -258,7 +300,7 @@ static void fill_fetch_stats(sluice_loader *loader, sluice_loader_stats *stats)
     snprintf(stats->io_reason, sizeof(stats->io_reason), "%s", fetch.reason);
 }
 
-void sl_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats)
+static void fill_stats(sluice_loader *loader, sluice_loader_stats *stats)
 {
     const sl_feed *feed = &loader->feed;
     stats->workers = loader->config.options.workers;
@@ -277,4 +319,14 @@ void sl_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats)
     stats->batches = loader->batches;
     stats->first_batch_ns = loader->first_batch_ns;
     sl_unlock(&loader->mutex);
+}
+
+sluice_status sl_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats)
+{
+    if (!call_begin(loader)) {
+        return SLUICE_CANCELED;
+    }
+    fill_stats(loader, stats);
+    call_end(loader);
+    return SLUICE_OK;
 }

@@ -163,6 +163,7 @@ void sl_feed_start(sl_feed *feed, uint64_t epoch, uint64_t start)
     feed->asked = 0;
     feed->credit = 0;
     feed->running = true;
+    atomic_store_explicit(&feed->stopping, false, memory_order_relaxed);
     sl_unlock(&feed->mutex);
     sl_feed_begin_steps(feed);
     sl_fetch_wake(feed->fetch);
@@ -185,6 +186,7 @@ void sl_feed_stop(sl_feed *feed)
 {
     sl_lock(&feed->mutex);
     feed->running = false;
+    atomic_store_explicit(&feed->stopping, true, memory_order_relaxed);
     sl_unlock(&feed->mutex);
     sl_fetch_restart(feed->fetch);
     complete_unasked(feed);
@@ -193,13 +195,27 @@ void sl_feed_stop(sl_feed *feed)
 
 /* ---- fetch source ---- */
 
+/* Moves to the next step with a row to fill. A rank whose share of an epoch is empty has the same
+ * share in every epoch: one whole epoch without a row is the end of the run. */
+static void ask_skip_steps(sl_feed *feed)
+{
+    sl_feed_cursor *ask = &feed->ask;
+    const uint64_t entered = ask->epoch;
+    while (!ask->done && ask->row >= ask->at.filled) {
+        cursor_next_step(feed, ask);
+        if (!ask->done && ask->epoch > entered + 1) {
+            ask->done = true;
+        }
+    }
+}
+
 /* The next row that wants a sample, or false at the end of the run. */
 static bool ask_next(sl_feed *feed, sl_row_want *want, uint64_t *sequence, uint64_t *index)
 {
     sl_feed_cursor *ask = &feed->ask;
     sl_lock(&feed->mutex);
-    while (feed->running && !ask->done && ask->row >= ask->at.filled) {
-        cursor_next_step(feed, ask);
+    if (feed->running) {
+        ask_skip_steps(feed);
     }
     const bool found = feed->running && !ask->done;
     if (found) {
@@ -216,14 +232,22 @@ static bool ask_next(sl_feed *feed, sl_row_want *want, uint64_t *sequence, uint6
     return found;
 }
 
-/* Finds the sample and describes the read. A bad index entry becomes an item without a file. */
-static void locate(const sl_feed *feed, sl_row_want *want, uint64_t index, sl_fetch_item *item)
+static sl_fetch_item item_of(const sl_row_want *want)
+{
+    sl_fetch_item item = {.file = FILE_NONE, .bytes = 1};
+    if (want->located) {
+        item.file = want->sample.file;
+        item.offset = want->sample.offset;
+        item.bytes = want->sample.bytes;
+    }
+    return item;
+}
+
+/* Finds the sample. A bad index entry becomes an item without a file, so that it takes its turn. */
+static void locate(const sl_feed *feed, sl_row_want *want, uint64_t index)
 {
     want->located = sl_dataset_locate(feed->dataset, index, &want->sample, NULL) == SLUICE_OK;
     want->sample.index = index;
-    item->file = want->located ? want->sample.file : FILE_NONE;
-    item->offset = want->located ? want->sample.offset : 0;
-    item->bytes = want->located ? want->sample.bytes : 1;
 }
 
 sluice_status sl_feed_next(void *ctx, sl_fetch_item *item)
@@ -235,7 +259,8 @@ sluice_status sl_feed_next(void *ctx, sl_fetch_item *item)
     if (!ask_next(feed, &want, &sequence, &index)) {
         return SLUICE_END;
     }
-    locate(feed, &want, index, item);
+    locate(feed, &want, index);
+    *item = item_of(&want);
     item->tag = sequence;
     feed->pending[sequence % feed->config->lookahead] = want;
     return SLUICE_OK;
@@ -270,6 +295,57 @@ static bool find_slot(sl_feed *feed, const sl_row_want *want, sl_feed_slot *slot
     return begun;
 }
 
+/*
+ * Puts an item for `want` outside the sequence; false when the run is ending or too many are on
+ * their way. Under the mutex: sl_feed_stop must not go on to close fetch while this is in it.
+ */
+static bool insert(sl_feed *feed, const sl_row_want *want)
+{
+    sl_fetch_item item = item_of(want);
+    sl_lock(&feed->mutex);
+    const bool possible = feed->running && feed->free_count > 0;
+    if (possible) {
+        const uint32_t tag = feed->free_substitutes[--feed->free_count];
+        feed->substitutes[tag] = *want;
+        item.tag = tag;
+        sl_fetch_insert(feed->fetch, &item);
+    }
+    sl_unlock(&feed->mutex);
+    return possible;
+}
+
+/* The index entry could not be read when it was asked for: looks again. A passing failure (no
+ * descriptor free, say) must not cost the sample. */
+static void locate_again(sl_feed *feed, sl_job *job)
+{
+    sl_row_want *want = &job->want;
+    const uint64_t index = want->sample.index;
+    sluice_error reason;
+    sl_error_clear(&reason);
+    const sluice_status status = sl_dataset_locate(feed->dataset, index, &want->sample, &reason);
+    want->sample.index = index;
+    want->located = status == SLUICE_OK;
+    if (want->located) {
+        if (insert(feed, want)) {
+            return;
+        }
+        sl_error_set(&reason, SLUICE_IO, "loader", "its index entry could not be read in time");
+    }
+    reason.sample = (int64_t)index;
+    sl_feed_bad(feed, job, &reason);
+}
+
+static void deliver_failure(sl_feed *feed, sl_job *job, const sluice_error *error)
+{
+    if (!job->want.located) {
+        locate_again(feed, job);
+        return;
+    }
+    sluice_error reason = *error;
+    reason.sample = (int64_t)job->want.sample.index;
+    sl_feed_bad(feed, job, &reason);
+}
+
 void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
                      const sl_fetch_bytes *bytes, const sluice_error *error)
 {
@@ -282,26 +358,16 @@ void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
     }
     job.slot = slot.slot;
     job.view = slot.view;
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_CANCELED) {
+        sl_feed_drop(feed, &job);
+    } else if (status != SLUICE_OK) {
+        deliver_failure(feed, &job, error);
+    } else {
         job.bytes = *bytes;
         const sluice_status submitted = sl_workers_submit(feed->workers, &job);
         assert(submitted == SLUICE_OK); /* fetch is closed before the workers */
         (void)submitted;
-        return;
     }
-    if (status == SLUICE_CANCELED) {
-        sl_staging_row_done(feed->staging, job.slot);
-        return;
-    }
-    sluice_error reason;
-    sl_error_clear(&reason);
-    if (job.want.located) {
-        reason = *error;
-        reason.sample = (int64_t)job.want.sample.index;
-    } else {
-        sl_dataset_locate(feed->dataset, job.want.sample.index, &job.want.sample, &reason);
-    }
-    sl_feed_bad(feed, &job, &reason);
 }
 
 /* ---- ends of a row ---- */
@@ -319,34 +385,30 @@ void sl_feed_good(sl_feed *feed, const sl_job *job)
     sl_staging_row_done(feed->staging, job->slot);
 }
 
+void sl_feed_drop(sl_feed *feed, const sl_job *job)
+{
+    sl_staging_row_done(feed->staging, job->slot);
+}
+
 /* Asks for another sample in place of the want's; false when there is no more to try. */
 static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
 {
     if (bad->attempt >= ATTEMPTS_MAX || feed->dataset->info.samples < 2) {
         return false;
     }
-    sl_lock(&feed->mutex);
-    const bool possible = feed->running && feed->free_count > 0;
-    const uint32_t tag = possible ? feed->free_substitutes[--feed->free_count] : 0;
-    sl_unlock(&feed->mutex);
-    if (!possible) {
-        return false;
-    }
     const sl_plan plan = sl_feed_plan(feed, bad->epoch, 0);
-    sl_row_want *want = &feed->substitutes[tag];
-    *want = *bad;
-    want->attempt++;
-    const uint64_t index = sl_plan_substitute(&plan, feed->config->options.seed, bad->epoch,
-                                              bad->position, want->attempt);
-    sl_fetch_item item = {.tag = tag};
-    locate(feed, want, index, &item);
-    sl_fetch_insert(feed->fetch, &item);
-    return true;
+    sl_row_want want = *bad;
+    want.attempt++;
+    locate(feed, &want,
+           sl_plan_substitute(&plan, feed->config->options.seed, bad->epoch, bad->position,
+                              want.attempt));
+    return insert(feed, &want);
 }
 
 void sl_feed_bad(sl_feed *feed, const sl_job *job, const sluice_error *error)
 {
     const sl_row_want *want = &job->want;
+    assert(error->status < 0);
     atomic_fetch_add_explicit(&feed->bad, 1, memory_order_relaxed);
     sl_quarantine_add(feed->quarantine, want->epoch, error);
     const int32_t policy = feed->config->options.on_bad_sample;

@@ -45,7 +45,7 @@ typedef struct sl_row_want {
     uint32_t row;
     uint32_t attempt; /* 0: the plan's own sample; else the attempt-th substitute */
     sl_sample sample;
-    bool located; /* false: its index entry is bad; the reason comes from locating it again */
+    bool located; /* false: its index entry could not be read; it is looked up again on delivery */
 } sl_row_want;
 
 /* What a worker gets. */
@@ -81,6 +81,9 @@ typedef struct sl_feed {
 
     sl_row_want *pending; /* of item s: pending[s % lookahead]; fetch thread */
 
+    /* What is still queued need not be decoded. Set before the run is torn down, read by workers;
+     * only a hint, so relaxed. */
+    _Atomic bool stopping;
     _Atomic uint64_t samples, bad, replaced;
 } sl_feed;
 
@@ -111,6 +114,8 @@ void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
 
 /* The row is made: fills in label, index, status and mask, and completes it. */
 void sl_feed_good(sl_feed *feed, const sl_job *job);
+/* Completes a row that nobody will see: the run is being stopped. */
+void sl_feed_drop(sl_feed *feed, const sl_job *job);
 /* The row's sample cannot be used: applies the policy. `error` says why. */
 void sl_feed_bad(sl_feed *feed, const sl_job *job, const sluice_error *error);
 

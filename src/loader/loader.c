@@ -10,8 +10,6 @@
 
 /* Descriptors for shards; RLIMIT_NOFILE may leave fewer. */
 #define OPEN_SHARDS 256
-/* Neighbours this close are read together: rereading the gap is cheaper than another request. */
-#define MERGE_GAP_BYTES ((uint64_t)64 << 10)
 /* Jobs wait in the slots' order anyway; more than this only costs memory. */
 #define QUEUE_MAX 1024
 
@@ -88,7 +86,7 @@ static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fa
         .max_sample_bytes = o->max_sample_bytes,
         .stall_warn_ns = o->stall_warn_ns,
         .stall_fail_ns = o->stall_fail_ns,
-        .merge_gap_bytes = MERGE_GAP_BYTES,
+        .merge_gap_bytes = loader->config.merge_gap_bytes,
         .merge_bytes = loader->config.merge_bytes,
         .budget = &loader->budget,
         .fault = fault,
@@ -202,9 +200,7 @@ void sl_loader_close(sluice_loader *loader)
 {
     sl_lock(&loader->mutex);
     loader->closing = true;
-    sl_unlock(&loader->mutex);
     sl_staging_cancel(loader->staging, true);
-    sl_lock(&loader->mutex);
     while (loader->calls > 0) {
         sl_cond_wait(&loader->no_calls, &loader->mutex);
     }

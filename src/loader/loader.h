@@ -44,7 +44,7 @@ struct sluice_loader {
     pthread_mutex_t mutex;
     pthread_cond_t no_calls;
     /* under mutex */
-    uint32_t calls; /* of start_epoch and next, in progress */
+    uint32_t calls; /* of anything but close, in progress */
     bool closing, started, canceled, restoring;
     uint64_t epoch, taken, steps; /* of the current epoch; taken: batches handed out */
     sl_plan plan;
@@ -69,7 +69,7 @@ sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
 sluice_status sl_loader_restore(sluice_loader *loader, const void *cursor, size_t bytes,
                                 uint64_t *epoch);
 /* Full-size structs. */
-void sl_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);
+sluice_status sl_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);
 sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error);
 /* false in a forked child */
 bool sl_loader_is_ours(const sluice_loader *loader);

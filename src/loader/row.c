@@ -52,6 +52,11 @@ void sl_row_run(void *ctx, sl_decoder *decoder, void *job_memory)
 {
     sl_row_maker *maker = ctx;
     const sl_job *job = job_memory;
+    if (atomic_load_explicit(&maker->feed->stopping, memory_order_relaxed)) {
+        sl_fetch_release(maker->feed->fetch, job->bytes.handle);
+        sl_feed_drop(maker->feed, job);
+        return;
+    }
     sluice_error error;
     sl_error_clear(&error);
     const sluice_status status = make(maker, decoder, job, &error);

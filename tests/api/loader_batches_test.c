@@ -237,6 +237,40 @@ static void ranks_share_an_epoch(void **state)
     }
 }
 
+/* Three samples, eight ranks: most ranks have no row, and must neither hang nor run ahead for ever.
+ */
+static void more_ranks_than_samples(void **state)
+{
+    (void)state;
+    photo_folder few;
+    photo_folder_make(&few, 1, 3);
+    for (int32_t last = SLUICE_LAST_PAD; last <= SLUICE_LAST_SHORT; last++) {
+        unsigned seen[3] = {0};
+        for (uint32_t rank = 0; rank < 8; rank++) {
+            sluice_loader_options options = setup_options();
+            options.world_size = 8;
+            options.rank = rank;
+            options.last_batch = last;
+            sluice_loader *loader = setup_loader(few.path, &options, NULL);
+            for (uint64_t epoch = 0; epoch < 3; epoch++) {
+                batches all;
+                batches_collect(&all, loader, epoch);
+                assert_int_equal(all.end, SLUICE_END);
+                assert_int_equal(all.steps, 1);
+                for (uint64_t i = 0; epoch == 0 && i < all.rows; i++) {
+                    seen[all.mask[i] ? all.indices[i] : 0] += all.mask[i];
+                }
+                batches_free(&all);
+            }
+            sluice_loader_close(loader);
+        }
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(seen[i], 1);
+        }
+    }
+    photo_folder_remove(&few);
+}
+
 typedef struct saved {
     uint8_t bytes[SLUICE_CURSOR_BYTES];
     size_t size;
@@ -294,6 +328,28 @@ static void cursor_resumes(void **state)
     batches_free(&whole);
 }
 
+/* Another epoch in between does not use the cursor up. */
+static void cursor_waits_for_its_epoch(void **state)
+{
+    (void)state;
+    const sluice_loader_options options = setup_options();
+    batches begin;
+    const saved cursor = save_after(2, &options, &begin);
+    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    uint64_t epoch;
+    assert_int_equal(sluice_loader_restore(loader, cursor.bytes, cursor.size, &epoch), SLUICE_OK);
+    batches other;
+    batches rest;
+    batches_collect(&other, loader, 9);
+    batches_collect(&rest, loader, epoch);
+    assert_int_equal(other.steps, SAMPLES / 8);
+    assert_int_equal(rest.steps, SAMPLES / 8 - 2);
+    batches_free(&begin);
+    batches_free(&other);
+    batches_free(&rest);
+    sluice_loader_close(loader);
+}
+
 /* What a finished epoch dropped does not come back with a smaller batch. */
 static void finished_epoch_stays_finished(void **state)
 {
@@ -336,7 +392,9 @@ int main(void)
         cmocka_unit_test(epochs_follow_each_other),
         cmocka_unit_test(all_shuffles_and_none),
         cmocka_unit_test(ranks_share_an_epoch),
+        cmocka_unit_test(more_ranks_than_samples),
         cmocka_unit_test(cursor_resumes),
+        cmocka_unit_test(cursor_waits_for_its_epoch),
         cmocka_unit_test(finished_epoch_stays_finished),
         cmocka_unit_test(wrong_cursors_are_refused),
     };
