@@ -39,3 +39,13 @@ byte=$(od -An -tu1 -j "$middle" -N 1 "$shard" | tr -d ' ')
 printf "%b" "\\x$(printf %02x $((byte ^ 255)))" | dd of="$shard" bs=1 seek="$middle" conv=notrunc 2> /dev/null
 run 3 verify packed
 says out "$(basename "$shard")"
+
+# Class folders that a copy to another file system would merge.
+mkdir -p twins/Cat twins/cat
+photo=$(find "$PWD/broken" -name '*.JPEG' -size +0 | sort | head -1)
+cp "$photo" twins/Cat/a.jpg
+cp "$photo" twins/cat/b.jpg
+run 2 info twins
+says err "--allow-case-duplicates"
+run 0 info twins --allow-case-duplicates --json
+json '.classes == 2 and .samples == 2'

@@ -18,6 +18,7 @@ struct bench_args {
     uint64_t size, batch, workers, epochs, seed;
     double seconds, step_s;
     int pipeline, dtype, layout, io, cache, shuffle, on_bad;
+    bool case_duplicates;
     bool json;
     const char *dataset;
 };
@@ -125,7 +126,7 @@ static int run(const struct bench_args *args)
         return TOOL_USAGE;
     }
     int code;
-    sluice_dataset *dataset = data_open(args->dataset, &code);
+    sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
     if (dataset == NULL) {
         return code;
     }
@@ -169,6 +170,7 @@ int bench_main(int argc, char **argv)
          .help = "emulate an accelerator that takes this long a step"},
         {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",
          .help = "of order and augmentation [0]"},
+        DATA_CASE_ROW(args.case_duplicates),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print the figures as JSON"},
         {.name = NULL},
     };

@@ -6,9 +6,13 @@
 #include <errno.h>
 #include <sched.h>
 #include <stddef.h>
+#include <string.h>
 
 static const char *advice_for(const sluice_error *error)
 {
+    if (error->status == SLUICE_INVALID && strstr(error->text, "differ in case only") != NULL) {
+        return "the option is --allow-case-duplicates";
+    }
     if (error->status == SLUICE_INVALID) {
         return "a dataset is a folder of class folders with pictures, or one that `sluice pack` "
                "wrote";
@@ -19,11 +23,13 @@ static const char *advice_for(const sluice_error *error)
     return NULL;
 }
 
-sluice_dataset *data_open(const char *path, int *code)
+sluice_dataset *data_open(const char *path, bool case_duplicates, int *code)
 {
+    const sluice_dataset_options options = {.struct_size = sizeof options,
+                                            .allow_case_duplicates = case_duplicates};
     sluice_dataset *dataset = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_dataset_open(&dataset, &path, 1, NULL, &error) < 0) {
+    if (sluice_dataset_open(&dataset, &path, 1, &options, &error) < 0) {
         *code = report_error(&error, advice_for(&error));
         return NULL;
     }

@@ -19,6 +19,7 @@ static const uint64_t no_sample = UINT64_MAX;
 
 struct info_args {
     uint64_t sample;
+    bool case_duplicates;
     bool system, json;
     const char *dataset;
 };
@@ -245,7 +246,7 @@ static int run(const struct info_args *args)
         return show_system(args->json);
     }
     int code;
-    sluice_dataset *dataset = data_open(args->dataset, &code);
+    sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
     if (dataset == NULL) {
         return code;
     }
@@ -263,6 +264,7 @@ int info_main(int argc, char **argv)
          .help = "show sample N (from 0): where it lies, its size and label"},
         {"system", 0, OPTION_FLAG, &args.system,
          .help = "show what this machine offers: io_uring, memory, CPU features, CUDA"},
+        DATA_CASE_ROW(args.case_duplicates),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print JSON"},
         {.name = NULL},
     };

@@ -18,6 +18,7 @@
 struct pack_args {
     uint64_t shard_bytes, workers, seed, zstd_level;
     int on_bad;
+    bool case_duplicates;
     bool keep_order, keep_bytes, overwrite, no_verify, json;
     const char *dataset, *out;
 };
@@ -105,7 +106,7 @@ static int pack(const sluice_dataset *dataset, const struct pack_args *args)
 static int run(const struct pack_args *args)
 {
     int code;
-    sluice_dataset *dataset = data_open(args->dataset, &code);
+    sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
     if (dataset == NULL) {
         return code;
     }
@@ -137,6 +138,7 @@ int pack_main(int argc, char **argv)
         {"no-verify", 0, OPTION_FLAG, &args.no_verify, .help = "do not read back what was written"},
         {"zstd", 'z', OPTION_COUNT, &args.zstd_level, .min = 1, .max = 19, .metavar = "LEVEL",
          .help = "compress fields other than JPEGs [stored plain]"},
+        DATA_CASE_ROW(args.case_duplicates),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print the result as JSON"},
         {.name = NULL},
     };

@@ -16,6 +16,7 @@
 
 struct verify_args {
     uint64_t workers;
+    bool case_duplicates;
     bool decode, json;
     const char *dataset;
 };
@@ -111,7 +112,7 @@ static int verify(const sluice_dataset *dataset, const struct verify_args *args,
 static int run(const struct verify_args *args)
 {
     int code;
-    sluice_dataset *dataset = data_open(args->dataset, &code);
+    sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
     if (dataset == NULL) {
         return code;
     }
@@ -136,6 +137,7 @@ int verify_main(int argc, char **argv)
          .help = "decode every picture too, not only its header"},
         {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
          .help = "threads [the processors]"},
+        DATA_CASE_ROW(args.case_duplicates),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print findings and result as JSON"},
         {.name = NULL},
     };

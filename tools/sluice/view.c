@@ -25,6 +25,7 @@ enum { ROWS_MAX = 256, DRAWS_MAX = 64, PIXELS_MAX = 100000000 };
 struct view_args {
     uint64_t samples, draws, size, seed;
     int pipeline;
+    bool case_duplicates;
     bool json;
     const char *dataset, *out;
 };
@@ -206,7 +207,7 @@ static int run(const struct view_args *args)
         return TOOL_USAGE;
     }
     int code;
-    sluice_dataset *dataset = data_open(args->dataset, &code);
+    sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
     if (dataset == NULL) {
         return code;
     }
@@ -236,6 +237,7 @@ int view_main(int argc, char **argv)
          .help = "of the augmentation, as in training [0]"},
         {"output", 'o', OPTION_TEXT, &args.out, .metavar = "FILE",
          .help = "the PNG to write [sluice-view.png]"},
+        DATA_CASE_ROW(args.case_duplicates),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print what was drawn as JSON"},
         {.name = NULL},
     };
