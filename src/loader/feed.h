@@ -16,8 +16,8 @@
  * mask. However it ends, row_done is called exactly once per row.
  *
  * Lock: `mutex` guards both cursors, running, credit, tickets and the substitutes' free list. It
- * may be held while staging's lock is taken, never the other way round; never during reads or
- * decoding. pending[] belongs to the fetch thread.
+ * may be held while staging's or fetch's lock is taken, never the other way round; never during
+ * reads or decoding. pending[] belongs to the fetch thread.
  */
 #ifndef SL_FEED_H
 #define SL_FEED_H
