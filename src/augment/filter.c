@@ -5,40 +5,45 @@
 
 #include <assert.h>
 #include <math.h>
-#include <string.h>
+
+/* What all outputs of an axis share. */
+typedef struct spacing {
+    double scale, support, inverse_support, origin, limit;
+} spacing;
 
 /* Where one output lies on its axis, in pixels from limit_start. */
 typedef struct footprint {
-    double center, inverse_scale;
+    double center;
     int32_t begin, end; /* pixels touched; empty outside the virtual raster */
 } footprint;
-
-static double filter_scale(const sl_axis *axis)
-{
-    double scale = axis->box_size / axis->virtual_size;
-    return scale > 1.0 ? scale : 1.0;
-}
 
 /*
  * Positions count from limit_start, not from the picture's edge, so that a crop gives the very
  * doubles that Pillow computes for a picture of its own.
  */
-static footprint footprint_of(const sl_axis *axis, uint32_t output)
+static spacing spacing_of(const sl_axis *axis)
+{
+    const double scale = axis->box_size / axis->virtual_size;
+    const double support = scale > 1.0 ? scale : 1.0;
+    return (spacing){.scale = scale,
+                     .support = support,
+                     .inverse_support = 1.0 / support,
+                     .origin = axis->box_start - axis->limit_start,
+                     .limit = axis->limit_end - axis->limit_start};
+}
+
+static footprint footprint_of(const sl_axis *axis, const spacing *space, uint32_t output)
 {
     int64_t position = (int64_t)axis->first + output;
     if (position < 0 || position >= axis->virtual_size) {
         return (footprint){0};
     }
-    double scale = axis->box_size / axis->virtual_size;
-    double support = filter_scale(axis);
-    double center = (axis->box_start - axis->limit_start) + ((double)position + 0.5) * scale;
-    double limit = axis->limit_end - axis->limit_start;
-    double begin = center - support + 0.5;
-    double end = center + support + 0.5;
+    double center = space->origin + ((double)position + 0.5) * space->scale;
+    double begin = center - space->support + 0.5;
+    double end = center + space->support + 0.5;
     return (footprint){.center = center,
-                       .inverse_scale = 1.0 / support,
                        .begin = begin > 0.0 ? (int32_t)begin : 0,
-                       .end = (int32_t)(end < limit ? end : limit)};
+                       .end = (int32_t)(end < space->limit ? end : space->limit)};
 }
 
 void sl_filter_span(const sl_axis *axis, int32_t *begin, int32_t *end)
@@ -52,8 +57,9 @@ void sl_filter_span(const sl_axis *axis, int32_t *begin, int32_t *end)
         last = (int64_t)axis->outputs - 1;
     }
     if (first <= last) {
-        *begin = axis->limit_start + footprint_of(axis, (uint32_t)first).begin;
-        *end = axis->limit_start + footprint_of(axis, (uint32_t)last).end;
+        const spacing space = spacing_of(axis);
+        *begin = axis->limit_start + footprint_of(axis, &space, (uint32_t)first).begin;
+        *end = axis->limit_start + footprint_of(axis, &space, (uint32_t)last).end;
     }
 }
 
@@ -63,40 +69,110 @@ static double triangle(double x)
     return height > 0.0 ? height : 0.0;
 }
 
-/* Weights of the pixels of a footprint; returns how many there are up to the last that counts. */
-static uint32_t weigh(const footprint *print, int32_t *weights)
+/* The larger the scale factor, the smaller the weights. */
+static uint32_t weight_bits(double scale)
 {
-    double sum = 0.0;
-    for (int32_t x = print->begin; x < print->end; x++) {
-        sum += triangle((x - print->center + 0.5) * print->inverse_scale);
+    uint32_t bits = SL_WEIGHT_BITS;
+    while (bits < SL_WEIGHT_BITS_MAX && scale >= (double)(2U << (bits - SL_WEIGHT_BITS))) {
+        bits++;
     }
-    uint32_t count = 0;
-    for (int32_t x = print->begin; x < print->end; x++) {
-        double weight = triangle((x - print->center + 0.5) * print->inverse_scale) / sum;
-        int32_t fixed = (int32_t)(0.5 + weight * (1 << SL_FILTER_BITS));
-        weights[x - print->begin] = fixed;
-        if (fixed != 0) {
-            count = (uint32_t)(x - print->begin) + 1;
-        }
-    }
-    return count;
+    return bits;
 }
 
-/* Moves rows of weights so that no start + taps passes the end of what the axis touches. */
-static void keep_inside(sl_filter *filter, int32_t end, uint32_t stride)
+/*
+ * All outputs of an axis while they are weighed: an array each, and the k-th tap of all of them at
+ * once, which compilers vectorise. heights[k * outputs + i] is before dividing by sums[i].
+ */
+typedef struct balance {
+    uint32_t outputs, room; /* room: taps that an output may have */
+    double inverse_support, one;
+    double *shifts; /* of the first pixel's middle from the centre */
+    double *pixels; /* of the footprint */
+    double *heights, *sums;
+    int32_t *rounded; /* the running sum so far */
+} balance;
+
+static int balance_open(balance *b, sl_scratch *scratch)
 {
-    for (uint32_t i = 0; i < filter->outputs; i++) {
-        int32_t *weights = filter->weights + (size_t)i * stride;
-        int32_t start = filter->starts[i];
-        int32_t over = start + (int32_t)filter->taps - end;
-        uint32_t shift = over > 0 ? (uint32_t)over : 0;
-        uint32_t count = filter->counts[i];
-        int32_t *row = filter->weights + (size_t)i * filter->taps;
-        memmove(row + shift, weights, count * sizeof(*row));
-        memset(row, 0, shift * sizeof(*row));
-        memset(row + shift + count, 0, (filter->taps - shift - count) * sizeof(*row));
-        filter->starts[i] = start - (int32_t)shift;
-        filter->counts[i] = count > 0 ? count + shift : 0;
+    const size_t column = b->outputs * sizeof(double);
+    b->shifts = sl_scratch_take(scratch, column);
+    b->pixels = sl_scratch_take(scratch, column);
+    b->sums = sl_scratch_take(scratch, column);
+    b->heights = sl_scratch_take(scratch, column * b->room);
+    b->rounded = sl_scratch_take(scratch, b->outputs * sizeof(*b->rounded));
+    return b->shifts != NULL && b->pixels != NULL && b->sums != NULL && b->heights != NULL &&
+                   b->rounded != NULL
+               ? 0
+               : -1;
+}
+
+static void measure(const balance *b, uint32_t k)
+{
+    const double *restrict shifts = b->shifts;
+    const double *restrict pixels = b->pixels;
+    double *restrict heights = b->heights + (size_t)k * b->outputs;
+    double *restrict sums = b->sums;
+    const double inverse = b->inverse_support;
+    const double tap = k;
+    for (uint32_t i = 0; i < b->outputs; i++) {
+        const double height = triangle((tap + shifts[i]) * inverse);
+        heights[i] = tap < pixels[i] ? height : 0.0;
+        sums[i] += heights[i];
+    }
+}
+
+/* The running sum is rounded, not each weight, so that errors do not add up. */
+static void round_weights(const balance *b, uint32_t k, sl_filter *filter)
+{
+    const double *restrict units = b->sums;
+    double *restrict running = b->shifts;
+    const double *restrict heights = b->heights + (size_t)k * b->outputs;
+    int32_t *restrict rounded = b->rounded;
+    uint32_t *restrict counts = filter->counts;
+    int16_t *restrict weights = filter->weights + (size_t)k * b->outputs;
+    for (uint32_t i = 0; i < b->outputs; i++) {
+        running[i] += heights[i];
+        const int32_t after = (int32_t)(running[i] * units[i] + 0.5);
+        const int32_t weight = after - rounded[i];
+        assert(weight >= 0 && weight <= INT16_MAX);
+        weights[i] = (int16_t)weight;
+        counts[i] = weight != 0 ? k + 1 : counts[i];
+        rounded[i] = after;
+    }
+}
+
+static void weigh(const balance *b, sl_filter *filter)
+{
+    for (uint32_t i = 0; i < b->outputs; i++) {
+        b->sums[i] = 0.0;
+    }
+    for (uint32_t k = 0; k < b->room; k++) {
+        measure(b, k);
+    }
+    for (uint32_t i = 0; i < b->outputs; i++) {
+        b->sums[i] = b->one / (b->sums[i] > 0.0 ? b->sums[i] : 1.0);
+        b->shifts[i] = 0.0;
+        b->rounded[i] = 0;
+        filter->counts[i] = 0;
+    }
+    for (uint32_t k = 0; k < b->room; k++) {
+        round_weights(b, k, filter);
+    }
+}
+
+/* Outputs without pixels keep the start of the one before. */
+static void find_starts(const balance *b, const sl_axis *axis, const spacing *space,
+                        sl_filter *filter)
+{
+    int32_t begin = 0;
+    int32_t end = 0;
+    sl_filter_span(axis, &begin, &end);
+    for (uint32_t i = 0; i < axis->outputs; i++) {
+        const footprint print = footprint_of(axis, space, i);
+        begin = print.end > print.begin ? axis->limit_start + print.begin : begin;
+        filter->starts[i] = begin;
+        b->shifts[i] = print.begin + 0.5 - print.center;
+        b->pixels[i] = print.end - print.begin;
     }
 }
 
@@ -104,30 +180,28 @@ sluice_status sl_filter_make(sl_filter *filter, const sl_axis *axis, sl_scratch 
                              sluice_error *error)
 {
     assert(axis->box_size > 0 && axis->virtual_size > 0 && axis->outputs > 0);
-    uint32_t stride = (uint32_t)ceil(filter_scale(axis)) * 2 + 1;
-    filter->outputs = axis->outputs;
+    const spacing space = spacing_of(axis);
+    const uint32_t room = (uint32_t)(space.support * 2.0) + 1;
+    *filter = (sl_filter){.outputs = axis->outputs, .bits = weight_bits(space.scale)};
     filter->starts = sl_scratch_take(scratch, axis->outputs * sizeof(*filter->starts));
     filter->counts = sl_scratch_take(scratch, axis->outputs * sizeof(*filter->counts));
     filter->weights =
-        sl_scratch_take(scratch, (size_t)axis->outputs * stride * sizeof(*filter->weights));
-    if (filter->starts == NULL || filter->counts == NULL || filter->weights == NULL) {
+        sl_scratch_take(scratch, (size_t)axis->outputs * room * sizeof(*filter->weights));
+    const size_t mark = sl_scratch_mark(scratch);
+    balance b = {.outputs = axis->outputs,
+                 .room = room,
+                 .inverse_support = space.inverse_support,
+                 .one = (double)(1U << filter->bits)};
+    if (filter->starts == NULL || filter->counts == NULL || filter->weights == NULL ||
+        balance_open(&b, scratch) != 0) {
         return sl_error_set(error, SLUICE_NOMEM, "augment",
                             "no scratch memory for the weights of %u pixels", axis->outputs);
     }
-    int32_t begin = 0;
-    int32_t end = 0;
-    sl_filter_span(axis, &begin, &end);
-    filter->taps = 0;
+    find_starts(&b, axis, &space, filter);
+    weigh(&b, filter);
     for (uint32_t i = 0; i < axis->outputs; i++) {
-        footprint print = footprint_of(axis, i);
-        uint32_t count = weigh(&print, filter->weights + (size_t)i * stride);
-        filter->counts[i] = count;
-        if (count > 0) {
-            begin = axis->limit_start + print.begin;
-        }
-        filter->starts[i] = begin;
-        filter->taps = count > filter->taps ? count : filter->taps;
+        filter->taps = filter->counts[i] > filter->taps ? filter->counts[i] : filter->taps;
     }
-    keep_inside(filter, end, stride);
+    sl_scratch_release(scratch, mark);
     return SLUICE_OK;
 }

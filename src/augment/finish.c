@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "finish.h"
 
+#include "convert.h"
 #include "error.h"
 #include "resample.h"
 
@@ -8,9 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-static uint32_t output_bits(sluice_dtype dtype, uint32_t value, float scale, float bias)
+static uint32_t output_bits(sluice_dtype dtype, uint32_t value, float result)
 {
-    float result = fmaf((float)value, scale, bias);
     uint32_t bits = value;
     switch (dtype) {
     case SLUICE_F32:
@@ -29,6 +29,21 @@ static uint32_t output_bits(sluice_dtype dtype, uint32_t value, float scale, flo
     return bits;
 }
 
+static void fill_channel(sl_converter *converter, size_t channel, float scale, float bias)
+{
+    for (uint32_t value = 0; value < 256; value++) {
+        const float result = fmaf((float)value, scale, bias);
+        converter->table[channel][value] = output_bits(converter->dtype, value, result);
+        converter->finite = converter->finite && isfinite(result);
+    }
+    const bool planes = converter->layout == SLUICE_NCHW;
+    for (size_t i = 0; i < SL_CONVERT_STEP; i++) {
+        const size_t place = planes ? channel * SL_CONVERT_STEP + i : i * 3 + channel;
+        converter->scales[place] = scale;
+        converter->biases[place] = bias;
+    }
+}
+
 sluice_status sl_converter_make(sl_converter *converter, const sluice_augment *recipe,
                                 sluice_dtype dtype, sluice_layout layout, sluice_error *error)
 {
@@ -43,64 +58,64 @@ sluice_status sl_converter_make(sl_converter *converter, const sluice_augment *r
         return sl_error_set(error, SLUICE_INVALID, "augment", "dtype %d is not for pictures",
                             (int)dtype);
     }
-    *converter = (sl_converter){
-        .dtype = dtype, .layout = layout, .width = recipe->width, .height = recipe->height};
-    for (int c = 0; c < 3; c++) {
+    *converter = (sl_converter){.dtype = dtype,
+                                .layout = layout,
+                                .width = recipe->width,
+                                .height = recipe->height,
+                                .simd = sl_simd_best(),
+                                .finite = true};
+    for (size_t c = 0; c < 3; c++) {
         float deviation = recipe->normalize ? recipe->stddev[c] : 1.0F;
         float mean = recipe->normalize ? recipe->mean[c] : 0.0F;
         float scale = 1.0F / (255.0F * deviation);
         float bias = recipe->normalize ? -mean / deviation : 0.0F;
-        for (uint32_t value = 0; value < 256; value++) {
-            converter->table[c][value] = output_bits(dtype, value, scale, bias);
-        }
+        fill_channel(converter, c, scale, bias);
     }
     return SLUICE_OK;
 }
 
-static size_t element_bytes(sluice_dtype dtype)
-{
-    if (dtype == SLUICE_U8) {
-        return 1;
-    }
-    return dtype == SLUICE_F32 ? 4 : 2;
-}
-
 size_t sl_converter_row_bytes(const sl_converter *converter)
 {
-    return (size_t)converter->width * converter->height * 3 * element_bytes(converter->dtype);
+    return (size_t)converter->width * converter->height * 3 * sl_convert_bytes(converter->dtype);
 }
 
-/* One channel of `count` pixels to every `step`th element of `out`. */
-static void convert_channel(const uint8_t *pixels, size_t count, const uint32_t table[256],
-                            sluice_dtype dtype, void *out, size_t step)
+/* All of the picture in 8 bits, jittered in place, then converted where that changes anything. */
+static sluice_status apply_with_jitter(const sl_converter *converter, const sl_image *view,
+                                       const sl_params *params, void *row, sl_scratch *scratch,
+                                       sluice_error *error)
 {
-    if (dtype == SLUICE_F32) {
-        uint32_t *elements = out;
-        for (size_t i = 0; i < count; i++) {
-            elements[i * step] = table[pixels[i * 3]];
-        }
-    } else if (dtype == SLUICE_U8) {
-        uint8_t *elements = out;
-        for (size_t i = 0; i < count; i++) {
-            elements[i * step] = pixels[i * 3];
-        }
-    } else {
-        uint16_t *elements = out;
-        for (size_t i = 0; i < count; i++) {
-            elements[i * step] = (uint16_t)table[pixels[i * 3]];
+    const bool direct = converter->dtype == SLUICE_U8 && converter->layout == SLUICE_NHWC;
+    const size_t stride = (size_t)params->width * 3;
+    uint8_t *pixels = direct ? row : sl_scratch_take(scratch, stride * params->height);
+    if (pixels == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, "augment", "no scratch memory for %u x %u pixels",
+                            params->width, params->height);
+    }
+    const sluice_status status = sl_resample(converter->simd, view, params, pixels, scratch, error);
+    if (status == SLUICE_OK) {
+        sl_jitter(pixels, params->width, params->height, params);
+        sl_convert_row *convert = sl_convert_row_for(converter);
+        for (uint32_t y = 0; !direct && y < params->height; y++) {
+            convert(converter, pixels + y * stride, y, row);
         }
     }
+    return status;
 }
 
-static void convert(const sl_converter *converter, const uint8_t *pixels, void *row)
+static sluice_status apply(const sl_converter *converter, const sl_image *view,
+                           const sl_params *params, void *row, sl_scratch *scratch,
+                           sluice_error *error)
 {
-    size_t count = (size_t)converter->width * converter->height;
-    bool planes = converter->layout == SLUICE_NCHW;
-    size_t channel_bytes = element_bytes(converter->dtype) * (planes ? count : 1);
-    for (size_t c = 0; c < 3; c++) {
-        convert_channel(pixels + c, count, converter->table[c], converter->dtype,
-                        (uint8_t *)row + c * channel_bytes, planes ? 1 : 3);
+    sl_resampler resampler;
+    const sluice_status status =
+        sl_resampler_open(&resampler, converter->simd, view, params, scratch, error);
+    if (status == SLUICE_OK) {
+        sl_convert_row *convert = sl_convert_row_for(converter);
+        for (uint32_t y = 0; y < params->height; y++) {
+            convert(converter, sl_resampler_row(&resampler, y), y, row);
+        }
     }
+    return status;
 }
 
 sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *view,
@@ -108,21 +123,11 @@ sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *vi
                                sluice_error *error)
 {
     assert(params->width == converter->width && params->height == converter->height);
-    bool direct = converter->dtype == SLUICE_U8 && converter->layout == SLUICE_NHWC;
-    size_t mark = sl_scratch_mark(scratch);
-    size_t stride = (size_t)params->width * 3;
-    uint8_t *pixels = direct ? row : sl_scratch_take(scratch, stride * params->height);
-    if (pixels == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "augment", "no scratch memory for %u x %u pixels",
-                            params->width, params->height);
-    }
-    sluice_status status = sl_resample(view, params, pixels, stride, scratch, error);
-    if (status == SLUICE_OK) {
-        sl_jitter(pixels, params->width, params->height, params);
-        if (!direct) {
-            convert(converter, pixels, row);
-        }
-    }
+    const size_t mark = sl_scratch_mark(scratch);
+    const bool jitter = params->jitter[0] != SL_JITTER_NONE;
+    const sluice_status status =
+        jitter ? apply_with_jitter(converter, view, params, row, scratch, error)
+               : apply(converter, view, params, row, scratch, error);
     sl_scratch_release(scratch, mark);
     return status;
 }

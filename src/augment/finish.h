@@ -3,7 +3,8 @@
  * finish: everything after resampling: colour jitter in 8 bits, then normalise, cast and layout.
  *
  * Purpose: sl_augment_apply makes one row of a batch from a view: resample (augment/resample.h),
- * jitter, and convert through a table of 256 values per channel made once per loader.
+ * jitter, and convert as by a table of 256 values per channel made once per loader. Without jitter
+ * each row of pixels is converted as soon as it is made.
  * Conversion: f32 v = fmaf(u8, scale[c], bias[c]) with scale = 1/(255*stddev), bias = -mean/stddev
  * (without normalise: scale 1/255, bias 0), all in binary32; f16 and bf16 are that, rounded to
  * nearest even. u8 is copied.
@@ -14,12 +15,19 @@
 
 #include "recipe.h"
 #include "scratch.h"
+#include "simd.h"
 #include "view.h"
+
+enum { SL_CONVERT_STEP = 16 }; /* pixels that vector kernels convert at once */
 
 typedef struct sl_converter {
     sluice_dtype dtype;
     sluice_layout layout;
     uint32_t width, height;
+    sl_simd simd; /* sl_simd_best at make; tests may lower it before use */
+    bool finite;  /* no result is infinite or not a number */
+    /* of SL_CONVERT_STEP pixels in the order of their results: interleaved or by channel */
+    float scales[3 * SL_CONVERT_STEP], biases[3 * SL_CONVERT_STEP];
     uint32_t table[3][256]; /* output bits in the low 8, 16 or 32 bits */
 } sl_converter;
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scalar resampler: for each output row, the input rows that it needs and that were not yet
- * made go through the horizontal pass into a ring of rows, and the vertical pass sums the ring. So
- * the working set is a few output rows, whatever the size of the picture.
+ * Prepares the two passes of a sample and runs them a row at a time: the vertical pass makes the
+ * one row that the horizontal pass then reads, so the working set is small, whatever the picture.
  */
 #include "resample.h"
 
@@ -11,218 +10,198 @@
 #include <assert.h>
 #include <string.h>
 
-enum { HALF = 1 << (SL_FILTER_BITS - 1), BLOCK = 256 };
+enum { FRACTION_BITS = 7, SUM_BITS = 23 };
 
-/* Weights are rounded one by one: many of them may sum to a little more than 1. */
-static inline uint8_t to_pixel(int32_t sum)
+static sluice_status no_memory(sluice_error *error, const sl_params *params)
 {
-    int32_t value = sum >> SL_FILTER_BITS;
-    return (uint8_t)(value > 255 ? 255 : value);
+    (void)sl_error_set(error, SLUICE_NOMEM, "augment",
+                       "no scratch memory to resample to %u x %u pixels", params->width,
+                       params->height);
+    return SLUICE_NOMEM;
 }
 
-/* Inlined with a constant `taps`, the inner loop unrolls. */
-static inline void horizontal(const sl_filter *filter, uint32_t taps, const uint8_t *in,
-                              uint8_t *out, ptrdiff_t step)
+/* From places in the picture to places after `origin`. */
+static void move_origin(sl_filter *filter, int32_t origin)
 {
-    const int32_t *weights = filter->weights;
     for (uint32_t i = 0; i < filter->outputs; i++) {
-        const uint8_t *pixel = in + (ptrdiff_t)filter->starts[i] * 3;
-        int32_t red = HALF;
-        int32_t green = HALF;
-        int32_t blue = HALF;
-        for (uint32_t k = 0; k < taps; k++) {
-            int32_t weight = weights[k];
-            red += pixel[0] * weight;
-            green += pixel[1] * weight;
-            blue += pixel[2] * weight;
-            pixel += 3;
-        }
-        out[0] = to_pixel(red);
-        out[1] = to_pixel(green);
-        out[2] = to_pixel(blue);
-        out += step;
-        weights += taps;
+        filter->starts[i] -= origin;
     }
 }
 
-static void horizontal_row(const sl_filter *filter, const uint8_t *in, uint8_t *out, bool flip)
+/* The filter's starts and weights as the horizontal pass wants them; flipped by going backwards. */
+static int lay_out(sl_horizontal *across, const sl_filter *filter, bool flip, sl_scratch *scratch)
 {
-    ptrdiff_t step = flip ? -3 : 3;
-    uint8_t *first = flip ? out + (size_t)(filter->outputs - 1) * 3 : out;
-    switch (filter->taps) {
-    case 1:
-        horizontal(filter, 1, in, first, step);
-        break;
-    case 2:
-        horizontal(filter, 2, in, first, step);
-        break;
-    case 3:
-        horizontal(filter, 3, in, first, step);
-        break;
-    case 4:
-        horizontal(filter, 4, in, first, step);
-        break;
-    case 5:
-        horizontal(filter, 5, in, first, step);
-        break;
-    case 6:
-        horizontal(filter, 6, in, first, step);
-        break;
-    default:
-        horizontal(filter, filter->taps, in, first, step);
-        break;
+    const uint32_t outputs = filter->outputs;
+    const uint32_t padded = (outputs + SL_LANES - 1) / SL_LANES * SL_LANES;
+    const uint32_t pairs = (filter->taps + 1) / 2;
+    *across = (sl_horizontal){.outputs = outputs, .padded = padded, .pairs = pairs};
+    across->starts = sl_scratch_take(scratch, padded * sizeof(*across->starts));
+    across->weights =
+        sl_scratch_take(scratch, (size_t)padded * pairs * 2 * sizeof(*across->weights));
+    if (across->starts == NULL || across->weights == NULL) {
+        return -1;
     }
-}
-
-/* Inlined with a constant `taps`, this vectorises over x. */
-static inline void vertical(const uint8_t *const *rows, const int32_t *weights, uint32_t taps,
-                            uint8_t *restrict out, size_t bytes)
-{
-    for (size_t x = 0; x < bytes; x++) {
-        int32_t sum = HALF;
-        for (uint32_t k = 0; k < taps; k++) {
-            sum += rows[k][x] * weights[k];
-        }
-        out[x] = to_pixel(sum);
+    memset(across->weights, 0, (size_t)padded * pairs * 2 * sizeof(*across->weights));
+    for (uint32_t i = 0; i < outputs; i++) {
+        across->starts[i] = filter->starts[flip ? outputs - 1 - i : i];
     }
-}
-
-static void vertical_many(const uint8_t *const *rows, const int32_t *weights, uint32_t taps,
-                          uint8_t *restrict out, size_t bytes)
-{
-    int32_t sums[BLOCK];
-    for (size_t start = 0; start < bytes; start += BLOCK) {
-        size_t count = bytes - start < BLOCK ? bytes - start : BLOCK;
-        for (size_t x = 0; x < count; x++) {
-            sums[x] = HALF;
-        }
-        for (uint32_t k = 0; k < taps; k++) {
-            const uint8_t *row = rows[k] + start;
-            for (size_t x = 0; x < count; x++) {
-                sums[x] += row[x] * weights[k];
-            }
-        }
-        for (size_t x = 0; x < count; x++) {
-            out[start + x] = to_pixel(sums[x]);
+    for (uint32_t k = 0; k < filter->taps; k++) {
+        const int16_t *from = filter->weights + (size_t)k * outputs;
+        int16_t *to = across->weights + (size_t)(k / 2) * padded * 2 + k % 2;
+        for (uint32_t i = 0; i < outputs; i++) {
+            to[(size_t)i * 2] = from[flip ? outputs - 1 - i : i];
         }
     }
+    for (uint32_t i = outputs; i < padded; i++) {
+        across->starts[i] = across->starts[outputs - 1];
+    }
+    return 0;
 }
 
-static void vertical_row(const uint8_t *const *rows, const int32_t *weights, uint32_t taps,
-                         uint8_t *out, size_t bytes)
+/* Whether each output inside the raster is one pixel, and the next output the next pixel. */
+static void find_copies(sl_resampler *resampler, const sl_filter *filter)
 {
-    switch (taps) {
-    case 0:
-        memset(out, 0, bytes);
-        break;
-    case 1:
-        vertical(rows, weights, 1, out, bytes);
-        break;
-    case 2:
-        vertical(rows, weights, 2, out, bytes);
-        break;
-    case 3:
-        vertical(rows, weights, 3, out, bytes);
-        break;
-    case 4:
-        vertical(rows, weights, 4, out, bytes);
-        break;
-    default:
-        vertical_many(rows, weights, taps, out, bytes);
-        break;
+    uint32_t i = 0;
+    while (i < filter->outputs && filter->counts[i] == 0) {
+        i++;
+    }
+    const uint32_t begin = i;
+    while (i < filter->outputs && filter->counts[i] == 1 &&
+           filter->starts[i] == filter->starts[begin] + (int32_t)(i - begin)) {
+        i++;
+    }
+    const uint32_t end = i;
+    while (i < filter->outputs && filter->counts[i] == 0) {
+        i++;
+    }
+    resampler->copies = i == filter->outputs && begin < end;
+    if (resampler->copies) {
+        resampler->copy_begin = resampler->flip ? filter->outputs - end : begin;
+        resampler->copy_end = resampler->flip ? filter->outputs - begin : end;
+        resampler->copy_start = (uint32_t)filter->starts[begin];
     }
 }
 
-/* From places in the picture to places in the view, which has `size` pixels on this axis. */
-static void move_origin(sl_filter *filter, uint32_t origin, uint32_t size)
+/* Buffers of a row, for `columns` pixels between the passes. */
+static int take_rows(sl_resampler *resampler, uint32_t columns, sl_scratch *scratch)
 {
-    (void)size; /* looked at by the assertion only */
-    for (uint32_t i = 0; i < filter->outputs; i++) {
-        filter->starts[i] -= (int32_t)origin;
-        assert(filter->counts[i] == 0 ||
-               (filter->starts[i] >= 0 && (uint32_t)filter->starts[i] + filter->counts[i] <= size));
+    const sl_horizontal *across = &resampler->across;
+    const size_t samples = (size_t)columns * 3;
+    const size_t slack = (size_t)across->pairs * 6 + SL_ROW_SLACK;
+    const size_t bytes = (size_t)across->padded * 3 + SL_ROW_SLACK;
+    resampler->between = sl_scratch_take(scratch, (samples + slack) * sizeof(int16_t));
+    resampler->pixels = sl_scratch_take(scratch, bytes);
+    resampler->taps = sl_scratch_take(scratch, (resampler->down.taps + 1) * sizeof(int16_t));
+    if (resampler->between == NULL || resampler->pixels == NULL || resampler->taps == NULL) {
+        return -1;
     }
+    memset(resampler->between + samples, 0, slack * sizeof(int16_t));
+    return 0;
 }
 
-/* Rows [made - size, made) of the view, resampled horizontally. */
-typedef struct row_ring {
-    uint8_t *rows;
-    const uint8_t **window; /* room for the rows that one output row sums */
-    size_t stride;
-    int32_t size, made;
-} row_ring;
-
-static int ring_open(row_ring *ring, const sl_filter *vertical, size_t row_bytes,
-                     sl_scratch *scratch)
+sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_image *view,
+                                const sl_params *params, sl_scratch *scratch, sluice_error *error)
 {
-    ring->size = (int32_t)vertical->taps;
-    ring->stride = row_bytes;
-    ring->made = 0;
-    ring->rows = sl_scratch_take(scratch, (size_t)vertical->taps * row_bytes);
-    ring->window = sl_scratch_take(scratch, vertical->taps * sizeof(*ring->window));
-    return ring->rows != NULL && ring->window != NULL ? 0 : -1;
-}
-
-static uint8_t *ring_row(const row_ring *ring, int32_t row)
-{
-    return ring->rows + (size_t)(row % ring->size) * ring->stride;
-}
-
-/* Both passes, with both filters made. */
-static void run(const sl_image *view, const sl_filter filters[2], row_ring *ring, bool flip,
-                uint8_t *out, size_t out_stride)
-{
-    const sl_filter *across = &filters[0];
-    const sl_filter *down = &filters[1];
-    size_t row_bytes = (size_t)across->outputs * 3;
-    for (uint32_t y = 0; y < down->outputs; y++) {
-        int32_t start = down->starts[y];
-        int32_t count = (int32_t)down->counts[y];
-        for (int32_t k = 0; k < count; k++) {
-            int32_t row = start + k;
-            if (row >= ring->made) {
-                const uint8_t *in = view->pixels + (size_t)row * view->stride_bytes;
-                horizontal_row(across, in, ring_row(ring, row), flip);
-                ring->made = row + 1;
-            }
-            ring->window[k] = ring_row(ring, row);
-        }
-        vertical_row(ring->window, down->weights + (size_t)y * down->taps, (uint32_t)count,
-                     out + y * out_stride, row_bytes);
-    }
-}
-
-static sluice_status resample(const sl_image *view, const sl_params *params, uint8_t *out,
-                              size_t out_stride, sl_scratch *scratch, sluice_error *error)
-{
+    assert(view->channels == 3);
     sl_axis axes[2];
     sl_filter filters[2];
+    int32_t begin = 0;
+    int32_t end = 0;
     sl_params_axes(params, view->denominator, &axes[0], &axes[1]);
-    const uint32_t origins[2] = {view->origin_x, view->origin_y};
-    const uint32_t sizes[2] = {view->width, view->height};
     for (int i = 0; i < 2; i++) {
         sluice_status status = sl_filter_make(&filters[i], &axes[i], scratch, error);
         if (status != SLUICE_OK) {
             return status;
         }
-        move_origin(&filters[i], origins[i], sizes[i]);
     }
-    row_ring ring = {0};
-    if (ring_open(&ring, &filters[1], (size_t)params->width * 3, scratch) != 0) {
-        return sl_error_set(error, SLUICE_NOMEM, "augment",
-                            "no scratch memory for %u rows of %u pixels", filters[1].taps,
-                            params->width);
+    *resampler = (sl_resampler){.kernels = sl_resample_kernels_for(simd),
+                                .down = filters[1],
+                                .stride_bytes = view->stride_bytes,
+                                .flip = params->flip};
+    sl_filter_span(&axes[1], &begin, &end);
+    assert(begin == end ||
+           (begin >= (int32_t)view->origin_y && end <= (int32_t)(view->origin_y + view->height)));
+    move_origin(&resampler->down, (int32_t)view->origin_y);
+    sl_filter_span(&axes[0], &begin, &end);
+    assert(begin == end ||
+           (begin >= (int32_t)view->origin_x && end <= (int32_t)(view->origin_x + view->width)));
+    move_origin(&filters[0], begin);
+    /* Where no column is needed, no pixel is read. */
+    resampler->column =
+        begin == end ? view->pixels : view->pixels + (size_t)(begin - (int32_t)view->origin_x) * 3;
+    resampler->samples = (size_t)(end - begin) * 3;
+    find_copies(resampler, &filters[0]);
+    if (lay_out(&resampler->across, &filters[0], params->flip, scratch) != 0 ||
+        take_rows(resampler, (uint32_t)(end - begin), scratch) != 0 ||
+        (resampler->kernels->prepare != NULL &&
+         resampler->kernels->prepare(&resampler->across, scratch) != 0)) {
+        return no_memory(error, params);
     }
-    run(view, filters, &ring, params->flip, out, out_stride);
+    const uint32_t room = SUM_BITS - filters[0].bits;
+    const uint32_t fraction = room < FRACTION_BITS ? room : FRACTION_BITS;
+    resampler->down_shift = resampler->down.bits - fraction;
+    resampler->across.shift = filters[0].bits + fraction;
     return SLUICE_OK;
 }
 
-sluice_status sl_resample(const sl_image *view, const sl_params *params, uint8_t *out,
-                          size_t out_stride, sl_scratch *scratch, sluice_error *error)
+/* A row of the picture without resampling: as it stands where that is all of the output. */
+static const uint8_t *copy_row(const sl_resampler *resampler, const uint8_t *in)
 {
-    assert(view->channels == 3);
-    size_t mark = sl_scratch_mark(scratch);
-    sluice_status status = resample(view, params, out, out_stride, scratch, error);
+    const uint32_t outputs = resampler->across.outputs;
+    const size_t begin = (size_t)resampler->copy_begin * 3;
+    const size_t end = (size_t)resampler->copy_end * 3;
+    const uint8_t *first = in + (size_t)resampler->copy_start * 3;
+    if (end - begin == (size_t)outputs * 3 && !resampler->flip) {
+        return first;
+    }
+    uint8_t *out = resampler->pixels;
+    memset(out, 0, begin);
+    memset(out + end, 0, (size_t)outputs * 3 - end);
+    if (resampler->flip) {
+        resampler->kernels->mirror(first, out + begin, (end - begin) / 3);
+    } else {
+        memcpy(out + begin, first, end - begin);
+    }
+    return out;
+}
+
+const uint8_t *sl_resampler_row(const sl_resampler *resampler, uint32_t row)
+{
+    const sl_filter *down = &resampler->down;
+    const uint32_t taps = down->counts[row];
+    if (taps == 0) {
+        memset(resampler->pixels, 0, (size_t)resampler->across.outputs * 3);
+        return resampler->pixels;
+    }
+    const ptrdiff_t start = (ptrdiff_t)down->starts[row] * (ptrdiff_t)resampler->stride_bytes;
+    if (taps == 1 && resampler->copies) {
+        return copy_row(resampler, resampler->column + start);
+    }
+    for (uint32_t k = 0; k < taps; k++) {
+        resampler->taps[k] = down->weights[(size_t)k * down->outputs + row];
+    }
+    resampler->taps[taps] = 0;
+    const sl_vertical pass = {.in = resampler->column + start,
+                              .stride_bytes = resampler->stride_bytes,
+                              .weights = resampler->taps,
+                              .taps = taps,
+                              .shift = resampler->down_shift,
+                              .samples = resampler->samples};
+    resampler->kernels->vertical(&pass, resampler->between);
+    resampler->kernels->horizontal(&resampler->across, resampler->between, resampler->pixels);
+    return resampler->pixels;
+}
+
+sluice_status sl_resample(sl_simd simd, const sl_image *view, const sl_params *params, uint8_t *out,
+                          sl_scratch *scratch, sluice_error *error)
+{
+    const size_t mark = sl_scratch_mark(scratch);
+    const size_t bytes = (size_t)params->width * 3;
+    sl_resampler resampler;
+    const sluice_status status = sl_resampler_open(&resampler, simd, view, params, scratch, error);
+    for (uint32_t row = 0; status == SLUICE_OK && row < params->height; row++) {
+        memcpy(out + row * bytes, sl_resampler_row(&resampler, row), bytes);
+    }
     sl_scratch_release(scratch, mark);
     return status;
 }

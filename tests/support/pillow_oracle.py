@@ -4,8 +4,9 @@
 pillow_oracle.py --check    exits 0 when Pillow is there
 pillow_oracle.py FOLDER     answers each line of FOLDER/questions into FOLDER/answer<line>:
 
-  resize INPUT W H  X Y BW BH  OW OH  WX WY WW WH  FLIP
-      raw RGB of W x H: crop the box, resize it to OW x OH (bilinear), cut the window, mirror
+  resize INPUT W H D  X Y BW BH  OW OH  WX WY WW WH  FLIP
+      raw RGB of W x H: crop the pixels under the box, its numbers divided by D; resize the box to
+      OW x OH (bilinear), cut the window, mirror
   jitter INPUT W H  KIND FACTOR ...
       raw RGB: ImageEnhance steps in the order given (brightness, contrast, saturation)
   decode INPUT TURN
@@ -34,12 +35,16 @@ def load(folder, number, width, height):
 
 def resize(folder, words):
     numbers = [int(word) for word in words]
-    source, width, height = numbers[0:3]
-    x, y, box_width, box_height = numbers[3:7]
-    virtual = tuple(numbers[7:9])
-    window_x, window_y, window_width, window_height, flip = numbers[9:14]
+    source, width, height, divisor = numbers[0:4]
+    x, y, box_width, box_height = numbers[4:8]
+    virtual = tuple(numbers[8:10])
+    window_x, window_y, window_width, window_height, flip = numbers[10:15]
     image = load(folder, source, width, height)
-    image = image.crop((x, y, x + box_width, y + box_height)).resize(virtual, Image.BILINEAR)
+    left, top = x // divisor, y // divisor
+    right, bottom = -(-(x + box_width) // divisor), -(-(y + box_height) // divisor)
+    box = (x / divisor - left, y / divisor - top,
+           (x + box_width) / divisor - left, (y + box_height) / divisor - top)
+    image = image.crop((left, top, right, bottom)).resize(virtual, Image.BILINEAR, box=box)
     image = image.crop((window_x, window_y, window_x + window_width, window_y + window_height))
     return ImageOps.mirror(image) if flip else image
 

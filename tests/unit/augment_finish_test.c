@@ -247,8 +247,13 @@ static void check_conversion(sluice_dtype dtype, sluice_layout layout, bool norm
     assert_int_equal(sl_scratch_open(&scratch, 1 << 20, 1 << 20, NULL), SLUICE_OK);
     void *row = malloc(bytes); /* exactly: ASan sees a write behind it */
     assert_non_null(row);
-    assert_int_equal(sl_augment_apply(&converter, &view, &params, row, &scratch, NULL), SLUICE_OK);
-    check_elements(&converter, pixels, row, normalize);
+    for (int level = SL_SIMD_SCALAR; level <= (int)sl_simd_best(); level++) {
+        converter.simd = (sl_simd)level;
+        memset(row, 99, bytes);
+        assert_int_equal(sl_augment_apply(&converter, &view, &params, row, &scratch, NULL),
+                         SLUICE_OK);
+        check_elements(&converter, pixels, row, normalize);
+    }
     free(row);
     sl_scratch_close(&scratch);
 }
