@@ -207,6 +207,13 @@ bool jpeg_can_arithmetic(void)
 uint8_t *jpeg_plain_decode(const uint8_t *data, size_t size, uint32_t *width, uint32_t *height,
                            uint32_t *channels, long *warnings)
 {
+    return jpeg_scaled_decode(data, size, 1, width, height, channels, warnings);
+}
+
+// NOLINTNEXTLINE(readability-function-size): four results
+uint8_t *jpeg_scaled_decode(const uint8_t *data, size_t size, uint32_t denominator, uint32_t *width,
+                            uint32_t *height, uint32_t *channels, long *warnings)
+{
     plain_errors errors;
     struct jpeg_decompress_struct cinfo;
     uint8_t *volatile pixels = NULL;
@@ -221,6 +228,8 @@ uint8_t *jpeg_plain_decode(const uint8_t *data, size_t size, uint32_t *width, ui
     }
     jpeg_mem_src(&cinfo, data, size);
     (void)jpeg_read_header(&cinfo, TRUE);
+    cinfo.scale_num = 1;
+    cinfo.scale_denom = denominator;
     (void)jpeg_start_decompress(&cinfo);
     *width = cinfo.output_width;
     *height = cinfo.output_height;

@@ -59,5 +59,8 @@ void pattern_fill(uint8_t *pixels, uint32_t width, uint32_t height, uint32_t cha
  */
 uint8_t *jpeg_plain_decode(const uint8_t *data, size_t size, uint32_t *width, uint32_t *height,
                            uint32_t *channels, long *warnings);
+/* The same, scaled down by `denominator`: 1, 2, 4 or 8. */
+uint8_t *jpeg_scaled_decode(const uint8_t *data, size_t size, uint32_t denominator, uint32_t *width,
+                            uint32_t *height, uint32_t *channels, long *warnings);
 
 #endif

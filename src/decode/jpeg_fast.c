@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jpeg_fast.h"
+
+#include "error.h"
+#include "jpeg_lanes.h"
+#include "jpeg_rows.h"
+#include "memory.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    COMPONENTS_MAX = 3,
+    STOP = COMPONENTS_MAX, /* place of the stop tables */
+    TABLES = STOP + 1,
+    ROW_ALIGN = 64,
+    ROOM_ASIDE = 64 /* of a plane: kernels read (and RGB rows: write) up to 63 bytes past a row */
+};
+
+/* The code that tables were made from. */
+typedef struct code_memo {
+    uint8_t bits[2][17];
+    uint8_t symbols[2][256];
+    bool filled;
+} code_memo;
+
+struct sl_jpeg_fast {
+    sl_simd simd;
+    sl_huffman_tables *tables; /* TABLES of them, aligned inside `memory` */
+    void *memory;
+    code_memo memos[COMPONENTS_MAX];
+};
+
+sluice_status sl_jpeg_fast_open(sl_jpeg_fast **fast, sluice_error *error)
+{
+    sl_jpeg_fast *made = sl_calloc(1, sizeof(*made));
+    const size_t bytes = (size_t)TABLES * sizeof(sl_huffman_tables);
+    uint8_t *memory = sl_malloc(bytes + SL_HUFFMAN_ALIGN);
+    if (made == NULL || memory == NULL) {
+        sl_free(made);
+        sl_free(memory);
+        return sl_error_set(error, SLUICE_NOMEM, "decode", "no memory for Huffman tables");
+    }
+    const size_t past = (uintptr_t)memory % SL_HUFFMAN_ALIGN;
+    made->memory = memory;
+    made->tables = (sl_huffman_tables *)(void *)(memory + (past > 0 ? SL_HUFFMAN_ALIGN - past : 0));
+    made->simd = sl_simd_best();
+    sl_huffman_make_stop(&made->tables[STOP]);
+    *fast = made;
+    return SLUICE_OK;
+}
+
+void sl_jpeg_fast_close(sl_jpeg_fast *fast)
+{
+    if (fast != NULL) {
+        sl_free(fast->memory);
+        sl_free(fast);
+    }
+}
+
+/* --- which pictures --- */
+
+/* Grey, or YCbCr with one chroma block in an MCU and up to 2 x 2 of luma. */
+static bool knows_sampling(j_decompress_ptr cinfo)
+{
+    const jpeg_component_info *parts = cinfo->comp_info;
+    if (cinfo->num_components == 1) {
+        return cinfo->jpeg_color_space == JCS_GRAYSCALE;
+    }
+    if (cinfo->num_components != 3 || cinfo->jpeg_color_space != JCS_YCbCr) {
+        return false;
+    }
+    for (int i = 1; i < 3; i++) {
+        if (parts[i].h_samp_factor != 1 || parts[i].v_samp_factor != 1) {
+            return false;
+        }
+    }
+    return parts[0].h_samp_factor <= 2 && parts[0].v_samp_factor <= 2;
+}
+
+static bool is_place(int number, int tables)
+{
+    return number >= 0 && number < tables;
+}
+
+bool sl_jpeg_fast_takes(j_decompress_ptr cinfo)
+{
+    if (cinfo->progressive_mode || cinfo->arith_code || cinfo->data_precision != 8 ||
+        cinfo->comps_in_scan != cinfo->num_components || cinfo->Ss != 0 ||
+        cinfo->Se != DCTSIZE2 - 1 || cinfo->Ah != 0 || cinfo->Al != 0 || !knows_sampling(cinfo)) {
+        return false;
+    }
+    for (int i = 0; i < cinfo->num_components; i++) {
+        const jpeg_component_info *part = &cinfo->comp_info[i];
+        if (cinfo->cur_comp_info[i] != part || !is_place(part->quant_tbl_no, NUM_QUANT_TBLS) ||
+            !is_place(part->dc_tbl_no, NUM_HUFF_TBLS) ||
+            !is_place(part->ac_tbl_no, NUM_HUFF_TBLS) ||
+            cinfo->quant_tbl_ptrs[part->quant_tbl_no] == NULL ||
+            cinfo->dc_huff_tbl_ptrs[part->dc_tbl_no] == NULL ||
+            cinfo->ac_huff_tbl_ptrs[part->ac_tbl_no] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- tables --- */
+
+static bool same_code(const code_memo *memo, int which, const JHUFF_TBL *code)
+{
+    return memcmp(memo->bits[which], code->bits, sizeof(memo->bits[which])) == 0 &&
+           memcmp(memo->symbols[which], code->huffval, sizeof(memo->symbols[which])) == 0;
+}
+
+static void remember(code_memo *memo, int which, const JHUFF_TBL *code)
+{
+    memcpy(memo->bits[which], code->bits, sizeof(memo->bits[which]));
+    memcpy(memo->symbols[which], code->huffval, sizeof(memo->symbols[which]));
+}
+
+/* The tables of component `c`: an earlier component's when it has the same codes. */
+static const sl_huffman_tables *tables_for(sl_jpeg_fast *fast, j_decompress_ptr cinfo, int c)
+{
+    const jpeg_component_info *parts = cinfo->comp_info;
+    for (int i = 0; i < c; i++) {
+        if (parts[i].dc_tbl_no == parts[c].dc_tbl_no && parts[i].ac_tbl_no == parts[c].ac_tbl_no) {
+            return &fast->tables[i];
+        }
+    }
+    const JHUFF_TBL *dc = cinfo->dc_huff_tbl_ptrs[parts[c].dc_tbl_no];
+    const JHUFF_TBL *ac = cinfo->ac_huff_tbl_ptrs[parts[c].ac_tbl_no];
+    code_memo *memo = &fast->memos[c];
+    if (memo->filled && same_code(memo, 0, dc) && same_code(memo, 1, ac)) {
+        return &fast->tables[c];
+    }
+    memo->filled = sl_huffman_make(&fast->tables[c], &(sl_huffman_code){dc->bits, dc->huffval},
+                                   &(sl_huffman_code){ac->bits, ac->huffval});
+    remember(memo, 0, dc);
+    remember(memo, 1, ac);
+    return memo->filled ? &fast->tables[c] : NULL;
+}
+
+/* --- the region --- */
+
+static uint32_t round_up_div(uint64_t a, uint64_t b)
+{
+    return (uint32_t)((a + b - 1) / b);
+}
+
+/* Samples of component `c` on each axis, in the scaled picture. */
+static void component_size(j_decompress_ptr cinfo, int c, uint32_t size, uint32_t *width,
+                           uint32_t *height)
+{
+    const jpeg_component_info *part = &cinfo->comp_info[c];
+    *width = round_up_div((uint64_t)cinfo->image_width * (uint32_t)part->h_samp_factor * size,
+                          (uint64_t)cinfo->max_h_samp_factor * DCTSIZE);
+    *height = round_up_div((uint64_t)cinfo->image_height * (uint32_t)part->v_samp_factor * size,
+                           (uint64_t)cinfo->max_v_samp_factor * DCTSIZE);
+}
+
+/* Samples [begin, end) of one axis. */
+typedef struct range {
+    uint32_t begin, end;
+} range;
+
+/* Chroma samples that pixels `pixels` need: those that cover them and a neighbour on each side. */
+static range chroma_range(range pixels, bool halved, uint32_t size)
+{
+    if (!halved) {
+        return pixels;
+    }
+    const uint32_t first = pixels.begin / 2;
+    const uint32_t last = (pixels.end - 1) / 2;
+    return (range){first > 0 ? first - 1 : 0, last + 1 < size ? last + 2 : size};
+}
+
+static void widen(range *mcus, range samples, uint32_t per_mcu)
+{
+    const uint32_t begin = samples.begin / per_mcu;
+    const uint32_t end = (samples.end - 1) / per_mcu + 1;
+    mcus->begin = begin < mcus->begin ? begin : mcus->begin;
+    mcus->end = end > mcus->end ? end : mcus->end;
+}
+
+/* All that is known about a picture on this road. */
+typedef struct picture {
+    const sl_jpeg_job *job;
+    bool halved_across, halved_down; /* chroma, after scaling */
+    sl_jpeg_area area;
+    uint32_t chroma_width, chroma_height; /* scaled */
+    alignas(64) uint16_t quantizers[COMPONENTS_MAX][SL_JPEG_BLOCK];
+} picture;
+
+static bool describe_planes(sl_jpeg_fast *fast, picture *p)
+{
+    j_decompress_ptr cinfo = p->job->cinfo;
+    sl_jpeg_area *area = &p->area;
+    *area = (sl_jpeg_area){.simd = fast->simd, .stop = &fast->tables[STOP]};
+    area->components = (uint32_t)cinfo->num_components;
+    if (area->components == 0 || area->components > COMPONENTS_MAX) {
+        return false;
+    }
+    for (int c = 0; c < cinfo->num_components; c++) {
+        const jpeg_component_info *part = &cinfo->comp_info[c];
+        sl_jpeg_plane *plane = &area->planes[c];
+        const JQUANT_TBL *quantizers = cinfo->quant_tbl_ptrs[part->quant_tbl_no];
+        for (int i = 0; i < SL_JPEG_BLOCK; i++) {
+            p->quantizers[c][i] = quantizers->quantval[i];
+        }
+        plane->quantizers = p->quantizers[c];
+        /* a scan of one component is not interleaved: its MCU is a block, whatever the factors */
+        plane->across = area->components == 1 ? 1 : (uint32_t)part->h_samp_factor;
+        plane->down = area->components == 1 ? 1 : (uint32_t)part->v_samp_factor;
+        plane->tables = tables_for(fast, cinfo, c);
+        if (plane->tables == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How chroma is spread, and which transforms make that so. */
+static void choose_transforms(picture *p, sl_simd simd)
+{
+    sl_jpeg_plane *planes = p->area.planes;
+    const bool colour = p->area.components > 1;
+    const uint32_t size = DCTSIZE / p->job->denominator;
+    p->halved_across = colour && planes[0].across == 2;
+    p->halved_down = colour && planes[0].down == 2;
+    /* scaled 4:2:0: libjpeg takes larger transforms of chroma, and no upsampling */
+    const bool larger = p->halved_across && p->halved_down && size < DCTSIZE;
+    if (larger) {
+        p->halved_across = false;
+        p->halved_down = false;
+    }
+    for (uint32_t c = 0; c < p->area.components; c++) {
+        planes[c].size = c > 0 && larger ? 2 * size : size;
+        planes[c].idct = sl_jpeg_idct_for(simd, planes[c].size);
+    }
+}
+
+/* As jdsample.c chooses: samples are repeated where there is nothing to interpolate. */
+static sl_jpeg_sampling choose_upsampling(const picture *p)
+{
+    if (p->area.components == 1) {
+        return SL_JPEG_GREY;
+    }
+    const bool smooth = p->job->denominator < DCTSIZE;
+    if (p->halved_across) {
+        if (!smooth || p->chroma_width <= 2) {
+            return SL_JPEG_422_PLAIN;
+        }
+        return p->halved_down ? SL_JPEG_420 : SL_JPEG_422;
+    }
+    return p->halved_down && smooth ? SL_JPEG_440 : SL_JPEG_444;
+}
+
+/* The MCUs that the wanted pixels need. */
+static void choose_mcus(picture *p)
+{
+    const sl_rect *wanted = &p->job->wanted;
+    sl_jpeg_area *area = &p->area;
+    const range x = {wanted->x, wanted->x + wanted->width};
+    const range y = {wanted->y, wanted->y + wanted->height};
+    range across = {UINT32_MAX, 0};
+    range down = {UINT32_MAX, 0};
+    const sl_jpeg_plane *luma = &area->planes[0];
+    widen(&across, x, luma->across * luma->size);
+    widen(&down, y, luma->down * luma->size);
+    if (area->components > 1) {
+        const sl_jpeg_plane *chroma = &area->planes[1];
+        component_size(p->job->cinfo, 1, chroma->size, &p->chroma_width, &p->chroma_height);
+        widen(&across, chroma_range(x, p->halved_across, p->chroma_width), chroma->size);
+        widen(&down, chroma_range(y, p->halved_down, p->chroma_height), chroma->size);
+    }
+    area->left = across.begin;
+    area->right = across.end;
+    area->top = down.begin;
+    area->bottom = down.end;
+}
+
+static bool take_planes(picture *p, sl_scratch *scratch)
+{
+    sl_jpeg_area *area = &p->area;
+    for (uint32_t c = 0; c < area->components; c++) {
+        sl_jpeg_plane *plane = &area->planes[c];
+        const size_t width = (size_t)(area->right - area->left) * plane->across * plane->size;
+        const size_t height = (size_t)(area->bottom - area->top) * plane->down * plane->size;
+        plane->stride = (width + ROOM_ASIDE + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
+        uint8_t *memory = sl_scratch_take(scratch, ROOM_ASIDE + plane->stride * height);
+        if (memory == NULL) {
+            return false;
+        }
+        plane->samples = memory + ROOM_ASIDE;
+    }
+    return true;
+}
+
+/* --- rows --- */
+
+/* Row `y` of a component in the picture, as if it began at the picture's column 0. */
+static const uint8_t *component_row(const sl_jpeg_area *area, const sl_jpeg_plane *plane,
+                                    uint32_t y)
+{
+    const size_t top = (size_t)area->top * plane->down * plane->size;
+    const size_t left = (size_t)area->left * plane->across * plane->size;
+    return plane->samples + (y - top) * plane->stride - left;
+}
+
+static void chroma_rows(const picture *p, uint32_t y, sl_jpeg_row *row)
+{
+    const sl_jpeg_area *area = &p->area;
+    uint32_t near = y;
+    uint32_t far = y;
+    if (p->halved_down) {
+        near = y / 2;
+        row->lower = (uint8_t)(y % 2);
+        if (row->lower) {
+            far = near + 1 < p->chroma_height ? near + 1 : near;
+        } else {
+            far = near > 0 ? near - 1 : near;
+        }
+    }
+    row->cb = component_row(area, &area->planes[1], near);
+    row->cr = component_row(area, &area->planes[2], near);
+    row->cb_far = component_row(area, &area->planes[1], far);
+    row->cr_far = component_row(area, &area->planes[2], far);
+    row->chroma_width = p->chroma_width;
+}
+
+static bool make_rows(const picture *p, sl_simd simd, sl_scratch *scratch, sl_image *view)
+{
+    const sl_rect *wanted = &p->job->wanted;
+    const uint32_t denominator = p->job->denominator;
+    const size_t stride = ((size_t)wanted->width * 3 + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
+    uint8_t *pixels = sl_scratch_take(scratch, stride * wanted->height + ROOM_ASIDE);
+    if (pixels == NULL) {
+        return false;
+    }
+    const sl_jpeg_row_maker make = sl_jpeg_row_for(simd, choose_upsampling(p));
+    for (uint32_t i = 0; i < wanted->height; i++) {
+        const uint32_t y = wanted->y + i;
+        sl_jpeg_row row = {.luma = component_row(&p->area, &p->area.planes[0], y),
+                           .begin = wanted->x,
+                           .end = wanted->x + wanted->width,
+                           .rgb = pixels + stride * i};
+        if (p->area.components > 1) {
+            chroma_rows(p, y, &row);
+        }
+        make(&row);
+    }
+    *view = (sl_image){.pixels = pixels,
+                       .width = wanted->width,
+                       .height = wanted->height,
+                       .channels = 3,
+                       .stride_bytes = stride,
+                       .origin_x = wanted->x,
+                       .origin_y = wanted->y,
+                       .picture_width = round_up_div(p->job->cinfo->image_width, denominator),
+                       .picture_height = round_up_div(p->job->cinfo->image_height, denominator),
+                       .denominator = denominator};
+    return true;
+}
+
+bool sl_jpeg_fast_pays(const sl_jpeg_fast *fast)
+{
+    return fast->simd != SL_SIMD_SCALAR;
+}
+
+bool sl_jpeg_fast_decode(sl_jpeg_fast *fast, const sl_jpeg_job *job, sl_scratch *scratch,
+                         sl_image *view)
+{
+    picture p = {.job = job};
+    assert(job->wanted.width > 0 && job->wanted.height > 0);
+    if (!describe_planes(fast, &p)) {
+        return false;
+    }
+    choose_transforms(&p, fast->simd);
+    choose_mcus(&p);
+    return take_planes(&p, scratch) &&
+           sl_jpeg_lanes_run(&p.area, job->tiles, job->bytes, scratch) &&
+           make_rows(&p, fast->simd, scratch, view);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_huffman: entropy-coded data of sequential JPEGs to coefficients, two bit streams at a time.
+ *
+ * Purpose: Huffman decoding costs most of a JPEG decode, and most of that is waiting: for one
+ * table look-up after the other, and for mispredicted branches where blocks end. Here one look-up
+ * of 11 bits gives up to two symbols with their magnitude bits (an end of block counts as one);
+ * block ends are no branches (the next block's table and place are selected); and two independent
+ * streams (restart intervals) fill each other's gaps. Rare cases leave the road: codes and
+ * magnitudes beyond 11 bits, and blocks whose last coefficient is present.
+ * One sample: begin gives a stream its bytes; aim gives it a chain of blocks; run fills the chains
+ * of two streams until one of them is at its end; aim again goes on with the next chain, or begin
+ * with the next interval.
+ * Invariants: a stream never reads more than SL_HUFFMAN_PADDING bytes past its end, and never
+ * writes outside the blocks of its chain, whatever the bits. DC values are left as differences.
+ * Threads: pure.
+ */
+#ifndef SL_JPEG_HUFFMAN_H
+#define SL_JPEG_HUFFMAN_H
+
+#include "simd.h"
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SL_HUFFMAN_INDEX_BITS 11
+#define SL_HUFFMAN_ENTRIES    (1 << SL_HUFFMAN_INDEX_BITS)
+#define SL_HUFFMAN_PADDING    64
+
+/* What an index of bits stands for. */
+typedef struct sl_huffman_entry {
+    uint8_t total;         /* bits used */
+    int8_t advance;        /* of the place in the block; see jpeg_huffman.c */
+    uint8_t first, second; /* places of the values, from the place before; LONG: run and size */
+    int16_t values[2];     /* the last one twice where there is only one */
+} sl_huffman_entry;
+
+/* A Huffman code as a JPEG stores it: bits[l] codes of length l (1..16), symbols in order. */
+typedef struct sl_huffman_code {
+    const uint8_t *bits;    /* 17 */
+    const uint8_t *symbols; /* as many as there are codes, at most 256 */
+} sl_huffman_code;
+
+/* The canonical code, to decode symbol by symbol. */
+typedef struct sl_huffman_canonical {
+    int32_t last[18];  /* greatest code of each length; -1: none; [17] ends every search */
+    int32_t first[18]; /* place of the first symbol of a length, less the first code */
+    uint8_t symbols[256];
+} sl_huffman_canonical;
+
+#define SL_HUFFMAN_ALIGN ((size_t)2 * SL_HUFFMAN_ENTRIES * sizeof(sl_huffman_entry))
+
+/* The tables of a component. `ac` differs from `dc` in one address bit: hence the alignment. */
+typedef struct sl_huffman_tables {
+    alignas(SL_HUFFMAN_ALIGN) sl_huffman_entry dc[SL_HUFFMAN_ENTRIES];
+    sl_huffman_entry ac[SL_HUFFMAN_ENTRIES];
+    sl_huffman_canonical dc_code, ac_code;
+} sl_huffman_tables;
+
+/* False when one of them is not a code that libjpeg would take. */
+bool sl_huffman_make(sl_huffman_tables *tables, const sl_huffman_code *dc,
+                     const sl_huffman_code *ac);
+/* The tables at which a chain of blocks ends: they take no bits and advance nothing. */
+void sl_huffman_make_stop(sl_huffman_tables *stop);
+
+/* A block, and what comes after it. */
+typedef struct sl_huffman_block {
+    alignas(64) int16_t values[64];     /* natural order; zero before the decode */
+    const sl_huffman_entry *next_table; /* the next block's `dc`, or stop->ac at the chain's end */
+    struct sl_huffman_block *next;      /* at the chain's end: one that takes a zero */
+} sl_huffman_block;
+
+/* The compiler would make a slow string instruction of memset here. */
+static inline void sl_huffman_clear(sl_huffman_block *block)
+{
+    typedef long long vector __attribute__((vector_size(32)));
+    vector *values = (vector *)(void *)block->values;
+    for (size_t i = 0; i < 64 * sizeof(int16_t) / sizeof(vector); i++) {
+        values[i] = (vector){0};
+    }
+}
+
+typedef struct sl_huffman_stream {
+    uint64_t buffer; /* the next bits, from the top */
+    uint64_t valid;  /* how many of them are counted, 0..63 */
+    const uint8_t *at, *begin, *limit;
+    sl_huffman_block *block;
+    uint64_t place;                /* in the block, 0..63, + 128 */
+    const sl_huffman_entry *table; /* stop->ac: at the end of the chain */
+    const sl_huffman_entry *stop;
+} sl_huffman_stream;
+
+/* `bytes` without stuffing, followed by SL_HUFFMAN_PADDING bytes that may be read. */
+void sl_huffman_begin(sl_huffman_stream *stream, const uint8_t *bytes, size_t size,
+                      const sl_huffman_tables *stop);
+/* Sets the stream on a chain that begins with `block`, a block of the component of `tables`. */
+void sl_huffman_aim(sl_huffman_stream *stream, sl_huffman_block *block,
+                    const sl_huffman_tables *tables);
+static inline bool sl_huffman_at_end(const sl_huffman_stream *stream)
+{
+    return stream->table == stream->stop;
+}
+/* Bits read so far. */
+uint64_t sl_huffman_used(const sl_huffman_stream *stream);
+
+/*
+ * Decodes until a stream is at the end of its chain; both must not be there already. With `b` NULL
+ * only `a`. False: a stream has something that is no code, or ran far past its bytes.
+ */
+bool sl_huffman_run(sl_simd simd, sl_huffman_stream *a, sl_huffman_stream *b);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_idct_vector: the inverse transform of size 8, and the steps that the smaller sizes share
+ * with it, in vectors of any width, to be included once by a twin that has defined VECTOR (the
+ * type), OP(name) (the intrinsic), ZERO, SHIFT_RIGHT(sums, bits) and TARGET.
+ *
+ * Every 128 bits of a vector belong to another block: a row of eight 16-bit values. So nothing
+ * crosses a 128-bit border, and width is just how many blocks go at once.
+ * Sums of 32 bits come in two vectors: columns 0..3 (`low`) and 4..7 (`high`) of a row.
+ */
+#ifndef SL_JPEG_IDCT_VECTOR_H
+#define SL_JPEG_IDCT_VECTOR_H
+
+#include "jpeg_idct_twins.h"
+
+typedef struct wide {
+    VECTOR low, high;
+} wide;
+
+/* Values of two rows side by side, and the constants that go with them. */
+TARGET static inline wide pair(VECTOR a, VECTOR b)
+{
+    return (wide){OP(unpacklo_epi16)(a, b), OP(unpackhi_epi16)(a, b)};
+}
+
+TARGET static inline wide multiply(wide pairs, int a, int b)
+{
+    VECTOR constants = OP(set1_epi32)((int)((uint32_t)(uint16_t)a | (uint32_t)b << 16));
+    return (wide){OP(madd_epi16)(pairs.low, constants), OP(madd_epi16)(pairs.high, constants)};
+}
+
+TARGET static inline wide add(wide a, wide b)
+{
+    return (wide){OP(add_epi32)(a.low, b.low), OP(add_epi32)(a.high, b.high)};
+}
+
+TARGET static inline wide subtract(wide a, wide b)
+{
+    return (wide){OP(sub_epi32)(a.low, b.low), OP(sub_epi32)(a.high, b.high)};
+}
+
+/* Times 2^up, with what rounds the division by 2^bits at the end. */
+TARGET static inline wide widen(VECTOR a, unsigned up, unsigned bits)
+{
+    VECTOR rounding = OP(set1_epi32)(1 << (bits - 1));
+    wide high = pair(ZERO, a);
+    return (wide){OP(add_epi32)(SHIFT_RIGHT(high.low, 16 - up), rounding),
+                  OP(add_epi32)(SHIFT_RIGHT(high.high, 16 - up), rounding)};
+}
+
+TARGET static inline VECTOR narrow(wide a, unsigned bits)
+{
+    return OP(packs_epi32)(SHIFT_RIGHT(a.low, bits), SHIFT_RIGHT(a.high, bits));
+}
+
+TARGET static inline void even_sums(const VECTOR rows[8], unsigned bits, wide sums[4])
+{
+    wide pair26 = pair(rows[2], rows[6]);
+    wide plus = widen(OP(add_epi16)(rows[0], rows[4]), SL_IDCT_CONST_BITS, bits);
+    wide minus = widen(OP(sub_epi16)(rows[0], rows[4]), SL_IDCT_CONST_BITS, bits);
+    wide sum0 = multiply(pair26, SL_IDCT8_EVEN0_IN2, SL_IDCT8_EVEN0_IN6);
+    wide sum1 = multiply(pair26, SL_IDCT8_EVEN1_IN2, SL_IDCT8_EVEN1_IN6);
+    sums[0] = add(plus, sum0);
+    sums[1] = add(minus, sum1);
+    sums[2] = subtract(minus, sum1);
+    sums[3] = subtract(plus, sum0);
+}
+
+TARGET static inline void odd_sums(const VECTOR rows[8], wide sums[4])
+{
+    wide pair71 = pair(rows[7], rows[1]);
+    wide pair53 = pair(rows[5], rows[3]);
+    wide both = pair(OP(add_epi16)(rows[7], rows[3]), OP(add_epi16)(rows[5], rows[1]));
+    wide sum02 = multiply(both, SL_IDCT8_ODD02_IN73, SL_IDCT8_ODD02_IN51);
+    wide sum13 = multiply(both, SL_IDCT8_ODD13_IN73, SL_IDCT8_ODD13_IN51);
+    sums[0] = add(multiply(pair71, SL_IDCT8_ODD0_IN7, SL_IDCT8_ODD0_IN1), sum02);
+    sums[1] = add(multiply(pair53, SL_IDCT8_ODD1_IN5, SL_IDCT8_ODD1_IN3), sum13);
+    sums[2] = add(multiply(pair53, SL_IDCT8_ODD2_IN5, SL_IDCT8_ODD2_IN3), sum02);
+    sums[3] = add(multiply(pair71, SL_IDCT8_ODD3_IN7, SL_IDCT8_ODD3_IN1), sum13);
+}
+
+/* The transform over the vectors, in place. */
+TARGET static inline void transform(VECTOR rows[8], unsigned bits)
+{
+    wide even[4];
+    wide odd[4];
+    even_sums(rows, bits, even);
+    odd_sums(rows, odd);
+    for (size_t i = 0; i < 4; i++) {
+        rows[i] = narrow(add(even[i], odd[i]), bits);
+        rows[7 - i] = narrow(subtract(even[i], odd[i]), bits);
+    }
+}
+
+/* Rows become columns, in place. */
+TARGET static inline void transpose(VECTOR rows[8])
+{
+    wide a[4]; /* of rows i and i + 4 */
+    wide b[4]; /* columns 2 * i and 2 * i + 1 */
+    for (size_t i = 0; i < 4; i++) {
+        a[i] = pair(rows[i], rows[i + 4]);
+    }
+    wide even_left = pair(a[0].low, a[2].low);
+    wide even_right = pair(a[0].high, a[2].high);
+    wide odd_left = pair(a[1].low, a[3].low);
+    wide odd_right = pair(a[1].high, a[3].high);
+    b[0] = pair(even_left.low, odd_left.low);
+    b[1] = pair(even_left.high, odd_left.high);
+    b[2] = pair(even_right.low, odd_right.low);
+    b[3] = pair(even_right.high, odd_right.high);
+    for (size_t i = 0; i < 4; i++) {
+        rows[2 * i] = b[i].low;
+        rows[2 * i + 1] = b[i].high;
+    }
+}
+
+/* Columns of 16-bit values to rows of samples: rows 2 * i and 2 * i + 1 in vector i. */
+TARGET static inline void finish(const VECTOR columns[8], VECTOR samples[4])
+{
+    VECTOR centre = OP(set1_epi8)((char)SL_IDCT_CENTRE);
+    VECTOR mixed[4];
+    for (size_t i = 0; i < 4; i++) { /* columns i and i + 4 */
+        mixed[i] = OP(add_epi8)(OP(packs_epi16)(columns[i], columns[i + 4]), centre);
+    }
+    VECTOR c01 = OP(unpacklo_epi8)(mixed[0], mixed[1]);
+    VECTOR c45 = OP(unpackhi_epi8)(mixed[0], mixed[1]);
+    VECTOR c23 = OP(unpacklo_epi8)(mixed[2], mixed[3]);
+    VECTOR c67 = OP(unpackhi_epi8)(mixed[2], mixed[3]);
+    wide left = pair(c01, c23);
+    wide right = pair(c45, c67);
+    samples[0] = OP(unpacklo_epi32)(left.low, right.low);
+    samples[1] = OP(unpackhi_epi32)(left.low, right.low);
+    samples[2] = OP(unpacklo_epi32)(left.high, right.high);
+    samples[3] = OP(unpackhi_epi32)(left.high, right.high);
+}
+
+/* Dequantized rows to samples as `finish` leaves them. */
+TARGET static inline void transform_blocks(VECTOR rows[8], VECTOR samples[4])
+{
+    transform(rows, SL_IDCT_CONST_BITS - SL_IDCT_PASS1_BITS);
+    transpose(rows);
+    transform(rows, SL_IDCT_CONST_BITS + SL_IDCT_PASS1_BITS + 3);
+    finish(rows, samples);
+}
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jpeg_lanes.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    LANES = 2,
+    CHUNK_MCUS = 8,
+    BLOCKS_MAX = 6 /* of an MCU: 4:2:0 */
+};
+
+/* What both lanes work on. */
+typedef struct work {
+    const sl_jpeg_area *area;
+    const sl_jpeg_tiles *tiles;
+    sl_bytes bytes;
+    /* the next interval to hand out: the search stands at this MCU row */
+    uint32_t row;
+    uint32_t next; /* no interval before this one is wanted any more */
+} work;
+
+/*
+ * A chunk's blocks lie component by component, and in it row by row, CHUNK_MCUS wide, so that
+ * blocks side by side in the picture are so in memory.
+ */
+typedef struct lane {
+    sl_huffman_stream stream;
+    sl_huffman_block *blocks;
+    sl_huffman_block *last[CHUNK_MCUS]; /* of each MCU of a chunk, in decoding order */
+    sl_huffman_block *follower[CHUNK_MCUS];
+    uint8_t *unstuffed;
+    uint16_t prediction[3];
+    uint64_t mcu;  /* the chunk's first, counted through the picture */
+    uint64_t end;  /* one past the last needed MCU of the interval */
+    uint32_t size; /* MCUs of the chunk */
+    bool whole;    /* `end` is the interval's end */
+    bool active;
+    size_t bytes; /* of the interval */
+} lane;
+
+static sl_huffman_block *block_at(const work *w, const lane *l, uint32_t component, uint32_t row,
+                                  uint32_t column)
+{
+    const sl_jpeg_plane *planes = w->area->planes;
+    sl_huffman_block *at = l->blocks;
+    for (uint32_t c = 0; c < component; c++) {
+        at += (size_t)planes[c].across * planes[c].down * CHUNK_MCUS;
+    }
+    return at + (size_t)row * planes[component].across * CHUNK_MCUS + column;
+}
+
+/* Chains the blocks of MCU `m` of a chunk behind `before`, in an interleaved scan's order. */
+static sl_huffman_block *link_mcu(const work *w, const lane *l, uint32_t m,
+                                  sl_huffman_block *before)
+{
+    for (uint32_t c = 0; c < w->area->components; c++) {
+        const sl_jpeg_plane *plane = &w->area->planes[c];
+        for (uint32_t i = 0; i < plane->across * plane->down; i++) {
+            sl_huffman_block *block =
+                block_at(w, l, c, i / plane->across, m * plane->across + i % plane->across);
+            before->next = block;
+            before->next_table = plane->tables->dc;
+            before = block;
+        }
+    }
+    return before;
+}
+
+static void link_blocks(const work *w, lane *l, sl_huffman_block *end)
+{
+    sl_huffman_block *before = end; /* what it says about the next is overwritten */
+    for (uint32_t m = 0; m < CHUNK_MCUS; m++) {
+        before = link_mcu(w, l, m, before);
+        l->last[m] = before;
+    }
+    for (uint32_t m = 0; m < CHUNK_MCUS; m++) {
+        l->follower[m] = m + 1 < CHUNK_MCUS ? l->last[m]->next : end;
+    }
+    *end = (sl_huffman_block){.next_table = w->area->stop->ac, .next = end};
+}
+
+static void cut_chain(const work *w, lane *l, sl_huffman_block *end)
+{
+    sl_huffman_block *last = l->last[l->size - 1];
+    last->next = end;
+    last->next_table = w->area->stop->ac;
+}
+
+static void mend_chain(const work *w, lane *l)
+{
+    sl_huffman_block *last = l->last[l->size - 1];
+    last->next = l->follower[l->size - 1];
+    last->next_table = w->area->planes[0].tables->dc;
+}
+
+/* The blocks that the lane's chunk uses, row by row: zeroed. */
+static void clear_blocks(const work *w, const lane *l)
+{
+    for (uint32_t c = 0; c < w->area->components; c++) {
+        const sl_jpeg_plane *plane = &w->area->planes[c];
+        for (uint32_t v = 0; v < plane->down; v++) {
+            sl_huffman_block *row = block_at(w, l, c, v, 0);
+            for (uint32_t i = 0; i < l->size * plane->across; i++) {
+                sl_huffman_clear(&row[i]);
+            }
+        }
+    }
+}
+
+static sl_huffman_block *end_block(const lane *l)
+{
+    return l->blocks + (size_t)CHUNK_MCUS * BLOCKS_MAX;
+}
+
+/* A chunk ends with the row of MCUs, or where no more is needed. */
+static void begin_chunk(const work *w, lane *l)
+{
+    const uint64_t left = l->end - l->mcu;
+    const uint64_t in_row = w->tiles->mcus_across - l->mcu % w->tiles->mcus_across;
+    uint64_t size = left < in_row ? left : in_row;
+    size = size < CHUNK_MCUS ? size : CHUNK_MCUS;
+    l->size = (uint32_t)size;
+    clear_blocks(w, l);
+    cut_chain(w, l, end_block(l));
+    sl_huffman_aim(&l->stream, l->blocks, w->area->planes[0].tables);
+}
+
+/* Copies [at, end) to `out` without the zero bytes that follow FF; returns how many were written.
+ */
+static size_t unstuff(const uint8_t *at, const uint8_t *end, uint8_t *out)
+{
+    const uint8_t *start = out;
+    while (at < end) {
+        const uint8_t *mark = memchr(at, 0xFF, (size_t)(end - at));
+        const uint8_t *stop = mark != NULL ? mark + 1 : end;
+        memcpy(out, at, (size_t)(stop - at));
+        out += stop - at;
+        at = stop;
+        if (mark != NULL && at < end && *at == 0) {
+            at++;
+        }
+    }
+    memset(out, 0, SL_HUFFMAN_PADDING);
+    return (size_t)(out - start);
+}
+
+/* One past the last MCU of the region before MCU `end`, which has one. */
+static uint64_t last_needed(const work *w, uint64_t end)
+{
+    const sl_jpeg_area *area = w->area;
+    const uint64_t across = w->tiles->mcus_across;
+    uint64_t row = (end - 1) / across;
+    uint64_t column = (end - 1) % across;
+    if (row >= area->bottom) {
+        row = area->bottom - 1;
+        column = area->right - 1;
+    } else if (column < area->left) {
+        row--;
+        column = area->right - 1;
+    } else if (column >= area->right) {
+        column = area->right - 1;
+    }
+    return row * across + column + 1;
+}
+
+/* The next interval with an MCU of the region; false when there is none. */
+static bool next_interval(work *w, uint32_t *interval)
+{
+    const sl_jpeg_area *area = w->area;
+    const uint64_t across = w->tiles->mcus_across;
+    for (; w->row < area->bottom; w->row++) {
+        const uint64_t first = (w->row * across + area->left) / w->tiles->interval;
+        const uint64_t last = (w->row * across + area->right - 1) / w->tiles->interval;
+        const uint64_t found = first > w->next ? first : w->next;
+        if (found <= last) {
+            *interval = (uint32_t)found;
+            w->next = (uint32_t)found + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void begin_interval(work *w, lane *l)
+{
+    uint32_t interval = 0;
+    l->active = next_interval(w, &interval);
+    if (!l->active) {
+        return;
+    }
+    const sl_jpeg_span span = w->tiles->spans[interval];
+    const uint64_t count = (uint64_t)w->tiles->mcus_across * w->tiles->mcus_down;
+    l->mcu = (uint64_t)interval * w->tiles->interval;
+    uint64_t end = l->mcu + w->tiles->interval;
+    end = end < count ? end : count;
+    l->end = last_needed(w, end);
+    l->whole = l->end == end;
+    l->bytes = unstuff(w->bytes.data + span.begin, w->bytes.data + span.end, l->unstuffed);
+    memset(l->prediction, 0, sizeof(l->prediction));
+    sl_huffman_begin(&l->stream, l->unstuffed, l->bytes, w->area->stop);
+    begin_chunk(w, l);
+}
+
+/* From differences to DC values, modulo 2^16: the chunk's part of one component. */
+static void add_up(const work *w, lane *l, uint32_t component)
+{
+    const sl_jpeg_plane *plane = &w->area->planes[component];
+    sl_huffman_block *rows[2] = {block_at(w, l, component, 0, 0),
+                                 block_at(w, l, component, plane->down - 1, 0)};
+    uint16_t value = l->prediction[component];
+    for (uint32_t m = 0; m < l->size; m++) {
+        for (uint32_t v = 0; v < plane->down; v++) {
+            for (uint32_t h = 0; h < plane->across; h++, rows[v]++) {
+                value = (uint16_t)(value + (uint16_t)rows[v]->values[0]);
+                rows[v]->values[0] = (int16_t)value;
+            }
+        }
+    }
+    l->prediction[component] = value;
+}
+
+/* The needed MCUs of the chunk to the planes. */
+static void transform(const work *w, const lane *l)
+{
+    const sl_jpeg_area *area = w->area;
+    const uint32_t row = (uint32_t)(l->mcu / w->tiles->mcus_across);
+    const uint32_t column = (uint32_t)(l->mcu % w->tiles->mcus_across);
+    const uint32_t begin = column > area->left ? column : area->left;
+    const uint32_t end = column + l->size < area->right ? column + l->size : area->right;
+    if (row < area->top || begin >= end) {
+        return;
+    }
+    for (uint32_t c = 0; c < area->components; c++) {
+        const sl_jpeg_plane *plane = &area->planes[c];
+        for (uint32_t v = 0; v < plane->down; v++) {
+            const size_t sample_row = ((size_t)(row - area->top) * plane->down + v) * plane->size;
+            const size_t sample_column = (size_t)(begin - area->left) * plane->across * plane->size;
+            const sl_jpeg_blocks blocks = {
+                .coefficients = block_at(w, l, c, v, (begin - column) * plane->across)->values,
+                .pitch = sizeof(sl_huffman_block) / sizeof(int16_t),
+                .count = (size_t)(end - begin) * plane->across,
+                .quantizers = plane->quantizers,
+                .samples = plane->samples + sample_row * plane->stride + sample_column,
+                .stride = plane->stride};
+            plane->idct(&blocks);
+        }
+    }
+}
+
+static bool finish_chunk(work *w, lane *l)
+{
+    mend_chain(w, l);
+    for (uint32_t c = 0; c < w->area->components; c++) {
+        add_up(w, l, c);
+    }
+    transform(w, l);
+    l->mcu += l->size;
+    const uint64_t used = (sl_huffman_used(&l->stream) + 7) / 8;
+    if (l->mcu < l->end) {
+        begin_chunk(w, l);
+        return used <= l->bytes;
+    }
+    if (used > l->bytes || (l->whole && used != l->bytes)) {
+        return false;
+    }
+    begin_interval(w, l);
+    return true;
+}
+
+static bool open_lane(const work *w, lane *l, size_t longest, sl_scratch *scratch)
+{
+    const size_t blocks = (size_t)CHUNK_MCUS * BLOCKS_MAX + 1;
+    l->blocks = sl_scratch_take(scratch, blocks * sizeof(*l->blocks));
+    l->unstuffed = sl_scratch_take(scratch, longest + SL_HUFFMAN_PADDING);
+    if (l->blocks == NULL || l->unstuffed == NULL) {
+        return false;
+    }
+    link_blocks(w, l, end_block(l));
+    return true;
+}
+
+static size_t longest_span(const sl_jpeg_tiles *tiles)
+{
+    size_t longest = 0;
+    for (uint32_t i = 0; i < tiles->count; i++) {
+        const size_t size = tiles->spans[i].end - tiles->spans[i].begin;
+        longest = size > longest ? size : longest;
+    }
+    return longest;
+}
+
+/* Runs the lanes that have something to do; false when there is none, or on a bad stream. */
+static bool run_active(const work *w, lane lanes[LANES], bool *ok)
+{
+    lane *a = lanes[0].active ? &lanes[0] : &lanes[1];
+    lane *b = lanes[0].active && lanes[1].active ? &lanes[1] : NULL;
+    if (!a->active) {
+        return false;
+    }
+    *ok = sl_huffman_run(w->area->simd, &a->stream, b != NULL ? &b->stream : NULL);
+    return *ok;
+}
+
+bool sl_jpeg_lanes_run(const sl_jpeg_area *area, const sl_jpeg_tiles *tiles, sl_bytes bytes,
+                       sl_scratch *scratch)
+{
+    assert(area->left < area->right && area->right <= tiles->mcus_across);
+    assert(area->top < area->bottom && area->bottom <= tiles->mcus_down);
+    work w = {.area = area, .tiles = tiles, .bytes = bytes, .row = area->top};
+    lane lanes[LANES];
+    const size_t longest = longest_span(tiles);
+    for (int i = 0; i < LANES; i++) {
+        if (!open_lane(&w, &lanes[i], longest, scratch)) {
+            return false;
+        }
+        begin_interval(&w, &lanes[i]);
+    }
+    bool ok = true;
+    while (ok && run_active(&w, lanes, &ok)) {
+        for (int i = 0; i < LANES && ok; i++) {
+            if (lanes[i].active && sl_huffman_at_end(&lanes[i].stream)) {
+                ok = finish_chunk(&w, &lanes[i]);
+            }
+        }
+    }
+    return ok;
+}

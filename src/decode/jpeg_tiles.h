@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_tiles: where the restart intervals of a JPEG's scan lie.
+ *
+ * Purpose: the intervals of a sequential Huffman picture with one interleaved scan are independent
+ * bit streams; a region of the picture needs only those under it. Interval i holds the MCUs
+ * [i * interval, (i + 1) * interval) in raster order, so it may run over the end of an MCU row
+ * when `interval` does not divide mcus_across.
+ * The spans are found by one scan over the bytes for the markers, and checked: the number of
+ * markers and their sequence (RST0..RST7, again RST0) must be what the header demands. So there is
+ * no table that could contradict the picture. A picture without restart markers is one interval.
+ * Threads: pure; memory from the scratch given.
+ */
+#ifndef SL_JPEG_TILES_H
+#define SL_JPEG_TILES_H
+
+#include "scratch.h"
+#include "view.h"
+
+#include <stdbool.h>
+
+/* Bytes [begin, end) of the picture: entropy-coded data without the marker that follows. */
+typedef struct sl_jpeg_span {
+    uint32_t begin, end;
+} sl_jpeg_span;
+
+typedef struct sl_jpeg_tiles {
+    uint32_t mcus_across, mcus_down;
+    uint32_t interval; /* MCUs in an interval; mcus_across * mcus_down when there are no markers */
+    uint32_t count;    /* of intervals, at least 1 */
+    sl_jpeg_span *spans;
+} sl_jpeg_tiles;
+
+/*
+ * `bytes` is the picture, whose entropy-coded data begins at `start`; `tiles` comes with
+ * mcus_across, mcus_down and interval filled in (all > 0), and gets the rest. False when the
+ * markers are not exactly those expected (damage, or another scan follows: the caller takes a road
+ * that can judge) or the scratch is too small.
+ */
+bool sl_jpeg_tiles_find(sl_jpeg_tiles *tiles, sl_bytes bytes, uint32_t start, sl_scratch *scratch);
+
+#endif
