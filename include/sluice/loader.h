@@ -6,8 +6,9 @@
  * slots. Everything it needs is allocated by sluice_loader_open: from the second batch of an epoch
  * on, it allocates nothing.
  *
- * The same (dataset, recipe, seed, epoch, rank, world_size, batch_size) gives the same batches, bit
- * for bit, whatever the number of workers, the I/O backend, the machine's load and the retries.
+ * The same (dataset, recipe, seed, epoch, rank, world_size, batch_size, exact) gives the same
+ * batches, bit for bit, whatever the number of workers, the I/O backend, the machine's load and the
+ * retries.
  *
  * Threads: one consumer thread at a time calls start_epoch and next. sluice_loader_cancel, _stats,
  * _error, _save, _close and all sluice_batch_* functions may be called from any thread. After a
@@ -119,6 +120,10 @@ typedef struct sluice_loader_options {
     const char *quarantine_path; /* a text file to append bad samples to, one line each:
                                     epoch, sample, status, file, offset, reason, tab-separated
                                     [none] */
+    uint32_t exact;    /* 1: every picture is decoded at its full size. 0: one that is to become at
+                          least 2, 4 or 8 times smaller on both sides is decoded at 1/2, 1/4 or 1/8
+                          (JPEG), which costs less and differs by some units in places [0] */
+    uint32_t reserved; /* 0 */
 } sluice_loader_options;
 
 /* Sets every field to 0 (its default) and struct_size. */

@@ -202,6 +202,17 @@ sluice_status sl_draw(const sluice_augment *recipe, uint64_t seed, uint64_t epoc
     return SLUICE_OK;
 }
 
+void sl_params_least(const sl_params *params, uint32_t *width, uint32_t *height)
+{
+    uint32_t times = 8;
+    while (times > 1 && (params->source.width / times < params->virtual_width ||
+                         params->source.height / times < params->virtual_height)) {
+        times /= 2;
+    }
+    *width = times > 1 ? params->need.width / times : 0;
+    *height = times > 1 ? params->need.height / times : 0;
+}
+
 void sl_params_axes(const sl_params *params, uint32_t denominator, sl_axis *horizontal,
                     sl_axis *vertical)
 {

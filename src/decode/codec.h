@@ -17,6 +17,7 @@ typedef struct sl_codec_source {
     sl_bytes bytes;
     sl_scratch *scratch;
     uint64_t max_pixels;
+    uint32_t avoid; /* an or of SL_ROAD_*: ways of decoding not to take */
 } sl_codec_source;
 
 /* What the header says. */
@@ -27,8 +28,9 @@ typedef struct sl_codec_info {
 
 /* What to decode, in stored orientation. */
 typedef struct sl_codec_request {
-    sl_rect need;                   /* inside the picture */
-    uint32_t out_width, out_height; /* `need` may be scaled down, but not below; 0: not at all */
+    sl_rect need;         /* inside the picture; its edges are multiples of the denominator, or the
+                             picture's right and lower edge */
+    uint32_t denominator; /* 1, 2, 4 or 8: the view may be scaled down by as much, or by less */
 } sl_codec_request;
 
 typedef struct sl_codec {

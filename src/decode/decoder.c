@@ -24,11 +24,14 @@ enum { CODECS = sizeof(codecs) / sizeof(codecs[0]) };
 #define AUGMENT_BYTES      ((uint64_t)1 << 30)
 #define SCRATCH_KEEP_BYTES ((size_t)32 << 20)
 
+enum { DENOMINATOR_MAX = 8 }; /* 1/8: a pixel of each block */
+
 struct sl_decoder {
     sl_decoder_config config;
     sl_scratch scratch;
     sl_frame *frame;
     void *states[CODECS];
+    uint32_t avoid; /* SL_ROAD_* */
     /* of the picture opened last */
     const sl_codec *codec; /* NULL: raw pixels, or none is open */
     void *state;
@@ -85,6 +88,11 @@ void sl_decoder_close(sl_decoder *decoder)
     sl_frame_close(decoder->frame);
     sl_scratch_close(&decoder->scratch);
     sl_free(decoder);
+}
+
+void sl_decoder_avoid(sl_decoder *decoder, uint32_t roads)
+{
+    decoder->avoid = roads;
 }
 
 sl_scratch *sl_decoder_scratch(sl_decoder *decoder)
@@ -157,8 +165,10 @@ sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_stored_image
     decoder->opened = false;
     decoder->decoded = false;
     sl_scratch_reset(&decoder->scratch);
-    decoder->source =
-        (sl_codec_source){stored->bytes, &decoder->scratch, decoder->config.max_pixels};
+    decoder->source = (sl_codec_source){.bytes = stored->bytes,
+                                        .scratch = &decoder->scratch,
+                                        .max_pixels = decoder->config.max_pixels,
+                                        .avoid = decoder->avoid};
     if (stored->zstd) {
         sluice_status status =
             sl_frame_unpack(decoder->frame, stored->bytes, decoder->config.max_unpacked_bytes,
@@ -196,22 +206,54 @@ static void view_raw(const sl_decoder *decoder, sl_image *view)
                        .denominator = 1};
 }
 
+/* How far the picture may be scaled down so that `need` is not smaller than out. */
+static uint32_t choose_denominator(const sl_decoder *decoder, sl_rect need, uint32_t out_width,
+                                   uint32_t out_height)
+{
+    const sl_codec_info *info = &decoder->info;
+    uint32_t chosen = 1;
+    if (out_width == 0 || out_height == 0) {
+        return chosen;
+    }
+    for (uint32_t d = 2; d <= DENOMINATOR_MAX; d *= 2) {
+        if (need.width / d >= out_width && need.height / d >= out_height &&
+            sl_orient_scales(info->orientation, info->stored.width, info->stored.height, d)) {
+            chosen = d;
+        }
+    }
+    return chosen;
+}
+
+/* Widens one side to whole pixels of the picture scaled down by d. */
+static void cover_scaled(uint32_t *start, uint32_t *size, uint32_t limit, uint32_t d)
+{
+    const uint32_t end = (*start + *size + d - 1) / d * d;
+    *start = *start / d * d;
+    *size = (end < limit ? end : limit) - *start;
+}
+
 sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_width,
                                 uint32_t out_height, sl_image *view, sluice_error *error)
 {
     assert(decoder->opened);
+    assert(need.width > 0 && need.height > 0);
     if (decoder->codec == NULL) {
         view_raw(decoder, view);
         return SLUICE_OK;
     }
-    uint32_t orientation = decoder->info.orientation;
-    sl_picture stored = decoder->info.stored;
-    bool transposes = sl_orient_transposes(orientation);
+    const uint32_t orientation = decoder->info.orientation;
+    const sl_picture stored = decoder->info.stored;
+    const bool transposes = sl_orient_transposes(orientation);
+    const uint32_t denominator = choose_denominator(decoder, need, out_width, out_height);
+    if (denominator > 1) {
+        const uint32_t width = transposes ? stored.height : stored.width;
+        const uint32_t height = transposes ? stored.width : stored.height;
+        cover_scaled(&need.x, &need.width, width, denominator);
+        cover_scaled(&need.y, &need.height, height, denominator);
+    }
     sl_codec_request request = {
         .need = sl_orient_to_stored(orientation, need, stored.width, stored.height),
-        .out_width = transposes ? out_height : out_width,
-        .out_height = transposes ? out_width : out_height};
-    assert(need.width > 0 && need.height > 0);
+        .denominator = denominator};
     assert(request.need.x < stored.width && request.need.width <= stored.width - request.need.x);
     assert(request.need.y < stored.height && request.need.height <= stored.height - request.need.y);
     sluice_status status = SLUICE_OK;
@@ -246,7 +288,7 @@ sluice_status sl_picture_probe(sl_bytes bytes, uint64_t max_pixels, sl_picture *
     void *state = NULL;
     status = codecs[index]->open(&state, error);
     if (status == SLUICE_OK) {
-        sl_codec_source source = {bytes, &scratch, max_pixels};
+        sl_codec_source source = {.bytes = bytes, .scratch = &scratch, .max_pixels = max_pixels};
         sl_codec_info info;
         status = codecs[index]->header(state, &source, &info, error);
         if (status == SLUICE_OK) {

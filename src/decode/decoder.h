@@ -8,16 +8,16 @@
  * libjpeg's default (fancy) upsampling and ISLOW transform; RGB as stored; CMYK and YCCK as Pillow
  * converts them (inverted Adobe convention).
  * Strictness: a JPEG that ends early, has a broken entropy stream or lost restart markers within
- * the rows decoded is CORRUPT, never grey filling; harmless junk between markers is accepted, junk
- * in front of a restart marker is not (the interval was read wrong). Rows below the rectangle are
- * not read. Pictures of several scans (progressive) are read to their end marker, which must be
- * there; so must that of arithmetic-coded ones, where libjpeg takes missing bytes for zeros.
- * Orientation: with exif = APPLY, header sizes, rectangle and pixels are those of the upright
- * picture.
- * Limits: width*height > max_pixels is UNSUPPORTED, decided before any pixel memory is taken; so
- * are more than 500 scans, or scans x pixels above 64 x max_pixels (a scan can be a few bytes). All
- * memory comes from the decoder's scratch, reserved at open and reset by each open_picture.
- * Threads: one owner thread per decoder.
+ * what is read is CORRUPT, never grey filling; harmless junk between markers is accepted, junk in
+ * front of a restart marker is not (the interval was read wrong). Rows below the rectangle are not
+ * read; of a picture whose restart intervals form a grid only those under the rectangle are.
+ * Pictures of several scans (progressive) are read to their end marker, which must be there; so
+ * must that of arithmetic-coded ones, where libjpeg takes missing bytes for zeros. Orientation:
+ * with exif = APPLY, header sizes, rectangle and pixels are those of the upright picture. Limits:
+ * width*height > max_pixels is UNSUPPORTED, decided before any pixel memory is taken; so are more
+ * than 500 scans, or scans x pixels above 64 x max_pixels (a scan can be a few bytes). All memory
+ * comes from the decoder's scratch, reserved at open and reset by each open_picture. Threads: one
+ * owner thread per decoder.
  */
 #ifndef SL_DECODER_H
 #define SL_DECODER_H
@@ -62,13 +62,27 @@ sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_stored_image
                                       sl_picture *picture, sluice_error *error);
 /*
  * Decodes so that the view covers `need` (inside the picture). When the result will be made smaller
- * anyway the codec may scale down, but never below out_width x out_height for `need` (0: do not
- * scale). The view is valid until the next open_picture. May be called again for the same picture,
- * as long as scratch memory lasts. Errors: CORRUPT, UNSUPPORTED, NOMEM; error->offset counts from
- * the beginning of the (unpacked) bytes.
+ * anyway the picture is scaled down by 2, 4 or 8, but never so far that `need` becomes smaller than
+ * out_width x out_height (0: it is not scaled). A view that is scaled down covers the pixels that
+ * lie on `need`, which is what a filter takes in the scaled picture: the pixels whose centres are
+ * under it. The view is valid until the next open_picture. May be called again for the same
+ * picture, as long as scratch memory lasts. Errors: CORRUPT, UNSUPPORTED, NOMEM; error->offset
+ * counts from the beginning of the (unpacked) bytes.
  */
 sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_width,
                                 uint32_t out_height, sl_image *view, sluice_error *error);
+
+/* Ways to decode a JPEG that a decoder can do without: they are only quicker. */
+enum {
+    SL_ROAD_KERNELS = 1,  /* our own instead of libjpeg's */
+    SL_ROAD_INTERVALS = 2 /* the restart intervals under a rectangle, as a JPEG of their own */
+};
+
+/*
+ * From the next open_picture on, does without `roads` (an or of SL_ROAD_*; 0: takes all). For tests
+ * and for comparing: the pixels are the same.
+ */
+void sl_decoder_avoid(sl_decoder *decoder, uint32_t roads);
 
 /* Scratch of the decoder, for what happens to the view next; valid until the next open_picture. */
 sl_scratch *sl_decoder_scratch(sl_decoder *decoder);

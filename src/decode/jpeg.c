@@ -4,30 +4,19 @@
  * Every call into libjpeg runs inside sl_jpeg_guard.
  */
 #include "codec.h"
-#include "colour.h"
 #include "error.h"
 #include "exif.h"
 #include "jpeg_error.h"
+#include "jpeg_fast.h"
 #include "jpeg_memory.h"
+#include "jpeg_region.h"
+#include "jpeg_scanlines.h"
+#include "jpeg_scans.h"
 #include "jpeg_source.h"
+#include "jpeg_tiles.h"
 #include "memory.h"
 
-#include <assert.h>
-#include <string.h>
-
 #include <jerror.h>
-
-/*
- * Progressive pictures are read whole, once per scan, and a scan may have no bytes to speak of: a
- * small file could keep a worker busy for minutes. Encoders write about ten scans.
- */
-enum {
-    SCANS_MAX = 500,
-    /* scans x pixels stay below this many pictures of the largest size allowed */
-    SCAN_WORK_MAX = 64
-};
-
-enum { ROWS_PER_CALL = 16, ROW_ALIGN = 64 };
 
 typedef struct jpeg_state {
     struct jpeg_decompress_struct cinfo;
@@ -35,7 +24,9 @@ typedef struct jpeg_state {
     sl_jpeg_source source;
     sl_jpeg_memory memory;
     struct jpeg_progress_mgr progress;
+    sl_jpeg_fast *fast;
     uint64_t max_pixels;
+    bool at_header; /* cinfo has read the header of the picture and nothing more */
 } jpeg_state;
 
 static jpeg_state *state_of(j_common_ptr cinfo)
@@ -51,12 +42,7 @@ static int jpeg_probe(sl_bytes bytes)
 /* libjpeg calls this between the rows and blocks of work. */
 static void watch_scans(j_common_ptr common)
 {
-    j_decompress_ptr cinfo = (j_decompress_ptr)common;
-    uint64_t scans = cinfo->input_scan_number > 0 ? (uint64_t)cinfo->input_scan_number : 0;
-    uint64_t pixels = (uint64_t)cinfo->image_width * cinfo->image_height;
-    if (scans > SCANS_MAX || scans * pixels / SCAN_WORK_MAX > state_of(common)->max_pixels) {
-        sl_jpeg_fail(cinfo, SLUICE_UNSUPPORTED, "more scans than a picture of this size may have");
-    }
+    sl_jpeg_scans_check((j_decompress_ptr)common, state_of(common)->max_pixels);
 }
 
 static void create_work(void *argument)
@@ -75,10 +61,16 @@ static sluice_status jpeg_open(void **state, sluice_error *error)
     if (jpeg == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, "decode", "no memory for a JPEG decoder");
     }
+    sluice_status status = sl_jpeg_fast_open(&jpeg->fast, error);
+    if (status != SLUICE_OK) {
+        sl_free(jpeg);
+        return status;
+    }
     sl_jpeg_errors_init(&jpeg->errors, &jpeg->cinfo);
-    sluice_status status = sl_jpeg_guard(&jpeg->errors, create_work, jpeg, error);
+    status = sl_jpeg_guard(&jpeg->errors, create_work, jpeg, error);
     if (status != SLUICE_OK) {
         jpeg_destroy_decompress(&jpeg->cinfo);
+        sl_jpeg_fast_close(jpeg->fast);
         sl_free(jpeg);
         return status;
     }
@@ -94,6 +86,7 @@ static void jpeg_close(void *state)
     }
     sl_jpeg_memory_remove(&jpeg->memory, &jpeg->cinfo);
     jpeg_destroy_decompress(&jpeg->cinfo);
+    sl_jpeg_fast_close(jpeg->fast);
     sl_free(jpeg);
 }
 
@@ -110,133 +103,175 @@ static void header_work(void *argument)
     }
 }
 
-static sluice_status jpeg_header(void *state, const sl_codec_source *source, sl_codec_info *info,
+static sluice_status read_header(jpeg_state *jpeg, const sl_codec_source *source,
                                  sluice_error *error)
 {
-    jpeg_state *jpeg = state;
     j_decompress_ptr cinfo = &jpeg->cinfo;
     jpeg_abort_decompress(cinfo);
     sl_jpeg_memory_reset(&jpeg->memory, cinfo, source->scratch);
     sl_jpeg_source_begin(&jpeg->source, cinfo, source->bytes);
     jpeg->max_pixels = source->max_pixels;
     sluice_status status = sl_jpeg_guard(&jpeg->errors, header_work, jpeg, error);
+    jpeg->at_header = status == SLUICE_OK;
+    return status;
+}
+
+static sluice_status jpeg_header(void *state, const sl_codec_source *source, sl_codec_info *info,
+                                 sluice_error *error)
+{
+    jpeg_state *jpeg = state;
+    sluice_status status = read_header(jpeg, source, error);
     if (status != SLUICE_OK) {
         return status;
     }
-    uint64_t pixels = (uint64_t)cinfo->image_width * cinfo->image_height;
-    if (pixels > source->max_pixels) {
+    const uint32_t width = jpeg->cinfo.image_width;
+    const uint32_t height = jpeg->cinfo.image_height;
+    if ((uint64_t)width * height > source->max_pixels) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "decode",
-                            "a picture of %u x %u pixels is above the limit of %llu pixels",
-                            cinfo->image_width, cinfo->image_height,
-                            (unsigned long long)source->max_pixels);
+                            "a picture of %u x %u pixels is above the limit of %llu pixels", width,
+                            height, (unsigned long long)source->max_pixels);
     }
-    info->stored = (sl_picture){cinfo->image_width, cinfo->image_height};
+    info->stored = (sl_picture){width, height};
     info->orientation = sl_exif_orientation(source->bytes);
     return SLUICE_OK;
 }
 
-/* Where rows go: those above the rectangle are overwritten by the next ones. */
-typedef struct row_sink {
+/* A view of a part of the picture that begins at x and y, as one of the whole. */
+static void place(sl_image *view, sl_rect part, const sl_picture *picture)
+{
+    const uint32_t denominator = view->denominator;
+    view->origin_x += part.x / denominator;
+    view->origin_y += part.y / denominator;
+    view->picture_width = (picture->width + denominator - 1) / denominator;
+    view->picture_height = (picture->height + denominator - 1) / denominator;
+}
+
+typedef struct region_call {
     jpeg_state *jpeg;
-    uint8_t *pixels; /* row `top`, RGB */
-    size_t stride;
-    uint32_t top, bottom;
-    uint8_t *spare; /* rows that are not wanted, or CMYK rows */
-    size_t spare_stride;
-} row_sink;
+    sl_jpeg_cut cut;
+    J_COLOR_SPACE colour_space;
+} region_call;
 
-static bool is_cmyk(j_decompress_ptr cinfo)
+static void region_work(void *argument)
 {
-    return cinfo->jpeg_color_space == JCS_CMYK || cinfo->jpeg_color_space == JCS_YCCK;
+    region_call *call = argument;
+    j_decompress_ptr cinfo = &call->jpeg->cinfo;
+    (void)jpeg_read_header(cinfo, TRUE);
+    cinfo->jpeg_color_space = call->colour_space;
+    call->jpeg->source.strict = false;
+    sl_jpeg_scanlines_work(&call->cut);
 }
 
-/* Reads the next rows, at most to the bottom; returns how many. */
-static JDIMENSION read_rows(const row_sink *sink)
+/* The intervals under the rectangle as a JPEG of their own. False: not done. */
+static bool decode_region(jpeg_state *jpeg, const sl_codec_source *source,
+                          const sl_jpeg_tiles *tiles, const sl_codec_request *request,
+                          sl_image *view)
 {
-    j_decompress_ptr cinfo = &sink->jpeg->cinfo;
-    JSAMPROW rows[ROWS_PER_CALL];
-    uint32_t first = cinfo->output_scanline;
-    JDIMENSION count = 0;
-    for (; count < ROWS_PER_CALL && first + count < sink->bottom; count++) {
-        if (cinfo->out_color_space == JCS_CMYK) {
-            rows[count] = sink->spare + count * sink->spare_stride;
-        } else if (first + count < sink->top) {
-            rows[count] = sink->spare;
-        } else {
-            rows[count] = sink->pixels + (first + count - sink->top) * sink->stride;
-        }
-    }
-    JDIMENSION read = jpeg_read_scanlines(cinfo, rows, count);
-    for (JDIMENSION i = 0; cinfo->out_color_space == JCS_CMYK && i < read; i++) {
-        if (first + i >= sink->top) {
-            sl_rgb_from_inverted_cmyk(rows[i],
-                                      sink->pixels + (first + i - sink->top) * sink->stride,
-                                      cinfo->output_width);
-        }
-    }
-    return read;
-}
-
-/*
- * Rows below `bottom` are not read, so damage there goes unnoticed on purpose. What comes after the
- * end of the data matters where all of it is needed (several scans) or where libjpeg would take
- * missing bytes for zeros without a word (arithmetic coding).
- */
-static void decode_work(void *argument)
-{
-    row_sink *sink = argument;
-    jpeg_state *jpeg = sink->jpeg;
     j_decompress_ptr cinfo = &jpeg->cinfo;
-    cinfo->out_color_space = is_cmyk(cinfo) ? JCS_CMYK : JCS_RGB;
-    cinfo->dct_method = JDCT_ISLOW;
-    cinfo->do_fancy_upsampling = TRUE;
-    jpeg->source.strict = jpeg_has_multiple_scans(cinfo) || cinfo->arith_code;
-    (void)jpeg_start_decompress(cinfo);
-    size_t channels = (size_t)cinfo->output_components;
-    sink->spare_stride =
-        ((size_t)cinfo->output_width * channels + ROW_ALIGN) / ROW_ALIGN * ROW_ALIGN;
-    size_t spare_rows = cinfo->out_color_space == JCS_CMYK ? ROWS_PER_CALL : 1;
-    sink->spare = sl_scratch_take(jpeg->memory.scratch, sink->spare_stride * spare_rows);
-    if (sink->spare == NULL) {
-        ERREXIT1(cinfo, JERR_OUT_OF_MEMORY, 0);
+    const sl_picture picture = {cinfo->image_width, cinfo->image_height};
+    const sl_rect all = {0, 0, picture.width, picture.height};
+    const sl_rect need = sl_jpeg_with_margin(cinfo, request->need, request->denominator, all);
+    sl_jpeg_region region;
+    if (!sl_jpeg_region_make(&region, cinfo, source->bytes, tiles, need, source->scratch)) {
+        return false;
     }
-    while (cinfo->output_scanline < sink->bottom) {
-        if (read_rows(sink) == 0) {
-            sl_jpeg_fail(cinfo, SLUICE_INTERNAL, "libjpeg gave no row");
-        }
-    }
+    region_call call = {.jpeg = jpeg,
+                        .cut = {.cinfo = cinfo,
+                                .scratch = source->scratch,
+                                .need = request->need,
+                                .denominator = request->denominator},
+                        .colour_space = cinfo->jpeg_color_space};
+    call.cut.need.x -= region.part.x;
+    call.cut.need.y -= region.part.y;
+    jpeg->at_header = false;
     jpeg_abort_decompress(cinfo);
+    sl_jpeg_source_begin(&jpeg->source, cinfo, region.bytes);
+    if (sl_jpeg_guard(&jpeg->errors, region_work, &call, NULL) != SLUICE_OK) {
+        return false;
+    }
+    *view = call.cut.view;
+    place(view, region.part, &picture);
+    return true;
 }
 
+/* With kernels of our own. False: not done. */
+static bool decode_fast(jpeg_state *jpeg, const sl_codec_source *source, const sl_jpeg_tiles *tiles,
+                        const sl_codec_request *request, sl_image *view)
+{
+    const uint32_t denominator = request->denominator;
+    const sl_rect *need = &request->need;
+    const sl_jpeg_job job = {.cinfo = &jpeg->cinfo,
+                             .bytes = source->bytes,
+                             .tiles = tiles,
+                             .denominator = denominator,
+                             .wanted = {need->x / denominator, need->y / denominator,
+                                        (need->width + denominator - 1) / denominator,
+                                        (need->height + denominator - 1) / denominator}};
+    return sl_jpeg_fast_decode(jpeg->fast, &job, source->scratch, view);
+}
+
+/* The roads that read only the restart intervals they need. False: not done. */
+static bool decode_intervals(jpeg_state *jpeg, const sl_codec_source *source,
+                             const sl_codec_request *request, sl_image *view)
+{
+    j_decompress_ptr cinfo = &jpeg->cinfo;
+    const bool fast = (source->avoid & SL_ROAD_KERNELS) == 0 && sl_jpeg_fast_takes(cinfo);
+    const bool region = (source->avoid & SL_ROAD_INTERVALS) == 0 && sl_jpeg_region_takes(cinfo);
+    const int64_t start = sl_jpeg_source_offset(&jpeg->source);
+    if ((!fast && !region) || start > UINT32_MAX) {
+        return false;
+    }
+    sl_jpeg_tiles tiles = sl_jpeg_tiles_of(cinfo);
+    if (!sl_jpeg_tiles_find(&tiles, source->bytes, (uint32_t)start, source->scratch)) {
+        return false;
+    }
+    const size_t mark = sl_scratch_mark(source->scratch);
+    if (fast && decode_fast(jpeg, source, &tiles, request, view)) {
+        return true;
+    }
+    sl_scratch_release(source->scratch, mark);
+    return region && decode_region(jpeg, source, &tiles, request, view);
+}
+
+/* Takes every picture, and judges what the other roads gave up. */
+static sluice_status decode_scanlines(jpeg_state *jpeg, const sl_codec_source *source,
+                                      const sl_codec_request *request, sl_image *view,
+                                      sluice_error *error)
+{
+    if (!jpeg->at_header) {
+        sluice_status status = read_header(jpeg, source, error);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+    }
+    jpeg->at_header = false;
+    /*
+     * Rows below the rectangle are not read, so damage there goes unnoticed on purpose. What comes
+     * after the end of the data matters where all of it is needed (several scans) or where libjpeg
+     * would take missing bytes for zeros without a word (arithmetic coding).
+     */
+    jpeg->source.strict = !sl_jpeg_is_plain(&jpeg->cinfo);
+    sl_jpeg_cut cut = {.cinfo = &jpeg->cinfo,
+                       .scratch = source->scratch,
+                       .need = request->need,
+                       .denominator = request->denominator};
+    sluice_status status = sl_jpeg_guard(&jpeg->errors, sl_jpeg_scanlines_work, &cut, error);
+    *view = cut.view;
+    return status;
+}
+
+/* Chooses the road: each leaves what it does not take, or cannot judge, to the next. */
 static sluice_status jpeg_decode(void *state, const sl_codec_source *source,
                                  const sl_codec_request *request, sl_image *view,
                                  sluice_error *error)
 {
     jpeg_state *jpeg = state;
-    const sl_rect *need = &request->need;
-    uint32_t width = jpeg->cinfo.image_width;
-    uint32_t height = jpeg->cinfo.image_height;
-    size_t stride = ((size_t)width * 3 + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
-    row_sink sink = {.jpeg = jpeg, .stride = stride, .top = need->y};
-    sink.bottom = need->y + need->height;
-    sink.pixels = sl_scratch_take(source->scratch, stride * need->height);
-    if (sink.pixels == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "decode", "no scratch memory for %u x %u pixels",
-                            width, need->height);
+    const size_t mark = sl_scratch_mark(source->scratch);
+    if (decode_intervals(jpeg, source, request, view)) {
+        return SLUICE_OK;
     }
-    sluice_status status = sl_jpeg_guard(&jpeg->errors, decode_work, &sink, error);
-    if (status == SLUICE_OK) {
-        *view = (sl_image){.pixels = sink.pixels,
-                           .width = width,
-                           .height = need->height,
-                           .channels = 3,
-                           .stride_bytes = stride,
-                           .origin_y = need->y,
-                           .picture_width = width,
-                           .picture_height = height,
-                           .denominator = 1};
-    }
-    return status;
+    sl_scratch_release(source->scratch, mark);
+    return decode_scanlines(jpeg, source, request, view, error);
 }
 
 const sl_codec sl_codec_jpeg = {

@@ -65,10 +65,25 @@ static walk walk_of(uint32_t orientation, sl_rect stored, const sl_image *view)
                   .row_step = transpose ? column_step : row_step};
 }
 
+bool sl_orient_scales(uint32_t orientation, uint32_t stored_width, uint32_t stored_height,
+                      uint32_t denominator)
+{
+    return (!mirrors_columns(orientation) || stored_width % denominator == 0) &&
+           (!mirrors_rows(orientation) || stored_height % denominator == 0);
+}
+
+/* The pixels of a picture scaled down by d that lie on `rect`, which begins at multiples of d. */
+static sl_rect scaled(sl_rect rect, uint32_t d)
+{
+    assert(rect.x % d == 0 && rect.y % d == 0);
+    return (sl_rect){rect.x / d, rect.y / d, (rect.width + d - 1) / d, (rect.height + d - 1) / d};
+}
+
 sluice_status sl_orient_turn(uint32_t orientation, sl_rect need, sl_image *view,
                              sl_scratch *scratch, sluice_error *error)
 {
-    assert(view->denominator == 1 && view->channels == 3);
+    assert(view->channels == 3);
+    need = scaled(need, view->denominator);
     size_t stride = (size_t)need.width * 3;
     uint8_t *pixels = sl_scratch_take(scratch, stride * need.height);
     if (pixels == NULL) {
@@ -99,6 +114,6 @@ sluice_status sl_orient_turn(uint32_t orientation, sl_rect need, sl_image *view,
                        .origin_y = need.y,
                        .picture_width = transpose ? view->picture_height : view->picture_width,
                        .picture_height = transpose ? view->picture_width : view->picture_height,
-                       .denominator = 1};
+                       .denominator = view->denominator};
     return SLUICE_OK;
 }

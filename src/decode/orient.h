@@ -21,8 +21,16 @@ sl_rect sl_orient_to_stored(uint32_t orientation, sl_rect upright, uint32_t stor
                             uint32_t stored_height);
 
 /*
- * Makes the upright rectangle `need` from a view of the stored picture that covers it, at full size
- * (denominator 1). `*view` becomes a view of exactly `need`, in scratch. NOMEM.
+ * Whether a picture scaled down by `denominator` can be turned: pixels of the scaled picture are
+ * counted from its left and upper edge, so a side that is mirrored must be a multiple of it.
+ */
+bool sl_orient_scales(uint32_t orientation, uint32_t stored_width, uint32_t stored_height,
+                      uint32_t denominator);
+
+/*
+ * Makes the upright rectangle `need` from a view of the stored picture that covers it. `*view`
+ * becomes a view of exactly `need`, in scratch. Of a view that is scaled down (sl_orient_scales)
+ * the left and upper edge of `need` are multiples of the denominator. NOMEM.
  */
 sluice_status sl_orient_turn(uint32_t orientation, sl_rect need, sl_image *view,
                              sl_scratch *scratch, sluice_error *error);

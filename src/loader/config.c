@@ -116,6 +116,8 @@ static sluice_status check_ranges(const sluice_loader_options *o, sluice_error *
         {"page_cache", enumerator(o->page_cache), SLUICE_CACHE_AUTO, SLUICE_CACHE_DROP},
         {"io_depth", o->io_depth, 1, 512},
         {"io_threads", o->io_threads, 1, 64},
+        {"exact", o->exact, 0, 1},
+        {"reserved", o->reserved, 0, 0},
         {"read_buffer_bytes", o->read_buffer_bytes, MIB, UINT64_C(1) << 40},
         {"max_sample_bytes", o->max_sample_bytes, 1, 1024 * MIB},
         {"max_pixels", o->max_pixels, 1, UINT64_C(1) << 32},

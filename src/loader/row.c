@@ -26,6 +26,17 @@ static sluice_status open_and_draw(sl_row_maker *maker, sl_decoder *decoder, con
     return status;
 }
 
+static sluice_status decode(const sl_row_maker *maker, sl_decoder *decoder, const sl_params *params,
+                            sl_image *view, sluice_error *error)
+{
+    uint32_t width = 0;
+    uint32_t height = 0;
+    if (maker->feed->config->options.exact == 0) {
+        sl_params_least(params, &width, &height);
+    }
+    return sl_decoder_decode(decoder, params->need, width, height, view, error);
+}
+
 static sluice_status make(sl_row_maker *maker, sl_decoder *decoder, const sl_job *job,
                           sluice_error *error)
 {
@@ -34,7 +45,7 @@ static sluice_status make(sl_row_maker *maker, sl_decoder *decoder, const sl_job
     sl_image view;
     sluice_status status = open_and_draw(maker, decoder, job, &params, error);
     if (status == SLUICE_OK) {
-        status = sl_decoder_decode(decoder, params.need, 0, 0, &view, error);
+        status = decode(maker, decoder, &params, &view, error);
     }
     const uint64_t decoded = sl_now_ns();
     sl_stage_add(&maker->decode, decoded - start);

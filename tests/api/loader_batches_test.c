@@ -102,6 +102,30 @@ static void rows_equal_single_steps(void **state)
     }
 }
 
+/* Some crops are twice as large as a row, so the default scales them while decoding. */
+static void exact_turns_scaling_off(void **state)
+{
+    (void)state;
+    sluice_loader_options options = setup_options();
+    batches scaled;
+    batches exact;
+    run(&scaled, &options, NULL, 5);
+    options.exact = 1;
+    run(&exact, &options, NULL, 5);
+    uint8_t *row = malloc(exact.row_bytes);
+    uint64_t differing = 0;
+    for (uint64_t i = 0; i < exact.rows; i++) {
+        const uint8_t *images = exact.images + i * exact.row_bytes;
+        reference_row(&photos, &options, 5, (uint64_t)exact.indices[i], row);
+        assert_memory_equal(row, images, exact.row_bytes);
+        differing += memcmp(scaled.images + i * exact.row_bytes, images, exact.row_bytes) != 0;
+    }
+    assert_in_range(differing, 1, exact.rows - 1);
+    free(row);
+    batches_free(&scaled);
+    batches_free(&exact);
+}
+
 static void workers_do_not_matter(void **state)
 {
     (void)state;
@@ -392,6 +416,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_sample_once),
         cmocka_unit_test(rows_equal_single_steps),
+        cmocka_unit_test(exact_turns_scaling_off),
         cmocka_unit_test(workers_do_not_matter),
         cmocka_unit_test(faults_do_not_matter),
         cmocka_unit_test(seeds_and_epochs_matter),

@@ -55,7 +55,12 @@ void reference_row(const photo_folder *photos, const sluice_loader_options *opti
     must(sl_decoder_open_picture(decoder, &stored, &picture, &error));
     must(sl_draw(recipe, options->seed, epoch, index, picture.width, picture.height, &params,
                  &error));
-    must(sl_decoder_decode(decoder, params.need, 0, 0, &view, &error));
+    uint32_t width = 0;
+    uint32_t height = 0;
+    if (options->exact == 0) {
+        sl_params_least(&params, &width, &height);
+    }
+    must(sl_decoder_decode(decoder, params.need, width, height, &view, &error));
     must(sl_converter_make(&converter, recipe, (sluice_dtype)options->dtype,
                            (sluice_layout)options->layout, &error));
     must(sl_augment_apply(&converter, &view, &params, row, sl_decoder_scratch(decoder), &error));

@@ -42,6 +42,14 @@ static int setup(void **state)
     return 0;
 }
 
+/* The same through libjpeg. */
+static int setup_libjpeg(void **state)
+{
+    const int failed = setup(state);
+    sl_decoder_avoid(*state, SL_ROAD_KERNELS);
+    return failed;
+}
+
 static int teardown(void **state)
 {
     sl_decoder_close(*state);
@@ -383,6 +391,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(too_many_scans, setup, teardown),
         cmocka_unit_test_setup_teardown(lost_restart_markers, setup, teardown),
         cmocka_unit_test_setup_teardown(good_pictures_after_bad_ones, setup, teardown),
+        cmocka_unit_test_setup_teardown(truncated_one_scan, setup_libjpeg, teardown),
+        cmocka_unit_test_setup_teardown(flipped_bits, setup_libjpeg, teardown),
+        cmocka_unit_test_setup_teardown(lost_restart_markers, setup_libjpeg, teardown),
+        cmocka_unit_test_setup_teardown(good_pictures_after_bad_ones, setup_libjpeg, teardown),
     };
     return cmocka_run_group_tests(tests, make_guard, NULL);
 }

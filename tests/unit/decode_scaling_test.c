@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pictures scaled down while they are decoded: by as much as the rule says, with all pixels that
+ * the resampler wants, and with a result close to that of the full size.
+ */
+#include "decoder.h"
+#include "jpeg_make.h"
+#include "philox.h"
+#include "recipe.h"
+#include "resample.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { SIDE_MAX = 64, SCRATCH = 1 << 24 };
+
+typedef struct scaling {
+    sl_decoder *decoder;
+    sl_scratch scratch;
+} scaling;
+
+static int setup(void **state)
+{
+    static scaling made;
+    const sl_decoder_config config = {1 << 24, 1 << 24, SLUICE_EXIF_APPLY};
+    *state = &made;
+    return sl_decoder_open(&made.decoder, &config, NULL) == SLUICE_OK &&
+                   sl_scratch_open(&made.scratch, SCRATCH, SCRATCH, NULL) == SLUICE_OK
+               ? 0
+               : -1;
+}
+
+static int teardown(void **state)
+{
+    scaling *made = *state;
+    sl_decoder_close(made->decoder);
+    sl_scratch_close(&made->scratch);
+    return 0;
+}
+
+static void decode(const scaling *s, const jpeg_file *file, const sl_params *params, bool exact,
+                   sl_image *view)
+{
+    const sl_stored_image stored = {.bytes = {file->data, file->size}};
+    sl_picture picture;
+    uint32_t width = 0;
+    uint32_t height = 0;
+    if (!exact) {
+        sl_params_least(params, &width, &height);
+    }
+    assert_int_equal(sl_decoder_open_picture(s->decoder, &stored, &picture, NULL), SLUICE_OK);
+    assert_int_equal(sl_decoder_decode(s->decoder, params->need, width, height, view, NULL),
+                     SLUICE_OK);
+}
+
+static void expect_covered(const sl_axis *axis, uint32_t origin, uint32_t size)
+{
+    int32_t begin;
+    int32_t end;
+    sl_filter_span(axis, &begin, &end);
+    if (begin < end) {
+        assert_true(begin >= (int32_t)origin && end <= (int32_t)(origin + size));
+    }
+}
+
+/* The rule in other words: how far the box can shrink and still be no smaller than its raster. */
+static uint32_t rule(const sl_params *params)
+{
+    const double across = (double)params->source.width / params->virtual_width;
+    const double down = (double)params->source.height / params->virtual_height;
+    const double times = fmin(across, down);
+    return times >= 8 ? 8 : times >= 4 ? 4 : times >= 2 ? 2 : 1;
+}
+
+/* Returns how much the picture was scaled down. */
+static uint32_t check_draw(scaling *s, const jpeg_file *file, const sl_params *params)
+{
+    static uint8_t ours[SIDE_MAX * SIDE_MAX * 3];
+    static uint8_t exact[SIDE_MAX * SIDE_MAX * 3];
+    sl_image view;
+    decode(s, file, params, true, &view);
+    assert_int_equal(view.denominator, 1);
+    assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, params, exact, &s->scratch, NULL),
+                     SLUICE_OK);
+    decode(s, file, params, false, &view);
+    sl_axis across;
+    sl_axis down;
+    sl_params_axes(params, view.denominator, &across, &down);
+    expect_covered(&across, view.origin_x, view.width);
+    expect_covered(&down, view.origin_y, view.height);
+    assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, params, ours, &s->scratch, NULL),
+                     SLUICE_OK);
+    uint64_t difference = 0;
+    const size_t bytes = (size_t)params->width * params->height * 3;
+    for (size_t i = 0; i < bytes; i++) {
+        difference += (uint64_t)abs(ours[i] - exact[i]);
+    }
+    if (view.denominator == 1) {
+        assert_int_equal(difference, 0);
+    } else if (difference > bytes) {
+        fail_msg("at 1/%u pixels differ by %.2f on average", view.denominator,
+                 (double)difference / (double)bytes);
+    }
+    return view.denominator;
+}
+
+/* What is needed of the picture, in whole pixels of the scaled one, is what is needed of that. */
+static void spans_stay_on_what_is_needed(void **state)
+{
+    (void)state;
+    for (uint32_t run = 0; run < 50000; run++) {
+        sl_random random = sl_random_for(4, run, 0, 0);
+        const uint32_t d = 2U << run % 3;
+        sl_params params = {.width = 1 + sl_random_below(&random, 40), .height = 1};
+        params.source.x = sl_random_below(&random, 100);
+        params.source.width = d * params.width + sl_random_below(&random, run % 2 == 0 ? 3 : 900);
+        params.source.height = d;
+        params.virtual_width =
+            params.width + sl_random_below(&random, params.source.width / d - params.width + 1);
+        params.virtual_height = 1;
+        params.window_x =
+            (int32_t)sl_random_below(&random, params.virtual_width - params.width + 1);
+        sl_axis axis;
+        sl_axis other;
+        int32_t begin;
+        int32_t end;
+        sl_params_axes(&params, 1, &axis, &other);
+        sl_filter_span(&axis, &begin, &end);
+        const uint32_t first = (uint32_t)begin / d;
+        sl_params_axes(&params, d, &axis, &other);
+        expect_covered(&axis, first, ((uint32_t)end + d - 1) / d - first);
+    }
+}
+
+static const sluice_augment recipes[] = {
+    {.geometry = SL_GEOMETRY_RANDOM_RESIZED_CROP,
+     .width = 32,
+     .height = 24,
+     .scale_min = 0.05,
+     .scale_max = 1,
+     .ratio_min = 0.75,
+     .ratio_max = 1.33,
+     .flip_probability = 0.5},
+    {.geometry = SL_GEOMETRY_RANDOM_RESIZED_CROP,
+     .width = 9,
+     .height = 9,
+     .scale_min = 0.05,
+     .scale_max = 1,
+     .ratio_min = 0.5,
+     .ratio_max = 2},
+    {.geometry = SL_GEOMETRY_RESIZE_CENTER_CROP, .width = 28, .height = 28, .shorter_side = 32},
+    {.geometry = SL_GEOMETRY_RESIZE_CENTER_CROP, .width = 11, .height = 7, .shorter_side = 16},
+    {.geometry = SL_GEOMETRY_RANDOM_CROP, .width = 30, .height = 30, .padding = 4},
+};
+
+/* Waves that are long against the pixels of any scale: all filters see the same in them. */
+static jpeg_file make_waves(uint32_t width, uint32_t height, const jpeg_options *options)
+{
+    uint8_t *pixels = malloc((size_t)width * height * 3);
+    assert_non_null(pixels);
+    for (uint32_t y = 0; y < height; y++) {
+        for (uint32_t x = 0; x < width; x++) {
+            for (uint32_t c = 0; c < 3; c++) {
+                const double value = sin(x / 70.0 + c) + cos(y / 60.0 - c);
+                pixels[((size_t)y * width + x) * 3 + c] = (uint8_t)(128 + 60 * value);
+            }
+        }
+    }
+    jpeg_file file = jpeg_make(pixels, width, height, options);
+    free(pixels);
+    return file;
+}
+
+/* Counts in `seen` how far the pictures were scaled. */
+static void check_recipes(scaling *s, const jpeg_file *file, sl_picture upright, bool turned,
+                          uint32_t seen[9])
+{
+    for (uint64_t draw = 0; draw < 40; draw++) {
+        sl_params params;
+        const sluice_augment *recipe = &recipes[draw % (sizeof(recipes) / sizeof(*recipes))];
+        assert_int_equal(sl_draw(recipe, 3, draw, 0, upright.width, upright.height, &params, NULL),
+                         SLUICE_OK);
+        const uint32_t d = check_draw(s, file, &params);
+        if (d != rule(&params) && (d > rule(&params) || !turned)) {
+            fail_msg("1/%u where 1/%u is right: %ux%u of %ux%u to %ux%u", d, rule(&params),
+                     params.need.width, params.need.height, params.source.width,
+                     params.source.height, params.virtual_width, params.virtual_height);
+        }
+        seen[d]++;
+    }
+}
+
+static void draws_of_all_recipes(void **state)
+{
+    static const uint32_t sizes[][2] = {{301, 263}, {256, 256}, {97, 128}, {64, 70}};
+    uint32_t seen[9] = {0};
+    for (uint32_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        for (int orientation = 1; orientation <= 8; orientation++) {
+            /* libjpeg repeats the chroma of 4:2:2 and 4:4:0 at 1/8, which shows */
+            const int factor = 1 + orientation % 2;
+            const jpeg_options options = {.quality = 95,
+                                          .h_factor = factor,
+                                          .v_factor = factor,
+                                          .orientation = orientation,
+                                          .restart_interval = orientation % 3};
+            jpeg_file file = make_waves(sizes[i][0], sizes[i][1], &options);
+            const sl_picture upright = {sizes[i][orientation >= 5], sizes[i][orientation < 5]};
+            check_recipes(*state, &file, upright, orientation > 1, seen);
+            jpeg_free(&file);
+        }
+    }
+    assert_true(seen[1] > 20 && seen[2] > 20 && seen[4] > 20 && seen[8] > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spans_stay_on_what_is_needed),
+        cmocka_unit_test_setup_teardown(draws_of_all_recipes, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
