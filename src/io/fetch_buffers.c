@@ -31,17 +31,26 @@ static bool take_now(sl_fetch *fetch, sl_request *request, size_t bytes, bool ma
     return true;
 }
 
+/* Free units to be woken at: an eighth of the arena more than now, rather than a wake-up for every
+ * item released; what is free now may lie in pieces too small. */
+static uint32_t worth_waking(sl_fetch *fetch, size_t bytes)
+{
+    const uint32_t units = (uint32_t)(bytes / SL_ARENA_UNIT) + 1;
+    const uint32_t free_units = sl_read_arena_free(&fetch->arena);
+    const uint32_t all = fetch->arena.units;
+    const uint32_t more = all / 8 < all - free_units ? free_units + all / 8 : all;
+    return units > more ? units : more;
+}
+
 bool sl_fetch_buffer_take(sl_fetch *fetch, sl_request *request, size_t bytes, bool may_reserve)
 {
     if (take_now(fetch, request, bytes, may_reserve)) {
         return true;
     }
-    /* An eighth of the arena at once, rather than a wake-up for every item released. */
-    uint32_t units = (uint32_t)(bytes / SL_ARENA_UNIT) + 1;
-    uint32_t worth = fetch->arena.units / 8;
+    const uint32_t wanted = worth_waking(fetch, bytes);
     /* seq_cst, with the loads in the release functions: either this thread sees the memory below,
      * or the releasing thread sees that it is wanted. */
-    atomic_store_explicit(&fetch->starved, units > worth ? units : worth, memory_order_seq_cst);
+    atomic_store_explicit(&fetch->starved, wanted, memory_order_seq_cst);
     if (!take_now(fetch, request, bytes, may_reserve)) {
         return false;
     }

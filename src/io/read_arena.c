@@ -139,6 +139,14 @@ uint32_t sl_read_arena_give(sl_read_arena *arena, sl_run run)
     return free_units;
 }
 
+uint32_t sl_read_arena_free(sl_read_arena *arena)
+{
+    sl_lock(&arena->mutex);
+    const uint32_t free_units = arena->free_units;
+    sl_unlock(&arena->mutex);
+    return free_units;
+}
+
 uint8_t *sl_read_arena_data(const sl_read_arena *arena, sl_run run)
 {
     return arena->slab.base + (size_t)run.first * SL_ARENA_UNIT;

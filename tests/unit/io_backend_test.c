@@ -300,6 +300,44 @@ static void kernels(void **state)
     }
 }
 
+/* After quick reads one thread is trusted with all that is queued; it must not be for long. */
+static void no_read_waits_for_a_slow_one(void **state)
+{
+    (void)state;
+    enum { SLOW_BYTES = 24 << 20, QUICK_BYTES = 4096, QUICK = 20, LAPS = 5 };
+    const int random_fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    assert_true(random_fd >= 0);
+    sl_backend *backend = open_backend();
+    for (uint32_t lap = 0; lap < LAPS; lap++) {
+        for (uint32_t i = 0; i <= QUICK; i++) {
+            reads[i] = (sl_read){.fd = fd,
+                                 .length = QUICK_BYTES,
+                                 .buffer = slab.base + SLOW_BYTES + (size_t)i * QUICK_BYTES};
+        }
+        submit(backend, QUICK);
+        reap_all(backend, QUICK);
+        reads[0].fd = random_fd;
+        reads[0].length = SLOW_BYTES;
+        reads[0].buffer = slab.base;
+        submit(backend, QUICK + 1);
+        uint32_t others = 0;
+        while (others < QUICK) {
+            sl_completion some[QUICK + 1];
+            uint32_t got = backend->ops->reap(backend, some, QUICK + 1, 10000 * MS);
+            assert_in_range(got, 1, QUICK);
+            for (uint32_t i = 0; i < got; i++) {
+                assert_ptr_not_equal(some[i].read, &reads[0]);
+            }
+            others += got;
+        }
+        assert_int_equal(backend->ops->reap(backend, completions, 1, 10000 * MS), 1);
+        assert_ptr_equal(completions[0].read, &reads[0]);
+        assert_true(completions[0].result > 0);
+    }
+    assert_int_equal(backend->ops->close(backend, 1000 * MS), 0);
+    close(random_fd);
+}
+
 static int run(const char *name, const sl_backend_ops *with, const sl_fault_config *faults)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +359,9 @@ int main(void)
     static const sl_fault_config late = {.seed = 1, .late_permille = 500};
     int failed = cmocka_run_group_tests_name("kernels", pure, NULL, NULL);
     failed += run("pread", &sl_backend_pread, NULL);
+    /* of the pool as run has just set it */
+    const struct CMUnitTest pool[] = {cmocka_unit_test(no_read_waits_for_a_slow_one)};
+    failed += cmocka_run_group_tests_name("pread, slow", pool, make_file, remove_file);
     failed += run("fault over pread", &sl_backend_pread, &late);
     sluice_error error = SLUICE_ERROR_INIT;
     if (sl_uring_probe(&error) != SLUICE_OK) {
