@@ -22,6 +22,9 @@ refuses 2 "a duration like" bench x --seconds 0
 refuses 2 "a duration like" bench x --step-ms 2h
 refuses 2 "one of u8|f32|f16|bf16" bench x --dtype f64
 refuses 2 "one of train|eval" view x --pipeline test
+refuses 2 "a number from" bench x --area-min 0
+refuses 2 "a number from" bench x --area-max 1.5
+refuses 2 "is above" bench x --area-min 0.5 --area-max 0.25
 refuses 2 "not both" bench x --epochs 2 --seconds 3
 refuses 2 "a size like" pack x y --shard-size 1K
 refuses 2 "a size like" pack x y --shard-size 99999999999GiB

@@ -14,6 +14,9 @@ run 0 view photos --samples 4 --draws 3 --size 64 -o b.png
 cmp -s a.png b.png || fail "the same seed gives another picture"
 run 0 view photos --samples 4 --draws 3 --size 64 --seed 1 -o c.png
 ! cmp -s a.png c.png || fail "the seed changes nothing"
+run 0 view photos --samples 4 --draws 3 --size 32 -o scaled.png
+run 0 view photos --samples 4 --draws 3 --size 32 --exact -o exact.png
+! cmp -s scaled.png exact.png || fail "--exact changes nothing"
 run 0 view photos --samples 99 --draws 1 --size 32 --pipeline eval -o e.png --json
 json '.samples | length == 30'
 refuses 1 "none/x.png" view photos --samples 2 --draws 1 --size 32 -o none/x.png

@@ -16,11 +16,15 @@
 
 struct bench_args {
     uint64_t size, batch, workers, epochs, seed;
-    double seconds, step_s;
+    double seconds, step_s, area_min, area_max;
     int pipeline, dtype, layout, io, cache, shuffle, on_bad;
     bool case_duplicates;
-    bool json;
-    const char *dataset;
+    bool exact, json;
+    const char *dataset, *yardstick;
+};
+
+struct bench_data {
+    sluice_dataset *dataset, *yardstick; /* the same one unless --yardstick names another */
 };
 
 /* Words in the order of the library's enums. */
@@ -44,6 +48,7 @@ static void fill_options(const struct bench_args *args, sluice_loader_options *o
     options->on_bad_sample = args->on_bad;
     options->io_backend = args->io;
     options->page_cache = args->cache;
+    options->exact = args->exact;
 }
 
 /* Rounds of the yardstick stand on both sides of the measured run, so that drift shows. */
@@ -63,30 +68,29 @@ static void print_figures(const struct bench_args *args, const struct bench_figu
     }
 }
 
-static int measure(const struct bench_args *args, struct bench_plan *plan, uint64_t samples)
+static int measure(const struct bench_args *args, struct bench_plan *plan,
+                   struct full_decode *yardstick)
 {
     struct bench_warm_up warm_up;
     struct bench_result result;
-    struct full_decode yardstick;
     int code = bench_warm_up(plan, &warm_up);
     if (code != TOOL_FINE) {
         return code;
     }
     double peak_mib = memory_peak_mib();
     bench_choose_length(plan, &warm_up);
-    full_decode_begin(&yardstick, plan->dataset, samples);
-    run_yardstick(&yardstick);
+    run_yardstick(yardstick);
     memory_peak_reset();
     code = bench_measure(plan, &result);
     peak_mib = fmax(peak_mib, memory_peak_mib());
     if (code == TOOL_FINE) {
-        run_yardstick(&yardstick);
+        run_yardstick(yardstick);
         struct bench_figures figures = {
             .dataset = args->dataset,
             .plan = plan,
             .warm_up = &warm_up,
             .result = &result,
-            .yardstick = &yardstick,
+            .yardstick = yardstick,
             .peak_rss_mib = peak_mib,
             .processors = (uint32_t)data_processors(),
         };
@@ -97,24 +101,30 @@ static int measure(const struct bench_args *args, struct bench_plan *plan, uint6
     return code;
 }
 
-static int bench(const struct bench_args *args, sluice_dataset *dataset)
+static int bench(const struct bench_args *args, const struct bench_data *data)
 {
     sluice_dataset_info info = {.struct_size = sizeof info};
-    if (sluice_dataset_get_info(dataset, &info) < 0) {
+    if (sluice_dataset_get_info(data->yardstick, &info) < 0) {
         report("the dataset does not say what it holds; please report this as a bug");
         return TOOL_FAILED;
     }
+    struct full_decode yardstick;
+    full_decode_begin(&yardstick, data->yardstick, info.samples);
     int code = TOOL_FAILED;
-    sluice_augment *recipe = pipeline_recipe((enum pipeline)args->pipeline, (uint32_t)args->size,
-                                             args->dtype != SLUICE_U8, &code);
+    const struct pipeline_shape shape = {.kind = (enum pipeline)args->pipeline,
+                                         .size = (uint32_t)args->size,
+                                         .area_min = args->area_min,
+                                         .area_max = args->area_max,
+                                         .normalize = args->dtype != SLUICE_U8};
+    sluice_augment *recipe = pipeline_recipe(&shape, &code);
     if (recipe == NULL) {
         return code;
     }
-    struct bench_plan plan = {.dataset = dataset, .recipe = recipe, .epochs = args->epochs};
+    struct bench_plan plan = {.dataset = data->dataset, .recipe = recipe, .epochs = args->epochs};
     plan.seconds = args->seconds;
     plan.step_s = args->step_s;
     fill_options(args, &plan.options);
-    code = measure(args, &plan, info.samples);
+    code = measure(args, &plan, &yardstick);
     sluice_augment_destroy(recipe);
     return code;
 }
@@ -125,14 +135,27 @@ static int run(const struct bench_args *args)
         report("give --epochs or --seconds, not both");
         return TOOL_USAGE;
     }
+    if (args->area_min > args->area_max) {
+        report("--area-min %g is above --area-max %g", args->area_min, args->area_max);
+        return TOOL_USAGE;
+    }
     int code;
-    sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
-    if (dataset == NULL) {
+    struct bench_data data = {.dataset = data_open(args->dataset, args->case_duplicates, &code)};
+    if (data.dataset == NULL) {
         return code;
     }
-    interrupt_catch();
-    code = bench(args, dataset);
-    sluice_dataset_close(dataset);
+    data.yardstick = data.dataset;
+    if (args->yardstick != NULL) {
+        data.yardstick = data_open(args->yardstick, args->case_duplicates, &code);
+    }
+    if (data.yardstick != NULL) {
+        interrupt_catch();
+        code = bench(args, &data);
+    }
+    if (data.yardstick != data.dataset) {
+        sluice_dataset_close(data.yardstick);
+    }
+    sluice_dataset_close(data.dataset);
     return code;
 }
 
@@ -140,6 +163,8 @@ int bench_main(int argc, char **argv)
 {
     struct bench_args args = {.size = 224, .batch = 256};
     args.workers = data_processors();
+    args.area_min = PIPELINE_AREA_MIN;
+    args.area_max = PIPELINE_AREA_MAX;
     struct option_row rows[] = {
         {"size", 0, OPTION_COUNT, &args.size, .min = 16, .max = 2048, .metavar = "PIXELS",
          .help = "side of the pictures that come out [224]"},
@@ -153,6 +178,10 @@ int bench_main(int argc, char **argv)
          .metavar = "TIME", .help = "time to measure instead: 10s, 500ms, 2m"},
         {"pipeline", 'p', OPTION_CHOICE, &args.pipeline, .choices = pipeline_words,
          .help = "random resized crop and flip, or resize and centre crop [train]"},
+        {"area-min", 0, OPTION_REAL, &args.area_min, .low = 0.0001, .high = 1, .metavar = "PART",
+         .help = "smallest random crop, as a part of the picture's area [0.08]"},
+        {"area-max", 0, OPTION_REAL, &args.area_max, .low = 0.0001, .high = 1, .metavar = "PART",
+         .help = "largest random crop; as --area-min for crops of one size [1]"},
         {"dtype", 0, OPTION_CHOICE, &args.dtype, .choices = dtype_words,
          .help = "of the pictures; floating ones are normalised [u8]"},
         {"layout", 0, OPTION_CHOICE, &args.layout, .choices = layout_words,
@@ -165,11 +194,15 @@ int bench_main(int argc, char **argv)
          .help = "order of an epoch [full]"},
         {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad_words,
          .help = "what a bad sample does [fail]"},
+        {"exact", 0, OPTION_FLAG, &args.exact,
+         .help = "decode at full size also what becomes much smaller"},
         {"step-ms", 0, OPTION_DURATION, &args.step_s, .low = 1e-6, .high = 3600,
          .plain_factor = 1e-3, .metavar = "MS",
          .help = "emulate an accelerator that takes this long a step"},
         {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",
          .help = "of order and augmentation [0]"},
+        {"yardstick", 0, OPTION_TEXT, &args.yardstick, .metavar = "DATASET",
+         .help = "decode these images to compare with: what DATASET was packed from [DATASET]"},
         DATA_CASE_ROW(args.case_duplicates),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print the figures as JSON"},
         {.name = NULL},

@@ -7,15 +7,15 @@
 
 const char *const pipeline_words[] = {"train", "eval", NULL};
 
-static sluice_status build(sluice_augment *recipe, enum pipeline kind, uint32_t size,
-                           bool normalize)
+static sluice_status build(sluice_augment *recipe, const struct pipeline_shape *shape)
 {
     static const float mean[3] = {0.485F, 0.456F, 0.406F};
     static const float deviation[3] = {0.229F, 0.224F, 0.225F};
+    const uint32_t size = shape->size;
     sluice_status status;
-    if (kind == PIPELINE_TRAIN) {
-        status =
-            sluice_augment_random_resized_crop(recipe, size, size, 0.08, 1.0, 3.0 / 4, 4.0 / 3);
+    if (shape->kind == PIPELINE_TRAIN) {
+        status = sluice_augment_random_resized_crop(recipe, size, size, shape->area_min,
+                                                    shape->area_max, 3.0 / 4, 4.0 / 3);
         if (status >= 0) {
             status = sluice_augment_random_flip(recipe, 0.5);
         }
@@ -23,21 +23,22 @@ static sluice_status build(sluice_augment *recipe, enum pipeline kind, uint32_t 
         /* 256 for 224, as everybody evaluates ImageNet. */
         status = sluice_augment_resize_center_crop(recipe, size * 8 / 7, size, size);
     }
-    if (status >= 0 && normalize) {
+    if (status >= 0 && shape->normalize) {
         status = sluice_augment_normalize(recipe, mean, deviation, 3);
     }
     return status;
 }
 
-sluice_augment *pipeline_recipe(enum pipeline kind, uint32_t size, bool normalize, int *code)
+sluice_augment *pipeline_recipe(const struct pipeline_shape *shape, int *code)
 {
     sluice_augment *recipe = NULL;
     sluice_status status = sluice_augment_create(&recipe);
     if (status >= 0) {
-        status = build(recipe, kind, size, normalize);
+        status = build(recipe, shape);
     }
     if (status < 0) {
-        report("the pipeline cannot be made for size %u: %s", size, sluice_status_name(status));
+        report("the pipeline cannot be made for size %u: %s", shape->size,
+               sluice_status_name(status));
         *code = report_exit_code(status);
         sluice_augment_destroy(recipe);
         return NULL;

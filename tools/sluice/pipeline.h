@@ -15,8 +15,18 @@ enum pipeline { PIPELINE_TRAIN, PIPELINE_EVAL };
 /* The words of --pipeline, in the order of the enum. */
 extern const char *const pipeline_words[];
 
-/* `size`: the side of the square that comes out, pixels. NULL: reported, `*code` is the exit code.
- */
-sluice_augment *pipeline_recipe(enum pipeline kind, uint32_t size, bool normalize, int *code);
+/* Of torchvision's RandomResizedCrop. */
+#define PIPELINE_AREA_MIN 0.08
+#define PIPELINE_AREA_MAX 1.0
+
+struct pipeline_shape {
+    enum pipeline kind;
+    uint32_t size;             /* side of the square that comes out, pixels */
+    double area_min, area_max; /* of TRAIN's crop, over the picture's */
+    bool normalize;
+};
+
+/* NULL: reported, `*code` is the exit code. */
+sluice_augment *pipeline_recipe(const struct pipeline_shape *shape, int *code);
 
 #endif

@@ -26,7 +26,7 @@ struct view_args {
     uint64_t samples, draws, size, seed;
     int pipeline;
     bool case_duplicates;
-    bool json;
+    bool exact, json;
     const char *dataset, *out;
 };
 
@@ -159,8 +159,11 @@ static int open_loader(struct view *view, sluice_dataset *dataset, uint64_t samp
 {
     const struct view_args *args = view->args;
     int code = TOOL_FAILED;
-    sluice_augment *recipe =
-        pipeline_recipe((enum pipeline)args->pipeline, (uint32_t)args->size, false, &code);
+    const struct pipeline_shape shape = {.kind = (enum pipeline)args->pipeline,
+                                         .size = (uint32_t)args->size,
+                                         .area_min = PIPELINE_AREA_MIN,
+                                         .area_max = PIPELINE_AREA_MAX};
+    sluice_augment *recipe = pipeline_recipe(&shape, &code);
     if (recipe == NULL) {
         return code;
     }
@@ -172,6 +175,7 @@ static int open_loader(struct view *view, sluice_dataset *dataset, uint64_t samp
     options.shuffle = SLUICE_SHUFFLE_NONE;
     options.on_bad_sample = SLUICE_BAD_MASK;
     options.seed = args->seed;
+    options.exact = args->exact;
     options.end_epoch = args->draws;
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_status status = sluice_loader_open(&view->loader, dataset, recipe, &options, &error);
@@ -235,6 +239,8 @@ int view_main(int argc, char **argv)
          .help = "random crops and flips, or the centre [train]"},
         {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",
          .help = "of the augmentation, as in training [0]"},
+        {"exact", 0, OPTION_FLAG, &args.exact,
+         .help = "decode at full size also what becomes much smaller"},
         {"output", 'o', OPTION_TEXT, &args.out, .metavar = "FILE",
          .help = "the PNG to write [sluice-view.png]"},
         DATA_CASE_ROW(args.case_duplicates),
