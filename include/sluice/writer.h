@@ -20,6 +20,19 @@ extern "C" {
 
 typedef struct sluice_writer sluice_writer;
 
+/*
+ * JPEGs are re-tiled unless keep_bytes asks for something else: rewritten without loss (each pixel
+ * stays what it was, for every decoder) to baseline coding in one scan, with tables made for the
+ * picture and restart markers, so that a part of it can be decoded alone. What cannot be written
+ * this way is stored as it is. Every picture is read to its end on the way: one that is damaged or
+ * ends early is CORRUPT.
+ */
+typedef enum sluice_jpeg_metadata {
+    SLUICE_JPEG_METADATA_KEEP = 0, /* EXIF, ICC profile, comments, ... go along, byte for byte */
+    SLUICE_JPEG_METADATA_DROP = 1  /* only what gives the colours their meaning (JFIF, Adobe) and
+                                      the EXIF orientation go along, not an ICC profile */
+} sluice_jpeg_metadata;
+
 typedef struct sluice_writer_options {
     uint32_t struct_size;
     int32_t zstd_level;         /* 1..19: store fields other than JPEG as zstd frames [0: plain] */
@@ -27,12 +40,17 @@ typedef struct sluice_writer_options {
                                    [256 MiB; 1 MiB .. 1 TiB] */
     const char *const *classes; /* class names by label, copied; NULL: none */
     uint32_t class_count;
-    uint32_t overwrite; /* 1: remove the shards of an earlier dataset in the folder [0: refuse] */
+    uint32_t overwrite;  /* 1: remove the shards of an earlier dataset in the folder [0: refuse] */
+    uint32_t keep_bytes; /* 1: store JPEGs as they are, their headers checked [0: re-tile] */
+    int32_t jpeg_metadata; /* a sluice_jpeg_metadata, of re-tiled JPEGs [KEEP] */
+    uint32_t tile_mcus;    /* MCUs (8 or 16 pixels wide) between restart markers of re-tiled JPEGs,
+                              1 .. 65535, at most a row of them [0: about 96 pixels] */
+    uint32_t reserved;     /* 0 */
 } sluice_writer_options;
 
-#define SLUICE_WRITER_OPTIONS_INIT                                \
-    {                                                             \
-        (uint32_t)sizeof(sluice_writer_options), 0, 0, NULL, 0, 0 \
+#define SLUICE_WRITER_OPTIONS_INIT                                            \
+    {                                                                         \
+        (uint32_t)sizeof(sluice_writer_options), 0, 0, NULL, 0, 0, 0, 0, 0, 0 \
     }
 
 /* Creates `path` (one level) when it is missing. Errors: INVALID, STATE (not empty), IO, NOMEM. */
@@ -58,8 +76,9 @@ typedef struct sluice_writer_sample {
     }
 
 /*
- * Adds a sample. An encoded picture's header is read for its size: CORRUPT or UNSUPPORTED leave the
- * writer as it was, so the caller may go on. After IO (disk full) only abort is left.
+ * Adds a sample; a JPEG is re-tiled unless keep_bytes is set, otherwise just its header is read.
+ * CORRUPT or UNSUPPORTED leave the writer as it was, so the caller may go on. After IO (disk full)
+ * only abort is left.
  */
 SLUICE_API sluice_status sluice_writer_add(sluice_writer *writer,
                                            const sluice_writer_sample *sample, sluice_error *error);
@@ -82,6 +101,10 @@ typedef struct sluice_pack_progress {
     uint64_t samples_total;
     uint64_t bytes_written;
     uint64_t rejected;
+    uint64_t jpegs_retiled; /* these four as in sluice_pack_result */
+    uint64_t jpegs_kept;
+    uint64_t jpeg_bytes_before;
+    uint64_t jpeg_bytes_after;
 } sluice_pack_progress;
 
 typedef struct sluice_pack_options {
@@ -95,15 +118,21 @@ typedef struct sluice_pack_options {
     int32_t on_bad;       /* a sluice_pack_on_bad [FAIL] */
     uint32_t skip_verify; /* 1: do not read back what was written */
     int32_t zstd_level;   /* as in sluice_writer_options */
-    uint32_t reserved;    /* 0 */
+    uint32_t keep_bytes;  /* as in sluice_writer_options */
     /* called by one thread, a few times a second and at the end; may be NULL */
     void (*on_progress)(void *user, const sluice_pack_progress *progress);
     void *user;
+    int32_t jpeg_metadata; /* these two as in sluice_writer_options */
+    uint32_t tile_mcus;
+    /* Called by one thread for each JPEG that is stored as it is although it was to be re-tiled;
+       may be NULL. Status UNSUPPORTED: it cannot be re-tiled, the text says why; INTERNAL: the
+       result, read back, was another picture: a bug in sluice, please report it. */
+    void (*on_kept)(void *user, const sluice_error *reason);
 } sluice_pack_options;
 
-#define SLUICE_PACK_OPTIONS_INIT                                                     \
-    {                                                                                \
-        (uint32_t)sizeof(sluice_pack_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL \
+#define SLUICE_PACK_OPTIONS_INIT                                                                 \
+    {                                                                                            \
+        (uint32_t)sizeof(sluice_pack_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL \
     }
 
 typedef struct sluice_pack_result {
@@ -113,10 +142,19 @@ typedef struct sluice_pack_result {
     uint64_t rejected; /* left out; listed in rejected.tsv: source key, status, offset, reason */
     uint64_t bytes;    /* of all shards */
     uint64_t resumed_samples; /* taken over from an interrupted run */
+    /* JPEGs of this run; those that were taken over are not counted. */
+    uint64_t jpegs_retiled;
+    uint64_t jpegs_kept;        /* stored as they are: for keep_bytes, or for one of the reasons: */
+    uint64_t kept_large_mcu;    /* its components do not fit into one scan */
+    uint64_t kept_incomplete;   /* scans are missing, and decoders make up for them */
+    uint64_t kept_unusual;      /* something else that baseline coding does not allow */
+    uint64_t kept_different;    /* the result was another picture: see on_kept */
+    uint64_t jpeg_bytes_before; /* of all of them, as they came */
+    uint64_t jpeg_bytes_after;  /* and as they are stored */
 } sluice_pack_result;
 
 /*
- * Packs `dataset` into the folder `path`. JPEG bytes are kept as they are. A run that was
+ * Packs `dataset` into the folder `path`, re-tiling JPEGs unless keep_bytes is set. A run that was
  * interrupted (killed, disk full) is continued by calling again with the same dataset and options:
  * the result is the same, byte for byte. Blocks until done. Errors: STATE (the folder holds another
  * dataset, or a pack with other options), IO, CORRUPT or UNSUPPORTED (a bad sample, with FAIL),

@@ -10,7 +10,12 @@
 
 #include <string.h>
 
-enum { KEY_BYTES_MAX = 511, ZSTD_LEVEL_MAX = 19, PACK_WORKERS_MAX = 1024 };
+enum {
+    KEY_BYTES_MAX = 511,
+    ZSTD_LEVEL_MAX = 19,
+    PACK_WORKERS_MAX = 1024,
+    TILE_MCUS_MAX = 65535 /* what a JPEG can say */
+};
 
 static sluice_status missing(sluice_error *error, const char *what)
 {
@@ -33,6 +38,20 @@ static sluice_status check_common(uint64_t *shard_bytes, int32_t zstd_level, slu
         return sl_error_set(error, SLUICE_INVALID, "api",
                             "zstd_level is %d and must be from 0 to %d", (int)zstd_level,
                             ZSTD_LEVEL_MAX);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_jpeg(uint32_t keep_bytes, int32_t metadata, uint32_t tile_mcus,
+                                sluice_error *error)
+{
+    if (keep_bytes > 1 ||
+        (metadata != SLUICE_JPEG_METADATA_KEEP && metadata != SLUICE_JPEG_METADATA_DROP) ||
+        tile_mcus > TILE_MCUS_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            "keep_bytes must be 0 or 1, jpeg_metadata a sluice_jpeg_metadata, "
+                            "tile_mcus at most %d",
+                            TILE_MCUS_MAX);
     }
     return SLUICE_OK;
 }
@@ -60,7 +79,13 @@ static sluice_status open_writer(sluice_writer **writer, const char *path,
         status = check_common(&own.shard_bytes, own.zstd_level, error);
     }
     if (status == SLUICE_OK) {
+        status = check_jpeg(own.keep_bytes, own.jpeg_metadata, own.tile_mcus, error);
+    }
+    if (status == SLUICE_OK) {
         status = check_classes(&own, error);
+    }
+    if (status == SLUICE_OK && own.reserved != 0) {
+        status = sl_error_set(error, SLUICE_INVALID, "api", "reserved must be 0");
     }
     return status == SLUICE_OK ? sl_writer_open(writer, path, &own, error) : status;
 }
@@ -142,15 +167,18 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
     if (status == SLUICE_OK) {
         status = check_common(&own.shard_bytes, own.zstd_level, error);
     }
+    if (status == SLUICE_OK) {
+        status = check_jpeg(own.keep_bytes, own.jpeg_metadata, own.tile_mcus, error);
+    }
     if (status < 0) {
         return status;
     }
     if (own.workers > PACK_WORKERS_MAX || own.keep_order > 1 || own.overwrite > 1 ||
-        own.skip_verify > 1 || own.reserved != 0 ||
+        own.skip_verify > 1 ||
         (own.on_bad != SLUICE_PACK_BAD_FAIL && own.on_bad != SLUICE_PACK_BAD_SKIP)) {
         return sl_error_set(error, SLUICE_INVALID, "api",
                             "workers must be at most %d, keep_order, overwrite and skip_verify 0 "
-                            "or 1, on_bad a sluice_pack_on_bad, reserved 0",
+                            "or 1, on_bad a sluice_pack_on_bad",
                             PACK_WORKERS_MAX);
     }
     own.workers = own.workers > 0 ? own.workers : sl_cpu_count();

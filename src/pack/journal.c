@@ -6,6 +6,7 @@
 #include "file.h"
 #include "memory.h"
 #include "shard_format.h"
+#include "tile_interval.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -29,6 +30,16 @@ void sl_journal_head(const sl_pack_parameters *p, char head[SL_JOURNAL_HEAD_BYTE
                    "\tshard_bytes=%" PRIu64 "\tseed=%" PRIu64 "\torder=%s\tzstd_level=%" PRId32,
                    p->fingerprint, p->samples, p->shard_bytes, p->seed,
                    p->keep_order ? "kept" : "shuffled", p->zstd_level);
+    size_t length = strlen(head);
+    if (p->keep_bytes) {
+        (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\tjpeg=kept");
+        return;
+    }
+    /* an automatic choice is known by what it aims at */
+    (void)snprintf(
+        head + length, SL_JOURNAL_HEAD_BYTES - length,
+        "\tjpeg=retiled\tmetadata=%s\ttile=%" PRIu32 "%s", p->drop_metadata ? "drop" : "keep",
+        p->tile_mcus > 0 ? p->tile_mcus : SL_TILE_PIXELS, p->tile_mcus > 0 ? "mcu" : "px");
 }
 
 static sluice_status fail(const sl_journal *journal, const char *what, sluice_error *error)

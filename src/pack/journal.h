@@ -16,7 +16,9 @@
 typedef struct sl_pack_parameters {
     uint64_t fingerprint, samples, shard_bytes, seed;
     int32_t zstd_level;
-    bool keep_order;
+    bool keep_order, keep_bytes;
+    bool drop_metadata; /* these two without keep_bytes only */
+    uint32_t tile_mcus;
 } sl_pack_parameters;
 
 #define SL_JOURNAL_HEAD_BYTES 512

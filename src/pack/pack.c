@@ -17,8 +17,10 @@
 
 #define STAGE       "pack"
 #define PROGRESS_NS 200000000u
-/* Of samples read and not yet written. */
-#define BUDGET_BYTES ((uint64_t)128 << 20)
+/* Of samples read and not yet written, and for each worker's JPEG that is being re-tiled: the
+ * coefficients of 12 Mpixel at 4:2:0 take half of that. */
+#define BUDGET_BYTES        ((uint64_t)128 << 20)
+#define BUDGET_WORKER_BYTES ((uint64_t)64 << 20)
 
 typedef struct pack {
     const sl_dataset *dataset;
@@ -31,7 +33,18 @@ typedef struct pack {
     char head[SL_JOURNAL_HEAD_BYTES];
     uint64_t reported_ns;
     uint64_t resumed_samples;
+    uint64_t jpegs[SL_JPEG_OUTCOMES]; /* written */
+    uint64_t jpeg_bytes_before, jpeg_bytes_after;
 } pack;
+
+static uint64_t kept(const pack *p)
+{
+    uint64_t count = 0;
+    for (int outcome = SL_JPEG_AS_ASKED; outcome < SL_JPEG_OUTCOMES; outcome++) {
+        count += p->jpegs[outcome];
+    }
+    return count;
+}
 
 static void report_progress(pack *p, uint64_t position, bool always)
 {
@@ -48,6 +61,10 @@ static void report_progress(pack *p, uint64_t position, bool always)
         .bytes_written =
             p->series.file_bytes + (p->series.writer.fd >= 0 ? p->series.writer.data_bytes : 0),
         .rejected = p->journal.rejected,
+        .jpegs_retiled = p->jpegs[SL_JPEG_RETILED],
+        .jpegs_kept = kept(p),
+        .jpeg_bytes_before = p->jpeg_bytes_before,
+        .jpeg_bytes_after = p->jpeg_bytes_after,
     };
     p->options->on_progress(p->options->user, &progress);
 }
@@ -216,6 +233,19 @@ static sluice_status cut(pack *p, uint64_t position, sluice_error *error)
     return status == SLUICE_OK ? sl_series_cut(&p->series, position, error) : status;
 }
 
+/* Counts a sample that was written. */
+static void count(pack *p, const sl_prepared *prepared)
+{
+    p->jpegs[prepared->outcome]++;
+    if (prepared->outcome != SL_JPEG_NONE) {
+        p->jpeg_bytes_before += prepared->image_bytes;
+        p->jpeg_bytes_after += prepared->record.image.size;
+    }
+    if (prepared->outcome > SL_JPEG_AS_ASKED && p->options->on_kept) {
+        p->options->on_kept(p->options->user, &prepared->error);
+    }
+}
+
 static sluice_status write_one(pack *p, const sl_prepared *prepared, sluice_error *error)
 {
     if (prepared->status < 0) {
@@ -234,19 +264,31 @@ static sluice_status write_one(pack *p, const sl_prepared *prepared, sluice_erro
             return status;
         }
     }
-    return sl_series_add(&p->series, &prepared->record, error);
+    sluice_status status = sl_series_add(&p->series, &prepared->record, error);
+    if (status == SLUICE_OK) {
+        count(p, prepared);
+    }
+    return status;
 }
 
 static sluice_status write_all(pack *p, sluice_error *error)
 {
     const uint64_t samples = p->dataset->info.samples;
-    const sl_prepare_config config = {.dataset = p->dataset,
-                                      .workers = p->options->workers,
-                                      .first = p->series.next,
-                                      .seed = p->options->seed,
-                                      .keep_order = p->options->keep_order != 0,
-                                      .zstd_level = p->options->zstd_level,
-                                      .budget_bytes = BUDGET_BYTES};
+    const sluice_pack_options *options = p->options;
+    const sl_prepare_config config = {
+        .dataset = p->dataset,
+        .workers = options->workers,
+        .first = p->series.next,
+        .seed = options->seed,
+        .keep_order = options->keep_order != 0,
+        .zstd_level = options->zstd_level,
+        .keep_bytes = options->keep_bytes != 0,
+        .retile = {.max_pixels = SL_RECORD_PIXELS_MAX,
+                   .max_bytes = SL_RECORD_IMAGE_MAX,
+                   .tile_mcus = options->tile_mcus,
+                   .drop_metadata = options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP},
+        .budget_bytes =
+            BUDGET_BYTES + (options->keep_bytes ? 0 : options->workers * BUDGET_WORKER_BYTES)};
     sluice_status status = sl_prepare_open(&p->prepare, &config, error);
     for (uint64_t position = config.first; status == SLUICE_OK && position < samples; position++) {
         sl_prepared *prepared = sl_prepare_next(p->prepare);
@@ -335,7 +377,15 @@ static sluice_status finish(pack *p, sluice_pack_result *result, sluice_error *e
                                    .samples = p->series.samples,
                                    .rejected = p->journal.rejected,
                                    .bytes = p->series.file_bytes,
-                                   .resumed_samples = p->resumed_samples};
+                                   .resumed_samples = p->resumed_samples,
+                                   .jpegs_retiled = p->jpegs[SL_JPEG_RETILED],
+                                   .jpegs_kept = kept(p),
+                                   .kept_large_mcu = p->jpegs[SL_JPEG_LARGE_MCU],
+                                   .kept_incomplete = p->jpegs[SL_JPEG_INCOMPLETE],
+                                   .kept_unusual = p->jpegs[SL_JPEG_UNUSUAL],
+                                   .kept_different = p->jpegs[SL_JPEG_DIFFERENT],
+                                   .jpeg_bytes_before = p->jpeg_bytes_before,
+                                   .jpeg_bytes_after = p->jpeg_bytes_after};
     return sl_output_remove_file(&p->output, SL_JOURNAL_NAME, error);
 }
 
@@ -366,7 +416,11 @@ static void identify(pack *p)
                                            .shard_bytes = p->options->shard_bytes,
                                            .seed = p->options->seed,
                                            .zstd_level = p->options->zstd_level,
-                                           .keep_order = p->options->keep_order != 0};
+                                           .keep_order = p->options->keep_order != 0,
+                                           .keep_bytes = p->options->keep_bytes != 0,
+                                           .drop_metadata = p->options->jpeg_metadata ==
+                                                            SLUICE_JPEG_METADATA_DROP,
+                                           .tile_mcus = p->options->tile_mcus};
     sl_journal_head(&parameters, p->head);
     p->pack_id = sl_checksum(p->head, strlen(p->head));
 }

@@ -17,17 +17,24 @@
 
 typedef struct slot {
     sl_prepared prepared;
-    uint8_t *stored, *pixels; /* owned: the bytes read, and unpacked */
+    uint8_t *stored, *pixels; /* owned: the bytes read (re-tiled, later), and unpacked */
+    size_t stored_bytes;
     uint64_t charged;
     bool ready;
 } slot;
+
+typedef struct worker {
+    sl_prepare *prepare;
+    sl_jpeg_retiler *retiler; /* NULL: JPEGs stay as they are */
+    sl_thread thread;
+} worker;
 
 struct sl_prepare {
     sl_prepare_config config;
     sl_permutation order;
     uint32_t slot_count, started;
     slot *slots;
-    sl_thread *threads;
+    worker *workers;
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* a position taken or done, a slot ready, bytes given back, stop */
     /* under mutex */
@@ -52,6 +59,15 @@ static bool charge(sl_prepare *prepare, slot *s, uint64_t bytes)
     }
     sl_unlock(&prepare->mutex);
     return go;
+}
+
+static void give_back(sl_prepare *prepare, slot *s, uint64_t bytes)
+{
+    sl_lock(&prepare->mutex);
+    prepare->charged -= bytes;
+    s->charged -= bytes;
+    sl_cond_broadcast(&prepare->changed);
+    sl_unlock(&prepare->mutex);
 }
 
 static sluice_status no_memory(uint64_t bytes, sluice_error *error)
@@ -84,6 +100,7 @@ static sluice_status read_stored(sl_prepare *prepare, slot *s, const sl_sample *
     if (!s->stored) {
         return no_memory(expected, error);
     }
+    s->stored_bytes = expected;
     status = sl_dataset_read(dataset, sample, (sl_buffer){s->stored, expected}, size, error);
     if (status == SLUICE_AGAIN) {
         return sl_error_set(error, SLUICE_IO, STAGE, "the file grew while it was read");
@@ -119,8 +136,46 @@ static sluice_status unpack(sl_prepare *prepare, slot *s, sl_bytes *image)
     return SLUICE_OK;
 }
 
-static sluice_status make_record(sl_prepare *prepare, slot *s, const sl_sample *sample)
+/* Copies `bytes` over what was read, since the retiler needs its memory for the next one. */
+static sluice_status take_over(slot *s, sl_bytes bytes, sl_bytes *image)
 {
+    if (bytes.size > s->stored_bytes) {
+        uint8_t *larger = sl_malloc(bytes.size);
+        if (!larger) {
+            return no_memory(bytes.size, &s->prepared.error);
+        }
+        sl_free(s->stored);
+        s->stored = larger;
+        s->stored_bytes = bytes.size;
+    }
+    memcpy(s->stored, bytes.data, bytes.size);
+    *image = (sl_bytes){s->stored, bytes.size};
+    return SLUICE_OK;
+}
+
+static sluice_status retile(worker *w, slot *s, sl_bytes *image)
+{
+    uint64_t memory;
+    sl_bytes retiled;
+    sl_prepared *prepared = &s->prepared;
+    sluice_status status = sl_jpeg_retiler_begin(w->retiler, *image, &memory, &prepared->error);
+    if (status < 0) {
+        return status;
+    }
+    if (!charge(w->prepare, s, memory)) {
+        return sl_error_set(&prepared->error, SLUICE_CANCELED, STAGE, "stopped");
+    }
+    status = sl_jpeg_retiler_run(w->retiler, &prepared->outcome, &retiled, &prepared->error);
+    if (status == SLUICE_OK && prepared->outcome == SL_JPEG_RETILED) {
+        status = take_over(s, retiled, image);
+    }
+    give_back(w->prepare, s, memory);
+    return status;
+}
+
+static sluice_status make_record(worker *w, slot *s, const sl_sample *sample)
+{
+    sl_prepare *prepare = w->prepare;
     sl_prepared *prepared = &s->prepared;
     size_t size = 0;
     sluice_status status = read_stored(prepare, s, sample, &size);
@@ -132,6 +187,14 @@ static sluice_status make_record(sl_prepare *prepare, slot *s, const sl_sample *
                              &prepared->error);
     if (status == SLUICE_OK && sample->zstd) {
         status = unpack(prepare, s, &image);
+    }
+    if (status < 0) {
+        return status;
+    }
+    prepared->image_bytes = image.size;
+    if (sample->encoding != SL_ENCODING_RAW && sl_jpeg_begins(image)) {
+        prepared->outcome = SL_JPEG_AS_ASKED;
+        status = w->retiler ? retile(w, s, &image) : SLUICE_OK;
     }
     if (status < 0) {
         return status;
@@ -153,8 +216,9 @@ static bool is_fatal(const sluice_error *error)
            error->sys_errno == EMFILE || error->sys_errno == ENFILE || error->sys_errno == ENOMEM;
 }
 
-static void prepare_one(sl_prepare *prepare, slot *s)
+static void prepare_one(worker *w, slot *s)
 {
+    const sl_prepare *prepare = w->prepare;
     const sl_dataset *dataset = prepare->config.dataset;
     sl_prepared *prepared = &s->prepared;
     uint64_t index = prepare->config.keep_order
@@ -163,6 +227,7 @@ static void prepare_one(sl_prepare *prepare, slot *s)
     sl_sample sample;
     sl_error_clear(&prepared->error);
     prepared->key[0] = '\0';
+    prepared->outcome = SL_JPEG_NONE;
     prepared->status = sl_dataset_locate(dataset, index, &sample, &prepared->error);
     bool located = prepared->status == SLUICE_OK;
     if (located) {
@@ -170,10 +235,10 @@ static void prepare_one(sl_prepare *prepare, slot *s)
                                           &prepared->error);
     }
     if (prepared->status == SLUICE_OK) {
-        prepared->status = make_record(prepare, s, &sample);
+        prepared->status = make_record(w, s, &sample);
     }
     prepared->fatal = prepared->status < 0 && is_fatal(&prepared->error);
-    if (prepared->status < 0 && located && prepared->error.file[0] == '\0') {
+    if (prepared->error.status < 0 && located && prepared->error.file[0] == '\0') {
         sl_sample_blame(dataset, &sample, &prepared->error);
     }
     prepared->error.sample = (int64_t)index;
@@ -199,14 +264,31 @@ static slot *take_position(sl_prepare *prepare)
 
 static void run(void *argument)
 {
-    sl_prepare *prepare = argument;
+    worker *w = argument;
+    sl_prepare *prepare = w->prepare;
     for (slot *s = take_position(prepare); s; s = take_position(prepare)) {
-        prepare_one(prepare, s);
+        prepare_one(w, s);
         sl_lock(&prepare->mutex);
         s->ready = true;
         sl_cond_broadcast(&prepare->changed);
         sl_unlock(&prepare->mutex);
     }
+}
+
+static sluice_status start_worker(sl_prepare *prepare, worker *w, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    w->prepare = prepare;
+    if (!prepare->config.keep_bytes) {
+        status = sl_jpeg_retiler_open(&w->retiler, &prepare->config.retile, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_thread_start(&w->thread, "sluice-pack", run, w, error);
+    }
+    if (status < 0) {
+        sl_jpeg_retiler_close(w->retiler);
+    }
+    return status;
 }
 
 sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
@@ -225,14 +307,14 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
     sl_mutex_init(&prepare->mutex);
     sl_cond_init(&prepare->changed);
     prepare->slots = sl_calloc(prepare->slot_count, sizeof(*prepare->slots));
-    prepare->threads = sl_calloc(config->workers, sizeof(*prepare->threads));
-    sluice_status status = SLUICE_OK;
-    if (!prepare->slots || !prepare->threads) {
-        status = sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the workers");
+    prepare->workers = sl_calloc(config->workers, sizeof(*prepare->workers));
+    if (!prepare->slots || !prepare->workers) {
+        sl_prepare_close(prepare);
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the workers");
     }
+    sluice_status status = SLUICE_OK;
     while (status == SLUICE_OK && prepare->started < config->workers) {
-        status = sl_thread_start(&prepare->threads[prepare->started], "sluice-pack", run, prepare,
-                                 error);
+        status = start_worker(prepare, &prepare->workers[prepare->started], error);
         prepare->started += status == SLUICE_OK;
     }
     if (status < 0) {
@@ -288,13 +370,14 @@ void sl_prepare_close(sl_prepare *prepare)
     sl_cond_broadcast(&prepare->changed);
     sl_unlock(&prepare->mutex);
     for (uint32_t i = 0; i < prepare->started; i++) {
-        sl_thread_join(&prepare->threads[i]);
+        sl_thread_join(&prepare->workers[i].thread);
+        sl_jpeg_retiler_close(prepare->workers[i].retiler);
     }
     for (uint32_t i = 0; prepare->slots && i < prepare->slot_count; i++) {
         free_slot(&prepare->slots[i]);
     }
     sl_free(prepare->slots);
-    sl_free(prepare->threads);
+    sl_free(prepare->workers);
     sl_cond_destroy(&prepare->changed);
     sl_mutex_destroy(&prepare->mutex);
     sl_free(prepare);

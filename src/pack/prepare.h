@@ -2,16 +2,18 @@
 /*
  * prepare: threads that read samples and make records of them, delivered in order.
  *
- * Purpose: the parallel half of a pack. Workers take positions in turn, read, check, compress and
- * sum up; the owner takes the results in the order of positions, so that the number of workers
- * cannot change a byte of what is written. Threads: one owner calls open, next, done, close; the
- * workers are inside. Memory: bytes held by samples are at most a fixed budget plus one sample: a
- * worker waits before it reads, unless its position is the next to be taken.
+ * Purpose: the parallel half of a pack. Workers take positions in turn, read, check, re-tile or
+ * compress and sum up; the owner takes the results in the order of positions, so that the number of
+ * workers cannot change a byte of what is written. Threads: one owner calls open, next, done,
+ * close; the workers are inside. Memory: bytes held by samples, and by the coefficients of those
+ * that are being re-tiled, are at most a fixed budget plus one sample: a worker waits before it
+ * takes them, unless its position is the next to be taken.
  */
 #ifndef SL_PREPARE_H
 #define SL_PREPARE_H
 
 #include "dataset.h"
+#include "jpeg_retile.h"
 #include "record.h"
 
 typedef struct sl_prepare sl_prepare;
@@ -23,6 +25,8 @@ typedef struct sl_prepare_config {
     uint64_t seed;
     bool keep_order;
     int zstd_level;
+    bool keep_bytes; /* JPEGs stay as they are; otherwise: */
+    sl_jpeg_retile_options retile;
     uint64_t budget_bytes;
 } sl_prepare_config;
 
@@ -32,7 +36,9 @@ typedef struct sl_prepared {
     sluice_status status; /* < 0: bad; `error` says why */
     bool fatal;           /* not the sample's fault: the pack cannot go on */
     sl_record record;
-    sluice_error error;
+    sl_jpeg_outcome outcome;
+    uint64_t image_bytes; /* as it came, unpacked */
+    sluice_error error;   /* also when a JPEG could not be re-tiled: why */
     char key[SL_KEY_MAX + 1];
 } sl_prepared;
 

@@ -5,6 +5,7 @@
 #include "dataset.h"
 #include "decoder.h"
 #include "error.h"
+#include "jpeg_retile.h"
 #include "memory.h"
 
 #include <string.h>
@@ -32,7 +33,7 @@ static sluice_status describe_encoded(sl_blob *blob, const sl_record_input *inpu
     if (status < 0) {
         return status;
     }
-    if (input->image.data[0] != 0xFF || input->image.data[1] != 0xD8) {
+    if (!sl_jpeg_begins(input->image)) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "the picture is no JPEG: shards of this version hold JPEG and pixels");
     }

@@ -3,7 +3,7 @@
  * record: one sample as it is stored: its bytes and its index entry.
  *
  * Purpose: checks a picture's header, packs raw pixels when asked for, sums it all up. The same for
- * the writer API and the pack pipeline, so that both give the same bytes.
+ * the writer API and the pack pipeline, so that both give the same bytes; re-tiling comes before.
  * Ownership: image and key point to the caller's bytes or to `memory`; sl_record_close frees that.
  * Threads: pure.
  */

@@ -2,6 +2,7 @@
 #include "writer.h"
 
 #include "error.h"
+#include "jpeg_retile.h"
 #include "memory.h"
 #include "series.h"
 
@@ -10,6 +11,7 @@
 struct sluice_writer {
     sl_output output;
     sl_series series;
+    sl_jpeg_retiler *retiler; /* NULL: JPEGs stay as they are */
     int zstd_level;
     uint64_t samples;
     bool broken; /* a write failed: the shard in the making cannot be completed */
@@ -40,6 +42,17 @@ static sluice_status open_folder(sluice_writer *writer, const sluice_writer_opti
     return sl_output_remove(&writer->output, SL_OUTPUT_TEMPORARY, error);
 }
 
+static sluice_status open_retiler(sluice_writer *writer, const sluice_writer_options *options,
+                                  sluice_error *error)
+{
+    const sl_jpeg_retile_options how = {.max_pixels = SL_RECORD_PIXELS_MAX,
+                                        .max_bytes = SL_RECORD_IMAGE_MAX,
+                                        .tile_mcus = options->tile_mcus,
+                                        .drop_metadata =
+                                            options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP};
+    return options->keep_bytes ? SLUICE_OK : sl_jpeg_retiler_open(&writer->retiler, &how, error);
+}
+
 sluice_status sl_writer_open(sluice_writer **out, const char *path,
                              const sluice_writer_options *options, sluice_error *error)
 {
@@ -53,6 +66,9 @@ sluice_status sl_writer_open(sluice_writer **out, const char *path,
     sluice_status status = sl_output_open(&writer->output, path, error);
     if (status == SLUICE_OK) {
         status = open_folder(writer, options, error);
+    }
+    if (status == SLUICE_OK) {
+        status = open_retiler(writer, options, error);
     }
     if (status == SLUICE_OK) {
         const sl_series_config config = {.output = &writer->output,
@@ -89,6 +105,27 @@ static sluice_status refuse_broken(sluice_error *error)
                         "an earlier write failed: only abort is left for this writer");
 }
 
+/* Replaces *image, unless it is to be kept. */
+static sluice_status retile(sl_jpeg_retiler *retiler, sl_bytes *image, sluice_error *error)
+{
+    uint64_t memory;
+    sl_bytes retiled;
+    sl_jpeg_outcome outcome = SL_JPEG_NONE;
+    sluice_error reason;
+    sl_error_clear(&reason);
+    sluice_status status = sl_jpeg_retiler_begin(retiler, *image, &memory, &reason);
+    if (status == SLUICE_OK) {
+        status = sl_jpeg_retiler_run(retiler, &outcome, &retiled, &reason);
+    }
+    if (status < 0 && error) {
+        *error = reason;
+    }
+    if (status == SLUICE_OK && outcome == SL_JPEG_RETILED) {
+        *image = retiled;
+    }
+    return status;
+}
+
 sluice_status sl_writer_add(sluice_writer *writer, const sl_record_input *input,
                             sluice_error *error)
 {
@@ -98,7 +135,13 @@ sluice_status sl_writer_add(sluice_writer *writer, const sl_record_input *input,
     sl_record_input own = *input;
     own.zstd_level = writer->zstd_level;
     sl_record record;
-    sluice_status status = sl_record_make(&record, &own, error);
+    sluice_status status = SLUICE_OK;
+    if (writer->retiler && !own.raw && sl_jpeg_begins(own.image)) {
+        status = retile(writer->retiler, &own.image, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_record_make(&record, &own, error);
+    }
     if (status < 0) {
         return status;
     }
@@ -142,6 +185,7 @@ void sl_writer_abort(sluice_writer *writer)
     if (!writer) {
         return;
     }
+    sl_jpeg_retiler_close(writer->retiler);
     sl_series_close(&writer->series);
     sl_output_close(&writer->output);
     sl_free(writer);

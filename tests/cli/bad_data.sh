@@ -23,6 +23,16 @@ json '.samples == 19 and .rejected == 1'
 grep -q "_3.JPEG" packed/rejected.tsv || fail "rejected.tsv does not name the sample"
 run 0 verify packed
 
+# A photo cut in its middle has a good header: re-tiling reads it to the end, --keep-bytes does not.
+cp -r photos cut
+victim=$(find cut -name '*_5.JPEG' | sort | head -1)
+truncate -s "$(($(stat -c %s "$victim") / 2))" "$victim"
+run 3 pack cut refused --overwrite
+says err "$(basename "$victim")"
+run 0 pack cut refused --overwrite --on-bad skip --json
+json '.samples == 19 and .rejected == 1 and .jpegs.retiled == 19'
+run 0 pack cut refused --overwrite --keep-bytes
+
 run 3 bench broken --batch 4 --size 32 --epochs 1
 says err "--on-bad replace"
 run 0 bench broken --batch 4 --size 32 --epochs 2 --on-bad mask --json

@@ -15,6 +15,8 @@ says out "samples      60"
 
 run 0 pack photos packed --shard-size 1MiB --json
 json '.samples == 60 and .rejected == 0 and .shards >= 1 and .verified'
+json '.jpegs.retiled == 60 and .jpegs.kept == 0 and (.jpegs.kept_because | add) == 0'
+json '.jpegs.bytes_after < .jpegs.bytes_before * 1.03 and .jpegs.bytes_after > .jpegs.bytes_before * 0.8'
 run 0 info packed --json
 json '.format == "shards" and .samples == 60 and .shards >= 1 and .bytes > 0 and .classes == 6'
 run 0 info packed --sample 59 --json
@@ -28,15 +30,21 @@ refuses 2 "60" info packed --sample 60
 
 # The same input gives the same bytes; a folder that is not empty is left alone.
 run 0 pack photos again --shard-size 1MiB --workers 1
+says out "60 JPEGs re-tiled without loss"
 for file in packed/*.sluice; do
     cmp -s "$file" "again/$(basename "$file")" || fail "$file depends on the run"
 done
 run 1 pack photos packed --shard-size 2MiB
 says err "--overwrite"
-run 0 pack photos packed --shard-size 2MiB --overwrite --keep-order --no-verify --keep-bytes
+run 1 pack photos packed --shard-size 1MiB --metadata drop
+says err "--overwrite"
+run 0 pack photos kept --shard-size 2MiB --keep-bytes --json
+json '.jpegs.retiled == 0 and .jpegs.kept == 60 and .jpegs.bytes_before == .jpegs.bytes_after'
+run 0 pack photos packed --shard-size 2MiB --overwrite --keep-order --no-verify --metadata drop --tile-mcus 6
 run 0 info packed --sample 0 --json
 json '.label == 0'
 
+run 0 verify kept --decode
 for dataset in photos packed; do
     run 0 verify "$dataset" --decode --json
     json '.samples == 60 and .bad == 0 and .findings == [] and .bytes > 0'

@@ -77,6 +77,7 @@ void packed_make(const char *path, const packed_options *options)
     how.classes = classes;
     how.class_count = options->classes;
     how.overwrite = 1;
+    how.keep_bytes = 1; /* these datasets are about shards */
     must(sl_writer_open(&writer, path, &how, &error), &error);
     add_samples(writer, options);
     must(sl_writer_finish(writer, &error), &error);

@@ -18,7 +18,8 @@ MAY_USE["loader"] = {"base", *STAGES}
 MAY_USE["api"] = {"base", "loader", "pack", *STAGES}
 # Foreign libraries and the places that may include their headers.
 FOREIGN = {
-    r"jpeglib\.h|jerror\.h|jmorecfg\.h|turbojpeg\.h": ("src/decode/", "tools/", "bench/", "tests/", "fuzz/"),
+    r"jpeglib\.h|jerror\.h|jmorecfg\.h|turbojpeg\.h": ("src/decode/", "src/pack/", "tools/", "bench/", "tests/",
+                                                       "fuzz/"),
     r"liburing\.h": ("src/io/uring", "src/io/probe", "tests/"),
     r"zstd.*\.h": ("src/decode/", "src/pack/", "src/dataset/", "tests/", "fuzz/"),
     r"xxhash\.h": ("src/dataset/", "src/pack/", "tests/"),

@@ -3,6 +3,7 @@
  * Packing: the same bytes whatever the number of workers, bad samples by policy, and folders that
  * hold something else left alone.
  */
+#include "jpeg_make.h"
 #include "pack_setup.h"
 #include "prepare.h"
 #include "shard_bytes.h"
@@ -74,6 +75,7 @@ static void samples_come_out_as_they_went_in(void **state)
     for (uint32_t keep = 0; keep < 2; keep++) {
         sluice_pack_options options = pack_options();
         sluice_pack_result result;
+        options.keep_bytes = 1; /* otherwise: the next test */
         options.keep_order = keep;
         options.overwrite = 1;
         assert_int_equal(pack_run(&f.setup, f.a, &options, &result, NULL), SLUICE_OK);
@@ -95,9 +97,140 @@ static void samples_come_out_as_they_went_in(void **state)
         }
         assert_true(keep ? in_place == 32 : in_place < 8);
         assert_true(result.shards == count_names(f.a, is_shard));
+        assert_int_equal(result.jpegs_kept, 32);
+        assert_int_equal(result.jpegs_retiled, 0);
+        assert_int_equal(result.jpeg_bytes_before, result.jpeg_bytes_after);
         snapshot_free(&source);
         snapshot_free(&packed);
     }
+    fixture_remove(&f);
+}
+
+static uint32_t count_lines(const char *folder, const char *name, const char *wanted)
+{
+    file_bytes file;
+    file_load(&file, folder, name);
+    file.data[file.size] = '\0';
+    uint32_t lines = 0;
+    for (size_t i = 0; i < file.size; i++) {
+        lines += file.data[i] == '\n';
+    }
+    if (wanted && !strstr((const char *)file.data, wanted)) {
+        fail_msg("%s is not in %s:\n%s", wanted, name, (const char *)file.data);
+    }
+    file_free(&file);
+    return lines;
+}
+
+/* Every photo is another file with the same pixels, whose parts can be decoded alone. */
+static void photos_are_retiled(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, false);
+    sluice_pack_options options = pack_options();
+    sluice_pack_result result;
+    options.tile_mcus = 2;
+    assert_int_equal(pack_run(&f.setup, f.a, &options, &result, NULL), SLUICE_OK);
+    snapshot source;
+    snapshot packed;
+    snapshot_take(&source, f.setup.photos.path);
+    snapshot_take(&packed, f.a);
+    uint64_t before = 0;
+    uint64_t after = 0;
+    for (uint64_t i = 0; i < source.count; i++) {
+        const snapshot_sample *from = &source.samples[i];
+        const snapshot_sample *to = find_key(&packed, from->info.key);
+        uint32_t size[2][3];
+        long warnings = 0;
+        uint8_t *old = jpeg_plain_decode(from->image, from->bytes, &size[0][0], &size[0][1],
+                                         &size[0][2], NULL);
+        uint8_t *new = jpeg_plain_decode(to->image, to->bytes, &size[1][0], &size[1][1],
+                                         &size[1][2], &warnings);
+        assert_non_null(old);
+        assert_non_null(new);
+        assert_int_equal(warnings, 0);
+        assert_memory_equal(size[0], size[1], sizeof(size[0]));
+        assert_memory_equal(old, new, (size_t)size[0][0] * size[0][1] * size[0][2]);
+        assert_non_null(memmem(to->image, to->bytes, "\xFF\xDD\0\4\0\2", 6)); /* DRI: 2 */
+        before += from->bytes;
+        after += to->bytes;
+        free(old);
+        free(new);
+    }
+    assert_int_equal(result.jpegs_retiled, 32);
+    assert_int_equal(result.jpegs_kept, 0);
+    assert_int_equal(result.jpeg_bytes_before, before);
+    assert_int_equal(result.jpeg_bytes_after, after);
+    snapshot_free(&source);
+    snapshot_free(&packed);
+    fixture_remove(&f);
+}
+
+typedef struct told {
+    uint32_t count, without_reason;
+    char files[1024];
+} told;
+
+static void note_kept(void *user, const sluice_error *reason)
+{
+    told *t = user;
+    t->count++;
+    t->without_reason += reason->status != SLUICE_UNSUPPORTED || reason->text[0] == '\0';
+    strncat(t->files, reason->file, sizeof(t->files) - strlen(t->files) - 1);
+}
+
+static void put_jpeg(const fixture *f, uint32_t index, const jpeg_file *file, size_t bytes)
+{
+    char path[600];
+    photo_folder_file(&f->setup.photos, index, path, sizeof(path));
+    write_file(path, file->data, (uint32_t)bytes);
+}
+
+/* Damage anywhere in a picture is found; what cannot be tiled is stored as it is, and said. */
+static void every_picture_is_read_to_its_end(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, false);
+    /* Ten and more blocks in an MCU go into scans of their own only. */
+    const jpeg_options large = {.h_factor = 4, .v_factor = 4, .separate_scans = true};
+    jpeg_file wide = jpeg_make_pattern(70, 50, 1, &large);
+    jpeg_file cut = jpeg_make_pattern(70, 50, 2, NULL);
+    put_jpeg(&f, 9, &wide, wide.size);
+    put_jpeg(&f, 20, &cut, cut.size * 3 / 4);
+    told seen = {0};
+    sluice_pack_options options = pack_options();
+    sluice_pack_result result;
+    sluice_error error = SLUICE_ERROR_INIT;
+    options.on_kept = note_kept;
+    options.user = &seen;
+    assert_int_equal(pack_run(&f.setup, f.a, &options, &result, NULL), SLUICE_OK);
+    assert_int_equal(result.rejected, 1);
+    assert_int_equal(result.jpegs_retiled, 30);
+    assert_int_equal(result.jpegs_kept, 1);
+    assert_int_equal(result.kept_large_mcu, 1);
+    (void)count_lines(f.a, "rejected.tsv", "c02/p0004.jpg\tcorrupt\t");
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.without_reason, 0);
+    assert_non_null(strstr(seen.files, "c01/p0001.jpg"));
+    snapshot packed;
+    snapshot_take(&packed, f.a);
+    const snapshot_sample *kept = find_key(&packed, "c01/p0001.jpg");
+    assert_int_equal(kept->bytes, wide.size);
+    assert_memory_equal(kept->image, wide.data, wide.size);
+    snapshot_free(&packed);
+
+    options.on_bad = SLUICE_PACK_BAD_FAIL;
+    assert_int_equal(pack_run(&f.setup, f.b, &options, NULL, &error), SLUICE_CORRUPT);
+    assert_non_null(strstr(error.file, "c02/p0004.jpg"));
+    options.overwrite = 1;
+    options.keep_bytes = 1; /* then only headers are read */
+    assert_int_equal(pack_run(&f.setup, f.b, &options, &result, &error), SLUICE_OK);
+    assert_int_equal(result.jpegs_kept, 32);
+    assert_int_equal(result.kept_large_mcu, 0);
+    jpeg_free(&wide);
+    jpeg_free(&cut);
     fixture_remove(&f);
 }
 
@@ -114,6 +247,12 @@ static void workers_do_not_change_a_byte(void **state)
         assert_int_equal(pack_run(&f.setup, f.b, &options, NULL, NULL), SLUICE_OK);
         assert_true(folders_equal(f.a, f.b));
     }
+    options.keep_bytes = 1;
+    assert_int_equal(pack_run(&f.setup, f.b, &options, NULL, NULL), SLUICE_OK);
+    assert_false(folder_is_part_of(f.a, f.b));
+    options.workers = 1;
+    assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, NULL), SLUICE_OK);
+    assert_true(folders_equal(f.a, f.b));
     options.seed++;
     assert_int_equal(pack_run(&f.setup, f.b, &options, NULL, NULL), SLUICE_OK);
     char left[340];
@@ -150,22 +289,6 @@ static void shards_keep_to_their_budget(void **state)
         assert_true(budgets[i] != 1 << 20 || result.shards == 1);
     }
     fixture_remove(&f);
-}
-
-static uint32_t count_lines(const char *folder, const char *name, const char *wanted)
-{
-    file_bytes file;
-    file_load(&file, folder, name);
-    file.data[file.size] = '\0';
-    uint32_t lines = 0;
-    for (size_t i = 0; i < file.size; i++) {
-        lines += file.data[i] == '\n';
-    }
-    if (wanted && !strstr((const char *)file.data, wanted)) {
-        fail_msg("%s is not in %s:\n%s", wanted, name, (const char *)file.data);
-    }
-    file_free(&file);
-    return lines;
 }
 
 static void bad_samples_are_left_out_and_listed(void **state)
@@ -287,14 +410,18 @@ static void another_pack_does_not_go_on_here(void **state)
     fixture f;
     fixture_make(&f, true);
     leave_unfinished(&f);
-    static const char *const named[] = {"seed=", "shard_bytes=", "order=", "zstd_level="};
-    for (size_t i = 0; i < 4; i++) {
+    static const char *const named[] = {
+        "seed=", "shard_bytes=", "order=", "zstd_level=", "jpeg=", "metadata=", "tile="};
+    for (size_t i = 0; i < 7; i++) {
         sluice_pack_options options = pack_options();
         sluice_error error = SLUICE_ERROR_INIT;
         options.seed += i == 0;
         options.shard_bytes += i == 1;
         options.keep_order = i == 2;
         options.zstd_level = i == 3;
+        options.keep_bytes = i == 4;
+        options.jpeg_metadata = i == 5 ? SLUICE_JPEG_METADATA_DROP : SLUICE_JPEG_METADATA_KEEP;
+        options.tile_mcus = i == 6;
         assert_int_equal(pack_run(&f.setup, f.a, &options, NULL, &error), SLUICE_STATE);
         assert_non_null(strstr(error.text, named[i]));
         assert_non_null(strstr(error.text, "overwrite"));
@@ -484,9 +611,14 @@ static void a_small_budget_does_not_stop_the_workers(void **state)
     fixture f;
     fixture_make(&f, true);
     static const uint64_t budgets[] = {0, 3000, UINT64_MAX / 2};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 6; i++) {
         const sl_prepare_config config = {
-            .dataset = f.setup.dataset, .workers = 4, .first = 3, .budget_bytes = budgets[i]};
+            .dataset = f.setup.dataset,
+            .workers = 4,
+            .first = 3,
+            .keep_bytes = i >= 3,
+            .retile = {.max_pixels = SL_RECORD_PIXELS_MAX, .max_bytes = SL_RECORD_IMAGE_MAX},
+            .budget_bytes = budgets[i % 3]};
         sl_prepare *prepare;
         assert_int_equal(sl_prepare_open(&prepare, &config, NULL), SLUICE_OK);
         uint32_t bad = 0;
@@ -541,6 +673,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_come_out_as_they_went_in),
+        cmocka_unit_test(photos_are_retiled),
+        cmocka_unit_test(every_picture_is_read_to_its_end),
         cmocka_unit_test(workers_do_not_change_a_byte),
         cmocka_unit_test(shards_keep_to_their_budget),
         cmocka_unit_test(bad_samples_are_left_out_and_listed),

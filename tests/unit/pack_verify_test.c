@@ -88,6 +88,64 @@ static void bad_samples_leave_the_writer_as_it_was(void **state)
     remove_tree(folder);
 }
 
+/* What a writer makes of one JPEG. */
+static sluice_sample_info write_one(const char *folder, const jpeg_file *file, uint32_t keep_bytes,
+                                    uint8_t *stored)
+{
+    sluice_writer *writer;
+    sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
+    options.overwrite = 1;
+    options.keep_bytes = keep_bytes;
+    options.tile_mcus = 1;
+    options.jpeg_metadata = SLUICE_JPEG_METADATA_DROP;
+    assert_int_equal(sluice_writer_open(&writer, folder, &options, NULL), SLUICE_OK);
+    const sluice_writer_sample sample = jpeg_sample(file);
+    assert_int_equal(sluice_writer_add(writer, &sample, NULL), SLUICE_OK);
+    assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
+    sluice_dataset *dataset = open_path(folder);
+    sluice_sample_info info = {.struct_size = sizeof(info)};
+    assert_int_equal(sluice_dataset_sample(dataset, 0, &info, NULL), SLUICE_OK);
+    size_t size = 0;
+    assert_int_equal(sluice_dataset_read_image(dataset, 0, stored, 1 << 16, &size, NULL),
+                     SLUICE_OK);
+    sluice_dataset_close(dataset);
+    return info;
+}
+
+static void writers_retile_unless_told_otherwise(void **state)
+{
+    (void)state;
+    static uint8_t stored[1 << 16];
+    char folder[256];
+    temporary_directory(folder, sizeof(folder));
+    const jpeg_options how = {.progressive = true, .orientation = 5};
+    jpeg_file file = jpeg_make_pattern(40, 30, 1, &how);
+    sluice_sample_info info = write_one(folder, &file, 1, stored);
+    assert_int_equal(info.bytes, file.size);
+    assert_memory_equal(stored, file.data, file.size);
+    info = write_one(folder, &file, 0, stored);
+    assert_int_equal(info.width, 40);
+    assert_int_equal(info.height, 30);
+    assert_non_null(memmem(stored, info.bytes, "\xFF\xDD\0\4\0\1", 6)); /* DRI: 1 */
+    assert_non_null(memmem(stored, info.bytes, "Exif", 4));
+    assert_null(memmem(stored, info.bytes, "\xFF\xC2", 2)); /* progressive */
+    /* One that ends early is refused, and the writer goes on. */
+    sluice_writer *writer;
+    sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
+    options.overwrite = 1;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sluice_writer_open(&writer, folder, &options, NULL), SLUICE_OK);
+    sluice_writer_sample sample = jpeg_sample(&file);
+    sample.image_bytes -= 40;
+    assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_CORRUPT);
+    assert_true(error.text[0] != '\0');
+    sample.image_bytes += 40;
+    assert_int_equal(sluice_writer_add(writer, &sample, &error), SLUICE_OK);
+    assert_int_equal(sluice_writer_finish(writer, &error), SLUICE_OK);
+    jpeg_free(&file);
+    remove_tree(folder);
+}
+
 static void writers_end_well(void **state)
 {
     (void)state;
@@ -134,6 +192,10 @@ static void options_out_of_range_are_refused(void **state)
         {.struct_size = sizeof(wrong[0]), .shard_bytes = UINT64_MAX},
         {.struct_size = sizeof(wrong[0]), .class_count = 1},
         {.struct_size = sizeof(wrong[0]), .class_count = 2, .classes = classes},
+        {.struct_size = sizeof(wrong[0]), .keep_bytes = 2},
+        {.struct_size = sizeof(wrong[0]), .jpeg_metadata = -1},
+        {.struct_size = sizeof(wrong[0]), .tile_mcus = 65536},
+        {.struct_size = sizeof(wrong[0]), .reserved = 1},
         {.struct_size = 0},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -144,14 +206,16 @@ static void options_out_of_range_are_refused(void **state)
     }
     packed_make(folder, &(packed_options){.samples = 1, .classes = 1});
     sluice_dataset *dataset = open_path(folder);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 8; i++) {
         sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
         options.workers = i == 0 ? 100000 : 0;
         options.on_bad = i == 1 ? 7 : 0;
         options.shard_bytes = i == 2 ? 1 : 0;
         options.zstd_level = i == 3 ? 50 : 0;
-        options.reserved = i == 4;
+        options.keep_bytes = i == 4 ? 2 : 0;
         options.overwrite = i == 5 ? 2 : 0;
+        options.jpeg_metadata = i == 6 ? 2 : 0;
+        options.tile_mcus = i == 7 ? 65536 : 0;
         assert_int_equal(sluice_pack(dataset, "/nowhere", &options, NULL, NULL), SLUICE_INVALID);
     }
     assert_int_equal(sluice_pack(NULL, folder, NULL, NULL, NULL), SLUICE_INVALID);
@@ -311,6 +375,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_samples_leave_the_writer_as_it_was),
+        cmocka_unit_test(writers_retile_unless_told_otherwise),
         cmocka_unit_test(writers_end_well),
         cmocka_unit_test(options_out_of_range_are_refused),
         cmocka_unit_test(smaller_structs_are_kept_to),

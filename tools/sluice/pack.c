@@ -14,18 +14,87 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
 
 struct pack_args {
-    uint64_t shard_bytes, workers, seed, zstd_level;
-    int on_bad;
+    uint64_t shard_bytes, workers, seed, zstd_level, tile_mcus;
+    int on_bad, metadata;
     bool case_duplicates;
     bool keep_order, keep_bytes, overwrite, no_verify, json;
     const char *dataset, *out;
 };
 
+/* Why JPEGs were stored as they are. */
+struct kept_reason {
+    const char *key, *text;
+    size_t at; /* of the count in sluice_pack_result */
+};
+
+static const struct kept_reason kept_reasons[] = {
+    {"large_mcu", "do not fit into one scan", offsetof(sluice_pack_result, kept_large_mcu)},
+    {"incomplete", "lack scans", offsetof(sluice_pack_result, kept_incomplete)},
+    {"unusual", "are unusual", offsetof(sluice_pack_result, kept_unusual)},
+    {"different", "came out different", offsetof(sluice_pack_result, kept_different)},
+};
+enum { KEPT_REASONS = sizeof kept_reasons / sizeof kept_reasons[0] };
+
+static uint64_t kept_count(const sluice_pack_result *result, int reason)
+{
+    uint64_t count;
+    memcpy(&count, (const char *)result + kept_reasons[reason].at, sizeof count);
+    return count;
+}
+
 static void on_progress(void *user, const sluice_pack_progress *progress)
 {
     progress_update(user, progress->samples_done, progress->samples_total);
+}
+
+/* What cannot be re-tiled is counted; what should have been is reported. */
+static void on_kept(void *user, const sluice_error *reason)
+{
+    (void)user;
+    if (reason->status == SLUICE_INTERNAL) {
+        (void)report_error(reason, "please report this bug");
+    }
+}
+
+static void json_jpegs(struct json *json, const sluice_pack_result *result)
+{
+    json_open_object(json, "jpegs");
+    json_unsigned(json, "retiled", result->jpegs_retiled);
+    json_unsigned(json, "kept", result->jpegs_kept);
+    json_open_object(json, "kept_because");
+    for (int i = 0; i < KEPT_REASONS; i++) {
+        json_unsigned(json, kept_reasons[i].key, kept_count(result, i));
+    }
+    json_close_object(json);
+    json_unsigned(json, "bytes_before", result->jpeg_bytes_before);
+    json_unsigned(json, "bytes_after", result->jpeg_bytes_after);
+    json_close_object(json);
+}
+
+static void print_jpegs(const struct pack_args *args, const sluice_pack_result *result)
+{
+    char before[32];
+    char after[32];
+    units_format_bytes(before, sizeof before, result->jpeg_bytes_before);
+    units_format_bytes(after, sizeof after, result->jpeg_bytes_after);
+    if (result->jpegs_retiled > 0) {
+        printf("%" PRIu64 " JPEGs re-tiled without loss", result->jpegs_retiled);
+        if (result->jpegs_kept > 0) {
+            printf(", %" PRIu64 " stored as they are", result->jpegs_kept);
+        }
+        printf(": %s became %s (%+.1f %%)\n", before, after,
+               100.0 * ((double)result->jpeg_bytes_after / (double)result->jpeg_bytes_before - 1));
+    }
+    for (int i = 0; !args->keep_bytes && i < KEPT_REASONS; i++) {
+        if (kept_count(result, i) > 0) {
+            printf("%" PRIu64 " JPEGs are stored as they are since they %s\n",
+                   kept_count(result, i), kept_reasons[i].text);
+        }
+    }
 }
 
 static void print_result(const struct pack_args *args, const sluice_pack_result *result,
@@ -41,6 +110,7 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
         json_unsigned(&json, "shards", result->shards);
         json_unsigned(&json, "bytes", result->bytes);
         json_unsigned(&json, "resumed_samples", result->resumed_samples);
+        json_jpegs(&json, result);
         json_bool(&json, "verified", !args->no_verify);
         json_real(&json, "seconds", seconds);
         json_close_object(&json);
@@ -51,6 +121,7 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
     printf("%" PRIu64 " samples in %" PRIu32 " shard%s, %s, in %s (%.1f s%s)\n", result->samples,
            result->shards, result->shards == 1 ? "" : "s", bytes, args->out, seconds,
            args->no_verify ? ", not verified" : ", verified");
+    print_jpegs(args, result);
     if (result->resumed_samples > 0) {
         printf("%" PRIu64 " samples were taken over from an interrupted run\n",
                result->resumed_samples);
@@ -88,7 +159,11 @@ static int pack(const sluice_dataset *dataset, const struct pack_args *args)
     options.on_bad = args->on_bad;
     options.skip_verify = args->no_verify;
     options.zstd_level = (int32_t)args->zstd_level;
+    options.keep_bytes = args->keep_bytes;
+    options.jpeg_metadata = args->metadata;
+    options.tile_mcus = (uint32_t)args->tile_mcus;
     options.on_progress = on_progress;
+    options.on_kept = on_kept;
     options.user = &progress;
     sluice_pack_result result = {.struct_size = sizeof result};
     sluice_error error = SLUICE_ERROR_INIT;
@@ -118,7 +193,8 @@ static int run(const struct pack_args *args)
 
 int pack_main(int argc, char **argv)
 {
-    static const char *const on_bad[] = {"fail", "skip", NULL}; /* as sluice_pack_on_bad */
+    static const char *const on_bad[] = {"fail", "skip", NULL};   /* as sluice_pack_on_bad */
+    static const char *const metadata[] = {"keep", "drop", NULL}; /* as sluice_jpeg_metadata */
     struct pack_args args = {0};
     struct option_row rows[] = {
         {"shard-size", 's', OPTION_BYTES, &args.shard_bytes, .min = UINT64_C(1) << 20,
@@ -130,7 +206,11 @@ int pack_main(int argc, char **argv)
         {"keep-order", 0, OPTION_FLAG, &args.keep_order,
          .help = "write in the dataset's order [shuffled: no class runs in a shard]"},
         {"keep-bytes", 0, OPTION_FLAG, &args.keep_bytes,
-         .help = "store JPEGs as they are (the default)"},
+         .help = "store JPEGs as they are [re-tiled without loss]"},
+        {"metadata", 0, OPTION_CHOICE, &args.metadata, .choices = metadata,
+         .help = "of re-tiled JPEGs: EXIF (but for the orientation), ICC profiles, ... [keep]"},
+        {"tile-mcus", 0, OPTION_COUNT, &args.tile_mcus, .min = 1, .max = 65535, .metavar = "N",
+         .help = "blocks of 8 or 16 pixels between restart markers [chosen for each picture]"},
         {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad,
          .help = "stop at a bad sample, or leave it out and list it in rejected.tsv [fail]"},
         {"overwrite", 0, OPTION_FLAG, &args.overwrite,
@@ -146,8 +226,9 @@ int pack_main(int argc, char **argv)
         .arguments = "DATASET OUT",
         .summary =
             "Packs a dataset into shards: few large files with an index, which are read far\n"
-            "faster than many small ones. The same input and options give the same bytes. A run\n"
-            "that was interrupted is continued by the same command.",
+            "faster than many small ones. JPEGs are re-tiled: rewritten without loss, so that a\n"
+            "crop can be decoded without the rest. The same input and options give the same\n"
+            "bytes. A run that was interrupted is continued by the same command.",
         .examples = "  sluice pack photos packed\n"
                     "  sluice pack photos packed --shard-size 1GiB --on-bad skip\n"
                     "  sluice pack photos packed --keep-order --json\n",
@@ -158,6 +239,11 @@ int pack_main(int argc, char **argv)
     int code = options_parse(&usage, argc, argv);
     if (code != OPTIONS_GO_ON) {
         return code;
+    }
+    if (args.keep_bytes && (args.metadata != SLUICE_JPEG_METADATA_KEEP || args.tile_mcus > 0)) {
+        report(
+            "--keep-bytes stores JPEGs as they are: --metadata drop and --tile-mcus change them");
+        return TOOL_USAGE;
     }
     args.dataset = usage.operands[0];
     args.out = usage.operands[1];

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jpeg_counts.h"
+
+#include "huffman_code.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SSE2__)
+#    include <emmintrin.h>
+#endif
+
+enum {
+    TABLES = 2, /* of each kind: those that jpeg_set_colorspace gives to components */
+    SIXTEEN_ZEROS = 0xF0,
+    /* what the symbols of 8-bit sequential coding can say */
+    AC_BITS_MAX = 10,
+    DC_BITS_MAX = 11
+};
+
+typedef struct counts {
+    uint64_t dc[TABLES][256], ac[TABLES][256];
+    uint32_t ac_seen, dc_seen;     /* all magnitudes, or'ed */
+    uint64_t zigzag[DCTSIZE][256]; /* bits of a row of a block, as bits in zigzag order */
+} counts;
+
+/* One component's, as its blocks come. */
+typedef struct walk {
+    counts *all;
+    uint64_t *dc, *ac;
+    int last_dc;
+} walk;
+
+/* Place in zigzag order to place in the block. */
+static const uint8_t natural_order[DCTSIZE2] = {
+    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
+    41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
+    30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
+
+static void make_zigzag(counts *all)
+{
+    for (uint32_t k = 0; k < DCTSIZE2; k++) {
+        const uint32_t row = natural_order[k] / DCTSIZE;
+        const uint32_t bit = 1u << natural_order[k] % DCTSIZE;
+        for (uint32_t byte = 0; byte < 256; byte++) {
+            all->zigzag[row][byte] |= byte & bit ? (uint64_t)1 << k : 0;
+        }
+    }
+}
+
+/* Bit i: coefficient i of the two rows is not 0. */
+static uint32_t nonzero(const JCOEF *rows)
+{
+#if defined(__SSE2__)
+    const __m128i upper = _mm_loadu_si128((const __m128i *)(const void *)rows);
+    const __m128i lower = _mm_loadu_si128((const __m128i *)(const void *)(rows + DCTSIZE));
+    const __m128i zero = _mm_setzero_si128();
+    const __m128i zeros =
+        _mm_packs_epi16(_mm_cmpeq_epi16(upper, zero), _mm_cmpeq_epi16(lower, zero));
+    return (uint32_t)_mm_movemask_epi8(zeros) ^ 0xFFFFu;
+#else
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < 2 * DCTSIZE; i++) {
+        mask |= (uint32_t)(rows[i] != 0) << i;
+    }
+    return mask;
+#endif
+}
+
+static uint32_t bits_of(uint32_t magnitude)
+{
+    return magnitude == 0 ? 0 : 32 - (uint32_t)__builtin_clz(magnitude);
+}
+
+static void count_dc(walk *w, int value)
+{
+    const uint32_t magnitude = (uint32_t)abs(value - w->last_dc);
+    w->dc[bits_of(magnitude)]++;
+    w->all->dc_seen |= magnitude;
+    w->last_dc = value;
+}
+
+static void count_ac(walk *w, const JCOEF *block)
+{
+    uint64_t mask = 0;
+    for (uint32_t row = 0; row < DCTSIZE; row += 2) {
+        const uint32_t both = nonzero(block + (size_t)row * DCTSIZE);
+        mask |= w->all->zigzag[row][both & 255] | w->all->zigzag[row + 1][both >> 8];
+    }
+    mask &= ~(uint64_t)1;
+    uint64_t *const ac = w->ac;
+    uint32_t before = 0;
+    uint32_t seen = 0;
+    for (; mask != 0; mask &= mask - 1) {
+        const uint32_t k = (uint32_t)__builtin_ctzll(mask);
+        const uint32_t run = k - before - 1;
+        const uint32_t magnitude = (uint32_t)abs(block[natural_order[k]]);
+        ac[SIXTEEN_ZEROS] += run >> 4;
+        ac[(run & 15) << 4 | (bits_of(magnitude) & 15)]++;
+        seen |= magnitude;
+        before = k;
+    }
+    ac[0] += before < DCTSIZE2 - 1; /* end of block */
+    w->all->ac_seen |= seen;
+}
+
+/* The shape of a component's part of an MCU. */
+typedef struct shape {
+    JDIMENSION across, mcu_width, mcu_height;
+    JDIMENSION width, height; /* blocks that are real */
+} shape;
+
+static void count_mcu(walk *w, const shape *s, JBLOCKARRAY rows, JDIMENSION column, JDIMENSION row)
+{
+    for (JDIMENSION y = 0; y < s->mcu_height; y++) {
+        for (JDIMENSION x = 0; x < s->mcu_width; x++) {
+            const JDIMENSION block = column * s->mcu_width + x;
+            if (block < s->width && row + y < s->height) {
+                count_dc(w, rows[y][block][0]);
+                count_ac(w, rows[y][block]);
+            } else { /* filled with the DC value before and zeros */
+                w->dc[0]++;
+                w->ac[0]++;
+            }
+        }
+    }
+}
+
+static void count_component(walk *w, j_decompress_ptr in, jvirt_barray_ptr blocks, const shape *s,
+                            uint32_t interval)
+{
+    uint32_t left = interval;
+    w->last_dc = 0;
+    for (JDIMENSION row = 0; row < s->height; row += s->mcu_height) {
+        JBLOCKARRAY rows =
+            in->mem->access_virt_barray((j_common_ptr)in, blocks, row, s->mcu_height, FALSE);
+        for (JDIMENSION column = 0; column < s->across; column++) {
+            if (left == 0) {
+                w->last_dc = 0;
+                left = interval;
+            }
+            left--;
+            count_mcu(w, s, rows, column, row);
+        }
+    }
+}
+
+static shape shape_of(j_decompress_ptr in, const jpeg_component_info *info)
+{
+    shape s = {.mcu_width = 1,
+               .mcu_height = 1,
+               .across = info->width_in_blocks,
+               .width = info->width_in_blocks,
+               .height = info->height_in_blocks};
+    if (in->num_components > 1) {
+        const JDIMENSION mcu = (JDIMENSION)in->max_h_samp_factor * DCTSIZE;
+        s.mcu_width = (JDIMENSION)info->h_samp_factor;
+        s.mcu_height = (JDIMENSION)info->v_samp_factor;
+        s.across = (in->image_width + mcu - 1) / mcu;
+    }
+    return s;
+}
+
+static void set_table(JHUFF_TBL *table, const uint64_t symbols[256])
+{
+    sl_huffman_lengths code;
+    sl_huffman_code_make(&code, symbols);
+    memcpy(table->bits, code.bits, sizeof(code.bits));
+    memcpy(table->huffval, code.symbols, sizeof(code.symbols));
+    table->sent_table = FALSE;
+}
+
+bool sl_jpeg_counts_fit_tables(j_compress_ptr out, j_decompress_ptr in,
+                               jvirt_barray_ptr *coefficients, uint32_t interval)
+{
+    counts all = {0};
+    bool used[TABLES] = {false};
+    make_zigzag(&all);
+    for (int i = 0; i < in->num_components; i++) {
+        const int table = out->comp_info[i].dc_tbl_no;
+        assert(table >= 0 && table < TABLES && table == out->comp_info[i].ac_tbl_no);
+        const shape s = shape_of(in, &in->comp_info[i]);
+        walk w = {.all = &all, .dc = all.dc[table], .ac = all.ac[table]};
+        count_component(&w, in, coefficients[i], &s, interval);
+        used[table] = true;
+    }
+    if (bits_of(all.ac_seen) > AC_BITS_MAX || bits_of(all.dc_seen) > DC_BITS_MAX) {
+        return false;
+    }
+    for (int table = 0; table < TABLES; table++) {
+        if (used[table]) {
+            set_table(out->dc_huff_tbl_ptrs[table], all.dc[table]);
+            set_table(out->ac_huff_tbl_ptrs[table], all.ac[table]);
+        }
+    }
+    return true;
+}

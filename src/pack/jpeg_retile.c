@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jpeg_retile.h"
+
+#include "decoder.h"
+#include "error.h"
+#include "exif.h"
+#include "jpeg_counts.h"
+#include "jpeg_error.h"
+#include "jpeg_memory.h"
+#include "jpeg_readback.h"
+#include "jpeg_scans.h"
+#include "jpeg_segments.h"
+#include "jpeg_sink.h"
+#include "jpeg_source.h"
+#include "memory.h"
+#include "tile_interval.h"
+
+#include <assert.h>
+
+#include <jerror.h>
+
+#define STAGE "pack"
+/* Memory of libjpeg beside the coefficients: its tables, and the segments that go along. */
+#define BESIDE_BYTES ((size_t)64 << 20)
+/* Of it what stays for writing and reading back when the segments have taken theirs. */
+#define RESERVE_BYTES ((size_t)16 << 20)
+/* Kept from one picture to the next. */
+#define KEEP_BYTES ((size_t)32 << 20)
+
+struct sl_jpeg_retiler {
+    sl_jpeg_retile_options options;
+    sl_scratch scratch;
+    sl_jpeg_sink sink;
+    sl_bytes jpeg;
+
+    struct jpeg_decompress_struct in;
+    sl_jpeg_errors in_errors;
+    sl_jpeg_source source;
+    sl_jpeg_memory in_memory;
+    struct jpeg_progress_mgr progress;
+    bool reading;       /* `in` exists */
+    bool several_scans; /* it is read to its end */
+    bool too_much;      /* the segments do not fit */
+    uint32_t segments;
+    jvirt_barray_ptr *coefficients;
+
+    struct jpeg_compress_struct out;
+    sl_jpeg_errors out_errors;
+    sl_jpeg_memory out_memory;
+    uint32_t interval;
+};
+
+/* The coefficients of four components of full size, with room for the blocks that fill MCUs. */
+static size_t scratch_bytes(uint64_t max_pixels)
+{
+    const uint64_t side_max = JPEG_MAX_DIMENSION;
+    const uint64_t fill = (MAX_SAMP_FACTOR * DCTSIZE) * (2 * side_max + MAX_SAMP_FACTOR * DCTSIZE);
+    const uint64_t samples = (max_pixels < side_max * side_max ? max_pixels : side_max * side_max);
+    return (samples + fill) * MAX_COMPS_IN_SCAN * sizeof(JCOEF) + BESIDE_BYTES;
+}
+
+sluice_status sl_jpeg_retiler_open(sl_jpeg_retiler **out, const sl_jpeg_retile_options *options,
+                                   sluice_error *error)
+{
+    *out = NULL;
+    sl_jpeg_retiler *retiler = sl_calloc(1, sizeof(*retiler));
+    if (retiler == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for re-tiling JPEGs");
+    }
+    retiler->options = *options;
+    sluice_status status =
+        sl_scratch_open(&retiler->scratch, scratch_bytes(options->max_pixels), KEEP_BYTES, error);
+    if (status < 0) {
+        sl_free(retiler);
+        return status;
+    }
+    *out = retiler;
+    return SLUICE_OK;
+}
+
+static void end_picture(sl_jpeg_retiler *retiler)
+{
+    if (retiler->reading) {
+        sl_jpeg_memory_remove(&retiler->in_memory, &retiler->in);
+        jpeg_destroy_decompress(&retiler->in);
+        retiler->reading = false;
+    }
+}
+
+void sl_jpeg_retiler_close(sl_jpeg_retiler *retiler)
+{
+    if (retiler == NULL) {
+        return;
+    }
+    end_picture(retiler);
+    sl_jpeg_sink_close(&retiler->sink);
+    sl_scratch_close(&retiler->scratch);
+    sl_free(retiler);
+}
+
+/*
+ * libjpeg calls this between rows of MCUs. A picture of one scan ends with it, as for the decoder:
+ * what follows is not looked at.
+ */
+static void watch(j_common_ptr common)
+{
+    j_decompress_ptr cinfo = (j_decompress_ptr)common;
+    sl_jpeg_retiler *retiler = cinfo->client_data;
+    sl_jpeg_scans_check(cinfo, retiler->options.max_pixels);
+    if (!retiler->several_scans && cinfo->input_iMCU_row >= cinfo->total_iMCU_rows) {
+        cinfo->unread_marker = 0;
+        retiler->source.strict = false;
+        retiler->source.pub.bytes_in_buffer = 0;
+    }
+}
+
+static void create_work(void *argument)
+{
+    sl_jpeg_retiler *retiler = argument;
+    jpeg_create_decompress(&retiler->in);
+    retiler->in.client_data = retiler;
+    retiler->progress.progress_monitor = watch;
+    retiler->in.progress = &retiler->progress;
+}
+
+/* What libjpeg refuses when a decode begins. */
+static void check_sampling(j_decompress_ptr cinfo)
+{
+    for (int i = 0; i < cinfo->num_components; i++) {
+        const jpeg_component_info *info = &cinfo->comp_info[i];
+        if (cinfo->max_h_samp_factor % info->h_samp_factor != 0 ||
+            cinfo->max_v_samp_factor % info->v_samp_factor != 0) {
+            ERREXIT(cinfo, JERR_FRACT_SAMPLE_NOTIMPL);
+        }
+    }
+}
+
+static void header_work(void *argument)
+{
+    sl_jpeg_retiler *retiler = argument;
+    sl_jpeg_segments_save(&retiler->in, retiler->options.drop_metadata);
+    (void)jpeg_read_header(&retiler->in, TRUE);
+    check_sampling(&retiler->in);
+}
+
+static sluice_status create_reader(sl_jpeg_retiler *retiler, sluice_error *error)
+{
+    sl_jpeg_errors_init(&retiler->in_errors, &retiler->in);
+    sluice_status status = sl_jpeg_guard(&retiler->in_errors, create_work, retiler, error);
+    if (status < 0) {
+        jpeg_destroy_decompress(&retiler->in);
+        return status;
+    }
+    sl_jpeg_memory_install(&retiler->in_memory, &retiler->in);
+    sl_jpeg_memory_reset(&retiler->in_memory, &retiler->in, &retiler->scratch);
+    sl_jpeg_source_begin(&retiler->source, &retiler->in, retiler->jpeg);
+    retiler->reading = true;
+    return SLUICE_OK;
+}
+
+static uint64_t round_up(uint64_t value, int unit)
+{
+    return (value + (uint64_t)unit - 1) / (uint64_t)unit * (uint64_t)unit;
+}
+
+static uint64_t coefficient_bytes(j_decompress_ptr cinfo)
+{
+    uint64_t blocks = 0;
+    for (int i = 0; i < cinfo->num_components; i++) {
+        const jpeg_component_info *info = &cinfo->comp_info[i];
+        blocks += round_up(info->width_in_blocks, info->h_samp_factor) *
+                  round_up(info->height_in_blocks, info->v_samp_factor);
+    }
+    return blocks * sizeof(JBLOCK);
+}
+
+sluice_status sl_jpeg_retiler_begin(sl_jpeg_retiler *retiler, sl_bytes jpeg, uint64_t *memory_bytes,
+                                    sluice_error *error)
+{
+    sl_picture picture;
+    *memory_bytes = 0;
+    end_picture(retiler);
+    sl_scratch_reset(&retiler->scratch);
+    retiler->jpeg = jpeg;
+    /* The judge of headers. */
+    sluice_status status = sl_picture_probe(jpeg, retiler->options.max_pixels, &picture, error);
+    if (status == SLUICE_OK) {
+        status = create_reader(retiler, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    status = sl_jpeg_guard(&retiler->in_errors, header_work, retiler, error);
+    retiler->too_much = status == SLUICE_NOMEM;
+    if (status < 0) {
+        return retiler->too_much ? SLUICE_OK : status;
+    }
+    const uint64_t needed = coefficient_bytes(&retiler->in);
+    retiler->too_much =
+        needed + RESERVE_BYTES > retiler->scratch.limit - sl_scratch_mark(&retiler->scratch);
+    retiler->several_scans = jpeg_has_multiple_scans(&retiler->in);
+    retiler->segments = sl_jpeg_segments_count(&retiler->in);
+    *memory_bytes = needed + jpeg.size;
+    return SLUICE_OK;
+}
+
+static void read_work(void *argument)
+{
+    sl_jpeg_retiler *retiler = argument;
+    j_decompress_ptr cinfo = &retiler->in;
+    /* as in a decode (jpeg_scanlines.c) */
+    retiler->source.strict = retiler->several_scans || cinfo->arith_code;
+    retiler->coefficients = jpeg_read_coefficients(cinfo);
+}
+
+static sl_jpeg_outcome keep(sl_jpeg_outcome why, const char *text, sluice_error *error)
+{
+    sl_error_set(error, why == SL_JPEG_DIFFERENT ? SLUICE_INTERNAL : SLUICE_UNSUPPORTED, STAGE,
+                 "stored as it is: %s", text);
+    return why;
+}
+
+/* Without all scans decoders smooth what they have, which they would not do with the result. */
+static bool is_complete(j_decompress_ptr cinfo)
+{
+    for (int i = 0; i < cinfo->num_components; i++) {
+        if (cinfo->comp_info[i].quant_table == NULL) {
+            return false;
+        }
+        for (int k = 0; cinfo->progressive_mode && k < DCTSIZE2; k++) {
+            if (cinfo->coef_bits[i][k] != 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool fits_one_scan(j_decompress_ptr cinfo)
+{
+    int blocks = 0;
+    for (int i = 0; i < cinfo->num_components; i++) {
+        blocks += cinfo->comp_info[i].h_samp_factor * cinfo->comp_info[i].v_samp_factor;
+    }
+    return cinfo->num_components == 1 || blocks <= C_MAX_BLOCKS_IN_MCU;
+}
+
+/* RETILED: nothing speaks against it. */
+static sl_jpeg_outcome judge(j_decompress_ptr cinfo, sluice_error *error)
+{
+    if (!fits_one_scan(cinfo)) {
+        return keep(SL_JPEG_LARGE_MCU, "its components do not fit into one scan", error);
+    }
+    if (!is_complete(cinfo)) {
+        return keep(SL_JPEG_INCOMPLETE, "scans are missing", error);
+    }
+    return SL_JPEG_RETILED;
+}
+
+/* A single component's MCU is a block, whatever its sampling factors. */
+static uint32_t choose_interval(const sl_jpeg_retiler *retiler,
+                                const struct jpeg_decompress_struct *cinfo)
+{
+    const bool single = cinfo->num_components == 1;
+    const uint32_t mcu = DCTSIZE * (single ? 1 : (uint32_t)cinfo->max_h_samp_factor);
+    const uint32_t across =
+        single ? cinfo->comp_info[0].width_in_blocks : (cinfo->image_width + mcu - 1) / mcu;
+    return sl_tile_interval(across, mcu, retiler->options.tile_mcus);
+}
+
+/* The compressor has no source, whose offset sl_jpeg_fail would name. */
+static _Noreturn void write_failed(j_common_ptr cinfo)
+{
+    char text[JMSG_LENGTH_MAX];
+    sl_jpeg_errors *errors = (sl_jpeg_errors *)(void *)cinfo->err;
+    cinfo->err->format_message(cinfo, text);
+    errors->status = sl_error_set(errors->error, SLUICE_UNSUPPORTED, STAGE, "%s", text);
+    longjmp(errors->jump, 1);
+}
+
+static void pass_over(j_common_ptr cinfo, int level)
+{
+    (void)cinfo;
+    (void)level;
+}
+
+static void create_writer_work(void *argument)
+{
+    sl_jpeg_retiler *retiler = argument;
+    jpeg_create_compress(&retiler->out);
+}
+
+static void write_work(void *argument)
+{
+    sl_jpeg_retiler *retiler = argument;
+    j_compress_ptr out = &retiler->out;
+    sl_jpeg_sink_begin(&retiler->sink, out);
+    jpeg_copy_critical_parameters(&retiler->in, out);
+    out->write_JFIF_header = FALSE; /* those of the source are written, if it has them */
+    out->write_Adobe_marker = FALSE;
+    out->optimize_coding = FALSE; /* the tables are made here */
+    out->restart_interval = retiler->interval;
+    out->restart_in_rows = 0;
+    if (!sl_jpeg_counts_fit_tables(out, &retiler->in, retiler->coefficients, retiler->interval)) {
+        ERREXIT(out, JERR_BAD_DCT_COEF);
+    }
+    jpeg_write_coefficients(out, retiler->coefficients);
+    sl_jpeg_segments_write(out, &retiler->in, retiler->segments, retiler->options.drop_metadata,
+                           sl_exif_orientation(retiler->jpeg));
+    jpeg_finish_compress(out);
+}
+
+/* Errors: UNSUPPORTED (libjpeg cannot write it), NOMEM. */
+static sluice_status write_picture(sl_jpeg_retiler *retiler, sluice_error *error)
+{
+    if (!sl_jpeg_sink_open(&retiler->sink, retiler->jpeg.size + 4096, retiler->options.max_bytes)) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a JPEG");
+    }
+    /* What these do to a decompressor's common part holds for a compressor's. */
+    j_decompress_ptr common = (j_decompress_ptr)(void *)&retiler->out;
+    sl_jpeg_errors_init(&retiler->out_errors, common);
+    retiler->out_errors.pub.error_exit = write_failed;
+    retiler->out_errors.pub.emit_message = pass_over;
+    sluice_status status = sl_jpeg_guard(&retiler->out_errors, create_writer_work, retiler, error);
+    if (status < 0) {
+        jpeg_destroy_compress(&retiler->out);
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a JPEG");
+    }
+    sl_jpeg_memory_install(&retiler->out_memory, common);
+    retiler->out_memory.scratch = &retiler->scratch;
+    status = sl_jpeg_guard(&retiler->out_errors, write_work, retiler, error);
+    sl_jpeg_memory_remove(&retiler->out_memory, common);
+    jpeg_destroy_compress(&retiler->out);
+    if (retiler->sink.no_memory) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a JPEG");
+    }
+    return status;
+}
+
+/* After the coefficients were read. Errors: NOMEM; otherwise OK and the outcome. */
+static sluice_status rewrite(sl_jpeg_retiler *retiler, sl_jpeg_outcome *outcome, sl_bytes *retiled,
+                             sluice_error *error)
+{
+    sluice_error reason;
+    sl_error_clear(&reason);
+    retiler->interval = choose_interval(retiler, &retiler->in);
+    sluice_status status = write_picture(retiler, &reason);
+    if (status == SLUICE_NOMEM) {
+        return sl_error_set(error, status, STAGE, "%s", reason.text);
+    }
+    if (status < 0) {
+        *outcome = keep(SL_JPEG_UNUSUAL, reason.text, error);
+        return SLUICE_OK;
+    }
+    sl_bytes made = sl_jpeg_sink_bytes(&retiler->sink);
+    const sl_jpeg_original original = {&retiler->in, retiler->coefficients};
+    status = sl_jpeg_readback(&original, made, retiler->interval, &retiler->scratch, &reason);
+    if (status < 0) {
+        *outcome =
+            keep(status == SLUICE_NOMEM ? SL_JPEG_UNUSUAL : SL_JPEG_DIFFERENT, reason.text, error);
+    } else if (sl_exif_orientation(made) != sl_exif_orientation(retiler->jpeg)) {
+        *outcome = keep(SL_JPEG_UNUSUAL, "its EXIF orientation would change", error);
+    } else {
+        *outcome = SL_JPEG_RETILED;
+        *retiled = made;
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_jpeg_retiler_run(sl_jpeg_retiler *retiler, sl_jpeg_outcome *outcome,
+                                  sl_bytes *retiled, sluice_error *error)
+{
+    assert(retiler->reading);
+    *retiled = (sl_bytes){NULL, 0};
+    *outcome = SL_JPEG_UNUSUAL;
+    sluice_status status = SLUICE_OK;
+    if (!retiler->too_much) {
+        status = sl_jpeg_guard(&retiler->in_errors, read_work, retiler, error);
+        retiler->too_much = status == SLUICE_NOMEM;
+    }
+    if (retiler->too_much) {
+        *outcome = keep(SL_JPEG_UNUSUAL, "its metadata takes too much memory", error);
+        status = SLUICE_OK;
+    } else if (status == SLUICE_OK) {
+        *outcome = judge(&retiler->in, error);
+        if (*outcome == SL_JPEG_RETILED) {
+            status = rewrite(retiler, outcome, retiled, error);
+        }
+    }
+    end_picture(retiler);
+    return status;
+}

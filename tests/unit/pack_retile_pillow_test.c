@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Re-tiled pictures as Pillow sees them. Arguments: Python, pillow_oracle.py. */
+#include "jpeg_make.h"
+#include "jpeg_retile.h"
+#include "pillow.h"
+
+#include <stdlib.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { WIDTH = 83, HEIGHT = 61, BYTES = WIDTH * HEIGHT * 3 };
+
+static const char *python, *script;
+
+static const jpeg_options kinds[] = {
+    {.orientation = 6},
+    {.colour = JPEG_GREY},
+    {.colour = JPEG_RGB},
+    {.colour = JPEG_CMYK},
+    {.colour = JPEG_YCCK},
+    {.progressive = true, .h_factor = 1, .v_factor = 1},
+    {.separate_scans = true, .orientation = 3, .exif_big_endian = true},
+    {.h_factor = 2, .v_factor = 1, .restart_interval = 3},
+};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/* Each kind as it was, re-tiled, and re-tiled without metadata: all upright. */
+static void pillow_sees_the_same(void **state)
+{
+    (void)state;
+    static uint8_t want[BYTES];
+    static uint8_t got[BYTES];
+    pillow oracle;
+    if (!pillow_open(&oracle, python, script)) {
+        skip();
+    }
+    for (uint32_t i = 0; i < KINDS; i++) {
+        jpeg_file file = jpeg_make_pattern(WIDTH, HEIGHT, i, &kinds[i]);
+        pillow_input(&oracle, 3 * i, file.data, file.size);
+        pillow_ask(&oracle, "decode %u 1", 3 * i);
+        for (uint32_t drop = 0; drop < 2; drop++) {
+            const sl_jpeg_retile_options how = {
+                .max_pixels = 1 << 20, .max_bytes = 1 << 20, .tile_mcus = 2, .drop_metadata = drop};
+            sl_jpeg_retiler *retiler;
+            uint64_t memory;
+            sl_bytes made;
+            sl_jpeg_outcome outcome;
+            assert_int_equal(sl_jpeg_retiler_open(&retiler, &how, NULL), SLUICE_OK);
+            assert_int_equal(
+                sl_jpeg_retiler_begin(retiler, (sl_bytes){file.data, file.size}, &memory, NULL),
+                SLUICE_OK);
+            assert_int_equal(sl_jpeg_retiler_run(retiler, &outcome, &made, NULL), SLUICE_OK);
+            assert_int_equal(outcome, SL_JPEG_RETILED);
+            pillow_input(&oracle, 3 * i + 1 + drop, made.data, made.size);
+            pillow_ask(&oracle, "decode %u 1", 3 * i + 1 + drop);
+            sl_jpeg_retiler_close(retiler);
+        }
+        jpeg_free(&file);
+    }
+    pillow_run(&oracle);
+    for (uint32_t i = 0; i < KINDS; i++) {
+        pillow_answer(&oracle, 3 * i, want, BYTES);
+        for (uint32_t drop = 0; drop < 2; drop++) {
+            pillow_answer(&oracle, 3 * i + 1 + drop, got, BYTES);
+            assert_memory_equal(got, want, BYTES);
+        }
+    }
+    pillow_close(&oracle);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) {
+        (void)printf("usage: %s PYTHON PILLOW_ORACLE\n", argv[0]);
+        return 2;
+    }
+    python = argv[1];
+    script = argv[2];
+    pillow oracle;
+    if (!pillow_open(&oracle, python, script)) {
+        return 77;
+    }
+    pillow_close(&oracle);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pillow_sees_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
