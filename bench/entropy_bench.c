@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * entropy_bench: CPU time of JPEG decoding, whole pictures, and of its entropy decoding alone:
+ * libjpeg-turbo against our kernels, with restart intervals (two lanes) and without (one).
+ *   entropy_bench DATASET [ROUNDS]
+ * Every round decodes all of the dataset's pictures in each way in turn; prints the median over the
+ * rounds of the milliseconds per picture. Pictures that the fast road does not take are left out.
+ */
+#include "clock.h"
+#include "dataset.h"
+#include "jpeg_fast.h"
+#include "jpeg_lanes.h"
+#include "jpeg_region.h"
+#include "jpeg_retile.h"
+#include "memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+enum { PICTURES_MAX = 1000, ROUNDS_MAX = 101, PICTURE_BYTES = 64 << 20 };
+
+typedef struct bytes_pair {
+    sl_bytes plain, tiled; /* no restart markers; re-tiled */
+} bytes_pair;
+
+typedef struct bench {
+    bytes_pair pictures[PICTURES_MAX];
+    size_t count;
+    struct jpeg_decompress_struct cinfo;
+    struct jpeg_error_mgr errors;
+    sl_scratch scratch;
+    sl_jpeg_fast *fast;
+    sl_huffman_tables *tables; /* three, and the stop */
+    uint8_t *rows;
+} bench;
+
+static void check(sluice_status status, const sluice_error *error)
+{
+    if (status != SLUICE_OK) {
+        (void)fprintf(stderr, "%s\n", error->text);
+        exit(1);
+    }
+}
+
+static sl_bytes copy_of(sl_bytes bytes)
+{
+    uint8_t *copy = sl_malloc(bytes.size);
+    if (copy == NULL) {
+        abort();
+    }
+    memcpy(copy, bytes.data, bytes.size);
+    return (sl_bytes){copy, bytes.size};
+}
+
+static void read_header(bench *b, sl_bytes bytes)
+{
+    sl_scratch_reset(&b->scratch);
+    jpeg_mem_src(&b->cinfo, bytes.data, bytes.size);
+    (void)jpeg_read_header(&b->cinfo, TRUE);
+}
+
+/* --- the ways --- */
+
+static void library_whole(bench *b, sl_bytes bytes)
+{
+    read_header(b, bytes);
+    b->cinfo.out_color_space = JCS_RGB;
+    (void)jpeg_start_decompress(&b->cinfo);
+    while (b->cinfo.output_scanline < b->cinfo.output_height) {
+        (void)jpeg_read_scanlines(&b->cinfo, &b->rows, 1);
+    }
+    jpeg_abort_decompress(&b->cinfo);
+}
+
+static void library_entropy(bench *b, sl_bytes bytes)
+{
+    read_header(b, bytes);
+    (void)jpeg_read_coefficients(&b->cinfo);
+    jpeg_abort_decompress(&b->cinfo);
+}
+
+static bool find_tiles(bench *b, sl_bytes bytes, sl_jpeg_tiles *tiles)
+{
+    *tiles = sl_jpeg_tiles_of(&b->cinfo);
+    const uint32_t start = (uint32_t)(b->cinfo.src->next_input_byte - bytes.data);
+    return sl_jpeg_fast_takes(&b->cinfo) && sl_jpeg_tiles_find(tiles, bytes, start, &b->scratch);
+}
+
+static void header_and_tiles(bench *b, sl_bytes bytes)
+{
+    sl_jpeg_tiles tiles;
+    read_header(b, bytes);
+    (void)find_tiles(b, bytes, &tiles);
+    jpeg_abort_decompress(&b->cinfo);
+}
+
+static void ours_whole(bench *b, sl_bytes bytes)
+{
+    sl_jpeg_tiles tiles;
+    sl_image view;
+    read_header(b, bytes);
+    const sl_jpeg_job job = {.cinfo = &b->cinfo,
+                             .bytes = bytes,
+                             .tiles = &tiles,
+                             .denominator = 1,
+                             .wanted = {0, 0, b->cinfo.image_width, b->cinfo.image_height}};
+    if (!find_tiles(b, bytes, &tiles) || !sl_jpeg_fast_decode(b->fast, &job, &b->scratch, &view)) {
+        abort();
+    }
+    jpeg_abort_decompress(&b->cinfo);
+}
+
+static void no_transform(const sl_jpeg_blocks *blocks)
+{
+    (void)blocks;
+}
+
+static void ours_entropy(bench *b, sl_bytes bytes)
+{
+    sl_jpeg_tiles tiles;
+    read_header(b, bytes);
+    if (!find_tiles(b, bytes, &tiles)) {
+        abort();
+    }
+    sl_jpeg_area area = {.right = tiles.mcus_across,
+                         .bottom = tiles.mcus_down,
+                         .components = (uint32_t)b->cinfo.num_components,
+                         .stop = &b->tables[3],
+                         .simd = sl_simd_best()};
+    for (uint32_t c = 0; c < area.components; c++) {
+        const jpeg_component_info *part = &b->cinfo.comp_info[c];
+        const JHUFF_TBL *dc = b->cinfo.dc_huff_tbl_ptrs[part->dc_tbl_no];
+        const JHUFF_TBL *ac = b->cinfo.ac_huff_tbl_ptrs[part->ac_tbl_no];
+        const uint32_t place = c > 0 ? 1 : 0;
+        if (c < 2 && !sl_huffman_make(&b->tables[place], &(sl_huffman_code){dc->bits, dc->huffval},
+                                      &(sl_huffman_code){ac->bits, ac->huffval})) {
+            abort();
+        }
+        const bool single = area.components == 1;
+        area.planes[c] = (sl_jpeg_plane){.across = single ? 1 : (uint32_t)part->h_samp_factor,
+                                         .down = single ? 1 : (uint32_t)part->v_samp_factor,
+                                         .tables = &b->tables[place],
+                                         .idct = no_transform,
+                                         .samples = b->rows};
+    }
+    if (!sl_jpeg_lanes_run(&area, &tiles, bytes, &b->scratch)) {
+        abort();
+    }
+    jpeg_abort_decompress(&b->cinfo);
+}
+
+typedef struct way {
+    const char *name;
+    void (*run)(bench *b, sl_bytes bytes);
+    bool tiled;
+} way;
+
+static const way ways[] = {
+    {"libjpeg-turbo, whole decode, as it was", library_whole, false},
+    {"libjpeg-turbo, coefficients only, as it was", library_entropy, false},
+    {"ours, whole decode, re-tiled", ours_whole, true},
+    {"ours, whole decode, as it was", ours_whole, false},
+    {"ours, header, tables and entropy, re-tiled", ours_entropy, true},
+    {"ours, header, tables and entropy, as it was", ours_entropy, false},
+    {"header and search for markers, re-tiled", header_and_tiles, true},
+};
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+/* --- pictures --- */
+
+static bool usable(bench *b, const bytes_pair *pair)
+{
+    const sl_bytes both[2] = {pair->plain, pair->tiled};
+    for (int i = 0; i < 2; i++) {
+        sl_jpeg_tiles tiles;
+        read_header(b, both[i]);
+        const jpeg_component_info *parts = b->cinfo.comp_info;
+        const bool fits =
+            find_tiles(b, both[i], &tiles) &&
+            (b->cinfo.num_components == 1 || (parts[1].dc_tbl_no == parts[2].dc_tbl_no &&
+                                              parts[1].ac_tbl_no == parts[2].ac_tbl_no));
+        jpeg_abort_decompress(&b->cinfo);
+        if (!fits) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void load(bench *b, const char *path)
+{
+    sluice_error error;
+    sl_dataset *dataset = NULL;
+    sluice_dataset_options defaults = {.struct_size = sizeof(defaults)};
+    check(sl_dataset_open(&dataset, &path, 1, &defaults, &error), &error);
+    const sl_jpeg_retile_options options = {.max_pixels = 100000000, .max_bytes = PICTURE_BYTES};
+    sl_jpeg_retiler *retiler = NULL;
+    check(sl_jpeg_retiler_open(&retiler, &options, &error), &error);
+    uint8_t *bytes = sl_malloc(PICTURE_BYTES);
+    for (uint64_t i = 0; i < dataset->info.samples && b->count < PICTURES_MAX; i++) {
+        size_t size = 0;
+        uint64_t memory = 0;
+        sl_jpeg_outcome outcome = SL_JPEG_NONE;
+        bytes_pair *pair = &b->pictures[b->count];
+        const sl_buffer buffer = {bytes, PICTURE_BYTES};
+        check(sl_dataset_read_image(dataset, i, buffer, &size, &error), &error);
+        pair->plain = (sl_bytes){bytes, size};
+        if (sl_jpeg_retiler_begin(retiler, pair->plain, &memory, &error) != SLUICE_OK ||
+            sl_jpeg_retiler_run(retiler, &outcome, &pair->tiled, &error) != SLUICE_OK ||
+            outcome != SL_JPEG_RETILED || !usable(b, pair)) {
+            continue;
+        }
+        pair->plain = copy_of(pair->plain);
+        pair->tiled = copy_of(pair->tiled);
+        b->count++;
+    }
+    sl_free(bytes);
+    sl_jpeg_retiler_close(retiler);
+    sl_dataset_close(dataset);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double left = *(const double *)a;
+    const double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+int main(int argc, char **argv)
+{
+    static bench b;
+    static double times[WAYS][ROUNDS_MAX];
+    sluice_error error;
+    if (argc < 2) {
+        (void)fprintf(stderr, "usage: entropy_bench DATASET [ROUNDS]\n");
+        return 2;
+    }
+    const long asked = argc > 2 ? strtol(argv[2], NULL, 10) : 7;
+    const int rounds = asked < 1 || asked > ROUNDS_MAX ? 7 : (int)asked;
+    b.cinfo.err = jpeg_std_error(&b.errors);
+    jpeg_create_decompress(&b.cinfo);
+    check(sl_scratch_open(&b.scratch, (size_t)8 << 30, (size_t)64 << 20, &error), &error);
+    check(sl_jpeg_fast_open(&b.fast, &error), &error);
+    b.tables = aligned_alloc(SL_HUFFMAN_ALIGN, (size_t)4 * sizeof(*b.tables));
+    b.rows = sl_malloc((size_t)65536 * 3);
+    if (b.tables == NULL || b.rows == NULL) {
+        return 1;
+    }
+    sl_huffman_make_stop(&b.tables[3]);
+    load(&b, argv[1]);
+    for (int round = 0; round < rounds; round++) {
+        for (int w = 0; w < WAYS; w++) {
+            const uint64_t start = sl_thread_cpu_ns();
+            for (size_t i = 0; i < b.count; i++) {
+                ways[w].run(&b, ways[w].tiled ? b.pictures[i].tiled : b.pictures[i].plain);
+            }
+            times[w][round] = (double)(sl_thread_cpu_ns() - start) / 1e6 / (double)b.count;
+        }
+    }
+    printf("%zu pictures, %d rounds: median, smallest and largest CPU ms per picture\n", b.count,
+           rounds);
+    for (int w = 0; w < WAYS; w++) {
+        qsort(times[w], (size_t)rounds, sizeof(times[w][0]), by_value);
+        printf("  %-46s %.3f (%.3f..%.3f)\n", ways[w].name, times[w][rounds / 2], times[w][0],
+               times[w][rounds - 1]);
+    }
+    return 0;
+}
