@@ -47,7 +47,8 @@ static bool canonical_make(sl_huffman_canonical *canonical, const sl_huffman_cod
         canonical->last[length] = here > 0 ? next + here - 1 : -1;
         next += here;
         count += here;
-        if (count > 256 || next > (1 << length)) {
+        /* libjpeg wants no code of all ones */
+        if (count > 256 || (here > 0 && next >= (1 << length))) {
             return false;
         }
         next <<= 1;
@@ -332,7 +333,7 @@ static inline void move_on(sl_huffman_stream *s, uint64_t place)
             "cmovz %[next_table], %[table]\n\t"
             "cmovnz %[same], %[block]\n\t"
             "cmovnz %[place], %[here]"
-            : [table] "+r"(table), [block] "+r"(block), [here] "+r"(here)
+            : [table] "+&r"(table), [block] "+&r"(block), [here] "+r"(here)
             : [place] "r"(place), [next_table] "rm"(next_table), [same] "r"(s->block)
             : "cc");
 #else

@@ -337,10 +337,12 @@ static void bad_codes_are_refused(void **unused)
     static const uint8_t symbols[256];
     uint8_t good[17] = {0, 1, 1};
     uint8_t crowded[17] = {0, 3};
+    uint8_t all_ones[17] = {0, 1, 2};
     uint8_t endless[17] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255};
     const sl_huffman_code fine = {good, symbols};
     assert_true(sl_huffman_make(tables, &fine, &fine));
     assert_false(sl_huffman_make(tables, &(sl_huffman_code){crowded, symbols}, &fine));
+    assert_false(sl_huffman_make(tables, &(sl_huffman_code){all_ones, symbols}, &fine));
     assert_false(sl_huffman_make(tables, &fine, &(sl_huffman_code){endless, symbols}));
     static const uint8_t large[256] = {16, 0};
     assert_false(sl_huffman_make(tables, &(sl_huffman_code){good, large}, &fine));
