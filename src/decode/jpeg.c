@@ -162,6 +162,17 @@ static void region_work(void *argument)
     sl_jpeg_scanlines_work(&call->cut);
 }
 
+/*
+ * Whether the last interval read was longer than what was read of it: libjpeg says so only when it
+ * goes on to the next. What its bit buffer holds (8 bytes at most) it does not tell.
+ */
+static bool has_rest(const jpeg_state *jpeg, const sl_jpeg_region *region,
+                     const sl_jpeg_tiles *tiles)
+{
+    const size_t read = region->bytes.size - jpeg->source.pub.bytes_in_buffer;
+    return read < sl_jpeg_region_end(region, tiles, jpeg->cinfo.input_iMCU_row);
+}
+
 /* The intervals under the rectangle as a JPEG of their own. False: not done. */
 static bool decode_region(jpeg_state *jpeg, const sl_codec_source *source,
                           const sl_jpeg_tiles *tiles, const sl_codec_request *request,
@@ -186,7 +197,8 @@ static bool decode_region(jpeg_state *jpeg, const sl_codec_source *source,
     jpeg->at_header = false;
     jpeg_abort_decompress(cinfo);
     sl_jpeg_source_begin(&jpeg->source, cinfo, region.bytes);
-    if (sl_jpeg_guard(&jpeg->errors, region_work, &call, NULL) != SLUICE_OK) {
+    if (sl_jpeg_guard(&jpeg->errors, region_work, &call, NULL) != SLUICE_OK ||
+        has_rest(jpeg, &region, tiles)) {
         return false;
     }
     *view = call.cut.view;
@@ -225,12 +237,9 @@ static bool decode_intervals(jpeg_state *jpeg, const sl_codec_source *source,
     if (!sl_jpeg_tiles_find(&tiles, source->bytes, (uint32_t)start, source->scratch)) {
         return false;
     }
-    const size_t mark = sl_scratch_mark(source->scratch);
-    if (fast && decode_fast(jpeg, source, &tiles, request, view)) {
-        return true;
-    }
-    sl_scratch_release(source->scratch, mark);
-    return region && decode_region(jpeg, source, &tiles, request, view);
+    /* What our kernels refuse is damaged: only the road that reads all rows can judge that. */
+    return fast ? decode_fast(jpeg, source, &tiles, request, view)
+                : decode_region(jpeg, source, &tiles, request, view);
 }
 
 /* Takes every picture, and judges what the other roads gave up. */

@@ -163,7 +163,10 @@ typedef struct range {
     uint32_t begin, end;
 } range;
 
-/* Chroma samples that pixels `pixels` need: those that cover them and a neighbour on each side. */
+/*
+ * Chroma samples that pixels `pixels` need: those that cover them, and of the neighbours the nearer
+ * one of each: that on the left of a left (even) pixel, that on the right of a right one.
+ */
 static range chroma_range(range pixels, bool halved, uint32_t size)
 {
     if (!halved) {
@@ -171,7 +174,9 @@ static range chroma_range(range pixels, bool halved, uint32_t size)
     }
     const uint32_t first = pixels.begin / 2;
     const uint32_t last = (pixels.end - 1) / 2;
-    return (range){first > 0 ? first - 1 : 0, last + 1 < size ? last + 2 : size};
+    const bool before = pixels.begin % 2 == 0 && first > 0;
+    const bool behind = (pixels.end - 1) % 2 == 1 && last + 1 < size;
+    return (range){before ? first - 1 : first, behind ? last + 2 : last + 1};
 }
 
 static void widen(range *mcus, range samples, uint32_t per_mcu)
@@ -360,11 +365,6 @@ static bool make_rows(const picture *p, sl_simd simd, sl_scratch *scratch, sl_im
                        .picture_height = round_up_div(p->job->cinfo->image_height, denominator),
                        .denominator = denominator};
     return true;
-}
-
-bool sl_jpeg_fast_pays(const sl_jpeg_fast *fast)
-{
-    return fast->simd != SL_SIMD_SCALAR;
 }
 
 bool sl_jpeg_fast_decode(sl_jpeg_fast *fast, const sl_jpeg_job *job, sl_scratch *scratch,

@@ -39,8 +39,6 @@ typedef struct sl_jpeg_job {
 
 /* Whether the picture can go this road. */
 bool sl_jpeg_fast_takes(j_decompress_ptr cinfo);
-/* Whether that is worth it on this processor: the scalar kernels are slower than libjpeg's. */
-bool sl_jpeg_fast_pays(const sl_jpeg_fast *fast);
 /* False: not done, and nothing is known about the picture. */
 bool sl_jpeg_fast_decode(sl_jpeg_fast *fast, const sl_jpeg_job *job, sl_scratch *scratch,
                          sl_image *view);

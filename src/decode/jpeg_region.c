@@ -58,7 +58,8 @@ sl_jpeg_tiles sl_jpeg_tiles_of(j_decompress_ptr cinfo)
 bool sl_jpeg_region_takes(j_decompress_ptr cinfo)
 {
     if (!sl_jpeg_is_plain(cinfo) || cinfo->num_components > COMPONENTS_MAX ||
-        cinfo->restart_interval == 0) {
+        cinfo->restart_interval == 0 || cinfo->Ss != 0 || cinfo->Se != DCTSIZE2 - 1 ||
+        cinfo->Ah != 0 || cinfo->Al != 0) {
         return false;
     }
     const sl_jpeg_tiles tiles = sl_jpeg_tiles_of(cinfo);
@@ -191,7 +192,33 @@ bool sl_jpeg_region_make(sl_jpeg_region *region, j_decompress_ptr cinfo, sl_byte
     }
     uint8_t *end = put_header(made, cinfo, region->part);
     assert(end <= made + HEADER_BYTES);
+    region->header_bytes = (size_t)(end - made);
     end = put_intervals(end, picture, tiles, &under);
     region->bytes = (sl_bytes){made, (size_t)(end - made)};
+    region->first = under.top * under.across + under.left;
+    region->rows = under.bottom - under.top;
+    region->across = under.right - under.left;
+    region->stride = under.across;
+    region->mcus_high = under.tile_height / mcu_height(cinfo);
+    region->mcus_down = tiles->mcus_down - under.top * region->mcus_high;
     return true;
+}
+
+size_t sl_jpeg_region_end(const sl_jpeg_region *region, const sl_jpeg_tiles *tiles,
+                          uint32_t mcu_rows)
+{
+    const uint32_t rows = divide_up(mcu_rows, region->mcus_high);
+    const bool ends = mcu_rows % region->mcus_high == 0 || mcu_rows == region->mcus_down;
+    if (mcu_rows == 0 || !ends || rows > region->rows) {
+        return 0;
+    }
+    size_t end = region->header_bytes;
+    for (uint32_t row = 0; row < rows; row++) {
+        for (uint32_t column = 0; column < region->across; column++) {
+            const sl_jpeg_span *span =
+                &tiles->spans[region->first + (size_t)row * region->stride + column];
+            end += span->end - span->begin + MARKER_BYTES;
+        }
+    }
+    return end - MARKER_BYTES;
 }

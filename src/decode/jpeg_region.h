@@ -23,6 +23,11 @@
 typedef struct sl_jpeg_region {
     sl_rect part;   /* of the picture, in pixels; x and y are multiples of the MCU's size */
     sl_bytes bytes; /* a JPEG of part.width x part.height */
+    /* for sl_jpeg_region_end */
+    size_t header_bytes;
+    uint32_t first, rows, across,
+        stride;                    /* intervals: the first, rows, of which so many of stride */
+    uint32_t mcus_high, mcus_down; /* of an interval; from its top to the end of the picture */
 } sl_jpeg_region;
 
 /* Whether the intervals of the picture whose header `cinfo` has read form a grid. */
@@ -38,5 +43,10 @@ sl_jpeg_tiles sl_jpeg_tiles_of(j_decompress_ptr cinfo);
  */
 bool sl_jpeg_region_make(sl_jpeg_region *region, j_decompress_ptr cinfo, sl_bytes picture,
                          const sl_jpeg_tiles *tiles, sl_rect need, sl_scratch *scratch);
+
+/* Where in the region's bytes the last interval of its first `mcu_rows` rows of MCUs ends; 0 when
+ * intervals go on into the next row. */
+size_t sl_jpeg_region_end(const sl_jpeg_region *region, const sl_jpeg_tiles *tiles,
+                          uint32_t mcu_rows);
 
 #endif
