@@ -220,6 +220,9 @@ static void run_reader(void *argument)
         const uint64_t ns = sl_now_ns() - start;
         sl_lock(&pool->mutex);
         pool->quick = is_quick(&completion, ns);
+        if (!pool->quick) {
+            call_many_locked(pool); /* what is queued was left to this thread on a guess */
+        }
         finish_locked(pool, &completion);
     }
     sl_unlock(&pool->mutex);
