@@ -24,8 +24,9 @@ typedef struct sluice_writer sluice_writer;
  * JPEGs are re-tiled unless keep_bytes asks for something else: rewritten without loss (each pixel
  * stays what it was, for every decoder) to baseline coding in one scan, with tables made for the
  * picture and restart markers, so that a part of it can be decoded alone. What cannot be written
- * this way is stored as it is. Every picture is read to its end on the way: one that is damaged or
- * ends early is CORRUPT.
+ * this way is stored as it is. Every picture is read to its end on the way: one that ends early, or
+ * whose damage libjpeg sees, is CORRUPT. What follows the picture in its file (further pictures of
+ * a multi-picture file, a motion photo's film) is not stored.
  */
 typedef enum sluice_jpeg_metadata {
     SLUICE_JPEG_METADATA_KEEP = 0, /* EXIF, ICC profile, comments, ... go along, byte for byte */
@@ -43,7 +44,7 @@ typedef struct sluice_writer_options {
     uint32_t overwrite;  /* 1: remove the shards of an earlier dataset in the folder [0: refuse] */
     uint32_t keep_bytes; /* 1: store JPEGs as they are, their headers checked [0: re-tile] */
     int32_t jpeg_metadata; /* a sluice_jpeg_metadata, of re-tiled JPEGs [KEEP] */
-    uint32_t tile_mcus;    /* MCUs (8 or 16 pixels wide) between restart markers of re-tiled JPEGs,
+    uint32_t tile_mcus;    /* MCUs (8 to 32 pixels wide) between restart markers of re-tiled JPEGs,
                               1 .. 65535, at most a row of them [0: about 96 pixels] */
     uint32_t reserved;     /* 0 */
 } sluice_writer_options;
@@ -141,7 +142,7 @@ typedef struct sluice_pack_result {
     uint64_t samples;  /* in the packed dataset */
     uint64_t rejected; /* left out; listed in rejected.tsv: source key, status, offset, reason */
     uint64_t bytes;    /* of all shards */
-    uint64_t resumed_samples; /* taken over from an interrupted run */
+    uint64_t resumed_samples; /* taken over from an earlier run */
     /* JPEGs of this run; those that were taken over are not counted. */
     uint64_t jpegs_retiled;
     uint64_t jpegs_kept;        /* stored as they are: for keep_bytes, or for one of the reasons: */
@@ -151,6 +152,8 @@ typedef struct sluice_pack_result {
     uint64_t kept_different;    /* the result was another picture: see on_kept */
     uint64_t jpeg_bytes_before; /* of all of them, as they came */
     uint64_t jpeg_bytes_after;  /* and as they are stored */
+    uint32_t was_complete; /* 1: an earlier run had finished; nothing was written or verified */
+    uint32_t reserved;     /* 0 */
 } sluice_pack_result;
 
 /*

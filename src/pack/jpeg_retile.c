@@ -16,6 +16,7 @@
 #include "tile_interval.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include <jerror.h>
 
@@ -41,6 +42,7 @@ struct sl_jpeg_retiler {
     bool reading;       /* `in` exists */
     bool several_scans; /* it is read to its end */
     bool too_much;      /* the segments do not fit */
+    size_t left_over;   /* bytes between the last interval and the next marker */
     uint32_t segments;
     jvirt_barray_ptr *coefficients;
 
@@ -98,9 +100,21 @@ void sl_jpeg_retiler_close(sl_jpeg_retiler *retiler)
     sl_free(retiler);
 }
 
+/* How many of the bytes to come are in front of a marker. */
+static size_t bytes_before_marker(const sl_jpeg_source *source)
+{
+    const uint8_t *bytes = source->pub.next_input_byte;
+    const size_t size = source->pub.bytes_in_buffer;
+    size_t at = 0;
+    while (at < size && (bytes[at] != 0xFF || (at + 1 < size && bytes[at + 1] == 0))) {
+        at++;
+    }
+    return at;
+}
+
 /*
  * libjpeg calls this between rows of MCUs. A picture of one scan ends with it, as for the decoder:
- * what follows is not looked at.
+ * what follows is not looked at, but for whether it follows at once.
  */
 static void watch(j_common_ptr common)
 {
@@ -108,6 +122,7 @@ static void watch(j_common_ptr common)
     sl_jpeg_retiler *retiler = cinfo->client_data;
     sl_jpeg_scans_check(cinfo, retiler->options.max_pixels);
     if (!retiler->several_scans && cinfo->input_iMCU_row >= cinfo->total_iMCU_rows) {
+        retiler->left_over = cinfo->unread_marker == 0 ? bytes_before_marker(&retiler->source) : 0;
         cinfo->unread_marker = 0;
         retiler->source.strict = false;
         retiler->source.pub.bytes_in_buffer = 0;
@@ -182,6 +197,7 @@ sluice_status sl_jpeg_retiler_begin(sl_jpeg_retiler *retiler, sl_bytes jpeg, uin
     end_picture(retiler);
     sl_scratch_reset(&retiler->scratch);
     retiler->jpeg = jpeg;
+    retiler->left_over = 0;
     /* The judge of headers. */
     sluice_status status = sl_picture_probe(jpeg, retiler->options.max_pixels, &picture, error);
     if (status == SLUICE_OK) {
@@ -246,8 +262,17 @@ static bool fits_one_scan(j_decompress_ptr cinfo)
 }
 
 /* RETILED: nothing speaks against it. */
-static sl_jpeg_outcome judge(j_decompress_ptr cinfo, sluice_error *error)
+static sl_jpeg_outcome judge(sl_jpeg_retiler *retiler, sluice_error *error)
 {
+    j_decompress_ptr cinfo = &retiler->in;
+    if (retiler->left_over > 0) {
+        char text[128];
+        snprintf(text, sizeof(text),
+                 "%zu bytes are left over at its end: it may be damaged, which decoders could not "
+                 "see in a new one",
+                 retiler->left_over);
+        return keep(SL_JPEG_UNUSUAL, text, error);
+    }
     if (!fits_one_scan(cinfo)) {
         return keep(SL_JPEG_LARGE_MCU, "its components do not fit into one scan", error);
     }
@@ -382,7 +407,7 @@ sluice_status sl_jpeg_retiler_run(sl_jpeg_retiler *retiler, sl_jpeg_outcome *out
         *outcome = keep(SL_JPEG_UNUSUAL, "its metadata takes too much memory", error);
         status = SLUICE_OK;
     } else if (status == SLUICE_OK) {
-        *outcome = judge(&retiler->in, error);
+        *outcome = judge(retiler, error);
         if (*outcome == SL_JPEG_RETILED) {
             status = rewrite(retiler, outcome, retiled, error);
         }

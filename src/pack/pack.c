@@ -172,7 +172,8 @@ static sluice_status take_finished(const pack *p, sluice_pack_result *result, sl
                                    .shards = packed->info.shards,
                                    .samples = packed->info.samples,
                                    .rejected = header.source_samples - header.samples,
-                                   .resumed_samples = packed->info.samples};
+                                   .resumed_samples = packed->info.samples,
+                                   .was_complete = 1};
     status = measure_shards(packed, &result->bytes, error);
     sl_dataset_close(packed);
     if (status == SLUICE_OK) {

@@ -17,6 +17,10 @@ run 0 pack photos packed --shard-size 1MiB --json
 json '.samples == 60 and .rejected == 0 and .shards >= 1 and .verified'
 json '.jpegs.retiled == 60 and .jpegs.kept == 0 and (.jpegs.kept_because | add) == 0'
 json '.jpegs.bytes_after < .jpegs.bytes_before * 1.03 and .jpegs.bytes_after > .jpegs.bytes_before * 0.8'
+run 0 pack photos packed --shard-size 1MiB --json
+json '.samples == 60 and .was_complete and (.verified | not)'
+run 0 pack photos packed --shard-size 1MiB
+says out "already"
 run 0 info packed --json
 json '.format == "shards" and .samples == 60 and .shards >= 1 and .bytes > 0 and .classes == 6'
 run 0 info packed --sample 59 --json

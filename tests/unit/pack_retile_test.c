@@ -384,6 +384,30 @@ static void make_rich(pieces *rich, pieces *head, int orientation)
     jpeg_free(&plain);
 }
 
+/* Bytes between the last interval and the end marker are what most damage leaves; a picture written
+ * anew would have lost them. */
+static void what_is_left_over_is_kept(void **state)
+{
+    (void)state;
+    enum { MORE = 40 };
+    sl_jpeg_retiler *retiler = open_retiler(0, false);
+    for (int interval = 0; interval <= 2; interval += 2) {
+        const jpeg_options how = {.restart_interval = interval};
+        jpeg_file file = jpeg_make_pattern(61, 38, 3, &how);
+        uint8_t *more = malloc(file.size + MORE);
+        assert_non_null(more);
+        memcpy(more, file.data, file.size - 2);
+        memset(more + file.size - 2, 0x5A, MORE);
+        memcpy(more + file.size - 2 + MORE, file.data + file.size - 2, 2);
+        const result r = retile(retiler, more, file.size + MORE);
+        assert_int_equal(r.status, SLUICE_OK);
+        assert_int_equal(r.outcome, SL_JPEG_UNUSUAL);
+        free(more);
+        jpeg_free(&file);
+    }
+    sl_jpeg_retiler_close(retiler);
+}
+
 static void metadata_goes_along_or_not(void **state)
 {
     (void)state;
@@ -724,6 +748,7 @@ int main(void)
         cmocka_unit_test(every_kind_keeps_its_pixels),
         cmocka_unit_test(damage_is_judged_as_by_the_decoder),
         cmocka_unit_test(what_follows_the_picture_is_left_behind),
+        cmocka_unit_test(what_is_left_over_is_kept),
         cmocka_unit_test(metadata_goes_along_or_not),
         cmocka_unit_test(nothing_is_added_to_what_has_no_segments),
         cmocka_unit_test(what_cannot_be_tiled_is_kept),

@@ -21,7 +21,7 @@ struct pack_args {
     uint64_t shard_bytes, workers, seed, zstd_level, tile_mcus;
     int on_bad, metadata;
     bool case_duplicates;
-    bool keep_order, keep_bytes, overwrite, no_verify, json;
+    bool keep_order, keep_bytes, overwrite, no_verify, verbose, json;
     const char *dataset, *out;
 };
 
@@ -46,17 +46,26 @@ static uint64_t kept_count(const sluice_pack_result *result, int reason)
     return count;
 }
 
+struct pack_run {
+    const struct pack_args *args;
+    struct progress progress;
+};
+
 static void on_progress(void *user, const sluice_pack_progress *progress)
 {
-    progress_update(user, progress->samples_done, progress->samples_total);
+    struct pack_run *this = user;
+    progress_update(&this->progress, progress->samples_done, progress->samples_total);
 }
 
-/* What cannot be re-tiled is counted; what should have been is reported. */
+/* What cannot be re-tiled is counted, and named when asked for; what should have been is reported.
+ */
 static void on_kept(void *user, const sluice_error *reason)
 {
-    (void)user;
+    const struct pack_run *this = user;
     if (reason->status == SLUICE_INTERNAL) {
         (void)report_error(reason, "please report this bug");
+    } else if (this->args->verbose) {
+        (void)report_error(reason, NULL);
     }
 }
 
@@ -91,8 +100,9 @@ static void print_jpegs(const struct pack_args *args, const sluice_pack_result *
     }
     for (int i = 0; !args->keep_bytes && i < KEPT_REASONS; i++) {
         if (kept_count(result, i) > 0) {
-            printf("%" PRIu64 " JPEGs are stored as they are since they %s\n",
-                   kept_count(result, i), kept_reasons[i].text);
+            printf("%" PRIu64 " JPEGs stored as they are, %ssince they %s\n", kept_count(result, i),
+                   args->metadata == SLUICE_JPEG_METADATA_DROP ? "with their metadata, " : "",
+                   kept_reasons[i].text);
         }
     }
 }
@@ -111,13 +121,20 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
         json_unsigned(&json, "bytes", result->bytes);
         json_unsigned(&json, "resumed_samples", result->resumed_samples);
         json_jpegs(&json, result);
-        json_bool(&json, "verified", !args->no_verify);
+        json_bool(&json, "verified", !args->no_verify && result->was_complete == 0);
+        json_bool(&json, "was_complete", result->was_complete != 0);
         json_real(&json, "seconds", seconds);
         json_close_object(&json);
         return;
     }
     char bytes[32];
     units_format_bytes(bytes, sizeof bytes, result->bytes);
+    if (result->was_complete != 0) {
+        printf("%" PRIu64 " samples in %" PRIu32 " shard%s, %s, were in %s already: nothing was "
+               "written or verified; `sluice verify` does that\n",
+               result->samples, result->shards, result->shards == 1 ? "" : "s", bytes, args->out);
+        return;
+    }
     printf("%" PRIu64 " samples in %" PRIu32 " shard%s, %s, in %s (%.1f s%s)\n", result->samples,
            result->shards, result->shards == 1 ? "" : "s", bytes, args->out, seconds,
            args->no_verify ? ", not verified" : ", verified");
@@ -138,6 +155,8 @@ static const char *advice_for(const sluice_error *error)
     case SLUICE_CORRUPT:
     case SLUICE_UNSUPPORTED:
         return "--on-bad skip leaves such samples out and lists them";
+    case SLUICE_NOMEM:
+        return "fewer --workers need less";
     case SLUICE_STATE:
         return "name another folder, or give --overwrite to start anew";
     case SLUICE_IO:
@@ -149,7 +168,7 @@ static const char *advice_for(const sluice_error *error)
 
 static int pack(const sluice_dataset *dataset, const struct pack_args *args)
 {
-    struct progress progress;
+    struct pack_run this = {.args = args};
     sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
     options.workers = (uint32_t)args->workers;
     options.shard_bytes = args->shard_bytes;
@@ -164,13 +183,13 @@ static int pack(const sluice_dataset *dataset, const struct pack_args *args)
     options.tile_mcus = (uint32_t)args->tile_mcus;
     options.on_progress = on_progress;
     options.on_kept = on_kept;
-    options.user = &progress;
+    options.user = &this;
     sluice_pack_result result = {.struct_size = sizeof result};
     sluice_error error = SLUICE_ERROR_INIT;
-    progress_begin(&progress, "samples");
+    progress_begin(&this.progress, "samples");
     double start = clock_seconds();
     sluice_status status = sluice_pack(dataset, args->out, &options, &result, &error);
-    progress_end(&progress);
+    progress_end(&this.progress);
     if (status < 0) {
         return report_error(&error, advice_for(&error));
     }
@@ -210,7 +229,7 @@ int pack_main(int argc, char **argv)
         {"metadata", 0, OPTION_CHOICE, &args.metadata, .choices = metadata,
          .help = "of re-tiled JPEGs: EXIF (but for the orientation), ICC profiles, ... [keep]"},
         {"tile-mcus", 0, OPTION_COUNT, &args.tile_mcus, .min = 1, .max = 65535, .metavar = "N",
-         .help = "blocks of 8 or 16 pixels between restart markers [chosen for each picture]"},
+         .help = "MCUs (8 to 32 pixels wide) between restart markers [chosen for each picture]"},
         {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad,
          .help = "stop at a bad sample, or leave it out and list it in rejected.tsv [fail]"},
         {"overwrite", 0, OPTION_FLAG, &args.overwrite,
@@ -219,6 +238,8 @@ int pack_main(int argc, char **argv)
         {"zstd", 'z', OPTION_COUNT, &args.zstd_level, .min = 1, .max = 19, .metavar = "LEVEL",
          .help = "compress fields other than JPEGs [stored plain]"},
         DATA_CASE_ROW(args.case_duplicates),
+        {"verbose", 'v', OPTION_FLAG, &args.verbose,
+         .help = "name each JPEG that is stored as it is, and say why"},
         {"json", 0, OPTION_FLAG, &args.json, .help = "print the result as JSON"},
         {.name = NULL},
     };
