@@ -7,6 +7,7 @@
 #include <sluice/common.h>
 #include <sluice/dataset.h>
 #include <sluice/loader.h>
+#include <sluice/trace.h>
 #include <sluice/writer.h>
 
 #endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trace: a recording of events, a bounded ring a thread (public side: sluice/trace.h).
+ *
+ * Purpose: to show what happened when, at the price of one predictable branch where nothing is
+ * recorded. Writers never block and never allocate; a thread takes one of the rings made by start
+ * when it writes its first event.
+ * Threads: write functions from any thread, also under any lock; control functions are serialised
+ * by a lock of their own. Rings are read only when no writer is inside: stop waits for them.
+ */
+#ifndef SL_TRACE_H
+#define SL_TRACE_H
+
+#include <sluice/trace.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define SL_TRACE_THREADS_MAX 4096
+#define SL_TRACE_EVENTS_MAX  (UINT32_C(1) << 24)
+
+extern _Atomic bool sl_trace_on;
+
+/* A hint: relaxed; sl_trace_write looks again. */
+static inline bool sl_trace_running(void)
+{
+    return atomic_load_explicit(&sl_trace_on, memory_order_relaxed);
+}
+
+/* Stores the event with the calling thread's number; nothing when no recording runs. */
+void sl_trace_write(const sluice_trace_event *event);
+
+/* A moment, now. */
+void sl_trace_write_moment(sluice_trace_kind kind, uint64_t ticket, uint32_t slot);
+static inline void sl_trace_moment(sluice_trace_kind kind, uint64_t ticket, uint32_t slot)
+{
+    if (sl_trace_running()) {
+        sl_trace_write_moment(kind, ticket, slot);
+    }
+}
+
+/* As the public functions. */
+sluice_status sl_trace_start(uint32_t threads, uint32_t events);
+void sl_trace_stop(void);
+size_t sl_trace_read(sluice_trace_event *events, size_t room, uint64_t *lost);
+void sl_trace_thread_name(uint32_t thread, char *name, size_t bytes);
+void sl_trace_discard(void);
+
+#endif

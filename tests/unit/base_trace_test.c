@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recording: rings, threads, and control while others write. */
+#include "clock.h"
+#include "memory.h"
+#include "thread.h"
+#include "trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { THREADS = 4, EVENTS = 64, ROUNDS = 50, NAME_ROOM = 16 };
+
+static sluice_trace_event events[THREADS * EVENTS * 2];
+
+static int clean_up(void **state)
+{
+    (void)state;
+    sl_trace_discard();
+    return 0;
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    assert_int_equal(sluice_trace_start(0, 1), SLUICE_INVALID);
+    assert_int_equal(sluice_trace_start(1, 0), SLUICE_INVALID);
+    assert_int_equal(sluice_trace_start(SL_TRACE_THREADS_MAX + 1, 1), SLUICE_INVALID);
+    assert_int_equal(sluice_trace_start(1, SL_TRACE_EVENTS_MAX + 1), SLUICE_INVALID);
+    assert_int_equal(sluice_trace_start(1, 1), SLUICE_OK);
+    assert_int_equal(sluice_trace_start(1, 1), SLUICE_STATE);
+    uint64_t lost = 9;
+    sl_trace_moment(SLUICE_TRACE_FULL, 1, 1);
+    assert_int_equal(sluice_trace_read(events, 1, &lost), 0); /* it is running */
+    assert_int_equal(lost, 0);
+    sluice_trace_stop();
+    sluice_trace_stop();
+    assert_int_equal(sluice_trace_read(NULL, 5, NULL), 1);
+    assert_int_equal(sluice_trace_start(1, 1), SLUICE_OK);
+}
+
+static void test_nothing_when_off(void **state)
+{
+    (void)state;
+    sl_trace_moment(SLUICE_TRACE_FULL, 1, 1);
+    assert_int_equal(sluice_trace_read(NULL, 0, NULL), 0);
+    assert_int_equal(sluice_trace_start(1, 4), SLUICE_OK);
+    sluice_trace_stop();
+    sl_trace_moment(SLUICE_TRACE_FULL, 1, 1);
+    assert_int_equal(sluice_trace_read(NULL, 0, NULL), 0);
+    sluice_trace_discard();
+    sl_trace_moment(SLUICE_TRACE_FULL, 1, 1);
+    char name[NAME_ROOM] = "x";
+    sluice_trace_thread_name(0, name, sizeof(name));
+    assert_string_equal(name, "");
+}
+
+/* The newest stay, in order; nothing is allocated meanwhile. */
+static void test_ring(void **state)
+{
+    (void)state;
+    assert_int_equal(sluice_trace_start(2, 4), SLUICE_OK);
+    const uint64_t before = sl_memory_allocations();
+    const uint64_t from = sl_now_ns();
+    for (uint64_t i = 0; i < 11; i++) {
+        sl_trace_moment(SLUICE_TRACE_TAKEN, i, (uint32_t)i + 100);
+    }
+    assert_int_equal(sl_memory_allocations(), before);
+    sluice_trace_stop();
+    uint64_t lost;
+    assert_int_equal(sluice_trace_read(events, 3, &lost), 4);
+    assert_int_equal(lost, 7);
+    assert_int_equal(sluice_trace_read(events, 4, &lost), 4);
+    for (uint64_t i = 0; i < 4; i++) {
+        assert_int_equal(events[i].ticket, 7 + i);
+        assert_int_equal(events[i].slot, 107 + i);
+        assert_int_equal(events[i].kind, SLUICE_TRACE_TAKEN);
+        assert_int_equal(events[i].sample, -1);
+        assert_true(events[i].begin_ns >= from && events[i].end_ns == events[i].begin_ns);
+    }
+}
+
+static void write_some(void *argument)
+{
+    const uint64_t first = *(const uint64_t *)argument;
+    for (uint64_t i = 0; i < EVENTS; i++) {
+        sl_trace_moment(SLUICE_TRACE_FULL, first + i, 0);
+    }
+}
+
+static void run_threads(void)
+{
+    sl_thread threads[THREADS];
+    uint64_t firsts[THREADS];
+    memset(threads, 0, sizeof(threads));
+    for (int i = 0; i < THREADS; i++) {
+        firsts[i] = (uint64_t)i * 1000;
+        assert_int_equal(sl_thread_start(&threads[i], "tracing", write_some, &firsts[i], NULL), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        sl_thread_join(&threads[i]);
+    }
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    assert_int_equal(sluice_trace_start(THREADS, EVENTS), SLUICE_OK);
+    run_threads();
+    sluice_trace_stop();
+    uint64_t lost;
+    assert_int_equal(sluice_trace_read(events, (size_t)THREADS * EVENTS, &lost), THREADS * EVENTS);
+    assert_int_equal(lost, 0);
+    for (uint32_t i = 0; i < THREADS * EVENTS; i++) {
+        assert_int_equal(events[i].thread, i / EVENTS);
+        assert_int_equal(events[i].ticket % 1000, i % EVENTS);
+    }
+    char name[NAME_ROOM];
+    sluice_trace_thread_name(THREADS - 1, name, sizeof(name));
+    assert_string_equal(name, "tracing");
+    sluice_trace_thread_name(THREADS, name, sizeof(name));
+    assert_string_equal(name, "");
+}
+
+static void test_more_threads_than_rings(void **state)
+{
+    (void)state;
+    assert_int_equal(sluice_trace_start(THREADS - 1, EVENTS), SLUICE_OK);
+    run_threads();
+    sluice_trace_stop();
+    uint64_t lost;
+    assert_int_equal(sluice_trace_read(NULL, 0, &lost), (THREADS - 1) * EVENTS);
+    assert_int_equal(lost, EVENTS);
+}
+
+static void write_until_told(void *argument)
+{
+    _Atomic bool *told = argument;
+    /* Relaxed: it only ends the loop. */
+    while (!atomic_load_explicit(told, memory_order_relaxed)) {
+        sl_trace_moment(SLUICE_TRACE_FULL, 1, 2);
+    }
+}
+
+/* What is read is whole, whatever the writers do; a sanitizer sees the rest. */
+static void test_control_while_writing(void **state)
+{
+    (void)state;
+    sl_thread threads[2];
+    _Atomic bool told = false;
+    memset(threads, 0, sizeof(threads));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sl_thread_start(&threads[i], "w", write_until_told, &told, NULL), 0);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        assert_int_equal(sluice_trace_start(2, EVENTS), SLUICE_OK);
+        sl_sleep_until_ns(sl_now_ns() + 100000);
+        sluice_trace_stop();
+        const size_t count = sluice_trace_read(events, (size_t)THREADS * EVENTS, NULL);
+        for (size_t i = 0; i < count; i++) {
+            assert_true(events[i].ticket == 1 && events[i].slot == 2);
+        }
+        if (round % 2 == 0) {
+            sluice_trace_discard();
+        }
+    }
+    atomic_store_explicit(&told, true, memory_order_relaxed);
+    for (int i = 0; i < 2; i++) {
+        sl_thread_join(&threads[i]);
+    }
+}
+
+static int in_child(void)
+{
+    sl_trace_moment(SLUICE_TRACE_FULL, 3, 0);
+    sluice_trace_stop();
+    const bool right =
+        sluice_trace_read(events, 1, NULL) == 0 && sluice_trace_start(1, 1) == SLUICE_STATE;
+    sluice_trace_discard();
+    return right ? 0 : 1;
+}
+
+static void test_forked_child(void **state)
+{
+    (void)state;
+    assert_int_equal(sluice_trace_start(1, EVENTS), SLUICE_OK);
+    sl_trace_moment(SLUICE_TRACE_FULL, 1, 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(in_child());
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    sluice_trace_stop();
+    assert_int_equal(sluice_trace_read(events, 1, NULL), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_refusals, clean_up),
+        cmocka_unit_test_teardown(test_nothing_when_off, clean_up),
+        cmocka_unit_test_teardown(test_ring, clean_up),
+        cmocka_unit_test_teardown(test_threads, clean_up),
+        cmocka_unit_test_teardown(test_more_threads_than_rings, clean_up),
+        cmocka_unit_test_teardown(test_control_while_writing, clean_up),
+        cmocka_unit_test_teardown(test_forked_child, clean_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
