@@ -133,7 +133,8 @@ typedef struct sluice_system {
     char cuda_text[128];
 } sluice_system;
 
-/* Fills `system` (struct_size set by the caller). Probes io_uring; blocks for milliseconds. */
+/* Fills `system` (struct_size set by the caller). Probes io_uring and opens the CUDA driver, if
+ * there is one; blocks for milliseconds, with a driver for up to seconds. */
 SLUICE_API sluice_status sluice_system_info(sluice_system *system);
 
 #ifdef __cplusplus

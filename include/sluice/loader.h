@@ -116,18 +116,40 @@ typedef struct sluice_loader_options {
     uint64_t stall_fail_ns;     /* a read older than this fails its samples [120 s] */
     uint64_t end_epoch;         /* first epoch that will not be asked for; the loader does not read
                                    ahead into it [unknown: it reads ahead into the next epoch] */
-    const char *device;         /* "host"; where batches live ["host"] */
+    const char *device;         /* where batches live: "host", "cuda:N" (the N-th that CUDA shows
+                                   this process; "cuda": the first), or "auto": "cuda:0" where that
+                                   can be, else "host" ["host"] */
     const char *quarantine_path; /* a text file to append bad samples to, one line each:
                                     epoch, sample, status, file, offset, reason, tab-separated
                                     [none] */
-    uint32_t exact;    /* 1: every picture is decoded at its full size. 0: one that is to become at
-                          least 2, 4 or 8 times smaller on both sides is decoded at 1/2, 1/4 or 1/8
-                          (JPEG), which costs less and differs by some units in places [0] */
+    uint32_t exact; /* 1: every picture is decoded at its full size. 0: one that is to become at
+                       least 2, 4 or 8 times smaller on both sides is decoded at 1/2, 1/4 or 1/8
+                       (JPEG), which costs less and differs by some units in places [0] */
+    uint32_t device_slots; /* batches in device memory, the one in use included, 2..64; of no use
+                              with "host" [3] */
+    /*
+     * "image" in memory of the caller's own on the device, so that its addresses are fixed, for
+     * CUDA graphs: output_count (2..64) blocks of room for batch_size pictures, 16-byte-aligned, in
+     * use from open until the loader is closed and the last batch is released. They take the place
+     * of device_slots. UNSUPPORTED with "host", and where the library was built without its kernels
+     * [NULL: memory of the library's]
+     */
+    void *const *outputs;
+    uint32_t output_count;
     uint32_t reserved; /* 0 */
 } sluice_loader_options;
 
 /* Sets every field to 0 (its default) and struct_size. */
 SLUICE_API void sluice_loader_options_init(sluice_loader_options *options);
+
+/*
+ * Whether batches can live in `device` (as in sluice_loader_options) here: one line of text in
+ * `text`, cut to `bytes`, that says what it is, or why not. The first call for "cuda" or "auto"
+ * opens the CUDA driver, which takes time and memory of its own; the library says nothing about it
+ * by itself. OK, UNSUPPORTED (not here), INVALID (no such name), NOMEM or DEVICE (there, and it
+ * fails).
+ */
+SLUICE_API sluice_status sluice_device_describe(const char *device, char *text, size_t bytes);
 
 /*
  * Opens a loader over `dataset` with a copy of `recipe`; starts its threads, reads nothing yet.
@@ -153,8 +175,9 @@ SLUICE_API uint64_t sluice_loader_steps(const sluice_loader *loader);
  * Takes the next batch in order. Waits up to `timeout_ns` (0: not at all, -1: for ever). On OK
  * `*batch` is the caller's until released. END: the epoch is over. AGAIN: not yet. Errors: STATE
  * (no epoch started), CANCELED, and with SLUICE_BAD_FAIL the bad sample's status (the loader stays
- * failed: sluice_loader_error says why). Batches of the loader are few (`prefetch`): a consumer
- * that holds them all waits for ever on the next.
+ * failed: sluice_loader_error says why), DEVICE (from then on). Batches of the loader are few
+ * (`prefetch`; on a device `device_slots` or `output_count`): a consumer that holds them all waits
+ * for ever on the next.
  */
 SLUICE_API sluice_status sluice_loader_next(sluice_loader *loader, sluice_batch **batch,
                                             int64_t timeout_ns);
@@ -191,10 +214,17 @@ SLUICE_API uint64_t sluice_batch_epoch(const sluice_batch *batch);
  */
 SLUICE_API sluice_status sluice_batch_wait(sluice_batch *batch, struct CUstream_st *stream);
 
-/* Gives the batch back at once. Each batch is released exactly once, also after close. */
+/*
+ * Gives the batch back at once. Each batch is released exactly once, also after close. The last one
+ * released after close frees the memory, and waits for the device's work on it.
+ */
 SLUICE_API void sluice_batch_release(sluice_batch *batch);
 
-/* Gives it back once the work queued on `stream` so far is done. The host does not block. */
+/*
+ * Gives it back once the work queued on `stream` so far is done. The host does not block. After OK
+ * and DEVICE it is released; after INVALID (a stream that is none of the device's) and STATE (one
+ * that is being captured, or a batch that is not held) it is not.
+ */
 SLUICE_API sluice_status sluice_batch_release_on(sluice_batch *batch, struct CUstream_st *stream);
 
 /*
@@ -214,6 +244,7 @@ SLUICE_API sluice_status sluice_loader_restore(sluice_loader *loader, const void
                                                size_t bytes, uint64_t *epoch);
 
 #define SLUICE_HISTOGRAM_BINS 17
+#define SLUICE_WAIT_BINS      32
 
 /* One stage since open. */
 typedef struct sluice_stage_stats {
@@ -247,6 +278,24 @@ typedef struct sluice_loader_stats {
     sluice_stage_stats read, decode, augment, upload;
     char io_backend[16]; /* "uring", "pread" */
     char io_reason[128]; /* why not io_uring, or "" */
+    /* How long the consumer waited in next for each batch: bin 0 below 1 us, bin i in
+     * [2^(i-1), 2^i) us, the last bin: as long or longer. */
+    uint64_t host_waits[SLUICE_WAIT_BINS];
+    uint64_t host_wait_max_ns;
+    /*
+     * On the consumer's stream, measured on the device without waiting for it, so the last few
+     * steps are missing: of the timed steps, how long the stream stalled for a batch that was not
+     * there (sluice_batch_wait), how long it worked (from there to sluice_batch_release_on), and
+     * the whole from the first step's end to the last's. In the rest of the whole the stream had
+     * nothing to do because the host was not there yet: it waited in next, or was busy elsewhere. A
+     * step is timed when both were called with streams; the first one only gives that beginning. 0
+     * with host memory.
+     */
+    uint64_t steps_timed, stream_stall_ns, stream_busy_ns, stream_span_ns;
+    char device[64];  /* "host", "cuda:0" */
+    char pinning[16]; /* of the slots: "none" (host), "registered", "driver", "pageable" */
+    uint32_t converts_on_device; /* 1: normalised, cast and laid out on the device */
+    uint32_t reserved;           /* 0 */
 } sluice_loader_stats;
 
 SLUICE_API sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);
@@ -265,7 +314,9 @@ SLUICE_API void sluice_loader_cancel(sluice_loader *loader);
  * released. Calls that are in progress in other threads end first (a next that blocks returns
  * CANCELED); calls made after it has returned are an error of the caller. Takes as long as the
  * reads in flight (they cannot be recalled from the kernel), at most stall_fail_ns; only an open()
- * or a read of an index block that hangs in the kernel can hold it longer. NULL is fine.
+ * or a read of an index block that hangs in the kernel can hold it longer. On a device, close (and
+ * a start_epoch that drops batches) also waits for copies in flight, and so for the work in front
+ * of them on streams given to sluice_batch_release_on. Close before cudaDeviceReset. NULL is fine.
  */
 SLUICE_API void sluice_loader_close(sluice_loader *loader);
 

@@ -3,6 +3,7 @@
 #include "api.h"
 #include "backend.h"
 #include "cpu.h"
+#include "cuda_driver.h"
 #include "error.h"
 
 #include <fcntl.h>
@@ -72,7 +73,6 @@ sluice_status sluice_system_info(sluice_system *system)
     describe_io_uring(&full);
     describe_huge_pages(&full);
     sl_cpu_features(full.cpu_text, sizeof(full.cpu_text));
-    snprintf(full.cuda_text, sizeof(full.cuda_text),
-             "not used: this version stages batches in host memory only");
+    full.cuda = sl_cuda_describe(full.cuda_text, sizeof(full.cuda_text));
     return sl_api_write_struct(system, &full, sizeof(full));
 }

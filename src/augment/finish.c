@@ -74,6 +74,19 @@ sluice_status sl_converter_make(sl_converter *converter, const sluice_augment *r
     return SLUICE_OK;
 }
 
+void sl_converter_factors(const sl_converter *converter, size_t c, float *scale, float *bias)
+{
+    const size_t place = converter->layout == SLUICE_NCHW ? c * SL_CONVERT_STEP : c;
+    *scale = converter->scales[place];
+    *bias = converter->biases[place];
+}
+
+void sl_converter_leave_bytes(sl_converter *converter)
+{
+    converter->dtype = SLUICE_U8;
+    converter->layout = SLUICE_NHWC;
+}
+
 size_t sl_converter_row_bytes(const sl_converter *converter)
 {
     return (size_t)converter->width * converter->height * 3 * sl_convert_bytes(converter->dtype);

@@ -34,6 +34,10 @@ typedef struct sl_converter {
 /* INVALID: normalise with u8. */
 sluice_status sl_converter_make(sl_converter *converter, const sluice_augment *recipe,
                                 sluice_dtype dtype, sluice_layout layout, sluice_error *error);
+/* What channel `c` (0..2) of a result is made with. */
+void sl_converter_factors(const sl_converter *converter, size_t c, float *scale, float *bias);
+/* Makes it leave 8-bit pictures, channels last, as they are: the rest is done elsewhere. */
+void sl_converter_leave_bytes(sl_converter *converter);
 /* Bytes of one row (one picture) of the batch. */
 size_t sl_converter_row_bytes(const sl_converter *converter);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fetch_complete: what a finished read means for the items that it was made for. */
+#include "clock.h"
 #include "fetch_internal.h"
+#include "trace.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -147,10 +149,22 @@ static void file_done(sl_fetch *fetch, sl_request *request, const sl_completion 
     sl_fetch_want_again(fetch, index, false);
 }
 
+static void trace(const sl_request *request, int64_t result)
+{
+    if (sl_trace_running()) {
+        sl_trace_write(&(sluice_trace_event){.begin_ns = request->since_ns,
+                                             .end_ns = sl_now_ns(),
+                                             .sample = -1,
+                                             .bytes = result > 0 ? (uint64_t)result : 0,
+                                             .kind = SLUICE_TRACE_READ});
+    }
+}
+
 /* Takes the request back from the backend. */
 static void landed(sl_fetch *fetch, sl_request *request, int64_t result)
 {
     sl_fetch_stats *stats = &fetch->stats;
+    trace(request, result);
     stats->reads++;
     stats->bytes_read += result > 0 ? (uint64_t)result : 0;
     if (request->state == SL_REQUEST_ABANDONED) {

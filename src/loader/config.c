@@ -22,6 +22,9 @@
  * again. */
 #define INSERTS_REPLACE_MAX 65536
 #define INSERTS             64
+/* The kernels' widest store. */
+#define OUTPUT_ALIGN      16
+#define OUTPUT_ALIGN_TEXT "16"
 
 typedef struct range {
     const char *name;
@@ -73,6 +76,7 @@ static void fill_defaults(sluice_loader_options *o, const sl_dataset *dataset)
         o->workers = (uint32_t)clamp(sl_cpu_count(), 1, 1024);
     }
     fill_u32(&o->prefetch, 4);
+    fill_u32(&o->device_slots, 3);
     fill_u32(&o->world_size, 1);
     fill_u32(&o->block_samples, 64);
     fill_u32(&o->window_blocks, 16);
@@ -102,6 +106,7 @@ static sluice_status check_ranges(const sluice_loader_options *o, sluice_error *
         {"batch_size", o->batch_size, 1, 65536},
         {"workers", o->workers, 1, 1024},
         {"prefetch", o->prefetch, 2, 64},
+        {"device_slots", o->device_slots, 2, 64},
         {"dtype", enumerator(o->dtype), SLUICE_U8, SLUICE_BF16},
         {"layout", enumerator(o->layout), SLUICE_NHWC, SLUICE_NCHW},
         {"world_size", o->world_size, 1, 1 << 20},
@@ -130,6 +135,43 @@ static sluice_status check_ranges(const sluice_loader_options *o, sluice_error *
             return sl_error_set(error, SLUICE_INVALID, "loader",
                                 "option %s is out of its range %llu..%llu", r->name,
                                 (unsigned long long)r->low, (unsigned long long)r->high);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Why an address cannot be an output; NULL: it can. */
+static const char *output_fault(const sluice_loader_options *o, uint32_t i)
+{
+    if (o->outputs[i] == NULL) {
+        return "is NULL";
+    }
+    if ((uintptr_t)o->outputs[i] % OUTPUT_ALIGN != 0) {
+        return "is not a multiple of " OUTPUT_ALIGN_TEXT;
+    }
+    for (uint32_t k = 0; k < i; k++) {
+        if (o->outputs[k] == o->outputs[i]) {
+            return "is the same as another";
+        }
+    }
+    return NULL;
+}
+
+static sluice_status check_outputs(const sluice_loader_options *o, sluice_error *error)
+{
+    if ((o->outputs == NULL) != (o->output_count == 0)) {
+        return sl_error_set(error, SLUICE_INVALID, "loader",
+                            "option outputs needs output_count, and the other way round");
+    }
+    if (o->outputs != NULL && (o->output_count < 2 || o->output_count > 64)) {
+        return sl_error_set(error, SLUICE_INVALID, "loader",
+                            "option output_count is out of its range 2..64");
+    }
+    for (uint32_t i = 0; i < o->output_count; i++) {
+        const char *fault = output_fault(o, i);
+        if (fault != NULL) {
+            return sl_error_set(error, SLUICE_INVALID, "loader", "option outputs: address %u %s", i,
+                                fault);
         }
     }
     return SLUICE_OK;
@@ -201,10 +243,16 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
     fill_defaults(o, dataset);
     sluice_status status = check_ranges(o, error);
     if (status == SLUICE_OK) {
+        status = check_outputs(o, error);
+    }
+    if (status == SLUICE_OK) {
         status = check_epoch_not_empty(o, dataset, error);
     }
     if (status == SLUICE_OK) {
         status = check_substitutes(o, error);
+    }
+    if (o->outputs != NULL) {
+        o->device_slots = o->output_count;
     }
     config->cache = choose_cache(o, dataset);
     config->lookahead = choose_lookahead(o, dataset);

@@ -313,7 +313,7 @@ static void fill_stats(sluice_loader *loader, sluice_loader_stats *stats)
     stats->decode = stage_stats(&loader->maker.decode);
     stats->augment = stage_stats(&loader->maker.augment);
     sl_workers_depths(loader->workers, stats->decode.depth);
-    sl_staging_get_stats(loader->staging, &stats->upload, stats->ready_depth, &stats->host_wait_ns);
+    sl_staging_get_stats(loader->staging, stats);
     fill_fetch_stats(loader, stats);
     sl_lock(&loader->mutex);
     stats->batches = loader->batches;

@@ -106,6 +106,7 @@ static void blank_row(const sl_feed *feed, const sl_slot_view *view, uint32_t ro
                       sluice_row status)
 {
     memset(view->images + row * feed->image_row_bytes, 0, feed->image_row_bytes);
+    view->flags[row] = SL_ROW_ZERO;
     set_row(view, row, -1, index, status);
 }
 

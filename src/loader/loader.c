@@ -2,6 +2,7 @@
 /* Opening and closing. The consumer's side is in consume.c. */
 #include "loader.h"
 
+#include "convert_kernel.h"
 #include "error.h"
 #include "memory.h"
 #include "thread.h"
@@ -24,28 +25,106 @@ static void on_empty(void *ctx)
     sl_feed_begin_steps(&loader->feed);
 }
 
-static sluice_status open_staging(sluice_loader *loader, sluice_error *error)
+/* What a device would be asked to make of the pictures. */
+static sl_conversion conversion_of(const sl_converter *converter)
+{
+    sl_conversion conversion = {.dtype = converter->dtype,
+                                .layout = converter->layout,
+                                .width = converter->width,
+                                .height = converter->height};
+    for (size_t c = 0; c < 3; c++) {
+        sl_converter_factors(converter, c, &conversion.scale[c], &conversion.bias[c]);
+    }
+    return conversion;
+}
+
+/* The caller's blocks must not overlap. */
+static sluice_status check_distances(const sluice_loader *loader, size_t row_bytes,
+                                     sluice_error *error)
 {
     const sluice_loader_options *o = &loader->config.options;
-    sl_device *device;
-    sluice_status status = sl_device_open(&device, o->device, error);
+    const size_t bytes = row_bytes * o->batch_size;
+    for (uint32_t i = 0; i < o->output_count; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            const uintptr_t a = (uintptr_t)o->outputs[i];
+            const uintptr_t b = (uintptr_t)o->outputs[k];
+            if ((a > b ? a - b : b - a) < bytes) {
+                return sl_error_set(error, SLUICE_INVALID, "loader",
+                                    "option outputs: blocks %u and %u are closer than the %zu "
+                                    "bytes of a batch",
+                                    k, i, bytes);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+/*
+ * Whether the device converts: where it can, whenever there is something to convert, since bytes
+ * are the least to copy; and into the caller's memory always.
+ */
+static sluice_status choose_conversion(const sluice_loader *loader, const sl_device *device,
+                                       const sl_conversion *conversion, bool *converts,
+                                       sluice_error *error)
+{
+    const bool wanted = loader->config.options.outputs != NULL;
+    const bool any = conversion->dtype != SLUICE_U8 || conversion->layout != SLUICE_NHWC || wanted;
+    *converts =
+        any && device->converts && loader->maker.converter.finite && sl_convert_takes(conversion);
+    if (*converts && wanted) {
+        return check_distances(loader, sl_conversion_row_bytes(conversion), error);
+    }
+    if (wanted && !*converts) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "loader",
+                            "option outputs needs a device that converts pictures: \"%s\" does "
+                            "not, or not these",
+                            loader->config.options.device);
+    }
+    return SLUICE_OK;
+}
+
+/* Takes over `device`. */
+static sluice_status open_staging_on(sluice_loader *loader, sl_device *device, sluice_error *error)
+{
+    const sluice_loader_options *o = &loader->config.options;
+    sl_row_maker *maker = &loader->maker;
+    const sl_conversion conversion = conversion_of(&maker->converter);
+    bool converts;
+    const sluice_status status = choose_conversion(loader, device, &conversion, &converts, error);
     if (status != SLUICE_OK) {
+        sl_device_close(device);
         return status;
     }
+    if (converts) {
+        sl_converter_leave_bytes(&maker->converter);
+        maker->mirrors_later = true;
+    }
+    loader->feed.image_row_bytes = sl_converter_row_bytes(&maker->converter);
     const sl_staging_config config = {
         .host_slots = o->prefetch,
-        .device_slots = o->prefetch,
+        .device_slots = device->shares_memory ? o->prefetch : o->device_slots,
         .batch = o->batch_size,
         .image_row_bytes = loader->feed.image_row_bytes,
         .format = {.dtype = (sluice_dtype)o->dtype,
                    .layout = (sluice_layout)o->layout,
                    .width = loader->maker.converter.width,
                    .height = loader->maker.converter.height},
+        .conversion = converts ? &conversion : NULL,
+        .outputs = o->outputs,
         .budget = &loader->budget,
         .on_empty = on_empty,
         .ctx = loader,
     };
-    status = sl_staging_open(&loader->staging, device, &config, error);
+    return sl_staging_open(&loader->staging, device, &config, error);
+}
+
+static sluice_status open_staging(sluice_loader *loader, sluice_error *error)
+{
+    sl_device *device;
+    sluice_status status = sl_device_open(&device, loader->config.options.device, error);
+    if (status == SLUICE_OK) {
+        status = open_staging_on(loader, device, error);
+    }
     loader->feed.staging = loader->staging;
     return status;
 }
@@ -115,7 +194,6 @@ static sluice_status open_stages(sluice_loader *loader, const sl_fault_config *f
     if (status != SLUICE_OK) {
         return status;
     }
-    loader->feed.image_row_bytes = sl_converter_row_bytes(&maker->converter);
     loader->feed.quarantine = &loader->quarantine;
     maker->feed = &loader->feed;
     status = sl_quarantine_open(&loader->quarantine, o->quarantine_path, error);
@@ -131,6 +209,7 @@ static sluice_status open_stages(sluice_loader *loader, const sl_fault_config *f
     /* Only borrowed from the caller. */
     loader->config.options.device = NULL;
     loader->config.options.quarantine_path = NULL;
+    loader->config.options.outputs = NULL;
     return status;
 }
 

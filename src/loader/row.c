@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "error.h"
+#include "trace.h"
 
 /* Header and crop: what of the picture is needed. */
 static sluice_status open_and_draw(sl_row_maker *maker, sl_decoder *decoder, const sl_job *job,
@@ -37,6 +38,18 @@ static sluice_status decode(const sl_row_maker *maker, sl_decoder *decoder, cons
     return sl_decoder_decode(decoder, params->need, width, height, view, error);
 }
 
+static void trace(sluice_trace_kind kind, const sl_job *job, uint64_t begin, uint64_t end)
+{
+    if (sl_trace_running()) {
+        sl_trace_write(&(sluice_trace_event){.begin_ns = begin,
+                                             .end_ns = end,
+                                             .ticket = job->want.ticket,
+                                             .sample = (int64_t)job->want.sample.index,
+                                             .kind = (uint32_t)kind,
+                                             .slot = job->slot});
+    }
+}
+
 static sluice_status make(sl_row_maker *maker, sl_decoder *decoder, const sl_job *job,
                           sluice_error *error)
 {
@@ -49,13 +62,18 @@ static sluice_status make(sl_row_maker *maker, sl_decoder *decoder, const sl_job
     }
     const uint64_t decoded = sl_now_ns();
     sl_stage_add(&maker->decode, decoded - start);
+    trace(SLUICE_TRACE_DECODE, job, start, decoded);
     if (status != SLUICE_OK) {
         return status;
     }
     uint8_t *row = job->view.images + job->want.row * maker->feed->image_row_bytes;
+    job->view.flags[job->want.row] = maker->mirrors_later && params.flip ? SL_ROW_MIRROR : 0;
+    params.flip = params.flip && !maker->mirrors_later;
     status = sl_augment_apply(&maker->converter, &view, &params, row, sl_decoder_scratch(decoder),
                               error);
-    sl_stage_add(&maker->augment, sl_now_ns() - decoded);
+    const uint64_t done = sl_now_ns();
+    sl_stage_add(&maker->augment, done - decoded);
+    trace(SLUICE_TRACE_AUGMENT, job, decoded, done);
     return status;
 }
 

@@ -18,6 +18,7 @@ typedef struct sl_row_maker {
     sl_feed *feed;
     sluice_augment recipe; /* a copy */
     sl_converter converter;
+    bool mirrors_later; /* flips are left to the device */
     sl_stage decode, augment;
 } sl_row_maker;
 

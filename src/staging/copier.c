@@ -9,24 +9,57 @@
  *
  *   consumer: record release[d] -> copier: copy stream waits for it, copies, records h2d[h] and
  *   ready[d] -> consumer: its stream waits for ready[d].
+ *
+ * With a conversion, ready[d] is recorded on the conversion's stream, which waits for h2d[h]; and
+ * the next copy to d waits for ready[d] as well: the consumer may have given the batch back without
+ * ever having looked at it.
  */
 #include "staging_state.h"
 
 #include "clock.h"
 #include "error.h"
+#include "trace.h"
 
 #include <assert.h>
 
-/* Queues the copy and its events; no lock is held. */
-static sluice_status upload(sl_staging *staging, uint32_t host, uint32_t device, bool wait,
-                            sluice_error *error)
+/* What a copy to a device slot comes after, and what comes after it. */
+typedef struct upload_plan {
+    uint32_t host, device, rows;
+    bool after_release, after_conversion;
+} upload_plan;
+
+/* Queues the conversion of what is being copied. */
+static sluice_status convert(sl_staging *staging, const upload_plan *plan, sluice_error *error)
 {
+    sl_device *const device = staging->device;
+    const sl_slot_view bytes = sl_layout_view(&staging->layout, staging->memory[plan->device]);
+    const sl_conversion_rows rows = {.from = bytes.images,
+                                     .flags = bytes.flags,
+                                     .to = staging->outputs[plan->device],
+                                     .rows = plan->rows};
+    sluice_status status =
+        device->ops->stream_wait(device, staging->convert_stream, staging->h2d[plan->host], error);
+    if (status == SLUICE_OK && plan->rows > 0) {
+        status = device->ops->convert(device, &staging->conversion, &rows, staging->convert_stream,
+                                      error);
+    }
+    return status;
+}
+
+/* Queues the copy, the conversion and their events; no lock is held. */
+static sluice_status upload(sl_staging *staging, const upload_plan *plan, sluice_error *error)
+{
+    const uint32_t host = plan->host;
+    const uint32_t device = plan->device;
     sl_device *const dev = staging->device;
     const sl_device_ops *ops = dev->ops;
     struct CUstream_st *stream = staging->copy_stream;
     const uint8_t *from = staging->slab.base + host * staging->layout.stride;
     sluice_status status = SLUICE_OK;
-    if (wait) {
+    if (plan->after_conversion) {
+        status = ops->stream_wait(dev, stream, staging->ready[device], error);
+    }
+    if (status == SLUICE_OK && plan->after_release) {
         status = ops->stream_wait(dev, stream, staging->release[device], error);
     }
     if (status == SLUICE_OK) {
@@ -35,6 +68,10 @@ static sluice_status upload(sl_staging *staging, uint32_t host, uint32_t device,
     }
     if (status == SLUICE_OK) {
         status = ops->event_record(dev, staging->h2d[host], stream, error);
+    }
+    if (status == SLUICE_OK && staging->converts) {
+        status = convert(staging, plan, error);
+        stream = staging->convert_stream;
     }
     if (status == SLUICE_OK) {
         status = ops->event_record(dev, staging->ready[device], stream, error);
@@ -80,24 +117,29 @@ static void busy_end_locked(sl_staging *staging)
 /* Lets go of the lock during the device's calls. */
 static bool copy_next_locked(sl_staging *staging)
 {
-    uint32_t host;
-    uint32_t device;
-    if (staging->broken || !sl_staging_copy_begin_locked(staging, &host, &device)) {
+    upload_plan plan;
+    if (staging->broken || !sl_staging_copy_begin_locked(staging, &plan.host, &plan.device)) {
         return false;
     }
+    const uint32_t device = plan.device;
+    sl_trace_moment(SLUICE_TRACE_COPY, staging->slots.host[plan.host].ticket, plan.host);
     busy_begin_locked(staging);
-    const bool wait = staging->released_on[device];
+    plan.rows = staging->batches[device].facts.rows;
+    plan.after_release = staging->released_on[device];
+    plan.after_conversion = staging->converted[device];
     staging->released_on[device] = false;
+    staging->converted[device] = staging->converts;
     sl_unlock(&staging->mutex);
     sluice_error error;
     sl_error_clear(&error);
-    const sluice_status status = upload(staging, host, device, wait, &error);
+    const sluice_status status = upload(staging, &plan, &error);
     sl_lock(&staging->mutex);
     note_failure_locked(staging, status, &error);
     const bool legal = sl_slots_copy_queued(&staging->slots, device);
     assert(legal);
     (void)legal;
-    push_in_flight(&staging->in_flight, host);
+    sl_staging_trace_ready_locked(staging, device);
+    push_in_flight(&staging->in_flight, plan.host);
     sl_cond_signal(&staging->can_reap);
     sl_staging_changed_locked(staging);
     return true;
@@ -145,6 +187,7 @@ static void reap_locked(sl_staging *staging)
     }
     pop_in_flight(&staging->in_flight);
     busy_end_locked(staging);
+    sl_trace_moment(SLUICE_TRACE_DONE, staging->slots.host[host].ticket, host);
     const bool legal = sl_slots_copy_done(&staging->slots, host);
     assert(legal);
     (void)legal;

@@ -10,15 +10,18 @@
  * complete.
  * Threads: memory and create/destroy by the opener (closing perhaps by whoever releases the last
  * batch); stream and event functions from any thread (the copier's and the consumer's). None but
- * event_synchronize and stream_close blocks for the device.
- * Errors: DEVICE with device_code; sticky: once a call failed that way all later ones may. INVALID
- * or STATE: nothing was done and nothing is broken (a stream that is none of this device's, or that
- * is being captured into a graph). Close functions do not fail; a device that is lost has nothing
- * to wait for.
+ * event_synchronize and the close functions blocks for the device, and copy_to_device where the
+ * slab is pageable.
+ * After a fork the device belongs to the parent: nothing of it may be called in the child.
+ * Errors: DEVICE with device_code; sticky: once a call failed that way all later ones may. NOMEM:
+ * only from what opens something. INVALID or STATE: nothing was done and nothing is broken (a
+ * stream that is none of this device's, or that is being captured into a graph). Close functions do
+ * not fail; a device that is lost has nothing to wait for.
  */
 #ifndef SL_DEVICE_H
 #define SL_DEVICE_H
 
+#include "conversion.h"
 #include "slab.h"
 
 #include <sluice/common.h>
@@ -29,22 +32,33 @@ typedef struct sl_device sl_device;
 typedef struct sl_event sl_event;
 struct CUstream_st; /* a stream of the device; NULL: its default stream */
 
+typedef enum sl_event_kind {
+    SL_EVENT_ORDER, /* for streams to wait for, and event_query */
+    SL_EVENT_HOST,  /* for event_synchronize as well */
+    SL_EVENT_TIMED  /* for event_elapsed */
+} sl_event_kind;
+
 typedef struct sl_device_ops {
     const char *name;
     sluice_status (*open)(sl_device **device, const char *argument, sluice_error *error);
     void (*close)(sl_device *device);
-    /* Makes a slab a target of asynchronous copies (registers, pins). */
+    /* One line: what it is, and what it cannot do. */
+    void (*describe)(const sl_device *device, char *text, size_t bytes);
+    /* Makes a slab a source of asynchronous copies: pins it, near the device. Its memory may be
+     * exchanged for other zeroed memory (base changes) where this one cannot be pinned; where
+     * nothing can be, copies are slower, and device->pinning says so. slab_unregister goes before
+     * sl_slab_close. */
     sluice_status (*slab_register)(sl_device *device, sl_slab *slab, sluice_error *error);
     void (*slab_unregister)(sl_device *device, sl_slab *slab);
     sluice_status (*memory_open)(sl_device *device, size_t bytes, void **memory,
                                  sluice_error *error);
     void (*memory_close)(sl_device *device, void *memory);
-    sluice_status (*stream_open)(sl_device *device, struct CUstream_st **stream,
+    /* urgent: its kernels go before those of other streams (copies know no priority). */
+    sluice_status (*stream_open)(sl_device *device, bool urgent, struct CUstream_st **stream,
                                  sluice_error *error);
     /* Waits until the work given to it is done. */
     void (*stream_close)(sl_device *device, struct CUstream_st *stream);
-    /* host_waits: the event will be passed to event_synchronize. */
-    sluice_status (*event_open)(sl_device *device, bool host_waits, sl_event **event,
+    sluice_status (*event_open)(sl_device *device, sl_event_kind kind, sl_event **event,
                                 sluice_error *error);
     void (*event_close)(sl_device *device, sl_event *event);
     sluice_status (*event_record)(sl_device *device, sl_event *event, struct CUstream_st *stream,
@@ -52,26 +66,39 @@ typedef struct sl_device_ops {
     /* OK when complete, AGAIN when not. */
     sluice_status (*event_query)(sl_device *device, sl_event *event, sluice_error *error);
     sluice_status (*event_synchronize)(sl_device *device, sl_event *event, sluice_error *error);
+    /* Device time between two TIMED events, both recorded. AGAIN while one is not complete. */
+    sluice_status (*event_elapsed)(sl_device *device, sl_event *begin, sl_event *end, uint64_t *ns,
+                                   sluice_error *error);
     sluice_status (*stream_wait)(sl_device *device, struct CUstream_st *stream, sl_event *event,
                                  sluice_error *error);
     sluice_status (*copy_to_device)(sl_device *device, void *to, const void *from, size_t bytes,
                                     struct CUstream_st *stream, sluice_error *error);
+    /* Queues a conversion. NULL, or device->converts false: this device cannot. */
+    sluice_status (*convert)(sl_device *device, const sl_conversion *conversion,
+                             const sl_conversion_rows *rows, struct CUstream_st *stream,
+                             sluice_error *error);
 } sl_device_ops;
 
 struct sl_device {
     const sl_device_ops *ops;
     /* Device memory is the slab itself: no device slots, no copies, no stream but NULL. */
     bool shares_memory;
-    int32_t number; /* for sluice_tensor.device: -1 host */
+    bool converts;
+    int32_t number;      /* for sluice_tensor.device: -1 host */
+    const char *pinning; /* how the slab is pinned, for stats: a literal, "none" before */
 };
 
-extern const sl_device_ops sl_device_host;
+extern const sl_device_ops sl_device_host, sl_device_cuda;
 
 /*
- * Opens by name: "host", or in general KIND[:ARGUMENT], the argument being the backend's affair.
- * UNSUPPORTED, with a reason, when there is no such device here.
+ * Opens by name: "host", "cuda", "cuda:N", in general KIND[:ARGUMENT], the argument being the
+ * backend's affair; or "auto": the first CUDA device where there is one, else the host (a CUDA
+ * device that is there and fails is an error). INVALID: no such name. UNSUPPORTED, with a reason:
+ * no such device here. NOMEM, DEVICE: it is there, and failed.
  */
 sluice_status sl_device_open(sl_device **device, const char *name, sluice_error *error);
+/* One line: what sl_device_open opens, or why it fails; its status. */
+sluice_status sl_device_describe(const char *name, char *text, size_t bytes);
 void sl_device_close(sl_device *device);
 
 #endif

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "memory.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct sl_event {
@@ -16,7 +17,7 @@ static sl_event complete;
 static sluice_status host_open(sl_device **device, const char *argument, sluice_error *error)
 {
     if (argument[0] != '\0') {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "staging",
+        return sl_error_set(error, SLUICE_INVALID, "staging",
                             "the device \"host\" has no number or name (\"%s\")", argument);
     }
     sl_device *made = sl_calloc(1, sizeof(*made));
@@ -26,6 +27,7 @@ static sluice_status host_open(sl_device **device, const char *argument, sluice_
     made->ops = &sl_device_host;
     made->shares_memory = true;
     made->number = -1;
+    made->pinning = "none";
     *device = made;
     return SLUICE_OK;
 }
@@ -33,6 +35,12 @@ static sluice_status host_open(sl_device **device, const char *argument, sluice_
 static void host_close(sl_device *device)
 {
     sl_free(device);
+}
+
+static void host_describe(const sl_device *device, char *text, size_t bytes)
+{
+    (void)device;
+    snprintf(text, bytes, "host memory");
 }
 
 static sluice_status host_slab_register(sl_device *device, sl_slab *slab, sluice_error *error)
@@ -67,10 +75,11 @@ static void host_memory_close(sl_device *device, void *memory)
 }
 
 /* The only stream is the calling thread, whose work is done when it calls. */
-static sluice_status host_stream_open(sl_device *device, struct CUstream_st **stream,
+static sluice_status host_stream_open(sl_device *device, bool urgent, struct CUstream_st **stream,
                                       sluice_error *error)
 {
     (void)device;
+    (void)urgent;
     (void)error;
     *stream = NULL;
     return SLUICE_OK;
@@ -91,11 +100,11 @@ static sluice_status check_stream(const struct CUstream_st *stream, sluice_error
     return SLUICE_OK;
 }
 
-static sluice_status host_event_open(sl_device *device, bool host_waits, sl_event **event,
+static sluice_status host_event_open(sl_device *device, sl_event_kind kind, sl_event **event,
                                      sluice_error *error)
 {
     (void)device;
-    (void)host_waits;
+    (void)kind;
     (void)error;
     *event = &complete;
     return SLUICE_OK;
@@ -123,6 +132,17 @@ static sluice_status host_event_query(sl_device *device, sl_event *event, sluice
     return SLUICE_OK;
 }
 
+static sluice_status host_event_elapsed(sl_device *device, sl_event *begin, sl_event *end,
+                                        uint64_t *ns, sluice_error *error)
+{
+    (void)device;
+    (void)begin;
+    (void)end;
+    (void)error;
+    *ns = 0;
+    return SLUICE_OK;
+}
+
 static sluice_status host_stream_wait(sl_device *device, struct CUstream_st *stream,
                                       sl_event *event, sluice_error *error)
 {
@@ -147,6 +167,7 @@ const sl_device_ops sl_device_host = {
     .name = "host",
     .open = host_open,
     .close = host_close,
+    .describe = host_describe,
     .slab_register = host_slab_register,
     .slab_unregister = host_slab_unregister,
     .memory_open = host_memory_open,
@@ -158,6 +179,7 @@ const sl_device_ops sl_device_host = {
     .event_record = host_event_record,
     .event_query = host_event_query,
     .event_synchronize = host_event_query,
+    .event_elapsed = host_event_elapsed,
     .stream_wait = host_stream_wait,
     .copy_to_device = host_copy_to_device,
 };

@@ -4,9 +4,12 @@
 
 #include "clock.h"
 #include "error.h"
+#include "trace.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 sluice_status sl_staging_peek_locked(const sl_staging *staging)
@@ -61,6 +64,25 @@ sluice_status sl_staging_note_locked(sl_staging *staging, sluice_status status,
     return status;
 }
 
+/* The bin of a histogram whose bin i counts [2^(i-1), 2^i) us. */
+static uint32_t wait_bin(uint64_t ns)
+{
+    uint32_t bin = 0;
+    for (uint64_t us = ns / 1000; us > 0 && bin < SLUICE_WAIT_BINS - 1; us /= 2) {
+        bin++;
+    }
+    return bin;
+}
+
+/* The consumer has got a batch. */
+static void note_wait_locked(sl_staging *staging)
+{
+    const uint64_t ns = staging->waited_ns;
+    staging->waited_ns = 0;
+    staging->host_waits[wait_bin(ns)]++;
+    staging->host_wait_max_ns = ns > staging->host_wait_max_ns ? ns : staging->host_wait_max_ns;
+}
+
 /* Blocks until next has something to say or the time is over. */
 static sluice_status wait_locked(sl_staging *staging, int64_t timeout_ns)
 {
@@ -74,7 +96,9 @@ static sluice_status wait_locked(sl_staging *staging, int64_t timeout_ns)
         status = sl_staging_peek_locked(staging);
     } while (status == SLUICE_AGAIN && !late);
     staging->waiters--;
-    staging->host_wait_ns += sl_now_ns() - start;
+    const uint64_t waited = sl_now_ns() - start;
+    staging->host_wait_ns += waited;
+    staging->waited_ns += waited;
     if (staging->closing && staging->waiters == 0) {
         sl_cond_broadcast(&staging->quiet);
     }
@@ -88,6 +112,7 @@ static sluice_batch *take_locked(sl_staging *staging)
     sluice_batch *batch = &staging->batches[slot];
     assert(batch->held == 0);
     batch->held = 1;
+    sl_trace_moment(SLUICE_TRACE_TAKEN, staging->slots.device[slot].ticket, (uint32_t)slot);
     staging->references++;
     sl_staging_changed_locked(staging);
     return batch;
@@ -117,6 +142,7 @@ sluice_status sl_staging_next(sl_staging *staging, int64_t timeout_ns, sluice_ba
         status = wait_locked(staging, timeout_ns);
     }
     if (status == SLUICE_OK) {
+        note_wait_locked(staging);
         *batch = take_locked(staging);
     } else if (status < 0) {
         explain_locked(staging, status, error);
@@ -125,19 +151,70 @@ sluice_status sl_staging_next(sl_staging *staging, int64_t timeout_ns, sluice_ba
     return status;
 }
 
-sluice_status sl_staging_wait(sluice_batch *batch, struct CUstream_st *stream)
+static sluice_status wait_on(sl_staging *staging, uint32_t slot, struct CUstream_st *stream,
+                             sluice_error *error)
+{
+    return staging->device->ops->stream_wait(staging->device, stream, staging->ready[slot], error);
+}
+
+/* The same between two of the mark's events. */
+static sluice_status wait_timed(sl_staging *staging, uint32_t slot, sl_timing_mark *mark,
+                                struct CUstream_st *stream, sluice_error *error)
+{
+    sluice_status status = sl_timing_begin(staging->timing, mark, stream, error);
+    if (status == SLUICE_OK) {
+        status = wait_on(staging, slot, stream, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_timing_there(staging->timing, mark, stream, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_timing_read(staging->timing, error);
+    }
+    return status;
+}
+
+/* The batch's step will not be timed. */
+static void drop_mark(sluice_batch *batch)
+{
+    sl_staging *staging = batch->staging;
+    sl_lock(&staging->mutex);
+    sl_timing_mark *mark = batch->mark;
+    batch->mark = NULL;
+    sl_unlock(&staging->mutex);
+    if (mark != NULL) {
+        sl_timing_drop(staging->timing, mark);
+    }
+}
+
+/* Whether the batch is held; a mark for it when it is its first wait. */
+static bool begin_wait(sluice_batch *batch, sl_timing_mark **mark)
 {
     sl_staging *staging = batch->staging;
     sl_lock(&staging->mutex);
     const bool held = batch->held != 0;
+    const bool first = held && staging->timing != NULL && batch->mark == NULL;
+    *mark = first ? sl_timing_take(staging->timing) : NULL;
+    batch->mark = *mark != NULL ? *mark : batch->mark;
     sl_unlock(&staging->mutex);
-    if (!held) {
+    return held;
+}
+
+sluice_status sl_staging_wait(sluice_batch *batch, struct CUstream_st *stream)
+{
+    sl_staging *staging = batch->staging;
+    sl_timing_mark *mark;
+    if (!begin_wait(batch, &mark)) {
         return SLUICE_STATE;
     }
     sluice_error error;
     sl_error_clear(&error);
-    const sluice_status status = staging->device->ops->stream_wait(
-        staging->device, stream, staging->ready[batch->slot], &error);
+    const sluice_status status = mark == NULL
+                                     ? wait_on(staging, batch->slot, stream, &error)
+                                     : wait_timed(staging, batch->slot, mark, stream, &error);
+    if (status != SLUICE_OK && mark != NULL) {
+        drop_mark(batch);
+    }
     if (status == SLUICE_DEVICE) {
         sl_lock(&staging->mutex);
         sl_staging_note_locked(staging, status, &error);
@@ -147,15 +224,18 @@ sluice_status sl_staging_wait(sluice_batch *batch, struct CUstream_st *stream)
 }
 
 /* Records the consumer's work; no lock is held, the batch is claimed. */
-static sluice_status record_release(sl_staging *staging, const sluice_batch *batch, bool on_stream,
+static sluice_status record_release(sl_staging *staging, sluice_batch *batch,
                                     struct CUstream_st *stream, sluice_error *error)
 {
-    sl_error_clear(error);
-    if (!on_stream) {
-        return SLUICE_OK;
+    sluice_status status = staging->device->ops->event_record(
+        staging->device, staging->release[batch->slot], stream, error);
+    if (status == SLUICE_OK && batch->mark != NULL) {
+        status = sl_timing_end(staging->timing, batch->mark, stream, error);
+        if (status == SLUICE_OK) {
+            batch->mark = NULL; /* it is the timing's now */
+        }
     }
-    return staging->device->ops->event_record(staging->device, staging->release[batch->slot],
-                                              stream, error);
+    return status;
 }
 
 static void drop_reference(sl_staging *staging)
@@ -179,7 +259,12 @@ sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUs
         return SLUICE_STATE;
     }
     sluice_error error;
-    const sluice_status status = record_release(staging, batch, on_stream, stream, &error);
+    sl_error_clear(&error);
+    const sluice_status status =
+        on_stream ? record_release(staging, batch, stream, &error) : SLUICE_OK;
+    if (status == SLUICE_OK || status == SLUICE_DEVICE) {
+        drop_mark(batch);
+    }
     sl_lock(&staging->mutex);
     if (sl_staging_note_locked(staging, status, &error) < 0 && status != SLUICE_DEVICE) {
         batch->held = 1;
@@ -188,6 +273,7 @@ sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUs
     }
     const bool shared = staging->slots.shared;
     staging->released_on[batch->slot] = on_stream && status == SLUICE_OK && !shared;
+    sl_trace_moment(SLUICE_TRACE_FREE, staging->slots.device[batch->slot].ticket, batch->slot);
     const bool legal = sl_slots_release(&staging->slots, batch->slot);
     assert(legal);
     (void)legal;
@@ -197,17 +283,33 @@ sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUs
     return status;
 }
 
-void sl_staging_get_stats(sl_staging *staging, sluice_stage_stats *upload,
-                          uint64_t ready_depth[SLUICE_HISTOGRAM_BINS], uint64_t *host_wait_ns)
+/* What does not change. */
+static void describe(const sl_staging *staging, sluice_loader_stats *stats)
 {
+    const sl_device *device = staging->device;
+    if (device->number >= 0) {
+        snprintf(stats->device, sizeof(stats->device), "%s:%d", device->ops->name, device->number);
+    } else {
+        snprintf(stats->device, sizeof(stats->device), "%s", device->ops->name);
+    }
+    snprintf(stats->pinning, sizeof(stats->pinning), "%s", device->pinning);
+    stats->converts_on_device = staging->converts;
+}
+
+void sl_staging_get_stats(sl_staging *staging, sluice_loader_stats *stats)
+{
+    describe(staging, stats);
+    if (staging->timing != NULL) {
+        sl_timing_get(staging->timing, stats);
+    }
     sl_lock(&staging->mutex);
-    *upload = staging->upload;
+    stats->upload = staging->upload;
     if (staging->uploads > 0) {
-        upload->busy_ns += sl_now_ns() - staging->busy_since_ns;
+        stats->upload.busy_ns += sl_now_ns() - staging->busy_since_ns;
     }
-    for (size_t i = 0; i < SLUICE_HISTOGRAM_BINS; i++) {
-        ready_depth[i] = staging->ready_depth[i];
-    }
-    *host_wait_ns = staging->host_wait_ns;
+    memcpy(stats->ready_depth, staging->ready_depth, sizeof(stats->ready_depth));
+    memcpy(stats->host_waits, staging->host_waits, sizeof(stats->host_waits));
+    stats->host_wait_ns = staging->host_wait_ns;
+    stats->host_wait_max_ns = staging->host_wait_max_ns;
     sl_unlock(&staging->mutex);
 }

@@ -28,7 +28,8 @@ sluice_status sl_layout_make(sl_layout *layout, uint64_t image_row_bytes, uint32
                       append(&made.bytes, &made.labels, sizeof(int64_t), rows) &&
                       append(&made.bytes, &made.indices, sizeof(int64_t), rows) &&
                       append(&made.bytes, &made.status, sizeof(uint8_t), rows) &&
-                      append(&made.bytes, &made.mask, sizeof(uint8_t), rows);
+                      append(&made.bytes, &made.mask, sizeof(uint8_t), rows) &&
+                      append(&made.bytes, &made.flags, sizeof(uint8_t), rows);
     made.stride = (made.bytes + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
     if (!fits || __builtin_mul_overflow(made.stride, slots, &ring)) {
         return sl_error_set(error, SLUICE_NOMEM, "staging",
@@ -48,6 +49,7 @@ sl_slot_view sl_layout_view(const sl_layout *layout, void *base)
         .indices = (int64_t *)(void *)(bytes + layout->indices),
         .status = bytes + layout->status,
         .mask = bytes + layout->mask,
+        .flags = bytes + layout->flags,
     };
     return view;
 }

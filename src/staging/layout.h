@@ -3,9 +3,8 @@
  * layout: where the fields of a batch lie in its slot.
  *
  * Purpose: one contiguous block per batch, so that one copy sends it: images, labels, indices,
- * status, mask, each at a 256-byte-aligned offset (what device kernels like to load from). The
- * same offsets hold in the host slot and in the device slot.
- * Pure functions; units are bytes.
+ * status, mask, flags, each at a 256-byte-aligned offset (what device kernels like to load from).
+ * The same offsets hold in the host slot and in the device slot. Pure functions; units are bytes.
  */
 #ifndef SL_LAYOUT_H
 #define SL_LAYOUT_H
@@ -13,9 +12,9 @@
 #include <sluice/common.h>
 
 typedef struct sl_layout {
-    size_t images, labels, indices, status, mask; /* offsets */
-    size_t bytes;                                 /* from the first field to the end of the last */
-    size_t stride;                                /* from one slot to the next: whole pages */
+    size_t images, labels, indices, status, mask, flags; /* offsets */
+    size_t bytes;  /* from the first field to the end of the last */
+    size_t stride; /* from one slot to the next: whole pages */
 } sl_layout;
 
 /* What the filler and the consumer see of a slot. Pointers are to the host slab (filler) or to the
@@ -24,6 +23,7 @@ typedef struct sl_slot_view {
     uint8_t *images;
     int64_t *labels, *indices;
     uint8_t *status, *mask;
+    uint8_t *flags; /* for the conversion, where there is one (conversion.h) */
 } sl_slot_view;
 
 /* `rows` pictures of `image_row_bytes`. NOMEM when `slots` of them exceed the address space. */

@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "staging_state.h"
+#include "trace.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -28,6 +29,9 @@ static void close_stream(sl_staging *staging)
         }
     }
     device->ops->stream_close(device, staging->copy_stream);
+    if (staging->has_convert_stream) {
+        device->ops->stream_close(device, staging->convert_stream);
+    }
 }
 
 static void close_event(sl_device *device, sl_event *event)
@@ -56,12 +60,16 @@ void sl_staging_destroy(sl_staging *staging)
 {
     sl_device *device = staging->device;
     close_stream(staging);
+    sl_timing_close(staging->timing);
     for (uint32_t i = 0; i < SL_SLOTS_MAX; i++) {
         close_event(device, staging->h2d[i]);
         close_event(device, staging->ready[i]);
         close_event(device, staging->release[i]);
         if (staging->memory[i] != NULL) {
             device->ops->memory_close(device, staging->memory[i]);
+        }
+        if (staging->outputs[i] != NULL && staging->config.outputs == NULL) {
+            device->ops->memory_close(device, staging->outputs[i]);
         }
     }
     if (staging->registered) {
@@ -109,6 +117,19 @@ static sluice_status open_fd(sl_staging *staging, sluice_error *error)
     return SLUICE_OK;
 }
 
+/* Where the pictures of a device slot are in the end. */
+static sluice_status open_output(sl_staging *staging, uint32_t slot, sluice_error *error)
+{
+    const sl_conversion *conversion = &staging->conversion;
+    if (staging->config.outputs != NULL) {
+        staging->outputs[slot] = staging->config.outputs[slot];
+        return SLUICE_OK;
+    }
+    return staging->device->ops->memory_open(
+        staging->device, sl_conversion_row_bytes(conversion) * staging->config.batch,
+        &staging->outputs[slot], error);
+}
+
 /* What every device slot needs. */
 static sluice_status open_device_slot(sl_staging *staging, uint32_t slot, sluice_error *error)
 {
@@ -120,15 +141,21 @@ static sluice_status open_device_slot(sl_staging *staging, uint32_t slot, sluice
         status = ops->memory_open(device, staging->layout.bytes, &staging->memory[slot], error);
         base = staging->memory[slot];
     }
-    if (status == SLUICE_OK) {
-        status = ops->event_open(device, false, &staging->ready[slot], error);
+    if (status == SLUICE_OK && staging->converts) {
+        status = open_output(staging, slot, error);
     }
     if (status == SLUICE_OK) {
-        status = ops->event_open(device, false, &staging->release[slot], error);
+        status = ops->event_open(device, SL_EVENT_ORDER, &staging->ready[slot], error);
+    }
+    if (status == SLUICE_OK) {
+        status = ops->event_open(device, SL_EVENT_ORDER, &staging->release[slot], error);
     }
     if (status == SLUICE_OK) {
         staging->batches[slot] = (sluice_batch){
             .staging = staging, .slot = slot, .view = sl_layout_view(&staging->layout, base)};
+        if (staging->converts) {
+            staging->batches[slot].view.images = staging->outputs[slot];
+        }
     }
     return status;
 }
@@ -137,10 +164,21 @@ static sluice_status open_device_slot(sl_staging *staging, uint32_t slot, sluice
 static sluice_status open_copier(sl_staging *staging, sluice_error *error)
 {
     sl_device *device = staging->device;
-    sluice_status status = device->ops->stream_open(device, &staging->copy_stream, error);
+    sluice_status status = device->ops->stream_open(device, false, &staging->copy_stream, error);
     staging->has_copy_stream = status == SLUICE_OK;
+    if (status == SLUICE_OK && staging->converts) {
+        /* Small kernels: they should not queue behind the consumer's large ones. */
+        status = device->ops->stream_open(device, true, &staging->convert_stream, error);
+        staging->has_convert_stream = status == SLUICE_OK;
+    }
+    if (status == SLUICE_OK) {
+        /* A step that is not done keeps its device slot, or the host slot of the copy that waits
+         * for one. */
+        const uint32_t steps = staging->slots.host_count + staging->slots.device_count;
+        status = sl_timing_open(&staging->timing, device, steps, error);
+    }
     for (uint32_t i = 0; i < staging->slots.host_count && status == SLUICE_OK; i++) {
-        status = device->ops->event_open(device, true, &staging->h2d[i], error);
+        status = device->ops->event_open(device, SL_EVENT_HOST, &staging->h2d[i], error);
     }
     if (status == SLUICE_OK) {
         status = sl_thread_start(&staging->reaper, "sluice-reap", sl_reaper_run, staging, error);
@@ -174,6 +212,11 @@ static sl_staging *make(sl_device *device, const sl_staging_config *config)
     }
     staging->device = device;
     staging->config = *config;
+    staging->converts = config->conversion != NULL;
+    if (staging->converts) {
+        staging->conversion = *config->conversion;
+        staging->config.conversion = &staging->conversion;
+    }
     staging->pid = getpid();
     staging->fd = -1;
     staging->end = UINT64_MAX;
@@ -192,6 +235,7 @@ sluice_status sl_staging_open(sl_staging **staging, sl_device *device,
                               const sl_staging_config *config, sluice_error *error)
 {
     assert(config->batch > 0);
+    assert(config->conversion == NULL || (device->converts && !device->shares_memory));
     *staging = NULL;
     sl_staging *made = make(device, config);
     if (made == NULL) {
@@ -250,6 +294,13 @@ bool sl_staging_copy_begin_locked(sl_staging *staging, uint32_t *host, uint32_t 
     return true;
 }
 
+void sl_staging_trace_ready_locked(const sl_staging *staging, uint32_t device)
+{
+    if (staging->slots.device[device].state == SL_DEVICE_READY) {
+        sl_trace_moment(SLUICE_TRACE_READY, staging->slots.device[device].ticket, device);
+    }
+}
+
 /* Shared memory has no copier: what is FULL and in order is READY at once. */
 static void hand_over_locked(sl_staging *staging)
 {
@@ -258,6 +309,7 @@ static void hand_over_locked(sl_staging *staging)
     bool any = false;
     while (sl_staging_copy_begin_locked(staging, &host, &device)) {
         any = sl_slots_copy_queued(&staging->slots, device);
+        sl_staging_trace_ready_locked(staging, device);
     }
     if (any) {
         sl_staging_changed_locked(staging);
@@ -266,6 +318,7 @@ static void hand_over_locked(sl_staging *staging)
 
 static void became_full_locked(sl_staging *staging, uint32_t slot)
 {
+    sl_trace_moment(SLUICE_TRACE_FULL, staging->slots.host[slot].ticket, slot);
     if (staging->slots.shared) {
         hand_over_locked(staging);
     } else if (staging->slots.host[slot].ticket == staging->slots.copied) {
@@ -300,6 +353,7 @@ sluice_status sl_staging_begin(sl_staging *staging, const sl_batch_facts *facts,
     const bool open = !staging->broken && !staging->closing;
     const int host = open ? sl_slots_begin(&staging->slots, facts->rows) : -1;
     if (host >= 0) {
+        sl_trace_moment(SLUICE_TRACE_FILL, staging->slots.host[host].ticket, (uint32_t)host);
         staging->facts[host] = *facts;
         *slot = (uint32_t)host;
         *view = sl_layout_view(&staging->layout,
@@ -380,6 +434,7 @@ void sl_staging_drain(sl_staging *staging)
     sl_lock(&staging->mutex);
     const bool emptied = sl_slots_discard(&staging->slots);
     staging->failed_ticket = UINT64_MAX;
+    staging->waited_ns = 0; /* for a batch that is dropped */
     sl_staging_changed_locked(staging);
     sl_staging_unlock(staging, emptied);
     sl_lock(&staging->mutex);

@@ -23,6 +23,7 @@
 #include "device.h"
 #include "histogram.h"
 #include "layout.h"
+#include "timing.h"
 
 #include <sluice/loader.h>
 
@@ -39,8 +40,14 @@ typedef struct sl_staging_config {
     uint32_t host_slots, device_slots;
     uint32_t batch;           /* rows of a slot */
     sl_image_format format;   /* only carried along, for sl_staging_format */
-    uint64_t image_row_bytes; /* of one picture */
-    sl_budget *budget;        /* charged for host memory; NULL: none */
+    uint64_t image_row_bytes; /* of one picture, as the filler writes it */
+    /* What the device makes of the pictures; it must be able to (device->converts). NULL: nothing,
+     * the consumer gets them as they were written. */
+    const sl_conversion *conversion;
+    /* Where the device puts converted pictures, one address for each device slot, each room for
+     * `batch` of them; owned by the caller until the last batch is released. NULL: own memory. */
+    void *const *outputs;
+    sl_budget *budget; /* charged for host memory; NULL: none */
     /* One or more host slots became EMPTY; on any thread, no lock held. Not once close has
      * returned. May be NULL. */
     void (*on_empty)(void *ctx);
@@ -70,6 +77,7 @@ void sl_staging_fail(sl_staging *staging, uint32_t slot, const sluice_error *err
 
 /* A batch in the consumer's hands. */
 struct sluice_batch {
+    sl_timing_mark *mark; /* guarded by staging: of its times; NULL: none */
     sl_staging *staging;
     uint32_t slot; /* device slot */
     sl_batch_facts facts;
@@ -117,10 +125,12 @@ void sl_staging_drain(sl_staging *staging);
 
 /* Readable whenever next would not return AGAIN. Never to be read from. */
 int sl_staging_fd(const sl_staging *staging);
-/* `upload`: busy while copies are queued or in flight; items and the depth of the queue (FULL slots
- * of all) at each of them. ready_depth: READY batches at each next, by number. */
-void sl_staging_get_stats(sl_staging *staging, sluice_stage_stats *upload,
-                          uint64_t ready_depth[SLUICE_HISTOGRAM_BINS], uint64_t *host_wait_ns);
+/*
+ * Fills upload (busy while copies are queued or in flight; items and the depth of the queue, FULL
+ * slots of all, at each of them), ready_depth (READY batches at each next, by number), host_wait*,
+ * steps_timed, stream_*, device, pinning and converts_on_device.
+ */
+void sl_staging_get_stats(sl_staging *staging, sluice_loader_stats *stats);
 /* Stops the threads; next returns CANCELED. Memory goes with the last held batch. Nobody may begin
  * or complete rows any more; a next or a release may be in progress on another thread. NULL is
  * fine. */

@@ -7,6 +7,8 @@
  * call the device or the callback let go of it in between and say so.
  * Device events: h2d[h] the copy out of host slot h; ready[d] the batch in device slot d is there;
  * release[d] the consumer's stream is done with it.
+ * With a conversion a device slot has two memories: the copy's target, from which the conversion
+ * reads on a stream of its own, and the output, which the consumer gets.
  */
 #ifndef SL_STAGING_STATE_H
 #define SL_STAGING_STATE_H
@@ -32,9 +34,14 @@ struct sl_staging {
     int fd;
     sl_slab slab;
     bool registered;
-    void *memory[SL_SLOTS_MAX];      /* device slots; not when shared */
-    struct CUstream_st *copy_stream; /* not when shared */
-    bool has_copy_stream;
+    void *memory[SL_SLOTS_MAX];         /* device slots; not when shared */
+    void *outputs[SL_SLOTS_MAX];        /* of device slots, with a conversion */
+    struct CUstream_st *copy_stream;    /* not when shared */
+    struct CUstream_st *convert_stream; /* with a conversion */
+    bool has_copy_stream, has_convert_stream;
+    bool converts;
+    sl_conversion conversion;
+    sl_timing *timing;           /* not when shared */
     sl_event *h2d[SL_SLOTS_MAX]; /* not when shared */
     sl_event *ready[SL_SLOTS_MAX], *release[SL_SLOTS_MAX];
     sl_thread copier, reaper; /* not when shared */
@@ -48,6 +55,7 @@ struct sl_staging {
     sl_slots slots;
     sl_batch_facts facts[SL_SLOTS_MAX]; /* of host slots */
     bool released_on[SL_SLOTS_MAX];     /* release[d] is recorded, and no copy has waited for it */
+    bool converted[SL_SLOTS_MAX];       /* ready[d] is recorded behind a conversion out of d */
     sluice_batch batches[SL_SLOTS_MAX]; /* of device slots */
     sl_in_flight in_flight;
     uint64_t end;           /* as announced by set_end */
@@ -64,7 +72,9 @@ struct sl_staging {
     uint32_t uploads;       /* copies begun and not reaped */
     uint64_t busy_since_ns; /* while there are any */
     uint64_t ready_depth[SLUICE_HISTOGRAM_BINS];
-    uint64_t host_wait_ns;
+    uint64_t host_wait_ns, host_wait_max_ns;
+    uint64_t waited_ns; /* for the next batch, in calls of next that did not get it */
+    uint64_t host_waits[SLUICE_WAIT_BINS];
 };
 
 /* What next would return now. */
@@ -78,6 +88,8 @@ sluice_status sl_staging_note_locked(sl_staging *staging, sluice_status status,
 void sl_staging_unlock(sl_staging *staging, bool emptied);
 /* Starts the copy of the next FULL slot if that can be; the batch carries its facts then. */
 bool sl_staging_copy_begin_locked(sl_staging *staging, uint32_t *host, uint32_t *device);
+/* For a recording: what is in `device` can be taken now, unless it was discarded meanwhile. */
+void sl_staging_trace_ready_locked(const sl_staging *staging, uint32_t device);
 /* Frees everything; nothing is held and nobody is inside. Half-built is fine. */
 void sl_staging_destroy(sl_staging *staging);
 

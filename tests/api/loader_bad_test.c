@@ -249,7 +249,7 @@ static void options_are_checked(void **state)
     expect_refused(&options, SLUICE_INVALID, "REPLACE");
     options = setup_options();
     options.device = "toaster";
-    expect_refused(&options, SLUICE_UNSUPPORTED, "toaster");
+    expect_refused(&options, SLUICE_INVALID, "toaster");
     options = setup_options();
     options.quarantine_path = "/nonexistent/list";
     expect_refused(&options, SLUICE_IO, "quarantine");

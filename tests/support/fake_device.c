@@ -15,8 +15,7 @@ static fake_device *fake_of(sl_device *device)
     return (fake_device *)device;
 }
 
-/* Takes the lock; DEVICE, without it, when this call is to fail. */
-static sluice_status enter(sl_device *device, sluice_error *error)
+sluice_status fake_enter(sl_device *device, sluice_error *error)
 {
     fake_device *fake = fake_of(device);
     sl_lock(&fake->mutex);
@@ -37,7 +36,7 @@ static sluice_status enter(sl_device *device, sluice_error *error)
     return SLUICE_DEVICE;
 }
 
-static sluice_status leave(fake_device *fake)
+sluice_status fake_leave(fake_device *fake)
 {
     sl_cond_broadcast(&fake->changed);
     sl_unlock(&fake->mutex);
@@ -46,14 +45,14 @@ static sluice_status leave(fake_device *fake)
 
 /* ---- streams ---- */
 
-static sluice_status fake_stream_open(sl_device *device, struct CUstream_st **stream,
+static sluice_status fake_stream_open(sl_device *device, bool urgent, struct CUstream_st **stream,
                                       sluice_error *error)
 {
-    if (enter(device, error) != SLUICE_OK) {
+    if (fake_enter(device, error) != SLUICE_OK) {
         return SLUICE_DEVICE;
     }
-    *stream = fake_stream_make_locked(fake_of(device), true);
-    return leave(fake_of(device));
+    *stream = fake_stream_make_locked(fake_of(device), true, urgent);
+    return fake_leave(fake_of(device));
 }
 
 static void fake_stream_close(sl_device *device, struct CUstream_st *stream)
@@ -69,20 +68,20 @@ static void fake_stream_close(sl_device *device, struct CUstream_st *stream)
 
 /* ---- events ---- */
 
-static sluice_status fake_event_open(sl_device *device, bool host_waits, sl_event **event,
+static sluice_status fake_event_open(sl_device *device, sl_event_kind kind, sl_event **event,
                                      sluice_error *error)
 {
-    if (enter(device, error) != SLUICE_OK) {
+    if (fake_enter(device, error) != SLUICE_OK) {
         return SLUICE_DEVICE;
     }
     fake_device *fake = fake_of(device);
     sl_event *made = calloc(1, sizeof(*made));
     assert(made != NULL && fake->event_count < THINGS_MAX);
     made->open = true;
-    made->host_waits = host_waits;
+    made->kind = kind;
     fake->events[fake->event_count++] = made;
     *event = made;
-    return leave(fake);
+    return fake_leave(fake);
 }
 
 static void fake_event_close(sl_device *device, sl_event *event)
@@ -91,7 +90,7 @@ static void fake_event_close(sl_device *device, sl_event *event)
     sl_lock(&fake->mutex);
     fake_expect_locked(fake, event->open, "event closed twice");
     event->open = false;
-    leave(fake);
+    fake_leave(fake);
 }
 
 static sluice_status refused(fake_device *fake, sluice_error *error)
@@ -103,7 +102,7 @@ static sluice_status refused(fake_device *fake, sluice_error *error)
 static sluice_status fake_event_record(sl_device *device, sl_event *event,
                                        struct CUstream_st *stream, sluice_error *error)
 {
-    if (enter(device, error) != SLUICE_OK) {
+    if (fake_enter(device, error) != SLUICE_OK) {
         return SLUICE_DEVICE;
     }
     fake_device *fake = fake_of(device);
@@ -113,12 +112,12 @@ static sluice_status fake_event_record(sl_device *device, sl_event *event,
     fake_expect_locked(fake, event->open, "record of a closed event");
     const fake_work work = {.kind = FAKE_RECORD, .event = event, .record = ++event->recorded};
     fake_give_locked(fake_resolve(fake, stream), &work);
-    return leave(fake);
+    return fake_leave(fake);
 }
 
 static sluice_status fake_event_query(sl_device *device, sl_event *event, sluice_error *error)
 {
-    if (enter(device, error) != SLUICE_OK) {
+    if (fake_enter(device, error) != SLUICE_OK) {
         return SLUICE_DEVICE;
     }
     fake_device *fake = fake_of(device);
@@ -130,24 +129,43 @@ static sluice_status fake_event_query(sl_device *device, sl_event *event, sluice
 
 static sluice_status fake_event_synchronize(sl_device *device, sl_event *event, sluice_error *error)
 {
-    if (enter(device, error) != SLUICE_OK) {
+    if (fake_enter(device, error) != SLUICE_OK) {
         return SLUICE_DEVICE;
     }
     fake_device *fake = fake_of(device);
     fake_expect_locked(fake, event->open, "host wait for a closed event");
-    fake_expect_locked(fake, event->host_waits, "host wait for an event that is not made for it");
+    fake_expect_locked(fake, event->kind == SL_EVENT_HOST,
+                       "host wait for an event that is not made for it");
     fake_expect_locked(fake, event->recorded > 0, "host wait for an event never recorded");
     const uint64_t record = event->recorded;
     while (event->done < record && !fake->options.events_lie) {
         sl_cond_wait(&fake->changed, &fake->mutex);
     }
-    return leave(fake);
+    return fake_leave(fake);
+}
+
+static sluice_status fake_event_elapsed(sl_device *device, sl_event *begin, sl_event *end,
+                                        uint64_t *ns, sluice_error *error)
+{
+    if (fake_enter(device, error) != SLUICE_OK) {
+        return SLUICE_DEVICE;
+    }
+    fake_device *fake = fake_of(device);
+    fake_expect_locked(fake, begin->open && end->open, "time between closed events");
+    fake_expect_locked(fake, begin->kind == SL_EVENT_TIMED && end->kind == SL_EVENT_TIMED,
+                       "time between events that are not made for it");
+    fake_expect_locked(fake, begin->recorded > 0 && end->recorded > 0,
+                       "time between events never recorded");
+    const bool done = begin->done >= begin->recorded && end->done >= end->recorded;
+    *ns = done && end->done_ns > begin->done_ns ? end->done_ns - begin->done_ns : 0;
+    sl_unlock(&fake->mutex);
+    return done ? SLUICE_OK : SLUICE_AGAIN;
 }
 
 static sluice_status fake_stream_wait(sl_device *device, struct CUstream_st *stream,
                                       sl_event *event, sluice_error *error)
 {
-    if (enter(device, error) != SLUICE_OK) {
+    if (fake_enter(device, error) != SLUICE_OK) {
         return SLUICE_DEVICE;
     }
     fake_device *fake = fake_of(device);
@@ -157,17 +175,18 @@ static sluice_status fake_stream_wait(sl_device *device, struct CUstream_st *str
     struct CUstream_st *waiting = fake_resolve(fake, stream);
     fake_expect_locked(fake, event->open, "wait for a closed event");
     fake_expect_locked(fake, event->recorded > 0, "wait for an event never recorded");
-    const bool broken = waiting->own ? fake->options.ignore_releases : fake->options.ignore_ready;
-    if (!broken) {
+    const fake_options *options = &fake->options;
+    const bool own = waiting->urgent ? options->ignore_copies : options->ignore_releases;
+    if (!(waiting->own ? own : options->ignore_ready)) {
         const fake_work work = {.kind = FAKE_WAIT, .event = event, .record = event->recorded};
         fake_give_locked(waiting, &work);
     }
-    return leave(fake);
+    return fake_leave(fake);
 }
 
 /* ---- memory ---- */
 
-static fake_block *find_block_locked(fake_device *fake, const void *address)
+fake_block *fake_find_locked(fake_device *fake, const void *address)
 {
     const uintptr_t at = (uintptr_t)address;
     for (size_t i = 0; i < fake->block_count; i++) {
@@ -182,20 +201,20 @@ static fake_block *find_block_locked(fake_device *fake, const void *address)
 
 static sluice_status fake_slab_register(sl_device *device, sl_slab *slab, sluice_error *error)
 {
-    if (enter(device, error) != SLUICE_OK) {
+    if (fake_enter(device, error) != SLUICE_OK) {
         return SLUICE_DEVICE;
     }
     fake_device *fake = fake_of(device);
     fake_expect_locked(fake, fake->slab == NULL, "slab registered twice");
     fake->slab = slab->base;
     fake->slab_bytes = slab->bytes;
-    return leave(fake);
+    return fake_leave(fake);
 }
 
 static bool copies_pending(const fake_device *fake)
 {
     for (size_t i = 0; i < fake->block_count; i++) {
-        if (fake->blocks[i]->copies_done < fake->blocks[i]->copies) {
+        if (fake->blocks[i]->done.copies < fake->blocks[i]->given.copies) {
             return true;
         }
     }
@@ -210,16 +229,11 @@ static void fake_slab_unregister(sl_device *device, sl_slab *slab)
                        "unregistered a slab that is not registered");
     fake_expect_locked(fake, !copies_pending(fake), "unregistered a slab under a copy");
     fake->slab = NULL;
-    leave(fake);
+    fake_leave(fake);
 }
 
-static sluice_status fake_memory_open(sl_device *device, size_t bytes, void **memory,
-                                      sluice_error *error)
+uint8_t *fake_block_make_locked(fake_device *fake, size_t bytes, bool own)
 {
-    if (enter(device, error) != SLUICE_OK) {
-        return SLUICE_DEVICE;
-    }
-    fake_device *fake = fake_of(device);
     fake_block *block = calloc(1, sizeof(*block));
     assert(block != NULL && fake->block_count < THINGS_MAX);
     block->bytes = aligned_alloc(256, (bytes + 255) / 256 * 256);
@@ -227,35 +241,51 @@ static sluice_status fake_memory_open(sl_device *device, size_t bytes, void **me
     memset(block->bytes, 0xA5, bytes);
     block->size = bytes;
     block->open = true;
+    block->own = own;
     fake->blocks[fake->block_count++] = block;
-    *memory = block->bytes;
-    return leave(fake);
+    return block->bytes;
+}
+
+static sluice_status fake_memory_open(sl_device *device, size_t bytes, void **memory,
+                                      sluice_error *error)
+{
+    if (fake_enter(device, error) != SLUICE_OK) {
+        return SLUICE_DEVICE;
+    }
+    *memory = fake_block_make_locked(fake_of(device), bytes, true);
+    return fake_leave(fake_of(device));
 }
 
 static void fake_memory_close(sl_device *device, void *memory)
 {
     fake_device *fake = fake_of(device);
     sl_lock(&fake->mutex);
-    fake_block *block = find_block_locked(fake, memory);
+    fake_block *block = fake_find_locked(fake, memory);
     fake_expect_locked(fake, block != NULL, "closed memory that is not open");
     if (block != NULL) {
-        fake_expect_locked(fake, block->copies_done == block->copies, "closed memory under a copy");
-        fake_expect_locked(fake, block->kernels_done == block->kernels,
-                           "closed memory under a kernel");
+        const fake_counts *given = &block->given;
+        const fake_counts *done = &block->done;
+        fake_expect_locked(fake, block->own, "closed memory of the test's");
+        fake_expect_locked(fake, done->copies == given->copies, "closed memory under a copy");
+        fake_expect_locked(fake, done->kernels == given->kernels, "closed memory under a kernel");
+        fake_expect_locked(fake,
+                           done->conversions_from == given->conversions_from &&
+                               done->conversions_to == given->conversions_to,
+                           "closed memory under a conversion");
         block->open = false;
     }
-    leave(fake);
+    fake_leave(fake);
 }
 
 static sluice_status fake_copy_to_device(sl_device *device, void *to, const void *from,
                                          size_t bytes, struct CUstream_st *stream,
                                          sluice_error *error)
 {
-    if (enter(device, error) != SLUICE_OK) {
+    if (fake_enter(device, error) != SLUICE_OK) {
         return SLUICE_DEVICE;
     }
     fake_device *fake = fake_of(device);
-    fake_block *block = find_block_locked(fake, to);
+    fake_block *block = fake_find_locked(fake, to);
     const uintptr_t source = (uintptr_t)from;
     const bool pinned = fake->slab != NULL && source >= (uintptr_t)fake->slab &&
                         source + bytes <= (uintptr_t)fake->slab + fake->slab_bytes;
@@ -268,11 +298,11 @@ static sluice_status fake_copy_to_device(sl_device *device, void *to, const void
                                 .from = from,
                                 .size = bytes,
                                 .hash = fake_hash(from, bytes),
-                                .before = block->kernels};
-        block->copies++;
+                                .before = block->given};
+        block->given.copies++;
         fake_give_locked(fake_resolve(fake, stream), &work);
     }
-    return leave(fake);
+    return fake_leave(fake);
 }
 
 /* ---- the device ---- */
@@ -284,7 +314,8 @@ static void fake_close(sl_device *device)
     fake_expect_locked(fake, fake->open, "device closed twice");
     fake_expect_locked(fake, fake->slab == NULL, "slab left registered");
     for (size_t i = 0; i < fake->block_count; i++) {
-        fake_expect_locked(fake, !fake->blocks[i]->open, "device memory left open");
+        const fake_block *block = fake->blocks[i];
+        fake_expect_locked(fake, !block->own || !block->open, "device memory left open");
     }
     for (size_t i = 0; i < fake->event_count; i++) {
         fake_expect_locked(fake, !fake->events[i]->open, "event left open");
@@ -294,7 +325,7 @@ static void fake_close(sl_device *device)
         fake_expect_locked(fake, !stream->own || !stream->open, "stream left open");
     }
     fake->open = false;
-    leave(fake);
+    fake_leave(fake);
 }
 
 static const sl_device_ops fake_ops = {
@@ -311,8 +342,10 @@ static const sl_device_ops fake_ops = {
     .event_record = fake_event_record,
     .event_query = fake_event_query,
     .event_synchronize = fake_event_synchronize,
+    .event_elapsed = fake_event_elapsed,
     .stream_wait = fake_stream_wait,
     .copy_to_device = fake_copy_to_device,
+    .convert = fake_convert,
 };
 
 fake_device *fake_device_new(const fake_options *options)
@@ -321,6 +354,8 @@ fake_device *fake_device_new(const fake_options *options)
     assert(fake != NULL);
     fake->base.ops = &fake_ops;
     fake->base.number = 0;
+    fake->base.pinning = "fake";
+    fake->base.converts = true;
     fake->options = *options;
     fake->open = true;
     sl_mutex_init(&fake->mutex);
@@ -341,7 +376,7 @@ void fake_device_free(fake_device *fake)
         fake->streams[i]->hold = false;
         fake->streams[i]->open = false;
     }
-    leave(fake);
+    fake_leave(fake);
     for (size_t i = 0; i < fake->stream_count; i++) {
         sl_thread_join(&fake->streams[i]->thread);
         free(fake->streams[i]);
@@ -356,101 +391,4 @@ void fake_device_free(fake_device *fake)
     sl_cond_destroy(&fake->changed);
     sl_mutex_destroy(&fake->mutex);
     free(fake);
-}
-
-/* ---- the test's side ---- */
-
-void fake_fail(fake_device *fake, uint64_t nth, bool sticky)
-{
-    sl_lock(&fake->mutex);
-    fake->fail_in = nth;
-    fake->sticky = sticky;
-    fake->failed = false;
-    leave(fake);
-}
-
-bool fake_has_failed(fake_device *fake)
-{
-    sl_lock(&fake->mutex);
-    const bool failed = fake->failed;
-    sl_unlock(&fake->mutex);
-    return failed;
-}
-
-void fake_refuse_streams(fake_device *fake, bool refuse)
-{
-    sl_lock(&fake->mutex);
-    fake->refuse = refuse;
-    leave(fake);
-}
-
-void fake_hold(fake_device *fake, bool hold)
-{
-    sl_lock(&fake->mutex);
-    for (size_t i = 0; i < fake->stream_count; i++) {
-        fake->streams[i]->hold = hold;
-    }
-    leave(fake);
-}
-
-void fake_hold_stream(fake_device *fake, struct CUstream_st *stream, bool hold)
-{
-    sl_lock(&fake->mutex);
-    fake_resolve(fake, stream)->hold = hold;
-    leave(fake);
-}
-
-struct CUstream_st *fake_stream_new(fake_device *fake)
-{
-    sl_lock(&fake->mutex);
-    struct CUstream_st *stream = fake_stream_make_locked(fake, false);
-    leave(fake);
-    return stream;
-}
-
-void fake_kernel(fake_device *fake, struct CUstream_st *stream, const void *address,
-                 void (*run)(void *ctx), void *ctx)
-{
-    sl_lock(&fake->mutex);
-    fake_block *block = find_block_locked(fake, address);
-    fake_expect_locked(fake, block != NULL, "kernel on memory that is not the device's");
-    if (block != NULL) {
-        const fake_work work = {
-            .kind = FAKE_KERNEL, .block = block, .before = block->copies, .run = run, .ctx = ctx};
-        block->kernels++;
-        fake_give_locked(fake_resolve(fake, stream), &work);
-    }
-    leave(fake);
-}
-
-void fake_stream_synchronize(fake_device *fake, struct CUstream_st *stream)
-{
-    sl_lock(&fake->mutex);
-    const struct CUstream_st *waited = fake_resolve(fake, stream);
-    const uint64_t given = waited->given;
-    while (waited->done < given) {
-        sl_cond_wait(&fake->changed, &fake->mutex);
-    }
-    sl_unlock(&fake->mutex);
-}
-
-uint64_t fake_violations(fake_device *fake)
-{
-    sl_lock(&fake->mutex);
-    const uint64_t violations = fake->violations;
-    sl_unlock(&fake->mutex);
-    return violations;
-}
-
-const char *fake_first_violation(fake_device *fake)
-{
-    return fake->first;
-}
-
-uint64_t fake_copies(fake_device *fake)
-{
-    sl_lock(&fake->mutex);
-    const uint64_t copies = fake->copies;
-    sl_unlock(&fake->mutex);
-    return copies;
 }

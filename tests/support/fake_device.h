@@ -8,8 +8,12 @@
  *   - a copy from memory that is not registered, or to memory that is not the device's;
  *   - a source that changes between the copy's call and the copy;
  *   - a copy that runs while a kernel given before it still has to read the target;
- *   - a kernel that runs before a copy given before it;
- *   - a wait for an event that was never recorded; a host wait for an event not made for it;
+ *   - a kernel that runs before a copy or a conversion given before it;
+ *   - a conversion that runs before the copy of what it reads, or while a kernel given before it
+ *     still has to read the target; a copy that runs while a conversion still has to read the
+ *     target; a conversion outside the device's memory, or on a stream that is not urgent;
+ *   - a wait for an event that was never recorded; a host wait for, or a time between, events not
+ *     made for it;
  *   - use of anything closed; anything closed too early, twice or not at all.
  * Threads: any; one lock inside. fake_device_free last of all, after sl_device_close.
  */
@@ -23,7 +27,8 @@ typedef struct fake_device fake_device;
 typedef struct fake_options {
     uint64_t seed;
     uint32_t delay_us;    /* longest delay before each piece of a stream's work */
-    bool ignore_releases; /* broken on purpose: the library's own streams wait for no event */
+    bool ignore_releases; /* broken on purpose: the library's copy stream waits for no event */
+    bool ignore_copies;   /* broken on purpose: its urgent stream waits for none */
     bool ignore_ready;    /* broken on purpose: the test's streams wait for no event */
     bool events_lie;      /* broken on purpose: query and synchronize say complete at once */
 } fake_options;
@@ -46,11 +51,19 @@ void fake_hold(fake_device *fake, bool hold);
 /* The same for one stream, the last word counts. */
 void fake_hold_stream(fake_device *fake, struct CUstream_st *stream, bool hold);
 
+/* The same for the library's urgent streams. */
+void fake_hold_urgent(fake_device *fake, bool hold);
+
 /* A stream of the test's own; lives until fake_device_free. */
 struct CUstream_st *fake_stream_new(fake_device *fake);
 /* Gives `stream` a kernel that reads the device memory block which holds `address`. */
 void fake_kernel(fake_device *fake, struct CUstream_st *stream, const void *address,
                  void (*run)(void *ctx), void *ctx);
+/* The same for one that reads two blocks (or one; the second address may be NULL). */
+void fake_kernel_on(fake_device *fake, struct CUstream_st *stream, const void *const addresses[2],
+                    void (*run)(void *ctx), void *ctx);
+/* Device memory of the test's own; lives until fake_device_free. */
+void *fake_memory_new(fake_device *fake, size_t bytes);
 /* Waits until all work given to the stream so far is done. */
 void fake_stream_synchronize(fake_device *fake, struct CUstream_st *stream);
 
@@ -58,5 +71,6 @@ void fake_stream_synchronize(fake_device *fake, struct CUstream_st *stream);
 uint64_t fake_violations(fake_device *fake);
 const char *fake_first_violation(fake_device *fake);
 uint64_t fake_copies(fake_device *fake);
+uint64_t fake_conversions(fake_device *fake);
 
 #endif

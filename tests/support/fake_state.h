@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fake_state: the inside of fake_device, for fake_device.c (the contract's calls) and fake_stream.c
- * (what streams do, later) only.
+ * fake_state: the inside of fake_device, for fake_device.c and fake_convert.c (the contract's
+ * calls), fake_control.c (the test's) and fake_stream.c (what streams do, later) only.
  *
  * Lock: fake_device.mutex guards everything; `changed` is broadcast after each change.
  */
@@ -12,30 +12,41 @@
 #include "thread.h"
 
 #define QUEUE_MAX  256U
-#define THINGS_MAX 512U
+#define THINGS_MAX 1024U
 
 /* Objects stay allocated until fake_device_free, so that use after close is seen, not suffered. */
 struct sl_event {
-    bool open, host_waits;
+    bool open;
+    sl_event_kind kind;
     uint64_t recorded, done; /* number of records called; of records reached by their stream */
+    uint64_t done_ns;        /* when the last was */
 };
+
+/* Pieces of work on a block. */
+typedef struct fake_counts {
+    uint64_t copies, conversions_from, conversions_to, kernels;
+} fake_counts;
 
 typedef struct fake_block {
     uint8_t *bytes;
     size_t size;
     bool open;
-    uint64_t copies, copies_done, kernels, kernels_done;
+    bool own; /* the library's, not the test's */
+    fake_counts given, done;
 } fake_block;
 
-typedef enum fake_kind { FAKE_COPY, FAKE_RECORD, FAKE_WAIT, FAKE_KERNEL } fake_kind;
+typedef enum fake_kind { FAKE_COPY, FAKE_RECORD, FAKE_WAIT, FAKE_CONVERT, FAKE_KERNEL } fake_kind;
 
 typedef struct fake_work {
     fake_kind kind;
-    fake_block *block; /* COPY, KERNEL */
+    fake_block *block; /* COPY, KERNEL, CONVERT (from) */
+    fake_block *other; /* KERNEL (NULL: it reads only one), CONVERT (to) */
     const void *from;  /* COPY */
     size_t size;
     uint64_t hash;
-    uint64_t before; /* COPY: kernels, KERNEL: copies given to the block before this */
+    fake_counts before, before_other; /* given to the blocks before this */
+    sl_conversion conversion;
+    sl_conversion_rows rows;
     sl_event *event; /* RECORD, WAIT */
     uint64_t record; /* its number */
     void (*run)(void *ctx);
@@ -46,6 +57,7 @@ struct CUstream_st {
     fake_device *fake;
     bool open, hold;
     bool own; /* the library's, not the test's */
+    bool urgent;
     sl_thread thread;
     uint64_t random;
     fake_work queue[QUEUE_MAX];
@@ -60,7 +72,7 @@ struct fake_device {
     pthread_cond_t changed;
     uint64_t fail_in;
     bool sticky, failed, refuse;
-    uint64_t violations, copies;
+    uint64_t violations, copies, conversions;
     char first[160];
     const uint8_t *slab;
     size_t slab_bytes;
@@ -73,10 +85,24 @@ struct fake_device {
 /* Counts a misuse when `condition` is false. */
 void fake_expect_locked(fake_device *fake, bool condition, const char *text);
 uint64_t fake_hash(const void *memory, size_t size);
+/* The open block that holds the address; NULL: none. */
+fake_block *fake_find_locked(fake_device *fake, const void *address);
+/* Makes one; `own`: for the library, which is to close it. */
+uint8_t *fake_block_make_locked(fake_device *fake, size_t bytes, bool own);
+/* Takes the lock; DEVICE, without it, when this call is to fail. */
+sluice_status fake_enter(sl_device *device, sluice_error *error);
+/* Gives it back, and says that something has changed. OK. */
+sluice_status fake_leave(fake_device *fake);
+/* As the contract's. */
+sluice_status fake_convert(sl_device *device, const sl_conversion *conversion,
+                           const sl_conversion_rows *rows, struct CUstream_st *stream,
+                           sluice_error *error);
+/* What a stream does when it comes to a conversion. */
+void fake_run_conversion(fake_device *fake, const fake_work *work);
 /* NULL is the default stream, which is the device's first. */
 struct CUstream_st *fake_resolve(fake_device *fake, struct CUstream_st *stream);
 /* A running stream; a system that refuses its thread ends the test. */
-struct CUstream_st *fake_stream_make_locked(fake_device *fake, bool own);
+struct CUstream_st *fake_stream_make_locked(fake_device *fake, bool own, bool urgent);
 /* Appends to what the stream has to do; waits while that is too much. */
 void fake_give_locked(struct CUstream_st *stream, const fake_work *work);
 

@@ -43,8 +43,12 @@ static uint64_t next_random(uint64_t *state)
 /* A copy that breaks a rule is not made: under a sanitizer it would be a data race besides. */
 static void run_copy(fake_device *fake, const fake_work *work)
 {
-    const bool read = work->block->kernels_done >= work->before;
-    fake_expect_locked(fake, read, "copy over a batch that a kernel still has to read");
+    const fake_counts *done = &work->block->done;
+    const bool converted = done->conversions_from >= work->before.conversions_from;
+    const bool seen = done->kernels >= work->before.kernels;
+    const bool read = converted && seen;
+    fake_expect_locked(fake, converted, "copy over a batch that a conversion still has to read");
+    fake_expect_locked(fake, seen, "copy over a batch that a kernel still has to read");
     fake_expect_locked(fake, work->block->open, "copy into closed memory");
     if (read && work->block->open) {
         sl_unlock(&fake->mutex);
@@ -53,21 +57,33 @@ static void run_copy(fake_device *fake, const fake_work *work)
         sl_lock(&fake->mutex);
         fake_expect_locked(fake, same, "source changed before it was copied");
     }
-    work->block->copies_done++;
+    work->block->done.copies++;
     fake->copies++;
+}
+
+/* Whether all that was to be written into the block before is there. */
+static bool is_there(const fake_block *block, const fake_counts *before)
+{
+    return block->done.copies >= before->copies &&
+           block->done.conversions_to >= before->conversions_to;
 }
 
 static void run_kernel(fake_device *fake, const fake_work *work)
 {
-    const bool there = work->block->copies_done >= work->before;
+    const bool there = is_there(work->block, &work->before) &&
+                       (work->other == NULL || is_there(work->other, &work->before_other));
+    const bool open = work->block->open && (work->other == NULL || work->other->open);
     fake_expect_locked(fake, there, "kernel on a batch that is not there yet");
-    fake_expect_locked(fake, work->block->open, "kernel on closed memory");
-    if (there && work->block->open) {
+    fake_expect_locked(fake, open, "kernel on closed memory");
+    if (there && open) {
         sl_unlock(&fake->mutex);
         work->run(work->ctx);
         sl_lock(&fake->mutex);
     }
-    work->block->kernels_done++;
+    work->block->done.kernels++;
+    if (work->other != NULL) {
+        work->other->done.kernels++;
+    }
 }
 
 static void run_locked(fake_device *fake, const fake_work *work)
@@ -76,11 +92,15 @@ static void run_locked(fake_device *fake, const fake_work *work)
     case FAKE_COPY:
         run_copy(fake, work);
         break;
+    case FAKE_CONVERT:
+        fake_run_conversion(fake, work);
+        break;
     case FAKE_KERNEL:
         run_kernel(fake, work);
         break;
     case FAKE_RECORD:
         work->event->done = work->record;
+        work->event->done_ns = sl_now_ns();
         break;
     case FAKE_WAIT:
         while (work->event->done < work->record) {
@@ -133,13 +153,14 @@ void fake_give_locked(struct CUstream_st *stream, const fake_work *work)
     stream->queue[stream->given++ % QUEUE_MAX] = *work;
 }
 
-struct CUstream_st *fake_stream_make_locked(fake_device *fake, bool own)
+struct CUstream_st *fake_stream_make_locked(fake_device *fake, bool own, bool urgent)
 {
     struct CUstream_st *stream = calloc(1, sizeof(*stream));
     assert(stream != NULL && fake->stream_count < THINGS_MAX);
     stream->fake = fake;
     stream->open = true;
     stream->own = own;
+    stream->urgent = urgent;
     stream->random = (fake->options.seed + fake->stream_count + 1) * UINT64_C(0x9E3779B97F4A7C15);
     fake->streams[fake->stream_count++] = stream;
     const sluice_status status =

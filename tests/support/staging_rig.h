@@ -9,15 +9,32 @@
 #ifndef STAGING_RIG_H
 #define STAGING_RIG_H
 
+#include "fake_cuda.h"
 #include "fake_device.h"
 #include "staging.h"
 
 typedef enum rig_device {
-    RIG_SHARED,  /* device_host as it is */
-    RIG_COPYING, /* device_host with memory of its own: the copier runs, copies are immediate */
-    RIG_FAKE,    /* fake_device: late copies on streams */
+    RIG_SHARED,    /* device_host as it is */
+    RIG_COPYING,   /* device_host with memory of its own: the copier runs, copies are immediate */
+    RIG_FAKE,      /* fake_device: late copies on streams */
+    RIG_FAKE_CUDA, /* device_cuda over fake_cuda */
+    RIG_CUDA,      /* device_cuda over the driver that is here, whichever that is */
     RIG_DEVICES
 } rig_device;
+
+/* Walks the devices that the environment variable SLUICE_TEST_DEVICE asks for: "cuda", "fake-cuda",
+ * or, when it is not set, the first three. */
+rig_device rig_first(void);
+rig_device rig_after(rig_device kind);
+#define RIG_EACH(kind) \
+    (rig_device kind = rig_first(); (kind) < RIG_DEVICES; (kind) = rig_after(kind))
+/* The device among them that can be held and made to fail. RIG_DEVICES: none. */
+rig_device rig_late(void);
+/* main of a test of all devices: prints why and answers 77 when the device asked for is not here,
+ * else 0. */
+int rig_skip(void);
+/* The same of a test that needs rig_late(). */
+int rig_skip_late(void);
 
 typedef struct rig_options {
     uint32_t host_slots, device_slots, batch, image_bytes;
@@ -31,17 +48,44 @@ typedef struct rig {
     rig_device kind;
     rig_options options;
     sl_staging *staging;
-    fake_device *fake;          /* RIG_FAKE */
-    struct CUstream_st *stream; /* the consumer's; NULL but for RIG_FAKE */
+    fake_device *fake;             /* RIG_FAKE */
+    const fake_cuda_control *cuda; /* RIG_FAKE_CUDA */
+    struct rig_cuda *real;         /* RIG_CUDA */
+    struct CUstream_st *stream;    /* the consumer's; NULL with host devices */
 } rig;
 
 const char *rig_device_name(rig_device kind);
-/* The device alone; `*fake` is set for RIG_FAKE, else NULL. */
-sl_device *rig_device_open(rig_device kind, const fake_options *options, fake_device **fake);
+/* A host device alone. */
+sl_device *rig_host_open(rig_device kind);
+/* All but the staging: the device for it. */
+sl_device *rig_prepare(rig *r, rig_device kind, const rig_options *options);
 /* Opens the staging over a new device. */
 sluice_status rig_open(rig *r, rig_device kind, const rig_options *options, sluice_error *error);
-/* Closes the staging if it is still open, and the fake device: afterwards misuses are known. */
+/* Closes the staging if it is still open, and the device's other side: afterwards misuses are
+ * known, also what was left open. Says what the first was. */
 uint64_t rig_close(rig *r);
+
+/* ---- the consumer's side of the device; a host device does it at once ---- */
+
+struct CUstream_st *rig_stream_new(rig *r);
+void rig_synchronize(rig *r, struct CUstream_st *stream);
+/* Gives `stream` a kernel that reads the batch at `*view`, which from now on has the host's
+ * addresses of what it reads. */
+void rig_kernel(rig *r, struct CUstream_st *stream, sl_slot_view *view, void (*run)(void *ctx),
+                void *ctx);
+
+/* ---- what late devices can: as in fake_device.h ---- */
+
+void rig_hold(rig *r, bool hold);
+void rig_hold_stream(rig *r, struct CUstream_st *stream, bool hold);
+/* The rig's stream is being captured into a graph, or no longer. */
+void rig_capture(rig *r, bool capture);
+void rig_fail(rig *r, uint64_t nth, bool sticky);
+bool rig_has_failed(rig *r);
+uint64_t rig_copies(rig *r);
+uint64_t rig_violations(rig *r);
+/* "" when there is none; up to rig_close. */
+const char *rig_first_violation(rig *r);
 
 /* Writes one row. `image_bytes` is a picture's size. */
 void rig_fill_row(const sl_slot_view *view, uint32_t image_bytes, uint64_t step, uint32_t row);

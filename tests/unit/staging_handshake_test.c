@@ -40,7 +40,7 @@ static void open_rig(rig *r, fake_options fake, uint32_t host_slots, uint32_t de
                                  .batch = BATCH,
                                  .image_bytes = IMAGE,
                                  .fake = fake};
-    assert_int_equal(rig_open(r, RIG_FAKE, &options, NULL), SLUICE_OK);
+    assert_int_equal(rig_open(r, rig_late(), &options, NULL), SLUICE_OK);
 }
 
 /* Takes the next batch, queues a kernel that reads it and releases it behind that kernel. */
@@ -50,17 +50,17 @@ static void consume(rig *r, late_reader *reader)
     assert_int_equal(sl_staging_next(r->staging, LONG, &batch, NULL), SLUICE_OK);
     assert_int_equal(sl_staging_wait(batch, r->stream), SLUICE_OK);
     *reader = (late_reader){.view = batch->view, .step = batch->facts.step};
-    fake_kernel(r->fake, r->stream, batch->view.images, read_late, reader);
+    rig_kernel(r, r->stream, &reader->view, read_late, reader);
     assert_int_equal(sl_staging_release(batch, true, r->stream), SLUICE_OK);
 }
 
 static void expect_violation(rig *r, const char *expected)
 {
     char first[160];
-    snprintf(first, sizeof(first), "%s", fake_first_violation(r->fake));
+    snprintf(first, sizeof(first), "%s", rig_first_violation(r));
     const uint64_t violations = rig_close(r);
     assert_true(violations > 0);
-    assert_string_equal(first, expected);
+    assert_non_null(strstr(first, expected));
 }
 
 /* One device slot, three host slots: the consumer and the copier run far ahead of streams that do
@@ -71,20 +71,20 @@ static void the_host_runs_ahead_of_the_device(void **state)
     rig r;
     late_reader readers[3];
     open_rig(&r, (fake_options){.seed = 1}, 3, 1);
-    fake_hold(r.fake, true);
+    rig_hold(&r, true);
     for (uint64_t step = 0; step < 3; step++) {
         assert_true(rig_fill(&r, 1, step, BATCH) >= 0);
         consume(&r, &readers[step]);
     }
     assert_int_equal(rig_begin(&r, 3, BATCH), -1); /* every host slot waits for its copy */
-    assert_int_equal(fake_copies(r.fake), 0);
-    fake_hold(r.fake, false);
-    fake_stream_synchronize(r.fake, r.stream);
+    assert_int_equal(rig_copies(&r), 0);
+    rig_hold(&r, false);
+    rig_synchronize(&r, r.stream);
     for (uint64_t step = 0; step < 3; step++) {
         assert_int_equal(readers[step].runs, 1);
         assert_int_equal(readers[step].bad, 0);
     }
-    assert_int_equal(fake_copies(r.fake), 3);
+    assert_int_equal(rig_copies(&r), 3);
     assert_int_equal(rig_close(&r), 0);
 }
 
@@ -98,16 +98,16 @@ static void a_copy_that_waits_for_no_release_is_caught(void **state)
     for (uint64_t step = 0; step < 2; step++) {
         assert_true(rig_fill(&r, 1, step, BATCH) >= 0);
         if (step == 0) {
-            fake_hold_stream(r.fake, r.stream, true);
+            rig_hold_stream(&r, r.stream, true);
         }
         consume(&r, &readers[step]);
     }
-    while (fake_copies(r.fake) < 2) {
+    while (rig_copies(&r) < 2) {
         sl_sleep_until_ns(sl_now_ns() + MS);
     }
-    fake_hold_stream(r.fake, r.stream, false);
-    fake_stream_synchronize(r.fake, r.stream);
-    expect_violation(&r, "copy over a batch that a kernel still has to read");
+    rig_hold_stream(&r, r.stream, false);
+    rig_synchronize(&r, r.stream);
+    expect_violation(&r, "still has to read");
 }
 
 static void a_kernel_that_waits_for_no_copy_is_caught(void **state)
@@ -116,13 +116,15 @@ static void a_kernel_that_waits_for_no_copy_is_caught(void **state)
     rig r;
     late_reader reader;
     open_rig(&r, (fake_options){.seed = 3, .ignore_ready = true}, 2, 2);
-    fake_hold(r.fake, true);
-    fake_hold_stream(r.fake, r.stream, false);
+    rig_hold(&r, true);
+    rig_hold_stream(&r, r.stream, false);
     assert_true(rig_fill(&r, 1, 0, BATCH) >= 0);
     consume(&r, &reader);
-    fake_stream_synchronize(r.fake, r.stream);
-    fake_hold(r.fake, false);
-    expect_violation(&r, "kernel on a batch that is not there yet");
+    rig_synchronize(&r, r.stream);
+    rig_hold(&r, false);
+    expect_violation(&r, r.kind == RIG_FAKE
+                             ? "kernel on a batch that is not there yet"
+                             : "read of memory that earlier work still has to write");
 }
 
 static void a_host_slot_that_is_filled_under_its_copy_is_caught(void **state)
@@ -130,15 +132,15 @@ static void a_host_slot_that_is_filled_under_its_copy_is_caught(void **state)
     (void)state;
     rig r;
     open_rig(&r, (fake_options){.seed = 4, .events_lie = true}, 1, 2);
-    fake_hold(r.fake, true);
+    rig_hold(&r, true);
     for (uint64_t step = 0; step < 2; step++) {
         assert_true(rig_fill(&r, 1, step, BATCH) >= 0);
         sluice_batch *batch = NULL;
         assert_int_equal(sl_staging_next(r.staging, LONG, &batch, NULL), SLUICE_OK);
         assert_int_equal(sl_staging_release(batch, false, NULL), SLUICE_OK);
     }
-    fake_hold(r.fake, false);
-    while (fake_copies(r.fake) < 2) {
+    rig_hold(&r, false);
+    while (rig_copies(&r) < 2) {
         sl_sleep_until_ns(sl_now_ns() + MS);
     }
     expect_violation(&r, "source changed before it was copied");
@@ -178,7 +180,7 @@ static void an_unrecorded_event_is_caught(void **state)
     fake_device *fake;
     sl_device *device = open_fake(&fake);
     sl_event *event;
-    assert_int_equal(device->ops->event_open(device, false, &event, NULL), SLUICE_OK);
+    assert_int_equal(device->ops->event_open(device, SL_EVENT_ORDER, &event, NULL), SLUICE_OK);
     assert_int_equal(device->ops->stream_wait(device, NULL, event, NULL), SLUICE_OK);
     expect_first(fake, "wait for an event never recorded");
 }
@@ -189,7 +191,7 @@ static void a_host_wait_for_the_wrong_event_is_caught(void **state)
     fake_device *fake;
     sl_device *device = open_fake(&fake);
     sl_event *event;
-    assert_int_equal(device->ops->event_open(device, false, &event, NULL), SLUICE_OK);
+    assert_int_equal(device->ops->event_open(device, SL_EVENT_ORDER, &event, NULL), SLUICE_OK);
     assert_int_equal(device->ops->event_record(device, event, NULL, NULL), SLUICE_OK);
     assert_int_equal(device->ops->event_synchronize(device, event, NULL), SLUICE_OK);
     expect_first(fake, "host wait for an event that is not made for it");
@@ -212,7 +214,7 @@ static void use_after_close_is_caught(void **state)
     fake_device *fake;
     sl_device *device = open_fake(&fake);
     sl_event *event;
-    assert_int_equal(device->ops->event_open(device, true, &event, NULL), SLUICE_OK);
+    assert_int_equal(device->ops->event_open(device, SL_EVENT_HOST, &event, NULL), SLUICE_OK);
     device->ops->event_close(device, event);
     assert_int_equal(device->ops->event_record(device, event, NULL, NULL), SLUICE_OK);
     expect_first(fake, "record of a closed event");
@@ -220,6 +222,10 @@ static void use_after_close_is_caught(void **state)
 
 int main(void)
 {
+    const int skipped = rig_skip_late();
+    if (skipped != 0) {
+        return skipped;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_host_runs_ahead_of_the_device),
         cmocka_unit_test(a_copy_that_waits_for_no_release_is_caught),

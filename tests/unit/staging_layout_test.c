@@ -24,6 +24,7 @@ static void check_layout(uint64_t image_bytes, uint32_t rows)
         {layout.indices, layout.indices + 8 * (size_t)rows},
         {layout.status, layout.status + rows},
         {layout.mask, layout.mask + rows},
+        {layout.flags, layout.flags + rows},
     };
     size_t end = 0;
     for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++) {
@@ -63,13 +64,14 @@ static void a_view_points_to_the_fields(void **state)
         view.indices[i] = -1;
         view.status[i] = 1;
         view.mask[i] = 1;
+        view.flags[i] = 1;
     }
     size_t written = 0;
     for (size_t i = 0; i < layout.stride; i++) {
         written += base[i] != 0;
         assert_true(i < layout.bytes || base[i] == 0);
     }
-    assert_int_equal(written, 12 * 5 + 8 * 5 + 8 * 5 + 5 + 5); /* nothing twice */
+    assert_int_equal(written, 12 * 5 + 8 * 5 + 8 * 5 + 5 + 5 + 5); /* nothing twice */
     free(base);
 }
 

@@ -131,10 +131,8 @@ static void cancel_at_random(void *ctx)
     /* Relaxed: a flag that orders nothing. */
     while (!atomic_load_explicit(&s->over, memory_order_relaxed)) {
         sl_sleep_until_ns(sl_now_ns() + 500 * US + draw(&random, 4000) * US);
-        sluice_stage_stats upload;
-        uint64_t depth[SLUICE_HISTOGRAM_BINS];
-        uint64_t waited;
-        sl_staging_get_stats(s->rig.staging, &upload, depth, &waited);
+        sluice_loader_stats stats = {0};
+        sl_staging_get_stats(s->rig.staging, &stats);
         if (draw(&random, 3) == 0) {
             sl_staging_cancel(s->rig.staging, true);
             atomic_fetch_add_explicit(&s->cancels, 1, memory_order_relaxed);
@@ -176,11 +174,7 @@ static struct CUstream_st *look(stress *s, sluice_batch *batch)
     reader->step = batch->facts.step;
     reader->rows = batch->facts.rows;
     atomic_store_explicit(&reader->busy, true, memory_order_relaxed);
-    if (s->rig.fake != NULL) {
-        fake_kernel(s->rig.fake, stream, batch->view.images, read_batch, reader);
-    } else {
-        read_batch(reader);
-    }
+    rig_kernel(&s->rig, stream, &reader->view, read_batch, reader);
     return stream;
 }
 
@@ -191,8 +185,8 @@ static void release_one(stress *s)
     s->held[which] = s->held[--s->held_count];
     struct CUstream_st *stream = look(s, batch);
     const bool on_stream = draw(&s->random, 4) > 0;
-    if (!on_stream && s->rig.fake != NULL) {
-        fake_stream_synchronize(s->rig.fake, stream);
+    if (!on_stream) {
+        rig_synchronize(&s->rig, stream);
     }
     assert_int_equal(sl_staging_release(batch, on_stream, stream), SLUICE_OK);
 }
@@ -272,7 +266,7 @@ static void open_stress(stress *s, rig_device kind, uint32_t host, uint32_t devi
     sl_mutex_init(&s->mutex);
     assert_int_equal(rig_open(&s->rig, kind, &options, NULL), SLUICE_OK);
     s->streams[0] = s->rig.stream;
-    s->streams[1] = kind == RIG_FAKE ? fake_stream_new(s->rig.fake) : NULL;
+    s->streams[1] = rig_stream_new(&s->rig);
     assert_int_equal(sl_queue_open(&s->jobs, (size_t)HOST_MAX * BATCH, sizeof(job), NULL),
                      SLUICE_OK);
     for (int i = 0; i < FILLERS; i++) {
@@ -296,13 +290,8 @@ static void close_stress(stress *s)
     while (s->held_count > 0) {
         release_one(s);
     }
-    if (s->rig.fake != NULL) {
-        fake_stream_synchronize(s->rig.fake, s->streams[0]);
-        fake_stream_synchronize(s->rig.fake, s->streams[1]);
-        if (fake_violations(s->rig.fake) > 0) {
-            print_error("first misuse: %s\n", fake_first_violation(s->rig.fake));
-        }
-    }
+    rig_synchronize(&s->rig, s->streams[0]);
+    rig_synchronize(&s->rig, s->streams[1]);
     assert_int_equal(rig_close(&s->rig), 0);
     assert_int_equal(atomic_load_explicit(&s->bad_rows, memory_order_relaxed), 0);
     sl_mutex_destroy(&s->mutex);
@@ -326,30 +315,24 @@ static void stress_device(rig_device kind)
     }
 }
 
-static void shared_memory(void **state)
+static void every_row_arrives(void **state)
 {
     (void)state;
-    stress_device(RIG_SHARED);
-}
-
-static void immediate_copies(void **state)
-{
-    (void)state;
-    stress_device(RIG_COPYING);
-}
-
-static void late_copies(void **state)
-{
-    (void)state;
-    stress_device(RIG_FAKE);
+    for
+        RIG_EACH(kind)
+        {
+            stress_device(kind);
+        }
 }
 
 int main(void)
 {
+    const int skipped = rig_skip();
+    if (skipped != 0) {
+        return skipped;
+    }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shared_memory),
-        cmocka_unit_test(immediate_copies),
-        cmocka_unit_test(late_copies),
+        cmocka_unit_test(every_row_arrives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conversion: what is left to be done with a batch of bytes once it is on the device.
+ *
+ * Purpose: workers deliver 8-bit RGB, channels last, so that the fewest bytes cross the bus; the
+ * device mirrors, normalises, casts and lays out. For every sample v of channel c the result is
+ * fmaf(v, scale[c], bias[c]) in binary32, rounded to nearest even where the dtype is narrower, bit
+ * for bit what augment/finish.h makes on the host; u8 is copied. No result may be infinite or no
+ * number. A byte of flags for each row (picture) says whether it is mirrored left to right, or has
+ * nothing in it and becomes all zero, whatever its bytes.
+ * Immutable; plain data.
+ */
+#ifndef SL_CONVERSION_H
+#define SL_CONVERSION_H
+
+#include <sluice/common.h>
+
+typedef struct sl_conversion {
+    sluice_dtype dtype; /* of the result: U8, F32, F16, BF16 */
+    sluice_layout layout;
+    uint32_t width, height;
+    float scale[3], bias[3];
+} sl_conversion;
+
+/* Bytes of the results of one picture. */
+static inline size_t sl_conversion_row_bytes(const sl_conversion *conversion)
+{
+    size_t bytes = 2;
+    if (conversion->dtype == SLUICE_U8 || conversion->dtype == SLUICE_F32) {
+        bytes = conversion->dtype == SLUICE_U8 ? 1 : 4;
+    }
+    return (size_t)conversion->width * conversion->height * 3 * bytes;
+}
+
+enum { SL_ROW_MIRROR = 1, SL_ROW_ZERO = 2 };
+
+/* One batch, in device memory. */
+typedef struct sl_conversion_rows {
+    const uint8_t *from;  /* rows x height x width x 3 */
+    const uint8_t *flags; /* rows: an or of SL_ROW_* */
+    void *to;             /* rows x height x width x 3 results */
+    uint32_t rows;
+} sl_conversion_rows;
+
+#endif

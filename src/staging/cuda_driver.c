@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cuda_driver.h"
+
+#include "error.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DRIVER_FILE    "libcuda.so.1"
+#define VERSION_OLDEST 12000
+
+/* Written once, by load(). */
+static struct {
+    sl_cuda_driver driver;
+    bool usable;
+    pid_t pid; /* in a process forked from this one the driver is dead */
+    sluice_error why;
+} loaded;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+typedef struct symbol {
+    const char *name;
+    void **place;
+} symbol;
+
+static bool find_symbols(void *library, const symbol *symbols, size_t count, bool required)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *found = dlsym(library, symbols[i].name);
+        if (found == NULL && required) {
+            sl_error_set(&loaded.why, SLUICE_UNSUPPORTED, "staging",
+                         "the CUDA driver has no function %s: it is too old", symbols[i].name);
+            return false;
+        }
+        memcpy(symbols[i].place, &found, sizeof(found));
+    }
+    return true;
+}
+
+static bool fill_table(void *library)
+{
+    sl_cuda_driver *d = &loaded.driver;
+#define SYMBOL(field, symbol, parameters) {#symbol, (void **)(void *)&d->field},
+    const symbol required[] = {SL_CUDA_REQUIRED(SYMBOL)};
+    const symbol optional[] = {SL_CUDA_OPTIONAL(SYMBOL)};
+#undef SYMBOL
+    return find_symbols(library, required, sizeof(required) / sizeof(required[0]), true) &&
+           find_symbols(library, optional, sizeof(optional) / sizeof(optional[0]), false);
+}
+
+static void *open_library(void)
+{
+    const char *given = secure_getenv("SLUICE_CUDA_DRIVER");
+    const char *file = given != NULL && given[0] != '\0' ? given : DRIVER_FILE;
+    void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        const char *why = dlerror(); /* NOLINT(concurrency-mt-unsafe): it is each thread's own */
+        sl_error_set(&loaded.why, SLUICE_UNSUPPORTED, "staging", "there is no CUDA driver here: %s",
+                     why != NULL ? why : file);
+    }
+    return library;
+}
+
+/* What users most often meet, in words of ours; the driver's own are terse, or missing. */
+static const char *known_reason(sl_cu_result code)
+{
+    switch (code) {
+    case SL_CU_STUB_LIBRARY:
+        return "this libcuda is the toolkit's stub, not a driver";
+    case SL_CU_NO_DEVICE:
+        return "there is a CUDA driver, but no CUDA device";
+    case SL_CU_SYSTEM_DRIVER_MISMATCH:
+        return "the CUDA driver's library and kernel module are of different versions";
+    case SL_CU_NOT_INITIALIZED:
+        return "the CUDA driver was initialised before a fork: use it in a fresh process";
+    default:
+        return NULL;
+    }
+}
+
+/* There is nothing to use (then "auto" goes on without), or there is and it fails. */
+static void refuse(const char *call, sl_cu_result code)
+{
+    const bool none = code == SL_CU_STUB_LIBRARY || code == SL_CU_NO_DEVICE;
+    const sluice_status status = none ? SLUICE_UNSUPPORTED : SLUICE_DEVICE;
+    const char *known = known_reason(code);
+    if (known == NULL) {
+        sl_cuda_error(&loaded.driver, status, call, code, &loaded.why);
+        return;
+    }
+    sl_error_set(&loaded.why, status, "staging", "%s", known);
+    loaded.why.device_code = (int32_t)code;
+}
+
+static bool start(void)
+{
+    sl_cuda_driver *d = &loaded.driver;
+    sl_cu_result code = d->init(0);
+    if (code != SL_CU_SUCCESS) {
+        refuse("cuInit", code);
+        return false;
+    }
+    code = d->driver_version(&d->version);
+    if (code != SL_CU_SUCCESS) {
+        refuse("cuDriverGetVersion", code);
+        return false;
+    }
+    if (d->version < VERSION_OLDEST) {
+        sl_error_set(&loaded.why, SLUICE_UNSUPPORTED, "staging",
+                     "the CUDA driver is for CUDA %d.%d; %d.0 is the oldest that works",
+                     d->version / 1000, d->version % 1000 / 10, VERSION_OLDEST / 1000);
+        return false;
+    }
+    code = d->device_count(&d->devices);
+    if (code == SL_CU_SUCCESS && d->devices < 1) {
+        code = SL_CU_NO_DEVICE;
+    }
+    if (code != SL_CU_SUCCESS) {
+        refuse("cuDeviceGetCount", code);
+    }
+    return code == SL_CU_SUCCESS;
+}
+
+static void load(void)
+{
+    sl_error_clear(&loaded.why);
+    loaded.pid = getpid();
+    void *library = open_library();
+    loaded.usable = library != NULL && fill_table(library) && start();
+}
+
+const sl_cuda_driver *sl_cuda_driver_get(sluice_error *error)
+{
+    (void)pthread_once(&once, load);
+    if (!loaded.usable) {
+        if (error != NULL) {
+            *error = loaded.why;
+        }
+        return NULL;
+    }
+    if (loaded.pid != getpid()) {
+        sl_error_set(error, SLUICE_DEVICE, "staging", "%s", known_reason(SL_CU_NOT_INITIALIZED));
+        return NULL;
+    }
+    return &loaded.driver;
+}
+
+sluice_status sl_cuda_error(const sl_cuda_driver *driver, sluice_status status, const char *call,
+                            sl_cu_result code, sluice_error *error)
+{
+    const char *name = NULL;
+    const char *text = NULL;
+    if (driver->error_name == NULL || driver->error_name(code, &name) != SL_CU_SUCCESS) {
+        name = NULL; /* the stub's own function fails */
+    }
+    if (driver->error_text == NULL || driver->error_text(code, &text) != SL_CU_SUCCESS) {
+        text = NULL;
+    }
+    sl_error_set(error, status, "staging", "%s: CUDA error %u, %s (%s)", call, code,
+                 name != NULL ? name : "without a name", text != NULL ? text : "no text");
+    if (error != NULL) {
+        error->device_code = (int32_t)code;
+    }
+    return status;
+}
+
+bool sl_cuda_describe(char *text, size_t bytes)
+{
+    sluice_error why;
+    sl_error_clear(&why);
+    const sl_cuda_driver *d = sl_cuda_driver_get(&why);
+    if (d == NULL) {
+        snprintf(text, bytes, "%s", why.text);
+        return false;
+    }
+    char name[64] = "a device without a name";
+    sl_cu_device device;
+    if (d->device_get(&device, 0) == SL_CU_SUCCESS) {
+        (void)d->device_name(name, (int)sizeof(name), device);
+    }
+    snprintf(text, bytes, "%d %s, cuda:0 is %s, driver for CUDA %d.%d", d->devices,
+             d->devices == 1 ? "device" : "devices", name, d->version / 1000,
+             d->version % 1000 / 10);
+    return true;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life, memory and description of a CUDA device, and its table. */
+#include "device_cuda.h"
+
+#include "error.h"
+#include "memory.h"
+#include "numa.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+
+/* ---- calls ---- */
+
+sluice_status sl_cuda_result(const sl_cuda_device *cuda, const char *call, sl_cu_result code,
+                             sluice_error *error)
+{
+    if (code == SL_CU_SUCCESS) {
+        return SLUICE_OK;
+    }
+    sl_cuda_error(cuda->driver, SLUICE_DEVICE, call, code, error);
+    return SLUICE_DEVICE;
+}
+
+sluice_status sl_cuda_made(const sl_cuda_device *cuda, const char *call, sl_cu_result code,
+                           sluice_error *error)
+{
+    return code == SL_CU_OUT_OF_MEMORY
+               ? sl_cuda_error(cuda->driver, SLUICE_NOMEM, call, code, error)
+               : sl_cuda_result(cuda, call, code, error);
+}
+
+/* Relaxed: a capture in another thread of the program must not forbid our calls, nor they end it.
+ */
+static sluice_status relax(const sl_cuda_device *cuda, unsigned *mode, sluice_error *error)
+{
+    *mode = SL_CU_CAPTURE_MODE_RELAXED;
+    return sl_cuda_result(cuda, "cuThreadExchangeStreamCaptureMode",
+                          cuda->driver->capture_mode(mode), error);
+}
+
+sluice_status sl_cuda_enter(const sl_cuda_device *cuda, unsigned *mode, sluice_error *error)
+{
+    if (cuda->pid != getpid()) {
+        sl_error_set(error, SLUICE_STATE, "staging",
+                     "a CUDA device belongs to the process that opened it, not to a fork");
+        return SLUICE_STATE;
+    }
+    sluice_status status = relax(cuda, mode, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    status =
+        sl_cuda_result(cuda, "cuCtxPushCurrent", cuda->driver->context_push(cuda->context), error);
+    if (status != SLUICE_OK) {
+        (void)cuda->driver->capture_mode(mode);
+    }
+    return status;
+}
+
+void sl_cuda_leave(const sl_cuda_device *cuda, unsigned mode)
+{
+    sl_cu_context popped;
+    (void)cuda->driver->context_pop(&popped);
+    (void)cuda->driver->capture_mode(&mode);
+}
+
+/* ---- life ---- */
+
+/* The number of a device by its argument: "" or digits. -1: neither. */
+static int parse_number(const char *argument)
+{
+    int number = 0;
+    for (const char *at = argument; *at != '\0'; at++) {
+        if (*at < '0' || *at > '9' || number > INT_MAX / 10 - 1) {
+            return -1;
+        }
+        number = number * 10 + (*at - '0');
+    }
+    return number;
+}
+
+static int nearest_node(const sl_cuda_device *cuda)
+{
+    const sl_cuda_driver *driver = cuda->driver;
+    char pci[32] = "";
+    int node = -1;
+    if (driver->device_attribute(&node, SL_CU_ATTRIBUTE_HOST_NUMA_ID, cuda->handle) ==
+            SL_CU_SUCCESS &&
+        node >= 0) {
+        return node;
+    }
+    if (driver->device_pci == NULL ||
+        driver->device_pci(pci, (int)sizeof(pci), cuda->handle) != SL_CU_SUCCESS) {
+        return -1;
+    }
+    return sl_numa_of_pci(pci);
+}
+
+static sluice_status find(sl_cuda_device *cuda, int number, sluice_error *error)
+{
+    const sl_cuda_driver *driver = cuda->driver;
+    if (number >= driver->devices) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "staging",
+                            "there is no cuda:%d: CUDA shows this process %d %s", number,
+                            driver->devices, driver->devices == 1 ? "device" : "devices");
+    }
+    cuda->base.number = number;
+    return sl_cuda_result(cuda, "cuDeviceGet", driver->device_get(&cuda->handle, number), error);
+}
+
+/* Everything but the memory of `cuda` itself; nothing is left open when it fails. */
+static sluice_status start(sl_cuda_device *cuda, int number, sluice_error *error)
+{
+    const sl_cuda_driver *driver = cuda->driver;
+    unsigned mode;
+    sluice_status status = find(cuda, number, error);
+    if (status == SLUICE_OK) {
+        status = relax(cuda, &mode, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    status = sl_cuda_made(cuda, "cuDevicePrimaryCtxRetain",
+                          driver->context_retain(&cuda->context, cuda->handle), error);
+    (void)driver->capture_mode(&mode);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    status = sl_cuda_enter(cuda, &mode, error);
+    if (status != SLUICE_OK) {
+        (void)driver->context_release(cuda->handle);
+        return status;
+    }
+    cuda->node = nearest_node(cuda);
+    sl_cuda_convert_open(cuda);
+    sl_cuda_leave(cuda, mode);
+    return SLUICE_OK;
+}
+
+static sluice_status cuda_open(sl_device **device, const char *argument, sluice_error *error)
+{
+    const int number = parse_number(argument);
+    if (number < 0) {
+        return sl_error_set(error, SLUICE_INVALID, "staging",
+                            "a CUDA device is \"cuda\" or \"cuda:N\", not \"cuda:%.64s\"",
+                            argument);
+    }
+    sluice_error why;
+    sl_error_clear(&why);
+    const sl_cuda_driver *driver = sl_cuda_driver_get(&why);
+    if (driver == NULL) {
+        if (error != NULL) {
+            *error = why;
+        }
+        return (sluice_status)why.status;
+    }
+    sl_cuda_device *cuda = sl_calloc(1, sizeof(*cuda));
+    if (cuda == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, "staging", "out of memory for the device");
+    }
+    cuda->base.ops = &sl_device_cuda;
+    cuda->base.pinning = "none";
+    cuda->driver = driver;
+    cuda->pid = getpid();
+    const sluice_status status = start(cuda, number, error);
+    if (status != SLUICE_OK) {
+        sl_free(cuda);
+        return status;
+    }
+    *device = &cuda->base;
+    return SLUICE_OK;
+}
+
+static void cuda_close(sl_device *device)
+{
+    sl_cuda_device *cuda = sl_cuda_of(device);
+    unsigned mode;
+    if (sl_cuda_enter(cuda, &mode, NULL) == SLUICE_OK) {
+        sl_cuda_convert_close(cuda);
+        sl_cuda_leave(cuda, mode);
+    }
+    if (cuda->pid == getpid()) {
+        /* Outside: a context must not go while it is current. */
+        (void)cuda->driver->context_release(cuda->handle);
+    }
+    sl_free(cuda);
+}
+
+/* ---- memory ---- */
+
+static sluice_status no_memory(const sl_cuda_device *cuda, size_t bytes, sluice_error *error)
+{
+    char known[64] = "";
+    size_t left = 0;
+    size_t all = 0;
+    if (cuda->driver->memory_info != NULL &&
+        cuda->driver->memory_info(&left, &all) == SL_CU_SUCCESS) {
+        snprintf(known, sizeof(known), ": %zu of its %zu MiB are free", left / MIB, all / MIB);
+    }
+    sl_error_set(error, SLUICE_NOMEM, "staging", "cuda:%d has no %zu bytes for batches%s",
+                 cuda->base.number, bytes, known);
+    if (error != NULL) {
+        error->device_code = SL_CU_OUT_OF_MEMORY;
+    }
+    return SLUICE_NOMEM;
+}
+
+static sluice_status cuda_memory_open(sl_device *device, size_t bytes, void **memory,
+                                      sluice_error *error)
+{
+    const sl_cuda_device *cuda = sl_cuda_of(device);
+    sl_cu_address address = 0;
+    unsigned mode;
+    sluice_status status = sl_cuda_enter(cuda, &mode, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const sl_cu_result code = cuda->driver->memory_alloc(&address, bytes);
+    if (code == SL_CU_OUT_OF_MEMORY) {
+        status = no_memory(cuda, bytes, error);
+    } else {
+        status = sl_cuda_result(cuda, "cuMemAlloc", code, error);
+    }
+    if (status == SLUICE_OK) {
+        *memory = (void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr): it is one */
+    }
+    sl_cuda_leave(cuda, mode);
+    return status;
+}
+
+static void cuda_memory_close(sl_device *device, void *memory)
+{
+    const sl_cuda_device *cuda = sl_cuda_of(device);
+    unsigned mode;
+    if (sl_cuda_enter(cuda, &mode, NULL) == SLUICE_OK) {
+        (void)cuda->driver->memory_free((sl_cu_address)(uintptr_t)memory);
+        sl_cuda_leave(cuda, mode);
+    }
+}
+
+/* ---- description ---- */
+
+static void put_facts(const sl_cuda_device *cuda, char *text, size_t bytes)
+{
+    const sl_cuda_driver *driver = cuda->driver;
+    char name[96] = "a device without a name";
+    char pci[32] = "no PCI address";
+    size_t memory = 0;
+    int major = 0;
+    int minor = 0;
+    /* What the driver does not tell stays as it is. */
+    (void)driver->device_name(name, (int)sizeof(name), cuda->handle);
+    (void)driver->device_attribute(&major, SL_CU_ATTRIBUTE_CAPABILITY_MAJOR, cuda->handle);
+    (void)driver->device_attribute(&minor, SL_CU_ATTRIBUTE_CAPABILITY_MINOR, cuda->handle);
+    if (driver->device_memory != NULL) {
+        (void)driver->device_memory(&memory, cuda->handle);
+    }
+    if (driver->device_pci != NULL) {
+        (void)driver->device_pci(pci, (int)sizeof(pci), cuda->handle);
+    }
+    snprintf(text, bytes, "%s, %zu MiB, compute capability %d.%d, %s, driver for CUDA %d.%d", name,
+             memory / MIB, major, minor, pci, driver->version / 1000, driver->version % 1000 / 10);
+}
+
+static void cuda_describe(const sl_device *device, char *text, size_t bytes)
+{
+    const sl_cuda_device *cuda = (const sl_cuda_device *)(const void *)device;
+    char facts[320];
+    char near[32] = "";
+    put_facts(cuda, facts, sizeof(facts));
+    if (cuda->node >= 0) {
+        snprintf(near, sizeof(near), ", NUMA node %d", cuda->node);
+    }
+    snprintf(text, bytes, "%s%s; %s%s", facts, near,
+             device->converts ? "converts batches" : "does not convert batches: ", cuda->refusal);
+}
+
+const sl_device_ops sl_device_cuda = {
+    .name = "cuda",
+    .open = cuda_open,
+    .close = cuda_close,
+    .describe = cuda_describe,
+    .slab_register = sl_cuda_slab_register,
+    .slab_unregister = sl_cuda_slab_unregister,
+    .memory_open = cuda_memory_open,
+    .memory_close = cuda_memory_close,
+    .stream_open = sl_cuda_stream_open,
+    .stream_close = sl_cuda_stream_close,
+    .event_open = sl_cuda_event_open,
+    .event_close = sl_cuda_event_close,
+    .event_record = sl_cuda_event_record,
+    .event_query = sl_cuda_event_query,
+    .event_synchronize = sl_cuda_event_synchronize,
+    .event_elapsed = sl_cuda_event_elapsed,
+    .stream_wait = sl_cuda_stream_wait,
+    .copy_to_device = sl_cuda_copy_to_device,
+    .convert = sl_cuda_convert,
+};

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that a CUDA device copies from by itself. Memory of our own is registered rather than the
+ * driver's taken: it has huge pages, lies where we say, and can be a target of io_uring. Where
+ * registering is refused (confidential computing, some virtual machines) the driver's own is next,
+ * and where that is refused too, copies go through the driver's bounce buffer.
+ */
+#include "device_cuda.h"
+#include "numa.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static bool register_memory(const sl_cuda_device *cuda, const sl_slab *slab)
+{
+    const sl_cuda_driver *driver = cuda->driver;
+    int possible = 0;
+    if (driver->device_attribute(&possible, SL_CU_ATTRIBUTE_HOST_REGISTER_SUPPORTED,
+                                 cuda->handle) != SL_CU_SUCCESS ||
+        possible == 0) {
+        return false;
+    }
+    return driver->host_register(slab->base, slab->bytes, SL_CU_HOST_REGISTER_PORTABLE) ==
+           SL_CU_SUCCESS;
+}
+
+static uint8_t *align_up(void *memory)
+{
+    const size_t over = (uintptr_t)memory % SL_SLAB_ALIGN;
+    return (uint8_t *)memory + (over == 0 ? 0 : SL_SLAB_ALIGN - over);
+}
+
+/* Puts the driver's memory in the place of the slab's. */
+static bool exchange_memory(sl_cuda_device *cuda, sl_slab *slab)
+{
+    void *memory = NULL;
+    /* The pages go first, so that the memory is not needed twice. */
+    (void)madvise(slab->base, slab->bytes, MADV_DONTNEED);
+    if (cuda->driver->host_alloc(&memory, slab->bytes + SL_SLAB_ALIGN, SL_CU_HOST_ALLOC_PORTABLE) !=
+        SL_CU_SUCCESS) {
+        memset(slab->base, 0, slab->bytes); /* they are needed after all */
+        return false;
+    }
+    cuda->driver_memory = memory;
+    munmap(slab->base, slab->bytes);
+    slab->base = align_up(memory);
+    memset(slab->base, 0, slab->bytes);
+    /* Best effort, as for memory of our own. */
+    (void)madvise(slab->base, slab->bytes, MADV_DONTFORK);
+    return true;
+}
+
+sluice_status sl_cuda_slab_register(sl_device *device, sl_slab *slab, sluice_error *error)
+{
+    sl_cuda_device *cuda = sl_cuda_of(device);
+    unsigned mode;
+    assert(!cuda->registered && cuda->driver_memory == NULL); /* one slab a device */
+    const sluice_status status = sl_cuda_enter(cuda, &mode, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (cuda->node >= 0) {
+        (void)sl_numa_prefer(slab->base, slab->bytes, cuda->node);
+    }
+    cuda->registered = register_memory(cuda, slab);
+    if (cuda->registered) {
+        device->pinning = "registered";
+    } else if (exchange_memory(cuda, slab)) {
+        device->pinning = "driver";
+    } else {
+        device->pinning = "pageable";
+    }
+    sl_cuda_leave(cuda, mode);
+    return SLUICE_OK;
+}
+
+static void give_driver_memory_back(sl_cuda_device *cuda, sl_slab *slab, bool inside)
+{
+    if (inside) {
+        (void)cuda->driver->host_free(cuda->driver_memory);
+    }
+    cuda->driver_memory = NULL;
+    if (slab->budget != NULL) {
+        sl_budget_give(slab->budget, slab->bytes);
+    }
+    sl_slab_forget(slab); /* nothing of ours is mapped there */
+}
+
+void sl_cuda_slab_unregister(sl_device *device, sl_slab *slab)
+{
+    sl_cuda_device *cuda = sl_cuda_of(device);
+    unsigned mode;
+    const bool inside = sl_cuda_enter(cuda, &mode, NULL) == SLUICE_OK;
+    if (cuda->driver_memory != NULL) {
+        give_driver_memory_back(cuda, slab, inside);
+    } else if (inside && cuda->registered) {
+        (void)cuda->driver->host_unregister(slab->base);
+    }
+    cuda->registered = false;
+    device->pinning = "none";
+    if (inside) {
+        sl_cuda_leave(cuda, mode);
+    }
+}

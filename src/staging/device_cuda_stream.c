@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams, events and copies of a CUDA device. An sl_event is the driver's own event. */
+#include "device_cuda.h"
+#include "error.h"
+
+static sl_cu_event event_of(sl_event *event)
+{
+    return (sl_cu_event)(void *)event;
+}
+
+/* ---- streams ---- */
+
+static sluice_status open_stream(const sl_cuda_device *cuda, bool urgent, sl_cu_stream *stream,
+                                 sluice_error *error)
+{
+    int least = 0;
+    int greatest = 0;
+    const sl_cu_result code = cuda->driver->stream_priorities(&least, &greatest);
+    if (code != SL_CU_SUCCESS) {
+        return sl_cuda_result(cuda, "cuCtxGetStreamPriorityRange", code, error);
+    }
+    /* Non-blocking: a program's default stream would otherwise wait for ours, and ours for it. */
+    return sl_cuda_made(
+        cuda, "cuStreamCreateWithPriority",
+        cuda->driver->stream_create(stream, SL_CU_STREAM_NON_BLOCKING, urgent ? greatest : 0),
+        error);
+}
+
+sluice_status sl_cuda_stream_open(sl_device *device, bool urgent, struct CUstream_st **stream,
+                                  sluice_error *error)
+{
+    const sl_cuda_device *cuda = sl_cuda_of(device);
+    unsigned mode;
+    sluice_status status = sl_cuda_enter(cuda, &mode, error);
+    if (status == SLUICE_OK) {
+        status = open_stream(cuda, urgent, stream, error);
+        sl_cuda_leave(cuda, mode);
+    }
+    return status;
+}
+
+void sl_cuda_stream_close(sl_device *device, struct CUstream_st *stream)
+{
+    const sl_cuda_device *cuda = sl_cuda_of(device);
+    unsigned mode;
+    if (sl_cuda_enter(cuda, &mode, NULL) == SLUICE_OK) {
+        (void)cuda->driver->stream_synchronize(stream);
+        (void)cuda->driver->stream_destroy(stream);
+        sl_cuda_leave(cuda, mode);
+    }
+}
+
+/* What a call on a stream of the program answered. */
+static sluice_status stream_result(const sl_cuda_device *cuda, const char *call, sl_cu_result code,
+                                   sluice_error *error)
+{
+    if (code == SL_CU_INVALID_VALUE || code == SL_CU_INVALID_HANDLE ||
+        code == SL_CU_INVALID_CONTEXT) {
+        return sl_cuda_error(cuda->driver, SLUICE_INVALID, call, code, error);
+    }
+    if (code >= SL_CU_STREAM_CAPTURE_UNSUPPORTED && code <= SL_CU_STREAM_CAPTURE_WRONG_THREAD) {
+        return sl_cuda_error(cuda->driver, SLUICE_STATE, call, code, error);
+    }
+    return sl_cuda_result(cuda, call, code, error);
+}
+
+/* Our events must not become part of a graph: it would wait for them once and never again. */
+static sluice_status check_stream(const sl_cuda_device *cuda, sl_cu_stream stream,
+                                  sluice_error *error)
+{
+    unsigned capture = SL_CU_CAPTURE_STATUS_NONE;
+    const sluice_status status = stream_result(
+        cuda, "cuStreamIsCapturing", cuda->driver->stream_is_capturing(stream, &capture), error);
+    if (status == SLUICE_OK && capture != SL_CU_CAPTURE_STATUS_NONE) {
+        return sl_error_set(error, SLUICE_STATE, "staging",
+                            "the stream is being captured into a CUDA graph: wait for batches and "
+                            "release them outside of it");
+    }
+    return status;
+}
+
+sluice_status sl_cuda_stream_wait(sl_device *device, struct CUstream_st *stream, sl_event *event,
+                                  sluice_error *error)
+{
+    const sl_cuda_device *cuda = sl_cuda_of(device);
+    unsigned mode;
+    sluice_status status = sl_cuda_enter(cuda, &mode, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    status = check_stream(cuda, stream, error);
+    if (status == SLUICE_OK) {
+        status = stream_result(cuda, "cuStreamWaitEvent",
+                               cuda->driver->stream_wait_event(stream, event_of(event), 0), error);
+    }
+    sl_cuda_leave(cuda, mode);
+    return status;
+}
+
+sluice_status sl_cuda_copy_to_device(sl_device *device, void *to, const void *from, size_t bytes,
+                                     struct CUstream_st *stream, sluice_error *error)
+{
+    const sl_cuda_device *cuda = sl_cuda_of(device);
+    unsigned mode;
+    sluice_status status = sl_cuda_enter(cuda, &mode, error);
+    if (status == SLUICE_OK) {
+        status = sl_cuda_result(
+            cuda, "cuMemcpyHtoDAsync",
+            cuda->driver->copy_to_device((sl_cu_address)(uintptr_t)to, from, bytes, stream), error);
+        sl_cuda_leave(cuda, mode);
+    }
+    return status;
+}
+
+/* ---- events ---- */
+
+/* Timing costs the device a little; a thread that waits for a blocking event sleeps. */
+static unsigned event_flags(sl_event_kind kind)
+{
+    switch (kind) {
+    case SL_EVENT_ORDER:
+        return SL_CU_EVENT_DISABLE_TIMING;
+    case SL_EVENT_HOST:
+        return SL_CU_EVENT_DISABLE_TIMING | SL_CU_EVENT_BLOCKING_SYNC;
+    case SL_EVENT_TIMED:
+        break;
+    }
+    return 0;
+}
+
+sluice_status sl_cuda_event_open(sl_device *device, sl_event_kind kind, sl_event **event,
+                                 sluice_error *error)
+{
+    const sl_cuda_device *cuda = sl_cuda_of(device);
+    sl_cu_event made = NULL;
+    unsigned mode;
+    sluice_status status = sl_cuda_enter(cuda, &mode, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    status = sl_cuda_made(cuda, "cuEventCreate",
+                          cuda->driver->event_create(&made, event_flags(kind)), error);
+    if (status == SLUICE_OK) {
+        *event = (sl_event *)(void *)made;
+    }
+    sl_cuda_leave(cuda, mode);
+    return status;
+}
+
+void sl_cuda_event_close(sl_device *device, sl_event *event)
+{
+    const sl_cuda_device *cuda = sl_cuda_of(device);
+    unsigned mode;
+    if (sl_cuda_enter(cuda, &mode, NULL) == SLUICE_OK) {
+        (void)cuda->driver->event_destroy(event_of(event));
+        sl_cuda_leave(cuda, mode);
+    }
+}
+
+sluice_status sl_cuda_event_record(sl_device *device, sl_event *event, struct CUstream_st *stream,
+                                   sluice_error *error)
+{
+    const sl_cuda_device *cuda = sl_cuda_of(device);
+    unsigned mode;
+    sluice_status status = sl_cuda_enter(cuda, &mode, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    status = check_stream(cuda, stream, error);
+    if (status == SLUICE_OK) {
+        status = stream_result(cuda, "cuEventRecord",
+                               cuda->driver->event_record(event_of(event), stream), error);
+    }
+    sl_cuda_leave(cuda, mode);
+    return status;
+}
+
+static sluice_status answer(const sl_cuda_device *cuda, const char *call, sl_cu_result code,
+                            sluice_error *error)
+{
+    return code == SL_CU_NOT_READY ? SLUICE_AGAIN : sl_cuda_result(cuda, call, code, error);
+}
+
+sluice_status sl_cuda_event_query(sl_device *device, sl_event *event, sluice_error *error)
+{
+    const sl_cuda_device *cuda = sl_cuda_of(device);
+    unsigned mode;
+    sluice_status status = sl_cuda_enter(cuda, &mode, error);
+    if (status == SLUICE_OK) {
+        status = answer(cuda, "cuEventQuery", cuda->driver->event_query(event_of(event)), error);
+        sl_cuda_leave(cuda, mode);
+    }
+    return status;
+}
+
+sluice_status sl_cuda_event_synchronize(sl_device *device, sl_event *event, sluice_error *error)
+{
+    const sl_cuda_device *cuda = sl_cuda_of(device);
+    unsigned mode;
+    sluice_status status = sl_cuda_enter(cuda, &mode, error);
+    if (status == SLUICE_OK) {
+        status = sl_cuda_result(cuda, "cuEventSynchronize",
+                                cuda->driver->event_synchronize(event_of(event)), error);
+        sl_cuda_leave(cuda, mode);
+    }
+    return status;
+}
+
+sluice_status sl_cuda_event_elapsed(sl_device *device, sl_event *begin, sl_event *end, uint64_t *ns,
+                                    sluice_error *error)
+{
+    const sl_cuda_device *cuda = sl_cuda_of(device);
+    float ms = 0;
+    unsigned mode;
+    sluice_status status = sl_cuda_enter(cuda, &mode, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    status = answer(cuda, "cuEventElapsedTime",
+                    cuda->driver->event_elapsed(&ms, event_of(begin), event_of(end)), error);
+    sl_cuda_leave(cuda, mode);
+    *ns = ms > 0 ? (uint64_t)((double)ms * 1e6) : 0;
+    return status;
+}

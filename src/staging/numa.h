@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * numa: memory near a device. Best effort: a refusal costs bandwidth on some machines, nothing
+ * else. Any thread.
+ */
+#ifndef SL_NUMA_H
+#define SL_NUMA_H
+
+#include <stddef.h>
+
+/* The node of the PCI device "0000:3b:00.0" (letters in either case); -1: none, or not known. */
+int sl_numa_of_pci(const char *pci);
+/* Asks for pages on `node`, those already there included. 0, or an errno. */
+int sl_numa_prefer(void *memory, size_t bytes, int node);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * timing: how long the consumer's stream stalled for batches and how long it worked, by the
+ * device's own clock.
+ *
+ * Purpose: a host that never waits cannot see whether the device does. Three events a step, from a
+ * pool made at open: before and after the stream's wait for the batch, and at its release. They are
+ * read steps later, when the device is long past them; nothing ever waits for one. A step for which
+ * no mark is free is not timed.
+ *
+ *   take -> begin -> (the stream waits for the batch) -> there -> the step -> end -> ... read
+ *
+ * The first step is not counted, since what went before it is not known.
+ * Lock: `mutex`, not held during device calls. Threads: any; a mark is with one thread at a time.
+ * Errors: the device's, from begin, there, end and read.
+ */
+#ifndef SL_TIMING_H
+#define SL_TIMING_H
+
+#include "device.h"
+
+#include <sluice/loader.h>
+
+typedef struct sl_timing sl_timing;
+typedef struct sl_timing_mark sl_timing_mark;
+
+/* For up to `steps` steps that the device has not done yet. Errors: NOMEM, DEVICE. */
+sluice_status sl_timing_open(sl_timing **timing, sl_device *device, uint32_t steps,
+                             sluice_error *error);
+/* The device does no work for it any more. NULL is fine. */
+void sl_timing_close(sl_timing *timing);
+
+/* A mark for a step; NULL when none is free. */
+sl_timing_mark *sl_timing_take(sl_timing *timing);
+sluice_status sl_timing_begin(sl_timing *timing, sl_timing_mark *mark, struct CUstream_st *stream,
+                              sluice_error *error);
+sluice_status sl_timing_there(sl_timing *timing, sl_timing_mark *mark, struct CUstream_st *stream,
+                              sluice_error *error);
+/* Ends the step, and the caller's hold on the mark unless this fails. */
+sluice_status sl_timing_end(sl_timing *timing, sl_timing_mark *mark, struct CUstream_st *stream,
+                            sluice_error *error);
+/* Gives the mark back: its step is not timed. */
+void sl_timing_drop(sl_timing *timing, sl_timing_mark *mark);
+
+/* Counts the steps that the device has passed. */
+sluice_status sl_timing_read(sl_timing *timing, sluice_error *error);
+/* Fills steps_timed and stream_*. */
+void sl_timing_get(sl_timing *timing, sluice_loader_stats *stats);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "convert_emulation.h"
+
+#include "finish.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct convert_words2 {
+    _Alignas(8) uint32_t x;
+    uint32_t y;
+} convert_words2;
+
+typedef struct convert_words4 {
+    _Alignas(16) uint32_t x;
+    uint32_t y, z, w;
+} convert_words4;
+
+static inline uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+#define CONVERT_INLINE              static inline
+#define CONVERT_FMA(v, scale, bias) fmaf(v, scale, bias)
+#define CONVERT_HALF(x)             sl_half_from_float(x)
+#define CONVERT_BITS(x)             bits_of(x)
+#define CONVERT_ROLLED
+#include "convert_body.h"
+
+void convert_emulate_block(const sl_convert_launch *launch, uint32_t kernel, uint32_t x, uint32_t y)
+{
+    const sl_convert_parameters *p = &launch->parameters;
+    for (uint32_t thread = 0; thread < launch->block[0]; thread++) {
+        const uint32_t group = x * launch->block[0] + thread;
+        for (uint32_t row = y; row < p->rows; row += launch->grid[1]) {
+            convert_group(p, (int)(kernel / 2), kernel % 2 == 1 ? SLUICE_NCHW : SLUICE_NHWC, row,
+                          group);
+        }
+    }
+}
+
+void convert_emulate(const sl_convert_launch *launch, uint32_t kernel)
+{
+    for (uint32_t y = 0; y < launch->grid[1]; y++) {
+        for (uint32_t x = 0; x < launch->grid[0]; x++) {
+            convert_emulate_block(launch, kernel, x, y);
+        }
+    }
+}
+
+void convert_emulate_rows(const sl_conversion *conversion, const sl_conversion_rows *rows)
+{
+    sl_convert_launch launch;
+    sl_convert_launch_make(&launch, conversion, rows);
+    convert_emulate(&launch, sl_convert_kernel(conversion->dtype, conversion->layout));
+}
+
+/* ---- plain loops ---- */
+
+static void put(void *to, sluice_dtype dtype, size_t at, uint8_t sample, float value)
+{
+    const uint32_t bits = bits_of(value);
+    const uint16_t narrow =
+        dtype == SLUICE_F16 ? sl_half_from_float(value) : sl_bfloat16_from_float(value);
+    switch (dtype) {
+    case SLUICE_U8:
+        ((uint8_t *)to)[at] = sample;
+        break;
+    case SLUICE_F32:
+        memcpy((uint8_t *)to + 4 * at, &bits, 4);
+        break;
+    default:
+        memcpy((uint8_t *)to + 2 * at, &narrow, 2);
+        break;
+    }
+}
+
+void convert_plainly(const sl_conversion *c, uint8_t flags, const uint8_t *from, void *to)
+{
+    for (uint32_t y = 0; y < c->height; y++) {
+        for (uint32_t x = 0; x < c->width; x++) {
+            for (uint32_t channel = 0; channel < 3; channel++) {
+                const uint32_t source = flags & SL_ROW_MIRROR ? c->width - 1 - x : x;
+                const uint8_t sample = from[((size_t)y * c->width + source) * 3 + channel];
+                const size_t at = c->layout == SLUICE_NHWC
+                                      ? ((size_t)y * c->width + x) * 3 + channel
+                                      : ((size_t)channel * c->height + y) * c->width + x;
+                const float value = fmaf((float)sample, c->scale[channel], c->bias[channel]);
+                put(to, c->dtype, at, sample, value);
+            }
+        }
+    }
+    if (flags & SL_ROW_ZERO) {
+        memset(to, 0, sl_conversion_row_bytes(c));
+    }
+}

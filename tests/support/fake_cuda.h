@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fake_cuda: a CUDA driver for tests, made of threads.
+ *
+ * Purpose: a shared library that takes the place of libcuda.so.1 (environment variable
+ * SLUICE_CUDA_DRIVER), so that the real CUDA device runs where there is none. Each stream is a
+ * thread that does its work in order, late by a random delay. Device memory is apart from the
+ * host's: its addresses cannot be read, `memory` tells where the bytes are. Kernels are dispatched
+ * by name to a reference of their own. Every call is checked, and what a real driver would answer
+ * with silent wrong data, a spinning processor or a broken graph is counted.
+ * Order: accesses to device memory are compared in the order in which they were given. One that
+ * begins while an earlier one that conflicts with it is not done is a misuse, and is left out.
+ * Threads: any. Calls in a forked child are only counted.
+ * A test gets the control by fake_cuda_open (fake_cuda_client.h).
+ */
+#ifndef FAKE_CUDA_H
+#define FAKE_CUDA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct CUstream_st;
+
+typedef enum fake_cuda_check {
+    FAKE_CUDA_UNPINNED,    /* copy from memory that is not registered */
+    FAKE_CUDA_NO_TARGET,   /* copy or kernel on memory that is not the device's */
+    FAKE_CUDA_CHANGED,     /* the source changed between the call and the copy */
+    FAKE_CUDA_OVERWRITE,   /* write while earlier work still has to read */
+    FAKE_CUDA_TOO_EARLY,   /* read while earlier work still has to write */
+    FAKE_CUDA_DISORDER,    /* write while earlier work still has to write */
+    FAKE_CUDA_UNRECORDED,  /* wait for an event never recorded */
+    FAKE_CUDA_SPINNING,    /* host wait for an event without BLOCKING_SYNC */
+    FAKE_CUDA_DEAD,        /* use of something destroyed, or never made; destroyed twice */
+    FAKE_CUDA_PULLED,      /* memory freed or unregistered under work */
+    FAKE_CUDA_NO_CONTEXT,  /* no context current, or one that nobody retains */
+    FAKE_CUDA_NOT_RELAXED, /* the thread's capture mode is not relaxed */
+    FAKE_CUDA_CAPTURED,    /* work for a stream that is being captured */
+    FAKE_CUDA_JOINED,      /* a stream that waits for the default stream */
+    FAKE_CUDA_BAD_LAUNCH,  /* a kernel launched in a way that it cannot run */
+    FAKE_CUDA_CHECKS
+} fake_cuda_check;
+
+typedef struct fake_cuda_options {
+    uint64_t seed;
+    uint32_t delay_us;    /* longest delay before a piece of a stream's work; most have none */
+    uint64_t copy_rate;   /* bytes/s; 0: as fast as it goes */
+    uint64_t memory;      /* bytes of device memory; 0: 1 GiB */
+    bool pageable;        /* copies from memory that is not registered are no misuse */
+    bool no_register;     /* the device's attribute says that memory cannot be registered */
+    bool ignore_releases; /* broken on purpose: the library's streams wait for no event */
+    bool ignore_ready;    /* broken on purpose: the test's streams wait for no event */
+    bool events_lie;      /* broken on purpose: query and synchronize say done at once */
+    bool copies_lie;      /* broken on purpose: copies leave out the first byte */
+    unsigned init_code;   /* what cuInit answers */
+    bool no_devices;      /* cuDeviceGetCount answers 0 */
+    bool deinitialized;   /* every call answers 4, as at the end of a process */
+    int version;          /* 0: 13000 */
+} fake_cuda_options;
+
+/* A kernel of the test's: reads up to two pieces of device memory. */
+typedef struct fake_cuda_reader {
+    const void *from[2];
+    size_t bytes[2];
+    void (*run)(void *ctx);
+    void *ctx;
+} fake_cuda_reader;
+
+/* A failure on request: the `nth` call (1: the next) of `symbol` (NULL: of any) answers `code`.
+ * `sticky`: the device is lost from then on. Calls that give something back (destroy, free, pop)
+ * do it all the same. nth 0: none. */
+typedef struct fake_cuda_fault {
+    const char *symbol;
+    uint64_t nth;
+    unsigned code;
+    bool sticky;
+} fake_cuda_fault;
+
+typedef struct fake_cuda_control {
+    void (*set)(const fake_cuda_options *options);
+    /* Waits for all streams, frees everything, forgets everything; options are the default. */
+    void (*reset)(void);
+
+    void (*fail_call)(const fake_cuda_fault *fault);
+    /* The call that has failed on request; NULL: none. */
+    const char *(*failed_call)(void);
+    /* The device is lost: every call answers `code`, nothing queued is done. */
+    void (*lose)(unsigned code);
+
+    /* true: no stream begins another piece of work; the last word counts for a stream. */
+    void (*hold)(bool hold);
+    void (*hold_stream)(struct CUstream_st *stream, bool hold);
+    /* A stream of the test's; NULL is the default stream. `blocking`: with the default stream. */
+    struct CUstream_st *(*stream_new)(bool blocking);
+    void (*synchronize)(struct CUstream_st *stream);
+    void (*capture)(struct CUstream_st *stream, bool capture);
+    void (*launch)(struct CUstream_st *stream, const fake_cuda_reader *reader);
+    /* Where the bytes at a device address are; NULL: nowhere. */
+    void *(*memory)(const void *address);
+
+    uint64_t (*violations)(void);
+    uint64_t (*violations_of)(fake_cuda_check check);
+    /* "call: misuse"; "" when none. Constant once there is one, until reset. */
+    const char *(*first_violation)(void);
+    /* Things that are open, in words; 0 and "" when none. */
+    uint64_t (*leaks)(char *text, size_t bytes);
+    uint64_t (*calls)(const char *symbol); /* NULL: of any */
+    uint64_t (*copies)(void);              /* begun by streams */
+    uint64_t (*kernels)(void);             /* done, of the library's */
+    uint64_t (*forked_calls)(void);        /* in this forked child */
+    /* Of the calling thread. */
+    uint64_t (*host_waits)(void); /* cuEventSynchronize and cuStreamSynchronize */
+    uint32_t (*context_depth)(void);
+    uint32_t (*capture_mode)(void);
+} fake_cuda_control;
+
+/* The only symbol besides the driver's. */
+const fake_cuda_control *fake_cuda_get_control(void);
+
+#endif

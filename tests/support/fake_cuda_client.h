@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fake_cuda_client: how a test gets at the fake driver that the library uses as well.
+ */
+#ifndef FAKE_CUDA_CLIENT_H
+#define FAKE_CUDA_CLIENT_H
+
+#include "fake_cuda.h"
+
+/* The fake that SLUICE_CUDA_DRIVER names, reset; NULL when that names none. Once opened it stays.
+ */
+const fake_cuda_control *fake_cuda_open(void);
+/* 1, and says so on standard error, when there was a misuse or something is left open. */
+int fake_cuda_complain(const fake_cuda_control *fake);
+
+#endif

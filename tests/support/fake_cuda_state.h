@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fake_cuda_state: the inside of fake_cuda, for fake_cuda*.c only.
+ *
+ * fake_cuda.c: device, context, errors. fake_cuda_memory.c: host and device memory, copies.
+ * fake_cuda_event.c: streams and events. fake_cuda_work.c: what streams do, later.
+ * fake_cuda_kernel.c: modules and conversions. fake_cuda_control.c: the test's side.
+ * Lock: fake_cuda.mutex guards everything; `changed` is broadcast after each change. Functions
+ * named _locked need it.
+ * Objects stay allocated until reset, so that use after destruction is seen, not suffered.
+ */
+#ifndef FAKE_CUDA_STATE_H
+#define FAKE_CUDA_STATE_H
+
+#include "convert_kernel.h"
+#include "cuda_driver.h"
+#include "fake_cuda.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#define FAKE_CUDA_QUEUE  256U
+#define FAKE_CUDA_THINGS 4096U
+#define FAKE_CUDA_RANGES 3U
+#define FAKE_CUDA_EXPORT __attribute__((visibility("default")))
+
+/* What tests call besides, as programs do. */
+#define FAKE_CUDA_EXTRA(X)                                               \
+    X(copy_to_host, cuMemcpyDtoHAsync_v2,                                \
+      (void *to, sl_cu_address from, size_t bytes, sl_cu_stream stream)) \
+    X(host_function, cuLaunchHostFunc, (sl_cu_stream stream, void (*run)(void *ctx), void *ctx))
+
+/* The calls, by the names of the table's fields. */
+typedef enum fake_cuda_call {
+#define FAKE_CUDA_CALL(field, symbol, parameters) CALL_##field,
+    SL_CUDA_REQUIRED(FAKE_CUDA_CALL) SL_CUDA_OPTIONAL(FAKE_CUDA_CALL)
+        FAKE_CUDA_EXTRA(FAKE_CUDA_CALL)
+#undef FAKE_CUDA_CALL
+            CALLS
+} fake_cuda_call;
+
+/* The driver's functions are declared by the library's table, which another test compares with the
+ * toolkit's header. */
+#define FAKE_CUDA_DECLARE(field, symbol, parameters) \
+    FAKE_CUDA_EXPORT sl_cu_result symbol parameters;
+SL_CUDA_REQUIRED(FAKE_CUDA_DECLARE)
+SL_CUDA_OPTIONAL(FAKE_CUDA_DECLARE)
+FAKE_CUDA_EXTRA(FAKE_CUDA_DECLARE)
+#undef FAKE_CUDA_DECLARE
+
+typedef enum fake_cuda_kind {
+    KIND_EVENT,
+    KIND_STREAM,
+    KIND_MEMORY,
+    KIND_PINNED, /* registered host memory */
+    KIND_HOST,   /* host memory of the driver's */
+    KIND_MODULE,
+    KIND_FUNCTION,
+    KINDS
+} fake_cuda_kind;
+
+/* The beginning of every object; its address is its handle but for memory. */
+typedef struct fake_cuda_thing {
+    fake_cuda_kind kind;
+    bool open;
+    bool own;      /* the library's, not the test's */
+    uintptr_t key; /* what the library calls it */
+    size_t bytes;  /* memory */
+    void *backing; /* memory */
+} fake_cuda_thing;
+
+struct CUevent_st {
+    fake_cuda_thing thing;
+    unsigned flags;
+    uint64_t recorded, done; /* records called; records reached by their stream */
+    uint64_t done_ns;        /* when the last of these was */
+};
+
+struct CUmod_st {
+    fake_cuda_thing thing;
+};
+
+struct CUfunc_st {
+    fake_cuda_thing thing;
+    struct CUmod_st *module;
+    sluice_dtype dtype;
+    sluice_layout layout;
+};
+
+typedef struct fake_cuda_range {
+    uintptr_t begin, end; /* device addresses; both 0: none */
+    bool write;
+} fake_cuda_range;
+
+typedef enum fake_cuda_work_kind {
+    WORK_COPY,
+    WORK_RECORD,
+    WORK_WAIT,
+    WORK_KERNEL,
+    WORK_READER
+} fake_cuda_work_kind;
+
+typedef struct fake_cuda_work {
+    fake_cuda_work_kind kind;
+    uint64_t number; /* in the order of giving, over all streams */
+    fake_cuda_range ranges[FAKE_CUDA_RANGES];
+    /* COPY */
+    const void *from;
+    void *bounce; /* what the driver took of pageable memory; NULL: none */
+    size_t bytes;
+    uint64_t hash;
+    /* RECORD, WAIT */
+    struct CUevent_st *event;
+    uint64_t record;
+    /* KERNEL */
+    sluice_dtype dtype;
+    sluice_layout layout;
+    sl_convert_parameters parameters;
+    /* READER: copies to the host first, where `to` is not NULL */
+    void *to;
+    void (*run)(void *ctx);
+    void *ctx;
+} fake_cuda_work;
+
+struct CUstream_st {
+    fake_cuda_thing thing;
+    bool blocking; /* with the default stream */
+    bool hold, capturing, gone;
+    uint64_t random;
+    fake_cuda_work queue[FAKE_CUDA_QUEUE];
+    uint64_t given, done;
+};
+
+typedef struct fake_cuda {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    fake_cuda_options options;
+    bool initialized;
+    _Atomic pid_t pid; /* of the process that called first */
+    _Atomic uint64_t forked_calls;
+
+    fake_cuda_fault fault;
+    const char *failed; /* the call */
+    unsigned lost;      /* what every call answers, 0: none */
+
+    uint64_t violations, violations_of[FAKE_CUDA_CHECKS];
+    char first[160];
+    uint64_t calls[CALLS], copies, kernels, numbers;
+    uint64_t retained, pushed;
+    uint64_t memory_used;
+    fake_cuda_thing *things[FAKE_CUDA_THINGS];
+    size_t thing_count;
+    struct CUstream_st *default_stream;
+    uint32_t workers; /* threads */
+} fake_cuda;
+
+extern fake_cuda fake_cuda_the;
+
+/* What a call needs to be legal. */
+typedef enum fake_cuda_needs { NEEDS_NOTHING, NEEDS_INIT, NEEDS_CONTEXT } fake_cuda_needs;
+
+/* Takes the lock; SUCCESS, or, without the lock, what the call has to answer. */
+sl_cu_result fake_cuda_enter(fake_cuda_call call, fake_cuda_needs needs);
+/* The same of a call that gives something back: always takes the lock, the answer is to be given
+ * after the work; in a forked child it is NOT_INITIALIZED, without the lock. */
+sl_cu_result fake_cuda_enter_close(fake_cuda_call call, fake_cuda_needs needs);
+sl_cu_result fake_cuda_leave(sl_cu_result code);
+const char *fake_cuda_call_name(fake_cuda_call call);
+bool fake_cuda_is_fork(void);
+
+/* Counts a misuse when `condition` is false, which it returns. */
+bool fake_cuda_expect_locked(bool condition, fake_cuda_check check, fake_cuda_call call);
+/* Without a call: found while a stream worked. */
+bool fake_cuda_expect_work_locked(bool condition, fake_cuda_check check);
+
+/* A new zeroed open object of `size` bytes; its key is its address. */
+void *fake_cuda_make_locked(fake_cuda_kind kind, size_t size);
+/* By handle; NULL, and a misuse, when it is none or not open. */
+void *fake_cuda_find_locked(fake_cuda_kind kind, const void *key, fake_cuda_call call);
+/* The open memory that holds all of [address, address + bytes); NULL: none. */
+fake_cuda_thing *fake_cuda_holding_locked(fake_cuda_kind kind, const void *address, size_t bytes);
+/* Where the device's bytes are. */
+void *fake_cuda_backing_locked(uintptr_t address);
+
+struct CUstream_st *fake_cuda_stream_locked(struct CUstream_st *stream, fake_cuda_call call);
+struct CUstream_st *fake_cuda_stream_make_locked(bool own, bool blocking);
+/* Numbers the work and appends it; waits while that is too much. */
+void fake_cuda_give_locked(struct CUstream_st *stream, const fake_cuda_work *work);
+/* Work that is given and not done uses [begin, end) of device memory or of a copy's source. */
+bool fake_cuda_in_use_locked(uintptr_t begin, uintptr_t end);
+uint64_t fake_cuda_hash(const void *memory, size_t bytes);
+uint64_t fake_cuda_now_ns(void);
+
+/* The reference of the conversion, on host addresses. */
+void fake_cuda_convert(const fake_cuda_work *work, const uint8_t *from, const uint8_t *flags,
+                       void *to);
+size_t fake_cuda_dtype_bytes(sluice_dtype dtype);
+
+/* The calling thread's counters. */
+extern _Thread_local uint64_t fake_cuda_host_waits;
+extern _Thread_local uint32_t fake_cuda_depth;
+extern _Thread_local unsigned fake_cuda_mode;
+
+#endif

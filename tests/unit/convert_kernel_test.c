@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The conversion kernels without a GPU: their body compiled for the host and run for every thread
+ * of the launches that the library makes, against what augment makes of the same pictures and
+ * against plain loops.
+ */
+#include "convert_emulation.h"
+#include "finish.h"
+#include "philox.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define GUARD ((size_t)256)
+
+static const float imagenet_scale[3] = {1.0F / (255.0F * 0.229F), 1.0F / (255.0F * 0.224F),
+                                        1.0F / (255.0F * 0.225F)};
+static const float imagenet_bias[3] = {-0.485F / 0.229F, -0.456F / 0.224F, -0.406F / 0.225F};
+
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+/* ---- cases ---- */
+
+typedef struct batch {
+    uint8_t *from, *flags, *to; /* `to` has GUARD bytes before and behind it */
+    uint8_t *expected;
+    size_t bytes; /* of the results */
+} batch;
+
+static uint8_t random_byte(sl_random *random)
+{
+    return (uint8_t)(sl_random_u32(random) >> 7);
+}
+
+static batch make_batch(const sl_conversion *c, uint32_t rows, uint64_t seed)
+{
+    sl_random random = sl_random_for(seed, 0, 0, 0);
+    const size_t samples = (size_t)c->width * c->height * 3;
+    batch b = {.bytes = sl_conversion_row_bytes(c) * rows};
+    /* exact sizes, so that a sanitizer sees what reads or writes outside */
+    b.from = aligned_alloc(256, (samples * rows + 255) / 256 * 256);
+    b.to = aligned_alloc(256, (b.bytes + 2 * GUARD + 255) / 256 * 256);
+    b.expected = malloc(b.bytes);
+    b.flags = malloc(rows);
+    assert_true(b.from != NULL && b.to != NULL && b.expected != NULL && b.flags != NULL);
+    for (size_t i = 0; i < samples * rows; i++) {
+        b.from[i] = random_byte(&random);
+    }
+    for (uint32_t row = 0; row < rows; row++) {
+        b.flags[row] = random_byte(&random) & (SL_ROW_MIRROR | SL_ROW_ZERO);
+        convert_plainly(c, b.flags[row], b.from + row * samples,
+                        b.expected + row * sl_conversion_row_bytes(c));
+    }
+    return b;
+}
+
+static void free_batch(batch *b)
+{
+    free(b->from);
+    free(b->flags);
+    free(b->to);
+    free(b->expected);
+}
+
+static void check_bytes(const uint8_t *bytes, size_t count, uint8_t value)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(bytes[i], value);
+    }
+}
+
+static void check(const sl_conversion *c, uint32_t rows, uint64_t seed)
+{
+    batch b = make_batch(c, rows, seed);
+    const uint8_t poisons[] = {0x5A, 0xC3};
+    for (size_t i = 0; i < 2; i++) {
+        memset(b.to, poisons[i], b.bytes + 2 * GUARD);
+        const sl_conversion_rows what = {
+            .from = b.from, .flags = b.flags, .to = b.to + GUARD, .rows = rows};
+        assert_true(sl_convert_takes(c));
+        convert_emulate_rows(c, &what);
+        assert_memory_equal(b.to + GUARD, b.expected, b.bytes);
+        check_bytes(b.to, GUARD, poisons[i]);
+        check_bytes(b.to + GUARD + b.bytes, GUARD, poisons[i]);
+    }
+    free_batch(&b);
+}
+
+static sl_conversion conversion(sluice_dtype dtype, sluice_layout layout, uint32_t width,
+                                uint32_t height)
+{
+    sl_conversion c = {.dtype = dtype, .layout = layout, .width = width, .height = height};
+    memcpy(c.scale, imagenet_scale, sizeof(c.scale));
+    memcpy(c.bias, imagenet_bias, sizeof(c.bias));
+    return c;
+}
+
+static void check_size(uint32_t width, uint32_t height)
+{
+    for (int dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
+        for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
+            const sl_conversion c =
+                conversion((sluice_dtype)dtype, (sluice_layout)layout, width, height);
+            for (uint32_t rows = 1; rows <= 5; rows += 2) {
+                check(&c, rows, (uint64_t)width * 100 + rows);
+            }
+        }
+    }
+}
+
+static void every_size_dtype_and_layout(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[][2] = {
+        {1, 1},   {1, 2},   {2, 1},   {1, 3},   {3, 1},   {4, 1},    {1, 4},   {3, 3},
+        {2, 2},   {5, 7},   {7, 4},   {4, 7},   {8, 8},   {15, 17},  {16, 16}, {33, 2},
+        {6, 6},   {257, 1}, {1, 257}, {64, 31}, {31, 64}, {100, 3},  {32, 32}, {32, 33},
+        {45, 91}, {91, 45}, {33, 32}, {5, 205}, {41, 25}, {1025, 3}, {1, 1024}};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        check_size(sizes[i][0], sizes[i][1]);
+    }
+}
+
+/* Results that are tiny, huge for 16 bits, exact halves between two of them. */
+static void every_value_is_rounded_as_on_the_host(void **state)
+{
+    (void)state;
+    static const float factors[][2] = {{1.0F, 0.0F},      {1e-9F, 0.0F},   {3e-8F, -1e-7F},
+                                       {1000.0F, 0.5F},   {-1.0F, 127.5F}, {1e-40F, 1e-41F},
+                                       {0.125F, 2048.0F}, {1e36F, -3e37F}};
+    for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {
+        for (int dtype = SLUICE_F32; dtype <= SLUICE_BF16; dtype++) {
+            sl_conversion c = conversion((sluice_dtype)dtype, SLUICE_NCHW, 16, 48);
+            for (size_t channel = 0; channel < 3; channel++) {
+                c.scale[channel] = factors[i][0];
+                c.bias[channel] = factors[i][1];
+            }
+            check(&c, 3, i);
+            c.layout = SLUICE_NHWC;
+            check(&c, 3, i);
+        }
+    }
+}
+
+/* More pictures than a grid has blocks in y. */
+static void more_rows_than_blocks(void **state)
+{
+    (void)state;
+    const sl_conversion c = conversion(SLUICE_F16, SLUICE_NCHW, 2, 1);
+    check(&c, 65536 + 3, 1);
+}
+
+static void sizes_that_kernels_take(void **state)
+{
+    (void)state;
+    const uint32_t largest = INT32_MAX / 3;
+    sl_conversion c = conversion(SLUICE_U8, SLUICE_NHWC, largest, 1);
+    assert_true(sl_convert_takes(&c));
+    c.width++;
+    assert_false(sl_convert_takes(&c));
+    c.width = c.height = UINT32_MAX;
+    assert_false(sl_convert_takes(&c));
+    c.width = 0;
+    assert_false(sl_convert_takes(&c));
+}
+
+/* The last blocks of a picture as large as can be; memory that is not touched costs nothing. */
+static void check_largest(sluice_layout layout, uint32_t width, uint32_t height)
+{
+    const sl_conversion c = conversion(SLUICE_F32, layout, width, height);
+    const size_t samples = (size_t)width * height * 3;
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    uint8_t *from = mmap(NULL, samples, PROT_READ | PROT_WRITE, flags, -1, 0);
+    uint8_t *to = mmap(NULL, 4 * samples + GUARD, PROT_READ | PROT_WRITE, flags, -1, 0);
+    assert_true(from != MAP_FAILED && to != MAP_FAILED);
+    const uint8_t row_flags = 0;
+    from[samples - 1] = 200;
+    const sl_conversion_rows rows = {.from = from, .flags = &row_flags, .to = to, .rows = 1};
+    sl_convert_launch launch;
+    sl_convert_launch_make(&launch, &c, &rows);
+    const uint32_t blocks = launch.grid[0];
+    convert_emulate_block(&launch, sl_convert_kernel(c.dtype, c.layout), blocks - 1, 0);
+    float result;
+    memcpy(&result, to + 4 * (samples - 1), sizeof(result));
+    assert_int_equal(bits_of(result), bits_of(fmaf(200.0F, c.scale[2], c.bias[2])));
+    check_bytes(to + 4 * samples, GUARD, 0);
+    munmap(from, samples);
+    munmap(to, 4 * samples + GUARD);
+}
+
+static void the_end_of_the_largest_picture(void **state)
+{
+    (void)state;
+    check_largest(SLUICE_NHWC, 26754, 26754); /* groups fill it evenly */
+    check_largest(SLUICE_NCHW, 26754, 26754);
+    check_largest(SLUICE_NHWC, INT32_MAX / 3, 1);
+    check_largest(SLUICE_NCHW, INT32_MAX / 3, 1);
+}
+
+/* ---- the same as augment ---- */
+
+enum { SOURCE_WIDTH = 64, SOURCE_HEIGHT = 48 };
+
+/* What a worker makes of the sample: everything, or the bytes that a device is to finish. */
+static uint8_t make_row(const sl_converter *converter, const sluice_augment *recipe,
+                        const uint8_t *pixels, uint64_t sample, bool device, void *row)
+{
+    sl_image view = {pixels, SOURCE_WIDTH, SOURCE_HEIGHT, 3, (size_t)SOURCE_WIDTH * 3, 0,
+                     0,      SOURCE_WIDTH, SOURCE_HEIGHT, 1};
+    sl_params params;
+    sl_scratch scratch;
+    assert_int_equal(sl_scratch_open(&scratch, 1 << 20, 1 << 20, NULL), SLUICE_OK);
+    assert_int_equal(sl_draw(recipe, 7, 0, sample, SOURCE_WIDTH, SOURCE_HEIGHT, &params, NULL),
+                     SLUICE_OK);
+    const uint8_t flags = device && params.flip ? SL_ROW_MIRROR : 0;
+    params.flip = params.flip && !device;
+    assert_int_equal(sl_augment_apply(converter, &view, &params, row, &scratch, NULL), SLUICE_OK);
+    sl_scratch_close(&scratch);
+    return flags;
+}
+
+static uint32_t check_sample(const sluice_augment *recipe, sluice_dtype dtype, sluice_layout layout,
+                             const uint8_t *pixels, uint64_t sample)
+{
+    sl_converter converter;
+    assert_int_equal(sl_converter_make(&converter, recipe, dtype, layout, NULL), SLUICE_OK);
+    sl_conversion c = {
+        .dtype = dtype, .layout = layout, .width = recipe->width, .height = recipe->height};
+    for (size_t channel = 0; channel < 3; channel++) {
+        sl_converter_factors(&converter, channel, &c.scale[channel], &c.bias[channel]);
+    }
+    const size_t bytes = sl_conversion_row_bytes(&c);
+    assert_int_equal(bytes, sl_converter_row_bytes(&converter));
+    void *host = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    void *device = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    uint8_t *left = aligned_alloc(256, ((size_t)c.width * c.height * 3 + 255) / 256 * 256);
+    assert_true(host != NULL && device != NULL && left != NULL);
+    make_row(&converter, recipe, pixels, sample, false, host);
+    sl_converter_leave_bytes(&converter);
+    const uint8_t flags = make_row(&converter, recipe, pixels, sample, true, left);
+    convert_emulate_rows(
+        &c, &(sl_conversion_rows){.from = left, .flags = &flags, .to = device, .rows = 1});
+    assert_memory_equal(device, host, bytes);
+    free(host);
+    free(device);
+    free(left);
+    return flags;
+}
+
+/* Resampled, jittered and mirrored on the host, or resampled and jittered there and mirrored on
+ * the device: the same bits. */
+static void pictures_are_as_on_the_host(void **state)
+{
+    (void)state;
+    static uint8_t pixels[SOURCE_WIDTH * SOURCE_HEIGHT * 3];
+    sl_random random = sl_random_for(3, 1, 4, 1);
+    for (size_t i = 0; i < sizeof(pixels); i++) {
+        pixels[i] = random_byte(&random);
+    }
+    sluice_augment *recipe;
+    assert_int_equal(sluice_augment_create(&recipe), SLUICE_OK);
+    const float mean[] = {0.485F, 0.456F, 0.406F};
+    const float deviation[] = {0.229F, 0.224F, 0.225F};
+    sluice_augment_random_resized_crop(recipe, 29, 23, 0.2, 1.0, 0.7, 1.4);
+    sluice_augment_random_flip(recipe, 0.5);
+    sluice_augment_color_jitter(recipe, 0.4, 0.4, 0.4);
+    uint32_t mirrored = 0;
+    for (uint64_t sample = 0; sample < 16; sample++) {
+        for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
+            recipe->normalize = false;
+            mirrored += check_sample(recipe, SLUICE_U8, (sluice_layout)layout, pixels, sample);
+            sluice_augment_normalize(recipe, mean, deviation, 3);
+            for (int dtype = SLUICE_F32; dtype <= SLUICE_BF16; dtype++) {
+                check_sample(recipe, (sluice_dtype)dtype, (sluice_layout)layout, pixels, sample);
+            }
+        }
+    }
+    assert_true(mirrored > 0 && mirrored < 32);
+    sluice_augment_destroy(recipe);
+}
+
+/* Built without a toolkit there is none; else a fatbin, which begins with these bytes. */
+static void the_image_is_a_fatbin(void **state)
+{
+    (void)state;
+    static const uint8_t magic[] = {0x50, 0xED, 0x55, 0xBA};
+    const void *image = sl_convert_image();
+    if (image == NULL) {
+        skip();
+    }
+    assert_memory_equal(image, magic, sizeof(magic));
+}
+
+static void every_kernel_has_a_name_of_its_own(void **state)
+{
+    (void)state;
+    static const char *const dtypes[] = {"u8", "f32", "f16", "bf16"};
+    for (int dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
+        for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
+            char expected[32];
+            snprintf(expected, sizeof(expected), "sl_convert_%s_%s", dtypes[dtype],
+                     layout == SLUICE_NHWC ? "nhwc" : "nchw");
+            const uint32_t kernel = sl_convert_kernel((sluice_dtype)dtype, (sluice_layout)layout);
+            assert_string_equal(sl_convert_kernel_name(kernel), expected);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_size_dtype_and_layout),
+        cmocka_unit_test(every_value_is_rounded_as_on_the_host),
+        cmocka_unit_test(more_rows_than_blocks),
+        cmocka_unit_test(sizes_that_kernels_take),
+        cmocka_unit_test(the_end_of_the_largest_picture),
+        cmocka_unit_test(pictures_are_as_on_the_host),
+        cmocka_unit_test(the_image_is_a_fatbin),
+        cmocka_unit_test(every_kernel_has_a_name_of_its_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,648 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fake driver itself: that its streams and events behave as CUDA's do, and that each of its
+ * checks can fail: one misuse of each kind, of which exactly that check tells.
+ */
+#include "clock.h"
+#include "convert_kernel.h"
+#include "cuda_driver.h"
+#include "fake_cuda_client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BYTES 64
+#define MS    UINT64_C(1000000)
+
+static const fake_cuda_control *fake;
+static const sl_cuda_driver *cu;
+
+/* What most tests need, opened in the order of its fields. */
+typedef struct bench {
+    unsigned mode; /* as it was */
+    sl_cu_context context;
+    sl_cu_stream stream, other;
+    sl_cu_event event;
+    sl_cu_address memory;
+    uint8_t *source;
+} bench;
+
+static void expect_ok(sl_cu_result code)
+{
+    assert_int_equal(code, SL_CU_SUCCESS);
+}
+
+static void open_bench(bench *b, const fake_cuda_options *options)
+{
+    fake->reset();
+    fake->set(options);
+    b->mode = SL_CU_CAPTURE_MODE_RELAXED;
+    b->source = calloc(1, BYTES);
+    expect_ok(cu->capture_mode(&b->mode));
+    expect_ok(cu->context_retain(&b->context, 0));
+    expect_ok(cu->context_push(b->context));
+    expect_ok(cu->stream_create(&b->stream, SL_CU_STREAM_NON_BLOCKING, 0));
+    b->other = fake->stream_new(false);
+    expect_ok(cu->event_create(&b->event, SL_CU_EVENT_BLOCKING_SYNC | SL_CU_EVENT_DISABLE_TIMING));
+    expect_ok(cu->memory_alloc(&b->memory, BYTES));
+    expect_ok(cu->host_register(b->source, BYTES, SL_CU_HOST_REGISTER_PORTABLE));
+}
+
+static void close_bench(bench *b)
+{
+    sl_cu_context context;
+    fake->hold(false);
+    fake->synchronize(b->stream);
+    fake->synchronize(b->other);
+    expect_ok(cu->host_unregister(b->source));
+    expect_ok(cu->memory_free(b->memory));
+    expect_ok(cu->event_destroy(b->event));
+    expect_ok(cu->stream_destroy(b->stream));
+    expect_ok(cu->context_pop(&context));
+    expect_ok(cu->context_release(0));
+    expect_ok(cu->capture_mode(&b->mode));
+    assert_int_equal(fake->context_depth(), 0);
+    assert_int_equal(fake->capture_mode(), 0);
+    free(b->source);
+}
+
+/* Closes; only `check` has seen something, `times` times. */
+static void expect_only(bench *b, fake_cuda_check check, uint64_t times)
+{
+    char left[160];
+    close_bench(b);
+    assert_int_equal(fake->violations_of(check), times);
+    assert_int_equal(fake->violations(), times);
+    assert_true((fake->first_violation()[0] != '\0') == (times > 0));
+    assert_int_equal(fake->leaks(left, sizeof(left)), 0);
+}
+
+static const void *address_of(sl_cu_address address)
+{
+    return (const void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr): it is one */
+}
+
+static sl_cu_result copy(bench *b, sl_cu_stream stream)
+{
+    return cu->copy_to_device(b->memory, b->source, BYTES, stream);
+}
+
+static void look(void *ctx)
+{
+    (void)ctx;
+}
+
+static void read_on(bench *b, sl_cu_stream stream, void (*run)(void *ctx), void *ctx)
+{
+    const fake_cuda_reader reader = {
+        .from = {address_of(b->memory)}, .bytes = {BYTES}, .run = run, .ctx = ctx};
+    fake->launch(stream, &reader);
+}
+
+/* ---- as CUDA does ---- */
+
+static void a_copy_arrives_and_events_order_it(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.delay_us = 300, .seed = 3});
+    memset(b.source, 7, BYTES);
+    for (int i = 0; i < 50; i++) {
+        expect_ok(copy(&b, b.stream));
+        expect_ok(cu->event_record(b.event, b.stream));
+        expect_ok(cu->stream_wait_event(b.other, b.event, 0));
+        read_on(&b, b.other, look, NULL);
+        expect_ok(cu->event_record(b.event, b.other));
+        expect_ok(cu->stream_wait_event(b.stream, b.event, 0));
+    }
+    expect_ok(cu->stream_synchronize(b.stream));
+    assert_int_equal(fake->host_waits(), 1);
+    assert_memory_equal(fake->memory(address_of(b.memory)), b.source, BYTES);
+    assert_null(fake->memory(b.source));
+    assert_int_equal(fake->copies(), 50);
+    expect_only(&b, FAKE_CUDA_CHANGED, 0);
+}
+
+static void events_are_done_when_the_work_before_them_is(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    expect_ok(cu->event_query(b.event)); /* never recorded */
+    fake->hold(true);
+    expect_ok(copy(&b, b.stream));
+    expect_ok(cu->event_record(b.event, b.stream));
+    assert_int_equal(cu->event_query(b.event), SL_CU_NOT_READY);
+    fake->hold(false);
+    expect_ok(cu->event_synchronize(b.event));
+    expect_ok(cu->event_query(b.event));
+    expect_only(&b, FAKE_CUDA_CHANGED, 0);
+}
+
+static void time_is_measured_by_timed_events_only(void **state)
+{
+    (void)state;
+    bench b;
+    sl_cu_event times[2];
+    float ms = 0;
+    /* 64 bytes in 20 ms */
+    open_bench(&b, &(fake_cuda_options){.copy_rate = 3200});
+    expect_ok(cu->event_create(&times[0], 0));
+    expect_ok(cu->event_create(&times[1], 0));
+    assert_int_equal(cu->event_elapsed(&ms, times[0], times[1]), SL_CU_INVALID_HANDLE);
+    expect_ok(cu->event_record(times[0], b.stream));
+    expect_ok(copy(&b, b.stream));
+    expect_ok(cu->event_record(times[1], b.stream));
+    assert_int_equal(cu->event_elapsed(&ms, times[0], times[1]), SL_CU_NOT_READY);
+    expect_ok(cu->event_record(b.event, b.stream));
+    expect_ok(cu->stream_synchronize(b.stream));
+    expect_ok(cu->event_elapsed(&ms, times[0], times[1]));
+    assert_true(ms >= 20 && ms < 10000);
+    assert_int_equal(cu->event_elapsed(&ms, times[0], b.event), SL_CU_INVALID_HANDLE);
+    expect_ok(cu->event_destroy(times[0]));
+    expect_ok(cu->event_destroy(times[1]));
+    expect_only(&b, FAKE_CUDA_CHANGED, 0);
+}
+
+static void the_default_stream_waits_for_blocking_streams(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    struct CUstream_st *blocking = fake->stream_new(true);
+    fake->hold_stream(blocking, true);
+    read_on(&b, blocking, look, NULL);
+    expect_ok(cu->event_record(b.event, NULL));
+    sl_sleep_until_ns(sl_now_ns() + 5 * MS);
+    assert_int_equal(cu->event_query(b.event), SL_CU_NOT_READY);
+    expect_ok(cu->event_record(b.event, b.other)); /* not blocking: at once */
+    fake->synchronize(b.other);
+    expect_ok(cu->event_query(b.event));
+    fake->hold_stream(blocking, false);
+    fake->synchronize(NULL);
+    expect_only(&b, FAKE_CUDA_CHANGED, 0);
+}
+
+static void pageable_memory_is_taken_at_once(void **state)
+{
+    (void)state;
+    bench b;
+    uint8_t pageable[BYTES];
+    memset(pageable, 1, BYTES);
+    open_bench(&b, &(fake_cuda_options){.pageable = true});
+    fake->hold(true);
+    expect_ok(cu->copy_to_device(b.memory, pageable, BYTES, b.stream));
+    memset(pageable, 2, BYTES);
+    fake->hold(false);
+    fake->synchronize(b.stream);
+    memset(pageable, 1, BYTES);
+    assert_memory_equal(fake->memory(address_of(b.memory)), pageable, BYTES);
+    expect_only(&b, FAKE_CUDA_UNPINNED, 0);
+}
+
+static void memory_is_finite(void **state)
+{
+    (void)state;
+    bench b;
+    sl_cu_address more;
+    open_bench(&b, &(fake_cuda_options){.memory = (uint64_t)2 * BYTES});
+    assert_int_equal(cu->memory_alloc(&more, BYTES + 1), SL_CU_OUT_OF_MEMORY);
+    expect_ok(cu->memory_alloc(&more, BYTES));
+    expect_ok(cu->memory_free(more));
+    expect_ok(cu->memory_alloc(&more, BYTES));
+    expect_ok(cu->memory_free(more));
+    expect_only(&b, FAKE_CUDA_DEAD, 0);
+}
+
+static void a_lost_device_lets_nobody_wait(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    fake->hold(true);
+    expect_ok(copy(&b, b.stream));
+    expect_ok(cu->event_record(b.event, b.stream));
+    fake->fail_call(
+        &(fake_cuda_fault){.symbol = "cuEventQuery", .nth = 2, .code = 700, .sticky = true});
+    assert_int_equal(cu->event_query(b.event), SL_CU_NOT_READY);
+    assert_int_equal(cu->event_query(b.event), 700);
+    assert_string_equal(fake->failed_call(), "cuEventQuery");
+    assert_int_equal(cu->event_synchronize(b.event), 700);
+    assert_int_equal(cu->stream_synchronize(b.stream), 700);
+    fake->synchronize(b.stream); /* nothing is held any more */
+    assert_int_equal(cu->event_destroy(b.event), 700);
+    sl_cu_context context;
+    expect_ok(cu->context_pop(&context));
+    assert_int_equal(cu->capture_mode(&b.mode), SL_CU_SUCCESS);
+    assert_int_equal(fake->violations(), 0);
+    free(b.source);
+}
+
+/* ---- conversions ---- */
+
+/* One pixel, all three samples of which become `value`, on the fake. */
+static void convert_one(bench *b, const char *kernel, float value, void *result, size_t bytes)
+{
+    sl_cu_module module;
+    sl_cu_function function;
+    sl_cu_address out;
+    expect_ok(cu->module_load(&module, kernel));
+    expect_ok(cu->module_function(&function, module, kernel));
+    expect_ok(cu->memory_alloc(&out, 3 * bytes));
+    expect_ok(copy(b, b->stream));
+    sl_convert_parameters p = {
+        .from = b->memory, .flags = b->memory + 3, .to = out, .rows = 1, .width = 1, .height = 1};
+    for (int i = 0; i < 3; i++) {
+        p.bias[i] = value;
+    }
+    void *parameters[] = {&p};
+    expect_ok(cu->launch(function, 1, 1, 1, 1, 1, 1, 0, b->stream, parameters, NULL));
+    expect_ok(cu->stream_synchronize(b->stream));
+    memcpy(result, (const uint8_t *)fake->memory(address_of(out)) + bytes, bytes);
+    expect_ok(cu->memory_free(out));
+    expect_ok(cu->module_unload(module));
+}
+
+static void conversions_round_to_nearest_even(void **state)
+{
+    (void)state;
+    static const struct {
+        float value;
+        uint16_t half, brain; /* bits, by hand */
+    } known[] = {
+        {0.0F, 0x0000, 0x0000},           {-0.0F, 0x0000, 0x0000}, /* 0 x 0 + -0 is 0 */
+        {1.0F, 0x3C00, 0x3F80},           {-2.0F, 0xC000, 0xC000},
+        {0x1.555556p-2F, 0x3555, 0x3EAB}, {65504.0F, 0x7BFF, 0x4780},
+        {65519.0F, 0x7BFF, 0x4780},       {65520.0F, 0x7C00, 0x4780},
+        {0x1p-14F, 0x0400, 0x3880},       {0x1p-24F, 0x0001, 0x3380},
+        {0x1p-25F, 0x0000, 0x3300},       {0x1.8p-24F, 0x0002, 0x33C0},
+        {0x1.002p0F, 0x3C00, 0x3F80},     {0x1.006p0F, 0x3C02, 0x3F80},
+        {0x1.01p0F, 0x3C04, 0x3F80},      {0x1.03p0F, 0x3C0C, 0x3F82},
+        {0x1.ffep0F, 0x4000, 0x4000},
+    };
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        uint16_t bits[2];
+        float value;
+        convert_one(&b, "a_f16_nchw", known[i].value, &bits[0], 2);
+        convert_one(&b, "a_bf16_nhwc", known[i].value, &bits[1], 2);
+        convert_one(&b, "a_f32_nchw", known[i].value, &value, 4);
+        assert_int_equal(bits[0], known[i].half);
+        assert_int_equal(bits[1], known[i].brain);
+        assert_true(value == known[i].value);
+    }
+    expect_only(&b, FAKE_CUDA_DEAD, 0);
+}
+
+/* ---- misuses ---- */
+
+static void a_launch_that_cannot_run(void **state)
+{
+    (void)state;
+    bench b;
+    sl_cu_module module;
+    sl_cu_function function;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    expect_ok(cu->module_load(&module, "image"));
+    assert_true(cu->module_function(&function, module, "unknown") != SL_CU_SUCCESS);
+    expect_ok(cu->module_function(&function, module, "a_u8_nhwc"));
+    sl_convert_parameters p = {.rows = 1, .width = 1, .height = 1};
+    void *parameters[] = {&p};
+    assert_int_equal(cu->launch(function, 1, 1, 1, 1025, 1, 1, 0, b.stream, parameters, NULL),
+                     SL_CU_INVALID_VALUE);
+    assert_int_equal(cu->launch(function, 0, 1, 1, 1, 1, 1, 0, b.stream, parameters, NULL),
+                     SL_CU_INVALID_VALUE);
+    expect_ok(cu->module_unload(module));
+    assert_int_equal(fake->violations(), 2);
+    assert_int_equal(cu->launch(function, 1, 1, 1, 1, 1, 1, 0, b.stream, parameters, NULL),
+                     SL_CU_INVALID_HANDLE);
+    assert_int_equal(fake->violations_of(FAKE_CUDA_DEAD), 1);
+    close_bench(&b);
+    assert_int_equal(fake->violations_of(FAKE_CUDA_BAD_LAUNCH), 2);
+}
+
+static void a_copy_that_loses_a_byte(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.copies_lie = true});
+    memset(b.source, 7, BYTES);
+    expect_ok(copy(&b, b.stream));
+    expect_ok(cu->stream_synchronize(b.stream));
+    assert_memory_not_equal(fake->memory(address_of(b.memory)), b.source, BYTES);
+    expect_only(&b, FAKE_CUDA_CHANGED, 0); /* only who reads sees it */
+}
+
+static void memory_not_registered(void **state)
+{
+    (void)state;
+    bench b;
+    uint8_t elsewhere[BYTES] = {0};
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    expect_ok(cu->copy_to_device(b.memory, elsewhere, BYTES, b.stream));
+    expect_ok(cu->copy_to_device(b.memory, b.source, BYTES, b.stream));
+    expect_only(&b, FAKE_CUDA_UNPINNED, 1);
+}
+
+static void memory_not_of_the_device(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    assert_true(cu->copy_to_device(b.memory + 1, b.source, BYTES, b.stream) != SL_CU_SUCCESS);
+    assert_true(cu->copy_to_device((uintptr_t)b.source, b.source, BYTES, b.stream) !=
+                SL_CU_SUCCESS);
+    expect_only(&b, FAKE_CUDA_NO_TARGET, 2);
+}
+
+static void a_source_that_changes(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    fake->hold(true);
+    expect_ok(copy(&b, b.stream));
+    b.source[BYTES - 1] = 1;
+    expect_only(&b, FAKE_CUDA_CHANGED, 1);
+}
+
+static void a_lying_event(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.events_lie = true});
+    fake->hold(true);
+    expect_ok(copy(&b, b.stream));
+    expect_ok(cu->event_record(b.event, b.stream));
+    expect_ok(cu->event_synchronize(b.event));
+    b.source[0] = 1; /* allowed, by all that is known */
+    expect_only(&b, FAKE_CUDA_CHANGED, 1);
+}
+
+static void wait_for_event(bench *b, sl_cu_stream first, sl_cu_stream second)
+{
+    expect_ok(cu->event_record(b->event, first));
+    expect_ok(cu->stream_wait_event(second, b->event, 0));
+}
+
+static void a_copy_over_what_is_read(void **state)
+{
+    (void)state;
+    for (int ignored = 0; ignored < 2; ignored++) {
+        bench b;
+        open_bench(&b, &(fake_cuda_options){.ignore_releases = ignored != 0});
+        fake->hold_stream(b.other, true);
+        read_on(&b, b.other, look, NULL);
+        wait_for_event(&b, b.other, b.stream);
+        expect_ok(copy(&b, b.stream));
+        while (ignored != 0 && fake->violations() == 0) {
+            sl_sleep_until_ns(sl_now_ns() + MS / 10);
+        }
+        expect_only(&b, FAKE_CUDA_OVERWRITE, (uint64_t)ignored);
+    }
+}
+
+static void a_read_before_the_copy(void **state)
+{
+    (void)state;
+    for (int ignored = 0; ignored < 2; ignored++) {
+        bench b;
+        open_bench(&b, &(fake_cuda_options){.ignore_ready = ignored != 0});
+        fake->hold_stream(b.stream, true);
+        expect_ok(copy(&b, b.stream));
+        wait_for_event(&b, b.stream, b.other);
+        read_on(&b, b.other, look, NULL);
+        while (ignored != 0 && fake->violations() == 0) {
+            sl_sleep_until_ns(sl_now_ns() + MS / 10);
+        }
+        expect_only(&b, FAKE_CUDA_TOO_EARLY, (uint64_t)ignored);
+    }
+}
+
+static void two_copies_at_once(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    fake->hold_stream(b.stream, true);
+    expect_ok(copy(&b, b.stream));
+    expect_ok(copy(&b, b.other));
+    fake->synchronize(b.other);
+    expect_only(&b, FAKE_CUDA_DISORDER, 1);
+}
+
+static void events_never_recorded(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    expect_ok(cu->stream_wait_event(b.stream, b.event, 0));
+    expect_ok(cu->event_synchronize(b.event));
+    expect_only(&b, FAKE_CUDA_UNRECORDED, 2);
+}
+
+static void a_host_that_spins(void **state)
+{
+    (void)state;
+    bench b;
+    sl_cu_event spinning;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    expect_ok(cu->event_create(&spinning, SL_CU_EVENT_DISABLE_TIMING));
+    expect_ok(cu->event_record(spinning, b.stream));
+    expect_ok(cu->event_synchronize(spinning));
+    expect_ok(cu->event_destroy(spinning));
+    expect_only(&b, FAKE_CUDA_SPINNING, 1);
+}
+
+static void use_after_destruction(void **state)
+{
+    (void)state;
+    bench b;
+    sl_cu_event event;
+    sl_cu_stream stream;
+    sl_cu_address memory;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    expect_ok(cu->event_create(&event, 0));
+    expect_ok(cu->stream_create(&stream, SL_CU_STREAM_NON_BLOCKING, 0));
+    expect_ok(cu->memory_alloc(&memory, 1));
+    for (int i = 0; i < 2; i++) {
+        const sl_cu_result expected = i == 0 ? SL_CU_SUCCESS : SL_CU_INVALID_HANDLE;
+        assert_int_equal(cu->event_destroy(event), expected);
+        assert_int_equal(cu->stream_destroy(stream), expected);
+        assert_true((cu->memory_free(memory) == SL_CU_SUCCESS) == (i == 0));
+    }
+    assert_int_equal(cu->event_record(event, b.stream), SL_CU_INVALID_HANDLE);
+    assert_int_equal(cu->event_record(b.event, stream), SL_CU_INVALID_HANDLE);
+    assert_int_equal(cu->host_unregister(&b), SL_CU_INVALID_VALUE); /* never registered */
+    expect_only(&b, FAKE_CUDA_DEAD, 6);
+}
+
+static void memory_taken_away(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    fake->hold(true);
+    expect_ok(copy(&b, b.stream));
+    expect_ok(cu->host_unregister(b.source));
+    expect_ok(cu->host_register(b.source, BYTES, SL_CU_HOST_REGISTER_PORTABLE));
+    sl_cu_address more;
+    expect_ok(cu->memory_alloc(&more, BYTES));
+    expect_ok(cu->copy_to_device(more, b.source, BYTES, b.stream));
+    expect_ok(cu->memory_free(more));
+    close_bench(&b);
+    assert_int_equal(fake->violations_of(FAKE_CUDA_PULLED), 2);
+    assert_int_equal(fake->violations_of(FAKE_CUDA_DEAD), 1); /* the copy's target is gone */
+    assert_int_equal(fake->violations(), 3);
+}
+
+static void no_context(void **state)
+{
+    (void)state;
+    bench b;
+    sl_cu_context context;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    expect_ok(cu->context_pop(&context));
+    assert_int_equal(cu->event_record(b.event, b.stream), SL_CU_INVALID_CONTEXT);
+    expect_ok(cu->context_push(b.context));
+    expect_ok(cu->context_release(0)); /* the last reference */
+    assert_int_equal(cu->event_query(b.event), SL_CU_INVALID_CONTEXT);
+    expect_ok(cu->context_retain(&b.context, 0));
+    expect_only(&b, FAKE_CUDA_NO_CONTEXT, 2);
+}
+
+static void not_relaxed(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    expect_ok(cu->capture_mode(&b.mode));
+    expect_ok(cu->event_query(b.event));
+    expect_ok(cu->capture_mode(&b.mode));
+    expect_only(&b, FAKE_CUDA_NOT_RELAXED, 1);
+}
+
+static void captured_streams(void **state)
+{
+    (void)state;
+    bench b;
+    unsigned status = 0;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    struct CUstream_st *blocking = fake->stream_new(true);
+    fake->capture(b.other, true);
+    fake->capture(blocking, true);
+    expect_ok(cu->stream_is_capturing(b.other, &status));
+    assert_int_equal(status, 1);
+    assert_true(cu->stream_is_capturing(NULL, &status) >= SL_CU_STREAM_CAPTURE_UNSUPPORTED);
+    assert_true(cu->event_record(b.event, b.other) >= SL_CU_STREAM_CAPTURE_UNSUPPORTED);
+    fake->capture(b.other, false);
+    fake->capture(blocking, false);
+    expect_ok(cu->stream_is_capturing(b.other, &status));
+    assert_int_equal(status, 0);
+    expect_ok(cu->event_record(b.event, b.other));
+    expect_only(&b, FAKE_CUDA_CAPTURED, 1);
+}
+
+static void a_stream_joined_to_the_default(void **state)
+{
+    (void)state;
+    bench b;
+    sl_cu_stream stream;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    expect_ok(cu->stream_create(&stream, 0, 0));
+    expect_ok(cu->stream_destroy(stream));
+    expect_only(&b, FAKE_CUDA_JOINED, 1);
+}
+
+static void leaks(void **state)
+{
+    (void)state;
+    bench b;
+    char left[160];
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    /* context, push, stream, event, memory, registration */
+    assert_int_equal(fake->leaks(left, sizeof(left)), 6);
+    assert_non_null(strstr(left, "events: 1"));
+    assert_non_null(strstr(left, "streams: 1"));
+    assert_non_null(strstr(left, "device memory: 1"));
+    assert_non_null(strstr(left, "registered: 1"));
+    assert_non_null(strstr(left, "context retained: 1"));
+    sl_cu_module module;
+    void *memory;
+    expect_ok(cu->module_load(&module, left));
+    expect_ok(cu->host_alloc(&memory, BYTES, 0));
+    assert_int_equal(fake->leaks(left, sizeof(left)), 8);
+    expect_ok(cu->module_unload(module));
+    expect_ok(cu->host_free(memory));
+    expect_only(&b, FAKE_CUDA_DEAD, 0);
+}
+
+static void calls_fail_on_request(void **state)
+{
+    (void)state;
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    fake->fail_call(&(fake_cuda_fault){.symbol = "cuEventQuery", .nth = 2, .code = 77});
+    expect_ok(cu->event_query(b.event));
+    expect_ok(cu->event_record(b.event, b.stream));
+    assert_int_equal(cu->event_query(b.event), 77);
+    expect_ok(cu->stream_synchronize(b.stream));
+    expect_ok(cu->event_query(b.event));
+    fake->fail_call(&(fake_cuda_fault){.nth = 1, .code = 78});
+    assert_int_equal(cu->event_record(b.event, b.stream), 78);
+    expect_ok(cu->event_record(b.event, b.stream));
+    assert_int_equal(fake->calls("cuEventQuery"), 3);
+    expect_only(&b, FAKE_CUDA_DEAD, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_copy_arrives_and_events_order_it),
+        cmocka_unit_test(events_are_done_when_the_work_before_them_is),
+        cmocka_unit_test(time_is_measured_by_timed_events_only),
+        cmocka_unit_test(the_default_stream_waits_for_blocking_streams),
+        cmocka_unit_test(pageable_memory_is_taken_at_once),
+        cmocka_unit_test(memory_is_finite),
+        cmocka_unit_test(a_lost_device_lets_nobody_wait),
+        cmocka_unit_test(conversions_round_to_nearest_even),
+        cmocka_unit_test(a_launch_that_cannot_run),
+        cmocka_unit_test(a_copy_that_loses_a_byte),
+        cmocka_unit_test(memory_not_registered),
+        cmocka_unit_test(memory_not_of_the_device),
+        cmocka_unit_test(a_source_that_changes),
+        cmocka_unit_test(a_lying_event),
+        cmocka_unit_test(a_copy_over_what_is_read),
+        cmocka_unit_test(a_read_before_the_copy),
+        cmocka_unit_test(two_copies_at_once),
+        cmocka_unit_test(events_never_recorded),
+        cmocka_unit_test(a_host_that_spins),
+        cmocka_unit_test(use_after_destruction),
+        cmocka_unit_test(memory_taken_away),
+        cmocka_unit_test(no_context),
+        cmocka_unit_test(not_relaxed),
+        cmocka_unit_test(captured_streams),
+        cmocka_unit_test(a_stream_joined_to_the_default),
+        cmocka_unit_test(leaks),
+        cmocka_unit_test(calls_fail_on_request),
+    };
+    fake = fake_cuda_open();
+    if (fake == NULL) {
+        printf("SLUICE_CUDA_DRIVER names no fake driver\n");
+        return 77;
+    }
+    fake->set(&(fake_cuda_options){0});
+    cu = sl_cuda_driver_get(NULL);
+    if (cu == NULL) {
+        printf("the fake driver is refused\n");
+        return 1;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our declarations of the CUDA driver against the toolkit's own, where there is a toolkit. All of
+ * it happens when this is compiled: a wrong constant, parameter or name does not compile.
+ */
+#include "cuda_driver.h"
+
+#include <cuda.h>
+#include <stdio.h>
+
+/* A function's address is only looked at for its type, so nothing is linked. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a list of parameters is no value. */
+#define SAME_TYPE(field, symbol, parameters)                                         \
+    _Static_assert(_Generic(&(symbol), sl_cu_result(*) parameters : 1, default : 0), \
+                   "the driver's " #symbol " has another type");
+/* NOLINTEND(bugprone-macro-parentheses) */
+#define SAME_VALUE(ours, theirs) \
+    _Static_assert((unsigned)(ours) == (unsigned)(theirs), #ours " is not " #theirs);
+#define SAME_SIZE(ours, theirs) \
+    _Static_assert(sizeof(ours) == sizeof(theirs), #ours " is not as large as " #theirs);
+
+SL_CUDA_REQUIRED(SAME_TYPE)
+#if CUDA_VERSION >= 12040
+SL_CUDA_OPTIONAL(SAME_TYPE)
+#endif
+
+SAME_VALUE(SL_CU_SUCCESS, CUDA_SUCCESS)
+SAME_VALUE(SL_CU_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE)
+SAME_VALUE(SL_CU_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY)
+SAME_VALUE(SL_CU_NOT_INITIALIZED, CUDA_ERROR_NOT_INITIALIZED)
+SAME_VALUE(SL_CU_DEINITIALIZED, CUDA_ERROR_DEINITIALIZED)
+SAME_VALUE(SL_CU_STUB_LIBRARY, CUDA_ERROR_STUB_LIBRARY)
+SAME_VALUE(SL_CU_NO_DEVICE, CUDA_ERROR_NO_DEVICE)
+SAME_VALUE(SL_CU_INVALID_CONTEXT, CUDA_ERROR_INVALID_CONTEXT)
+SAME_VALUE(SL_CU_INVALID_HANDLE, CUDA_ERROR_INVALID_HANDLE)
+SAME_VALUE(SL_CU_NOT_READY, CUDA_ERROR_NOT_READY)
+SAME_VALUE(SL_CU_SYSTEM_DRIVER_MISMATCH, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)
+SAME_VALUE(SL_CU_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+SAME_VALUE(SL_CU_STREAM_CAPTURE_WRONG_THREAD, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+SAME_VALUE(SL_CU_HOST_REGISTER_PORTABLE, CU_MEMHOSTREGISTER_PORTABLE)
+SAME_VALUE(SL_CU_HOST_ALLOC_PORTABLE, CU_MEMHOSTALLOC_PORTABLE)
+SAME_VALUE(SL_CU_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING)
+SAME_VALUE(SL_CU_EVENT_BLOCKING_SYNC, CU_EVENT_BLOCKING_SYNC)
+SAME_VALUE(SL_CU_EVENT_DISABLE_TIMING, CU_EVENT_DISABLE_TIMING)
+SAME_VALUE(SL_CU_CAPTURE_MODE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED)
+SAME_VALUE(SL_CU_CAPTURE_STATUS_NONE, CU_STREAM_CAPTURE_STATUS_NONE)
+SAME_VALUE(SL_CU_ATTRIBUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+SAME_VALUE(SL_CU_ATTRIBUTE_CAPABILITY_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
+SAME_VALUE(SL_CU_ATTRIBUTE_HOST_REGISTER_SUPPORTED, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED)
+SAME_VALUE(SL_CU_ATTRIBUTE_HOST_NUMA_ID, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID)
+
+SAME_SIZE(sl_cu_result, CUresult)
+SAME_SIZE(sl_cu_device, CUdevice)
+SAME_SIZE(sl_cu_address, CUdeviceptr)
+
+int main(void)
+{
+    printf("compiled against CUDA %d.%d\n", CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10);
+    return 0;
+}

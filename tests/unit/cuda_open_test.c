@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the CUDA driver may answer when it is opened, each in a process of its own, since a process
+ * asks only once: the reason is told in words, and nothing is used. Run also with fake drivers that
+ * lack functions: the argument says which, "old" (texts only) or "incomplete".
+ */
+#include "cuda_driver.h"
+#include "device.h"
+#include "error.h"
+#include "fake_cuda_client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define FINE 42
+
+typedef struct answer {
+    fake_cuda_options options;
+    fake_cuda_fault fault;
+    sluice_status status; /* of opening "cuda:0" */
+    int32_t code;
+    const char *words; /* in the reason */
+} answer;
+
+static const char *driver = "";
+
+static int complain(const char *what, const sluice_error *error)
+{
+    fprintf(stderr, "%s: status %d, code %d, \"%s\"\n", what, (int)error->status,
+            (int)error->device_code, error->text);
+    return 1;
+}
+
+/* Opens twice, and "auto"; everything is answered alike. */
+static int open_refused(const answer *expected)
+{
+    for (int i = 0; i < 2; i++) {
+        sl_device *device = NULL;
+        sluice_error error;
+        sl_error_clear(&error);
+        if (sl_device_open(&device, "cuda:0", &error) != expected->status || device != NULL ||
+            error.status != expected->status || error.device_code != expected->code ||
+            strstr(error.text, expected->words) == NULL) {
+            return complain(expected->words, &error);
+        }
+    }
+    /* "auto" does without a device that is not there, not without one that fails. */
+    const bool none = expected->status == SLUICE_UNSUPPORTED;
+    const sluice_status other = none ? SLUICE_OK : expected->status;
+    char text[256];
+    if (sl_device_describe("cuda:0", text, sizeof(text)) != expected->status ||
+        strstr(text, expected->words) == NULL ||
+        sl_device_describe("auto", text, sizeof(text)) != other ||
+        strstr(text, expected->words) == NULL) {
+        fprintf(stderr, "described as \"%s\"\n", text);
+        return 2;
+    }
+    sl_device *device = NULL;
+    if (sl_device_open(&device, "auto", NULL) != other || (none && !device->shares_memory)) {
+        return 3;
+    }
+    sl_device_close(device);
+    return FINE;
+}
+
+static int in_child(const answer *expected)
+{
+    const fake_cuda_control *fake = fake_cuda_open();
+    fake->set(&expected->options);
+    fake->fail_call(&expected->fault);
+    const int result = open_refused(expected);
+    return result != FINE || fake_cuda_complain(fake) == 0 ? result : 4;
+}
+
+static void expect(const answer *expected)
+{
+    int status = -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(in_child(expected));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), FINE);
+}
+
+static void refusals_are_explained(void **state)
+{
+    (void)state;
+    const answer answers[] = {
+        {.options = {.init_code = 100}, .code = 100, .words = "no CUDA device"},
+        {.options = {.init_code = 34}, .code = 34, .words = "stub"},
+        {.options = {.init_code = 803}, .code = 803, .words = "different versions"},
+        {.options = {.init_code = 999}, .code = 999, .words = "cuInit"},
+        {.options = {.no_devices = true}, .code = 100, .words = "no CUDA device"},
+        {.options = {.version = 11080}, .code = 0, .words = "11.8"},
+        {.fault = {.symbol = "cuDriverGetVersion", .nth = 1, .code = 999},
+         .code = 999,
+         .words = "cuDriverGetVersion"},
+        {.fault = {.symbol = "cuDeviceGetCount", .nth = 1, .code = 999},
+         .code = 999,
+         .words = "cuDeviceGetCount"},
+    };
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        answer expected = answers[i];
+        /* nothing there, or something that fails */
+        const bool none = expected.code == 100 || expected.code == 34 || expected.code == 0;
+        expected.status = none ? SLUICE_UNSUPPORTED : SLUICE_DEVICE;
+        expect(&expected);
+    }
+}
+
+static void a_driver_without_a_function_is_refused(void **state)
+{
+    (void)state;
+    expect(&(answer){.status = SLUICE_UNSUPPORTED, .words = "cuEventElapsedTime"});
+}
+
+/* What can be done with one that works. */
+static int open_and_describe(void)
+{
+    const fake_cuda_control *fake = fake_cuda_open();
+    char text[256];
+    const bool old = strcmp(driver, "old") == 0;
+    sl_device *device = NULL;
+    sluice_error error;
+    sl_error_clear(&error);
+    if (sl_device_open(&device, "cuda", &error) != SLUICE_OK) {
+        return complain("open", &error);
+    }
+    if (device->shares_memory || device->number != 0) {
+        return 5;
+    }
+    sl_device_close(device);
+    if (sl_device_open(&device, "cuda:1", &error) != SLUICE_UNSUPPORTED ||
+        strstr(error.text, "cuda:1") == NULL) {
+        return complain("cuda:1", &error);
+    }
+    if (sl_device_describe("auto", text, sizeof(text)) != SLUICE_OK ||
+        strstr(text, "Fake Accelerator") == NULL || (strstr(text, "ffff:ff:1f.7") == NULL) != old) {
+        fprintf(stderr, "described as \"%s\"\n", text);
+        return 6;
+    }
+    /* without the driver's words too there is a text */
+    fake->fail_call(&(fake_cuda_fault){.symbol = "cuDevicePrimaryCtxRetain", .nth = 1, .code = 46});
+    if (sl_device_open(&device, "cuda", &error) != SLUICE_DEVICE || error.device_code != 46 ||
+        strstr(error.text, "46") == NULL || (strstr(error.text, "on request") == NULL) != old) {
+        return complain("retain", &error);
+    }
+    return fake_cuda_complain(fake) == 0 ? FINE : 7;
+}
+
+static void a_device_is_opened_and_described(void **state)
+{
+    (void)state;
+    int status = -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(open_and_describe());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), FINE);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest whole[] = {
+        cmocka_unit_test(refusals_are_explained),
+        cmocka_unit_test(a_device_is_opened_and_described),
+    };
+    const struct CMUnitTest old[] = {cmocka_unit_test(a_device_is_opened_and_described)};
+    const struct CMUnitTest incomplete[] = {
+        cmocka_unit_test(a_driver_without_a_function_is_refused)};
+    driver = argc > 1 ? argv[1] : "";
+    /* Opened by the children only: a driver does not survive a fork, also the fake. */
+    if (getenv("SLUICE_CUDA_DRIVER") == NULL) {
+        printf("SLUICE_CUDA_DRIVER names no fake driver\n");
+        return 77;
+    }
+    if (strcmp(driver, "old") == 0) {
+        return cmocka_run_group_tests(old, NULL, NULL);
+    }
+    return strcmp(driver, "incomplete") == 0 ? cmocka_run_group_tests(incomplete, NULL, NULL)
+                                             : cmocka_run_group_tests(whole, NULL, NULL);
+}

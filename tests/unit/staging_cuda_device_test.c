@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CUDA device by itself, over a fake driver: what the contract of devices says besides what the
+ * staging tests see. */
+#include "clock.h"
+#include "device.h"
+#include "error.h"
+#include "fake_cuda_client.h"
+#include "thread.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MS UINT64_C(1000000)
+
+static const fake_cuda_control *fake;
+
+static sl_device *open_device(void)
+{
+    sl_device *device = NULL;
+    fake->reset();
+    fake->set(&(fake_cuda_options){.seed = 1});
+    assert_int_equal(sl_device_open(&device, "cuda:0", NULL), SLUICE_OK);
+    return device;
+}
+
+static void close_device(sl_device *device)
+{
+    sl_device_close(device);
+    assert_int_equal(fake->context_depth(), 0);
+    assert_int_equal(fake->capture_mode(), 0);
+    assert_int_equal(fake_cuda_complain(fake), 0);
+}
+
+static void let_go(void *ctx)
+{
+    (void)ctx;
+    sl_sleep_until_ns(sl_now_ns() + 20 * MS);
+    fake->hold(false);
+}
+
+static void closing_a_stream_waits_for_its_work(void **state)
+{
+    (void)state;
+    sl_device *device = open_device();
+    struct CUstream_st *stream;
+    sl_event *event;
+    sl_thread thread = {0};
+    assert_int_equal(device->ops->stream_open(device, true, &stream, NULL), SLUICE_OK);
+    assert_int_equal(device->ops->event_open(device, SL_EVENT_HOST, &event, NULL), SLUICE_OK);
+    fake->hold(true);
+    assert_int_equal(device->ops->event_record(device, event, stream, NULL), SLUICE_OK);
+    assert_int_equal(device->ops->event_query(device, event, NULL), SLUICE_AGAIN);
+    assert_int_equal(sl_thread_start(&thread, "lets-go", let_go, NULL, NULL), SLUICE_OK);
+    device->ops->stream_close(device, stream);
+    assert_int_equal(device->ops->event_query(device, event, NULL), SLUICE_OK);
+    sl_thread_join(&thread);
+    device->ops->event_close(device, event);
+    close_device(device);
+}
+
+static void time_between_events(void **state)
+{
+    (void)state;
+    sl_device *device = open_device();
+    const sl_device_ops *ops = device->ops;
+    sl_event *events[2];
+    uint64_t ns = 1;
+    struct CUstream_st *stream = fake->stream_new(false);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ops->event_open(device, SL_EVENT_TIMED, &events[i], NULL), SLUICE_OK);
+    }
+    assert_int_equal(ops->event_record(device, events[0], stream, NULL), SLUICE_OK);
+    fake->synchronize(stream);
+    fake->hold(true);
+    assert_int_equal(ops->event_record(device, events[1], stream, NULL), SLUICE_OK);
+    assert_int_equal(ops->event_elapsed(device, events[0], events[1], &ns, NULL), SLUICE_AGAIN);
+    sl_sleep_until_ns(sl_now_ns() + 10 * MS);
+    fake->hold(false);
+    fake->synchronize(stream);
+    assert_int_equal(ops->event_elapsed(device, events[0], events[1], &ns, NULL), SLUICE_OK);
+    assert_true(ns >= 10 * MS && ns < 10000 * MS);
+    for (int i = 0; i < 2; i++) {
+        ops->event_close(device, events[i]);
+    }
+    close_device(device);
+}
+
+/* The default stream cannot even be asked while a stream that it waits for is being captured. */
+static void a_capture_that_forbids_the_default_stream(void **state)
+{
+    (void)state;
+    sl_device *device = open_device();
+    sl_event *event;
+    sluice_error error;
+    struct CUstream_st *stream = fake->stream_new(true);
+    assert_int_equal(device->ops->event_open(device, SL_EVENT_ORDER, &event, NULL), SLUICE_OK);
+    fake->capture(stream, true);
+    assert_int_equal(device->ops->event_record(device, event, NULL, &error), SLUICE_STATE);
+    assert_int_equal(error.device_code, 906);
+    fake->capture(stream, false);
+    assert_int_equal(device->ops->event_record(device, event, NULL, &error), SLUICE_OK);
+    device->ops->event_close(device, event);
+    close_device(device);
+}
+
+/* One block of memory, one event and one stream; in a child nothing can be done with them. */
+typedef struct kept {
+    sl_device *device;
+    struct CUstream_st *stream;
+    sl_event *event;
+    void *memory;
+} kept;
+
+static bool child_is_refused(const kept *k)
+{
+    sl_device *device = k->device;
+    const sl_device_ops *ops = device->ops;
+    sl_event *event;
+    void *memory;
+    struct CUstream_st *stream;
+    uint64_t ns;
+    const sluice_status answers[] = {
+        ops->event_record(device, k->event, k->stream, NULL),
+        ops->event_query(device, k->event, NULL),
+        ops->event_synchronize(device, k->event, NULL),
+        ops->event_elapsed(device, k->event, k->event, &ns, NULL),
+        ops->stream_wait(device, k->stream, k->event, NULL),
+        ops->copy_to_device(device, k->memory, &ns, 1, k->stream, NULL),
+        ops->memory_open(device, 1, &memory, NULL),
+        ops->event_open(device, SL_EVENT_HOST, &event, NULL),
+        ops->stream_open(device, false, &stream, NULL),
+    };
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        if (answers[i] != SLUICE_STATE) {
+            return false;
+        }
+    }
+    ops->event_close(device, k->event);
+    ops->memory_close(device, k->memory);
+    ops->stream_close(device, k->stream);
+    sl_device_close(device);
+    return sl_device_open(&device, "cuda:0", NULL) == SLUICE_DEVICE;
+}
+
+static void a_child_calls_nothing(void **state)
+{
+    (void)state;
+    kept k = {.device = open_device()};
+    const sl_device_ops *ops = k.device->ops;
+    assert_int_equal(ops->stream_open(k.device, false, &k.stream, NULL), SLUICE_OK);
+    assert_int_equal(ops->event_open(k.device, SL_EVENT_HOST, &k.event, NULL), SLUICE_OK);
+    assert_int_equal(ops->memory_open(k.device, 64, &k.memory, NULL), SLUICE_OK);
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(child_is_refused(&k) && fake->forked_calls() == 0 ? 42 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 42);
+    ops->event_close(k.device, k.event);
+    ops->memory_close(k.device, k.memory);
+    ops->stream_close(k.device, k.stream);
+    close_device(k.device);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(closing_a_stream_waits_for_its_work),
+        cmocka_unit_test(time_between_events),
+        cmocka_unit_test(a_capture_that_forbids_the_default_stream),
+        cmocka_unit_test(a_child_calls_nothing),
+    };
+    fake = fake_cuda_open();
+    if (fake == NULL) {
+        printf("SLUICE_CUDA_DRIVER names no fake driver\n");
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory near a device: the kernel is asked what it made of what it was told. */
+#include "numa.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/mempolicy.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define BYTES     ((size_t)4 << 20)
+#define PCI_PATH  "/sys/bus/pci/devices"
+#define NODE_BITS 1024
+
+static void prefers_the_node(void **state)
+{
+    (void)state;
+    int mode = -1;
+    unsigned long nodes[NODE_BITS / (8 * sizeof(unsigned long))] = {0};
+    uint8_t *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    memset(memory, 1, BYTES);
+    const int refused = sl_numa_prefer(memory, BYTES, 0);
+    if (refused == ENOSYS || refused == EPERM) {
+        munmap(memory, BYTES);
+        print_message("memory policies are not allowed here\n");
+        skip();
+    }
+    assert_int_equal(refused, 0);
+    assert_int_equal(syscall(SYS_get_mempolicy, &mode, nodes, NODE_BITS, memory + BYTES - 1,
+                             (unsigned long)MPOL_F_ADDR),
+                     0);
+    assert_int_equal(mode, MPOL_PREFERRED);
+    assert_int_equal(nodes[0], 1);
+    assert_int_equal(memory[BYTES / 2], 1);
+    munmap(memory, BYTES);
+}
+
+static void refuses_nonsense(void **state)
+{
+    (void)state;
+    uint8_t byte = 0;
+    assert_int_equal(sl_numa_prefer(&byte, 1, -1), EINVAL);
+    assert_int_equal(sl_numa_prefer(&byte, 1, 100000), EINVAL);
+    assert_int_equal(sl_numa_of_pci(""), -1);
+    assert_int_equal(sl_numa_of_pci("ffff:ff:1f.7"), -1);
+    assert_int_equal(sl_numa_of_pci("a name that is longer than any PCI address can be"), -1);
+}
+
+/* What `cat numa_node` says. */
+static int node_by_shell(const char *name)
+{
+    char path[300];
+    int node = -2;
+    snprintf(path, sizeof(path), PCI_PATH "/%.200s/numa_node", name);
+    FILE *file = fopen(path, "re");
+    if (file != NULL) {
+        if (fscanf(file, "%d", &node) != 1) { /* NOLINT(cert-err34-c): the kernel wrote it */
+            node = -2;
+        }
+        fclose(file);
+    }
+    return node;
+}
+
+static void make_capitals(char *text)
+{
+    for (char *at = text; *at != '\0'; at++) {
+        if (*at >= 'a' && *at <= 'f') {
+            *at = (char)(*at - 'a' + 'A');
+        }
+    }
+}
+
+/* The driver writes addresses in capitals, the kernel does not. */
+static void finds_the_node_of_a_device(void **state)
+{
+    (void)state;
+    DIR *folder = opendir(PCI_PATH);
+    int devices = 0;
+    for (struct dirent *entry = folder != NULL ? readdir(folder) : NULL; entry != NULL;
+         entry = readdir(folder)) {
+        const int node = node_by_shell(entry->d_name);
+        if (entry->d_name[0] != '.' && node > -2) {
+            make_capitals(entry->d_name);
+            assert_int_equal(sl_numa_of_pci(entry->d_name), node);
+            devices++;
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    if (devices == 0) {
+        print_message("no PCI devices here\n");
+        skip();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prefers_the_node),
+        cmocka_unit_test(refuses_nonsense),
+        cmocka_unit_test(finds_the_node_of_a_device),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
