@@ -7,6 +7,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sluice DESTINATION ${CMAKE_INSTA
         FILES_MATCHING PATTERN "*.h")
 if(TARGET sluice_tool)
   install(TARGETS sluice_tool)
+  install(TARGETS sluice_inject LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sluice)
 endif()
 
 foreach(kind shared static)

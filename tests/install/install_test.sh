@@ -56,5 +56,7 @@ for program in shared/consumer:1 static/consumer:0 pc-shared:1 pc-static:0; do
 done
 if [ -x "$prefix/bin/sluice" ]; then
     step "installed tool" "$prefix/bin/sluice" --help
+    # shellcheck disable=SC2016
+    step "installed idle" sh -c '"$1" idle -- true | grep "did not start CUDA"' - "$prefix/bin/sluice"
 fi
 echo "install: CMake and pkg-config, shared and static"

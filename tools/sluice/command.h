@@ -20,6 +20,8 @@ int pack_main(int argc, char **argv);
 int info_main(int argc, char **argv);
 int verify_main(int argc, char **argv);
 int bench_main(int argc, char **argv);
+int idle_main(int argc, char **argv);
 int view_main(int argc, char **argv);
+int devices_main(int argc, char **argv);
 
 #endif

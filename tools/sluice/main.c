@@ -19,7 +19,9 @@ static const struct command commands[] = {
     {"info", "say what a dataset holds, or what this machine offers", info_main},
     {"verify", "read a dataset and check all of it", verify_main},
     {"bench", "measure how fast batches come out of a dataset", bench_main},
+    {"idle", "measure how much of the time a program's GPU has nothing to do", idle_main},
     {"view", "draw samples as the training loop sees them into a PNG", view_main},
+    {"devices", "say where batches can live: host memory, CUDA devices", devices_main},
 };
 
 static void print_help(FILE *stream)

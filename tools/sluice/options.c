@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROWS_MAX = 40, FIRST_LONG = 256 };
+enum { ROWS_MAX = 48, FIRST_LONG = 256 };
 
 static size_t count_rows(const struct option_row *rows)
 {
@@ -56,8 +56,8 @@ static void print_row(const struct option_row *row)
 
 static void print_help(const struct command_usage *usage)
 {
-    printf("usage: sluice %s [OPTION ...] %s\n\n%s\n\nOptions:\n", report_command(),
-           usage->arguments, usage->summary);
+    printf("usage: sluice %s [OPTION ...]%s%s\n\n%s\n\nOptions:\n", report_command(),
+           usage->arguments[0] != '\0' ? " " : "", usage->arguments, usage->summary);
     for (const struct option_row *row = usage->rows; row->name != NULL; row++) {
         print_row(row);
     }

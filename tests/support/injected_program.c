@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program as `sluice idle` runs them, without a GPU: it loads CUDA_INJECTION64_PATH and calls
+ * InitializeInjection as the CUDA driver does in cuInit, and tells the fake CUPTI what ran.
+ * Its arguments are done one by one:
+ *   cuda        what cuInit does                 device=N    the device from now on
+ *   marks       steps write marks from now on    steps=N     N steps of 10 ms (below)
+ *   rows=N      N small kernels in a row         odd=N       N kernels without times
+ *   sleep=MS    really                           fork        and the child exits, with its handlers
+ *   bad_marks   lines that are none              print=TEXT  on standard output
+ *   exit=N      signal=N  _exit=N                wait_term   until SIGTERM or SIGINT, then exit 7
+ * A step: the program's kernel 6 ms; 3 ms of waiting for data, in them 0.5 ms of a kernel of sluice
+ * and a copy to the device for the last 2 ms; then 1 ms with 0.2 ms of NCCL and after it a fill of
+ * 0.1 ms.
+ */
+#include "fake_cupti.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const uint64_t ms = 1000000;
+
+static struct {
+    uint64_t (*now)(void);
+    void (*kernel)(uint32_t device, const char *name, uint64_t start, uint64_t end);
+    void (*copy)(uint32_t device, int copy_kind, uint64_t start, uint64_t end);
+    void (*fill)(uint32_t device, uint64_t start, uint64_t end);
+} fake;
+
+static uint32_t device;
+static FILE *marks;
+static volatile sig_atomic_t stopped;
+
+static void find(void *library, const char *name, void *function)
+{
+    void *address = dlsym(library, name);
+    memcpy(function, &address, sizeof address);
+}
+
+static void start_cuda(void)
+{
+    const char *path = getenv("CUDA_INJECTION64_PATH");
+    void *library = path == NULL ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    int (*initialise)(void) = NULL;
+    if (library != NULL) {
+        find(library, "InitializeInjection", &initialise);
+    }
+    if (initialise == NULL || initialise() != 1) {
+        fprintf(stderr, "not injected\n");
+        return;
+    }
+    const char *cupti = getenv("SLUICE_CUPTI");
+    void *loaded = cupti == NULL ? NULL : dlopen(cupti, RTLD_NOW | RTLD_NOLOAD);
+    if (loaded != NULL) {
+        find(loaded, "fake_cupti_now", &fake.now);
+        find(loaded, "fake_cupti_kernel", &fake.kernel);
+        find(loaded, "fake_cupti_copy", &fake.copy);
+        find(loaded, "fake_cupti_fill", &fake.fill);
+    }
+}
+
+static uint64_t monotonic(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void open_marks(void)
+{
+    const char *folder = getenv("SLUICE_IDLE_DIR");
+    char path[4096];
+    if (folder != NULL && marks == NULL) {
+        snprintf(path, sizeof path, "%s/marks.%d", folder, (int)getpid());
+        marks = fopen(path, "a");
+    }
+}
+
+static void write_marks(uint64_t start)
+{
+    if (marks != NULL) {
+        fprintf(marks, "wait %" PRIu64 " %" PRIu64 "\nstep %" PRIu64 "\n", start + 6 * ms,
+                start + 9 * ms, start + 10 * ms);
+    }
+}
+
+static void do_steps(long count)
+{
+    if (fake.now == NULL) {
+        return;
+    }
+    uint64_t start = fake.now();
+    uint64_t mark = monotonic();
+    for (long i = 0; i < count; i++, start += 10 * ms, mark += 10 * ms) {
+        fake.kernel(device, "train_step", start, start + 6 * ms);
+        fake.kernel(device, "sl_convert_f32_nhwc", start + 6 * ms, start + 6 * ms + ms / 2);
+        fake.copy(device, 1, start + 7 * ms, start + 9 * ms);
+        fake.kernel(device, "ncclDevKernel_AllReduce", start + 9 * ms, start + 9 * ms + ms / 5);
+        fake.fill(device, start + 9 * ms + ms / 2, start + 9 * ms + ms / 2 + ms / 10);
+        write_marks(mark);
+    }
+    fake.kernel(device, "train_step", start, start + 1);
+}
+
+/* A microsecond each, every other microsecond. */
+static void do_rows(long count)
+{
+    uint64_t start = fake.now == NULL ? 0 : fake.now();
+    for (long i = 0; i < count && fake.now != NULL; i++) {
+        fake.kernel(device, "row", start + (uint64_t)i * 2000, start + (uint64_t)i * 2000 + 1000);
+    }
+}
+
+static void do_odd(long count)
+{
+    for (long i = 0; i < count && fake.now != NULL; i++) {
+        fake.kernel(device, "odd", 0, 0);
+    }
+}
+
+static void do_fork(void)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
+static void do_sleep(long milliseconds)
+{
+    struct timespec time = {.tv_sec = milliseconds / 1000,
+                            .tv_nsec = milliseconds % 1000 * 1000000};
+    nanosleep(&time, NULL);
+}
+
+static void on_stop(int number)
+{
+    (void)number;
+    stopped = 1;
+}
+
+static void wait_for_signal(void)
+{
+    struct sigaction action = {.sa_handler = on_stop};
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    printf("waiting\n");
+    fflush(stdout);
+    while (!stopped) {
+        do_sleep(20);
+    }
+    exit(7);
+}
+
+static void do_word(const char *word)
+{
+    if (strcmp(word, "cuda") == 0) {
+        start_cuda();
+    } else if (strcmp(word, "marks") == 0) {
+        open_marks();
+    } else if (strcmp(word, "fork") == 0) {
+        do_fork();
+    } else if (strcmp(word, "wait_term") == 0) {
+        wait_for_signal();
+    } else if (strcmp(word, "bad_marks") == 0 && marks != NULL) {
+        fprintf(marks, "wait 5\nstep -3\nnap 1 2\nwait 9 8\n\nstep 99999999999999999999\n");
+    }
+}
+
+static void do_setting(const char *word, size_t name, const char *value)
+{
+    long number = strtol(value, NULL, 10);
+    if (strncmp(word, "steps", name) == 0) {
+        do_steps(number);
+    } else if (strncmp(word, "rows", name) == 0) {
+        do_rows(number);
+    } else if (strncmp(word, "odd", name) == 0) {
+        do_odd(number);
+    } else if (strncmp(word, "sleep", name) == 0) {
+        do_sleep(number);
+    } else if (strncmp(word, "device", name) == 0) {
+        device = (uint32_t)number;
+    } else if (strncmp(word, "print", name) == 0) {
+        puts(value);
+    } else if (strncmp(word, "exit", name) == 0) {
+        exit((int)number);
+    } else if (strncmp(word, "_exit", name) == 0) {
+        fflush(NULL);
+        _exit((int)number);
+    } else if (strncmp(word, "signal", name) == 0) {
+        fflush(NULL);
+        raise((int)number);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *equals = strchr(argv[i], '=');
+        if (equals == NULL) {
+            do_word(argv[i]);
+        } else {
+            do_setting(argv[i], (size_t)(equals - argv[i]), equals + 1);
+        }
+    }
+    if (marks != NULL) {
+        fclose(marks);
+    }
+    return 0;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The record file, written over an unreliable disk, and read back by the tool's reader. */
+#include "../../tools/inject/idle_writer.h"
+#include "../../tools/sluice/idle_records.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+ssize_t __real_pwrite(int descriptor, const void *data, size_t bytes, off_t offset);
+ssize_t __wrap_pwrite(int descriptor, const void *data, size_t bytes, off_t offset);
+
+static struct {
+    off_t room;      /* bytes that the disk has; 0: enough */
+    size_t piece;    /* at most this at a time; 0: all */
+    int interrupted; /* so many calls first fail with EINTR */
+} disk;
+
+ssize_t __wrap_pwrite(int descriptor, const void *data, size_t bytes, off_t offset)
+{
+    if (disk.interrupted > 0) {
+        disk.interrupted--;
+        errno = EINTR;
+        return -1;
+    }
+    if (disk.room > 0 && offset + (off_t)bytes > disk.room) {
+        errno = ENOSPC;
+        return -1;
+    }
+    size_t now = disk.piece > 0 && bytes > disk.piece ? disk.piece : bytes;
+    return __real_pwrite(descriptor, data, now, offset);
+}
+
+static char folder[64];
+static struct idle_writer writer;
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&disk, 0, sizeof disk);
+    strcpy(folder, "/tmp/sluice-test-XXXXXX");
+    return mkdtemp(folder) == NULL || !idle_writer_open(&writer, folder) ? -1 : 0;
+}
+
+static void path_of(char path[128])
+{
+    snprintf(path, 128, "%s/records.%d", folder, (int)getpid());
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char path[128];
+    path_of(path);
+    idle_writer_disown(&writer);
+    return unlink(path) != 0 || rmdir(folder) != 0 ? -1 : 0;
+}
+
+enum { MANY = 3 * IDLE_WRITER_ROOM + 17 };
+
+static void add_many(void)
+{
+    for (int64_t i = 0; i < MANY; i++) {
+        struct idle_record record = {.kind = IDLE_KERNEL, .start = 1000 + 10 * i};
+        record.end = record.start + 4;
+        idle_writer_add(&writer, &record);
+    }
+}
+
+static void read_back(struct idle_run *run)
+{
+    char reason[256];
+    assert_true(idle_run_read(run, folder, reason, sizeof reason));
+    assert_int_equal(run->process_count, 1);
+    assert_int_equal(run->processes[0].pid, getpid());
+}
+
+static void expect_all(void)
+{
+    struct idle_run run;
+    read_back(&run);
+    assert_string_equal(run.processes[0].problem, "");
+    assert_int_equal(run.processes[0].records, MANY);
+    assert_int_equal(run.processes[0].header.lost, 0);
+    assert_int_equal(run.devices[0].trace.kernels, MANY);
+    assert_int_equal(intervals_length(&run.devices[0].trace.program), 4 * MANY);
+    idle_run_free(&run);
+}
+
+static void test_all_arrives(void **state)
+{
+    (void)state;
+    add_many();
+    idle_writer_flush(&writer, IDLE_STATE_ENDED, 5);
+    expect_all();
+}
+
+static void test_short_and_interrupted(void **state)
+{
+    (void)state;
+    disk.piece = 333;
+    disk.interrupted = 3;
+    add_many();
+    idle_writer_flush(&writer, IDLE_STATE_ENDED, 5);
+    expect_all();
+}
+
+static void test_full_disk(void **state)
+{
+    (void)state;
+    disk.room = (off_t)(sizeof(struct idle_header) +
+                        (size_t)2 * IDLE_WRITER_ROOM * sizeof(struct idle_record));
+    add_many();
+    idle_writer_flush(&writer, IDLE_STATE_ENDED, 5);
+    struct idle_run run;
+    read_back(&run);
+    const struct idle_process *process = &run.processes[0];
+    assert_int_equal(process->header.write_error, ENOSPC);
+    assert_int_equal(process->records, 2 * IDLE_WRITER_ROOM);
+    assert_int_equal(process->header.lost, MANY - 2 * IDLE_WRITER_ROOM);
+    idle_run_free(&run);
+}
+
+/* What a killed process leaves: records behind those that the header counts are not read. */
+static void test_killed_between_flushes(void **state)
+{
+    (void)state;
+    struct idle_record record = {.kind = IDLE_KERNEL, .start = 1, .end = 2};
+    idle_writer_add(&writer, &record);
+    idle_writer_flush(&writer, IDLE_STATE_TRACING, 0);
+    add_many(); /* appended in part, the header not rewritten */
+    struct idle_run run;
+    read_back(&run);
+    assert_int_equal(run.processes[0].records, 1);
+    assert_int_equal(run.processes[0].header.state, IDLE_STATE_TRACING);
+    assert_string_equal(run.processes[0].problem, "");
+    idle_run_free(&run);
+}
+
+static void test_reason(void **state)
+{
+    (void)state;
+    idle_writer_fail(&writer, "cuptiSubscribe: no");
+    struct idle_run run;
+    read_back(&run);
+    assert_int_equal(run.processes[0].header.state, IDLE_STATE_FAILED);
+    assert_string_equal(run.processes[0].header.reason, "cuptiSubscribe: no");
+    idle_run_free(&run);
+}
+
+/* A child made by fork writes nothing into its parent's file. */
+static void test_fork(void **state)
+{
+    (void)state;
+    struct idle_record record = {.kind = IDLE_KERNEL, .start = 1, .end = 2};
+    idle_writer_add(&writer, &record);
+    pid_t child = fork();
+    if (child == 0) {
+        idle_writer_disown(&writer);
+        add_many();
+        idle_writer_flush(&writer, IDLE_STATE_ENDED, 0);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    idle_writer_flush(&writer, IDLE_STATE_TRACING, 0);
+    struct idle_run run;
+    read_back(&run);
+    assert_int_equal(run.processes[0].records, 1);
+    idle_run_free(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_all_arrives, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_short_and_interrupted, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_killed_between_flushes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reason, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

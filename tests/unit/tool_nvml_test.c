@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The monitor over a fake NVML (argv[1]): figures, and a reason for each that is missing. */
+#include "../../tools/sluice/clock.h"
+#include "../../tools/sluice/nvml.h"
+
+#include <float.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *library;
+
+static void script(const char *words)
+{
+    setenv("SLUICE_NVML", library, 1);
+    if (words == NULL) {
+        unsetenv("FAKE_NVML");
+    } else {
+        setenv("FAKE_NVML", words, 1);
+    }
+}
+
+static void watch(const char *device, struct nvml_summary *summary)
+{
+    struct nvml_monitor *monitor = nvml_start(device, 0.005);
+    assert_non_null(monitor);
+    clock_sleep_until(clock_seconds() + 0.06);
+    nvml_stop(monitor);
+    nvml_stop(monitor); /* does nothing */
+    nvml_summarise(monitor, 0, DBL_MAX, summary);
+    nvml_free(monitor);
+}
+
+static void expect(const struct nvml_summary *summary, enum nvml_metric metric, double min,
+                   double max)
+{
+    const struct nvml_series *series = &summary->series[metric];
+    assert_true(series->count > 1);
+    assert_string_equal(series->reason, "");
+    assert_float_equal(series->min, min, 1e-9);
+    assert_float_equal(series->max, max, 1e-9);
+    assert_true(series->mean >= min && series->mean <= max);
+}
+
+static void expect_none(const struct nvml_summary *summary, enum nvml_metric metric,
+                        const char *words)
+{
+    const struct nvml_series *series = &summary->series[metric];
+    assert_int_equal(series->count, 0);
+    assert_non_null(strstr(series->reason, words));
+}
+
+static void test_figures(void **state)
+{
+    (void)state;
+    struct nvml_summary summary;
+    script(NULL);
+    watch("0", &summary);
+    assert_string_equal(summary.reason, "");
+    assert_string_equal(summary.device, "Fake GPU 0");
+    assert_string_equal(summary.driver, "580.1");
+    expect(&summary, NVML_GPU_PERCENT, 50, 70);
+    expect(&summary, NVML_SM_PERCENT, 62.5, 62.5);
+    expect(&summary, NVML_MEMORY_BYTES, 2147483648.0, 2147483648.0);
+    expect(&summary, NVML_POWER_WATTS, 250.5, 250.5);
+    expect(&summary, NVML_TEMPERATURE_C, 41, 41);
+    expect(&summary, NVML_SM_CLOCK_MHZ, 1980, 1980);
+    expect(&summary, NVML_PCIE_RX_MB_S, 1234, 1234);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    struct nvml_summary summary;
+    script(NULL);
+    watch("GPU-one", &summary);
+    assert_string_equal(summary.device, "Fake GPU 1");
+    watch("0000:1a:00.0", &summary);
+    assert_string_equal(summary.device, "Fake GPU 1");
+    watch("2", &summary);
+    assert_non_null(strstr(summary.reason, "device 2"));
+    assert_non_null(strstr(summary.reason, "Not Found"));
+}
+
+static void test_reasons(void **state)
+{
+    (void)state;
+    struct nvml_summary summary;
+    script("power=3");
+    watch("0", &summary);
+    expect_none(&summary, NVML_POWER_WATTS, "Not Supported");
+    expect(&summary, NVML_TEMPERATURE_C, 41, 41);
+    script("no_gpm");
+    watch("0", &summary);
+    expect_none(&summary, NVML_SM_PERCENT, "no GPM");
+    script("gpm_sample=4");
+    watch("0", &summary);
+    expect_none(&summary, NVML_SM_PERCENT, "Insufficient Permissions");
+    script("gpm_metric=3");
+    watch("0", &summary);
+    expect_none(&summary, NVML_PCIE_RX_MB_S, "Not Supported");
+    script("init=9");
+    watch("0", &summary);
+    assert_non_null(strstr(summary.reason, "Driver Not Loaded"));
+    assert_int_equal(summary.series[NVML_GPU_PERCENT].count, 0);
+    setenv("SLUICE_NVML", "/nowhere/libnvidia-ml.so.1", 1);
+    watch("0", &summary);
+    assert_non_null(strstr(summary.reason, "/nowhere/libnvidia-ml.so.1"));
+    setenv("SLUICE_NVML", "libc.so.6", 1);
+    watch("0", &summary);
+    assert_non_null(strstr(summary.reason, "has no nvmlInit_v2"));
+    nvml_summarise(NULL, 0, 1, &summary);
+    assert_string_not_equal(summary.reason, "");
+}
+
+/* Only samples inside the time asked for count. */
+static void test_window(void **state)
+{
+    (void)state;
+    struct nvml_summary summary;
+    script(NULL);
+    struct nvml_monitor *monitor = nvml_start("0", 0.005);
+    double from = clock_seconds() + 0.03;
+    clock_sleep_until(from + 0.06);
+    nvml_stop(monitor);
+    nvml_summarise(monitor, 0, DBL_MAX, &summary);
+    uint64_t all = summary.series[NVML_POWER_WATTS].count;
+    nvml_summarise(monitor, from, DBL_MAX, &summary);
+    assert_in_range(summary.series[NVML_POWER_WATTS].count, 1, all - 1);
+    nvml_summarise(monitor, 0, 1e-9, &summary);
+    expect_none(&summary, NVML_POWER_WATTS, "no sample");
+    nvml_free(monitor);
+    nvml_free(NULL);
+}
+
+static void expect_name(const char *visible, unsigned ordinal, const char *expected)
+{
+    char name[64];
+    nvml_device_name(name, sizeof name, visible, ordinal);
+    assert_string_equal(name, expected);
+}
+
+static void test_device_names(void **state)
+{
+    (void)state;
+    expect_name(NULL, 3, "3");
+    expect_name("", 1, "1");
+    expect_name("4,7", 0, "4");
+    expect_name("4, 7", 1, "7");
+    expect_name("4,7", 2, "2"); /* there is none; the driver will say so */
+    expect_name("GPU-abc,GPU-def", 1, "GPU-def");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        return 2;
+    }
+    library = argv[1];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_figures),      cmocka_unit_test(test_names),
+        cmocka_unit_test(test_reasons),      cmocka_unit_test(test_window),
+        cmocka_unit_test(test_device_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

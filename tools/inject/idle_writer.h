@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * idle_writer: the record file of one process (idle_format.h). Records are gathered in a buffer of
+ * fixed size and appended when it is full or at a flush; the first write that fails ends the
+ * writing and is noted in the header, which is always written over its own place and needs no more
+ * disk. Any thread: a lock of its own is around everything. A child made by fork shares the
+ * descriptor and must not write: idle_writer_disown.
+ */
+#ifndef INJECT_IDLE_WRITER_H
+#define INJECT_IDLE_WRITER_H
+
+#include "idle_format.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+enum { IDLE_WRITER_ROOM = 2048 };
+
+struct idle_writer {
+    pthread_mutex_t lock;
+    int descriptor; /* -1: nothing is written */
+    struct idle_header header;
+    size_t waiting;
+    struct idle_record room[IDLE_WRITER_ROOM];
+};
+
+/* Makes "records.PID" in `folder`; false: it could not, errno says why, and all else does nothing.
+ */
+bool idle_writer_open(struct idle_writer *writer, const char *folder);
+void idle_writer_add(struct idle_writer *writer, const struct idle_record *record);
+/* Numbers to add to the header's. */
+struct idle_counts {
+    uint64_t lost, dropped, odd, callback_cpu_ns;
+};
+void idle_writer_count(struct idle_writer *writer, const struct idle_counts *counts);
+/* Appends what waits and rewrites the header with `state` and the flushing thread's time. */
+void idle_writer_flush(struct idle_writer *writer, enum idle_state state, uint64_t flush_cpu_ns);
+/* Not tracing, and why. */
+void idle_writer_fail(struct idle_writer *writer, const char *reason);
+/* In a child made by fork. */
+void idle_writer_disown(struct idle_writer *writer);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice idle: how much of the time a program leaves its GPU without work. */
+#include "clock.h"
+#include "command.h"
+#include "idle_report.h"
+#include "idle_setup.h"
+#include "options.h"
+#include "report.h"
+
+#include <sluice/loader.h>
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct idle_args {
+    struct idle_window_options window;
+    const char *records, *device;
+    double interval_s;
+    bool compare, json;
+};
+
+static const double day_s = 86400;
+
+static const char summary[] =
+    "Runs PROGRAM and measures how much of the time its GPU had nothing to do, with NVIDIA's "
+    "CUPTI,\n"
+    "which the CUDA driver loads into the program: nothing in the program has to change. It must "
+    "not\n"
+    "be under another profiler (torch.profiler, Nsight). The exit code is the program's (128 + "
+    "the\n"
+    "signal that ended it; 126, 127: it could not be run), or 1 if it is 0 and nothing was "
+    "measured.\n"
+    "\n"
+    "Which part of the idle time is the data's fault, the GPU cannot know. A program that says "
+    "when\n"
+    "it waits for data makes that known: if SLUICE_IDLE_DIR is set, it appends lines to the file\n"
+    "$SLUICE_IDLE_DIR/marks.PID, times in ns of CLOCK_MONOTONIC (Python: time.monotonic_ns()):\n"
+    "  wait START END      the host waited for the next batch\n"
+    "  stall START END     the stream waited for a batch on its way to the GPU\n"
+    "  step WHEN           a step ended; the window then begins and ends with steps\n"
+    "A CUPTI other than the one found is named by SLUICE_CUPTI.";
+
+static const char examples[] = "  sluice idle -- python train.py --epochs 1\n"
+                               "  sluice idle --skip-seconds 30 --window 60s -- ./train\n"
+                               "  sluice idle --compare --json -- ./train > idle.json\n";
+
+/* OPTIONS_GO_ON, or the exit code. */
+static int parse(struct idle_args *args, struct command_usage *usage, int argc, char **argv)
+{
+    struct option_row rows[] = {
+        {.name = "skip-seconds",
+         .kind = OPTION_DURATION,
+         .value = &args->window.skip_s,
+         .high = day_s,
+         .metavar = "TIME",
+         .help = "leave out this much after the first kernel [a quarter, to 10 s]"},
+        {.name = "skip-steps",
+         .kind = OPTION_COUNT,
+         .value = &args->window.skip_steps,
+         .max = 1000000,
+         .metavar = "N",
+         .help = "with marks of steps: leave out the first N [10]"},
+        {.name = "window",
+         .kind = OPTION_DURATION,
+         .value = &args->window.length_s,
+         .low = 1e-6,
+         .high = day_s,
+         .metavar = "TIME",
+         .help = "measure this long from there [to the last kernel]"},
+        {.name = "compare",
+         .kind = OPTION_FLAG,
+         .value = &args->compare,
+         .help = "run it without tracing first: what does tracing cost"},
+        {.name = "records",
+         .kind = OPTION_TEXT,
+         .value = &args->records,
+         .metavar = "FOLDER",
+         .help = "keep the records in this new folder"},
+        {.name = "device",
+         .kind = OPTION_TEXT,
+         .value = &args->device,
+         .metavar = "NVML",
+         .help = "the GPU to ask for power, clocks: number, UUID [the first]"},
+        {.name = "interval",
+         .kind = OPTION_DURATION,
+         .value = &args->interval_s,
+         .low = 0.01,
+         .high = 3600,
+         .metavar = "TIME",
+         .help = "how often to ask it [500ms]"},
+        {.name = "json",
+         .kind = OPTION_FLAG,
+         .value = &args->json,
+         .help = "JSON on standard output, the program's output on error"},
+        {.name = NULL},
+    };
+    usage->rows = rows;
+    usage->arguments = "-- PROGRAM [ARGUMENT ...]";
+    usage->summary = summary;
+    usage->examples = examples;
+    usage->operands_min = 1;
+    usage->operands_max = INT_MAX;
+    int code = options_parse(usage, argc, argv);
+    usage->rows = NULL;
+    return code;
+}
+
+static void explain_nothing(struct idle_report *found)
+{
+    const struct idle_run *run = found->run;
+    char *text = found->reason;
+    size_t room = sizeof found->reason;
+    for (size_t i = 0; i < run->process_count; i++) {
+        const struct idle_process *process = &run->processes[i];
+        const char *why = *process->problem != '\0' ? process->problem : process->header.reason;
+        if (*why != '\0') {
+            snprintf(text, room, "process %d: %s", process->pid, why);
+            return;
+        }
+        if (process->header.lost > 0) {
+            int error = process->header.write_error;
+            snprintf(text, room, "process %d: the records could not be written: %s", process->pid,
+                     strerror(error)); // NOLINT(concurrency-mt-unsafe)
+            return;
+        }
+    }
+    if (run->process_count > 0) {
+        snprintf(text, room, "CUDA was started, but no kernel of the program's own ran%s",
+                 run->device_count > 0 ? " in the window" : "");
+        return;
+    }
+    char driver[256] = "";
+    if (sluice_device_describe("cuda", driver, sizeof driver) == SLUICE_OK) {
+        snprintf(text, room,
+                 "the program did not start CUDA (this machine has %s), or dropped "
+                 "CUDA_INJECTION64_PATH from its environment",
+                 driver);
+    } else {
+        snprintf(text, room, "the program did not start CUDA, and cannot here: %s", driver);
+    }
+}
+
+static bool compute_all(struct idle_report *found, const struct idle_window_options *options)
+{
+    const struct idle_run *run = found->run;
+    for (size_t i = 0; i < run->device_count; i++) {
+        struct idle_window window;
+        found->measured[i] = idle_choose_window(&run->devices[i].trace, options, &window);
+        if (found->measured[i] &&
+            !idle_compute(&run->devices[i].trace, &window, &found->figures[i])) {
+            return false;
+        }
+        found->any_measured = found->any_measured || found->measured[i];
+    }
+    if (!found->any_measured) {
+        explain_nothing(found);
+    }
+    return true;
+}
+
+static void summarise_nvml(struct idle_report *found, const struct nvml_monitor *monitor)
+{
+    double from = found->launch.start;
+    double to = found->launch.end;
+    for (size_t i = 0; i < found->run->device_count; i++) {
+        if (found->measured[i] && strcmp(found->run->devices[i].name, found->nvml_device) == 0) {
+            from = (double)found->figures[i].window.start / 1e9;
+            to = (double)found->figures[i].window.end / 1e9;
+        }
+    }
+    nvml_summarise(monitor, from, to, &found->nvml);
+}
+
+static int exit_code(const struct idle_report *found)
+{
+    if (found->launch.code != 0) {
+        return found->launch.code;
+    }
+    return found->any_measured ? TOOL_FINE : TOOL_FAILED;
+}
+
+static int read_and_show(struct idle_report *found, const struct idle_args *args,
+                         const struct idle_setup *setup, const struct nvml_monitor *monitor)
+{
+    struct idle_run run;
+    char reason[512];
+    if (!idle_run_read(&run, setup->folder, reason, sizeof reason)) {
+        report("%s", reason);
+        return found->launch.code != 0 ? found->launch.code : TOOL_FAILED;
+    }
+    found->run = &run;
+    int code = TOOL_FAILED;
+    if (compute_all(found, &args->window)) {
+        summarise_nvml(found, monitor);
+        (args->json ? idle_report_json : idle_report_print)(found);
+        code = exit_code(found);
+    }
+    idle_run_free(&run);
+    return code;
+}
+
+/* Whether to go on after a run of the program: it could be run, and nobody stopped it. */
+static bool ran(const struct launch_result *launch, const char *program)
+{
+    if (launch->error != 0) {
+        report("%s: %s", program, strerror(launch->error)); // NOLINT(concurrency-mt-unsafe)
+    }
+    return launch->error == 0;
+}
+
+/* Both runs of --compare, or the one. False: the program cannot be run, or a signal ended the first
+ * run; the code is in `found->launch`. */
+static bool run_program(struct idle_report *found, const struct idle_args *args,
+                        const struct idle_setup *setup)
+{
+    const char *program = found->arguments[0];
+    if (args->compare) {
+        if (!idle_setup_inject(setup, false)) {
+            found->launch.code = TOOL_FAILED;
+            return false;
+        }
+        found->plain = found->launch = idle_launch(found->arguments, args->json);
+        if (!ran(&found->launch, program) || found->launch.signal != 0) {
+            return false;
+        }
+        found->compared = true;
+    }
+    if (!idle_setup_inject(setup, true)) {
+        found->launch.code = TOOL_FAILED;
+        return false;
+    }
+    found->launch = idle_launch(found->arguments, args->json);
+    (void)idle_setup_inject(setup, false); /* the tool itself may ask the driver later */
+    return ran(&found->launch, program);
+}
+
+/* NVML's name of the device that the program sees first. */
+static void name_device(struct idle_report *found, const char *device)
+{
+    if (device != NULL) {
+        snprintf(found->nvml_device, sizeof found->nvml_device, "%s", device);
+        return;
+    }
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES"); // NOLINT(concurrency-mt-unsafe)
+    nvml_device_name(found->nvml_device, sizeof found->nvml_device, visible, 0);
+}
+
+static int measure(struct idle_report *found, const struct idle_args *args)
+{
+    struct idle_setup setup;
+    if (!idle_setup_make(&setup, args->records)) {
+        return TOOL_FAILED;
+    }
+    fflush(stdout);
+    name_device(found, args->device);
+    struct nvml_monitor *monitor = nvml_start(found->nvml_device, args->interval_s);
+    bool finished = run_program(found, args, &setup);
+    nvml_stop(monitor);
+    int code = finished ? read_and_show(found, args, &setup, monitor) : found->launch.code;
+    nvml_free(monitor);
+    idle_setup_remove(&setup);
+    return code;
+}
+
+int idle_main(int argc, char **argv)
+{
+    struct idle_args args = {.window = {.skip_s = -1, .skip_steps = 10}, .interval_s = 0.5};
+    struct command_usage usage = {0};
+    int code = parse(&args, &usage, argc, argv);
+    if (code != OPTIONS_GO_ON) {
+        return code;
+    }
+    struct idle_report *found = calloc(1, sizeof *found);
+    if (found == NULL) {
+        report("there is not enough memory");
+        return TOOL_FAILED;
+    }
+    found->arguments = usage.operands;
+    code = measure(found, &args);
+    free(found);
+    return code;
+}

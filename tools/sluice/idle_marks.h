@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* idle_marks: the lines that a program writes about its own waiting (idle_records.h). Pure but for
+ * reading the stream. */
+#ifndef TOOL_IDLE_MARKS_H
+#define TOOL_IDLE_MARKS_H
+
+#include "idle_figures.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct idle_marks_count {
+    uint64_t good, wrong; /* lines */
+};
+
+/* Adds the marks to the trace, which is not finished yet. An unfinished last line is left out. */
+struct idle_marks_count idle_marks_read(FILE *file, struct idle_trace *trace);
+
+/* Times as CLOCK_MONOTONIC has them; false: no clock of this machine shows such times. */
+bool idle_marks_times(int64_t start, int64_t end, int64_t clock_offset, struct interval *times);
+
+#endif

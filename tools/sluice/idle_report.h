@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* idle_report: what `sluice idle` found, for people and as JSON. Main thread. */
+#ifndef TOOL_IDLE_REPORT_H
+#define TOOL_IDLE_REPORT_H
+
+#include "idle_figures.h"
+#include "idle_launch.h"
+#include "idle_records.h"
+#include "nvml.h"
+
+#include <stdbool.h>
+
+struct idle_report {
+    char *const *arguments; /* of the program */
+    struct launch_result launch;
+    bool compared; /* `plain` ran before, without tracing */
+    struct launch_result plain;
+    const struct idle_run *run;
+    struct idle_figures figures[IDLE_DEVICES_MAX]; /* of the run's devices */
+    bool measured[IDLE_DEVICES_MAX];               /* whether there are figures */
+    bool any_measured;
+    char reason[512]; /* why nothing was measured, "" when something was */
+    struct nvml_summary nvml;
+    char nvml_device[64];
+};
+
+void idle_report_print(const struct idle_report *report);
+void idle_report_json(const struct idle_report *report);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* idle_setup: what must stand before the program starts: the library for the driver to load, and
+ * the folder it writes to. Main thread, before there are others (it sets environment variables). */
+#ifndef TOOL_IDLE_SETUP_H
+#define TOOL_IDLE_SETUP_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+struct idle_setup {
+    char library[PATH_MAX];
+    char folder[PATH_MAX];
+    bool temporary; /* the folder is removed at the end */
+};
+
+/* `records`: a folder to keep, made if it is not there; NULL: a temporary one. False: said why. */
+bool idle_setup_make(struct idle_setup *setup, const char *records);
+/* Turns the tracing on or off for programs started from now on. False: said why. */
+bool idle_setup_inject(const struct idle_setup *setup, bool on);
+/* Removes a temporary folder and the record files in it. */
+void idle_setup_remove(const struct idle_setup *setup);
+
+#endif

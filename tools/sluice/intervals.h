@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * intervals: sets of half-open time intervals [start, end) in nanoseconds, and their arithmetic. A
+ * set is filled with intervals_add in any order, then intervals_normalise makes it sorted and
+ * disjoint (touching ones become one); everything below it expects normalised sets and gives them.
+ * Empty and reversed intervals hold no time and are not kept. A set that could not get memory says
+ * so in `failed`, and so does everything made from it; its contents then mean nothing. No threads.
+ */
+#ifndef TOOL_INTERVALS_H
+#define TOOL_INTERVALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct interval {
+    int64_t start, end;
+};
+
+/* All zero is an empty set. */
+struct interval_set {
+    struct interval *items;
+    size_t count, room;
+    bool failed;
+};
+
+enum interval_operation { INTERVALS_UNION, INTERVALS_INTERSECTION, INTERVALS_DIFFERENCE };
+
+void intervals_add(struct interval_set *set, int64_t start, int64_t end);
+/* Adds all of `other`, which need not be normalised; nor is the result. */
+void intervals_append(struct interval_set *set, const struct interval_set *other);
+void intervals_normalise(struct interval_set *set);
+
+/* A new set; DIFFERENCE: what is in `a` and not in `b`. */
+struct interval_set intervals_combine(const struct interval_set *a, const struct interval_set *b,
+                                      enum interval_operation operation);
+/* A new set: what lies in [start, end). */
+struct interval_set intervals_clip(const struct interval_set *set, int64_t start, int64_t end);
+int64_t intervals_length(const struct interval_set *set);
+
+/* Leaves an empty set. */
+void intervals_free(struct interval_set *set);
+
+#endif
