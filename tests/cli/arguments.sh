@@ -26,6 +26,23 @@ refuses 2 "a number from" bench x --area-min 0
 refuses 2 "a number from" bench x --area-max 1.5
 refuses 2 "is above" bench x --area-min 0.5 --area-max 0.25
 refuses 2 "not both" bench x --epochs 2 --seconds 3
+refuses 2 "give one" bench x --step-ms 5 --accelerator resnet50-h100
+refuses 2 "give one" bench x --step-ms 5 --supply-ratio 1.3
+refuses 2 "give one" bench x --step-ms 5 --steps 20 --epochs 2
+refuses 2 "one of resnet50-h100|" bench x --accelerator abacus
+refuses 2 "--scale" bench x --step-ms 5 --scale 0.5
+refuses 2 "a number from" bench x --accelerator resnet50-h100 --scale 0
+refuses 2 "a number from" bench x --supply-ratio 0
+refuses 2 "leave out --batch" bench x --accelerator resnet50-h100 --batch 8
+refuses 2 "need steps" bench x --steps 20
+refuses 2 "need steps" bench x --supply
+refuses 2 "from 1 to 1000" bench x --step-ms 5 --repeats 0
+refuses 2 "from 0 to 8" bench x --step-ms 5 --ahead 9
+refuses 2 "--yardstick" bench x --step-ms 5 --yardstick y
+refuses 2 "--device-slots" bench x --device-slots 3
+refuses 2 "from 2 to 64" bench x --device cuda --device-slots 1
+refuses 2 "sluice devices" bench x --device abacus
+refuses 2 "not empty" bench x --trace ''
 refuses 2 "a size like" pack x y --shard-size 1K
 refuses 2 "a size like" pack x y --shard-size 99999999999GiB
 refuses 2 "a size like" pack x y --shard-size 64furlongs

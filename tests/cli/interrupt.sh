@@ -14,6 +14,8 @@ stop() {
 run 0 synth photos --count 30 --classes 3 --size-scale 0.3
 stop 4 bench photos --batch 8 --size 64 --seconds 5m --json
 json '.interrupted and .images > 0 and .images_per_s > 0'
+stop 5 bench photos --batch 8 --size 64 --step-ms 10 --steps 20 --repeats 1000 --json
+json '.interrupted and .repeats_done >= 1 and .repeats_done < 1000 and (.verdict | length) > 0'
 stop 1 synth many --count 100000
 says err "--force"
 [ "$(find many -name '*.tmp' | wc -l)" -eq 0 ] || fail "an unfinished file was left"

@@ -57,13 +57,32 @@ static void test_workers_limit(void **state)
     (void)state;
     sluice_loader_stats stats = stats_of(15, 4);
     struct bottleneck_run run = run_of(&stats);
-    expect(&run, BOTTLENECK_DECODE, "decoding limits: the 2 workers are busy 95 %");
-    expect(&run, BOTTLENECK_DECODE, "79 % of that decoding and 21 % augmenting");
-    expect(&run, BOTTLENECK_DECODE, "only more processors");
+    expect(&run, BOTTLENECK_DECODE,
+           "decode-bound: 2 of 2 workers busy 95 % (79 % of that decoding), reads idle; only more "
+           "cores would help");
     run.processors = 8;
-    expect(&run, BOTTLENECK_DECODE, "more --workers");
+    expect(&run, BOTTLENECK_DECODE, "more --workers would help (8 processors)");
+    stats.read.busy_ns = 4 * second_ns;
+    expect(&run, BOTTLENECK_DECODE, "reads in flight 40 % of the time");
     stats = stats_of(8, 10);
-    expect(&run, BOTTLENECK_AUGMENT, "augmenting limits");
+    expect(&run, BOTTLENECK_AUGMENT, "augment-bound");
+}
+
+/* 19 s of work for 1900 rows: 10 ms a row; 510 rows/s would take 5.1 cores. */
+static void test_cores_missing(void **state)
+{
+    (void)state;
+    sluice_loader_stats stats = stats_of(15, 4);
+    stats.samples = 1900;
+    struct bottleneck_run run = run_of(&stats);
+    run.consumer = CONSUMER_EMULATED;
+    run.data_idle = 0.6;
+    run.rows_per_s = 510;
+    expect(&run, BOTTLENECK_DECODE, "3.1 more cores would feed this step");
+    run.rows_per_s = 190;
+    expect(&run, BOTTLENECK_DECODE, "they could just feed this step");
+    run.processors = 4;
+    expect(&run, BOTTLENECK_DECODE, "more --workers");
 }
 
 static void test_reading_limits(void **state)
@@ -73,10 +92,10 @@ static void test_reading_limits(void **state)
     stats.decode.depth[16] = 5;
     stats.decode.depth[0] = 95;
     struct bottleneck_run run = run_of(&stats);
-    run.wait_share = 0.9;
+    run.data_idle = 0.9;
     assert_true(bottleneck_queue_empty(&stats.decode) == 0.95);
     expect(&run, BOTTLENECK_READ,
-           "busy only 35 % of the time and find their queue empty for 95 % of the samples (pread)");
+           "read-bound: workers busy only 35 %, their queue empty for 95 % of the samples (pread)");
 }
 
 /* Recorded: free slots kept the queue at a quarter of its capacity, and no worker starved. */
@@ -90,16 +109,22 @@ static void test_bounded_by_slots(void **state)
     expect(&run, BOTTLENECK_NONE, "no stage is busy");
     stats = stats_of(14, 5);
     memcpy(stats.decode.depth, depth, sizeof depth);
-    expect(&run, BOTTLENECK_DECODE, "decoding limits");
+    expect(&run, BOTTLENECK_DECODE, "decode-bound");
 }
 
-static void test_upload_limits(void **state)
+static void test_copies_limit(void **state)
 {
     (void)state;
     sluice_loader_stats stats = stats_of(5, 2);
     stats.upload.busy_ns = 9 * second_ns;
+    stats.upload.items = 123;
+    strcpy(stats.pinning, "pageable");
     struct bottleneck_run run = run_of(&stats);
-    expect(&run, BOTTLENECK_UPLOAD, "90 %");
+    run.consumer = CONSUMER_GPU;
+    run.data_idle = 0.3;
+    expect(&run, BOTTLENECK_COPY,
+           "copy-bound: copies to the device in flight 90 % of the time, 12.3 batches/s, slots "
+           "pinned: pageable");
 }
 
 static void test_consumer_limits(void **state)
@@ -107,24 +132,50 @@ static void test_consumer_limits(void **state)
     (void)state;
     sluice_loader_stats stats = stats_of(5, 2);
     struct bottleneck_run run = run_of(&stats);
-    run.step_s = 0.1;
-    run.wait_share = 0.01;
-    expect(&run, BOTTLENECK_CONSUMER, "waited for data 1.0 % of the time");
-    /* A consumer that waits is not the limit, however long its step is. */
-    run.wait_share = 0.3;
+    run.consumer = CONSUMER_GPU;
+    run.data_idle = 0.004;
+    expect(&run, BOTTLENECK_CONSUMER, "GPU-bound: data-caused idle 0.4 % (workers busy 35 %)");
+    run.consumer = CONSUMER_EMULATED;
+    expect(&run, BOTTLENECK_CONSUMER, "accelerator-bound (emulated): data-caused idle 0.4 %");
+    /* One that waits is not the limit, however long its step is. */
+    run.data_idle = 0.3;
     expect(&run, BOTTLENECK_NONE, "no stage is busy");
-    /* Without an emulated step nothing can be the consumer's fault. */
-    run.step_s = 0;
-    run.wait_share = 0;
+    /* Without steps nothing can be the consumer's fault. */
+    run.consumer = CONSUMER_FREE;
+    run.data_idle = 0;
     expect(&run, BOTTLENECK_NONE, "workers 35 %");
+}
+
+static void test_stats_of_windows(void **state)
+{
+    (void)state;
+    sluice_loader_stats sum = {.struct_size = sizeof sum};
+    sluice_loader_stats before = stats_of(5, 2);
+    sluice_loader_stats after = stats_of(9, 3);
+    before.samples = 100;
+    after.samples = 250;
+    before.ready_depth[3] = 1;
+    after.ready_depth[3] = 8;
+    after.decode.depth[16] = 400;
+    for (uint64_t window = 1; window <= 2; window++) {
+        bottleneck_add_stats(&sum, &before, &after);
+        assert_int_equal(sum.samples, window * 150);
+        assert_int_equal(sum.decode.busy_ns, window * 4 * second_ns);
+        assert_int_equal(sum.augment.busy_ns, window * second_ns);
+        assert_int_equal(sum.decode.depth[16], window * 300);
+        assert_int_equal(sum.ready_depth[3], window * 7);
+        assert_int_equal(sum.workers, 2);
+        assert_string_equal(sum.io_backend, "pread");
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queue_fill),     cmocka_unit_test(test_workers_limit),
-        cmocka_unit_test(test_reading_limits), cmocka_unit_test(test_bounded_by_slots),
-        cmocka_unit_test(test_upload_limits),  cmocka_unit_test(test_consumer_limits),
+        cmocka_unit_test(test_queue_fill),       cmocka_unit_test(test_workers_limit),
+        cmocka_unit_test(test_cores_missing),    cmocka_unit_test(test_reading_limits),
+        cmocka_unit_test(test_bounded_by_slots), cmocka_unit_test(test_copies_limit),
+        cmocka_unit_test(test_consumer_limits),  cmocka_unit_test(test_stats_of_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

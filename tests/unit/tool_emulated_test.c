@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The accounting of the emulated accelerator on made-up times. */
+/* The emulated accelerator: how long its steps take, and who waits for whom. */
+#include "../../tools/sluice/clock.h"
 #include "../../tools/sluice/emulated.h"
 
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,83 +10,87 @@
 
 #include <cmocka.h>
 
-static bool near(double a, double b)
-{
-    return fabs(a - b) < 1e-9;
-}
+enum { STEPS = 6 };
+static const double step_s = 0.004;
 
-static void test_nothing_to_count(void **state)
+/* STEPS steps, each asked for `late_s` after the one before could be given. */
+static struct bench_steps run(uint32_t ahead, double late_s)
 {
-    (void)state;
-    struct emulated emulated;
-    emulated_begin(&emulated, 0.1);
-    assert_true(isnan(emulated_figures(&emulated).au_strict));
-    assert_true(emulated_record(&emulated, 5, 5.1)); /* the first step is left out */
-    struct emulated_figures figures = emulated_figures(&emulated);
-    assert_int_equal(figures.steps, 0);
-    assert_true(isnan(figures.au_strict) && isnan(figures.au_mlperf) && isnan(figures.wait_max_ms));
-    emulated_free(&emulated);
-}
-
-/* Steps of 0.1 s that oversleep by 0.01 s; the waits are 0, 0.09 and 0.28 s: a window of 0.7 s. */
-static void test_both_formulas(void **state)
-{
-    (void)state;
-    struct emulated emulated;
-    emulated_begin(&emulated, 0.1);
-    assert_true(emulated_record(&emulated, 9, 10)); /* a long first step changes nothing */
-    assert_true(emulated_record(&emulated, 10, 10.11));
-    assert_true(emulated_record(&emulated, 10.20, 10.31));
-    assert_true(emulated_record(&emulated, 10.59, 10.7));
-    struct emulated_figures figures = emulated_figures(&emulated);
-    assert_int_equal(figures.steps, 3);
-    assert_true(near(figures.au_strict, 0.3 / 0.7));
-    assert_true(near(figures.au_mlperf, 0.33 / 0.7));
-    assert_true(near(figures.wait_p50_ms, 90));
-    assert_true(near(figures.wait_p99_ms, 280));
-    assert_true(near(figures.wait_max_ms, 280));
-    emulated_free(&emulated);
-}
-
-/* A loader of a known rate: utilisation is step / period, however many steps. */
-static void test_many_steps(void **state)
-{
-    (void)state;
-    struct emulated emulated;
-    emulated_begin(&emulated, 0.002);
-    for (int step = 0; step < 5001; step++) {
-        double got = 100 + step * 0.008;
-        assert_true(emulated_record(&emulated, got, got + 0.002));
+    struct accelerator *accelerator = emulated_open(step_s, ahead);
+    struct bench_steps steps;
+    assert_non_null(accelerator);
+    assert_true(bench_steps_begin(&steps, 1, STEPS - 1));
+    assert_int_equal(accelerator->ops->begin(accelerator, &steps), 0);
+    for (int i = 0; i < STEPS; i++) {
+        const double asked = clock_seconds();
+        clock_sleep_until(asked + late_s);
+        assert_int_equal(accelerator->ops->step(accelerator, NULL, asked, clock_seconds()), 0);
     }
-    struct emulated_figures figures = emulated_figures(&emulated);
-    assert_int_equal(figures.steps, 5000);
-    assert_true(fabs(figures.au_strict - 0.25) < 1e-6);
-    assert_true(fabs(figures.au_mlperf - 0.25) < 1e-6);
-    assert_true(fabs(figures.wait_p99_ms - 6) < 1e-6);
-    emulated_free(&emulated);
+    assert_int_equal(accelerator->ops->finish(accelerator), 0);
+    assert_true(clock_seconds() >= steps.at[STEPS - 1].end);
+    accelerator->ops->close(accelerator);
+    assert_int_equal(steps.count, STEPS);
+    return steps;
 }
 
-static void test_sleeps_at_least(void **state)
+/* Ahead: a step begins when the one before is over, to the bit, however late the host wakes. */
+static void test_ahead_steps_touch(void **state)
 {
     (void)state;
-    struct emulated emulated;
-    emulated_begin(&emulated, 0.003);
-    for (int step = 0; step < 5; step++) {
-        assert_true(emulated_step(&emulated));
+    struct bench_steps steps = run(2, 0);
+    for (int i = 1; i < STEPS; i++) {
+        assert_true(steps.at[i].begin >= steps.at[i - 1].end);
+        assert_true(steps.at[i].begin == steps.at[i - 1].end ||
+                    steps.at[i].begin == steps.at[i].got);
+        assert_true(steps.at[i].end == steps.at[i].begin + step_s);
     }
-    assert_true(emulated.slept >= 4 * 0.003);
-    struct emulated_figures figures = emulated_figures(&emulated);
-    assert_true(figures.au_strict <= 1 && figures.au_mlperf >= figures.au_strict);
-    emulated_free(&emulated);
+    bench_steps_free(&steps);
+}
+
+/* No more than `ahead` steps are under way when another is asked for. */
+static void test_ahead_is_bounded(void **state)
+{
+    (void)state;
+    for (uint32_t ahead = 0; ahead <= 3; ahead++) {
+        struct bench_steps steps = run(ahead, 0);
+        for (uint32_t i = ahead + 1; i < STEPS; i++) {
+            assert_true(steps.at[i].asked >= steps.at[i - ahead - 1].end);
+        }
+        bench_steps_free(&steps);
+    }
+}
+
+/* Not ahead: the host sleeps through the step, and what it oversleeps is the step's. */
+static void test_not_ahead_counts_the_sleep(void **state)
+{
+    (void)state;
+    struct bench_steps steps = run(0, 0);
+    for (int i = 0; i < STEPS; i++) {
+        assert_true(steps.at[i].begin == steps.at[i].got);
+        assert_true(steps.at[i].end >= steps.at[i].begin + step_s);
+    }
+    bench_steps_free(&steps);
+}
+
+/* Data that comes late makes the accelerator wait. */
+static void test_late_data(void **state)
+{
+    (void)state;
+    struct bench_steps steps = run(1, 2 * step_s);
+    for (int i = 1; i < STEPS; i++) {
+        assert_true(steps.at[i].begin >= steps.at[i].got);
+        assert_true(steps.at[i].got - steps.at[i].asked >= 2 * step_s);
+    }
+    bench_steps_free(&steps);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_to_count),
-        cmocka_unit_test(test_both_formulas),
-        cmocka_unit_test(test_many_steps),
-        cmocka_unit_test(test_sleeps_at_least),
+        cmocka_unit_test(test_ahead_steps_touch),
+        cmocka_unit_test(test_ahead_is_bounded),
+        cmocka_unit_test(test_not_ahead_counts_the_sleep),
+        cmocka_unit_test(test_late_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice bench: how fast batches come out of a dataset, and what each image costs. */
-#include "bench_report.h"
-#include "bench_run.h"
+/* sluice bench: the command line. */
+#include "bench_accelerator.h"
+#include "bench_args.h"
 #include "command.h"
 #include "data.h"
-#include "full_decode.h"
 #include "interrupt.h"
-#include "memory_peak.h"
 #include "options.h"
 #include "pipeline.h"
+#include "presets.h"
 #include "report.h"
 
-#include <math.h>
-#include <stdbool.h>
-
-struct bench_args {
-    uint64_t size, batch, workers, epochs, seed;
-    double seconds, step_s, area_min, area_max;
-    int pipeline, dtype, layout, io, cache, shuffle, on_bad;
-    bool case_duplicates;
-    bool exact, json;
-    const char *dataset, *yardstick;
-};
-
-struct bench_data {
-    sluice_dataset *dataset, *yardstick; /* the same one unless --yardstick names another */
-};
+#include <string.h>
 
 /* Words in the order of the library's enums. */
 static const char *const dtype_words[] = {"u8", "f32", "f16", "bf16", NULL};
@@ -35,188 +20,278 @@ static const char *const cache_words[] = {"auto", "buffered", "direct", "drop", 
 static const char *const shuffle_words[] = {"full", "block", "none", NULL};
 static const char *const on_bad_words[] = {"fail", "replace", "mask", NULL};
 
-static void fill_options(const struct bench_args *args, sluice_loader_options *options)
+static const uint64_t default_batch = 256, default_prefetch = 4;
+
+/* Main thread only, like all of the command line. */
+static struct bench_args args = {
+    .size = 224,
+    .repeats = 5,
+    .ahead = 2,
+    .area_min = PIPELINE_AREA_MIN,
+    .area_max = PIPELINE_AREA_MAX,
+    .preset = -1,
+};
+
+static bool has_steps(void)
+{
+    return args.step_s > 0 || args.preset >= 0 || args.supply_ratio > 0;
+}
+
+static uint64_t choose_batch(void)
+{
+    if (args.batch > 0) {
+        return args.batch;
+    }
+    return args.preset >= 0 ? preset_get(args.preset)->batch : default_batch;
+}
+
+static bool is_in_host(void)
+{
+    return args.device == NULL || strcmp(args.device, "host") == 0;
+}
+
+/* Batches in host memory are held by the steps under way, on top of the loader's own. */
+static uint64_t choose_prefetch(void)
+{
+    if (args.prefetch > 0 || !has_steps()) {
+        return args.prefetch;
+    }
+    return default_prefetch + (is_in_host() ? args.ahead : 0);
+}
+
+static void fill_options(sluice_loader_options *options)
 {
     sluice_loader_options_init(options);
-    options->batch_size = (uint32_t)args->batch;
-    options->workers = (uint32_t)args->workers;
-    options->dtype = args->dtype;
-    options->layout = args->layout;
-    options->seed = args->seed;
-    options->shuffle = args->shuffle;
-    options->last_batch = SLUICE_LAST_SHORT; /* so that small folders work */
-    options->on_bad_sample = args->on_bad;
-    options->io_backend = args->io;
-    options->page_cache = args->cache;
-    options->exact = args->exact;
+    options->batch_size = (uint32_t)choose_batch();
+    options->workers = (uint32_t)args.workers;
+    options->prefetch = (uint32_t)choose_prefetch();
+    options->dtype = args.dtype;
+    options->layout = args.layout;
+    options->seed = args.seed;
+    options->shuffle = args.shuffle;
+    /* Small folders work; but steps are to be alike. */
+    options->last_batch = has_steps() ? SLUICE_LAST_DROP : SLUICE_LAST_SHORT;
+    options->on_bad_sample = args.on_bad;
+    options->io_backend = args.io;
+    options->page_cache = args.cache;
+    options->exact = args.exact;
+    options->device = args.device;
+    options->device_slots = (uint32_t)args.device_slots;
 }
 
-/* Rounds of the yardstick stand on both sides of the measured run, so that drift shows. */
-static void run_yardstick(struct full_decode *yardstick)
-{
-    for (int round = 0; round < 2 && !interrupt_pending(); round++) {
-        full_decode_round(yardstick);
-    }
-}
-
-static void print_figures(const struct bench_args *args, const struct bench_figures *figures)
-{
-    if (args->json) {
-        bench_report_json(figures);
-    } else {
-        bench_report_text(figures);
-    }
-}
-
-static int measure(const struct bench_args *args, struct bench_plan *plan,
-                   struct full_decode *yardstick)
-{
-    struct bench_warm_up warm_up;
-    struct bench_result result;
-    int code = bench_warm_up(plan, &warm_up);
-    if (code != TOOL_FINE) {
-        return code;
-    }
-    double peak_mib = memory_peak_mib();
-    bench_choose_length(plan, &warm_up);
-    run_yardstick(yardstick);
-    memory_peak_reset();
-    code = bench_measure(plan, &result);
-    peak_mib = fmax(peak_mib, memory_peak_mib());
-    if (code == TOOL_FINE) {
-        run_yardstick(yardstick);
-        struct bench_figures figures = {
-            .dataset = args->dataset,
-            .plan = plan,
-            .warm_up = &warm_up,
-            .result = &result,
-            .yardstick = yardstick,
-            .peak_rss_mib = peak_mib,
-            .processors = (uint32_t)data_processors(),
-        };
-        print_figures(args, &figures);
-        code = result.interrupted ? TOOL_INTERRUPTED : TOOL_FINE;
-    }
-    emulated_free(&result.emulated);
-    return code;
-}
-
-static int bench(const struct bench_args *args, const struct bench_data *data)
+static int bench(sluice_dataset *dataset, sluice_dataset *yardstick)
 {
     sluice_dataset_info info = {.struct_size = sizeof info};
-    if (sluice_dataset_get_info(data->yardstick, &info) < 0) {
+    if (sluice_dataset_get_info(yardstick, &info) < 0) {
         report("the dataset does not say what it holds; please report this as a bug");
         return TOOL_FAILED;
     }
-    struct full_decode yardstick;
-    full_decode_begin(&yardstick, data->yardstick, info.samples);
+    const struct pipeline_shape shape = {.kind = (enum pipeline)args.pipeline,
+                                         .size = (uint32_t)args.size,
+                                         .area_min = args.area_min,
+                                         .area_max = args.area_max,
+                                         .normalize = args.dtype != SLUICE_U8};
     int code = TOOL_FAILED;
-    const struct pipeline_shape shape = {.kind = (enum pipeline)args->pipeline,
-                                         .size = (uint32_t)args->size,
-                                         .area_min = args->area_min,
-                                         .area_max = args->area_max,
-                                         .normalize = args->dtype != SLUICE_U8};
     sluice_augment *recipe = pipeline_recipe(&shape, &code);
     if (recipe == NULL) {
         return code;
     }
-    struct bench_plan plan = {.dataset = data->dataset, .recipe = recipe, .epochs = args->epochs};
-    plan.seconds = args->seconds;
-    plan.step_s = args->step_s;
-    fill_options(args, &plan.options);
-    code = measure(args, &plan, &yardstick);
+    struct bench_job job = {.args = &args,
+                            .source = {.dataset = dataset, .recipe = recipe},
+                            .yardstick = yardstick,
+                            .samples = info.samples};
+    fill_options(&job.source.options);
+    job.setting = (struct bench_setting){.dataset = args.dataset,
+                                         .options = &job.source.options,
+                                         .processors = (uint32_t)data_processors()};
+    code = has_steps() ? bench_accelerate(&job) : bench_deliver(&job);
     sluice_augment_destroy(recipe);
     return code;
 }
 
-static int run(const struct bench_args *args)
+/* ---- what does not go together ---- */
+
+static int wrong(const char *message)
 {
-    if (args->epochs > 0 && args->seconds > 0) {
-        report("give --epochs or --seconds, not both");
+    report("%s", message);
+    return TOOL_USAGE;
+}
+
+static int check_steps(void)
+{
+    if ((args.step_s > 0) + (args.preset >= 0) + (args.supply_ratio > 0) > 1) {
+        return wrong("--step-ms, --accelerator and --supply-ratio each set the step: give one");
+    }
+    if (args.scale > 0 && args.preset < 0) {
+        return wrong("--scale makes the step of an --accelerator longer: give one");
+    }
+    if (args.batch > 0 && args.preset >= 0) {
+        return wrong("an --accelerator has a batch of its own: leave out --batch");
+    }
+    if (!has_steps() && (args.steps > 0 || args.supply)) {
+        return wrong("--steps and --supply need steps: give --step-ms, --accelerator or "
+                     "--supply-ratio");
+    }
+    if (has_steps() && is_in_host() && args.prefetch > 0 && args.prefetch <= args.ahead) {
+        return wrong("the steps under way hold a batch each: --prefetch must be above --ahead");
+    }
+    if (args.steps > 0 && (args.epochs > 0 || args.seconds > 0)) {
+        return wrong("give one of --steps, --epochs and --seconds");
+    }
+    if (has_steps() && args.yardstick != NULL) {
+        return wrong("--yardstick is compared with a delivery: give it without steps");
+    }
+    return TOOL_FINE;
+}
+
+static int check_together(void)
+{
+    if (args.epochs > 0 && args.seconds > 0) {
+        return wrong("give --epochs or --seconds, not both");
+    }
+    if (args.area_min > args.area_max) {
+        report("--area-min %g is above --area-max %g", args.area_min, args.area_max);
         return TOOL_USAGE;
     }
-    if (args->area_min > args->area_max) {
-        report("--area-min %g is above --area-max %g", args->area_min, args->area_max);
-        return TOOL_USAGE;
+    if (args.device_slots > 0 && args.device == NULL) {
+        return wrong("--device-slots are memory of a --device: give one");
     }
-    int code;
-    struct bench_data data = {.dataset = data_open(args->dataset, args->case_duplicates, &code)};
-    if (data.dataset == NULL) {
+    return check_steps();
+}
+
+/* Says at once why a device cannot be used, and settles what "auto" is. */
+static int check_device(void)
+{
+    char text[320];
+    if (args.device == NULL) {
+        return TOOL_FINE;
+    }
+    if (strcmp(args.device, "auto") == 0) {
+        const sluice_status first = sluice_device_describe("cuda:0", text, sizeof text);
+        args.device = first == SLUICE_OK ? "cuda:0" : "host";
+    }
+    sluice_status status = sluice_device_describe(args.device, text, sizeof text);
+    if (status == SLUICE_OK) {
+        return TOOL_FINE;
+    }
+    report("--device %s: %s; `sluice devices` lists what there is", args.device, text);
+    return status == SLUICE_INVALID ? TOOL_USAGE : TOOL_FAILED;
+}
+
+static int run(void)
+{
+    int code = check_together();
+    if (code == TOOL_FINE) {
+        code = check_device();
+    }
+    if (code != TOOL_FINE) {
         return code;
     }
-    data.yardstick = data.dataset;
-    if (args->yardstick != NULL) {
-        data.yardstick = data_open(args->yardstick, args->case_duplicates, &code);
+    sluice_dataset *dataset = data_open(args.dataset, args.case_duplicates, &code);
+    if (dataset == NULL) {
+        return code;
     }
-    if (data.yardstick != NULL) {
+    sluice_dataset *yardstick = dataset;
+    if (args.yardstick != NULL) {
+        yardstick = data_open(args.yardstick, args.case_duplicates, &code);
+    }
+    if (yardstick != NULL) {
         interrupt_catch();
-        code = bench(args, &data);
+        code = bench(dataset, yardstick);
     }
-    if (data.yardstick != data.dataset) {
-        sluice_dataset_close(data.yardstick);
+    if (yardstick != dataset) {
+        sluice_dataset_close(yardstick);
     }
-    sluice_dataset_close(data.dataset);
+    sluice_dataset_close(dataset);
     return code;
 }
 
+static struct option_row rows[] = {
+    {"size", 0, OPTION_COUNT, &args.size, .min = 16, .max = 2048, .metavar = "PIXELS",
+     .help = "side of the pictures that come out [224]"},
+    {"batch", 'b', OPTION_COUNT, &args.batch, .min = 1, .max = 65536, .metavar = "ROWS",
+     .help = "rows of a batch; an epoch's last may be shorter, or with steps is left out [256]"},
+    {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
+     .help = "decoding threads [the processors]"},
+    {"epochs", 'e', OPTION_COUNT, &args.epochs, .min = 1, .max = 1000000000, .metavar = "E",
+     .help = "epochs to measure, after one to warm up [3 s, at least 2]; with steps: in an arm"},
+    {"seconds", 't', OPTION_DURATION, &args.seconds, .low = 0.05, .high = 1e6, .metavar = "TIME",
+     .help = "time to measure instead: 10s, 500ms, 2m; with steps: of an arm"},
+    {"pipeline", 'p', OPTION_CHOICE, &args.pipeline, .choices = pipeline_words,
+     .help = "random resized crop and flip, or resize and centre crop [train]"},
+    {"area-min", 0, OPTION_REAL, &args.area_min, .low = 0.0001, .high = 1, .metavar = "PART",
+     .help = "smallest random crop, as a part of the picture's area [0.08]"},
+    {"area-max", 0, OPTION_REAL, &args.area_max, .low = 0.0001, .high = 1, .metavar = "PART",
+     .help = "largest random crop; as --area-min for crops of one size [1]"},
+    {"dtype", 0, OPTION_CHOICE, &args.dtype, .choices = dtype_words,
+     .help = "of the pictures; floating ones are normalised [u8]"},
+    {"layout", 0, OPTION_CHOICE, &args.layout, .choices = layout_words,
+     .help = "channels last or first [nhwc]"},
+    {"io", 0, OPTION_CHOICE, &args.io, .choices = io_words, .help = "how files are read [auto]"},
+    {"cache", 0, OPTION_CHOICE, &args.cache, .choices = cache_words,
+     .help = "use of the page cache [auto]"},
+    {"shuffle", 0, OPTION_CHOICE, &args.shuffle, .choices = shuffle_words,
+     .help = "order of an epoch [full]"},
+    {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad_words,
+     .help = "what a bad sample does [fail]"},
+    {"exact", 0, OPTION_FLAG, &args.exact,
+     .help = "decode at full size also what becomes much smaller"},
+    {"step-ms", 0, OPTION_DURATION, &args.step_s, .low = 1e-6, .high = 3600, .plain_factor = 1e-3,
+     .metavar = "MS",
+     .help = "feed steps this long, in three ways; on an emulated accelerator or --device's GPU"},
+    {"accelerator", 0, OPTION_CHOICE, &args.preset, .choices = preset_words,
+     .help = "or steps with the batch and the length of a known model (no MLPerf result)"},
+    {"scale", 0, OPTION_REAL, &args.scale, .low = 0.0001, .high = 1, .metavar = "PART",
+     .help = "only this part of the --accelerator: steps 1/PART as long [1]"},
+    {"supply-ratio", 0, OPTION_REAL, &args.supply_ratio, .low = 0.01, .high = 100,
+     .metavar = "RATIO",
+     .help = "or steps that need 1/RATIO of what the loader supplies; implies --supply"},
+    {"supply", 0, OPTION_FLAG, &args.supply,
+     .help = "measure the supply in every repeat, and compare with the utilisation it allows"},
+    {"steps", 0, OPTION_COUNT, &args.steps, .min = 1, .max = 10000000, .metavar = "N",
+     .help = "steps of each arm in each repeat [3 s, at least 30]"},
+    {"repeats", 0, OPTION_COUNT, &args.repeats, .min = 1, .max = 1000, .metavar = "N",
+     .help = "of the three arms, interleaved [5]"},
+    {"ahead", 0, OPTION_COUNT, &args.ahead, .max = BENCH_AHEAD_MAX, .metavar = "N",
+     .help = "steps that the host may be ahead of the accelerator; 0: it waits for each [2]"},
+    {"prefetch", 0, OPTION_COUNT, &args.prefetch, .min = 2, .max = 64, .metavar = "N",
+     .help = "batches in host memory [4; with steps and no GPU, 4 + --ahead]"},
+    {"device", 'd', OPTION_TEXT, &args.device, .metavar = "DEVICE",
+     .help = "where batches go: host, cuda, cuda:N or auto [host]"},
+    {"device-slots", 0, OPTION_COUNT, &args.device_slots, .min = 2, .max = 64, .metavar = "N",
+     .help = "batches in device memory [3]"},
+    {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",
+     .help = "of order and augmentation [0]"},
+    {"yardstick", 0, OPTION_TEXT, &args.yardstick, .metavar = "DATASET",
+     .help = "decode these images to compare with: what DATASET was packed from [DATASET]"},
+    DATA_CASE_ROW(args.case_duplicates),
+    {"json", 0, OPTION_FLAG, &args.json, .help = "print the figures as JSON"},
+    {"trace", 0, OPTION_TEXT, &args.trace, .metavar = "FILE",
+     .help = "write what threads, slots and steps did, for ui.perfetto.dev"},
+    {"report", 0, OPTION_TEXT, &args.report, .metavar = "FILE",
+     .help = "write a page with figures, plots and a timeline (HTML, nothing else needed)"},
+    {.name = NULL},
+};
+
 int bench_main(int argc, char **argv)
 {
-    struct bench_args args = {.size = 224, .batch = 256};
     args.workers = data_processors();
-    args.area_min = PIPELINE_AREA_MIN;
-    args.area_max = PIPELINE_AREA_MAX;
-    struct option_row rows[] = {
-        {"size", 0, OPTION_COUNT, &args.size, .min = 16, .max = 2048, .metavar = "PIXELS",
-         .help = "side of the pictures that come out [224]"},
-        {"batch", 'b', OPTION_COUNT, &args.batch, .min = 1, .max = 65536, .metavar = "ROWS",
-         .help = "rows of a batch; an epoch's last may be shorter [256]"},
-        {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
-         .help = "decoding threads [the processors]"},
-        {"epochs", 'e', OPTION_COUNT, &args.epochs, .min = 1, .max = 1000000000, .metavar = "E",
-         .help = "epochs to measure, after one to warm up [3 s, at least 2]"},
-        {"seconds", 't', OPTION_DURATION, &args.seconds, .low = 0.05, .high = 1e6,
-         .metavar = "TIME", .help = "time to measure instead: 10s, 500ms, 2m"},
-        {"pipeline", 'p', OPTION_CHOICE, &args.pipeline, .choices = pipeline_words,
-         .help = "random resized crop and flip, or resize and centre crop [train]"},
-        {"area-min", 0, OPTION_REAL, &args.area_min, .low = 0.0001, .high = 1, .metavar = "PART",
-         .help = "smallest random crop, as a part of the picture's area [0.08]"},
-        {"area-max", 0, OPTION_REAL, &args.area_max, .low = 0.0001, .high = 1, .metavar = "PART",
-         .help = "largest random crop; as --area-min for crops of one size [1]"},
-        {"dtype", 0, OPTION_CHOICE, &args.dtype, .choices = dtype_words,
-         .help = "of the pictures; floating ones are normalised [u8]"},
-        {"layout", 0, OPTION_CHOICE, &args.layout, .choices = layout_words,
-         .help = "channels last or first [nhwc]"},
-        {"io", 0, OPTION_CHOICE, &args.io, .choices = io_words,
-         .help = "how files are read [auto]"},
-        {"cache", 0, OPTION_CHOICE, &args.cache, .choices = cache_words,
-         .help = "use of the page cache [auto]"},
-        {"shuffle", 0, OPTION_CHOICE, &args.shuffle, .choices = shuffle_words,
-         .help = "order of an epoch [full]"},
-        {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad_words,
-         .help = "what a bad sample does [fail]"},
-        {"exact", 0, OPTION_FLAG, &args.exact,
-         .help = "decode at full size also what becomes much smaller"},
-        {"step-ms", 0, OPTION_DURATION, &args.step_s, .low = 1e-6, .high = 3600,
-         .plain_factor = 1e-3, .metavar = "MS",
-         .help = "emulate an accelerator that takes this long a step"},
-        {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",
-         .help = "of order and augmentation [0]"},
-        {"yardstick", 0, OPTION_TEXT, &args.yardstick, .metavar = "DATASET",
-         .help = "decode these images to compare with: what DATASET was packed from [DATASET]"},
-        DATA_CASE_ROW(args.case_duplicates),
-        {"json", 0, OPTION_FLAG, &args.json, .help = "print the figures as JSON"},
-        {.name = NULL},
-    };
     struct command_usage usage = {
         .arguments = "DATASET",
         .summary =
             "Measures how fast batches come out of a dataset and how much CPU an image costs,\n"
             "against a plain full decode of the same images in the same run. A warm-up is not\n"
-            "counted. Ctrl-C ends the run and shows the figures so far.",
+            "counted. Ctrl-C ends the run and shows the figures so far.\n\n"
+            "With steps (--step-ms, --accelerator or --supply-ratio) it measures instead how much\n"
+            "of the time the accelerator computes when it is fed on demand, by sluice, or not at\n"
+            "all, in one run, and what waiting for data was won back.",
         .examples = "  sluice bench packed\n"
                     "  sluice bench photos --batch 64 --workers 2 --seconds 10s\n"
                     "  sluice bench packed --dtype f16 --layout nchw --json\n"
-                    "  sluice bench packed --batch 128 --step-ms 90\n",
+                    "  sluice bench packed --batch 128 --step-ms 90\n"
+                    "  sluice bench packed --batch 64 --supply-ratio 1.3 --report bench.html\n"
+                    "  sluice bench packed --device cuda:0 --step-ms 90 --trace bench.json\n"
+                    "  sluice bench packed --accelerator resnet50-h100 --scale 0.25\n",
         .rows = rows,
         .operands_min = 1,
         .operands_max = 1,
@@ -226,5 +301,5 @@ int bench_main(int argc, char **argv)
         return code;
     }
     args.dataset = usage.operands[0];
-    return run(&args);
+    return run();
 }

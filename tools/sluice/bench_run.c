@@ -18,7 +18,6 @@ static const uint64_t epochs_min = 2;
 struct pass {
     const struct bench_plan *plan;
     sluice_loader *loader;
-    struct emulated *emulated;      /* NULL: batches are released at once */
     double deadline;                /* on clock_seconds' scale; INFINITY: none */
     double first_batch, last_batch; /* when they came; 0: none yet */
     uint64_t images, batches;
@@ -27,36 +26,18 @@ struct pass {
 
 static int open_loader(const struct bench_plan *plan, uint64_t end_epoch, sluice_loader **loader)
 {
-    sluice_loader_options options = plan->options;
-    options.end_epoch = end_epoch;
-    sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_loader_open(loader, plan->dataset, plan->recipe, &options, &error) < 0) {
-        return report_error(&error, error.status == SLUICE_NOMEM ? "try a smaller --batch" : NULL);
-    }
-    return TOOL_FINE;
+    struct bench_source source = plan->source;
+    source.options.end_epoch = end_epoch;
+    return bench_loader_open(&source, loader);
 }
 
-static int loader_failed(sluice_loader *loader, sluice_status status)
+static void use_batch(struct pass *pass, sluice_batch *batch)
 {
-    sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_loader_error(loader, &error) >= 0) {
-        report("the loader stopped: %s", sluice_status_name(status));
-        return report_exit_code(status);
-    }
-    bool bad = error.status == SLUICE_CORRUPT || error.status == SLUICE_UNSUPPORTED;
-    return report_error(&error, bad ? "--on-bad replace goes on without such samples" : NULL);
-}
-
-static bool use_batch(struct pass *pass, sluice_batch *batch)
-{
-    double now = clock_seconds();
-    pass->first_batch = pass->batches == 0 ? now : pass->first_batch;
+    pass->last_batch = clock_seconds();
+    pass->first_batch = pass->batches == 0 ? pass->last_batch : pass->first_batch;
     pass->images += sluice_batch_rows(batch);
     pass->batches++;
-    bool recorded = pass->emulated == NULL || emulated_step(pass->emulated);
-    pass->last_batch = clock_seconds();
     sluice_batch_release(batch);
-    return recorded;
 }
 
 static int run_epoch(struct pass *pass, uint64_t epoch)
@@ -69,13 +50,12 @@ static int run_epoch(struct pass *pass, uint64_t epoch)
         if (status == SLUICE_END) {
             return TOOL_FINE;
         }
-        if (status == SLUICE_OK && !use_batch(pass, batch)) {
-            report("no memory for the record of the steps; try fewer --epochs");
-            return TOOL_FAILED;
+        if (status == SLUICE_OK) {
+            use_batch(pass, batch);
         }
         pass->stopped = interrupt_pending() || clock_seconds() >= pass->deadline;
     }
-    return status < 0 ? loader_failed(pass->loader, status) : TOOL_FINE;
+    return status < 0 ? bench_loader_failed(pass->loader, status) : TOOL_FINE;
 }
 
 int bench_warm_up(const struct bench_plan *plan, struct bench_warm_up *warm_up)
@@ -116,8 +96,7 @@ void bench_choose_length(struct bench_plan *plan, const struct bench_warm_up *wa
         return;
     }
     plan->at_least_s = short_run_s;
-    double epoch_s = fmax(warm_up->seconds, (double)warm_up->batches * plan->step_s);
-    double needed = ceil(short_run_s / fmax(epoch_s, 1e-6));
+    double needed = ceil(short_run_s / fmax(warm_up->seconds, 1e-6));
     plan->epochs = needed > (double)epochs_min ? (uint64_t)needed : epochs_min;
 }
 
@@ -159,9 +138,7 @@ static int run_pass(struct pass *pass, struct bench_result *result)
 static int measure_once(const struct bench_plan *plan, struct bench_result *result)
 {
     *result = (struct bench_result){0};
-    emulated_begin(&result->emulated, plan->step_s);
     struct pass pass = {.plan = plan, .deadline = INFINITY};
-    pass.emulated = plan->step_s > 0 ? &result->emulated : NULL;
     /* A timed run does not know its last epoch: 0. */
     int code = open_loader(plan, plan->seconds > 0 ? 0 : plan->epochs + 1, &pass.loader);
     if (code != TOOL_FINE) {
@@ -183,7 +160,6 @@ int bench_measure(struct bench_plan *plan, struct bench_result *result)
         /* The warm-up was slower than the run: a fifth more than it needs, so that this ends. */
         double factor = 1.2 * plan->at_least_s / result->seconds;
         plan->epochs = (uint64_t)ceil((double)plan->epochs * factor);
-        emulated_free(&result->emulated);
         code = measure_once(plan, result);
     }
     return code;

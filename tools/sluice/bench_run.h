@@ -1,29 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_run: runs a loader over a dataset and measures it. First a warm-up on a loader of its own
- * (an epoch, or five seconds of a long one), then the measured run on a fresh loader, so that all
- * work counted was done, and paid for, inside the measured time. Main thread.
+ * bench_run: runs a loader over a dataset and measures what it delivers. First a warm-up on a
+ * loader of its own (an epoch, or five seconds of a long one), then the measured run on a fresh
+ * loader, so that all work counted was done, and paid for, inside the measured time. Main thread.
  */
 #ifndef TOOL_BENCH_RUN_H
 #define TOOL_BENCH_RUN_H
 
-#include "emulated.h"
-
-#include <sluice/augment.h>
-#include <sluice/dataset.h>
-#include <sluice/loader.h>
+#include "bench_feed.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct bench_plan {
-    sluice_dataset *dataset;
-    const sluice_augment *recipe;
-    sluice_loader_options options; /* end_epoch is set by the run */
-    uint64_t epochs;               /* 0: enough for three seconds, at least two */
-    double seconds;                /* > 0: stop after this time instead */
-    double at_least_s;             /* a shorter run is done again with more epochs; 0: it is not */
-    double step_s;                 /* emulated accelerator; 0: none */
+    struct bench_source source; /* options.end_epoch is set by the run */
+    uint64_t epochs;            /* 0: enough for three seconds, at least two */
+    double seconds;             /* > 0: stop after this time instead */
+    double at_least_s;          /* a shorter run is done again with more epochs; 0: it is not */
 };
 
 struct bench_warm_up {
@@ -42,7 +35,6 @@ struct bench_result {
     double cpu_s;             /* user and system, all threads of the process */
     bool interrupted;
     sluice_loader_stats stats;
-    struct emulated emulated;
 };
 
 /* Each returns an exit code; failures are reported. */
@@ -54,7 +46,7 @@ int bench_warm_up(const struct bench_plan *plan, struct bench_warm_up *warm_up);
  */
 void bench_choose_length(struct bench_plan *plan, const struct bench_warm_up *warm_up);
 
-/* TOOL_FINE also when Ctrl-C ended it early: result->interrupted. Free result->emulated. */
+/* TOOL_FINE also when Ctrl-C ended it early: result->interrupted. */
 int bench_measure(struct bench_plan *plan, struct bench_result *result);
 
 #endif

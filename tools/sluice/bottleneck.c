@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bottleneck.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* A stage is the limit when it is busy for more than this part of the time. */
@@ -10,6 +11,8 @@ static const double fed_limit = 0.02;
 /* A queue that is found next to empty this often starves the stage behind it. Its mean depth says
  * less: free slots, too, bound how many samples are on their way. */
 static const double starved_limit = 0.5;
+/* Reads in flight for less than this part of the time are as good as none. */
+static const double idle_limit = 0.1;
 
 double bottleneck_queue_fill(const sluice_stage_stats *stage)
 {
@@ -31,29 +34,29 @@ double bottleneck_queue_empty(const sluice_stage_stats *stage)
     return samples > 0 ? (double)stage->depth[0] / samples : 0;
 }
 
-static double busy_share(uint64_t busy_ns, double threads, double seconds)
+static double busy_share(const struct bottleneck_run *run, uint64_t busy_ns, double threads)
 {
-    return (double)busy_ns * 1e-9 / (threads * seconds);
+    return (double)busy_ns * 1e-9 / (threads * run->seconds);
 }
 
 static double workers_share(const struct bottleneck_run *run)
 {
     const sluice_loader_stats *stats = run->stats;
-    return busy_share(stats->decode.busy_ns + stats->augment.busy_ns, stats->workers, run->seconds);
+    return busy_share(run, stats->decode.busy_ns + stats->augment.busy_ns, stats->workers);
 }
 
 enum bottleneck bottleneck_find(const struct bottleneck_run *run)
 {
     const sluice_loader_stats *stats = run->stats;
-    if (run->step_s > 0 && run->wait_share < fed_limit) {
+    if (run->consumer != CONSUMER_FREE && run->data_idle < fed_limit) {
         return BOTTLENECK_CONSUMER;
     }
     if (workers_share(run) >= busy_limit) {
         return stats->decode.busy_ns >= stats->augment.busy_ns ? BOTTLENECK_DECODE
                                                                : BOTTLENECK_AUGMENT;
     }
-    if (busy_share(stats->upload.busy_ns, 1, run->seconds) >= busy_limit) {
-        return BOTTLENECK_UPLOAD;
+    if (busy_share(run, stats->upload.busy_ns, 1) >= busy_limit) {
+        return BOTTLENECK_COPY;
     }
     if (bottleneck_queue_empty(&stats->decode) >= starved_limit) {
         return BOTTLENECK_READ;
@@ -61,20 +64,73 @@ enum bottleneck bottleneck_find(const struct bottleneck_run *run)
     return BOTTLENECK_NONE;
 }
 
+static void describe_reads(const struct bottleneck_run *run, char *text, size_t bytes)
+{
+    double share = busy_share(run, run->stats->read.busy_ns, 1);
+    if (share < idle_limit) {
+        snprintf(text, bytes, "reads idle");
+    } else {
+        snprintf(text, bytes, "reads in flight %.0f %% of the time", 100 * share);
+    }
+}
+
+/* What the workers lack for the step: cores that do as much as one of theirs. */
+static double cores_missing(const struct bottleneck_run *run)
+{
+    const sluice_loader_stats *stats = run->stats;
+    double busy_s = (double)(stats->decode.busy_ns + stats->augment.busy_ns) * 1e-9;
+    double needed = run->rows_per_s * busy_s / (double)stats->samples;
+    return needed - fmin(stats->workers, run->processors);
+}
+
+static void describe_help(const struct bottleneck_run *run, char *text, size_t bytes)
+{
+    const sluice_loader_stats *stats = run->stats;
+    if (stats->workers < run->processors) {
+        snprintf(text, bytes, "more --workers would help (%u processors)", run->processors);
+    } else if (run->consumer == CONSUMER_FREE) {
+        snprintf(text, bytes, "only more cores would help");
+    } else if (cores_missing(run) >= 0.05) {
+        snprintf(text, bytes, "%.1f more cores would feed this step", cores_missing(run));
+    } else {
+        snprintf(text, bytes, "they could just feed this step if nothing else ran");
+    }
+}
+
 static void describe_workers(const struct bottleneck_run *run, const char *stage, char *text,
                              size_t bytes)
 {
     const sluice_loader_stats *stats = run->stats;
-    double both = (double)(stats->decode.busy_ns + stats->augment.busy_ns);
-    const char *help = stats->workers < run->processors
-                           ? "more --workers would help"
-                           : "every processor is used, so only more processors would help";
+    char reads[64];
+    char help[96];
+    describe_reads(run, reads, sizeof reads);
+    describe_help(run, help, sizeof help);
+    double share = workers_share(run);
     snprintf(text, bytes,
-             "%s limits: the %u workers are busy %.0f %% of the time, %.0f %% of that decoding and "
-             "%.0f %% augmenting; %s",
-             stage, stats->workers, 100 * workers_share(run),
-             100 * (double)stats->decode.busy_ns / both,
-             100 * (double)stats->augment.busy_ns / both, help);
+             "%s-bound: %.0f of %u workers busy %.0f %% (%.0f %% of that decoding), %s; %s", stage,
+             round(fmin(share, 1) * stats->workers), stats->workers, 100 * share,
+             100 * (double)stats->decode.busy_ns /
+                 (double)(stats->decode.busy_ns + stats->augment.busy_ns),
+             reads, help);
+}
+
+static void describe_consumer(const struct bottleneck_run *run, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s: data-caused idle %.1f %% (workers busy %.0f %%)",
+             run->consumer == CONSUMER_GPU ? "GPU-bound" : "accelerator-bound (emulated)",
+             100 * run->data_idle, 100 * workers_share(run));
+}
+
+/* Bytes are known only as they are stored, not as they are copied: batches it is. */
+static void describe_copy(const struct bottleneck_run *run, char *text, size_t bytes)
+{
+    const sluice_loader_stats *stats = run->stats;
+    snprintf(
+        text, bytes,
+        "copy-bound: copies to the device in flight %.0f %% of the time, %.1f batches/s, slots "
+        "pinned: %s; a smaller dtype (u8) would help",
+        100 * busy_share(run, stats->upload.busy_ns, 1), (double)stats->upload.items / run->seconds,
+        stats->pinning);
 }
 
 void bottleneck_describe(const struct bottleneck_run *run, char *text, size_t bytes)
@@ -83,36 +139,76 @@ void bottleneck_describe(const struct bottleneck_run *run, char *text, size_t by
     double busy = 100 * workers_share(run);
     switch (bottleneck_find(run)) {
     case BOTTLENECK_CONSUMER:
-        snprintf(text, bytes,
-                 "the training step limits: it waited for data %.1f %% of the time, and the "
-                 "workers were busy for %.0f %%",
-                 100 * run->wait_share, busy);
+        describe_consumer(run, text, bytes);
         break;
     case BOTTLENECK_DECODE:
-        describe_workers(run, "decoding", text, bytes);
+        describe_workers(run, "decode", text, bytes);
         break;
     case BOTTLENECK_AUGMENT:
-        describe_workers(run, "augmenting", text, bytes);
+        describe_workers(run, "augment", text, bytes);
         break;
     case BOTTLENECK_READ:
-        snprintf(
-            text, bytes,
-            "reading limits: the workers are busy only %.0f %% of the time and find their queue "
-            "empty for %.0f %% of the samples (%s); faster storage or packed shards "
-            "(`sluice pack`) would help",
-            busy, 100 * bottleneck_queue_empty(&stats->decode), stats->io_backend);
-        break;
-    case BOTTLENECK_UPLOAD:
         snprintf(text, bytes,
-                 "uploading limits: the copy to the device is busy %.0f %% of the time; a smaller "
-                 "dtype (u8) would help",
-                 100 * busy_share(stats->upload.busy_ns, 1, run->seconds));
+                 "read-bound: workers busy only %.0f %%, their queue empty for %.0f %% of the "
+                 "samples (%s); faster storage or packed shards (`sluice pack`) would help",
+                 busy, 100 * bottleneck_queue_empty(&stats->decode), stats->io_backend);
+        break;
+    case BOTTLENECK_COPY:
+        describe_copy(run, text, bytes);
         break;
     case BOTTLENECK_NONE:
         snprintf(text, bytes,
-                 "no stage is busy all the time (workers %.0f %%): epochs may be too short, or "
+                 "no stage is busy all the time (workers %.0f %%): the run may be too short, or "
                  "other programs use the processors",
                  busy);
         break;
     }
+}
+
+static void add_stage(sluice_stage_stats *sum, const sluice_stage_stats *before,
+                      const sluice_stage_stats *after)
+{
+    sum->busy_ns += after->busy_ns - before->busy_ns;
+    sum->items += after->items - before->items;
+    for (int bin = 0; bin < SLUICE_HISTOGRAM_BINS; bin++) {
+        sum->depth[bin] += after->depth[bin] - before->depth[bin];
+    }
+}
+
+void bottleneck_add_stats(sluice_loader_stats *sum, const sluice_loader_stats *before,
+                          const sluice_loader_stats *after)
+{
+    const sluice_loader_stats old = *sum;
+    *sum = *after;
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a name, not a value. */
+#define ADD(field) sum->field = old.field + after->field - before->field
+    ADD(samples);
+    ADD(batches);
+    ADD(bytes_wanted);
+    ADD(bytes_read);
+    ADD(reads);
+    ADD(reads_retried);
+    ADD(reads_stalled);
+    ADD(bad_samples);
+    ADD(replaced_samples);
+    ADD(host_wait_ns);
+    ADD(steps_timed);
+    ADD(stream_stall_ns);
+    ADD(stream_busy_ns);
+    ADD(stream_span_ns);
+    for (int bin = 0; bin < SLUICE_HISTOGRAM_BINS; bin++) {
+        ADD(ready_depth[bin]);
+    }
+    for (int bin = 0; bin < SLUICE_WAIT_BINS; bin++) {
+        ADD(host_waits[bin]);
+    }
+#undef ADD
+    sum->read = old.read;
+    sum->decode = old.decode;
+    sum->augment = old.augment;
+    sum->upload = old.upload;
+    add_stage(&sum->read, &before->read, &after->read);
+    add_stage(&sum->decode, &before->decode, &after->decode);
+    add_stage(&sum->augment, &before->augment, &after->augment);
+    add_stage(&sum->upload, &before->upload, &after->upload);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bottleneck: which part of the loader limits its speed, told from its statistics. Pure. */
+/*
+ * bottleneck: which part limits, told from the loader's statistics: the verdict of a benchmark.
+ * Pure.
+ */
 #ifndef TOOL_BOTTLENECK_H
 #define TOOL_BOTTLENECK_H
 
@@ -9,20 +12,27 @@
 #include <stdint.h>
 
 enum bottleneck {
-    BOTTLENECK_CONSUMER, /* batches wait for the (emulated) training step */
+    BOTTLENECK_CONSUMER, /* batches wait for the training step: as it should be */
     BOTTLENECK_DECODE,   /* workers are busy, mostly decoding */
     BOTTLENECK_AUGMENT,  /* workers are busy, mostly resizing and converting */
     BOTTLENECK_READ,     /* workers wait for bytes */
-    BOTTLENECK_UPLOAD,   /* batches wait for the copy to the device */
-    BOTTLENECK_NONE      /* nothing is busy: epochs too short, or the machine is shared */
+    BOTTLENECK_COPY,     /* batches wait for the copy to the device */
+    BOTTLENECK_NONE      /* nothing is busy: too short a run, or the machine is shared */
+};
+
+enum bottleneck_consumer {
+    CONSUMER_FREE,     /* takes batches as fast as they come */
+    CONSUMER_EMULATED, /* an emulated accelerator */
+    CONSUMER_GPU
 };
 
 /* What is known of a run. */
 struct bottleneck_run {
     const sluice_loader_stats *stats;
-    double seconds;    /* of the run, > 0 */
-    double wait_share; /* part of the run that the consumer waited for a batch, 0..1 */
-    double step_s;     /* emulated step; 0: the consumer takes batches as fast as they come */
+    double seconds; /* of the run, > 0 */
+    enum bottleneck_consumer consumer;
+    double data_idle;  /* part of the run that the consumer did nothing for want of data, 0..1 */
+    double rows_per_s; /* what steps without waits would take; not with CONSUMER_FREE */
     uint32_t processors;
 };
 
@@ -35,5 +45,10 @@ void bottleneck_describe(const struct bottleneck_run *run, char *text, size_t by
 double bottleneck_queue_fill(const sluice_stage_stats *stage);
 /* Part of the items that found it empty, or nearly (below 1/16 of its capacity). */
 double bottleneck_queue_empty(const sluice_stage_stats *stage);
+
+/* Adds what was counted between `before` and `after` to `sum`, and takes over the facts (workers,
+ * device, ...) of `after`. Maxima are those since the loader's open. */
+void bottleneck_add_stats(sluice_loader_stats *sum, const sluice_loader_stats *before,
+                          const sluice_loader_stats *after);
 
 #endif

@@ -2,87 +2,103 @@
 #include "emulated.h"
 
 #include "clock.h"
+#include "command.h"
 
+#include <assert.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-void emulated_begin(struct emulated *emulated, double step_s)
+enum { RING = BENCH_AHEAD_MAX + 1 };
+
+/* A step under way. */
+struct running {
+    sluice_batch *batch; /* NULL: none is held */
+    double end;
+};
+
+struct emulated {
+    struct accelerator accelerator; /* first: the two are one */
+    struct bench_steps *steps;
+    struct running ring[RING];
+    uint64_t begun, over; /* steps of this arm; the host has seen `over` end */
+    double last_end;
+};
+
+static int begin(struct accelerator *accelerator, struct bench_steps *steps)
 {
-    *emulated = (struct emulated){.step_s = step_s};
+    struct emulated *self = (struct emulated *)accelerator;
+    assert(self->over == self->begun);
+    self->steps = steps;
+    self->last_end = 0;
+    return TOOL_FINE;
 }
 
-void emulated_free(struct emulated *emulated)
+static int copy(struct accelerator *accelerator, const sluice_batch *batch)
 {
-    free(emulated->waits);
-    emulated->waits = NULL;
+    (void)accelerator;
+    (void)batch;
+    return TOOL_FINE;
 }
 
-static bool reserve(struct emulated *emulated)
+/* Sleeps until the oldest step under way is over, and gives its batch back. */
+static void end_oldest(struct emulated *self)
 {
-    if (emulated->steps < emulated->capacity) {
-        return true;
+    const struct running *oldest = &self->ring[self->over++ % RING];
+    clock_sleep_until(oldest->end);
+    if (oldest->batch != NULL) {
+        sluice_batch_release(oldest->batch);
     }
-    size_t capacity = emulated->capacity == 0 ? 1024 : 2 * emulated->capacity;
-    double *waits = realloc(emulated->waits, capacity * sizeof *waits);
-    if (waits == NULL) {
-        return false;
+}
+
+static int step(struct accelerator *accelerator, sluice_batch *batch, double asked, double got)
+{
+    struct emulated *self = (struct emulated *)accelerator;
+    const double start = fmax(got, self->last_end);
+    struct bench_step record = {.asked = asked, .got = got, .reached = start, .begin = start};
+    self->last_end = start + accelerator->step_s;
+    if (accelerator->ahead == 0) {
+        clock_sleep_until(self->last_end);
+        self->last_end = clock_seconds();
     }
-    emulated->waits = waits;
-    emulated->capacity = capacity;
-    return true;
-}
-
-bool emulated_record(struct emulated *emulated, double got, double done)
-{
-    if (!emulated->started) {
-        emulated->started = true;
-        emulated->first_end = done;
-        emulated->last_end = done;
-        return true;
+    record.end = self->last_end;
+    bench_steps_add(self->steps, &record);
+    self->ring[self->begun++ % RING] = (struct running){.batch = batch, .end = record.end};
+    while (self->begun - self->over > accelerator->ahead) {
+        end_oldest(self);
     }
-    if (!reserve(emulated)) {
-        return false;
+    return TOOL_FINE;
+}
+
+static int finish(struct accelerator *accelerator)
+{
+    struct emulated *self = (struct emulated *)accelerator;
+    while (self->over < self->begun) {
+        end_oldest(self);
     }
-    emulated->waits[emulated->steps++] = got - emulated->last_end;
-    emulated->slept += done - got;
-    emulated->last_end = done;
-    return true;
+    return TOOL_FINE;
 }
 
-bool emulated_step(struct emulated *emulated)
+static void destroy(struct accelerator *accelerator)
 {
-    double got = clock_seconds();
-    clock_sleep_until(got + emulated->step_s);
-    return emulated_record(emulated, got, clock_seconds());
+    free(accelerator);
 }
 
-static int compare(const void *left, const void *right)
+struct accelerator *emulated_open(double step_s, uint32_t ahead)
 {
-    double a = *(const double *)left;
-    double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-/* Nearest rank of the sorted waits. */
-static double percentile_ms(const struct emulated *emulated, double part)
-{
-    double rank = ceil(part * (double)emulated->steps);
-    size_t index = rank < 1 ? 0 : (size_t)rank - 1;
-    return emulated->waits[index] * 1e3;
-}
-
-struct emulated_figures emulated_figures(struct emulated *emulated)
-{
-    struct emulated_figures figures = {.steps = emulated->steps, NAN, NAN, NAN, NAN, NAN};
-    if (emulated->steps == 0) {
-        return figures;
+    static const struct accelerator_ops ops = {
+        .begin = begin, .copy = copy, .step = step, .finish = finish, .close = destroy};
+    assert(ahead <= BENCH_AHEAD_MAX);
+    struct emulated *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        return NULL;
     }
-    double window = emulated->last_end - emulated->first_end;
-    qsort(emulated->waits, emulated->steps, sizeof *emulated->waits, compare);
-    figures.au_strict = (double)emulated->steps * emulated->step_s / window;
-    figures.au_mlperf = emulated->slept / window;
-    figures.wait_p50_ms = percentile_ms(emulated, 0.5);
-    figures.wait_p99_ms = percentile_ms(emulated, 0.99);
-    figures.wait_max_ms = percentile_ms(emulated, 1);
-    return figures;
+    self->accelerator = (struct accelerator){.ops = &ops, .step_s = step_s, .ahead = ahead};
+    snprintf(
+        self->accelerator.text, sizeof self->accelerator.text,
+        "emulated: steps take time and nothing else, no real device; the host is at most %" PRIu32
+        " steps ahead",
+        ahead);
+    return &self->accelerator;
 }

@@ -1,45 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emulated: an accelerator that is not there: each step sleeps a fixed time. It counts how much of
- * the time such an accelerator would have worked. The first step, which waits for the pipeline to
- * fill, is left out of every figure. One thread.
- *
- *   au_strict = steps * step time / window: no credit for sleeping too long
- *   au_mlperf = sum of the sleeps as measured / window: the formula of the MLPerf Storage benchmark
- *               (DLIO). The window is from the end of the first step to the end of the last.
+ * emulated: an accelerator that is not there. A step begins when the one before is over and its
+ * batch is there, and ends the step's time later; no processor works on it, and its memory is the
+ * host's. As with a real device the host gives steps to it ahead of time, and sleeps only so as not
+ * to be further ahead than allowed; so the host's oversleeping costs nothing unless it is longer
+ * than the steps ahead. With 0 ahead the host sleeps through each step, and a step ends when it
+ * wakes, as in DLIO's emulation.
  */
 #ifndef TOOL_EMULATED_H
 #define TOOL_EMULATED_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "bench_accelerator.h"
 
-struct emulated {
-    double step_s;
-    double first_end, last_end; /* seconds, monotonic */
-    double slept;
-    double *waits; /* host wait of each counted step, seconds */
-    size_t steps, capacity;
-    bool started;
-};
-
-struct emulated_figures {
-    uint64_t steps;
-    double au_strict, au_mlperf; /* 0..1; NaN without a counted step */
-    double wait_p50_ms, wait_p99_ms, wait_max_ms;
-};
-
-void emulated_begin(struct emulated *emulated, double step_s);
-void emulated_free(struct emulated *emulated);
-
-/* The batch is there: works on it for the step's time. False: no memory for the record. */
-bool emulated_step(struct emulated *emulated);
-
-/* The record of a step that had its batch at `got` and ended at `done`. False: no memory. */
-bool emulated_record(struct emulated *emulated, double got, double done);
-
-/* Sorts the record; call once, at the end. */
-struct emulated_figures emulated_figures(struct emulated *emulated);
+/* NULL: no memory. Closed with ops->close, nothing under way. */
+struct accelerator *emulated_open(double step_s, uint32_t ahead);
 
 #endif

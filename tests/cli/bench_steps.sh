@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# Steps on an emulated accelerator: three arms, their figures within what they can be.
+. "$(dirname "$0")/lib.sh"
+need jq
+
+"$sluice" synth photos --count 40 --classes 4 --size-scale 0.3 > /dev/null || fail synth
+"$sluice" pack photos packed > /dev/null || fail pack
+all='[.arms.synchronous, .arms.sluice, .arms.resident] | all'
+
+run 0 bench packed --size 64 --batch 8 --step-ms 20 --steps 12 --repeats 3 --supply --json
+json '.accelerator | .emulated and .step_ms == 20 and .demand_images_per_s == 400 and .preset == null'
+json '.repeats_done == 3 and (.repeats | length) == 3 and .interrupted == false'
+json "$all(.steps == 12 and .au_strict.median > 0 and .au_strict.max < 1.0001)"
+json "$all(to_entries | map(select(.key != \"steps\").value) | all(.min <= .median and .median <= .max))"
+json "$all(.host_wait_ms_p50.median <= .host_wait_ms_p99.median)"
+json "$all(.host_wait_ms_p99.median <= .host_wait_ms_max.median)"
+json "$all(.data_idle.median <= .idle.median + 0.0001 and .data_idle.min >= 0)"
+json "$all(.step_ms_mean.min > 19.99)"
+json '.arms.resident.au_strict.median > 0.5 and .arms.resident.host_wait_ms_max.median == 0'
+# On demand, each step waits for its whole batch.
+json '.arms.synchronous.host_wait_ms_p50.min > 0.05'
+json '.arms.synchronous.au_strict.median < .arms.resident.au_strict.median'
+json '.comparison.supply_images_per_s.min > 0 and .comparison.au_predicted.max <= 1'
+json '.comparison | (.supply_ratio.median * 400 / .supply_images_per_s.median - 1 | fabs) < 0.001'
+json '.last_repeat | [.synchronous, .sluice, .resident] | all((.step_ms | length) == 12)'
+json '(.stages.decode.items > 0) and (.verdict | length > 20) and (.environment.time | test("Z$"))'
+json '.gpu == null and .device == "host" and (.host_waits | add) > 0'
+
+run 0 bench photos --size 64 --batch 8 --step-ms 2ms --steps 5 --repeats 1 --ahead 0 --prefetch 3
+says out "emulated"
+says out "synchronous"
+says out "recovered share"
+says out "verdict"
+if grep -q predicted out; then fail "a prediction without --supply"; fi
+
+# The step that the supply is so many times of.
+run 0 bench packed --size 64 --batch 8 --supply-ratio 0.5 --steps 10 --repeats 1 --json
+json '.accelerator.step_ms > 0 and .comparison.supply_ratio.median > 0'
+# No loader feeds a step of 10 us: it is seen, and not taken for the accelerator's fault.
+run 0 bench packed --size 64 --batch 8 --step-ms 0.01 --steps 30 --repeats 1 --json
+json '.arms.sluice.au_strict.median < 0.5 and .arms.sluice.data_idle.median > 0.3'
+json '.verdict | test("accelerator-bound") | not'
+
+# A preset is a pace; the length of an arm in other ways.
+run 0 bench packed --size 32 --accelerator cosmoflow-h100 --scale 0.5 --epochs 1 --repeats 1 --json
+json '.accelerator.preset == "cosmoflow-h100" and .accelerator.step_ms == 7 and .batch == 1'
+json '.arms.sluice.steps == 40'
+run 0 bench packed --size 32 --accelerator cosmoflow-h100 --seconds 70ms --repeats 1
+says out "no MLPerf result"
+says out "20 steps an arm"
+
+# Wrong from the start: no device, fewer images than a batch.
+if ! "$sluice" devices | grep -q '^cuda:'; then
+    refuses 1 "sluice devices" bench packed --device cuda:0 --step-ms 5
+    run 0 bench packed --size 32 --batch 8 --device auto --step-ms 2 --steps 3 --repeats 1 --json
+    json '.device == "host" and .accelerator.emulated'
+fi
+refuses 2 "one global batch" bench packed --batch 64 --step-ms 5

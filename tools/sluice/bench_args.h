@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_args: what the user asked `sluice bench` for, and its two ways to run. Main thread. */
+#ifndef TOOL_BENCH_ARGS_H
+#define TOOL_BENCH_ARGS_H
+
+#include "bench_feed.h"
+#include "bench_stats.h"
+
+#include <stdbool.h>
+
+struct bench_args {
+    uint64_t size, workers, epochs, seed;
+    uint64_t batch;        /* 0: not given */
+    uint64_t device_slots; /* 0: not given */
+    uint64_t steps, repeats, ahead;
+    uint64_t prefetch; /* 0: not given */
+    double seconds, area_min, area_max;
+    double step_s, supply_ratio, scale; /* 0: not given */
+    int pipeline, dtype, layout, io, cache, shuffle, on_bad;
+    int preset; /* -1: none */
+    bool case_duplicates, exact, json, supply;
+    const char *dataset, *yardstick, *device, *trace, *report;
+};
+
+/* What both ways start from. */
+struct bench_job {
+    const struct bench_args *args;
+    struct bench_source source;
+    struct bench_setting setting; /* options: the source's */
+    sluice_dataset *yardstick;
+    uint64_t samples;
+};
+
+/* Batches as fast as they come. An exit code. */
+int bench_deliver(struct bench_job *job);
+
+/* Training steps, fed in three ways. An exit code. */
+int bench_accelerate(struct bench_job *job);
+
+#endif

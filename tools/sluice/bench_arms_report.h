@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_arms_report: the figures of the arms, for people and as JSON (keys: docs/cli.md). Pure. */
+#ifndef TOOL_BENCH_ARMS_REPORT_H
+#define TOOL_BENCH_ARMS_REPORT_H
+
+#include "bench_compare.h"
+#include "bench_environment.h"
+#include "bench_stats.h"
+#include "nvml.h"
+#include "presets.h"
+
+struct bench_arms_figures {
+    struct bench_setting setting;
+    const struct accelerator *accelerator;
+    const struct preset *preset; /* NULL: none was asked for */
+    const struct bench_arms_result *result;
+    const struct bench_comparison *comparison;
+    const struct bench_environment *environment;
+    const struct nvml_summary *nvml; /* NULL: no GPU */
+    double peak_rss_mib;
+    char verdict[320];
+};
+
+/* Fills figures->verdict from the rest. */
+void bench_arms_judge(struct bench_arms_figures *figures);
+void bench_arms_report_text(const struct bench_arms_figures *figures);
+void bench_arms_report_json(const struct bench_arms_figures *figures, FILE *stream);
+
+#endif

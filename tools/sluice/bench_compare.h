@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench_compare: the arms of a benchmark against each other, over its repeats. Pure.
+ *
+ *   idle_points = idle of synchronous - idle of sluice, in points of 100
+ *   relative    = 1 - idle of sluice / idle of synchronous
+ *   recovered   = (T synchronous - T sluice) / (T synchronous - T resident), T a step's mean time:
+ *                 how much of the time that feeding costs is won back
+ *   predicted   = min(1, supply / demand): the utilisation that this supply allows
+ * Each is computed within a repeat; then the median stands with the smallest and the largest.
+ */
+#ifndef TOOL_BENCH_COMPARE_H
+#define TOOL_BENCH_COMPARE_H
+
+#include "bench_arms.h"
+
+struct bench_spread {
+    double median, min, max; /* NaN: there is none */
+};
+
+struct bench_arm_spreads {
+    uint64_t steps; /* counted in each repeat */
+    struct bench_spread step_mean_ms, step_p50_ms, step_p99_ms, images_per_s;
+    struct bench_spread au_strict, au_mlperf, idle, data_idle;
+    struct bench_spread wait_p50_ms, wait_p99_ms, wait_max_ms;
+};
+
+struct bench_comparison {
+    struct bench_arm_spreads arms[BENCH_ARMS];
+    struct bench_spread idle_points, relative, recovered;
+    struct bench_spread supply, supply_ratio, predicted, prediction_error; /* in points of 100 */
+    double demand;                                                         /* images/s */
+};
+
+/* `step_s`, `rows`: what a step takes and uses. False: no memory. */
+bool bench_compare(const struct bench_repeat *repeats, uint64_t count, double step_s, uint32_t rows,
+                   struct bench_comparison *comparison);
+
+/* Sorts `values`. All NaN when one of them is. */
+struct bench_spread bench_spread_of(double *values, size_t count);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench_feed.h"
+
+#include "command.h"
+#include "interrupt.h"
+#include "report.h"
+
+#include <stdbool.h>
+
+/* How long one call of next waits, so that Ctrl-C is noticed on storage that hangs. */
+static const int64_t patience_ns = 1000000000;
+
+int bench_loader_open(const struct bench_source *source, sluice_loader **loader)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_loader_open(loader, source->dataset, source->recipe, &source->options, &error) < 0) {
+        return report_error(&error, error.status == SLUICE_NOMEM ? "try a smaller --batch" : NULL);
+    }
+    return TOOL_FINE;
+}
+
+int bench_loader_failed(sluice_loader *loader, sluice_status status)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_loader_error(loader, &error) >= 0) {
+        report("the loader stopped: %s", sluice_status_name(status));
+        return report_exit_code(status);
+    }
+    bool bad = error.status == SLUICE_CORRUPT || error.status == SLUICE_UNSUPPORTED;
+    return report_error(&error, bad ? "--on-bad replace goes on without such samples" : NULL);
+}
+
+int bench_feed_open(const struct bench_source *source, struct bench_feed *feed)
+{
+    *feed = (struct bench_feed){0};
+    int code = bench_loader_open(source, &feed->loader);
+    if (code != TOOL_FINE) {
+        return code;
+    }
+    sluice_status status = sluice_loader_start_epoch(feed->loader, 0);
+    return status < 0 ? bench_loader_failed(feed->loader, status) : TOOL_FINE;
+}
+
+int bench_feed_next(struct bench_feed *feed, sluice_batch **batch)
+{
+    sluice_status status = SLUICE_AGAIN;
+    while (status == SLUICE_AGAIN && !interrupt_pending()) {
+        status = sluice_loader_next(feed->loader, batch, patience_ns);
+        if (status == SLUICE_END) {
+            status = sluice_loader_start_epoch(feed->loader, ++feed->epoch);
+            status = status < 0 ? status : SLUICE_AGAIN;
+        }
+    }
+    if (status == SLUICE_AGAIN) {
+        return TOOL_INTERRUPTED;
+    }
+    return status < 0 ? bench_loader_failed(feed->loader, status) : TOOL_FINE;
+}
+
+void bench_feed_close(struct bench_feed *feed)
+{
+    sluice_loader_close(feed->loader);
+    feed->loader = NULL;
+}

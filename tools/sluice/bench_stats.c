@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench_stats.h"
+
+#include "bottleneck.h"
+#include "units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void print_stage(const char *name, const sluice_stage_stats *stage, double seconds)
+{
+    printf("  %-8s busy %6.2f s (%.2f threads), queue %3.0f %% full\n", name,
+           (double)stage->busy_ns * 1e-9, (double)stage->busy_ns * 1e-9 / seconds,
+           100 * bottleneck_queue_fill(stage));
+}
+
+void bench_stats_print(const sluice_loader_stats *stats, const struct bench_setting *setting,
+                       double seconds)
+{
+    char rate[32];
+    units_format_bytes(rate, sizeof rate, (uint64_t)((double)stats->bytes_read / seconds));
+    printf("reading       %s/s by %s%s%s%s\n", rate, stats->io_backend,
+           stats->io_reason[0] != '\0' ? " (" : "", stats->io_reason,
+           stats->io_reason[0] != '\0' ? ")" : "");
+    if (setting->options->device != NULL) {
+        printf("batches       in %s, slots pinned: %s\n", stats->device, stats->pinning);
+    }
+    printf("workers       %" PRIu32 " on %" PRIu32 " processors\n", stats->workers,
+           setting->processors);
+    print_stage("read", &stats->read, seconds);
+    print_stage("decode", &stats->decode, seconds);
+    print_stage("augment", &stats->augment, seconds);
+    print_stage("upload", &stats->upload, seconds);
+    if (stats->bad_samples > 0) {
+        printf("bad samples   %" PRIu64 "; `sluice verify --decode` names them\n",
+               stats->bad_samples);
+    }
+}
+
+void bench_stats_write_setting(struct json *json, const sluice_loader_stats *stats,
+                               const struct bench_setting *setting)
+{
+    json_text(json, "dataset", setting->dataset);
+    json_unsigned(json, "batch", setting->options->batch_size);
+    json_unsigned(json, "workers", stats->workers);
+    json_unsigned(json, "processors", setting->processors);
+    json_text(json, "io_backend", stats->io_backend);
+    json_text(json, "io_reason", stats->io_reason);
+    json_bool(json, "io_direct", stats->io_direct != 0);
+    json_text(json, "device", stats->device);
+    json_text(json, "pinning", stats->pinning);
+    json_bool(json, "converts_on_device", stats->converts_on_device != 0);
+}
+
+static void write_histogram(struct json *json, const char *key, const uint64_t *bins, int count)
+{
+    json_open_row(json, key);
+    for (int bin = 0; bin < count; bin++) {
+        json_unsigned(json, NULL, bins[bin]);
+    }
+    json_close_array(json);
+}
+
+static void write_stage(struct json *json, const char *name, const sluice_stage_stats *stage)
+{
+    json_open_object(json, name);
+    json_real(json, "busy_s", (double)stage->busy_ns * 1e-9);
+    json_unsigned(json, "items", stage->items);
+    json_real(json, "queue_fill", bottleneck_queue_fill(stage));
+    write_histogram(json, "queue_depth", stage->depth, SLUICE_HISTOGRAM_BINS);
+    json_close_object(json);
+}
+
+void bench_stats_write_stages(struct json *json, const sluice_loader_stats *stats)
+{
+    json_open_object(json, "stages");
+    write_stage(json, "read", &stats->read);
+    write_stage(json, "decode", &stats->decode);
+    write_stage(json, "augment", &stats->augment);
+    write_stage(json, "upload", &stats->upload);
+    json_close_object(json);
+    write_histogram(json, "ready_batches", stats->ready_depth, SLUICE_HISTOGRAM_BINS);
+    write_histogram(json, "host_waits", stats->host_waits, SLUICE_WAIT_BINS);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bench_stats: the part of a benchmark's report that comes from the loader's statistics. Pure. */
+#ifndef TOOL_BENCH_STATS_H
+#define TOOL_BENCH_STATS_H
+
+#include "json.h"
+
+#include <sluice/loader.h>
+
+struct bench_setting {
+    const char *dataset; /* its path */
+    const sluice_loader_options *options;
+    uint32_t processors;
+};
+
+/* Lines "reading", "workers", then one a stage. `seconds`: of the run that `stats` counted. */
+void bench_stats_print(const sluice_loader_stats *stats, const struct bench_setting *setting,
+                       double seconds);
+
+/* Members of the object that is open. */
+void bench_stats_write_setting(struct json *json, const sluice_loader_stats *stats,
+                               const struct bench_setting *setting);
+void bench_stats_write_stages(struct json *json, const sluice_loader_stats *stats);
+
+#endif

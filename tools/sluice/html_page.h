@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* html_page: html_page.html as the build found it, a string. The build makes html_page.c of it. */
+#ifndef TOOL_HTML_PAGE_H
+#define TOOL_HTML_PAGE_H
+
+extern const char html_page[];
+
+#endif

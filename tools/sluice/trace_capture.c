@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace_capture.h"
+
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Rings for every worker that a large machine has; pages that nothing is written to cost nothing.
+ * A batch of 256 is 512 events of its workers. */
+enum { THREADS = 256, EVENTS = 16384 };
+
+bool trace_capture_begin(void)
+{
+    sluice_status status = sluice_trace_start(THREADS, EVENTS);
+    if (status < 0) {
+        report("no recording for the trace: %s", sluice_status_name(status));
+        return false;
+    }
+    return true;
+}
+
+static bool copy_events(struct trace_capture *capture)
+{
+    capture->count = sluice_trace_read(NULL, 0, &capture->lost);
+    capture->events = calloc(capture->count + 1, sizeof *capture->events);
+    if (capture->events == NULL) {
+        return false;
+    }
+    sluice_trace_read(capture->events, capture->count, NULL);
+    return true;
+}
+
+static bool copy_threads(struct trace_capture *capture)
+{
+    for (size_t i = 0; i < capture->count; i++) {
+        if (capture->events[i].thread >= capture->thread_count) {
+            capture->thread_count = capture->events[i].thread + 1;
+        }
+    }
+    capture->threads = calloc(capture->thread_count + 1, sizeof *capture->threads);
+    for (uint32_t i = 0; capture->threads != NULL && i < capture->thread_count; i++) {
+        sluice_trace_thread_name(i, capture->threads[i], sizeof capture->threads[i]);
+    }
+    return capture->threads != NULL;
+}
+
+static bool copy_steps(struct trace_capture *capture, const struct bench_steps *steps)
+{
+    capture->step_count = steps == NULL ? 0 : steps->count;
+    capture->steps = calloc(capture->step_count + 1, sizeof *capture->steps);
+    if (capture->steps != NULL && steps != NULL) {
+        memcpy(capture->steps, steps->at, capture->step_count * sizeof *capture->steps);
+    }
+    return capture->steps != NULL;
+}
+
+bool trace_capture_end(struct trace_capture *capture, const char *name,
+                       const struct bench_steps *steps)
+{
+    sluice_trace_stop();
+    *capture = (struct trace_capture){.name = name};
+    bool fine = copy_events(capture) && copy_threads(capture) && copy_steps(capture, steps);
+    sluice_trace_discard();
+    if (!fine) {
+        trace_capture_free(capture);
+        report("no memory for the trace of %s; try fewer --steps", name);
+    }
+    return fine;
+}
+
+void trace_capture_free(struct trace_capture *capture)
+{
+    free(capture->events);
+    free(capture->threads);
+    free(capture->steps);
+    *capture = (struct trace_capture){0};
+}

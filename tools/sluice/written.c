@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "written.h"
+
+#include "report.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void report_failure(const char *path)
+{
+    report("%s: cannot be written: %s", path,
+           strerror(errno)); // NOLINT(concurrency-mt-unsafe): other threads ask nothing
+}
+
+FILE *written_open(const char *path)
+{
+    FILE *stream = fopen(path, "we");
+    if (stream == NULL) {
+        report_failure(path);
+    }
+    return stream;
+}
+
+bool written_close(FILE *stream, const char *path)
+{
+    const bool flushed = fflush(stream) == 0 && ferror(stream) == 0;
+    if (!flushed) {
+        report_failure(path);
+    }
+    if (fclose(stream) != 0 && flushed) {
+        report_failure(path);
+        return false;
+    }
+    return flushed;
+}
