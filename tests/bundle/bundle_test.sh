@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# bundle_test.sh SOURCE BUILD FAKE: makes the bundle, takes it elsewhere, and runs gpu-check there in
+# an empty environment: without a GPU, with a test that fails, and with the fake driver FAKE.
+set -eu
+source=$1 build=$2 fake=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "FAILED: $*"
+    [ ! -s "$work/log" ] || tail -n 60 "$work/log"
+    exit 1
+}
+
+[ ! -e /dev/nvidiactl ] || { echo "skipped: this machine has a GPU; run scripts/gpu-check"; exit 77; }
+"$source/cmake/make-bundle" "$source" "$build" "$work/first" > "$work/log" 2>&1 || fail "make-bundle"
+tar -C "$work" -xzf "$work/first.tar.gz" --transform 's/^first/second/'
+rm -r "$work/first"
+bundle=$work/second
+[ "$(stat -c %s "$work/first.tar.gz")" -lt $((60 << 20)) ] || fail "the archive is larger than 60 MiB"
+
+# Nothing but the C library comes from outside of the bundle, and nobody looks for more.
+for file in "$bundle"/bin/* "$bundle"/tests/* "$bundle"/lib/*; do
+    [[ $file == */lib/* ]] || # whose own needs are met by way of the program
+        outside=$(env -i ldd "$file" | grep -vF "=> $bundle/" |
+        grep -vE '^[[:space:]]*(linux-vdso|/?(lib|lib64)?/?[^ ]*ld-linux|lib(c|m|dl|pthread|rt)\.so)|statically linked' || true)
+    [ -z "${outside-}" ] || fail "${file#"$bundle/"} needs $outside"
+    paths=$(readelf -d "$file" | sed -nE 's/.*\((RPATH|RUNPATH)\).*\[(.*)\]/\2/p')
+    case $paths in
+        '' | "\$ORIGIN/../lib") ;;
+        *) fail "${file#"$bundle/"} looks for libraries in $paths" ;;
+    esac
+done
+
+# Where the kernel lets us, the folders that it was built from are not there any more.
+hidden=(env -i)
+# shellcheck disable=SC2016 # expanded inside
+hide='mount -t tmpfs none "$1" && mount -t tmpfs none "$2" && shift 2 && exec env -i "$@"'
+case $work in
+    "$source"* | "$build"*) ;;
+    *) ! unshare -rm true 2> /dev/null || hidden=(unshare -rm sh -c "$hide" sh "$build" "$source") ;;
+esac
+
+check() { # check CODE COMMAND_OPTION...: gpu-check's exit code
+    local expected=$1 code=0
+    shift
+    rm -rf "$work/out"
+    (cd / && "${hidden[@]}" "$@") > "$work/log" 2>&1 || code=$?
+    [ "$code" -eq "$expected" ] || fail "gpu-check ended with $code, not $expected"
+    /usr/bin/python3 -m json.tool "$work/out/gpu-check.json" > "$work/json" || fail "no JSON"
+}
+
+row() { sed -n '/^step /,$p' "$work/log" | grep -E "^$1 +$2" > /dev/null || fail "no row '$1 ... $2' in the table"; }
+
+check 77 "$bundle/scripts/gpu-check" --smoke --out "$work/out"
+for step in convert order loader copies pinning overlap idle graphs faults sanitizer torch; do
+    row "$step" 'skip .*skip: .*CUDA'
+done
+for step in environment tests dataset; do row "$step" pass; done
+grep -q '^step ' <(tail -n 16 "$work/log") || fail "the table is not last"
+
+# It can fail, and says what did.
+printf '#!/bin/sh\necho "[  ERROR   ] on purpose"\nexit 1\n' > "$bundle/tests/base_cpu_test"
+check 1 "$bundle/scripts/gpu-check" --smoke --only tests --out "$work/out"
+row tests 'fail .*base_cpu_test ended with 1: .*on purpose'
+grep -q '"failed": 1' "$work/json" || fail "the JSON does not count the failure"
+
+# With a driver, if only a fake one.
+mkdir "$work/driver"
+cp "$fake" "$work/driver/libcuda.so.1"
+check 0 "LD_LIBRARY_PATH=$work/driver" "$bundle/scripts/gpu-check" --smoke --out "$work/out" \
+    --only environment,convert,order,loader,copies,pinning,graphs,faults
+for step in device convert order loader copies pinning graphs faults; do row "$step" pass; done
+grep -q '"order_wrong_when_broken"' "$work/json" || fail "the JSON has no figures"
+sed -n '/^step /,$p' "$work/log"

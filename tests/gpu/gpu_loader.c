@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpu_loader: whole epochs through a loader whose batches live on the device. Every batch of every
+ * dtype and layout must be, byte for byte, what a loader with host memory gives; also in memory of
+ * the caller's own. Counts, by standing between the library and the driver, how often the
+ * consumer's calls wait for the device: never.
+ */
+#include "gpu.h"
+#include "loader_setup.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OUTPUTS = 3, PER_CLASS = 40 };
+
+/* ---- calls that wait for the device, by thread ---- */
+
+static _Thread_local bool is_consumer;
+static atomic_ullong consumer_waits, other_waits;
+static sl_cuda_driver counted;
+static const sl_cuda_driver *real;
+
+const sl_cuda_driver *__real_sl_cuda_driver_get(sluice_error *error);
+const sl_cuda_driver *__wrap_sl_cuda_driver_get(sluice_error *error);
+
+/* Relaxed: read after the threads that count have been joined. */
+static void count(void)
+{
+    atomic_fetch_add_explicit(is_consumer ? &consumer_waits : &other_waits, 1,
+                              memory_order_relaxed);
+}
+
+static sl_cu_result stream_synchronize(sl_cu_stream stream)
+{
+    count();
+    return real->stream_synchronize(stream);
+}
+
+static sl_cu_result event_synchronize(sl_cu_event event)
+{
+    count();
+    return real->event_synchronize(event);
+}
+
+/* These wait for the device, or may. */
+static sl_cu_result memory_alloc(sl_cu_address *memory, size_t bytes)
+{
+    count();
+    return real->memory_alloc(memory, bytes);
+}
+
+static sl_cu_result memory_free(sl_cu_address memory)
+{
+    count();
+    return real->memory_free(memory);
+}
+
+static sl_cu_result host_register(void *memory, size_t bytes, unsigned flags)
+{
+    count();
+    return real->host_register(memory, bytes, flags);
+}
+
+static sl_cu_result module_load(sl_cu_module *module, const void *image)
+{
+    count();
+    return real->module_load(module, image);
+}
+
+const sl_cuda_driver *__wrap_sl_cuda_driver_get(sluice_error *error)
+{
+    const sl_cuda_driver *driver = __real_sl_cuda_driver_get(error);
+    if (driver == NULL) {
+        return NULL;
+    }
+    if (real == NULL) { /* the first call is main's, before there are threads */
+        counted = *driver;
+        counted.stream_synchronize = stream_synchronize;
+        counted.event_synchronize = event_synchronize;
+        counted.memory_alloc = memory_alloc;
+        counted.memory_free = memory_free;
+        counted.host_register = host_register;
+        counted.module_load = module_load;
+        real = driver;
+    }
+    return &counted;
+}
+
+/* ---- comparison ---- */
+
+static const char *const fields[] = {"image", "label", "index", "mask", "status"};
+
+static uint64_t field_bytes_wrong(const gpu *g, const sluice_batch *ours, const sluice_batch *host,
+                                  const char *field)
+{
+    sluice_tensor a = SLUICE_TENSOR_INIT;
+    sluice_tensor b = SLUICE_TENSOR_INIT;
+    uint64_t wrong = 0;
+    if (sluice_batch_tensor(ours, field, &a) != SLUICE_OK ||
+        sluice_batch_tensor(host, field, &b) != SLUICE_OK || a.size_bytes != b.size_bytes ||
+        a.dtype != b.dtype || a.device != 0) {
+        gpu_die("the tensors of \"%s\" differ in kind", field);
+    }
+    uint8_t *got = malloc(a.size_bytes);
+    if (got == NULL) {
+        gpu_die("out of memory");
+    }
+    gpu_download(g, got, (sl_cu_address)(uintptr_t)a.data, a.size_bytes);
+    for (uint64_t i = 0; i < a.size_bytes; i++) {
+        wrong += got[i] != ((const uint8_t *)b.data)[i];
+    }
+    free(got);
+    return wrong;
+}
+
+typedef struct pair {
+    sluice_loader *ours, *host;
+    uint64_t batches, wrong;
+    const sl_cu_address *outputs; /* or NULL */
+} pair;
+
+static bool is_output(const pair *p, const sluice_batch *batch)
+{
+    sluice_tensor image = SLUICE_TENSOR_INIT;
+    sluice_batch_tensor(batch, "image", &image);
+    for (int i = 0; i < OUTPUTS; i++) {
+        if (p->outputs[i] == (sl_cu_address)(uintptr_t)image.data) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool compare_next(const gpu *g, pair *p)
+{
+    sluice_batch *ours = NULL;
+    sluice_batch *host = NULL;
+    is_consumer = true;
+    const sluice_status status = sluice_loader_next(p->ours, &ours, -1);
+    if (status == SLUICE_OK && sluice_batch_wait(ours, g->stream) != SLUICE_OK) {
+        gpu_die("the stream cannot wait for a batch");
+    }
+    is_consumer = false;
+    if (sluice_loader_next(p->host, &host, -1) != status) {
+        gpu_die("one loader ends before the other: %s", sluice_status_name(status));
+    }
+    if (status != SLUICE_OK) {
+        gpu_expect(status == SLUICE_END, "the epoch ends with %s", sluice_status_name(status));
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        p->wrong += field_bytes_wrong(g, ours, host, fields[i]);
+    }
+    gpu_expect(p->outputs == NULL || is_output(p, ours), "a batch is not in the memory given");
+    is_consumer = true;
+    if (sluice_batch_release_on(ours, g->stream) != SLUICE_OK) {
+        gpu_die("a batch cannot be released");
+    }
+    is_consumer = false;
+    sluice_batch_release(host);
+    p->batches++;
+    return true;
+}
+
+static void compare(const gpu *g, const char *path, sluice_loader_options *options,
+                    const sl_cu_address *outputs)
+{
+    pair p = {.outputs = outputs};
+    options->device = "host";
+    p.host = setup_loader(path, options, NULL);
+    void *blocks[OUTPUTS];
+    for (int i = 0; i < OUTPUTS && outputs != NULL; i++) {
+        blocks[i] = (void *)(uintptr_t)outputs[i]; /* NOLINT(performance-no-int-to-ptr) */
+    }
+    options->device = "cuda:0";
+    options->outputs = outputs != NULL ? blocks : NULL;
+    options->output_count = outputs != NULL ? OUTPUTS : 0;
+    p.ours = setup_loader(path, options, NULL);
+    options->outputs = NULL;
+    options->output_count = 0;
+    for (uint64_t epoch = 0; epoch < 2; epoch++) {
+        if (sluice_loader_start_epoch(p.ours, epoch) != SLUICE_OK ||
+            sluice_loader_start_epoch(p.host, epoch) != SLUICE_OK) {
+            gpu_die("an epoch does not start");
+        }
+        while (compare_next(g, &p)) {
+        }
+    }
+    sluice_loader_close(p.ours);
+    sluice_loader_close(p.host);
+    gpu_expect(p.wrong == 0 && p.batches > 0,
+               "dtype %d, layout %d%s: %llu bytes of %llu batches are wrong", options->dtype,
+               options->layout, outputs != NULL ? ", own memory" : "", (unsigned long long)p.wrong,
+               (unsigned long long)p.batches);
+}
+
+static void compare_all(const gpu *g, const char *path)
+{
+    static const sluice_dtype dtypes[] = {SLUICE_U8, SLUICE_F32, SLUICE_F16, SLUICE_BF16};
+    sluice_loader_options options = setup_options();
+    const size_t batch_bytes = (size_t)options.batch_size * SETUP_SIZE * SETUP_SIZE * 3 * 4;
+    sl_cu_address outputs[OUTPUTS];
+    for (int i = 0; i < OUTPUTS; i++) {
+        outputs[i] = gpu_alloc(g, batch_bytes);
+    }
+    for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++) {
+        options.dtype = (int32_t)dtypes[i];
+        for (options.layout = SLUICE_NHWC; options.layout <= SLUICE_NCHW; options.layout++) {
+            compare(g, path, &options, NULL);
+            if (g->device->converts) {
+                compare(g, path, &options, outputs);
+            }
+        }
+    }
+    for (int i = 0; i < OUTPUTS; i++) {
+        gpu_free(g, outputs[i]);
+    }
+}
+
+int main(void)
+{
+    gpu g;
+    photo_folder folder;
+    gpu_open(&g);
+    photo_folder_make(&folder, 2, PER_CLASS);
+    compare_all(&g, folder.path);
+    photo_folder_remove(&folder);
+    const double waits = (double)atomic_load_explicit(&consumer_waits, memory_order_relaxed);
+    gpu_figure("consumer_waits_for_device", waits, "calls");
+    gpu_figure("other_waits_for_device",
+               (double)atomic_load_explicit(&other_waits, memory_order_relaxed), "calls");
+    gpu_expect(waits == 0, "next, wait and release_on waited for the device %.0f times", waits);
+    gpu_close(&g);
+    return gpu_result();
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpu_order [--batches N] [--broken wait|release]: the handshake between loader and consumer, on a
+ * real device.
+ *
+ * A producer fills slots whose every word follows from the step; the consumer's kernel waits for a
+ * random time and then adds up its batch; all sums are compared at the end. Runs over the depths of
+ * both rings. --broken leaves one half of the handshake out, and must find broken batches: it is
+ * the proof that the check can fail. `wait`: the kernel does not wait for the batch. `release`: the
+ * batch is given back at once, though the kernel has still to read it.
+ */
+#include "gpu.h"
+#include "staging.h"
+#include "thread.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE = 64, ROWS = 8, ROW_BYTES = SIDE * SIDE * 3, WORDS = ROWS * ROW_BYTES / 4 };
+
+typedef enum breakage { BROKEN_NOT, BROKEN_WAIT, BROKEN_RELEASE } breakage;
+
+typedef struct order {
+    gpu g;
+    sl_staging *staging;
+    uint64_t batches;
+    breakage broken;
+    sl_cu_address sums;
+    uint64_t seed;
+    /* producer and consumer: */
+    pthread_mutex_t mutex;
+    pthread_cond_t empty;
+    uint64_t empties; /* calls of on_empty */
+    bool stop;
+} order;
+
+static uint32_t word_of(uint64_t step, uint32_t i)
+{
+    return (uint32_t)(step * 2654435761u) ^ (i * 40503u + 17);
+}
+
+static uint32_t sum_of(uint64_t step)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < WORDS; i++) {
+        sum += word_of(step, i) * (2 * i + 1);
+    }
+    return sum;
+}
+
+/* ---- producer ---- */
+
+static void on_empty(void *ctx)
+{
+    order *o = ctx;
+    sl_lock(&o->mutex);
+    o->empties++;
+    sl_cond_signal(&o->empty);
+    sl_unlock(&o->mutex);
+}
+
+static void fill(const order *o, uint64_t step, uint32_t slot, const sl_slot_view *view)
+{
+    for (uint32_t i = 0; i < WORDS; i++) {
+        const uint32_t word = word_of(step, i);
+        memcpy(view->images + (size_t)i * 4, &word, sizeof(word));
+    }
+    for (uint32_t row = 0; row < ROWS; row++) {
+        view->labels[row] = (int64_t)step;
+        view->status[row] = SLUICE_ROW_OK;
+        view->mask[row] = 1;
+        sl_staging_row_done(o->staging, slot);
+    }
+}
+
+static void *produce(void *ctx)
+{
+    order *o = ctx;
+    uint64_t seen = 0;
+    for (uint64_t step = 0; step < o->batches;) {
+        uint32_t slot;
+        sl_slot_view view;
+        const sl_batch_facts facts = {.step = step, .rows = ROWS};
+        if (sl_staging_begin(o->staging, &facts, &slot, &view) == SLUICE_OK) {
+            fill(o, step++, slot, &view);
+            continue;
+        }
+        sl_lock(&o->mutex);
+        while (seen == o->empties && !o->stop) {
+            sl_cond_wait(&o->empty, &o->mutex);
+        }
+        seen = o->empties;
+        const bool stop = o->stop;
+        sl_unlock(&o->mutex);
+        if (stop) {
+            break;
+        }
+    }
+    return NULL;
+}
+
+/* ---- consumer ---- */
+
+static void consume_one(order *o, uint64_t step)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_batch *batch = NULL;
+    const sluice_status status = sl_staging_next(o->staging, 20000000000, &batch, &error);
+    if (status != SLUICE_OK) {
+        gpu_die("batch %llu did not come: %s, %s", (unsigned long long)step,
+                sluice_status_name(status), error.text);
+    }
+    if (o->broken != BROKEN_WAIT && sl_staging_wait(batch, o->g.stream) != SLUICE_OK) {
+        gpu_die("the stream cannot wait for batch %llu", (unsigned long long)step);
+    }
+    /* Mostly short, sometimes long enough for the whole ring to run full behind it. */
+    const uint64_t draw = gpu_random(&o->seed);
+    uint64_t spin = draw % 64 == 0 ? 1000000 : draw % 60000;
+    if (o->broken == BROKEN_WAIT) {
+        spin = 0; /* a slow consumer gives the copies time to arrive */
+    }
+    gpu_checksum(&o->g, batch->view.images, WORDS, spin, o->sums + step * 4);
+    const bool on_stream = o->broken != BROKEN_RELEASE;
+    if (sl_staging_release(batch, on_stream, on_stream ? o->g.stream : NULL) != SLUICE_OK) {
+        gpu_die("batch %llu cannot be released", (unsigned long long)step);
+    }
+}
+
+static uint64_t count_wrong(const order *o)
+{
+    uint32_t *sums = malloc(o->batches * 4);
+    uint64_t wrong = 0;
+    if (sums == NULL) {
+        gpu_die("out of memory");
+    }
+    gpu_download(&o->g, sums, o->sums, o->batches * 4);
+    for (uint64_t step = 0; step < o->batches; step++) {
+        wrong += sums[step] != sum_of(step);
+    }
+    free(sums);
+    return wrong;
+}
+
+/* ---- one run ---- */
+
+static void open_staging(order *o, uint32_t host_slots, uint32_t device_slots)
+{
+    const sl_staging_config config = {.host_slots = host_slots,
+                                      .device_slots = device_slots,
+                                      .batch = ROWS,
+                                      .format = {SLUICE_U8, SLUICE_NHWC, SIDE, SIDE},
+                                      .image_row_bytes = ROW_BYTES,
+                                      .on_empty = on_empty,
+                                      .ctx = o};
+    sluice_error error = SLUICE_ERROR_INIT;
+    sl_device *device = NULL;
+    if (sl_device_open(&device, "cuda:0", &error) != SLUICE_OK ||
+        sl_staging_open(&o->staging, device, &config, &error) != SLUICE_OK) {
+        gpu_die("%s", error.text);
+    }
+}
+
+static uint64_t run(order *o, uint32_t host_slots, uint32_t device_slots)
+{
+    pthread_t producer;
+    o->empties = 0;
+    o->sums = gpu_alloc(&o->g, o->batches * 4);
+    GPU_DO(&o->g, fill, o->sums, 0, o->batches * 4, o->g.stream);
+    open_staging(o, host_slots, device_slots);
+    if (pthread_create(&producer, NULL, produce, o) != 0) {
+        gpu_die("no thread");
+    }
+    for (uint64_t step = 0; step < o->batches; step++) {
+        consume_one(o, step);
+    }
+    gpu_wait(&o->g);
+    pthread_join(producer, NULL);
+    sl_staging_close(o->staging);
+    const uint64_t wrong = count_wrong(o);
+    gpu_free(&o->g, o->sums);
+    return wrong;
+}
+
+static void judge(const order *o, uint64_t wrong, uint64_t batches)
+{
+    gpu_figure("order_batches", (double)batches, "batches");
+    gpu_figure(o->broken == BROKEN_NOT ? "order_wrong" : "order_wrong_when_broken", (double)wrong,
+               "batches");
+    if (o->broken == BROKEN_NOT) {
+        gpu_expect(wrong == 0, "%llu of %llu batches are not what was sent",
+                   (unsigned long long)wrong, (unsigned long long)batches);
+    } else {
+        gpu_expect(wrong > 0,
+                   "the handshake is broken, and no batch was: the check proves nothing");
+    }
+}
+
+static bool parse(order *o, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i += 2) {
+        if (i + 1 == argc) {
+            return false;
+        }
+        if (strcmp(argv[i], "--batches") == 0) {
+            o->batches = strtoull(argv[i + 1], NULL, 10);
+        } else if (strcmp(argv[i], "--broken") == 0 && strcmp(argv[i + 1], "wait") == 0) {
+            o->broken = BROKEN_WAIT;
+        } else if (strcmp(argv[i], "--broken") == 0 && strcmp(argv[i + 1], "release") == 0) {
+            o->broken = BROKEN_RELEASE;
+        } else {
+            return false;
+        }
+    }
+    return o->batches > 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const uint32_t depths[][2] = {{2, 2}, {2, 3}, {3, 2}, {4, 3}, {4, 4}};
+    enum { DEPTHS = sizeof(depths) / sizeof(depths[0]) };
+    order o = {.batches = 10000,
+               .seed = 11,
+               .mutex = PTHREAD_MUTEX_INITIALIZER,
+               .empty = PTHREAD_COND_INITIALIZER};
+    uint64_t wrong = 0;
+    if (!parse(&o, argc, argv)) {
+        fprintf(stderr, "usage: gpu_order [--batches N] [--broken wait|release]\n");
+        return 2;
+    }
+    gpu_open(&o.g);
+    o.batches = o.batches / DEPTHS + 1;
+    for (size_t i = 0; i < DEPTHS; i++) {
+        wrong += run(&o, depths[i][0], depths[i][1]);
+    }
+    judge(&o, wrong, o.batches * DEPTHS);
+    gpu_close(&o.g);
+    return gpu_result();
+}
