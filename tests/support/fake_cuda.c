@@ -104,6 +104,40 @@ static bool is_asked_for_locked(fake_cuda_call call)
     return --fault->nth == 0;
 }
 
+static bool is_idle_locked(void)
+{
+    const fake_cuda *f = &fake_cuda_the;
+    for (size_t i = 0; i < f->thing_count; i++) {
+        const struct CUstream_st *stream = (const struct CUstream_st *)(const void *)f->things[i];
+        if (f->things[i]->kind == KIND_STREAM && stream->done < stream->given) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * A device that fails has stopped before anybody is told. Where a wait is answered with an error,
+ * or its context is out of reach, nothing may be at work behind the caller's back who frees memory
+ * next. Streams that the test holds back are not waited for to the end.
+ */
+static void settle_locked(fake_cuda_call call)
+{
+    fake_cuda *f = &fake_cuda_the;
+    const bool waits =
+        call == CALL_stream_synchronize || call == CALL_context_push || call == CALL_capture_mode;
+    struct timespec until;
+    int late = 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    while (f->lost == SL_CU_SUCCESS && waits && !is_idle_locked() && late == 0) {
+        late = pthread_cond_timedwait(&f->changed, &f->mutex, &until);
+    }
+    while (f->lost != SL_CU_SUCCESS && f->busy > 0) {
+        pthread_cond_wait(&f->changed, &f->mutex);
+    }
+}
+
 static sl_cu_result refusal_locked(fake_cuda_call call, fake_cuda_needs needs)
 {
     fake_cuda *f = &fake_cuda_the;
@@ -114,7 +148,9 @@ static sl_cu_result refusal_locked(fake_cuda_call call, fake_cuda_needs needs)
         f->failed = fake_cuda_call_name(call);
         f->lost = f->fault.sticky ? f->fault.code : f->lost;
         pthread_cond_broadcast(&f->changed);
-        return f->fault.code;
+        const sl_cu_result code = f->fault.code;
+        settle_locked(call);
+        return code;
     }
     if (needs != NEEDS_NOTHING && !f->initialized) {
         return SL_CU_NOT_INITIALIZED;

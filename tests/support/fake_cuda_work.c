@@ -135,6 +135,7 @@ static void copy_locked(const fake_cuda_work *work)
     }
     const uint64_t rate = f->options.copy_rate;
     const size_t skipped = f->options.copies_lie ? 1 : 0;
+    f->busy++;
     pthread_mutex_unlock(&f->mutex);
     if (rate > 0) {
         sleep_ns((uint64_t)((double)work->bytes / (double)rate * (double)NS_PER_S));
@@ -142,6 +143,7 @@ static void copy_locked(const fake_cuda_work *work)
     const bool same = fake_cuda_hash(work->from, work->bytes) == work->hash;
     memcpy(to + skipped, (const uint8_t *)work->from + skipped, work->bytes - skipped);
     pthread_mutex_lock(&f->mutex);
+    f->busy--;
     fake_cuda_expect_work_locked(same, FAKE_CUDA_CHANGED);
 }
 
@@ -153,9 +155,11 @@ static void kernel_locked(const fake_cuda_work *work)
     void *to = fake_cuda_backing_locked(work->ranges[2].begin);
     const bool there = from != NULL && flags != NULL && to != NULL;
     if (in_order_locked(work) && fake_cuda_expect_work_locked(there, FAKE_CUDA_DEAD)) {
+        f->busy++;
         pthread_mutex_unlock(&f->mutex);
         fake_cuda_convert(work, from, flags, to);
         pthread_mutex_lock(&f->mutex);
+        f->busy--;
         f->kernels++;
     }
 }
