@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static const char *python, *script;
+
 static void fail(const char *what)
 {
     perror(what);
@@ -16,12 +18,12 @@ static void fail(const char *what)
 }
 
 /* Runs Python; returns its exit code. */
-static int run_python(const pillow *oracle, const char *folder)
+static int run_python(const char *folder)
 {
     (void)fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        execl(oracle->python, oracle->python, oracle->script, folder, (char *)NULL);
+        execl(python, python, script, folder, (char *)NULL);
         _exit(127);
     }
     int status = 0;
@@ -36,13 +38,24 @@ static void path_of(const pillow *oracle, const char *kind, uint32_t number, cha
     (void)snprintf(path, 320, "%s/%s%u", oracle->folder, kind, number);
 }
 
-bool pillow_open(pillow *oracle, const char *python, const char *script)
+int pillow_begin(int argc, char **argv)
 {
-    *oracle = (pillow){.python = python, .script = script};
-    if (run_python(oracle, "--check") != 0) {
-        (void)printf("%s has no Pillow: nothing to compare with\n", python);
-        return false;
+    if (argc != 3) {
+        (void)printf("usage: %s PYTHON PILLOW_ORACLE\n", argv[0]);
+        return 2;
     }
+    python = argv[1];
+    script = argv[2];
+    if (run_python("--check") != 0) {
+        (void)printf("%s has no Pillow: nothing to compare with\n", python);
+        return 77;
+    }
+    return 0;
+}
+
+void pillow_open(pillow *oracle)
+{
+    *oracle = (pillow){0};
     temporary_directory(oracle->folder, sizeof(oracle->folder));
     char path[320];
     (void)snprintf(path, sizeof(path), "%s/questions", oracle->folder);
@@ -50,7 +63,6 @@ bool pillow_open(pillow *oracle, const char *python, const char *script)
     if (oracle->questions == NULL) {
         fail(path);
     }
-    return true;
 }
 
 void pillow_input(pillow *oracle, uint32_t number, const void *data, size_t bytes)
@@ -74,7 +86,7 @@ uint32_t pillow_ask(pillow *oracle, const char *format, ...)
 
 void pillow_run(pillow *oracle)
 {
-    if (fflush(oracle->questions) != 0 || run_python(oracle, oracle->folder) != 0) {
+    if (fflush(oracle->questions) != 0 || run_python(oracle->folder) != 0) {
         fail("pillow_oracle.py");
     }
 }

@@ -14,14 +14,15 @@
 #include <stdio.h>
 
 typedef struct pillow {
-    const char *python, *script;
     char folder[256];
     FILE *questions;
     uint32_t count;
 } pillow;
 
-/* False, with the reason printed, when Python or Pillow is missing: skip then. */
-bool pillow_open(pillow *oracle, const char *python, const char *script);
+/* Takes the test program's arguments, PYTHON PILLOW_ORACLE, and looks whether Pillow is there: 0,
+ * or the program's exit code, with the reason printed. Before the first pillow_open. */
+int pillow_begin(int argc, char **argv);
+void pillow_open(pillow *oracle);
 /* Writes a file into the folder, named by `number`, for questions to refer to. */
 void pillow_input(pillow *oracle, uint32_t number, const void *data, size_t bytes);
 /* Adds a question (pillow_oracle.py lists them); returns its number. */

@@ -19,7 +19,6 @@ enum { RESIZES = 300, JITTERS = 60, SIDE_MAX = 260, LONG_SIDE = 4000, OUT_MAX = 
 /* What a picture and its window are like, in turn. */
 enum { ANY_SIZE, LARGE_FACTORS, ONE_PIXEL_THIN, WINDOW_OUTSIDE, KINDS };
 
-static const char *python, *script;
 static const char *const jitter_names[] = {"", "brightness", "contrast", "saturation"};
 
 typedef struct picture {
@@ -141,9 +140,7 @@ static void resampling_is_within_one_of_pillow(void **state)
     static uint8_t ours[RESIZES][OUT_MAX * OUT_MAX * 3];
     static picture image;
     size_t bytes[RESIZES];
-    if (!pillow_open(&oracle, python, script)) {
-        skip();
-    }
+    pillow_open(&oracle);
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 8 << 20, 8 << 20, NULL), SLUICE_OK);
     sl_random random = sl_random_for(1, 0, 0, 0);
@@ -171,9 +168,7 @@ static void jitter_is_pillows(void **state)
     pillow oracle;
     static picture images[JITTERS];
     static uint8_t theirs[SIDE_MAX * SIDE_MAX * 3];
-    if (!pillow_open(&oracle, python, script)) {
-        skip();
-    }
+    pillow_open(&oracle);
     sl_random random = sl_random_for(2, 0, 0, 0);
     for (uint32_t i = 0; i < JITTERS; i++) {
         picture *image = &images[i];
@@ -206,17 +201,10 @@ static void jitter_is_pillows(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        (void)printf("usage: %s PYTHON PILLOW_ORACLE\n", argv[0]);
-        return 2;
+    const int code = pillow_begin(argc, argv);
+    if (code != 0) {
+        return code;
     }
-    python = argv[1];
-    script = argv[2];
-    pillow oracle;
-    if (!pillow_open(&oracle, python, script)) {
-        return 77;
-    }
-    pillow_close(&oracle);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(resampling_is_within_one_of_pillow),
         cmocka_unit_test(jitter_is_pillows),
