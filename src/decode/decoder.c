@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "decoder.h"
 
-#include "codec.h"
 #include "error.h"
-#include "formats.h"
 #include "frame.h"
+#include "jpeg_codec.h"
 #include "memory.h"
 #include "orient.h"
+#include "signature.h"
 
 #include <assert.h>
 
@@ -112,7 +112,7 @@ static sluice_status find_codec(sl_bytes bytes, size_t *index, sluice_error *err
             return SLUICE_OK;
         }
     }
-    const char *name = sl_format_name(bytes);
+    const char *name = sl_signature_name(bytes);
     if (name != NULL) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, "decode", 0, NULL, 0,
                              "%s data: there is no codec for it here", name);
@@ -274,28 +274,8 @@ sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_
 sluice_status sl_picture_probe(sl_bytes bytes, uint64_t max_pixels, sl_picture *picture,
                                sluice_error *error)
 {
-    enum { HEADER_SCRATCH_BYTES = 4 << 20 };
     size_t index = 0;
     sluice_status status = find_codec(bytes, &index, error);
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    sl_scratch scratch;
-    status = sl_scratch_open(&scratch, HEADER_SCRATCH_BYTES, HEADER_SCRATCH_BYTES, error);
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    void *state = NULL;
-    status = codecs[index]->open(&state, error);
-    if (status == SLUICE_OK) {
-        sl_codec_source source = {.bytes = bytes, .scratch = &scratch, .max_pixels = max_pixels};
-        sl_codec_info info;
-        status = codecs[index]->header(state, &source, &info, error);
-        if (status == SLUICE_OK) {
-            *picture = info.stored;
-        }
-    }
-    codecs[index]->close(state);
-    sl_scratch_close(&scratch);
-    return status;
+    return status == SLUICE_OK ? sl_codec_size(codecs[index], bytes, max_pixels, picture, error)
+                               : status;
 }

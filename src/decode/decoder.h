@@ -22,6 +22,7 @@
 #ifndef SL_DECODER_H
 #define SL_DECODER_H
 
+#include "codec.h"
 #include "scratch.h"
 #include "view.h"
 
@@ -50,12 +51,9 @@ typedef struct sl_stored_image {
     uint32_t width, height;
 } sl_stored_image;
 
-typedef struct sl_picture {
-    uint32_t width, height; /* upright when exif is applied */
-} sl_picture;
-
 /*
- * Resets the scratch, unpacks, and reads the header. The bytes must stay until the decode.
+ * Resets the scratch, unpacks, and reads the header: the size, upright when exif is applied. The
+ * bytes must stay until the decode.
  * Errors: CORRUPT (not a picture, broken header, empty), UNSUPPORTED (no codec, limits), NOMEM.
  */
 sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_stored_image *stored,
@@ -71,12 +69,6 @@ sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_stored_image
  */
 sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_width,
                                 uint32_t out_height, sl_image *view, sluice_error *error);
-
-/* Ways to decode a JPEG that a decoder can do without: they are only quicker. */
-enum {
-    SL_ROAD_KERNELS = 1,  /* our own instead of libjpeg's */
-    SL_ROAD_INTERVALS = 2 /* the restart intervals under a rectangle, as a JPEG of their own */
-};
 
 /*
  * From the next open_picture on, does without `roads` (an or of SL_ROAD_*; 0: takes all). For tests

@@ -13,13 +13,14 @@ STAGES = ("dataset", "plan", "io", "decode", "augment", "staging")
 # The picture of docs/design.md: what each module of src/ may include besides itself.
 MAY_USE = {stage: {"base"} for stage in STAGES}
 MAY_USE["base"] = set()
-MAY_USE["pack"] = {"base", "dataset", "decode", "plan"}
+MAY_USE["jpeg"] = {"base"}
+MAY_USE["decode"] = {"base", "jpeg"}
+MAY_USE["pack"] = {"base", "dataset", "decode", "jpeg", "plan"}
 MAY_USE["loader"] = {"base", *STAGES}
-MAY_USE["api"] = {"base", "loader", "pack", *STAGES}
+MAY_USE["api"] = {"base", "jpeg", "loader", "pack", *STAGES}
 # Foreign libraries and the places that may include their headers.
 FOREIGN = {
-    r"jpeglib\.h|jerror\.h|jmorecfg\.h|turbojpeg\.h": ("src/decode/", "src/pack/", "tools/", "bench/", "tests/",
-                                                       "fuzz/"),
+    r"jpeglib\.h|jerror\.h|jmorecfg\.h|turbojpeg\.h": ("src/jpeg/", "tools/", "bench/", "tests/", "fuzz/"),
     r"liburing\.h": ("src/io/uring", "src/io/probe", "tests/"),
     r"zstd.*\.h": ("src/decode/", "src/pack/", "src/dataset/", "tests/", "fuzz/"),
     r"xxhash\.h": ("src/dataset/", "src/pack/", "tests/"),

@@ -3,7 +3,8 @@
  * The JPEG codec: libjpeg-turbo on memory of ours, one decompressor per decoder for its whole life.
  * Every call into libjpeg runs inside sl_jpeg_guard.
  */
-#include "codec.h"
+#include "jpeg_codec.h"
+
 #include "error.h"
 #include "exif.h"
 #include "jpeg_error.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jpeg_retile.h"
 
-#include "decoder.h"
 #include "error.h"
 #include "exif.h"
+#include "jpeg_codec.h"
 #include "jpeg_counts.h"
 #include "jpeg_error.h"
 #include "jpeg_memory.h"
@@ -199,7 +199,8 @@ sluice_status sl_jpeg_retiler_begin(sl_jpeg_retiler *retiler, sl_bytes jpeg, uin
     retiler->jpeg = jpeg;
     retiler->left_over = 0;
     /* The judge of headers. */
-    sluice_status status = sl_picture_probe(jpeg, retiler->options.max_pixels, &picture, error);
+    sluice_status status =
+        sl_codec_size(&sl_codec_jpeg, jpeg, retiler->options.max_pixels, &picture, error);
     if (status == SLUICE_OK) {
         status = create_reader(retiler, error);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codec: the contract of one picture format, a row in the table of decoder.c.
+ * codec: the contract of one picture format: a row in the table of decode/decoder.c.
  *
  * Owner thread and memory: those of the decoder that the state belongs to. A codec keeps nothing
  * between pictures but what its `open` made: picture N never depends on picture N-1.
@@ -10,7 +10,20 @@
 #ifndef SL_CODEC_H
 #define SL_CODEC_H
 
-#include "decoder.h"
+#include "scratch.h"
+#include "view.h"
+
+#include <sluice/common.h>
+
+typedef struct sl_picture {
+    uint32_t width, height; /* pixels */
+} sl_picture;
+
+/* Ways to decode a JPEG that a decoder can do without: they are only quicker. */
+enum {
+    SL_ROAD_KERNELS = 1,  /* our own instead of libjpeg's */
+    SL_ROAD_INTERVALS = 2 /* the restart intervals under a rectangle, as a JPEG of their own */
+};
 
 /* What the codec works on: set up by the decoder, the same for header and decode. */
 typedef struct sl_codec_source {
@@ -47,6 +60,11 @@ typedef struct sl_codec {
                             const sl_codec_request *request, sl_image *view, sluice_error *error);
 } sl_codec;
 
-extern const sl_codec sl_codec_jpeg;
+/*
+ * Reads the size of a picture of this codec, as stored, with a state of its own: for writers and
+ * checks. Any thread. Errors: those of `header`.
+ */
+sluice_status sl_codec_size(const sl_codec *codec, sl_bytes bytes, uint64_t max_pixels,
+                            sl_picture *picture, sluice_error *error);
 
 #endif

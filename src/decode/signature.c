@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "formats.h"
+#include "signature.h"
 
 #include <string.h>
 
@@ -35,7 +35,7 @@ static const signature signatures[] = {
     {"netpbm", 0, 2, "P6"},
 };
 
-const char *sl_format_name(sl_bytes bytes)
+const char *sl_signature_name(sl_bytes bytes)
 {
     for (size_t i = 0; i < sizeof(signatures) / sizeof(signatures[0]); i++) {
         const signature *known = &signatures[i];
