@@ -11,7 +11,7 @@
 #ifndef SL_CONVERT_H
 #define SL_CONVERT_H
 
-#include "finish.h"
+#include "apply.h"
 
 typedef void sl_convert_row(const sl_converter *converter, const uint8_t *pixels, uint32_t y,
                             void *picture);

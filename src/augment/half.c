@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rounding of binary32 to 16-bit formats, in integers: the same on every machine. */
-#include "finish.h"
+#include "apply.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Brightness, contrast and saturation with the arithmetic of Pillow's ImageEnhance. */
-#include "finish.h"
+#include "apply.h"
 
 #include <assert.h>
 

@@ -2,7 +2,7 @@
 /* Opening and closing. The consumer's side is in consume.c. */
 #include "loader.h"
 
-#include "convert_kernel.h"
+#include "conversion_kernel.h"
 #include "error.h"
 #include "memory.h"
 #include "thread.h"
@@ -69,8 +69,8 @@ static sluice_status choose_conversion(const sluice_loader *loader, const sl_dev
 {
     const bool wanted = loader->config.options.outputs != NULL;
     const bool any = conversion->dtype != SLUICE_U8 || conversion->layout != SLUICE_NHWC || wanted;
-    *converts =
-        any && device->converts && loader->maker.converter.finite && sl_convert_takes(conversion);
+    *converts = any && device->converts && loader->maker.converter.finite &&
+                sl_conversion_takes(conversion);
     if (*converts && wanted) {
         return check_distances(loader, sl_conversion_row_bytes(conversion), error);
     }

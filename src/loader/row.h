@@ -11,7 +11,7 @@
 
 #include "feed.h"
 
-#include "finish.h"
+#include "apply.h"
 #include "recipe.h"
 
 typedef struct sl_row_maker {

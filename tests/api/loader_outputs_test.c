@@ -4,7 +4,7 @@
  * host. The device is a fake CUDA driver (SLUICE_CUDA_DRIVER).
  */
 #include "batches.h"
-#include "convert_kernel.h"
+#include "conversion_kernel.h"
 #include "device.h"
 #include "fake_cuda_client.h"
 #include "loader_setup.h"
@@ -82,7 +82,7 @@ static void outputs_are_checked(void **state)
 static void outputs_need_finite_results(void **state)
 {
     (void)state;
-    if (fake == NULL || sl_convert_image() == NULL) {
+    if (fake == NULL || sl_conversion_image() == NULL) {
         skip();
         return; /* not reached */
     }
@@ -216,7 +216,7 @@ static void compare(sluice_loader_options *options, struct CUstream_st *stream)
     assert_true(stats.steps_timed > 0);
     const bool any =
         options->dtype != SLUICE_U8 || options->layout != SLUICE_NHWC || outputs != NULL;
-    assert_int_equal(stats.converts_on_device, any && sl_convert_image() != NULL);
+    assert_int_equal(stats.converts_on_device, any && sl_conversion_image() != NULL);
     sluice_loader_close(here);
     sluice_loader_close(there);
 }
@@ -242,7 +242,7 @@ static void rows_without_pictures_are_zero(void **state)
 static void the_callers_memory_is_used(void **state)
 {
     (void)state;
-    if (fake == NULL || sl_convert_image() == NULL) {
+    if (fake == NULL || sl_conversion_image() == NULL) {
         skip();
         return; /* not reached */
     }

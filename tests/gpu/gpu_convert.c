@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gpu_convert: the conversion kernels, on the chip. All eight, over random sizes, pixels and flags,
- * must give what the arithmetic of staging/conversion.h gives on the host, bit for bit, and must
+ * must give what the arithmetic of device/conversion.h gives on the host, bit for bit, and must
  * write nothing else. Then the bandwidth of the usual one against that of a copy on the device.
  */
+#include "apply.h"
 #include "conversion.h"
-#include "finish.h"
 #include "gpu.h"
 
 #include <math.h>

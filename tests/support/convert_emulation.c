@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "convert_emulation.h"
 
-#include "finish.h"
+#include "apply.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,11 +28,12 @@ static inline uint32_t bits_of(float value)
 #define CONVERT_HALF(x)             sl_half_from_float(x)
 #define CONVERT_BITS(x)             bits_of(x)
 #define CONVERT_ROLLED
-#include "convert_body.h"
+#include "conversion_body.h"
 
-void convert_emulate_block(const sl_convert_launch *launch, uint32_t kernel, uint32_t x, uint32_t y)
+void convert_emulate_block(const sl_conversion_launch *launch, uint32_t kernel, uint32_t x,
+                           uint32_t y)
 {
-    const sl_convert_parameters *p = &launch->parameters;
+    const sl_conversion_parameters *p = &launch->parameters;
     for (uint32_t thread = 0; thread < launch->block[0]; thread++) {
         const uint32_t group = x * launch->block[0] + thread;
         for (uint32_t row = y; row < p->rows; row += launch->grid[1]) {
@@ -42,7 +43,7 @@ void convert_emulate_block(const sl_convert_launch *launch, uint32_t kernel, uin
     }
 }
 
-void convert_emulate(const sl_convert_launch *launch, uint32_t kernel)
+void convert_emulate(const sl_conversion_launch *launch, uint32_t kernel)
 {
     for (uint32_t y = 0; y < launch->grid[1]; y++) {
         for (uint32_t x = 0; x < launch->grid[0]; x++) {
@@ -53,9 +54,9 @@ void convert_emulate(const sl_convert_launch *launch, uint32_t kernel)
 
 void convert_emulate_rows(const sl_conversion *conversion, const sl_conversion_rows *rows)
 {
-    sl_convert_launch launch;
-    sl_convert_launch_make(&launch, conversion, rows);
-    convert_emulate(&launch, sl_convert_kernel(conversion->dtype, conversion->layout));
+    sl_conversion_launch launch;
+    sl_conversion_launch_make(&launch, conversion, rows);
+    convert_emulate(&launch, sl_conversion_kernel(conversion->dtype, conversion->layout));
 }
 
 /* ---- plain loops ---- */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * convert_emulation: runs the conversion kernels on the host: every thread of a launch, one after
- * the other, from the very source that the device gets (convert_body.h).
+ * the other, from the very source that the device gets (conversion_body.h).
  * Threads: pure.
  */
 #ifndef CONVERT_EMULATION_H
 #define CONVERT_EMULATION_H
 
-#include "convert_kernel.h"
+#include "conversion_kernel.h"
 
 /* Kernel `kernel` over the whole grid; the parameters' addresses are of the host. */
-void convert_emulate(const sl_convert_launch *launch, uint32_t kernel);
+void convert_emulate(const sl_conversion_launch *launch, uint32_t kernel);
 /* One block of it. */
-void convert_emulate_block(const sl_convert_launch *launch, uint32_t kernel, uint32_t x,
+void convert_emulate_block(const sl_conversion_launch *launch, uint32_t kernel, uint32_t x,
                            uint32_t y);
 /* The whole grid, from a conversion. */
 void convert_emulate_rows(const sl_conversion *conversion, const sl_conversion_rows *rows);

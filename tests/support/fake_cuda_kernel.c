@@ -75,7 +75,7 @@ static void put(void *to, size_t at, sluice_dtype dtype, uint8_t sample, float v
 void fake_cuda_convert(const fake_cuda_work *work, const uint8_t *from, const uint8_t *flags,
                        void *to)
 {
-    const sl_convert_parameters *p = &work->parameters;
+    const sl_conversion_parameters *p = &work->parameters;
     const size_t plane = (size_t)p->width * p->height;
     for (size_t i = 0; i < plane * p->rows * 3; i++) {
         /* i: where the result lies; from there to what it is, and back to the source. */
@@ -185,7 +185,7 @@ sl_cu_result cuFuncLoad(sl_cu_function function)
 /* Fills what the kernel reads and writes; whether that is the device's. */
 static bool find_ranges_locked(fake_cuda_work *work)
 {
-    const sl_convert_parameters *p = &work->parameters;
+    const sl_conversion_parameters *p = &work->parameters;
     const size_t samples = (size_t)p->rows * p->width * p->height * 3;
     const size_t results = samples * fake_cuda_dtype_bytes(work->dtype);
     const fake_cuda_range ranges[] = {

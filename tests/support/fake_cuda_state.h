@@ -12,7 +12,7 @@
 #ifndef FAKE_CUDA_STATE_H
 #define FAKE_CUDA_STATE_H
 
-#include "convert_kernel.h"
+#include "conversion_kernel.h"
 #include "cuda_driver.h"
 #include "fake_cuda.h"
 
@@ -116,7 +116,7 @@ typedef struct fake_cuda_work {
     /* KERNEL */
     sluice_dtype dtype;
     sluice_layout layout;
-    sl_convert_parameters parameters;
+    sl_conversion_parameters parameters;
     /* READER: copies to the host first, where `to` is not NULL */
     void *to;
     void (*run)(void *ctx);

@@ -101,7 +101,7 @@ static void do_steps(long count)
     uint64_t mark = monotonic();
     for (long i = 0; i < count; i++, start += 10 * ms, mark += 10 * ms) {
         fake.kernel(device, "train_step", start, start + 6 * ms);
-        fake.kernel(device, "sl_convert_f32_nhwc", start + 6 * ms, start + 6 * ms + ms / 2);
+        fake.kernel(device, "sl_conversion_f32_nhwc", start + 6 * ms, start + 6 * ms + ms / 2);
         fake.copy(device, 1, start + 7 * ms, start + 9 * ms);
         fake.kernel(device, "ncclDevKernel_AllReduce", start + 9 * ms, start + 9 * ms + ms / 5);
         fake.fill(device, start + 9 * ms + ms / 2, start + 9 * ms + ms / 2 + ms / 10);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reference_row.h"
 
+#include "apply.h"
 #include "decoder.h"
 #include "error.h"
-#include "finish.h"
 #include "recipe.h"
 
 #include <stdio.h>

@@ -14,10 +14,12 @@ STAGES = ("dataset", "plan", "io", "decode", "augment", "staging")
 MAY_USE = {stage: {"base"} for stage in STAGES}
 MAY_USE["base"] = set()
 MAY_USE["jpeg"] = {"base"}
+MAY_USE["device"] = {"base"}
 MAY_USE["decode"] = {"base", "jpeg"}
+MAY_USE["staging"] = {"base", "device"}
 MAY_USE["pack"] = {"base", "dataset", "decode", "jpeg", "plan"}
-MAY_USE["loader"] = {"base", *STAGES}
-MAY_USE["api"] = {"base", "jpeg", "loader", "pack", *STAGES}
+MAY_USE["loader"] = {"base", "device", *STAGES}
+MAY_USE["api"] = {"base", "device", "jpeg", "loader", "pack", *STAGES}
 # Foreign libraries and the places that may include their headers.
 FOREIGN = {
     r"jpeglib\.h|jerror\.h|jmorecfg\.h|turbojpeg\.h": ("src/jpeg/", "tools/", "bench/", "tests/", "fuzz/"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resampling and jitter against Pillow itself. Arguments: Python, pillow_oracle.py. */
-#include "finish.h"
+#include "apply.h"
 #include "jpeg_make.h"
 #include "philox.h"
 #include "pillow.h"

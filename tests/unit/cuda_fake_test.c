@@ -4,7 +4,7 @@
  * checks can fail: one misuse of each kind, of which exactly that check tells.
  */
 #include "clock.h"
-#include "convert_kernel.h"
+#include "conversion_kernel.h"
 #include "cuda_driver.h"
 #include "fake_cuda_client.h"
 
@@ -256,7 +256,7 @@ static void convert_one(bench *b, const char *kernel, float value, void *result,
     expect_ok(cu->module_function(&function, module, kernel));
     expect_ok(cu->memory_alloc(&out, 3 * bytes));
     expect_ok(copy(b, b->stream));
-    sl_convert_parameters p = {
+    sl_conversion_parameters p = {
         .from = b->memory, .flags = b->memory + 3, .to = out, .rows = 1, .width = 1, .height = 1};
     for (int i = 0; i < 3; i++) {
         p.bias[i] = value;
@@ -313,7 +313,7 @@ static void a_launch_that_cannot_run(void **state)
     expect_ok(cu->module_load(&module, "image"));
     assert_true(cu->module_function(&function, module, "unknown") != SL_CU_SUCCESS);
     expect_ok(cu->module_function(&function, module, "a_u8_nhwc"));
-    sl_convert_parameters p = {.rows = 1, .width = 1, .height = 1};
+    sl_conversion_parameters p = {.rows = 1, .width = 1, .height = 1};
     void *parameters[] = {&p};
     assert_int_equal(cu->launch(function, 1, 1, 1, 1025, 1, 1, 0, b.stream, parameters, NULL),
                      SL_CU_INVALID_VALUE);

@@ -5,7 +5,7 @@
  */
 #include "../../tools/inject/convert.h"
 #include "../../tools/inject/cupti_api.h"
-#include "convert_kernel.h"
+#include "conversion_kernel.h"
 
 #ifdef SLUICE_TEST_CUPTI
 #    include <cupti.h>
@@ -106,10 +106,10 @@ static void test_kernels(void **state)
     (void)state;
     expect_class("ampere_sgemm", IDLE_KERNEL_PROGRAM);
     expect_class(NULL, IDLE_KERNEL_PROGRAM);
-    for (uint32_t i = 0; i < SL_CONVERT_KERNELS; i++) { /* what the library really launches */
-        expect_class(sl_convert_kernel_name(i), IDLE_KERNEL_SLUICE);
+    for (uint32_t i = 0; i < SL_CONVERSION_KERNELS; i++) { /* what the library really launches */
+        expect_class(sl_conversion_kernel_name(i), IDLE_KERNEL_SLUICE);
     }
-    expect_class("my_sl_convert_", IDLE_KERNEL_PROGRAM);
+    expect_class("my_sl_conversion_", IDLE_KERNEL_PROGRAM);
     expect_class("_Z22ncclDevKernel_AllReduce", IDLE_KERNEL_NCCL);
 }
 

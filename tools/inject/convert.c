@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* What the kernels of the library are called (src/staging/convert.cu). */
-static const char sluice_prefix[] = "sl_convert_";
+/* What the kernels of the library are called (src/device/conversion.cu). */
+static const char sluice_prefix[] = "sl_conversion_";
 
 static uint8_t kernel_class(const char *name)
 {

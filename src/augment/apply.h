@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * finish: everything after resampling: colour jitter in 8 bits, then normalise, cast and layout.
+ * apply: the entrance of this room: a view of a picture to its row of a batch.
  *
- * Purpose: sl_augment_apply makes one row of a batch from a view: resample (augment/resample.h),
- * jitter, and convert as by a table of 256 values per channel made once per loader. Without jitter
+ * Purpose: resample (augment/resample.h), colour jitter in 8 bits, then normalise, cast and layout
+ * (augment/convert.h) as by a table of 256 values per channel made once per loader. Without jitter
  * each row of pixels is converted as soon as it is made.
  * Conversion: f32 v = fmaf(u8, scale[c], bias[c]) with scale = 1/(255*stddev), bias = -mean/stddev
  * (without normalise: scale 1/255, bias 0), all in binary32; f16 and bf16 are that, rounded to
  * nearest even. u8 is copied.
  * Threads: sl_converter is immutable after make; apply is pure, with the caller's scratch.
  */
-#ifndef SL_FINISH_H
-#define SL_FINISH_H
+#ifndef SL_APPLY_H
+#define SL_APPLY_H
 
 #include "recipe.h"
 #include "scratch.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convert_body: what one thread of a conversion kernel does, as C and as CUDA.
+ * conversion_body: what one thread of a conversion kernel does, as C and as CUDA.
  *
- * Purpose: convert.cu compiles it for the device; tests compile it for the host and run every
+ * Purpose: conversion.cu compiles it for the device; tests compile it for the host and run every
  * thread of a launch, so that the arithmetic of places is checked where there is no GPU. Before
  * including it, define
  *   CONVERT_INLINE                static inline, for the device where there is one
@@ -17,21 +17,21 @@
  * planes. Where groups do not fill pictures evenly nothing is aligned: there a thread's units (the
  * elements or the pixels) are as far apart as a block has threads, and go one by one.
  */
-#ifndef SL_CONVERT_BODY_H
-#define SL_CONVERT_BODY_H
+#ifndef SL_CONVERSION_BODY_H
+#define SL_CONVERSION_BODY_H
 
-#include "convert_kernel.h"
+#include "conversion_kernel.h"
 
 /* One picture: where it begins. */
 typedef struct convert_picture {
-    const sl_convert_parameters *p;
+    const sl_conversion_parameters *p;
     const uint8_t *from;
     void *to;
     uint32_t flags;
 } convert_picture;
 
 /* One result, in the low bits. It is finite (conversion.h). */
-CONVERT_INLINE uint32_t convert_value(const sl_convert_parameters *p, int dtype, uint32_t sample,
+CONVERT_INLINE uint32_t convert_value(const sl_conversion_parameters *p, int dtype, uint32_t sample,
                                       uint32_t channel)
 {
     if (dtype == SLUICE_U8) {
@@ -62,7 +62,7 @@ CONVERT_INLINE void convert_store(void *to, int dtype, size_t element, uint32_t 
 /* `element` is a multiple of 4. */
 CONVERT_INLINE void convert_store_group(void *to, int dtype, size_t element, const uint32_t r[4])
 {
-    const size_t group = element / SL_CONVERT_GROUP;
+    const size_t group = element / SL_CONVERSION_GROUP;
     if (dtype == SLUICE_U8) {
         ((uint32_t *)to)[group] = r[0] | r[1] << 8 | r[2] << 16 | r[3] << 24;
     } else if (dtype == SLUICE_F32) {
@@ -112,18 +112,18 @@ CONVERT_INLINE uint32_t convert_next(const convert_picture *picture, int dtype,
 /* Elements [first, first + 4) of an evenly filled picture. */
 CONVERT_INLINE void convert_even_nhwc(const convert_picture *picture, int dtype, uint32_t first)
 {
-    uint32_t results[SL_CONVERT_GROUP];
+    uint32_t results[SL_CONVERSION_GROUP];
     if (picture->flags == 0) {
         const uint32_t *words = (const uint32_t *)(const void *)picture->from;
-        const uint32_t samples = words[first / SL_CONVERT_GROUP];
+        const uint32_t samples = words[first / SL_CONVERSION_GROUP];
         uint32_t channel = first % 3;
-        for (uint32_t k = 0; k < SL_CONVERT_GROUP; k++) {
+        for (uint32_t k = 0; k < SL_CONVERSION_GROUP; k++) {
             results[k] = convert_value(picture->p, dtype, (samples >> (8 * k)) & 255U, channel);
             channel = channel == 2 ? 0 : channel + 1;
         }
     } else {
         convert_place place = convert_place_of(picture, first / 3, first % 3);
-        for (uint32_t k = 0; k < SL_CONVERT_GROUP; k++) {
+        for (uint32_t k = 0; k < SL_CONVERSION_GROUP; k++) {
             results[k] = convert_next(picture, dtype, &place);
         }
     }
@@ -133,18 +133,18 @@ CONVERT_INLINE void convert_even_nhwc(const convert_picture *picture, int dtype,
 /* Pixels [first, first + 4) of an evenly filled picture. */
 CONVERT_INLINE void convert_even_nchw(const convert_picture *picture, int dtype, uint32_t first)
 {
-    uint32_t results[3][SL_CONVERT_GROUP];
+    uint32_t results[3][SL_CONVERSION_GROUP];
     const uint32_t plane = picture->p->width * picture->p->height;
     if (picture->flags == 0) {
         const uint32_t *words = (const uint32_t *)(const void *)(picture->from + 3 * (size_t)first);
         const uint32_t samples[3] = {words[0], words[1], words[2]};
-        for (uint32_t i = 0; i < 3 * SL_CONVERT_GROUP; i++) {
+        for (uint32_t i = 0; i < 3 * SL_CONVERSION_GROUP; i++) {
             const uint32_t sample = (samples[i / 4] >> (8 * (i % 4))) & 255U;
             results[i % 3][i / 3] = convert_value(picture->p, dtype, sample, i % 3);
         }
     } else {
         convert_place place = convert_place_of(picture, first, 0);
-        for (uint32_t i = 0; i < 3 * SL_CONVERT_GROUP; i++) {
+        for (uint32_t i = 0; i < 3 * SL_CONVERSION_GROUP; i++) {
             results[i % 3][i / 3] = convert_next(picture, dtype, &place);
         }
     }
@@ -158,11 +158,12 @@ CONVERT_INLINE void convert_odd(const convert_picture *picture, int dtype, int l
                                 uint32_t units, uint32_t group)
 {
     const uint32_t channels = layout == SLUICE_NHWC ? 1 : 3; /* of a unit */
-    const uint32_t first = group / SL_CONVERT_THREADS * SL_CONVERT_THREADS * SL_CONVERT_GROUP +
-                           group % SL_CONVERT_THREADS;
+    const uint32_t first =
+        group / SL_CONVERSION_THREADS * SL_CONVERSION_THREADS * SL_CONVERSION_GROUP +
+        group % SL_CONVERSION_THREADS;
     CONVERT_ROLLED
-    for (uint32_t k = 0; k < SL_CONVERT_GROUP; k++) {
-        const uint32_t unit = first + k * SL_CONVERT_THREADS;
+    for (uint32_t k = 0; k < SL_CONVERSION_GROUP; k++) {
+        const uint32_t unit = first + k * SL_CONVERSION_THREADS;
         if (unit >= units) {
             return;
         }
@@ -176,7 +177,7 @@ CONVERT_INLINE void convert_odd(const convert_picture *picture, int dtype, int l
 }
 
 /* Group `group` of picture `row`; groups past the end of a picture do nothing. */
-CONVERT_INLINE void convert_group(const sl_convert_parameters *p, int dtype, int layout,
+CONVERT_INLINE void convert_group(const sl_conversion_parameters *p, int dtype, int layout,
                                   uint32_t row, uint32_t group)
 {
     const uint32_t plane = p->width * p->height;
@@ -188,14 +189,14 @@ CONVERT_INLINE void convert_group(const sl_convert_parameters *p, int dtype, int
                                      (uint8_t *)(uintptr_t)p->to + elements * bytes,
                                      ((const uint8_t *)(uintptr_t)p->flags)[row]};
     /* NOLINTEND(performance-no-int-to-ptr) */
-    if (units % SL_CONVERT_GROUP != 0) {
+    if (units % SL_CONVERSION_GROUP != 0) {
         convert_odd(&picture, dtype, layout, units, group);
-    } else if (group >= units / SL_CONVERT_GROUP) {
+    } else if (group >= units / SL_CONVERSION_GROUP) {
         return;
     } else if (layout == SLUICE_NHWC) {
-        convert_even_nhwc(&picture, dtype, group * SL_CONVERT_GROUP);
+        convert_even_nhwc(&picture, dtype, group * SL_CONVERSION_GROUP);
     } else {
-        convert_even_nchw(&picture, dtype, group * SL_CONVERT_GROUP);
+        convert_even_nchw(&picture, dtype, group * SL_CONVERSION_GROUP);
     }
 }
 

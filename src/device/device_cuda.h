@@ -5,7 +5,7 @@
  * Purpose: a CUDA device through the driver, in its primary context, which is also the one of the
  * CUDA runtime and of frameworks. device_cuda.c has the table and the device's life,
  * device_cuda_stream.c streams, events and copies, device_cuda_slab.c pinned memory,
- * device_cuda_convert.c the conversion kernels.
+ * device_cuda_conversion.c the conversion kernels.
  * Threads: any may call. Each call makes the context current and the thread's capture mode relaxed
  * (a program may be capturing a graph elsewhere), and puts both back as they were.
  * Life: after a fork the parent's; a call in the child touches nothing. At the end of a process the
@@ -14,7 +14,7 @@
 #ifndef SL_DEVICE_CUDA_H
 #define SL_DEVICE_CUDA_H
 
-#include "convert_kernel.h"
+#include "conversion_kernel.h"
 #include "cuda_driver.h"
 #include "device.h"
 
@@ -31,7 +31,7 @@ typedef struct sl_cuda_device {
     void *driver_memory; /* that the slab lies in, or NULL */
     /* conversions; module NULL: none, for the reason in `refusal` */
     sl_cu_module module;
-    sl_cu_function kernels[SL_CONVERT_KERNELS];
+    sl_cu_function kernels[SL_CONVERSION_KERNELS];
     char refusal[256];
 } sl_cuda_device;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "finish.h"
+#include "apply.h"
 
 #include "convert.h"
 #include "error.h"

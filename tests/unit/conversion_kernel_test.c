@@ -4,8 +4,8 @@
  * of the launches that the library makes, against what augment makes of the same pictures and
  * against plain loops.
  */
+#include "apply.h"
 #include "convert_emulation.h"
-#include "finish.h"
 #include "philox.h"
 
 #include <math.h>
@@ -91,7 +91,7 @@ static void check(const sl_conversion *c, uint32_t rows, uint64_t seed)
         memset(b.to, poisons[i], b.bytes + 2 * GUARD);
         const sl_conversion_rows what = {
             .from = b.from, .flags = b.flags, .to = b.to + GUARD, .rows = rows};
-        assert_true(sl_convert_takes(c));
+        assert_true(sl_conversion_takes(c));
         convert_emulate_rows(c, &what);
         assert_memory_equal(b.to + GUARD, b.expected, b.bytes);
         check_bytes(b.to, GUARD, poisons[i]);
@@ -169,13 +169,13 @@ static void sizes_that_kernels_take(void **state)
     (void)state;
     const uint32_t largest = INT32_MAX / 3;
     sl_conversion c = conversion(SLUICE_U8, SLUICE_NHWC, largest, 1);
-    assert_true(sl_convert_takes(&c));
+    assert_true(sl_conversion_takes(&c));
     c.width++;
-    assert_false(sl_convert_takes(&c));
+    assert_false(sl_conversion_takes(&c));
     c.width = c.height = UINT32_MAX;
-    assert_false(sl_convert_takes(&c));
+    assert_false(sl_conversion_takes(&c));
     c.width = 0;
-    assert_false(sl_convert_takes(&c));
+    assert_false(sl_conversion_takes(&c));
 }
 
 /* The last blocks of a picture as large as can be; memory that is not touched costs nothing. */
@@ -190,10 +190,10 @@ static void check_largest(sluice_layout layout, uint32_t width, uint32_t height)
     const uint8_t row_flags = 0;
     from[samples - 1] = 200;
     const sl_conversion_rows rows = {.from = from, .flags = &row_flags, .to = to, .rows = 1};
-    sl_convert_launch launch;
-    sl_convert_launch_make(&launch, &c, &rows);
+    sl_conversion_launch launch;
+    sl_conversion_launch_make(&launch, &c, &rows);
     const uint32_t blocks = launch.grid[0];
-    convert_emulate_block(&launch, sl_convert_kernel(c.dtype, c.layout), blocks - 1, 0);
+    convert_emulate_block(&launch, sl_conversion_kernel(c.dtype, c.layout), blocks - 1, 0);
     float result;
     memcpy(&result, to + 4 * (samples - 1), sizeof(result));
     assert_int_equal(bits_of(result), bits_of(fmaf(200.0F, c.scale[2], c.bias[2])));
@@ -298,7 +298,7 @@ static void the_image_is_a_fatbin(void **state)
 {
     (void)state;
     static const uint8_t magic[] = {0x50, 0xED, 0x55, 0xBA};
-    const void *image = sl_convert_image();
+    const void *image = sl_conversion_image();
     if (image == NULL) {
         skip();
     }
@@ -312,10 +312,11 @@ static void every_kernel_has_a_name_of_its_own(void **state)
     for (int dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
         for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
             char expected[32];
-            snprintf(expected, sizeof(expected), "sl_convert_%s_%s", dtypes[dtype],
+            snprintf(expected, sizeof(expected), "sl_conversion_%s_%s", dtypes[dtype],
                      layout == SLUICE_NHWC ? "nhwc" : "nchw");
-            const uint32_t kernel = sl_convert_kernel((sluice_dtype)dtype, (sluice_layout)layout);
-            assert_string_equal(sl_convert_kernel_name(kernel), expected);
+            const uint32_t kernel =
+                sl_conversion_kernel((sluice_dtype)dtype, (sluice_layout)layout);
+            assert_string_equal(sl_conversion_kernel_name(kernel), expected);
         }
     }
 }

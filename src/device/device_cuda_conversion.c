@@ -12,7 +12,7 @@ static sluice_status load_kernel(sl_cuda_device *cuda, uint32_t kernel, sluice_e
     const sluice_status status =
         sl_cuda_result(cuda, "cuModuleGetFunction",
                        driver->module_function(&cuda->kernels[kernel], cuda->module,
-                                               sl_convert_kernel_name(kernel)),
+                                               sl_conversion_kernel_name(kernel)),
                        why);
     if (status != SLUICE_OK || driver->function_load == NULL) {
         return status;
@@ -24,7 +24,7 @@ static sluice_status load_kernel(sl_cuda_device *cuda, uint32_t kernel, sluice_e
 
 static sluice_status load(sl_cuda_device *cuda, sluice_error *why)
 {
-    const void *image = sl_convert_image();
+    const void *image = sl_conversion_image();
     if (image == NULL) {
         return sl_error_set(why, SLUICE_UNSUPPORTED, "staging",
                             "this library was built without its CUDA kernels");
@@ -35,7 +35,7 @@ static sluice_status load(sl_cuda_device *cuda, sluice_error *why)
     if (status == SLUICE_OK) {
         cuda->module = module;
     }
-    for (uint32_t i = 0; i < SL_CONVERT_KERNELS && status == SLUICE_OK; i++) {
+    for (uint32_t i = 0; i < SL_CONVERSION_KERNELS && status == SLUICE_OK; i++) {
         status = load_kernel(cuda, i, why);
     }
     return status;
@@ -67,10 +67,10 @@ sluice_status sl_cuda_convert(sl_device *device, const sl_conversion *conversion
 {
     const sl_cuda_device *cuda = sl_cuda_of(device);
     assert(device->converts);
-    const uint32_t kernel = sl_convert_kernel(conversion->dtype, conversion->layout);
-    assert(kernel < SL_CONVERT_KERNELS);
-    sl_convert_launch launch;
-    sl_convert_launch_make(&launch, conversion, rows);
+    const uint32_t kernel = sl_conversion_kernel(conversion->dtype, conversion->layout);
+    assert(kernel < SL_CONVERSION_KERNELS);
+    sl_conversion_launch launch;
+    sl_conversion_launch_make(&launch, conversion, rows);
     void *parameters[] = {&launch.parameters};
     unsigned mode;
     sluice_status status = sl_cuda_enter(cuda, &mode, error);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conversion kernels, one for each dtype and layout (convert_kernel.h). A batch of bytes is
+ * The conversion kernels, one for each dtype and layout (conversion_kernel.h). A batch of bytes is
  * read once and its results are written once: memory is the limit, so groups are as wide as aligned
  * stores allow and everything else is kept out of the way.
  */
-#include "convert_kernel.h"
+#include "conversion_kernel.h"
 
 #define CONVERT_INLINE              static __device__ __forceinline__
 #define CONVERT_FMA(v, scale, bias) __fmaf_rn(v, scale, bias)
@@ -21,7 +21,7 @@ static __device__ __forceinline__ uint32_t half_bits(float value)
     return bits;
 }
 
-#include "convert_body.h"
+#include "conversion_body.h"
 
 /* Of the threads that a multiprocessor holds all are needed: each waits for one load, and only many
  * of them keep memory busy. Left alone the compiler takes registers that it could do without. */
@@ -36,21 +36,21 @@ static __device__ __forceinline__ uint32_t half_bits(float value)
 /* Blocks go over the groups of a picture in x and over pictures in y, which has fewer blocks than
  * there may be pictures. */
 #define KERNEL(name, dtype, layout)                                           \
-    extern "C" __global__ void __launch_bounds__(SL_CONVERT_THREADS, BLOCKS)  \
-        name(const sl_convert_parameters p)                                   \
+    extern "C" __global__ void __launch_bounds__(SL_CONVERSION_THREADS, BLOCKS)  \
+        name(const sl_conversion_parameters p)                                   \
     {                                                                         \
-        const uint32_t group = blockIdx.x * SL_CONVERT_THREADS + threadIdx.x; \
+        const uint32_t group = blockIdx.x * SL_CONVERSION_THREADS + threadIdx.x; \
         CONVERT_ROLLED                                                        \
         for (uint32_t row = blockIdx.y; row < p.rows; row += gridDim.y) {     \
             convert_group(&p, dtype, layout, row, group);                     \
         }                                                                     \
     }
 
-KERNEL(sl_convert_u8_nhwc, SLUICE_U8, SLUICE_NHWC)
-KERNEL(sl_convert_u8_nchw, SLUICE_U8, SLUICE_NCHW)
-KERNEL(sl_convert_f32_nhwc, SLUICE_F32, SLUICE_NHWC)
-KERNEL(sl_convert_f32_nchw, SLUICE_F32, SLUICE_NCHW)
-KERNEL(sl_convert_f16_nhwc, SLUICE_F16, SLUICE_NHWC)
-KERNEL(sl_convert_f16_nchw, SLUICE_F16, SLUICE_NCHW)
-KERNEL(sl_convert_bf16_nhwc, SLUICE_BF16, SLUICE_NHWC)
-KERNEL(sl_convert_bf16_nchw, SLUICE_BF16, SLUICE_NCHW)
+KERNEL(sl_conversion_u8_nhwc, SLUICE_U8, SLUICE_NHWC)
+KERNEL(sl_conversion_u8_nchw, SLUICE_U8, SLUICE_NCHW)
+KERNEL(sl_conversion_f32_nhwc, SLUICE_F32, SLUICE_NHWC)
+KERNEL(sl_conversion_f32_nchw, SLUICE_F32, SLUICE_NCHW)
+KERNEL(sl_conversion_f16_nhwc, SLUICE_F16, SLUICE_NHWC)
+KERNEL(sl_conversion_f16_nchw, SLUICE_F16, SLUICE_NCHW)
+KERNEL(sl_conversion_bf16_nhwc, SLUICE_BF16, SLUICE_NHWC)
+KERNEL(sl_conversion_bf16_nchw, SLUICE_BF16, SLUICE_NCHW)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The device code of conversions: every kernel is in the image that the library embeds, and none of
 # them spills registers on any architecture that it is built for.
-# Usage: convert_image.sh NVCC SOURCE INCLUDES IMAGE [-gencode ...]; "" for NVCC where there is none.
+# Usage: conversion_image.sh NVCC SOURCE INCLUDES IMAGE [-gencode ...]; "" for NVCC where there is none.
 set -euo pipefail
 nvcc=$1
 if [[ -z $nvcc ]]; then
@@ -19,8 +19,8 @@ kernels=0
 for dtype in u8 f32 f16 bf16; do
     for layout in nhwc nchw; do
         kernels=$((kernels + 1))
-        if ! grep -q "sl_convert_${dtype}_${layout}" "$image"; then
-            echo "not in the image: sl_convert_${dtype}_${layout}"
+        if ! grep -q "sl_conversion_${dtype}_${layout}" "$image"; then
+            echo "not in the image: sl_conversion_${dtype}_${layout}"
             failed=1
         fi
     done

@@ -5,7 +5,7 @@
  * Purpose: workers deliver 8-bit RGB, channels last, so that the fewest bytes cross the bus; the
  * device mirrors, normalises, casts and lays out. For every sample v of channel c the result is
  * fmaf(v, scale[c], bias[c]) in binary32, rounded to nearest even where the dtype is narrower, bit
- * for bit what augment/finish.h makes on the host; u8 is copied. No result may be infinite or no
+ * for bit what augment/apply.h makes on the host; u8 is copied. No result may be infinite or no
  * number. A byte of flags for each row (picture) says whether it is mirrored left to right, or has
  * nothing in it and becomes all zero, whatever its bytes.
  * Immutable; plain data.

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "conversion_kernel.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#ifdef SLUICE_CONVERSION_IMAGE /* the fatbin's path */
+__asm__(".pushsection .rodata\n"
+        ".balign 64\n"
+        "sl_conversion_image_begin:\n"
+        ".incbin \"" SLUICE_CONVERSION_IMAGE "\"\n"
+        ".popsection");
+extern const unsigned char sl_conversion_image_begin[] __attribute__((visibility("hidden")));
+
+const void *sl_conversion_image(void)
+{
+    return sl_conversion_image_begin;
+}
+#else
+const void *sl_conversion_image(void)
+{
+    return NULL;
+}
+#endif
+
+uint32_t sl_conversion_kernel(sluice_dtype dtype, sluice_layout layout)
+{
+    assert(dtype >= SLUICE_U8 && dtype <= SLUICE_BF16);
+    return 2 * (uint32_t)dtype + (layout == SLUICE_NCHW);
+}
+
+const char *sl_conversion_kernel_name(uint32_t kernel)
+{
+    static const char *const names[SL_CONVERSION_KERNELS] = {
+        [2 * SLUICE_U8] = "sl_conversion_u8_nhwc",
+        [2 * SLUICE_U8 + 1] = "sl_conversion_u8_nchw",
+        [2 * SLUICE_F32] = "sl_conversion_f32_nhwc",
+        [2 * SLUICE_F32 + 1] = "sl_conversion_f32_nchw",
+        [2 * SLUICE_F16] = "sl_conversion_f16_nhwc",
+        [2 * SLUICE_F16 + 1] = "sl_conversion_f16_nchw",
+        [2 * SLUICE_BF16] = "sl_conversion_bf16_nhwc",
+        [2 * SLUICE_BF16 + 1] = "sl_conversion_bf16_nchw",
+    };
+    assert(kernel < SL_CONVERSION_KERNELS);
+    return names[kernel];
+}
+
+/* Of one picture: groups fill it from its first element to its last. */
+static uint64_t groups_of(const sl_conversion *conversion)
+{
+    const uint64_t pixels = (uint64_t)conversion->width * conversion->height;
+    const uint64_t units = conversion->layout == SLUICE_NCHW ? pixels : 3 * pixels;
+    return (units + SL_CONVERSION_GROUP - 1) / SL_CONVERSION_GROUP;
+}
+
+bool sl_conversion_takes(const sl_conversion *conversion)
+{
+    const uint64_t pixels = (uint64_t)conversion->width * conversion->height;
+    return pixels > 0 && pixels <= INT32_MAX / 3;
+}
+
+void sl_conversion_launch_make(sl_conversion_launch *launch, const sl_conversion *conversion,
+                               const sl_conversion_rows *rows)
+{
+    const uint32_t grid_y_max = 65535; /* of every compute capability */
+    assert(sl_conversion_takes(conversion) && rows->rows > 0);
+    const uint64_t groups = groups_of(conversion);
+    *launch = (sl_conversion_launch){
+        .grid = {(uint32_t)((groups + SL_CONVERSION_THREADS - 1) / SL_CONVERSION_THREADS),
+                 rows->rows < grid_y_max ? rows->rows : grid_y_max, 1},
+        .block = {SL_CONVERSION_THREADS, 1, 1},
+        .parameters = {.from = (uintptr_t)rows->from,
+                       .flags = (uintptr_t)rows->flags,
+                       .to = (uintptr_t)rows->to,
+                       .rows = rows->rows,
+                       .width = conversion->width,
+                       .height = conversion->height},
+    };
+    memcpy(launch->parameters.scale, conversion->scale, sizeof(conversion->scale));
+    memcpy(launch->parameters.bias, conversion->bias, sizeof(conversion->bias));
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conversion_kernel: the device code of conversions, and how it is called.
+ *
+ * Purpose: conversion.cu is compiled to a fatbin, which is embedded where a CUDA toolkit was there
+ * at build time. It has a kernel for each dtype and layout; this says which, on which grid, with
+ * which parameters, for whoever launches them (device_cuda) or stands in for them (tests). Threads:
+ * pure; the image is constant.
+ */
+#ifndef SL_CONVERSION_KERNEL_H
+#define SL_CONVERSION_KERNEL_H
+
+#include "conversion.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    SL_CONVERSION_KERNELS = 8,   /* 4 dtypes x 2 layouts */
+    SL_CONVERSION_THREADS = 256, /* of a block */
+    SL_CONVERSION_GROUP = 4 /* results, or pixels with NCHW, that a thread makes of a picture */
+};
+
+/* What each kernel gets, by value, as its only parameter. Device addresses. */
+typedef struct sl_conversion_parameters {
+    unsigned long long from, flags, to;
+    uint32_t rows, width, height;
+    float scale[3], bias[3];
+} sl_conversion_parameters;
+
+typedef struct sl_conversion_launch {
+    uint32_t grid[3], block[3];
+    sl_conversion_parameters parameters;
+} sl_conversion_launch;
+
+/* The fatbin, for cuModuleLoadData; NULL when the library was built without a CUDA toolkit. */
+const void *sl_conversion_image(void);
+/* Number and name of the kernel for a dtype and layout. */
+uint32_t sl_conversion_kernel(sluice_dtype dtype, sluice_layout layout);
+const char *sl_conversion_kernel_name(uint32_t kernel);
+/* Whether a picture is small enough for the kernels' 32-bit arithmetic. */
+bool sl_conversion_takes(const sl_conversion *conversion);
+/* rows > 0, addresses 16-byte-aligned but for the flags. */
+void sl_conversion_launch_make(sl_conversion_launch *launch, const sl_conversion *conversion,
+                               const sl_conversion_rows *rows);
+
+#endif
