@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dataset_run.h"
 
+#include "checksum.h"
 #include "dataset.h"
 #include "jpeg_make.h"
 #include "little_endian.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dataset.h"
 
+#include "checksum.h"
 #include "error.h"
 
 #include <assert.h>

@@ -139,7 +139,4 @@ sluice_status sl_dataset_read_image(const sl_dataset *dataset, uint64_t index, s
  */
 void sl_sample_blame(const sl_dataset *dataset, const sl_sample *sample, sluice_error *error);
 
-/* XXH3-64 with seed 0. */
-uint64_t sl_checksum(const void *data, size_t bytes);
-
 #endif

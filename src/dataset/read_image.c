@@ -1,34 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dataset.h"
 #include "error.h"
+#include "frame.h"
 #include "memory.h"
 
 #include <string.h>
-#include <zstd.h>
 
 #define STAGE              "dataset"
-#define UNPACKED_BYTES_MAX ((unsigned long long)1 << 30)
+#define UNPACKED_BYTES_MAX ((uint64_t)1 << 30)
 
 static sluice_status unpack(sl_bytes image, sl_buffer buffer, size_t *size, sluice_error *error)
 {
-    unsigned long long bytes = ZSTD_getFrameContentSize(image.data, image.size);
-    if (bytes == ZSTD_CONTENTSIZE_ERROR || bytes == ZSTD_CONTENTSIZE_UNKNOWN) {
-        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "the image is not a zstd frame that says its size");
-    }
-    if (bytes > UNPACKED_BYTES_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "the image has %llu bytes when unpacked", bytes);
-    }
+    uint64_t bytes = 0;
+    sluice_status status = sl_frame_size(image, UNPACKED_BYTES_MAX, &bytes, error);
     *size = bytes;
-    if (bytes > buffer.capacity) {
-        return SLUICE_AGAIN;
+    if (status < 0 || bytes > buffer.capacity) {
+        return status < 0 ? status : SLUICE_AGAIN;
     }
-    size_t got = ZSTD_decompress(buffer.data, buffer.capacity, image.data, image.size);
-    if (ZSTD_isError(got) || got != bytes) {
-        return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the image's zstd frame is damaged");
-    }
-    return SLUICE_OK;
+    return sl_frame_unpack_to(NULL, image, buffer.data, bytes, error);
 }
 
 static sluice_status copy(sl_bytes image, sl_buffer buffer, size_t *size)

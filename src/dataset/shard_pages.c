@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shard_pages.h"
 
+#include "checksum.h"
 #include "dataset.h"
 #include "little_endian.h"
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shards.h"
 
+#include "checksum.h"
 #include "error.h"
 #include "file.h"
+#include "frame.h"
 #include "memory.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <zstd.h>
 
 #define STAGE "dataset"
 
@@ -243,8 +244,13 @@ static size_t unpack_key(const sl_blob *blob, const uint8_t *stored, char *text)
         memcpy(text, stored, blob->bytes);
         return blob->bytes;
     }
-    size_t unpacked = ZSTD_decompress(text, SL_KEY_MAX, stored, blob->bytes);
-    return ZSTD_isError(unpacked) || unpacked != blob->unpacked ? SIZE_MAX : unpacked;
+    const sl_bytes packed = {stored, blob->bytes};
+    uint64_t size = 0;
+    if (sl_frame_size(packed, SL_KEY_MAX, &size, NULL) < 0 || size != blob->unpacked ||
+        sl_frame_unpack_to(NULL, packed, text, size, NULL) < 0) {
+        return SIZE_MAX;
+    }
+    return size;
 }
 
 static sluice_status read_key(const sl_dataset *dataset, const sl_sample *sample, char *key,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "journal.h"
 
+#include "checksum.h"
 #include "dataset.h"
 #include "error.h"
 #include "file.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pack.h"
 
+#include "checksum.h"
 #include "clock.h"
 #include "error.h"
 #include "file.h"

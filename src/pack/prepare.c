@@ -2,6 +2,7 @@
 #include "prepare.h"
 
 #include "error.h"
+#include "frame.h"
 #include "memory.h"
 #include "permutation.h"
 #include "thread.h"
@@ -9,7 +10,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
-#include <zstd.h>
 
 #define STAGE "pack"
 /* Samples under way for each worker, so that a slow one does not stop the others. */
@@ -112,28 +112,22 @@ static sluice_status read_stored(sl_prepare *prepare, slot *s, const sl_sample *
 static sluice_status unpack(sl_prepare *prepare, slot *s, sl_bytes *image)
 {
     sluice_error *error = &s->prepared.error;
-    unsigned long long bytes = ZSTD_getFrameContentSize(image->data, image->size);
-    if (bytes == ZSTD_CONTENTSIZE_ERROR || bytes == ZSTD_CONTENTSIZE_UNKNOWN || bytes == 0) {
-        return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the zstd frame does not say its size");
-    }
-    if (bytes > SL_RECORD_IMAGE_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "unpacked, the picture has %llu bytes", bytes);
+    uint64_t bytes = 0;
+    sluice_status status = sl_frame_size(*image, SL_RECORD_IMAGE_MAX, &bytes, error);
+    if (status < 0) {
+        return status;
     }
     /* Twice: the record may be packed again. */
     if (!charge(prepare, s, bytes * 2)) {
         return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
     }
-    s->pixels = sl_malloc(bytes);
+    s->pixels = sl_malloc(bytes > 0 ? bytes : 1);
     if (!s->pixels) {
         return no_memory(bytes, error);
     }
-    size_t got = ZSTD_decompress(s->pixels, bytes, image->data, image->size);
-    if (ZSTD_isError(got) || got != bytes) {
-        return sl_error_set(error, SLUICE_CORRUPT, STAGE, "damaged zstd frame");
-    }
+    status = sl_frame_unpack_to(NULL, *image, s->pixels, bytes, error);
     *image = (sl_bytes){s->pixels, bytes};
-    return SLUICE_OK;
+    return status;
 }
 
 /* Copies `bytes` over what was read, since the retiler needs its memory for the next one. */

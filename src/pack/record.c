@@ -5,11 +5,11 @@
 #include "dataset.h"
 #include "decoder.h"
 #include "error.h"
+#include "frame.h"
 #include "jpeg_retile.h"
 #include "memory.h"
 
 #include <string.h>
-#include <zstd.h>
 
 #define STAGE "pack"
 
@@ -44,16 +44,15 @@ static sluice_status describe_encoded(sl_blob *blob, const sl_record_input *inpu
 /* Replaces record->image by a zstd frame when that is smaller. */
 static sluice_status compress(sl_record *record, int level, sluice_error *error)
 {
-    size_t room = ZSTD_compressBound(record->image.size);
-    record->memory = sl_malloc(room);
+    size_t packed = 0;
+    record->memory = sl_malloc(sl_frame_bound(record->image.size));
     if (!record->memory) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for compressing %zu bytes",
                             record->image.size);
     }
-    size_t packed =
-        ZSTD_compress(record->memory, room, record->image.data, record->image.size, level);
-    if (ZSTD_isError(packed)) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "zstd: %s", ZSTD_getErrorName(packed));
+    sluice_status status = sl_frame_pack(record->image, level, record->memory, &packed, error);
+    if (status < 0) {
+        return status;
     }
     if (packed < record->image.size) {
         record->image = (sl_bytes){record->memory, packed};

@@ -4,12 +4,12 @@
 #include "clock.h"
 #include "decoder.h"
 #include "error.h"
+#include "frame.h"
 #include "memory.h"
 #include "record.h"
 #include "thread.h"
 
 #include <string.h>
-#include <zstd.h>
 
 #define STAGE         "verify"
 #define CHUNK_SAMPLES 64u
@@ -106,9 +106,10 @@ static sluice_status read_stored(worker *w, const sl_sample *sample, sl_bytes *s
 
 static sluice_status check_frame(const sl_sample *sample, sl_bytes image, sluice_error *error)
 {
-    unsigned long long bytes = ZSTD_getFrameContentSize(image.data, image.size);
-    if (bytes == ZSTD_CONTENTSIZE_ERROR || bytes == ZSTD_CONTENTSIZE_UNKNOWN) {
-        return sl_error_set(error, SLUICE_CORRUPT, STAGE, "not a zstd frame that says its size");
+    uint64_t bytes = 0;
+    sluice_status status = sl_frame_size(image, SL_RECORD_IMAGE_MAX, &bytes, error);
+    if (status < 0) {
+        return status;
     }
     uint64_t pixels = (uint64_t)sample->width * sample->height;
     if (sample->encoding == SL_ENCODING_RAW && (bytes % 3 != 0 || bytes / 3 != pixels)) {

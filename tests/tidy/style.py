@@ -24,8 +24,8 @@ MAY_USE["api"] = {"base", "device", "jpeg", "loader", "pack", *STAGES}
 FOREIGN = {
     r"jpeglib\.h|jerror\.h|jmorecfg\.h|turbojpeg\.h": ("src/jpeg/", "tools/", "bench/", "tests/", "fuzz/"),
     r"liburing\.h": ("src/io/uring", "src/io/probe", "tests/"),
-    r"zstd.*\.h": ("src/decode/", "src/pack/", "src/dataset/", "tests/", "fuzz/"),
-    r"xxhash\.h": ("src/dataset/", "src/pack/", "tests/"),
+    r"zstd.*\.h": ("src/base/frame.c", "tests/", "fuzz/"),
+    r"xxhash\.h": ("src/base/checksum.c", "tests/"),
     r"png\.h": ("tools/", "tests/"),
     r"cmocka\.h": ("tests/",),
     r"cuda.*\.h": ("tests/unit/cuda_header_test.c",),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * checksum: XXH3-64 with seed 0, at once (sl_checksum of dataset.h) or piece by piece.
+ * checksum: XXH3-64 with seed 0, at once or piece by piece.
  *
  * Purpose: the one place that knows the hash library.
  * Threads: a stream belongs to its user; it needs no closing.
@@ -8,14 +8,15 @@
 #ifndef SL_CHECKSUM_H
 #define SL_CHECKSUM_H
 
+#include <stdalign.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+uint64_t sl_checksum(const void *data, size_t bytes);
 
+/* Room for the library's state. */
 typedef struct sl_checksum_stream {
-    XXH3_state_t state;
+    alignas(64) uint8_t state[576];
 } sl_checksum_stream;
 
 void sl_checksum_begin(sl_checksum_stream *stream);

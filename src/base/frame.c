@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frame.h"
+
+#include "error.h"
+#include "memory.h"
+
+#include <zstd.h>
+
+#define STAGE "frame"
+
+sluice_status sl_frame_open(sl_frame **frame, sluice_error *error)
+{
+    ZSTD_DCtx *context = ZSTD_createDCtx();
+    if (context == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a zstd context");
+    }
+    sl_memory_count_allocation();
+    *frame = context;
+    return SLUICE_OK;
+}
+
+void sl_frame_close(sl_frame *frame)
+{
+    (void)ZSTD_freeDCtx(frame);
+}
+
+sluice_status sl_frame_size(sl_bytes packed, uint64_t max_bytes, uint64_t *size,
+                            sluice_error *error)
+{
+    unsigned long long content = ZSTD_getFrameContentSize(packed.data, packed.size);
+    if (content == ZSTD_CONTENTSIZE_ERROR) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0, "not a zstd frame");
+    }
+    if (content == ZSTD_CONTENTSIZE_UNKNOWN) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                            "the zstd frame does not say how large its contents are");
+    }
+    if (content > max_bytes) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                            "the zstd frame holds %llu bytes, above the limit of %llu", content,
+                            (unsigned long long)max_bytes);
+    }
+    size_t frame_bytes = ZSTD_findFrameCompressedSize(packed.data, packed.size);
+    if (ZSTD_isError(frame_bytes)) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, (int64_t)packed.size,
+                             "broken zstd frame: %s", ZSTD_getErrorName(frame_bytes));
+    }
+    if (frame_bytes != packed.size) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, (int64_t)frame_bytes,
+                             "%zu bytes follow the zstd frame", packed.size - frame_bytes);
+    }
+    *size = content;
+    return SLUICE_OK;
+}
+
+sluice_status sl_frame_unpack_to(sl_frame *frame, sl_bytes packed, void *to, uint64_t size,
+                                 sluice_error *error)
+{
+    size_t written = frame != NULL ? ZSTD_decompressDCtx(frame, to, size, packed.data, packed.size)
+                                   : ZSTD_decompress(to, size, packed.data, packed.size);
+    if (ZSTD_isError(written)) {
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE, "broken zstd frame: %s",
+                            ZSTD_getErrorName(written));
+    }
+    if (written != size) {
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                            "the zstd frame holds %zu bytes where its header says %llu", written,
+                            (unsigned long long)size);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_frame_unpack(sl_frame *frame, sl_bytes packed, uint64_t max_bytes,
+                              sl_scratch *scratch, sl_bytes *unpacked, sluice_error *error)
+{
+    uint64_t size = 0;
+    sluice_status status = sl_frame_size(packed, max_bytes, &size, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    uint8_t *data = sl_scratch_take(scratch, size);
+    if (data == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no scratch memory for %llu bytes",
+                            (unsigned long long)size);
+    }
+    *unpacked = (sl_bytes){data, size};
+    return sl_frame_unpack_to(frame, packed, data, size, error);
+}
+
+size_t sl_frame_bound(size_t bytes)
+{
+    return ZSTD_compressBound(bytes);
+}
+
+sluice_status sl_frame_pack(sl_bytes bytes, int level, void *to, size_t *size, sluice_error *error)
+{
+    *size = ZSTD_compress(to, ZSTD_compressBound(bytes.size), bytes.data, bytes.size, level);
+    if (ZSTD_isError(*size)) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "zstd: %s", ZSTD_getErrorName(*size));
+    }
+    return SLUICE_OK;
+}
