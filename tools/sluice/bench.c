@@ -4,6 +4,7 @@
 #include "bench_args.h"
 #include "command.h"
 #include "data.h"
+#include "exit_code.h"
 #include "interrupt.h"
 #include "options.h"
 #include "pipeline.h"

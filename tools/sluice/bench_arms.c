@@ -3,7 +3,7 @@
 
 #include "bottleneck.h"
 #include "clock.h"
-#include "command.h"
+#include "exit_code.h"
 #include "interrupt.h"
 #include "report.h"
 

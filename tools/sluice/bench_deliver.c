@@ -4,7 +4,7 @@
 #include "bench_report.h"
 #include "bench_run.h"
 #include "bench_write.h"
-#include "command.h"
+#include "exit_code.h"
 #include "full_decode.h"
 #include "interrupt.h"
 #include "memory_peak.h"

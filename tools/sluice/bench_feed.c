@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench_feed.h"
 
-#include "command.h"
+#include "exit_code.h"
 #include "interrupt.h"
 #include "report.h"
 

@@ -2,7 +2,7 @@
 #include "bench_run.h"
 
 #include "clock.h"
-#include "command.h"
+#include "exit_code.h"
 #include "interrupt.h"
 #include "report.h"
 

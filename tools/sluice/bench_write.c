@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench_write.h"
 
-#include "command.h"
+#include "exit_code.h"
 #include "html_report.h"
 #include "report.h"
 #include "trace_file.h"

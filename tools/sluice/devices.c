@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice devices: where batches can live on this machine, and why not elsewhere. */
 #include "command.h"
+#include "exit_code.h"
 #include "json.h"
 #include "options.h"
 

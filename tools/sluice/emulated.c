@@ -2,7 +2,7 @@
 #include "emulated.h"
 
 #include "clock.h"
-#include "command.h"
+#include "exit_code.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #include "gpu_step.h"
 
 #include "clock.h"
-#include "command.h"
+#include "exit_code.h"
 #include "gpu_driver.h"
 #include "gpu_kernel.h"
 #include "interrupt.h"

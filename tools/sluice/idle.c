@@ -2,6 +2,7 @@
 /* sluice idle: how much of the time a program leaves its GPU without work. */
 #include "clock.h"
 #include "command.h"
+#include "exit_code.h"
 #include "idle_report.h"
 #include "idle_setup.h"
 #include "options.h"

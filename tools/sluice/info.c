@@ -2,6 +2,7 @@
 /* sluice info: what a dataset holds, one sample of it, or what this machine offers. */
 #include "command.h"
 #include "data.h"
+#include "exit_code.h"
 #include "files.h"
 #include "json.h"
 #include "options.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interrupt.h"
 
-#include "command.h"
+#include "exit_code.h"
 
 #include <signal.h>
 #include <stdatomic.h>

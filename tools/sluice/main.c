@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "exit_code.h"
 #include "report.h"
 
 #include <sluice/common.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "options.h"
 
-#include "command.h"
+#include "exit_code.h"
 #include "report.h"
 #include "units.h"
 

@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "command.h"
 #include "data.h"
+#include "exit_code.h"
 #include "interrupt.h"
 #include "json.h"
 #include "options.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report.h"
 
-#include "command.h"
+#include "exit_code.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "command.h"
 #include "data.h"
+#include "exit_code.h"
 #include "files.h"
 #include "interrupt.h"
 #include "json.h"

@@ -5,6 +5,7 @@
  */
 #include "command.h"
 #include "data.h"
+#include "exit_code.h"
 #include "interrupt.h"
 #include "json.h"
 #include "options.h"
