@@ -20,6 +20,7 @@ MAY_USE["staging"] = {"base", "device"}
 MAY_USE["pack"] = {"base", "dataset", "decode", "jpeg", "plan"}
 MAY_USE["loader"] = {"base", "device", *STAGES}
 MAY_USE["api"] = {"base", "device", "jpeg", "loader", "pack", *STAGES}
+TOOLS = {"tools/sluice", "tools/inject"}
 # Foreign libraries and the places that may include their headers.
 FOREIGN = {
     r"jpeglib\.h|jerror\.h|jmorecfg\.h|turbojpeg\.h": ("src/jpeg/", "tools/", "bench/", "tests/", "fuzz/"),
@@ -140,10 +141,19 @@ def quoted_folders(tree, path):
             return None
         return [own] + [f"src/{used}" for used in sorted(MAY_USE[part[1]])]
     if part[0] in ("tests", "fuzz", "bench"):
-        return [own, "tests/support", "fuzz"] + [f"src/{name}" for name in MAY_USE]
+        return [own, "tests/support", "fuzz", *sorted(TOOLS)] + [f"src/{name}" for name in MAY_USE]
     if part[0] == "tools":
-        return [own]
+        return [own, *sorted(TOOLS)]
     return []
+
+
+def is_within(tree, name, folders):
+    """Whether a quoted include finds a file in one of the folders, and not by way of .. elsewhere."""
+    for folder in folders:
+        found = os.path.normpath(os.path.join(folder, name))
+        if os.path.dirname(found) in folders and os.path.exists(os.path.join(tree.root, found)):
+            return True
+    return False
 
 
 def check_includes(tree, path, text):
@@ -154,8 +164,7 @@ def check_includes(tree, path, text):
         if not match:
             continue
         quote, name = match.groups()
-        if quote == '"' and folders is not None and not any(
-                os.path.exists(os.path.join(tree.root, folder, name)) for folder in folders):
+        if quote == '"' and folders is not None and not is_within(tree, name, folders):
             tree.report(path, number, "include", f'"{name}" is not in a folder that this file may use')
         if quote == "<" and path.startswith("include/") and not re.match(
                 r"(sluice/\w+|stddef|stdint)\.h$", name):
@@ -178,19 +187,15 @@ def check_calls(tree, path, text):
 
 
 def check_listed(tree, path):
-    """A source that no CMakeLists.txt names is never built, and nobody would notice."""
+    """A source that its CMakeLists.txt does not name is never built, and nobody would notice."""
     stem = os.path.splitext(os.path.basename(path))[0]
     folder = os.path.dirname(path)
-    while True:
-        lists = os.path.join(tree.root, folder, "CMakeLists.txt")
-        if os.path.exists(lists):
-            with open(lists, encoding="utf-8") as file:
-                if re.search(rf"(?<!\w){re.escape(stem)}(\.c)?(?!\w)", file.read()):
-                    return
-        if not folder:
-            break
+    while folder and not os.path.exists(os.path.join(tree.root, folder, "CMakeLists.txt")):
         folder = os.path.dirname(folder)
-    tree.report(path, 1, "unlisted", "no CMakeLists.txt names this file")
+    lists = os.path.join(folder, "CMakeLists.txt")
+    text = tree.read(lists) if os.path.exists(os.path.join(tree.root, lists)) else ""
+    if not re.search(rf"(?<!\w){re.escape(stem)}(\.c)?(?!\w)", re.sub(r"#[^\n]*", "", text)):
+        tree.report(path, 1, "unlisted", f"{lists} does not name this file")
 
 
 def check_uses(tree, path, text):

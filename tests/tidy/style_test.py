@@ -43,6 +43,8 @@ OFFENCES = {
 }
 SCRIPT_WITHOUT_SPDX = ("scripts/run", "#!/bin/sh\nexit 0\n")
 STAGE_INCLUDES_STAGE = ("src/io/read.c", HEAD + '#include "next.h"\n')
+STAGE_INCLUDES_BY_PATH = ("src/io/read.c", HEAD + '#include "../plan/next.h"\n')
+TOOL_INCLUDES_INTERNALS = ("tools/sluice/main.c", HEAD + '#include "../../src/base/part.h"\n')
 PUBLIC_INCLUDES_OTHER = ("include/sluice/thing.h", GOOD["include/sluice/thing.h"].replace(
     "stdint", "pthread"))
 
@@ -59,8 +61,11 @@ def rules_found(files):
 
 def main():
     failures = []
+    judged = 0
 
     def expect(rule, files):
+        nonlocal judged
+        judged += 1
         found = rules_found(files)
         if (rule is None and found) or (rule is not None and rule not in found):
             failures.append(f"expected {rule}, found {sorted(found)}")
@@ -69,9 +74,12 @@ def main():
     for rule, (path, text) in OFFENCES.items():
         expect(rule, {**GOOD, path: text})
     expect("spdx", {**GOOD, SCRIPT_WITHOUT_SPDX[0]: SCRIPT_WITHOUT_SPDX[1]})
-    expect("include", {**GOOD, "src/plan/next.h": HEAD, STAGE_INCLUDES_STAGE[0]: STAGE_INCLUDES_STAGE[1]})
-    expect("include", {**GOOD, PUBLIC_INCLUDES_OTHER[0]: PUBLIC_INCLUDES_OTHER[1]})
-    print("\n".join(failures) or f"style_test: {len(OFFENCES) + 4} trees judged rightly")
+    for path, text in (STAGE_INCLUDES_STAGE, STAGE_INCLUDES_BY_PATH):
+        expect("include", {**GOOD, "src/plan/next.h": HEAD, path: text})
+    for path, text in (PUBLIC_INCLUDES_OTHER, TOOL_INCLUDES_INTERNALS):
+        expect("include", {**GOOD, path: text})
+    expect("unlisted", {**GOOD, "src/CMakeLists.txt": "other.c\n", "src/plan/other.c": HEAD})
+    print("\n".join(failures) or f"style_test: {judged} trees judged rightly")
     sys.exit(1 if failures else 0)
 
 
