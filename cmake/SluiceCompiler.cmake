@@ -18,6 +18,22 @@ function(sluice_compile_options target)
   endif()
 endfunction()
 
+# sluice_folder(TARGET SOURCES file ... [USES folder ...] [LIBRARIES target ...]): an object library of
+# one folder, with the include paths of just what it may use: itself, the public headers, the folders
+# of USES, the foreign headers of LIBRARIES.
+function(sluice_folder target)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
+  add_library(${target} OBJECT ${ARG_SOURCES})
+  sluice_compile_options(${target})
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}
+                                               ${PROJECT_SOURCE_DIR}/include ${ARG_USES})
+  # Foreign headers as system headers: their warnings are not ours.
+  foreach(library IN LISTS ARG_LIBRARIES)
+    target_include_directories(${target} SYSTEM PRIVATE
+      $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)
+  endforeach()
+endfunction()
+
 # sluice_internal_headers(TARGET): every module's headers, whatever the picture says.
 function(sluice_internal_headers target)
   foreach(module IN LISTS SLUICE_MODULE_NAMES)
