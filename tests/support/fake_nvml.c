@@ -5,7 +5,7 @@
  * answer with that code (init, handle, power, utilization, gpm_sample, gpm_metric);
  * FAKE_NVML="no_gpm" is a GPU without GPM.
  */
-#include "../../tools/sluice/nvml_api.h"
+#include "../../tools/sluice/common/nvml_api.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -20,7 +20,13 @@ MAY_USE["staging"] = {"base", "device"}
 MAY_USE["pack"] = {"base", "dataset", "decode", "jpeg", "plan"}
 MAY_USE["loader"] = {"base", "device", *STAGES}
 MAY_USE["api"] = {"base", "device", "jpeg", "loader", "pack", *STAGES}
-TOOLS = {"tools/sluice", "tools/inject"}
+# The same for tools/. A family of the tool (a command and its parts) knows no other family.
+TOOLS_MAY_USE = {f"tools/sluice/{family}": {"tools/sluice", "tools/sluice/common"}
+                 for family in ("bench", "idle", "synth", "view")}
+TOOLS_MAY_USE["tools/sluice/idle"].add("tools/inject")
+TOOLS_MAY_USE["tools/sluice"] = {"tools/sluice/common"}
+TOOLS_MAY_USE["tools/sluice/common"] = set()
+TOOLS_MAY_USE["tools/inject"] = set()
 # Foreign libraries and the places that may include their headers.
 FOREIGN = {
     r"jpeglib\.h|jerror\.h|jmorecfg\.h|turbojpeg\.h": ("src/jpeg/", "tools/", "bench/", "tests/", "fuzz/"),
@@ -141,9 +147,13 @@ def quoted_folders(tree, path):
             return None
         return [own] + [f"src/{used}" for used in sorted(MAY_USE[part[1]])]
     if part[0] in ("tests", "fuzz", "bench"):
-        return [own, "tests/support", "fuzz", *sorted(TOOLS)] + [f"src/{name}" for name in MAY_USE]
+        return ([own, "tests/support", "fuzz"] + [f"src/{name}" for name in MAY_USE] +
+                sorted(TOOLS_MAY_USE))
     if part[0] == "tools":
-        return [own, *sorted(TOOLS)]
+        if own not in TOOLS_MAY_USE:
+            tree.report(path, 1, "module", f"{own} is not in the picture of docs/design.md")
+            return None
+        return [own] + sorted(TOOLS_MAY_USE[own])
     return []
 
 
@@ -199,13 +209,18 @@ def check_listed(tree, path):
 
 
 def check_uses(tree, path, text):
-    module = path.split("/")[1]
+    """What a CMakeLists.txt lets a folder use is what the picture lets it use."""
+    own, beside = os.path.dirname(path), "tools/sluice"
+    allowed = TOOLS_MAY_USE.get(own, set())
+    if path.startswith("src/"):
+        beside = "src"
+        allowed = {f"src/{used}" for used in MAY_USE.get(path.split("/")[1], ())}
     code = re.sub(r"#[^\n]*", "", text)
-    for call in re.findall(r"sluice_module\(([^)]*)\)", code):
+    for call in re.findall(r"sluice_(?:module|tool_folder)\(([^)]*)\)", code):
         uses = re.search(r"\bUSES\b((?:\s+[a-z]\w*)*)", call)
         for used in uses.group(1).split() if uses else ():
-            if used not in MAY_USE.get(module, set()):
-                tree.report(path, 1, "uses", f"src/{module} may not use {used}")
+            if f"{beside}/{used}" not in allowed:
+                tree.report(path, 1, "uses", f"{own} may not use {beside}/{used}")
 
 
 def check(root):
@@ -217,7 +232,7 @@ def check(root):
         check_text(tree, path, text)
         if text.startswith("#!"):
             check_script_head(tree, path, text)
-        if path.startswith("src/") and path.endswith("/CMakeLists.txt") and path.count("/") == 2:
+        if path.startswith(("src/", "tools/")) and path.endswith("/CMakeLists.txt"):
             check_uses(tree, path, text)
         if path.split("/")[0] in CODE_FOLDERS and path.endswith((".c", ".h")):
             check_code_head(tree, path, text)

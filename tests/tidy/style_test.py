@@ -17,6 +17,15 @@ GOOD = {
     "src/base/CMakeLists.txt": "sluice_module(base SOURCES part.c)\n",
     "src/plan/next.c": HEAD + '#include "part.h"\n#include <sluice/thing.h>\n',
     "src/plan/CMakeLists.txt": "sluice_module(plan SOURCES next.c USES base)\n",
+    "tools/sluice/command.h": HEAD + "/* command: all. */\n#ifndef TOOL_COMMAND_H\n"
+                                     "#define TOOL_COMMAND_H\n#endif\n",
+    "tools/sluice/common/say.h": HEAD + "/* say: says. */\n#ifndef TOOL_SAY_H\n#define TOOL_SAY_H\n"
+                                        "#endif\n",
+    "tools/sluice/bench/arms.h": HEAD + "/* arms: three. */\n#ifndef TOOL_ARMS_H\n"
+                                        "#define TOOL_ARMS_H\n#endif\n",
+    "tools/sluice/bench/bench.c": HEAD + '#include "../command.h"\n#include "arms.h"\n'
+                                         '#include "say.h"\n#include <sluice/thing.h>\n',
+    "tools/sluice/bench/CMakeLists.txt": "sluice_tool_folder(bench SOURCES bench.c USES common)\n",
     "scripts/run": "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\nexit 0\n",
 }
 LONG_FUNCTION = "int f(void)\n{\n" + "    ;\n" * 71 + "}\n"
@@ -41,12 +50,26 @@ OFFENCES = {
     "unlisted": ("src/plan/other.c", HEAD),
     "uses": ("src/plan/CMakeLists.txt", "sluice_module(plan SOURCES next.c USES base io)\n"),
 }
-SCRIPT_WITHOUT_SPDX = ("scripts/run", "#!/bin/sh\nexit 0\n")
-STAGE_INCLUDES_STAGE = ("src/io/read.c", HEAD + '#include "next.h"\n')
-STAGE_INCLUDES_BY_PATH = ("src/io/read.c", HEAD + '#include "../plan/next.h"\n')
-TOOL_INCLUDES_INTERNALS = ("tools/sluice/main.c", HEAD + '#include "../../src/base/part.h"\n')
-PUBLIC_INCLUDES_OTHER = ("include/sluice/thing.h", GOOD["include/sluice/thing.h"].replace(
-    "stdint", "pthread"))
+BENCH, IDLE = "tools/sluice/bench/bench.c", "tools/sluice/idle/idle.c"
+# More offences against a rule, as files to lay over the good tree.
+MORE_OFFENCES = [
+    ("spdx", {"scripts/run": "#!/bin/sh\nexit 0\n"}),
+    # A stage includes a stage, by name and by path.
+    ("include", {"src/plan/next.h": HEAD, "src/io/read.c": HEAD + '#include "next.h"\n'}),
+    ("include", {"src/plan/next.h": HEAD, "src/io/read.c": HEAD + '#include "../plan/next.h"\n'}),
+    ("include", {"include/sluice/thing.h":
+                 GOOD["include/sluice/thing.h"].replace("stdint", "pthread")}),
+    # The tool includes internals; one family another; what families share includes a family.
+    ("include", {BENCH: HEAD + '#include "../../../src/base/part.h"\n'}),
+    ("include", {IDLE: HEAD + '#include "arms.h"\n'}),
+    ("include", {IDLE: HEAD + '#include "../bench/arms.h"\n'}),
+    ("include", {"tools/sluice/common/say.c": HEAD + '#include "../bench/arms.h"\n'}),
+    ("module", {"tools/sluice/extra/extra.c": HEAD}),
+    ("uses", {"tools/sluice/bench/CMakeLists.txt":
+              "sluice_tool_folder(bench SOURCES bench.c USES common idle)\n"}),
+    # Another folder's list names the file.
+    ("unlisted", {"src/CMakeLists.txt": "unused.c\n", "src/plan/unused.c": HEAD}),
+]
 
 
 def rules_found(files):
@@ -61,11 +84,8 @@ def rules_found(files):
 
 def main():
     failures = []
-    judged = 0
 
     def expect(rule, files):
-        nonlocal judged
-        judged += 1
         found = rules_found(files)
         if (rule is None and found) or (rule is not None and rule not in found):
             failures.append(f"expected {rule}, found {sorted(found)}")
@@ -73,13 +93,10 @@ def main():
     expect(None, GOOD)
     for rule, (path, text) in OFFENCES.items():
         expect(rule, {**GOOD, path: text})
-    expect("spdx", {**GOOD, SCRIPT_WITHOUT_SPDX[0]: SCRIPT_WITHOUT_SPDX[1]})
-    for path, text in (STAGE_INCLUDES_STAGE, STAGE_INCLUDES_BY_PATH):
-        expect("include", {**GOOD, "src/plan/next.h": HEAD, path: text})
-    for path, text in (PUBLIC_INCLUDES_OTHER, TOOL_INCLUDES_INTERNALS):
-        expect("include", {**GOOD, path: text})
-    expect("unlisted", {**GOOD, "src/CMakeLists.txt": "other.c\n", "src/plan/other.c": HEAD})
-    print("\n".join(failures) or f"style_test: {judged} trees judged rightly")
+    for rule, files in MORE_OFFENCES:
+        expect(rule, {**GOOD, **files})
+    count = 1 + len(OFFENCES) + len(MORE_OFFENCES)
+    print("\n".join(failures) or f"style_test: {count} trees judged rightly")
     sys.exit(1 if failures else 0)
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sentence of `sluice bench` from recorded statistics. */
-#include "../../tools/sluice/bottleneck.h"
+#include "../../tools/sluice/bench/bottleneck.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

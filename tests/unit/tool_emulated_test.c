@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The emulated accelerator: how long its steps take, and who waits for whom. */
-#include "../../tools/sluice/clock.h"
-#include "../../tools/sluice/emulated.h"
+#include "../../tools/sluice/bench/emulated.h"
+#include "../../tools/sluice/common/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel of a GPU step is PTX that the toolkit's assembler accepts. `tool_gpu_kernel_test
  * PTXAS`; without an assembler it is skipped. */
-#include "../../tools/sluice/gpu_kernel.h"
+#include "../../tools/sluice/bench/gpu_kernel.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interval sets against a grid of single nanoseconds, and by hand at the borders. */
-#include "../../tools/sluice/intervals.h"
+#include "../../tools/sluice/idle/intervals.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The monitor over a fake NVML (argv[1]): figures, and a reason for each that is missing. */
-#include "../../tools/sluice/clock.h"
-#include "../../tools/sluice/nvml.h"
+#include "../../tools/sluice/common/clock.h"
+#include "../../tools/sluice/common/nvml.h"
 
 #include <float.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recordings as intervals: lives of slots, with and without device memory, whole and cut. */
-#include "../../tools/sluice/trace_spans.h"
+#include "../../tools/sluice/bench/trace_spans.h"
 
 #include <math.h>
 #include <setjmp.h>

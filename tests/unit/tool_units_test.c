@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers with units, and the JSON writer. */
-#include "../../tools/sluice/json.h"
-#include "../../tools/sluice/units.h"
+#include "../../tools/sluice/common/json.h"
+#include "../../tools/sluice/common/units.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "idle_setup.h"
 
-#include "../inject/idle_format.h"
+#include "../../inject/idle_format.h"
 #include "report.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice idle: how much of the time a program leaves its GPU without work. */
+#include "../command.h"
 #include "clock.h"
-#include "command.h"
 #include "exit_code.h"
 #include "idle_report.h"
 #include "idle_setup.h"

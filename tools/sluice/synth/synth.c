@@ -3,8 +3,8 @@
  * sluice synth: a folder of photo-like JPEGs. Each photo is a function of (seed, its index, the
  * number of classes, the scale), so that workers only decide who makes which.
  */
+#include "../command.h"
 #include "clock.h"
-#include "command.h"
 #include "data.h"
 #include "exit_code.h"
 #include "files.h"

@@ -13,7 +13,7 @@
 #ifndef TOOL_IDLE_RECORDS_H
 #define TOOL_IDLE_RECORDS_H
 
-#include "../inject/idle_format.h"
+#include "../../inject/idle_format.h"
 #include "idle_figures.h"
 
 #include <stdbool.h>

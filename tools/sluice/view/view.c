@@ -3,7 +3,7 @@
  * sluice view: samples as the training loop sees them, on a contact sheet. Each row is a sample,
  * each column another epoch's augmentation of it.
  */
-#include "command.h"
+#include "../command.h"
 #include "data.h"
 #include "exit_code.h"
 #include "interrupt.h"
