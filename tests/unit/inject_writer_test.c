@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record file, written over an unreliable disk, and read back by the tool's reader. */
 #include "../../tools/inject/idle_writer.h"
-#include "../../tools/sluice/idle/idle_records.h"
+#include "../../tools/sluice/idle/records.h"
 
 #include <errno.h>
 #include <fcntl.h>

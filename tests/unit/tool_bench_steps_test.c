@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The figures of an arm, and of arms against each other, on made-up times. */
-#include "../../tools/sluice/bench/bench_compare.h"
+#include "../../tools/sluice/bench/compare.h"
 #include "../../tools/sluice/bench/presets.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Idle figures against a count of single nanoseconds, and cases worked out by hand. */
-#include "../../tools/sluice/idle/idle_figures.h"
+#include "../../tools/sluice/idle/figures.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Record files and marks that are wrong in every way that comes to mind, and in random ways. */
-#include "../../tools/sluice/idle/idle_records.h"
+#include "../../tools/sluice/idle/records.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

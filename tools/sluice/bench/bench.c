@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice bench: the command line. */
 #include "../command.h"
-#include "bench_accelerator.h"
-#include "bench_args.h"
+#include "accelerator.h"
+#include "args.h"
 #include "data.h"
 #include "exit_code.h"
 #include "interrupt.h"

@@ -3,9 +3,9 @@
 #ifndef TOOL_BENCH_REPORT_H
 #define TOOL_BENCH_REPORT_H
 
-#include "bench_run.h"
-#include "bench_stats.h"
 #include "full_decode.h"
+#include "run.h"
+#include "stats.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #ifndef TOOL_EMULATED_H
 #define TOOL_EMULATED_H
 
-#include "bench_accelerator.h"
+#include "accelerator.h"
 
 /* NULL: no memory. Closed with ops->close, nothing under way. */
 struct accelerator *emulated_open(double step_s, uint32_t ahead);

@@ -14,7 +14,7 @@
 #ifndef TOOL_GPU_STEP_H
 #define TOOL_GPU_STEP_H
 
-#include "bench_accelerator.h"
+#include "accelerator.h"
 
 /*
  * `device`: "cuda" or "cuda:N", as in sluice_loader_options. The primary context is current on the

@@ -6,7 +6,7 @@
 #ifndef TOOL_TRACE_CAPTURE_H
 #define TOOL_TRACE_CAPTURE_H
 
-#include "bench_steps.h"
+#include "steps.h"
 
 #include <sluice/trace.h>
 

@@ -4,9 +4,9 @@
 #include "clock.h"
 #include "exit_code.h"
 #include "idle_report.h"
-#include "idle_setup.h"
 #include "options.h"
 #include "report.h"
+#include "setup.h"
 
 #include <sluice/loader.h>
 

@@ -3,10 +3,10 @@
 #ifndef TOOL_IDLE_REPORT_H
 #define TOOL_IDLE_REPORT_H
 
-#include "idle_figures.h"
-#include "idle_launch.h"
-#include "idle_records.h"
+#include "figures.h"
+#include "launch.h"
 #include "nvml.h"
+#include "records.h"
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench_environment.h"
+#include "environment.h"
 
 #include <sluice/common.h>
 

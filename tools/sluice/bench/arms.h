@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_arms: the same training steps fed in three ways, in one run, so that the difference is the
+ * arms: the same training steps fed in three ways, in one run, so that the difference is the
  * feeding:
  *
  *   synchronous  no read-ahead of batches. The next batch is asked for, decoded and copied when the
@@ -21,8 +21,8 @@
 #ifndef TOOL_BENCH_ARMS_H
 #define TOOL_BENCH_ARMS_H
 
-#include "bench_accelerator.h"
-#include "bench_feed.h"
+#include "accelerator.h"
+#include "feed.h"
 #include "trace_capture.h"
 
 enum bench_arm { ARM_SYNCHRONOUS, ARM_SLUICE, ARM_RESIDENT, BENCH_ARMS };

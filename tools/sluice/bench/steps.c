@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench_steps.h"
+#include "steps.h"
 
 #include <assert.h>
 #include <math.h>

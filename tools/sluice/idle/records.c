@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "idle_records.h"
+#include "records.h"
 
-#include "idle_marks.h"
+#include "marks.h"
 #include "nvml.h"
 #include "units.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_accelerator: what runs the training steps of a benchmark: an emulated one (emulated.h) or a
+ * accelerator: what runs the training steps of a benchmark: an emulated one (emulated.h) or a
  * GPU (gpu_step.h). Main thread. Functions that can fail return an exit code and have reported why.
  *
  * A step may still be under way when `step` returns: as in a training loop, the host gives steps to
@@ -9,7 +9,7 @@
 #ifndef TOOL_BENCH_ACCELERATOR_H
 #define TOOL_BENCH_ACCELERATOR_H
 
-#include "bench_steps.h"
+#include "steps.h"
 
 #include <sluice/loader.h>
 

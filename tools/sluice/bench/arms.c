@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench_arms.h"
+#include "arms.h"
 
 #include "bottleneck.h"
 #include "clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench_run.h"
+#include "run.h"
 
 #include "clock.h"
 #include "exit_code.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_compare: the arms of a benchmark against each other, over its repeats. Pure.
+ * compare: the arms of a benchmark against each other, over its repeats. Pure.
  *
  *   idle_points = idle of synchronous - idle of sluice, in points of 100
  *   relative    = 1 - idle of sluice / idle of synchronous
@@ -12,7 +12,7 @@
 #ifndef TOOL_BENCH_COMPARE_H
 #define TOOL_BENCH_COMPARE_H
 
-#include "bench_arms.h"
+#include "arms.h"
 
 struct bench_spread {
     double median, min, max; /* NaN: there is none */

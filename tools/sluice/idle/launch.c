@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "idle_launch.h"
+#include "launch.h"
 
 #include "clock.h"
 

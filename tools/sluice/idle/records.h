@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * idle_records: reads what libsluice_inject.so and the program wrote into one folder, and sorts it
+ * records: reads what libsluice_inject.so and the program wrote into one folder, and sorts it
  * by device. Nothing in the files is trusted: what is wrong is counted or named, never followed.
  *
  * Marks are text, one a line, times in nanoseconds of CLOCK_MONOTONIC, in a file "marks.PID" that
@@ -14,7 +14,7 @@
 #define TOOL_IDLE_RECORDS_H
 
 #include "../../inject/idle_format.h"
-#include "idle_figures.h"
+#include "figures.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* idle_marks: the lines that a program writes about its own waiting (idle_records.h). Pure but for
+/* marks: the lines that a program writes about its own waiting (records.h). Pure but for
  * reading the stream. */
 #ifndef TOOL_IDLE_MARKS_H
 #define TOOL_IDLE_MARKS_H
 
-#include "idle_figures.h"
+#include "figures.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice bench without steps: how fast batches come, and what an image costs. */
-#include "bench_args.h"
+#include "args.h"
 #include "bench_report.h"
-#include "bench_run.h"
 #include "bench_write.h"
 #include "exit_code.h"
 #include "full_decode.h"
 #include "interrupt.h"
 #include "memory_peak.h"
+#include "run.h"
 
 #include <math.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_args: what the user asked `sluice bench` for, and its two ways to run. Main thread. */
+/* args: what the user asked `sluice bench` for, and its two ways to run. Main thread. */
 #ifndef TOOL_BENCH_ARGS_H
 #define TOOL_BENCH_ARGS_H
 
-#include "bench_feed.h"
-#include "bench_stats.h"
+#include "feed.h"
+#include "stats.h"
 
 #include <stdbool.h>
 

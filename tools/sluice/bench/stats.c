@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench_stats.h"
+#include "stats.h"
 
 #include "bottleneck.h"
 #include "units.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_arms_report: the figures of the arms, for people and as JSON (keys: docs/cli.md). Pure. */
+/* arms_report: the figures of the arms, for people and as JSON (keys: docs/cli.md). Pure. */
 #ifndef TOOL_BENCH_ARMS_REPORT_H
 #define TOOL_BENCH_ARMS_REPORT_H
 
-#include "bench_compare.h"
-#include "bench_environment.h"
-#include "bench_stats.h"
+#include "compare.h"
+#include "environment.h"
 #include "nvml.h"
 #include "presets.h"
+#include "stats.h"
 
 struct bench_arms_figures {
     struct bench_setting setting;

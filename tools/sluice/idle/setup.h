@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* idle_setup: what must stand before the program starts: the library for the driver to load, and
+/* setup: what must stand before the program starts: the library for the driver to load, and
  * the folder it writes to. Main thread, before there are others (it sets environment variables). */
 #ifndef TOOL_IDLE_SETUP_H
 #define TOOL_IDLE_SETUP_H

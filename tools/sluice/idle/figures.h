@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * idle_figures: how long a GPU had nothing to do, from a record of what ran on it when, and which
+ * figures: how long a GPU had nothing to do, from a record of what ran on it when, and which
  * part of that the data caused. Pure arithmetic over one device; docs/idle.md explains the figures.
  *
  * With W the window, P the program's own kernels, K all kernels (P, sluice's, NCCL's), M copies and

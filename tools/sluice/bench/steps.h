@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_steps: when each training step of an arm asked, had its batch, computed and ended, and the
+ * steps: when each training step of an arm asked, had its batch, computed and ended, and the
  * figures that follow. Pure but for the memory of the record. One thread. Times are seconds on
  * clock_seconds' scale.
  *

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_run: runs a loader over a dataset and measures what it delivers. First a warm-up on a
+ * run: runs a loader over a dataset and measures what it delivers. First a warm-up on a
  * loader of its own (an epoch, or five seconds of a long one), then the measured run on a fresh
  * loader, so that all work counted was done, and paid for, inside the measured time. Main thread.
  */
 #ifndef TOOL_BENCH_RUN_H
 #define TOOL_BENCH_RUN_H
 
-#include "bench_feed.h"
+#include "feed.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_feed: a loader as the benchmarks use it: batches without end, epoch after epoch, with
+ * feed: a loader as the benchmarks use it: batches without end, epoch after epoch, with
  * Ctrl-C noticed and failures reported. Main thread. Functions return exit codes.
  */
 #ifndef TOOL_BENCH_FEED_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_stats: the part of a benchmark's report that comes from the loader's statistics. Pure. */
+/* stats: the part of a benchmark's report that comes from the loader's statistics. Pure. */
 #ifndef TOOL_BENCH_STATS_H
 #define TOOL_BENCH_STATS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "idle_marks.h"
+#include "marks.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench_arms_report.h"
+#include "arms_report.h"
 
 #include "bottleneck.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * idle_launch: runs a program as `env` and `time` do. It has the terminal and gets Ctrl-C by
+ * launch: runs a program as `env` and `time` do. It has the terminal and gets Ctrl-C by
  * itself; a signal sent to the tool alone (INT, TERM, HUP) is passed on. Main thread only.
  */
 #ifndef TOOL_IDLE_LAUNCH_H

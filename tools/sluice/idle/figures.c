@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "idle_figures.h"
+#include "figures.h"
 
 #include <math.h>
 #include <stdlib.h>

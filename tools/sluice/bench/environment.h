@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_environment: on what, and when, a benchmark ran. Main thread. */
+/* environment: on what, and when, a benchmark ran. Main thread. */
 #ifndef TOOL_BENCH_ENVIRONMENT_H
 #define TOOL_BENCH_ENVIRONMENT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench_compare.h"
+#include "compare.h"
 
 #include <math.h>
 #include <stddef.h>

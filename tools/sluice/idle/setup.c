@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "idle_setup.h"
+#include "setup.h"
 
 #include "../../inject/idle_format.h"
 #include "report.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench_feed.h"
+#include "feed.h"
 
 #include "exit_code.h"
 #include "interrupt.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice bench with steps: what the accelerator gets done, fed in three ways. */
-#include "bench_args.h"
-#include "bench_arms.h"
-#include "bench_arms_report.h"
-#include "bench_run.h"
+#include "args.h"
+#include "arms.h"
+#include "arms_report.h"
 #include "bench_write.h"
 #include "emulated.h"
 #include "exit_code.h"
@@ -12,6 +11,7 @@
 #include "nvml.h"
 #include "presets.h"
 #include "report.h"
+#include "run.h"
 
 #include <math.h>
 #include <stdlib.h>
