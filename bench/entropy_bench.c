@@ -206,7 +206,7 @@ static void load(bench *b, const char *path)
         sl_jpeg_outcome outcome = SL_JPEG_NONE;
         bytes_pair *pair = &b->pictures[b->count];
         const sl_buffer buffer = {bytes, PICTURE_BYTES};
-        check(sl_dataset_read_image(dataset, i, buffer, &size, &error), &error);
+        check(sl_dataset_read_field(dataset, i, 0, buffer, &size, &error), &error);
         pair->plain = (sl_bytes){bytes, size};
         if (sl_jpeg_retiler_begin(retiler, pair->plain, &memory, &error) != SLUICE_OK ||
             sl_jpeg_retiler_run(retiler, &outcome, &pair->tiled, &error) != SLUICE_OK ||

@@ -40,20 +40,36 @@ static sluice_status next_item(void *ctx, sl_fetch_item *item)
         return SLUICE_END;
     }
     const uint64_t index = sl_order_sample(&b->order, b->next++);
-    if (sl_dataset_locate(b->dataset, index, &sample, NULL) != SLUICE_OK) {
-        fprintf(stderr, "read_bench: bad index entry %llu\n", (unsigned long long)index);
-        exit(1);
-    }
-    item->file = sample.file;
-    item->offset = sample.offset;
-    item->bytes = sample.bytes;
+    sl_place lookup;
+    sl_refusal why;
+    const sluice_status status = sl_dataset_locate(b->dataset, index, &sample, &lookup, &why);
+    const sl_place *place = status == SLUICE_OK ? &sample.place : &lookup;
+    *item = (sl_fetch_item){.tag = index,
+                            .offset = place->offset,
+                            .bytes = place->bytes,
+                            .object = place->object,
+                            .lookup = status != SLUICE_OK};
     return SLUICE_OK;
 }
 
-static sluice_status path_of(void *ctx, uint32_t file, char *path, size_t bytes)
+static sluice_status learn(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_failure *failure)
 {
     const bench *b = ctx;
-    return sl_dataset_path(b->dataset, file, path, bytes);
+    sl_sample sample;
+    sl_place place = {.offset = item->offset, .bytes = item->bytes, .object = item->object};
+    sl_refusal why = {.text = NULL};
+    const sluice_status status =
+        sl_dataset_learn(b->dataset, item->tag, bytes, &sample, &place, &why);
+    if (status < 0) {
+        failure->text = why.text;
+        return status;
+    }
+    place = status == SLUICE_OK ? sample.place : place;
+    item->offset = place.offset;
+    item->bytes = place.bytes;
+    item->object = place.object;
+    item->lookup = status == SLUICE_AGAIN;
+    return SLUICE_OK;
 }
 
 static void deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
@@ -77,8 +93,8 @@ static void deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
 static void drop_cache(const sl_dataset *dataset)
 {
     char path[4096];
-    for (uint32_t file = 0; file < dataset->files; file++) {
-        const int fd = sl_dataset_path(dataset, file, path, sizeof(path)) == SLUICE_OK
+    for (uint32_t file = 0; file < sl_objects_count(dataset->objects); file++) {
+        const int fd = sl_objects_path(dataset->objects, file, path, sizeof(path)) == SLUICE_OK
                            ? open(path, O_RDONLY | O_CLOEXEC)
                            : -1;
         if (fd >= 0) {
@@ -109,7 +125,7 @@ static void run(bench *b, const sl_fetch_config *config)
     sluice_error error;
     sl_error_clear(&error);
     const sl_fetch_source source = {
-        .ctx = b, .next = next_item, .path = path_of, .deliver = deliver};
+        .ctx = b, .next = next_item, .learn = learn, .deliver = deliver};
     drop_cache(b->dataset);
     const double cpu = cpu_seconds();
     const uint64_t start = sl_now_ns();
@@ -155,7 +171,6 @@ int main(int argc, char **argv)
                               .threads = 32,
                               .lookahead = 8192,
                               .inserts = 1,
-                              .files = 64,
                               .arena_bytes = (uint64_t)128 << 20,
                               .max_sample_bytes = (uint64_t)64 << 20,
                               .stall_warn_ns = UINT64_C(30000000000),
@@ -200,7 +215,8 @@ int main(int argc, char **argv)
     if (sl_dataset_open(&b.dataset, &path, 1, &options, &error) != SLUICE_OK) {
         die(&error);
     }
-    config.whole_files = b.dataset->whole_files != 0;
+    config.whole_objects = b.dataset->whole_objects;
+    config.objects = b.dataset->objects;
     b.order = sl_order_make(shuffle, b.dataset->info.samples, 1, 1, 1, 0);
     run(&b, &config);
     sl_dataset_close(b.dataset);

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* pointers cannot come from a file */
     options.device = NULL;
     options.quarantine_path = NULL;
-    sl_dataset dataset = {.info = {.samples = 1000, .bytes = 1 << 20, .shards = 1}, .files = 1};
+    sl_dataset dataset = {.info = {.samples = 1000, .bytes = 1 << 20, .shards = 1}};
     sl_config config;
     if (status == SLUICE_OK)
         status = sl_config_make(&config, &options, &dataset, &error);

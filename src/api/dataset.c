@@ -65,7 +65,12 @@ sluice_status sluice_dataset_field(const sluice_dataset *dataset, uint32_t index
         return SLUICE_INVALID;
     }
     const sl_dataset *own = sl_api_const_dataset(dataset);
-    return own->ops->field(own, index, name, type);
+    if (index >= own->info.fields) {
+        return SLUICE_INVALID;
+    }
+    *name = own->fields[index].name;
+    *type = own->fields[index].type;
+    return SLUICE_OK;
 }
 
 const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t label)
@@ -86,22 +91,25 @@ static sluice_status describe_sample(const sl_dataset *dataset, uint64_t index,
                                      sluice_sample_info *info, sluice_error *error)
 {
     sl_sample sample;
+    sl_values values;
     char text[SL_KEY_MAX + 1];
-    sluice_status status = sl_dataset_locate(dataset, index, &sample, error);
+    sluice_status status = sl_dataset_describe(dataset, index, &sample, &values, error);
     if (status == SLUICE_OK) {
-        status = sl_dataset_key(dataset, &sample, text, sizeof(text), error);
+        status = sl_dataset_key(dataset, index, text, sizeof(text), error);
     }
     if (status < 0) {
         return status;
     }
+    const uint32_t image = sl_dataset_field(dataset, "image");
+    const uint32_t label = sl_dataset_field(dataset, "label");
     *info = (sluice_sample_info){.struct_size = sizeof(*info),
-                                 .width = sample.width,
-                                 .height = sample.height,
-                                 .label = sample.label,
-                                 .offset = sample.offset,
-                                 .bytes = sample.bytes};
+                                 .width = image != SL_FIELD_NONE ? values.of[image].width : 0,
+                                 .height = image != SL_FIELD_NONE ? values.of[image].height : 0,
+                                 .label = label != SL_FIELD_NONE ? values.of[label].integer : -1,
+                                 .offset = sample.place.offset,
+                                 .bytes = sample.place.bytes};
     copy_end(info->key, sizeof(info->key), text);
-    if (sl_dataset_path(dataset, sample.file, text, sizeof(text)) < 0) {
+    if (sl_objects_path(dataset->objects, sample.place.object, text, sizeof(text)) < 0) {
         return sl_error_set(error, SLUICE_INVALID, "api", "the sample's path is too long");
     }
     copy_end(info->file, sizeof(info->file), text);
@@ -131,8 +139,8 @@ sluice_status sluice_dataset_read_image(const sluice_dataset *dataset, uint64_t 
     }
     const sl_dataset *own = sl_api_const_dataset(dataset);
     sluice_error reason;
-    sluice_status status =
-        sl_dataset_read_image(own, index, (sl_buffer){buffer, capacity}, bytes, &reason);
+    sluice_status status = sl_dataset_read_field(own, index, sl_dataset_field(own, "image"),
+                                                 (sl_buffer){buffer, capacity}, bytes, &reason);
     return status < 0 ? sl_api_fail(error, &reason) : status;
 }
 

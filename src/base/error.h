@@ -15,6 +15,26 @@
 
 #include <stdint.h>
 
+/*
+ * Why untrusted bytes are refused, kept small: a literal sentence, and where in those bytes. text
+ * NULL: they are not.
+ */
+typedef struct sl_refusal {
+    const char *text;
+    sluice_status status;
+    uint32_t offset;
+} sl_refusal;
+
+static inline sl_refusal sl_refuse(const char *text, size_t offset)
+{
+    return (sl_refusal){text, SLUICE_CORRUPT, (uint32_t)offset};
+}
+
+static inline sl_refusal sl_accept(void)
+{
+    return (sl_refusal){NULL, SLUICE_OK, 0};
+}
+
 /* Resets to "no error", full size. */
 void sl_error_clear(sluice_error *error);
 

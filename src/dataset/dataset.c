@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dataset.h"
 
-#include "checksum.h"
-#include "error.h"
+#include "memory.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define STAGE "dataset"
@@ -42,7 +42,7 @@ sl_dataset *sl_dataset_ref(sl_dataset *dataset)
 
 void sl_dataset_close(sl_dataset *dataset)
 {
-    if (!dataset) {
+    if (dataset == NULL) {
         return;
     }
     /* release: our uses come before the close; acquire in the last one: so do everybody's */
@@ -53,81 +53,152 @@ void sl_dataset_close(sl_dataset *dataset)
     }
 }
 
+uint32_t sl_dataset_field(const sl_dataset *dataset, const char *name)
+{
+    for (uint32_t i = 0; i < dataset->info.fields; i++) {
+        if (strcmp(dataset->fields[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return SL_FIELD_NONE;
+}
+
 sluice_status sl_dataset_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                                sluice_error *error)
+                                sl_place *lookup, sl_refusal *why)
+{
+    assert(index < dataset->info.samples);
+    const sluice_status status = dataset->ops->locate(dataset, index, sample, lookup, why);
+    sample->index = index;
+    return status;
+}
+
+sluice_status sl_dataset_learn(const sl_dataset *dataset, uint64_t index, sl_bytes bytes,
+                               sl_sample *sample, sl_place *lookup, sl_refusal *why)
+{
+    const sl_place found = *lookup;
+    const sluice_status status = sl_dataset_locate(dataset, index, sample, lookup, why);
+    if (status != SLUICE_AGAIN || found.offset != lookup->offset ||
+        found.object != lookup->object) {
+        return status; /* a neighbour's lookup was the same */
+    }
+    *why = dataset->ops->learn(dataset, lookup, bytes);
+    return why->text != NULL ? why->status : sl_dataset_locate(dataset, index, sample, lookup, why);
+}
+
+/* ---- for those who may block ---- */
+
+sluice_status sl_dataset_refuse(const sl_dataset *dataset, uint32_t object, uint64_t offset,
+                                sl_refusal refusal, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    const bool known = sl_objects_path(dataset->objects, object, path, sizeof(path)) == SLUICE_OK;
+    return sl_error_file(error, refusal.status, STAGE, 0, known ? path : NULL,
+                         (int64_t)(offset + refusal.offset), "%s", refusal.text);
+}
+
+/* Reads a lookup and learns it. */
+static sluice_status look_up(const sl_dataset *dataset, const sl_place *lookup, sluice_error *error)
+{
+    uint8_t *bytes = sl_malloc(lookup->bytes);
+    if (bytes == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an index entry");
+    }
+    sluice_status status = sl_objects_read(dataset->objects, lookup->object, lookup->offset, bytes,
+                                           lookup->bytes, error);
+    if (status == SLUICE_OK) {
+        const sl_refusal why =
+            dataset->ops->learn(dataset, lookup, (sl_bytes){bytes, lookup->bytes});
+        if (why.text != NULL) {
+            status = sl_dataset_refuse(dataset, lookup->object, lookup->offset, why, error);
+        }
+    }
+    sl_free(bytes);
+    return status;
+}
+
+static sluice_status find(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                          sluice_error *error)
+{
+    sl_place lookup;
+    sl_refusal why;
+    for (;;) {
+        sluice_status status = sl_dataset_locate(dataset, index, sample, &lookup, &why);
+        if (status < 0) {
+            return sl_dataset_refuse(dataset, lookup.object, lookup.offset, why, error);
+        }
+        if (status == SLUICE_OK) {
+            return status;
+        }
+        status = look_up(dataset, &lookup, error);
+        if (status < 0) {
+            return status;
+        }
+    }
+}
+
+sluice_status sl_dataset_find(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                              sluice_error *error)
 {
     if (index >= dataset->info.samples) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
                             "sample %llu is out of range: the dataset has %llu",
                             (unsigned long long)index, (unsigned long long)dataset->info.samples);
     }
-    return dataset->ops->locate(dataset, index, sample, error);
-}
-
-sluice_status sl_dataset_path(const sl_dataset *dataset, uint32_t file, char *path, size_t bytes)
-{
-    if (file >= dataset->files) {
-        return SLUICE_INVALID;
+    const sluice_status status = find(dataset, index, sample, error);
+    if (status < 0 && error != NULL) {
+        error->sample = (int64_t)index;
     }
-    return dataset->ops->path(dataset, file, path, bytes);
-}
-
-sluice_status sl_dataset_key(const sl_dataset *dataset, const sl_sample *sample, char *key,
-                             size_t bytes, sluice_error *error)
-{
-    return dataset->ops->key(dataset, sample, key, bytes, error);
+    return status;
 }
 
 sluice_status sl_dataset_read(const sl_dataset *dataset, const sl_sample *sample, sl_buffer buffer,
                               size_t *size, sluice_error *error)
 {
-    return dataset->ops->read(dataset, sample, buffer, size, error);
+    const sl_place *place = &sample->place;
+    sluice_status status = SLUICE_AGAIN;
+    if (place->bytes == 0) {
+        status = sl_objects_read_whole(dataset->objects, place->object, buffer.data,
+                                       buffer.capacity, size, error);
+    } else {
+        *size = place->bytes;
+        if (place->bytes <= buffer.capacity) {
+            status = sl_objects_read(dataset->objects, place->object, place->offset, buffer.data,
+                                     place->bytes, error);
+        }
+    }
+    if (status < 0 && error != NULL) {
+        error->sample = (int64_t)sample->index;
+    }
+    return status;
 }
 
-static sluice_status blame(const sl_dataset *dataset, const sl_sample *sample, const char *text,
-                           sluice_error *error)
+sluice_status sl_dataset_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                                sl_values *values, sluice_error *error)
 {
-    sl_error_set(error, SLUICE_CORRUPT, STAGE, "%s", text);
-    sl_sample_blame(dataset, sample, error);
-    return SLUICE_CORRUPT;
-}
-
-sluice_status sl_sample_check(const sl_dataset *dataset, const sl_sample *sample, sl_bytes stored,
-                              sl_bytes *image, sluice_error *error)
-{
-    if (sample->bytes != 0 && stored.size != sample->bytes) {
-        return blame(dataset, sample, "the sample is not as long as its index entry says", error);
-    }
-    if (sample->checked && sl_checksum(stored.data, stored.size) != sample->checksum) {
-        return blame(dataset, sample, "the sample does not match its checksum", error);
-    }
-    if (sample->image_bytes == 0) {
-        *image = stored;
+    const sl_refusal why = dataset->ops->unpack(dataset, sample, bytes, values);
+    if (why.text == NULL) {
         return SLUICE_OK;
     }
-    if (sample->image_offset > stored.size ||
-        sample->image_bytes > stored.size - sample->image_offset) {
-        return blame(dataset, sample, "the image does not lie inside its sample", error);
+    sl_dataset_refuse(dataset, sample->place.object, sample->place.offset, why, error);
+    if (error != NULL) {
+        error->sample = (int64_t)sample->index;
     }
-    image->data = stored.data + sample->image_offset;
-    image->size = sample->image_bytes;
-    return SLUICE_OK;
+    return why.status;
 }
 
-void sl_sample_blame(const sl_dataset *dataset, const sl_sample *sample, sluice_error *error)
+void sl_sample_blame(const sl_dataset *dataset, const sl_sample *sample, const sl_value *value,
+                     sluice_error *error)
 {
-    if (!error || error->sample == (int64_t)sample->index) {
+    if (error == NULL || error->sample == (int64_t)sample->index) {
         return; /* blamed already */
     }
-    char path[4096];
-    if (sl_dataset_path(dataset, sample->file, path, sizeof(path)) == SLUICE_OK) {
+    char path[SL_PATH_BYTES];
+    if (sl_objects_path(dataset->objects, sample->place.object, path, sizeof(path)) == SLUICE_OK) {
         sl_error_set_path(error, path);
     }
-    if (error->offset < 0 || sample->zstd) {
-        error->offset = 0;
-    } else {
-        error->offset += sample->image_offset;
+    if (error->offset < 0 || (value != NULL && value->zstd)) {
+        error->offset = 0; /* inside a frame there are no offsets of the file */
     }
-    error->offset += (int64_t)sample->offset;
+    error->offset += (int64_t)(sample->place.offset + (value != NULL ? value->offset : 0));
     error->sample = (int64_t)sample->index;
 }

@@ -1,42 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dataset: what a sample is and where its bytes lie.
+ * dataset: what a sample is, where its bytes lie, and how they are taken apart.
  *
  * Purpose: one immutable, reference-counted index over any supported format. A format is one file
- * and one row of the table in format.c: a probe and an open that returns a dataset with its ops.
- * Threads: immutable after open; every function from any thread. sl_dataset_locate may read an
- * index block from a file (pread) and blocks for that at most.
+ * and one row of the table in dataset.c: a probe and an open that returns a dataset with its ops.
+ * Walk of one sample: locate (which object, offset, bytes; when an index entry has to be read for
+ * that, which: a lookup, whose bytes go to learn, and locate again) -> its bytes are read, here or
+ * by a fetch thread -> unpack (checks them, and gives a value for each field).
+ * Threads: immutable after open; every function from any thread. locate, learn and unpack neither
+ * block nor allocate; those that read (find, read, key, check_object) block for that.
  * Ownership: the opener holds one reference; sl_dataset_ref adds one.
  */
 #ifndef SL_DATASET_H
 #define SL_DATASET_H
 
-#include "view.h"
-
-#include <sluice/dataset.h>
+#include "error.h"
+#include "objects.h"
+#include "value.h"
 
 #include <stdatomic.h>
 
-/* How the image field of a sample is stored. */
-typedef enum sl_encoding {
-    SL_ENCODING_FILE = 0, /* an encoded picture; the codec is known by its first bytes */
-    SL_ENCODING_RAW = 1   /* width x height x 3 bytes, u8 RGB */
-} sl_encoding;
+/* Some bytes of an object. */
+typedef struct sl_place {
+    uint64_t offset;
+    uint32_t bytes; /* 0: the whole object */
+    uint32_t object;
+} sl_place;
 
-/* One sample, located: all that planner, reader and decoder need without reading it. */
+/* One sample, located. */
 typedef struct sl_sample {
     uint64_t index;
-    uint32_t file;          /* file number, for sl_dataset_path */
-    uint32_t bytes;         /* stored bytes of the whole sample; 0: the whole file */
-    uint64_t offset;        /* in that file */
-    uint64_t checksum;      /* XXH3-64 of the stored bytes; valid when `checked` */
-    uint32_t image_offset;  /* of the image field inside the stored bytes */
-    uint32_t image_bytes;   /* stored bytes of the image field; 0: all */
-    uint32_t width, height; /* 0: unknown */
-    int64_t label;          /* -1: none */
-    uint8_t checked;        /* there is a checksum */
-    uint8_t encoding;       /* sl_encoding */
-    uint8_t zstd;           /* the image field is one zstd frame */
+    sl_place place;
+    uint64_t facts[4]; /* the format's own, from locate to unpack */
 } sl_sample;
 
 typedef struct sl_dataset sl_dataset;
@@ -47,37 +42,42 @@ typedef struct sl_buffer {
     size_t capacity;
 } sl_buffer;
 
-/* Where check_file reports to. */
+/* Where check_object reports to. */
 typedef struct sl_findings {
     void (*report)(void *ctx, const sluice_error *finding);
     void *ctx;
-    uint64_t bytes_read; /* added to by check_file */
+    uint64_t bytes_read; /* added to by check_object */
 } sl_findings;
 
 /* What a format implements. All but close are const and thread-safe. */
 typedef struct sl_dataset_ops {
-    sluice_status (*locate)(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sluice_error *error);
-    /* Path of file number `file` into `path`; INVALID when it does not fit. */
-    sluice_status (*path)(const sl_dataset *dataset, uint32_t file, char *path, size_t bytes);
-    /* The sample's key (path in its folder); "" when there is none. May read the file. */
-    sluice_status (*key)(const sl_dataset *dataset, const sl_sample *sample, char *key,
-                         size_t bytes, sluice_error *error);
     /*
-     * Reads the stored bytes of a sample into `buffer`; `*size` is how many there are. AGAIN when
-     * they are more than `capacity` (then `buffer` holds nothing usable).
+     * OK: `sample` is complete but for `index`. AGAIN: `lookup` must be read first, and learned.
+     * < 0: the index cannot be trusted; `why` says it, its offset counting from lookup->offset in
+     * lookup->object.
      */
-    sluice_status (*read)(const sl_dataset *dataset, const sl_sample *sample, sl_buffer buffer,
-                          size_t *size, sluice_error *error);
+    sluice_status (*locate)(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sl_place *lookup, sl_refusal *why);
+    /* Takes in what a lookup found. NULL: locate never says AGAIN. */
+    sl_refusal (*learn)(const sl_dataset *dataset, const sl_place *lookup, sl_bytes bytes);
     /*
-     * Checks everything about file `file` that no sample's own check covers, and reports each thing
+     * Checks the stored bytes of a sample and takes them apart: a value for each field that is
+     * wanted. Spans lie in `bytes`, or in the values' room. The refusal's offset counts from there.
+     */
+    sl_refusal (*unpack)(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                         sl_values *values);
+    /*
+     * Checks everything about an object that no sample's own check covers, and reports each thing
      * found to `findings`. OK: its samples can be looked at. NULL for formats with nothing to
      * check.
      */
-    sluice_status (*check_file)(const sl_dataset *dataset, uint32_t file, sl_findings *findings);
+    sluice_status (*check_object)(const sl_dataset *dataset, uint32_t object,
+                                  sl_findings *findings);
+    /* Name of class `label`; NULL when there is none. */
     const char *(*class_name)(const sl_dataset *dataset, int64_t label);
-    sluice_status (*field)(const sl_dataset *dataset, uint32_t index, const char **name,
-                           sluice_field_type *type);
+    /* The sample's key without reading it; NULL where it is only the field "key". INVALID: it does
+     * not fit. */
+    sluice_status (*key)(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes);
     void (*close)(sl_dataset *dataset);
 } sl_dataset_ops;
 
@@ -86,15 +86,16 @@ struct sl_dataset {
     const sl_dataset_ops *ops;
     _Atomic uint32_t references;
     sluice_dataset_info info; /* full size */
-    uint8_t whole_files;      /* each sample is a file of its own */
-    uint32_t files;           /* file numbers are 0 .. files-1 */
+    const sl_field *fields;   /* info.fields of them */
+    sl_objects *objects;      /* the format closes it */
+    bool whole_objects;       /* each sample is an object of its own */
 };
 
 /* A row of the format table. */
 typedef struct sl_format {
     const char *name;
-    /* 1 when `path` looks like this format; cheap. */
-    int (*probe)(const char *path);
+    /* True when `path` looks like this format; cheap. */
+    bool (*probe)(const char *path);
     sluice_status (*open)(sl_dataset **dataset, const char *const *paths, size_t count,
                           const sluice_dataset_options *options, sluice_error *error);
 } sl_format;
@@ -105,38 +106,62 @@ extern const sl_format sl_format_shards, sl_format_folder;
 sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, size_t count,
                               const sluice_dataset_options *options, sluice_error *error);
 sl_dataset *sl_dataset_ref(sl_dataset *dataset);
+/* NULL is fine. */
 void sl_dataset_close(sl_dataset *dataset);
 
-/* INVALID for an index out of range; CORRUPT/IO when the index block cannot be trusted or read. */
+/* Number of the field of that name; SL_FIELD_NONE. */
+uint32_t sl_dataset_field(const sl_dataset *dataset, const char *name);
+
+/* ops->locate, with the index in `sample`, which must be in range. */
 sluice_status sl_dataset_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                                sluice_error *error);
-sluice_status sl_dataset_path(const sl_dataset *dataset, uint32_t file, char *path, size_t bytes);
-/* A key has SL_KEY_MAX bytes at most, without its NUL. INVALID when `bytes` are too few. */
-#define SL_KEY_MAX 4095
-sluice_status sl_dataset_key(const sl_dataset *dataset, const sl_sample *sample, char *key,
-                             size_t bytes, sluice_error *error);
+                                sl_place *lookup, sl_refusal *why);
+/*
+ * Takes in what the look-up at `*lookup` found, unless it is known by now, and locates again: as
+ * sl_dataset_locate.
+ */
+sluice_status sl_dataset_learn(const sl_dataset *dataset, uint64_t index, sl_bytes bytes,
+                               sl_sample *sample, sl_place *lookup, sl_refusal *why);
+
+/* ---- for those who may block ---- */
+
+/* Locates, reading what has to be read. Errors: INVALID (index), IO, CORRUPT, UNSUPPORTED. */
+sluice_status sl_dataset_find(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                              sluice_error *error);
+/* Reads the stored bytes of a sample; `*size` is how many there are. AGAIN when they are more than
+ * the buffer's capacity (then it holds nothing usable). Errors: IO, CORRUPT. */
 sluice_status sl_dataset_read(const sl_dataset *dataset, const sl_sample *sample, sl_buffer buffer,
                               size_t *size, sluice_error *error);
+/* ops->unpack, with an error that says where. */
+sluice_status sl_dataset_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                                sl_values *values, sluice_error *error);
+/*
+ * A sample's numbers, and the sizes of its pictures, read where they have to be. Spans of the
+ * values are not valid. Errors: as those of find, read and unpack.
+ */
+sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                  sl_values *values, sluice_error *error);
+/*
+ * Reads one field of a sample as it was before packing: checked, a zstd frame unpacked; numbers as
+ * their 8 bytes. `*size` is its size, 0 when the sample lacks it; AGAIN when that is more than the
+ * buffer's capacity. Allocates: for tools.
+ */
+sluice_status sl_dataset_read_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                    sl_buffer buffer, size_t *size, sluice_error *error);
+/* A key has SL_KEY_MAX bytes at most, without its NUL. "" when there is none. INVALID when `bytes`
+ * are too few. */
+#define SL_KEY_MAX 4095
+sluice_status sl_dataset_key(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes,
+                             sluice_error *error);
 
 /*
- * Checks the stored bytes of a sample (its whole record) and gives the image field inside them.
- * CORRUPT when the size or checksum differs. Pure but for the error.
+ * Fills file (path), offset and sample of an error that concerns `sample`, where they are not
+ * there. `value`: an offset that is there counts from the beginning of its bytes; NULL: of the
+ * sample's.
  */
-sluice_status sl_sample_check(const sl_dataset *dataset, const sl_sample *sample, sl_bytes stored,
-                              sl_bytes *image, sluice_error *error);
-
-/*
- * Reads the image field of sample `index` as it was before packing: checked, a zstd frame unpacked.
- * `*size` is its size; AGAIN when that is more than the buffer's capacity. Allocates: for tools.
- */
-sluice_status sl_dataset_read_image(const sl_dataset *dataset, uint64_t index, sl_buffer buffer,
-                                    size_t *size, sluice_error *error);
-
-/*
- * Fills file (path), offset and sample of an error that concerns `sample`. An offset that is there
- * counts from the beginning of the image field; afterwards it counts from that of the file. Does
- * nothing the second time.
- */
-void sl_sample_blame(const sl_dataset *dataset, const sl_sample *sample, sluice_error *error);
+void sl_sample_blame(const sl_dataset *dataset, const sl_sample *sample, const sl_value *value,
+                     sluice_error *error);
+/* An error of a refusal whose bytes begin at `offset` of an object; its status. */
+sluice_status sl_dataset_refuse(const sl_dataset *dataset, uint32_t object, uint64_t offset,
+                                sl_refusal refusal, sluice_error *error);
 
 #endif

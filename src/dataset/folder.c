@@ -3,7 +3,6 @@
 #include "checksum.h"
 #include "dataset.h"
 #include "error.h"
-#include "file.h"
 #include "folder_list.h"
 #include "memory.h"
 
@@ -26,27 +25,49 @@ static const folder *folder_of(const sl_dataset *dataset)
     return (const folder *)(const void *)dataset;
 }
 
-static int probe(const char *path)
+static bool probe(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+enum { FIELD_IMAGE, FIELD_LABEL, FIELD_KEY, FIELDS };
+
+static const sl_field fields[FIELDS] = {
+    [FIELD_IMAGE] = {.name = "image", .type = SLUICE_FIELD_IMAGE},
+    [FIELD_LABEL] = {.name = "label", .type = SLUICE_FIELD_INT},
+    [FIELD_KEY] = {.name = "key", .type = SLUICE_FIELD_TEXT},
+};
+
 static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sluice_error *error)
+                            sl_place *lookup, sl_refusal *why)
 {
-    (void)error;
-    const sl_folder_list *list = &folder_of(dataset)->list;
-    *sample = (sl_sample){.index = index,
-                          .file = (uint32_t)index,
-                          .label = list->dirs[list->files[index].dir].label,
-                          .encoding = SL_ENCODING_FILE};
+    (void)dataset;
+    (void)lookup;
+    (void)why;
+    *sample = (sl_sample){.place = {.object = (uint32_t)index}};
     return SLUICE_OK;
 }
 
-static sluice_status path_of(const sl_dataset *dataset, uint32_t file, char *path, size_t bytes)
+static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                         sl_values *values)
 {
-    const folder *own = folder_of(dataset);
+    const sl_folder_list *list = &folder_of(dataset)->list;
+    const uint32_t label = list->dirs[list->files[sample->index].dir].label;
+    values->of[FIELD_IMAGE] = (sl_value){.present = true, .bytes = bytes};
+    values->of[FIELD_LABEL] = (sl_value){.present = true, .integer = label};
+    if (sl_values_want(values, FIELD_KEY)) {
+        /* Keys were shorter than this when they were listed. */
+        (void)sl_folder_key(list, sample->index, values->room, sizeof(values->room));
+        values->of[FIELD_KEY] = (sl_value){
+            .present = true, .bytes = {(const uint8_t *)values->room, strlen(values->room)}};
+    }
+    return sl_accept();
+}
+
+static sluice_status path_of(void *ctx, uint32_t file, char *path, size_t bytes)
+{
+    const folder *own = ctx;
     int length = snprintf(path, bytes, "%s/", own->root);
     if (length < 0 || (size_t)length >= bytes) {
         return SLUICE_INVALID;
@@ -54,36 +75,9 @@ static sluice_status path_of(const sl_dataset *dataset, uint32_t file, char *pat
     return sl_folder_key(&own->list, file, path + length, bytes - (size_t)length);
 }
 
-static sluice_status key_of(const sl_dataset *dataset, const sl_sample *sample, char *key,
-                            size_t bytes, sluice_error *error)
+static sluice_status key_of(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
 {
-    if (sl_folder_key(&folder_of(dataset)->list, sample->index, key, bytes) < 0) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "the sample's path is too long");
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status read_sample(const sl_dataset *dataset, const sl_sample *sample,
-                                 sl_buffer buffer, size_t *size, sluice_error *error)
-{
-    char path[PATH_BYTES];
-    int fd;
-    uint64_t bytes;
-    if (path_of(dataset, sample->file, path, sizeof(path)) < 0) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "the sample's path is too long");
-    }
-    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &fd, &bytes, error);
-    if (status == SLUICE_OK) {
-        *size = (size_t)bytes;
-        status = *size > buffer.capacity
-                     ? SLUICE_AGAIN
-                     : sl_file_read(fd, (sl_file_name){STAGE, path}, buffer.data, *size, 0, error);
-        sl_file_close(fd);
-    }
-    if (status < 0 && error) {
-        error->sample = (int64_t)sample->index;
-    }
-    return status;
+    return sl_folder_key(&folder_of(dataset)->list, index, key, bytes);
 }
 
 static const char *class_name(const sl_dataset *dataset, int64_t label)
@@ -94,26 +88,10 @@ static const char *class_name(const sl_dataset *dataset, int64_t label)
                : NULL;
 }
 
-static sluice_status field(const sl_dataset *dataset, uint32_t index, const char **name,
-                           sluice_field_type *type)
-{
-    (void)dataset;
-    static const struct {
-        const char *name;
-        sluice_field_type type;
-    } fields[] = {
-        {"image", SLUICE_FIELD_IMAGE}, {"label", SLUICE_FIELD_INT}, {"key", SLUICE_FIELD_TEXT}};
-    if (index >= sizeof(fields) / sizeof(*fields)) {
-        return SLUICE_INVALID;
-    }
-    *name = fields[index].name;
-    *type = fields[index].type;
-    return SLUICE_OK;
-}
-
 static void close_folder(sl_dataset *dataset)
 {
     folder *own = (folder *)(void *)dataset;
+    sl_objects_close(own->base.objects);
     sl_folder_list_close(&own->list);
     sl_free(own->root);
     sl_free(own);
@@ -121,11 +99,9 @@ static void close_folder(sl_dataset *dataset)
 
 static const sl_dataset_ops folder_ops = {
     .locate = locate,
-    .path = path_of,
-    .key = key_of,
-    .read = read_sample,
+    .unpack = unpack,
     .class_name = class_name,
-    .field = field,
+    .key = key_of,
     .close = close_folder,
 };
 
@@ -223,11 +199,13 @@ static sluice_status complete(folder *own, const sluice_dataset_options *options
     info->samples = own->list.file_count;
     info->fingerprint = fingerprint(own);
     info->classes = own->list.class_count;
-    info->fields = 3;
+    info->fields = FIELDS;
     memcpy(info->format, "folder", sizeof("folder"));
-    own->base.files = (uint32_t)own->list.file_count;
-    own->base.whole_files = 1;
-    return SLUICE_OK;
+    own->base.fields = fields;
+    own->base.whole_objects = true;
+    const sl_object_names names = {
+        .ctx = own, .count = (uint32_t)own->list.file_count, .path = path_of};
+    return sl_objects_open(&own->base.objects, &names, error);
 }
 
 /* A copy of `path` without slashes at its end. */

@@ -10,6 +10,8 @@
 #ifndef SL_SHARD_FORMAT_H
 #define SL_SHARD_FORMAT_H
 
+#include "error.h"
+#include "value.h"
 #include "view.h"
 
 #include <sluice/dataset.h>
@@ -23,8 +25,7 @@
 #define SL_SHARDS_MAX        (UINT32_MAX - 1u)
 #define SL_SAMPLES_MAX       ((uint64_t)1 << 62)
 #define SL_RECORD_BYTES_MAX  0x7fffffffu
-#define SL_FIELDS_MAX        16u
-#define SL_FIELD_NAME_BYTES  32u
+#define SL_SHARD_FIELDS_MAX  16u
 #define SL_ENTRY_FIXED_BYTES 24u
 #define SL_ENTRY_BYTES_MAX   1024u
 #define SL_BLOCK_ENTRY_ROOM  4032u
@@ -37,13 +38,6 @@
 typedef enum sl_blob_encoding { SL_BLOB_PLAIN = 0, SL_BLOB_ZSTD = 1 } sl_blob_encoding;
 typedef enum sl_image_codec { SL_CODEC_JPEG = 1, SL_CODEC_RAW = 2 } sl_image_codec;
 typedef enum sl_page_kind { SL_PAGE_OTHER, SL_PAGE_SHARD, SL_PAGE_MANIFEST } sl_page_kind;
-
-/* A reason why bytes are refused. text NULL: they are not. */
-typedef struct sl_refusal {
-    const char *text;
-    sluice_status status;
-    uint32_t offset; /* in the bytes decoded */
-} sl_refusal;
 
 typedef struct sl_shard_header {
     uint64_t file_bytes, samples, data_bytes, index_offset, index_bytes, index_checksum;
@@ -64,19 +58,12 @@ typedef struct sl_manifest_header {
     uint64_t meta_offset, meta_bytes, meta_checksum, source_samples, pack_id;
 } sl_manifest_header;
 
-typedef struct sl_field {
-    char name[SL_FIELD_NAME_BYTES];
-    sluice_field_type type;
-    uint32_t column; /* byte in an entry */
-} sl_field;
-
-#define SL_NO_FIELD UINT32_MAX
-
 /* The metadata: fields and class names. */
 typedef struct sl_schema {
-    sl_field fields[SL_FIELDS_MAX];
+    sl_field fields[SL_SHARD_FIELDS_MAX];
+    uint32_t columns[SL_SHARD_FIELDS_MAX]; /* byte of each in an entry */
     uint32_t field_count, entry_bytes, entries_per_block;
-    uint32_t image, label, key; /* field numbers; SL_NO_FIELD */
+    uint32_t image, label, key; /* field numbers; SL_FIELD_NONE */
     uint32_t class_count;
     char **classes; /* owned; class_count pointers into `names` */
     char *names;    /* owned */

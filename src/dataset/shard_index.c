@@ -26,9 +26,9 @@ void sl_entry_encode(const sl_schema *schema, const sl_entry *entry, uint8_t *by
     sl_store32(bytes + 8, entry->bytes);
     sl_store32(bytes + 12, 0);
     sl_store64(bytes + 16, entry->checksum);
-    store_blob(&entry->image, true, bytes + schema->fields[schema->image].column);
-    sl_store64(bytes + schema->fields[schema->label].column, (uint64_t)entry->label);
-    store_blob(&entry->key, false, bytes + schema->fields[schema->key].column);
+    store_blob(&entry->image, true, bytes + schema->columns[schema->image]);
+    sl_store64(bytes + schema->columns[schema->label], (uint64_t)entry->label);
+    store_blob(&entry->key, false, bytes + schema->columns[schema->key]);
 }
 
 static sl_refusal load_image(sl_blob *blob, const uint8_t *column)
@@ -75,11 +75,10 @@ static sl_refusal load_other(sl_blob *blob, const uint8_t *column)
 static sl_refusal load_column(const sl_schema *schema, uint32_t number, const uint8_t *bytes,
                               sl_entry *entry, uint64_t *used)
 {
-    const sl_field *field = &schema->fields[number];
-    const uint8_t *column = bytes + field->column;
+    const uint8_t *column = bytes + schema->columns[number];
     sl_blob blob = {0};
     sl_refusal refusal = sl_accept();
-    switch (field->type) {
+    switch (schema->fields[number].type) {
     case SLUICE_FIELD_INT:
         entry->label = number == schema->label ? (int64_t)sl_load64(column) : entry->label;
         break;
@@ -101,7 +100,7 @@ static sl_refusal load_column(const sl_schema *schema, uint32_t number, const ui
         entry->key_offset = (uint32_t)*used;
     }
     *used += blob.bytes;
-    refusal.offset = field->column;
+    refusal.offset = schema->columns[number];
     return refusal;
 }
 

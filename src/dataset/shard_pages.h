@@ -7,16 +7,6 @@
 
 #include <stdbool.h>
 
-static inline sl_refusal sl_refuse(const char *text, size_t offset)
-{
-    return (sl_refusal){text, SLUICE_CORRUPT, (uint32_t)offset};
-}
-
-static inline sl_refusal sl_accept(void)
-{
-    return (sl_refusal){NULL, SLUICE_OK, 0};
-}
-
 bool sl_all_zero(const uint8_t *bytes, size_t count);
 /* Magic, version, header bytes, features; the rest is zeroed. */
 void sl_page_begin(uint8_t page[SL_PAGE_BYTES], sl_page_kind kind);

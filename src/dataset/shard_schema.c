@@ -33,7 +33,7 @@ static uint32_t find_field(const sl_schema *schema, sluice_field_type type, cons
             return i;
         }
     }
-    return SL_NO_FIELD;
+    return SL_FIELD_NONE;
 }
 
 /* Places the columns and finds the fields that the library reads. */
@@ -41,7 +41,7 @@ static void complete(sl_schema *schema)
 {
     uint32_t column = SL_ENTRY_FIXED_BYTES;
     for (uint32_t i = 0; i < schema->field_count; i++) {
-        schema->fields[i].column = column;
+        schema->columns[i] = column;
         column += column_width(schema->fields[i].type);
     }
     schema->entry_bytes = column;
@@ -55,9 +55,9 @@ sluice_status sl_schema_standard(sl_schema *schema, const char *const *classes, 
                                  sluice_error *error)
 {
     *schema = (sl_schema){
-        .fields = {{"image", SLUICE_FIELD_IMAGE, 0},
-                   {"label", SLUICE_FIELD_INT, 0},
-                   {"key", SLUICE_FIELD_TEXT, 0}},
+        .fields = {{.name = "image", .type = SLUICE_FIELD_IMAGE},
+                   {.name = "label", .type = SLUICE_FIELD_INT},
+                   {.name = "key", .type = SLUICE_FIELD_TEXT}},
         .field_count = 3,
     };
     complete(schema);
@@ -114,7 +114,7 @@ void sl_schema_encode(const sl_schema *schema, uint8_t *bytes)
         uint8_t *row = bytes + HEAD_BYTES + (size_t)ROW_BYTES * i;
         memcpy(row, schema->fields[i].name, SL_FIELD_NAME_BYTES);
         sl_store32(row + 32, (uint32_t)schema->fields[i].type);
-        sl_store32(row + 36, schema->fields[i].column);
+        sl_store32(row + 36, schema->columns[i]);
     }
     if (names > 0) {
         memcpy(bytes + HEAD_BYTES + (size_t)ROW_BYTES * schema->field_count, schema->names, names);
@@ -202,6 +202,13 @@ static sl_refusal decode_names(sl_schema *schema, sl_bytes names, uint32_t count
     return sl_accept();
 }
 
+/* No writer ever made others in this version of the format. */
+static bool is_standard(const sl_schema *schema)
+{
+    return schema->field_count == 3 && schema->image == 0 && schema->label == 1 &&
+           schema->key == 2 && strcmp(schema->fields[0].name, "image") == 0;
+}
+
 sl_refusal sl_schema_decode(sl_schema *schema, sl_bytes bytes)
 {
     *schema = (sl_schema){0};
@@ -211,7 +218,8 @@ sl_refusal sl_schema_decode(sl_schema *schema, sl_bytes bytes)
     uint32_t fields = sl_load32(bytes.data);
     uint32_t classes = sl_load32(bytes.data + 4);
     uint64_t names = sl_load64(bytes.data + 8);
-    if (fields == 0 || fields > SL_FIELDS_MAX || !sl_all_zero(bytes.data + 16, HEAD_BYTES - 16)) {
+    if (fields == 0 || fields > SL_SHARD_FIELDS_MAX ||
+        !sl_all_zero(bytes.data + 16, HEAD_BYTES - 16)) {
         return sl_refuse("the metadata's head is not as it must be", 0);
     }
     size_t names_at = HEAD_BYTES + (size_t)ROW_BYTES * fields;
@@ -223,8 +231,9 @@ sl_refusal sl_schema_decode(sl_schema *schema, sl_bytes bytes)
         sl_bytes text = {bytes.data + names_at, bytes.size - names_at};
         refusal = decode_names(schema, text, classes, names_at);
     }
-    if (!refusal.text && schema->image == SL_NO_FIELD) {
-        refusal = (sl_refusal){"has no image field", SLUICE_UNSUPPORTED, HEAD_BYTES};
+    if (!refusal.text && !is_standard(schema)) {
+        refusal = (sl_refusal){"has other fields than image, label and key", SLUICE_UNSUPPORTED,
+                               HEAD_BYTES};
     }
     if (refusal.text) {
         sl_schema_close(schema);

@@ -2,7 +2,7 @@
 /*
  * shards: a dataset of packed shards (docs/format.md), private parts.
  *
- * Purpose: shards_open.c makes one from manifests and lone shards, shards.c locates and reads
+ * Purpose: shards_open.c makes one from manifests and lone shards, shards.c locates and unpacks
  * samples, shards_check.c verifies. Nothing is mapped; index blocks are read when asked for.
  * Threads: rows, sources and schema are immutable after open; the rest locks itself.
  */
@@ -10,11 +10,8 @@
 #define SL_SHARDS_H
 
 #include "dataset.h"
-#include "descriptors.h"
 #include "index_cache.h"
 #include "shard_format.h"
-
-#define SL_PATH_BYTES 4096
 
 /* Where some of the shards lie. */
 typedef struct sl_shard_source {
@@ -26,23 +23,18 @@ typedef struct sl_shard_source {
 typedef struct sl_shard {
     sl_shard_row row; /* row.first counts in the whole dataset */
     uint32_t source;
-    _Atomic uint8_t trusted; /* the file's header was read and is the row's */
+    _Atomic bool trusted; /* the file's header was read and is the row's */
 } sl_shard;
-
-/* What locks itself, and so may be used through a const dataset. */
-typedef struct sl_shard_access {
-    sl_descriptors descriptors;
-    sl_index_cache cache;
-} sl_shard_access;
 
 typedef struct sl_shards {
     sl_dataset base;
-    sl_shard *shards; /* base.files of them */
+    sl_shard *shards;
+    uint32_t count; /* of shards: the dataset's objects */
     sl_shard_source *sources;
     uint32_t source_count;
     sl_schema schema;
     uint64_t meta_bytes, meta_checksum;
-    sl_shard_access *access; /* owned */
+    sl_index_cache *cache; /* owned; locks itself */
 } sl_shards;
 
 static inline const sl_shards *sl_shards_of(const sl_dataset *dataset)
@@ -67,17 +59,14 @@ sluice_status sl_shard_read_header(int fd, const char *path, uint64_t file_bytes
 sluice_status sl_shards_refuse(sluice_error *error, sl_refusal refusal, const char *path,
                                uint64_t offset);
 
-/* Writes the path of shard `file`: INVALID when it does not fit. */
-sluice_status sl_shards_path(const sl_dataset *dataset, uint32_t file, char *path, size_t bytes);
+/* For sl_object_names; `ctx` is the sl_shards. */
+sluice_status sl_shards_path(void *ctx, uint32_t shard, char *path, size_t bytes);
+uint64_t sl_shards_bytes(void *ctx, uint32_t shard);
 
-/*
- * Pins the descriptor of a shard and makes sure, once, that its header is the one that the manifest
- * describes. `path` (SL_PATH_BYTES) is filled first. Unpin with sl_shards_unpin.
- */
-sluice_status sl_shards_pin(const sl_shards *shards, uint32_t file, char *path, int *fd,
-                            sluice_error *error);
-void sl_shards_unpin(const sl_shards *shards, uint32_t file);
+/* NULL text: the page is the header of the shard that the row describes. */
+sl_refusal sl_shard_header_trust(const sl_shards *shards, const sl_shard *shard,
+                                 const uint8_t page[SL_PAGE_BYTES], sl_shard_header *header);
 
-sluice_status sl_shards_check_file(const sl_dataset *dataset, uint32_t file, sl_findings *findings);
+sluice_status sl_shards_check(const sl_dataset *dataset, uint32_t shard, sl_findings *findings);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "checksum.h"
-#include "error.h"
-#include "file.h"
 #include "little_endian.h"
 #include "memory.h"
 #include "shard_pages.h"
@@ -21,10 +19,10 @@ typedef struct check {
     const sl_shards *shards;
     const sl_shard_row *row;
     sl_findings *findings;
+    uint32_t shard;
     const char *path;
-    uint8_t *piece; /* PIECE_BLOCKS pages */
-    uint64_t next;  /* where the next sample must begin; 0: not known */
-    int fd;
+    uint8_t *piece;     /* PIECE_BLOCKS pages */
+    uint64_t next;      /* where the next sample must begin; 0: not known */
     bool index_damaged; /* reported already: totals would only repeat it */
 } check;
 
@@ -43,8 +41,7 @@ static void report_refusal(const check *c, sl_refusal refusal, uint64_t offset)
 static bool read_piece(check *c, uint64_t offset, size_t bytes)
 {
     sluice_error finding;
-    if (sl_file_read(c->fd, (sl_file_name){STAGE, c->path}, c->piece, bytes, offset, &finding) <
-        0) {
+    if (sl_objects_read(c->shards->base.objects, c->shard, offset, c->piece, bytes, &finding) < 0) {
         report(c, &finding);
         return false;
     }
@@ -156,45 +153,39 @@ static void check_metadata(check *c)
     }
 }
 
-static sluice_status check_open_file(check *c)
+static sluice_status check_all(check *c)
 {
     sluice_error finding;
-    sluice_status status =
-        sl_shard_read_header(c->fd, c->path, c->row->file_bytes, &c->header, &finding);
-    if (status == SLUICE_OK && !sl_shard_row_matches(c->row, &c->header)) {
-        status = sl_error_file(&finding, SLUICE_CORRUPT, STAGE, 0, c->path, 0,
-                               "the header is not the one that the manifest describes");
+    if (!read_piece(c, 0, SL_PAGE_BYTES)) {
+        return SLUICE_IO;
     }
-    if (status < 0) {
+    const sl_refusal refusal =
+        sl_shard_header_trust(c->shards, &c->shards->shards[c->shard], c->piece, &c->header);
+    if (refusal.text != NULL) {
+        sl_shards_refuse(&finding, refusal, c->path, 0);
         report(c, &finding);
-        return status;
+        return refusal.status;
     }
-    c->findings->bytes_read += SL_PAGE_BYTES;
     check_padding(c);
     check_index(c);
     check_metadata(c);
     return SLUICE_OK;
 }
 
-sluice_status sl_shards_check_file(const sl_dataset *dataset, uint32_t file, sl_findings *findings)
+sluice_status sl_shards_check(const sl_dataset *dataset, uint32_t shard, sl_findings *findings)
 {
-    char path[SL_PATH_BYTES];
-    sluice_error finding;
-    check c = {.shards = sl_shards_of(dataset), .findings = findings, .path = path};
-    c.row = &c.shards->shards[file].row;
+    char path[SL_PATH_BYTES] = "";
+    check c = {.shards = sl_shards_of(dataset), .findings = findings, .path = path, .shard = shard};
+    (void)sl_objects_path(dataset->objects, shard, path, sizeof(path));
+    c.row = &c.shards->shards[shard].row;
     c.piece = sl_malloc((size_t)PIECE_BLOCKS * SL_PAGE_BYTES);
-    if (!c.piece) {
+    if (c.piece == NULL) {
+        sluice_error finding;
         sl_error_set(&finding, SLUICE_NOMEM, STAGE, "no memory for checking a shard");
         report(&c, &finding);
         return SLUICE_NOMEM;
     }
-    sluice_status status = sl_shards_pin(c.shards, file, path, &c.fd, &finding);
-    if (status < 0) {
-        report(&c, &finding);
-    } else {
-        status = check_open_file(&c);
-        sl_shards_unpin(c.shards, file);
-    }
+    const sluice_status status = check_all(&c);
     sl_free(c.piece);
     return status;
 }

@@ -59,11 +59,11 @@ static sl_page_kind kind_of_file(const char *path)
     return kind;
 }
 
-static int probe(const char *path)
+static bool probe(const char *path)
 {
     struct stat status;
     if (stat(path, &status) != 0) {
-        return 0;
+        return false;
     }
     if (S_ISDIR(status.st_mode)) {
         return holds(path, SL_MANIFEST_NAME) || holds(path, SL_JOURNAL_NAME) ||
@@ -104,7 +104,7 @@ static sluice_status take_metadata(sl_shards *shards, const opened *file, uint64
     if (status < 0) {
         return status;
     }
-    if (shards->base.files > 0) {
+    if (shards->count > 0) {
         sl_free(section);
         if (checksum == shards->meta_checksum && bytes == shards->meta_bytes) {
             return SLUICE_OK;
@@ -126,11 +126,11 @@ static sluice_status take_metadata(sl_shards *shards, const opened *file, uint64
 static sluice_status grow(sl_shards *shards, uint64_t count, const char *path, bool lone,
                           sluice_error *error)
 {
-    if (count > SL_SHARDS_MAX - shards->base.files) {
+    if (count > SL_SHARDS_MAX - shards->count) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "too many shards");
     }
-    sl_shard *grown = sl_realloc_array(shards->shards, shards->base.files + (size_t)count,
-                                       sizeof(*shards->shards));
+    sl_shard *grown =
+        sl_realloc_array(shards->shards, shards->count + (size_t)count, sizeof(*shards->shards));
     if (grown) {
         shards->shards = grown;
     }
@@ -160,9 +160,9 @@ static sluice_status add_row(sl_shards *shards, sl_shard_row row, uint64_t row_o
     row.first = info->samples;
     info->samples += row.samples;
     info->bytes += row.data_bytes;
-    sl_shard *shard = &shards->shards[shards->base.files++];
+    sl_shard *shard = &shards->shards[shards->count++];
     *shard = (sl_shard){.row = row, .source = shards->source_count - 1};
-    atomic_init(&shard->trusted, 0);
+    atomic_init(&shard->trusted, false);
     return SLUICE_OK;
 }
 
@@ -309,7 +309,7 @@ static sluice_status complete(sl_shards *shards, sluice_error *error)
     sl_checksum_stream stream;
     uint64_t blocks = 0;
     sl_checksum_begin(&stream);
-    for (uint32_t i = 0; i < shards->base.files; i++) {
+    for (uint32_t i = 0; i < shards->count; i++) {
         const sl_shard_row *row = &shards->shards[i].row;
         sl_checksum_add_u64(&stream, row->header_checksum);
         blocks += (row->samples - 1) / shards->schema.entries_per_block + 1;
@@ -317,27 +317,28 @@ static sluice_status complete(sl_shards *shards, sluice_error *error)
     sluice_dataset_info *info = &shards->base.info;
     info->fingerprint = sl_checksum_value(&stream);
     info->struct_size = sizeof(*info);
-    info->shards = shards->base.files;
+    info->shards = shards->count;
     info->classes = shards->schema.class_count;
     info->fields = shards->schema.field_count;
     memcpy(info->format, "shards", sizeof("shards"));
-    sluice_status status = sl_index_cache_open(&shards->access->cache, blocks, error);
-    return status == SLUICE_OK
-               ? sl_descriptors_open(&shards->access->descriptors, shards->base.files, error)
-               : status;
+    shards->base.fields = shards->schema.fields;
+    const sl_object_names names = {
+        .ctx = shards, .count = shards->count, .path = sl_shards_path, .bytes = sl_shards_bytes};
+    sluice_status status = sl_index_cache_open(shards->cache, blocks, error);
+    return status == SLUICE_OK ? sl_objects_open(&shards->base.objects, &names, error) : status;
 }
 
 static sl_shards *new_shards(sluice_error *error)
 {
     sl_shards *shards = sl_calloc(1, sizeof(*shards));
-    sl_shard_access *access = sl_calloc(1, sizeof(*access));
-    if (!shards || !access) {
+    sl_index_cache *cache = sl_calloc(1, sizeof(*cache));
+    if (!shards || !cache) {
         sl_free(shards);
-        sl_free(access);
+        sl_free(cache);
         sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
         return NULL;
     }
-    shards->access = access;
+    shards->cache = cache;
     shards->base.ops = &sl_shards_ops;
     atomic_init(&shards->base.references, 1);
     return shards;

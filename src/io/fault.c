@@ -73,7 +73,7 @@ static uint64_t bytes_to_dead(const sl_fault_config *config, const sl_read *read
     if (read->kind == SL_READ_FILE) {
         return happens(config, hash_of(read->path), DEAD, config->dead_permille) ? 0 : UINT64_MAX;
     }
-    uint64_t end = read->offset + read->length;
+    uint64_t end = read->offset + read->length + read->target_bytes;
     for (uint64_t block = read->offset / BLOCK_BYTES; block * BLOCK_BYTES < end; block++) {
         if (happens(config, block, DEAD, config->dead_permille)) {
             uint64_t at = block * BLOCK_BYTES;

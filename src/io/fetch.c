@@ -1,150 +1,97 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fetch: the thread's life cycle and what other threads may call. */
+/* fetch: the thread's life, its loop, and what other threads may call. */
 #include "fetch.h"
 
 #include "clock.h"
 #include "error.h"
-#include "fetch_internal.h"
+#include "fetch_state.h"
 
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 
-#define FILE_GUESS_FIRST ((uint64_t)256 << 10)
-#define TICK_MOST_NS     ((uint64_t)100000000)
-#define TICK_LEAST_NS    ((uint64_t)1000000)
+#define WHOLE_GUESS_FIRST ((uint64_t)256 << 10)
+#define TICK_MOST_NS      ((uint64_t)100000000)
+#define TICK_LEAST_NS     ((uint64_t)1000000)
+/* Inserted items that are looked at together; the others wait in the inbox. */
+#define WINDOW_INSERTS_MAX 256U
 
-void sl_fetch_signal(sl_fetch *fetch)
-{
-    /* seq_cst on attention and waiting, here and in wait_for_events: either the thread sees
-     * `attention` before it blocks, or this thread sees that it is waiting. */
-    if (atomic_exchange_explicit(&fetch->attention, 1, memory_order_seq_cst) == 0 &&
-        atomic_load_explicit(&fetch->waiting, memory_order_seq_cst) != 0) {
-        sl_lock(&fetch->mutex);
-        if (fetch->backend != NULL) {
-            fetch->backend->ops->wake(fetch->backend);
-        }
-        sl_unlock(&fetch->mutex);
-    }
-}
+/* ---- other threads ---- */
 
 void sl_fetch_credit(sl_fetch *fetch, uint64_t limit)
 {
-    sl_lock(&fetch->mutex);
-    if (limit > fetch->shared.credit) {
-        fetch->shared.credit = limit;
-    }
-    if (fetch->shared.dozing) {
-        fetch->shared.dozing = false;
-        fetch->shared.ask = true;
-    }
-    sl_unlock(&fetch->mutex);
-    sl_fetch_signal(fetch);
+    sl_inbox_credit(&fetch->inbox, limit);
 }
 
 void sl_fetch_wake(sl_fetch *fetch)
 {
-    sl_lock(&fetch->mutex);
-    fetch->shared.dozing = false;
-    fetch->shared.ask = true;
-    sl_unlock(&fetch->mutex);
-    sl_fetch_signal(fetch);
+    sl_inbox_wake(&fetch->inbox);
 }
 
 void sl_fetch_insert(sl_fetch *fetch, const sl_fetch_item *item)
 {
-    sl_lock(&fetch->mutex);
-    assert(fetch->shared.free_insert_count > 0);
-    uint32_t index = fetch->shared.free_inserts[--fetch->shared.free_insert_count];
-    sl_want *want = &fetch->wants[index];
-    want->item = *item;
-    want->item.sequence = UINT64_MAX;
-    want->next = SL_FETCH_NONE;
-    if (fetch->shared.arrived_last == SL_FETCH_NONE) {
-        fetch->shared.arrived_first = index;
-    } else {
-        fetch->wants[fetch->shared.arrived_last].next = index;
-    }
-    fetch->shared.arrived_last = index;
-    sl_unlock(&fetch->mutex);
-    sl_fetch_signal(fetch);
+    sl_inbox_insert(&fetch->inbox, item);
 }
 
 void sl_fetch_restart(sl_fetch *fetch)
 {
-    sl_lock(&fetch->mutex);
-    uint64_t mine = ++fetch->shared.restarts_wanted;
-    sl_unlock(&fetch->mutex);
-    sl_fetch_signal(fetch);
-    sl_lock(&fetch->mutex);
-    while (fetch->shared.restarts_done < mine) {
-        sl_cond_wait(&fetch->changed, &fetch->mutex);
+    sl_inbox_restart(&fetch->inbox);
+}
+
+void sl_fetch_release(sl_fetch *fetch, uint32_t handle)
+{
+    if (handle != SL_HANDLE_NONE) {
+        sl_read_buffers_release(&fetch->buffers, handle);
     }
-    sl_unlock(&fetch->mutex);
+}
+
+const sl_resident *sl_fetch_resident(const sl_fetch *fetch)
+{
+    return sl_resident_complete(&fetch->resident) ? &fetch->resident : NULL;
 }
 
 void sl_fetch_get_stats(sl_fetch *fetch, sl_fetch_stats *stats)
 {
     sl_lock(&fetch->mutex);
-    *stats = fetch->shared.stats;
+    *stats = fetch->published;
     sl_unlock(&fetch->mutex);
 }
 
-static void publish_locked(sl_fetch *fetch)
+/* ---- the loop ---- */
+
+static void publish(sl_fetch *fetch)
 {
-    fetch->stats.abandoned = fetch->abandoned;
-    fetch->shared.stats = fetch->stats;
-    if (fetch->flying > 0) {
-        fetch->shared.stats.busy_ns += fetch->now_ns - fetch->busy_since_ns;
+    fetch->stats.abandoned = fetch->requests.abandoned;
+    sl_lock(&fetch->mutex);
+    fetch->published = fetch->stats;
+    if (fetch->requests.flying > 0) {
+        fetch->published.busy_ns += fetch->now_ns - fetch->busy_since_ns;
+    }
+    sl_unlock(&fetch->mutex);
+}
+
+static void flush(sl_fetch *fetch)
+{
+    if (fetch->source.flush != NULL) {
+        fetch->source.flush(fetch->source.ctx);
     }
 }
 
-/* Takes over what other threads asked for. */
-static void collect(sl_fetch *fetch)
+static void cancel_all(sl_fetch *fetch)
 {
-    /* Before `shared` is read: what is changed later sets it again. */
-    atomic_store_explicit(&fetch->attention, 0, memory_order_seq_cst);
-    sl_lock(&fetch->mutex);
-    fetch->credit = fetch->shared.credit;
-    fetch->may_ask = fetch->may_ask || fetch->shared.ask;
-    fetch->shared.ask = false;
-    fetch->stopping = fetch->shared.stop;
-    fetch->restarts = fetch->shared.restarts_wanted - fetch->shared.restarts_done;
-    uint32_t arrived = fetch->shared.arrived_first;
-    fetch->shared.arrived_first = SL_FETCH_NONE;
-    fetch->shared.arrived_last = SL_FETCH_NONE;
-    publish_locked(fetch);
-    sl_unlock(&fetch->mutex);
-    while (arrived != SL_FETCH_NONE) {
-        uint32_t index = arrived;
-        arrived = fetch->wants[index].next; /* before it joins another list */
-        sl_fetch_take_insert(fetch, index);
-    }
+    sl_fetch_cancel_reads(fetch);
+    sl_fetch_cancel_items(fetch);
+    flush(fetch);
 }
 
-static void restart(sl_fetch *fetch)
-{
-    sl_fetch_cancel_all(fetch);
-    sl_lock(&fetch->mutex);
-    fetch->shared.credit = 0;
-    fetch->shared.ask = false;
-    fetch->shared.dozing = true;
-    fetch->shared.restarts_done += fetch->restarts;
-    publish_locked(fetch);
-    sl_cond_broadcast(&fetch->changed);
-    sl_unlock(&fetch->mutex);
-}
-
-static void wait_for_events(sl_fetch *fetch)
+static void take_completions(sl_fetch *fetch)
 {
     uint64_t patience_ns = sl_fetch_patience(fetch);
-    atomic_store_explicit(&fetch->waiting, 1, memory_order_seq_cst); /* see sl_fetch_signal */
-    if (atomic_load_explicit(&fetch->attention, memory_order_seq_cst) != 0) {
+    if (!sl_inbox_sleeping(&fetch->inbox)) {
         patience_ns = 0;
     }
     uint32_t count = fetch->backend->ops->reap(fetch->backend, fetch->completions,
                                                fetch->config.depth, patience_ns);
-    atomic_store_explicit(&fetch->waiting, 0, memory_order_relaxed);
+    sl_inbox_woke(&fetch->inbox);
     fetch->now_ns = sl_now_ns();
     for (uint32_t i = 0; i < count; i++) {
         sl_fetch_complete(fetch, &fetch->completions[i]);
@@ -156,32 +103,55 @@ static void serve(sl_fetch *fetch)
     fetch->now_ns = sl_now_ns();
     fetch->next_tick_ns = fetch->now_ns + fetch->tick_ns;
     for (;;) {
-        collect(fetch);
-        if (fetch->stopping) {
+        const sl_inbox_news news = sl_inbox_collect(&fetch->inbox);
+        publish(fetch);
+        if (news.stop) {
             return;
         }
-        if (fetch->restarts > 0) {
-            restart(fetch);
+        if (news.restarts > 0) {
+            cancel_all(fetch);
+            publish(fetch);
+            sl_inbox_restarted(&fetch->inbox, news.restarts);
             continue;
+        }
+        fetch->may_ask = fetch->may_ask || news.ask;
+        sl_window_credit(&fetch->window, news.credit);
+        if (news.inserted > 0) {
+            sl_fetch_take_inserted(fetch);
         }
         sl_fetch_ask(fetch);
         sl_fetch_settle_credited(fetch);
-        fetch->now_ns = sl_now_ns(); /* delivering may have taken long; reads begin now */
         sl_fetch_retry_due(fetch);
         sl_fetch_plan(fetch);
         sl_fetch_submit(fetch);
+        flush(fetch);
+        take_completions(fetch);
+        /* Only now, when all that came back was seen, does age mean that something hangs. */
         sl_fetch_watch(fetch);
-        wait_for_events(fetch);
     }
+}
+
+/* ---- life ---- */
+
+static void ring_backend(void *ctx)
+{
+    sl_backend *backend = ctx;
+    backend->ops->wake(backend);
+}
+
+static void memory_freed(void *ctx)
+{
+    sl_fetch *fetch = ctx;
+    sl_inbox_signal(&fetch->inbox);
 }
 
 static sluice_status open_kind(sl_fetch *fetch, sl_backend **backend, sluice_error *error)
 {
     const sl_fetch_config *config = &fetch->config;
     sl_backend_config wanted = {
-        .depth = config->depth, .threads = config->threads, .slab = &fetch->arena.slab};
+        .depth = config->depth, .threads = config->threads, .slab = &fetch->buffers.arena.slab};
     char *reason = fetch->stats.reason;
-    if (config->whole_files) {
+    if (config->whole_objects) {
         (void)snprintf(reason, sizeof(fetch->stats.reason),
                        "whole files are opened and read by threads");
     } else if (config->backend != SLUICE_IO_PREAD) {
@@ -217,13 +187,22 @@ static sluice_status open_backend(sl_fetch *fetch, sluice_error *error)
 /* The last thing that the thread does. What was never given back stays allocated for ever. */
 static void close_backend(sl_fetch *fetch)
 {
-    sl_lock(&fetch->mutex);
-    sl_backend *backend = fetch->backend;
+    sl_inbox_set_bell(&fetch->inbox, &(sl_inbox_bell){0});
+    fetch->requests.abandoned =
+        fetch->backend->ops->close(fetch->backend, fetch->config.stall_fail_ns);
     fetch->backend = NULL;
-    sl_unlock(&fetch->mutex);
-    fetch->abandoned = backend->ops->close(backend, fetch->config.stall_fail_ns);
+    publish(fetch);
+}
+
+/* Tells the opener how it went. */
+static void report_open(sl_fetch *fetch, sluice_status status, const sluice_error *error)
+{
     sl_lock(&fetch->mutex);
-    publish_locked(fetch);
+    fetch->open_status = status;
+    fetch->open_error = *error;
+    fetch->opened = true;
+    fetch->published = fetch->stats;
+    sl_cond_broadcast(&fetch->opened_changed);
     sl_unlock(&fetch->mutex);
 }
 
@@ -232,46 +211,30 @@ static void run(void *argument)
     sl_fetch *fetch = argument;
     sluice_error error;
     sl_error_clear(&error);
-    sl_lock(&fetch->mutex);
-    sluice_status status = open_backend(fetch, &error);
-    fetch->shared.open_status = status;
-    fetch->shared.open_error = error;
-    fetch->shared.opened = true;
-    fetch->shared.stats = fetch->stats;
-    sl_cond_broadcast(&fetch->changed);
-    sl_unlock(&fetch->mutex);
+    const sluice_status status = open_backend(fetch, &error);
+    if (status == SLUICE_OK) {
+        sl_inbox_set_bell(&fetch->inbox, &(sl_inbox_bell){ring_backend, fetch->backend});
+    }
+    report_open(fetch, status, &error);
     if (status < 0) {
         return;
     }
     serve(fetch);
-    sl_fetch_cancel_all(fetch);
-    collect(fetch); /* inserts that came meanwhile */
-    sl_fetch_cancel_all(fetch);
+    cancel_all(fetch);
     close_backend(fetch);
 }
 
 static void free_fetch(sl_fetch *fetch)
 {
-    bool leak = fetch->abandoned > 0;
-    sl_file_table_close(&fetch->files);
-    for (uint32_t i = 0; fetch->requests != NULL && i < fetch->config.depth && !leak; i++) {
-        sl_slab_close(&fetch->requests[i].own);
-    }
-    if (leak) {
-        sl_slab_forget(&fetch->reserve);
-    } else {
-        sl_slab_close(&fetch->reserve);
-        sl_free(fetch->requests);
-        sl_free(fetch->paths);
-    }
-    sl_read_arena_close(&fetch->arena, leak);
-    sl_free(fetch->held);
-    sl_free(fetch->wants);
+    const bool leak = fetch->requests.abandoned > 0;
+    sl_requests_close(&fetch->requests, leak);
+    sl_read_buffers_close(&fetch->buffers, leak);
+    sl_resident_close(&fetch->resident, leak);
+    sl_window_close(&fetch->window);
+    sl_inbox_close(&fetch->inbox);
     sl_free(fetch->batch);
     sl_free(fetch->completions);
-    sl_free(fetch->order);
-    sl_free(fetch->shared.free_inserts);
-    sl_cond_destroy(&fetch->changed);
+    sl_cond_destroy(&fetch->opened_changed);
     sl_mutex_destroy(&fetch->mutex);
     sl_free(fetch);
 }
@@ -280,13 +243,10 @@ static sluice_status check(const sl_fetch_config *config, sluice_error *error)
 {
     const uint64_t gib = (uint64_t)1 << 30;
     if (config->depth < 1 || config->depth > 512 || config->lookahead < 1 ||
-        config->lookahead > 65536 || config->inserts > 65536 || config->threads < 1 ||
-        config->threads > 1024 || config->files < 1) {
+        config->lookahead > 65536 || config->threads < 1 || config->threads > 1024) {
         return sl_error_set(error, SLUICE_INVALID, "io",
-                            "depth %u, threads %u, lookahead %u, inserts %u or files %u is out of "
-                            "range",
-                            config->depth, config->threads, config->lookahead, config->inserts,
-                            config->files);
+                            "depth %u, threads %u or lookahead %u is out of range", config->depth,
+                            config->threads, config->lookahead);
     }
     if (config->arena_bytes < 1 || config->max_sample_bytes < 1 || config->max_sample_bytes > gib ||
         config->merge_bytes > gib) {
@@ -301,56 +261,45 @@ static sluice_status check(const sl_fetch_config *config, sluice_error *error)
 static sluice_status allocate(sl_fetch *fetch, sluice_error *error)
 {
     const sl_fetch_config *config = &fetch->config;
-    sluice_status status =
-        sl_read_arena_open(&fetch->arena, (size_t)config->arena_bytes, config->budget, error);
+    const sl_window_config window = {
+        .lookahead = config->lookahead,
+        .inserts = config->inserts < WINDOW_INSERTS_MAX ? config->inserts : WINDOW_INSERTS_MAX,
+        .merge_gap_bytes = config->merge_gap_bytes,
+        .merge_bytes = config->merge_bytes};
+    const sl_read_buffers_config buffers = {
+        .arena_bytes = (size_t)config->arena_bytes,
+        /* Room for the item, its alignment at both ends, and the padding. */
+        .reserve_bytes = (size_t)config->max_sample_bytes + (size_t)3 * SL_DIRECT_ALIGN,
+        .budget = config->budget,
+        .freed = memory_freed,
+        .ctx = fetch};
+    sluice_status status = sl_inbox_open(&fetch->inbox, config->inserts, error);
     if (status == SLUICE_OK) {
-        status = sl_fetch_reserve_open(fetch, error);
+        status = sl_window_open(&fetch->window, &window, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_file_table_open(&fetch->files, config->files, config->cache, error);
+        status = sl_requests_open(&fetch->requests, config->depth, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_read_buffers_open(&fetch->buffers, &buffers, error);
     }
     if (status < 0) {
         return status;
     }
-    fetch->held = sl_calloc((size_t)fetch->arena.units + 1, sizeof(*fetch->held));
-    fetch->wants = sl_calloc((size_t)config->lookahead + config->inserts, sizeof(*fetch->wants));
-    fetch->requests = sl_calloc(config->depth, sizeof(*fetch->requests));
+    sl_resident_open(&fetch->resident, config->objects, config->resident_bytes, config->budget);
     fetch->batch = sl_calloc(config->depth, sizeof(sl_read *));
     fetch->completions = sl_calloc(config->depth, sizeof(*fetch->completions));
-    fetch->order = sl_calloc(config->lookahead, sizeof(*fetch->order));
-    fetch->paths = sl_malloc(((size_t)config->depth + 1) * SL_FETCH_PATH_MAX);
-    fetch->shared.free_inserts =
-        sl_calloc((size_t)config->inserts + 1, sizeof(*fetch->shared.free_inserts));
-    if (fetch->held == NULL || fetch->wants == NULL || fetch->requests == NULL ||
-        fetch->batch == NULL || fetch->completions == NULL || fetch->order == NULL ||
-        fetch->paths == NULL || fetch->shared.free_inserts == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for the fetch thread");
-    }
-    return SLUICE_OK;
+    return fetch->batch != NULL && fetch->completions != NULL
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_NOMEM, "io", "no memory for the fetch thread");
 }
 
-/* Everything in its first state: lists of free requests and inserts, numbering at 0. */
-static void set_up(sl_fetch *fetch)
+static uint64_t tick_of(const sl_fetch_config *config)
 {
-    const sl_fetch_config *config = &fetch->config;
-    fetch->free_request = SL_FETCH_NONE;
-    for (uint32_t i = config->depth; i-- > 0;) {
-        fetch->requests[i].path = fetch->paths + i * SL_FETCH_PATH_MAX;
-        sl_fetch_free_request(fetch, &fetch->requests[i]);
-    }
-    for (uint32_t i = 0; i < config->inserts; i++) {
-        fetch->shared.free_inserts[fetch->shared.free_insert_count++] = config->lookahead + i;
-    }
-    fetch->shared.arrived_first = SL_FETCH_NONE;
-    fetch->shared.arrived_last = SL_FETCH_NONE;
-    fetch->shared.dozing = true;
-    fetch->insert_first = SL_FETCH_NONE;
-    fetch->insert_last = SL_FETCH_NONE;
-    fetch->file_guess = FILE_GUESS_FIRST;
-    uint64_t first = config->stall_warn_ns < config->stall_fail_ns ? config->stall_warn_ns
-                                                                   : config->stall_fail_ns;
-    fetch->tick_ns = first / 4 < TICK_MOST_NS ? first / 4 : TICK_MOST_NS;
-    fetch->tick_ns = fetch->tick_ns > TICK_LEAST_NS ? fetch->tick_ns : TICK_LEAST_NS;
+    const uint64_t first = config->stall_warn_ns < config->stall_fail_ns ? config->stall_warn_ns
+                                                                         : config->stall_fail_ns;
+    const uint64_t tick_ns = first / 4 < TICK_MOST_NS ? first / 4 : TICK_MOST_NS;
+    return tick_ns > TICK_LEAST_NS ? tick_ns : TICK_LEAST_NS;
 }
 
 static sluice_status start(sl_fetch *fetch, sluice_error *error)
@@ -360,15 +309,15 @@ static sluice_status start(sl_fetch *fetch, sluice_error *error)
         return status;
     }
     sl_lock(&fetch->mutex);
-    while (!fetch->shared.opened) {
-        sl_cond_wait(&fetch->changed, &fetch->mutex);
+    while (!fetch->opened) {
+        sl_cond_wait(&fetch->opened_changed, &fetch->mutex);
     }
-    status = fetch->shared.open_status;
+    status = fetch->open_status;
     sl_unlock(&fetch->mutex);
     if (status < 0) {
         sl_thread_join(&fetch->thread);
         if (error != NULL) {
-            *error = fetch->shared.open_error;
+            *error = fetch->open_error;
         }
     }
     return status;
@@ -388,11 +337,12 @@ sluice_status sl_fetch_open(sl_fetch **fetch, const sl_fetch_config *config,
     }
     made->config = *config;
     made->source = *source;
+    made->whole_guess = WHOLE_GUESS_FIRST;
+    made->tick_ns = tick_of(config);
     sl_mutex_init(&made->mutex);
-    sl_cond_init(&made->changed);
+    sl_cond_init(&made->opened_changed);
     status = allocate(made, error);
     if (status == SLUICE_OK) {
-        set_up(made);
         status = start(made, error);
     }
     if (status < 0) {
@@ -408,10 +358,7 @@ void sl_fetch_close(sl_fetch *fetch)
     if (fetch == NULL) {
         return;
     }
-    sl_lock(&fetch->mutex);
-    fetch->shared.stop = true;
-    sl_unlock(&fetch->mutex);
-    sl_fetch_signal(fetch);
+    sl_inbox_stop(&fetch->inbox);
     sl_thread_join(&fetch->thread);
     free_fetch(fetch);
 }

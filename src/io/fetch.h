@@ -2,37 +2,38 @@
 /*
  * fetch: the I/O thread. Turns a sequence of wanted samples into reads and delivers their bytes.
  *
- * Purpose: look ahead in the sequence, merge neighbours in a file into one read, keep the device
+ * Purpose: look ahead in the sequence, merge neighbours in an object into one read, keep the device
  * busy to a bounded depth, retry what may be retried, watch for reads that stall, and deliver each
  * item exactly once, in any order.
- * Owner: one thread runs it all (the backend, the file table, the item ring); other threads only
- * call sl_fetch_credit, _insert, _release, _wake, _restart, _get_stats.
+ * Owner: one thread runs it all; other threads only call sl_fetch_credit, _insert, _release, _wake,
+ * _restart, _get_stats, _resident.
+ * Parts: inbox (what others ask), window (what is wanted), requests (reads in the making),
+ * read_buffers (where they go), retry (what failed), resident (a copy in memory), objects and
+ * backend (what is read, and how). This head and its .c files put them together.
  *
  * The sequence. Items have consecutive numbers 0, 1, 2, ... (`sequence`). The thread asks
  * source.next for item k in order, at most `lookahead` past the oldest undelivered one, and reads
  * it. An item is DELIVERED (source.deliver) only when its number is below the credit
  * (sl_fetch_credit): that is how back-pressure of batch slots reaches the disk: no slot, no credit,
  * buffers fill, reads stop.
+ * Where an item lies may have to be read, too: such a lookup is an item that goes to source.learn
+ * first, with the retries and the watchdog of any other read.
  *
- * Progress. Inserts are read first, then the oldest item that is not read yet, alone if need be.
- * One reserve buffer of max_sample_bytes outside the arena (address space; not charged to the
- * budget) is kept for items that will be delivered as soon as they are read, inserts and those
- * below the credit, when the arena has no room: later items that were read early can fill the arena
- * but never starve them. Items larger than the arena use the reserve, too, and so wait for their
- * credit.
+ * Progress. Inserts are read first, then the oldest item that is not read yet, alone if need be. A
+ * reserve buffer (read_buffers.h) is kept for items that will be delivered as soon as they are
+ * read, inserts and those below the credit, when the arena has no room: later items that were read
+ * early can fill the arena but never starve them. Items larger than the arena use the reserve, too,
+ * and so wait for their credit.
  *
  * Buffers. deliver hands over bytes and a handle; they are readable (with 64 bytes behind them)
  * until sl_fetch_release(handle), from any thread. A merged read is kept until its last item is
  * released.
  *
- * Errors. EINTR, EAGAIN, EBUSY, ENOMEM, EMFILE, ENFILE, ECANCELED: up to 10 more tries, after 1 ms
- * doubling to 1 s. EIO, ETIMEDOUT, ESTALE, EREMOTEIO: 3 more tries after 10, 100, 1000 ms. EINVAL
- * on O_DIRECT: reopened buffered. Short read: the tail is asked for again; 0 bytes: truncated file,
- * no retry. A merged read that meets an error of the device is split into its items at once (each
- * is tried as above), so that only those over the bad place fail. A read without completion for
+ * Errors. retry.h says what is tried again. EINVAL on O_DIRECT: reopened buffered. Short read: the
+ * tail is asked for again; 0 bytes: truncated, no retry. A read without completion for
  * stall_warn_ns is counted, for stall_fail_ns fails its items with ETIMEDOUT and its memory is set
- * aside until the kernel gives it back. When all `depth` requests are lost that way, items fail
- * after stall_fail_ns without being read.
+ * aside until the kernel gives it back; completions that wait to be looked at are taken first. When
+ * all `depth` requests are lost that way, items fail after stall_fail_ns without being read.
  * A file that is cut short in the moment of a read can show zeros behind its new end: for whole
  * files that is noticed here (ESTALE), for parts of files only by the shard's checksum.
  *
@@ -45,38 +46,35 @@
 #define SL_FETCH_H
 
 #include "backend.h"
-#include "file_table.h"
 #include "histogram.h"
-#include "view.h"
+#include "items.h"
+#include "objects.h"
+#include "resident.h"
+#include "retry.h"
 
 #include <sluice/loader.h>
 
-#include <stdbool.h>
-
 typedef struct sl_fetch sl_fetch;
 
-/* One wanted piece of a file. */
-typedef struct sl_fetch_item {
-    uint64_t sequence; /* set by fetch for items of the sequence */
-    uint64_t tag;      /* the source's own; comes back in deliver */
-    uint64_t offset;
-    uint32_t bytes; /* 0: the whole file, from offset 0 */
-    uint32_t file;  /* number, for source.path */
-} sl_fetch_item;
+/* How reads use the page cache. */
+typedef enum sl_cache_mode { SL_CACHE_BUFFERED, SL_CACHE_DIRECT, SL_CACHE_DROP } sl_cache_mode;
 
-/* Bytes of one item; `handle` is passed to sl_fetch_release, once, also when `bytes` is empty. */
-typedef struct sl_fetch_bytes {
-    sl_bytes bytes;
-    uint32_t handle;
-} sl_fetch_bytes;
-
-/* What the fetch thread asks of its user. All called on the fetch thread; none may block long. */
+/* What the fetch thread asks of its user. All called on the fetch thread; none may block. */
 typedef struct sl_fetch_source {
     void *ctx;
-    /* The next item of the sequence. OK, or END: nothing more until sl_fetch_wake (asked again
-     * then). After open and restart nothing is asked before a first sl_fetch_wake or _credit. */
+    /* The next item of the sequence (a lookup, perhaps). OK, or END: nothing more until
+     * sl_fetch_wake (asked again then). After open and restart nothing is asked before a first
+     * sl_fetch_wake or _credit. */
     sluice_status (*next)(void *ctx, sl_fetch_item *item);
-    sluice_status (*path)(void *ctx, uint32_t file, char *path, size_t bytes);
+    /*
+     * A lookup was read. OK: `item` is now where the item's own bytes lie, or another lookup. < 0:
+     * it cannot be found; failure->status, text and offset (in the object) say why. NULL where
+     * there are no lookups.
+     */
+    sluice_status (*learn)(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_failure *failure);
+    /* Where the part of a placed item behind its head goes: it stays valid until deliver. NULL
+     * where there are none. */
+    uint8_t *(*target)(void *ctx, const sl_fetch_item *item);
     /*
      * Exactly once per item. status OK: `bytes` is the receiver's until released. status < 0 (IO,
      * CORRUPT for a truncated file, NOMEM, CANCELED): `error` says file, offset, errno and tries,
@@ -84,18 +82,21 @@ typedef struct sl_fetch_source {
      */
     void (*deliver)(void *ctx, const sl_fetch_item *item, sluice_status status,
                     const sl_fetch_bytes *bytes, const sluice_error *error);
+    /* All that could be delivered now was; the thread may sleep next. May be NULL. */
+    void (*flush)(void *ctx);
 } sl_fetch_source;
 
 typedef struct sl_fetch_config {
     sluice_io_backend backend;
-    bool whole_files; /* items are whole files: the pread pool opens and reads them */
+    sl_objects *objects;
+    bool whole_objects; /* items are whole objects: the pread pool opens and reads them */
     sl_cache_mode cache;
     uint32_t depth;     /* requests in flight, 1..512 */
     uint32_t threads;   /* of the pread pool */
     uint32_t lookahead; /* items past the oldest undelivered one, 1..65536 */
     uint32_t inserts;   /* most inserted items outstanding */
-    uint32_t files;     /* open at once, at most */
     uint64_t arena_bytes, max_sample_bytes;
+    uint64_t resident_bytes; /* a dataset of at most this is kept in memory; 0: none is */
     uint64_t stall_warn_ns, stall_fail_ns;
     uint64_t merge_gap_bytes, merge_bytes; /* coalesce when the gap is at most / total at most */
     sl_budget *budget;
@@ -116,20 +117,24 @@ void sl_fetch_close(sl_fetch *fetch);
 /* Items numbered below `limit` may be delivered. Never decreases but by restart. */
 void sl_fetch_credit(sl_fetch *fetch, uint64_t limit);
 /* Asks for an item outside the sequence (a replacement), delivered as soon as it is read. Its
- * `sequence` is UINT64_MAX. At most `inserts` may be outstanding: the caller sees to it. */
+ * `sequence` is SL_INSERTED. At most `inserts` may be outstanding: the caller sees to it. */
 void sl_fetch_insert(sl_fetch *fetch, const sl_fetch_item *item);
+/* SL_HANDLE_NONE is fine. */
 void sl_fetch_release(sl_fetch *fetch, uint32_t handle);
 /* source.next has something again. */
 void sl_fetch_wake(sl_fetch *fetch);
 /* Cancels, waits for it, and starts again: numbering at 0, credit 0, asleep until _wake or _credit.
  * Not from a callback. The caller must not hold a lock that deliver or next take. */
 void sl_fetch_restart(sl_fetch *fetch);
+/* The dataset's copy in memory when all of it is there; else NULL. Any thread. */
+const sl_resident *sl_fetch_resident(const sl_fetch *fetch);
 
 typedef struct sl_fetch_stats {
     uint64_t bytes_wanted, bytes_read, reads, retried, stalled;
     uint64_t busy_ns;              /* time with at least one read in flight */
     uint64_t depth[SL_DEPTH_BINS]; /* reads in flight, sampled at each completion */
     uint64_t abandoned;            /* reads given up that have not come back so far */
+    uint64_t resident_bytes;       /* of the dataset that are kept in memory */
     bool direct;
     const char *backend; /* static */
     char reason[128];    /* why not io_uring, or "" */

@@ -14,8 +14,8 @@
 #include "backend.h"
 #include "clock.h"
 #include "error.h"
-#include "file_table.h"
 #include "memory.h"
+#include "objects.h"
 #include "thread.h"
 
 #include <assert.h>
@@ -121,11 +121,10 @@ static sl_completion read_file(sl_read *read)
 {
     dev_t device = 0;
     sl_completion completion = {.read = read, .direct = read->direct};
-    int fd =
-        sl_file_table_open_path(read->path, completion.direct, &completion.file_bytes, &device);
+    int fd = sl_object_open_path(read->path, completion.direct, &completion.file_bytes, &device);
     if (fd == -EINVAL && completion.direct) {
         completion.direct = false;
-        fd = sl_file_table_open_path(read->path, false, &completion.file_bytes, &device);
+        fd = sl_object_open_path(read->path, false, &completion.file_bytes, &device);
     }
     if (fd < 0) {
         completion.result = fd;
@@ -145,9 +144,12 @@ static sl_completion read_file(sl_read *read)
 
 static sl_completion read_at(sl_read *read)
 {
+    struct iovec parts[2];
+    const int count = read->target != NULL ? sl_read_parts(read, parts) : 0;
     ssize_t got = -1;
     do {
-        got = pread(read->fd, read->buffer, read->length, (off_t)read->offset);
+        got = count > 0 ? preadv(read->fd, parts, count, (off_t)read->offset)
+                        : pread(read->fd, read->buffer, read->length, (off_t)read->offset);
     } while (got < 0 && errno == EINTR);
     return (sl_completion){.read = read, .result = got < 0 ? -errno : (int64_t)got};
 }

@@ -8,8 +8,6 @@
 #include <assert.h>
 #include <string.h>
 
-/* A file number that no dataset has: an item that fails when its path is asked for. */
-#define FILE_NONE    UINT32_MAX
 #define ATTEMPTS_MAX 8
 
 sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_dataset *dataset,
@@ -211,7 +209,7 @@ static void ask_skip_steps(sl_feed *feed)
 }
 
 /* The next row that wants a sample, or false at the end of the run. */
-static bool ask_next(sl_feed *feed, sl_row_want *want, uint64_t *sequence, uint64_t *index)
+static bool ask_next(sl_feed *feed, sl_row_want *want, uint64_t *sequence)
 {
     sl_feed_cursor *ask = &feed->ask;
     sl_lock(&feed->mutex);
@@ -225,7 +223,7 @@ static bool ask_next(sl_feed *feed, sl_row_want *want, uint64_t *sequence, uint6
         want->row = ask->row;
         want->attempt = 0;
         want->position = ask->at.first + ask->row;
-        *index = sl_order_sample(&ask->plan.order, want->position);
+        want->sample.index = sl_order_sample(&ask->plan.order, want->position);
         *sequence = feed->asked++;
         ask->row++;
     }
@@ -233,56 +231,83 @@ static bool ask_next(sl_feed *feed, sl_row_want *want, uint64_t *sequence, uint6
     return found;
 }
 
-static sl_fetch_item item_of(const sl_row_want *want)
+/* What to read for a sample whose look-up ended in `status`. */
+static sl_fetch_item item_at(const sl_place *place, sluice_status status)
 {
-    sl_fetch_item item = {.file = FILE_NONE, .bytes = 1};
-    if (want->located) {
-        item.file = want->sample.file;
-        item.offset = want->sample.offset;
-        item.bytes = want->sample.bytes;
-    }
-    return item;
+    return (sl_fetch_item){.offset = place->offset,
+                           .bytes = place->bytes,
+                           .object = place->object,
+                           .lookup = status == SLUICE_AGAIN};
 }
 
-/* Finds the sample. A bad index entry becomes an item without a file, so that it takes its turn. */
-static void locate(const sl_feed *feed, sl_row_want *want, uint64_t index)
+/*
+ * What to read for a want whose sample's number is known. An index entry that is bad fails the want
+ * when it is learned: there it takes its turn, with the entry's bytes read once more.
+ */
+static sl_fetch_item locate(const sl_feed *feed, sl_row_want *want)
 {
-    want->located = sl_dataset_locate(feed->dataset, index, &want->sample, NULL) == SLUICE_OK;
-    want->sample.index = index;
+    const uint64_t index = want->sample.index;
+    sl_place lookup;
+    sl_refusal why;
+    const sluice_status status =
+        sl_dataset_locate(feed->dataset, index, &want->sample, &lookup, &why);
+    return status == SLUICE_OK ? item_at(&want->sample.place, status)
+                               : item_at(&lookup, SLUICE_AGAIN);
 }
 
 sluice_status sl_feed_next(void *ctx, sl_fetch_item *item)
 {
     sl_feed *feed = ctx;
-    uint64_t index;
     uint64_t sequence;
     sl_row_want want;
-    if (!ask_next(feed, &want, &sequence, &index)) {
+    if (!ask_next(feed, &want, &sequence)) {
         return SLUICE_END;
     }
-    locate(feed, &want, index);
-    *item = item_of(&want);
+    *item = locate(feed, &want);
     item->tag = sequence;
     feed->pending[sequence % feed->config->lookahead] = want;
     return SLUICE_OK;
 }
 
-sluice_status sl_feed_path(void *ctx, uint32_t file, char *path, size_t bytes)
+/* The want of an item that is on its way. */
+static sl_row_want *want_of(sl_feed *feed, const sl_fetch_item *item)
 {
-    const sl_feed *feed = ctx;
-    return file == FILE_NONE ? SLUICE_CORRUPT : sl_dataset_path(feed->dataset, file, path, bytes);
+    return item->sequence != SL_INSERTED ? &feed->pending[item->sequence % feed->config->lookahead]
+                                         : &feed->substitutes[item->tag];
+}
+
+sluice_status sl_feed_learn(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_failure *failure)
+{
+    sl_feed *feed = ctx;
+    sl_sample *sample = &want_of(feed, item)->sample;
+    const uint64_t index = sample->index;
+    sl_place lookup = {.offset = item->offset, .bytes = item->bytes, .object = item->object};
+    sl_refusal why;
+    const sluice_status status =
+        sl_dataset_learn(feed->dataset, index, bytes, sample, &lookup, &why);
+    if (status < 0) {
+        sample->index = index;
+        failure->text = why.text;
+        failure->offset = lookup.offset + why.offset;
+        return status;
+    }
+    const sl_fetch_item next = item_at(status == SLUICE_OK ? &sample->place : &lookup, status);
+    item->offset = next.offset;
+    item->bytes = next.bytes;
+    item->object = next.object;
+    item->lookup = next.lookup;
+    return SLUICE_OK;
 }
 
 /* Takes back the want of a delivered item. */
 static sl_row_want collect(sl_feed *feed, const sl_fetch_item *item)
 {
-    if (item->sequence != UINT64_MAX) {
-        return feed->pending[item->sequence % feed->config->lookahead];
+    const sl_row_want want = *want_of(feed, item);
+    if (item->sequence == SL_INSERTED) {
+        sl_lock(&feed->mutex);
+        feed->free_substitutes[feed->free_count++] = (uint32_t)item->tag;
+        sl_unlock(&feed->mutex);
     }
-    sl_lock(&feed->mutex);
-    const sl_row_want want = feed->substitutes[item->tag];
-    feed->free_substitutes[feed->free_count++] = (uint32_t)item->tag;
-    sl_unlock(&feed->mutex);
     return want;
 }
 
@@ -297,12 +322,12 @@ static bool find_slot(sl_feed *feed, const sl_row_want *want, sl_feed_slot *slot
 }
 
 /*
- * Puts an item for `want` outside the sequence; false when the run is ending or too many are on
+ * Asks for the want's sample outside the sequence; false when the run is ending or too many are on
  * their way. Under the mutex: sl_feed_stop must not go on to close fetch while this is in it.
  */
-static bool insert(sl_feed *feed, const sl_row_want *want)
+static bool insert(sl_feed *feed, sl_row_want *want)
 {
-    sl_fetch_item item = item_of(want);
+    sl_fetch_item item = locate(feed, want);
     sl_lock(&feed->mutex);
     const bool possible = feed->running && feed->free_count > 0;
     if (possible) {
@@ -315,33 +340,8 @@ static bool insert(sl_feed *feed, const sl_row_want *want)
     return possible;
 }
 
-/* The index entry could not be read when it was asked for: looks again. A passing failure (no
- * descriptor free, say) must not cost the sample. */
-static void locate_again(sl_feed *feed, sl_job *job)
-{
-    sl_row_want *want = &job->want;
-    const uint64_t index = want->sample.index;
-    sluice_error reason;
-    sl_error_clear(&reason);
-    const sluice_status status = sl_dataset_locate(feed->dataset, index, &want->sample, &reason);
-    want->sample.index = index;
-    want->located = status == SLUICE_OK;
-    if (want->located) {
-        if (insert(feed, want)) {
-            return;
-        }
-        sl_error_set(&reason, SLUICE_IO, "loader", "its index entry could not be read in time");
-    }
-    reason.sample = (int64_t)index;
-    sl_feed_bad(feed, job, &reason);
-}
-
 static void deliver_failure(sl_feed *feed, sl_job *job, const sluice_error *error)
 {
-    if (!job->want.located) {
-        locate_again(feed, job);
-        return;
-    }
     sluice_error reason = *error;
     reason.sample = (int64_t)job->want.sample.index;
     sl_feed_bad(feed, job, &reason);
@@ -377,7 +377,7 @@ void sl_feed_good(sl_feed *feed, const sl_job *job)
 {
     const sl_row_want *want = &job->want;
     const bool replaced = want->attempt > 0;
-    set_row(&job->view, want->row, want->sample.label, (int64_t)want->sample.index,
+    set_row(&job->view, want->row, job->label, (int64_t)want->sample.index,
             replaced ? SLUICE_ROW_REPLACED : SLUICE_ROW_OK);
     atomic_fetch_add_explicit(&feed->samples, 1, memory_order_relaxed);
     if (replaced) {
@@ -400,9 +400,8 @@ static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
     const sl_plan plan = sl_feed_plan(feed, bad->epoch, 0);
     sl_row_want want = *bad;
     want.attempt++;
-    locate(feed, &want,
-           sl_plan_substitute(&plan, feed->config->options.seed, bad->epoch, bad->position,
-                              want.attempt));
+    want.sample.index = sl_plan_substitute(&plan, feed->config->options.seed, bad->epoch,
+                                           bad->position, want.attempt);
     return insert(feed, &want);
 }
 

@@ -10,10 +10,11 @@
  * A step's number in that sequence is its ticket; tickets of one run are consecutive, and staging
  * hands batches out in their order. `first_ticket` is the run's first.
  *
- * Walk of one sample: ask -> fetch reads -> deliver (fetch thread; its slot is begun, or there
- * would be no credit) -> a job for the workers -> sl_row_make -> row_done. A sample that cannot be
- * read or decoded ends in sl_feed_bad: fail, replace (another sample is inserted into the fetch) or
- * mask. However it ends, row_done is called exactly once per row.
+ * Walk of one sample: ask (and learn, when an index entry had to be read) -> fetch reads -> deliver
+ * (fetch thread; its slot is begun, or there would be no credit) -> a job for the workers ->
+ * sl_row_make -> row_done. A sample that cannot be read or decoded ends in sl_feed_bad: fail,
+ * replace (another sample is inserted into the fetch) or mask. However it ends, row_done is called
+ * exactly once per row.
  *
  * Lock: `mutex` guards both cursors, running, credit, tickets and the substitutes' free list. It
  * may be held while staging's or fetch's lock is taken, never the other way round; never during
@@ -44,8 +45,7 @@ typedef struct sl_row_want {
     uint64_t epoch, ticket, position;
     uint32_t row;
     uint32_t attempt; /* 0: the plan's own sample; else the attempt-th substitute */
-    sl_sample sample;
-    bool located; /* false: its index entry could not be read; it is looked up again on delivery */
+    sl_sample sample; /* its number alone, until it is located */
 } sl_row_want;
 
 /* What a worker gets. */
@@ -54,6 +54,7 @@ typedef struct sl_job {
     uint32_t slot;
     sl_slot_view view;
     sl_fetch_bytes bytes;
+    int64_t label; /* known once the bytes were unpacked */
 } sl_job;
 
 typedef struct sl_feed_slot {
@@ -108,7 +109,7 @@ void sl_feed_begin_steps(sl_feed *feed);
 
 /* source functions of fetch; `ctx` is the feed. */
 sluice_status sl_feed_next(void *ctx, sl_fetch_item *item);
-sluice_status sl_feed_path(void *ctx, uint32_t file, char *path, size_t bytes);
+sluice_status sl_feed_learn(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_failure *failure);
 void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
                      const sl_fetch_bytes *bytes, const sluice_error *error);
 

@@ -9,8 +9,6 @@
 
 #include <unistd.h>
 
-/* Descriptors for shards; RLIMIT_NOFILE may leave fewer. */
-#define OPEN_SHARDS 256
 /* Jobs wait in the slots' order anyway; more than this only costs memory. */
 #define QUEUE_MAX 1024
 
@@ -154,13 +152,13 @@ static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fa
     const sluice_loader_options *o = &loader->config.options;
     const sl_fetch_config config = {
         .backend = (sluice_io_backend)o->io_backend,
-        .whole_files = loader->dataset->whole_files != 0,
+        .objects = loader->dataset->objects,
+        .whole_objects = loader->dataset->whole_objects,
         .cache = loader->config.cache,
         .depth = o->io_depth,
         .threads = o->io_threads,
         .lookahead = loader->config.lookahead,
         .inserts = loader->config.inserts,
-        .files = OPEN_SHARDS,
         .arena_bytes = o->read_buffer_bytes,
         .max_sample_bytes = o->max_sample_bytes,
         .stall_warn_ns = o->stall_warn_ns,
@@ -172,7 +170,7 @@ static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fa
     };
     const sl_fetch_source source = {.ctx = &loader->feed,
                                     .next = sl_feed_next,
-                                    .path = sl_feed_path,
+                                    .learn = sl_feed_learn,
                                     .deliver = sl_feed_deliver};
     const sluice_status status = sl_fetch_open(&loader->fetch, &config, &source, error);
     loader->feed.fetch = loader->fetch;
@@ -196,6 +194,8 @@ static sluice_status open_stages(sluice_loader *loader, const sl_fault_config *f
     }
     loader->feed.quarantine = &loader->quarantine;
     maker->feed = &loader->feed;
+    maker->image = sl_dataset_field(loader->dataset, "image");
+    maker->label = sl_dataset_field(loader->dataset, "label");
     status = sl_quarantine_open(&loader->quarantine, o->quarantine_path, error);
     if (status == SLUICE_OK) {
         status = open_staging(loader, error);

@@ -6,20 +6,25 @@
 #include "trace.h"
 
 /* Header and crop: what of the picture is needed. */
-static sluice_status open_and_draw(sl_row_maker *maker, sl_decoder *decoder, const sl_job *job,
-                                   sl_params *params, sluice_error *error)
+static sluice_status open_and_draw(sl_row_maker *maker, sl_decoder *decoder, sl_job *job,
+                                   sl_value *image, sl_params *params, sluice_error *error)
 {
     const sl_sample *sample = &job->want.sample;
-    sl_stored_image stored = {.raw = sample->encoding == SL_ENCODING_RAW,
-                              .zstd = sample->zstd != 0,
-                              .width = sample->width,
-                              .height = sample->height};
+    sl_values values = {.wanted = UINT64_C(1) << maker->image | UINT64_C(1) << maker->label};
     sluice_status status =
-        sl_sample_check(maker->feed->dataset, sample, job->bytes.bytes, &stored.bytes, error);
-    sl_picture picture;
-    if (status == SLUICE_OK) {
-        status = sl_decoder_open_picture(decoder, &stored, &picture, error);
+        sl_dataset_unpack(maker->feed->dataset, sample, job->bytes.bytes, &values, error);
+    if (status != SLUICE_OK) {
+        return status;
     }
+    *image = values.of[maker->image];
+    job->label = values.of[maker->label].integer;
+    const sl_stored_image stored = {.bytes = image->bytes,
+                                    .raw = image->raw,
+                                    .zstd = image->zstd,
+                                    .width = image->width,
+                                    .height = image->height};
+    sl_picture picture;
+    status = sl_decoder_open_picture(decoder, &stored, &picture, error);
     if (status == SLUICE_OK) {
         status = sl_draw(&maker->recipe, maker->feed->config->options.seed, job->want.epoch,
                          sample->index, picture.width, picture.height, params, error);
@@ -50,13 +55,13 @@ static void trace(sluice_trace_kind kind, const sl_job *job, uint64_t begin, uin
     }
 }
 
-static sluice_status make(sl_row_maker *maker, sl_decoder *decoder, const sl_job *job,
+static sluice_status make(sl_row_maker *maker, sl_decoder *decoder, sl_job *job, sl_value *image,
                           sluice_error *error)
 {
     const uint64_t start = sl_now_ns();
     sl_params params;
     sl_image view;
-    sluice_status status = open_and_draw(maker, decoder, job, &params, error);
+    sluice_status status = open_and_draw(maker, decoder, job, image, &params, error);
     if (status == SLUICE_OK) {
         status = decode(maker, decoder, &params, &view, error);
     }
@@ -80,7 +85,8 @@ static sluice_status make(sl_row_maker *maker, sl_decoder *decoder, const sl_job
 void sl_row_run(void *ctx, sl_decoder *decoder, void *job_memory)
 {
     sl_row_maker *maker = ctx;
-    const sl_job *job = job_memory;
+    sl_job *job = job_memory;
+    sl_value image = {.present = false};
     if (atomic_load_explicit(&maker->feed->stopping, memory_order_relaxed)) {
         sl_fetch_release(maker->feed->fetch, job->bytes.handle);
         sl_feed_drop(maker->feed, job);
@@ -88,12 +94,12 @@ void sl_row_run(void *ctx, sl_decoder *decoder, void *job_memory)
     }
     sluice_error error;
     sl_error_clear(&error);
-    const sluice_status status = make(maker, decoder, job, &error);
+    const sluice_status status = make(maker, decoder, job, &image, &error);
     sl_fetch_release(maker->feed->fetch, job->bytes.handle);
     if (status == SLUICE_OK) {
         sl_feed_good(maker->feed, job);
         return;
     }
-    sl_sample_blame(maker->feed->dataset, &job->want.sample, &error);
+    sl_sample_blame(maker->feed->dataset, &job->want.sample, &image, &error);
     sl_feed_bad(maker->feed, job, &error);
 }

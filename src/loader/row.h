@@ -2,9 +2,9 @@
 /*
  * row: a worker's whole job: stored bytes in, one row of a batch out.
  *
- * Purpose: where decode and augment meet. check (checksum) -> open_picture (header) -> draw (which
- * crop) -> decode -> augment, straight into the row of the slot.
- * Threads: sl_row_run on the workers; the maker is immutable but for its counters.
+ * Purpose: where decode and augment meet. unpack (checksum, fields) -> open_picture (header) ->
+ * draw (which crop) -> decode -> augment, straight into the row of the slot. Threads: sl_row_run on
+ * the workers; the maker is immutable but for its counters.
  */
 #ifndef SL_ROW_H
 #define SL_ROW_H
@@ -18,7 +18,8 @@ typedef struct sl_row_maker {
     sl_feed *feed;
     sluice_augment recipe; /* a copy */
     sl_converter converter;
-    bool mirrors_later; /* flips are left to the device */
+    bool mirrors_later;    /* flips are left to the device */
+    uint32_t image, label; /* fields */
     sl_stage decode, augment;
 } sl_row_maker;
 

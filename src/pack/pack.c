@@ -73,7 +73,7 @@ static void report_progress(pack *p, uint64_t position, bool always)
 /* The folder that file `number` of the dataset lies in. */
 static bool folder_of(const sl_dataset *dataset, uint32_t number, char *path)
 {
-    if (sl_dataset_path(dataset, number, path, SL_OUTPUT_PATH_BYTES) < 0) {
+    if (sl_objects_path(dataset->objects, number, path, SL_OUTPUT_PATH_BYTES) < 0) {
         return false;
     }
     char *slash = strrchr(path, '/');
@@ -92,10 +92,10 @@ static sluice_status refuse_own_source(const pack *p, sluice_error *error)
     struct stat source;
     char folder[SL_OUTPUT_PATH_BYTES];
     char previous[SL_OUTPUT_PATH_BYTES] = "";
-    if (p->dataset->whole_files || fstat(p->output.fd, &target) != 0) {
+    if (p->dataset->whole_objects || fstat(p->output.fd, &target) != 0) {
         return SLUICE_OK;
     }
-    for (uint32_t i = 0; i < p->dataset->files; i++) {
+    for (uint32_t i = 0; i < sl_objects_count(p->dataset->objects); i++) {
         if (!folder_of(p->dataset, i, folder) || strcmp(folder, previous) == 0) {
             continue;
         }
@@ -132,11 +132,11 @@ static sluice_status read_head_page(const char *path, sl_manifest_header *header
 static sluice_status measure_shards(const sl_dataset *dataset, uint64_t *bytes, sluice_error *error)
 {
     *bytes = 0;
-    for (uint32_t i = 0; i < dataset->files; i++) {
+    for (uint32_t i = 0; i < sl_objects_count(dataset->objects); i++) {
         char path[SL_PATH_BYTES];
         struct stat status;
         uint64_t expected = sl_shards_of(dataset)->shards[i].row.file_bytes;
-        (void)sl_shards_path(dataset, i, path, sizeof(path));
+        (void)sl_objects_path(dataset->objects, i, path, sizeof(path));
         if (stat(path, &status) != 0 || (uint64_t)status.st_size != expected) {
             return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
                                  "the folder holds a complete pack of this dataset, but this shard "

@@ -26,6 +26,7 @@ typedef struct slot {
 typedef struct worker {
     sl_prepare *prepare;
     sl_jpeg_retiler *retiler; /* NULL: JPEGs stay as they are */
+    sl_values values;         /* of the sample at hand */
     sl_thread thread;
 } worker;
 
@@ -35,6 +36,7 @@ struct sl_prepare {
     uint32_t slot_count, started;
     slot *slots;
     worker *workers;
+    uint32_t image, label; /* fields */
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* a position taken or done, a slot ready, bytes given back, stop */
     /* under mutex */
@@ -92,8 +94,7 @@ static sluice_status read_stored(sl_prepare *prepare, slot *s, const sl_sample *
     }
     const size_t expected = *size;
     /* Raw pixels that are to be compressed are held twice for a while. */
-    bool twice = prepare->config.zstd_level != 0 && sample->encoding == SL_ENCODING_RAW;
-    if (!charge(prepare, s, twice ? expected * 2 : expected)) {
+    if (!charge(prepare, s, prepare->config.zstd_level != 0 ? expected * 2 : expected)) {
         return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
     }
     s->stored = sl_malloc(expected);
@@ -176,17 +177,18 @@ static sluice_status make_record(worker *w, slot *s, const sl_sample *sample)
     if (status < 0) {
         return status;
     }
-    sl_bytes image;
-    status = sl_sample_check(prepare->config.dataset, sample, (sl_bytes){s->stored, size}, &image,
-                             &prepared->error);
-    if (status == SLUICE_OK && sample->zstd) {
+    status = sl_dataset_unpack(prepare->config.dataset, sample, (sl_bytes){s->stored, size},
+                               &w->values, &prepared->error);
+    const sl_value *value = &w->values.of[prepare->image];
+    sl_bytes image = value->bytes;
+    if (status == SLUICE_OK && value->zstd) {
         status = unpack(prepare, s, &image);
     }
     if (status < 0) {
         return status;
     }
     prepared->image_bytes = image.size;
-    if (sample->encoding != SL_ENCODING_RAW && sl_jpeg_begins(image)) {
+    if (!value->raw && sl_jpeg_begins(image)) {
         prepared->outcome = SL_JPEG_AS_ASKED;
         status = w->retiler ? retile(w, s, &image) : SLUICE_OK;
     }
@@ -194,11 +196,11 @@ static sluice_status make_record(worker *w, slot *s, const sl_sample *sample)
         return status;
     }
     sl_record_input input = {.image = image,
-                             .raw = sample->encoding == SL_ENCODING_RAW,
-                             .width = sample->width,
-                             .height = sample->height,
+                             .raw = value->raw,
+                             .width = value->width,
+                             .height = value->height,
                              .zstd_level = prepare->config.zstd_level,
-                             .label = sample->label,
+                             .label = w->values.of[prepare->label].integer,
                              .key = prepared->key};
     return sl_record_make(&prepared->record, &input, &prepared->error);
 }
@@ -222,18 +224,18 @@ static void prepare_one(worker *w, slot *s)
     sl_error_clear(&prepared->error);
     prepared->key[0] = '\0';
     prepared->outcome = SL_JPEG_NONE;
-    prepared->status = sl_dataset_locate(dataset, index, &sample, &prepared->error);
+    prepared->status = sl_dataset_find(dataset, index, &sample, &prepared->error);
     bool located = prepared->status == SLUICE_OK;
     if (located) {
-        prepared->status = sl_dataset_key(dataset, &sample, prepared->key, sizeof(prepared->key),
-                                          &prepared->error);
+        prepared->status =
+            sl_dataset_key(dataset, index, prepared->key, sizeof(prepared->key), &prepared->error);
     }
     if (prepared->status == SLUICE_OK) {
         prepared->status = make_record(w, s, &sample);
     }
     prepared->fatal = prepared->status < 0 && is_fatal(&prepared->error);
     if (prepared->error.status < 0 && located && prepared->error.file[0] == '\0') {
-        sl_sample_blame(dataset, &sample, &prepared->error);
+        sl_sample_blame(dataset, &sample, &w->values.of[prepare->image], &prepared->error);
     }
     prepared->error.sample = (int64_t)index;
 }
@@ -273,6 +275,7 @@ static sluice_status start_worker(sl_prepare *prepare, worker *w, sluice_error *
 {
     sluice_status status = SLUICE_OK;
     w->prepare = prepare;
+    w->values.wanted = UINT64_C(1) << prepare->image | UINT64_C(1) << prepare->label;
     if (!prepare->config.keep_bytes) {
         status = sl_jpeg_retiler_open(&w->retiler, &prepare->config.retile, error);
     }
@@ -294,6 +297,8 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the workers");
     }
     prepare->config = *config;
+    prepare->image = sl_dataset_field(config->dataset, "image");
+    prepare->label = sl_dataset_field(config->dataset, "label");
     prepare->order = sl_permutation_make(config->dataset->info.samples, config->seed);
     prepare->next_position = config->first;
     prepare->next_taken = config->first;

@@ -34,6 +34,7 @@ typedef struct worker {
     verify *verify;
     sl_thread thread;
     sl_decoder *decoder; /* with options.decode */
+    sl_values values;    /* of the sample at hand */
     uint8_t *buffer;
     size_t capacity;
     uint64_t findings; /* in the file being checked */
@@ -72,7 +73,7 @@ static void check_files(worker *w, uint64_t first, uint64_t last)
     for (uint64_t file = first; file < last; file++) {
         sl_findings findings = {.report = report_file, .ctx = w};
         w->findings = 0;
-        sluice_status status = dataset->ops->check_file(dataset, (uint32_t)file, &findings);
+        sluice_status status = dataset->ops->check_object(dataset, (uint32_t)file, &findings);
         file_state state = w->findings > 0 ? FILE_INDEX_DAMAGED : FILE_GOOD;
         w->verify->states[file] = (uint8_t)(status < 0 ? FILE_UNUSABLE : state);
         add_result(w->verify, 0, findings.bytes_read);
@@ -104,48 +105,48 @@ static sluice_status read_stored(worker *w, const sl_sample *sample, sl_bytes *s
     return status;
 }
 
-static sluice_status check_frame(const sl_sample *sample, sl_bytes image, sluice_error *error)
+static sluice_status check_frame(const sl_value *image, sluice_error *error)
 {
     uint64_t bytes = 0;
-    sluice_status status = sl_frame_size(image, SL_RECORD_IMAGE_MAX, &bytes, error);
+    sluice_status status = sl_frame_size(image->bytes, SL_RECORD_IMAGE_MAX, &bytes, error);
     if (status < 0) {
         return status;
     }
-    uint64_t pixels = (uint64_t)sample->width * sample->height;
-    if (sample->encoding == SL_ENCODING_RAW && (bytes % 3 != 0 || bytes / 3 != pixels)) {
+    uint64_t pixels = (uint64_t)image->width * image->height;
+    if (image->raw && (bytes % 3 != 0 || bytes / 3 != pixels)) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "the zstd frame does not hold %u x %u pixels", sample->width,
-                            sample->height);
+                            "the zstd frame does not hold %u x %u pixels", image->width,
+                            image->height);
     }
     return SLUICE_OK;
 }
 
-static sluice_status check_header(const sl_sample *sample, sl_bytes image, sluice_error *error)
+static sluice_status check_header(const sl_value *image, sluice_error *error)
 {
-    if (sample->zstd) {
-        return check_frame(sample, image, error);
+    if (image->zstd) {
+        return check_frame(image, error);
     }
-    if (sample->encoding == SL_ENCODING_RAW) {
+    if (image->raw) {
         return SLUICE_OK; /* the index entry fixes its size */
     }
     sl_picture picture;
-    sluice_status status = sl_picture_probe(image, SL_RECORD_PIXELS_MAX, &picture, error);
-    if (status == SLUICE_OK && sample->width != 0 &&
-        (picture.width != sample->width || picture.height != sample->height)) {
+    sluice_status status = sl_picture_probe(image->bytes, SL_RECORD_PIXELS_MAX, &picture, error);
+    if (status == SLUICE_OK && image->width != 0 &&
+        (picture.width != image->width || picture.height != image->height)) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
                             "the picture has %u x %u pixels and its index entry says %u x %u",
-                            picture.width, picture.height, sample->width, sample->height);
+                            picture.width, picture.height, image->width, image->height);
     }
     return status;
 }
 
-static sluice_status decode(worker *w, const sl_sample *sample, sl_bytes image, sluice_error *error)
+static sluice_status decode(worker *w, const sl_value *image, sluice_error *error)
 {
-    sl_stored_image stored = {.bytes = image,
-                              .raw = sample->encoding == SL_ENCODING_RAW,
-                              .zstd = sample->zstd != 0,
-                              .width = sample->width,
-                              .height = sample->height};
+    sl_stored_image stored = {.bytes = image->bytes,
+                              .raw = image->raw,
+                              .zstd = image->zstd,
+                              .width = image->width,
+                              .height = image->height};
     sl_picture picture;
     sluice_status status = sl_decoder_open_picture(w->decoder, &stored, &picture, error);
     if (status < 0) {
@@ -156,25 +157,23 @@ static sluice_status decode(worker *w, const sl_sample *sample, sl_bytes image, 
     return sl_decoder_decode(w->decoder, all, 0, 0, &view, error);
 }
 
-static sluice_status check_picture(worker *w, const sl_sample *sample, sl_bytes stored,
-                                   sluice_error *error)
+static sluice_status check_sample(worker *w, const sl_sample *sample, sl_bytes stored,
+                                  sluice_error *error)
 {
-    sl_bytes image;
-    char key[SL_KEY_MAX + 1];
     const sl_dataset *dataset = w->verify->dataset;
-    sluice_status status = sl_sample_check(dataset, sample, stored, &image, error);
-    if (status < 0) {
-        return status;
-    }
-    status = check_header(sample, image, error);
-    if (status == SLUICE_OK && w->decoder) {
-        status = decode(w, sample, image, error);
-    }
-    if (status == SLUICE_OK && dataset->ops->check_file) {
-        status = sl_dataset_key(dataset, sample, key, sizeof(key), error);
-    }
-    if (status < 0 && error->file[0] == '\0') {
-        sl_sample_blame(dataset, sample, error);
+    sluice_status status = sl_dataset_unpack(dataset, sample, stored, &w->values, error);
+    for (uint32_t i = 0; i < dataset->info.fields && status == SLUICE_OK; i++) {
+        const sl_value *value = &w->values.of[i];
+        if (!value->present || dataset->fields[i].type != SLUICE_FIELD_IMAGE) {
+            continue;
+        }
+        status = check_header(value, error);
+        if (status == SLUICE_OK && w->decoder) {
+            status = decode(w, value, error);
+        }
+        if (status < 0 && error->file[0] == '\0') {
+            sl_sample_blame(dataset, sample, value, error);
+        }
     }
     return status;
 }
@@ -189,17 +188,17 @@ static void check_samples(worker *w, uint64_t first, uint64_t last)
         sl_sample sample;
         sl_bytes stored = {NULL, 0};
         sl_error_clear(&finding);
-        sluice_status status = sl_dataset_locate(dataset, index, &sample, &finding);
+        sluice_status status = sl_dataset_find(dataset, index, &sample, &finding);
         if (status < 0) {
             /* Whatever stands in the way was found when its file was checked. */
             continue;
         }
-        if (w->verify->states && w->verify->states[sample.file] == FILE_UNUSABLE) {
+        if (w->verify->states && w->verify->states[sample.place.object] == FILE_UNUSABLE) {
             continue;
         }
         status = read_stored(w, &sample, &stored, &finding);
         if (status == SLUICE_OK) {
-            status = check_picture(w, &sample, stored, &finding);
+            status = check_sample(w, &sample, stored, &finding);
         }
         if (status < 0) {
             finding.sample = (int64_t)index;
@@ -254,7 +253,7 @@ static void wait_for_workers(verify *v, bool samples)
 static sluice_status run_phase(verify *v, worker *workers, bool samples, sluice_error *error)
 {
     v->next = 0;
-    v->total = samples ? v->dataset->info.samples : v->dataset->files;
+    v->total = samples ? v->dataset->info.samples : sl_objects_count(v->dataset->objects);
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < v->options->workers; i++) {
         workers[i].work = samples ? check_samples : check_files;
@@ -283,6 +282,7 @@ static sluice_status open_worker(verify *v, worker *w, sluice_error *error)
                                       .max_unpacked_bytes = SL_RECORD_IMAGE_MAX,
                                       .exif = SLUICE_EXIF_IGNORE};
     w->verify = v;
+    w->values.wanted = SL_VALUES_ALL;
     w->capacity = BUFFER_BYTES;
     w->buffer = sl_malloc(w->capacity);
     if (!w->buffer) {
@@ -311,9 +311,9 @@ sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *
 {
     verify v = {.dataset = dataset, .options = options};
     v.result.struct_size = sizeof(v.result);
-    const bool check_files_too = dataset->ops->check_file != NULL;
+    const bool check_files_too = dataset->ops->check_object != NULL;
     worker *workers = sl_calloc(options->workers, sizeof(*workers));
-    v.states = check_files_too ? sl_calloc(dataset->files, 1) : NULL;
+    v.states = check_files_too ? sl_calloc(sl_objects_count(dataset->objects), 1) : NULL;
     if (!workers || (check_files_too && !v.states)) {
         sl_free(workers);
         sl_free(v.states);

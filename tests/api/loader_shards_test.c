@@ -4,7 +4,6 @@
 #include "batches.h"
 #include "loader_setup.h"
 
-#include "api.h"
 #include "error.h"
 
 #include <setjmp.h>
@@ -155,47 +154,24 @@ static void dead_places_cost_only_their_rows(void **state)
 
 /* ---- an index that cannot be read for a moment ---- */
 
-static const sl_dataset_ops *healthy_ops;
-static _Atomic uint32_t failures[SAMPLES];
-
-/* Every seventh entry fails when it is first asked for, as when no descriptor is free just then. */
-static sluice_status locate_at_second_try(const sl_dataset *dataset, uint64_t index,
-                                          sl_sample *sample, sluice_error *error)
-{
-    if (index % 7 == 0 &&
-        atomic_fetch_add_explicit(&failures[index], 1, memory_order_relaxed) % 2 == 0) {
-        return sl_error_set(error, SLUICE_IO, "dataset", "not now");
-    }
-    return healthy_ops->locate(dataset, index, sample, error);
-}
-
-static void passing_index_failures_cost_nothing(void **state)
+/* Index entries are read like samples: what passes costs nothing, whatever the policy. */
+static void passing_failures_cost_nothing(void **state)
 {
     (void)state;
-    sluice_loader_options options = setup_options();
-    options.end_epoch = 2; /* each entry is asked for once, then again */
-    batches folder;
-    run(&folder, photos.path, &options, NULL);
-    sluice_dataset *handle = setup_dataset(packed);
-    sl_dataset *dataset = sl_api_dataset(handle);
-    healthy_ops = dataset->ops;
-    sl_dataset_ops ops = *healthy_ops;
-    ops.locate = locate_at_second_try;
-    dataset->ops = &ops;
-    sluice_augment *recipe = setup_recipe(0);
-    sluice_loader *loader;
-    assert_int_equal(sluice_loader_open(&loader, handle, recipe, &options, NULL), SLUICE_OK);
-    batches shards;
-    batches_collect(&shards, loader, 1);
-    sluice_loader_close(loader);
-    dataset->ops = healthy_ops;
-    sluice_dataset_close(handle);
-    sluice_augment_destroy(recipe);
-    assert_int_equal(shards.end, SLUICE_END);
-    assert_true(batches_equal(&folder, &shards));
-    assert_true(failures[0] >= 2);
-    batches_free(&folder);
-    batches_free(&shards);
+    for (int32_t policy = SLUICE_BAD_FAIL; policy <= SLUICE_BAD_MASK; policy++) {
+        sluice_loader_options options = setup_options();
+        const sl_fault_config fault = {
+            .seed = 5 + (uint64_t)policy, .again_permille = 300, .eio_permille = 100};
+        options.on_bad_sample = policy;
+        batches sound;
+        batches faulty;
+        run(&sound, packed, &options, NULL);
+        run(&faulty, packed, &options, &fault);
+        assert_int_equal(faulty.end, SLUICE_END);
+        assert_true(batches_equal(&sound, &faulty));
+        batches_free(&sound);
+        batches_free(&faulty);
+    }
 }
 
 /* ---- damage on disk ---- */
@@ -322,7 +298,7 @@ int main(void)
         cmocka_unit_test(tiny_read_buffer),
         cmocka_unit_test(faults_do_not_matter),
         cmocka_unit_test(dead_places_cost_only_their_rows),
-        cmocka_unit_test(passing_index_failures_cost_nothing),
+        cmocka_unit_test(passing_failures_cost_nothing),
         cmocka_unit_test(index_damage_costs_one_block),
         cmocka_unit_test(data_damage_costs_one_sample),
         cmocka_unit_test(shrinks_while_read),

@@ -47,6 +47,15 @@ void io_make_file(io_harness *h, uint32_t file, uint64_t bytes)
     assert_int_equal(fclose(out), 0);
 }
 
+/* The n-th look-up of item `tag`. */
+static sl_fetch_item lookup_of(uint64_t tag, uint32_t n)
+{
+    return (sl_fetch_item){.offset = (tag + n) * IO_LOOKUP_BYTES,
+                           .bytes = IO_LOOKUP_BYTES,
+                           .object = IO_LOOKUP_FILE,
+                           .lookup = true};
+}
+
 static sluice_status next(void *ctx, sl_fetch_item *item)
 {
     io_harness *h = ctx;
@@ -54,10 +63,38 @@ static sluice_status next(void *ctx, sl_fetch_item *item)
     sluice_status status = h->asked < h->available ? SLUICE_OK : SLUICE_END;
     if (status == SLUICE_OK) {
         *item = h->items[h->asked];
+        if (h->lookups > 0) {
+            *item = lookup_of(h->asked, 1);
+        }
         item->tag = h->asked++;
     }
     sl_unlock(&h->mutex);
     return status;
+}
+
+static sluice_status learn(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_failure *failure)
+{
+    io_harness *h = ctx;
+    const uint64_t tag = item->tag;
+    const uint64_t n = item->offset / IO_LOOKUP_BYTES - tag;
+    bool right = bytes.size == IO_LOOKUP_BYTES && item->object == IO_LOOKUP_FILE;
+    for (size_t i = 0; right && i < bytes.size; i++) {
+        right = bytes.data[i] == io_byte(IO_LOOKUP_FILE, item->offset + i);
+    }
+    sl_lock(&h->mutex);
+    h->wrong += right ? 0 : 1;
+    sl_unlock(&h->mutex);
+    if (h->lookup_bad > 0 && tag % h->lookup_bad == 0) {
+        failure->text = "not to be found";
+        return SLUICE_CORRUPT;
+    }
+    *item = n < h->lookups ? lookup_of(tag, (uint32_t)n + 1) : h->items[tag];
+    return SLUICE_OK;
+}
+
+static uint8_t *target(void *ctx, const sl_fetch_item *item)
+{
+    return ((io_harness *)ctx)->targets + item->tag * IO_TARGET;
 }
 
 static sluice_status path_of(void *ctx, uint32_t file, char *path, size_t bytes)
@@ -66,12 +103,24 @@ static sluice_status path_of(void *ctx, uint32_t file, char *path, size_t bytes)
     return SLUICE_OK;
 }
 
+/* What a placed item left behind its head. */
+static bool target_matches(const io_harness *h, const sl_fetch_item *item)
+{
+    const uint8_t *data = h->targets + item->tag * IO_TARGET;
+    for (uint32_t i = item->head; i < item->bytes; i++) {
+        if (data[i - item->head] != io_byte(item->object, item->offset + i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool bytes_match(const io_harness *h, const sl_fetch_item *item, const sl_bytes *bytes,
                         size_t wanted)
 {
-    bool same = bytes->size == wanted;
+    bool same = bytes->size == wanted && (!item->placed || target_matches(h, item));
     for (size_t i = 0; same && i < bytes->size; i++) {
-        same = bytes->data[i] == io_byte(item->file, item->offset + i) ||
+        same = bytes->data[i] == io_byte(item->object, item->offset + i) ||
                (h->zeros && bytes->data[i] == 0);
     }
     volatile uint8_t sum = 0; /* the padding must be readable */
@@ -86,16 +135,17 @@ static void deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
 {
     io_harness *h = ctx;
     const sl_fetch_item *asked = &h->items[item->tag];
-    size_t wanted = asked->bytes;
+    size_t wanted = asked->placed ? asked->head : asked->bytes;
     if (status == SLUICE_OK && wanted == 0) {
         wanted = bytes->bytes.size; /* whole files: the test knows their sizes */
     }
     bool right = status != SLUICE_OK || bytes_match(h, item, &bytes->bytes, wanted);
-    right = right && item->offset == asked->offset && item->file == asked->file;
+    right = right &&
+            (h->lookups > 0 || (item->offset == asked->offset && item->object == asked->object));
     right = right && (status == SLUICE_OK ||
                       (error != NULL && error->status == (int)status && error->text[0] != '\0'));
     sl_lock(&h->mutex);
-    if (item->sequence != UINT64_MAX && status != SLUICE_CANCELED) {
+    if (item->sequence != SL_INSERTED && status != SLUICE_CANCELED) {
         right = right && item->sequence < h->credit && item->sequence == item->tag;
     }
     h->wrong += right ? 0 : 1;
@@ -132,7 +182,6 @@ void io_harness_init(io_harness *h, sluice_io_backend backend)
                                   .threads = 4,
                                   .lookahead = 64,
                                   .inserts = 4,
-                                  .files = 16,
                                   .arena_bytes = 4 * MIB,
                                   .max_sample_bytes = 4 * MIB,
                                   .stall_warn_ns = UINT64_C(10000000000),
@@ -156,7 +205,7 @@ void io_harness_destroy(io_harness *h)
 uint32_t io_add(io_harness *h, uint32_t file, uint64_t offset, uint32_t bytes)
 {
     assert_true(h->count < IO_ITEMS_MAX);
-    h->items[h->count] = (sl_fetch_item){.offset = offset, .bytes = bytes, .file = file};
+    h->items[h->count] = (sl_fetch_item){.offset = offset, .bytes = bytes, .object = file};
     h->available = h->count + 1;
     return h->count++;
 }
@@ -187,8 +236,13 @@ static void *release_later(void *argument)
 
 void io_open(io_harness *h)
 {
-    const sl_fetch_source source = {h, next, path_of, deliver};
+    const sl_fetch_source source = {
+        .ctx = h, .next = next, .learn = learn, .target = target, .deliver = deliver};
+    const sl_object_names names = {
+        .ctx = h, .count = h->files > 0 ? h->files : IO_FILES, .path = path_of, .bytes = h->bytes};
     sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sl_objects_open(&h->objects, &names, NULL), SLUICE_OK);
+    h->config.objects = h->objects;
     sluice_status status = sl_fetch_open(&h->fetch, &h->config, &source, &error);
     if (status != SLUICE_OK) {
         print_message("open: %s\n", error.text);
@@ -207,6 +261,7 @@ void io_close(io_harness *h)
     }
     io_release_held(h);
     sl_fetch_close(h->fetch);
+    sl_objects_close(h->objects);
     h->fetch = NULL;
     h->held_count = 0;
 }

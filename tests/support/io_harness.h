@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 
 #define IO_ITEMS_MAX 4096
+#define IO_FILES     1000 /* numbers of files that may exist */
 
 typedef enum io_release { IO_RELEASE_NOW, IO_RELEASE_LATER, IO_RELEASE_NEVER } io_release;
 
@@ -27,11 +28,18 @@ typedef struct io_result {
 typedef struct io_harness {
     char folder[64];
     sl_fetch *fetch;
+    sl_objects *objects;
+    uint32_t files;                                /* that the source knows [IO_FILES] */
+    uint64_t (*bytes)(void *ctx, uint32_t object); /* their sizes, or NULL */
     sl_fetch_config config;
     sl_fault_config fault;
     sl_budget budget;
     io_release release;
-    bool zeros;            /* files are cut short meanwhile: zeros are right, too */
+    bool zeros; /* files are cut short meanwhile: zeros are right, too */
+    /* Each item is looked up first, with so many reads of io_lookup_file in a row, and is not found
+     * where its tag is a multiple of `lookup_bad`. */
+    uint32_t lookups, lookup_bad;
+    uint8_t *targets;      /* for the parts of items behind their heads; IO_TARGET bytes each */
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
     sl_fetch_item items[IO_ITEMS_MAX];
@@ -48,6 +56,8 @@ typedef struct io_harness {
     _Atomic int running; /* the releasing thread */
     pthread_t releaser;
 } io_harness;
+
+enum { IO_LOOKUP_FILE = 999, IO_LOOKUP_BYTES = 64, IO_TARGET = 1 << 16 };
 
 uint8_t io_byte(uint32_t file, uint64_t offset);
 

@@ -382,7 +382,7 @@ static void an_index_block_of_another_dataset_is_refused(void **state)
     assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
     const sl_dataset *inside = (const sl_dataset *)(const void *)dataset;
     sl_sample sample;
-    assert_int_equal(sl_dataset_locate(inside, 0, &sample, NULL), SLUICE_CORRUPT);
+    assert_int_equal(sl_dataset_find(inside, 0, &sample, NULL), SLUICE_CORRUPT);
     assert_int_equal(sluice_dataset_sample(dataset, 0, &info, NULL), SLUICE_CORRUPT);
     sluice_dataset_close(dataset);
     file_free(&shard);

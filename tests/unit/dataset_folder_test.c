@@ -67,18 +67,26 @@ static sluice_status tree_open(const tree *t, sl_dataset **dataset, uint32_t all
     return sl_dataset_open(dataset, &path, 1, &options, error);
 }
 
+/* Label and key of a sample, without its picture being read. */
+static int64_t facts_of(const sl_dataset *dataset, uint64_t index, char key[SL_KEY_MAX + 1])
+{
+    sl_sample sample;
+    sl_values values;
+    assert_int_equal(sl_dataset_describe(dataset, index, &sample, &values, NULL), SLUICE_OK);
+    assert_int_equal(sl_dataset_key(dataset, index, key, SL_KEY_MAX + 1, NULL), SLUICE_OK);
+    return values.of[sl_dataset_field(dataset, "label")].integer;
+}
+
 /* The dataset's samples are exactly these, "label key", in this order. */
 static void expect(const tree *t, const char *const *wanted, size_t count)
 {
     sl_dataset *dataset;
     assert_int_equal(tree_open(t, &dataset, 1, NULL), SLUICE_OK);
     for (size_t i = 0; i < dataset->info.samples; i++) {
-        sl_sample sample;
         char key[SL_KEY_MAX + 1];
         char line[SL_KEY_MAX + 32];
-        assert_int_equal(sl_dataset_locate(dataset, i, &sample, NULL), SLUICE_OK);
-        assert_int_equal(sl_dataset_key(dataset, &sample, key, sizeof(key), NULL), SLUICE_OK);
-        (void)snprintf(line, sizeof(line), "%lld %s", (long long)sample.label, key);
+        const long long label = facts_of(dataset, i, key);
+        (void)snprintf(line, sizeof(line), "%lld %s", label, key);
         assert_string_equal(line, i < count ? wanted[i] : "nothing more");
     }
     assert_int_equal(dataset->info.samples, count);
@@ -173,11 +181,12 @@ static void pictures_without_classes_are_one_class(void **state)
     assert_string_equal(dataset->ops->class_name(dataset, 0), ".");
     assert_null(dataset->ops->class_name(dataset, 1));
     assert_null(dataset->ops->class_name(dataset, -1));
-    assert_int_equal(sl_dataset_locate(dataset, 1, &sample, NULL), SLUICE_OK);
-    assert_int_equal(sl_dataset_path(dataset, sample.file, path, sizeof(path)), SLUICE_OK);
+    assert_int_equal(sl_dataset_find(dataset, 1, &sample, NULL), SLUICE_OK);
+    const uint32_t object = sample.place.object;
+    assert_int_equal(sl_objects_path(dataset->objects, object, path, sizeof(path)), SLUICE_OK);
     assert_int_equal(access(path, R_OK), 0);
-    assert_int_equal(sl_dataset_path(dataset, sample.file, path, 10), SLUICE_INVALID);
-    assert_int_equal(sl_dataset_locate(dataset, 2, &sample, NULL), SLUICE_INVALID);
+    assert_int_equal(sl_objects_path(dataset->objects, object, path, 10), SLUICE_INVALID);
+    assert_int_equal(sl_dataset_find(dataset, 2, &sample, NULL), SLUICE_INVALID);
     sl_dataset_close(dataset);
     remove_tree(t.root);
 }
@@ -387,14 +396,11 @@ static void compare_with_model(const tree *t)
     size_t key_room = 0;
     uint64_t count = 0;
     while (getdelim(&label, &label_room, '\0', stream) > 0) {
-        sl_sample sample;
         char own[SL_KEY_MAX + 1];
         assert_true(getdelim(&key, &key_room, '\0', stream) > 0);
         assert_int_equal(status, SLUICE_OK);
-        assert_int_equal(sl_dataset_locate(dataset, count++, &sample, NULL), SLUICE_OK);
-        assert_int_equal(sl_dataset_key(dataset, &sample, own, sizeof(own), NULL), SLUICE_OK);
+        assert_int_equal(facts_of(dataset, count++, own), strtoll(label, NULL, 10));
         assert_string_equal(own, key);
-        assert_int_equal(sample.label, strtoll(label, NULL, 10));
     }
     assert_int_equal(pclose(stream), 0);
     assert_true(count > 0 && count == dataset->info.samples);

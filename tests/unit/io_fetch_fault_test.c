@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What fetch makes of storage that misbehaves, over the fault backend on both others. */
 #include "clock.h"
-#include "fetch_internal.h"
+#include "fetch_state.h"
 #include "io_harness.h"
 
 #include <errno.h>
@@ -52,9 +52,14 @@ static void harmless(const sl_fault_config *fault)
         io_run_all(&h);
         io_expect(&h, SLUICE_OK, 200);
         assert_true(io_stats(&h).abandoned == 0);
+        const bool direct = io_stats(&h).direct || cache == SL_CACHE_BUFFERED;
         io_restart(&h);
         for (uint32_t f = 0; f < 2; f++) { /* no read was misaligned and fell back for that */
-            assert_true(fault->einval_permille > 0 || !h.fetch->files.files[f].buffered);
+            sl_pin pin;
+            const sl_pin_how how = {.direct = true, .wait = true};
+            assert_int_equal(sl_objects_pin(h.objects, f, how, &pin, NULL), SLUICE_OK);
+            assert_true(fault->einval_permille > 0 || pin.direct == direct);
+            sl_objects_unpin(h.objects, &pin);
         }
         io_harness_destroy(&h);
     }
@@ -189,9 +194,9 @@ static void nothing_comes_back(void **state)
     assert_int_equal(io_stats(&h).abandoned, 4);
     uint32_t reserves = 0;
     for (uint32_t i = 0; i < 4; i++) { /* memory that may still be written to is not used again */
-        const sl_slab *own = &h.fetch->requests[i].own;
+        const sl_slab *own = &h.fetch->requests.all[i].buffer.own;
         reserves += own->base != NULL ? 1 : 0;
-        assert_true(own->base == NULL || own->base != h.fetch->reserve.base);
+        assert_true(own->base == NULL || own->base != h.fetch->buffers.reserve.base);
     }
     assert_true(reserves > 0);
     io_harness_destroy(&h);
@@ -243,7 +248,7 @@ static void close_with_lost_reads(void **state)
     io_harness_destroy(&h);
 }
 
-static void whole_files(void **state)
+static void whole_objects(void **state)
 {
     (void)state;
     io_harness_init(&h, SLUICE_IO_PREAD);
@@ -253,7 +258,7 @@ static void whole_files(void **state)
                                 .eio_permille = 10,
                                 .dead_permille = 100};
     h.config.fault = &h.fault;
-    h.config.whole_files = true;
+    h.config.whole_objects = true;
     h.config.depth = 64;
     h.config.lookahead = 256;
     h.release = IO_RELEASE_LATER;
@@ -286,7 +291,7 @@ int main(void)
         cmocka_unit_test(nothing_comes_back),    cmocka_unit_test(late_after_all),
         cmocka_unit_test(close_with_lost_reads),
     };
-    const struct CMUnitTest of_files[] = {cmocka_unit_test(whole_files)};
+    const struct CMUnitTest of_files[] = {cmocka_unit_test(whole_objects)};
     int failed = 0;
     backend = SLUICE_IO_PREAD;
     failed += cmocka_run_group_tests_name("pread", tests, NULL, NULL);

@@ -26,7 +26,7 @@ static char path[128];
 static void begin(bool whole_files)
 {
     io_harness_init(&h, backend);
-    h.config.whole_files = whole_files;
+    h.config.whole_objects = whole_files;
     h.release = IO_RELEASE_LATER;
 }
 
@@ -41,7 +41,7 @@ static void expect_failed(uint32_t item, sluice_status status, int sys_errno)
     assert_int_equal(h.results[item].status, status);
     assert_int_equal(h.results[item].error.sys_errno, sys_errno);
     char file[128];
-    io_path(&h, h.items[item].file, file, sizeof(file));
+    io_path(&h, h.items[item].object, file, sizeof(file));
     assert_string_equal(h.results[item].error.file, file);
     assert_string_equal(h.results[item].error.stage, "io");
 }

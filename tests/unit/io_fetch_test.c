@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What fetch delivers when the storage behaves, over both backends. */
 #include "clock.h"
-#include "fetch_internal.h"
+#include "fetch_state.h"
 #include "io_harness.h"
 #include "memory.h"
 
@@ -296,7 +296,7 @@ static void restarts(bool late)
     for (uint32_t wait = 0; wait < 1000 && all.units == 0; wait++) {
         io_release_held(&h);
         pause_ms(1);
-        all = sl_read_arena_take(&h.fetch->arena, h.config.arena_bytes);
+        all = sl_read_arena_take(&h.fetch->buffers.arena, h.config.arena_bytes);
     }
     assert_int_not_equal(all.units, 0); /* nothing was left behind */
     io_harness_destroy(&h);
@@ -336,11 +336,152 @@ static void close_at_random_moments(void **state)
     io_harness_destroy(&h);
 }
 
+/* Where items lie is read first: once, or in two steps. */
+static void looked_up(void **state)
+{
+    (void)state;
+    for (uint32_t lookups = 1; lookups <= 2; lookups++) {
+        io_harness_init(&h, backend);
+        h.fault = (sl_fault_config){
+            .seed = 6, .short_permille = 200, .late_permille = 200, .again_permille = 100};
+        h.config.fault = lookups == 2 ? &h.fault : NULL;
+        h.lookups = lookups;
+        h.lookup_bad = 10;
+        io_make_file(&h, IO_LOOKUP_FILE, (uint64_t)310 * IO_LOOKUP_BYTES);
+        add_random(3, 300001, 300, 20000);
+        h.release = IO_RELEASE_LATER;
+        io_open(&h);
+        io_run_all(&h);
+        io_expect(&h, SLUICE_OK, 270);
+        assert_int_equal(h.results[10].status, SLUICE_CORRUPT);
+        assert_string_equal(h.results[10].error.text, "not to be found");
+        assert_non_null(strstr(h.results[10].error.file, "/999"));
+        io_harness_destroy(&h);
+    }
+}
+
+/* A look-up that cannot be read fails its item as any other read does. */
+static void lookup_is_missing(void **state)
+{
+    (void)state;
+    io_harness_init(&h, backend);
+    h.lookups = 1;
+    io_make_file(&h, IO_LOOKUP_FILE, (uint64_t)11 * IO_LOOKUP_BYTES);
+    add_random(1, 300001, 20, 20000);
+    io_open(&h);
+    io_run_all(&h);
+    io_expect(&h, SLUICE_OK, 10);
+    assert_int_equal(h.results[10].status, SLUICE_CORRUPT);
+    assert_non_null(strstr(h.results[10].error.text, "truncated"));
+    io_harness_destroy(&h);
+}
+
+/* Parts of items go straight to where they belong, and only with credit. */
+static void placed(void **state)
+{
+    (void)state;
+    static uint8_t targets[(size_t)60 * IO_TARGET];
+    io_harness_init(&h, backend);
+    h.fault = (sl_fault_config){
+        .seed = 8, .short_permille = 300, .late_permille = 200, .again_permille = 100};
+    h.config.fault = &h.fault;
+    h.targets = targets;
+    memset(targets, 0, sizeof(targets));
+    add_random(2, 300001, 60, 30000);
+    for (uint32_t i = 0; i < 60; i++) {
+        h.items[i].placed = i % 4 != 0;
+        h.items[i].head = i % 3 == 0 ? 0 : h.items[i].bytes / 3;
+    }
+    h.items[5].head = h.items[5].bytes;
+    h.release = IO_RELEASE_LATER;
+    io_open(&h);
+    sl_fetch_wake(h.fetch);
+    pause_ms(20);
+    for (size_t i = 0; i < sizeof(targets); i++) {
+        assert_int_equal(targets[i], 0);
+    }
+    for (uint32_t credit = 1; credit <= 61; credit += 12) {
+        io_give_credit(&h, credit < 60 ? credit : 60);
+        assert_true(io_wait(&h, credit < 60 ? credit : 60));
+    }
+    io_expect(&h, SLUICE_OK, 60);
+    io_harness_destroy(&h);
+}
+
+static uint64_t size_of(void *ctx, uint32_t file)
+{
+    (void)ctx;
+    return file < 2 ? 3000001 : 0;
+}
+
+/* Once a small dataset was read, nothing of it is read again. */
+static void kept_in_memory(void **state)
+{
+    (void)state;
+    io_harness_init(&h, backend);
+    h.bytes = size_of;
+    h.files = 2;
+    h.config.resident_bytes = 6000002;
+    add_random(2, 3000001, 500, 30000);
+    h.release = IO_RELEASE_LATER;
+    io_open(&h);
+    io_run_all(&h);
+    io_expect(&h, SLUICE_OK, 500);
+    for (uint32_t i = 0; i < 1000 && sl_fetch_resident(h.fetch) == NULL; i++) {
+        pause_ms(10);
+    }
+    const sl_resident *resident = sl_fetch_resident(h.fetch);
+    assert_non_null(resident);
+    for (uint32_t f = 0; f < 2; f++) {
+        const uint8_t *all = sl_resident_at(resident, f, 0, 3000001);
+        for (uint32_t i = 0; i < 3000001; i++) {
+            if (all[i] != io_byte(f, i)) {
+                fail();
+            }
+        }
+        assert_null(sl_resident_at(resident, f, 1, 3000001));
+        assert_null(sl_resident_at(resident, f, UINT64_MAX, 2));
+    }
+    assert_null(sl_resident_at(resident, 2, 0, 1));
+    io_restart(&h);
+    const uint64_t reads = io_stats(&h).reads;
+    io_run_all(&h);
+    io_expect(&h, SLUICE_OK, 500);
+    io_restart(&h);
+    assert_int_equal(io_stats(&h).reads, reads);
+    assert_int_equal(io_stats(&h).resident_bytes, 6000002);
+    io_harness_destroy(&h);
+}
+
+/* Too large, without a size, over the budget, or not to be read: then there is no copy. */
+static void not_kept_in_memory(void **state)
+{
+    (void)state;
+    for (uint32_t why = 0; why < 4; why++) {
+        io_harness_init(&h, backend);
+        h.fault = (sl_fault_config){.seed = 4, .dead_permille = 10};
+        h.config.fault = why == 3 ? &h.fault : NULL;
+        h.bytes = why == 1 ? NULL : size_of;
+        h.files = 2;
+        h.config.resident_bytes = why == 0 ? 6000001 : 6000002;
+        sl_budget_init(&h.budget, why == 2 ? 4 * MIB + MIB : UINT64_MAX);
+        add_random(2, 3000001, 100, 3000);
+        h.release = IO_RELEASE_LATER;
+        io_open(&h);
+        io_run_all(&h);
+        if (why == 3) {
+            pause_ms(1500); /* a device error is tried for so long */
+        }
+        assert_null(sl_fetch_resident(h.fetch));
+        io_harness_destroy(&h);
+    }
+}
+
 static void bad_options(void **state)
 {
     (void)state;
     io_harness_init(&h, backend);
-    const sl_fetch_source source = {NULL, NULL, NULL, NULL};
+    const sl_fetch_source source = {0};
     sl_fetch_config config = h.config;
     sl_fetch *fetch = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -374,6 +515,11 @@ int main(void)
         cmocka_unit_test(restart_at_random_moments),
         cmocka_unit_test(restart_with_late_reads),
         cmocka_unit_test(close_at_random_moments),
+        cmocka_unit_test(looked_up),
+        cmocka_unit_test(lookup_is_missing),
+        cmocka_unit_test(placed),
+        cmocka_unit_test(kept_in_memory),
+        cmocka_unit_test(not_kept_in_memory),
         cmocka_unit_test(bad_options),
     };
     int failed = 0;

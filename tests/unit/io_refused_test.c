@@ -54,7 +54,6 @@ static sluice_status open_fetch(sluice_io_backend backend, sl_fetch_stats *stats
                                     .threads = 2,
                                     .lookahead = 4,
                                     .inserts = 1,
-                                    .files = 4,
                                     .arena_bytes = 1,
                                     .max_sample_bytes = 4096,
                                     .stall_warn_ns = 1000000000,

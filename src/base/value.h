@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * value: the fields of a dataset, and what one sample has of them. Plain data.
+ *
+ * A FIELD is what a dataset stores for each sample; its fields are its schema. A VALUE is one
+ * sample's content of one field: a number, or bytes that somebody else owns, as they are stored (a
+ * picture still encoded, a frame still packed).
+ */
+#ifndef SL_VALUE_H
+#define SL_VALUE_H
+
+#include "view.h"
+
+#include <sluice/dataset.h>
+
+#include <stdbool.h>
+
+#define SL_FIELDS_MAX       64U
+#define SL_FIELD_NAME_BYTES 32U
+#define SL_FIELD_NONE       UINT32_MAX
+
+typedef struct sl_field {
+    char name[SL_FIELD_NAME_BYTES];
+    sluice_field_type type;
+    sluice_dtype dtype;                     /* tensors */
+    uint32_t dims;                          /* tensors */
+    uint64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* tensors; 0: differs from sample to sample */
+} sl_field;
+
+typedef struct sl_value {
+    bool present;
+    bool zstd; /* `bytes` are one zstd frame (frame.h) of what is meant */
+    bool raw;  /* images: u8 RGB, width x height x 3; else encoded: the first bytes tell */
+    uint32_t width, height; /* images; 0: not known without looking */
+    uint32_t offset;        /* of `bytes` in the sample's stored bytes */
+    int64_t integer;
+    double number;
+    sl_bytes bytes;                         /* images, tensors, bytes, texts */
+    uint64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* tensors */
+} sl_value;
+
+#define SL_VALUES_ALL  UINT64_MAX
+#define SL_VALUES_ROOM 4096
+
+/* The values of one sample. Made once for many samples. */
+typedef struct sl_values {
+    uint64_t wanted; /* bit i: field i is; the others need not be filled */
+    sl_value of[SL_FIELDS_MAX];
+    char room[SL_VALUES_ROOM]; /* for a text that is not in the sample's bytes as it is meant */
+} sl_values;
+
+static inline bool sl_values_want(const sl_values *values, uint32_t field)
+{
+    return (values->wanted >> field & 1) != 0;
+}
+
+#endif

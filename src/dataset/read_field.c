@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fields of single samples, for tools. */
+#include "dataset.h"
+#include "frame.h"
+#include "memory.h"
+
+#include <string.h>
+
+#define STAGE              "dataset"
+#define UNPACKED_BYTES_MAX ((uint64_t)1 << 30)
+
+/* A sample's stored bytes, and what they hold. */
+typedef struct record {
+    uint8_t *bytes; /* owned */
+    sl_sample sample;
+    sl_values values;
+} record;
+
+static sluice_status read_stored(const sl_dataset *dataset, record *r, sluice_error *error)
+{
+    size_t size = 0;
+    sluice_status status = sl_dataset_read(dataset, &r->sample, (sl_buffer){NULL, 0}, &size, error);
+    if (status < 0) {
+        return status;
+    }
+    r->bytes = sl_malloc(size > 0 ? size : 1);
+    if (r->bytes == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample of %zu bytes",
+                            size);
+    }
+    const size_t capacity = size;
+    if (capacity > 0) {
+        status =
+            sl_dataset_read(dataset, &r->sample, (sl_buffer){r->bytes, capacity}, &size, error);
+    }
+    if (status == SLUICE_AGAIN) {
+        return sl_error_set(error, SLUICE_IO, STAGE, "the file grew while it was read");
+    }
+    if (status < 0) {
+        return status;
+    }
+    return sl_dataset_unpack(dataset, &r->sample, (sl_bytes){r->bytes, size}, &r->values, error);
+}
+
+static sluice_status copy(const void *data, size_t bytes, sl_buffer buffer, size_t *size)
+{
+    *size = bytes;
+    if (bytes > buffer.capacity) {
+        return SLUICE_AGAIN;
+    }
+    if (bytes > 0) {
+        memcpy(buffer.data, data, bytes);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status unpack_frame(sl_bytes packed, sl_buffer buffer, size_t *size,
+                                  sluice_error *error)
+{
+    uint64_t bytes = 0;
+    const sluice_status status = sl_frame_size(packed, UNPACKED_BYTES_MAX, &bytes, error);
+    *size = bytes;
+    if (status < 0 || bytes > buffer.capacity) {
+        return status < 0 ? status : SLUICE_AGAIN;
+    }
+    return sl_frame_unpack_to(NULL, packed, buffer.data, bytes, error);
+}
+
+static sluice_status give(const sl_field *field, const sl_value *value, sl_buffer buffer,
+                          size_t *size, sluice_error *error)
+{
+    *size = 0;
+    if (!value->present) {
+        return SLUICE_OK;
+    }
+    if (field->type == SLUICE_FIELD_INT) {
+        return copy(&value->integer, sizeof(value->integer), buffer, size);
+    }
+    if (field->type == SLUICE_FIELD_FLOAT) {
+        return copy(&value->number, sizeof(value->number), buffer, size);
+    }
+    return value->zstd ? unpack_frame(value->bytes, buffer, size, error)
+                       : copy(value->bytes.data, value->bytes.size, buffer, size);
+}
+
+sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                  sl_values *values, sluice_error *error)
+{
+    record *r = sl_calloc(1, sizeof(*r));
+    if (r == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample");
+    }
+    r->values.wanted = SL_VALUES_ALL;
+    sluice_status status = sl_dataset_find(dataset, index, &r->sample, error);
+    if (status == SLUICE_OK && dataset->whole_objects) {
+        /* Everything but the pictures themselves is in the index. */
+        status = sl_dataset_unpack(dataset, &r->sample, (sl_bytes){NULL, 0}, &r->values, error);
+    } else if (status == SLUICE_OK) {
+        status = read_stored(dataset, r, error);
+    }
+    *sample = r->sample;
+    *values = r->values;
+    sl_free(r->bytes);
+    sl_free(r);
+    return status;
+}
+
+sluice_status sl_dataset_read_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                    sl_buffer buffer, size_t *size, sluice_error *error)
+{
+    *size = 0;
+    record *r = sl_calloc(1, sizeof(*r));
+    if (r == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample");
+    }
+    r->values.wanted = UINT64_C(1) << field;
+    sluice_status status = sl_dataset_find(dataset, index, &r->sample, error);
+    if (status == SLUICE_OK) {
+        status = read_stored(dataset, r, error);
+        if (status == SLUICE_OK) {
+            status = give(&dataset->fields[field], &r->values.of[field], buffer, size, error);
+        }
+        if (status < 0) {
+            sl_sample_blame(dataset, &r->sample, &r->values.of[field], error);
+        }
+    }
+    sl_free(r->bytes);
+    sl_free(r);
+    return status;
+}
+
+sluice_status sl_dataset_key(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes,
+                             sluice_error *error)
+{
+    const uint32_t field = sl_dataset_field(dataset, "key");
+    size_t size = 0;
+    sluice_status status = SLUICE_OK;
+    key[0] = '\0';
+    if (dataset->ops->key != NULL) {
+        status = dataset->ops->key(dataset, index, key, bytes);
+    } else if (field != SL_FIELD_NONE) {
+        status = sl_dataset_read_field(dataset, index, field,
+                                       (sl_buffer){(uint8_t *)key, bytes - 1}, &size, error);
+        if (status < 0) {
+            return status;
+        }
+        key[status == SLUICE_OK ? size : 0] = '\0';
+    }
+    if (status == SLUICE_OK) {
+        return status;
+    }
+    return sl_error_set(error, SLUICE_INVALID, STAGE,
+                        "the key of sample %llu has more than %zu bytes", (unsigned long long)index,
+                        bytes - 1);
+}

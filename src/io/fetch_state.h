@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fetch_state: the fetch thread's parts together, for fetch*.c only.
+ *
+ * fetch.c has its life, its loop and what other threads call; fetch_items.c asks and delivers;
+ * fetch_reads.c makes reads of wants, and of what came back the state of wants. Calls go from the
+ * first to the others, and from reads to items; never back.
+ * Threads: everything belongs to the fetch thread but `inbox` and `buffers`, which say so
+ * themselves, and what is marked `mutex`. No callback of the source runs with a lock held.
+ */
+#ifndef SL_FETCH_STATE_H
+#define SL_FETCH_STATE_H
+
+#include "fetch.h"
+#include "inbox.h"
+#include "requests.h"
+#include "thread.h"
+#include "window.h"
+
+#define SL_FETCH_PADDING ((size_t)64) /* readable bytes behind each item */
+
+struct sl_fetch {
+    sl_fetch_config config;
+    sl_fetch_source source;
+    sl_thread thread;
+    sl_inbox inbox;
+    sl_window window;
+    sl_requests requests;
+    sl_read_buffers buffers;
+    sl_resident resident;
+    sl_backend *backend;
+    sl_read **batch; /* to be submitted */
+    uint32_t batch_count;
+    sl_completion *completions;
+    bool may_ask;
+    uint64_t whole_guess; /* whole objects: room for the next of unknown size */
+    uint64_t now_ns, busy_since_ns, tick_ns, next_tick_ns, stuck_since_ns;
+    sl_fetch_stats stats;
+
+    pthread_mutex_t mutex;
+    pthread_cond_t opened_changed;
+    bool opened;               /* mutex */
+    sluice_status open_status; /* mutex */
+    sluice_error open_error;   /* mutex */
+    sl_fetch_stats published;  /* mutex */
+};
+
+/* ---- fetch_items.c ---- */
+
+/* Asks the source, as far as there is room. */
+void sl_fetch_ask(sl_fetch *fetch);
+/* Takes inserted items out of the inbox, as far as there is room. */
+void sl_fetch_take_inserted(sl_fetch *fetch);
+/* A want is READY or FAILED: a lookup goes to the source, others are delivered when they are due.
+ */
+void sl_fetch_settle(sl_fetch *fetch, uint32_t index);
+/* Delivers what a raised credit allows. */
+void sl_fetch_settle_credited(sl_fetch *fetch);
+/* Fails a want that is WANTED or READING, and settles it. */
+void sl_fetch_fail(sl_fetch *fetch, uint32_t index, const sl_failure *failure);
+/* Delivers CANCELED for everything outstanding and starts numbering at 0. Reads must have lost
+ * their wants. */
+void sl_fetch_cancel_items(sl_fetch *fetch);
+
+/* ---- fetch_reads.c ---- */
+
+/* Makes reads of what is wanted, as far as requests and memory allow. */
+void sl_fetch_plan(sl_fetch *fetch);
+void sl_fetch_retry_due(sl_fetch *fetch);
+void sl_fetch_submit(sl_fetch *fetch);
+void sl_fetch_complete(sl_fetch *fetch, const sl_completion *completion);
+/* Gives up reads that are too old. */
+void sl_fetch_watch(sl_fetch *fetch);
+/* Requests lose their wants; those in flight stay until they complete. */
+void sl_fetch_cancel_reads(sl_fetch *fetch);
+/* Time until the thread must look again; UINT64_MAX: only when woken. */
+uint64_t sl_fetch_patience(const sl_fetch *fetch);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * items: what is asked of a fetch thread, and what it hands over. Plain data.
+ */
+#ifndef SL_ITEMS_H
+#define SL_ITEMS_H
+
+#include "view.h"
+
+#include <sluice/common.h>
+
+#include <stdbool.h>
+
+/* The sequence number of an inserted item. */
+#define SL_INSERTED UINT64_MAX
+/* No want: the end of a list of them. */
+#define SL_WANT_NONE UINT32_MAX
+/* The handle of bytes that need no release. */
+#define SL_HANDLE_NONE UINT32_MAX
+
+/* One wanted piece of an object. */
+typedef struct sl_fetch_item {
+    uint64_t sequence; /* set by fetch: its place, or SL_INSERTED */
+    uint64_t tag;      /* the source's own; comes back in deliver */
+    uint64_t offset;
+    uint32_t bytes; /* 0: the whole object, from offset 0 */
+    uint32_t object;
+    /* Its bytes tell the source where the item really lies: they go to source.learn as soon as they
+     * are read, whatever the credit. */
+    bool lookup;
+    /* The first `head` bytes go to a buffer, the others straight to where source.target says. Such
+     * an item is read when its credit is there, and by itself. */
+    bool placed;
+    uint32_t head;
+} sl_fetch_item;
+
+/* Bytes of one item: all of them, or the head of a placed one. `handle` is to be released once,
+ * also when there are no bytes. */
+typedef struct sl_fetch_bytes {
+    sl_bytes bytes;
+    uint32_t handle;
+} sl_fetch_bytes;
+
+#endif

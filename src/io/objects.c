@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "objects.h"
+
+#include "error.h"
+#include "file.h"
+#include "memory.h"
+#include "thread.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STAGE        "io"
+#define CAPACITY_MAX 256U
+/* The rest of the process needs descriptors too. */
+#define SHARE_OF_LIMIT 4U
+
+/* Free: fd -1 and not opening. */
+typedef struct entry {
+    uint32_t object;
+    bool past_cache; /* as it was asked for: half of its key */
+    int fd;
+    uint32_t pins;
+    uint64_t used; /* for LRU */
+    bool opening;  /* a thread is, without the lock */
+    bool direct;   /* as it was opened */
+    bool reopen;   /* before it is pinned next */
+    bool refused;  /* O_DIRECT does not work on it */
+} entry;
+
+struct sl_objects {
+    sl_object_names names;
+    uint32_t capacity;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed; /* a pin is gone, an opening has ended */
+    /* under mutex */
+    entry *entries;
+    uint16_t *entry_of; /* of 2 x object + past_cache: its entry + 1; 0: none */
+    uint64_t clock;
+    uint8_t *probe;    /* room for the probing read; used by whoever set `probing` */
+    bool probing;      /* outside the lock */
+    dev_t direct_dev;  /* the file system probed last, */
+    bool direct_known; /* if any, */
+    bool direct_works; /* and what it said */
+};
+
+/* What a file turned out to be. */
+typedef struct opened {
+    int fd; /* or -errno */
+    uint64_t bytes;
+    dev_t device;
+    bool direct;
+} opened;
+
+static uint32_t choose_capacity(uint32_t objects)
+{
+    struct rlimit limit;
+    uint64_t share = CAPACITY_MAX;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / SHARE_OF_LIMIT < share) {
+        share = limit.rlim_cur / SHARE_OF_LIMIT;
+    }
+    share = share > 2 * (uint64_t)objects ? 2 * (uint64_t)objects : share;
+    return share > 0 ? (uint32_t)share : 1;
+}
+
+sluice_status sl_objects_open(sl_objects **objects, const sl_object_names *names,
+                              sluice_error *error)
+{
+    *objects = NULL;
+    sl_objects *made = sl_calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a table of files");
+    }
+    made->names = *names;
+    made->capacity = choose_capacity(names->count);
+    sl_mutex_init(&made->mutex);
+    sl_cond_init(&made->changed);
+    made->entries = sl_calloc(made->capacity, sizeof(*made->entries));
+    made->entry_of = sl_calloc(2 * (size_t)names->count + 1, sizeof(*made->entry_of));
+    made->probe = sl_malloc((size_t)2 * SL_DIRECT_ALIGN);
+    for (uint32_t i = 0; made->entries != NULL && i < made->capacity; i++) {
+        made->entries[i].fd = -1;
+    }
+    if (made->entries == NULL || made->entry_of == NULL || made->probe == NULL) {
+        sl_objects_close(made);
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a table of %u files",
+                            names->count);
+    }
+    *objects = made;
+    return SLUICE_OK;
+}
+
+void sl_objects_close(sl_objects *objects)
+{
+    if (objects == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; objects->entries != NULL && i < objects->capacity; i++) {
+        if (objects->entries[i].fd >= 0 && objects->entries[i].pins == 0) {
+            close(objects->entries[i].fd);
+        }
+    }
+    sl_free(objects->entries);
+    sl_free(objects->entry_of);
+    sl_free(objects->probe);
+    sl_cond_destroy(&objects->changed);
+    sl_mutex_destroy(&objects->mutex);
+    sl_free(objects);
+}
+
+uint32_t sl_objects_count(const sl_objects *objects)
+{
+    return objects->names.count;
+}
+
+uint64_t sl_objects_bytes(const sl_objects *objects, uint32_t object)
+{
+    return objects->names.bytes != NULL ? objects->names.bytes(objects->names.ctx, object) : 0;
+}
+
+sluice_status sl_objects_path(const sl_objects *objects, uint32_t object, char *path, size_t bytes)
+{
+    if (object >= objects->names.count) {
+        return SLUICE_INVALID;
+    }
+    return objects->names.path(objects->names.ctx, object, path, bytes);
+}
+
+/* ---- opening ---- */
+
+int sl_object_open_path(const char *path, bool direct, uint64_t *bytes, dev_t *device)
+{
+    /* O_NONBLOCK: opening a FIFO must not hang the thread. It means nothing to a regular file. */
+    int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (direct ? O_DIRECT : 0);
+    int fd = open(path, flags);
+    if (fd < 0) {
+        return -errno;
+    }
+    struct stat found;
+    int failed = 0;
+    if (fstat(fd, &found) != 0) {
+        failed = errno;
+    } else if (!S_ISREG(found.st_mode)) {
+        failed = S_ISDIR(found.st_mode) ? EISDIR : EINVAL;
+    }
+    if (failed != 0) {
+        close(fd);
+        return -failed;
+    }
+    *bytes = (uint64_t)found.st_size;
+    *device = found.st_dev;
+    return fd;
+}
+
+/* Whether O_DIRECT reads work on this file: open may accept what read then refuses. */
+static bool direct_works(sl_objects *objects, const opened *file)
+{
+    sl_lock(&objects->mutex);
+    while (objects->probing) {
+        sl_cond_wait(&objects->changed, &objects->mutex);
+    }
+    const bool known = objects->direct_known && objects->direct_dev == file->device;
+    const bool works = objects->direct_works;
+    objects->probing = !known;
+    sl_unlock(&objects->mutex);
+    if (known) {
+        return works;
+    }
+    uintptr_t address = (uintptr_t)objects->probe;
+    uint8_t *aligned = objects->probe + (SL_DIRECT_ALIGN - address % SL_DIRECT_ALIGN);
+    ssize_t got = pread(file->fd, aligned, SL_DIRECT_ALIGN, 0);
+    /* Another error says nothing about O_DIRECT; the reads will tell. */
+    const bool unclear = got < 0 && errno != EINVAL;
+    sl_lock(&objects->mutex);
+    if (!unclear) {
+        objects->direct_known = true;
+        objects->direct_dev = file->device;
+        objects->direct_works = got >= 0;
+    }
+    objects->probing = false;
+    sl_cond_broadcast(&objects->changed);
+    sl_unlock(&objects->mutex);
+    return unclear || got >= 0;
+}
+
+/* Without the lock. */
+static opened open_file(sl_objects *objects, const char *path, bool direct)
+{
+    opened file = {.direct = direct};
+    file.fd = sl_object_open_path(path, direct, &file.bytes, &file.device);
+    if (direct && file.fd >= 0 && !direct_works(objects, &file)) {
+        close(file.fd);
+        file.fd = -EINVAL;
+    }
+    if (direct && file.fd == -EINVAL) {
+        file.direct = false;
+        file.fd = sl_object_open_path(path, false, &file.bytes, &file.device);
+    }
+    if (file.fd < 0) {
+        return file;
+    }
+    /* io_uring takes O_NONBLOCK for "fail instead of waiting" on some file systems. */
+    int flags = fcntl(file.fd, F_GETFL);
+    if (flags < 0 || fcntl(file.fd, F_SETFL, flags & ~O_NONBLOCK) != 0) {
+        int failed = -errno;
+        close(file.fd);
+        file.fd = failed;
+    }
+    return file;
+}
+
+/* OK: `*file` is open. AGAIN: no descriptor is free. */
+static sluice_status open_checked(sl_objects *objects, uint32_t object, bool direct, opened *file,
+                                  sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    if (sl_objects_path(objects, object, path, sizeof(path)) != SLUICE_OK) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "the path of file %u is too long",
+                            object);
+    }
+    *file = open_file(objects, path, direct);
+    if (file->fd < 0) {
+        (void)sl_error_file(error, SLUICE_IO, STAGE, -file->fd, path, -1, "cannot open the file");
+        const bool busy = file->fd == -EMFILE || file->fd == -ENFILE || file->fd == -EINTR;
+        return busy ? SLUICE_AGAIN : SLUICE_IO;
+    }
+    const uint64_t wanted = sl_objects_bytes(objects, object);
+    if (wanted != 0 && wanted != file->bytes) {
+        close(file->fd);
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)file->bytes,
+                             "the file has %llu bytes and should have %llu",
+                             (unsigned long long)file->bytes, (unsigned long long)wanted);
+    }
+    return SLUICE_OK;
+}
+
+/* ---- entries ---- */
+
+static uint16_t *key_of(sl_objects *objects, uint32_t object, bool past_cache)
+{
+    return &objects->entry_of[2 * (size_t)object + past_cache];
+}
+
+static void free_entry_locked(sl_objects *objects, entry *e)
+{
+    assert(e->pins == 0);
+    if (e->fd >= 0) {
+        close(e->fd);
+    }
+    *key_of(objects, e->object, e->past_cache) = 0;
+    *e = (entry){.fd = -1};
+}
+
+/* The least recently used one that nobody pins or opens; NULL: there is none. */
+static entry *oldest_locked(sl_objects *objects)
+{
+    entry *oldest = NULL;
+    for (uint32_t i = 0; i < objects->capacity; i++) {
+        entry *e = &objects->entries[i];
+        if (e->fd >= 0 && e->pins == 0 && !e->opening &&
+            (oldest == NULL || e->used < oldest->used)) {
+            oldest = e;
+        }
+    }
+    return oldest;
+}
+
+/* An entry that is free, or made so; NULL: all are in use. */
+static entry *room_locked(sl_objects *objects)
+{
+    for (uint32_t i = 0; i < objects->capacity; i++) {
+        entry *e = &objects->entries[i];
+        if (e->fd < 0 && !e->opening) {
+            return e;
+        }
+    }
+    entry *oldest = oldest_locked(objects);
+    if (oldest != NULL) {
+        free_entry_locked(objects, oldest);
+    }
+    return oldest;
+}
+
+/* Opens the object of `e`, which is free but for its key. Lets go of the lock meanwhile. */
+static sluice_status fill_locked(sl_objects *objects, entry *e, sluice_error *error)
+{
+    opened file = {.fd = -1};
+    sluice_status status;
+    const bool direct = e->past_cache && !e->refused;
+    do {
+        e->opening = true;
+        sl_unlock(&objects->mutex);
+        status = open_checked(objects, e->object, direct, &file, error);
+        sl_lock(&objects->mutex);
+        e->opening = false;
+        entry *oldest = status == SLUICE_AGAIN ? oldest_locked(objects) : NULL;
+        if (oldest == NULL) {
+            break;
+        }
+        free_entry_locked(objects, oldest);
+    } while (true);
+    sl_cond_broadcast(&objects->changed);
+    if (status != SLUICE_OK) {
+        free_entry_locked(objects, e);
+        return status;
+    }
+    e->fd = file.fd;
+    e->direct = file.direct;
+    return SLUICE_OK;
+}
+
+/* Has the object open and fit for use in `*out`. AGAIN: nothing is free just now. */
+static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, bool past_cache,
+                                         entry **out, sluice_error *error)
+{
+    uint16_t *key = key_of(objects, object, past_cache);
+    entry *e = *key != 0 ? &objects->entries[*key - 1] : NULL;
+    bool refused = false;
+    if (e != NULL && !e->reopen && !e->opening) {
+        *out = e;
+        return SLUICE_OK;
+    }
+    if (e != NULL) {
+        if (e->opening || e->pins > 0) {
+            return SLUICE_AGAIN;
+        }
+        refused = e->refused;
+        free_entry_locked(objects, e);
+    }
+    e = room_locked(objects);
+    if (e == NULL) {
+        return SLUICE_AGAIN;
+    }
+    *e = (entry){.object = object, .past_cache = past_cache, .fd = -1, .refused = refused};
+    *key = (uint16_t)(e - objects->entries + 1);
+    *out = e;
+    return fill_locked(objects, e, error);
+}
+
+/* Whether an unpin or the end of an opening is to be expected. */
+static bool any_in_use_locked(const sl_objects *objects)
+{
+    for (uint32_t i = 0; i < objects->capacity; i++) {
+        if (objects->entries[i].pins > 0 || objects->entries[i].opening) {
+            return true;
+        }
+    }
+    return false;
+}
+
+sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how how, sl_pin *pin,
+                             sluice_error *error)
+{
+    assert(object < objects->names.count);
+    entry *e = NULL;
+    if (error != NULL) {
+        sl_error_clear(error);
+    }
+    sl_lock(&objects->mutex);
+    sluice_status status = find_or_open_locked(objects, object, how.direct, &e, error);
+    while (status == SLUICE_AGAIN && how.wait && any_in_use_locked(objects)) {
+        sl_cond_wait(&objects->changed, &objects->mutex);
+        status = find_or_open_locked(objects, object, how.direct, &e, error);
+    }
+    if (status == SLUICE_OK) {
+        e->pins++;
+        e->used = ++objects->clock;
+        *pin =
+            (sl_pin){.fd = e->fd, .direct = e->direct, .entry = (uint32_t)(e - objects->entries)};
+    }
+    sl_unlock(&objects->mutex);
+    /* Nobody here holds a descriptor that could be waited for. */
+    return status == SLUICE_AGAIN && how.wait ? SLUICE_IO : status;
+}
+
+void sl_objects_unpin(sl_objects *objects, const sl_pin *pin)
+{
+    sl_lock(&objects->mutex);
+    entry *e = &objects->entries[pin->entry];
+    assert(e->pins > 0 && e->fd == pin->fd);
+    if (--e->pins == 0) {
+        sl_cond_broadcast(&objects->changed);
+    }
+    sl_unlock(&objects->mutex);
+}
+
+void sl_objects_reopen(sl_objects *objects, const sl_pin *pin, bool buffered)
+{
+    sl_lock(&objects->mutex);
+    entry *e = &objects->entries[pin->entry];
+    assert(e->pins > 0 && e->fd == pin->fd);
+    e->reopen = true;
+    e->refused = e->refused || buffered;
+    sl_unlock(&objects->mutex);
+}
+
+/* ---- reading ---- */
+
+sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t offset, void *to,
+                              size_t bytes, sluice_error *error)
+{
+    sl_pin pin;
+    char path[SL_PATH_BYTES] = "";
+    sluice_error reason;
+    sluice_status status =
+        sl_objects_pin(objects, object, (sl_pin_how){.wait = true}, &pin, &reason);
+    if (status == SLUICE_OK) {
+        (void)sl_objects_path(objects, object, path, sizeof(path));
+        status = sl_file_read(pin.fd, (sl_file_name){STAGE, path}, to, bytes, offset, &reason);
+        sl_objects_unpin(objects, &pin);
+    }
+    if (status < 0 && error != NULL) {
+        *error = reason;
+    }
+    return status;
+}
+
+sluice_status sl_objects_read_whole(sl_objects *objects, uint32_t object, void *to, size_t capacity,
+                                    size_t *size, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    uint64_t bytes = 0;
+    dev_t device = 0;
+    if (sl_objects_path(objects, object, path, sizeof(path)) != SLUICE_OK) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "the path of file %u is too long",
+                            object);
+    }
+    const int fd = sl_object_open_path(path, false, &bytes, &device);
+    if (fd < 0) {
+        return sl_error_file(error, SLUICE_IO, STAGE, -fd, path, -1, "cannot open the file");
+    }
+    *size = (size_t)bytes;
+    sluice_status status = SLUICE_AGAIN;
+    if (bytes <= capacity) {
+        status = sl_file_read(fd, (sl_file_name){STAGE, path}, to, *size, 0, error);
+    }
+    close(fd);
+    return status;
+}

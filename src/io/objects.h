@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * objects: what bytes are read from, by number: files today.
+ *
+ * Purpose: the one set of open objects of a dataset, bounded and least recently used closed first,
+ * with two faces. Whoever may block reads (sl_objects_read: index blocks at open, tools); a fetch
+ * thread pins, reads by itself, and unpins. An object can be open twice, through the page cache and
+ * past it (O_DIRECT).
+ * Threads: any. Lock: its own mutex, not held while a file is opened or read.
+ * Invariants: a pinned descriptor is never closed; open ones <= capacity, which RLIMIT_NOFILE
+ * bounds; an object that has another size than it should have is never pinned.
+ * A pin that is never given back (its read never came back) keeps its descriptor for ever.
+ */
+#ifndef SL_OBJECTS_H
+#define SL_OBJECTS_H
+
+#include "view.h"
+
+#include <sluice/common.h>
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Of offset, length and buffer with O_DIRECT. */
+#define SL_DIRECT_ALIGN ((uint32_t)4096)
+#define SL_PATH_BYTES   4096
+
+typedef struct sl_objects sl_objects;
+
+/* What the objects are called, and how large they are. */
+typedef struct sl_object_names {
+    void *ctx;
+    uint32_t count;
+    /* INVALID when the path does not fit. */
+    sluice_status (*path)(void *ctx, uint32_t object, char *path, size_t bytes);
+    /* Bytes that it must have when it is opened; NULL, or 0: any. */
+    uint64_t (*bytes)(void *ctx, uint32_t object);
+} sl_object_names;
+
+/* Errors: NOMEM. */
+sluice_status sl_objects_open(sl_objects **objects, const sl_object_names *names,
+                              sluice_error *error);
+/* NULL is fine. */
+void sl_objects_close(sl_objects *objects);
+
+uint32_t sl_objects_count(const sl_objects *objects);
+/* Bytes that the object must have; 0: any. */
+uint64_t sl_objects_bytes(const sl_objects *objects, uint32_t object);
+sluice_status sl_objects_path(const sl_objects *objects, uint32_t object, char *path, size_t bytes);
+
+/*
+ * Reads exactly `bytes` of an object. Blocks. Errors: IO, CORRUPT (it ends before, or has another
+ * size than it should have), INVALID (its path is too long).
+ */
+sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t offset, void *to,
+                              size_t bytes, sluice_error *error);
+/*
+ * Reads an object that is one sample, whole, without keeping it open; `*size` is its size. AGAIN
+ * when that is more than `capacity`: nothing is read then. Blocks.
+ */
+sluice_status sl_objects_read_whole(sl_objects *objects, uint32_t object, void *to, size_t capacity,
+                                    size_t *size, sluice_error *error);
+
+/* An object that stays open until it is unpinned. */
+typedef struct sl_pin {
+    int fd;
+    bool direct; /* O_DIRECT: offset, length and buffer in multiples of SL_DIRECT_ALIGN */
+    uint32_t entry;
+} sl_pin;
+
+typedef struct sl_pin_how {
+    bool direct; /* past the page cache, where the file system can */
+    bool wait;   /* for a descriptor to become free */
+} sl_pin_how;
+
+/*
+ * Opens what is not open (that may take as long as open() takes) and pins it. Without `wait`, AGAIN
+ * when all are pinned, no descriptor is to be had just now, or another thread is opening it: try
+ * again after an unpin. Errors: IO, CORRUPT, INVALID as sl_objects_read; something that is no
+ * regular file has errno EISDIR or EINVAL.
+ */
+sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how how, sl_pin *pin,
+                             sluice_error *error);
+void sl_objects_unpin(sl_objects *objects, const sl_pin *pin);
+/* Has it closed and opened again before its next pin, once nobody pins it: its handle went stale,
+ * or (`buffered`) a read was answered EINVAL, and it is opened without O_DIRECT from then on. */
+void sl_objects_reopen(sl_objects *objects, const sl_pin *pin, bool buffered);
+
+/* Opens a regular file for reading; the descriptor, or -errno. A FIFO does not block it. */
+int sl_object_open_path(const char *path, bool direct, uint64_t *bytes, dev_t *device);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "read_buffers.h"
+
+#include "error.h"
+
+#include <assert.h>
+#include <sys/mman.h>
+
+/* Pages of the reserve beyond this go back to the system after use. */
+#define RESERVE_KEEP ((size_t)2 << 20)
+
+static sluice_status open_reserve(sl_read_buffers *buffers, sluice_error *error)
+{
+    /* Address space that only large items and a full arena turn into memory. */
+    return sl_slab_open(&buffers->reserve, buffers->config.reserve_bytes, 0, NULL, error);
+}
+
+sluice_status sl_read_buffers_open(sl_read_buffers *buffers, const sl_read_buffers_config *config,
+                                   sluice_error *error)
+{
+    *buffers = (sl_read_buffers){.config = *config};
+    sluice_status status =
+        sl_read_arena_open(&buffers->arena, config->arena_bytes, config->budget, error);
+    if (status == SLUICE_OK) {
+        status = open_reserve(buffers, error);
+    }
+    if (status == SLUICE_OK) {
+        buffers->held = sl_calloc((size_t)buffers->arena.units + 1, sizeof(*buffers->held));
+        if (buffers->held == NULL) {
+            status = sl_error_set(error, SLUICE_NOMEM, "io", "no memory for the read buffer");
+        }
+    }
+    if (status != SLUICE_OK) {
+        sl_read_buffers_close(buffers, false);
+    }
+    return status;
+}
+
+void sl_read_buffers_close(sl_read_buffers *buffers, bool leak)
+{
+    if (leak) {
+        sl_slab_forget(&buffers->reserve);
+    } else {
+        sl_slab_close(&buffers->reserve);
+    }
+    sl_read_arena_close(&buffers->arena, leak);
+    sl_free(buffers->held);
+    buffers->held = NULL;
+}
+
+bool sl_read_buffers_try(sl_read_buffers *buffers, size_t bytes, sl_read_buffer *buffer)
+{
+    *buffer = (sl_read_buffer){.run = sl_read_arena_take(&buffers->arena, bytes)};
+    if (buffer->run.units > 0) {
+        buffer->base = sl_read_arena_data(&buffers->arena, buffer->run);
+        buffer->bytes = buffer->run.units * SL_ARENA_UNIT;
+    }
+    return buffer->base != NULL;
+}
+
+bool sl_read_buffers_have_reserve(sl_read_buffers *buffers)
+{
+    return buffers->reserve.base != NULL || open_reserve(buffers, NULL) == SLUICE_OK;
+}
+
+static bool take_now(sl_read_buffers *buffers, size_t bytes, bool may_reserve,
+                     sl_read_buffer *buffer)
+{
+    if (sl_read_buffers_try(buffers, bytes, buffer)) {
+        return true;
+    }
+    /* Pairs with the store in give_reserve: its last user's reads come before. */
+    if (!may_reserve || !sl_read_buffers_have_reserve(buffers) || bytes > buffers->reserve.bytes ||
+        atomic_load_explicit(&buffers->reserve_busy, memory_order_seq_cst) != 0) {
+        return false;
+    }
+    atomic_store_explicit(&buffers->reserve_busy, 1, memory_order_relaxed);
+    buffer->base = buffers->reserve.base;
+    buffer->bytes = buffers->reserve.bytes;
+    return true;
+}
+
+/* Free units to be woken at: an eighth of the arena more than now, rather than a wake-up for every
+ * item released; what is free now may lie in pieces too small. */
+static uint32_t worth_waking(sl_read_buffers *buffers, size_t bytes)
+{
+    const uint32_t units = (uint32_t)(bytes / SL_ARENA_UNIT) + 1;
+    const uint32_t free_units = sl_read_arena_free(&buffers->arena);
+    const uint32_t all = buffers->arena.units;
+    const uint32_t more = all / 8 < all - free_units ? free_units + all / 8 : all;
+    return units > more ? units : more;
+}
+
+bool sl_read_buffers_take(sl_read_buffers *buffers, size_t bytes, bool may_reserve,
+                          sl_read_buffer *buffer)
+{
+    if (take_now(buffers, bytes, may_reserve, buffer)) {
+        return true;
+    }
+    const uint32_t wanted = worth_waking(buffers, bytes);
+    /* seq_cst, with the loads in the release functions: either this thread sees the memory below,
+     * or the releasing thread sees that it is wanted. */
+    atomic_store_explicit(&buffers->starved, wanted, memory_order_seq_cst);
+    if (!take_now(buffers, bytes, may_reserve, buffer)) {
+        return false;
+    }
+    atomic_store_explicit(&buffers->starved, 0, memory_order_relaxed);
+    return true;
+}
+
+static void give_run(sl_read_buffers *buffers, sl_run run)
+{
+    const uint32_t free_units = sl_read_arena_give(&buffers->arena, run);
+    const uint32_t wanted = atomic_load_explicit(&buffers->starved, memory_order_seq_cst);
+    if (wanted != 0 && free_units >= wanted &&
+        atomic_exchange_explicit(&buffers->starved, 0, memory_order_relaxed) != 0) {
+        buffers->config.freed(buffers->config.ctx);
+    }
+}
+
+static void give_reserve(sl_read_buffers *buffers, size_t used)
+{
+    if (used > RESERVE_KEEP) {
+        (void)madvise(buffers->reserve.base, buffers->reserve.bytes, MADV_DONTNEED);
+    }
+    /* Pairs with the load in take_now. */
+    atomic_store_explicit(&buffers->reserve_busy, 0, memory_order_seq_cst);
+    if (atomic_load_explicit(&buffers->starved, memory_order_seq_cst) != 0 &&
+        atomic_exchange_explicit(&buffers->starved, 0, memory_order_relaxed) != 0) {
+        buffers->config.freed(buffers->config.ctx);
+    }
+}
+
+void sl_read_buffers_give(sl_read_buffers *buffers, sl_read_buffer *buffer)
+{
+    if (buffer->own.base != NULL) {
+        sl_slab_close(&buffer->own);
+    } else if (buffer->run.units > 0) {
+        give_run(buffers, buffer->run);
+    } else if (buffer->base != NULL) {
+        give_reserve(buffers, buffer->bytes);
+    }
+    *buffer = (sl_read_buffer){0};
+}
+
+uint32_t sl_read_buffers_keep(sl_read_buffers *buffers, sl_read_buffer *buffer, size_t bytes,
+                              uint32_t refs)
+{
+    uint32_t handle = buffers->arena.units;
+    uint32_t units = (uint32_t)(bytes / SL_ARENA_UNIT) + 1;
+    if (buffer->run.units > 0) {
+        buffer->run = sl_read_arena_trim(&buffers->arena, buffer->run, bytes);
+        handle = buffer->run.first;
+        units = buffer->run.units;
+    }
+    buffers->held[handle].units = units;
+    /* Whoever hands the handle to another thread orders this before that thread's release. */
+    atomic_store_explicit(&buffers->held[handle].refs, refs, memory_order_relaxed);
+    *buffer = (sl_read_buffer){0};
+    return handle;
+}
+
+void sl_read_buffers_release(sl_read_buffers *buffers, uint32_t handle)
+{
+    sl_held *held = &buffers->held[handle];
+    assert(handle <= buffers->arena.units);
+    /* acq_rel: what other holders read of the buffer comes before its next use. */
+    const uint32_t refs = atomic_fetch_sub_explicit(&held->refs, 1, memory_order_acq_rel);
+    assert(refs > 0);
+    if (refs > 1) {
+        return;
+    }
+    if (handle == buffers->arena.units) {
+        give_reserve(buffers, held->units * SL_ARENA_UNIT);
+    } else {
+        give_run(buffers, (sl_run){handle, held->units});
+    }
+}
+
+void sl_read_buffers_abandon(sl_read_buffers *buffers, sl_read_buffer *buffer)
+{
+    if (buffer->base != NULL && buffer->run.units == 0) {
+        buffer->own = buffers->reserve;
+        buffers->reserve = (sl_slab){0};
+        atomic_store_explicit(&buffers->reserve_busy, 0, memory_order_relaxed);
+    }
+}

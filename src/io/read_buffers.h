@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * read_buffers: where reads go to, and how the memory comes back.
+ *
+ * Purpose: runs of the read arena, and one reserve outside it (address space for the largest item,
+ * not charged to the budget) for items that are delivered as soon as they are read: it always comes
+ * back without help from later items. A buffer with items in it that were handed out is HELD: it
+ * has a handle and a count, and is free again when the last item is released.
+ * Threads: the fetch thread; sl_read_buffers_release from any.
+ * Invariants: where the fetch thread found no memory, some release that makes enough of it free
+ * calls `freed`.
+ */
+#ifndef SL_READ_BUFFERS_H
+#define SL_READ_BUFFERS_H
+
+#include "read_arena.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct sl_read_buffers_config {
+    size_t arena_bytes;
+    size_t reserve_bytes; /* of the largest item, alignment and padding included */
+    sl_budget *budget;
+    /* Memory that was missed is there; any thread, no lock held. */
+    void (*freed)(void *ctx);
+    void *ctx;
+} sl_read_buffers_config;
+
+/* Memory for one read. base NULL: none. */
+typedef struct sl_read_buffer {
+    uint8_t *base;
+    size_t bytes;
+    sl_run run;  /* units 0: not of the arena */
+    sl_slab own; /* the former reserve, when it was set aside with this read in it */
+} sl_read_buffer;
+
+/* Items not released yet; its number, the handle, is its run's first unit. */
+typedef struct sl_held {
+    _Atomic uint32_t refs;
+    uint32_t units; /* written before the handle is given away */
+} sl_held;
+
+typedef struct sl_read_buffers {
+    sl_read_buffers_config config;
+    sl_read_arena arena;
+    sl_slab reserve;          /* no base: to be mapped again */
+    sl_held *held;            /* arena.units + 1; the last is the reserve's */
+    _Atomic uint32_t starved; /* units of memory that would help; 0: not starved */
+    _Atomic uint32_t reserve_busy;
+} sl_read_buffers;
+
+/* Errors: NOMEM. */
+sluice_status sl_read_buffers_open(sl_read_buffers *buffers, const sl_read_buffers_config *config,
+                                   sluice_error *error);
+/* A zeroed one may be closed. `leak`: the kernel may still write to it: it stays mapped. */
+void sl_read_buffers_close(sl_read_buffers *buffers, bool leak);
+
+/* Room for `bytes`, from the reserve only when `may_reserve`. False: none now; `freed` will be
+ * called. */
+bool sl_read_buffers_take(sl_read_buffers *buffers, size_t bytes, bool may_reserve,
+                          sl_read_buffer *buffer);
+/* The same of the arena, without asking for a call. */
+bool sl_read_buffers_try(sl_read_buffers *buffers, size_t bytes, sl_read_buffer *buffer);
+/* Whether there is a reserve, or it could be mapped again. */
+bool sl_read_buffers_have_reserve(sl_read_buffers *buffers);
+void sl_read_buffers_give(sl_read_buffers *buffers, sl_read_buffer *buffer);
+/* Keeps the first `bytes` for `refs` items; their handle. */
+uint32_t sl_read_buffers_keep(sl_read_buffers *buffers, sl_read_buffer *buffer, size_t bytes,
+                              uint32_t refs);
+void sl_read_buffers_release(sl_read_buffers *buffers, uint32_t handle);
+/* The kernel may still write to it: sets it aside, until it is given back after all. */
+void sl_read_buffers_abandon(sl_read_buffers *buffers, sl_read_buffer *buffer);
+
+#endif

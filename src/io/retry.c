@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "retry.h"
+
+#include <errno.h>
+
+#define MS ((uint64_t)1000000)
+
+#define MOMENT_TRIES    10
+#define MOMENT_FIRST_NS (1 * MS)
+#define MOMENT_MOST_NS  (1000 * MS)
+#define DEVICE_TRIES    3
+#define DEVICE_FIRST_NS (10 * MS)
+#define DEVICE_FACTOR   10
+
+typedef enum error_kind { ERROR_OTHER, ERROR_MOMENT, ERROR_DEVICE } error_kind;
+
+static error_kind kind_of(int sys_errno)
+{
+    switch (sys_errno) {
+    case EINTR:
+    case EAGAIN:
+    case EBUSY:
+    case ENOMEM: /* io_uring says so under memory pressure */
+    case EMFILE:
+    case ENFILE:
+    case ECANCELED: /* by io_uring itself: nobody here cancels reads */
+        return ERROR_MOMENT;
+    case EIO:
+    case ETIMEDOUT:
+    case ESTALE:
+    case EREMOTEIO:
+        return ERROR_DEVICE;
+    default:
+        return ERROR_OTHER;
+    }
+}
+
+sl_verdict sl_retry_next(sl_retry *retry, int sys_errno, bool several, uint64_t *delay_ns)
+{
+    const error_kind kind = kind_of(sys_errno);
+    *delay_ns = 0;
+    if (kind == ERROR_MOMENT && retry->moment < MOMENT_TRIES) {
+        *delay_ns = MOMENT_FIRST_NS << retry->moment++;
+        *delay_ns = *delay_ns < MOMENT_MOST_NS ? *delay_ns : MOMENT_MOST_NS;
+        return SL_VERDICT_AGAIN;
+    }
+    if (several) {
+        return SL_VERDICT_SPLIT;
+    }
+    if (kind == ERROR_DEVICE && retry->device < DEVICE_TRIES) {
+        *delay_ns = DEVICE_FIRST_NS;
+        for (uint32_t i = 0; i < retry->device; i++) {
+            *delay_ns *= DEVICE_FACTOR;
+        }
+        retry->device++;
+        return SL_VERDICT_AGAIN;
+    }
+    return SL_VERDICT_FAILED;
+}

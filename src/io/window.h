@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * window: what is wanted. Pure: no threads, no locks, no reading.
+ *
+ * Purpose: a want is one item from being asked for to being delivered. The window holds those of
+ * the sequence, at most `lookahead` past the oldest undelivered one, and some inserted ones; says
+ * which is to be read next and with which neighbours, and which may be delivered. Life of a want:
+ *
+ *     FREE -> [LATE ->] WANTED -> READING -> READY  -> FREE (delivered)
+ *                          ^__________|   -> FAILED -> FREE (delivered)
+ *
+ * and back to WANTED when a merged read is split, when an object turns out larger than guessed, and
+ * when a lookup has told where the item really lies. LATE is a placed item without credit.
+ * Inserted items come first, then the oldest.
+ * Credit: items numbered below it may be delivered; those that are inserted, always.
+ * Invariants: base <= credited <= asked <= base + lookahead (credited counts items that exist);
+ * below `head` nothing is WANTED; `order` holds just the WANTED ones that may be merged, by object
+ * and offset. Every function that changes something expects a want in the state it names.
+ */
+#ifndef SL_WINDOW_H
+#define SL_WINDOW_H
+
+#include "items.h"
+#include "retry.h"
+
+typedef enum sl_want_state {
+    SL_WANT_FREE = 0,
+    SL_WANT_LATE,
+    SL_WANT_WANTED,
+    SL_WANT_READING,
+    SL_WANT_READY,
+    SL_WANT_FAILED
+} sl_want_state;
+
+typedef struct sl_want {
+    sl_fetch_item item;
+    sl_want_state state;
+    bool alone;           /* never to be merged (again) */
+    uint32_t next;        /* in the list of a read, among the inserted ones that wait, or free */
+    uint32_t tries;       /* reads begun for it so far */
+    uint64_t whole_bytes; /* of a whole object, once known; 0: guess */
+    sl_fetch_bytes bytes; /* READY */
+    sl_failure failure;   /* FAILED */
+} sl_want;
+
+typedef struct sl_window_config {
+    uint32_t lookahead, inserts;
+    uint64_t merge_gap_bytes, merge_bytes; /* neighbours are read together when the gap is at most /
+                                              all are at most; merge_bytes 0: never */
+} sl_window_config;
+
+typedef struct sl_window {
+    sl_window_config config;
+    sl_want *wants;  /* ring of `lookahead` for the sequence, then `inserts` */
+    uint32_t *order; /* WANTED ones that may be merged */
+    uint32_t order_count;
+    uint32_t insert_first, insert_last; /* WANTED ones: first come, first served */
+    uint32_t insert_free;               /* list */
+    uint64_t base;                      /* oldest item not delivered */
+    uint64_t asked;                     /* items asked for: [base, asked) */
+    uint64_t head;
+    uint64_t credit, credited; /* credited: all below were looked at since the credit rose */
+} sl_window;
+
+/* Bytes [low, high) of an object for `count` wants: one, or `order[first ...]`. */
+typedef struct sl_span {
+    uint64_t low, high;
+    uint32_t first, count;
+} sl_span;
+
+/* Errors: NOMEM. */
+sluice_status sl_window_open(sl_window *window, const sl_window_config *config,
+                             sluice_error *error);
+/* A zeroed window may be closed. */
+void sl_window_close(sl_window *window);
+
+/* Whether one more item of the sequence, or inserted one, has room. */
+bool sl_window_has_room(const sl_window *window);
+bool sl_window_has_insert_room(const sl_window *window);
+/* Takes the next item of the sequence (and numbers it), or an inserted one; its want, WANTED or
+ * LATE. */
+uint32_t sl_window_ask(sl_window *window, const sl_fetch_item *item);
+uint32_t sl_window_insert(sl_window *window, const sl_fetch_item *item);
+static inline bool sl_window_is_insert(const sl_window *window, uint32_t index)
+{
+    return index >= window->config.lookahead;
+}
+
+/* The want to be read next; NONE. */
+uint32_t sl_window_next(sl_window *window);
+/* What to read for WANTED `index`: itself, or with `merge` as many neighbours as the limits allow,
+ * those behind it first. */
+sl_span sl_window_span(const sl_window *window, uint32_t index, bool merge);
+/* The span's wants are READING: a list (`next`) that ends in NONE. */
+uint32_t sl_window_take(sl_window *window, uint32_t index, const sl_span *span);
+
+/* READING -> READY */
+void sl_window_ready(sl_window *window, uint32_t index, const sl_fetch_bytes *bytes);
+/* WANTED or READING -> FAILED */
+void sl_window_fail(sl_window *window, uint32_t index, const sl_failure *failure);
+/* READING -> WANTED; `alone`: not to be merged any more. */
+void sl_window_again(sl_window *window, uint32_t index, bool alone);
+/* READY lookup -> WANTED (or LATE) at the place of `item`, whose number and tag stay. */
+void sl_window_moved(sl_window *window, uint32_t index, const sl_fetch_item *item);
+
+/* Raises the credit. */
+void sl_window_credit(sl_window *window, uint64_t limit);
+/* Whether a READY or FAILED want may be delivered now. */
+bool sl_window_is_due(const sl_window *window, uint32_t index);
+/* A READY or FAILED want that a raised credit made due; NONE: no more of them. LATE ones become
+ * WANTED on the way. */
+uint32_t sl_window_next_credited(sl_window *window);
+/* READY or FAILED -> FREE; what it was. */
+sl_want sl_window_deliver(sl_window *window, uint32_t index);
+
+/* Some want that is not FREE; NONE: none. For a cancel, which fails and delivers them all. */
+uint32_t sl_window_any(const sl_window *window);
+/* Whatever it was but FREE -> FAILED: a cancel. What it was. */
+sl_want sl_window_cancel(sl_window *window, uint32_t index, const sl_failure *failure);
+/* All are FREE: numbering at 0, credit 0. */
+void sl_window_restart(sl_window *window);
+
+/* Checks every invariant; for tests and debug builds. */
+bool sl_window_valid(const sl_window *window);
+
+#endif

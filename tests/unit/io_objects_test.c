@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which objects are kept open, what is refused, and reading while one waits. */
+#include "objects.h"
+#include "photo_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[64];
+
+static const char *path_of(uint32_t number)
+{
+    static _Thread_local char path[128];
+    (void)snprintf(path, sizeof(path), "%s/%u", folder, number);
+    return path;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    const char *root = getenv("TMPDIR");
+    (void)snprintf(folder, sizeof(folder), "%.40s/sluice-io-XXXXXX", root != NULL ? root : "/tmp");
+    if (mkdtemp(folder) == NULL) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < 10; i++) {
+        FILE *file = fopen(path_of(i), "wb");
+        (void)fprintf(file, "this is file %u", i);
+        (void)fclose(file);
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    remove_tree(folder);
+    return 0;
+}
+
+static sluice_status name_of(void *ctx, uint32_t object, char *path, size_t bytes)
+{
+    (void)ctx;
+    if (object == 99) {
+        (void)snprintf(path, bytes, "/proc/version");
+        return SLUICE_OK;
+    }
+    const int length = snprintf(path, bytes, "%s", object == 98 ? folder : path_of(object));
+    return object != 97 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
+}
+
+static uint64_t size_of(void *ctx, uint32_t object)
+{
+    (void)ctx;
+    return object == 9 ? 15 : 0; /* it has 14 */
+}
+
+static sl_objects *open_objects(void)
+{
+    const sl_object_names names = {.count = 100, .path = name_of, .bytes = size_of};
+    sl_objects *objects = NULL;
+    assert_int_equal(sl_objects_open(&objects, &names, NULL), SLUICE_OK);
+    return objects;
+}
+
+/* As many as the limit on descriptors leaves: a quarter of it. */
+static sl_objects *open_few(rlim_t descriptors)
+{
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit few = {descriptors, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    sl_objects *objects = open_objects();
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    return objects;
+}
+
+static const sl_pin_how plain, direct = {.direct = true};
+
+static sl_pin pin(sl_objects *objects, uint32_t object, sl_pin_how how)
+{
+    sl_pin pin;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sl_objects_pin(objects, object, how, &pin, &error), SLUICE_OK);
+    char text[32] = "";
+    char expected[32];
+    (void)snprintf(expected, sizeof(expected), "this is file %u", object);
+    if (!pin.direct && object < 10) {
+        assert_int_equal(pread(pin.fd, text, sizeof(text), 0), 14);
+        assert_string_equal(text, expected);
+    }
+    return pin;
+}
+
+static void pin_briefly(sl_objects *objects, uint32_t object)
+{
+    const sl_pin held = pin(objects, object, plain);
+    sl_objects_unpin(objects, &held);
+}
+
+static bool is_open(int fd)
+{
+    return fcntl(fd, F_GETFD) != -1;
+}
+
+static void oldest_unused_is_closed(void **state)
+{
+    (void)state;
+    sl_objects *objects = open_few(12); /* three of them */
+    const sl_pin zero = pin(objects, 0, plain);
+    const sl_pin one = pin(objects, 1, plain);
+    const sl_pin two = pin(objects, 2, plain);
+    sl_objects_unpin(objects, &two);
+    const sl_pin again = pin(objects, 0, plain);
+    assert_int_equal(again.fd, zero.fd);
+    const sl_pin three = pin(objects, 3, plain); /* instead of 2, the only one not in use */
+    sl_pin none;
+    assert_int_equal(sl_objects_pin(objects, 2, plain, &none, NULL), SLUICE_AGAIN);
+    sl_objects_unpin(objects, &one);
+    pin_briefly(objects, 5); /* instead of 1 */
+    pin_briefly(objects, 6); /* instead of 5 */
+    sl_objects_unpin(objects, &zero);
+    pin_briefly(objects, 5); /* not instead of 0, which is pinned once more */
+    assert_true(is_open(zero.fd));
+    sl_objects_unpin(objects, &again);
+    sl_objects_unpin(objects, &three);
+    sl_objects_close(objects);
+    assert_false(is_open(zero.fd));
+}
+
+static void reopening_waits_for_readers(void **state)
+{
+    (void)state;
+    sl_objects *objects = open_objects();
+    const sl_pin zero = pin(objects, 0, direct);
+    sl_pin none;
+    sl_objects_reopen(objects, &zero, true);
+    assert_int_equal(sl_objects_pin(objects, 0, direct, &none, NULL), SLUICE_AGAIN);
+    assert_true(is_open(zero.fd));
+    sl_objects_unpin(objects, &zero);
+    const sl_pin now = pin(objects, 0, direct);
+    assert_false(now.direct);
+    assert_int_equal(fcntl(now.fd, F_GETFL) & (O_DIRECT | O_NONBLOCK), 0);
+    sl_objects_unpin(objects, &now);
+    sl_objects_close(objects);
+}
+
+static void direct_is_probed(void **state)
+{
+    (void)state;
+    sl_objects *objects = open_objects();
+    const sl_pin one = pin(objects, 1, direct);
+    const sl_pin cached = pin(objects, 1, plain);
+    assert_int_equal((fcntl(one.fd, F_GETFL) & O_DIRECT) != 0, one.direct);
+    assert_int_equal(fcntl(cached.fd, F_GETFL) & O_DIRECT, 0);
+    assert_int_not_equal(one.fd, cached.fd);
+    /* A file system of the kernel's that refuses the open or the read: through its cache. */
+    const sl_pin proc = pin(objects, 99, direct);
+    assert_false(proc.direct);
+    sl_objects_unpin(objects, &one);
+    sl_objects_unpin(objects, &cached);
+    sl_objects_unpin(objects, &proc);
+    sl_objects_close(objects);
+}
+
+static void expect_refused(sl_objects *objects, uint32_t object, sluice_status status, int reason)
+{
+    sl_pin none;
+    char byte;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sl_objects_pin(objects, object, plain, &none, &error), status);
+    assert_int_equal(error.sys_errno, reason);
+    assert_int_equal(sl_objects_read(objects, object, 0, &byte, 1, &error), status);
+    assert_int_equal(error.sys_errno, reason);
+    assert_string_not_equal(error.text, "");
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    sl_objects *objects = open_objects();
+    expect_refused(objects, 98, SLUICE_IO, EISDIR);
+    expect_refused(objects, 77, SLUICE_IO, ENOENT);
+    expect_refused(objects, 97, SLUICE_INVALID, 0);
+    expect_refused(objects, 9, SLUICE_CORRUPT, 0); /* another size than it should have */
+    assert_int_equal(mkfifo(path_of(78), 0600), 0);
+    expect_refused(objects, 78, SLUICE_IO, EINVAL);
+    sl_objects_close(objects);
+}
+
+static void few_descriptors(void **state)
+{
+    (void)state;
+    struct rlimit before;
+    sl_pin none;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sl_objects *objects = open_objects();
+    int lowest = dup(0);
+    close(lowest);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit few = {(rlim_t)lowest + 2, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    for (uint32_t i = 0; i < 5; i++) {
+        pin_briefly(objects, i); /* closes an older one for each */
+    }
+    const sl_pin five = pin(objects, 5, plain);
+    const sl_pin six = pin(objects, 6, plain);
+    assert_int_equal(sl_objects_pin(objects, 7, plain, &none, &error), SLUICE_AGAIN);
+    assert_int_equal(error.sys_errno, EMFILE);
+    sl_objects_unpin(objects, &five);
+    pin_briefly(objects, 7);
+    sl_objects_unpin(objects, &six);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    sl_objects_close(objects);
+}
+
+/* Threads that take turns with the only descriptor; each reads what is there. */
+typedef struct reader {
+    sl_objects *objects;
+    uint32_t object;
+    uint32_t wrong;
+} reader;
+
+static void *read_often(void *argument)
+{
+    reader *r = argument;
+    for (uint32_t i = 0; i < 500; i++) {
+        char text[15] = "";
+        char expected[32];
+        const uint32_t object = (r->object + i) % 8;
+        (void)snprintf(expected, sizeof(expected), "this is file %u", object);
+        r->wrong += sl_objects_read(r->objects, object, 0, text, 14, NULL) != SLUICE_OK ||
+                    strcmp(text, expected) != 0;
+    }
+    return NULL;
+}
+
+static void readers_wait_for_each_other(void **state)
+{
+    (void)state;
+    sl_objects *objects = open_few(4);
+    pthread_t threads[4];
+    reader readers[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        readers[i] = (reader){objects, i, 0};
+        assert_int_equal(pthread_create(&threads[i], NULL, read_often, &readers[i]), 0);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(readers[i].wrong, 0);
+    }
+    sl_objects_close(objects);
+}
+
+static void whole_objects(void **state)
+{
+    (void)state;
+    char text[32] = "";
+    size_t size = 0;
+    sl_objects *objects = open_objects();
+    assert_int_equal(sl_objects_read_whole(objects, 3, NULL, 0, &size, NULL), SLUICE_AGAIN);
+    assert_int_equal(size, 14);
+    assert_int_equal(sl_objects_read_whole(objects, 3, text, size, &size, NULL), SLUICE_OK);
+    assert_string_equal(text, "this is file 3");
+    assert_int_equal(sl_objects_read_whole(objects, 77, text, size, &size, NULL), SLUICE_IO);
+    assert_int_equal(sl_objects_read(objects, 3, 10, text, 5, NULL), SLUICE_CORRUPT);
+    sl_objects_close(objects);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(oldest_unused_is_closed), cmocka_unit_test(reopening_waits_for_readers),
+        cmocka_unit_test(direct_is_probed),        cmocka_unit_test(refused),
+        cmocka_unit_test(few_descriptors),         cmocka_unit_test(readers_wait_for_each_other),
+        cmocka_unit_test(whole_objects),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

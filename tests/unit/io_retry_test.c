@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is tried again, how often, and after how long. */
+#include "retry.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define MS UINT64_C(1000000)
+
+/* Tries until the verdict is no longer AGAIN; `*ns` is the sum of the delays. */
+static uint32_t count_tries(int sys_errno, bool several, sl_verdict *last, uint64_t *ns)
+{
+    sl_retry retry = {0};
+    uint32_t tries = 0;
+    uint64_t delay = 0;
+    *ns = 0;
+    *last = sl_retry_next(&retry, sys_errno, several, &delay);
+    for (; *last == SL_VERDICT_AGAIN && tries < 1000; tries++) {
+        *ns += delay;
+        *last = sl_retry_next(&retry, sys_errno, several, &delay);
+    }
+    return tries;
+}
+
+static void of_the_moment(void **state)
+{
+    (void)state;
+    const int errors[] = {EINTR, EAGAIN, EBUSY, ENOMEM, EMFILE, ENFILE, ECANCELED};
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        sl_verdict last;
+        uint64_t ns;
+        assert_int_equal(count_tries(errors[i], false, &last, &ns), 10);
+        assert_int_equal(last, SL_VERDICT_FAILED);
+        assert_int_equal(ns, (1 + 2 + 4 + 8 + 16 + 32 + 64 + 128 + 256 + 512) * MS);
+        assert_int_equal(count_tries(errors[i], true, &last, &ns), 10);
+        assert_int_equal(last, SL_VERDICT_SPLIT);
+    }
+}
+
+static void of_the_device(void **state)
+{
+    (void)state;
+    const int errors[] = {EIO, ETIMEDOUT, ESTALE, EREMOTEIO};
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        sl_verdict last;
+        uint64_t ns;
+        assert_int_equal(count_tries(errors[i], false, &last, &ns), 3);
+        assert_int_equal(last, SL_VERDICT_FAILED);
+        assert_int_equal(ns, 1110 * MS);
+        assert_int_equal(count_tries(errors[i], true, &last, &ns), 0);
+        assert_int_equal(last, SL_VERDICT_SPLIT);
+    }
+}
+
+static void final_ones(void **state)
+{
+    (void)state;
+    sl_verdict last;
+    uint64_t ns;
+    assert_int_equal(count_tries(EACCES, false, &last, &ns), 0);
+    assert_int_equal(last, SL_VERDICT_FAILED);
+    assert_int_equal(count_tries(EINVAL, true, &last, &ns), 0);
+    assert_int_equal(last, SL_VERDICT_SPLIT);
+}
+
+/* Kinds of errors are counted apart. */
+static void mixed(void **state)
+{
+    (void)state;
+    sl_retry retry = {0};
+    uint64_t delay;
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(sl_retry_next(&retry, EIO, false, &delay), SL_VERDICT_AGAIN);
+        assert_int_equal(sl_retry_next(&retry, EAGAIN, false, &delay), SL_VERDICT_AGAIN);
+    }
+    assert_int_equal(sl_retry_next(&retry, EIO, false, &delay), SL_VERDICT_FAILED);
+    assert_int_equal(sl_retry_next(&retry, EAGAIN, false, &delay), SL_VERDICT_AGAIN);
+    assert_int_equal(delay, 8 * MS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_the_moment),
+        cmocka_unit_test(of_the_device),
+        cmocka_unit_test(final_ones),
+        cmocka_unit_test(mixed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
