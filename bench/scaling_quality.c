@@ -154,7 +154,8 @@ static void measure(sample *s, const sluice_augment *recipe, uint64_t number, ro
     sl_picture picture;
     must(sl_decoder_open_picture(s->decoder, &s->stored, &picture, &error), &error, s->path);
     for (uint64_t draw = 0; draw < DRAWS; draw++) {
-        must(sl_draw(recipe, 1, draw, number, picture.width, picture.height, &s->params, &error),
+        must(sl_draw(recipe, &(sl_draw_key){1, draw, number, 0}, picture.width, picture.height,
+                     &s->params, &error),
              &error, s->path);
         double exact_ms;
         double scaled_ms;

@@ -10,6 +10,8 @@
 
 /* Streams of random numbers. A new number for a new operation; changing one changes every run. */
 enum { OPERATION_GEOMETRY = 1, OPERATION_FLIP = 2, OPERATION_JITTER = 3 };
+/* Room for more of them. */
+enum { OPERATIONS_PER_GROUP = 16 };
 
 enum { CROP_TRIES = 10 };
 
@@ -177,10 +179,14 @@ static sluice_status draw_geometry(const sluice_augment *recipe, sl_random rando
     return sl_error_set(error, SLUICE_INVALID, "augment", "the recipe has no geometry step");
 }
 
-// NOLINTNEXTLINE(readability-function-size): a parameter for each thing it is a function of
-sluice_status sl_draw(const sluice_augment *recipe, uint64_t seed, uint64_t epoch, uint64_t sample,
-                      uint32_t picture_width, uint32_t picture_height, sl_params *params,
-                      sluice_error *error)
+static sl_random random_for(const sl_draw_key *key, uint32_t operation)
+{
+    return sl_random_for(key->seed, key->epoch, key->sample,
+                         key->group * OPERATIONS_PER_GROUP + operation);
+}
+
+sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint32_t picture_width,
+                      uint32_t picture_height, sl_params *params, sluice_error *error)
 {
     assert(picture_width > 0 && picture_height > 0);
     *params = (sl_params){.source = {0, 0, picture_width, picture_height},
@@ -190,14 +196,14 @@ sluice_status sl_draw(const sluice_augment *recipe, uint64_t seed, uint64_t epoc
         return sl_error_set(error, SLUICE_UNSUPPORTED, "augment", "a picture of %u x %u",
                             picture_width, picture_height);
     }
-    sl_random random = sl_random_for(seed, epoch, sample, OPERATION_GEOMETRY);
+    sl_random random = random_for(key, OPERATION_GEOMETRY);
     sluice_status status = draw_geometry(recipe, random, params, error);
     if (status != SLUICE_OK) {
         return status;
     }
-    random = sl_random_for(seed, epoch, sample, OPERATION_FLIP);
+    random = random_for(key, OPERATION_FLIP);
     params->flip = sl_random_unit(&random) < recipe->flip_probability;
-    draw_jitter(recipe, sl_random_for(seed, epoch, sample, OPERATION_JITTER), params);
+    draw_jitter(recipe, random_for(key, OPERATION_JITTER), params);
     find_need(params);
     return SLUICE_OK;
 }

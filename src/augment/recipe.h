@@ -2,8 +2,8 @@
 /*
  * recipe: what the user asked for, and what that means for one picture.
  *
- * Purpose: sluice_augment is a plain value. sl_draw turns (recipe, seed, epoch, sample, picture
- * size) into the parameters of that sample: a pure function.
+ * Purpose: sluice_augment is a plain value. sl_draw turns (recipe, key, picture size) into the
+ * parameters of that sample: a pure function.
  * Threads: pure.
  */
 #ifndef SL_RECIPE_H
@@ -53,10 +53,15 @@ typedef struct sl_params {
 
 enum { SL_JITTER_NONE = 0, SL_JITTER_BRIGHTNESS, SL_JITTER_CONTRAST, SL_JITTER_SATURATION };
 
+/* All that a draw depends on, besides the recipe and the picture's size. */
+typedef struct sl_draw_key {
+    uint64_t seed, epoch, sample;
+    uint32_t group; /* of geometry: what shares it shares the draw; below 4096 */
+} sl_draw_key;
+
 /* Errors: UNSUPPORTED when the picture cannot be used (smaller than a random_crop's window). */
-sluice_status sl_draw(const sluice_augment *recipe, uint64_t seed, uint64_t epoch, uint64_t sample,
-                      uint32_t picture_width, uint32_t picture_height, sl_params *params,
-                      sluice_error *error);
+sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint32_t picture_width,
+                      uint32_t picture_height, sl_params *params, sluice_error *error);
 
 /*
  * How small `need` may be decoded: `source` is at least d times larger than the virtual raster on

@@ -26,8 +26,10 @@ static sluice_status open_and_draw(sl_row_maker *maker, sl_decoder *decoder, sl_
     sl_picture picture;
     status = sl_decoder_open_picture(decoder, &stored, &picture, error);
     if (status == SLUICE_OK) {
-        status = sl_draw(&maker->recipe, maker->feed->config->options.seed, job->want.epoch,
-                         sample->index, picture.width, picture.height, params, error);
+        status = sl_draw(
+            &maker->recipe,
+            &(sl_draw_key){maker->feed->config->options.seed, job->want.epoch, sample->index, 0},
+            picture.width, picture.height, params, error);
     }
     return status;
 }

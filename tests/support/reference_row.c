@@ -53,8 +53,8 @@ void reference_row(const photo_folder *photos, const sluice_loader_options *opti
     sluice_augment *recipe = setup_recipe(options->dtype != SLUICE_U8);
     must(sl_decoder_open(&decoder, &config, &error));
     must(sl_decoder_open_picture(decoder, &stored, &picture, &error));
-    must(sl_draw(recipe, options->seed, epoch, index, picture.width, picture.height, &params,
-                 &error));
+    must(sl_draw(recipe, &(sl_draw_key){options->seed, epoch, index, 0}, picture.width,
+                 picture.height, &params, &error));
     uint32_t width = 0;
     uint32_t height = 0;
     if (options->exact == 0) {

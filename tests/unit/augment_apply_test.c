@@ -242,7 +242,8 @@ static void check_conversion(sluice_dtype dtype, sluice_layout layout, bool norm
     fill(pixels, sizeof(pixels), 4);
     sl_image view = {pixels, SIDE, SIDE, 3, (size_t)SIDE * 3, 0, 0, SIDE, SIDE, 1};
     sl_params params;
-    assert_int_equal(sl_draw(&recipe, 0, 0, 0, SIDE, SIDE, &params, NULL), SLUICE_OK);
+    assert_int_equal(sl_draw(&recipe, &(sl_draw_key){0, 0, 0, 0}, SIDE, SIDE, &params, NULL),
+                     SLUICE_OK);
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 1 << 20, 1 << 20, NULL), SLUICE_OK);
     void *row = malloc(bytes); /* exactly: ASan sees a write behind it */

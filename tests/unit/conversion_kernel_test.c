@@ -224,7 +224,8 @@ static uint8_t make_row(const sl_converter *converter, const sluice_augment *rec
     sl_params params;
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 1 << 20, 1 << 20, NULL), SLUICE_OK);
-    assert_int_equal(sl_draw(recipe, 7, 0, sample, SOURCE_WIDTH, SOURCE_HEIGHT, &params, NULL),
+    assert_int_equal(sl_draw(recipe, &(sl_draw_key){7, 0, sample, 0}, SOURCE_WIDTH, SOURCE_HEIGHT,
+                             &params, NULL),
                      SLUICE_OK);
     const uint8_t flags = device && params.flip ? SL_ROW_MIRROR : 0;
     params.flip = params.flip && !device;

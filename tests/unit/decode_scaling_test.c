@@ -183,7 +183,8 @@ static void check_recipes(scaling *s, const jpeg_file *file, sl_picture upright,
     for (uint64_t draw = 0; draw < 40; draw++) {
         sl_params params;
         const sluice_augment *recipe = &recipes[draw % (sizeof(recipes) / sizeof(*recipes))];
-        assert_int_equal(sl_draw(recipe, 3, draw, 0, upright.width, upright.height, &params, NULL),
+        assert_int_equal(sl_draw(recipe, &(sl_draw_key){3, draw, 0, 0}, upright.width,
+                                 upright.height, &params, NULL),
                          SLUICE_OK);
         const uint32_t d = check_draw(s, file, &params);
         if (d != rule(&params) && (d > rule(&params) || !turned)) {
