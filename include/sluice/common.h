@@ -80,11 +80,26 @@ typedef enum sluice_dtype {
     SLUICE_F32 = 1,
     SLUICE_F16 = 2,  /* IEEE 754 binary16 */
     SLUICE_BF16 = 3, /* the upper half of a binary32 */
-    SLUICE_I64 = 4
+    SLUICE_I64 = 4,
+    SLUICE_I32 = 5,
+    SLUICE_I16 = 6,
+    SLUICE_I8 = 7,
+    SLUICE_U16 = 8,
+    SLUICE_U32 = 9,
+    SLUICE_U64 = 10,
+    SLUICE_F64 = 11,
+    SLUICE_BOOL = 12 /* a byte, 0 or 1 */
 } sluice_dtype;
 
 /* Bytes of one element; 0 for a value that is no dtype. */
 SLUICE_API size_t sluice_dtype_bytes(sluice_dtype dtype);
+
+/* "u8", "f32", "bf16", "bool", ...; "unknown" for a value that is no dtype. Never NULL. */
+SLUICE_API const char *sluice_dtype_name(sluice_dtype dtype);
+
+/* The dtype as DLPack's DLDataType: its code (a DLDataTypeCode) and bits; lanes are 1. INVALID for
+ * a value that is no dtype. */
+SLUICE_API sluice_status sluice_dtype_dlpack(sluice_dtype dtype, uint8_t *code, uint8_t *bits);
 
 typedef enum sluice_layout {
     SLUICE_NHWC = 0, /* rows x height x width x channels: interleaved, as files have it */

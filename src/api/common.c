@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names, sizes, the version, and errors as text. */
+/* The version, and errors as text. */
 #include <sluice/common.h>
 
 #include <inttypes.h>
@@ -14,53 +14,6 @@
 const char *sluice_version(void)
 {
     return DOTTED(SLUICE_VERSION_MAJOR, SLUICE_VERSION_MINOR, SLUICE_VERSION_PATCH);
-}
-
-const char *sluice_status_name(sluice_status status)
-{
-    switch (status) {
-    case SLUICE_OK:
-        return "ok";
-    case SLUICE_END:
-        return "end";
-    case SLUICE_AGAIN:
-        return "again";
-    case SLUICE_INVALID:
-        return "invalid";
-    case SLUICE_STATE:
-        return "state";
-    case SLUICE_NOMEM:
-        return "nomem";
-    case SLUICE_IO:
-        return "io";
-    case SLUICE_CORRUPT:
-        return "corrupt";
-    case SLUICE_UNSUPPORTED:
-        return "unsupported";
-    case SLUICE_DEVICE:
-        return "device";
-    case SLUICE_CANCELED:
-        return "canceled";
-    case SLUICE_INTERNAL:
-        return "internal";
-    }
-    return "unknown";
-}
-
-size_t sluice_dtype_bytes(sluice_dtype dtype)
-{
-    switch (dtype) {
-    case SLUICE_U8:
-        return 1;
-    case SLUICE_F16:
-    case SLUICE_BF16:
-        return 2;
-    case SLUICE_F32:
-        return 4;
-    case SLUICE_I64:
-        return 8;
-    }
-    return 0;
 }
 
 /* A text that is written to a buffer that may be too short for it. */

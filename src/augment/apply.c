@@ -89,7 +89,7 @@ void sl_converter_leave_bytes(sl_converter *converter)
 
 size_t sl_converter_row_bytes(const sl_converter *converter)
 {
-    return (size_t)converter->width * converter->height * 3 * sl_convert_bytes(converter->dtype);
+    return (size_t)converter->width * converter->height * 3 * sl_dtype_bytes(converter->dtype);
 }
 
 /* All of the picture in 8 bits, jittered in place, then converted where that changes anything. */

@@ -34,7 +34,7 @@ void sl_convert_rest(const sl_converter *converter, const uint8_t *pixels, uint3
         const size_t place = sl_convert_place(converter, y, c) + first * step;
         convert_channel(pixels + (size_t)first * 3 + c, converter->width - first,
                         converter->table[c], converter->dtype,
-                        (uint8_t *)picture + place * sl_convert_bytes(converter->dtype), step);
+                        (uint8_t *)picture + place * sl_dtype_bytes(converter->dtype), step);
     }
 }
 

@@ -12,6 +12,7 @@
 #define SL_CONVERT_H
 
 #include "apply.h"
+#include "dtype.h"
 
 typedef void sl_convert_row(const sl_converter *converter, const uint8_t *pixels, uint32_t y,
                             void *picture);
@@ -22,15 +23,6 @@ sl_convert_row *sl_convert_row_for(const sl_converter *converter);
 /* Pixels [first, converter->width) of the row: what a vector kernel leaves over. */
 void sl_convert_rest(const sl_converter *converter, const uint8_t *pixels, uint32_t y,
                      uint32_t first, void *picture);
-
-/* Bytes of one result. */
-static inline size_t sl_convert_bytes(sluice_dtype dtype)
-{
-    if (dtype == SLUICE_U8) {
-        return 1;
-    }
-    return dtype == SLUICE_F32 ? 4 : 2;
-}
 
 /* Where channel `c` of pixel (0, y) lies, in elements, and how far apart pixels are. */
 static inline size_t sl_convert_place(const sl_converter *converter, uint32_t y, size_t c)

@@ -17,7 +17,7 @@ SL_CONVERT_INLINE void convert_pixels(const sl_converter *converter, const uint8
                                       uint32_t y, sluice_dtype dtype, uint8_t *picture)
 {
     const bool planes = converter->layout == SLUICE_NCHW;
-    const size_t bytes = sl_convert_bytes(dtype);
+    const size_t bytes = sl_dtype_bytes(dtype);
     uint8_t *out[3];
     for (size_t c = 0; c < 3; c++) {
         const size_t place = planes ? sl_convert_place(converter, y, c)

@@ -23,14 +23,7 @@ typedef struct sl_conversion {
 } sl_conversion;
 
 /* Bytes of the results of one picture. */
-static inline size_t sl_conversion_row_bytes(const sl_conversion *conversion)
-{
-    size_t bytes = 2;
-    if (conversion->dtype == SLUICE_U8 || conversion->dtype == SLUICE_F32) {
-        bytes = conversion->dtype == SLUICE_U8 ? 1 : 4;
-    }
-    return (size_t)conversion->width * conversion->height * 3 * bytes;
-}
+size_t sl_conversion_row_bytes(const sl_conversion *conversion);
 
 enum { SL_ROW_MIRROR = 1, SL_ROW_ZERO = 2 };
 

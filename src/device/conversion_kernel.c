@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conversion_kernel.h"
 
+#include "dtype.h"
+
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
@@ -23,6 +25,11 @@ const void *sl_conversion_image(void)
     return NULL;
 }
 #endif
+
+size_t sl_conversion_row_bytes(const sl_conversion *conversion)
+{
+    return (size_t)conversion->width * conversion->height * 3 * sl_dtype_bytes(conversion->dtype);
+}
 
 uint32_t sl_conversion_kernel(sluice_dtype dtype, sluice_layout layout)
 {

@@ -19,7 +19,6 @@
 enum { CASES = 48, GUARD = 4096, POISON = 0xa5 };
 
 static const sluice_dtype dtypes[] = {SLUICE_U8, SLUICE_F32, SLUICE_F16, SLUICE_BF16};
-static const char *const dtype_names[] = {"u8", "f32", "f16", "bf16"};
 static const char *const layout_names[] = {"nhwc", "nchw"};
 
 /* ---- what it should be ---- */
@@ -234,13 +233,14 @@ static void measure(const gpu *g, sluice_dtype dtype, sluice_layout layout)
     GPU_DO(g, fill, flags, 0, ROWS, g->stream);
     const double copy = (double)(2 * out_bytes) / copy_seconds(g, out, out_bytes);
     const double convert = (double)(in_bytes + out_bytes) / convert_seconds(g, &c, in, out, flags);
-    snprintf(name, sizeof(name), "convert_%s_%s", dtype_names[dtype], layout_names[layout]);
+    snprintf(name, sizeof(name), "convert_%s_%s", sluice_dtype_name(dtype), layout_names[layout]);
     gpu_figure(name, convert * 1e-9, "GB/s");
-    snprintf(name, sizeof(name), "convert_%s_%s_of_copy", dtype_names[dtype], layout_names[layout]);
+    snprintf(name, sizeof(name), "convert_%s_%s_of_copy", sluice_dtype_name(dtype),
+             layout_names[layout]);
     gpu_figure(name, 100 * convert / copy, "%");
     gpu_expect(convert >= 0.7 * copy,
                "%s %s is converted at %.0f GB/s, less than 70 %% of a copy's %.0f GB/s",
-               dtype_names[dtype], layout_names[layout], convert * 1e-9, copy * 1e-9);
+               sluice_dtype_name(dtype), layout_names[layout], convert * 1e-9, copy * 1e-9);
     if (dtype == SLUICE_F16 && layout == SLUICE_NCHW) {
         gpu_figure("device_copy", copy * 1e-9, "GB/s");
     }
@@ -266,7 +266,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++) {
         for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
             const uint64_t wrong = check_variant(&g, dtypes[i], (sluice_layout)layout);
-            gpu_expect(wrong == 0, "%s %s: %llu bytes are wrong", dtype_names[i],
+            gpu_expect(wrong == 0, "%s %s: %llu bytes are wrong", sluice_dtype_name(dtypes[i]),
                        layout_names[layout], (unsigned long long)wrong);
             if (!exact_only) {
                 measure(&g, dtypes[i], (sluice_layout)layout);

@@ -3,6 +3,7 @@
  * Modules, and a reference of the conversion: one value after the other, rounded by arithmetic in
  * double and not by tricks with bits.
  */
+#include "dtype.h"
 #include "fake_cuda_state.h"
 
 #include <math.h>
@@ -36,19 +37,6 @@ static uint32_t encode(float value, int bits, int least)
         code = code > infinity ? infinity : code;
     }
     return sign << (bits + (bits == 10 ? 5 : 8)) | code;
-}
-
-size_t fake_cuda_dtype_bytes(sluice_dtype dtype)
-{
-    switch (dtype) {
-    case SLUICE_F32:
-        return 4;
-    case SLUICE_F16:
-    case SLUICE_BF16:
-        return 2;
-    default:
-        return 1;
-    }
 }
 
 static void put(void *to, size_t at, sluice_dtype dtype, uint8_t sample, float value)
@@ -187,7 +175,7 @@ static bool find_ranges_locked(fake_cuda_work *work)
 {
     const sl_conversion_parameters *p = &work->parameters;
     const size_t samples = (size_t)p->rows * p->width * p->height * 3;
-    const size_t results = samples * fake_cuda_dtype_bytes(work->dtype);
+    const size_t results = samples * sl_dtype_bytes(work->dtype);
     const fake_cuda_range ranges[] = {
         {(uintptr_t)p->from, (uintptr_t)p->from + samples, false},
         {(uintptr_t)p->flags, (uintptr_t)p->flags + p->rows, false},

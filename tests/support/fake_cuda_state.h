@@ -196,7 +196,6 @@ uint64_t fake_cuda_now_ns(void);
 /* The reference of the conversion, on host addresses. */
 void fake_cuda_convert(const fake_cuda_work *work, const uint8_t *from, const uint8_t *flags,
                        void *to);
-size_t fake_cuda_dtype_bytes(sluice_dtype dtype);
 
 /* The calling thread's counters. */
 extern _Thread_local uint64_t fake_cuda_host_waits;

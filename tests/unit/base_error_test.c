@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -146,7 +147,36 @@ static void format_never_writes_past_its_room(void **state)
     }
 }
 
-static void names_and_sizes(void **state)
+/* Values are part of the ABI and of files: they are written out here. Codes are DLPack's. */
+static void dtypes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint8_t bytes, code;
+    } known[] = {{"u8", 1, 1},  {"f32", 4, 2}, {"f16", 2, 2}, {"bf16", 2, 4}, {"i64", 8, 0},
+                 {"i32", 4, 0}, {"i16", 2, 0}, {"i8", 1, 0},  {"u16", 2, 1},  {"u32", 4, 1},
+                 {"u64", 8, 1}, {"f64", 8, 2}, {"bool", 1, 6}};
+    const int count = sizeof(known) / sizeof(known[0]);
+    assert_int_equal(SLUICE_BOOL, count - 1);
+    for (int i = -1; i <= count; i++) {
+        const sluice_dtype dtype = (sluice_dtype)i;
+        const bool is_one = i >= 0 && i < count;
+        uint8_t code = 99;
+        uint8_t bits = 99;
+        assert_string_equal(sluice_dtype_name(dtype), is_one ? known[i].name : "unknown");
+        assert_int_equal(sluice_dtype_bytes(dtype), is_one ? known[i].bytes : 0);
+        assert_int_equal(sluice_dtype_dlpack(dtype, &code, &bits),
+                         is_one ? SLUICE_OK : SLUICE_INVALID);
+        assert_int_equal(code, is_one ? known[i].code : 99);
+        assert_int_equal(bits, is_one ? 8 * known[i].bytes : 99);
+    }
+    uint8_t number;
+    assert_int_equal(sluice_dtype_dlpack(SLUICE_U8, NULL, &number), SLUICE_INVALID);
+    assert_int_equal(sluice_dtype_dlpack(SLUICE_U8, &number, NULL), SLUICE_INVALID);
+}
+
+static void names_and_version(void **state)
 {
     (void)state;
     static const struct {
@@ -170,12 +200,6 @@ static void names_and_sizes(void **state)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         assert_string_equal(sluice_status_name(names[i].status), names[i].name);
     }
-    assert_int_equal(sluice_dtype_bytes(SLUICE_U8), 1);
-    assert_int_equal(sluice_dtype_bytes(SLUICE_F16), 2);
-    assert_int_equal(sluice_dtype_bytes(SLUICE_BF16), 2);
-    assert_int_equal(sluice_dtype_bytes(SLUICE_F32), 4);
-    assert_int_equal(sluice_dtype_bytes(SLUICE_I64), 8);
-    assert_int_equal(sluice_dtype_bytes((sluice_dtype)99), 0);
     char version[32];
     snprintf(version, sizeof(version), "%d.%d.%d", SLUICE_VERSION_MAJOR, SLUICE_VERSION_MINOR,
              SLUICE_VERSION_PATCH);
@@ -193,7 +217,8 @@ int main(void)
         cmocka_unit_test(copy_out_respects_the_size),
         cmocka_unit_test(format_tells_what_is_known),
         cmocka_unit_test(format_never_writes_past_its_room),
-        cmocka_unit_test(names_and_sizes),
+        cmocka_unit_test(dtypes),
+        cmocka_unit_test(names_and_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dtype: how large an element is. Names and DLPack's codes are in names.c.
+ *
+ * Purpose: the one list of sizes, inline, so that loops over a constant dtype cost nothing.
+ * Threads: pure.
+ */
+#ifndef SL_DTYPE_H
+#define SL_DTYPE_H
+
+#include <sluice/common.h>
+
+/* 0 for a value that is no dtype. */
+static inline size_t sl_dtype_bytes(sluice_dtype dtype)
+{
+    switch (dtype) {
+    case SLUICE_U8:
+    case SLUICE_I8:
+    case SLUICE_BOOL:
+        return 1;
+    case SLUICE_F16:
+    case SLUICE_BF16:
+    case SLUICE_I16:
+    case SLUICE_U16:
+        return 2;
+    case SLUICE_F32:
+    case SLUICE_I32:
+    case SLUICE_U32:
+        return 4;
+    case SLUICE_I64:
+    case SLUICE_U64:
+    case SLUICE_F64:
+        return 8;
+    }
+    return 0;
+}
+
+#endif
