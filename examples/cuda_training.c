@@ -439,7 +439,7 @@ static int run(model *m, const char *path, uint64_t epochs)
         good = train_epoch(m, loader, epoch, marks);
     }
     good = good && print_means(m);
-    if (loader != NULL && sluice_loader_error(loader, &error) != SLUICE_OK) {
+    if (loader != NULL && sluice_loader_get_error(loader, &error) != SLUICE_OK) {
         complain(&error);
     }
     if (good) {
@@ -477,7 +477,7 @@ int main(int argc, char **argv)
         return 2;
     }
     char text[256];
-    const sluice_status status = sluice_device_describe("cuda:0", text, sizeof(text));
+    const sluice_status status = sluice_device_get_text("cuda:0", text, sizeof(text));
     printf("cuda:0: %s\n", text);
     if (status == SLUICE_UNSUPPORTED) {
         printf("skipped: there is nothing to train on\n");

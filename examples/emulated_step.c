@@ -93,7 +93,7 @@ int main(int argc, char **argv)
     if (sluice_dataset_open(&data, &path, 1, NULL, &error) == SLUICE_OK &&
         sluice_loader_open(&loader, data, recipe, &options, &error) == SLUICE_OK &&
         train(loader, step_s, steps) != SLUICE_OK) {
-        sluice_loader_error(loader, &error);
+        sluice_loader_get_error(loader, &error);
     }
     if (error.status < 0) {
         fprintf(stderr, "%s: %s\n", error.file, error.text);

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
             printf("epoch %u: %u rows\n", epoch, sluice_batch_rows(batch)); /* train here */
             sluice_batch_release(batch);
         }
-        sluice_loader_error(loader, &error);
+        sluice_loader_get_error(loader, &error);
     }
     if (error.status < 0)
         fprintf(stderr, "%s: %s\n", error.file, error.text);

@@ -123,7 +123,7 @@ static void ask_sample(const sluice_dataset *dataset, uint64_t index)
     sluice_sample_info info = {.struct_size = sizeof(info)};
     sluice_error error = SLUICE_ERROR_INIT;
     size_t bytes = 0;
-    expect_reason(sluice_dataset_sample(dataset, index, &info, &error), &error);
+    expect_reason(sluice_dataset_get_sample(dataset, index, &info, &error), &error);
     sluice_status status =
         sluice_dataset_read_image(dataset, index, image, sizeof(image), &bytes, &error);
     expect_reason(status, &error);

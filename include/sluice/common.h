@@ -150,7 +150,7 @@ typedef struct sluice_system {
 
 /* Fills `system` (struct_size set by the caller). Probes io_uring and opens the CUDA driver, if
  * there is one; blocks for milliseconds, with a driver for up to seconds. */
-SLUICE_API sluice_status sluice_system_info(sluice_system *system);
+SLUICE_API sluice_status sluice_system_get_info(sluice_system *system);
 
 #ifdef __cplusplus
 }

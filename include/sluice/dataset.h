@@ -100,8 +100,8 @@ typedef struct sluice_sample_info {
 } sluice_sample_info;
 
 /* Blocks for an index read at most. Errors: INVALID (index), IO, CORRUPT. */
-SLUICE_API sluice_status sluice_dataset_sample(const sluice_dataset *dataset, uint64_t index,
-                                               sluice_sample_info *info, sluice_error *error);
+SLUICE_API sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t index,
+                                                   sluice_sample_info *info, sluice_error *error);
 
 /*
  * Reads the encoded picture of one sample, checks it against its checksum where there is one, and

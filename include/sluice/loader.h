@@ -10,10 +10,10 @@
  * batches, bit for bit, whatever the number of workers, the I/O backend, the machine's load and the
  * retries.
  *
- * Threads: one consumer thread at a time calls start_epoch and next. sluice_loader_cancel, _stats,
- * _error, _save, _close and all sluice_batch_* functions may be called from any thread. After a
- * fork, a loader belongs to the parent: every call in the child returns SLUICE_STATE, and close
- * there only forgets the handle.
+ * Threads: one consumer thread at a time calls start_epoch and next. sluice_loader_cancel,
+ * _get_stats, _get_error, _save, _close and all sluice_batch_* functions may be called from any
+ * thread. After a fork, a loader belongs to the parent: every call in the child returns
+ * SLUICE_STATE, and close there only forgets the handle.
  *
  * Example (examples/minimal.c is this, whole):
  *
@@ -149,7 +149,7 @@ SLUICE_API void sluice_loader_options_init(sluice_loader_options *options);
  * by itself. OK, UNSUPPORTED (not here), INVALID (no such name), NOMEM or DEVICE (there, and it
  * fails).
  */
-SLUICE_API sluice_status sluice_device_describe(const char *device, char *text, size_t bytes);
+SLUICE_API sluice_status sluice_device_get_text(const char *device, char *text, size_t bytes);
 
 /*
  * Opens a loader over `dataset` with a copy of `recipe`; starts its threads, reads nothing yet.
@@ -175,7 +175,7 @@ SLUICE_API uint64_t sluice_loader_steps(const sluice_loader *loader);
  * Takes the next batch in order. Waits up to `timeout_ns` (0: not at all, -1: for ever). On OK
  * `*batch` is the caller's until released. END: the epoch is over. AGAIN: not yet. Errors: STATE
  * (no epoch started), CANCELED, and with SLUICE_BAD_FAIL the bad sample's status (the loader stays
- * failed: sluice_loader_error says why), DEVICE (from then on). Batches of the loader are few
+ * failed: sluice_loader_get_error says why), DEVICE (from then on). Batches of the loader are few
  * (`prefetch`; on a device `device_slots` or `output_count`): a consumer that holds them all waits
  * for ever on the next.
  */
@@ -301,7 +301,7 @@ typedef struct sluice_loader_stats {
 SLUICE_API sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);
 
 /* The loader's first error; returns its status, OK when there is none. */
-SLUICE_API sluice_status sluice_loader_error(sluice_loader *loader, sluice_error *error);
+SLUICE_API sluice_status sluice_loader_get_error(sluice_loader *loader, sluice_error *error);
 
 /*
  * Ends the epoch from any thread, at once: next returns CANCELED until the next start_epoch.

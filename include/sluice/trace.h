@@ -67,7 +67,7 @@ SLUICE_API void sluice_trace_stop(void);
 SLUICE_API size_t sluice_trace_read(sluice_trace_event *events, size_t room, uint64_t *lost);
 
 /* The name of the thread that wrote ring `thread`: "sluice-dec-0"; "" when nobody did. */
-SLUICE_API void sluice_trace_thread_name(uint32_t thread, char *name, size_t bytes);
+SLUICE_API void sluice_trace_get_thread_name(uint32_t thread, char *name, size_t bytes);
 
 /* Ends a recording and frees it. */
 SLUICE_API void sluice_trace_discard(void);

@@ -116,8 +116,8 @@ static sluice_status describe_sample(const sl_dataset *dataset, uint64_t index,
     return SLUICE_OK;
 }
 
-sluice_status sluice_dataset_sample(const sluice_dataset *dataset, uint64_t index,
-                                    sluice_sample_info *info, sluice_error *error)
+sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t index,
+                                        sluice_sample_info *info, sluice_error *error)
 {
     if (!dataset || !info) {
         return missing(error, dataset ? "info" : "dataset");

@@ -98,7 +98,7 @@ sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats
     return status == SLUICE_OK ? sl_api_write_struct(stats, &full, sizeof(full)) : status;
 }
 
-sluice_status sluice_loader_error(sluice_loader *loader, sluice_error *error)
+sluice_status sluice_loader_get_error(sluice_loader *loader, sluice_error *error)
 {
     if (loader == NULL) {
         return SLUICE_INVALID;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sluice_system_info: what this machine offers. */
+/* sluice_system_get_info: what this machine offers. */
 #include "api.h"
 #include "backend.h"
 #include "cpu.h"
@@ -59,7 +59,7 @@ static uint64_t limit_of(int resource)
     return limit.rlim_cur;
 }
 
-sluice_status sluice_system_info(sluice_system *system)
+sluice_status sluice_system_get_info(sluice_system *system)
 {
     if (system == NULL) {
         return SLUICE_INVALID;

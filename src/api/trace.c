@@ -17,7 +17,7 @@ size_t sluice_trace_read(sluice_trace_event *events, size_t room, uint64_t *lost
     return sl_trace_read(events, events == NULL ? 0 : room, lost);
 }
 
-void sluice_trace_thread_name(uint32_t thread, char *name, size_t bytes)
+void sluice_trace_get_thread_name(uint32_t thread, char *name, size_t bytes)
 {
     if (name != NULL && bytes > 0) {
         sl_trace_thread_name(thread, name, bytes);

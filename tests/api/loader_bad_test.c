@@ -137,7 +137,7 @@ static void fail_says_which(void **state)
     assert_int_equal(all.end, SLUICE_CORRUPT);
     assert_int_equal(all.rows, 2); /* samples 0 and 1; the next batch holds number 3 */
     sluice_error error = SLUICE_ERROR_INIT;
-    assert_int_equal(sluice_loader_error(loader, &error), SLUICE_CORRUPT);
+    assert_int_equal(sluice_loader_get_error(loader, &error), SLUICE_CORRUPT);
     assert_int_equal(error.sample, 3);
     assert_non_null(strstr(error.file, "c00/p0003.jpg"));
     assert_true(strlen(error.text) > 0);

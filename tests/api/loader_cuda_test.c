@@ -373,7 +373,7 @@ static void a_lost_device_ends_next_within_a_second(void **state)
     }
     assert_int_equal(status, SLUICE_DEVICE);
     assert_true(sl_now_ns() - start < 1000 * MS);
-    sluice_loader_error(loader, &error);
+    sluice_loader_get_error(loader, &error);
     assert_int_equal(error.device_code, 700);
     sluice_loader_close(loader);
     assert_int_equal(fake_cuda_complain(fake), 0);

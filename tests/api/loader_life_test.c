@@ -254,7 +254,7 @@ static int child_checks(sluice_loader *loader, sluice_batch *batch)
     const int wrong = sluice_loader_next(loader, &other, 0) != SLUICE_STATE ||
                       sluice_loader_start_epoch(loader, 1) != SLUICE_STATE ||
                       sluice_loader_get_stats(loader, &stats) != SLUICE_STATE ||
-                      sluice_loader_error(loader, NULL) != SLUICE_STATE ||
+                      sluice_loader_get_error(loader, NULL) != SLUICE_STATE ||
                       sluice_batch_tensor(batch, "image", &tensor) != SLUICE_STATE ||
                       sluice_batch_release_on(batch, NULL) != SLUICE_STATE;
     sluice_loader_cancel(loader);

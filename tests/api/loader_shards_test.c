@@ -231,7 +231,7 @@ static void index_damage_costs_one_block(void **state)
     batches_collect(&all, loader, 0);
     assert_int_equal(all.end, SLUICE_CORRUPT);
     sluice_error error = SLUICE_ERROR_INIT;
-    assert_int_equal(sluice_loader_error(loader, &error), SLUICE_CORRUPT);
+    assert_int_equal(sluice_loader_get_error(loader, &error), SLUICE_CORRUPT);
     assert_non_null(strstr(error.file, "shard-000000.sluice"));
     sluice_loader_close(loader);
     batches_free(&all);
@@ -245,7 +245,7 @@ static void data_damage_costs_one_sample(void **state)
     make_damaged();
     sluice_dataset *dataset = setup_dataset(damaged);
     sluice_sample_info info = {.struct_size = sizeof(info)};
-    assert_int_equal(sluice_dataset_sample(dataset, 77, &info, NULL), SLUICE_OK);
+    assert_int_equal(sluice_dataset_get_sample(dataset, 77, &info, NULL), SLUICE_OK);
     sluice_dataset_close(dataset);
     FILE *file = fopen(shard, "r+b");
     assert_non_null(file);

@@ -81,7 +81,7 @@ static void consumer_fault(void)
     gpu_expect(status == SLUICE_DEVICE, "next returns %s", sluice_status_name(status));
     gpu_expect(told - begin < 1000000000, "next told it after %.1f s",
                (double)(told - begin) * 1e-9);
-    sluice_loader_error(loader, &error);
+    sluice_loader_get_error(loader, &error);
     gpu_expect(error.device_code != 0, "the error has no device code: %s", error.text);
     printf("note: %s\n", error.text);
     sluice_loader_close(loader);
@@ -173,7 +173,7 @@ static void stream_capture(void)
     gpu_must(&g, "cuStreamEndCapture", end(g.stream, &graph));
     gpu_must(&g, "cuGraphDestroy", destroy(graph));
     gpu_expect(sluice_batch_release_on(batch, g.stream) == SLUICE_OK, "release fails afterwards");
-    const sluice_status status = sluice_loader_error(loader, NULL);
+    const sluice_status status = sluice_loader_get_error(loader, NULL);
     gpu_expect(status == SLUICE_OK, "the loader has failed: %s", sluice_status_name(status));
     sluice_loader_close(loader);
     gpu_close(&g);

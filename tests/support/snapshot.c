@@ -21,7 +21,7 @@ static sluice_status read_one(const sluice_dataset *dataset, uint64_t index,
     static uint8_t image[IMAGE_ROOM];
     size_t bytes = 0;
     sample->info.struct_size = sizeof(sample->info);
-    sluice_status status = sluice_dataset_sample(dataset, index, &sample->info, error);
+    sluice_status status = sluice_dataset_get_sample(dataset, index, &sample->info, error);
     if (status == SLUICE_OK) {
         status = sluice_dataset_read_image(dataset, index, image, sizeof(image), &bytes, error);
     }

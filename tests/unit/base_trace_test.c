@@ -57,7 +57,7 @@ static void test_nothing_when_off(void **state)
     sluice_trace_discard();
     sl_trace_moment(SLUICE_TRACE_FULL, 1, 1);
     char name[NAME_ROOM] = "x";
-    sluice_trace_thread_name(0, name, sizeof(name));
+    sluice_trace_get_thread_name(0, name, sizeof(name));
     assert_string_equal(name, "");
 }
 
@@ -122,9 +122,9 @@ static void test_threads(void **state)
         assert_int_equal(events[i].ticket % 1000, i % EVENTS);
     }
     char name[NAME_ROOM];
-    sluice_trace_thread_name(THREADS - 1, name, sizeof(name));
+    sluice_trace_get_thread_name(THREADS - 1, name, sizeof(name));
     assert_string_equal(name, "tracing");
-    sluice_trace_thread_name(THREADS, name, sizeof(name));
+    sluice_trace_get_thread_name(THREADS, name, sizeof(name));
     assert_string_equal(name, "");
 }
 

@@ -48,15 +48,15 @@ static int look(const char *words, int32_t code)
         return 3;
     }
     sl_device_close(device);
-    if (sluice_device_describe("cuda", text, sizeof(text)) != SLUICE_UNSUPPORTED ||
+    if (sluice_device_get_text("cuda", text, sizeof(text)) != SLUICE_UNSUPPORTED ||
         strstr(text, words) == NULL) {
         return 4;
     }
-    if (sluice_device_describe("auto", text, sizeof(text)) != SLUICE_OK ||
+    if (sluice_device_get_text("auto", text, sizeof(text)) != SLUICE_OK ||
         strncmp(text, "host", 4) != 0 || strstr(text, words) == NULL) {
         return 5;
     }
-    if (sluice_system_info(&system) != SLUICE_OK || system.cuda != 0 ||
+    if (sluice_system_get_info(&system) != SLUICE_OK || system.cuda != 0 ||
         system.cuda_text[0] == '\0') {
         return 6;
     }
@@ -101,13 +101,13 @@ static void names(void **state)
         "host:0", "auto:0", "cudaa"};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         memset(text, 0, sizeof(text));
-        assert_int_equal(sluice_device_describe(wrong[i], text, sizeof(text)), SLUICE_INVALID);
+        assert_int_equal(sluice_device_get_text(wrong[i], text, sizeof(text)), SLUICE_INVALID);
         assert_true(strlen(text) > 10);
     }
-    assert_int_equal(sluice_device_describe(NULL, text, sizeof(text)), SLUICE_INVALID);
-    assert_int_equal(sluice_device_describe("host", NULL, 1), SLUICE_INVALID);
-    assert_int_equal(sluice_device_describe("host", text, 0), SLUICE_INVALID);
-    assert_int_equal(sluice_device_describe("host", text, 5), SLUICE_OK);
+    assert_int_equal(sluice_device_get_text(NULL, text, sizeof(text)), SLUICE_INVALID);
+    assert_int_equal(sluice_device_get_text("host", NULL, 1), SLUICE_INVALID);
+    assert_int_equal(sluice_device_get_text("host", text, 0), SLUICE_INVALID);
+    assert_int_equal(sluice_device_get_text("host", text, 5), SLUICE_OK);
     assert_string_equal(text, "host"); /* cut */
 }
 

@@ -302,10 +302,10 @@ static void a_missing_shard_names_itself(void **state)
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_sample_info info = {.struct_size = sizeof(info)};
     assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
-    assert_int_equal(sluice_dataset_sample(dataset, 0, &info, &error), SLUICE_IO);
+    assert_int_equal(sluice_dataset_get_sample(dataset, 0, &info, &error), SLUICE_IO);
     assert_string_equal(error.file, f.shard);
     assert_int_equal(error.sample, 0);
-    assert_int_equal(sluice_dataset_sample(dataset, 8, &info, &error), SLUICE_OK);
+    assert_int_equal(sluice_dataset_get_sample(dataset, 8, &info, &error), SLUICE_OK);
     assert_int_equal(snapshot_verify(dataset), 1);
     sluice_dataset_close(dataset);
     fixture_remove(&f);
@@ -383,7 +383,7 @@ static void an_index_block_of_another_dataset_is_refused(void **state)
     const sl_dataset *inside = (const sl_dataset *)(const void *)dataset;
     sl_sample sample;
     assert_int_equal(sl_dataset_find(inside, 0, &sample, NULL), SLUICE_CORRUPT);
-    assert_int_equal(sluice_dataset_sample(dataset, 0, &info, NULL), SLUICE_CORRUPT);
+    assert_int_equal(sluice_dataset_get_sample(dataset, 0, &info, NULL), SLUICE_CORRUPT);
     sluice_dataset_close(dataset);
     file_free(&shard);
     file_free(&donor);
@@ -471,7 +471,7 @@ static void touch_everything(const char *path)
         sluice_error error = SLUICE_ERROR_INIT;
         sluice_sample_info info = {.struct_size = sizeof(info)};
         size_t bytes;
-        (void)sluice_dataset_sample(dataset, i, &info, &error);
+        (void)sluice_dataset_get_sample(dataset, i, &info, &error);
         (void)sluice_dataset_read_image(dataset, i, image, sizeof(image), &bytes, &error);
         (void)sluice_dataset_class_name(dataset, (int64_t)i);
     }
@@ -546,7 +546,7 @@ static void entry_lies_are_corrupt(void **state)
         sluice_sample_info info = {.struct_size = sizeof(info)};
         const char *path = f.shard;
         assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
-        assert_int_equal(sluice_dataset_sample(dataset, 1, &info, &error), SLUICE_CORRUPT);
+        assert_int_equal(sluice_dataset_get_sample(dataset, 1, &info, &error), SLUICE_CORRUPT);
         assert_int_equal(error.sample, 1);
         assert_string_equal(error.file, f.shard);
         assert_true(error.offset >= (int64_t)entry && error.offset < (int64_t)entry + 64);

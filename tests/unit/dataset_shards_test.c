@@ -82,7 +82,7 @@ static void what_is_written_is_read(void **state)
         sluice_dataset *dataset = open_path(folder);
         sluice_sample_info info = {.struct_size = sizeof(info)};
         size_t bytes;
-        assert_int_equal(sluice_dataset_sample(dataset, 0, &info, NULL), SLUICE_OK);
+        assert_int_equal(sluice_dataset_get_sample(dataset, 0, &info, NULL), SLUICE_OK);
         assert_int_equal(info.bytes<sizeof(flat), levels[i]> 0);
         assert_string_equal(info.key, key);
         assert_int_equal(info.label, 5);
@@ -93,7 +93,7 @@ static void what_is_written_is_read(void **state)
         assert_int_equal(sluice_dataset_read_image(dataset, 0, got, sizeof(got), &bytes, NULL),
                          SLUICE_OK);
         assert_memory_equal(got, flat, sizeof(flat));
-        assert_int_equal(sluice_dataset_sample(dataset, 1, &info, NULL), SLUICE_OK);
+        assert_int_equal(sluice_dataset_get_sample(dataset, 1, &info, NULL), SLUICE_OK);
         assert_string_equal(info.key, "\xFF\x01 odd");
         assert_int_equal(info.label, INT64_MAX);
         assert_int_equal(info.bytes, sizeof(noise) + 6);
@@ -138,14 +138,14 @@ static void fields_and_classes(void **state)
     sluice_sample_info sample = {.struct_size = sizeof(sample)};
     uint64_t bytes = 0;
     for (uint64_t i = 0; i < 70; i++) {
-        assert_int_equal(sluice_dataset_sample(dataset, i, &sample, NULL), SLUICE_OK);
+        assert_int_equal(sluice_dataset_get_sample(dataset, i, &sample, NULL), SLUICE_OK);
         assert_int_equal(sample.label, i % 3);
         assert_int_equal(sample.offset, 4096 + bytes);
         bytes += sample.bytes;
     }
     assert_int_equal(info.bytes, bytes);
     sluice_error error = SLUICE_ERROR_INIT;
-    assert_int_equal(sluice_dataset_sample(dataset, 70, &sample, &error), SLUICE_INVALID);
+    assert_int_equal(sluice_dataset_get_sample(dataset, 70, &sample, &error), SLUICE_INVALID);
     sluice_dataset_close(dataset);
     remove_tree(folder);
 }
@@ -274,7 +274,7 @@ static void read_at_random(void *argument)
         const snapshot_sample *wanted = &r->all->samples[index];
         sluice_sample_info info = {.struct_size = sizeof(info)};
         size_t bytes;
-        if (sluice_dataset_sample(r->dataset, index, &info, NULL) != SLUICE_OK ||
+        if (sluice_dataset_get_sample(r->dataset, index, &info, NULL) != SLUICE_OK ||
             sluice_dataset_read_image(r->dataset, index, image, room, &bytes, NULL) != SLUICE_OK ||
             bytes != wanted->bytes || memcmp(image, wanted->image, bytes) != 0 ||
             info.label != wanted->info.label || strcmp(info.key, wanted->info.key) != 0) {
@@ -352,11 +352,11 @@ static void no_descriptor_at_all_is_an_error(void **state)
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_sample_info info = {.struct_size = sizeof(info)};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    sluice_status status = sluice_dataset_sample(dataset, 0, &info, &error);
+    sluice_status status = sluice_dataset_get_sample(dataset, 0, &info, &error);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(status, SLUICE_IO);
     assert_true(error.sys_errno != 0 && error.file[0] != '\0');
-    assert_int_equal(sluice_dataset_sample(dataset, 0, &info, &error), SLUICE_OK);
+    assert_int_equal(sluice_dataset_get_sample(dataset, 0, &info, &error), SLUICE_OK);
     sluice_dataset_close(dataset);
     remove_tree(folder);
 }
@@ -408,8 +408,8 @@ static void ten_thousand_shards_open_without_touching_one(void **state)
     assert_int_equal(info_of(dataset).samples, 50000);
     sluice_sample_info info = {.struct_size = sizeof(info)};
     sluice_error error = SLUICE_ERROR_INIT;
-    assert_int_equal(sluice_dataset_sample(dataset, 4, &info, &error), SLUICE_OK);
-    assert_int_equal(sluice_dataset_sample(dataset, 49999, &info, &error), SLUICE_IO);
+    assert_int_equal(sluice_dataset_get_sample(dataset, 4, &info, &error), SLUICE_OK);
+    assert_int_equal(sluice_dataset_get_sample(dataset, 49999, &info, &error), SLUICE_IO);
     assert_non_null(strstr(error.file, "shard-009999.sluice"));
     sluice_dataset_close(dataset);
     remove_tree(folder);

@@ -36,7 +36,7 @@ static void show(struct devices_output *output, const struct device_line *line)
 
 static sluice_status describe(struct device_line *line)
 {
-    const sluice_status status = sluice_device_describe(line->name, line->text, sizeof line->text);
+    const sluice_status status = sluice_device_get_text(line->name, line->text, sizeof line->text);
     line->usable = status == SLUICE_OK;
     return status;
 }

@@ -48,7 +48,7 @@ static bool sum_files(const sluice_dataset *dataset, uint64_t samples, uint64_t 
     sluice_sample_info sample = {.struct_size = sizeof sample};
     *bytes = 0;
     for (uint64_t i = 0; i < samples; i++) {
-        if (sluice_dataset_sample(dataset, i, &sample, NULL) < 0) {
+        if (sluice_dataset_get_sample(dataset, i, &sample, NULL) < 0) {
             return false;
         }
         int64_t size = files_size(sample.file);
@@ -159,7 +159,7 @@ static int show_sample(const sluice_dataset *dataset, const struct info_args *ar
 {
     sluice_sample_info sample = {.struct_size = sizeof sample};
     sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_dataset_sample(dataset, args->sample, &sample, &error) < 0) {
+    if (sluice_dataset_get_sample(dataset, args->sample, &sample, &error) < 0) {
         return report_error(&error, "`sluice info DATASET` says how many samples there are");
     }
     int64_t size = files_size(sample.file);
@@ -218,7 +218,7 @@ static void print_system_json(const sluice_system *system)
 static int show_system(bool as_json)
 {
     sluice_system system = {.struct_size = sizeof system};
-    if (sluice_system_info(&system) < 0) {
+    if (sluice_system_get_info(&system) < 0) {
         report("cannot find out what this machine offers");
         return TOOL_FAILED;
     }

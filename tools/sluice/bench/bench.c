@@ -168,10 +168,10 @@ static int check_device(void)
         return TOOL_FINE;
     }
     if (strcmp(args.device, "auto") == 0) {
-        const sluice_status first = sluice_device_describe("cuda:0", text, sizeof text);
+        const sluice_status first = sluice_device_get_text("cuda:0", text, sizeof text);
         args.device = first == SLUICE_OK ? "cuda:0" : "host";
     }
-    sluice_status status = sluice_device_describe(args.device, text, sizeof text);
+    sluice_status status = sluice_device_get_text(args.device, text, sizeof text);
     if (status == SLUICE_OK) {
         return TOOL_FINE;
     }

@@ -22,7 +22,7 @@ int bench_loader_open(const struct bench_source *source, sluice_loader **loader)
 int bench_loader_failed(sluice_loader *loader, sluice_status status)
 {
     sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_loader_error(loader, &error) >= 0) {
+    if (sluice_loader_get_error(loader, &error) >= 0) {
         report("the loader stopped: %s", sluice_status_name(status));
         return report_exit_code(status);
     }

@@ -40,7 +40,7 @@ static bool copy_threads(struct trace_capture *capture)
     }
     capture->threads = calloc(capture->thread_count + 1, sizeof *capture->threads);
     for (uint32_t i = 0; capture->threads != NULL && i < capture->thread_count; i++) {
-        sluice_trace_thread_name(i, capture->threads[i], sizeof capture->threads[i]);
+        sluice_trace_get_thread_name(i, capture->threads[i], sizeof capture->threads[i]);
     }
     return capture->threads != NULL;
 }

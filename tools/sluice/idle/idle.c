@@ -133,7 +133,7 @@ static void explain_nothing(struct idle_report *found)
         return;
     }
     char driver[256] = "";
-    if (sluice_device_describe("cuda", driver, sizeof driver) == SLUICE_OK) {
+    if (sluice_device_get_text("cuda", driver, sizeof driver) == SLUICE_OK) {
         snprintf(text, room,
                  "the program did not start CUDA (this machine has %s), or dropped "
                  "CUDA_INJECTION64_PATH from its environment",

@@ -49,7 +49,7 @@ struct view {
 static int loader_failed(sluice_loader *loader, sluice_status status)
 {
     sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_loader_error(loader, &error) < 0) {
+    if (sluice_loader_get_error(loader, &error) < 0) {
         return report_error(&error, NULL);
     }
     report("the loader stopped: %s", sluice_status_name(status));
@@ -97,7 +97,7 @@ static void caption(const struct view *view, uint32_t row, char *text, size_t by
     sluice_sample_info sample = {.struct_size = sizeof sample};
     const char *name = sluice_dataset_class_name(view->dataset, shown->label);
     const char *key = "";
-    if (sluice_dataset_sample(view->dataset, (uint64_t)shown->sample, &sample, NULL) >= 0) {
+    if (sluice_dataset_get_sample(view->dataset, (uint64_t)shown->sample, &sample, NULL) >= 0) {
         key = sample.key;
     }
     snprintf(text, bytes, "#%" PRId64 "  %" PRId64 " %s  %s%s", shown->sample, shown->label,
