@@ -366,7 +366,7 @@ static bool print_means(const model *m)
 /* Whether the GPU had to wait, by the loader's own books. */
 static void print_idle(sluice_loader *loader)
 {
-    sluice_loader_stats stats = {.struct_size = (uint32_t)sizeof(stats)};
+    sluice_loader_stats stats = SLUICE_LOADER_STATS_INIT;
     if (sluice_loader_get_stats(loader, &stats) != SLUICE_OK) {
         return;
     }
@@ -392,8 +392,7 @@ static sluice_status open_loader(const model *m, const char *path, sluice_loader
     void *outputs[OUTPUTS];
     sluice_dataset *data = NULL;
     sluice_augment *recipe = NULL;
-    sluice_loader_options options;
-    sluice_loader_options_init(&options);
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     options.batch_size = m->batch;
     options.device = "cuda:0";
     options.dtype = SLUICE_F16;

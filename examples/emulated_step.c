@@ -84,8 +84,7 @@ int main(int argc, char **argv)
     sluice_augment *recipe = NULL;
     sluice_loader *loader = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
-    sluice_loader_options options;
-    sluice_loader_options_init(&options);
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     options.batch_size = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 64;
     sluice_augment_create(&recipe);
     sluice_augment_random_resized_crop(recipe, 224, 224, 0.08, 1.0, 3.0 / 4, 4.0 / 3);
@@ -96,7 +95,9 @@ int main(int argc, char **argv)
         sluice_loader_get_error(loader, &error);
     }
     if (error.status < 0) {
-        fprintf(stderr, "%s: %s\n", error.file, error.text);
+        char text[1200];
+        sluice_error_format(&error, text, sizeof(text));
+        fprintf(stderr, "%s\n", text);
     }
     sluice_loader_close(loader);
     sluice_dataset_close(data);

@@ -23,7 +23,8 @@ extern "C" {
 #if defined(_WIN32)
 #    error "sluice needs Linux"
 #else
-#    define SLUICE_API __attribute__((visibility("default")))
+#    define SLUICE_API        __attribute__((visibility("default")))
+#    define SLUICE_MUST_CHECK __attribute__((warn_unused_result)) /* ignoring it loses data */
 #endif
 
 #define SLUICE_VERSION_MAJOR 0
@@ -64,9 +65,9 @@ typedef struct sluice_error {
     char text[512];      /* one sentence in English, without the file name; never empty on error */
 } sluice_error;
 
-#define SLUICE_ERROR_INIT                                           \
-    {                                                               \
-        (uint32_t)sizeof(sluice_error), 0, 0, 0, -1, -1, "", "", "" \
+#define SLUICE_ERROR_INIT                                 \
+    {                                                     \
+        sizeof(sluice_error), 0, 0, 0, -1, -1, "", "", "" \
     }
 
 /*
@@ -119,12 +120,12 @@ typedef struct sluice_tensor {
     int64_t shape[SLUICE_TENSOR_DIMS_MAX];
 } sluice_tensor;
 
-#define SLUICE_TENSOR_INIT                                  \
-    {                                                       \
-        (uint32_t)sizeof(sluice_tensor), 0, 0, -1, NULL, 0, \
-        {                                                   \
-            0                                               \
-        }                                                   \
+#define SLUICE_TENSOR_INIT                        \
+    {                                             \
+        sizeof(sluice_tensor), 0, 0, -1, NULL, 0, \
+        {                                         \
+            0                                     \
+        }                                         \
     }
 
 /* The library's version at run time, "0.1.0". Compare with the SLUICE_VERSION_* of the header. */
@@ -147,6 +148,11 @@ typedef struct sluice_system {
     char cpu_text[128];        /* "avx2 avx512f ..." */
     char cuda_text[128];
 } sluice_system;
+
+#define SLUICE_SYSTEM_INIT                                      \
+    {                                                           \
+        sizeof(sluice_system), 0, 0, 0, 0, 0, 0, "", "", "", "" \
+    }
 
 /* Fills `system` (struct_size set by the caller). Probes io_uring and opens the CUDA driver, if
  * there is one; blocks for milliseconds, with a driver for up to seconds. */

@@ -39,9 +39,9 @@ typedef struct sluice_dataset_options {
     uint32_t allow_case_duplicates;
 } sluice_dataset_options;
 
-#define SLUICE_DATASET_OPTIONS_INIT                 \
-    {                                               \
-        (uint32_t)sizeof(sluice_dataset_options), 0 \
+#define SLUICE_DATASET_OPTIONS_INIT       \
+    {                                     \
+        sizeof(sluice_dataset_options), 0 \
     }
 
 /*
@@ -53,7 +53,7 @@ typedef struct sluice_dataset_options {
  */
 SLUICE_API sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *paths,
                                              size_t count, const sluice_dataset_options *options,
-                                             sluice_error *error);
+                                             sluice_error *error) SLUICE_MUST_CHECK;
 
 /* Gives up the caller's share. NULL is fine. */
 SLUICE_API void sluice_dataset_close(sluice_dataset *dataset);
@@ -68,6 +68,11 @@ typedef struct sluice_dataset_info {
     uint32_t fields;
     char format[16]; /* "shards", "folder" */
 } sluice_dataset_info;
+
+#define SLUICE_DATASET_INFO_INIT                          \
+    {                                                     \
+        sizeof(sluice_dataset_info), 0, 0, 0, 0, 0, 0, "" \
+    }
 
 SLUICE_API sluice_status sluice_dataset_get_info(const sluice_dataset *dataset,
                                                  sluice_dataset_info *info);
@@ -99,6 +104,11 @@ typedef struct sluice_sample_info {
     char file[512];  /* the file that holds the sample */
 } sluice_sample_info;
 
+#define SLUICE_SAMPLE_INFO_INIT                               \
+    {                                                         \
+        sizeof(sluice_sample_info), 0, 0, 0, -1, 0, 0, "", "" \
+    }
+
 /* Blocks for an index read at most. Errors: INVALID (index), IO, CORRUPT. */
 SLUICE_API sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t index,
                                                    sluice_sample_info *info, sluice_error *error);
@@ -111,7 +121,7 @@ SLUICE_API sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset
  */
 SLUICE_API sluice_status sluice_dataset_read_image(const sluice_dataset *dataset, uint64_t index,
                                                    void *buffer, size_t capacity, size_t *bytes,
-                                                   sluice_error *error);
+                                                   sluice_error *error) SLUICE_MUST_CHECK;
 
 /* One finding of sluice_dataset_verify. */
 typedef void (*sluice_verify_callback)(void *user, const sluice_error *finding);
@@ -127,6 +137,11 @@ typedef struct sluice_verify_options {
     void *user;
 } sluice_verify_options;
 
+#define SLUICE_VERIFY_OPTIONS_INIT                               \
+    {                                                            \
+        sizeof(sluice_verify_options), 0, 0, 0, NULL, NULL, NULL \
+    }
+
 typedef struct sluice_verify_result {
     uint32_t struct_size;
     uint32_t reserved;
@@ -135,13 +150,19 @@ typedef struct sluice_verify_result {
     uint64_t bad;     /* findings */
 } sluice_verify_result;
 
+#define SLUICE_VERIFY_RESULT_INIT                \
+    {                                            \
+        sizeof(sluice_verify_result), 0, 0, 0, 0 \
+    }
+
 /*
  * Reads the whole dataset and checks every checksum and picture header. Returns OK when it could
  * look at everything, also with findings: `result->bad` counts them. `options` may be NULL.
  */
 SLUICE_API sluice_status sluice_dataset_verify(const sluice_dataset *dataset,
                                                const sluice_verify_options *options,
-                                               sluice_verify_result *result, sluice_error *error);
+                                               sluice_verify_result *result,
+                                               sluice_error *error) SLUICE_MUST_CHECK;
 
 #ifdef __cplusplus
 }

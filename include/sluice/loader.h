@@ -17,10 +17,9 @@
  *
  * Example (examples/minimal.c is this, whole):
  *
- *     sluice_loader_options options;
- *     sluice_loader_options_init(&options);
+ *     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
  *     options.batch_size = 256;
- *     sluice_loader_open(&loader, data, recipe, &options, &error);
+ *     status = sluice_loader_open(&loader, data, recipe, &options, &error);
  *     for (uint64_t epoch = 0; epoch < 90; epoch++) {
  *         sluice_loader_start_epoch(loader, epoch);
  *         while (sluice_loader_next(loader, &batch, -1) == SLUICE_OK) {
@@ -139,8 +138,21 @@ typedef struct sluice_loader_options {
     uint32_t reserved; /* 0 */
 } sluice_loader_options;
 
-/* Sets every field to 0 (its default) and struct_size. */
-SLUICE_API void sluice_loader_options_init(sluice_loader_options *options);
+#define SLUICE_LOADER_OPTIONS_INIT                                                                 \
+    {                                                                                              \
+        sizeof(sluice_loader_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0                                            \
+    }
+
+/* The same for a struct that is there already. Part of the program, so that it knows the size that
+ * the program was compiled with. */
+static inline void sluice_loader_options_init(sluice_loader_options *options)
+{
+    const sluice_loader_options init = SLUICE_LOADER_OPTIONS_INIT;
+    if (options != NULL) {
+        *options = init;
+    }
+}
 
 /*
  * Whether batches can live in `device` (as in sluice_loader_options) here: one line of text in
@@ -158,7 +170,7 @@ SLUICE_API sluice_status sluice_device_get_text(const char *device, char *text, 
 SLUICE_API sluice_status sluice_loader_open(sluice_loader **loader, sluice_dataset *dataset,
                                             const sluice_augment *recipe,
                                             const sluice_loader_options *options,
-                                            sluice_error *error);
+                                            sluice_error *error) SLUICE_MUST_CHECK;
 
 /*
  * Begins epoch `epoch` at its first batch (or where sluice_loader_restore says). The batches of an
@@ -180,7 +192,7 @@ SLUICE_API uint64_t sluice_loader_steps(const sluice_loader *loader);
  * for ever on the next.
  */
 SLUICE_API sluice_status sluice_loader_next(sluice_loader *loader, sluice_batch **batch,
-                                            int64_t timeout_ns);
+                                            int64_t timeout_ns) SLUICE_MUST_CHECK;
 
 /*
  * A descriptor for poll/epoll: readable when sluice_loader_next would not return AGAIN. Owned by
@@ -233,7 +245,8 @@ SLUICE_API sluice_status sluice_batch_release_on(sluice_batch *batch, struct CUs
  * enough; out: bytes written.
  */
 #define SLUICE_CURSOR_BYTES 96
-SLUICE_API sluice_status sluice_loader_save(sluice_loader *loader, void *cursor, size_t *bytes);
+SLUICE_API sluice_status sluice_loader_save(sluice_loader *loader, void *cursor,
+                                            size_t *bytes) SLUICE_MUST_CHECK;
 
 /*
  * Continues from a cursor: the next start_epoch for the cursor's epoch begins after what had been
@@ -241,7 +254,7 @@ SLUICE_API sluice_status sluice_loader_save(sluice_loader *loader, void *cursor,
  * fine. INVALID when the cursor is of another dataset, seed or shuffle; CORRUPT when damaged.
  */
 SLUICE_API sluice_status sluice_loader_restore(sluice_loader *loader, const void *cursor,
-                                               size_t bytes, uint64_t *epoch);
+                                               size_t bytes, uint64_t *epoch) SLUICE_MUST_CHECK;
 
 #define SLUICE_HISTOGRAM_BINS 17
 #define SLUICE_WAIT_BINS      32
@@ -297,6 +310,13 @@ typedef struct sluice_loader_stats {
     uint32_t converts_on_device; /* 1: normalised, cast and laid out on the device */
     uint32_t reserved;           /* 0 */
 } sluice_loader_stats;
+
+#define SLUICE_LOADER_STATS_INIT                                                                \
+    {                                                                                           \
+        sizeof(sluice_loader_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0},       \
+            {0, 0, {0}}, {0, 0, {0}}, {0, 0, {0}}, {0, 0, {0}}, "", "", {0}, 0, 0, 0, 0, 0, "", \
+            "", 0, 0                                                                            \
+    }
 
 SLUICE_API sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);
 

@@ -49,6 +49,11 @@ typedef struct sluice_trace_event {
     uint32_t reserved;         /* 0 */
 } sluice_trace_event;
 
+#define SLUICE_TRACE_EVENT_INIT    \
+    {                              \
+        0, 0, 0, -1, 0, 0, 0, 0, 0 \
+    }
+
 /*
  * Begins a recording, forgetting the one before: rings for `threads` threads (1..4096; events of
  * further ones are only counted) of `events` each (1..2^24). Everything is allocated here. Errors:

@@ -49,15 +49,15 @@ typedef struct sluice_writer_options {
     uint32_t reserved;     /* 0 */
 } sluice_writer_options;
 
-#define SLUICE_WRITER_OPTIONS_INIT                                            \
-    {                                                                         \
-        (uint32_t)sizeof(sluice_writer_options), 0, 0, NULL, 0, 0, 0, 0, 0, 0 \
+#define SLUICE_WRITER_OPTIONS_INIT                                  \
+    {                                                               \
+        sizeof(sluice_writer_options), 0, 0, NULL, 0, 0, 0, 0, 0, 0 \
     }
 
 /* Creates `path` (one level) when it is missing. Errors: INVALID, STATE (not empty), IO, NOMEM. */
 SLUICE_API sluice_status sluice_writer_open(sluice_writer **writer, const char *path,
                                             const sluice_writer_options *options,
-                                            sluice_error *error);
+                                            sluice_error *error) SLUICE_MUST_CHECK;
 
 /* One sample to add. Pointers are borrowed for the call. */
 typedef struct sluice_writer_sample {
@@ -71,9 +71,9 @@ typedef struct sluice_writer_sample {
     const char *key;      /* a name to find it again by, at most 511 bytes; NULL: none */
 } sluice_writer_sample;
 
-#define SLUICE_WRITER_SAMPLE_INIT                                          \
-    {                                                                      \
-        (uint32_t)sizeof(sluice_writer_sample), 0, 0, 0, NULL, 0, -1, NULL \
+#define SLUICE_WRITER_SAMPLE_INIT                                \
+    {                                                            \
+        sizeof(sluice_writer_sample), 0, 0, 0, NULL, 0, -1, NULL \
     }
 
 /*
@@ -82,10 +82,12 @@ typedef struct sluice_writer_sample {
  * only abort is left.
  */
 SLUICE_API sluice_status sluice_writer_add(sluice_writer *writer,
-                                           const sluice_writer_sample *sample, sluice_error *error);
+                                           const sluice_writer_sample *sample,
+                                           sluice_error *error) SLUICE_MUST_CHECK;
 
 /* Completes the last shard and writes the manifest (fsync'd), and frees the writer in any case. */
-SLUICE_API sluice_status sluice_writer_finish(sluice_writer *writer, sluice_error *error);
+SLUICE_API sluice_status sluice_writer_finish(sluice_writer *writer,
+                                              sluice_error *error) SLUICE_MUST_CHECK;
 
 /* Frees the writer; complete shards stay, the unfinished one is removed. NULL is fine. */
 SLUICE_API void sluice_writer_abort(sluice_writer *writer);
@@ -107,6 +109,11 @@ typedef struct sluice_pack_progress {
     uint64_t jpeg_bytes_before;
     uint64_t jpeg_bytes_after;
 } sluice_pack_progress;
+
+#define SLUICE_PACK_PROGRESS_INIT                               \
+    {                                                           \
+        sizeof(sluice_pack_progress), 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+    }
 
 typedef struct sluice_pack_options {
     uint32_t struct_size;
@@ -131,9 +138,9 @@ typedef struct sluice_pack_options {
     void (*on_kept)(void *user, const sluice_error *reason);
 } sluice_pack_options;
 
-#define SLUICE_PACK_OPTIONS_INIT                                                                 \
-    {                                                                                            \
-        (uint32_t)sizeof(sluice_pack_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL \
+#define SLUICE_PACK_OPTIONS_INIT                                                       \
+    {                                                                                  \
+        sizeof(sluice_pack_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL \
     }
 
 typedef struct sluice_pack_result {
@@ -156,6 +163,11 @@ typedef struct sluice_pack_result {
     uint32_t reserved;     /* 0 */
 } sluice_pack_result;
 
+#define SLUICE_PACK_RESULT_INIT                                                 \
+    {                                                                           \
+        sizeof(sluice_pack_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+    }
+
 /*
  * Packs `dataset` into the folder `path`, re-tiling JPEGs unless keep_bytes is set. A run that was
  * interrupted (killed, disk full) is continued by calling again with the same dataset and options:
@@ -165,7 +177,7 @@ typedef struct sluice_pack_result {
  */
 SLUICE_API sluice_status sluice_pack(const sluice_dataset *dataset, const char *path,
                                      const sluice_pack_options *options, sluice_pack_result *result,
-                                     sluice_error *error);
+                                     sluice_error *error) SLUICE_MUST_CHECK;
 
 #ifdef __cplusplus
 }

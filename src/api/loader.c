@@ -7,14 +7,6 @@
 
 #include <string.h>
 
-void sluice_loader_options_init(sluice_loader_options *options)
-{
-    if (options != NULL) {
-        memset(options, 0, sizeof(*options));
-        options->struct_size = (uint32_t)sizeof(*options);
-    }
-}
-
 sluice_status sluice_loader_open(sluice_loader **loader, sluice_dataset *dataset,
                                  const sluice_augment *recipe, const sluice_loader_options *options,
                                  sluice_error *error)

@@ -12,7 +12,7 @@ for header in "$include"/sluice/*.h; do
     text=$(printf '#include <%s>\n#include <%s>\n' "$name" "$name")
     "$cc" -std=c11 "${warnings[@]}" -Wstrict-prototypes -I"$include" -fsyntax-only -x c - <<< "$text" ||
         { echo "$name: not C11"; status=1; }
-    "$cxx" -std=c++17 "${warnings[@]}" -I"$include" -fsyntax-only -x c++ - <<< "$text" ||
+    "$cxx" -std=c++17 "${warnings[@]}" -Wold-style-cast -I"$include" -fsyntax-only -x c++ - <<< "$text" ||
         { echo "$name: not C++17"; status=1; }
     count=$((count + 1))
 done

@@ -15,6 +15,8 @@ def declared(include):
     for header in sorted(pathlib.Path(include, "sluice").glob("*.h")):
         text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.S)
         text = re.sub(r"^\s*#.*?[^\\]$", "", text, flags=re.M | re.S)
+        # Part of the program that includes it, not of the library.
+        text = re.sub(r"^static inline [^;{]*\{.*?^\}", "", text, flags=re.M | re.S)
         marked |= set(re.findall(r"SLUICE_API\b[^;(]*?\b(sluice_\w+)\s*\(", text))
         everything |= set(re.findall(r"^[\w\s*]*?\b(sluice_\w+)\s*\([^*]", text, re.M))
     return marked, everything

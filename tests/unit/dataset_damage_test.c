@@ -472,7 +472,9 @@ static void touch_everything(const char *path)
         sluice_sample_info info = {.struct_size = sizeof(info)};
         size_t bytes;
         (void)sluice_dataset_get_sample(dataset, i, &info, &error);
-        (void)sluice_dataset_read_image(dataset, i, image, sizeof(image), &bytes, &error);
+        if (sluice_dataset_read_image(dataset, i, image, sizeof(image), &bytes, &error) == 0) {
+            assert_true(bytes <= sizeof(image));
+        }
         (void)sluice_dataset_class_name(dataset, (int64_t)i);
     }
     (void)snapshot_verify(dataset);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every _INIT in C++, and that it sets the size and nothing else but what "not known" is. */
+#include <sluice/sluice.h>
+
+#include <cstdio>
+#include <cstring>
+
+static int wrong;
+
+static void expect(bool good, const char *what)
+{
+    if (!good) {
+        std::fprintf(stderr, "%s\n", what);
+        wrong++;
+    }
+}
+
+template <typename T> static void check(const T &made, const char *name)
+{
+    expect(made.struct_size == sizeof(T), name);
+}
+
+static void check_all()
+{
+    const sluice_error error = SLUICE_ERROR_INIT;
+    const sluice_tensor tensor = SLUICE_TENSOR_INIT;
+    const sluice_system system = SLUICE_SYSTEM_INIT;
+    const sluice_dataset_options dataset_options = SLUICE_DATASET_OPTIONS_INIT;
+    const sluice_dataset_info dataset_info = SLUICE_DATASET_INFO_INIT;
+    const sluice_sample_info sample_info = SLUICE_SAMPLE_INFO_INIT;
+    const sluice_verify_options verify_options = SLUICE_VERIFY_OPTIONS_INIT;
+    const sluice_verify_result verify_result = SLUICE_VERIFY_RESULT_INIT;
+    const sluice_loader_options loader_options = SLUICE_LOADER_OPTIONS_INIT;
+    const sluice_loader_stats loader_stats = SLUICE_LOADER_STATS_INIT;
+    const sluice_writer_options writer_options = SLUICE_WRITER_OPTIONS_INIT;
+    const sluice_writer_sample writer_sample = SLUICE_WRITER_SAMPLE_INIT;
+    const sluice_pack_options pack_options = SLUICE_PACK_OPTIONS_INIT;
+    const sluice_pack_progress pack_progress = SLUICE_PACK_PROGRESS_INIT;
+    const sluice_pack_result pack_result = SLUICE_PACK_RESULT_INIT;
+    check(error, "error");
+    check(tensor, "tensor");
+    check(system, "system");
+    check(dataset_options, "dataset_options");
+    check(dataset_info, "dataset_info");
+    check(sample_info, "sample_info");
+    check(verify_options, "verify_options");
+    check(verify_result, "verify_result");
+    check(loader_options, "loader_options");
+    check(loader_stats, "loader_stats");
+    check(writer_options, "writer_options");
+    check(writer_sample, "writer_sample");
+    check(pack_options, "pack_options");
+    check(pack_progress, "pack_progress");
+    check(pack_result, "pack_result");
+    expect(error.sample == -1 && error.offset == -1, "an error of no sample");
+    expect(sample_info.label == -1 && writer_sample.label == -1, "no label");
+}
+
+/* The function of the header, over what was there before. */
+static void check_function()
+{
+    const sluice_loader_options expected = SLUICE_LOADER_OPTIONS_INIT;
+    sluice_loader_options options;
+    std::memset(&options, 0x5A, sizeof(options));
+    sluice_loader_options_init(&options);
+    expect(std::memcmp(&options, &expected, sizeof(options)) == 0, "sluice_loader_options_init");
+    sluice_loader_options_init(nullptr);
+}
+
+int main()
+{
+    const sluice_trace_event event = SLUICE_TRACE_EVENT_INIT;
+    check_all();
+    check_function();
+    expect(event.sample == -1 && event.kind == SLUICE_TRACE_READ, "trace_event");
+    expect(sluice_status_name(SLUICE_OK) != nullptr, "the library is there");
+    return wrong == 0 ? 0 : 1;
+}
