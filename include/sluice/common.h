@@ -109,23 +109,36 @@ typedef enum sluice_layout {
 
 #define SLUICE_TENSOR_DIMS_MAX 8
 
-/* A dense, C-contiguous array. It borrows its memory from the batch that it was taken from. */
+/* Values are DLPack's DLDeviceType. */
+typedef enum sluice_device_type {
+    SLUICE_DEVICE_TYPE_CPU = 1,
+    SLUICE_DEVICE_TYPE_CUDA = 2,
+    SLUICE_DEVICE_TYPE_CUDA_HOST = 3 /* pinned host memory */
+} sluice_device_type;
+
+/*
+ * A dense, C-contiguous array. It borrows its memory from the batch that it was taken from. Device,
+ * shape and strides are what a DLPack tensor wants, and sluice_dtype_dlpack tells its type.
+ */
 typedef struct sluice_tensor {
     uint32_t struct_size;
     int32_t dtype; /* a sluice_dtype */
     uint32_t dims;
-    int32_t device;      /* -1: host memory; 0..: the CUDA device of that number */
-    void *data;          /* host or device address, 64-byte aligned at least */
-    uint64_t size_bytes; /* product of shape x element size */
+    int32_t device_type;   /* a sluice_device_type */
+    int32_t device_number; /* of several of the type; 0 for CPU */
+    uint32_t reserved;     /* 0 */
+    void *data;            /* of host or device, 64-byte aligned (`outputs`: as they are) */
+    uint64_t size_bytes;   /* product of shape x element size */
     int64_t shape[SLUICE_TENSOR_DIMS_MAX];
+    int64_t strides[SLUICE_TENSOR_DIMS_MAX]; /* in elements, from one to the next in a dimension */
 } sluice_tensor;
 
-#define SLUICE_TENSOR_INIT                        \
-    {                                             \
-        sizeof(sluice_tensor), 0, 0, -1, NULL, 0, \
-        {                                         \
-            0                                     \
-        }                                         \
+#define SLUICE_TENSOR_INIT                                  \
+    {                                                       \
+        sizeof(sluice_tensor), 0, 0, 0, 0, 0, NULL, 0, {0}, \
+        {                                                   \
+            0                                               \
+        }                                                   \
     }
 
 /* The library's version at run time, "0.1.0". Compare with the SLUICE_VERSION_* of the header. */

@@ -201,12 +201,20 @@ SLUICE_API sluice_status sluice_loader_next(sluice_loader *loader, sluice_batch 
 SLUICE_API int sluice_loader_fd(const sluice_loader *loader);
 
 /*
- * Borrows a field of the batch: "image" (u8/f32/f16/bf16, 4 dims), "label" (i64, rows), "index"
- * (i64, rows: the sample's number in the dataset), "mask" (u8, rows: 1 use this row, 0 do not) and
- * "status" (u8, rows: a sluice_row). Valid until the batch is released. INVALID for other names.
+ * Borrows a column of the batch by its name: "image" (u8/f32/f16/bf16, 4 dims), "label" (i64,
+ * rows), "index" (i64, rows: the sample's number in the dataset), "mask" (u8, rows: 1 use this row,
+ * 0 do not) and "status" (u8, rows: a sluice_row). Valid until the batch is released. INVALID for
+ * other names.
  */
-SLUICE_API sluice_status sluice_batch_tensor(const sluice_batch *batch, const char *field,
+SLUICE_API sluice_status sluice_batch_tensor(const sluice_batch *batch, const char *column,
                                              sluice_tensor *tensor);
+
+/* The same by number, 0 .. sluice_batch_columns-1, for whoever takes all that is there: in the
+ * order above, and what a later version adds behind. A name stays valid; NULL: no such column. */
+SLUICE_API uint32_t sluice_batch_columns(const sluice_batch *batch);
+SLUICE_API const char *sluice_batch_column_name(const sluice_batch *batch, uint32_t column);
+SLUICE_API sluice_status sluice_batch_get_column(const sluice_batch *batch, uint32_t column,
+                                                 sluice_tensor *tensor);
 
 typedef enum sluice_row {
     SLUICE_ROW_OK = 0,

@@ -84,7 +84,8 @@ struct sl_device {
     /* Device memory is the slab itself: no device slots, no copies, no stream but NULL. */
     bool shares_memory;
     bool converts;
-    int32_t number;      /* for sluice_tensor.device: -1 host */
+    sluice_device_type type; /* these two as in sluice_tensor */
+    int32_t number;
     const char *pinning; /* how the slab is pinned, for stats: a literal, "none" before */
 };
 

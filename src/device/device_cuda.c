@@ -163,6 +163,7 @@ static sluice_status cuda_open(sl_device **device, const char *argument, sluice_
         return sl_error_set(error, SLUICE_NOMEM, "staging", "out of memory for the device");
     }
     cuda->base.ops = &sl_device_cuda;
+    cuda->base.type = SLUICE_DEVICE_TYPE_CUDA;
     cuda->base.pinning = "none";
     cuda->driver = driver;
     cuda->pid = getpid();

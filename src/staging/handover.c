@@ -287,7 +287,7 @@ sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUs
 static void describe(const sl_staging *staging, sluice_loader_stats *stats)
 {
     const sl_device *device = staging->device;
-    if (device->number >= 0) {
+    if (device->type != SLUICE_DEVICE_TYPE_CPU) {
         snprintf(stats->device, sizeof(stats->device), "%s:%d", device->ops->name, device->number);
     } else {
         snprintf(stats->device, sizeof(stats->device), "%s", device->ops->name);

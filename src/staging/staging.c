@@ -459,6 +459,11 @@ const char *sl_staging_device_name(const sl_staging *staging)
     return staging->device->ops->name;
 }
 
+sluice_device_type sl_staging_device_type(const sl_staging *staging)
+{
+    return staging->device->type;
+}
+
 int32_t sl_staging_device_number(const sl_staging *staging)
 {
     return staging->device->number;

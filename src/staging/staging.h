@@ -107,6 +107,7 @@ sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUs
 bool sl_staging_is_ours(const sl_staging *staging);
 sl_image_format sl_staging_format(const sl_staging *staging);
 const char *sl_staging_device_name(const sl_staging *staging);
+sluice_device_type sl_staging_device_type(const sl_staging *staging);
 int32_t sl_staging_device_number(const sl_staging *staging);
 uint32_t sl_staging_batch_rows(const sl_staging *staging);
 

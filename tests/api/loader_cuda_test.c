@@ -81,7 +81,8 @@ static void read_field(collected *all, struct CUstream_st *stream, const sluice_
 {
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
     assert_int_equal(sluice_batch_tensor(batch, fields[field], &tensor), SLUICE_OK);
-    assert_int_equal(tensor.device, 0);
+    assert_int_equal(tensor.device_type, SLUICE_DEVICE_TYPE_CUDA);
+    assert_int_equal(tensor.device_number, 0);
     piece *p = &all->pieces[all->steps][field];
     p->bytes = tensor.size_bytes;
     p->from = fake->memory(tensor.data);

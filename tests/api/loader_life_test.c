@@ -123,16 +123,50 @@ static void tensors_have_shapes(void **state)
     assert_memory_equal(tensor.shape, shape, sizeof(shape));
     assert_int_equal(tensor.dtype, SLUICE_F16);
     assert_int_equal(tensor.size_bytes, 8 * 3 * SETUP_SIZE * SETUP_SIZE * 2);
-    assert_int_equal(tensor.device, -1);
+    const int64_t side = SETUP_SIZE;
+    const int64_t strides[] = {3 * side * side, side * side, side, 1};
+    assert_memory_equal(tensor.strides, strides, sizeof(strides));
+    assert_int_equal(tensor.device_type, SLUICE_DEVICE_TYPE_CPU);
+    assert_int_equal(tensor.device_number, 0);
     assert_int_equal((uintptr_t)tensor.data % 64, 0);
     assert_int_equal(sluice_batch_tensor(batch, "label", &tensor), SLUICE_OK);
     assert_int_equal(tensor.dims, 1);
     assert_int_equal(tensor.size_bytes, 64);
+    assert_int_equal(tensor.strides[0], 1);
     assert_int_equal(sluice_batch_tensor(batch, "nonsense", &tensor), SLUICE_INVALID);
+    assert_int_equal(sluice_batch_tensor(batch, NULL, &tensor), SLUICE_INVALID);
     assert_int_equal(sluice_batch_epoch(batch), 9);
     assert_int_equal(sluice_batch_wait(batch, NULL), SLUICE_OK);
     assert_int_equal(sluice_batch_release_on(batch, NULL), SLUICE_OK);
     assert_int_equal(sluice_loader_steps(loader), SAMPLES / 8);
+    sluice_loader_close(loader);
+}
+
+/* By number as by name, in the promised order. */
+static void columns_are_counted(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"image", "label", "index", "mask", "status"};
+    sluice_loader *loader = open_loader();
+    sluice_batch *batch;
+    sluice_tensor by_name = SLUICE_TENSOR_INIT;
+    sluice_tensor by_number = SLUICE_TENSOR_INIT;
+    assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
+    assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK);
+    assert_int_equal(sluice_batch_columns(batch), 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_string_equal(sluice_batch_column_name(batch, i), names[i]);
+        assert_int_equal(sluice_batch_tensor(batch, names[i], &by_name), SLUICE_OK);
+        assert_int_equal(sluice_batch_get_column(batch, i, &by_number), SLUICE_OK);
+        assert_memory_equal(&by_number, &by_name, sizeof(by_name));
+    }
+    assert_null(sluice_batch_column_name(batch, 5));
+    assert_int_equal(sluice_batch_get_column(batch, 5, &by_number), SLUICE_INVALID);
+    assert_int_equal(sluice_batch_get_column(batch, 0, NULL), SLUICE_INVALID);
+    assert_int_equal(sluice_batch_columns(NULL), 0);
+    assert_null(sluice_batch_column_name(NULL, 0));
+    assert_int_equal(sluice_batch_get_column(NULL, 0, &by_number), SLUICE_INVALID);
+    sluice_batch_release(batch);
     sluice_loader_close(loader);
 }
 
@@ -317,6 +351,7 @@ int main(void)
         cmocka_unit_test(next_before_start),
         cmocka_unit_test(holds_every_batch),
         cmocka_unit_test(tensors_have_shapes),
+        cmocka_unit_test(columns_are_counted),
         cmocka_unit_test(close_while_next_blocks),
         cmocka_unit_test(cancel_while_next_blocks),
         cmocka_unit_test(cancel_then_restart),

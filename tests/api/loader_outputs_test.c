@@ -153,7 +153,8 @@ static uint64_t wrong_bytes(sluice_batch *here, sluice_batch *there, struct CUst
     fake->synchronize(stream);
     assert_int_equal(sluice_batch_tensor(here, "image", &host), SLUICE_OK);
     assert_int_equal(sluice_batch_tensor(there, "image", &device), SLUICE_OK);
-    assert_int_equal(device.device, 0);
+    assert_int_equal(device.device_type, SLUICE_DEVICE_TYPE_CUDA);
+    assert_int_equal(device.device_number, 0);
     assert_int_equal(device.size_bytes, host.size_bytes);
     const uint8_t *a = host.data;
     const uint8_t *b = fake->memory(device.data);

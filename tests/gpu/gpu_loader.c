@@ -100,7 +100,7 @@ static uint64_t field_bytes_wrong(const gpu *g, const sluice_batch *ours, const 
     uint64_t wrong = 0;
     if (sluice_batch_tensor(ours, field, &a) != SLUICE_OK ||
         sluice_batch_tensor(host, field, &b) != SLUICE_OK || a.size_bytes != b.size_bytes ||
-        a.dtype != b.dtype || a.device != 0) {
+        a.dtype != b.dtype || a.device_type != SLUICE_DEVICE_TYPE_CUDA) {
         gpu_die("the tensors of \"%s\" differ in kind", field);
     }
     uint8_t *got = malloc(a.size_bytes);

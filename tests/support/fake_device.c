@@ -353,7 +353,7 @@ fake_device *fake_device_new(const fake_options *options)
     fake_device *fake = calloc(1, sizeof(*fake));
     assert(fake != NULL);
     fake->base.ops = &fake_ops;
-    fake->base.number = 0;
+    fake->base.type = SLUICE_DEVICE_TYPE_CUDA;
     fake->base.pinning = "fake";
     fake->base.converts = true;
     fake->options = *options;

@@ -600,7 +600,9 @@ static void held_batches_outlive_the_loader(void **state)
 static void tell_facts(rig *r)
 {
     static const char *const names[RIG_DEVICES] = {"host", "host", "fake", "cuda", "cuda"};
-    assert_int_equal(sl_staging_device_number(r->staging), r->kind >= RIG_FAKE ? 0 : -1);
+    assert_int_equal(sl_staging_device_type(r->staging),
+                     r->kind >= RIG_FAKE ? SLUICE_DEVICE_TYPE_CUDA : SLUICE_DEVICE_TYPE_CPU);
+    assert_int_equal(sl_staging_device_number(r->staging), 0);
     assert_string_equal(sl_staging_device_name(r->staging), names[r->kind]);
     assert_int_equal(sl_staging_batch_rows(r->staging), BATCH);
     assert_true(sl_staging_is_ours(r->staging));
