@@ -267,15 +267,6 @@ SLUICE_API sluice_status sluice_loader_restore(sluice_loader *loader, const void
 #define SLUICE_HISTOGRAM_BINS 17
 #define SLUICE_WAIT_BINS      32
 
-/* One stage since open. */
-typedef struct sluice_stage_stats {
-    uint64_t busy_ns; /* summed over the stage's threads */
-    uint64_t items;
-    /* depth of the queue in front of the stage, sampled at each item: bin i counts depths of
-     * i/16 of its capacity, rounded down; the last bin: full */
-    uint64_t depth[SLUICE_HISTOGRAM_BINS];
-} sluice_stage_stats;
-
 typedef struct sluice_loader_stats {
     uint32_t struct_size;
     uint32_t workers;
@@ -296,9 +287,8 @@ typedef struct sluice_loader_stats {
     uint64_t first_batch_ns; /* from the first start_epoch to the first batch */
     uint64_t ready_depth[SLUICE_HISTOGRAM_BINS]; /* ready batches at each next: bin i: i batches,
                                                     the last bin: as many or more */
-    sluice_stage_stats read, decode, augment, upload;
-    char io_backend[16]; /* "uring", "pread" */
-    char io_reason[128]; /* why not io_uring, or "" */
+    char io_backend[16];                         /* "uring", "pread" */
+    char io_reason[128];                         /* why not io_uring, or "" */
     /* How long the consumer waited in next for each batch: bin 0 below 1 us, bin i in
      * [2^(i-1), 2^i) us, the last bin: as long or longer. */
     uint64_t host_waits[SLUICE_WAIT_BINS];
@@ -319,14 +309,43 @@ typedef struct sluice_loader_stats {
     uint32_t reserved;           /* 0 */
 } sluice_loader_stats;
 
-#define SLUICE_LOADER_STATS_INIT                                                                \
-    {                                                                                           \
-        sizeof(sluice_loader_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0},       \
-            {0, 0, {0}}, {0, 0, {0}}, {0, 0, {0}}, {0, 0, {0}}, "", "", {0}, 0, 0, 0, 0, 0, "", \
-            "", 0, 0                                                                            \
+#define SLUICE_LOADER_STATS_INIT                                                                  \
+    {                                                                                             \
+        sizeof(sluice_loader_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, "", "", \
+            {0}, 0, 0, 0, 0, 0, "", "", 0, 0                                                      \
     }
 
 SLUICE_API sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);
+
+typedef enum sluice_stage {
+    SLUICE_STAGE_READ = 0,    /* requests to files; busy: time with one in flight */
+    SLUICE_STAGE_DECODE = 1,  /* samples, from bytes to pixels; the queue is the workers' */
+    SLUICE_STAGE_AUGMENT = 2, /* samples, from there to rows; there is no queue in front of it */
+    SLUICE_STAGE_UPLOAD = 3   /* batches; busy: time with a copy in flight; 0 with host memory */
+} sluice_stage;
+
+/* One stage since open. */
+typedef struct sluice_stage_stats {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    uint64_t busy_ns;  /* summed over the stage's threads */
+    uint64_t items;
+    /* depth of the queue in front of the stage, sampled at each item: bin i counts depths of
+     * i/16 of its capacity, rounded down; the last bin: full */
+    uint64_t depth[SLUICE_HISTOGRAM_BINS];
+} sluice_stage_stats;
+
+#define SLUICE_STAGE_STATS_INIT              \
+    {                                        \
+        sizeof(sluice_stage_stats), 0, 0, 0, \
+        {                                    \
+            0                                \
+        }                                    \
+    }
+
+/* INVALID for a stage that there is not. */
+SLUICE_API sluice_status sluice_loader_get_stage(sluice_loader *loader, sluice_stage stage,
+                                                 sluice_stage_stats *stats);
 
 /* The loader's first error; returns its status, OK when there is none. */
 SLUICE_API sluice_status sluice_loader_get_error(sluice_loader *loader, sluice_error *error);

@@ -90,6 +90,21 @@ sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats
     return status == SLUICE_OK ? sl_api_write_struct(stats, &full, sizeof(full)) : status;
 }
 
+sluice_status sluice_loader_get_stage(sluice_loader *loader, sluice_stage stage,
+                                      sluice_stage_stats *stats)
+{
+    if (loader == NULL || stats == NULL || (int)stage < SLUICE_STAGE_READ ||
+        (int)stage > SLUICE_STAGE_UPLOAD) {
+        return SLUICE_INVALID;
+    }
+    if (!sl_loader_is_ours(loader)) {
+        return SLUICE_STATE;
+    }
+    sluice_stage_stats full = SLUICE_STAGE_STATS_INIT;
+    const sluice_status status = sl_loader_get_stage(loader, stage, &full);
+    return status == SLUICE_OK ? sl_api_write_struct(stats, &full, sizeof(full)) : status;
+}
+
 sluice_status sluice_loader_get_error(sluice_loader *loader, sluice_error *error)
 {
     if (loader == NULL) {

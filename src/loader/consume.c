@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The consumer's side of the loader: epochs, next, cursor, statistics. */
+/* The consumer's side of the loader: epochs, next, cursor. */
 #include "loader.h"
 
 #include "clock.h"
 #include "cursor.h"
 #include "error.h"
-#include "memory.h"
 #include "thread.h"
-
-#include <stdio.h>
 
 /* ---- calls in progress, so that close can wait for them ---- */
 
-static bool call_begin(sluice_loader *loader)
+bool sl_loader_enter(sluice_loader *loader)
 {
     sl_lock(&loader->mutex);
     const bool open = !loader->closing;
@@ -21,7 +18,7 @@ static bool call_begin(sluice_loader *loader)
     return open;
 }
 
-static void call_end(sluice_loader *loader)
+void sl_loader_leave(sluice_loader *loader)
 {
     sl_lock(&loader->mutex);
     if (--loader->calls == 0) {
@@ -106,14 +103,14 @@ static void begin_run(sluice_loader *loader, uint64_t epoch)
 
 sluice_status sl_loader_start_epoch(sluice_loader *loader, uint64_t epoch)
 {
-    if (!call_begin(loader)) {
+    if (!sl_loader_enter(loader)) {
         return SLUICE_CANCELED;
     }
     const sluice_status status = first_error(loader, NULL);
     if (status == SLUICE_OK && !continue_run(loader, epoch)) {
         begin_run(loader, epoch);
     }
-    call_end(loader);
+    sl_loader_leave(loader);
     return status;
 }
 
@@ -160,24 +157,24 @@ static sluice_status take(sluice_loader *loader, sluice_batch **batch, int64_t t
 
 sluice_status sl_loader_next(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns)
 {
-    if (!call_begin(loader)) {
+    if (!sl_loader_enter(loader)) {
         return SLUICE_CANCELED;
     }
     const sluice_status status = take(loader, batch, timeout_ns);
-    call_end(loader);
+    sl_loader_leave(loader);
     return status;
 }
 
 void sl_loader_cancel(sluice_loader *loader)
 {
-    if (!call_begin(loader)) {
+    if (!sl_loader_enter(loader)) {
         return; /* close cancels by itself */
     }
     sl_lock(&loader->mutex);
     loader->canceled = true;
     sl_staging_cancel(loader->staging, true);
     sl_unlock(&loader->mutex);
-    call_end(loader);
+    sl_loader_leave(loader);
 }
 
 /* ---- cursor ---- */
@@ -210,11 +207,11 @@ static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
 
 sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
 {
-    if (!call_begin(loader)) {
+    if (!sl_loader_enter(loader)) {
         return SLUICE_CANCELED;
     }
     const sluice_status status = save(loader, cursor, bytes);
-    call_end(loader);
+    sl_loader_leave(loader);
     return status;
 }
 
@@ -253,80 +250,22 @@ static sluice_status restore(sluice_loader *loader, const void *cursor, size_t b
 sluice_status sl_loader_restore(sluice_loader *loader, const void *cursor, size_t bytes,
                                 uint64_t *epoch)
 {
-    if (!call_begin(loader)) {
+    if (!sl_loader_enter(loader)) {
         return SLUICE_CANCELED;
     }
     const sluice_status status = restore(loader, cursor, bytes, epoch);
-    call_end(loader);
+    sl_loader_leave(loader);
     return status;
 }
 
-/* ---- reports ---- */
+/* ---- the first error ---- */
 
 sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error)
 {
-    if (!call_begin(loader)) {
+    if (!sl_loader_enter(loader)) {
         return SLUICE_CANCELED;
     }
     const sluice_status status = first_error(loader, error);
-    call_end(loader);
+    sl_loader_leave(loader);
     return status;
-}
-
-static sluice_stage_stats stage_stats(const sl_stage *stage)
-{
-    const sluice_stage_stats stats = {
-        .busy_ns = atomic_load_explicit(&stage->busy_ns, memory_order_relaxed),
-        .items = atomic_load_explicit(&stage->items, memory_order_relaxed)};
-    return stats;
-}
-
-static void fill_fetch_stats(sluice_loader *loader, sluice_loader_stats *stats)
-{
-    sl_fetch_stats fetch;
-    sl_fetch_get_stats(loader->fetch, &fetch);
-    stats->io_direct = fetch.direct;
-    stats->bytes_wanted = fetch.bytes_wanted;
-    stats->bytes_read = fetch.bytes_read;
-    stats->reads = fetch.reads;
-    stats->reads_retried = fetch.retried;
-    stats->reads_stalled = fetch.stalled;
-    stats->read.busy_ns = fetch.busy_ns;
-    stats->read.items = fetch.reads;
-    for (size_t i = 0; i < SLUICE_HISTOGRAM_BINS; i++) {
-        stats->read.depth[i] = fetch.depth[i];
-    }
-    snprintf(stats->io_backend, sizeof(stats->io_backend), "%s", fetch.backend);
-    snprintf(stats->io_reason, sizeof(stats->io_reason), "%s", fetch.reason);
-}
-
-static void fill_stats(sluice_loader *loader, sluice_loader_stats *stats)
-{
-    const sl_feed *feed = &loader->feed;
-    stats->workers = loader->config.options.workers;
-    stats->slots = loader->config.options.prefetch;
-    stats->samples = atomic_load_explicit(&feed->samples, memory_order_relaxed);
-    stats->bad_samples = atomic_load_explicit(&feed->bad, memory_order_relaxed);
-    stats->replaced_samples = atomic_load_explicit(&feed->replaced, memory_order_relaxed);
-    stats->allocations = sl_memory_allocations();
-    stats->memory_bytes = sl_budget_used(&loader->budget);
-    stats->decode = stage_stats(&loader->maker.decode);
-    stats->augment = stage_stats(&loader->maker.augment);
-    sl_workers_depths(loader->workers, stats->decode.depth);
-    sl_staging_get_stats(loader->staging, stats);
-    fill_fetch_stats(loader, stats);
-    sl_lock(&loader->mutex);
-    stats->batches = loader->batches;
-    stats->first_batch_ns = loader->first_batch_ns;
-    sl_unlock(&loader->mutex);
-}
-
-sluice_status sl_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats)
-{
-    if (!call_begin(loader)) {
-        return SLUICE_CANCELED;
-    }
-    fill_stats(loader, stats);
-    call_end(loader);
-    return SLUICE_OK;
 }

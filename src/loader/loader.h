@@ -68,10 +68,16 @@ void sl_loader_cancel(sluice_loader *loader);
 sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes);
 sluice_status sl_loader_restore(sluice_loader *loader, const void *cursor, size_t bytes,
                                 uint64_t *epoch);
-/* Full-size structs. */
+/* Full-size structs, zeroed. */
 sluice_status sl_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);
+sluice_status sl_loader_get_stage(sluice_loader *loader, sluice_stage stage,
+                                  sluice_stage_stats *stats);
 sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error);
 /* false in a forked child */
 bool sl_loader_is_ours(const sluice_loader *loader);
+
+/* Around every call but close, which waits for the others; false: it has begun. */
+bool sl_loader_enter(sluice_loader *loader);
+void sl_loader_leave(sluice_loader *loader);
 
 #endif

@@ -102,15 +102,15 @@ static void pop_in_flight(sl_in_flight *queue)
 
 static void busy_begin_locked(sl_staging *staging)
 {
-    if (staging->uploads++ == 0) {
+    if (staging->uploading++ == 0) {
         staging->busy_since_ns = sl_now_ns();
     }
 }
 
 static void busy_end_locked(sl_staging *staging)
 {
-    if (--staging->uploads == 0) {
-        staging->upload.busy_ns += sl_now_ns() - staging->busy_since_ns;
+    if (--staging->uploading == 0) {
+        staging->stats.upload_busy_ns += sl_now_ns() - staging->busy_since_ns;
     }
 }
 

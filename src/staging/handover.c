@@ -68,7 +68,7 @@ sluice_status sl_staging_note_locked(sl_staging *staging, sluice_status status,
 static uint32_t wait_bin(uint64_t ns)
 {
     uint32_t bin = 0;
-    for (uint64_t us = ns / 1000; us > 0 && bin < SLUICE_WAIT_BINS - 1; us /= 2) {
+    for (uint64_t us = ns / 1000; us > 0 && bin < SL_WAIT_BINS - 1; us /= 2) {
         bin++;
     }
     return bin;
@@ -78,9 +78,10 @@ static uint32_t wait_bin(uint64_t ns)
 static void note_wait_locked(sl_staging *staging)
 {
     const uint64_t ns = staging->waited_ns;
+    sl_staging_stats *stats = &staging->stats;
     staging->waited_ns = 0;
-    staging->host_waits[wait_bin(ns)]++;
-    staging->host_wait_max_ns = ns > staging->host_wait_max_ns ? ns : staging->host_wait_max_ns;
+    stats->host_waits[wait_bin(ns)]++;
+    stats->host_wait_max_ns = ns > stats->host_wait_max_ns ? ns : stats->host_wait_max_ns;
 }
 
 /* Blocks until next has something to say or the time is over. */
@@ -97,7 +98,7 @@ static sluice_status wait_locked(sl_staging *staging, int64_t timeout_ns)
     } while (status == SLUICE_AGAIN && !late);
     staging->waiters--;
     const uint64_t waited = sl_now_ns() - start;
-    staging->host_wait_ns += waited;
+    staging->stats.host_wait_ns += waited;
     staging->waited_ns += waited;
     if (staging->closing && staging->waiters == 0) {
         sl_cond_broadcast(&staging->quiet);
@@ -133,10 +134,10 @@ static void explain_locked(const sl_staging *staging, sluice_status status, slui
 sluice_status sl_staging_next(sl_staging *staging, int64_t timeout_ns, sluice_batch **batch,
                               sluice_error *error)
 {
-    const uint32_t last_bin = SLUICE_HISTOGRAM_BINS - 1;
+    const uint32_t last_bin = SL_READY_BINS - 1;
     sl_lock(&staging->mutex);
     const uint32_t ready = sl_slots_ready(&staging->slots);
-    staging->ready_depth[ready < last_bin ? ready : last_bin]++;
+    staging->stats.ready_depth[ready < last_bin ? ready : last_bin]++;
     sluice_status status = sl_staging_peek_locked(staging);
     if (status == SLUICE_AGAIN && timeout_ns != 0) {
         status = wait_locked(staging, timeout_ns);
@@ -284,7 +285,7 @@ sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUs
 }
 
 /* What does not change. */
-static void describe(const sl_staging *staging, sluice_loader_stats *stats)
+static void describe(const sl_staging *staging, sl_staging_stats *stats)
 {
     const sl_device *device = staging->device;
     if (device->type != SLUICE_DEVICE_TYPE_CPU) {
@@ -292,24 +293,20 @@ static void describe(const sl_staging *staging, sluice_loader_stats *stats)
     } else {
         snprintf(stats->device, sizeof(stats->device), "%s", device->ops->name);
     }
-    snprintf(stats->pinning, sizeof(stats->pinning), "%s", device->pinning);
-    stats->converts_on_device = staging->converts;
+    stats->pinning = device->pinning;
+    stats->converts = staging->converts;
 }
 
-void sl_staging_get_stats(sl_staging *staging, sluice_loader_stats *stats)
+void sl_staging_get_stats(sl_staging *staging, sl_staging_stats *stats)
 {
-    describe(staging, stats);
-    if (staging->timing != NULL) {
-        sl_timing_get(staging->timing, stats);
-    }
     sl_lock(&staging->mutex);
-    stats->upload = staging->upload;
-    if (staging->uploads > 0) {
-        stats->upload.busy_ns += sl_now_ns() - staging->busy_since_ns;
+    *stats = staging->stats;
+    if (staging->uploading > 0) {
+        stats->upload_busy_ns += sl_now_ns() - staging->busy_since_ns;
     }
-    memcpy(stats->ready_depth, staging->ready_depth, sizeof(stats->ready_depth));
-    memcpy(stats->host_waits, staging->host_waits, sizeof(stats->host_waits));
-    stats->host_wait_ns = staging->host_wait_ns;
-    stats->host_wait_max_ns = staging->host_wait_max_ns;
     sl_unlock(&staging->mutex);
+    if (staging->timing != NULL) {
+        sl_timing_get(staging->timing, &stats->stream);
+    }
+    describe(staging, stats);
 }

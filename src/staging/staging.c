@@ -289,8 +289,8 @@ bool sl_staging_copy_begin_locked(sl_staging *staging, uint32_t *host, uint32_t 
         return false;
     }
     staging->batches[*device].facts = staging->facts[*host];
-    staging->upload.items++;
-    staging->upload.depth[sl_depth_bin(depth, staging->slots.host_count)]++;
+    staging->stats.uploads++;
+    staging->stats.upload_depth[sl_depth_bin(depth, staging->slots.host_count)]++;
     return true;
 }
 

@@ -25,9 +25,10 @@
 #include "layout.h"
 #include "timing.h"
 
-#include <sluice/loader.h>
+#include <stdbool.h>
 
 typedef struct sl_staging sl_staging;
+typedef struct sluice_batch sluice_batch; /* what the consumer's handle is (sluice/loader.h) */
 
 /* What the image field of a batch looks like. */
 typedef struct sl_image_format {
@@ -126,12 +127,24 @@ void sl_staging_drain(sl_staging *staging);
 
 /* Readable whenever next would not return AGAIN. Never to be read from. */
 int sl_staging_fd(const sl_staging *staging);
-/*
- * Fills upload (busy while copies are queued or in flight; items and the depth of the queue, FULL
- * slots of all, at each of them), ready_depth (READY batches at each next, by number), host_wait*,
- * steps_timed, stream_*, device, pinning and converts_on_device.
- */
-void sl_staging_get_stats(sl_staging *staging, sluice_loader_stats *stats);
+
+#define SL_READY_BINS 17
+#define SL_WAIT_BINS  32
+
+typedef struct sl_staging_stats {
+    uint64_t upload_busy_ns; /* with a copy queued or in flight */
+    uint64_t uploads;
+    uint64_t upload_depth[SL_DEPTH_BINS]; /* FULL slots of all, at each of them */
+    uint64_t ready_depth[SL_READY_BINS];  /* READY batches at each next, by number */
+    uint64_t host_wait_ns, host_wait_max_ns;
+    uint64_t host_waits[SL_WAIT_BINS]; /* bin i: batches waited for [2^(i-1), 2^i) us */
+    sl_timing_sums stream;
+    char device[64];     /* "host", "cuda:0" */
+    const char *pinning; /* a literal */
+    bool converts;
+} sl_staging_stats;
+
+void sl_staging_get_stats(sl_staging *staging, sl_staging_stats *stats);
 /* Stops the threads; next returns CANCELED. Memory goes with the last held batch. Nobody may begin
  * or complete rows any more; a next or a release may be in progress on another thread. NULL is
  * fine. */

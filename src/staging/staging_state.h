@@ -68,13 +68,10 @@ struct sl_staging {
     uint32_t waiters;   /* in next */
     uint32_t callbacks; /* of on_empty, in progress */
     uint32_t references;
-    sluice_stage_stats upload;
-    uint32_t uploads;       /* copies begun and not reaped */
+    sl_staging_stats stats; /* what is counted; the rest is filled in for whoever asks */
+    uint32_t uploading;     /* copies begun and not reaped */
     uint64_t busy_since_ns; /* while there are any */
-    uint64_t ready_depth[SLUICE_HISTOGRAM_BINS];
-    uint64_t host_wait_ns, host_wait_max_ns;
-    uint64_t waited_ns; /* for the next batch, in calls of next that did not get it */
-    uint64_t host_waits[SLUICE_WAIT_BINS];
+    uint64_t waited_ns;     /* for the next batch, in calls of next that did not get it */
 };
 
 /* What next would return now. */

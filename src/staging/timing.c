@@ -27,7 +27,7 @@ struct sl_timing {
     sl_timing_mark *first, *last; /* ended, in order */
     bool reading;                 /* somebody is; last_end is theirs */
     bool any;                     /* last_end is recorded */
-    uint64_t steps, stall_ns, busy_ns, span_ns;
+    sl_timing_sums sums;
 };
 
 static sluice_status open_event(sl_timing *timing, sl_event **event, sluice_error *error)
@@ -186,10 +186,10 @@ static void count_locked(sl_timing *timing, const step_times *times)
     sl_timing_mark *mark = timing->first;
     timing->first = mark->next;
     if (timing->any) {
-        timing->steps++;
-        timing->stall_ns += times->stall_ns;
-        timing->busy_ns += times->busy_ns;
-        timing->span_ns += times->span_ns;
+        timing->sums.steps++;
+        timing->sums.stall_ns += times->stall_ns;
+        timing->sums.busy_ns += times->busy_ns;
+        timing->sums.span_ns += times->span_ns;
     }
     timing->any = true;
     sl_event *end = mark->end;
@@ -224,12 +224,9 @@ sluice_status sl_timing_read(sl_timing *timing, sluice_error *error)
     return status == SLUICE_AGAIN ? SLUICE_OK : status;
 }
 
-void sl_timing_get(sl_timing *timing, sluice_loader_stats *stats)
+void sl_timing_get(sl_timing *timing, sl_timing_sums *sums)
 {
     sl_lock(&timing->mutex);
-    stats->steps_timed = timing->steps;
-    stats->stream_stall_ns = timing->stall_ns;
-    stats->stream_busy_ns = timing->busy_ns;
-    stats->stream_span_ns = timing->span_ns;
+    *sums = timing->sums;
     sl_unlock(&timing->mutex);
 }

@@ -19,7 +19,7 @@
 
 #include "device.h"
 
-#include <sluice/loader.h>
+#include <stdint.h>
 
 typedef struct sl_timing sl_timing;
 typedef struct sl_timing_mark sl_timing_mark;
@@ -44,7 +44,11 @@ void sl_timing_drop(sl_timing *timing, sl_timing_mark *mark);
 
 /* Counts the steps that the device has passed. */
 sluice_status sl_timing_read(sl_timing *timing, sluice_error *error);
-/* Fills steps_timed and stream_*. */
-void sl_timing_get(sl_timing *timing, sluice_loader_stats *stats);
+/* Of the steps that were counted: waits for batches, work, and from the first one's beginning to
+ * the last one's end. */
+typedef struct sl_timing_sums {
+    uint64_t steps, stall_ns, busy_ns, span_ns;
+} sl_timing_sums;
+void sl_timing_get(sl_timing *timing, sl_timing_sums *sums);
 
 #endif

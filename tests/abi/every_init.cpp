@@ -32,6 +32,7 @@ static void check_all()
     const sluice_verify_result verify_result = SLUICE_VERIFY_RESULT_INIT;
     const sluice_loader_options loader_options = SLUICE_LOADER_OPTIONS_INIT;
     const sluice_loader_stats loader_stats = SLUICE_LOADER_STATS_INIT;
+    const sluice_stage_stats stage_stats = SLUICE_STAGE_STATS_INIT;
     const sluice_writer_options writer_options = SLUICE_WRITER_OPTIONS_INIT;
     const sluice_writer_sample writer_sample = SLUICE_WRITER_SAMPLE_INIT;
     const sluice_pack_options pack_options = SLUICE_PACK_OPTIONS_INIT;
@@ -47,6 +48,7 @@ static void check_all()
     check(verify_result, "verify_result");
     check(loader_options, "loader_options");
     check(loader_stats, "loader_stats");
+    check(stage_stats, "stage_stats");
     check(writer_options, "writer_options");
     check(writer_sample, "writer_sample");
     check(pack_options, "pack_options");

@@ -143,6 +143,54 @@ static void waits_are_counted(void **state)
     batches_free(&all);
 }
 
+static sluice_stage_stats stage_of(sluice_loader *loader, sluice_stage stage)
+{
+    sluice_stage_stats stats = SLUICE_STAGE_STATS_INIT;
+    assert_int_equal(sluice_loader_get_stage(loader, stage, &stats), SLUICE_OK);
+    return stats;
+}
+
+static uint64_t depths(const sluice_stage_stats *stage)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < SLUICE_HISTOGRAM_BINS; i++) {
+        sum += stage->depth[i];
+    }
+    return sum;
+}
+
+static void stages_are_counted(void **state)
+{
+    (void)state;
+    sluice_loader_options options = setup_options();
+    options.on_bad_sample = SLUICE_BAD_MASK;
+    options.end_epoch = 1;
+    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    batches all;
+    batches_collect(&all, loader, 0);
+    sluice_loader_stats stats = SLUICE_LOADER_STATS_INIT;
+    assert_int_equal(sluice_loader_get_stats(loader, &stats), SLUICE_OK);
+    const sluice_stage_stats read = stage_of(loader, SLUICE_STAGE_READ);
+    const sluice_stage_stats decode = stage_of(loader, SLUICE_STAGE_DECODE);
+    const sluice_stage_stats augment = stage_of(loader, SLUICE_STAGE_AUGMENT);
+    const sluice_stage_stats upload = stage_of(loader, SLUICE_STAGE_UPLOAD);
+    assert_int_equal(read.items, stats.reads);
+    assert_int_equal(read.items, depths(&read));
+    assert_int_equal(decode.items, all.rows); /* a bad one is tried as well */
+    assert_int_equal(decode.items, depths(&decode));
+    assert_in_range(augment.items, all.rows - 1, all.rows); /* without it */
+    assert_int_equal(depths(&augment), 0);
+    assert_int_equal(upload.items, all.steps);
+    assert_true(read.busy_ns > 0 && decode.busy_ns > 0 && augment.busy_ns > 0);
+    sluice_stage_stats none = SLUICE_STAGE_STATS_INIT;
+    assert_int_equal(sluice_loader_get_stage(loader, (sluice_stage)4, &none), SLUICE_INVALID);
+    assert_int_equal(sluice_loader_get_stage(loader, (sluice_stage)-1, &none), SLUICE_INVALID);
+    assert_int_equal(sluice_loader_get_stage(loader, SLUICE_STAGE_READ, NULL), SLUICE_INVALID);
+    assert_int_equal(sluice_loader_get_stage(NULL, SLUICE_STAGE_READ, &none), SLUICE_INVALID);
+    sluice_loader_close(loader);
+    batches_free(&all);
+}
+
 /* ---- rows without a picture ---- */
 
 static uint64_t wrong_bytes(sluice_batch *here, sluice_batch *there, struct CUstream_st *stream)
@@ -298,6 +346,7 @@ int main(void)
         cmocka_unit_test(outputs_are_checked),
         cmocka_unit_test(outputs_need_finite_results),
         cmocka_unit_test(waits_are_counted),
+        cmocka_unit_test(stages_are_counted),
         cmocka_unit_test(rows_without_pictures_are_zero),
         cmocka_unit_test(the_callers_memory_is_used),
     };

@@ -14,6 +14,7 @@
 #include "thread.h"
 
 #include <pthread.h>
+#include <sluice/loader.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -219,9 +219,9 @@ static void statistics_say_so(void **state)
     const sl_conversion c = conversion_to(SLUICE_F16, SLUICE_NCHW);
     rig r;
     open_rig(&r, &usual, &c);
-    sluice_loader_stats stats = {0};
+    sl_staging_stats stats = {0};
     sl_staging_get_stats(r.staging, &stats);
-    assert_int_equal(stats.converts_on_device, 1);
+    assert_int_equal(stats.converts, 1);
     if (r.kind == RIG_FAKE) {
         assert_string_equal(stats.device, "fake:0");
         assert_string_equal(stats.pinning, "fake");

@@ -350,12 +350,12 @@ static void time_out(rig *r)
     assert_int_equal(sl_staging_next(r->staging, 0, &batch, NULL), SLUICE_AGAIN);
     took = sl_now_ns() - start;
     assert_true(took < 5000 * MS);
-    sluice_loader_stats stats = {0};
+    sl_staging_stats stats = {0};
     sl_staging_get_stats(r->staging, &stats);
     assert_true(stats.host_wait_ns >= 30 * MS);
     assert_int_equal(stats.host_wait_max_ns, 0); /* no batch has come */
     assert_int_equal(stats.ready_depth[0], 2);
-    assert_int_equal(stats.upload.items, 0);
+    assert_int_equal(stats.uploads, 0);
     /* 30 ms fall into [16384, 32768) us, or a little behind it */
     rig_fill(r, 1, 0, BATCH);
     wait_readable(r);
@@ -363,7 +363,7 @@ static void time_out(rig *r)
     sl_staging_get_stats(r->staging, &stats);
     assert_true(stats.host_wait_max_ns >= 30 * MS);
     uint64_t waits = 0;
-    for (size_t i = 15; i < SLUICE_WAIT_BINS; i++) {
+    for (size_t i = 15; i < SL_WAIT_BINS; i++) {
         waits += stats.host_waits[i];
     }
     assert_int_equal(waits, 1);
@@ -386,16 +386,16 @@ static void count_everything(rig *r)
     sl_staging_release(first, false, NULL);
     sl_staging_release(second, false, NULL);
     uint64_t samples = 0;
-    sluice_loader_stats stats = {0};
+    sl_staging_stats stats = {0};
     sl_staging_get_stats(r->staging, &stats);
     const uint64_t *depth = stats.ready_depth;
     assert_int_equal(depth[0] + depth[1] + depth[2], 2);
     assert_true(depth[0] <= 1); /* at the first, one was ready */
-    for (size_t i = 0; i < SLUICE_HISTOGRAM_BINS; i++) {
-        samples += stats.upload.depth[i];
+    for (size_t i = 0; i < SL_DEPTH_BINS; i++) {
+        samples += stats.upload_depth[i];
     }
     assert_int_equal(samples, 2);
-    assert_int_equal(stats.upload.items, 2);
+    assert_int_equal(stats.uploads, 2);
 }
 
 static void statistics_add_up(void **state)

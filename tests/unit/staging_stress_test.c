@@ -131,7 +131,7 @@ static void cancel_at_random(void *ctx)
     /* Relaxed: a flag that orders nothing. */
     while (!atomic_load_explicit(&s->over, memory_order_relaxed)) {
         sl_sleep_until_ns(sl_now_ns() + 500 * US + draw(&random, 4000) * US);
-        sluice_loader_stats stats = {0};
+        sl_staging_stats stats = {0};
         sl_staging_get_stats(s->rig.staging, &stats);
         if (draw(&random, 3) == 0) {
             sl_staging_cancel(s->rig.staging, true);

@@ -28,9 +28,9 @@ static void open_rig(rig *r, uint32_t host_slots, uint32_t device_slots)
     assert_int_equal(rig_open(r, RIG_FAKE, &options, NULL), SLUICE_OK);
 }
 
-static sluice_loader_stats stats_of(rig *r)
+static sl_staging_stats stats_of(rig *r)
 {
-    sluice_loader_stats stats;
+    sl_staging_stats stats;
     memset(&stats, 0, sizeof(stats));
     sl_staging_get_stats(r->staging, &stats);
     return stats;
@@ -76,11 +76,11 @@ static void work_is_measured(void **state)
         do_step(&r, step, &took);
         fake_stream_synchronize(r.fake, r.stream);
     }
-    const sluice_loader_stats stats = stats_of(&r);
-    assert_int_equal(stats.steps_timed, STEPS - 2); /* not the first, and the last is not read */
-    const uint64_t steps = stats.steps_timed;
-    assert_true(stats.stream_busy_ns >= steps * (uint64_t)took);
-    assert_true(stats.stream_span_ns >= stats.stream_busy_ns + stats.stream_stall_ns);
+    const sl_staging_stats stats = stats_of(&r);
+    assert_int_equal(stats.stream.steps, STEPS - 2); /* not the first, and the last is not read */
+    const uint64_t steps = stats.stream.steps;
+    assert_true(stats.stream.busy_ns >= steps * (uint64_t)took);
+    assert_true(stats.stream.span_ns >= stats.stream.busy_ns + stats.stream.stall_ns);
     close_rig(&r);
 }
 
@@ -100,11 +100,11 @@ static void stalls_are_measured(void **state)
         fake_hold(r.fake, false);
         fake_stream_synchronize(r.fake, r.stream);
     }
-    const sluice_loader_stats stats = stats_of(&r);
-    assert_int_equal(stats.steps_timed, STEPS - 2);
+    const sl_staging_stats stats = stats_of(&r);
+    assert_int_equal(stats.stream.steps, STEPS - 2);
     /* a stream that comes late to its wait sees less of the delay */
-    assert_true(stats.stream_stall_ns >= stats.steps_timed * (uint64_t)(4 * MS));
-    assert_true(stats.stream_span_ns >= stats.stream_busy_ns + stats.stream_stall_ns);
+    assert_true(stats.stream.stall_ns >= stats.stream.steps * (uint64_t)(4 * MS));
+    assert_true(stats.stream.span_ns >= stats.stream.busy_ns + stats.stream.stall_ns);
     close_rig(&r);
 }
 
@@ -126,7 +126,7 @@ static void steps_far_behind_are_all_counted(void **state)
         fake_stream_synchronize(r.fake, r.stream);
     }
     do_step(&r, step, &took);
-    assert_int_equal(stats_of(&r).steps_timed, ROUNDS * HOST - 1);
+    assert_int_equal(stats_of(&r).stream.steps, ROUNDS * HOST - 1);
     close_rig(&r);
 }
 
@@ -142,16 +142,16 @@ static void steps_without_streams_are_not_timed(void **state)
         }
         assert_int_equal(sl_staging_release(batch, step % 3 == 0, r.stream), SLUICE_OK);
     }
-    const sluice_loader_stats stats = stats_of(&r);
-    assert_int_equal(stats.steps_timed, 0);
-    assert_int_equal(stats.stream_span_ns, 0);
+    const sl_staging_stats stats = stats_of(&r);
+    assert_int_equal(stats.stream.steps, 0);
+    assert_int_equal(stats.stream.span_ns, 0);
     /* the marks have all been given back */
     int64_t took = 0;
     for (uint64_t step = 60; step < 64; step++) {
         do_step(&r, step, &took);
         fake_stream_synchronize(r.fake, r.stream);
     }
-    assert_int_equal(stats_of(&r).steps_timed, 2);
+    assert_int_equal(stats_of(&r).stream.steps, 2);
     close_rig(&r);
 }
 
@@ -168,7 +168,7 @@ static void the_first_wait_counts(void **state)
         assert_int_equal(sl_staging_release(batch, true, r.stream), SLUICE_OK);
         fake_stream_synchronize(r.fake, r.stream);
     }
-    assert_int_equal(stats_of(&r).steps_timed, 18);
+    assert_int_equal(stats_of(&r).stream.steps, 18);
     close_rig(&r);
 }
 
@@ -189,7 +189,7 @@ static void a_captured_stream_costs_nothing(void **state)
         assert_int_equal(sl_staging_release(batch, true, r.stream), SLUICE_OK);
         fake_stream_synchronize(r.fake, r.stream);
     }
-    assert_int_equal(stats_of(&r).steps_timed, 38);
+    assert_int_equal(stats_of(&r).stream.steps, 38);
     close_rig(&r);
 }
 
@@ -205,13 +205,13 @@ static void host_memory_has_no_stream(void **state)
         assert_int_equal(sl_staging_wait(batch, NULL), SLUICE_OK);
         assert_int_equal(sl_staging_release(batch, true, NULL), SLUICE_OK);
     }
-    const sluice_loader_stats stats = stats_of(&r);
-    assert_int_equal(stats.steps_timed, 0);
+    const sl_staging_stats stats = stats_of(&r);
+    assert_int_equal(stats.stream.steps, 0);
     assert_string_equal(stats.device, "host");
     assert_string_equal(stats.pinning, "none");
-    assert_int_equal(stats.converts_on_device, 0);
+    assert_int_equal(stats.converts, 0);
     uint64_t waits = 0;
-    for (size_t i = 0; i < SLUICE_WAIT_BINS; i++) {
+    for (size_t i = 0; i < SL_WAIT_BINS; i++) {
         waits += stats.host_waits[i];
     }
     assert_int_equal(waits, 5);

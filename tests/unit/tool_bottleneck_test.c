@@ -12,20 +12,26 @@
 
 static const uint64_t second_ns = 1000000000;
 
+struct recorded {
+    sluice_loader_stats all;
+    struct bottleneck_stages in;
+};
+
 /* Ten seconds of two workers. */
-static sluice_loader_stats stats_of(uint64_t decode_s, uint64_t augment_s)
+static struct recorded stats_of(uint64_t decode_s, uint64_t augment_s)
 {
-    sluice_loader_stats stats = {.struct_size = sizeof stats, .workers = 2};
-    strcpy(stats.io_backend, "pread");
-    stats.decode.busy_ns = decode_s * second_ns;
-    stats.augment.busy_ns = augment_s * second_ns;
-    stats.decode.depth[16] = 100; /* full */
+    struct recorded stats = {.all = {.struct_size = sizeof stats.all, .workers = 2}};
+    strcpy(stats.all.io_backend, "pread");
+    stats.in.decode.busy_ns = decode_s * second_ns;
+    stats.in.augment.busy_ns = augment_s * second_ns;
+    stats.in.decode.depth[16] = 100; /* full */
     return stats;
 }
 
-static struct bottleneck_run run_of(const sluice_loader_stats *stats)
+static struct bottleneck_run run_of(const struct recorded *stats)
 {
-    return (struct bottleneck_run){.stats = stats, .seconds = 10, .processors = 2};
+    return (struct bottleneck_run){
+        .stats = &stats->all, .stages = &stats->in, .seconds = 10, .processors = 2};
 }
 
 static void expect(const struct bottleneck_run *run, enum bottleneck kind, const char *words)
@@ -55,14 +61,14 @@ static void test_queue_fill(void **state)
 static void test_workers_limit(void **state)
 {
     (void)state;
-    sluice_loader_stats stats = stats_of(15, 4);
+    struct recorded stats = stats_of(15, 4);
     struct bottleneck_run run = run_of(&stats);
     expect(&run, BOTTLENECK_DECODE,
            "decode-bound: 2 of 2 workers busy 95 % (79 % of that decoding), reads idle; only more "
            "cores would help");
     run.processors = 8;
     expect(&run, BOTTLENECK_DECODE, "more --workers would help (8 processors)");
-    stats.read.busy_ns = 4 * second_ns;
+    stats.in.read.busy_ns = 4 * second_ns;
     expect(&run, BOTTLENECK_DECODE, "reads in flight 40 % of the time");
     stats = stats_of(8, 10);
     expect(&run, BOTTLENECK_AUGMENT, "augment-bound");
@@ -72,8 +78,8 @@ static void test_workers_limit(void **state)
 static void test_cores_missing(void **state)
 {
     (void)state;
-    sluice_loader_stats stats = stats_of(15, 4);
-    stats.samples = 1900;
+    struct recorded stats = stats_of(15, 4);
+    stats.all.samples = 1900;
     struct bottleneck_run run = run_of(&stats);
     run.consumer = CONSUMER_EMULATED;
     run.data_idle = 0.6;
@@ -88,12 +94,12 @@ static void test_cores_missing(void **state)
 static void test_reading_limits(void **state)
 {
     (void)state;
-    sluice_loader_stats stats = stats_of(5, 2);
-    stats.decode.depth[16] = 5;
-    stats.decode.depth[0] = 95;
+    struct recorded stats = stats_of(5, 2);
+    stats.in.decode.depth[16] = 5;
+    stats.in.decode.depth[0] = 95;
     struct bottleneck_run run = run_of(&stats);
     run.data_idle = 0.9;
-    assert_true(bottleneck_queue_empty(&stats.decode) == 0.95);
+    assert_true(bottleneck_queue_empty(&stats.in.decode) == 0.95);
     expect(&run, BOTTLENECK_READ,
            "read-bound: workers busy only 35 %, their queue empty for 95 % of the samples (pread)");
 }
@@ -103,22 +109,22 @@ static void test_bounded_by_slots(void **state)
 {
     (void)state;
     static const uint64_t depth[SLUICE_HISTOGRAM_BINS] = {65, 66, 65, 68, 1494, 42};
-    sluice_loader_stats stats = stats_of(5, 2);
-    memcpy(stats.decode.depth, depth, sizeof depth);
+    struct recorded stats = stats_of(5, 2);
+    memcpy(stats.in.decode.depth, depth, sizeof depth);
     struct bottleneck_run run = run_of(&stats);
     expect(&run, BOTTLENECK_NONE, "no stage is busy");
     stats = stats_of(14, 5);
-    memcpy(stats.decode.depth, depth, sizeof depth);
+    memcpy(stats.in.decode.depth, depth, sizeof depth);
     expect(&run, BOTTLENECK_DECODE, "decode-bound");
 }
 
 static void test_copies_limit(void **state)
 {
     (void)state;
-    sluice_loader_stats stats = stats_of(5, 2);
-    stats.upload.busy_ns = 9 * second_ns;
-    stats.upload.items = 123;
-    strcpy(stats.pinning, "pageable");
+    struct recorded stats = stats_of(5, 2);
+    stats.in.upload.busy_ns = 9 * second_ns;
+    stats.in.upload.items = 123;
+    strcpy(stats.all.pinning, "pageable");
     struct bottleneck_run run = run_of(&stats);
     run.consumer = CONSUMER_GPU;
     run.data_idle = 0.3;
@@ -130,7 +136,7 @@ static void test_copies_limit(void **state)
 static void test_consumer_limits(void **state)
 {
     (void)state;
-    sluice_loader_stats stats = stats_of(5, 2);
+    struct recorded stats = stats_of(5, 2);
     struct bottleneck_run run = run_of(&stats);
     run.consumer = CONSUMER_GPU;
     run.data_idle = 0.004;
@@ -149,23 +155,24 @@ static void test_consumer_limits(void **state)
 static void test_stats_of_windows(void **state)
 {
     (void)state;
-    sluice_loader_stats sum = {.struct_size = sizeof sum};
-    sluice_loader_stats before = stats_of(5, 2);
-    sluice_loader_stats after = stats_of(9, 3);
-    before.samples = 100;
-    after.samples = 250;
-    before.ready_depth[3] = 1;
-    after.ready_depth[3] = 8;
-    after.decode.depth[16] = 400;
+    struct recorded sum = {.all = {.struct_size = sizeof sum.all}};
+    struct recorded before = stats_of(5, 2);
+    struct recorded after = stats_of(9, 3);
+    before.all.samples = 100;
+    after.all.samples = 250;
+    before.all.ready_depth[3] = 1;
+    after.all.ready_depth[3] = 8;
+    after.in.decode.depth[16] = 400;
     for (uint64_t window = 1; window <= 2; window++) {
-        bottleneck_add_stats(&sum, &before, &after);
-        assert_int_equal(sum.samples, window * 150);
-        assert_int_equal(sum.decode.busy_ns, window * 4 * second_ns);
-        assert_int_equal(sum.augment.busy_ns, window * second_ns);
-        assert_int_equal(sum.decode.depth[16], window * 300);
-        assert_int_equal(sum.ready_depth[3], window * 7);
-        assert_int_equal(sum.workers, 2);
-        assert_string_equal(sum.io_backend, "pread");
+        bottleneck_add_stats(&sum.all, &before.all, &after.all);
+        bottleneck_add_stages(&sum.in, &before.in, &after.in);
+        assert_int_equal(sum.all.samples, window * 150);
+        assert_int_equal(sum.in.decode.busy_ns, window * 4 * second_ns);
+        assert_int_equal(sum.in.augment.busy_ns, window * second_ns);
+        assert_int_equal(sum.in.decode.depth[16], window * 300);
+        assert_int_equal(sum.all.ready_depth[3], window * 7);
+        assert_int_equal(sum.all.workers, 2);
+        assert_string_equal(sum.all.io_backend, "pread");
     }
 }
 

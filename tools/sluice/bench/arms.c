@@ -82,12 +82,6 @@ static int run_synchronous(struct arm *arm)
     return code;
 }
 
-static void read_stats(const struct bench_feed *feed, sluice_loader_stats *stats)
-{
-    *stats = (sluice_loader_stats){.struct_size = sizeof *stats};
-    sluice_loader_get_stats(feed->loader, stats);
-}
-
 static int step_sluice(struct arm *arm, struct bench_feed *feed)
 {
     struct accelerator *accelerator = arm->plan->accelerator;
@@ -104,19 +98,22 @@ static int run_sluice(struct arm *arm)
     struct bench_feed feed;
     sluice_loader_stats before = {.struct_size = sizeof before};
     sluice_loader_stats after;
+    struct bottleneck_stages stages_before = {0};
+    struct bottleneck_stages stages_after;
     double from = 0;
     int code = bench_feed_open(arm->plan->source, &feed);
     for (uint64_t i = 0; i < arm->total && code == TOOL_FINE; i++) {
         if (i == arm->steps.skip) {
-            read_stats(&feed, &before);
+            bench_loader_stats(feed.loader, &before, &stages_before);
             from = clock_seconds();
         }
         code = step_sluice(arm, &feed);
     }
     if (code == TOOL_FINE) {
-        read_stats(&feed, &after);
+        bench_loader_stats(feed.loader, &after, &stages_after);
         arm->result->seconds += clock_seconds() - from;
         bottleneck_add_stats(&arm->result->stats, &before, &after);
+        bottleneck_add_stages(&arm->result->stages, &stages_before, &stages_after);
         code = accelerator->ops->finish(accelerator);
     } else if (feed.loader != NULL) {
         (void)accelerator->ops->finish(accelerator); /* batches may be in use there */

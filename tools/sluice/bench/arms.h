@@ -47,9 +47,10 @@ struct bench_arms_result {
     struct bench_repeat *repeats;
     uint64_t done;
     bool interrupted;
-    sluice_loader_stats stats; /* of the sluice arms' windows, summed; facts of the last */
-    double seconds;            /* the windows' length, summed */
-    double from, to;           /* of the whole, on clock_seconds' scale */
+    sluice_loader_stats stats;       /* of the sluice arms' windows, summed; facts of the last */
+    struct bottleneck_stages stages; /* likewise */
+    double seconds;                  /* the windows' length, summed */
+    double from, to;                 /* of the whole, on clock_seconds' scale */
     struct bench_steps steps[BENCH_ARMS];      /* of the last whole repeat */
     struct trace_capture captures[BENCH_ARMS]; /* of the first repeat, with trace */
 };

@@ -46,6 +46,7 @@ void bench_arms_judge(struct bench_arms_figures *figures)
 {
     const struct bottleneck_run run = {
         .stats = &figures->result->stats,
+        .stages = &figures->result->stages,
         .seconds = figures->result->seconds,
         .consumer = figures->accelerator->real ? CONSUMER_GPU : CONSUMER_EMULATED,
         .data_idle = figures->comparison->arms[ARM_SLUICE].data_idle.median,
@@ -139,7 +140,7 @@ void bench_arms_report_text(const struct bench_arms_figures *figures)
     print_spread("recovered share", &comparison->recovered, 100, " % of what feeding costs");
     print_supply(figures);
     printf("\n");
-    bench_stats_print(&result->stats, &figures->setting, result->seconds);
+    bench_stats_print(&result->stats, &result->stages, &figures->setting, result->seconds);
     printf("peak memory   %.1f MiB resident\n", figures->peak_rss_mib);
     if (figures->nvml != NULL) {
         printf("GPU, all arms\n");
@@ -269,7 +270,7 @@ void bench_arms_report_json(const struct bench_arms_figures *figures, FILE *stre
     write_repeats(&json, result);
     write_steps(&json, result);
     json_real(&json, "sluice_window_s", result->seconds);
-    bench_stats_write_stages(&json, &result->stats);
+    bench_stats_write_stages(&json, &result->stats, &result->stages);
     write_stream(&json, &result->stats);
     json_unsigned(&json, "bad_samples", result->stats.bad_samples);
     json_unsigned(&json, "memory_bytes", result->stats.memory_bytes);

@@ -24,6 +24,7 @@ static struct derived derive(const struct bench_figures *figures)
     derived.ratio = derived.cpu_ms / derived.full_ms;
     struct bottleneck_run run = {
         .stats = &result->stats,
+        .stages = &result->stages,
         .seconds = result->seconds,
         .consumer = CONSUMER_FREE,
         .data_idle = (double)result->stats.host_wait_ns * 1e-9 / result->seconds,
@@ -57,7 +58,7 @@ void bench_report_text(const struct bench_figures *figures)
     print_cpu(figures, &derived);
     printf("first batch   %.1f ms\n", figures->warm_up->first_batch_ms);
     printf("peak memory   %.1f MiB resident\n", figures->peak_rss_mib);
-    bench_stats_print(&result->stats, &figures->setting, result->seconds);
+    bench_stats_print(&result->stats, &result->stages, &figures->setting, result->seconds);
     printf("bottleneck    %s\n", derived.bottleneck);
 }
 
@@ -98,7 +99,7 @@ void bench_report_json(const struct bench_figures *figures, FILE *stream)
     json_real(&json, "peak_rss_mib", figures->peak_rss_mib);
     bench_stats_write_setting(&json, &figures->result->stats, &figures->setting);
     write_amounts(&json, figures, &derived);
-    bench_stats_write_stages(&json, &figures->result->stats);
+    bench_stats_write_stages(&json, &figures->result->stats, &figures->result->stages);
     json_null(&json, "accelerator");
     json_text(&json, "verdict", derived.bottleneck);
     json_close_object(&json);

@@ -39,26 +39,30 @@ static double busy_share(const struct bottleneck_run *run, uint64_t busy_ns, dou
     return (double)busy_ns * 1e-9 / (threads * run->seconds);
 }
 
+static uint64_t workers_busy_ns(const struct bottleneck_run *run)
+{
+    return run->stages->decode.busy_ns + run->stages->augment.busy_ns;
+}
+
 static double workers_share(const struct bottleneck_run *run)
 {
-    const sluice_loader_stats *stats = run->stats;
-    return busy_share(run, stats->decode.busy_ns + stats->augment.busy_ns, stats->workers);
+    return busy_share(run, workers_busy_ns(run), run->stats->workers);
 }
 
 enum bottleneck bottleneck_find(const struct bottleneck_run *run)
 {
-    const sluice_loader_stats *stats = run->stats;
+    const struct bottleneck_stages *stages = run->stages;
     if (run->consumer != CONSUMER_FREE && run->data_idle < fed_limit) {
         return BOTTLENECK_CONSUMER;
     }
     if (workers_share(run) >= busy_limit) {
-        return stats->decode.busy_ns >= stats->augment.busy_ns ? BOTTLENECK_DECODE
-                                                               : BOTTLENECK_AUGMENT;
+        return stages->decode.busy_ns >= stages->augment.busy_ns ? BOTTLENECK_DECODE
+                                                                 : BOTTLENECK_AUGMENT;
     }
-    if (busy_share(run, stats->upload.busy_ns, 1) >= busy_limit) {
+    if (busy_share(run, stages->upload.busy_ns, 1) >= busy_limit) {
         return BOTTLENECK_COPY;
     }
-    if (bottleneck_queue_empty(&stats->decode) >= starved_limit) {
+    if (bottleneck_queue_empty(&stages->decode) >= starved_limit) {
         return BOTTLENECK_READ;
     }
     return BOTTLENECK_NONE;
@@ -66,7 +70,7 @@ enum bottleneck bottleneck_find(const struct bottleneck_run *run)
 
 static void describe_reads(const struct bottleneck_run *run, char *text, size_t bytes)
 {
-    double share = busy_share(run, run->stats->read.busy_ns, 1);
+    double share = busy_share(run, run->stages->read.busy_ns, 1);
     if (share < idle_limit) {
         snprintf(text, bytes, "reads idle");
     } else {
@@ -77,10 +81,9 @@ static void describe_reads(const struct bottleneck_run *run, char *text, size_t 
 /* What the workers lack for the step: cores that do as much as one of theirs. */
 static double cores_missing(const struct bottleneck_run *run)
 {
-    const sluice_loader_stats *stats = run->stats;
-    double busy_s = (double)(stats->decode.busy_ns + stats->augment.busy_ns) * 1e-9;
-    double needed = run->rows_per_s * busy_s / (double)stats->samples;
-    return needed - fmin(stats->workers, run->processors);
+    double busy_s = (double)workers_busy_ns(run) * 1e-9;
+    double needed = run->rows_per_s * busy_s / (double)run->stats->samples;
+    return needed - fmin(run->stats->workers, run->processors);
 }
 
 static void describe_help(const struct bottleneck_run *run, char *text, size_t bytes)
@@ -109,9 +112,7 @@ static void describe_workers(const struct bottleneck_run *run, const char *stage
     snprintf(text, bytes,
              "%s-bound: %.0f of %u workers busy %.0f %% (%.0f %% of that decoding), %s; %s", stage,
              round(fmin(share, 1) * stats->workers), stats->workers, 100 * share,
-             100 * (double)stats->decode.busy_ns /
-                 (double)(stats->decode.busy_ns + stats->augment.busy_ns),
-             reads, help);
+             100 * (double)run->stages->decode.busy_ns / (double)workers_busy_ns(run), reads, help);
 }
 
 static void describe_consumer(const struct bottleneck_run *run, char *text, size_t bytes)
@@ -124,13 +125,13 @@ static void describe_consumer(const struct bottleneck_run *run, char *text, size
 /* Bytes are known only as they are stored, not as they are copied: batches it is. */
 static void describe_copy(const struct bottleneck_run *run, char *text, size_t bytes)
 {
-    const sluice_loader_stats *stats = run->stats;
+    const sluice_stage_stats *upload = &run->stages->upload;
     snprintf(
         text, bytes,
         "copy-bound: copies to the device in flight %.0f %% of the time, %.1f batches/s, slots "
         "pinned: %s; a smaller dtype (u8) would help",
-        100 * busy_share(run, stats->upload.busy_ns, 1), (double)stats->upload.items / run->seconds,
-        stats->pinning);
+        100 * busy_share(run, upload->busy_ns, 1), (double)upload->items / run->seconds,
+        run->stats->pinning);
 }
 
 void bottleneck_describe(const struct bottleneck_run *run, char *text, size_t bytes)
@@ -151,7 +152,7 @@ void bottleneck_describe(const struct bottleneck_run *run, char *text, size_t by
         snprintf(text, bytes,
                  "read-bound: workers busy only %.0f %%, their queue empty for %.0f %% of the "
                  "samples (%s); faster storage or packed shards (`sluice pack`) would help",
-                 busy, 100 * bottleneck_queue_empty(&stats->decode), stats->io_backend);
+                 busy, 100 * bottleneck_queue_empty(&run->stages->decode), stats->io_backend);
         break;
     case BOTTLENECK_COPY:
         describe_copy(run, text, bytes);
@@ -203,10 +204,11 @@ void bottleneck_add_stats(sluice_loader_stats *sum, const sluice_loader_stats *b
         ADD(host_waits[bin]);
     }
 #undef ADD
-    sum->read = old.read;
-    sum->decode = old.decode;
-    sum->augment = old.augment;
-    sum->upload = old.upload;
+}
+
+void bottleneck_add_stages(struct bottleneck_stages *sum, const struct bottleneck_stages *before,
+                           const struct bottleneck_stages *after)
+{
     add_stage(&sum->read, &before->read, &after->read);
     add_stage(&sum->decode, &before->decode, &after->decode);
     add_stage(&sum->augment, &before->augment, &after->augment);

@@ -26,9 +26,14 @@ enum bottleneck_consumer {
     CONSUMER_GPU
 };
 
+struct bottleneck_stages {
+    sluice_stage_stats read, decode, augment, upload;
+};
+
 /* What is known of a run. */
 struct bottleneck_run {
     const sluice_loader_stats *stats;
+    const struct bottleneck_stages *stages;
     double seconds; /* of the run, > 0 */
     enum bottleneck_consumer consumer;
     double data_idle;  /* part of the run that the consumer did nothing for want of data, 0..1 */
@@ -50,5 +55,7 @@ double bottleneck_queue_empty(const sluice_stage_stats *stage);
  * device, ...) of `after`. Maxima are those since the loader's open. */
 void bottleneck_add_stats(sluice_loader_stats *sum, const sluice_loader_stats *before,
                           const sluice_loader_stats *after);
+void bottleneck_add_stages(struct bottleneck_stages *sum, const struct bottleneck_stages *before,
+                           const struct bottleneck_stages *after);
 
 #endif

@@ -30,6 +30,19 @@ int bench_loader_failed(sluice_loader *loader, sluice_status status)
     return report_error(&error, bad ? "--on-bad replace goes on without such samples" : NULL);
 }
 
+void bench_loader_stats(sluice_loader *loader, sluice_loader_stats *stats,
+                        struct bottleneck_stages *stages)
+{
+    static const sluice_stage_stats empty = SLUICE_STAGE_STATS_INIT;
+    *stats = (sluice_loader_stats)SLUICE_LOADER_STATS_INIT;
+    *stages = (struct bottleneck_stages){empty, empty, empty, empty};
+    sluice_loader_get_stats(loader, stats);
+    sluice_loader_get_stage(loader, SLUICE_STAGE_READ, &stages->read);
+    sluice_loader_get_stage(loader, SLUICE_STAGE_DECODE, &stages->decode);
+    sluice_loader_get_stage(loader, SLUICE_STAGE_AUGMENT, &stages->augment);
+    sluice_loader_get_stage(loader, SLUICE_STAGE_UPLOAD, &stages->upload);
+}
+
 int bench_feed_open(const struct bench_source *source, struct bench_feed *feed)
 {
     *feed = (struct bench_feed){0};

@@ -6,6 +6,8 @@
 #ifndef TOOL_BENCH_FEED_H
 #define TOOL_BENCH_FEED_H
 
+#include "bottleneck.h"
+
 #include <sluice/augment.h>
 #include <sluice/dataset.h>
 #include <sluice/loader.h>
@@ -24,6 +26,8 @@ struct bench_feed {
 int bench_loader_open(const struct bench_source *source, sluice_loader **loader);
 /* What the loader's failure, or `status` where it has none on record, means. */
 int bench_loader_failed(sluice_loader *loader, sluice_status status);
+void bench_loader_stats(sluice_loader *loader, sluice_loader_stats *stats,
+                        struct bottleneck_stages *stages);
 
 int bench_feed_open(const struct bench_source *source, struct bench_feed *feed);
 /* TOOL_INTERRUPTED, unreported: Ctrl-C. */

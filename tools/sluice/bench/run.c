@@ -124,8 +124,7 @@ static int run_pass(struct pass *pass, struct bench_result *result)
     int code = run_epochs(pass, result);
     /* CPU time and decoded rows at one moment: what was decoded ahead is in both. */
     result->cpu_s = clock_process_cpu() - cpu;
-    result->stats = (sluice_loader_stats){.struct_size = sizeof result->stats};
-    sluice_loader_get_stats(pass->loader, &result->stats);
+    bench_loader_stats(pass->loader, &result->stats, &result->stages);
     result->interrupted = interrupt_pending();
     result->images = pass->images;
     result->batches = pass->batches;

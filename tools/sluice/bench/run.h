@@ -35,6 +35,7 @@ struct bench_result {
     double cpu_s;             /* user and system, all threads of the process */
     bool interrupted;
     sluice_loader_stats stats;
+    struct bottleneck_stages stages;
 };
 
 /* Each returns an exit code; failures are reported. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stats.h"
 
-#include "bottleneck.h"
 #include "units.h"
 
 #include <inttypes.h>
@@ -14,8 +13,8 @@ static void print_stage(const char *name, const sluice_stage_stats *stage, doubl
            100 * bottleneck_queue_fill(stage));
 }
 
-void bench_stats_print(const sluice_loader_stats *stats, const struct bench_setting *setting,
-                       double seconds)
+void bench_stats_print(const sluice_loader_stats *stats, const struct bottleneck_stages *stages,
+                       const struct bench_setting *setting, double seconds)
 {
     char rate[32];
     units_format_bytes(rate, sizeof rate, (uint64_t)((double)stats->bytes_read / seconds));
@@ -27,10 +26,10 @@ void bench_stats_print(const sluice_loader_stats *stats, const struct bench_sett
     }
     printf("workers       %" PRIu32 " on %" PRIu32 " processors\n", stats->workers,
            setting->processors);
-    print_stage("read", &stats->read, seconds);
-    print_stage("decode", &stats->decode, seconds);
-    print_stage("augment", &stats->augment, seconds);
-    print_stage("upload", &stats->upload, seconds);
+    print_stage("read", &stages->read, seconds);
+    print_stage("decode", &stages->decode, seconds);
+    print_stage("augment", &stages->augment, seconds);
+    print_stage("upload", &stages->upload, seconds);
     if (stats->bad_samples > 0) {
         printf("bad samples   %" PRIu64 "; `sluice verify --decode` names them\n",
                stats->bad_samples);
@@ -71,13 +70,14 @@ static void write_stage(struct json *json, const char *name, const sluice_stage_
     json_close_object(json);
 }
 
-void bench_stats_write_stages(struct json *json, const sluice_loader_stats *stats)
+void bench_stats_write_stages(struct json *json, const sluice_loader_stats *stats,
+                              const struct bottleneck_stages *stages)
 {
     json_open_object(json, "stages");
-    write_stage(json, "read", &stats->read);
-    write_stage(json, "decode", &stats->decode);
-    write_stage(json, "augment", &stats->augment);
-    write_stage(json, "upload", &stats->upload);
+    write_stage(json, "read", &stages->read);
+    write_stage(json, "decode", &stages->decode);
+    write_stage(json, "augment", &stages->augment);
+    write_stage(json, "upload", &stages->upload);
     json_close_object(json);
     write_histogram(json, "ready_batches", stats->ready_depth, SLUICE_HISTOGRAM_BINS);
     write_histogram(json, "host_waits", stats->host_waits, SLUICE_WAIT_BINS);

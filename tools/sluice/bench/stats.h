@@ -3,6 +3,7 @@
 #ifndef TOOL_BENCH_STATS_H
 #define TOOL_BENCH_STATS_H
 
+#include "bottleneck.h"
 #include "json.h"
 
 #include <sluice/loader.h>
@@ -14,12 +15,13 @@ struct bench_setting {
 };
 
 /* Lines "reading", "workers", then one a stage. `seconds`: of the run that `stats` counted. */
-void bench_stats_print(const sluice_loader_stats *stats, const struct bench_setting *setting,
-                       double seconds);
+void bench_stats_print(const sluice_loader_stats *stats, const struct bottleneck_stages *stages,
+                       const struct bench_setting *setting, double seconds);
 
 /* Members of the object that is open. */
 void bench_stats_write_setting(struct json *json, const sluice_loader_stats *stats,
                                const struct bench_setting *setting);
-void bench_stats_write_stages(struct json *json, const sluice_loader_stats *stats);
+void bench_stats_write_stages(struct json *json, const sluice_loader_stats *stats,
+                              const struct bottleneck_stages *stages);
 
 #endif
