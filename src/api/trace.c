@@ -12,9 +12,12 @@ void sluice_trace_stop(void)
     sl_trace_stop();
 }
 
-size_t sluice_trace_read(sluice_trace_event *events, size_t room, uint64_t *lost)
+size_t sluice_trace_read(sluice_trace_event *events, size_t event_bytes, size_t room,
+                         uint64_t *lost)
 {
-    return sl_trace_read(events, events == NULL ? 0 : room, lost);
+    const sl_trace_room own = {
+        .events = events, .event_bytes = event_bytes, .count = events == NULL ? 0 : room};
+    return sl_trace_read(&own, lost);
 }
 
 void sluice_trace_get_thread_name(uint32_t thread, char *name, size_t bytes)

@@ -7,6 +7,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef struct ring {
@@ -166,35 +167,44 @@ static uint64_t kept(const ring *from)
     return from->count < current.events ? from->count : current.events;
 }
 
-static void copy_ring(const ring *from, sluice_trace_event *events, size_t room, size_t *total)
+/* A caller with an older header has smaller events; what a newer one adds is 0. */
+static void copy_event(const sluice_trace_event *event, const sl_trace_room *to, size_t place)
+{
+    uint8_t *at = (uint8_t *)to->events + place * to->event_bytes;
+    const size_t known = to->event_bytes < sizeof(*event) ? to->event_bytes : sizeof(*event);
+    memcpy(at, event, known);
+    memset(at + known, 0, to->event_bytes - known);
+}
+
+static void copy_ring(const ring *from, const sl_trace_room *to, size_t *total)
 {
     const uint64_t count = kept(from);
     for (uint64_t i = from->count - count; i < from->count; i++) {
-        if (*total < room) {
-            events[*total] = from->events[i % current.events];
+        if (*total < to->count) {
+            copy_event(&from->events[i % current.events], to, *total);
         }
         ++*total;
     }
 }
 
-static size_t read_locked(sluice_trace_event *events, size_t room, uint64_t *lost)
+static size_t read_locked(const sl_trace_room *to, uint64_t *lost)
 {
     size_t total = 0;
     *lost = atomic_load_explicit(&homeless, memory_order_relaxed);
     for (uint32_t i = 0; i < current.threads; i++) {
-        copy_ring(&current.rings[i], events, room, &total);
+        copy_ring(&current.rings[i], to, &total);
         *lost += current.rings[i].count - kept(&current.rings[i]);
     }
     return total;
 }
 
-size_t sl_trace_read(sluice_trace_event *events, size_t room, uint64_t *lost)
+size_t sl_trace_read(const sl_trace_room *room, uint64_t *lost)
 {
     uint64_t unread = 0;
     size_t total = 0;
     sl_lock(&control);
     if (!sl_trace_running() && current.pid == getpid()) {
-        total = read_locked(events, room, &unread);
+        total = read_locked(room, &unread);
     }
     sl_unlock(&control);
     if (lost != NULL) {

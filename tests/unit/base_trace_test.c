@@ -37,11 +37,11 @@ static void test_refusals(void **state)
     assert_int_equal(sluice_trace_start(1, 1), SLUICE_STATE);
     uint64_t lost = 9;
     sl_trace_moment(SLUICE_TRACE_FULL, 1, 1);
-    assert_int_equal(sluice_trace_read(events, 1, &lost), 0); /* it is running */
+    assert_int_equal(sluice_trace_read(events, sizeof(events[0]), 1, &lost), 0); /* it is running */
     assert_int_equal(lost, 0);
     sluice_trace_stop();
     sluice_trace_stop();
-    assert_int_equal(sluice_trace_read(NULL, 5, NULL), 1);
+    assert_int_equal(sluice_trace_read(NULL, 0, 5, NULL), 1);
     assert_int_equal(sluice_trace_start(1, 1), SLUICE_OK);
 }
 
@@ -49,11 +49,11 @@ static void test_nothing_when_off(void **state)
 {
     (void)state;
     sl_trace_moment(SLUICE_TRACE_FULL, 1, 1);
-    assert_int_equal(sluice_trace_read(NULL, 0, NULL), 0);
+    assert_int_equal(sluice_trace_read(NULL, 0, 0, NULL), 0);
     assert_int_equal(sluice_trace_start(1, 4), SLUICE_OK);
     sluice_trace_stop();
     sl_trace_moment(SLUICE_TRACE_FULL, 1, 1);
-    assert_int_equal(sluice_trace_read(NULL, 0, NULL), 0);
+    assert_int_equal(sluice_trace_read(NULL, 0, 0, NULL), 0);
     sluice_trace_discard();
     sl_trace_moment(SLUICE_TRACE_FULL, 1, 1);
     char name[NAME_ROOM] = "x";
@@ -74,15 +74,41 @@ static void test_ring(void **state)
     assert_int_equal(sl_memory_allocations(), before);
     sluice_trace_stop();
     uint64_t lost;
-    assert_int_equal(sluice_trace_read(events, 3, &lost), 4);
+    assert_int_equal(sluice_trace_read(events, sizeof(events[0]), 3, &lost), 4);
     assert_int_equal(lost, 7);
-    assert_int_equal(sluice_trace_read(events, 4, &lost), 4);
+    assert_int_equal(sluice_trace_read(events, sizeof(events[0]), 4, &lost), 4);
     for (uint64_t i = 0; i < 4; i++) {
         assert_int_equal(events[i].ticket, 7 + i);
         assert_int_equal(events[i].slot, 107 + i);
         assert_int_equal(events[i].kind, SLUICE_TRACE_TAKEN);
         assert_int_equal(events[i].sample, -1);
         assert_true(events[i].begin_ns >= from && events[i].end_ns == events[i].begin_ns);
+    }
+}
+
+/* Callers whose events are smaller or larger than the library's: each is written where it belongs,
+ * and nothing behind it. */
+static void test_stride(void **state)
+{
+    (void)state;
+    enum { COUNT = 3, FULL = sizeof(sluice_trace_event), GUARD = 0xC3 };
+    _Alignas(uint64_t) uint8_t room[COUNT * (FULL + 32)];
+    assert_int_equal(sluice_trace_start(1, COUNT), SLUICE_OK);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        sl_trace_moment(SLUICE_TRACE_TAKEN, i, (uint32_t)i);
+    }
+    sluice_trace_stop();
+    assert_int_equal(sluice_trace_read(events, FULL, COUNT, NULL), COUNT);
+    for (size_t bytes = 0; bytes <= FULL + 24; bytes += 4) {
+        memset(room, GUARD, sizeof(room));
+        assert_int_equal(
+            sluice_trace_read((sluice_trace_event *)(void *)room, bytes, COUNT - 1, NULL), COUNT);
+        for (size_t i = 0; i < sizeof(room); i++) {
+            const size_t event = bytes > 0 ? i / bytes : COUNT;
+            const size_t at = bytes > 0 ? i % bytes : 0;
+            const uint8_t known = at < FULL ? ((const uint8_t *)&events[event % COUNT])[at] : 0;
+            assert_int_equal(room[i], event < COUNT - 1 ? known : GUARD);
+        }
     }
 }
 
@@ -115,7 +141,8 @@ static void test_threads(void **state)
     run_threads();
     sluice_trace_stop();
     uint64_t lost;
-    assert_int_equal(sluice_trace_read(events, (size_t)THREADS * EVENTS, &lost), THREADS * EVENTS);
+    assert_int_equal(sluice_trace_read(events, sizeof(events[0]), (size_t)THREADS * EVENTS, &lost),
+                     THREADS * EVENTS);
     assert_int_equal(lost, 0);
     for (uint32_t i = 0; i < THREADS * EVENTS; i++) {
         assert_int_equal(events[i].thread, i / EVENTS);
@@ -135,7 +162,7 @@ static void test_more_threads_than_rings(void **state)
     run_threads();
     sluice_trace_stop();
     uint64_t lost;
-    assert_int_equal(sluice_trace_read(NULL, 0, &lost), (THREADS - 1) * EVENTS);
+    assert_int_equal(sluice_trace_read(NULL, 0, 0, &lost), (THREADS - 1) * EVENTS);
     assert_int_equal(lost, EVENTS);
 }
 
@@ -162,7 +189,8 @@ static void test_control_while_writing(void **state)
         assert_int_equal(sluice_trace_start(2, EVENTS), SLUICE_OK);
         sl_sleep_until_ns(sl_now_ns() + 100000);
         sluice_trace_stop();
-        const size_t count = sluice_trace_read(events, (size_t)THREADS * EVENTS, NULL);
+        const size_t count =
+            sluice_trace_read(events, sizeof(events[0]), (size_t)THREADS * EVENTS, NULL);
         for (size_t i = 0; i < count; i++) {
             assert_true(events[i].ticket == 1 && events[i].slot == 2);
         }
@@ -180,8 +208,8 @@ static int in_child(void)
 {
     sl_trace_moment(SLUICE_TRACE_FULL, 3, 0);
     sluice_trace_stop();
-    const bool right =
-        sluice_trace_read(events, 1, NULL) == 0 && sluice_trace_start(1, 1) == SLUICE_STATE;
+    const bool right = sluice_trace_read(events, sizeof(events[0]), 1, NULL) == 0 &&
+                       sluice_trace_start(1, 1) == SLUICE_STATE;
     sluice_trace_discard();
     return right ? 0 : 1;
 }
@@ -199,7 +227,7 @@ static void test_forked_child(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     sluice_trace_stop();
-    assert_int_equal(sluice_trace_read(events, 1, NULL), 1);
+    assert_int_equal(sluice_trace_read(events, sizeof(events[0]), 1, NULL), 1);
 }
 
 int main(void)
@@ -208,6 +236,7 @@ int main(void)
         cmocka_unit_test_teardown(test_refusals, clean_up),
         cmocka_unit_test_teardown(test_nothing_when_off, clean_up),
         cmocka_unit_test_teardown(test_ring, clean_up),
+        cmocka_unit_test_teardown(test_stride, clean_up),
         cmocka_unit_test_teardown(test_threads, clean_up),
         cmocka_unit_test_teardown(test_more_threads_than_rings, clean_up),
         cmocka_unit_test_teardown(test_control_while_writing, clean_up),

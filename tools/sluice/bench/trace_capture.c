@@ -22,12 +22,12 @@ bool trace_capture_begin(void)
 
 static bool copy_events(struct trace_capture *capture)
 {
-    capture->count = sluice_trace_read(NULL, 0, &capture->lost);
+    capture->count = sluice_trace_read(NULL, 0, 0, &capture->lost);
     capture->events = calloc(capture->count + 1, sizeof *capture->events);
     if (capture->events == NULL) {
         return false;
     }
-    sluice_trace_read(capture->events, capture->count, NULL);
+    sluice_trace_read(capture->events, sizeof *capture->events, capture->count, NULL);
     return true;
 }
 
