@@ -235,15 +235,25 @@ SLUICE_API uint64_t sluice_batch_epoch(const sluice_batch *batch);
 SLUICE_API sluice_status sluice_batch_wait(sluice_batch *batch, struct CUstream_st *stream);
 
 /*
- * Gives the batch back at once. Each batch is released exactly once, also after close. The last one
- * released after close frees the memory, and waits for the device's work on it.
+ * One holder more. next makes one; the batch is valid, and its slot is not used again, until as
+ * many releases as there are holders have been made, by sluice_batch_release and _release_on in any
+ * mixture, from any threads, also at once, also after close. Only whoever holds a batch may retain
+ * it: STATE when nobody does, but a slot that is in use again cannot be told apart.
+ */
+SLUICE_API sluice_status sluice_batch_retain(sluice_batch *batch);
+
+/*
+ * Ends one hold at once. Each batch is released exactly once for each holder, also after close. The
+ * last one released after close frees the memory, and waits for the device's work on it.
  */
 SLUICE_API void sluice_batch_release(sluice_batch *batch);
 
 /*
- * Gives it back once the work queued on `stream` so far is done. The host does not block. After OK
- * and DEVICE it is released; after INVALID (a stream that is none of the device's) and STATE (one
- * that is being captured, or a batch that is not held) it is not.
+ * Ends one hold once the work queued on `stream` so far is done: with several holders the slot
+ * waits for the work of all of their streams. The host does not block. After OK and DEVICE it is
+ * released; after INVALID (a stream that is none of the device's) and STATE (one that is being
+ * captured, or a batch that is not held) it is not. Of each batch four releases are remembered;
+ * the stream of a further one waits, on the device, for the work of an earlier one.
  */
 SLUICE_API sluice_status sluice_batch_release_on(sluice_batch *batch, struct CUstream_st *stream);
 
@@ -299,8 +309,8 @@ typedef struct sluice_loader_stats {
      * there (sluice_batch_wait), how long it worked (from there to sluice_batch_release_on), and
      * the whole from the first step's end to the last's. In the rest of the whole the stream had
      * nothing to do because the host was not there yet: it waited in next, or was busy elsewhere. A
-     * step is timed when both were called with streams; the first one only gives that beginning. 0
-     * with host memory.
+     * step is timed when both were called with streams (with several holders: the first wait and
+     * the last release); the first one only gives that beginning. 0 with host memory.
      */
     uint64_t steps_timed, stream_stall_ns, stream_busy_ns, stream_span_ns;
     char device[64];  /* "host", "cuda:0" */

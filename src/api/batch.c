@@ -129,6 +129,14 @@ sluice_status sluice_batch_wait(sluice_batch *batch, struct CUstream_st *stream)
     return is_ours(batch) ? sl_staging_wait(batch, stream) : SLUICE_STATE;
 }
 
+sluice_status sluice_batch_retain(sluice_batch *batch)
+{
+    if (batch == NULL) {
+        return SLUICE_INVALID;
+    }
+    return is_ours(batch) ? sl_staging_retain(batch) : SLUICE_STATE;
+}
+
 void sluice_batch_release(sluice_batch *batch)
 {
     if (batch != NULL && is_ours(batch)) {

@@ -7,8 +7,8 @@
  * The consumer may take a batch as soon as its copy is queued; the device orders everything else by
  * events:
  *
- *   consumer: record release[d] -> copier: copy stream waits for it, copies, records h2d[h] and
- *   ready[d] -> consumer: its stream waits for ready[d].
+ *   consumer: record release[d][i] -> copier: copy stream waits for them, copies, records h2d[h]
+ *   and ready[d] -> consumer: its stream waits for ready[d].
  *
  * With a conversion, ready[d] is recorded on the conversion's stream, which waits for h2d[h]; and
  * the next copy to d waits for ready[d] as well: the consumer may have given the batch back without
@@ -25,7 +25,7 @@
 /* What a copy to a device slot comes after, and what comes after it. */
 typedef struct upload_plan {
     uint32_t host, device, rows;
-    bool after_release, after_conversion;
+    bool after_release[SL_RELEASES], after_conversion;
 } upload_plan;
 
 /* Queues the conversion of what is being copied. */
@@ -59,8 +59,10 @@ static sluice_status upload(sl_staging *staging, const upload_plan *plan, sluice
     if (plan->after_conversion) {
         status = ops->stream_wait(dev, stream, staging->ready[device], error);
     }
-    if (status == SLUICE_OK && plan->after_release) {
-        status = ops->stream_wait(dev, stream, staging->release[device], error);
+    for (uint32_t i = 0; i < SL_RELEASES && status == SLUICE_OK; i++) {
+        if (plan->after_release[i]) {
+            status = ops->stream_wait(dev, stream, staging->release[device][i], error);
+        }
     }
     if (status == SLUICE_OK) {
         status = ops->copy_to_device(dev, staging->memory[device], from, staging->layout.bytes,
@@ -125,9 +127,11 @@ static bool copy_next_locked(sl_staging *staging)
     sl_trace_moment(SLUICE_TRACE_COPY, staging->slots.host[plan.host].ticket, plan.host);
     busy_begin_locked(staging);
     plan.rows = staging->batches[device].facts.rows;
-    plan.after_release = staging->released_on[device];
+    for (uint32_t i = 0; i < SL_RELEASES; i++) {
+        plan.after_release[i] = staging->released[device][i] == SL_RELEASE_RECORDED;
+        staging->released[device][i] = SL_RELEASE_UNUSED;
+    }
     plan.after_conversion = staging->converted[device];
-    staging->released_on[device] = false;
     staging->converted[device] = staging->converts;
     sl_unlock(&staging->mutex);
     sluice_error error;

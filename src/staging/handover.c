@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The consumer's side of staging: next, wait, release, and what wakes it. */
+/* The consumer's side of staging: next, wait, and what wakes it. */
 #include "staging_state.h"
 
 #include "clock.h"
@@ -111,8 +111,8 @@ static sluice_batch *take_locked(sl_staging *staging)
     const int slot = sl_slots_take(&staging->slots);
     assert(slot >= 0);
     sluice_batch *batch = &staging->batches[slot];
-    assert(batch->held == 0);
-    batch->held = 1;
+    assert(batch->holders == 0 && batch->releasing == 0);
+    batch->holders = 1;
     sl_trace_moment(SLUICE_TRACE_TAKEN, staging->slots.device[slot].ticket, (uint32_t)slot);
     staging->references++;
     sl_staging_changed_locked(staging);
@@ -193,7 +193,7 @@ static bool begin_wait(sluice_batch *batch, sl_timing_mark **mark)
 {
     sl_staging *staging = batch->staging;
     sl_lock(&staging->mutex);
-    const bool held = batch->held != 0;
+    const bool held = batch->holders > 0;
     const bool first = held && staging->timing != NULL && batch->mark == NULL;
     *mark = first ? sl_timing_take(staging->timing) : NULL;
     batch->mark = *mark != NULL ? *mark : batch->mark;
@@ -221,66 +221,6 @@ sluice_status sl_staging_wait(sluice_batch *batch, struct CUstream_st *stream)
         sl_staging_note_locked(staging, status, &error);
         sl_unlock(&staging->mutex);
     }
-    return status;
-}
-
-/* Records the consumer's work; no lock is held, the batch is claimed. */
-static sluice_status record_release(sl_staging *staging, sluice_batch *batch,
-                                    struct CUstream_st *stream, sluice_error *error)
-{
-    sluice_status status = staging->device->ops->event_record(
-        staging->device, staging->release[batch->slot], stream, error);
-    if (status == SLUICE_OK && batch->mark != NULL) {
-        status = sl_timing_end(staging->timing, batch->mark, stream, error);
-        if (status == SLUICE_OK) {
-            batch->mark = NULL; /* it is the timing's now */
-        }
-    }
-    return status;
-}
-
-static void drop_reference(sl_staging *staging)
-{
-    sl_lock(&staging->mutex);
-    const bool last = --staging->references == 0;
-    sl_unlock(&staging->mutex);
-    if (last) {
-        sl_staging_destroy(staging);
-    }
-}
-
-sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUstream_st *stream)
-{
-    sl_staging *staging = batch->staging;
-    sl_lock(&staging->mutex);
-    const bool held = batch->held != 0;
-    batch->held = 0; /* claimed: a second release from another thread finds it gone */
-    sl_unlock(&staging->mutex);
-    if (!held) {
-        return SLUICE_STATE;
-    }
-    sluice_error error;
-    sl_error_clear(&error);
-    const sluice_status status =
-        on_stream ? record_release(staging, batch, stream, &error) : SLUICE_OK;
-    if (status == SLUICE_OK || status == SLUICE_DEVICE) {
-        drop_mark(batch);
-    }
-    sl_lock(&staging->mutex);
-    if (sl_staging_note_locked(staging, status, &error) < 0 && status != SLUICE_DEVICE) {
-        batch->held = 1;
-        sl_unlock(&staging->mutex);
-        return status;
-    }
-    const bool shared = staging->slots.shared;
-    staging->released_on[batch->slot] = on_stream && status == SLUICE_OK && !shared;
-    sl_trace_moment(SLUICE_TRACE_FREE, staging->slots.device[batch->slot].ticket, batch->slot);
-    const bool legal = sl_slots_release(&staging->slots, batch->slot);
-    assert(legal);
-    (void)legal;
-    sl_cond_signal(&staging->can_copy);
-    sl_staging_unlock(staging, shared);
-    drop_reference(staging);
     return status;
 }
 

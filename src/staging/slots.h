@@ -10,7 +10,8 @@
  * carries the ticket of the step. When host and device memory are one (shared), the host slot is
  * its own device slot: it stays COPYING until the consumer has released it.
  * A released device slot is FREE for the copier at once: the copy that will overwrite it first
- * waits, on the device, for the release event (copier.c).
+ * waits, on the device, for the release events (copier.c). How many hold a HELD one is counted
+ * outside (release.c).
  * Discard: slots of a cancelled run go from FULL straight to EMPTY, from READY to FREE; those that
  * are FILLING or COPYING do so when their last row or their copy's queueing arrives.
  *

@@ -22,10 +22,13 @@ static void close_stream(sl_staging *staging)
     if (!staging->has_copy_stream) {
         return;
     }
-    for (uint32_t i = 0; i < staging->slots.device_count; i++) {
-        if (staging->released_on[i]) {
+    for (uint32_t i = 0; i < staging->slots.device_count * SL_RELEASES; i++) {
+        const uint32_t slot = i / SL_RELEASES;
+        const uint32_t which = i % SL_RELEASES;
+        if (staging->released[slot][which] == SL_RELEASE_RECORDED) {
             /* A device that fails here has no work left to wait for. */
-            (void)device->ops->stream_wait(device, staging->copy_stream, staging->release[i], NULL);
+            (void)device->ops->stream_wait(device, staging->copy_stream,
+                                           staging->release[slot][which], NULL);
         }
     }
     device->ops->stream_close(device, staging->copy_stream);
@@ -64,7 +67,9 @@ void sl_staging_destroy(sl_staging *staging)
     for (uint32_t i = 0; i < SL_SLOTS_MAX; i++) {
         close_event(device, staging->h2d[i]);
         close_event(device, staging->ready[i]);
-        close_event(device, staging->release[i]);
+        for (uint32_t k = 0; k < SL_RELEASES; k++) {
+            close_event(device, staging->release[i][k]);
+        }
         if (staging->memory[i] != NULL) {
             device->ops->memory_close(device, staging->memory[i]);
         }
@@ -81,6 +86,7 @@ void sl_staging_destroy(sl_staging *staging)
         close(staging->fd);
     }
     sl_cond_destroy(&staging->quiet);
+    sl_cond_destroy(&staging->can_record);
     sl_cond_destroy(&staging->can_reap);
     sl_cond_destroy(&staging->can_copy);
     sl_cond_destroy(&staging->can_take);
@@ -147,8 +153,8 @@ static sluice_status open_device_slot(sl_staging *staging, uint32_t slot, sluice
     if (status == SLUICE_OK) {
         status = ops->event_open(device, SL_EVENT_ORDER, &staging->ready[slot], error);
     }
-    if (status == SLUICE_OK) {
-        status = ops->event_open(device, SL_EVENT_ORDER, &staging->release[slot], error);
+    for (uint32_t i = 0; i < SL_RELEASES && status == SLUICE_OK; i++) {
+        status = ops->event_open(device, SL_EVENT_ORDER, &staging->release[slot][i], error);
     }
     if (status == SLUICE_OK) {
         staging->batches[slot] = (sluice_batch){
@@ -227,6 +233,7 @@ static sl_staging *make(sl_device *device, const sl_staging_config *config)
     sl_cond_init(&staging->can_take);
     sl_cond_init(&staging->can_copy);
     sl_cond_init(&staging->can_reap);
+    sl_cond_init(&staging->can_record);
     sl_cond_init(&staging->quiet);
     return staging;
 }

@@ -13,6 +13,8 @@
  * the copier's read.
  * Device errors are sticky: the first is latched, next returns it from then on, nothing is copied
  * or begun any more, and every wait ends.
+ * Holders: next makes one of a batch, retain each another, and the last release gives the slot
+ * back.
  * Life: close = wake everyone, join the threads, free. Slots held by the consumer keep the memory
  * alive: sl_staging is reference-counted by held batches, and the last release frees it, after
  * waiting for the device's work on it. The budget is given back by close.
@@ -83,7 +85,8 @@ struct sluice_batch {
     uint32_t slot; /* device slot */
     sl_batch_facts facts;
     sl_slot_view view;
-    uint32_t held; /* guarded by staging: 1 while with the consumer */
+    /* guarded by staging: releases to come, 0: it is not held; and those in progress */
+    uint32_t holders, releasing;
 };
 
 /*
@@ -97,10 +100,13 @@ sluice_status sl_staging_next(sl_staging *staging, int64_t timeout_ns, sluice_ba
 /* Makes `stream` wait on the device for the batch. STATE when it is not held; INVALID for a stream
  * that is none of the device's (with host memory: any but NULL). */
 sluice_status sl_staging_wait(sluice_batch *batch, struct CUstream_st *stream);
+/* One holder more: as many releases give the batch back. STATE when it is not held. */
+sluice_status sl_staging_retain(sluice_batch *batch);
 /*
- * With `on_stream`, reuse waits on the device for the work queued on `stream` so far (host memory:
- * NULL is the only stream and means now). STATE when the batch is not held. With INVALID or STATE
- * from the device it stays held; after OK and DEVICE it is released.
+ * Ends one holder's hold. With `on_stream`, reuse waits on the device for the work queued on
+ * `stream` so far (host memory: NULL is the only stream and means now). STATE when the batch is not
+ * held. With INVALID or STATE from the device it stays held; after OK and DEVICE it is released.
+ * Work on SL_RELEASES streams is waited for apart; a further stream waits for an earlier one's.
  */
 sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUstream_st *stream);
 

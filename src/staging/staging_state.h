@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * staging_state: the inside of sl_staging, for staging.c (filler's side and life), copier.c and
- * handover.c (consumer's side) only.
+ * staging_state: the inside of sl_staging, for staging.c (filler's side and life), copier.c,
+ * handover.c and release.c (consumer's side) only.
  *
  * Lock: `mutex`. Functions named _locked need it held on entry and hold it on return; those that
  * call the device or the callback let go of it in between and say so.
  * Device events: h2d[h] the copy out of host slot h; ready[d] the batch in device slot d is there;
- * release[d] the consumer's stream is done with it.
+ * release[d][i] one of the consumer's streams is done with it.
  * With a conversion a device slot has two memories: the copy's target, from which the conversion
  * reads on a stream of its own, and the output, which the consumer gets.
  */
@@ -24,6 +24,15 @@ typedef struct sl_in_flight {
     uint32_t host[SL_SLOTS_MAX];
     uint32_t first, count;
 } sl_in_flight;
+
+/* Of streams that a batch is released on. More would be memory for nobody. */
+enum { SL_RELEASES = 4 };
+
+typedef enum sl_release_state {
+    SL_RELEASE_UNUSED = 0,
+    SL_RELEASE_BUSY,    /* somebody is recording it */
+    SL_RELEASE_RECORDED /* and no copy has waited for it */
+} sl_release_state;
 
 struct sl_staging {
     /* immutable after open */
@@ -43,18 +52,19 @@ struct sl_staging {
     sl_conversion conversion;
     sl_timing *timing;           /* not when shared */
     sl_event *h2d[SL_SLOTS_MAX]; /* not when shared */
-    sl_event *ready[SL_SLOTS_MAX], *release[SL_SLOTS_MAX];
+    sl_event *ready[SL_SLOTS_MAX], *release[SL_SLOTS_MAX][SL_RELEASES];
     sl_thread copier, reaper; /* not when shared */
 
     pthread_mutex_t mutex;
-    pthread_cond_t can_take; /* next no longer returns AGAIN */
-    pthread_cond_t can_copy; /* the copier has something to do */
-    pthread_cond_t can_reap; /* the reaper has */
-    pthread_cond_t quiet;    /* slots emptied, callbacks or waiters gone: drain and close */
+    pthread_cond_t can_take;   /* next no longer returns AGAIN */
+    pthread_cond_t can_copy;   /* the copier has something to do */
+    pthread_cond_t can_reap;   /* the reaper has */
+    pthread_cond_t can_record; /* a release event is not BUSY any more */
+    pthread_cond_t quiet;      /* slots emptied, callbacks or waiters gone: drain and close */
     /* under mutex */
     sl_slots slots;
     sl_batch_facts facts[SL_SLOTS_MAX]; /* of host slots */
-    bool released_on[SL_SLOTS_MAX];     /* release[d] is recorded, and no copy has waited for it */
+    sl_release_state released[SL_SLOTS_MAX][SL_RELEASES];
     bool converted[SL_SLOTS_MAX];       /* ready[d] is recorded behind a conversion out of d */
     sluice_batch batches[SL_SLOTS_MAX]; /* of device slots */
     sl_in_flight in_flight;

@@ -74,6 +74,17 @@ static void next_before_start(void **state)
     sluice_loader_close(loader);
 }
 
+static uint64_t sum_of(const sluice_batch *batch)
+{
+    sluice_tensor image = SLUICE_TENSOR_INIT;
+    assert_int_equal(sluice_batch_tensor(batch, "image", &image), SLUICE_OK);
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < image.size_bytes; i++) {
+        sum += ((const uint8_t *)image.data)[i];
+    }
+    return sum;
+}
+
 /* All slots in the consumer's hands: next times out, and goes on when one comes back. Batches stay
  * readable after close. */
 static void holds_every_batch(void **state)
@@ -95,13 +106,7 @@ static void holds_every_batch(void **state)
     held[2] = batch;
     sluice_loader_close(loader);
     for (int i = 0; i < 4; i++) {
-        sluice_tensor image = SLUICE_TENSOR_INIT;
-        assert_int_equal(sluice_batch_tensor(held[i], "image", &image), SLUICE_OK);
-        unsigned sum = 0;
-        for (uint64_t k = 0; k < image.size_bytes; k++) {
-            sum += ((const uint8_t *)image.data)[k];
-        }
-        assert_int_not_equal(sum, 0);
+        assert_int_not_equal(sum_of(held[i]), 0);
         sluice_batch_release(held[i]);
     }
 }
@@ -168,6 +173,33 @@ static void columns_are_counted(void **state)
     assert_int_equal(sluice_batch_get_column(NULL, 0, &by_number), SLUICE_INVALID);
     sluice_batch_release(batch);
     sluice_loader_close(loader);
+}
+
+/* Two holders: the slot comes back with the second release, also after close. */
+static void batches_can_be_retained(void **state)
+{
+    (void)state;
+    sluice_loader *loader = open_loader();
+    sluice_batch *held[4];
+    sluice_batch *batch;
+    assert_int_equal(sluice_batch_retain(NULL), SLUICE_INVALID);
+    assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(sluice_loader_next(loader, &held[i], -1), SLUICE_OK);
+    }
+    assert_int_equal(sluice_batch_retain(held[0]), SLUICE_OK);
+    sluice_batch_release(held[0]);
+    assert_int_equal(sluice_loader_next(loader, &batch, 20 * MS), SLUICE_AGAIN);
+    assert_int_equal(sluice_batch_release_on(held[0], NULL), SLUICE_OK);
+    assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK);
+    held[0] = batch;
+    assert_int_equal(sluice_batch_retain(held[0]), SLUICE_OK);
+    sluice_loader_close(loader);
+    for (int i = 0; i < 4; i++) {
+        sluice_batch_release(held[i]);
+    }
+    assert_int_not_equal(sum_of(held[0]), 0); /* readable */
+    sluice_batch_release(held[0]);
 }
 
 /* ---- other threads ---- */
@@ -290,6 +322,7 @@ static int child_checks(sluice_loader *loader, sluice_batch *batch)
                       sluice_loader_get_stats(loader, &stats) != SLUICE_STATE ||
                       sluice_loader_get_error(loader, NULL) != SLUICE_STATE ||
                       sluice_batch_tensor(batch, "image", &tensor) != SLUICE_STATE ||
+                      sluice_batch_retain(batch) != SLUICE_STATE ||
                       sluice_batch_release_on(batch, NULL) != SLUICE_STATE;
     sluice_loader_cancel(loader);
     sluice_batch_release(batch);
@@ -352,6 +385,7 @@ int main(void)
         cmocka_unit_test(holds_every_batch),
         cmocka_unit_test(tensors_have_shapes),
         cmocka_unit_test(columns_are_counted),
+        cmocka_unit_test(batches_can_be_retained),
         cmocka_unit_test(close_while_next_blocks),
         cmocka_unit_test(cancel_while_next_blocks),
         cmocka_unit_test(cancel_then_restart),
