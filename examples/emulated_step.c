@@ -34,30 +34,16 @@ static void sleep_until(double when)
     }
 }
 
-/* The next batch, of the next epoch when this one is over. */
-static sluice_status next(sluice_loader *loader, uint64_t *epoch, sluice_batch **batch)
-{
-    sluice_status status = sluice_loader_next(loader, batch, -1);
-    while (status == SLUICE_END) {
-        status = sluice_loader_start_epoch(loader, ++*epoch);
-        if (status == SLUICE_OK) {
-            status = sluice_loader_next(loader, batch, -1);
-        }
-    }
-    return status;
-}
-
 static sluice_status train(sluice_loader *loader, double step_s, int steps)
 {
-    uint64_t epoch = 0;
     double begin = 0;
-    sluice_status status = sluice_loader_start_epoch(loader, epoch);
+    sluice_status status = sluice_loader_start_endless(loader, 0);
     for (int i = 0; i < WARM_STEPS + steps && status == SLUICE_OK; i++) {
         sluice_batch *batch = NULL;
         if (i == WARM_STEPS) {
             begin = now();
         }
-        status = next(loader, &epoch, &batch);
+        status = sluice_loader_next(loader, &batch, -1);
         if (status == SLUICE_OK) {
             sleep_until(now() + step_s); /* a real step computes with the batch here */
             sluice_batch_release(batch);

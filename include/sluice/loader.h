@@ -10,10 +10,10 @@
  * batches, bit for bit, whatever the number of workers, the I/O backend, the machine's load and the
  * retries.
  *
- * Threads: one consumer thread at a time calls start_epoch and next. sluice_loader_cancel,
- * _get_stats, _get_error, _save, _close and all sluice_batch_* functions may be called from any
- * thread. After a fork, a loader belongs to the parent: every call in the child returns
- * SLUICE_STATE, and close there only forgets the handle.
+ * Threads: one consumer thread at a time calls start_epoch, start_endless and next.
+ * sluice_loader_cancel, _get_stats, _get_error, _save, _close and all sluice_batch_* functions may
+ * be called from any thread. After a fork, a loader belongs to the parent: every call in the child
+ * returns SLUICE_STATE, and close there only forgets the handle.
  *
  * Example (examples/minimal.c is this, whole):
  *
@@ -180,7 +180,19 @@ SLUICE_API sluice_status sluice_loader_open(sluice_loader **loader, sluice_datas
  */
 SLUICE_API sluice_status sluice_loader_start_epoch(sluice_loader *loader, uint64_t epoch);
 
-/* Batches per epoch on this rank (counted from the epoch's beginning). */
+/*
+ * As start_epoch, but next never returns END: the epochs from `epoch` on follow one another, for
+ * loops that count steps. sluice_batch_epoch and _step say where a batch is.
+ *
+ * The option end_epoch does not count for it, since every epoch will be asked for. A cursor that is
+ * saved in it says its epoch and the place there, and is continued by either function; that of an
+ * epoch just finished goes on with the next one here, and has nothing left for start_epoch. An
+ * epoch without a row for this rank (fewer samples than ranks, LAST_PAD or _SHORT) has its empty
+ * batches, as many as on the other ranks. The next start, cancel or close ends it.
+ */
+SLUICE_API sluice_status sluice_loader_start_endless(sluice_loader *loader, uint64_t epoch);
+
+/* Batches per epoch on this rank (counted from the epoch's beginning), of an endless run, too. */
 SLUICE_API uint64_t sluice_loader_steps(const sluice_loader *loader);
 
 /*

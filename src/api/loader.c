@@ -35,6 +35,14 @@ sluice_status sluice_loader_start_epoch(sluice_loader *loader, uint64_t epoch)
     return sl_loader_is_ours(loader) ? sl_loader_start_epoch(loader, epoch) : SLUICE_STATE;
 }
 
+sluice_status sluice_loader_start_endless(sluice_loader *loader, uint64_t epoch)
+{
+    if (loader == NULL || epoch == UINT64_MAX) {
+        return SLUICE_INVALID;
+    }
+    return sl_loader_is_ours(loader) ? sl_loader_start_endless(loader, epoch) : SLUICE_STATE;
+}
+
 uint64_t sluice_loader_steps(const sluice_loader *loader)
 {
     if (loader == NULL) {

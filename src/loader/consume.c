@@ -40,31 +40,51 @@ static sluice_status first_error(sluice_loader *loader, sluice_error *error)
     return status;
 }
 
+/* What the consumer asks for. */
+typedef struct wanted_run {
+    uint64_t epoch; /* the first */
+    bool endless;
+} wanted_run;
+
+/* The first epoch that is not to be read. */
+static uint64_t end_of(const sluice_loader *loader, const wanted_run *run)
+{
+    if (run->endless) {
+        return UINT64_MAX;
+    }
+    return loader->end_epoch > run->epoch ? loader->end_epoch : run->epoch + 1;
+}
+
 /* Makes `epoch`, entered at `start`, the current one. */
 static void set_current_locked(sluice_loader *loader, uint64_t epoch, uint64_t start)
 {
     loader->plan = sl_feed_plan(&loader->feed, epoch, start);
     loader->steps = sl_plan_steps(&loader->plan);
+    loader->end_ticket += loader->steps;
     loader->epoch = epoch;
     loader->taken = 0;
     loader->started = true;
-    loader->restoring = loader->restoring && loader->restore_epoch != epoch;
+}
+
+static void tell_end(sluice_loader *loader, const wanted_run *run)
+{
+    sl_staging_set_end(loader->staging, run->endless ? UINT64_MAX : loader->end_ticket);
 }
 
 /* The reader has gone on into this epoch by itself: only let the consumer follow. */
-static bool continue_run(sluice_loader *loader, uint64_t epoch)
+static bool continue_run(sluice_loader *loader, const wanted_run *run)
 {
     sl_lock(&loader->mutex);
     const bool follows = loader->run && !loader->canceled && !loader->restoring &&
-                         loader->taken == loader->steps && epoch == loader->epoch + 1 &&
-                         epoch < loader->config.options.end_epoch;
+                         loader->taken == loader->steps && run->epoch == loader->epoch + 1 &&
+                         loader->config.options.end_epoch == end_of(loader, run);
     if (follows) {
-        set_current_locked(loader, epoch, 0);
-        loader->end_ticket += loader->steps;
+        set_current_locked(loader, run->epoch, 0);
+        loader->endless = run->endless;
     }
     sl_unlock(&loader->mutex);
     if (follows) {
-        sl_staging_set_end(loader->staging, loader->end_ticket);
+        tell_end(loader, run);
     }
     return follows;
 }
@@ -78,47 +98,61 @@ static void forget_cancel(sluice_loader *loader)
     sl_unlock(&loader->mutex);
 }
 
-static void begin_run(sluice_loader *loader, uint64_t epoch)
+static void begin_run(sluice_loader *loader, const wanted_run *run)
 {
     forget_cancel(loader);
     if (loader->run) {
         sl_feed_stop(&loader->feed);
     }
     sl_lock(&loader->mutex);
-    const bool restored = loader->restoring && loader->restore_epoch == epoch;
+    const bool restored = loader->restoring && loader->restore_epoch == run->epoch;
     const uint64_t start = restored ? loader->restore_position : 0;
-    if (epoch >= loader->config.options.end_epoch) {
-        loader->config.options.end_epoch = epoch + 1;
-    }
-    set_current_locked(loader, epoch, start);
-    loader->end_ticket = sl_staging_begun(loader->staging) + loader->steps;
+    loader->restoring = loader->restoring && !restored;
+    loader->config.options.end_epoch = end_of(loader, run);
+    loader->end_ticket = sl_staging_begun(loader->staging);
+    set_current_locked(loader, run->epoch, start);
+    loader->endless = run->endless;
     if (loader->start_ns == 0) {
         loader->start_ns = sl_now_ns();
     }
     sl_unlock(&loader->mutex);
-    sl_staging_set_end(loader->staging, loader->end_ticket);
+    tell_end(loader, run);
     loader->run = true;
-    sl_feed_start(&loader->feed, epoch, start);
+    sl_feed_start(&loader->feed, run->epoch, start);
 }
 
-sluice_status sl_loader_start_epoch(sluice_loader *loader, uint64_t epoch)
+static sluice_status start(sluice_loader *loader, const wanted_run *run)
 {
     if (!sl_loader_enter(loader)) {
         return SLUICE_CANCELED;
     }
     const sluice_status status = first_error(loader, NULL);
-    if (status == SLUICE_OK && !continue_run(loader, epoch)) {
-        begin_run(loader, epoch);
+    if (status == SLUICE_OK && !continue_run(loader, run)) {
+        begin_run(loader, run);
     }
     sl_loader_leave(loader);
     return status;
 }
 
+sluice_status sl_loader_start_epoch(sluice_loader *loader, uint64_t epoch)
+{
+    return start(loader, &(wanted_run){.epoch = epoch});
+}
+
+sluice_status sl_loader_start_endless(sluice_loader *loader, uint64_t epoch)
+{
+    return start(loader, &(wanted_run){.epoch = epoch, .endless = true});
+}
+
 /* ---- batches ---- */
 
-static void note_batch(sluice_loader *loader)
+static void note_batch(sluice_loader *loader, const sluice_batch *batch)
 {
     sl_lock(&loader->mutex);
+    /* Only an endless run gets past the end of its epoch. */
+    while (loader->epoch < batch->facts.epoch) {
+        set_current_locked(loader, loader->epoch + 1, 0);
+    }
     loader->taken++;
     loader->batches++;
     if (loader->first_batch_ns == 0) {
@@ -148,7 +182,7 @@ static sluice_status take(sluice_loader *loader, sluice_batch **batch, int64_t t
     sl_error_clear(&error);
     const sluice_status status = sl_staging_next(loader->staging, timeout_ns, batch, &error);
     if (status == SLUICE_OK) {
-        note_batch(loader);
+        note_batch(loader, *batch);
     } else if (status < 0 && status != SLUICE_CANCELED) {
         note_error(loader, &error);
     }

@@ -264,6 +264,7 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
         status = sl_config_make(&made->config, options, dataset, error);
     }
     if (status == SLUICE_OK) {
+        made->end_epoch = made->config.options.end_epoch;
         sl_budget_init(&made->budget, made->config.options.memory_bytes);
         status = open_stages(made, fault, error);
     }

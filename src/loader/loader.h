@@ -36,17 +36,19 @@ struct sluice_loader {
     sl_row_maker maker;
     sl_feed feed;
     bool feed_open;
+    uint64_t end_epoch; /* as the options have it; the feed's copy is that of its run */
 
     /* the consumer thread's */
-    bool run;            /* the feed has been started */
-    uint64_t end_ticket; /* staging's number of the ticket behind this epoch */
+    bool run; /* the feed has been started */
 
     pthread_mutex_t mutex;
     pthread_cond_t no_calls;
     /* under mutex */
     uint32_t calls; /* of anything but close, in progress */
     bool closing, started, canceled, restoring;
+    bool endless;                 /* epoch after epoch, without an end between them */
     uint64_t epoch, taken, steps; /* of the current epoch; taken: batches handed out */
+    uint64_t end_ticket;          /* staging's number of the ticket behind it */
     sl_plan plan;
     uint64_t restore_epoch, restore_position;
     uint64_t start_ns, first_batch_ns;
@@ -63,6 +65,7 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
                              const sl_fault_config *fault, sluice_error *error);
 void sl_loader_close(sluice_loader *loader);
 sluice_status sl_loader_start_epoch(sluice_loader *loader, uint64_t epoch);
+sluice_status sl_loader_start_endless(sluice_loader *loader, uint64_t epoch);
 sluice_status sl_loader_next(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns);
 void sl_loader_cancel(sluice_loader *loader);
 sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes);

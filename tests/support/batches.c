@@ -22,27 +22,42 @@ static sluice_tensor tensor_of(const sluice_batch *batch, const char *field)
     return tensor;
 }
 
-static void append(batches *all, const sluice_batch *batch)
+void batches_append(batches *all, const batches *more)
 {
-    const uint32_t rows = sluice_batch_rows(batch);
-    const uint64_t total = all->rows + rows;
-    const sluice_tensor image = tensor_of(batch, "image");
-    if (rows > 0) {
-        all->row_bytes = image.size_bytes / rows;
+    const uint64_t total = all->rows + more->rows;
+    if (more->rows > 0) {
+        all->row_bytes = more->row_bytes;
     }
     all->images = grow(all->images, total, all->row_bytes);
     all->labels = grow(all->labels, total, sizeof(int64_t));
     all->indices = grow(all->indices, total, sizeof(int64_t));
     all->status = grow(all->status, total, 1);
     all->mask = grow(all->mask, total, 1);
-    all->rows_of_step = grow(all->rows_of_step, all->steps + 1, sizeof(uint32_t));
-    memcpy(all->images + all->rows * all->row_bytes, image.data, rows * all->row_bytes);
-    memcpy(all->labels + all->rows, tensor_of(batch, "label").data, rows * sizeof(int64_t));
-    memcpy(all->indices + all->rows, tensor_of(batch, "index").data, rows * sizeof(int64_t));
-    memcpy(all->status + all->rows, tensor_of(batch, "status").data, rows);
-    memcpy(all->mask + all->rows, tensor_of(batch, "mask").data, rows);
-    all->rows_of_step[all->steps++] = rows;
+    all->rows_of_step = grow(all->rows_of_step, all->steps + more->steps, sizeof(uint32_t));
+    memcpy(all->images + all->rows * all->row_bytes, more->images, more->rows * all->row_bytes);
+    memcpy(all->labels + all->rows, more->labels, more->rows * sizeof(int64_t));
+    memcpy(all->indices + all->rows, more->indices, more->rows * sizeof(int64_t));
+    memcpy(all->status + all->rows, more->status, more->rows);
+    memcpy(all->mask + all->rows, more->mask, more->rows);
+    memcpy(all->rows_of_step + all->steps, more->rows_of_step, more->steps * sizeof(uint32_t));
+    all->steps += more->steps;
     all->rows = total;
+}
+
+static void append(batches *all, const sluice_batch *batch)
+{
+    uint32_t rows = sluice_batch_rows(batch);
+    const sluice_tensor image = tensor_of(batch, "image");
+    const batches one = {.rows = rows,
+                         .steps = 1,
+                         .row_bytes = rows > 0 ? image.size_bytes / rows : 0,
+                         .images = image.data,
+                         .labels = tensor_of(batch, "label").data,
+                         .indices = tensor_of(batch, "index").data,
+                         .status = tensor_of(batch, "status").data,
+                         .mask = tensor_of(batch, "mask").data,
+                         .rows_of_step = &rows};
+    batches_append(all, &one);
 }
 
 void batches_continue(batches *all, sluice_loader *loader, uint64_t steps)

@@ -23,6 +23,8 @@ typedef struct batches {
 void batches_collect(batches *all, sluice_loader *loader, uint64_t epoch);
 /* Takes what is left of the epoch in progress, at most `steps`. */
 void batches_continue(batches *all, sluice_loader *loader, uint64_t steps);
+/* Puts all of `more` behind what is in `all` (zeroed: nothing). */
+void batches_append(batches *all, const batches *more);
 /* 1 when both hold the same, bit for bit. */
 int batches_equal(const batches *a, const batches *b);
 void batches_free(batches *all);
