@@ -369,7 +369,11 @@ typedef struct sluice_stage_stats {
 SLUICE_API sluice_status sluice_loader_get_stage(sluice_loader *loader, sluice_stage stage,
                                                  sluice_stage_stats *stats);
 
-/* The loader's first error; returns its status, OK when there is none. */
+/*
+ * The loader's first error, which stays. Without one: why a call was refused (nothing was started,
+ * an argument, a cursor that does not fit) or that the loader was canceled, until the next start
+ * that succeeds. Returns its status; OK, and `error` untouched, when there is neither.
+ */
 SLUICE_API sluice_status sluice_loader_get_error(sluice_loader *loader, sluice_error *error);
 
 /*

@@ -27,10 +27,31 @@ sluice_status sluice_loader_open(sluice_loader **loader, sluice_dataset *dataset
     return status == SLUICE_OK ? status : sl_api_fail(error, &reason);
 }
 
+/* For whatever is wrong with the arguments of a call; the loader keeps the text. */
+static sluice_status refuse(sluice_loader *loader, const char *text)
+{
+    sluice_error why;
+    sluice_status status = sl_error_set(&why, SLUICE_INVALID, "api", "%s", text);
+    if (loader == NULL) {
+        return status;
+    }
+    if (!sl_loader_is_ours(loader)) {
+        return SLUICE_STATE;
+    }
+    if (!sl_loader_enter(loader)) {
+        return SLUICE_CANCELED;
+    }
+    status = sl_loader_refuse(loader, &why);
+    sl_loader_leave(loader);
+    return status;
+}
+
+static const char no_epoch[] = "UINT64_MAX is not the number of an epoch";
+
 sluice_status sluice_loader_start_epoch(sluice_loader *loader, uint64_t epoch)
 {
     if (loader == NULL || epoch == UINT64_MAX) {
-        return SLUICE_INVALID;
+        return refuse(loader, no_epoch);
     }
     return sl_loader_is_ours(loader) ? sl_loader_start_epoch(loader, epoch) : SLUICE_STATE;
 }
@@ -38,7 +59,7 @@ sluice_status sluice_loader_start_epoch(sluice_loader *loader, uint64_t epoch)
 sluice_status sluice_loader_start_endless(sluice_loader *loader, uint64_t epoch)
 {
     if (loader == NULL || epoch == UINT64_MAX) {
-        return SLUICE_INVALID;
+        return refuse(loader, no_epoch);
     }
     return sl_loader_is_ours(loader) ? sl_loader_start_endless(loader, epoch) : SLUICE_STATE;
 }
@@ -55,7 +76,7 @@ uint64_t sluice_loader_steps(const sluice_loader *loader)
 sluice_status sluice_loader_next(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns)
 {
     if (loader == NULL || batch == NULL) {
-        return SLUICE_INVALID;
+        return refuse(loader, "sluice_loader_next: batch is NULL");
     }
     *batch = NULL;
     return sl_loader_is_ours(loader) ? sl_loader_next(loader, batch, timeout_ns) : SLUICE_STATE;
@@ -69,7 +90,7 @@ int sluice_loader_fd(const sluice_loader *loader)
 sluice_status sluice_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
 {
     if (loader == NULL || cursor == NULL || bytes == NULL) {
-        return SLUICE_INVALID;
+        return refuse(loader, "sluice_loader_save: cursor or bytes is NULL");
     }
     return sl_loader_is_ours(loader) ? sl_loader_save(loader, cursor, bytes) : SLUICE_STATE;
 }
@@ -78,7 +99,7 @@ sluice_status sluice_loader_restore(sluice_loader *loader, const void *cursor, s
                                     uint64_t *epoch)
 {
     if (loader == NULL || cursor == NULL || epoch == NULL) {
-        return SLUICE_INVALID;
+        return refuse(loader, "sluice_loader_restore: cursor or epoch is NULL");
     }
     return sl_loader_is_ours(loader) ? sl_loader_restore(loader, cursor, bytes, epoch)
                                      : SLUICE_STATE;
@@ -118,12 +139,13 @@ sluice_status sluice_loader_get_error(sluice_loader *loader, sluice_error *error
     if (loader == NULL) {
         return SLUICE_INVALID;
     }
-    if (!sl_loader_is_ours(loader)) {
-        return SLUICE_STATE;
-    }
     sluice_error full;
     sl_error_clear(&full);
-    const sluice_status status = sl_loader_get_error(loader, &full);
+    const sluice_status status =
+        sl_loader_is_ours(loader)
+            ? sl_loader_get_error(loader, &full)
+            : sl_error_set(&full, SLUICE_STATE, "api",
+                           "the loader belongs to the process that opened it, not to a fork");
     if (status != SLUICE_OK) {
         sl_error_copy_out(error, &full);
     }

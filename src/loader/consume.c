@@ -27,18 +27,58 @@ void sl_loader_leave(sluice_loader *loader)
     sl_unlock(&loader->mutex);
 }
 
-/* ---- epochs ---- */
+/* ---- errors ---- */
 
-static sluice_status first_error(sluice_loader *loader, sluice_error *error)
+static sluice_status first_error(sluice_loader *loader)
 {
     sl_lock(&loader->mutex);
     const sluice_status status = (sluice_status)loader->error.status;
-    if (error != NULL && status != SLUICE_OK) {
-        *error = loader->error;
-    }
     sl_unlock(&loader->mutex);
     return status;
 }
+
+static void note_error(sluice_loader *loader, const sluice_error *error)
+{
+    sl_lock(&loader->mutex);
+    if (loader->error.status == SLUICE_OK) {
+        loader->error = *error;
+    }
+    sl_unlock(&loader->mutex);
+}
+
+sluice_status sl_loader_refuse(sluice_loader *loader, const sluice_error *why)
+{
+    sl_lock(&loader->mutex);
+    loader->refusal = *why;
+    sl_unlock(&loader->mutex);
+    return (sluice_status)why->status;
+}
+
+static void forget_refusal(sluice_loader *loader)
+{
+    sl_lock(&loader->mutex);
+    loader->refusal.status = SLUICE_OK;
+    sl_unlock(&loader->mutex);
+}
+
+sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error)
+{
+    if (!sl_loader_enter(loader)) {
+        return SLUICE_CANCELED;
+    }
+    sl_lock(&loader->mutex);
+    const sluice_error *what =
+        loader->error.status != SLUICE_OK ? &loader->error : &loader->refusal;
+    const sluice_status status = (sluice_status)what->status;
+    if (status != SLUICE_OK) {
+        *error = *what;
+    }
+    sl_unlock(&loader->mutex);
+    sl_loader_leave(loader);
+    return status;
+}
+
+/* ---- epochs ---- */
 
 /* What the consumer asks for. */
 typedef struct wanted_run {
@@ -126,9 +166,12 @@ static sluice_status start(sluice_loader *loader, const wanted_run *run)
     if (!sl_loader_enter(loader)) {
         return SLUICE_CANCELED;
     }
-    const sluice_status status = first_error(loader, NULL);
-    if (status == SLUICE_OK && !continue_run(loader, run)) {
-        begin_run(loader, run);
+    const sluice_status status = first_error(loader);
+    if (status == SLUICE_OK) {
+        forget_refusal(loader);
+        if (!continue_run(loader, run)) {
+            begin_run(loader, run);
+        }
     }
     sl_loader_leave(loader);
     return status;
@@ -161,29 +204,25 @@ static void note_batch(sluice_loader *loader, const sluice_batch *batch)
     sl_unlock(&loader->mutex);
 }
 
-static void note_error(sluice_loader *loader, const sluice_error *error)
-{
-    sl_lock(&loader->mutex);
-    if (loader->error.status == SLUICE_OK) {
-        loader->error = *error;
-    }
-    sl_unlock(&loader->mutex);
-}
-
 static sluice_status take(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns)
 {
     sl_lock(&loader->mutex);
     const bool started = loader->started;
     sl_unlock(&loader->mutex);
-    if (!started) {
-        return SLUICE_STATE;
-    }
     sluice_error error;
     sl_error_clear(&error);
+    if (!started) {
+        sl_error_set(&error, SLUICE_STATE, "loader",
+                     "no epoch has been started: call sluice_loader_start_epoch or "
+                     "sluice_loader_start_endless before sluice_loader_next");
+        return sl_loader_refuse(loader, &error);
+    }
     const sluice_status status = sl_staging_next(loader->staging, timeout_ns, batch, &error);
     if (status == SLUICE_OK) {
         note_batch(loader, *batch);
-    } else if (status < 0 && status != SLUICE_CANCELED) {
+    } else if (status == SLUICE_CANCELED) {
+        sl_loader_refuse(loader, &error);
+    } else if (status < 0) {
         note_error(loader, &error);
     }
     return status;
@@ -236,7 +275,20 @@ static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
         .window = o->window_blocks,
     };
     sl_unlock(&loader->mutex);
-    return started ? sl_cursor_write(&at, cursor, bytes) : SLUICE_STATE;
+    sluice_error why;
+    if (!started) {
+        sl_error_set(&why, SLUICE_STATE, "loader",
+                     "there is nothing to save before an epoch has been started");
+        return sl_loader_refuse(loader, &why);
+    }
+    const size_t room = *bytes;
+    const sluice_status status = sl_cursor_write(&at, cursor, bytes);
+    if (status != SLUICE_OK) {
+        sl_error_set(&why, status, "loader", "a cursor does not fit into %zu bytes, but into %d",
+                     room, SLUICE_CURSOR_BYTES);
+        sl_loader_refuse(loader, &why);
+    }
+    return status;
 }
 
 sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
@@ -249,28 +301,48 @@ sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
     return status;
 }
 
-/* Whether the cursor speaks of the same order of samples. */
-static bool cursor_fits(const sluice_loader *loader, const sl_cursor *cursor)
+/* What of the loader the cursor speaks of another of; NULL: it is the same order of samples. */
+static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor)
 {
     const sluice_loader_options *o = &loader->config.options;
     const bool same_blocks =
         cursor->block == o->block_samples && cursor->window == o->window_blocks;
-    return cursor->fingerprint == loader->dataset->info.fingerprint &&
-           cursor->samples == loader->dataset->info.samples && cursor->seed == o->seed &&
-           cursor->position <= cursor->samples && cursor->shuffle == (uint32_t)o->shuffle &&
-           (o->shuffle != SLUICE_SHUFFLE_BLOCK || same_blocks);
+    if (cursor->fingerprint != loader->dataset->info.fingerprint ||
+        cursor->samples != loader->dataset->info.samples || cursor->position > cursor->samples) {
+        return "dataset";
+    }
+    if (cursor->seed != o->seed) {
+        return "seed";
+    }
+    return cursor->shuffle != (uint32_t)o->shuffle ||
+                   (o->shuffle == SLUICE_SHUFFLE_BLOCK && !same_blocks)
+               ? "shuffle"
+               : NULL;
 }
 
-static sluice_status restore(sluice_loader *loader, const void *cursor, size_t bytes,
-                             uint64_t *epoch)
+static sluice_status read_cursor(const sluice_loader *loader, const sl_bytes *from, sl_cursor *at,
+                                 sluice_error *error)
+{
+    const sluice_status status = sl_cursor_read(at, from->data, from->size);
+    if (status == SLUICE_UNSUPPORTED) {
+        return sl_error_set(error, status, "loader", "the cursor is of another version of sluice");
+    }
+    if (status != SLUICE_OK) {
+        return sl_error_set(error, status, "loader", "the cursor is damaged, or none at all");
+    }
+    const char *what = misfit(loader, at);
+    return what == NULL ? SLUICE_OK
+                        : sl_error_set(error, SLUICE_INVALID, "loader",
+                                       "the cursor is of another %s than this loader's", what);
+}
+
+static sluice_status restore(sluice_loader *loader, const sl_bytes *from, uint64_t *epoch)
 {
     sl_cursor at;
-    const sluice_status status = sl_cursor_read(&at, cursor, bytes);
+    sluice_error why;
+    const sluice_status status = read_cursor(loader, from, &at, &why);
     if (status != SLUICE_OK) {
-        return status;
-    }
-    if (!cursor_fits(loader, &at)) {
-        return SLUICE_INVALID;
+        return sl_loader_refuse(loader, &why);
     }
     sl_lock(&loader->mutex);
     loader->restoring = true;
@@ -287,19 +359,7 @@ sluice_status sl_loader_restore(sluice_loader *loader, const void *cursor, size_
     if (!sl_loader_enter(loader)) {
         return SLUICE_CANCELED;
     }
-    const sluice_status status = restore(loader, cursor, bytes, epoch);
-    sl_loader_leave(loader);
-    return status;
-}
-
-/* ---- the first error ---- */
-
-sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error)
-{
-    if (!sl_loader_enter(loader)) {
-        return SLUICE_CANCELED;
-    }
-    const sluice_status status = first_error(loader, error);
+    const sluice_status status = restore(loader, &(sl_bytes){cursor, bytes}, epoch);
     sl_loader_leave(loader);
     return status;
 }

@@ -252,6 +252,7 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
     made->maker.recipe = *recipe;
     made->quarantine.fd = -1;
     sl_error_clear(&made->error);
+    sl_error_clear(&made->refusal);
     sl_mutex_init(&made->mutex);
     sl_cond_init(&made->no_calls);
     sluice_status status = SLUICE_OK;

@@ -53,7 +53,8 @@ struct sluice_loader {
     uint64_t restore_epoch, restore_position;
     uint64_t start_ns, first_batch_ns;
     uint64_t batches;
-    sluice_error error; /* the first one; status 0: none */
+    sluice_error error;   /* the first one; status 0: none */
+    sluice_error refusal; /* of the latest call that was refused, until the next start */
 };
 
 /*
@@ -76,6 +77,8 @@ sluice_status sl_loader_get_stats(sluice_loader *loader, sluice_loader_stats *st
 sluice_status sl_loader_get_stage(sluice_loader *loader, sluice_stage stage,
                                   sluice_stage_stats *stats);
 sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error);
+/* Keeps why a call is refused, for get_error, until the next start. Inside a call; its status. */
+sluice_status sl_loader_refuse(sluice_loader *loader, const sluice_error *why);
 /* false in a forked child */
 bool sl_loader_is_ours(const sluice_loader *loader);
 

@@ -393,22 +393,41 @@ static void finished_epoch_stays_finished(void **state)
     batches_free(&all);
 }
 
+static void expect_refused(const char *path, const sluice_loader_options *options,
+                           const saved *cursor, sluice_status expected, const char *words)
+{
+    uint64_t epoch;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_loader *loader = setup_loader(path, options, NULL);
+    assert_int_equal(sluice_loader_restore(loader, cursor->bytes, cursor->size, &epoch), expected);
+    assert_int_equal(sluice_loader_get_error(loader, &error), expected);
+    if (strstr(error.text, words) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", error.text, words);
+    }
+    sluice_loader_close(loader);
+}
+
 static void wrong_cursors_are_refused(void **state)
 {
     (void)state;
-    sluice_loader_options options = setup_options();
+    const sluice_loader_options options = setup_options();
+    photo_folder fewer;
+    photo_folder_make(&fewer, 2, PER_CLASS);
     batches begin;
     saved cursor = save_after(2, &options, &begin);
     batches_free(&begin);
-    uint64_t epoch;
-    options.seed++;
-    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
-    assert_int_equal(sluice_loader_restore(loader, cursor.bytes, cursor.size, &epoch),
-                     SLUICE_INVALID);
+    expect_refused(fewer.path, &options, &cursor, SLUICE_INVALID, "another dataset");
+    sluice_loader_options other = options;
+    other.seed++;
+    expect_refused(photos.path, &other, &cursor, SLUICE_INVALID, "another seed");
+    other = options;
+    other.shuffle = SLUICE_SHUFFLE_NONE;
+    expect_refused(photos.path, &other, &cursor, SLUICE_INVALID, "another shuffle");
     cursor.bytes[20] ^= 1;
-    assert_int_equal(sluice_loader_restore(loader, cursor.bytes, cursor.size, &epoch),
-                     SLUICE_CORRUPT);
-    sluice_loader_close(loader);
+    expect_refused(photos.path, &options, &cursor, SLUICE_CORRUPT, "damaged");
+    cursor.bytes[7]++;
+    expect_refused(photos.path, &options, &cursor, SLUICE_UNSUPPORTED, "another version");
+    photo_folder_remove(&fewer);
 }
 
 int main(void)

@@ -62,6 +62,17 @@ static void close_early(void **state)
     }
 }
 
+/* What the loader says of the latest failure. */
+static void expect_text(sluice_loader *loader, sluice_status status, const char *words)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sluice_loader_get_error(loader, &error), status);
+    assert_int_equal(error.status, status);
+    if (strstr(error.text, words) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", error.text, words);
+    }
+}
+
 static void next_before_start(void **state)
 {
     (void)state;
@@ -69,8 +80,49 @@ static void next_before_start(void **state)
     sluice_batch *batch;
     uint8_t cursor[SLUICE_CURSOR_BYTES];
     size_t bytes = sizeof(cursor);
+    expect_text(loader, SLUICE_OK, "");
     assert_int_equal(sluice_loader_next(loader, &batch, 0), SLUICE_STATE);
+    expect_text(loader, SLUICE_STATE, "sluice_loader_start_epoch");
     assert_int_equal(sluice_loader_save(loader, cursor, &bytes), SLUICE_STATE);
+    expect_text(loader, SLUICE_STATE, "nothing to save");
+    assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
+    expect_text(loader, SLUICE_OK, "");
+    sluice_loader_close(loader);
+}
+
+/* Every refusal has a text, which goes with the next start. */
+static void refusals_are_told(void **state)
+{
+    (void)state;
+    sluice_loader *loader = open_loader();
+    sluice_batch *batch;
+    uint8_t cursor[SLUICE_CURSOR_BYTES] = {0};
+    size_t bytes = 8;
+    uint64_t epoch;
+    assert_int_equal(sluice_loader_start_epoch(loader, UINT64_MAX), SLUICE_INVALID);
+    expect_text(loader, SLUICE_INVALID, "UINT64_MAX");
+    assert_int_equal(sluice_loader_start_endless(loader, 0), SLUICE_OK);
+    expect_text(loader, SLUICE_OK, "");
+    assert_int_equal(sluice_loader_next(loader, NULL, 0), SLUICE_INVALID);
+    expect_text(loader, SLUICE_INVALID, "batch is NULL");
+    assert_int_equal(sluice_loader_save(loader, cursor, &bytes), SLUICE_INVALID);
+    expect_text(loader, SLUICE_INVALID, "8 bytes");
+    assert_int_equal(sluice_loader_save(loader, NULL, &bytes), SLUICE_INVALID);
+    expect_text(loader, SLUICE_INVALID, "cursor or bytes is NULL");
+    assert_int_equal(sluice_loader_restore(loader, cursor, sizeof(cursor), NULL), SLUICE_INVALID);
+    expect_text(loader, SLUICE_INVALID, "cursor or epoch is NULL");
+    assert_int_equal(sluice_loader_restore(loader, cursor, sizeof(cursor), &epoch), SLUICE_CORRUPT);
+    expect_text(loader, SLUICE_CORRUPT, "damaged");
+    assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK); /* it goes on */
+    sluice_batch_release(batch);
+    expect_text(loader, SLUICE_CORRUPT, "damaged");
+    sluice_loader_cancel(loader);
+    assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_CANCELED);
+    expect_text(loader, SLUICE_CANCELED, "canceled");
+    assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
+    expect_text(loader, SLUICE_OK, "");
+    assert_int_equal(sluice_loader_next(NULL, &batch, 0), SLUICE_INVALID);
+    assert_int_equal(sluice_loader_start_epoch(NULL, 0), SLUICE_INVALID);
     sluice_loader_close(loader);
 }
 
@@ -317,10 +369,15 @@ static int child_checks(sluice_loader *loader, sluice_batch *batch)
     sluice_batch *other;
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
     sluice_loader_stats stats = {.struct_size = sizeof(stats)};
+    sluice_error error = SLUICE_ERROR_INIT;
     const int wrong = sluice_loader_next(loader, &other, 0) != SLUICE_STATE ||
                       sluice_loader_start_epoch(loader, 1) != SLUICE_STATE ||
                       sluice_loader_get_stats(loader, &stats) != SLUICE_STATE ||
                       sluice_loader_get_error(loader, NULL) != SLUICE_STATE ||
+                      sluice_loader_get_error(loader, &error) != SLUICE_STATE ||
+                      strstr(error.text, "fork") == NULL ||
+                      sluice_loader_start_endless(loader, 1) != SLUICE_STATE ||
+                      sluice_loader_next(loader, NULL, 0) != SLUICE_STATE ||
                       sluice_batch_tensor(batch, "image", &tensor) != SLUICE_STATE ||
                       sluice_batch_retain(batch) != SLUICE_STATE ||
                       sluice_batch_release_on(batch, NULL) != SLUICE_STATE;
@@ -382,6 +439,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(close_early),
         cmocka_unit_test(next_before_start),
+        cmocka_unit_test(refusals_are_told),
         cmocka_unit_test(holds_every_batch),
         cmocka_unit_test(tensors_have_shapes),
         cmocka_unit_test(columns_are_counted),
