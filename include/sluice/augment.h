@@ -32,6 +32,15 @@ SLUICE_API sluice_status sluice_augment_create(sluice_augment **recipe);
 SLUICE_API void sluice_augment_destroy(sluice_augment *recipe);
 
 /*
+ * The first call on this recipe that was refused, with its name and what its arguments have to be;
+ * returns its status, OK when there was none. It stays, and sluice_loader_open refuses the recipe
+ * with it: so a program may look at none of the calls below and still not train with a recipe that
+ * it did not ask for.
+ */
+SLUICE_API sluice_status sluice_augment_get_error(const sluice_augment *recipe,
+                                                  sluice_error *error);
+
+/*
  * Training: a random part of the picture, resized to width x height (pixels, 1..16384).
  * The part has scale_min..scale_max of the area (0 < min <= max <= 1) and an aspect ratio of
  * ratio_min..ratio_max (width/height, > 0), log-uniform; the draw is torchvision's

@@ -165,7 +165,8 @@ SLUICE_API sluice_status sluice_device_get_text(const char *device, char *text, 
 
 /*
  * Opens a loader over `dataset` with a copy of `recipe`; starts its threads, reads nothing yet.
- * `options` may be NULL. On failure `*loader` is NULL. Errors: INVALID, NOMEM, UNSUPPORTED, DEVICE.
+ * `options` may be NULL. On failure `*loader` is NULL. Errors: INVALID, NOMEM, UNSUPPORTED, DEVICE,
+ * and the recipe's own (sluice_augment_get_error).
  */
 SLUICE_API sluice_status sluice_loader_open(sluice_loader **loader, sluice_dataset *dataset,
                                             const sluice_augment *recipe,

@@ -23,6 +23,7 @@ typedef enum sl_geometry {
 } sl_geometry;
 
 struct sluice_augment {
+    sluice_error error; /* of the first call that was refused; status 0: none */
     sl_geometry geometry;
     uint32_t width, height; /* of the output */
     double scale_min, scale_max, ratio_min, ratio_max;

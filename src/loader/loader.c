@@ -243,6 +243,10 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
                              const sl_fault_config *fault, sluice_error *error)
 {
     *loader = NULL;
+    if (recipe->error.status != SLUICE_OK) {
+        *error = recipe->error;
+        return (sluice_status)error->status;
+    }
     sluice_loader *made = sl_calloc(1, sizeof(*made));
     if (made == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, "loader", "out of memory for the loader");

@@ -256,6 +256,28 @@ static void options_are_checked(void **state)
     photo_folder_remove(&photos);
 }
 
+/* A program that looks at no call's status still gets no loader over another recipe than it wants.
+ */
+static void refused_recipes_are_refused(void **state)
+{
+    (void)state;
+    photo_folder_make(&photos, 1, 2);
+    sluice_dataset *dataset = setup_dataset(photos.path);
+    sluice_augment *recipe = setup_recipe(0);
+    sluice_loader *loader = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    const sluice_loader_options options = {.struct_size = sizeof(options), .batch_size = 1};
+    (void)sluice_augment_random_flip(recipe, 50); /* percent */
+    assert_int_equal(sluice_loader_open(&loader, dataset, recipe, &options, &error),
+                     SLUICE_INVALID);
+    assert_null(loader);
+    assert_int_equal(error.status, SLUICE_INVALID);
+    assert_non_null(strstr(error.text, "sluice_augment_random_flip: probability"));
+    sluice_augment_destroy(recipe);
+    sluice_dataset_close(dataset);
+    photo_folder_remove(&photos);
+}
+
 /* A header older or newer than the library: sizes from nothing to twice the struct. */
 static void struct_sizes(void **state)
 {
@@ -294,6 +316,7 @@ int main(void)
         cmocka_unit_test(quarantine_lists_them),
         cmocka_unit_test(nothing_but_bad_samples),
         cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(refused_recipes_are_refused),
         cmocka_unit_test(struct_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,7 +72,60 @@ static void arguments_out_of_range(void **state)
     assert_int_equal(sluice_augment_normalize(NULL, mean, mean, 3), SLUICE_INVALID);
     assert_int_equal(sluice_augment_random_flip(NULL, 0.5), SLUICE_INVALID);
     const struct sluice_augment empty = {0};
+    r->error = empty.error;
     assert_memory_equal(r, &empty, sizeof(empty)); /* nothing was done */
+}
+
+static void expect_error(const sluice_augment *recipe, sluice_status status, const char *call,
+                         const char *argument)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sluice_augment_get_error(recipe, &error), status);
+    assert_int_equal(sluice_augment_get_error(recipe, NULL), status);
+    assert_int_equal(error.status, status);
+    assert_non_null(strstr(error.text, call));
+    assert_non_null(strstr(error.text, argument));
+}
+
+/* Each refusal names the call and the argument; the first one stays, whatever follows. */
+static void the_first_refusal_is_remembered(void **state)
+{
+    (void)state;
+    const float mean[3] = {0.5F, 0.5F, 0.5F};
+    const float bad[3] = {0.5F, 0.0F, 0.5F};
+    static const char *const expected[][2] = {
+        {"sluice_augment_random_resized_crop", "scale_min"},
+        {"sluice_augment_random_resized_crop", "ratio_max"},
+        {"sluice_augment_random_resized_crop", "width"},
+        {"sluice_augment_resize_center_crop", "shorter_side"},
+        {"sluice_augment_random_crop", "padding"},
+        {"sluice_augment_random_flip", "probability"},
+        {"sluice_augment_color_jitter", "contrast"},
+        {"sluice_augment_normalize", "channels"},
+        {"sluice_augment_normalize", "stddev"},
+    };
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        sluice_augment *r = make_recipe();
+        expect_error(r, SLUICE_OK, "", "");
+        const sluice_status statuses[] = {
+            sluice_augment_random_resized_crop(i == 0 ? r : NULL, 8, 8, 0, 1, 1, 1),
+            sluice_augment_random_resized_crop(i == 1 ? r : NULL, 8, 8, 0.5, 1, 2, 1),
+            sluice_augment_random_resized_crop(i == 2 ? r : NULL, 0, 8, 0.5, 1, 1, 1),
+            sluice_augment_resize_center_crop(i == 3 ? r : NULL, 7, 8, 8),
+            sluice_augment_random_crop(i == 4 ? r : NULL, 8, 8, UINT32_MAX),
+            sluice_augment_random_flip(i == 5 ? r : NULL, 2),
+            sluice_augment_color_jitter(i == 6 ? r : NULL, 0, -1, 0),
+            sluice_augment_normalize(i == 7 ? r : NULL, mean, mean, 1),
+            sluice_augment_normalize(i == 8 ? r : NULL, mean, bad, 3),
+        };
+        assert_int_equal(statuses[i], SLUICE_INVALID);
+        expect_error(r, SLUICE_INVALID, expected[i][0], expected[i][1]);
+        assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_OK);
+        assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_STATE);
+        expect_error(r, SLUICE_INVALID, expected[i][0], expected[i][1]);
+        sluice_augment_destroy(r);
+    }
+    assert_int_equal(sluice_augment_get_error(NULL, NULL), SLUICE_INVALID);
 }
 
 static void one_geometry_step(void **state)
@@ -86,6 +139,7 @@ static void one_geometry_step(void **state)
     assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_STATE);
     assert_int_equal(sluice_augment_resize_center_crop(r, 8, 8, 8), SLUICE_STATE);
     assert_int_equal(sluice_augment_random_resized_crop(r, 8, 8, 0.5, 1, 1, 1), SLUICE_STATE);
+    expect_error(r, SLUICE_STATE, "sluice_augment_random_crop", "geometry");
 }
 
 static void assert_inside(const sl_rect *inner, uint32_t width, uint32_t height)
@@ -367,6 +421,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(arguments_out_of_range, setup, teardown),
+        cmocka_unit_test(the_first_refusal_is_remembered),
         cmocka_unit_test_setup_teardown(one_geometry_step, setup, teardown),
         cmocka_unit_test(crops_lie_in_any_picture),
         cmocka_unit_test_setup_teardown(crops_have_the_right_distribution, setup, teardown),
