@@ -125,7 +125,7 @@ static void ask_sample(const sluice_dataset *dataset, uint64_t index)
     size_t bytes = 0;
     expect_reason(sluice_dataset_get_sample(dataset, index, &info, &error), &error);
     sluice_status status =
-        sluice_dataset_read_image(dataset, index, image, sizeof(image), &bytes, &error);
+        sluice_dataset_read(dataset, index, "image", image, sizeof(image), &bytes, &error);
     expect_reason(status, &error);
     fuzz_expect(status != SLUICE_OK || bytes <= sizeof(image), "an image fits where it was put");
 }

@@ -82,12 +82,29 @@ typedef enum sluice_field_type {
     SLUICE_FIELD_INT = 2,   /* one signed 64-bit integer */
     SLUICE_FIELD_FLOAT = 3, /* one binary64 */
     SLUICE_FIELD_BYTES = 4,
-    SLUICE_FIELD_TEXT = 5 /* UTF-8 */
+    SLUICE_FIELD_TEXT = 5,  /* UTF-8 */
+    SLUICE_FIELD_TENSOR = 6 /* an array of numbers */
 } sluice_field_type;
 
-/* Field `index` (0 .. fields-1): its name, valid while the dataset is open, and type. */
-SLUICE_API sluice_status sluice_dataset_field(const sluice_dataset *dataset, uint32_t index,
-                                              const char **name, sluice_field_type *type);
+/* What each sample has under a name. */
+typedef struct sluice_field {
+    uint32_t struct_size;
+    int32_t type;  /* a sluice_field_type */
+    int32_t dtype; /* a sluice_dtype, of an element (of the decoded picture) */
+    uint32_t dims; /* 0: one element */
+    int64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* 0: differs from sample to sample */
+    char name[32];
+    uint64_t reserved; /* 0 */
+} sluice_field;
+
+#define SLUICE_FIELD_INIT                         \
+    {                                             \
+        sizeof(sluice_field), 0, 0, 0, {0}, "", 0 \
+    }
+
+/* Field `index`, 0 .. fields-1 of sluice_dataset_info; INVALID for others. */
+SLUICE_API sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t index,
+                                                  sluice_field *field);
 
 /* Name of class `label`, valid while the dataset is open; NULL when there is none. */
 SLUICE_API const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t label);
@@ -100,8 +117,9 @@ typedef struct sluice_sample_info {
     int64_t label;   /* -1: no label */
     uint64_t offset; /* first byte in `file` */
     uint64_t bytes;  /* stored bytes of the whole sample; 0: the whole file, size not known */
-    char key[512];   /* path inside the image folder (also for shards packed from one) or "" */
-    char file[512];  /* the file that holds the sample */
+    /* Whole: there is no longer key, and no longer path can be opened. */
+    char key[4096];  /* path inside the image folder (also for shards packed from one) or "" */
+    char file[4096]; /* the file that holds the sample */
 } sluice_sample_info;
 
 #define SLUICE_SAMPLE_INFO_INIT                               \
@@ -114,14 +132,17 @@ SLUICE_API sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset
                                                    sluice_sample_info *info, sluice_error *error);
 
 /*
- * Reads the encoded picture of one sample, checks it against its checksum where there is one, and
- * unpacks a zstd frame. Writes at most `capacity` bytes to `buffer` and the whole size to `*bytes`;
- * AGAIN (and nothing usable in `buffer`) when `capacity` is too small. A blocking convenience for
- * tools, not the fast road: use a loader.
+ * Reads one field of one sample, checked against the sample's checksum where there is one. An
+ * image: the encoded picture, or raw pixels, with a zstd frame unpacked. An integer or float: its 8
+ * bytes in the order of this machine. Text: its bytes, without a NUL. Writes at most `capacity`
+ * bytes to `buffer` and the whole size to `*bytes`, 0 where the sample lacks the field; AGAIN (and
+ * nothing usable in `buffer`) when `capacity` is too small. A blocking convenience for tools, not
+ * the fast road: use a loader. Errors: INVALID (index, or no field of that name), IO, CORRUPT,
+ * UNSUPPORTED, NOMEM.
  */
-SLUICE_API sluice_status sluice_dataset_read_image(const sluice_dataset *dataset, uint64_t index,
-                                                   void *buffer, size_t capacity, size_t *bytes,
-                                                   sluice_error *error) SLUICE_MUST_CHECK;
+SLUICE_API sluice_status sluice_dataset_read(const sluice_dataset *dataset, uint64_t index,
+                                             const char *field, void *buffer, size_t capacity,
+                                             size_t *bytes, sluice_error *error) SLUICE_MUST_CHECK;
 
 /* One finding of sluice_dataset_verify. */
 typedef void (*sluice_verify_callback)(void *user, const sluice_error *finding);

@@ -6,7 +6,7 @@
 #include "error.h"
 #include "verify.h"
 
-#include <string.h>
+#include <stdio.h>
 
 enum { VERIFY_WORKERS_MAX = 1024 };
 
@@ -58,19 +58,50 @@ sluice_status sluice_dataset_get_info(const sluice_dataset *dataset, sluice_data
     return sl_api_write_struct(info, own, sizeof(*own));
 }
 
-sluice_status sluice_dataset_field(const sluice_dataset *dataset, uint32_t index, const char **name,
-                                   sluice_field_type *type)
+/* How a value of the field looks in memory. */
+static void set_type(sluice_field *field, const sl_field *own)
 {
-    if (!dataset || !name || !type) {
+    field->type = (int32_t)own->type;
+    field->dtype = SLUICE_U8;
+    switch (own->type) {
+    case SLUICE_FIELD_IMAGE:
+        field->dims = 3; /* height x width x channels */
+        field->shape[2] = 3;
+        break;
+    case SLUICE_FIELD_INT:
+        field->dtype = SLUICE_I64;
+        break;
+    case SLUICE_FIELD_FLOAT:
+        field->dtype = SLUICE_F64;
+        break;
+    case SLUICE_FIELD_BYTES:
+    case SLUICE_FIELD_TEXT:
+        field->dims = 1;
+        break;
+    case SLUICE_FIELD_TENSOR:
+        field->dtype = (int32_t)own->dtype;
+        field->dims = own->dims;
+        for (uint32_t i = 0; i < own->dims; i++) {
+            field->shape[i] = (int64_t)own->shape[i];
+        }
+        break;
+    }
+}
+
+sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t index,
+                                       sluice_field *field)
+{
+    if (!dataset || !field) {
         return SLUICE_INVALID;
     }
     const sl_dataset *own = sl_api_const_dataset(dataset);
     if (index >= own->info.fields) {
         return SLUICE_INVALID;
     }
-    *name = own->fields[index].name;
-    *type = own->fields[index].type;
-    return SLUICE_OK;
+    sluice_field full = SLUICE_FIELD_INIT;
+    set_type(&full, &own->fields[index]);
+    snprintf(full.name, sizeof(full.name), "%s", own->fields[index].name);
+    return sl_api_write_struct(field, &full, sizeof(full));
 }
 
 const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t label)
@@ -79,24 +110,13 @@ const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t lab
     return own ? own->ops->class_name(own, label) : NULL;
 }
 
-/* Keeps the end, which says more, when `text` does not fit. */
-static void copy_end(char *to, size_t bytes, const char *text)
-{
-    size_t length = strlen(text);
-    size_t skip = length >= bytes ? length - (bytes - 1) : 0;
-    memcpy(to, text + skip, length - skip + 1);
-}
-
 static sluice_status describe_sample(const sl_dataset *dataset, uint64_t index,
                                      sluice_sample_info *info, sluice_error *error)
 {
+    _Static_assert(sizeof(info->key) == SL_KEY_MAX + 1, "any key fits");
     sl_sample sample;
     sl_values values;
-    char text[SL_KEY_MAX + 1];
-    sluice_status status = sl_dataset_describe(dataset, index, &sample, &values, error);
-    if (status == SLUICE_OK) {
-        status = sl_dataset_key(dataset, index, text, sizeof(text), error);
-    }
+    const sluice_status status = sl_dataset_describe(dataset, index, &sample, &values, error);
     if (status < 0) {
         return status;
     }
@@ -108,12 +128,11 @@ static sluice_status describe_sample(const sl_dataset *dataset, uint64_t index,
                                  .label = label != SL_FIELD_NONE ? values.of[label].integer : -1,
                                  .offset = sample.place.offset,
                                  .bytes = sample.place.bytes};
-    copy_end(info->key, sizeof(info->key), text);
-    if (sl_objects_path(dataset->objects, sample.place.object, text, sizeof(text)) < 0) {
+    if (sl_objects_path(dataset->objects, sample.place.object, info->file, sizeof(info->file)) <
+        0) {
         return sl_error_set(error, SLUICE_INVALID, "api", "the sample's path is too long");
     }
-    copy_end(info->file, sizeof(info->file), text);
-    return SLUICE_OK;
+    return sl_dataset_key(dataset, index, info->key, sizeof(info->key), error);
 }
 
 sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t index,
@@ -131,16 +150,27 @@ sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t 
     return sl_api_write_struct(info, &own, sizeof(own));
 }
 
-sluice_status sluice_dataset_read_image(const sluice_dataset *dataset, uint64_t index, void *buffer,
-                                        size_t capacity, size_t *bytes, sluice_error *error)
+static sluice_status read_field(const sl_dataset *dataset, uint64_t index, const char *name,
+                                sl_buffer buffer, size_t *size, sluice_error *error)
 {
-    if (!dataset || !bytes || (!buffer && capacity > 0)) {
-        return missing(error, dataset ? "buffer or bytes" : "dataset");
+    const uint32_t field = sl_dataset_field(dataset, name);
+    if (field == SL_FIELD_NONE) {
+        return sl_error_set(error, SLUICE_INVALID, "api", "there is no field \"%.64s\"", name);
+    }
+    return sl_dataset_read_field(dataset, index, field, buffer, size, error);
+}
+
+// NOLINTNEXTLINE(readability-function-size): seven parameters, as in the public header
+sluice_status sluice_dataset_read(const sluice_dataset *dataset, uint64_t index, const char *field,
+                                  void *buffer, size_t capacity, size_t *bytes, sluice_error *error)
+{
+    if (!dataset || !field || !bytes || (!buffer && capacity > 0)) {
+        return missing(error, dataset ? "field, buffer or bytes" : "dataset");
     }
     const sl_dataset *own = sl_api_const_dataset(dataset);
     sluice_error reason;
-    sluice_status status = sl_dataset_read_field(own, index, sl_dataset_field(own, "image"),
-                                                 (sl_buffer){buffer, capacity}, bytes, &reason);
+    sluice_status status =
+        read_field(own, index, field, (sl_buffer){buffer, capacity}, bytes, &reason);
     return status < 0 ? sl_api_fail(error, &reason) : status;
 }
 

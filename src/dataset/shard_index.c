@@ -83,6 +83,7 @@ static sl_refusal load_column(const sl_schema *schema, uint32_t number, const ui
         entry->label = number == schema->label ? (int64_t)sl_load64(column) : entry->label;
         break;
     case SLUICE_FIELD_FLOAT:
+    case SLUICE_FIELD_TENSOR: /* refused with the schema */
         break;
     case SLUICE_FIELD_IMAGE:
         refusal = load_image(&blob, column);

@@ -27,6 +27,7 @@ static void check_all()
     const sluice_system system = SLUICE_SYSTEM_INIT;
     const sluice_dataset_options dataset_options = SLUICE_DATASET_OPTIONS_INIT;
     const sluice_dataset_info dataset_info = SLUICE_DATASET_INFO_INIT;
+    const sluice_field field = SLUICE_FIELD_INIT;
     const sluice_sample_info sample_info = SLUICE_SAMPLE_INFO_INIT;
     const sluice_verify_options verify_options = SLUICE_VERIFY_OPTIONS_INIT;
     const sluice_verify_result verify_result = SLUICE_VERIFY_RESULT_INIT;
@@ -43,6 +44,7 @@ static void check_all()
     check(system, "system");
     check(dataset_options, "dataset_options");
     check(dataset_info, "dataset_info");
+    check(field, "field");
     check(sample_info, "sample_info");
     check(verify_options, "verify_options");
     check(verify_result, "verify_result");

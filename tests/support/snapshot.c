@@ -23,7 +23,7 @@ static sluice_status read_one(const sluice_dataset *dataset, uint64_t index,
     sample->info.struct_size = sizeof(sample->info);
     sluice_status status = sluice_dataset_get_sample(dataset, index, &sample->info, error);
     if (status == SLUICE_OK) {
-        status = sluice_dataset_read_image(dataset, index, image, sizeof(image), &bytes, error);
+        status = sluice_dataset_read(dataset, index, "image", image, sizeof(image), &bytes, error);
     }
     if (status != SLUICE_OK) {
         return status;

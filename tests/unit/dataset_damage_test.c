@@ -168,7 +168,7 @@ static void a_flip_in_a_sample_spoils_that_sample_only(void **state)
         assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
         for (uint64_t j = 0; j < 5; j++) {
             const sluice_status status =
-                sluice_dataset_read_image(dataset, j, image, sizeof(image), &bytes, &error);
+                sluice_dataset_read(dataset, j, "image", image, sizeof(image), &bytes, &error);
             assert_int_equal(status, i == j ? SLUICE_CORRUPT : SLUICE_OK);
         }
         assert_int_equal(error.sample, i);
@@ -472,7 +472,7 @@ static void touch_everything(const char *path)
         sluice_sample_info info = {.struct_size = sizeof(info)};
         size_t bytes;
         (void)sluice_dataset_get_sample(dataset, i, &info, &error);
-        if (sluice_dataset_read_image(dataset, i, image, sizeof(image), &bytes, &error) == 0) {
+        if (sluice_dataset_read(dataset, i, "image", image, sizeof(image), &bytes, &error) == 0) {
             assert_true(bytes <= sizeof(image));
         }
         (void)sluice_dataset_class_name(dataset, (int64_t)i);

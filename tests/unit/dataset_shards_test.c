@@ -87,17 +87,17 @@ static void what_is_written_is_read(void **state)
         assert_string_equal(info.key, key);
         assert_int_equal(info.label, 5);
         assert_int_equal(info.width, 64);
-        assert_int_equal(sluice_dataset_read_image(dataset, 0, got, 100, &bytes, NULL),
+        assert_int_equal(sluice_dataset_read(dataset, 0, "image", got, 100, &bytes, NULL),
                          SLUICE_AGAIN);
         assert_int_equal(bytes, sizeof(flat));
-        assert_int_equal(sluice_dataset_read_image(dataset, 0, got, sizeof(got), &bytes, NULL),
+        assert_int_equal(sluice_dataset_read(dataset, 0, "image", got, sizeof(got), &bytes, NULL),
                          SLUICE_OK);
         assert_memory_equal(got, flat, sizeof(flat));
         assert_int_equal(sluice_dataset_get_sample(dataset, 1, &info, NULL), SLUICE_OK);
         assert_string_equal(info.key, "\xFF\x01 odd");
         assert_int_equal(info.label, INT64_MAX);
         assert_int_equal(info.bytes, sizeof(noise) + 6);
-        assert_int_equal(sluice_dataset_read_image(dataset, 1, got, sizeof(got), &bytes, NULL),
+        assert_int_equal(sluice_dataset_read(dataset, 1, "image", got, sizeof(got), &bytes, NULL),
                          SLUICE_OK);
         assert_memory_equal(got, noise, sizeof(noise));
         assert_int_equal(snapshot_verify(dataset), 0);
@@ -117,16 +117,24 @@ static void fields_and_classes(void **state)
     static const struct {
         const char *name;
         sluice_field_type type;
-    } fields[] = {
-        {"image", SLUICE_FIELD_IMAGE}, {"label", SLUICE_FIELD_INT}, {"key", SLUICE_FIELD_TEXT}};
-    const char *name;
-    sluice_field_type type;
+        sluice_dtype dtype;
+        uint32_t dims;
+        int64_t shape[3];
+    } fields[] = {{"image", SLUICE_FIELD_IMAGE, SLUICE_U8, 3, {0, 0, 3}},
+                  {"label", SLUICE_FIELD_INT, SLUICE_I64, 0, {0}},
+                  {"key", SLUICE_FIELD_TEXT, SLUICE_U8, 1, {0}}};
+    sluice_field field = SLUICE_FIELD_INIT;
     for (uint32_t i = 0; i < 3; i++) {
-        assert_int_equal(sluice_dataset_field(dataset, i, &name, &type), SLUICE_OK);
-        assert_string_equal(name, fields[i].name);
-        assert_int_equal(type, fields[i].type);
+        assert_int_equal(sluice_dataset_get_field(dataset, i, &field), SLUICE_OK);
+        assert_string_equal(field.name, fields[i].name);
+        assert_int_equal(field.type, fields[i].type);
+        assert_int_equal(field.dtype, fields[i].dtype);
+        assert_int_equal(field.dims, fields[i].dims);
+        assert_memory_equal(field.shape, fields[i].shape, sizeof(fields[i].shape));
     }
-    assert_int_equal(sluice_dataset_field(dataset, 3, &name, &type), SLUICE_INVALID);
+    assert_int_equal(sluice_dataset_get_field(dataset, 3, &field), SLUICE_INVALID);
+    assert_int_equal(sluice_dataset_get_field(dataset, 0, NULL), SLUICE_INVALID);
+    assert_int_equal(sluice_dataset_get_field(NULL, 0, &field), SLUICE_INVALID);
     assert_string_equal(sluice_dataset_class_name(dataset, 2), "class2");
     assert_null(sluice_dataset_class_name(dataset, 3));
     assert_null(sluice_dataset_class_name(dataset, -1));
@@ -275,7 +283,8 @@ static void read_at_random(void *argument)
         sluice_sample_info info = {.struct_size = sizeof(info)};
         size_t bytes;
         if (sluice_dataset_get_sample(r->dataset, index, &info, NULL) != SLUICE_OK ||
-            sluice_dataset_read_image(r->dataset, index, image, room, &bytes, NULL) != SLUICE_OK ||
+            sluice_dataset_read(r->dataset, index, "image", image, room, &bytes, NULL) !=
+                SLUICE_OK ||
             bytes != wanted->bytes || memcmp(image, wanted->image, bytes) != 0 ||
             info.label != wanted->info.label || strcmp(info.key, wanted->info.key) != 0) {
             r->wrong++;
@@ -445,7 +454,7 @@ static void a_million_samples_open_at_once(void **state)
     size_t bytes;
     for (uint64_t i = 0; i < 5000; i++) {
         const uint64_t index = i * 7919U * 31U % SAMPLES;
-        assert_int_equal(sluice_dataset_read_image(dataset, index, pixel, 3, &bytes, NULL),
+        assert_int_equal(sluice_dataset_read(dataset, index, "image", pixel, 3, &bytes, NULL),
                          SLUICE_OK);
         assert_int_equal(pixel[0] | pixel[1] << 8 | pixel[2] << 16, index);
     }

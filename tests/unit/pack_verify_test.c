@@ -106,7 +106,7 @@ static sluice_sample_info write_one(const char *folder, const jpeg_file *file, u
     sluice_sample_info info = {.struct_size = sizeof(info)};
     assert_int_equal(sluice_dataset_get_sample(dataset, 0, &info, NULL), SLUICE_OK);
     size_t size = 0;
-    assert_int_equal(sluice_dataset_read_image(dataset, 0, stored, 1 << 16, &size, NULL),
+    assert_int_equal(sluice_dataset_read(dataset, 0, "image", stored, 1 << 16, &size, NULL),
                      SLUICE_OK);
     sluice_dataset_close(dataset);
     return info;

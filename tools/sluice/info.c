@@ -25,9 +25,9 @@ struct info_args {
     const char *dataset;
 };
 
-static const char *type_name(sluice_field_type type)
+static const char *type_name(const sluice_field *field)
 {
-    switch (type) {
+    switch ((sluice_field_type)field->type) {
     case SLUICE_FIELD_IMAGE:
         return "image";
     case SLUICE_FIELD_INT:
@@ -38,6 +38,8 @@ static const char *type_name(sluice_field_type type)
         return "bytes";
     case SLUICE_FIELD_TEXT:
         return "text";
+    case SLUICE_FIELD_TENSOR:
+        return "tensor";
     }
     return "unknown";
 }
@@ -78,12 +80,11 @@ static void print_dataset_json(const sluice_dataset *dataset, const sluice_datas
     json_unsigned(&json, "shards", info->shards);
     json_open_array(&json, "fields");
     for (uint32_t i = 0; i < info->fields; i++) {
-        const char *name;
-        sluice_field_type type;
-        if (sluice_dataset_field(dataset, i, &name, &type) == SLUICE_OK) {
+        sluice_field field = SLUICE_FIELD_INIT;
+        if (sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK) {
             json_open_object(&json, NULL);
-            json_text(&json, "name", name);
-            json_text(&json, "type", type_name(type));
+            json_text(&json, "name", field.name);
+            json_text(&json, "type", type_name(&field));
             json_close_object(&json);
         }
     }
@@ -106,10 +107,9 @@ static void print_dataset_text(const sluice_dataset *dataset, const sluice_datas
            info->format, info->samples, bytes, mean);
     printf("shards       %" PRIu32 "\nfields      ", info->shards);
     for (uint32_t i = 0; i < info->fields; i++) {
-        const char *name;
-        sluice_field_type type;
-        if (sluice_dataset_field(dataset, i, &name, &type) == SLUICE_OK) {
-            printf(" %s (%s)", name, type_name(type));
+        sluice_field field = SLUICE_FIELD_INIT;
+        if (sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK) {
+            printf(" %s (%s)", field.name, type_name(&field));
         }
     }
     printf("\nclasses      %" PRIu32, info->classes);

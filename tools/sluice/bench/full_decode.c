@@ -112,11 +112,11 @@ static bool decode(const unsigned char *bytes, size_t size, struct buffer *pixel
 static bool read_picture(const struct full_decode *yardstick, uint64_t index, struct buffer *buffer,
                          size_t *size)
 {
-    sluice_status status = sluice_dataset_read_image(yardstick->dataset, index, buffer->bytes,
-                                                     buffer->size, size, NULL);
+    sluice_status status = sluice_dataset_read(yardstick->dataset, index, "image", buffer->bytes,
+                                               buffer->size, size, NULL);
     if (status == SLUICE_AGAIN && reserve(buffer, *size)) {
-        status = sluice_dataset_read_image(yardstick->dataset, index, buffer->bytes, buffer->size,
-                                           size, NULL);
+        status = sluice_dataset_read(yardstick->dataset, index, "image", buffer->bytes,
+                                     buffer->size, size, NULL);
     }
     return status == SLUICE_OK;
 }

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MAX = 256, DRAWS_MAX = 64, PIXELS_MAX = 100000000 };
+enum { ROWS_MAX = 256, DRAWS_MAX = 64, PIXELS_MAX = 100000000, KEY_SHOWN = 480 };
 
 struct view_args {
     uint64_t samples, draws, size, seed;
@@ -98,10 +98,12 @@ static void caption(const struct view *view, uint32_t row, char *text, size_t by
     const char *name = sluice_dataset_class_name(view->dataset, shown->label);
     const char *key = "";
     if (sluice_dataset_get_sample(view->dataset, (uint64_t)shown->sample, &sample, NULL) >= 0) {
-        key = sample.key;
+        size_t length = strlen(sample.key); /* the end of a long one says more */
+        key = sample.key + (length > KEY_SHOWN ? length - KEY_SHOWN : 0);
     }
-    snprintf(text, bytes, "#%" PRId64 "  %" PRId64 " %s  %s%s", shown->sample, shown->label,
-             name == NULL ? "-" : name, shown->status == SLUICE_ROW_OK ? "" : "BAD SAMPLE  ", key);
+    snprintf(text, bytes, "#%" PRId64 "  %" PRId64 " %s  %s%.*s", shown->sample, shown->label,
+             name == NULL ? "-" : name, shown->status == SLUICE_ROW_OK ? "" : "BAD SAMPLE  ",
+             KEY_SHOWN, key);
 }
 
 static void print_json(const struct view *view)
