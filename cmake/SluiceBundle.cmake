@@ -8,7 +8,7 @@ set_target_properties(sluice_portable_tool PROPERTIES
   LINKER_LANGUAGE C OUTPUT_NAME sluice RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/portable)
 
 set(portable sluice_portable_tool)
-foreach(folder examples tests/unit tests/api tests/gpu)
+foreach(folder examples tests/unit tests/api tests/abi tests/gpu)
   get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} PROPERTY BUILDSYSTEM_TARGETS)
   list(APPEND portable ${targets})
 endforeach()

@@ -8,7 +8,8 @@
  *
  * Transparent structs start with `struct_size`, which the caller sets to sizeof(the struct) (the
  * *_INIT macros and *_init functions do it). The library reads and writes no more than that, so
- * that a program built against an older header goes on working. A field's 0 means its default.
+ * that a program built against an older header goes on working. A field's 0 means its default. A
+ * struct to be filled whose size is not set is refused with INVALID, before anything is done.
  */
 #ifndef SLUICE_COMMON_H
 #define SLUICE_COMMON_H
@@ -51,7 +52,8 @@ SLUICE_API const char *sluice_status_name(sluice_status status);
 
 /*
  * What went wrong, where. Filled by functions that take a `sluice_error *` when they return a
- * negative status; untouched otherwise. Passing NULL is fine.
+ * negative status; untouched otherwise. Passing NULL is fine; with one whose struct_size is not set
+ * a function does nothing but return INVALID.
  */
 typedef struct sluice_error {
     uint32_t struct_size;

@@ -85,7 +85,8 @@ SLUICE_API sluice_status sluice_writer_add(sluice_writer *writer,
                                            const sluice_writer_sample *sample,
                                            sluice_error *error) SLUICE_MUST_CHECK;
 
-/* Completes the last shard and writes the manifest (fsync'd), and frees the writer in any case. */
+/* Completes the last shard and writes the manifest (fsync'd), and frees the writer in any case but
+ * that of an `error` that cannot be filled. */
 SLUICE_API sluice_status sluice_writer_finish(sluice_writer *writer,
                                               sluice_error *error) SLUICE_MUST_CHECK;
 

@@ -5,6 +5,41 @@
 
 #include <string.h>
 
+static const char untagged[] =
+    "struct_size of %s is not set: initialise it with its _INIT macro or _init function";
+
+bool sl_api_is_tagged(const void *result)
+{
+    uint32_t room;
+    memcpy(&room, result, sizeof(room));
+    return room >= sizeof(room);
+}
+
+bool sl_api_can_tell(const sluice_error *error)
+{
+    return error == NULL || sl_api_is_tagged(error);
+}
+
+sluice_status sl_api_missing(sluice_error *error, const char *what)
+{
+    sluice_error reason;
+    sl_error_set(&reason, SLUICE_INVALID, "api", "%s is missing", what);
+    return sl_api_fail(error, &reason);
+}
+
+sluice_status sl_api_check_result(const void *result, const char *name, sluice_error *error)
+{
+    sluice_error reason;
+    if (result == NULL) {
+        return sl_api_missing(error, name);
+    }
+    if (sl_api_is_tagged(result)) {
+        return SLUICE_OK;
+    }
+    sl_error_set(&reason, SLUICE_INVALID, "api", untagged, name);
+    return sl_api_fail(error, &reason);
+}
+
 sluice_status sl_api_read_struct(void *to, size_t size, const void *from, const char *name,
                                  sluice_error *error)
 {
@@ -12,13 +47,10 @@ sluice_status sl_api_read_struct(void *to, size_t size, const void *from, const 
     const uint32_t own_size = (uint32_t)size;
     uint32_t given = own_size;
     if (from != NULL) {
-        memcpy(&given, from, sizeof(given));
-        if (given < sizeof(given)) {
-            return sl_error_set(error, SLUICE_INVALID, "api",
-                                "struct_size of %s is not set: initialise it with its _INIT macro "
-                                "or _init function",
-                                name);
+        if (!sl_api_is_tagged(from)) {
+            return sl_error_set(error, SLUICE_INVALID, "api", untagged, name);
         }
+        memcpy(&given, from, sizeof(given));
         for (size_t i = size; i < given; i++) {
             if (((const uint8_t *)from)[i] != 0) {
                 return sl_error_set(error, SLUICE_UNSUPPORTED, "api",

@@ -13,6 +13,8 @@
 
 #include "dataset.h"
 
+#include <stdbool.h>
+
 /*
  * Copies a caller's size-tagged struct to `to` (`size` bytes, struct_size set to that). `from`
  * NULL: all zero. INVALID: struct_size smaller than its own field; UNSUPPORTED: a tail that is not
@@ -22,6 +24,17 @@ sluice_status sl_api_read_struct(void *to, size_t size, const void *from, const 
                                  sluice_error *error);
 /* Copies a full struct out to the caller's, at most its struct_size. INVALID when that is 0. */
 sluice_status sl_api_write_struct(void *to, const void *from, size_t size);
+
+/*
+ * Whether a struct that a call is to fill says its size: asked before anything is done. Of `error`,
+ * which may be NULL, before anything else is asked: there is nowhere to tell it.
+ */
+bool sl_api_is_tagged(const void *result);
+bool sl_api_can_tell(const sluice_error *error);
+/* INVALID, told in `error`, when `result`, a `name`, is NULL or does not say its size. */
+sluice_status sl_api_check_result(const void *result, const char *name, sluice_error *error);
+/* INVALID: an argument that must be there is NULL. */
+sluice_status sl_api_missing(sluice_error *error, const char *what);
 
 /* Hands `reason` out through `error` (may be NULL) and returns its status. */
 sluice_status sl_api_fail(sluice_error *error, const sluice_error *reason);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public entry points of sluice/augment.h: check arguments and write them into the recipe. */
+#include "api.h"
 #include "error.h"
 #include "memory.h"
 #include "recipe.h"
@@ -40,7 +41,7 @@ static sluice_status refuse_argument(sluice_augment *recipe, const char *call, c
 
 sluice_status sluice_augment_get_error(const sluice_augment *recipe, sluice_error *error)
 {
-    if (recipe == NULL) {
+    if (recipe == NULL || !sl_api_can_tell(error)) {
         return SLUICE_INVALID;
     }
     if (recipe->error.status != SLUICE_OK) {

@@ -73,7 +73,7 @@ static void fill(const sluice_batch *batch, uint32_t column, sluice_tensor *tens
 sluice_status sluice_batch_get_column(const sluice_batch *batch, uint32_t column,
                                       sluice_tensor *tensor)
 {
-    if (batch == NULL || column >= COLUMNS || tensor == NULL) {
+    if (batch == NULL || column >= COLUMNS || tensor == NULL || !sl_api_is_tagged(tensor)) {
         return SLUICE_INVALID;
     }
     if (!is_ours(batch)) {

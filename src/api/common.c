@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The version, and errors as text. */
+#include "error.h"
+
 #include <sluice/common.h>
 
 #include <inttypes.h>
@@ -36,8 +38,19 @@ static void add(text *to, const char *format, ...)
     to->length += length < 0 ? 0 : (size_t)length;
 }
 
-size_t sluice_error_format(const sluice_error *error, char *buffer, size_t bytes)
+/* What the caller's struct has of it; the rest is not known. */
+static sluice_error whole(const sluice_error *given)
 {
+    sluice_error error;
+    sl_error_clear(&error);
+    memcpy(&error, given, given->struct_size < sizeof(error) ? given->struct_size : sizeof(error));
+    return error;
+}
+
+size_t sluice_error_format(const sluice_error *given, char *buffer, size_t bytes)
+{
+    const sluice_error own = whole(given);
+    const sluice_error *error = &own;
     text to = {.buffer = buffer, .bytes = bytes};
     const char *comma = "";
     if (bytes > 0) {

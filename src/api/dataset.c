@@ -10,23 +10,21 @@
 
 enum { VERIFY_WORKERS_MAX = 1024 };
 
-static sluice_status missing(sluice_error *error, const char *what)
-{
-    sluice_error reason;
-    sl_error_set(&reason, SLUICE_INVALID, "api", "%s is missing", what);
-    return sl_api_fail(error, &reason);
-}
-
 sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *paths, size_t count,
                                   const sluice_dataset_options *options, sluice_error *error)
 {
-    if (!dataset) {
-        return missing(error, "dataset");
+    if (dataset) {
+        *dataset = NULL;
     }
-    *dataset = NULL;
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
+    if (!dataset) {
+        return sl_api_missing(error, "dataset");
+    }
     for (size_t i = 0; i < count; i++) {
         if (!paths || !paths[i]) {
-            return missing(error, "a path");
+            return sl_api_missing(error, "a path");
         }
     }
     sluice_error reason;
@@ -51,7 +49,7 @@ void sluice_dataset_close(sluice_dataset *dataset)
 
 sluice_status sluice_dataset_get_info(const sluice_dataset *dataset, sluice_dataset_info *info)
 {
-    if (!dataset || !info) {
+    if (!dataset || sl_api_check_result(info, "sluice_dataset_info", NULL) != SLUICE_OK) {
         return SLUICE_INVALID;
     }
     const sluice_dataset_info *own = &sl_api_const_dataset(dataset)->info;
@@ -91,7 +89,7 @@ static void set_type(sluice_field *field, const sl_field *own)
 sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t index,
                                        sluice_field *field)
 {
-    if (!dataset || !field) {
+    if (!dataset || sl_api_check_result(field, "sluice_field", NULL) != SLUICE_OK) {
         return SLUICE_INVALID;
     }
     const sl_dataset *own = sl_api_const_dataset(dataset);
@@ -138,12 +136,19 @@ static sluice_status describe_sample(const sl_dataset *dataset, uint64_t index,
 sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t index,
                                         sluice_sample_info *info, sluice_error *error)
 {
-    if (!dataset || !info) {
-        return missing(error, dataset ? "info" : "dataset");
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
+    if (!dataset) {
+        return sl_api_missing(error, "dataset");
+    }
+    sluice_status status = sl_api_check_result(info, "sluice_sample_info", error);
+    if (status != SLUICE_OK) {
+        return status;
     }
     sluice_error reason;
     sluice_sample_info own;
-    sluice_status status = describe_sample(sl_api_const_dataset(dataset), index, &own, &reason);
+    status = describe_sample(sl_api_const_dataset(dataset), index, &own, &reason);
     if (status < 0) {
         return sl_api_fail(error, &reason);
     }
@@ -164,8 +169,11 @@ static sluice_status read_field(const sl_dataset *dataset, uint64_t index, const
 sluice_status sluice_dataset_read(const sluice_dataset *dataset, uint64_t index, const char *field,
                                   void *buffer, size_t capacity, size_t *bytes, sluice_error *error)
 {
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
     if (!dataset || !field || !bytes || (!buffer && capacity > 0)) {
-        return missing(error, dataset ? "field, buffer or bytes" : "dataset");
+        return sl_api_missing(error, dataset ? "field, buffer or bytes" : "dataset");
     }
     const sl_dataset *own = sl_api_const_dataset(dataset);
     sluice_error reason;
@@ -195,13 +203,20 @@ sluice_status sluice_dataset_verify(const sluice_dataset *dataset,
                                     const sluice_verify_options *options,
                                     sluice_verify_result *result, sluice_error *error)
 {
-    if (!dataset || !result) {
-        return missing(error, dataset ? "result" : "dataset");
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
+    if (!dataset) {
+        return sl_api_missing(error, "dataset");
+    }
+    sluice_status status = sl_api_check_result(result, "sluice_verify_result", error);
+    if (status != SLUICE_OK) {
+        return status;
     }
     sluice_error reason;
     sluice_verify_options own;
     sluice_verify_result found;
-    sluice_status status = check_verify_options(&own, options, &reason);
+    status = check_verify_options(&own, options, &reason);
     if (status == SLUICE_OK) {
         status = sl_verify(sl_api_const_dataset(dataset), &own, &found, &reason);
     }

@@ -11,13 +11,17 @@ sluice_status sluice_loader_open(sluice_loader **loader, sluice_dataset *dataset
                                  const sluice_augment *recipe, const sluice_loader_options *options,
                                  sluice_error *error)
 {
+    if (loader != NULL) {
+        *loader = NULL;
+    }
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
+    if (loader == NULL || dataset == NULL || recipe == NULL) {
+        return sl_api_missing(error, "loader, dataset or recipe");
+    }
     sluice_error reason;
     sl_error_clear(&reason);
-    if (loader == NULL || dataset == NULL || recipe == NULL) {
-        sl_error_set(&reason, SLUICE_INVALID, "api", "loader, dataset or recipe is NULL");
-        return sl_api_fail(error, &reason);
-    }
-    *loader = NULL;
     sluice_loader_options full;
     sluice_status status =
         sl_api_read_struct(&full, sizeof(full), options, "sluice_loader_options", &reason);
@@ -107,8 +111,8 @@ sluice_status sluice_loader_restore(sluice_loader *loader, const void *cursor, s
 
 sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats)
 {
-    if (loader == NULL || stats == NULL) {
-        return SLUICE_INVALID;
+    if (loader == NULL || stats == NULL || !sl_api_is_tagged(stats)) {
+        return refuse(loader, "sluice_loader_get_stats: stats is NULL, or its struct_size not set");
     }
     if (!sl_loader_is_ours(loader)) {
         return SLUICE_STATE;
@@ -122,9 +126,11 @@ sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats
 sluice_status sluice_loader_get_stage(sluice_loader *loader, sluice_stage stage,
                                       sluice_stage_stats *stats)
 {
-    if (loader == NULL || stats == NULL || (int)stage < SLUICE_STAGE_READ ||
-        (int)stage > SLUICE_STAGE_UPLOAD) {
-        return SLUICE_INVALID;
+    if (loader == NULL || stats == NULL || !sl_api_is_tagged(stats)) {
+        return refuse(loader, "sluice_loader_get_stage: stats is NULL, or its struct_size not set");
+    }
+    if ((int)stage < SLUICE_STAGE_READ || (int)stage > SLUICE_STAGE_UPLOAD) {
+        return refuse(loader, "sluice_loader_get_stage: there is no such stage");
     }
     if (!sl_loader_is_ours(loader)) {
         return SLUICE_STATE;
@@ -136,7 +142,7 @@ sluice_status sluice_loader_get_stage(sluice_loader *loader, sluice_stage stage,
 
 sluice_status sluice_loader_get_error(sluice_loader *loader, sluice_error *error)
 {
-    if (loader == NULL) {
+    if (loader == NULL || !sl_api_can_tell(error)) {
         return SLUICE_INVALID;
     }
     sluice_error full;

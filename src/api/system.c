@@ -61,7 +61,7 @@ static uint64_t limit_of(int resource)
 
 sluice_status sluice_system_get_info(sluice_system *system)
 {
-    if (system == NULL) {
+    if (system == NULL || !sl_api_is_tagged(system)) {
         return SLUICE_INVALID;
     }
     sluice_system full;

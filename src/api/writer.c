@@ -17,13 +17,6 @@ enum {
     TILE_MCUS_MAX = 65535 /* what a JPEG can say */
 };
 
-static sluice_status missing(sluice_error *error, const char *what)
-{
-    sluice_error reason;
-    sl_error_set(&reason, SLUICE_INVALID, "api", "%s is missing", what);
-    return sl_api_fail(error, &reason);
-}
-
 static sluice_status check_common(uint64_t *shard_bytes, int32_t zstd_level, sluice_error *error)
 {
     if (*shard_bytes == 0) {
@@ -93,10 +86,15 @@ static sluice_status open_writer(sluice_writer **writer, const char *path,
 sluice_status sluice_writer_open(sluice_writer **writer, const char *path,
                                  const sluice_writer_options *options, sluice_error *error)
 {
-    if (!writer || !path) {
-        return missing(error, writer ? "path" : "writer");
+    if (writer) {
+        *writer = NULL;
     }
-    *writer = NULL;
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
+    if (!writer || !path) {
+        return sl_api_missing(error, writer ? "path" : "writer");
+    }
     sluice_error reason;
     sluice_status status = open_writer(writer, path, options, &reason);
     return status < 0 ? sl_api_fail(error, &reason) : SLUICE_OK;
@@ -134,8 +132,11 @@ static sluice_status add(sluice_writer *writer, const sluice_writer_sample *samp
 sluice_status sluice_writer_add(sluice_writer *writer, const sluice_writer_sample *sample,
                                 sluice_error *error)
 {
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
     if (!writer || !sample) {
-        return missing(error, writer ? "sample" : "writer");
+        return sl_api_missing(error, writer ? "sample" : "writer");
     }
     sluice_error reason;
     sluice_status status = add(writer, sample, &reason);
@@ -144,8 +145,11 @@ sluice_status sluice_writer_add(sluice_writer *writer, const sluice_writer_sampl
 
 sluice_status sluice_writer_finish(sluice_writer *writer, sluice_error *error)
 {
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
     if (!writer) {
-        return missing(error, "writer");
+        return sl_api_missing(error, "writer");
     }
     sluice_error reason;
     sluice_status status = sl_writer_finish(writer, &reason);
@@ -189,12 +193,20 @@ sluice_status sluice_pack(const sluice_dataset *dataset, const char *path,
                           const sluice_pack_options *options, sluice_pack_result *result,
                           sluice_error *error)
 {
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
     if (!dataset || !path) {
-        return missing(error, dataset ? "path" : "dataset");
+        return sl_api_missing(error, dataset ? "path" : "dataset");
+    }
+    sluice_status status =
+        result ? sl_api_check_result(result, "sluice_pack_result", error) : SLUICE_OK;
+    if (status != SLUICE_OK) {
+        return status;
     }
     sluice_error reason;
     sluice_pack_result own;
-    sluice_status status = pack(dataset, path, options, &own, &reason);
+    status = pack(dataset, path, options, &own, &reason);
     if (status < 0) {
         return sl_api_fail(error, &reason);
     }
