@@ -30,6 +30,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* pointers cannot come from a file */
     options.device = NULL;
     options.quarantine_path = NULL;
+    void *blocks[64] = {NULL}; /* as many as there may be: addresses are only compared */
+    memcpy(blocks, given, sizeof(blocks) < sizeof(given) ? sizeof(blocks) : sizeof(given));
+    options.outputs = options.outputs != NULL ? blocks : NULL;
     sl_dataset dataset = {.info = {.samples = 1000, .bytes = 1 << 20, .shards = 1}};
     sl_config config;
     if (status == SLUICE_OK)
@@ -61,6 +64,10 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
         break;
     case 2:
         options.struct_size = 16; /* an older header */
+        break;
+    case 3:
+        memset(&options.outputs, 1, sizeof(options.outputs)); /* any but NULL */
+        options.output_count = 3;
         break;
     default:
         return 0;

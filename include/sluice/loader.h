@@ -130,7 +130,8 @@ typedef struct sluice_loader_options {
      * "image" in memory of the caller's own on the device, so that its addresses are fixed, for
      * CUDA graphs: output_count (2..64) blocks of room for batch_size pictures, 16-byte-aligned, in
      * use from open until the loader is closed and the last batch is released. They take the place
-     * of device_slots. UNSUPPORTED with "host", and where the library was built without its kernels
+     * of device_slots. INVALID for memory that is not the device's (the host's, another device's);
+     * UNSUPPORTED with "host", and where the library was built without its kernels
      * [NULL: memory of the library's]
      */
     void *const *outputs;

@@ -54,7 +54,11 @@ enum {
     SL_CU_ATTRIBUTE_CAPABILITY_MAJOR = 75,
     SL_CU_ATTRIBUTE_CAPABILITY_MINOR = 76,
     SL_CU_ATTRIBUTE_HOST_REGISTER_SUPPORTED = 99,
-    SL_CU_ATTRIBUTE_HOST_NUMA_ID = 134
+    SL_CU_ATTRIBUTE_HOST_NUMA_ID = 134,
+    SL_CU_POINTER_MEMORY_TYPE = 2,
+    SL_CU_POINTER_DEVICE_ORDINAL = 9,
+    SL_CU_MEMORY_HOST = 1,
+    SL_CU_MEMORY_DEVICE = 2
 };
 
 /* X(field, symbol, parameters). The symbol carries its version, which fixes the ABI. */
@@ -77,6 +81,8 @@ enum {
     X(host_free, cuMemFreeHost, (void *memory))                                                 \
     X(memory_alloc, cuMemAlloc_v2, (sl_cu_address * memory, size_t bytes))                      \
     X(memory_free, cuMemFree_v2, (sl_cu_address memory))                                        \
+    X(pointer_attribute, cuPointerGetAttribute,                                                 \
+      (void *data, unsigned attribute, sl_cu_address address))                                  \
     X(copy_to_device, cuMemcpyHtoDAsync_v2,                                                     \
       (sl_cu_address to, const void *from, size_t bytes, sl_cu_stream stream))                  \
     X(stream_priorities, cuCtxGetStreamPriorityRange, (int *least, int *greatest))              \

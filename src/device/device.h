@@ -53,6 +53,10 @@ typedef struct sl_device_ops {
     sluice_status (*memory_open)(sl_device *device, size_t bytes, void **memory,
                                  sluice_error *error);
     void (*memory_close)(sl_device *device, void *memory);
+    /* Whether all of somebody else's memory is this device's, by its first and its last byte, so
+     * that kernels may write there. INVALID, with what it is instead. NULL: as convert. */
+    sluice_status (*memory_check)(sl_device *device, const void *memory, size_t bytes,
+                                  sluice_error *error);
     /* urgent: its kernels go before those of other streams (copies know no priority). */
     sluice_status (*stream_open)(sl_device *device, bool urgent, struct CUstream_st **stream,
                                  sluice_error *error);

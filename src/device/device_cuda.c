@@ -243,6 +243,63 @@ static void cuda_memory_close(sl_device *device, void *memory)
     }
 }
 
+/* Whose memory is at an address: `whose` in words, or "" when it is this device's. */
+static sluice_status look_at(const sl_cuda_device *cuda, sl_cu_address address, char *whose,
+                             size_t bytes, sluice_error *error)
+{
+    const sl_cuda_driver *driver = cuda->driver;
+    unsigned type = 0;
+    int ordinal = -1;
+    sl_cu_result code = driver->pointer_attribute(&type, SL_CU_POINTER_MEMORY_TYPE, address);
+    if (code == SL_CU_SUCCESS && type == SL_CU_MEMORY_DEVICE) {
+        code = driver->pointer_attribute(&ordinal, SL_CU_POINTER_DEVICE_ORDINAL, address);
+    }
+    whose[0] = '\0';
+    if (code == SL_CU_INVALID_VALUE) {
+        snprintf(whose, bytes, "unknown to CUDA, as ordinary host memory is");
+    } else if (code != SL_CU_SUCCESS) {
+        return sl_cuda_result(cuda, "cuPointerGetAttribute", code, error);
+    } else if (type != SL_CU_MEMORY_DEVICE) {
+        snprintf(whose, bytes, "host memory");
+    } else if (ordinal != cuda->base.number) {
+        snprintf(whose, bytes, "memory of cuda:%d", ordinal);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_ends(const sl_cuda_device *cuda, sl_cu_address memory, size_t bytes,
+                                sluice_error *error)
+{
+    char whose[64];
+    const char *const ends[] = {"it", "its end"};
+    const sl_cu_address at[] = {memory, memory + (bytes - 1)};
+    for (int i = 0; i < 2; i++) {
+        const sluice_status status = look_at(cuda, at[i], whose, sizeof(whose), error);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+        if (whose[0] != '\0') {
+            return sl_error_set(error, SLUICE_INVALID, "staging",
+                                "%s is %s; it must be memory of cuda:%d", ends[i], whose,
+                                cuda->base.number);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status cuda_memory_check(sl_device *device, const void *memory, size_t bytes,
+                                       sluice_error *error)
+{
+    const sl_cuda_device *cuda = sl_cuda_of(device);
+    unsigned mode;
+    sluice_status status = sl_cuda_enter(cuda, &mode, error);
+    if (status == SLUICE_OK) {
+        status = check_ends(cuda, (sl_cu_address)(uintptr_t)memory, bytes, error);
+        sl_cuda_leave(cuda, mode);
+    }
+    return status;
+}
+
 /* ---- description ---- */
 
 static void put_facts(const sl_cuda_device *cuda, char *text, size_t bytes)
@@ -289,6 +346,7 @@ const sl_device_ops sl_device_cuda = {
     .slab_unregister = sl_cuda_slab_unregister,
     .memory_open = cuda_memory_open,
     .memory_close = cuda_memory_close,
+    .memory_check = cuda_memory_check,
     .stream_open = sl_cuda_stream_open,
     .stream_close = sl_cuda_stream_close,
     .event_open = sl_cuda_event_open,

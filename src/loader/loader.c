@@ -57,11 +57,36 @@ static sluice_status check_distances(const sluice_loader *loader, size_t row_byt
     return SLUICE_OK;
 }
 
+/* A kernel that wrote elsewhere would end the process, or write into somebody else's memory. */
+static sluice_status check_memory(const sluice_loader *loader, sl_device *device, size_t row_bytes,
+                                  sluice_error *error)
+{
+    const sluice_loader_options *o = &loader->config.options;
+    sluice_status status = SLUICE_OK;
+    sluice_error why;
+    for (uint32_t i = 0; i < o->output_count && status == SLUICE_OK; i++) {
+        status = device->ops->memory_check(device, o->outputs[i], row_bytes * o->batch_size, &why);
+        if (status == SLUICE_INVALID) {
+            sl_error_set(error, status, "loader", "option outputs: address %u: %s", i, why.text);
+        } else if (status != SLUICE_OK) {
+            *error = why;
+        }
+    }
+    return status;
+}
+
+static sluice_status check_outputs(const sluice_loader *loader, sl_device *device, size_t row_bytes,
+                                   sluice_error *error)
+{
+    const sluice_status status = check_distances(loader, row_bytes, error);
+    return status == SLUICE_OK ? check_memory(loader, device, row_bytes, error) : status;
+}
+
 /*
  * Whether the device converts: where it can, whenever there is something to convert, since bytes
  * are the least to copy; and into the caller's memory always.
  */
-static sluice_status choose_conversion(const sluice_loader *loader, const sl_device *device,
+static sluice_status choose_conversion(const sluice_loader *loader, sl_device *device,
                                        const sl_conversion *conversion, bool *converts,
                                        sluice_error *error)
 {
@@ -70,7 +95,7 @@ static sluice_status choose_conversion(const sluice_loader *loader, const sl_dev
     *converts = any && device->converts && loader->maker.converter.finite &&
                 sl_conversion_takes(conversion);
     if (*converts && wanted) {
-        return check_distances(loader, sl_conversion_row_bytes(conversion), error);
+        return check_outputs(loader, device, sl_conversion_row_bytes(conversion), error);
     }
     if (wanted && !*converts) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "loader",

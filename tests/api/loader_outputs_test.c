@@ -321,6 +321,46 @@ static void the_callers_memory_is_used(void **state)
     sl_device_close(device);
 }
 
+/* Memory that a kernel must not write to: told which of the addresses, and what it is. */
+static void memory_of_others_is_refused(void **state)
+{
+    (void)state;
+    if (fake == NULL || sl_conversion_image() == NULL) {
+        skip();
+        return; /* not reached */
+    }
+    _Alignas(256) static uint8_t host[8 * SETUP_SIZE * SETUP_SIZE * 3];
+    sl_device *device;
+    void *ours;
+    void *theirs;
+    void *small;
+    assert_int_equal(sl_device_open(&device, "cuda:0", NULL), SLUICE_OK);
+    const sl_device_ops *ops = device->ops;
+    assert_int_equal(ops->memory_open(device, sizeof(host), &ours, NULL), SLUICE_OK);
+    assert_int_equal(ops->memory_open(device, 4096, &small, NULL), SLUICE_OK);
+    fake->set(&(fake_cuda_options){.memory_device = 2});
+    assert_int_equal(ops->memory_open(device, sizeof(host), &theirs, NULL), SLUICE_OK);
+    fake->set(&(fake_cuda_options){.seed = 1});
+    const struct {
+        void *output;
+        const char *words;
+    } wrong[] = {{host, "address 1: it is unknown to CUDA, as ordinary host memory is"},
+                 {theirs, "address 1: it is memory of cuda:2"},
+                 {small, "address 1: its end is"}};
+    sluice_loader_options options = setup_options();
+    options.device = "cuda:0";
+    options.output_count = 2;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        void *outputs[] = {ours, wrong[i].output};
+        options.outputs = outputs;
+        assert_int_equal(try_open(&options, wrong[i].words), SLUICE_INVALID);
+    }
+    ops->memory_close(device, ours);
+    ops->memory_close(device, small);
+    ops->memory_close(device, theirs);
+    sl_device_close(device);
+}
+
 static int make_photos(void **state)
 {
     (void)state;
@@ -349,6 +389,7 @@ int main(void)
         cmocka_unit_test(stages_are_counted),
         cmocka_unit_test(rows_without_pictures_are_zero),
         cmocka_unit_test(the_callers_memory_is_used),
+        cmocka_unit_test(memory_of_others_is_refused),
     };
     const int failed = cmocka_run_group_tests(tests, make_photos, remove_photos);
     return failed + (fake == NULL ? 0 : fake_cuda_complain(fake));

@@ -219,6 +219,26 @@ static void compare_all(const gpu *g, const char *path)
     }
 }
 
+/* A kernel that wrote there would end the process. */
+static void refuse_host_memory(const char *path)
+{
+    sluice_loader_options options = setup_options();
+    static _Alignas(256) uint8_t host[OUTPUTS][8 * SETUP_SIZE * SETUP_SIZE * 3];
+    void *blocks[OUTPUTS];
+    for (int i = 0; i < OUTPUTS; i++) {
+        blocks[i] = host[i];
+    }
+    sluice_loader *loader = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    options.device = "cuda:0";
+    options.outputs = blocks;
+    options.output_count = OUTPUTS;
+    const sluice_status status = setup_loader_status(&loader, path, &options, &error);
+    gpu_expect(status == SLUICE_INVALID, "outputs in host memory: %s, \"%s\"",
+               sluice_status_name(status), error.text);
+    sluice_loader_close(loader);
+}
+
 int main(void)
 {
     gpu g;
@@ -226,6 +246,9 @@ int main(void)
     gpu_open(&g);
     photo_folder_make(&folder, 2, PER_CLASS);
     compare_all(&g, folder.path);
+    if (g.device->converts) {
+        refuse_host_memory(folder.path);
+    }
     photo_folder_remove(&folder);
     const double waits = (double)atomic_load_explicit(&consumer_waits, memory_order_relaxed);
     gpu_figure("consumer_waits_for_device", waits, "calls");

@@ -46,6 +46,7 @@ typedef struct fake_cuda_options {
     uint32_t delay_us;    /* longest delay before a piece of a stream's work; most have none */
     uint64_t copy_rate;   /* bytes/s; 0: as fast as it goes */
     uint64_t memory;      /* bytes of device memory; 0: 1 GiB */
+    int memory_device;    /* device memory that is made now is said to be of this device */
     bool pageable;        /* copies from memory that is not registered are no misuse */
     bool no_register;     /* the device's attribute says that memory cannot be registered */
     bool ignore_releases; /* broken on purpose: the library's streams wait for no event */

@@ -107,6 +107,7 @@ sl_cu_result cuMemAlloc_v2(sl_cu_address *memory, size_t bytes)
     memset(thing->backing, 0xA5, bytes);
     thing->key = (uintptr_t)address;
     thing->bytes = bytes;
+    thing->device = f->options.memory_device;
     f->memory_used += bytes;
     *memory = (sl_cu_address)thing->key;
     return fake_cuda_leave(SL_CU_SUCCESS);
@@ -129,6 +130,30 @@ sl_cu_result cuMemFree_v2(sl_cu_address memory)
     thing->open = false; /* the bytes stay until reset: a kernel may be at them */
     fake_cuda_the.memory_used -= thing->bytes;
     return fake_cuda_leave(code);
+}
+
+sl_cu_result cuPointerGetAttribute(void *data, unsigned attribute, sl_cu_address address)
+{
+    const sl_cu_result code = fake_cuda_enter(CALL_pointer_attribute, NEEDS_CONTEXT);
+    if (code != SL_CU_SUCCESS) {
+        return code;
+    }
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): it is one */
+    const void *at = (const void *)(uintptr_t)address;
+    const fake_cuda_thing *memory = fake_cuda_holding_locked(KIND_MEMORY, at, 1);
+    const bool host = fake_cuda_holding_locked(KIND_PINNED, at, 1) != NULL ||
+                      fake_cuda_holding_locked(KIND_HOST, at, 1) != NULL;
+    if (memory == NULL && !host) {
+        return fake_cuda_leave(SL_CU_INVALID_VALUE);
+    }
+    if (attribute == SL_CU_POINTER_MEMORY_TYPE) {
+        *(unsigned *)data = host ? SL_CU_MEMORY_HOST : SL_CU_MEMORY_DEVICE;
+    } else if (attribute == SL_CU_POINTER_DEVICE_ORDINAL) {
+        *(int *)data = host ? 0 : memory->device;
+    } else {
+        return fake_cuda_leave(SL_CU_INVALID_VALUE);
+    }
+    return fake_cuda_leave(SL_CU_SUCCESS);
 }
 
 void *fake_cuda_backing_locked(uintptr_t address)

@@ -68,6 +68,7 @@ typedef struct fake_cuda_thing {
     uintptr_t key; /* what the library calls it */
     size_t bytes;  /* memory */
     void *backing; /* memory */
+    int device;    /* memory: of the device of this number */
 } fake_cuda_thing;
 
 struct CUevent_st {

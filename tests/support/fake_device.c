@@ -277,6 +277,20 @@ static void fake_memory_close(sl_device *device, void *memory)
     fake_leave(fake);
 }
 
+static sluice_status fake_memory_check(sl_device *device, const void *memory, size_t bytes,
+                                       sluice_error *error)
+{
+    if (fake_enter(device, error) != SLUICE_OK) {
+        return SLUICE_DEVICE;
+    }
+    const fake_block *block = fake_find_locked(fake_of(device), memory);
+    const bool all = block != NULL && fake_find_locked(fake_of(device), (const uint8_t *)memory +
+                                                                            (bytes - 1)) == block;
+    const sluice_status status = fake_leave(fake_of(device));
+    return all ? status
+               : sl_error_set(error, SLUICE_INVALID, "staging", "it is not the fake's memory");
+}
+
 static sluice_status fake_copy_to_device(sl_device *device, void *to, const void *from,
                                          size_t bytes, struct CUstream_st *stream,
                                          sluice_error *error)
@@ -335,6 +349,7 @@ static const sl_device_ops fake_ops = {
     .slab_unregister = fake_slab_unregister,
     .memory_open = fake_memory_open,
     .memory_close = fake_memory_close,
+    .memory_check = fake_memory_check,
     .stream_open = fake_stream_open,
     .stream_close = fake_stream_close,
     .event_open = fake_event_open,

@@ -220,6 +220,38 @@ static void memory_is_finite(void **state)
     expect_only(&b, FAKE_CUDA_DEAD, 0);
 }
 
+static void expect_pointer(sl_cu_address address, unsigned type, int device)
+{
+    unsigned told_type = 99;
+    int told_device = 99;
+    expect_ok(cu->pointer_attribute(&told_type, SL_CU_POINTER_MEMORY_TYPE, address));
+    expect_ok(cu->pointer_attribute(&told_device, SL_CU_POINTER_DEVICE_ORDINAL, address));
+    assert_int_equal(told_type, type);
+    assert_int_equal(told_device, device);
+}
+
+static void addresses_are_known(void **state)
+{
+    (void)state;
+    bench b;
+    unsigned type;
+    sl_cu_address other;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    fake->set(&(fake_cuda_options){.memory_device = 3});
+    expect_ok(cu->memory_alloc(&other, BYTES));
+    expect_pointer(b.memory, SL_CU_MEMORY_DEVICE, 0);
+    expect_pointer(b.memory + BYTES - 1, SL_CU_MEMORY_DEVICE, 0);
+    expect_pointer(other, SL_CU_MEMORY_DEVICE, 3);
+    expect_pointer((sl_cu_address)(uintptr_t)b.source, SL_CU_MEMORY_HOST, 0);
+    assert_int_equal(
+        cu->pointer_attribute(&type, SL_CU_POINTER_MEMORY_TYPE, (sl_cu_address)(uintptr_t)&type),
+        SL_CU_INVALID_VALUE);
+    expect_ok(cu->memory_free(other));
+    assert_int_equal(cu->pointer_attribute(&type, SL_CU_POINTER_MEMORY_TYPE, other),
+                     SL_CU_INVALID_VALUE);
+    expect_only(&b, FAKE_CUDA_DEAD, 0);
+}
+
 static void a_lost_device_lets_nobody_wait(void **state)
 {
     (void)state;
@@ -611,6 +643,7 @@ int main(void)
         cmocka_unit_test(the_default_stream_waits_for_blocking_streams),
         cmocka_unit_test(pageable_memory_is_taken_at_once),
         cmocka_unit_test(memory_is_finite),
+        cmocka_unit_test(addresses_are_known),
         cmocka_unit_test(a_lost_device_lets_nobody_wait),
         cmocka_unit_test(conversions_round_to_nearest_even),
         cmocka_unit_test(a_launch_that_cannot_run),

@@ -46,6 +46,49 @@ static void let_go(void *ctx)
     fake->hold(false);
 }
 
+static void expect_owner(sl_device *device, const void *memory, size_t bytes,
+                         sluice_status expected, const char *words)
+{
+    sluice_error error;
+    sl_error_clear(&error);
+    assert_int_equal(device->ops->memory_check(device, memory, bytes, &error), expected);
+    if (expected != SLUICE_OK && strstr(error.text, words) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", error.text, words);
+    }
+}
+
+/* An address is this device's, or it is told what it is. */
+static void memory_is_known_by_both_ends(void **state)
+{
+    (void)state;
+    enum { BYTES = 8192 };
+    void *ours;
+    void *theirs;
+    sl_slab slab;
+    sl_device *device = open_device();
+    const sl_device_ops *ops = device->ops;
+    assert_int_equal(sl_slab_open(&slab, BYTES, 1, NULL, NULL), SLUICE_OK);
+    assert_int_equal(ops->slab_register(device, &slab, NULL), SLUICE_OK);
+    assert_int_equal(ops->memory_open(device, BYTES, &ours, NULL), SLUICE_OK);
+    fake->set(&(fake_cuda_options){.memory_device = 1});
+    assert_int_equal(ops->memory_open(device, BYTES, &theirs, NULL), SLUICE_OK);
+    expect_owner(device, ours, BYTES, SLUICE_OK, "");
+    expect_owner(device, (uint8_t *)ours + BYTES - 1, 1, SLUICE_OK, "");
+    expect_owner(device, theirs, BYTES, SLUICE_INVALID, "memory of cuda:1");
+    expect_owner(device, slab.base, BYTES, SLUICE_INVALID, "host memory");
+    expect_owner(device, &slab, sizeof(slab), SLUICE_INVALID, "unknown");
+    expect_owner(device, ours, (size_t)1 << 40, SLUICE_INVALID, "its end");
+    fake->fail_call(&(fake_cuda_fault){.symbol = "cuPointerGetAttribute", .nth = 2, .code = 1});
+    expect_owner(device, ours, BYTES, SLUICE_INVALID, "unknown");
+    fake->fail_call(&(fake_cuda_fault){.symbol = "cuPointerGetAttribute", .nth = 3, .code = 700});
+    expect_owner(device, ours, BYTES, SLUICE_DEVICE, "cuPointerGetAttribute");
+    ops->memory_close(device, theirs);
+    ops->memory_close(device, ours);
+    ops->slab_unregister(device, &slab);
+    sl_slab_close(&slab);
+    close_device(device);
+}
+
 static void closing_a_stream_waits_for_its_work(void **state)
 {
     (void)state;
@@ -175,6 +218,7 @@ static void a_child_calls_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_known_by_both_ends),
         cmocka_unit_test(closing_a_stream_waits_for_its_work),
         cmocka_unit_test(time_between_events),
         cmocka_unit_test(a_capture_that_forbids_the_default_stream),
