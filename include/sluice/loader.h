@@ -194,7 +194,8 @@ SLUICE_API sluice_status sluice_loader_start_epoch(sluice_loader *loader, uint64
  */
 SLUICE_API sluice_status sluice_loader_start_endless(sluice_loader *loader, uint64_t epoch);
 
-/* Batches per epoch on this rank (counted from the epoch's beginning), of an endless run, too. */
+/* Batches per epoch on this rank (counted from the epoch's beginning); of each in an endless run.
+ */
 SLUICE_API uint64_t sluice_loader_steps(const sluice_loader *loader);
 
 /*
@@ -217,8 +218,8 @@ SLUICE_API int sluice_loader_fd(const sluice_loader *loader);
 /*
  * Borrows a column of the batch by its name: "image" (u8/f32/f16/bf16, 4 dims), "label" (i64,
  * rows), "index" (i64, rows: the sample's number in the dataset), "mask" (u8, rows: 1 use this row,
- * 0 do not) and "status" (u8, rows: a sluice_row). Valid until the batch is released. INVALID for
- * other names.
+ * 0 do not) and "status" (u8, rows: a sluice_row). Valid until the batch's last holder releases it.
+ * INVALID for other names.
  */
 SLUICE_API sluice_status sluice_batch_tensor(const sluice_batch *batch, const char *column,
                                              sluice_tensor *tensor);
@@ -281,9 +282,10 @@ SLUICE_API sluice_status sluice_loader_save(sluice_loader *loader, void *cursor,
                                             size_t *bytes) SLUICE_MUST_CHECK;
 
 /*
- * Continues from a cursor: the next start_epoch for the cursor's epoch begins after what had been
+ * Continues from a cursor: the next start at the cursor's epoch begins after what had been
  * consumed, and `*epoch` is that epoch. Another world_size, batch_size, or number of workers is
- * fine. INVALID when the cursor is of another dataset, seed or shuffle; CORRUPT when damaged.
+ * fine. INVALID when the cursor is of another dataset, seed or shuffle; CORRUPT when damaged;
+ * UNSUPPORTED when it is of another version.
  */
 SLUICE_API sluice_status sluice_loader_restore(sluice_loader *loader, const void *cursor,
                                                size_t bytes, uint64_t *epoch) SLUICE_MUST_CHECK;
@@ -345,7 +347,7 @@ typedef enum sluice_stage {
     SLUICE_STAGE_READ = 0,    /* requests to files; busy: time with one in flight */
     SLUICE_STAGE_DECODE = 1,  /* samples, from bytes to pixels; the queue is the workers' */
     SLUICE_STAGE_AUGMENT = 2, /* samples, from there to rows; there is no queue in front of it */
-    SLUICE_STAGE_UPLOAD = 3   /* batches; busy: time with a copy in flight; 0 with host memory */
+    SLUICE_STAGE_UPLOAD = 3   /* batches; busy: time with a copy in flight, none with host memory */
 } sluice_stage;
 
 /* One stage since open. */
@@ -379,7 +381,7 @@ SLUICE_API sluice_status sluice_loader_get_stage(sluice_loader *loader, sluice_s
 SLUICE_API sluice_status sluice_loader_get_error(sluice_loader *loader, sluice_error *error);
 
 /*
- * Ends the epoch from any thread, at once: next returns CANCELED until the next start_epoch.
+ * Ends the epoch from any thread, at once: next returns CANCELED until the next start.
  * Safe to call several times.
  */
 SLUICE_API void sluice_loader_cancel(sluice_loader *loader);
