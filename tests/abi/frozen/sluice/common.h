@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sluice/common.h: status codes, error reports, dtypes and tensors.
+ *
+ * Every function that can fail returns a sluice_status. 0 is success, positive values are expected
+ * conditions (end of an epoch, nothing ready yet) and negative values are errors, so
+ * `if (status < 0)` is always right.
+ *
+ * Transparent structs start with `struct_size`, which the caller sets to sizeof(the struct) (the
+ * *_INIT macros and *_init functions do it). The library reads and writes no more than that, so
+ * that a program built against an older header goes on working. A field's 0 means its default. A
+ * struct to be filled whose size is not set is refused with INVALID, before anything is done.
+ */
+#ifndef SLUICE_COMMON_H
+#define SLUICE_COMMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#    error "sluice needs Linux"
+#else
+#    define SLUICE_API        __attribute__((visibility("default")))
+#    define SLUICE_MUST_CHECK __attribute__((warn_unused_result)) /* ignoring it loses data */
+#endif
+
+#define SLUICE_VERSION_MAJOR 0
+#define SLUICE_VERSION_MINOR 1
+#define SLUICE_VERSION_PATCH 0
+
+typedef enum sluice_status {
+    SLUICE_OK = 0,
+    SLUICE_END = 1,          /* the epoch has no more batches */
+    SLUICE_AGAIN = 2,        /* nothing ready within the time given */
+    SLUICE_INVALID = -1,     /* an argument or option is out of range; nothing was done */
+    SLUICE_STATE = -2,       /* not allowed now (before start_epoch, in a forked child, ...) */
+    SLUICE_NOMEM = -3,       /* memory refused by the system or by the byte budget */
+    SLUICE_IO = -4,          /* the operating system refused to open, read or write a file */
+    SLUICE_CORRUPT = -5,     /* bytes that break their format or do not match their checksum */
+    SLUICE_UNSUPPORTED = -6, /* valid, but nothing here can handle it */
+    SLUICE_DEVICE = -7,      /* the accelerator or its driver failed */
+    SLUICE_CANCELED = -8,    /* sluice_loader_cancel or _close ended the wait */
+    SLUICE_INTERNAL = -9     /* a bug in sluice: please report it */
+} sluice_status;
+
+/* The status' name in lower case ("corrupt"); never NULL. */
+SLUICE_API const char *sluice_status_name(sluice_status status);
+
+/*
+ * What went wrong, where. Filled by functions that take a `sluice_error *` when they return a
+ * negative status; untouched otherwise. Passing NULL is fine; with one whose struct_size is not set
+ * a function does nothing but return INVALID.
+ */
+typedef struct sluice_error {
+    uint32_t struct_size;
+    int32_t status;      /* a sluice_status */
+    int32_t sys_errno;   /* errno of the system call that failed, or 0 */
+    int32_t device_code; /* the device driver's own code, or 0 */
+    int64_t sample;      /* index of the sample in its dataset, or -1 */
+    int64_t offset;      /* byte in `file` at which it was noticed, or -1 */
+    char stage[16];      /* "dataset", "io", "decode", "augment", "staging", "pack", "api", ... */
+    char file[512];      /* the file concerned, or "" (cut at the front when longer) */
+    char text[512];      /* one sentence in English, without the file name; never empty on error */
+} sluice_error;
+
+#define SLUICE_ERROR_INIT                                 \
+    {                                                     \
+        sizeof(sluice_error), 0, 0, 0, -1, -1, "", "", "" \
+    }
+
+/*
+ * Writes "stage: file, offset N, sample N: text (errno text)", with only the parts that are known,
+ * NUL-terminated and cut to `bytes`. Returns the length it would have without the cut.
+ */
+SLUICE_API size_t sluice_error_format(const sluice_error *error, char *buffer, size_t bytes);
+
+typedef enum sluice_dtype {
+    SLUICE_U8 = 0,
+    SLUICE_F32 = 1,
+    SLUICE_F16 = 2,  /* IEEE 754 binary16 */
+    SLUICE_BF16 = 3, /* the upper half of a binary32 */
+    SLUICE_I64 = 4,
+    SLUICE_I32 = 5,
+    SLUICE_I16 = 6,
+    SLUICE_I8 = 7,
+    SLUICE_U16 = 8,
+    SLUICE_U32 = 9,
+    SLUICE_U64 = 10,
+    SLUICE_F64 = 11,
+    SLUICE_BOOL = 12 /* a byte, 0 or 1 */
+} sluice_dtype;
+
+/* Bytes of one element; 0 for a value that is no dtype. */
+SLUICE_API size_t sluice_dtype_bytes(sluice_dtype dtype);
+
+/* "u8", "f32", "bf16", "bool", ...; "unknown" for a value that is no dtype. Never NULL. */
+SLUICE_API const char *sluice_dtype_name(sluice_dtype dtype);
+
+/* The dtype as DLPack's DLDataType: its code (a DLDataTypeCode) and bits; lanes are 1. INVALID for
+ * a value that is no dtype. */
+SLUICE_API sluice_status sluice_dtype_dlpack(sluice_dtype dtype, uint8_t *code, uint8_t *bits);
+
+typedef enum sluice_layout {
+    SLUICE_NHWC = 0, /* rows x height x width x channels: interleaved, as files have it */
+    SLUICE_NCHW = 1  /* rows x channels x height x width: PyTorch's default */
+} sluice_layout;
+
+#define SLUICE_TENSOR_DIMS_MAX 8
+
+/* Values are DLPack's DLDeviceType. */
+typedef enum sluice_device_type {
+    SLUICE_DEVICE_TYPE_CPU = 1,
+    SLUICE_DEVICE_TYPE_CUDA = 2,
+    SLUICE_DEVICE_TYPE_CUDA_HOST = 3 /* pinned host memory */
+} sluice_device_type;
+
+/*
+ * A dense, C-contiguous array. It borrows its memory from the batch that it was taken from. Device,
+ * shape and strides are what a DLPack tensor wants, and sluice_dtype_dlpack tells its type.
+ */
+typedef struct sluice_tensor {
+    uint32_t struct_size;
+    int32_t dtype; /* a sluice_dtype */
+    uint32_t dims;
+    int32_t device_type;   /* a sluice_device_type */
+    int32_t device_number; /* of several of the type; 0 for CPU */
+    uint32_t reserved;     /* 0 */
+    void *data;            /* of host or device, 64-byte aligned (`outputs`: as they are) */
+    uint64_t size_bytes;   /* product of shape x element size */
+    int64_t shape[SLUICE_TENSOR_DIMS_MAX];
+    int64_t strides[SLUICE_TENSOR_DIMS_MAX]; /* in elements, from one to the next in a dimension */
+} sluice_tensor;
+
+#define SLUICE_TENSOR_INIT                                  \
+    {                                                       \
+        sizeof(sluice_tensor), 0, 0, 0, 0, 0, NULL, 0, {0}, \
+        {                                                   \
+            0                                               \
+        }                                                   \
+    }
+
+/* The library's version at run time, "0.1.0". Compare with the SLUICE_VERSION_* of the header. */
+SLUICE_API const char *sluice_version(void);
+
+/*
+ * What this machine offers, for `sluice info --system`. `text` fields are never empty: they say
+ * what was found or why not.
+ */
+typedef struct sluice_system {
+    uint32_t struct_size;
+    uint32_t cpus;           /* processors that this process may run on */
+    uint32_t io_uring;       /* 1 when the loader would use io_uring for packed shards */
+    uint32_t cuda;           /* 1 when a CUDA device can be used */
+    uint64_t memory_bytes;   /* what the process may use: the machine's or the cgroup's */
+    uint64_t memlock_bytes;  /* RLIMIT_MEMLOCK; UINT64_MAX: unlimited */
+    uint64_t open_files;     /* RLIMIT_NOFILE */
+    char io_uring_text[128]; /* "kernel 6.1, liburing 2.3" or "refused: Operation not permitted" */
+    char huge_pages_text[128]; /* "transparent, madvise" ... */
+    char cpu_text[128];        /* "avx2 avx512f ..." */
+    char cuda_text[128];
+} sluice_system;
+
+#define SLUICE_SYSTEM_INIT                                      \
+    {                                                           \
+        sizeof(sluice_system), 0, 0, 0, 0, 0, 0, "", "", "", "" \
+    }
+
+/* Fills `system` (struct_size set by the caller). Probes io_uring and opens the CUDA driver, if
+ * there is one; blocks for milliseconds, with a driver for up to seconds. */
+SLUICE_API sluice_status sluice_system_get_info(sluice_system *system);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sluice/dataset.h: an immutable index of samples over files that already exist.
+ *
+ * `sluice_dataset_open` takes a path and finds out what lies there:
+ *
+ *   - a folder of packed shards (manifest.sluice), one such manifest, or one shard (*.sluice);
+ *   - an image folder with torchvision's ImageFolder rules: one sub-folder a class, classes
+ *     numbered in code-point order, nested folders followed, extensions (.jpg .jpeg .png .ppm .bmp
+ *     .pgm .tif .tiff .webp) compared without case. A folder with pictures and no sub-folder that
+ *     holds any is one class named ".".
+ *
+ * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and
+ * none of their index entries; both are checked against checksums as they are read.
+ *
+ * A sample is a set of named fields. Pictures are in the field "image", class numbers in "label".
+ *
+ * Threads: a dataset is immutable; every function may be called from any thread at once. It may be
+ * shared by any number of loaders, each of which keeps it alive: closing it after
+ * sluice_loader_open is fine. In a forked child use it only when no other thread of the parent was
+ * using it at the moment of the fork (a loader's threads do): open it again instead.
+ */
+#ifndef SLUICE_DATASET_H
+#define SLUICE_DATASET_H
+
+#include <sluice/common.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sluice_dataset sluice_dataset;
+
+typedef struct sluice_dataset_options {
+    uint32_t struct_size;
+    /* 1: accept class folders whose names differ in case only ("Cat", "cat") as two classes, as
+     * torchvision does. Default 0: refuse them, since copying such a folder to another file system
+     * merges them without a word. */
+    uint32_t allow_case_duplicates;
+} sluice_dataset_options;
+
+#define SLUICE_DATASET_OPTIONS_INIT       \
+    {                                     \
+        sizeof(sluice_dataset_options), 0 \
+    }
+
+/*
+ * Opens the dataset at `paths[0..count)`; several paths of one format are joined in the order
+ * given (today: shards only, count must be 1 for image folders). `options` may be NULL. On success
+ * `*dataset` is the caller's to close; on failure it is NULL. Blocks while directories are listed.
+ * Errors: INVALID (no such kind of dataset, no image, class names that collide), IO, CORRUPT,
+ * UNSUPPORTED (a format version newer than this library), NOMEM.
+ */
+SLUICE_API sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *paths,
+                                             size_t count, const sluice_dataset_options *options,
+                                             sluice_error *error) SLUICE_MUST_CHECK;
+
+/* Gives up the caller's share. NULL is fine. */
+SLUICE_API void sluice_dataset_close(sluice_dataset *dataset);
+
+typedef struct sluice_dataset_info {
+    uint32_t struct_size;
+    uint32_t shards;      /* files of a packed dataset; 0 for an image folder */
+    uint64_t samples;     /* at least 1 */
+    uint64_t bytes;       /* stored bytes of all samples; 0: not known without reading (folder) */
+    uint64_t fingerprint; /* changes when the list of samples changes */
+    uint32_t classes;
+    uint32_t fields;
+    char format[16]; /* "shards", "folder" */
+} sluice_dataset_info;
+
+#define SLUICE_DATASET_INFO_INIT                          \
+    {                                                     \
+        sizeof(sluice_dataset_info), 0, 0, 0, 0, 0, 0, "" \
+    }
+
+SLUICE_API sluice_status sluice_dataset_get_info(const sluice_dataset *dataset,
+                                                 sluice_dataset_info *info);
+
+typedef enum sluice_field_type {
+    SLUICE_FIELD_IMAGE = 1, /* an encoded picture (JPEG) or raw pixels; decoded to u8 RGB */
+    SLUICE_FIELD_INT = 2,   /* one signed 64-bit integer */
+    SLUICE_FIELD_FLOAT = 3, /* one binary64 */
+    SLUICE_FIELD_BYTES = 4,
+    SLUICE_FIELD_TEXT = 5,  /* UTF-8 */
+    SLUICE_FIELD_TENSOR = 6 /* an array of numbers */
+} sluice_field_type;
+
+/* What each sample has under a name. */
+typedef struct sluice_field {
+    uint32_t struct_size;
+    int32_t type;  /* a sluice_field_type */
+    int32_t dtype; /* a sluice_dtype, of an element (of the decoded picture) */
+    uint32_t dims; /* 0: one element */
+    int64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* 0: differs from sample to sample */
+    char name[32];
+    uint64_t reserved; /* 0 */
+} sluice_field;
+
+#define SLUICE_FIELD_INIT                         \
+    {                                             \
+        sizeof(sluice_field), 0, 0, 0, {0}, "", 0 \
+    }
+
+/* Field `index`, 0 .. fields-1 of sluice_dataset_info; INVALID for others. */
+SLUICE_API sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t index,
+                                                  sluice_field *field);
+
+/* Name of class `label`, valid while the dataset is open; NULL when there is none. */
+SLUICE_API const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t label);
+
+/* Where a sample lies, without reading it. */
+typedef struct sluice_sample_info {
+    uint32_t struct_size;
+    uint32_t width, height; /* pixels as stored; 0: not known without reading */
+    uint32_t reserved;
+    int64_t label;   /* -1: no label */
+    uint64_t offset; /* first byte in `file` */
+    uint64_t bytes;  /* stored bytes of the whole sample; 0: the whole file, size not known */
+    /* Whole: there is no longer key, and no longer path can be opened. */
+    char key[4096];  /* path inside the image folder (also for shards packed from one) or "" */
+    char file[4096]; /* the file that holds the sample */
+} sluice_sample_info;
+
+#define SLUICE_SAMPLE_INFO_INIT                               \
+    {                                                         \
+        sizeof(sluice_sample_info), 0, 0, 0, -1, 0, 0, "", "" \
+    }
+
+/* Blocks for an index read at most. Errors: INVALID (index), IO, CORRUPT. */
+SLUICE_API sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t index,
+                                                   sluice_sample_info *info, sluice_error *error);
+
+/*
+ * Reads one field of one sample, checked against the sample's checksum where there is one. An
+ * image: the encoded picture, or raw pixels, with a zstd frame unpacked. An integer or float: its 8
+ * bytes in the order of this machine. Text: its bytes, without a NUL. Writes at most `capacity`
+ * bytes to `buffer` and the whole size to `*bytes`, 0 where the sample lacks the field; AGAIN (and
+ * nothing usable in `buffer`) when `capacity` is too small. A blocking convenience for tools, not
+ * the fast road: use a loader. Errors: INVALID (index, or no field of that name), IO, CORRUPT,
+ * UNSUPPORTED, NOMEM.
+ */
+SLUICE_API sluice_status sluice_dataset_read(const sluice_dataset *dataset, uint64_t index,
+                                             const char *field, void *buffer, size_t capacity,
+                                             size_t *bytes, sluice_error *error) SLUICE_MUST_CHECK;
+
+/* One finding of sluice_dataset_verify. */
+typedef void (*sluice_verify_callback)(void *user, const sluice_error *finding);
+
+typedef struct sluice_verify_options {
+    uint32_t struct_size;
+    uint32_t workers;  /* threads; default 0: one for each processor */
+    uint32_t decode;   /* 1: decode every picture too; default 0: checksums and headers */
+    uint32_t reserved; /* 0 */
+    sluice_verify_callback on_finding; /* called by one thread at a time; may be NULL */
+    /* called now and then by one thread; may be NULL */
+    void (*on_progress)(void *user, uint64_t samples_done, uint64_t samples_total);
+    void *user;
+} sluice_verify_options;
+
+#define SLUICE_VERIFY_OPTIONS_INIT                               \
+    {                                                            \
+        sizeof(sluice_verify_options), 0, 0, 0, NULL, NULL, NULL \
+    }
+
+typedef struct sluice_verify_result {
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t samples; /* looked at */
+    uint64_t bytes;   /* read */
+    uint64_t bad;     /* findings */
+} sluice_verify_result;
+
+#define SLUICE_VERIFY_RESULT_INIT                \
+    {                                            \
+        sizeof(sluice_verify_result), 0, 0, 0, 0 \
+    }
+
+/*
+ * Reads the whole dataset and checks every checksum and picture header. Returns OK when it could
+ * look at everything, also with findings: `result->bad` counts them. `options` may be NULL.
+ */
+SLUICE_API sluice_status sluice_dataset_verify(const sluice_dataset *dataset,
+                                               const sluice_verify_options *options,
+                                               sluice_verify_result *result,
+                                               sluice_error *error) SLUICE_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sluice/loader.h: batches, ready before the training loop asks for them.
+ *
+ * A loader reads ahead, decodes and augments on its own threads straight into a fixed ring of batch
+ * slots. Everything it needs is allocated by sluice_loader_open: from the second batch of an epoch
+ * on, it allocates nothing.
+ *
+ * The same (dataset, recipe, seed, epoch, rank, world_size, batch_size, exact) gives the same
+ * batches, bit for bit, whatever the number of workers, the I/O backend, the machine's load and the
+ * retries.
+ *
+ * Threads: one consumer thread at a time calls start_epoch, start_endless and next.
+ * sluice_loader_cancel, _get_stats, _get_error, _save, _close and all sluice_batch_* functions may
+ * be called from any thread. After a fork, a loader belongs to the parent: every call in the child
+ * returns SLUICE_STATE, and close there only forgets the handle.
+ *
+ * Example (examples/minimal.c is this, whole):
+ *
+ *     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+ *     options.batch_size = 256;
+ *     status = sluice_loader_open(&loader, data, recipe, &options, &error);
+ *     for (uint64_t epoch = 0; epoch < 90; epoch++) {
+ *         sluice_loader_start_epoch(loader, epoch);
+ *         while (sluice_loader_next(loader, &batch, -1) == SLUICE_OK) {
+ *             sluice_batch_tensor(batch, "image", &image);
+ *             sluice_batch_tensor(batch, "label", &label);
+ *             train_step(image.data, label.data);
+ *             sluice_batch_release(batch);
+ *         }
+ *     }
+ *     sluice_loader_close(loader);
+ */
+#ifndef SLUICE_LOADER_H
+#define SLUICE_LOADER_H
+
+#include <sluice/augment.h>
+#include <sluice/common.h>
+#include <sluice/dataset.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sluice_loader sluice_loader;
+typedef struct sluice_batch sluice_batch;
+struct CUstream_st; /* a CUDA stream (cudaStream_t, CUstream), so that no CUDA header is needed */
+
+typedef enum sluice_shuffle {
+    SLUICE_SHUFFLE_FULL = 0,  /* a permutation of all samples, new in every epoch */
+    SLUICE_SHUFFLE_BLOCK = 1, /* blocks of neighbours, then samples inside a window of blocks */
+    SLUICE_SHUFFLE_NONE = 2   /* the order of the dataset */
+} sluice_shuffle;
+
+typedef enum sluice_last_batch {
+    SLUICE_LAST_DROP = 0, /* samples that do not fill a global batch are left out of the epoch */
+    SLUICE_LAST_PAD = 1,  /* the last batch is whole; its surplus rows are zero, with mask 0 */
+    SLUICE_LAST_SHORT = 2 /* the last batch has fewer rows (0 for some ranks, at worst) */
+} sluice_last_batch;
+
+typedef enum sluice_bad_sample {
+    SLUICE_BAD_FAIL = 0,    /* next returns the sample's error when it comes to that batch (of
+                               several bad ones in it, any) */
+    SLUICE_BAD_REPLACE = 1, /* another sample of the dataset takes the row; prefetch x batch_size
+                               is at most 65472 */
+    SLUICE_BAD_MASK = 2     /* the row is zero, its label -1, its mask 0 */
+} sluice_bad_sample;
+
+typedef enum sluice_io_backend {
+    SLUICE_IO_AUTO = 0,  /* io_uring for shards where the kernel allows it, else PREAD */
+    SLUICE_IO_URING = 1, /* open fails with UNSUPPORTED where it is refused */
+    SLUICE_IO_PREAD = 2  /* a pool of threads */
+} sluice_io_backend;
+
+typedef enum sluice_page_cache {
+    SLUICE_CACHE_AUTO = 0, /* BUFFERED when the dataset fits in half of the memory, else DIRECT */
+    SLUICE_CACHE_BUFFERED = 1, /* through the page cache */
+    SLUICE_CACHE_DIRECT = 2,   /* O_DIRECT; buffered where the file system refuses it */
+    SLUICE_CACHE_DROP = 3      /* through the page cache, and dropped from it behind the reader */
+} sluice_page_cache;
+
+typedef enum sluice_exif {
+    SLUICE_EXIF_IGNORE = 0, /* pixels as stored, like torchvision's and Pillow's open() */
+    SLUICE_EXIF_APPLY = 1   /* turned upright as the EXIF orientation says */
+} sluice_exif;
+
+/* Every 0 means the default in brackets. */
+typedef struct sluice_loader_options {
+    uint32_t struct_size;
+    uint32_t batch_size;        /* rows of one rank's batch, 1..65536 [256] */
+    uint32_t workers;           /* decoding threads, 1..1024 [the processors of this process] */
+    uint32_t prefetch;          /* batch slots, the one in use included, 2..64 [4] */
+    int32_t dtype;              /* of "image": U8, F32, F16 or BF16 [U8] */
+    int32_t layout;             /* of "image": a sluice_layout [NHWC] */
+    uint64_t seed;              /* of order and augmentation [0] */
+    uint32_t rank;              /* 0 .. world_size-1 [0] */
+    uint32_t world_size;        /* ranks that share each epoch [1] */
+    int32_t shuffle;            /* a sluice_shuffle [FULL] */
+    uint32_t block_samples;     /* SHUFFLE_BLOCK: neighbours that stay together [64] */
+    uint32_t window_blocks;     /* SHUFFLE_BLOCK: blocks mixed with each other [16] */
+    int32_t last_batch;         /* a sluice_last_batch [DROP] */
+    int32_t on_bad_sample;      /* a sluice_bad_sample [FAIL] */
+    int32_t exif;               /* a sluice_exif [IGNORE] */
+    int32_t io_backend;         /* a sluice_io_backend [AUTO] */
+    int32_t page_cache;         /* a sluice_page_cache [AUTO] */
+    uint32_t io_depth;          /* reads in flight, 1..512 [32] */
+    uint32_t io_threads;        /* of the pread pool, 1..64 [8] */
+    uint64_t read_buffer_bytes; /* memory for encoded samples [32 MiB; SHUFFLE_BLOCK: one and a half
+                                   windows, 32 MiB .. 1 GiB] */
+    uint64_t max_sample_bytes;  /* a larger encoded sample is a bad one, at most 1 GiB [64 MiB] */
+    uint64_t max_pixels;        /* a larger picture is a bad sample [100,000,000] */
+    uint64_t memory_bytes;      /* open fails with NOMEM when slots and buffers need more
+                                   [no limit of our own] */
+    uint64_t stall_warn_ns;     /* a read older than this is counted as stalled [30 s] */
+    uint64_t stall_fail_ns;     /* a read older than this fails its samples [120 s] */
+    uint64_t end_epoch;         /* first epoch that will not be asked for; the loader does not read
+                                   ahead into it [unknown: it reads ahead into the next epoch] */
+    const char *device;         /* where batches live: "host", "cuda:N" (the N-th that CUDA shows
+                                   this process; "cuda": the first), or "auto": "cuda:0" where that
+                                   can be, else "host" ["host"] */
+    const char *quarantine_path; /* a text file to append bad samples to, one line each:
+                                    epoch, sample, status, file, offset, reason, tab-separated
+                                    [none] */
+    uint32_t exact; /* 1: every picture is decoded at its full size. 0: one that is to become at
+                       least 2, 4 or 8 times smaller on both sides is decoded at 1/2, 1/4 or 1/8
+                       (JPEG), which costs less and differs by some units in places [0] */
+    uint32_t device_slots; /* batches in device memory, the one in use included, 2..64; of no use
+                              with "host" [3] */
+    /*
+     * "image" in memory of the caller's own on the device, so that its addresses are fixed, for
+     * CUDA graphs: output_count (2..64) blocks of room for batch_size pictures, 16-byte-aligned, in
+     * use from open until the loader is closed and the last batch is released. They take the place
+     * of device_slots. INVALID for memory that is not the device's (the host's, another device's);
+     * UNSUPPORTED with "host", and where the library was built without its kernels
+     * [NULL: memory of the library's]
+     */
+    void *const *outputs;
+    uint32_t output_count;
+    uint32_t reserved; /* 0 */
+} sluice_loader_options;
+
+#define SLUICE_LOADER_OPTIONS_INIT                                                                 \
+    {                                                                                              \
+        sizeof(sluice_loader_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0                                            \
+    }
+
+/* The same for a struct that is there already. Part of the program, so that it knows the size that
+ * the program was compiled with. */
+static inline void sluice_loader_options_init(sluice_loader_options *options)
+{
+    const sluice_loader_options init = SLUICE_LOADER_OPTIONS_INIT;
+    if (options != NULL) {
+        *options = init;
+    }
+}
+
+/*
+ * Whether batches can live in `device` (as in sluice_loader_options) here: one line of text in
+ * `text`, cut to `bytes`, that says what it is, or why not. The first call for "cuda" or "auto"
+ * opens the CUDA driver, which takes time and memory of its own; the library says nothing about it
+ * by itself. OK, UNSUPPORTED (not here), INVALID (no such name), NOMEM or DEVICE (there, and it
+ * fails).
+ */
+SLUICE_API sluice_status sluice_device_get_text(const char *device, char *text, size_t bytes);
+
+/*
+ * Opens a loader over `dataset` with a copy of `recipe`; starts its threads, reads nothing yet.
+ * `options` may be NULL. On failure `*loader` is NULL. Errors: INVALID, NOMEM, UNSUPPORTED, DEVICE,
+ * and the recipe's own (sluice_augment_get_error).
+ */
+SLUICE_API sluice_status sluice_loader_open(sluice_loader **loader, sluice_dataset *dataset,
+                                            const sluice_augment *recipe,
+                                            const sluice_loader_options *options,
+                                            sluice_error *error) SLUICE_MUST_CHECK;
+
+/*
+ * Begins epoch `epoch` at its first batch (or where sluice_loader_restore says). The batches of an
+ * epoch in progress are dropped, those that the consumer holds stay valid. Free when `epoch`
+ * follows the one just ended: the loader has read ahead into it. Errors: STATE, CANCELED, and
+ * whatever made the loader fail.
+ */
+SLUICE_API sluice_status sluice_loader_start_epoch(sluice_loader *loader, uint64_t epoch);
+
+/*
+ * As start_epoch, but next never returns END: the epochs from `epoch` on follow one another, for
+ * loops that count steps. sluice_batch_epoch and _step say where a batch is.
+ *
+ * The option end_epoch does not count for it, since every epoch will be asked for. A cursor that is
+ * saved in it says its epoch and the place there, and is continued by either function; that of an
+ * epoch just finished goes on with the next one here, and has nothing left for start_epoch. An
+ * epoch without a row for this rank (fewer samples than ranks, LAST_PAD or _SHORT) has its empty
+ * batches, as many as on the other ranks. The next start, cancel or close ends it.
+ */
+SLUICE_API sluice_status sluice_loader_start_endless(sluice_loader *loader, uint64_t epoch);
+
+/* Batches per epoch on this rank (counted from the epoch's beginning); of each in an endless run.
+ */
+SLUICE_API uint64_t sluice_loader_steps(const sluice_loader *loader);
+
+/*
+ * Takes the next batch in order. Waits up to `timeout_ns` (0: not at all, -1: for ever). On OK
+ * `*batch` is the caller's until released. END: the epoch is over. AGAIN: not yet. Errors: STATE
+ * (no epoch started), CANCELED, and with SLUICE_BAD_FAIL the bad sample's status (the loader stays
+ * failed: sluice_loader_get_error says why), DEVICE (from then on). Batches of the loader are few
+ * (`prefetch`; on a device `device_slots` or `output_count`): a consumer that holds them all waits
+ * for ever on the next.
+ */
+SLUICE_API sluice_status sluice_loader_next(sluice_loader *loader, sluice_batch **batch,
+                                            int64_t timeout_ns) SLUICE_MUST_CHECK;
+
+/*
+ * A descriptor for poll/epoll: readable when sluice_loader_next would not return AGAIN. Owned by
+ * the loader; never read from it.
+ */
+SLUICE_API int sluice_loader_fd(const sluice_loader *loader);
+
+/*
+ * Borrows a column of the batch by its name: "image" (u8/f32/f16/bf16, 4 dims), "label" (i64,
+ * rows), "index" (i64, rows: the sample's number in the dataset), "mask" (u8, rows: 1 use this row,
+ * 0 do not) and "status" (u8, rows: a sluice_row). Valid until the batch's last holder releases it.
+ * INVALID for other names.
+ */
+SLUICE_API sluice_status sluice_batch_tensor(const sluice_batch *batch, const char *column,
+                                             sluice_tensor *tensor);
+
+/* The same by number, 0 .. sluice_batch_columns-1, for whoever takes all that is there: in the
+ * order above, and what a later version adds behind. A name stays valid; NULL: no such column. */
+SLUICE_API uint32_t sluice_batch_columns(const sluice_batch *batch);
+SLUICE_API const char *sluice_batch_column_name(const sluice_batch *batch, uint32_t column);
+SLUICE_API sluice_status sluice_batch_get_column(const sluice_batch *batch, uint32_t column,
+                                                 sluice_tensor *tensor);
+
+typedef enum sluice_row {
+    SLUICE_ROW_OK = 0,
+    SLUICE_ROW_REPLACED = 1, /* the sample of the plan was bad; "index" says which stands in */
+    SLUICE_ROW_BAD = 2,      /* masked */
+    SLUICE_ROW_PADDING = 3
+} sluice_row;
+
+/* Rows of the batch; the batch's number in its epoch, from 0; its epoch. */
+SLUICE_API uint32_t sluice_batch_rows(const sluice_batch *batch);
+SLUICE_API uint64_t sluice_batch_step(const sluice_batch *batch);
+SLUICE_API uint64_t sluice_batch_epoch(const sluice_batch *batch);
+
+/*
+ * Makes `stream` wait, on the device, until the batch is there; the host does not block. With host
+ * memory the batch is there already and `stream` must be NULL.
+ */
+SLUICE_API sluice_status sluice_batch_wait(sluice_batch *batch, struct CUstream_st *stream);
+
+/*
+ * One holder more. next makes one; the batch is valid, and its slot is not used again, until as
+ * many releases as there are holders have been made, by sluice_batch_release and _release_on in any
+ * mixture, from any threads, also at once, also after close. Only whoever holds a batch may retain
+ * it: STATE when nobody does, but a slot that is in use again cannot be told apart.
+ */
+SLUICE_API sluice_status sluice_batch_retain(sluice_batch *batch);
+
+/*
+ * Ends one hold at once. Each batch is released exactly once for each holder, also after close. The
+ * last one released after close frees the memory, and waits for the device's work on it.
+ */
+SLUICE_API void sluice_batch_release(sluice_batch *batch);
+
+/*
+ * Ends one hold once the work queued on `stream` so far is done: with several holders the slot
+ * waits for the work of all of their streams. The host does not block. After OK and DEVICE it is
+ * released; after INVALID (a stream that is none of the device's) and STATE (one that is being
+ * captured, or a batch that is not held) it is not. Of each batch four releases are remembered;
+ * the stream of a further one waits, on the device, for the work of an earlier one.
+ */
+SLUICE_API sluice_status sluice_batch_release_on(sluice_batch *batch, struct CUstream_st *stream);
+
+/*
+ * Saves where the consumer stands (not how far the loader has read ahead): the batches taken with
+ * next, released or not, count as consumed. `*bytes` in: room in `cursor`, SLUICE_CURSOR_BYTES is
+ * enough; out: bytes written.
+ */
+#define SLUICE_CURSOR_BYTES 96
+SLUICE_API sluice_status sluice_loader_save(sluice_loader *loader, void *cursor,
+                                            size_t *bytes) SLUICE_MUST_CHECK;
+
+/*
+ * Continues from a cursor: the next start at the cursor's epoch begins after what had been
+ * consumed, and `*epoch` is that epoch. Another world_size, batch_size, or number of workers is
+ * fine. INVALID when the cursor is of another dataset, seed or shuffle; CORRUPT when damaged;
+ * UNSUPPORTED when it is of another version.
+ */
+SLUICE_API sluice_status sluice_loader_restore(sluice_loader *loader, const void *cursor,
+                                               size_t bytes, uint64_t *epoch) SLUICE_MUST_CHECK;
+
+#define SLUICE_HISTOGRAM_BINS 17
+#define SLUICE_WAIT_BINS      32
+
+typedef struct sluice_loader_stats {
+    uint32_t struct_size;
+    uint32_t workers;
+    uint32_t slots;
+    uint32_t io_direct;     /* 1: O_DIRECT is in use */
+    uint64_t samples;       /* rows decoded, good or replaced */
+    uint64_t batches;       /* handed out by next */
+    uint64_t bytes_wanted;  /* encoded bytes of the samples */
+    uint64_t bytes_read;    /* read from files, padding and gaps included */
+    uint64_t reads;         /* requests completed */
+    uint64_t reads_retried; /* after an error or a short read */
+    uint64_t reads_stalled; /* older than stall_warn_ns */
+    uint64_t bad_samples;
+    uint64_t replaced_samples;
+    uint64_t allocations;    /* made by the library in this process so far */
+    uint64_t memory_bytes;   /* reserved by this loader for slots, read buffer and scratch */
+    uint64_t host_wait_ns;   /* spent by the consumer inside next */
+    uint64_t first_batch_ns; /* from the first start_epoch to the first batch */
+    uint64_t ready_depth[SLUICE_HISTOGRAM_BINS]; /* ready batches at each next: bin i: i batches,
+                                                    the last bin: as many or more */
+    char io_backend[16];                         /* "uring", "pread" */
+    char io_reason[128];                         /* why not io_uring, or "" */
+    /* How long the consumer waited in next for each batch: bin 0 below 1 us, bin i in
+     * [2^(i-1), 2^i) us, the last bin: as long or longer. */
+    uint64_t host_waits[SLUICE_WAIT_BINS];
+    uint64_t host_wait_max_ns;
+    /*
+     * On the consumer's stream, measured on the device without waiting for it, so the last few
+     * steps are missing: of the timed steps, how long the stream stalled for a batch that was not
+     * there (sluice_batch_wait), how long it worked (from there to sluice_batch_release_on), and
+     * the whole from the first step's end to the last's. In the rest of the whole the stream had
+     * nothing to do because the host was not there yet: it waited in next, or was busy elsewhere. A
+     * step is timed when both were called with streams (with several holders: the first wait and
+     * the last release); the first one only gives that beginning. 0 with host memory.
+     */
+    uint64_t steps_timed, stream_stall_ns, stream_busy_ns, stream_span_ns;
+    char device[64];  /* "host", "cuda:0" */
+    char pinning[16]; /* of the slots: "none" (host), "registered", "driver", "pageable" */
+    uint32_t converts_on_device; /* 1: normalised, cast and laid out on the device */
+    uint32_t reserved;           /* 0 */
+} sluice_loader_stats;
+
+#define SLUICE_LOADER_STATS_INIT                                                                  \
+    {                                                                                             \
+        sizeof(sluice_loader_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, "", "", \
+            {0}, 0, 0, 0, 0, 0, "", "", 0, 0                                                      \
+    }
+
+SLUICE_API sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);
+
+typedef enum sluice_stage {
+    SLUICE_STAGE_READ = 0,    /* requests to files; busy: time with one in flight */
+    SLUICE_STAGE_DECODE = 1,  /* samples, from bytes to pixels; the queue is the workers' */
+    SLUICE_STAGE_AUGMENT = 2, /* samples, from there to rows; there is no queue in front of it */
+    SLUICE_STAGE_UPLOAD = 3   /* batches; busy: time with a copy in flight, none with host memory */
+} sluice_stage;
+
+/* One stage since open. */
+typedef struct sluice_stage_stats {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    uint64_t busy_ns;  /* summed over the stage's threads */
+    uint64_t items;
+    /* depth of the queue in front of the stage, sampled at each item: bin i counts depths of
+     * i/16 of its capacity, rounded down; the last bin: full */
+    uint64_t depth[SLUICE_HISTOGRAM_BINS];
+} sluice_stage_stats;
+
+#define SLUICE_STAGE_STATS_INIT              \
+    {                                        \
+        sizeof(sluice_stage_stats), 0, 0, 0, \
+        {                                    \
+            0                                \
+        }                                    \
+    }
+
+/* INVALID for a stage that there is not. */
+SLUICE_API sluice_status sluice_loader_get_stage(sluice_loader *loader, sluice_stage stage,
+                                                 sluice_stage_stats *stats);
+
+/*
+ * The loader's first error, which stays. Without one: why a call was refused (nothing was started,
+ * an argument, a cursor that does not fit) or that the loader was canceled, until the next start
+ * that succeeds. Returns its status; OK, and `error` untouched, when there is neither.
+ */
+SLUICE_API sluice_status sluice_loader_get_error(sluice_loader *loader, sluice_error *error);
+
+/*
+ * Ends the epoch from any thread, at once: next returns CANCELED until the next start.
+ * Safe to call several times.
+ */
+SLUICE_API void sluice_loader_cancel(sluice_loader *loader);
+
+/*
+ * Stops the threads and frees everything but the batches still held, which stay readable until
+ * released. Calls that are in progress in other threads end first (a next that blocks returns
+ * CANCELED); calls made after it has returned are an error of the caller. Takes as long as the
+ * reads in flight (they cannot be recalled from the kernel), at most stall_fail_ns; only an open()
+ * or a read of an index block that hangs in the kernel can hold it longer. On a device, close (and
+ * a start_epoch that drops batches) also waits for copies in flight, and so for the work in front
+ * of them on streams given to sluice_batch_release_on. Close before cudaDeviceReset. NULL is fine.
+ */
+SLUICE_API void sluice_loader_close(sluice_loader *loader);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice/sluice.h: all of the public interface. */
+#ifndef SLUICE_SLUICE_H
+#define SLUICE_SLUICE_H
+
+#include <sluice/augment.h>
+#include <sluice/common.h>
+#include <sluice/dataset.h>
+#include <sluice/loader.h>
+#include <sluice/trace.h>
+#include <sluice/writer.h>
+
+#endif

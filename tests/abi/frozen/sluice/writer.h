@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sluice/writer.h: makes packed shards, sample by sample or from another dataset.
+ *
+ * A packed dataset is a folder of shard-000000.sluice, shard-000001.sluice, ... and
+ * manifest.sluice, specified in docs/format.md. Files appear whole or not at all; the manifest
+ * comes last. The same samples in the same order with the same options give the same bytes.
+ *
+ * Threads: one thread at a time per writer.
+ */
+#ifndef SLUICE_WRITER_H
+#define SLUICE_WRITER_H
+
+#include <sluice/common.h>
+#include <sluice/dataset.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sluice_writer sluice_writer;
+
+/*
+ * JPEGs are re-tiled unless keep_bytes asks for something else: rewritten without loss (each pixel
+ * stays what it was, for every decoder) to baseline coding in one scan, with tables made for the
+ * picture and restart markers, so that a part of it can be decoded alone. What cannot be written
+ * this way is stored as it is. Every picture is read to its end on the way: one that ends early, or
+ * whose damage libjpeg sees, is CORRUPT. What follows the picture in its file (further pictures of
+ * a multi-picture file, a motion photo's film) is not stored.
+ */
+typedef enum sluice_jpeg_metadata {
+    SLUICE_JPEG_METADATA_KEEP = 0, /* EXIF, ICC profile, comments, ... go along, byte for byte */
+    SLUICE_JPEG_METADATA_DROP = 1  /* only what gives the colours their meaning (JFIF, Adobe) and
+                                      the EXIF orientation go along, not an ICC profile */
+} sluice_jpeg_metadata;
+
+typedef struct sluice_writer_options {
+    uint32_t struct_size;
+    int32_t zstd_level;         /* 1..19: store fields other than JPEG as zstd frames [0: plain] */
+    uint64_t shard_bytes;       /* a shard is closed before it would pass this, at least one sample
+                                   [256 MiB; 1 MiB .. 1 TiB] */
+    const char *const *classes; /* class names by label, copied; NULL: none */
+    uint32_t class_count;
+    uint32_t overwrite;  /* 1: remove the shards of an earlier dataset in the folder [0: refuse] */
+    uint32_t keep_bytes; /* 1: store JPEGs as they are, their headers checked [0: re-tile] */
+    int32_t jpeg_metadata; /* a sluice_jpeg_metadata, of re-tiled JPEGs [KEEP] */
+    uint32_t tile_mcus;    /* MCUs (8 to 32 pixels wide) between restart markers of re-tiled JPEGs,
+                              1 .. 65535, at most a row of them [0: about 96 pixels] */
+    uint32_t reserved;     /* 0 */
+} sluice_writer_options;
+
+#define SLUICE_WRITER_OPTIONS_INIT                                  \
+    {                                                               \
+        sizeof(sluice_writer_options), 0, 0, NULL, 0, 0, 0, 0, 0, 0 \
+    }
+
+/* Creates `path` (one level) when it is missing. Errors: INVALID, STATE (not empty), IO, NOMEM. */
+SLUICE_API sluice_status sluice_writer_open(sluice_writer **writer, const char *path,
+                                            const sluice_writer_options *options,
+                                            sluice_error *error) SLUICE_MUST_CHECK;
+
+/* One sample to add. Pointers are borrowed for the call. */
+typedef struct sluice_writer_sample {
+    uint32_t struct_size;
+    uint32_t raw_width;  /* > 0: `image` is raw u8 RGB pixels, raw_width x raw_height x 3 bytes; */
+    uint32_t raw_height; /* 0: `image` is an encoded picture (JPEG) */
+    uint32_t reserved;   /* 0 */
+    const void *image;
+    uint64_t image_bytes; /* 1 .. 1 GiB */
+    int64_t label;        /* -1: none */
+    const char *key;      /* a name to find it again by, at most 511 bytes; NULL: none */
+} sluice_writer_sample;
+
+#define SLUICE_WRITER_SAMPLE_INIT                                \
+    {                                                            \
+        sizeof(sluice_writer_sample), 0, 0, 0, NULL, 0, -1, NULL \
+    }
+
+/*
+ * Adds a sample; a JPEG is re-tiled unless keep_bytes is set, otherwise just its header is read.
+ * CORRUPT or UNSUPPORTED leave the writer as it was, so the caller may go on. After IO (disk full)
+ * only abort is left.
+ */
+SLUICE_API sluice_status sluice_writer_add(sluice_writer *writer,
+                                           const sluice_writer_sample *sample,
+                                           sluice_error *error) SLUICE_MUST_CHECK;
+
+/* Completes the last shard and writes the manifest (fsync'd), and frees the writer in any case but
+ * that of an `error` that cannot be filled. */
+SLUICE_API sluice_status sluice_writer_finish(sluice_writer *writer,
+                                              sluice_error *error) SLUICE_MUST_CHECK;
+
+/* Frees the writer; complete shards stay, the unfinished one is removed. NULL is fine. */
+SLUICE_API void sluice_writer_abort(sluice_writer *writer);
+
+typedef enum sluice_pack_on_bad {
+    SLUICE_PACK_BAD_FAIL = 0, /* stop; a later run with SKIP resumes */
+    SLUICE_PACK_BAD_SKIP = 1  /* leave the sample out and list it in rejected.tsv */
+} sluice_pack_on_bad;
+
+typedef struct sluice_pack_progress {
+    uint32_t struct_size;
+    uint32_t shards;       /* complete */
+    uint64_t samples_done; /* written or left out, those of an earlier, resumed run included */
+    uint64_t samples_total;
+    uint64_t bytes_written;
+    uint64_t rejected;
+    uint64_t jpegs_retiled; /* these four as in sluice_pack_result */
+    uint64_t jpegs_kept;
+    uint64_t jpeg_bytes_before;
+    uint64_t jpeg_bytes_after;
+} sluice_pack_progress;
+
+#define SLUICE_PACK_PROGRESS_INIT                               \
+    {                                                           \
+        sizeof(sluice_pack_progress), 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+    }
+
+typedef struct sluice_pack_options {
+    uint32_t struct_size;
+    uint32_t workers;     /* threads that read and check [one for each processor] */
+    uint64_t shard_bytes; /* as in sluice_writer_options */
+    uint64_t seed;        /* of the order in which samples are written */
+    uint32_t keep_order;  /* 1: the dataset's order [0: shuffled, so that neighbours in a shard
+                             carry no class runs] */
+    uint32_t overwrite;   /* 1: remove what an earlier pack left in the folder and start anew */
+    int32_t on_bad;       /* a sluice_pack_on_bad [FAIL] */
+    uint32_t skip_verify; /* 1: do not read back what was written */
+    int32_t zstd_level;   /* as in sluice_writer_options */
+    uint32_t keep_bytes;  /* as in sluice_writer_options */
+    /* called by one thread, a few times a second and at the end; may be NULL */
+    void (*on_progress)(void *user, const sluice_pack_progress *progress);
+    void *user;
+    int32_t jpeg_metadata; /* these two as in sluice_writer_options */
+    uint32_t tile_mcus;
+    /* Called by one thread for each JPEG that is stored as it is although it was to be re-tiled;
+       may be NULL. Status UNSUPPORTED: it cannot be re-tiled, the text says why; INTERNAL: the
+       result, read back, was another picture: a bug in sluice, please report it. */
+    void (*on_kept)(void *user, const sluice_error *reason);
+} sluice_pack_options;
+
+#define SLUICE_PACK_OPTIONS_INIT                                                       \
+    {                                                                                  \
+        sizeof(sluice_pack_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL \
+    }
+
+typedef struct sluice_pack_result {
+    uint32_t struct_size;
+    uint32_t shards;
+    uint64_t samples;  /* in the packed dataset */
+    uint64_t rejected; /* left out; listed in rejected.tsv: source key, status, offset, reason */
+    uint64_t bytes;    /* of all shards */
+    uint64_t resumed_samples; /* taken over from an earlier run */
+    /* JPEGs of this run; those that were taken over are not counted. */
+    uint64_t jpegs_retiled;
+    uint64_t jpegs_kept;        /* stored as they are: for keep_bytes, or for one of the reasons: */
+    uint64_t kept_large_mcu;    /* its components do not fit into one scan */
+    uint64_t kept_incomplete;   /* scans are missing, and decoders make up for them */
+    uint64_t kept_unusual;      /* something else that baseline coding does not allow */
+    uint64_t kept_different;    /* the result was another picture: see on_kept */
+    uint64_t jpeg_bytes_before; /* of all of them, as they came */
+    uint64_t jpeg_bytes_after;  /* and as they are stored */
+    uint32_t was_complete; /* 1: an earlier run had finished; nothing was written or verified */
+    uint32_t reserved;     /* 0 */
+} sluice_pack_result;
+
+#define SLUICE_PACK_RESULT_INIT                                                 \
+    {                                                                           \
+        sizeof(sluice_pack_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+    }
+
+/*
+ * Packs `dataset` into the folder `path`, re-tiling JPEGs unless keep_bytes is set. A run that was
+ * interrupted (killed, disk full) is continued by calling again with the same dataset and options:
+ * the result is the same, byte for byte. Blocks until done. Errors: STATE (the folder holds another
+ * dataset, or a pack with other options), IO, CORRUPT or UNSUPPORTED (a bad sample, with FAIL),
+ * INVALID, NOMEM.
+ */
+SLUICE_API sluice_status sluice_pack(const sluice_dataset *dataset, const char *path,
+                                     const sluice_pack_options *options, sluice_pack_result *result,
+                                     sluice_error *error) SLUICE_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
