@@ -4,6 +4,7 @@
 #define SLUICE_SLUICE_H
 
 #include <sluice/augment.h>
+#include <sluice/columns.h>
 #include <sluice/common.h>
 #include <sluice/dataset.h>
 #include <sluice/loader.h>

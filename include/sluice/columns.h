@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sluice/columns.h: what a batch holds.
+ *
+ * A dataset stores fields (sluice_dataset_get_field); a batch holds columns: each is made of a
+ * field and has a dtype and a shape. Columns are given to a loader (sluice_loader_options.columns).
+ * A loader that is given none takes every field that has a natural column: pictures through its
+ * recipe, ints as i64, floats as f64, tensors of a fixed shape as they are stored.
+ *
+ *     sluice_columns *columns = NULL;
+ *     sluice_columns_create(&columns);
+ *     sluice_columns_image(columns, "image", recipe, SLUICE_F16, SLUICE_NCHW);
+ *     sluice_columns_number(columns, "label", SLUICE_I64);
+ *     sluice_columns_ragged(columns, "caption", 512);
+ *     options.columns = columns;
+ *     sluice_loader_open(&loader, data, NULL, &options, &error);
+ *     sluice_columns_destroy(columns);
+ *
+ * Behind those that were asked for come three that every batch has: "index" (i64, rows: the number
+ * of the sample in the dataset), "mask" (u8, rows: 1 use this row, 0 do not) and "status" (u8,
+ * rows: a sluice_row). Rows that hold no sample (mask 0) are zero in every column, -1 in ints.
+ *
+ * A sample that lacks a field, or whose value does not fit its column, is a bad sample, unless the
+ * column says otherwise (`missing`, `too_long`): the loader's policy applies, and the report names
+ * sample, field and reason.
+ *
+ * Errors: a call that is refused returns INVALID and leaves the columns as they were; the first one
+ * is remembered (sluice_columns_get_error), and sluice_loader_open refuses the columns with it.
+ * Threads: built by one thread; once given to a loader they are copied and may be changed or
+ * destroyed.
+ */
+#ifndef SLUICE_COLUMNS_H
+#define SLUICE_COLUMNS_H
+
+#include <sluice/augment.h>
+#include <sluice/common.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sluice_columns sluice_columns;
+
+/* An empty list. Destroy it with sluice_columns_destroy (NULL is fine there). */
+SLUICE_API sluice_status sluice_columns_create(sluice_columns **columns);
+SLUICE_API void sluice_columns_destroy(sluice_columns *columns);
+
+typedef enum sluice_column_kind {
+    SLUICE_COLUMN_IMAGE = 1,  /* an image field through `recipe`: rows x height x width x 3, or rows
+                                 x 3 x height x width; `dtype` u8, f32, f16, bf16 */
+    SLUICE_COLUMN_NUMBER = 2, /* an int or float field: rows; `dtype` i64, i32, f32, f64 */
+    SLUICE_COLUMN_TENSOR = 3, /* a tensor field, whole or a part of it: rows x shape */
+    SLUICE_COLUMN_WINDOW = 4, /* `length` elements of a long tensor: rows x length. What the loader
+                                 counts, shuffles and splits are windows then, not samples */
+    SLUICE_COLUMN_RAGGED = 5, /* bytes, a text, or a tensor of one dimension: the values of all rows
+                                 back to back, and NAME.offsets (i64, rows + 1): row i is
+                                 [offsets[i], offsets[i + 1]) */
+    SLUICE_COLUMN_PADDED = 6, /* the same, each row followed by zeros: rows x length, and
+                                 NAME.lengths (i64, rows) */
+    SLUICE_COLUMN_ONE_HOT = 7 /* an int field k: rows x length, 1 at k; `dtype` as NUMBER, or u8 */
+} sluice_column_kind;
+
+typedef enum sluice_column_part {
+    SLUICE_PART_WHOLE = 0,  /* the field's shape is the column's */
+    SLUICE_PART_CENTER = 1, /* of a larger one, what lies in the middle */
+    SLUICE_PART_RANDOM = 2  /* of a larger one, anywhere: drawn anew in every epoch */
+} sluice_column_part;
+
+typedef enum sluice_column_too_long {
+    SLUICE_TOO_LONG_BAD = 0,     /* a bad sample */
+    SLUICE_TOO_LONG_TRUNCATE = 1 /* the rest is left out */
+} sluice_column_too_long;
+
+typedef enum sluice_column_missing {
+    SLUICE_MISSING_BAD = 0,  /* a sample without the field is a bad one */
+    SLUICE_MISSING_BLANK = 1 /* its row is as that of no sample: zero, empty, -1 in ints */
+} sluice_column_missing;
+
+/* One column. Every 0 means the default in brackets. */
+typedef struct sluice_column {
+    uint32_t struct_size;
+    int32_t kind;      /* a sluice_column_kind */
+    const char *field; /* the dataset's */
+    const char *name;  /* the column's, 1 to 31 letters, digits, _, - or . [the field's] */
+    const sluice_augment *recipe; /* IMAGE; copied */
+    int32_t
+        dtype; /* a sluice_dtype: IMAGE and PADDED or RAGGED bytes [U8]; NUMBER and ONE_HOT [I64;
+                  of floats F64]; tensors [as stored], a wider one of the same kind, or floating */
+    int32_t layout;   /* IMAGE: a sluice_layout [NHWC] */
+    uint64_t length;  /* WINDOW, PADDED, ONE_HOT: elements of a row; RAGGED: most elements of one */
+    uint64_t stride;  /* WINDOW: elements from one window to the next [length] */
+    uint64_t offset;  /* WINDOW: elements from a window's beginning to the column's first [0] */
+    int32_t part;     /* TENSOR: a sluice_column_part [WHOLE] */
+    int32_t too_long; /* RAGGED, PADDED: a sluice_column_too_long [BAD] */
+    int32_t missing;  /* a sluice_column_missing [BAD] */
+    uint32_t dims;    /* TENSOR: of `shape`; 0: the field's own shape */
+    int64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* TENSOR: of a row */
+} sluice_column;
+
+#define SLUICE_COLUMN_INIT                                                     \
+    {                                                                          \
+        sizeof(sluice_column), 0, NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+        {                                                                      \
+            0                                                                  \
+        }                                                                      \
+    }
+
+/* Adds a column; all strings and the recipe are copied. Errors: INVALID, NOMEM. */
+SLUICE_API sluice_status sluice_columns_add(sluice_columns *columns, const sluice_column *column);
+
+/* The same for what is asked for most. */
+SLUICE_API sluice_status sluice_columns_image(sluice_columns *columns, const char *field,
+                                              const sluice_augment *recipe, sluice_dtype dtype,
+                                              sluice_layout layout);
+SLUICE_API sluice_status sluice_columns_number(sluice_columns *columns, const char *field,
+                                               sluice_dtype dtype);
+SLUICE_API sluice_status sluice_columns_one_hot(sluice_columns *columns, const char *field,
+                                                uint64_t classes, sluice_dtype dtype);
+/* The whole tensor, as stored. */
+SLUICE_API sluice_status sluice_columns_tensor(sluice_columns *columns, const char *field);
+/* `length` elements, a window every `stride`. For targets that are the inputs shifted by one, ask
+ * for one window of length + 1 and take two views of it, or add two columns with `offset` 0 and 1.
+ */
+SLUICE_API sluice_status sluice_columns_window(sluice_columns *columns, const char *field,
+                                               uint64_t length, uint64_t stride,
+                                               sluice_dtype dtype);
+/* At most `length` elements a row; a longer one is a bad sample. */
+SLUICE_API sluice_status sluice_columns_ragged(sluice_columns *columns, const char *field,
+                                               uint64_t length);
+SLUICE_API sluice_status sluice_columns_padded(sluice_columns *columns, const char *field,
+                                               uint64_t length);
+
+/* The first refusal; returns its status, OK when there was none. */
+SLUICE_API sluice_status sluice_columns_get_error(const sluice_columns *columns,
+                                                  sluice_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Public entry points of sluice/columns.h: check what is asked for and keep a copy. */
+#include "columns.h"
+
+#include "api.h"
+#include "error.h"
+#include "memory.h"
+
+#include <string.h>
+
+sluice_status sluice_columns_create(sluice_columns **columns)
+{
+    if (columns == NULL) {
+        return SLUICE_INVALID;
+    }
+    *columns = sl_calloc(1, sizeof(**columns));
+    return *columns != NULL ? SLUICE_OK : SLUICE_NOMEM;
+}
+
+void sluice_columns_destroy(sluice_columns *columns)
+{
+    sl_free(columns);
+}
+
+sluice_status sluice_columns_get_error(const sluice_columns *columns, sluice_error *error)
+{
+    if (columns == NULL || !sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
+    if (columns->first_error.status != SLUICE_OK) {
+        sl_error_copy_out(error, &columns->first_error);
+    }
+    return (sluice_status)columns->first_error.status;
+}
+
+/* ---- what can be told without a dataset ---- */
+
+/* Members of sluice_column that a kind takes. */
+enum {
+    TAKES_RECIPE = 1 << 0,
+    TAKES_LAYOUT = 1 << 1,
+    TAKES_LENGTH = 1 << 2,
+    TAKES_STRIDE = 1 << 3, /* and offset */
+    TAKES_PART = 1 << 4,   /* and shape */
+    TAKES_TOO_LONG = 1 << 5
+};
+
+static const uint32_t taken[] = {
+    [SLUICE_COLUMN_IMAGE] = TAKES_RECIPE | TAKES_LAYOUT,
+    [SLUICE_COLUMN_NUMBER] = 0,
+    [SLUICE_COLUMN_TENSOR] = TAKES_PART,
+    [SLUICE_COLUMN_WINDOW] = TAKES_LENGTH | TAKES_STRIDE,
+    [SLUICE_COLUMN_RAGGED] = TAKES_LENGTH | TAKES_TOO_LONG,
+    [SLUICE_COLUMN_PADDED] = TAKES_LENGTH | TAKES_TOO_LONG,
+    [SLUICE_COLUMN_ONE_HOT] = TAKES_LENGTH,
+};
+
+enum { KINDS = sizeof(taken) / sizeof(*taken) };
+
+/* A name that errors, shells and JSON can carry as it is. */
+static bool is_name(const char *name, size_t room)
+{
+    size_t length = 0;
+    for (; name[length] != '\0'; length++) {
+        const char c = name[length];
+        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (length == room - 1 ||
+            !(letter || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.')) {
+            return false;
+        }
+    }
+    return length > 0;
+}
+
+/* What is there and its kind does not take; NULL: nothing. */
+static const char *superfluous(const sluice_column *c)
+{
+    const struct {
+        const char *name;
+        uint32_t taken_as;
+        bool there;
+    } members[] = {
+        {"recipe", TAKES_RECIPE, c->recipe != NULL}, {"layout", TAKES_LAYOUT, c->layout != 0},
+        {"length", TAKES_LENGTH, c->length != 0},    {"stride", TAKES_STRIDE, c->stride != 0},
+        {"offset", TAKES_STRIDE, c->offset != 0},    {"part", TAKES_PART, c->part != 0},
+        {"shape", TAKES_PART, c->dims != 0},         {"too_long", TAKES_TOO_LONG, c->too_long != 0},
+    };
+    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+        if (members[i].there && (taken[c->kind] & members[i].taken_as) == 0) {
+            return members[i].name;
+        }
+    }
+    return NULL;
+}
+
+static bool shape_is_good(const sluice_column *c)
+{
+    bool good = c->dims <= SLUICE_TENSOR_DIMS_MAX;
+    for (uint32_t i = 0; good && i < c->dims; i++) {
+        good = c->shape[i] > 0;
+    }
+    return good;
+}
+
+static bool in_range(int32_t value, int32_t high)
+{
+    return value >= 0 && value <= high;
+}
+
+/* What is wrong with a column; NULL: nothing that could be told here. */
+static const char *fault_of(const sluice_columns *columns, const sluice_column *c)
+{
+    if (c->kind < SLUICE_COLUMN_IMAGE || c->kind >= (int32_t)KINDS) {
+        return "there is no such kind";
+    }
+    if (columns->count == SL_COLUMNS_MAX) {
+        return "a batch can have 64 columns at most";
+    }
+    if (c->field == NULL || !is_name(c->field, SL_FIELD_NAME_BYTES)) {
+        return "field must be a name of 1 to 31 letters, digits, _, - or .";
+    }
+    if (c->name != NULL && !is_name(c->name, SL_COLUMN_NAME_BYTES)) {
+        return "name must be 1 to 31 letters, digits, _, - or .";
+    }
+    if (c->kind == SLUICE_COLUMN_IMAGE && c->recipe == NULL) {
+        return "an image needs a recipe";
+    }
+    if (!in_range(c->dtype, SLUICE_BOOL) || !in_range(c->layout, SLUICE_NCHW) ||
+        !in_range(c->part, SLUICE_PART_RANDOM) ||
+        !in_range(c->too_long, SLUICE_TOO_LONG_TRUNCATE) ||
+        !in_range(c->missing, SLUICE_MISSING_BLANK)) {
+        return "dtype, layout, part, too_long or missing is out of its range";
+    }
+    if (!shape_is_good(c)) {
+        return "a shape has 8 dimensions at most, each 1 or more";
+    }
+    if ((taken[c->kind] & TAKES_LENGTH) != 0 && c->length == 0) {
+        return "this kind needs a length";
+    }
+    return NULL;
+}
+
+static sluice_status refuse(sluice_columns *columns, const sluice_column *c, const char *why,
+                            const char *name)
+{
+    sluice_error *error = columns->first_error.status == SLUICE_OK ? &columns->first_error : NULL;
+    return sl_error_set(error, SLUICE_INVALID, "columns", "column %u (\"%.31s\"): %s%s",
+                        columns->count,
+                        c->name != NULL    ? c->name
+                        : c->field != NULL ? c->field
+                                           : "",
+                        name != NULL ? name : "", why);
+}
+
+static void keep(sluice_columns *columns, const sluice_column *c)
+{
+    sl_column_request *request = &columns->requests[columns->count++];
+    *request = (sl_column_request){
+        .kind = (sluice_column_kind)c->kind,
+        .dtype = c->dtype,
+        .layout = (sluice_layout)c->layout,
+        .length = c->length,
+        .stride = c->stride,
+        .offset = c->offset,
+        .part = (sluice_column_part)c->part,
+        .truncates = c->too_long == SLUICE_TOO_LONG_TRUNCATE,
+        .may_miss = c->missing == SLUICE_MISSING_BLANK,
+        .dims = c->dims,
+    };
+    memcpy(request->shape, c->shape, sizeof(request->shape));
+    memcpy(request->field, c->field, strlen(c->field) + 1);
+    const char *name = c->name != NULL ? c->name : c->field;
+    memcpy(request->name, name, strlen(name) + 1);
+    if (c->recipe != NULL) {
+        request->recipe = *c->recipe;
+    }
+}
+
+sluice_status sluice_columns_add(sluice_columns *columns, const sluice_column *column)
+{
+    if (columns == NULL) {
+        return SLUICE_INVALID;
+    }
+    sluice_column full = SLUICE_COLUMN_INIT;
+    sluice_error error;
+    sl_error_clear(&error);
+    if (column == NULL) {
+        return refuse(columns, &full, "it is NULL", NULL);
+    }
+    if (sl_api_read_struct(&full, sizeof(full), column, "sluice_column", &error) != SLUICE_OK) {
+        return refuse(columns, &full, error.text, NULL);
+    }
+    const char *fault = fault_of(columns, &full);
+    if (fault != NULL) {
+        return refuse(columns, &full, fault, NULL);
+    }
+    const char *too_much = superfluous(&full);
+    if (too_much != NULL) {
+        return refuse(columns, &full, " is nothing for a column of its kind", too_much);
+    }
+    keep(columns, &full);
+    return SLUICE_OK;
+}
+
+/* ---- what is asked for most ---- */
+
+sluice_status sluice_columns_image(sluice_columns *columns, const char *field,
+                                   const sluice_augment *recipe, sluice_dtype dtype,
+                                   sluice_layout layout)
+{
+    sluice_column column = SLUICE_COLUMN_INIT;
+    column.kind = SLUICE_COLUMN_IMAGE;
+    column.field = field;
+    column.recipe = recipe;
+    column.dtype = (int32_t)dtype;
+    column.layout = (int32_t)layout;
+    return sluice_columns_add(columns, &column);
+}
+
+sluice_status sluice_columns_number(sluice_columns *columns, const char *field, sluice_dtype dtype)
+{
+    sluice_column column = SLUICE_COLUMN_INIT;
+    column.kind = SLUICE_COLUMN_NUMBER;
+    column.field = field;
+    column.dtype = (int32_t)dtype;
+    return sluice_columns_add(columns, &column);
+}
+
+sluice_status sluice_columns_one_hot(sluice_columns *columns, const char *field, uint64_t classes,
+                                     sluice_dtype dtype)
+{
+    sluice_column column = SLUICE_COLUMN_INIT;
+    column.kind = SLUICE_COLUMN_ONE_HOT;
+    column.field = field;
+    column.length = classes;
+    column.dtype = (int32_t)dtype;
+    return sluice_columns_add(columns, &column);
+}
+
+sluice_status sluice_columns_tensor(sluice_columns *columns, const char *field)
+{
+    sluice_column column = SLUICE_COLUMN_INIT;
+    column.kind = SLUICE_COLUMN_TENSOR;
+    column.field = field;
+    return sluice_columns_add(columns, &column);
+}
+
+sluice_status sluice_columns_window(sluice_columns *columns, const char *field, uint64_t length,
+                                    uint64_t stride, sluice_dtype dtype)
+{
+    sluice_column column = SLUICE_COLUMN_INIT;
+    column.kind = SLUICE_COLUMN_WINDOW;
+    column.field = field;
+    column.length = length;
+    column.stride = stride;
+    column.dtype = (int32_t)dtype;
+    return sluice_columns_add(columns, &column);
+}
+
+sluice_status sluice_columns_ragged(sluice_columns *columns, const char *field, uint64_t length)
+{
+    sluice_column column = SLUICE_COLUMN_INIT;
+    column.kind = SLUICE_COLUMN_RAGGED;
+    column.field = field;
+    column.length = length;
+    return sluice_columns_add(columns, &column);
+}
+
+sluice_status sluice_columns_padded(sluice_columns *columns, const char *field, uint64_t length)
+{
+    sluice_column column = SLUICE_COLUMN_INIT;
+    column.kind = SLUICE_COLUMN_PADDED;
+    column.field = field;
+    column.length = length;
+    return sluice_columns_add(columns, &column);
+}

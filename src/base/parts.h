@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parts: what a batch consists of. Plain data: the columns write by it, staging lays it out and
+ * copies it, the consumer reads by it, and none knows the others.
+ *
+ * A PART is one array of a batch. A column has one or more: the values of a ragged one and their
+ * offsets, say.
+ */
+#ifndef SL_PARTS_H
+#define SL_PARTS_H
+
+#include <sluice/common.h>
+
+#include <stdbool.h>
+
+#define SL_PARTS_MAX       256U
+#define SL_PART_NAME_BYTES 64U
+/* Parts whose length differs from batch to batch. */
+#define SL_RAGGED_MAX 16U
+
+typedef enum sl_part_role {
+    SL_PART_ROWS = 0, /* rows x shape */
+    SL_PART_RAGGED,   /* elements, as many as the batch has: room for row_bytes a row */
+    SL_PART_OFFSETS,  /* rows + 1 */
+    SL_PART_HIDDEN    /* rows x row_bytes that only conversions look at */
+} sl_part_role;
+
+typedef struct sl_part {
+    char name[SL_PART_NAME_BYTES];
+    sl_part_role role;
+    sluice_dtype dtype; /* as the consumer sees it */
+    uint32_t dims;      /* of one row */
+    int64_t shape[SLUICE_TENSOR_DIMS_MAX];
+    uint64_t row_bytes; /* of one row as it is written */
+    uint32_t ragged;    /* RAGGED: its number among those of the batch */
+    bool converted;     /* what is written is not what the consumer gets: a device converts it */
+} sl_part;
+
+/* The arrays of one slot, by number of the part. */
+typedef uint8_t *const *sl_part_view;
+
+/* Bytes of an array of `rows` rows as it is written. */
+static inline uint64_t sl_part_bytes(const sl_part *part, uint64_t rows)
+{
+    return part->row_bytes * (part->role == SL_PART_OFFSETS ? rows + 1 : rows);
+}
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cast.h"
+
+#include "apply.h"
+#include "dtype.h"
+
+#include <string.h>
+
+/* Dtypes that C has no type for go by binary32, so many at a time. */
+enum { CHUNK = 256 };
+
+#define COPY(bytes)                                                       \
+    static bool copy_##bytes(void *to, const uint8_t *from, size_t count) \
+    {                                                                     \
+        memcpy(to, from, count *(bytes));                                 \
+        return true;                                                      \
+    }
+
+COPY(1)
+COPY(2)
+COPY(4)
+COPY(8)
+
+/* Plain loops that compilers make vectors of. */
+// NOLINTBEGIN(bugprone-macro-parentheses): types
+#define LOOP(name, from_type, to_type, fits)                                \
+    static bool name(void *to_, const uint8_t *restrict from, size_t count) \
+    {                                                                       \
+        to_type *restrict to = to_;                                         \
+        bool good = true;                                                   \
+        for (size_t i = 0; i < count; i++) {                                \
+            from_type value;                                                \
+            memcpy(&value, from + i * sizeof(value), sizeof(value));        \
+            good &= (fits);                                                 \
+            to[i] = (to_type)value;                                         \
+        }                                                                   \
+        return good;                                                        \
+    }
+
+#define LOOPS(name, type, fits_i32, fits_i64)    \
+    LOOP(name##_to_i32, type, int32_t, fits_i32) \
+    LOOP(name##_to_i64, type, int64_t, fits_i64) \
+    LOOP(name##_to_f32, type, float, true)       \
+    LOOP(name##_to_f64, type, double, true)
+
+LOOPS(u8, uint8_t, true, true)
+LOOPS(i8, int8_t, true, true)
+LOOPS(u16, uint16_t, true, true)
+LOOPS(i16, int16_t, true, true)
+LOOPS(u32, uint32_t, value <= INT32_MAX, true)
+LOOPS(i32, int32_t, true, true)
+LOOPS(u64, uint64_t, value <= INT32_MAX, value <= INT64_MAX)
+LOOPS(i64, int64_t, value >= INT32_MIN && value <= INT32_MAX, true)
+LOOP(f32_to_f64, float, double, true)
+LOOP(f64_to_f32, double, float, true)
+
+/* Binary16 is exact in binary32. Bits in, bits out: the same on every machine. */
+static float float_from_half(uint16_t half)
+{
+    const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+    uint32_t exponent = half >> 10 & 0x1F;
+    uint32_t mantissa = half & 0x3FF;
+    uint32_t bits = sign | mantissa << 13;
+    float value;
+    if (exponent == 0x1F) {
+        bits |= 0x7F800000;
+    } else if (exponent != 0) {
+        bits |= (exponent + 127 - 15) << 23;
+    } else if (mantissa != 0) { /* subnormal there, normal here */
+        for (exponent = 127 - 14; (mantissa & 0x400) == 0; exponent--) {
+            mantissa <<= 1;
+        }
+        bits = sign | exponent << 23 | (mantissa & 0x3FF) << 13;
+    }
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+static bool f16_to_f32(void *to_, const uint8_t *from, size_t count)
+{
+    float *to = to_;
+    for (size_t i = 0; i < count; i++) {
+        uint16_t half;
+        memcpy(&half, from + i * sizeof(half), sizeof(half));
+        to[i] = float_from_half(half);
+    }
+    return true;
+}
+
+static bool bf16_to_f32(void *to_, const uint8_t *from, size_t count)
+{
+    float *to = to_;
+    for (size_t i = 0; i < count; i++) {
+        uint16_t upper;
+        memcpy(&upper, from + i * sizeof(upper), sizeof(upper));
+        const uint32_t bits = (uint32_t)upper << 16;
+        memcpy(&to[i], &bits, sizeof(bits));
+    }
+    return true;
+}
+
+/* By way of binary32. Integers that it cannot hold are rounded twice, by less than a unit of the
+ * narrow dtype. */
+#define BY_FLOAT(name, from_bytes, to_float, to_type, narrow)            \
+    static bool name(void *to_, const uint8_t *from, size_t count)       \
+    {                                                                    \
+        to_type *to = to_;                                               \
+        float chunk[CHUNK];                                              \
+        for (size_t at = 0; at < count; at += CHUNK) {                   \
+            const size_t some = count - at < CHUNK ? count - at : CHUNK; \
+            (void)to_float(chunk, from + at * (from_bytes), some);       \
+            for (size_t i = 0; i < some; i++) {                          \
+                to[at + i] = narrow(chunk[i]);                           \
+            }                                                            \
+        }                                                                \
+        return true;                                                     \
+    }
+
+// NOLINTEND(bugprone-macro-parentheses)
+
+#define NARROW(name, bytes, to_float)                                      \
+    BY_FLOAT(name##_to_f16, bytes, to_float, uint16_t, sl_half_from_float) \
+    BY_FLOAT(name##_to_bf16, bytes, to_float, uint16_t, sl_bfloat16_from_float)
+
+NARROW(u8, 1, u8_to_f32)
+NARROW(i8, 1, i8_to_f32)
+NARROW(u16, 2, u16_to_f32)
+NARROW(i16, 2, i16_to_f32)
+NARROW(u32, 4, u32_to_f32)
+NARROW(i32, 4, i32_to_f32)
+NARROW(u64, 8, u64_to_f32)
+NARROW(i64, 8, i64_to_f32)
+NARROW(f32, 4, copy_4)
+NARROW(f64, 8, f64_to_f32)
+BY_FLOAT(f16_to_bf16, 2, f16_to_f32, uint16_t, sl_bfloat16_from_float)
+BY_FLOAT(f16_to_f64, 2, f16_to_f32, double, (double))
+BY_FLOAT(bf16_to_f16, 2, bf16_to_f32, uint16_t, sl_half_from_float)
+BY_FLOAT(bf16_to_f64, 2, bf16_to_f32, double, (double))
+
+#define INTEGERS(name)                                                                             \
+    {                                                                                              \
+        [SLUICE_I32] = name##_to_i32, [SLUICE_I64] = name##_to_i64, [SLUICE_F32] = name##_to_f32,  \
+        [SLUICE_F64] = name##_to_f64, [SLUICE_F16] = name##_to_f16, [SLUICE_BF16] = name##_to_bf16 \
+    }
+
+enum { DTYPES = SLUICE_BOOL + 1 };
+
+static const sl_cast casts[DTYPES][DTYPES] = {
+    [SLUICE_U8] = INTEGERS(u8),
+    [SLUICE_BOOL] = INTEGERS(u8),
+    [SLUICE_I8] = INTEGERS(i8),
+    [SLUICE_U16] = INTEGERS(u16),
+    [SLUICE_I16] = INTEGERS(i16),
+    [SLUICE_U32] = INTEGERS(u32),
+    [SLUICE_I32] = INTEGERS(i32),
+    [SLUICE_U64] = INTEGERS(u64),
+    [SLUICE_I64] = INTEGERS(i64),
+    [SLUICE_F32] =
+        {[SLUICE_F64] = f32_to_f64, [SLUICE_F16] = f32_to_f16, [SLUICE_BF16] = f32_to_bf16},
+    [SLUICE_F64] =
+        {[SLUICE_F32] = f64_to_f32, [SLUICE_F16] = f64_to_f16, [SLUICE_BF16] = f64_to_bf16},
+    [SLUICE_F16] =
+        {[SLUICE_F32] = f16_to_f32, [SLUICE_F64] = f16_to_f64, [SLUICE_BF16] = f16_to_bf16},
+    [SLUICE_BF16] =
+        {[SLUICE_F32] = bf16_to_f32, [SLUICE_F64] = bf16_to_f64, [SLUICE_F16] = bf16_to_f16},
+};
+
+sl_cast sl_cast_find(sluice_dtype from, sluice_dtype to)
+{
+    static const sl_cast copies[] = {[1] = copy_1, [2] = copy_2, [4] = copy_4, [8] = copy_8};
+    if ((unsigned)from >= DTYPES || (unsigned)to >= DTYPES) {
+        return NULL;
+    }
+    return from == to ? copies[sl_dtype_bytes(from)] : casts[from][to];
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pictures: header, draw, just the rectangle that is needed, then straight into the row. */
+#include "clock.h"
+#include "columns.h"
+#include "conversion.h"
+#include "error.h"
+
+#include <string.h>
+
+static bool takes(sluice_field_type type)
+{
+    return type == SLUICE_FIELD_IMAGE;
+}
+
+static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    const sl_column_request *request = &column->request;
+    if (request->recipe.error.status != SLUICE_OK) {
+        if (error != NULL) {
+            *error = request->recipe.error;
+        }
+        return (sluice_status)request->recipe.error.status;
+    }
+    if (request->recipe.geometry == SL_GEOMETRY_NONE) {
+        return sl_error_set(error, SLUICE_INVALID, "columns",
+                            "column \"%s\": the recipe has no geometry step: add "
+                            "random_resized_crop, resize_center_crop or random_crop",
+                            request->name);
+    }
+    const sluice_status status = sl_converter_make(
+        &column->converter, &request->recipe, (sluice_dtype)request->dtype, request->layout, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    sl_part *part = sl_column_add_part(set, column, "", error);
+    if (part == NULL) {
+        return SLUICE_INVALID;
+    }
+    const int64_t width = request->recipe.width;
+    const int64_t height = request->recipe.height;
+    const bool planes = request->layout == SLUICE_NCHW;
+    part->dtype = (sluice_dtype)request->dtype;
+    part->dims = 3;
+    part->shape[0] = planes ? 3 : height;
+    part->shape[1] = planes ? height : width;
+    part->shape[2] = planes ? width : 3;
+    part->row_bytes = sl_converter_row_bytes(&column->converter);
+    sl_part *flags = sl_column_add_part(set, column, ".flags", error);
+    if (flags == NULL) {
+        return SLUICE_INVALID;
+    }
+    flags->role = SL_PART_HIDDEN;
+    column->group = column->picture = set->pictures++;
+    return SLUICE_OK;
+}
+
+void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture)
+{
+    sl_converter_leave_bytes(&picture->converter);
+    picture->mirrors_later = true;
+    set->parts[picture->first_part].row_bytes = sl_converter_row_bytes(&picture->converter);
+    set->parts[picture->first_part].converted = true;
+    set->parts[picture->first_part + 1].row_bytes = 1;
+}
+
+/* Header and crop: what of the picture is needed. */
+static sluice_status open_and_draw(const sl_column *column, sl_row *row, const sl_value *value,
+                                   sl_params *params, sluice_error *error)
+{
+    const sl_stored_image stored = {.bytes = value->bytes,
+                                    .raw = value->raw,
+                                    .zstd = value->zstd,
+                                    .width = value->width,
+                                    .height = value->height};
+    const sl_draw_key key = {
+        .seed = row->seed, .epoch = row->epoch, .sample = row->index, .group = column->group};
+    sl_picture picture;
+    const sluice_status status = sl_decoder_open_picture(row->decoder, &stored, &picture, error);
+    return status == SLUICE_OK ? sl_draw(&column->request.recipe, &key, picture.width,
+                                         picture.height, params, error)
+                               : status;
+}
+
+static sluice_status decode(const sl_row *row, const sl_params *params, sl_image *view,
+                            sluice_error *error)
+{
+    uint32_t width = 0;
+    uint32_t height = 0;
+    if (!row->exact) {
+        sl_params_least(params, &width, &height);
+    }
+    return sl_decoder_decode(row->decoder, params->need, width, height, view, error);
+}
+
+static sluice_status make(const sl_column *column, sl_row *row, sl_part_view parts,
+                          sluice_error *error)
+{
+    const uint64_t start = row->timed ? sl_now_ns() : 0;
+    sl_params *params = &row->draws[column->group];
+    const sl_value *value = &row->values.of[column->field_number];
+    sl_image view;
+    sluice_status status = open_and_draw(column, row, value, params, error);
+    if (status == SLUICE_OK) {
+        status = decode(row, params, &view, error);
+    }
+    row->decode_ns += row->timed ? sl_now_ns() - start : 0;
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    sl_params own = *params;
+    if (column->mirrors_later) {
+        *(uint8_t *)sl_column_row(column, parts, 1, row->number) = params->flip ? SL_ROW_MIRROR : 0;
+        own.flip = false;
+    }
+    return sl_augment_apply(&column->converter, &view, &own,
+                            sl_column_row(column, parts, 0, row->number),
+                            sl_decoder_scratch(row->decoder), error);
+}
+
+static void blank(const sl_column *column, const sl_row *row, sl_part_view parts)
+{
+    memset(sl_column_row(column, parts, 0, row->number), 0,
+           column->set->parts[column->first_part].row_bytes);
+    if (column->mirrors_later) {
+        *(uint8_t *)sl_column_row(column, parts, 1, row->number) = SL_ROW_ZERO;
+    }
+}
+
+const sl_column_kind sl_column_image = {.name = "image",
+                                        .takes = takes,
+                                        .bind = bind,
+                                        .make = make,
+                                        .blank = blank};

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ints and floats: as numbers, or one-hot. */
+#include "columns.h"
+#include "dtype.h"
+#include "error.h"
+
+#include <string.h>
+
+static bool takes(sluice_field_type type)
+{
+    return type == SLUICE_FIELD_INT || type == SLUICE_FIELD_FLOAT;
+}
+
+static bool takes_int(sluice_field_type type)
+{
+    return type == SLUICE_FIELD_INT;
+}
+
+/* The dtype that was asked for, or the natural one. */
+static sluice_dtype dtype_of(const sl_column *column)
+{
+    if (column->request.dtype != SLUICE_U8) {
+        return (sluice_dtype)column->request.dtype;
+    }
+    return column->field.type == SLUICE_FIELD_INT ? SLUICE_I64 : SLUICE_F64;
+}
+
+static sluice_status refuse_dtype(const sl_column *column, sluice_dtype dtype, sluice_error *error)
+{
+    return sl_error_set(error, SLUICE_INVALID, "columns",
+                        "column \"%s\": %s is no dtype for a column of kind %s",
+                        column->request.name, sluice_dtype_name(dtype), column->kind->name);
+}
+
+static bool is_number(sluice_dtype dtype, bool floats_only)
+{
+    const bool floating = dtype == SLUICE_F32 || dtype == SLUICE_F64;
+    return floating || (!floats_only && (dtype == SLUICE_I64 || dtype == SLUICE_I32));
+}
+
+static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    const sluice_dtype dtype = dtype_of(column);
+    if (!is_number(dtype, column->field.type == SLUICE_FIELD_FLOAT)) {
+        return refuse_dtype(column, dtype, error);
+    }
+    sl_part *part = sl_column_add_part(set, column, "", error);
+    if (part == NULL) {
+        return SLUICE_INVALID;
+    }
+    part->dtype = dtype;
+    part->row_bytes = sl_dtype_bytes(dtype);
+    return SLUICE_OK;
+}
+
+static void put(void *to, sluice_dtype dtype, int64_t integer, double number)
+{
+    const int32_t narrow = (int32_t)integer;
+    const float single = (float)number;
+    switch (dtype) {
+    case SLUICE_I64:
+        memcpy(to, &integer, sizeof(integer));
+        break;
+    case SLUICE_I32:
+        memcpy(to, &narrow, sizeof(narrow));
+        break;
+    case SLUICE_F32:
+        memcpy(to, &single, sizeof(single));
+        break;
+    case SLUICE_F64:
+        memcpy(to, &number, sizeof(number));
+        break;
+    default:
+        *(uint8_t *)to = (uint8_t)integer;
+        break;
+    }
+}
+
+static sluice_status make(const sl_column *column, sl_row *row, sl_part_view parts,
+                          sluice_error *error)
+{
+    const sl_value *value = &row->values.of[column->field_number];
+    const sluice_dtype dtype = column->set->parts[column->first_part].dtype;
+    const bool integer = column->field.type == SLUICE_FIELD_INT;
+    if (dtype == SLUICE_I32 && (value->integer < INT32_MIN || value->integer > INT32_MAX)) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns", "\"%s\" is %lld, which is no i32",
+                            column->field.name, (long long)value->integer);
+    }
+    put(sl_column_row(column, parts, 0, row->number), dtype, value->integer,
+        integer ? (double)value->integer : value->number);
+    return SLUICE_OK;
+}
+
+static void blank(const sl_column *column, const sl_row *row, sl_part_view parts)
+{
+    const sluice_dtype dtype = column->set->parts[column->first_part].dtype;
+    const bool integer = column->field.type == SLUICE_FIELD_INT;
+    put(sl_column_row(column, parts, 0, row->number), dtype, -1, integer ? -1 : 0);
+}
+
+const sl_column_kind sl_column_number = {.name = "number",
+                                         .takes = takes,
+                                         .bind = bind,
+                                         .make = make,
+                                         .blank = blank};
+
+/* ---- one-hot ---- */
+
+static sluice_status bind_one_hot(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    const sluice_dtype dtype = (sluice_dtype)column->request.dtype;
+    const uint64_t classes = column->request.length;
+    if (dtype != SLUICE_U8 && !is_number(dtype, false)) {
+        return refuse_dtype(column, dtype, error);
+    }
+    if (classes == 0 || classes > UINT32_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, "columns",
+                            "column \"%s\": a one-hot column needs a length from 1 to 2^32 - 1: "
+                            "how many classes there are",
+                            column->request.name);
+    }
+    sl_part *part = sl_column_add_part(set, column, "", error);
+    if (part == NULL) {
+        return SLUICE_INVALID;
+    }
+    part->dtype = dtype;
+    part->dims = 1;
+    part->shape[0] = (int64_t)classes;
+    part->row_bytes = classes * sl_dtype_bytes(dtype);
+    return SLUICE_OK;
+}
+
+static sluice_status make_one_hot(const sl_column *column, sl_row *row, sl_part_view parts,
+                                  sluice_error *error)
+{
+    const int64_t class = row->values.of[column->field_number].integer;
+    const sl_part *part = &column->set->parts[column->first_part];
+    uint8_t *to = sl_column_row(column, parts, 0, row->number);
+    if (class < 0 || class >= part->shape[0]) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                            "\"%s\" is %lld, which is none of %lld classes", column->field.name,
+                            (long long)class, (long long)part->shape[0]);
+    }
+    memset(to, 0, part->row_bytes);
+    put(to + (size_t) class * sl_dtype_bytes(part->dtype), part->dtype, 1, 1.0);
+    return SLUICE_OK;
+}
+
+const sl_column_kind sl_column_one_hot = {.name = "one_hot",
+                                          .takes = takes_int,
+                                          .bind = bind_one_hot,
+                                          .make = make_one_hot};

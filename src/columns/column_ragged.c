@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values of any length: bytes, texts, tensors whose first dimension differs. Ragged: back to back,
+ * with offsets; padded: each in a row of its own, with lengths.
+ *
+ * A ragged row is made where row number x room is, and its length kept in the offset behind it;
+ * `finish` sums up the lengths and moves the rows together.
+ */
+#include "columns.h"
+#include "error.h"
+
+#include <string.h>
+
+static bool takes(sluice_field_type type)
+{
+    return type == SLUICE_FIELD_BYTES || type == SLUICE_FIELD_TEXT || type == SLUICE_FIELD_TENSOR;
+}
+
+/* ---- once ---- */
+
+/* What one step of the length is: an element, or all that lies behind the first dimension. */
+static sluice_status find_step(sl_column *column, sluice_error *error)
+{
+    sl_field *field = &column->field;
+    if (field->type != SLUICE_FIELD_TENSOR) { /* as a tensor of bytes */
+        field->dtype = SLUICE_U8;
+        field->dims = 1;
+        field->shape[0] = 0;
+    }
+    if (field->dims == 0) {
+        return sl_column_refuse(column, error, "a tensor without dimensions has no length");
+    }
+    int64_t inner[SLUICE_TENSOR_DIMS_MAX] = {0};
+    for (uint32_t i = 1; i < field->dims; i++) {
+        if (field->shape[i] == 0) {
+            return sl_column_refuse(column, error,
+                                    "only the first dimension of its tensor may differ from "
+                                    "sample to sample");
+        }
+        inner[i - 1] = (int64_t)field->shape[i];
+    }
+    const sluice_status status = sl_column_elements(column, error);
+    return status == SLUICE_OK
+               ? sl_column_room(column, inner, field->dims - 1, &column->elements, error)
+               : status;
+}
+
+/* The part of the values: `dims` dimensions in front of those of a step. */
+static sl_part *add_values(sl_column *column, sl_column_set *set, uint32_t dims,
+                           sluice_error *error)
+{
+    const uint64_t length = column->request.length;
+    uint64_t elements = 0;
+    if (length == 0 || __builtin_mul_overflow(length, column->elements, &elements) ||
+        elements > SL_ROW_ELEMENTS_MAX) {
+        sl_column_refuse(column, error,
+                         "it needs a length from 1 on, and a row of 2^40 elements at most");
+        return NULL;
+    }
+    sl_part *part = sl_column_add_part(set, column, "", error);
+    if (part == NULL) {
+        return NULL;
+    }
+    part->dtype = (sluice_dtype)column->request.dtype;
+    part->dims = column->field.dims - 1 + dims;
+    part->shape[0] = (int64_t)length;
+    for (uint32_t i = 1; i < column->field.dims; i++) {
+        part->shape[i - 1 + dims] = (int64_t)column->field.shape[i];
+    }
+    part->row_bytes = elements * column->made_bytes;
+    return part;
+}
+
+static sluice_status bind_with(sl_column *column, sl_column_set *set, bool padded,
+                               sluice_error *error)
+{
+    const sluice_status status = find_step(column, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    sl_part *values = add_values(column, set, padded ? 1 : 0, error);
+    sl_part *sizes = values == NULL
+                         ? NULL
+                         : sl_column_add_part(set, column, padded ? ".lengths" : ".offsets", error);
+    if (sizes == NULL) {
+        return SLUICE_INVALID;
+    }
+    sizes->dtype = SLUICE_I64;
+    sizes->row_bytes = sizeof(int64_t);
+    if (padded) {
+        return SLUICE_OK;
+    }
+    if (set->ragged_count == SL_RAGGED_MAX) {
+        return sl_column_refuse(column, error, "a batch can have 16 ragged columns at most");
+    }
+    values->role = SL_PART_RAGGED;
+    values->ragged = set->ragged_count++;
+    sizes->role = SL_PART_OFFSETS;
+    return SLUICE_OK;
+}
+
+static sluice_status bind_ragged(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    return bind_with(column, set, false, error);
+}
+
+static sluice_status bind_padded(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    return bind_with(column, set, true, error);
+}
+
+/* ---- each row ---- */
+
+/* Writes the values; `*length` in steps. */
+static sluice_status make_values(const sl_column *column, sl_row *row, sl_part_view parts,
+                                 uint64_t *length, sluice_error *error)
+{
+    sl_bytes bytes;
+    uint64_t elements = 0;
+    const sluice_status status = sl_column_tensor_bytes(column, row, &elements, &bytes, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    *length = elements / column->elements;
+    if (*length > column->request.length) {
+        if (!column->request.truncates) {
+            return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                                "\"%s\" has a length of %llu, the column holds %llu",
+                                column->field.name, (unsigned long long)*length,
+                                (unsigned long long)column->request.length);
+        }
+        *length = column->request.length;
+    }
+    return sl_column_cast(column, sl_column_row(column, parts, 0, row->number), bytes.data,
+                          *length * column->elements, error);
+}
+
+static sluice_status make_ragged(const sl_column *column, sl_row *row, sl_part_view parts,
+                                 sluice_error *error)
+{
+    uint64_t length = 0;
+    const sluice_status status = make_values(column, row, parts, &length, error);
+    *(int64_t *)sl_column_row(column, parts, 1, (uint64_t)row->number + 1) = (int64_t)length;
+    return status;
+}
+
+static void blank_ragged(const sl_column *column, const sl_row *row, sl_part_view parts)
+{
+    *(int64_t *)sl_column_row(column, parts, 1, (uint64_t)row->number + 1) = 0;
+}
+
+static void finish(const sl_column *column, uint32_t rows, sl_part_view parts, uint64_t *sizes)
+{
+    int64_t *offsets = sl_column_row(column, parts, 1, 0);
+    uint8_t *values = sl_column_row(column, parts, 0, 0);
+    const sl_part *part = &column->set->parts[column->first_part];
+    const uint64_t step_bytes = column->elements * column->made_bytes;
+    offsets[0] = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        const int64_t length = offsets[i + 1];
+        uint8_t *to = values + (uint64_t)offsets[i] * step_bytes;
+        const uint8_t *from = values + i * part->row_bytes;
+        if (to != from) {
+            memmove(to, from, (uint64_t)length * step_bytes);
+        }
+        offsets[i + 1] = offsets[i] + length;
+    }
+    sizes[part->ragged] = (uint64_t)offsets[rows];
+}
+
+static sluice_status make_padded(const sl_column *column, sl_row *row, sl_part_view parts,
+                                 sluice_error *error)
+{
+    uint64_t length = 0;
+    const sluice_status status = make_values(column, row, parts, &length, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const sl_part *part = &column->set->parts[column->first_part];
+    const uint64_t used = length * column->elements * column->made_bytes;
+    memset((uint8_t *)sl_column_row(column, parts, 0, row->number) + used, 0,
+           part->row_bytes - used);
+    *(int64_t *)sl_column_row(column, parts, 1, row->number) = (int64_t)length;
+    return SLUICE_OK;
+}
+
+const sl_column_kind sl_column_ragged = {.name = "ragged",
+                                         .takes = takes,
+                                         .bind = bind_ragged,
+                                         .make = make_ragged,
+                                         .blank = blank_ragged,
+                                         .finish = finish};
+const sl_column_kind sl_column_padded = {.name = "padded",
+                                         .takes = takes,
+                                         .bind = bind_padded,
+                                         .make = make_padded};

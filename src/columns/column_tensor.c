@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors: whole, or the same part of larger ones. */
+#include "columns.h"
+#include "error.h"
+#include "philox.h"
+
+#include <string.h>
+
+/* A stream of its own beside those of pictures (recipe.c): one draw for all tensors of a sample, so
+ * that of tensors of one shape the same part is taken. */
+enum { OPERATION_PART = 65535 };
+
+static bool takes(sluice_field_type type)
+{
+    return type == SLUICE_FIELD_TENSOR;
+}
+
+/* ---- once ---- */
+
+/* The shape of a row: that of the request, or the field's. */
+static sluice_status choose_shape(sl_column *column, sluice_error *error)
+{
+    sl_column_request *request = &column->request;
+    const sl_field *field = &column->field;
+    const bool whole = request->part == SLUICE_PART_WHOLE;
+    if (request->dims == 0 && field->dims > 0) {
+        request->dims = field->dims;
+        for (uint32_t i = 0; i < field->dims; i++) {
+            request->shape[i] = (int64_t)field->shape[i];
+        }
+    }
+    if (request->dims != field->dims) {
+        return sl_column_refuse(column, error,
+                                "its shape has another number of dimensions than the tensor");
+    }
+    for (uint32_t i = 0; i < field->dims; i++) {
+        const uint64_t stored = field->shape[i];
+        const uint64_t wanted = (uint64_t)request->shape[i];
+        if (request->shape[i] <= 0) {
+            return sl_column_refuse(
+                column, error,
+                "the tensor's shape differs from sample to sample: say what is wanted "
+                "(shape), or take it ragged");
+        }
+        if (stored != 0 && (wanted > stored || (whole && wanted != stored))) {
+            return sl_column_refuse(column, error,
+                                    wanted > stored
+                                        ? "its shape is larger than the tensor's"
+                                        : "its shape is not the tensor's, of which it is the "
+                                          "whole");
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    sl_column_request *request = &column->request;
+    sluice_status status = choose_shape(column, error);
+    if (status == SLUICE_OK) {
+        status = sl_column_elements(column, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_column_room(column, request->shape, request->dims, &column->elements, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    sl_part *part = sl_column_add_part(set, column, "", error);
+    if (part == NULL) {
+        return SLUICE_INVALID;
+    }
+    part->dtype = (sluice_dtype)request->dtype;
+    part->dims = request->dims;
+    memcpy(part->shape, request->shape, sizeof(part->shape));
+    part->row_bytes = column->elements * column->made_bytes;
+    return SLUICE_OK;
+}
+
+/* ---- each row ---- */
+
+/* Where in each dimension the part begins. */
+static sluice_status place_part(const sl_column *column, const sl_row *row, const sl_value *value,
+                                uint64_t begin[SLUICE_TENSOR_DIMS_MAX], sluice_error *error)
+{
+    const sl_column_request *request = &column->request;
+    for (uint32_t i = 0; i < request->dims; i++) {
+        const uint64_t wanted = (uint64_t)request->shape[i];
+        if (value->shape[i] < wanted ||
+            (value->shape[i] != wanted && request->part == SLUICE_PART_WHOLE)) {
+            return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                                "dimension %u of \"%s\" is %llu, the column wants %llu", i,
+                                column->field.name, (unsigned long long)value->shape[i],
+                                (unsigned long long)wanted);
+        }
+        begin[i] = (value->shape[i] - wanted) / 2;
+    }
+    if (request->part == SLUICE_PART_RANDOM) {
+        sl_random random = sl_random_for(row->seed, row->epoch, row->index, OPERATION_PART);
+        for (uint32_t i = 0; i < request->dims; i++) {
+            const uint64_t places = value->shape[i] - (uint64_t)request->shape[i] + 1;
+            begin[i] = (uint64_t)(sl_random_unit(&random) * (double)places);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Copies a part, run by run: a run is as many neighbours as lie together there and here. */
+static sluice_status copy_part(const sl_column *column, const sl_value *value,
+                               const uint64_t *begin, const uint8_t *from, uint8_t *to,
+                               sluice_error *error)
+{
+    const sl_column_request *request = &column->request;
+    const uint32_t dims = request->dims;
+    uint64_t run = 1;
+    uint32_t outer = dims; /* dimensions that are walked */
+    while (outer > 0) {
+        run *= (uint64_t)request->shape[--outer];
+        if (value->shape[outer] != (uint64_t)request->shape[outer]) {
+            break;
+        }
+    }
+    uint64_t at[SLUICE_TENSOR_DIMS_MAX] = {0};
+    const uint64_t runs = run == 0 ? 0 : column->elements / run;
+    for (uint64_t i = 0; i < runs; i++) {
+        uint64_t element = 0;
+        for (uint32_t k = 0; k < dims; k++) {
+            element = element * value->shape[k] + begin[k] + at[k];
+        }
+        const sluice_status status =
+            sl_column_cast(column, to + i * run * column->made_bytes,
+                           from + element * column->stored_bytes, run, error);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+        for (uint32_t k = outer; k > 0 && ++at[k - 1] == (uint64_t)request->shape[k - 1]; k--) {
+            at[k - 1] = 0;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status make(const sl_column *column, sl_row *row, sl_part_view parts,
+                          sluice_error *error)
+{
+    const sl_value *value = &row->values.of[column->field_number];
+    uint64_t begin[SLUICE_TENSOR_DIMS_MAX] = {0};
+    uint64_t elements = 0;
+    sl_bytes bytes;
+    sluice_status status = sl_column_tensor_bytes(column, row, &elements, &bytes, error);
+    if (status == SLUICE_OK) {
+        status = place_part(column, row, value, begin, error);
+    }
+    return status == SLUICE_OK ? copy_part(column, value, begin, bytes.data,
+                                           sl_column_row(column, parts, 0, row->number), error)
+                               : status;
+}
+
+const sl_column_kind sl_column_tensor = {.name = "tensor",
+                                         .takes = takes,
+                                         .bind = bind,
+                                         .make = make};

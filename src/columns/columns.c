@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "columns.h"
+
+#include "dtype.h"
+#include "error.h"
+#include "memory.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "columns"
+
+/* The table of kinds, by sluice_column_kind. */
+static const sl_column_kind *const kinds[] = {
+    [SLUICE_COLUMN_IMAGE] = &sl_column_image,     [SLUICE_COLUMN_NUMBER] = &sl_column_number,
+    [SLUICE_COLUMN_TENSOR] = &sl_column_tensor,   [SLUICE_COLUMN_WINDOW] = &sl_column_window,
+    [SLUICE_COLUMN_RAGGED] = &sl_column_ragged,   [SLUICE_COLUMN_PADDED] = &sl_column_padded,
+    [SLUICE_COLUMN_ONE_HOT] = &sl_column_one_hot,
+};
+
+/* What every batch has, behind the columns. */
+enum { FACT_INDEX, FACT_MASK, FACT_STATUS, FACTS };
+
+static const struct {
+    const char *name;
+    sluice_dtype dtype;
+} facts[FACTS] = {
+    [FACT_INDEX] = {"index", SLUICE_I64},
+    [FACT_MASK] = {"mask", SLUICE_U8},
+    [FACT_STATUS] = {"status", SLUICE_U8},
+};
+
+/* ---- parts ---- */
+
+static bool name_is_taken(const sl_column_set *set, const char *name)
+{
+    for (uint32_t i = 0; i < set->part_count; i++) {
+        if (set->parts[i].role != SL_PART_HIDDEN && strcmp(set->parts[i].name, name) == 0) {
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < FACTS; i++) {
+        if (strcmp(facts[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+sl_part *sl_column_add_part(sl_column_set *set, sl_column *column, const char *suffix,
+                            sluice_error *error)
+{
+    char name[SL_PART_NAME_BYTES];
+    (void)snprintf(name, sizeof(name), "%s%s", column->request.name, suffix);
+    if (name_is_taken(set, name)) {
+        sl_error_set(error, SLUICE_INVALID, STAGE, "two columns are called \"%s\"", name);
+        return NULL;
+    }
+    if (set->part_count >= SL_PARTS_MAX - FACTS) {
+        sl_error_set(error, SLUICE_INVALID, STAGE, "a batch can have %u arrays at most",
+                     SL_PARTS_MAX);
+        return NULL;
+    }
+    sl_part *part = &set->parts[set->part_count++];
+    *part = (sl_part){.ragged = 0};
+    memcpy(part->name, name, sizeof(part->name));
+    column->part_count++;
+    return part;
+}
+
+static void add_facts(sl_column_set *set)
+{
+    for (uint32_t i = 0; i < FACTS; i++) {
+        sl_part *part = &set->parts[set->part_count++];
+        *part = (sl_part){.dtype = facts[i].dtype, .row_bytes = sl_dtype_bytes(facts[i].dtype)};
+        (void)snprintf(part->name, sizeof(part->name), "%s", facts[i].name);
+    }
+}
+
+/* ---- binding ---- */
+
+/* "image, label, key" */
+static void list_fields(const sl_columns_config *config, char *text, size_t bytes)
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < config->field_count && length < bytes; i++) {
+        const int more = snprintf(text + length, bytes - length, "%s%s", i > 0 ? ", " : "",
+                                  config->fields[i].name);
+        length += more > 0 ? (size_t)more : 0;
+    }
+}
+
+static sluice_status find_field(const sl_columns_config *config, sl_column *column,
+                                sluice_error *error)
+{
+    for (uint32_t i = 0; i < config->field_count; i++) {
+        if (strcmp(config->fields[i].name, column->request.field) == 0) {
+            column->field = config->fields[i];
+            column->field_number = i;
+            return SLUICE_OK;
+        }
+    }
+    char known[256];
+    list_fields(config, known, sizeof(known));
+    return sl_error_set(error, SLUICE_INVALID, STAGE, "the dataset has no field \"%s\", it has: %s",
+                        column->request.field, known);
+}
+
+static sluice_status bind_one(sl_column_set *set, const sl_columns_config *config,
+                              const sl_column_request *request, sluice_error *error)
+{
+    sl_column *column = &set->columns[set->count];
+    *column = (sl_column){.kind = kinds[request->kind],
+                          .set = set,
+                          .request = *request,
+                          .first_part = set->part_count};
+    sluice_status status = find_field(config, column, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (!column->kind->takes(column->field.type)) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "column \"%s\": the field \"%s\" is nothing for a column of kind %s",
+                            request->name, request->field, column->kind->name);
+    }
+    status = column->kind->bind(column, set, error);
+    set->wanted |= UINT64_C(1) << column->field_number;
+    set->count++;
+    return status;
+}
+
+/* Windows are what the plan counts: nothing else of a sample can go along. */
+static sluice_status check_windows(const sl_column_set *set, sluice_error *error)
+{
+    for (uint32_t i = 0; i < set->count && set->windows.field != SL_FIELD_NONE; i++) {
+        if (set->columns[i].kind != &sl_column_window) {
+            return sl_error_set(error, SLUICE_INVALID, STAGE,
+                                "column \"%s\": with windows there are no other columns, since "
+                                "only the window's bytes are read of a sample",
+                                set->columns[i].request.name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* The column that a field has by nature; false: it has none. */
+static bool natural_column(const sl_columns_config *config, const sl_field *field,
+                           sl_column_request *request)
+{
+    *request = (sl_column_request){.layout = config->layout};
+    memcpy(request->field, field->name, sizeof(request->field));
+    memcpy(request->name, field->name, sizeof(request->name));
+    bool fixed = true;
+    switch (field->type) {
+    case SLUICE_FIELD_IMAGE:
+        request->kind = SLUICE_COLUMN_IMAGE;
+        request->dtype = (int32_t)config->dtype;
+        if (config->recipe != NULL) {
+            request->recipe = *config->recipe;
+        }
+        return true;
+    case SLUICE_FIELD_INT:
+    case SLUICE_FIELD_FLOAT:
+        request->kind = SLUICE_COLUMN_NUMBER;
+        return true;
+    case SLUICE_FIELD_TENSOR:
+        request->kind = SLUICE_COLUMN_TENSOR;
+        for (uint32_t i = 0; i < field->dims; i++) {
+            fixed = fixed && field->shape[i] != 0;
+        }
+        return fixed;
+    default:
+        return false;
+    }
+}
+
+static sluice_status bind_natural(sl_column_set *set, const sl_columns_config *config,
+                                  sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < config->field_count && status == SLUICE_OK; i++) {
+        sl_column_request request;
+        if (natural_column(config, &config->fields[i], &request)) {
+            status = bind_one(set, config, &request, error);
+        }
+    }
+    if (status == SLUICE_OK && set->count == 0) {
+        char known[256];
+        list_fields(config, known, sizeof(known));
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "no field of the dataset has a natural column: ask for columns of "
+                            "these: %s",
+                            known);
+    }
+    return status;
+}
+
+static sluice_status bind_asked(sl_column_set *set, const sl_columns_config *config,
+                                sluice_error *error)
+{
+    const sluice_columns *asked = config->asked;
+    sluice_status status = SLUICE_OK;
+    if (asked->first_error.status != SLUICE_OK) {
+        if (error != NULL) {
+            *error = asked->first_error;
+        }
+        return (sluice_status)asked->first_error.status;
+    }
+    if (asked->count == 0) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "the list of columns is empty");
+    }
+    for (uint32_t i = 0; i < asked->count && status == SLUICE_OK; i++) {
+        status = bind_one(set, config, &asked->requests[i], error);
+    }
+    return status;
+}
+
+sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *config,
+                              sluice_error *error)
+{
+    *set = (sl_column_set){.windows = {.field = SL_FIELD_NONE}};
+    set->columns = sl_calloc(SL_COLUMNS_MAX, sizeof(*set->columns));
+    if (set->columns == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for columns");
+    }
+    sluice_status status =
+        config->asked != NULL ? bind_asked(set, config, error) : bind_natural(set, config, error);
+    if (status == SLUICE_OK) {
+        status = check_windows(set, error);
+    }
+    if (status != SLUICE_OK) {
+        sl_columns_close(set);
+        return status;
+    }
+    add_facts(set);
+    return SLUICE_OK;
+}
+
+void sl_columns_close(sl_column_set *set)
+{
+    sl_free(set->columns);
+    set->columns = NULL;
+}
+
+sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (set->columns[i].kind == &sl_column_image && set->columns[i].picture == picture) {
+            return &set->columns[i];
+        }
+    }
+    assert(false);
+    return NULL;
+}
+
+/* ---- rows ---- */
+
+static void blank_column(const sl_column *column, const sl_row *row, sl_part_view parts)
+{
+    if (column->kind->blank != NULL) {
+        column->kind->blank(column, row, parts);
+        return;
+    }
+    for (uint32_t i = 0; i < column->part_count; i++) {
+        memset(sl_column_row(column, parts, i, row->number), 0,
+               column->set->parts[column->first_part + i].row_bytes);
+    }
+}
+
+static void write_facts(const sl_column_set *set, const sl_row *row, bool good, sl_part_view parts)
+{
+    sl_part_view own = parts + (set->part_count - FACTS);
+    const uint32_t at = row->number;
+    ((int64_t *)(void *)own[FACT_INDEX])[at] = (int64_t)row->index;
+    own[FACT_MASK][at] = good;
+    own[FACT_STATUS][at] = row->status;
+}
+
+static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_view parts,
+                                 sluice_error *error)
+{
+    const sl_value *value = &row->values.of[column->field_number];
+    row->blame = value;
+    if (value->present) {
+        return column->kind->make(column, row, parts, error);
+    }
+    if (column->request.may_miss) {
+        blank_column(column, row, parts);
+        return SLUICE_OK;
+    }
+    row->blame = NULL;
+    return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the sample has no \"%s\"",
+                        column->field.name);
+}
+
+sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
+                              sluice_error *error)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sluice_status status = make_column(&set->columns[i], row, parts, error);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+    }
+    write_facts(set, row, true, parts);
+    return SLUICE_OK;
+}
+
+void sl_columns_blank(const sl_column_set *set, const sl_row *row, sl_part_view parts)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        blank_column(&set->columns[i], row, parts);
+    }
+    write_facts(set, row, false, parts);
+}
+
+void sl_columns_finish(const sl_column_set *set, uint32_t rows, sl_part_view parts,
+                       uint64_t sizes[SL_RAGGED_MAX])
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (set->columns[i].kind->finish != NULL) {
+            set->columns[i].kind->finish(&set->columns[i], rows, parts, sizes);
+        }
+    }
+}
+
+sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *bytes,
+                              sluice_error *error)
+{
+    const sl_value *value = &row->values.of[column->field_number];
+    *bytes = value->bytes;
+    if (!value->zstd) {
+        return SLUICE_OK;
+    }
+    sl_scratch *scratch = sl_decoder_scratch(row->decoder);
+    sl_scratch_reset(scratch);
+    return sl_frame_unpack(row->frame, value->bytes, scratch->limit, scratch, bytes, error);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * columns: from the fields of a sample to the arrays of a batch. The entrance of this room.
+ *
+ * Purpose: what was asked for (sluice/columns.h) is bound to the fields of a dataset once, which
+ * gives the parts of a batch (base/parts.h); then workers make rows.
+ * Walk of one row: unpacked values -> each column makes its row, in turn: pictures are decoded and
+ * augmented, numbers and tensors copied or cast, texts copied -> when all rows of a slot are made,
+ * columns that have something to finish do so (ragged ones move their values together).
+ * A column's KIND is one file and one row of the table in columns.c.
+ * Geometry groups: columns of one group share one draw. The first picture of a group draws
+ * (row->draws), the others follow. Today each picture is a group of its own; a mask, boxes, points
+ * or a second crop would join one.
+ * Threads: a set is immutable once bound; a row belongs to one worker; different rows of a slot are
+ * made by different workers at the same time.
+ * Memory: all of the row's own; a kind takes scratch from the row's decoder.
+ */
+#ifndef SL_COLUMNS_H
+#define SL_COLUMNS_H
+
+#include "apply.h"
+#include "cast.h"
+#include "decoder.h"
+#include "frame.h"
+#include "parts.h"
+#include "value.h"
+
+#include <sluice/columns.h>
+
+#define SL_COLUMNS_MAX       64U
+#define SL_ROW_ELEMENTS_MAX  (UINT64_C(1) << 40)
+#define SL_COLUMN_NAME_BYTES 32U
+
+/* A column as it was asked for. Its strings and its recipe are copies. */
+typedef struct sl_column_request {
+    sluice_column_kind kind;
+    char field[SL_FIELD_NAME_BYTES], name[SL_COLUMN_NAME_BYTES];
+    sluice_augment recipe; /* IMAGE */
+    int32_t dtype;
+    sluice_layout layout;
+    uint64_t length, stride, offset;
+    sluice_column_part part;
+    bool truncates, may_miss;
+    uint32_t dims;
+    int64_t shape[SLUICE_TENSOR_DIMS_MAX];
+} sl_column_request;
+
+struct sluice_columns {
+    sluice_error first_error; /* status 0: none */
+    uint32_t count;
+    sl_column_request requests[SL_COLUMNS_MAX];
+};
+
+typedef struct sl_column sl_column;
+typedef struct sl_column_set sl_column_set;
+
+/* One row in the making. */
+typedef struct sl_row {
+    /* the worker's, for all its rows */
+    sl_decoder *decoder;
+    sl_frame *frame;
+    sl_params draws[SL_COLUMNS_MAX]; /* by group */
+    sl_values values;                /* of the sample, unpacked */
+    const sl_value *blame;           /* what the column that failed was at; NULL: no field */
+    uint64_t decode_ns;              /* added to by pictures, when `timed` */
+    bool timed;
+    /* of the batch */
+    uint64_t seed, epoch;
+    bool exact;
+    /* of the row */
+    uint64_t index; /* what the plan counts: the sample, or the window */
+    uint32_t number;
+    uint8_t status; /* as the consumer will see it */
+} sl_row;
+
+/* What a kind implements. */
+typedef struct sl_column_kind {
+    const char *name;
+    bool (*takes)(sluice_field_type type);
+    /* Once: checks the request against the field and the set so far, and adds the column's parts.
+     */
+    sluice_status (*bind)(sl_column *column, sl_column_set *set, sluice_error *error);
+    /* Makes the column's row from row->values. */
+    sluice_status (*make)(const sl_column *column, sl_row *row, sl_part_view parts,
+                          sluice_error *error);
+    /* Fills a row that holds no sample. NULL: all its parts are zero then. */
+    void (*blank)(const sl_column *column, const sl_row *row, sl_part_view parts);
+    /* All `rows` rows are made; `sizes`: elements of each ragged part. NULL: nothing to do. */
+    void (*finish)(const sl_column *column, uint32_t rows, sl_part_view parts, uint64_t *sizes);
+} sl_column_kind;
+
+struct sl_column {
+    const sl_column_kind *kind;
+    const sl_column_set *set; /* that it belongs to */
+    sl_column_request request;
+    sl_field field;        /* a copy */
+    uint32_t field_number; /* SL_FIELD_NONE: of no field */
+    uint32_t first_part, part_count;
+    uint32_t group;   /* of geometry */
+    uint32_t picture; /* IMAGE: its number among them */
+    /* IMAGE */
+    sl_converter converter;
+    bool mirrors_later; /* flips are left to the device; SL_PART_HIDDEN has the flags */
+    /* columns of elements */
+    sl_cast cast;
+    uint64_t elements;                 /* of a row; RAGGED, PADDED: of one step of the length */
+    uint32_t stored_bytes, made_bytes; /* of one element */
+};
+
+/* What windows are cut from, when there are any: then they are what the plan counts. */
+typedef struct sl_windows {
+    uint32_t field; /* SL_FIELD_NONE: there are none */
+    uint64_t span;  /* elements from a window's beginning to the end of its last column */
+    uint64_t stride;
+    uint32_t element_bytes; /* as stored */
+} sl_windows;
+
+struct sl_column_set {
+    sl_column *columns;
+    uint32_t count;
+    uint64_t wanted; /* fields, as in sl_values */
+    sl_part parts[SL_PARTS_MAX];
+    uint32_t part_count, ragged_count, pictures;
+    sl_windows windows;
+};
+
+typedef struct sl_columns_config {
+    const sluice_columns *asked; /* NULL: every field with a natural column */
+    const sluice_augment
+        *recipe;        /* of pictures that were not asked for; NULL: there must be none */
+    sluice_dtype dtype; /* of those */
+    sluice_layout layout;
+    const sl_field *fields;
+    uint32_t field_count;
+} sl_columns_config;
+
+/* Errors: INVALID (no such field, a name twice, a kind that does not take the field, ...), NOMEM.
+ */
+sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *config,
+                              sluice_error *error);
+/* A zeroed set may be closed. */
+void sl_columns_close(sl_column_set *set);
+
+/* Column of picture `picture`, 0 .. pictures - 1. */
+sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture);
+/* Has workers leave bytes of a picture, which a device will convert, and flags in the part behind.
+ * Before rows are made. */
+void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture);
+
+/* Makes row row->number of the slot. < 0: the sample is bad; row->blame. */
+sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
+                              sluice_error *error);
+/* Makes a row that holds no sample, for row->index and row->status. */
+void sl_columns_blank(const sl_column_set *set, const sl_row *row, sl_part_view parts);
+/* All rows of the slot are made. */
+void sl_columns_finish(const sl_column_set *set, uint32_t rows, sl_part_view parts,
+                       uint64_t sizes[SL_RAGGED_MAX]);
+
+/* ---- for kinds ---- */
+
+/* Adds a part NAME + suffix; NULL with an error: there are too many. Rows, dtype and role are the
+ * caller's to fill in. */
+sl_part *sl_column_add_part(sl_column_set *set, sl_column *column, const char *suffix,
+                            sluice_error *error);
+/* Row `row` of the column's part `part` (0: the first). */
+static inline void *sl_column_row(const sl_column *column, sl_part_view parts, uint32_t part,
+                                  uint64_t row)
+{
+    const uint32_t number = column->first_part + part;
+    return parts[number] + row * column->set->parts[number].row_bytes;
+}
+/* The value of the column's field, unpacked if it is a frame. `*bytes` stays until the next call.
+ */
+sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *bytes,
+                              sluice_error *error);
+
+/* INVALID, with a sentence about the column. */
+sluice_status sl_column_refuse(const sl_column *column, sluice_error *error, const char *why);
+/* Once: the cast from the field's dtype to the one that was asked for. */
+sluice_status sl_column_elements(sl_column *column, sluice_error *error);
+/* Once: the product of a shape, SL_ROW_ELEMENTS_MAX at most. */
+sluice_status sl_column_room(const sl_column *column, const int64_t *shape, uint32_t dims,
+                             uint64_t *elements, sluice_error *error);
+/* As sl_column_bytes, of a tensor: CORRUPT when they are not what its shape says. Other fields are
+ * tensors of bytes. */
+sluice_status sl_column_tensor_bytes(const sl_column *column, sl_row *row, uint64_t *elements,
+                                     sl_bytes *bytes, sluice_error *error);
+/* Writes elements. UNSUPPORTED: one does not fit the dtype. */
+sluice_status sl_column_cast(const sl_column *column, void *to, const uint8_t *from,
+                             uint64_t elements, sluice_error *error);
+
+extern const sl_column_kind sl_column_image, sl_column_number, sl_column_one_hot, sl_column_tensor,
+    sl_column_window, sl_column_ragged, sl_column_padded;
+
+#endif

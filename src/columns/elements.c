@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kinds of columns have in common that are made of elements. */
+#include "columns.h"
+#include "dtype.h"
+#include "error.h"
+
+sluice_status sl_column_refuse(const sl_column *column, sluice_error *error, const char *why)
+{
+    return sl_error_set(error, SLUICE_INVALID, "columns", "column \"%s\": %s", column->request.name,
+                        why);
+}
+
+sluice_status sl_column_elements(sl_column *column, sluice_error *error)
+{
+    const sluice_dtype from = column->field.dtype;
+    const sluice_dtype to = column->request.dtype == 0 ? from : (sluice_dtype)column->request.dtype;
+    column->cast = sl_cast_find(from, to);
+    if (column->cast == NULL) {
+        return sl_error_set(error, SLUICE_INVALID, "columns",
+                            "column \"%s\": no cast makes %s of the stored %s",
+                            column->request.name, sluice_dtype_name(to), sluice_dtype_name(from));
+    }
+    column->request.dtype = (int32_t)to;
+    column->stored_bytes = (uint32_t)sl_dtype_bytes(from);
+    column->made_bytes = (uint32_t)sl_dtype_bytes(to);
+    return SLUICE_OK;
+}
+
+sluice_status sl_column_room(const sl_column *column, const int64_t *shape, uint32_t dims,
+                             uint64_t *elements, sluice_error *error)
+{
+    *elements = 1;
+    for (uint32_t i = 0; i < dims; i++) {
+        if (__builtin_mul_overflow(*elements, (uint64_t)shape[i], elements) ||
+            *elements > SL_ROW_ELEMENTS_MAX) {
+            return sl_column_refuse(column, error, "a row has more than 2^40 elements");
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* ---- each row ---- */
+
+sluice_status sl_column_tensor_bytes(const sl_column *column, sl_row *row, uint64_t *elements,
+                                     sl_bytes *bytes, sluice_error *error)
+{
+    const sluice_status status = sl_column_bytes(column, row, bytes, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (column->field.type != SLUICE_FIELD_TENSOR) {
+        *elements = bytes->size;
+        return SLUICE_OK;
+    }
+    const sl_value *value = &row->values.of[column->field_number];
+    uint64_t size = column->stored_bytes;
+    bool fits = true;
+    for (uint32_t i = 0; i < column->field.dims; i++) {
+        fits = !__builtin_mul_overflow(size, value->shape[i], &size) && fits;
+    }
+    if (!fits || size != bytes->size) {
+        return sl_error_set(error, SLUICE_CORRUPT, "columns",
+                            "\"%s\" has %zu bytes, which is not what its shape says",
+                            column->field.name, bytes->size);
+    }
+    *elements = size / column->stored_bytes;
+    return SLUICE_OK;
+}
+
+sluice_status sl_column_cast(const sl_column *column, void *to, const uint8_t *from,
+                             uint64_t elements, sluice_error *error)
+{
+    if (!column->cast(to, from, elements)) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                            "\"%s\" holds a number that is no %s", column->field.name,
+                            sluice_dtype_name((sluice_dtype)column->request.dtype));
+    }
+    return SLUICE_OK;
+}
