@@ -72,14 +72,21 @@ static sl_device *open_device(const mode *m, sl_device_ops *ops)
 
 static sl_staging *open_staging(const mode *m, sl_device_ops *ops)
 {
-    const sl_conversion conversion = {
-        .dtype = SLUICE_F16, .layout = SLUICE_NCHW, .width = SIDE, .height = SIDE};
+    const sl_part parts[] = {
+        {.name = "image", .row_bytes = (uint64_t)SIDE * SIDE * 3},
+        {.name = "flags", .role = SL_PART_HIDDEN, .row_bytes = 1},
+        {.name = "label", .dtype = SLUICE_I64, .row_bytes = sizeof(int64_t)},
+    };
+    const sl_staging_conversion conversion = {
+        .how = {.dtype = SLUICE_F16, .layout = SLUICE_NCHW, .width = SIDE, .height = SIDE},
+        .flags = 1};
     const sl_staging_config config = {.host_slots = HOST_SLOTS,
                                       .device_slots = DEVICE_SLOTS,
                                       .batch = ROWS,
-                                      .image_row_bytes = (uint64_t)SIDE * SIDE * 3,
-                                      .format = {SLUICE_F16, SLUICE_NCHW, SIDE, SIDE},
-                                      .conversion = m->converts ? &conversion : NULL};
+                                      .parts = parts,
+                                      .part_count = sizeof(parts) / sizeof(*parts),
+                                      .conversions = &conversion,
+                                      .conversion_count = m->converts};
     sl_staging *staging = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
     if (sl_staging_open(&staging, open_device(m, ops), &config, &error) != SLUICE_OK) {
@@ -94,14 +101,12 @@ static sl_staging *open_staging(const mode *m, sl_device_ops *ops)
 static void fill(sl_staging *staging, uint64_t step)
 {
     const sl_batch_facts facts = {.step = step, .rows = ROWS};
-    sl_slot_view view;
+    sl_part_view parts;
     uint32_t slot;
-    while (sl_staging_begin(staging, &facts, &slot, &view) != SLUICE_OK) {
+    while (sl_staging_begin(staging, &facts, &slot, &parts) != SLUICE_OK) {
         sl_sleep_until_ns(sl_now_ns() + 100000); /* the reaper is late */
     }
-    for (uint32_t row = 0; row < ROWS; row++) {
-        sl_staging_row_done(staging, slot);
-    }
+    sl_staging_filled(staging, slot, NULL);
 }
 
 static void consume(sl_staging *staging)

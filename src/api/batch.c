@@ -6,104 +6,107 @@
 
 #include <string.h>
 
-/* In the order that sluice/loader.h promises. */
-enum { COLUMN_IMAGE, COLUMN_LABEL, COLUMN_INDEX, COLUMN_MASK, COLUMN_STATUS, COLUMNS };
-
-static const char *const names[COLUMNS] = {"image", "label", "index", "mask", "status"};
-
 static bool is_ours(const sluice_batch *batch)
 {
     return sl_staging_is_ours(batch->staging);
 }
 
-static void set_shape(sluice_tensor *tensor, uint32_t dims, const int64_t *shape)
+/* The number of the part of that name or, without one, of column `column`; `*count` when there is
+ * none of those that a consumer sees. */
+static uint32_t find_part(const sluice_batch *batch, uint32_t column, const char *name,
+                          uint32_t *count)
 {
-    int64_t elements = 1;
-    tensor->dims = dims;
-    for (uint32_t i = dims; i-- > 0;) {
-        tensor->shape[i] = shape[i];
-        tensor->strides[i] = elements;
-        elements *= shape[i];
+    uint32_t seen = 0;
+    const sl_part *parts = sl_staging_parts(batch->staging, count);
+    for (uint32_t i = 0; i < *count; i++) {
+        if (parts[i].role != SL_PART_HIDDEN &&
+            (name != NULL ? strcmp(parts[i].name, name) == 0 : seen++ == column)) {
+            return i;
+        }
     }
-    tensor->size_bytes = (uint64_t)elements * sl_dtype_bytes((sluice_dtype)tensor->dtype);
+    return *count;
 }
 
-static void image_tensor(const sluice_batch *batch, sluice_tensor *tensor)
+/* The first dimension of an array. */
+static int64_t length_of(const sluice_batch *batch, const sl_part *part)
 {
-    const sl_image_format format = sl_staging_format(batch->staging);
-    const int64_t rows = batch->facts.rows;
-    const int64_t nhwc[] = {rows, format.height, format.width, 3};
-    const int64_t nchw[] = {rows, 3, format.height, format.width};
-    tensor->dtype = (int32_t)format.dtype;
-    tensor->data = batch->view.images;
-    set_shape(tensor, 4, format.layout == SLUICE_NCHW ? nchw : nhwc);
-}
-
-static void vector_tensor(const sluice_batch *batch, sluice_tensor *tensor, sluice_dtype dtype,
-                          void *data)
-{
-    const int64_t rows = batch->facts.rows;
-    tensor->dtype = (int32_t)dtype;
-    tensor->data = data;
-    set_shape(tensor, 1, &rows);
-}
-
-static void fill(const sluice_batch *batch, uint32_t column, sluice_tensor *tensor)
-{
-    const sl_slot_view *view = &batch->view;
-    switch (column) {
-    case COLUMN_IMAGE:
-        image_tensor(batch, tensor);
-        break;
-    case COLUMN_LABEL:
-        vector_tensor(batch, tensor, SLUICE_I64, view->labels);
-        break;
-    case COLUMN_INDEX:
-        vector_tensor(batch, tensor, SLUICE_I64, view->indices);
-        break;
-    case COLUMN_MASK:
-        vector_tensor(batch, tensor, SLUICE_U8, view->mask);
-        break;
+    switch (part->role) {
+    case SL_PART_RAGGED:
+        return (int64_t)batch->facts.sizes[part->ragged];
+    case SL_PART_OFFSETS:
+        return (int64_t)batch->facts.rows + 1;
     default:
-        vector_tensor(batch, tensor, SLUICE_U8, view->status);
-        break;
+        return batch->facts.rows;
     }
 }
 
-sluice_status sluice_batch_get_column(const sluice_batch *batch, uint32_t column,
-                                      sluice_tensor *tensor)
+static void fill(const sluice_batch *batch, uint32_t number, sluice_tensor *tensor)
 {
-    if (batch == NULL || column >= COLUMNS || tensor == NULL || !sl_api_is_tagged(tensor)) {
+    uint32_t all;
+    const sl_part *part = &sl_staging_parts(batch->staging, &all)[number];
+    tensor->device_type = (int32_t)sl_staging_device_type(batch->staging);
+    tensor->device_number = sl_staging_device_number(batch->staging);
+    tensor->dtype = (int32_t)part->dtype;
+    tensor->data = batch->parts[number];
+    tensor->dims = part->dims + 1;
+    int64_t elements = 1;
+    for (uint32_t i = tensor->dims; i-- > 0;) {
+        tensor->shape[i] = i > 0 ? part->shape[i - 1] : length_of(batch, part);
+        tensor->strides[i] = elements;
+        elements *= tensor->shape[i];
+    }
+    tensor->size_bytes = (uint64_t)elements * sl_dtype_bytes(part->dtype);
+}
+
+static sluice_status get(const sluice_batch *batch, uint32_t column, const char *name,
+                         sluice_tensor *tensor)
+{
+    if (batch == NULL || tensor == NULL || !sl_api_is_tagged(tensor)) {
         return SLUICE_INVALID;
     }
     if (!is_ours(batch)) {
         return SLUICE_STATE;
     }
+    uint32_t count;
+    const uint32_t number = find_part(batch, column, name, &count);
+    if (number == count) {
+        return SLUICE_INVALID;
+    }
     sluice_tensor full = SLUICE_TENSOR_INIT;
-    full.device_type = (int32_t)sl_staging_device_type(batch->staging);
-    full.device_number = sl_staging_device_number(batch->staging);
-    fill(batch, column, &full);
+    fill(batch, number, &full);
     return sl_api_write_struct(tensor, &full, sizeof(full));
+}
+
+sluice_status sluice_batch_get_column(const sluice_batch *batch, uint32_t column,
+                                      sluice_tensor *tensor)
+{
+    return get(batch, column, NULL, tensor);
 }
 
 sluice_status sluice_batch_tensor(const sluice_batch *batch, const char *column,
                                   sluice_tensor *tensor)
 {
-    uint32_t number = 0;
-    while (column != NULL && number < COLUMNS && strcmp(names[number], column) != 0) {
-        number++;
-    }
-    return column != NULL ? sluice_batch_get_column(batch, number, tensor) : SLUICE_INVALID;
+    return column != NULL ? get(batch, 0, column, tensor) : SLUICE_INVALID;
 }
 
 uint32_t sluice_batch_columns(const sluice_batch *batch)
 {
-    return batch != NULL ? COLUMNS : 0;
+    uint32_t all = 0;
+    uint32_t columns = 0;
+    const sl_part *parts = batch != NULL ? sl_staging_parts(batch->staging, &all) : NULL;
+    for (uint32_t i = 0; i < all; i++) {
+        columns += parts[i].role != SL_PART_HIDDEN;
+    }
+    return columns;
 }
 
 const char *sluice_batch_column_name(const sluice_batch *batch, uint32_t column)
 {
-    return column < sluice_batch_columns(batch) ? names[column] : NULL;
+    uint32_t all;
+    if (column >= sluice_batch_columns(batch)) {
+        return NULL;
+    }
+    return sl_staging_parts(batch->staging, &all)[find_part(batch, column, NULL, &all)].name;
 }
 
 uint32_t sluice_batch_rows(const sluice_batch *batch)

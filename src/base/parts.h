@@ -31,13 +31,20 @@ typedef struct sl_part {
     sluice_dtype dtype; /* as the consumer sees it */
     uint32_t dims;      /* of one row */
     int64_t shape[SLUICE_TENSOR_DIMS_MAX];
-    uint64_t row_bytes; /* of one row as it is written */
-    uint32_t ragged;    /* RAGGED: its number among those of the batch */
-    bool converted;     /* what is written is not what the consumer gets: a device converts it */
+    uint64_t row_bytes;     /* of one row as it is written */
+    uint32_t ragged;        /* RAGGED: its number among those of the batch */
+    uint64_t element_bytes; /* RAGGED: of one element, that is of `shape` */
+    bool converted; /* what is written is not what the consumer gets: a device converts it */
 } sl_part;
 
 /* The arrays of one slot, by number of the part. */
 typedef uint8_t *const *sl_part_view;
+
+/* Bytes of `elements` elements of a ragged part: each is a `shape`. */
+static inline uint64_t sl_part_used(const sl_part *part, uint64_t elements)
+{
+    return elements * part->element_bytes;
+}
 
 /* Bytes of an array of `rows` rows as it is written. */
 static inline uint64_t sl_part_bytes(const sl_part *part, uint64_t rows)

@@ -72,8 +72,10 @@ static sluice_status open_and_draw(const sl_column *column, sl_row *row, const s
                                     .zstd = value->zstd,
                                     .width = value->width,
                                     .height = value->height};
-    const sl_draw_key key = {
-        .seed = row->seed, .epoch = row->epoch, .sample = row->index, .group = column->group};
+    const sl_draw_key key = {.seed = row->seed,
+                             .epoch = row->epoch,
+                             .sample = (uint64_t)row->at.index,
+                             .group = column->group};
     sl_picture picture;
     const sluice_status status = sl_decoder_open_picture(row->decoder, &stored, &picture, error);
     return status == SLUICE_OK ? sl_draw(&column->request.recipe, &key, picture.width,
@@ -109,20 +111,21 @@ static sluice_status make(const sl_column *column, sl_row *row, sl_part_view par
     }
     sl_params own = *params;
     if (column->mirrors_later) {
-        *(uint8_t *)sl_column_row(column, parts, 1, row->number) = params->flip ? SL_ROW_MIRROR : 0;
+        *(uint8_t *)sl_column_row(column, parts, 1, row->at.number) =
+            params->flip ? SL_ROW_MIRROR : 0;
         own.flip = false;
     }
     return sl_augment_apply(&column->converter, &view, &own,
-                            sl_column_row(column, parts, 0, row->number),
+                            sl_column_row(column, parts, 0, row->at.number),
                             sl_decoder_scratch(row->decoder), error);
 }
 
-static void blank(const sl_column *column, const sl_row *row, sl_part_view parts)
+static void blank(const sl_column *column, uint32_t number, sl_part_view parts)
 {
-    memset(sl_column_row(column, parts, 0, row->number), 0,
+    memset(sl_column_row(column, parts, 0, number), 0,
            column->set->parts[column->first_part].row_bytes);
     if (column->mirrors_later) {
-        *(uint8_t *)sl_column_row(column, parts, 1, row->number) = SL_ROW_ZERO;
+        *(uint8_t *)sl_column_row(column, parts, 1, number) = SL_ROW_ZERO;
     }
 }
 

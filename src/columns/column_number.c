@@ -86,16 +86,16 @@ static sluice_status make(const sl_column *column, sl_row *row, sl_part_view par
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns", "\"%s\" is %lld, which is no i32",
                             column->field.name, (long long)value->integer);
     }
-    put(sl_column_row(column, parts, 0, row->number), dtype, value->integer,
+    put(sl_column_row(column, parts, 0, row->at.number), dtype, value->integer,
         integer ? (double)value->integer : value->number);
     return SLUICE_OK;
 }
 
-static void blank(const sl_column *column, const sl_row *row, sl_part_view parts)
+static void blank(const sl_column *column, uint32_t number, sl_part_view parts)
 {
     const sluice_dtype dtype = column->set->parts[column->first_part].dtype;
     const bool integer = column->field.type == SLUICE_FIELD_INT;
-    put(sl_column_row(column, parts, 0, row->number), dtype, -1, integer ? -1 : 0);
+    put(sl_column_row(column, parts, 0, number), dtype, -1, integer ? -1 : 0);
 }
 
 const sl_column_kind sl_column_number = {.name = "number",
@@ -135,7 +135,7 @@ static sluice_status make_one_hot(const sl_column *column, sl_row *row, sl_part_
 {
     const int64_t class = row->values.of[column->field_number].integer;
     const sl_part *part = &column->set->parts[column->first_part];
-    uint8_t *to = sl_column_row(column, parts, 0, row->number);
+    uint8_t *to = sl_column_row(column, parts, 0, row->at.number);
     if (class < 0 || class >= part->shape[0]) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
                             "\"%s\" is %lld, which is none of %lld classes", column->field.name,

@@ -30,6 +30,10 @@ static sluice_status find_step(sl_column *column, sluice_error *error)
     if (field->dims == 0) {
         return sl_column_refuse(column, error, "a tensor without dimensions has no length");
     }
+    if (field->dims >= SLUICE_TENSOR_DIMS_MAX) {
+        return sl_column_refuse(column, error,
+                                "with its rows it would have more than 8 dimensions");
+    }
     int64_t inner[SLUICE_TENSOR_DIMS_MAX] = {0};
     for (uint32_t i = 1; i < field->dims; i++) {
         if (field->shape[i] == 0) {
@@ -95,6 +99,7 @@ static sluice_status bind_with(sl_column *column, sl_column_set *set, bool padde
     }
     values->role = SL_PART_RAGGED;
     values->ragged = set->ragged_count++;
+    values->element_bytes = column->elements * column->made_bytes;
     sizes->role = SL_PART_OFFSETS;
     return SLUICE_OK;
 }
@@ -131,7 +136,7 @@ static sluice_status make_values(const sl_column *column, sl_row *row, sl_part_v
         }
         *length = column->request.length;
     }
-    return sl_column_cast(column, sl_column_row(column, parts, 0, row->number), bytes.data,
+    return sl_column_cast(column, sl_column_row(column, parts, 0, row->at.number), bytes.data,
                           *length * column->elements, error);
 }
 
@@ -140,13 +145,13 @@ static sluice_status make_ragged(const sl_column *column, sl_row *row, sl_part_v
 {
     uint64_t length = 0;
     const sluice_status status = make_values(column, row, parts, &length, error);
-    *(int64_t *)sl_column_row(column, parts, 1, (uint64_t)row->number + 1) = (int64_t)length;
+    *(int64_t *)sl_column_row(column, parts, 1, (uint64_t)row->at.number + 1) = (int64_t)length;
     return status;
 }
 
-static void blank_ragged(const sl_column *column, const sl_row *row, sl_part_view parts)
+static void blank_ragged(const sl_column *column, uint32_t number, sl_part_view parts)
 {
-    *(int64_t *)sl_column_row(column, parts, 1, (uint64_t)row->number + 1) = 0;
+    *(int64_t *)sl_column_row(column, parts, 1, (uint64_t)number + 1) = 0;
 }
 
 static void finish(const sl_column *column, uint32_t rows, sl_part_view parts, uint64_t *sizes)
@@ -178,9 +183,9 @@ static sluice_status make_padded(const sl_column *column, sl_row *row, sl_part_v
     }
     const sl_part *part = &column->set->parts[column->first_part];
     const uint64_t used = length * column->elements * column->made_bytes;
-    memset((uint8_t *)sl_column_row(column, parts, 0, row->number) + used, 0,
+    memset((uint8_t *)sl_column_row(column, parts, 0, row->at.number) + used, 0,
            part->row_bytes - used);
-    *(int64_t *)sl_column_row(column, parts, 1, row->number) = (int64_t)length;
+    *(int64_t *)sl_column_row(column, parts, 1, row->at.number) = (int64_t)length;
     return SLUICE_OK;
 }
 

@@ -33,6 +33,10 @@ static sluice_status choose_shape(sl_column *column, sluice_error *error)
         return sl_column_refuse(column, error,
                                 "its shape has another number of dimensions than the tensor");
     }
+    if (field->dims >= SLUICE_TENSOR_DIMS_MAX) {
+        return sl_column_refuse(column, error,
+                                "with its rows it would have more than 8 dimensions");
+    }
     for (uint32_t i = 0; i < field->dims; i++) {
         const uint64_t stored = field->shape[i];
         const uint64_t wanted = (uint64_t)request->shape[i];
@@ -96,7 +100,8 @@ static sluice_status place_part(const sl_column *column, const sl_row *row, cons
         begin[i] = (value->shape[i] - wanted) / 2;
     }
     if (request->part == SLUICE_PART_RANDOM) {
-        sl_random random = sl_random_for(row->seed, row->epoch, row->index, OPERATION_PART);
+        sl_random random =
+            sl_random_for(row->seed, row->epoch, (uint64_t)row->at.index, OPERATION_PART);
         for (uint32_t i = 0; i < request->dims; i++) {
             const uint64_t places = value->shape[i] - (uint64_t)request->shape[i] + 1;
             begin[i] = (uint64_t)(sl_random_unit(&random) * (double)places);
@@ -152,7 +157,7 @@ static sluice_status make(const sl_column *column, sl_row *row, sl_part_view par
         status = place_part(column, row, value, begin, error);
     }
     return status == SLUICE_OK ? copy_part(column, value, begin, bytes.data,
-                                           sl_column_row(column, parts, 0, row->number), error)
+                                           sl_column_row(column, parts, 0, row->at.number), error)
                                : status;
 }
 

@@ -70,7 +70,7 @@ static sluice_status make(const sl_column *column, sl_row *row, sl_part_view par
         return sl_error_set(error, SLUICE_CORRUPT, "columns", "\"%s\" ends before the window does",
                             column->field.name);
     }
-    return sl_column_cast(column, sl_column_row(column, parts, 0, row->number),
+    return sl_column_cast(column, sl_column_row(column, parts, 0, row->at.number),
                           bytes.data + column->request.offset * column->stored_bytes,
                           column->elements, error);
 }

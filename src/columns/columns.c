@@ -257,25 +257,26 @@ sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture)
 
 /* ---- rows ---- */
 
-static void blank_column(const sl_column *column, const sl_row *row, sl_part_view parts)
+static void blank_column(const sl_column *column, uint32_t number, sl_part_view parts)
 {
     if (column->kind->blank != NULL) {
-        column->kind->blank(column, row, parts);
+        column->kind->blank(column, number, parts);
         return;
     }
     for (uint32_t i = 0; i < column->part_count; i++) {
-        memset(sl_column_row(column, parts, i, row->number), 0,
+        memset(sl_column_row(column, parts, i, number), 0,
                column->set->parts[column->first_part + i].row_bytes);
     }
 }
 
-static void write_facts(const sl_column_set *set, const sl_row *row, bool good, sl_part_view parts)
+static void write_facts(const sl_column_set *set, const sl_row_place *place, bool good,
+                        sl_part_view parts)
 {
     sl_part_view own = parts + (set->part_count - FACTS);
-    const uint32_t at = row->number;
-    ((int64_t *)(void *)own[FACT_INDEX])[at] = (int64_t)row->index;
+    const uint32_t at = place->number;
+    ((int64_t *)(void *)own[FACT_INDEX])[at] = place->index;
     own[FACT_MASK][at] = good;
-    own[FACT_STATUS][at] = row->status;
+    own[FACT_STATUS][at] = place->status;
 }
 
 static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_view parts,
@@ -287,7 +288,7 @@ static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_v
         return column->kind->make(column, row, parts, error);
     }
     if (column->request.may_miss) {
-        blank_column(column, row, parts);
+        blank_column(column, row->at.number, parts);
         return SLUICE_OK;
     }
     row->blame = NULL;
@@ -304,16 +305,16 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
             return status;
         }
     }
-    write_facts(set, row, true, parts);
+    write_facts(set, &row->at, true, parts);
     return SLUICE_OK;
 }
 
-void sl_columns_blank(const sl_column_set *set, const sl_row *row, sl_part_view parts)
+void sl_columns_blank(const sl_column_set *set, const sl_row_place *at, sl_part_view parts)
 {
     for (uint32_t i = 0; i < set->count; i++) {
-        blank_column(&set->columns[i], row, parts);
+        blank_column(&set->columns[i], at->number, parts);
     }
-    write_facts(set, row, false, parts);
+    write_facts(set, at, false, parts);
 }
 
 void sl_columns_finish(const sl_column_set *set, uint32_t rows, sl_part_view parts,
@@ -336,5 +337,6 @@ sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *by
     }
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
     sl_scratch_reset(scratch);
-    return sl_frame_unpack(row->frame, value->bytes, scratch->limit, scratch, bytes, error);
+    return sl_frame_unpack(sl_decoder_frame(row->decoder), value->bytes, scratch->limit, scratch,
+                           bytes, error);
 }

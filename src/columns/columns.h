@@ -21,7 +21,6 @@
 #include "apply.h"
 #include "cast.h"
 #include "decoder.h"
-#include "frame.h"
 #include "parts.h"
 #include "value.h"
 
@@ -54,11 +53,17 @@ struct sluice_columns {
 typedef struct sl_column sl_column;
 typedef struct sl_column_set sl_column_set;
 
+/* Which row of a slot, and what it will say about itself. */
+typedef struct sl_row_place {
+    int64_t index;   /* what the plan counts: the sample, or the window; -1: none */
+    uint32_t number; /* in the slot */
+    uint8_t status;  /* as the consumer will see it */
+} sl_row_place;
+
 /* One row in the making. */
 typedef struct sl_row {
     /* the worker's, for all its rows */
     sl_decoder *decoder;
-    sl_frame *frame;
     sl_params draws[SL_COLUMNS_MAX]; /* by group */
     sl_values values;                /* of the sample, unpacked */
     const sl_value *blame;           /* what the column that failed was at; NULL: no field */
@@ -68,9 +73,7 @@ typedef struct sl_row {
     uint64_t seed, epoch;
     bool exact;
     /* of the row */
-    uint64_t index; /* what the plan counts: the sample, or the window */
-    uint32_t number;
-    uint8_t status; /* as the consumer will see it */
+    sl_row_place at;
 } sl_row;
 
 /* What a kind implements. */
@@ -84,7 +87,7 @@ typedef struct sl_column_kind {
     sluice_status (*make)(const sl_column *column, sl_row *row, sl_part_view parts,
                           sluice_error *error);
     /* Fills a row that holds no sample. NULL: all its parts are zero then. */
-    void (*blank)(const sl_column *column, const sl_row *row, sl_part_view parts);
+    void (*blank)(const sl_column *column, uint32_t number, sl_part_view parts);
     /* All `rows` rows are made; `sizes`: elements of each ragged part. NULL: nothing to do. */
     void (*finish)(const sl_column *column, uint32_t rows, sl_part_view parts, uint64_t *sizes);
 } sl_column_kind;
@@ -147,11 +150,11 @@ sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture);
  * Before rows are made. */
 void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture);
 
-/* Makes row row->number of the slot. < 0: the sample is bad; row->blame. */
+/* Makes row row->at.number of the slot. < 0: the sample is bad; row->blame. */
 sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
                               sluice_error *error);
-/* Makes a row that holds no sample, for row->index and row->status. */
-void sl_columns_blank(const sl_column_set *set, const sl_row *row, sl_part_view parts);
+/* Makes a row that holds no sample. */
+void sl_columns_blank(const sl_column_set *set, const sl_row_place *at, sl_part_view parts);
 /* All rows of the slot are made. */
 void sl_columns_finish(const sl_column_set *set, uint32_t rows, sl_part_view parts,
                        uint64_t sizes[SL_RAGGED_MAX]);

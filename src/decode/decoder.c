@@ -95,6 +95,11 @@ void sl_decoder_avoid(sl_decoder *decoder, uint32_t roads)
     decoder->avoid = roads;
 }
 
+sl_frame *sl_decoder_frame(sl_decoder *decoder)
+{
+    return decoder->frame;
+}
+
 sl_scratch *sl_decoder_scratch(sl_decoder *decoder)
 {
     return &decoder->scratch;

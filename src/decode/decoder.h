@@ -23,6 +23,7 @@
 #define SL_DECODER_H
 
 #include "codec.h"
+#include "frame.h"
 #include "scratch.h"
 #include "view.h"
 
@@ -76,6 +77,8 @@ sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_
  */
 void sl_decoder_avoid(sl_decoder *decoder, uint32_t roads);
 
+/* Its context for zstd frames. */
+sl_frame *sl_decoder_frame(sl_decoder *decoder);
 /* Scratch of the decoder, for what happens to the view next; valid until the next open_picture. */
 sl_scratch *sl_decoder_scratch(sl_decoder *decoder);
 

@@ -12,6 +12,7 @@
 /* Written by open before its thread starts, then by that thread only. */
 typedef struct worker {
     sl_workers *pool;
+    uint32_t number;
     sl_decoder *decoder;
     void *job; /* room for one */
     sl_thread thread;
@@ -29,7 +30,7 @@ static void worker_run(void *argument)
     worker *self = argument;
     const sl_workers_config *config = &self->pool->config;
     while (sl_queue_pop(&self->pool->queue, self->job) == SLUICE_OK) {
-        config->run(config->ctx, self->decoder, self->job);
+        config->run(config->ctx, self->number, self->decoder, self->job);
     }
 }
 
@@ -37,6 +38,7 @@ static sluice_status start_worker(sl_workers *workers, uint32_t number, sluice_e
 {
     worker *self = &workers->workers[number];
     self->pool = workers;
+    self->number = number;
     self->job = sl_malloc(workers->config.job_bytes);
     if (self->job == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, "decode", "no memory for a worker");

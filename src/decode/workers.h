@@ -21,8 +21,8 @@ typedef struct sl_workers_config {
     size_t queue_capacity;
     size_t job_bytes;
     sl_decoder_config decoder;
-    /* `job` is the worker's own copy. */
-    void (*run)(void *ctx, sl_decoder *decoder, void *job);
+    /* On worker `number`, 0 .. threads - 1; `job` is its own copy. */
+    void (*run)(void *ctx, uint32_t number, sl_decoder *decoder, void *job);
     void *ctx;
 } sl_workers_config;
 

@@ -91,29 +91,30 @@ static void cursor_next_step(const sl_feed *feed, sl_feed_cursor *cursor)
 
 /* ---- slots ---- */
 
-static void set_row(const sl_slot_view *view, uint32_t row, int64_t label, int64_t index,
-                    sluice_row status)
+static sl_feed_slot *slot_of(const sl_feed *feed, uint64_t ticket)
 {
-    view->labels[row] = label;
-    view->indices[row] = index;
-    view->status[row] = (uint8_t)status;
-    view->mask[row] = status == SLUICE_ROW_OK || status == SLUICE_ROW_REPLACED;
+    return &feed->slots[ticket % feed->config->options.prefetch];
 }
 
-static void blank_row(const sl_feed *feed, const sl_slot_view *view, uint32_t row, int64_t index,
-                      sluice_row status)
+/* `rows` more rows are made. The last one sees all of them, and fills the slot. */
+static void rows_done(sl_feed *feed, sl_feed_slot *slot, uint32_t rows)
 {
-    memset(view->images + row * feed->image_row_bytes, 0, feed->image_row_bytes);
-    view->flags[row] = SL_ROW_ZERO;
-    set_row(view, row, -1, index, status);
-}
-
-static void pad_rows(sl_feed *feed, const sl_feed_slot *slot, const sl_step *step)
-{
-    for (uint32_t row = step->filled; row < step->rows; row++) {
-        blank_row(feed, &slot->view, row, -1, SLUICE_ROW_PADDING);
-        sl_staging_row_done(feed->staging, slot->slot);
+    uint64_t sizes[SL_RAGGED_MAX] = {0};
+    if (atomic_fetch_sub_explicit(&slot->left, rows, memory_order_acq_rel) == rows) {
+        sl_columns_finish(feed->columns, slot->rows, slot->parts, sizes);
+        sl_staging_filled(feed->staging, slot->number, sizes);
     }
+}
+
+/* Fills a slot that is begun, for `step`, with the rows that want no sample. */
+static void open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_step *step)
+{
+    slot->rows = step->rows;
+    atomic_store_explicit(&slot->left, step->rows + 1, memory_order_relaxed);
+    for (uint32_t row = step->filled; row < step->rows; row++) {
+        sl_columns_blank(feed->columns, &(sl_row_place){-1, row, SLUICE_ROW_PADDING}, slot->parts);
+    }
+    rows_done(feed, slot, step->rows - step->filled + 1);
 }
 
 /* Takes the next empty slot for the next step; false when there is none of either. */
@@ -125,11 +126,11 @@ static bool begin_step_locked(sl_feed *feed)
     }
     const sl_batch_facts facts = {
         .epoch = cursor->epoch, .step = cursor->step, .rows = cursor->at.rows};
-    sl_feed_slot *slot = &feed->slots[cursor->ticket % feed->config->options.prefetch];
-    if (sl_staging_begin(feed->staging, &facts, &slot->slot, &slot->view) != SLUICE_OK) {
+    sl_feed_slot *slot = slot_of(feed, cursor->ticket);
+    if (sl_staging_begin(feed->staging, &facts, &slot->number, &slot->parts) != SLUICE_OK) {
         return false;
     }
-    pad_rows(feed, slot, &cursor->at);
+    open_slot(feed, slot, &cursor->at);
     feed->credit += cursor->at.filled;
     cursor_next_step(feed, cursor);
     return true;
@@ -173,9 +174,8 @@ static void complete_unasked(sl_feed *feed)
 {
     sl_feed_cursor *ask = &feed->ask;
     while (ask->ticket < feed->begin.ticket) {
-        const uint32_t slot = feed->slots[ask->ticket % feed->config->options.prefetch].slot;
-        for (; ask->row < ask->at.filled; ask->row++) {
-            sl_staging_row_done(feed->staging, slot);
+        if (ask->row < ask->at.filled) {
+            rows_done(feed, slot_of(feed, ask->ticket), ask->at.filled - ask->row);
         }
         cursor_next_step(feed, ask);
     }
@@ -311,12 +311,11 @@ static sl_row_want collect(sl_feed *feed, const sl_fetch_item *item)
     return want;
 }
 
-/* The slot of a want's step; false when the step was never begun (a cancelled run). */
-static bool find_slot(sl_feed *feed, const sl_row_want *want, sl_feed_slot *slot)
+/* Whether the step of a want was begun: it is not always, in a cancelled run. */
+static bool is_begun(sl_feed *feed, const sl_row_want *want)
 {
     sl_lock(&feed->mutex);
     const bool begun = want->ticket < feed->begin.ticket;
-    *slot = feed->slots[want->ticket % feed->config->options.prefetch];
     sl_unlock(&feed->mutex);
     return begun;
 }
@@ -352,13 +351,11 @@ void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
 {
     sl_feed *feed = ctx;
     sl_job job = {.want = collect(feed, item)};
-    sl_feed_slot slot;
-    if (!find_slot(feed, &job.want, &slot)) {
+    if (!is_begun(feed, &job.want)) {
         assert(status == SLUICE_CANCELED);
         return;
     }
-    job.slot = slot.slot;
-    job.view = slot.view;
+    job.slot = slot_of(feed, job.want.ticket);
     if (status == SLUICE_CANCELED) {
         sl_feed_drop(feed, &job);
     } else if (status != SLUICE_OK) {
@@ -375,20 +372,16 @@ void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
 
 void sl_feed_good(sl_feed *feed, const sl_job *job)
 {
-    const sl_row_want *want = &job->want;
-    const bool replaced = want->attempt > 0;
-    set_row(&job->view, want->row, job->label, (int64_t)want->sample.index,
-            replaced ? SLUICE_ROW_REPLACED : SLUICE_ROW_OK);
     atomic_fetch_add_explicit(&feed->samples, 1, memory_order_relaxed);
-    if (replaced) {
+    if (job->want.attempt > 0) {
         atomic_fetch_add_explicit(&feed->replaced, 1, memory_order_relaxed);
     }
-    sl_staging_row_done(feed->staging, job->slot);
+    rows_done(feed, job->slot, 1);
 }
 
 void sl_feed_drop(sl_feed *feed, const sl_job *job)
 {
-    sl_staging_row_done(feed->staging, job->slot);
+    rows_done(feed, job->slot, 1);
 }
 
 /* Asks for another sample in place of the want's; false when there is no more to try. */
@@ -416,8 +409,10 @@ void sl_feed_bad(sl_feed *feed, const sl_job *job, const sluice_error *error)
         return;
     }
     if (policy == SLUICE_BAD_FAIL) {
-        sl_staging_fail(feed->staging, job->slot, error);
+        sl_staging_fail(feed->staging, job->slot->number, error);
     }
-    blank_row(feed, &job->view, want->row, (int64_t)want->sample.index, SLUICE_ROW_BAD);
-    sl_staging_row_done(feed->staging, job->slot);
+    sl_columns_blank(feed->columns,
+                     &(sl_row_place){(int64_t)want->sample.index, want->row, SLUICE_ROW_BAD},
+                     job->slot->parts);
+    rows_done(feed, job->slot, 1);
 }

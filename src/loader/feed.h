@@ -12,9 +12,9 @@
  *
  * Walk of one sample: ask (and learn, when an index entry had to be read) -> fetch reads -> deliver
  * (fetch thread; its slot is begun, or there would be no credit) -> a job for the workers ->
- * sl_row_make -> row_done. A sample that cannot be read or decoded ends in sl_feed_bad: fail,
+ * sl_row_run -> row_done. A sample that cannot be read or decoded ends in sl_feed_bad: fail,
  * replace (another sample is inserted into the fetch) or mask. However it ends, row_done is called
- * exactly once per row.
+ * exactly once per row, and the last row's fills the slot.
  *
  * Lock: `mutex` guards both cursors, running, credit, tickets and the substitutes' free list. It
  * may be held while staging's or fetch's lock is taken, never the other way round; never during
@@ -23,6 +23,7 @@
 #ifndef SL_FEED_H
 #define SL_FEED_H
 
+#include "columns.h"
 #include "config.h"
 #include "plan.h"
 #include "quarantine.h"
@@ -51,15 +52,16 @@ typedef struct sl_row_want {
 /* What a worker gets. */
 typedef struct sl_job {
     sl_row_want want;
-    uint32_t slot;
-    sl_slot_view view;
+    struct sl_feed_slot *slot;
     sl_fetch_bytes bytes;
-    int64_t label; /* known once the bytes were unpacked */
 } sl_job;
 
+/* What a step is being made in. */
 typedef struct sl_feed_slot {
-    uint32_t slot;
-    sl_slot_view view;
+    uint32_t number; /* staging's */
+    uint32_t rows;
+    _Atomic uint32_t left; /* rows that are not done */
+    sl_part_view parts;
 } sl_feed_slot;
 
 typedef struct sl_feed {
@@ -70,7 +72,7 @@ typedef struct sl_feed {
     sl_fetch *fetch;
     sl_workers *workers;
     sl_quarantine *quarantine;
-    uint64_t image_row_bytes;
+    const sl_column_set *columns;
 
     pthread_mutex_t mutex;
     bool running;
@@ -113,7 +115,7 @@ sluice_status sl_feed_learn(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_f
 void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
                      const sl_fetch_bytes *bytes, const sluice_error *error);
 
-/* The row is made: fills in label, index, status and mask, and completes it. */
+/* The row is made: completes it. */
 void sl_feed_good(sl_feed *feed, const sl_job *job);
 /* Completes a row that nobody will see: the run is being stopped. */
 void sl_feed_drop(sl_feed *feed, const sl_job *job);

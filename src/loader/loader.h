@@ -33,6 +33,7 @@ struct sluice_loader {
     sl_fetch *fetch;
     sl_workers *workers;
     sl_quarantine quarantine;
+    sl_column_set columns;
     sl_row_maker maker;
     sl_feed feed;
     bool feed_open;
@@ -58,8 +59,8 @@ struct sluice_loader {
 };
 
 /*
- * `options` and `error` are full-size. The dataset gets a reference. `fault` makes the I/O backend
- * misbehave, for tests; NULL: no.
+ * `options` and `error` are full-size. `recipe` NULL: there is none. The dataset gets a reference.
+ * `fault` makes the I/O backend misbehave, for tests; NULL: no.
  */
 sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
                              const sluice_augment *recipe, const sluice_loader_options *options,
@@ -79,6 +80,8 @@ sluice_status sl_loader_get_stage(sluice_loader *loader, sluice_stage stage,
 sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error);
 /* Keeps why a call is refused, for get_error, until the next start. Inside a call; its status. */
 sluice_status sl_loader_refuse(sluice_loader *loader, const sluice_error *why);
+/* Opens the device and staging over it, for the loader's columns. */
+sluice_status sl_loader_open_staging(sluice_loader *loader, sluice_error *error);
 /* false in a forked child */
 bool sl_loader_is_ours(const sluice_loader *loader);
 

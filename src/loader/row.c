@@ -3,46 +3,30 @@
 
 #include "clock.h"
 #include "error.h"
+#include "memory.h"
 #include "trace.h"
 
-/* Header and crop: what of the picture is needed. */
-static sluice_status open_and_draw(sl_row_maker *maker, sl_decoder *decoder, sl_job *job,
-                                   sl_value *image, sl_params *params, sluice_error *error)
+sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t workers,
+                                sluice_error *error)
 {
-    const sl_sample *sample = &job->want.sample;
-    sl_values values = {.wanted = UINT64_C(1) << maker->image | UINT64_C(1) << maker->label};
-    sluice_status status =
-        sl_dataset_unpack(maker->feed->dataset, sample, job->bytes.bytes, &values, error);
-    if (status != SLUICE_OK) {
-        return status;
+    maker->feed = feed;
+    maker->rows = sl_calloc(workers, sizeof(*maker->rows));
+    if (maker->rows == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, "loader", "no memory for rows");
     }
-    *image = values.of[maker->image];
-    job->label = values.of[maker->label].integer;
-    const sl_stored_image stored = {.bytes = image->bytes,
-                                    .raw = image->raw,
-                                    .zstd = image->zstd,
-                                    .width = image->width,
-                                    .height = image->height};
-    sl_picture picture;
-    status = sl_decoder_open_picture(decoder, &stored, &picture, error);
-    if (status == SLUICE_OK) {
-        status = sl_draw(
-            &maker->recipe,
-            &(sl_draw_key){maker->feed->config->options.seed, job->want.epoch, sample->index, 0},
-            picture.width, picture.height, params, error);
+    for (uint32_t i = 0; i < workers; i++) {
+        maker->rows[i].values.wanted = feed->columns->wanted;
+        maker->rows[i].seed = feed->config->options.seed;
+        maker->rows[i].exact = feed->config->options.exact != 0;
+        maker->rows[i].timed = true;
     }
-    return status;
+    return SLUICE_OK;
 }
 
-static sluice_status decode(const sl_row_maker *maker, sl_decoder *decoder, const sl_params *params,
-                            sl_image *view, sluice_error *error)
+void sl_row_maker_close(sl_row_maker *maker)
 {
-    uint32_t width = 0;
-    uint32_t height = 0;
-    if (maker->feed->config->options.exact == 0) {
-        sl_params_least(params, &width, &height);
-    }
-    return sl_decoder_decode(decoder, params->need, width, height, view, error);
+    sl_free(maker->rows);
+    maker->rows = NULL;
 }
 
 static void trace(sluice_trace_kind kind, const sl_job *job, uint64_t begin, uint64_t end)
@@ -53,42 +37,43 @@ static void trace(sluice_trace_kind kind, const sl_job *job, uint64_t begin, uin
                                              .ticket = job->want.ticket,
                                              .sample = (int64_t)job->want.sample.index,
                                              .kind = (uint32_t)kind,
-                                             .slot = job->slot});
+                                             .slot = job->slot->number});
     }
 }
 
-static sluice_status make(sl_row_maker *maker, sl_decoder *decoder, sl_job *job, sl_value *image,
-                          sluice_error *error)
+/* Makes the row; its times are those of decoding, in one, and of the rest. */
+static sluice_status make(sl_row_maker *maker, const sl_job *job, sl_row *row, sluice_error *error)
 {
+    const sl_feed *feed = maker->feed;
+    const sl_sample *sample = &job->want.sample;
     const uint64_t start = sl_now_ns();
-    sl_params params;
-    sl_image view;
-    sluice_status status = open_and_draw(maker, decoder, job, image, &params, error);
+    row->blame = NULL;
+    row->decode_ns = 0;
+    row->epoch = job->want.epoch;
+    row->at = (sl_row_place){.index = (int64_t)sample->index,
+                             .number = job->want.row,
+                             .status = job->want.attempt > 0 ? SLUICE_ROW_REPLACED : SLUICE_ROW_OK};
+    sluice_status status =
+        sl_dataset_unpack(feed->dataset, sample, job->bytes.bytes, &row->values, error);
+    const uint64_t unpacked = sl_now_ns();
     if (status == SLUICE_OK) {
-        status = decode(maker, decoder, &params, &view, error);
+        status = sl_columns_make(feed->columns, row, job->slot->parts, error);
     }
-    const uint64_t decoded = sl_now_ns();
+    const uint64_t done = sl_now_ns();
+    const uint64_t decoded = unpacked + row->decode_ns;
     sl_stage_add(&maker->decode, decoded - start);
     trace(SLUICE_TRACE_DECODE, job, start, decoded);
-    if (status != SLUICE_OK) {
-        return status;
+    if (status == SLUICE_OK) {
+        sl_stage_add(&maker->augment, done - decoded);
+        trace(SLUICE_TRACE_AUGMENT, job, decoded, done);
     }
-    uint8_t *row = job->view.images + job->want.row * maker->feed->image_row_bytes;
-    job->view.flags[job->want.row] = maker->mirrors_later && params.flip ? SL_ROW_MIRROR : 0;
-    params.flip = params.flip && !maker->mirrors_later;
-    status = sl_augment_apply(&maker->converter, &view, &params, row, sl_decoder_scratch(decoder),
-                              error);
-    const uint64_t done = sl_now_ns();
-    sl_stage_add(&maker->augment, done - decoded);
-    trace(SLUICE_TRACE_AUGMENT, job, decoded, done);
     return status;
 }
 
-void sl_row_run(void *ctx, sl_decoder *decoder, void *job_memory)
+void sl_row_run(void *ctx, uint32_t worker, sl_decoder *decoder, void *job_memory)
 {
     sl_row_maker *maker = ctx;
-    sl_job *job = job_memory;
-    sl_value image = {.present = false};
+    const sl_job *job = job_memory;
     if (atomic_load_explicit(&maker->feed->stopping, memory_order_relaxed)) {
         sl_fetch_release(maker->feed->fetch, job->bytes.handle);
         sl_feed_drop(maker->feed, job);
@@ -96,12 +81,14 @@ void sl_row_run(void *ctx, sl_decoder *decoder, void *job_memory)
     }
     sluice_error error;
     sl_error_clear(&error);
-    const sluice_status status = make(maker, decoder, job, &image, &error);
+    sl_row *row = &maker->rows[worker];
+    row->decoder = decoder;
+    const sluice_status status = make(maker, job, row, &error);
     sl_fetch_release(maker->feed->fetch, job->bytes.handle);
     if (status == SLUICE_OK) {
         sl_feed_good(maker->feed, job);
         return;
     }
-    sl_sample_blame(maker->feed->dataset, &job->want.sample, &image, &error);
+    sl_sample_blame(maker->feed->dataset, &job->want.sample, row->blame, &error);
     sl_feed_bad(maker->feed, job, &error);
 }

@@ -28,20 +28,46 @@ typedef struct upload_plan {
     bool after_release[SL_RELEASES], after_conversion;
 } upload_plan;
 
-/* Queues the conversion of what is being copied. */
+/* Queues the conversions of what is being copied. */
 static sluice_status convert(sl_staging *staging, const upload_plan *plan, sluice_error *error)
 {
     sl_device *const device = staging->device;
-    const sl_slot_view bytes = sl_layout_view(&staging->layout, staging->memory[plan->device]);
-    const sl_conversion_rows rows = {.from = bytes.images,
-                                     .flags = bytes.flags,
-                                     .to = staging->outputs[plan->device],
-                                     .rows = plan->rows};
+    const uint8_t *memory = staging->memory[plan->device];
+    uint8_t *const *outputs = sl_staging_device_arrays(staging, plan->device);
+    const uint32_t count = plan->rows > 0 ? staging->config.conversion_count : 0;
     sluice_status status =
         device->ops->stream_wait(device, staging->convert_stream, staging->h2d[plan->host], error);
-    if (status == SLUICE_OK && plan->rows > 0) {
-        status = device->ops->convert(device, &staging->conversion, &rows, staging->convert_stream,
-                                      error);
+    for (uint32_t i = 0; i < count && status == SLUICE_OK; i++) {
+        const sl_staging_conversion *conversion = &staging->conversions[i];
+        const sl_conversion_rows rows = {.from = memory + staging->layout.offset[conversion->part],
+                                         .flags =
+                                             memory + staging->layout.offset[conversion->flags],
+                                         .to = outputs[conversion->part],
+                                         .rows = plan->rows};
+        status =
+            device->ops->convert(device, &conversion->how, &rows, staging->convert_stream, error);
+    }
+    return status;
+}
+
+/* Queues the copies of a slot: all that has a fixed length, and of the rest what there is. */
+static sluice_status copy(sl_staging *staging, const upload_plan *plan, sluice_error *error)
+{
+    sl_device *const device = staging->device;
+    const sl_staging_config *config = &staging->config;
+    const uint8_t *from = staging->slab.base + plan->host * staging->layout.stride;
+    uint8_t *to = staging->memory[plan->device];
+    const uint64_t *sizes = staging->batches[plan->device].facts.sizes;
+    sluice_status status = device->ops->copy_to_device(device, to, from, staging->layout.fixed,
+                                                       staging->copy_stream, error);
+    for (uint32_t i = 0; i < config->part_count && status == SLUICE_OK; i++) {
+        const sl_part *part = &config->parts[i];
+        const size_t offset = staging->layout.offset[i];
+        if (part->role == SL_PART_RAGGED && sizes[part->ragged] > 0) {
+            status = device->ops->copy_to_device(device, to + offset, from + offset,
+                                                 sl_part_used(part, sizes[part->ragged]),
+                                                 staging->copy_stream, error);
+        }
     }
     return status;
 }
@@ -54,7 +80,6 @@ static sluice_status upload(sl_staging *staging, const upload_plan *plan, sluice
     sl_device *const dev = staging->device;
     const sl_device_ops *ops = dev->ops;
     struct CUstream_st *stream = staging->copy_stream;
-    const uint8_t *from = staging->slab.base + host * staging->layout.stride;
     sluice_status status = SLUICE_OK;
     if (plan->after_conversion) {
         status = ops->stream_wait(dev, stream, staging->ready[device], error);
@@ -65,13 +90,12 @@ static sluice_status upload(sl_staging *staging, const upload_plan *plan, sluice
         }
     }
     if (status == SLUICE_OK) {
-        status = ops->copy_to_device(dev, staging->memory[device], from, staging->layout.bytes,
-                                     stream, error);
+        status = copy(staging, plan, error);
     }
     if (status == SLUICE_OK) {
         status = ops->event_record(dev, staging->h2d[host], stream, error);
     }
-    if (status == SLUICE_OK && staging->converts) {
+    if (status == SLUICE_OK && staging->config.conversion_count > 0) {
         status = convert(staging, plan, error);
         stream = staging->convert_stream;
     }
@@ -132,7 +156,7 @@ static bool copy_next_locked(sl_staging *staging)
         staging->released[device][i] = SL_RELEASE_UNUSED;
     }
     plan.after_conversion = staging->converted[device];
-    staging->converted[device] = staging->converts;
+    staging->converted[device] = staging->config.conversion_count > 0;
     sl_unlock(&staging->mutex);
     sluice_error error;
     sl_error_clear(&error);

@@ -234,7 +234,7 @@ static void describe(const sl_staging *staging, sl_staging_stats *stats)
         snprintf(stats->device, sizeof(stats->device), "%s", device->ops->name);
     }
     stats->pinning = device->pinning;
-    stats->converts = staging->converts;
+    stats->converts = staging->config.conversion_count > 0;
 }
 
 void sl_staging_get_stats(sl_staging *staging, sl_staging_stats *stats)

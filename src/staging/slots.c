@@ -33,13 +33,12 @@ static void free_device(sl_slots *slots, uint32_t device)
     memset(&slots->device[device], 0, sizeof(slots->device[device]));
 }
 
-int sl_slots_begin(sl_slots *slots, uint32_t rows)
+int sl_slots_begin(sl_slots *slots)
 {
     for (uint32_t i = 0; i < slots->host_count; i++) {
         sl_host_slot *host = &slots->host[i];
         if (host->state == SL_HOST_EMPTY) {
-            host->state = rows > 0 ? SL_HOST_FILLING : SL_HOST_FULL;
-            host->rows_left = rows;
+            host->state = SL_HOST_FILLING;
             host->ticket = slots->begun++;
             return (int)i;
         }
@@ -47,16 +46,15 @@ int sl_slots_begin(sl_slots *slots, uint32_t rows)
     return -1;
 }
 
-bool sl_slots_row_done(sl_slots *slots, uint32_t host, bool *last)
+bool sl_slots_filled(sl_slots *slots, uint32_t host)
 {
     if (host >= slots->host_count || slots->host[host].state != SL_HOST_FILLING) {
         return false;
     }
     sl_host_slot *slot = &slots->host[host];
-    *last = --slot->rows_left == 0;
-    if (*last && discarded(slots, slot->ticket)) {
+    if (discarded(slots, slot->ticket)) {
         empty_host(slots, host);
-    } else if (*last) {
+    } else {
         slot->state = SL_HOST_FULL;
     }
     return true;

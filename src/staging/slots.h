@@ -2,10 +2,10 @@
 /*
  * slots: the state machine of batch slots. Pure: no threads, no locks, no device calls.
  *
- * Host slot:   EMPTY -> FILLING(rows left) -> FULL -> COPYING -> EMPTY
+ * Host slot:   EMPTY -> FILLING -> FULL -> COPYING -> EMPTY
  * Device slot: FREE -> COPYING -> READY -> HELD -> FREE
  *
- * A host slot is taken in the order of steps (begin), becomes FULL when its last row is done, and
+ * A host slot is taken in the order of steps (begin), becomes FULL when it is filled, and
  * is copied in that same order, whatever the order in which slots become full. A device slot
  * carries the ticket of the step. When host and device memory are one (shared), the host slot is
  * its own device slot: it stays COPYING until the consumer has released it.
@@ -13,7 +13,7 @@
  * waits, on the device, for the release events (copier.c). How many hold a HELD one is counted
  * outside (release.c).
  * Discard: slots of a cancelled run go from FULL straight to EMPTY, from READY to FREE; those that
- * are FILLING or COPYING do so when their last row or their copy's queueing arrives.
+ * are FILLING or COPYING do so when they are filled or their copy is queued.
  *
  * Every function that changes state returns whether the change was legal; an illegal one changes
  * nothing. The exhaustive test walks every interleaving at small depths.
@@ -43,7 +43,6 @@ typedef enum sl_device_state {
 /* EMPTY and FREE slots are all zero. */
 typedef struct sl_host_slot {
     sl_host_state state;
-    uint32_t rows_left;
     uint64_t ticket;
 } sl_host_slot;
 
@@ -67,12 +66,10 @@ typedef struct sl_slots {
 
 /* Counts are 1..SL_SLOTS_MAX; when shared, device_count is host_count whatever is given. */
 void sl_slots_init(sl_slots *slots, uint32_t host_count, uint32_t device_count, bool shared);
-/* Takes an EMPTY host slot for the next ticket with `rows` rows to fill; -1: none is empty.
- * rows 0: FULL at once. */
-int sl_slots_begin(sl_slots *slots, uint32_t rows);
-/* One row of `host` is done; `*last` says whether it was the last: the slot is FULL now, or EMPTY
- * when its ticket is discarded. */
-bool sl_slots_row_done(sl_slots *slots, uint32_t host, bool *last);
+/* Takes an EMPTY host slot for the next ticket; -1: none is empty. */
+int sl_slots_begin(sl_slots *slots);
+/* All rows of `host` are made: it is FULL now, or EMPTY when its ticket is discarded. */
+bool sl_slots_filled(sl_slots *slots, uint32_t host);
 /* Starts the next copy in ticket order when its slot is FULL and a device slot is FREE: fills the
  * two numbers. False: nothing to do now. */
 bool sl_slots_copy_begin(sl_slots *slots, uint32_t *host, uint32_t *device);

@@ -16,13 +16,13 @@ static bool host_valid(const sl_slots *slots, const sl_host_slot *host)
     const bool waiting = host->ticket >= slots->copied && host->ticket < slots->begun;
     switch (host->state) {
     case SL_HOST_EMPTY:
-        return host->rows_left == 0 && host->ticket == 0;
+        return host->ticket == 0;
     case SL_HOST_FILLING:
-        return host->rows_left > 0 && (waiting || host->ticket < slots->discard_below);
+        return waiting || host->ticket < slots->discard_below;
     case SL_HOST_FULL:
-        return host->rows_left == 0 && waiting;
+        return waiting;
     case SL_HOST_COPYING:
-        return host->rows_left == 0 && host->ticket < slots->copied;
+        return host->ticket < slots->copied;
     }
     return false;
 }

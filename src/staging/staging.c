@@ -59,6 +59,28 @@ static void stop_threads(sl_staging *staging)
     sl_thread_join(&staging->reaper);
 }
 
+/* What the caller gave is the caller's. */
+static void close_outputs(sl_staging *staging)
+{
+    const sl_staging_config *config = &staging->config;
+    const size_t count = (size_t)config->conversion_count * staging->slots.device_count;
+    for (size_t i = 0; staging->outputs != NULL && i < count; i++) {
+        const uint32_t part = config->conversions[i % config->conversion_count].part;
+        const bool given = config->outputs != NULL && part == config->output;
+        if (staging->outputs[i] != NULL && !given) {
+            staging->device->ops->memory_close(staging->device, staging->outputs[i]);
+        }
+    }
+}
+
+static void free_lists(sl_staging *staging)
+{
+    sl_free(staging->parts);
+    sl_free(staging->conversions);
+    sl_free(staging->arrays);
+    sl_free(staging->outputs);
+}
+
 void sl_staging_destroy(sl_staging *staging)
 {
     sl_device *device = staging->device;
@@ -73,10 +95,8 @@ void sl_staging_destroy(sl_staging *staging)
         if (staging->memory[i] != NULL) {
             device->ops->memory_close(device, staging->memory[i]);
         }
-        if (staging->outputs[i] != NULL && staging->config.outputs == NULL) {
-            device->ops->memory_close(device, staging->outputs[i]);
-        }
     }
+    close_outputs(staging);
     if (staging->registered) {
         device->ops->slab_unregister(device, &staging->slab);
     }
@@ -91,6 +111,7 @@ void sl_staging_destroy(sl_staging *staging)
     sl_cond_destroy(&staging->can_copy);
     sl_cond_destroy(&staging->can_take);
     sl_mutex_destroy(&staging->mutex);
+    free_lists(staging);
     sl_free(staging);
 }
 
@@ -98,8 +119,8 @@ static sluice_status open_host(sl_staging *staging, sluice_error *error)
 {
     const sl_staging_config *config = &staging->config;
     sl_device *device = staging->device;
-    sluice_status status = sl_layout_make(&staging->layout, config->image_row_bytes, config->batch,
-                                          config->host_slots, error);
+    sluice_status status = sl_layout_make(&staging->layout, config->parts, config->part_count,
+                                          config->batch, config->host_slots, error);
     if (status == SLUICE_OK) {
         /* Touched now: memory that cannot be had is refused here and not in mid-epoch, and the
          * first lap is as quick as the others. */
@@ -123,17 +144,33 @@ static sluice_status open_fd(sl_staging *staging, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* Where the pictures of a device slot are in the end. */
-static sluice_status open_output(sl_staging *staging, uint32_t slot, sluice_error *error)
+/* Where the parts of a slot lie that begins at `base`. */
+static void place_arrays(const sl_staging *staging, uint8_t **arrays, uint8_t *base)
 {
-    const sl_conversion *conversion = &staging->conversion;
-    if (staging->config.outputs != NULL) {
-        staging->outputs[slot] = staging->config.outputs[slot];
-        return SLUICE_OK;
+    for (uint32_t i = 0; i < staging->config.part_count; i++) {
+        arrays[i] = base + staging->layout.offset[i];
     }
-    return staging->device->ops->memory_open(
-        staging->device, sl_conversion_row_bytes(conversion) * staging->config.batch,
-        &staging->outputs[slot], error);
+}
+
+/* Where the converted parts of a device slot are in the end. */
+static sluice_status open_outputs(sl_staging *staging, uint32_t slot, sluice_error *error)
+{
+    const sl_staging_config *config = &staging->config;
+    uint8_t **arrays = sl_staging_device_arrays(staging, slot);
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < config->conversion_count && status == SLUICE_OK; i++) {
+        const sl_staging_conversion *conversion = &config->conversions[i];
+        void **output = &staging->outputs[(size_t)slot * config->conversion_count + i];
+        if (config->outputs != NULL && conversion->part == config->output) {
+            *output = config->outputs[slot];
+        } else {
+            status = staging->device->ops->memory_open(
+                staging->device, sl_conversion_row_bytes(&conversion->how) * config->batch, output,
+                error);
+        }
+        arrays[conversion->part] = *output;
+    }
+    return status;
 }
 
 /* What every device slot needs. */
@@ -141,14 +178,17 @@ static sluice_status open_device_slot(sl_staging *staging, uint32_t slot, sluice
 {
     sl_device *device = staging->device;
     const sl_device_ops *ops = device->ops;
-    void *base = staging->slab.base + slot * staging->layout.stride;
+    uint8_t **arrays = sl_staging_device_arrays(staging, slot);
     sluice_status status = SLUICE_OK;
-    if (!device->shares_memory) {
+    if (device->shares_memory) {
+        memcpy(arrays, sl_staging_host_arrays(staging, slot),
+               staging->config.part_count * sizeof(*arrays));
+    } else {
         status = ops->memory_open(device, staging->layout.bytes, &staging->memory[slot], error);
-        base = staging->memory[slot];
+        place_arrays(staging, arrays, staging->memory[slot]);
     }
-    if (status == SLUICE_OK && staging->converts) {
-        status = open_output(staging, slot, error);
+    if (status == SLUICE_OK) {
+        status = open_outputs(staging, slot, error);
     }
     if (status == SLUICE_OK) {
         status = ops->event_open(device, SL_EVENT_ORDER, &staging->ready[slot], error);
@@ -157,11 +197,7 @@ static sluice_status open_device_slot(sl_staging *staging, uint32_t slot, sluice
         status = ops->event_open(device, SL_EVENT_ORDER, &staging->release[slot][i], error);
     }
     if (status == SLUICE_OK) {
-        staging->batches[slot] = (sluice_batch){
-            .staging = staging, .slot = slot, .view = sl_layout_view(&staging->layout, base)};
-        if (staging->converts) {
-            staging->batches[slot].view.images = staging->outputs[slot];
-        }
+        staging->batches[slot] = (sluice_batch){.staging = staging, .slot = slot, .parts = arrays};
     }
     return status;
 }
@@ -172,7 +208,7 @@ static sluice_status open_copier(sl_staging *staging, sluice_error *error)
     sl_device *device = staging->device;
     sluice_status status = device->ops->stream_open(device, false, &staging->copy_stream, error);
     staging->has_copy_stream = status == SLUICE_OK;
-    if (status == SLUICE_OK && staging->converts) {
+    if (status == SLUICE_OK && staging->config.conversion_count > 0) {
         /* Small kernels: they should not queue behind the consumer's large ones. */
         status = device->ops->stream_open(device, true, &staging->convert_stream, error);
         staging->has_convert_stream = status == SLUICE_OK;
@@ -195,11 +231,24 @@ static sluice_status open_copier(sl_staging *staging, sluice_error *error)
     return status;
 }
 
-static sluice_status open_parts(sl_staging *staging, sluice_error *error)
+static void place_host_slot(sl_staging *staging, uint32_t slot)
+{
+    const sl_staging_config *config = &staging->config;
+    uint8_t **arrays = sl_staging_host_arrays(staging, slot);
+    place_arrays(staging, arrays, staging->slab.base + slot * staging->layout.stride);
+    if (config->outputs != NULL && staging->device->shares_memory) {
+        arrays[config->output] = config->outputs[slot];
+    }
+}
+
+static sluice_status open_stage(sl_staging *staging, sluice_error *error)
 {
     sluice_status status = open_fd(staging, error);
     if (status == SLUICE_OK) {
         status = open_host(staging, error);
+    }
+    for (uint32_t i = 0; i < staging->slots.host_count && status == SLUICE_OK; i++) {
+        place_host_slot(staging, i);
     }
     for (uint32_t i = 0; i < staging->slots.device_count && status == SLUICE_OK; i++) {
         status = open_device_slot(staging, i, error);
@@ -210,6 +259,30 @@ static sluice_status open_parts(sl_staging *staging, sluice_error *error)
     return status;
 }
 
+/* What the config points to is the caller's. */
+static bool copy_lists(sl_staging *staging)
+{
+    sl_staging_config *config = &staging->config;
+    const size_t slots = (size_t)staging->slots.host_count + staging->slots.device_count;
+    const size_t conversions = config->conversion_count;
+    staging->parts = sl_calloc(config->part_count, sizeof(*staging->parts));
+    staging->arrays = sl_calloc(slots * config->part_count, sizeof(*staging->arrays));
+    staging->conversions = sl_calloc(conversions + 1, sizeof(*staging->conversions));
+    staging->outputs = sl_calloc(conversions * slots + 1, sizeof(*staging->outputs));
+    if (staging->parts == NULL || staging->arrays == NULL || staging->conversions == NULL ||
+        staging->outputs == NULL) {
+        return false;
+    }
+    memcpy(staging->parts, config->parts, config->part_count * sizeof(*staging->parts));
+    if (conversions > 0) {
+        memcpy(staging->conversions, config->conversions,
+               conversions * sizeof(*staging->conversions));
+    }
+    config->parts = staging->parts;
+    config->conversions = staging->conversions;
+    return true;
+}
+
 static sl_staging *make(sl_device *device, const sl_staging_config *config)
 {
     sl_staging *staging = sl_calloc(1, sizeof(*staging));
@@ -218,11 +291,6 @@ static sl_staging *make(sl_device *device, const sl_staging_config *config)
     }
     staging->device = device;
     staging->config = *config;
-    staging->converts = config->conversion != NULL;
-    if (staging->converts) {
-        staging->conversion = *config->conversion;
-        staging->config.conversion = &staging->conversion;
-    }
     staging->pid = getpid();
     staging->fd = -1;
     staging->end = UINT64_MAX;
@@ -235,21 +303,26 @@ static sl_staging *make(sl_device *device, const sl_staging_config *config)
     sl_cond_init(&staging->can_reap);
     sl_cond_init(&staging->can_record);
     sl_cond_init(&staging->quiet);
+    if (!copy_lists(staging)) {
+        free_lists(staging);
+        sl_free(staging);
+        return NULL;
+    }
     return staging;
 }
 
 sluice_status sl_staging_open(sl_staging **staging, sl_device *device,
                               const sl_staging_config *config, sluice_error *error)
 {
-    assert(config->batch > 0);
-    assert(config->conversion == NULL || (device->converts && !device->shares_memory));
+    assert(config->batch > 0 && config->part_count > 0 && config->part_count <= SL_PARTS_MAX);
+    assert(config->conversion_count == 0 || (device->converts && !device->shares_memory));
     *staging = NULL;
     sl_staging *made = make(device, config);
     if (made == NULL) {
         sl_device_close(device);
         return sl_error_set(error, SLUICE_NOMEM, "staging", "out of memory for the slots");
     }
-    const sluice_status status = open_parts(made, error);
+    const sluice_status status = open_stage(made, error);
     if (status != SLUICE_OK) {
         stop_threads(made);
         sl_staging_destroy(made);
@@ -353,35 +426,33 @@ void sl_staging_unlock(sl_staging *staging, bool emptied)
 }
 
 sluice_status sl_staging_begin(sl_staging *staging, const sl_batch_facts *facts, uint32_t *slot,
-                               sl_slot_view *view)
+                               sl_part_view *parts)
 {
     assert(facts->rows <= staging->config.batch);
     sl_lock(&staging->mutex);
     const bool open = !staging->broken && !staging->closing;
-    const int host = open ? sl_slots_begin(&staging->slots, facts->rows) : -1;
+    const int host = open ? sl_slots_begin(&staging->slots) : -1;
     if (host >= 0) {
         sl_trace_moment(SLUICE_TRACE_FILL, staging->slots.host[host].ticket, (uint32_t)host);
         staging->facts[host] = *facts;
         *slot = (uint32_t)host;
-        *view = sl_layout_view(&staging->layout,
-                               staging->slab.base + (size_t)host * staging->layout.stride);
-        if (facts->rows == 0) {
-            became_full_locked(staging, *slot);
-        }
+        *parts = sl_staging_host_arrays(staging, *slot);
     }
     sl_unlock(&staging->mutex);
     return host >= 0 ? SLUICE_OK : SLUICE_AGAIN;
 }
 
-void sl_staging_row_done(sl_staging *staging, uint32_t slot)
+void sl_staging_filled(sl_staging *staging, uint32_t slot, const uint64_t sizes[SL_RAGGED_MAX])
 {
-    bool last = false;
     sl_lock(&staging->mutex);
-    const bool legal = sl_slots_row_done(&staging->slots, slot, &last);
+    if (sizes != NULL) {
+        memcpy(staging->facts[slot].sizes, sizes, sizeof(staging->facts[slot].sizes));
+    }
+    const bool legal = sl_slots_filled(&staging->slots, slot);
     assert(legal);
     (void)legal;
-    const bool emptied = last && staging->slots.host[slot].state == SL_HOST_EMPTY;
-    if (last && !emptied) {
+    const bool emptied = staging->slots.host[slot].state == SL_HOST_EMPTY;
+    if (!emptied) {
         became_full_locked(staging, slot);
     }
     sl_staging_unlock(staging, emptied);
@@ -456,9 +527,10 @@ bool sl_staging_is_ours(const sl_staging *staging)
     return staging->pid == getpid();
 }
 
-sl_image_format sl_staging_format(const sl_staging *staging)
+const sl_part *sl_staging_parts(const sl_staging *staging, uint32_t *count)
 {
-    return staging->config.format;
+    *count = staging->config.part_count;
+    return staging->parts;
 }
 
 const char *sl_staging_device_name(const sl_staging *staging)

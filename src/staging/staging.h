@@ -3,14 +3,14 @@
  * staging: batch slots in pinned memory, the copier threads, and the hand-over to the consumer.
  *
  * Purpose: workers write rows into a host slot; the copier sends full slots to the device in step
- * order and the consumer takes them in that order. One contiguous slab per batch: images, labels,
- * indices, status, mask, each at a 256-byte-aligned offset.
+ * order and the consumer takes them in that order. One contiguous slab per batch, cut into its
+ * parts (base/parts.h) by layout.h.
  * Locks: one mutex guards sl_slots and the waiters; it is never held during a device call or a
  * callback.
- * Threads: begin, row_done from fetch and worker threads; copier and reaper are staging's own (none
- * where device memory is the host's); next by the consumer; release from any thread.
- * Hand-over: rows are written by workers without a lock; row_done's lock release orders them before
- * the copier's read.
+ * Threads: begin, filled, fail from fetch and worker threads; copier and reaper are staging's own
+ * (none where device memory is the host's); next by the consumer; release from any thread.
+ * Hand-over: rows are written by workers without a lock; whoever calls `filled` has seen them all
+ * made, and its lock release orders them before the copier's read.
  * Device errors are sticky: the first is latched, next returns it from then on, nothing is copied
  * or begun any more, and every wait ends.
  * Holders: next makes one of a batch, retain each another, and the last release gives the slot
@@ -32,24 +32,25 @@
 typedef struct sl_staging sl_staging;
 typedef struct sluice_batch sluice_batch; /* what the consumer's handle is (sluice/loader.h) */
 
-/* What the image field of a batch looks like. */
-typedef struct sl_image_format {
-    sluice_dtype dtype;
-    sluice_layout layout;
-    uint32_t width, height;
-} sl_image_format;
+/* A part that is written as bytes, and what the device makes of it. */
+typedef struct sl_staging_conversion {
+    sl_conversion how;
+    uint32_t part, flags; /* numbers of parts: the pictures, and the flags of their rows */
+} sl_staging_conversion;
 
 typedef struct sl_staging_config {
     uint32_t host_slots, device_slots;
-    uint32_t batch;           /* rows of a slot */
-    sl_image_format format;   /* only carried along, for sl_staging_format */
-    uint64_t image_row_bytes; /* of one picture, as the filler writes it */
-    /* What the device makes of the pictures; it must be able to (device->converts). NULL: nothing,
-     * the consumer gets them as they were written. */
-    const sl_conversion *conversion;
-    /* Where the device puts converted pictures, one address for each device slot, each room for
-     * `batch` of them; owned by the caller until the last batch is released. NULL: own memory. */
+    uint32_t batch; /* rows of a slot */
+    const sl_part *parts;
+    uint32_t part_count;
+    /* One for each part that is `converted`; the device must be able to (device->converts). */
+    const sl_staging_conversion *conversions;
+    uint32_t conversion_count;
+    /* Where part `output` is to be for the consumer, one address for each device slot, each with
+     * room for it; owned by the caller until the last batch is released. It is a converted part, or
+     * the device shares the host's memory. NULL: in memory of our own. */
     void *const *outputs;
+    uint32_t output;
     sl_budget *budget; /* charged for host memory; NULL: none */
     /* One or more host slots became EMPTY; on any thread, no lock held. Not once close has
      * returned. May be NULL. */
@@ -57,25 +58,28 @@ typedef struct sl_staging_config {
     void *ctx;
 } sl_staging_config;
 
-/* Facts about a batch that ride along, set by begin. */
+/* Facts about a batch that ride along: given to begin, and `sizes` to filled. */
 typedef struct sl_batch_facts {
     uint64_t epoch, step;
     uint32_t rows;
+    uint64_t sizes[SL_RAGGED_MAX]; /* elements of each ragged part */
 } sl_batch_facts;
 
 /* Takes over `device`: closed with the staging, and when this fails. When its memory is shared,
- * there are as many device slots as host slots. Errors: NOMEM, DEVICE, IO. */
+ * there are as many device slots as host slots. Copies the lists of the config. Errors: NOMEM,
+ * DEVICE, IO. */
 sluice_status sl_staging_open(sl_staging **staging, sl_device *device,
                               const sl_staging_config *config, sluice_error *error);
 
-/* The next step's slot, FILLING (or FULL at once, with 0 rows); AGAIN when none is empty or the
- * device has failed. */
+/* The next step's slot, FILLING, and its arrays, which stay where they are for ever; AGAIN when
+ * none is empty or the device has failed. */
 sluice_status sl_staging_begin(sl_staging *staging, const sl_batch_facts *facts, uint32_t *slot,
-                               sl_slot_view *view);
-void sl_staging_row_done(sl_staging *staging, uint32_t slot);
+                               sl_part_view *parts);
+/* All rows of `slot` are made; `sizes` as in its facts. NULL: there are no ragged parts. Once for
+ * each begin. */
+void sl_staging_filled(sl_staging *staging, uint32_t slot, const uint64_t sizes[SL_RAGGED_MAX]);
 /* Marks the step in `slot` (FILLING) as failed: next will return `error`'s status for it, as soon
- * as it comes to that step. The first call for a slot counts. The rows must still be completed with
- * row_done. */
+ * as it comes to that step. The first call for a slot counts. It must still be filled. */
 void sl_staging_fail(sl_staging *staging, uint32_t slot, const sluice_error *error);
 
 /* A batch in the consumer's hands. */
@@ -84,7 +88,7 @@ struct sluice_batch {
     sl_staging *staging;
     uint32_t slot; /* device slot */
     sl_batch_facts facts;
-    sl_slot_view view;
+    sl_part_view parts;
     /* guarded by staging: releases to come, 0: it is not held; and those in progress */
     uint32_t holders, releasing;
 };
@@ -112,7 +116,8 @@ sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUs
 
 /* false in a process forked from the one that opened it: nothing of it may be used there. */
 bool sl_staging_is_ours(const sl_staging *staging);
-sl_image_format sl_staging_format(const sl_staging *staging);
+/* The parts of a batch; as long as anything of the staging lives. */
+const sl_part *sl_staging_parts(const sl_staging *staging, uint32_t *count);
 const char *sl_staging_device_name(const sl_staging *staging);
 sluice_device_type sl_staging_device_type(const sl_staging *staging);
 int32_t sl_staging_device_number(const sl_staging *staging);
@@ -126,8 +131,8 @@ uint64_t sl_staging_begun(sl_staging *staging);
 uint64_t sl_staging_taken(sl_staging *staging);
 /* Makes next return CANCELED from now on (1), or work again (0). Wakes waiters. */
 void sl_staging_cancel(sl_staging *staging, bool canceled);
-/* Drops every batch begun and not taken, and failures. The filler must complete all rows of FILLING
- * slots (with row_done) and begin nothing meanwhile; waits until only HELD slots are in use.
+/* Drops every batch begun and not taken, and failures. The filler must fill all FILLING slots
+ * and begin nothing meanwhile; waits until only HELD slots are in use.
  * Tickets go on where they were. */
 void sl_staging_drain(sl_staging *staging);
 
@@ -152,7 +157,7 @@ typedef struct sl_staging_stats {
 
 void sl_staging_get_stats(sl_staging *staging, sl_staging_stats *stats);
 /* Stops the threads; next returns CANCELED. Memory goes with the last held batch. Nobody may begin
- * or complete rows any more; a next or a release may be in progress on another thread. NULL is
+ * or fill a slot any more; a next or a release may be in progress on another thread. NULL is
  * fine. */
 void sl_staging_close(sl_staging *staging);
 

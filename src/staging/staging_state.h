@@ -7,8 +7,8 @@
  * call the device or the callback let go of it in between and say so.
  * Device events: h2d[h] the copy out of host slot h; ready[d] the batch in device slot d is there;
  * release[d][i] one of the consumer's streams is done with it.
- * With a conversion a device slot has two memories: the copy's target, from which the conversion
- * reads on a stream of its own, and the output, which the consumer gets.
+ * A part that is converted has two places in device memory: in the slot, where the copy puts it and
+ * the conversion reads it, on a stream of its own; and its output, which the consumer gets.
  */
 #ifndef SL_STAGING_STATE_H
 #define SL_STAGING_STATE_H
@@ -43,13 +43,14 @@ struct sl_staging {
     int fd;
     sl_slab slab;
     bool registered;
+    sl_part *parts;                     /* config.parts */
+    sl_staging_conversion *conversions; /* config.conversions */
+    uint8_t **arrays;                   /* of every host slot, then of every device slot */
     void *memory[SL_SLOTS_MAX];         /* device slots; not when shared */
-    void *outputs[SL_SLOTS_MAX];        /* of device slots, with a conversion */
+    void **outputs;                     /* of every device slot, of every conversion */
     struct CUstream_st *copy_stream;    /* not when shared */
-    struct CUstream_st *convert_stream; /* with a conversion */
+    struct CUstream_st *convert_stream; /* with conversions */
     bool has_copy_stream, has_convert_stream;
-    bool converts;
-    sl_conversion conversion;
     sl_timing *timing;           /* not when shared */
     sl_event *h2d[SL_SLOTS_MAX]; /* not when shared */
     sl_event *ready[SL_SLOTS_MAX], *release[SL_SLOTS_MAX][SL_RELEASES];
@@ -83,6 +84,18 @@ struct sl_staging {
     uint64_t busy_since_ns; /* while there are any */
     uint64_t waited_ns;     /* for the next batch, in calls of next that did not get it */
 };
+
+/* The arrays of a slot. */
+static inline uint8_t **sl_staging_host_arrays(const sl_staging *staging, uint32_t slot)
+{
+    return staging->arrays + (size_t)slot * staging->config.part_count;
+}
+
+static inline uint8_t **sl_staging_device_arrays(const sl_staging *staging, uint32_t slot)
+{
+    const size_t hosts = staging->slots.host_count;
+    return staging->arrays + (hosts + slot) * staging->config.part_count;
+}
 
 /* What next would return now. */
 sluice_status sl_staging_peek_locked(const sl_staging *staging);

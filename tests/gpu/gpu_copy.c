@@ -129,12 +129,10 @@ enum { BATCHES = 120 };
 static void fill_all(sl_staging *staging, uint64_t *begun, uint32_t rows)
 {
     uint32_t slot;
-    sl_slot_view view;
+    sl_part_view parts;
     const sl_batch_facts facts = {.step = *begun, .rows = rows};
-    while (*begun < BATCHES && sl_staging_begin(staging, &facts, &slot, &view) == SLUICE_OK) {
-        for (uint32_t row = 0; row < rows; row++) {
-            sl_staging_row_done(staging, slot);
-        }
+    while (*begun < BATCHES && sl_staging_begin(staging, &facts, &slot, &parts) == SLUICE_OK) {
+        sl_staging_filled(staging, slot, NULL);
         ++*begun;
     }
 }
@@ -142,11 +140,9 @@ static void fill_all(sl_staging *staging, uint64_t *begun, uint32_t rows)
 /* Nobody fills the slots and nobody reads the batches: all that is left is copying. Bytes per s. */
 static double staging_rate(const gpu *g, uint32_t rows, uint64_t row_bytes)
 {
-    const sl_staging_config config = {.host_slots = 4,
-                                      .device_slots = 3,
-                                      .batch = rows,
-                                      .format = {SLUICE_U8, SLUICE_NHWC, 224, 224},
-                                      .image_row_bytes = row_bytes};
+    const sl_part part = {.name = "image", .row_bytes = row_bytes};
+    const sl_staging_config config = {
+        .host_slots = 4, .device_slots = 3, .batch = rows, .parts = &part, .part_count = 1};
     sluice_error error = SLUICE_ERROR_INIT;
     sl_device *device = NULL;
     sl_staging *staging = NULL;

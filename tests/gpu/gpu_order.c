@@ -53,6 +53,13 @@ static uint32_t sum_of(uint64_t step)
 
 /* ---- producer ---- */
 
+enum { PART_IMAGE, PART_MASK, PARTS };
+
+static const sl_part parts[PARTS] = {
+    [PART_IMAGE] = {.name = "image", .row_bytes = ROW_BYTES},
+    [PART_MASK] = {.name = "mask", .row_bytes = 1},
+};
+
 static void on_empty(void *ctx)
 {
     order *o = ctx;
@@ -62,18 +69,16 @@ static void on_empty(void *ctx)
     sl_unlock(&o->mutex);
 }
 
-static void fill(const order *o, uint64_t step, uint32_t slot, const sl_slot_view *view)
+static void fill(const order *o, uint64_t step, uint32_t slot, sl_part_view arrays)
 {
     for (uint32_t i = 0; i < WORDS; i++) {
         const uint32_t word = word_of(step, i);
-        memcpy(view->images + (size_t)i * 4, &word, sizeof(word));
+        memcpy(arrays[PART_IMAGE] + (size_t)i * 4, &word, sizeof(word));
     }
     for (uint32_t row = 0; row < ROWS; row++) {
-        view->labels[row] = (int64_t)step;
-        view->status[row] = SLUICE_ROW_OK;
-        view->mask[row] = 1;
-        sl_staging_row_done(o->staging, slot);
+        arrays[PART_MASK][row] = 1;
     }
+    sl_staging_filled(o->staging, slot, NULL);
 }
 
 static void *produce(void *ctx)
@@ -82,10 +87,10 @@ static void *produce(void *ctx)
     uint64_t seen = 0;
     for (uint64_t step = 0; step < o->batches;) {
         uint32_t slot;
-        sl_slot_view view;
+        sl_part_view arrays;
         const sl_batch_facts facts = {.step = step, .rows = ROWS};
-        if (sl_staging_begin(o->staging, &facts, &slot, &view) == SLUICE_OK) {
-            fill(o, step++, slot, &view);
+        if (sl_staging_begin(o->staging, &facts, &slot, &arrays) == SLUICE_OK) {
+            fill(o, step++, slot, arrays);
             continue;
         }
         sl_lock(&o->mutex);
@@ -122,7 +127,7 @@ static void consume_one(order *o, uint64_t step)
     if (o->broken == BROKEN_WAIT) {
         spin = 0; /* a slow consumer gives the copies time to arrive */
     }
-    gpu_checksum(&o->g, batch->view.images, WORDS, spin, o->sums + step * 4);
+    gpu_checksum(&o->g, batch->parts[PART_IMAGE], WORDS, spin, o->sums + step * 4);
     const bool on_stream = o->broken != BROKEN_RELEASE;
     if (sl_staging_release(batch, on_stream, on_stream ? o->g.stream : NULL) != SLUICE_OK) {
         gpu_die("batch %llu cannot be released", (unsigned long long)step);
@@ -151,8 +156,8 @@ static void open_staging(order *o, uint32_t host_slots, uint32_t device_slots)
     const sl_staging_config config = {.host_slots = host_slots,
                                       .device_slots = device_slots,
                                       .batch = ROWS,
-                                      .format = {SLUICE_U8, SLUICE_NHWC, SIDE, SIDE},
-                                      .image_row_bytes = ROW_BYTES,
+                                      .parts = parts,
+                                      .part_count = PARTS,
                                       .on_empty = on_empty,
                                       .ctx = o};
     sluice_error error = SLUICE_ERROR_INIT;

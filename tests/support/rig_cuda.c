@@ -111,17 +111,17 @@ static uint8_t *next_copy(rig_cuda *cuda, size_t bytes)
 
 void rig_cuda_kernel(rig_cuda *cuda, const rig_cuda_reader *reader)
 {
-    sl_slot_view *view = reader->view;
+    rig_view *view = reader->view;
     const size_t gap = (reader->images + 255) / 256 * 256; /* labels are aligned */
     uint8_t *to = next_copy(cuda, gap + reader->tail);
     uint8_t *tail = to + gap;
     const uint8_t *from = (const uint8_t *)view->labels;
-    const sl_slot_view there = {.images = to,
-                                .labels = (int64_t *)(void *)tail,
-                                .indices =
-                                    (int64_t *)(void *)(tail + ((uint8_t *)view->indices - from)),
-                                .status = tail + (view->status - from),
-                                .mask = tail + (view->mask - from)};
+    const rig_view there = {.images = to,
+                            .labels = (int64_t *)(void *)tail,
+                            .indices =
+                                (int64_t *)(void *)(tail + ((uint8_t *)view->indices - from)),
+                            .status = tail + (view->status - from),
+                            .mask = tail + (view->mask - from)};
     const unsigned mode = enter(cuda);
     must(cuda->copy_to_host(to, (uintptr_t)view->images, reader->images, reader->stream),
          "cuMemcpyDtoHAsync");

@@ -9,14 +9,14 @@
 #ifndef RIG_CUDA_H
 #define RIG_CUDA_H
 
-#include "layout.h"
+#include "rig_parts.h"
 
 struct CUstream_st;
 typedef struct rig_cuda rig_cuda;
 
 typedef struct rig_cuda_reader {
     struct CUstream_st *stream;
-    sl_slot_view *view;  /* the device's addresses; afterwards the host's */
+    rig_view *view;      /* the device's addresses; afterwards the host's */
     size_t images, tail; /* bytes of the images, and from the labels to the mask's end */
     void (*run)(void *ctx);
     void *ctx;

@@ -148,12 +148,13 @@ sl_device *rig_prepare(rig *r, rig_device kind, const rig_options *options)
 sluice_status rig_open(rig *r, rig_device kind, const rig_options *options, sluice_error *error)
 {
     sl_device *device = rig_prepare(r, kind, options);
+    const rig_part_list parts = rig_parts(options->image_bytes);
     const sl_staging_config config = {
         .host_slots = options->host_slots,
         .device_slots = options->device_slots,
         .batch = options->batch,
-        .image_row_bytes = options->image_bytes,
-        .format = {.dtype = SLUICE_U8, .layout = SLUICE_NCHW, .width = 7, .height = 5},
+        .parts = parts.of,
+        .part_count = RIG_PARTS,
         .budget = options->budget,
         .on_empty = options->on_empty,
         .ctx = options->ctx,
@@ -237,12 +238,12 @@ void rig_synchronize(rig *r, struct CUstream_st *stream)
 }
 
 /* What lies behind the images: the other fields, in one piece. */
-static size_t tail_bytes(const rig *r, const sl_slot_view *view)
+static size_t tail_bytes(const rig *r, const rig_view *view)
 {
     return (size_t)(view->mask - (const uint8_t *)view->labels) + r->options.batch;
 }
 
-static void kernel_on_fake_cuda(rig *r, struct CUstream_st *stream, sl_slot_view *view,
+static void kernel_on_fake_cuda(rig *r, struct CUstream_st *stream, rig_view *view,
                                 void (*run)(void *ctx), void *ctx)
 {
     const fake_cuda_reader reader = {
@@ -258,7 +259,7 @@ static void kernel_on_fake_cuda(rig *r, struct CUstream_st *stream, sl_slot_view
     r->cuda->launch(stream, &reader);
 }
 
-void rig_kernel(rig *r, struct CUstream_st *stream, sl_slot_view *view, void (*run)(void *ctx),
+void rig_kernel(rig *r, struct CUstream_st *stream, rig_view *view, void (*run)(void *ctx),
                 void *ctx)
 {
     const size_t images = (size_t)r->options.image_bytes * r->options.batch;
@@ -367,7 +368,7 @@ static int64_t index_of(uint64_t step, uint32_t row)
     return -(int64_t)(step << 16 | row);
 }
 
-void rig_fill_row(const sl_slot_view *view, uint32_t image_bytes, uint64_t step, uint32_t row)
+void rig_fill_row(const rig_view *view, uint32_t image_bytes, uint64_t step, uint32_t row)
 {
     uint8_t *image = view->images + (size_t)row * image_bytes;
     for (uint32_t i = 0; i < image_bytes; i++) {
@@ -379,7 +380,7 @@ void rig_fill_row(const sl_slot_view *view, uint32_t image_bytes, uint64_t step,
     view->mask[row] = (uint8_t)((step ^ row) & 1);
 }
 
-static int row_is_good(const sl_slot_view *view, uint32_t image_bytes, uint64_t step, uint32_t row)
+static int row_is_good(const rig_view *view, uint32_t image_bytes, uint64_t step, uint32_t row)
 {
     const uint8_t *image = view->images + (size_t)row * image_bytes;
     for (uint32_t i = 0; i < image_bytes; i++) {
@@ -391,7 +392,7 @@ static int row_is_good(const sl_slot_view *view, uint32_t image_bytes, uint64_t 
            view->status[row] == (step + row) % 4 && view->mask[row] == ((step ^ row) & 1);
 }
 
-uint32_t rig_bad_rows(const sl_slot_view *view, uint32_t image_bytes, uint64_t step, uint32_t rows)
+uint32_t rig_bad_rows(const rig_view *view, uint32_t image_bytes, uint64_t step, uint32_t rows)
 {
     uint32_t bad = 0;
     for (uint32_t row = 0; row < rows; row++) {
@@ -402,34 +403,48 @@ uint32_t rig_bad_rows(const sl_slot_view *view, uint32_t image_bytes, uint64_t s
 
 /* ---- steps ---- */
 
+int rig_begin_view(rig *r, const sl_batch_facts *facts, rig_view *view)
+{
+    sl_part_view parts;
+    uint32_t slot;
+    if (sl_staging_begin(r->staging, facts, &slot, &parts) != SLUICE_OK) {
+        return -1;
+    }
+    if (view != NULL) {
+        *view = rig_view_of(parts);
+    }
+    /* Relaxed: whoever completes rows has heard of the slot from us. */
+    atomic_store_explicit(&r->left[slot], facts->rows, memory_order_relaxed);
+    if (facts->rows == 0) {
+        sl_staging_filled(r->staging, slot, NULL);
+    }
+    return (int)slot;
+}
+
 int rig_begin(rig *r, uint64_t step, uint32_t rows)
 {
     const sl_batch_facts facts = {.epoch = 1, .step = step, .rows = rows};
-    sl_slot_view view;
-    uint32_t slot;
-    return sl_staging_begin(r->staging, &facts, &slot, &view) == SLUICE_OK ? (int)slot : -1;
+    return rig_begin_view(r, &facts, NULL);
 }
 
 void rig_complete(rig *r, int slot, uint32_t rows)
 {
-    for (uint32_t row = 0; row < rows; row++) {
-        sl_staging_row_done(r->staging, (uint32_t)slot);
+    /* Acquire and release: the last one sees all rows made. */
+    if (rows > 0 && atomic_fetch_sub_explicit(&r->left[slot], rows, memory_order_acq_rel) == rows) {
+        sl_staging_filled(r->staging, (uint32_t)slot, NULL);
     }
 }
 
 int rig_try_fill(rig *r, uint64_t epoch, uint64_t step, uint32_t rows)
 {
     const sl_batch_facts facts = {.epoch = epoch, .step = step, .rows = rows};
-    sl_slot_view view;
-    uint32_t slot;
-    if (sl_staging_begin(r->staging, &facts, &slot, &view) != SLUICE_OK) {
-        return -1;
-    }
-    for (uint32_t row = rows; row-- > 0;) {
+    rig_view view;
+    const int slot = rig_begin_view(r, &facts, &view);
+    for (uint32_t row = slot >= 0 ? rows : 0; row-- > 0;) {
         rig_fill_row(&view, r->options.image_bytes, step, row);
-        sl_staging_row_done(r->staging, slot);
+        rig_complete(r, slot, 1);
     }
-    return (int)slot;
+    return slot;
 }
 
 int rig_fill(rig *r, uint64_t epoch, uint64_t step, uint32_t rows)
@@ -444,7 +459,7 @@ int rig_fill(rig *r, uint64_t epoch, uint64_t step, uint32_t rows)
 
 typedef struct reading {
     const sluice_batch *batch;
-    sl_slot_view view;
+    rig_view view;
     uint32_t image_bytes;
     uint32_t bad;
 } reading;
@@ -463,7 +478,7 @@ uint32_t rig_read(rig *r, sluice_batch *batch)
     if (sl_staging_wait(batch, r->stream) != SLUICE_OK) {
         return this.bad;
     }
-    this.view = batch->view;
+    this.view = rig_view_of(batch->parts);
     rig_kernel(r, r->stream, &this.view, read_batch, &this);
     rig_synchronize(r, r->stream);
     return this.bad;

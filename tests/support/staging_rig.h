@@ -11,6 +11,8 @@
 
 #include "fake_cuda.h"
 #include "fake_device.h"
+#include "rig_parts.h"
+#include "slots.h"
 #include "staging.h"
 
 typedef enum rig_device {
@@ -48,10 +50,11 @@ typedef struct rig {
     rig_device kind;
     rig_options options;
     sl_staging *staging;
-    fake_device *fake;             /* RIG_FAKE */
-    const fake_cuda_control *cuda; /* RIG_FAKE_CUDA */
-    struct rig_cuda *real;         /* RIG_CUDA */
-    struct CUstream_st *stream;    /* the consumer's; NULL with host devices */
+    fake_device *fake;                   /* RIG_FAKE */
+    const fake_cuda_control *cuda;       /* RIG_FAKE_CUDA */
+    struct rig_cuda *real;               /* RIG_CUDA */
+    struct CUstream_st *stream;          /* the consumer's; NULL with host devices */
+    _Atomic uint32_t left[SL_SLOTS_MAX]; /* rows of each host slot that are not done */
 } rig;
 
 const char *rig_device_name(rig_device kind);
@@ -71,7 +74,7 @@ struct CUstream_st *rig_stream_new(rig *r);
 void rig_synchronize(rig *r, struct CUstream_st *stream);
 /* Gives `stream` a kernel that reads the batch at `*view`, which from now on has the host's
  * addresses of what it reads. */
-void rig_kernel(rig *r, struct CUstream_st *stream, sl_slot_view *view, void (*run)(void *ctx),
+void rig_kernel(rig *r, struct CUstream_st *stream, rig_view *view, void (*run)(void *ctx),
                 void *ctx);
 
 /* ---- what late devices can: as in fake_device.h ---- */
@@ -88,16 +91,19 @@ uint64_t rig_violations(rig *r);
 const char *rig_first_violation(rig *r);
 
 /* Writes one row. `image_bytes` is a picture's size. */
-void rig_fill_row(const sl_slot_view *view, uint32_t image_bytes, uint64_t step, uint32_t row);
+void rig_fill_row(const rig_view *view, uint32_t image_bytes, uint64_t step, uint32_t row);
 /* How many of the rows are not what they should be. */
-uint32_t rig_bad_rows(const sl_slot_view *view, uint32_t image_bytes, uint64_t step, uint32_t rows);
+uint32_t rig_bad_rows(const rig_view *view, uint32_t image_bytes, uint64_t step, uint32_t rows);
 /* Begins a step and fills it, rows in reverse order. The slot; -1 when none is empty. */
 int rig_try_fill(rig *r, uint64_t epoch, uint64_t step, uint32_t rows);
 /* Begins a step, as soon as a slot is empty, and fills it. The slot, or -1 when none becomes empty
  * for 20 s. */
 int rig_fill(rig *r, uint64_t epoch, uint64_t step, uint32_t rows);
-/* Begins a step without completing any row; -1 when no slot is empty. */
+/* Begins a step without completing any row (it is filled when it has none); -1 when no slot is
+ * empty. `view` may be NULL. */
+int rig_begin_view(rig *r, const sl_batch_facts *facts, rig_view *view);
 int rig_begin(rig *r, uint64_t step, uint32_t rows);
+/* So many more rows are done; the last fill the slot. Any thread. */
 void rig_complete(rig *r, int slot, uint32_t rows);
 /* Reads the batch as the device would: on the rig's stream, after waiting for it. The number of bad
  * rows; all of them when waiting fails. */

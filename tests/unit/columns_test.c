@@ -39,7 +39,6 @@ typedef struct rig {
     sluice_columns *asked;
     sl_column_set set;
     sl_decoder *decoder;
-    sl_frame *frame;
     sl_row *row;
     uint8_t *parts[SL_PARTS_MAX];
     uint64_t sizes[SL_RAGGED_MAX];
@@ -52,11 +51,9 @@ static int setup(void **state)
     assert_int_equal(sluice_columns_create(&r->asked), SLUICE_OK);
     const sl_decoder_config config = {.max_pixels = 1 << 20, .max_unpacked_bytes = 1 << 20};
     assert_int_equal(sl_decoder_open(&r->decoder, &config, NULL), SLUICE_OK);
-    assert_int_equal(sl_frame_open(&r->frame, NULL), SLUICE_OK);
     r->row = calloc(1, sizeof(*r->row));
     assert_non_null(r->row);
     r->row->decoder = r->decoder;
-    r->row->frame = r->frame;
     *state = r;
     return 0;
 }
@@ -69,7 +66,6 @@ static int teardown(void **state)
         free(r->parts[i]);
     }
     free(r->row);
-    sl_frame_close(r->frame);
     sl_decoder_close(r->decoder);
     sluice_columns_destroy(r->asked);
     free(r);
@@ -136,8 +132,7 @@ static void set_bytes(rig *r, uint32_t field, const void *bytes, size_t size)
 static sluice_status make(rig *r, uint32_t number, sluice_error *error)
 {
     sl_error_clear(error);
-    r->row->number = number;
-    r->row->index = 1000 + number;
+    r->row->at = (sl_row_place){.index = 1000 + (int64_t)number, .number = number};
     return sl_columns_make(&r->set, r->row, r->parts, error);
 }
 
@@ -151,9 +146,7 @@ static void must_make(rig *r, uint32_t number)
 
 static void blank(rig *r, uint32_t number)
 {
-    r->row->number = number;
-    r->row->index = UINT64_MAX;
-    sl_columns_blank(&r->set, r->row, r->parts);
+    sl_columns_blank(&r->set, &(sl_row_place){.index = -1, .number = number}, r->parts);
 }
 
 /* ---- numbers ---- */

@@ -30,7 +30,7 @@ typedef struct record {
     pthread_mutex_t gate; /* workers pass through it */
 } record;
 
-static void run(void *ctx, sl_decoder *decoder, void *argument)
+static void run(void *ctx, uint32_t number, sl_decoder *decoder, void *argument)
 {
     record *r = ctx;
     job *mine = argument;
@@ -47,7 +47,9 @@ static void run(void *ctx, sl_decoder *decoder, void *argument)
     }
     char name[16] = "";
     (void)pthread_getname_np(pthread_self(), name, sizeof(name));
-    if (strncmp(name, "sluice-dec-", 11) == 0) {
+    char own[24];
+    (void)snprintf(own, sizeof(own), "sluice-dec-%u", number);
+    if (strcmp(name, own) == 0) {
         atomic_fetch_add_explicit(&r->named, 1, memory_order_relaxed);
     }
     atomic_fetch_add_explicit(&r->runs[mine->number], 1, memory_order_relaxed);

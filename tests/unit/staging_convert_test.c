@@ -51,7 +51,7 @@ static uint8_t flags_of(uint64_t step, uint32_t row)
     return (uint8_t)((step + row) % 4);
 }
 
-static void fill(const sl_slot_view *view, uint64_t step, uint32_t row)
+static void fill(const rig_view *view, uint64_t step, uint32_t row)
 {
     for (uint32_t i = 0; i < SAMPLES; i++) {
         view->images[row * SAMPLES + i] = sample_of(step, row, i);
@@ -60,8 +60,7 @@ static void fill(const sl_slot_view *view, uint64_t step, uint32_t row)
     view->labels[row] = (int64_t)(step * 100 + row);
 }
 
-static bool row_is_good(const sl_slot_view *view, const sl_conversion *c, uint64_t step,
-                        uint32_t row)
+static bool row_is_good(const rig_view *view, const sl_conversion *c, uint64_t step, uint32_t row)
 {
     uint8_t from[SAMPLES];
     uint8_t expected[ROW_MAX];
@@ -81,20 +80,39 @@ static const rig_options usual = {.host_slots = 4,
                                   .batch = BATCH,
                                   .fake = {.seed = 1, .delay_us = 300}};
 
+/* A config that converts; it points into itself. */
+typedef struct converting {
+    rig_part_list parts;
+    sl_staging_conversion conversion;
+    sl_staging_config config;
+} converting;
+
+static const sl_staging_config *make_config(converting *made, const rig_options *options,
+                                            const sl_conversion *c)
+{
+    made->parts = rig_parts(SAMPLES);
+    made->conversion = (sl_staging_conversion){.how = *c, .part = RIG_IMAGE, .flags = RIG_FLAGS};
+    made->config = (sl_staging_config){.host_slots = options->host_slots,
+                                       .device_slots = options->device_slots,
+                                       .batch = BATCH,
+                                       .parts = made->parts.of,
+                                       .part_count = RIG_PARTS,
+                                       .conversions = &made->conversion,
+                                       .conversion_count = 1,
+                                       .output = RIG_IMAGE};
+    return &made->config;
+}
+
 static sluice_status open_converting(rig *r, const rig_options *options, const sl_conversion *c,
                                      void *const *outputs)
 {
     rig_options wanted = *options;
     wanted.image_bytes = (uint32_t)sl_conversion_row_bytes(c);
     sl_device *device = rig_prepare(r, rig_late(), &wanted);
-    const sl_staging_config config = {.host_slots = options->host_slots,
-                                      .device_slots = options->device_slots,
-                                      .batch = BATCH,
-                                      .image_row_bytes = SAMPLES,
-                                      .format = {c->dtype, c->layout, WIDTH, HEIGHT},
-                                      .conversion = c,
-                                      .outputs = outputs};
-    return sl_staging_open(&r->staging, device, &config, NULL);
+    converting made;
+    (void)make_config(&made, options, c);
+    made.config.outputs = outputs;
+    return sl_staging_open(&r->staging, device, &made.config, NULL);
 }
 
 static void open_rig(rig *r, const rig_options *options, const sl_conversion *c)
@@ -105,16 +123,13 @@ static void open_rig(rig *r, const rig_options *options, const sl_conversion *c)
 static bool try_step(rig *r, uint64_t step, uint32_t rows)
 {
     const sl_batch_facts facts = {.epoch = 1, .step = step, .rows = rows};
-    sl_slot_view view;
-    uint32_t slot;
-    if (sl_staging_begin(r->staging, &facts, &slot, &view) != SLUICE_OK) {
-        return false;
-    }
-    for (uint32_t row = 0; row < rows; row++) {
+    rig_view view;
+    const int slot = rig_begin_view(r, &facts, &view);
+    for (uint32_t row = 0; slot >= 0 && row < rows; row++) {
         fill(&view, step, row);
-        sl_staging_row_done(r->staging, slot);
+        rig_complete(r, slot, 1);
     }
-    return true;
+    return slot >= 0;
 }
 
 /* false when no slot becomes empty, as when the device has failed. */
@@ -129,7 +144,7 @@ static bool fill_step(rig *r, uint64_t step, uint32_t rows, uint64_t patience_ns
 }
 
 typedef struct reader {
-    sl_slot_view view;
+    rig_view view;
     const sl_conversion *conversion;
     uint64_t step;
     uint32_t rows, bad, runs;
@@ -150,8 +165,10 @@ static void consume(rig *r, const sl_conversion *c, reader *this)
     sluice_batch *batch = NULL;
     assert_int_equal(sl_staging_next(r->staging, LONG, &batch, NULL), SLUICE_OK);
     assert_int_equal(sl_staging_wait(batch, r->stream), SLUICE_OK);
-    *this = (reader){
-        .view = batch->view, .conversion = c, .step = batch->facts.step, .rows = batch->facts.rows};
+    *this = (reader){.view = rig_view_of(batch->parts),
+                     .conversion = c,
+                     .step = batch->facts.step,
+                     .rows = batch->facts.rows};
     rig_kernel(r, r->stream, &this->view, read_batch, this);
     assert_int_equal(sl_staging_release(batch, true, r->stream), SLUICE_OK);
 }
@@ -428,14 +445,11 @@ static void pictures_go_to_the_callers_memory(void **state)
     for (size_t i = 0; i < SLOTS; i++) {
         outputs[i] = fake_memory_new(r.fake, (size_t)BATCH * SAMPLES);
     }
-    const sl_staging_config config = {.host_slots = 4,
-                                      .device_slots = SLOTS,
-                                      .batch = BATCH,
-                                      .image_row_bytes = SAMPLES,
-                                      .format = {c.dtype, c.layout, WIDTH, HEIGHT},
-                                      .conversion = &c,
-                                      .outputs = outputs};
-    assert_int_equal(sl_staging_open(&r.staging, device, &config, NULL), SLUICE_OK);
+    converting made;
+    (void)make_config(&made, &usual, &c);
+    made.config.outputs = outputs;
+    assert_int_equal(sl_staging_open(&r.staging, device, &made.config, NULL), SLUICE_OK);
+    memset(&made, 0, sizeof(made));
     memset(outputs, 0, sizeof(outputs)); /* only read by open */
     reader readers[8];
     uint8_t *seen[8];
@@ -471,7 +485,8 @@ static void go_through(rig *r, const sl_conversion *c)
             sl_staging_next(r->staging, LONG, &batch, NULL) != SLUICE_OK) {
             break;
         }
-        readers[step] = (reader){.view = batch->view, .conversion = c, .step = step, .rows = BATCH};
+        readers[step] = (reader){
+            .view = rig_view_of(batch->parts), .conversion = c, .step = step, .rows = BATCH};
         if (sl_staging_wait(batch, r->stream) == SLUICE_OK) {
             rig_kernel(r, r->stream, &readers[step].view, read_batch, &readers[step]);
             begun++;
@@ -499,14 +514,11 @@ static void each_call_fails_once(void **state)
         options.image_bytes = (uint32_t)sl_conversion_row_bytes(&c);
         rig r;
         sl_device *device = rig_prepare(&r, RIG_FAKE, &options);
-        const sl_staging_config config = {.host_slots = 2,
-                                          .device_slots = 2,
-                                          .batch = BATCH,
-                                          .image_row_bytes = SAMPLES,
-                                          .format = {c.dtype, c.layout, WIDTH, HEIGHT},
-                                          .conversion = &c};
+        options.host_slots = options.device_slots = 2;
+        converting made;
+        const sl_staging_config *config = make_config(&made, &options, &c);
         rig_fail(&r, nth, nth % 2 == 0);
-        if (sl_staging_open(&r.staging, device, &config, NULL) == SLUICE_OK) {
+        if (sl_staging_open(&r.staging, device, config, NULL) == SLUICE_OK) {
             opened++;
             go_through(&r, &c);
         } else {

@@ -32,7 +32,7 @@
 
 typedef struct reader {
     struct stress *owner;
-    sl_slot_view view;
+    rig_view view;
     uint64_t step;
 } reader;
 
@@ -71,7 +71,7 @@ static uint32_t bad_planes(const reader *r)
     int64_t indices[BATCH];
     uint8_t status[BATCH];
     uint8_t mask[BATCH];
-    const sl_slot_view filled = {
+    const rig_view filled = {
         .images = images, .labels = labels, .indices = indices, .status = status, .mask = mask};
     uint32_t bad = 0;
     for (uint32_t row = 0; row < BATCH; row++) {
@@ -99,7 +99,7 @@ static void release(stress *s, sluice_batch *batch)
     struct CUstream_st *stream = s->streams[draw(s, STREAMS)];
     assert_int_equal(sl_staging_wait(batch, stream), SLUICE_OK);
     reader *r = &s->readers[batch->facts.step % READERS];
-    *r = (reader){.owner = s, .view = batch->view, .step = batch->facts.step};
+    *r = (reader){.owner = s, .view = rig_view_of(batch->parts), .step = batch->facts.step};
     rig_kernel(&s->rig, stream, &r->view, look, r);
     assert_int_equal(sl_staging_release(batch, true, stream), SLUICE_OK);
 }
@@ -137,14 +137,19 @@ static void run(bool converts)
                                  .image_bytes = IMAGE,
                                  .fake = {.seed = 1U + converts, .delay_us = DELAY_US}};
     sl_device *device = rig_prepare(&s.rig, RIG_FAKE_CUDA, &options);
-    const sl_conversion conversion = {
-        .dtype = SLUICE_U8, .layout = SLUICE_NCHW, .width = WIDTH, .height = HEIGHT};
+    const sl_staging_conversion conversion = {
+        .how = {.dtype = SLUICE_U8, .layout = SLUICE_NCHW, .width = WIDTH, .height = HEIGHT},
+        .part = RIG_IMAGE,
+        .flags = RIG_FLAGS};
+    const rig_part_list parts = rig_parts(IMAGE);
     const sl_staging_config config = {
         .host_slots = SLOTS,
         .device_slots = SLOTS,
         .batch = BATCH,
-        .image_row_bytes = IMAGE,
-        .conversion = converts ? &conversion : NULL,
+        .parts = parts.of,
+        .part_count = RIG_PARTS,
+        .conversions = &conversion,
+        .conversion_count = converts,
     };
     assert_true(!converts || device->converts);
     assert_int_equal(sl_staging_open(&s.rig.staging, device, &config, NULL), SLUICE_OK);

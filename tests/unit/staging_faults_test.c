@@ -85,12 +85,14 @@ void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd
 }
 /* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 
-static sl_staging_config config_of(sl_budget *budget)
+static sl_staging_config config_of(rig_part_list *parts, uint64_t image_bytes, sl_budget *budget)
 {
+    *parts = rig_parts(image_bytes);
     const sl_staging_config config = {.host_slots = 3,
                                       .device_slots = 2,
                                       .batch = BATCH,
-                                      .image_row_bytes = IMAGE,
+                                      .parts = parts->of,
+                                      .part_count = RIG_PARTS,
                                       .budget = budget};
     return config;
 }
@@ -100,7 +102,8 @@ static bool open_refused(rig_device kind, long nth)
 {
     sl_budget budget;
     sl_budget_init(&budget, UINT64_MAX);
-    const sl_staging_config config = config_of(&budget);
+    rig_part_list parts;
+    const sl_staging_config config = config_of(&parts, IMAGE, &budget);
     sl_device *device = rig_host_open(kind);
     sl_staging *staging = NULL;
     sluice_error error;
@@ -164,8 +167,8 @@ static void an_absurd_size_is_refused(void **state)
     const uint64_t sizes[] = {UINT64_MAX, UINT64_MAX / BATCH, UINT64_MAX / BATCH / 3,
                               UINT64_C(1) << 62};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        sl_staging_config config = config_of(NULL);
-        config.image_row_bytes = sizes[i];
+        rig_part_list parts;
+        const sl_staging_config config = config_of(&parts, sizes[i], NULL);
         sl_staging *staging;
         sluice_error error;
         sl_error_clear(&error);
@@ -197,7 +200,7 @@ typedef struct run {
     rig rig;
     uint32_t bad[STEPS]; /* written by kernels; read after the stream is done */
     uint64_t steps[STEPS];
-    sl_slot_view views[STEPS];
+    rig_view views[STEPS];
     uint32_t next_kernel;
 } run;
 
@@ -223,7 +226,7 @@ static sluice_status use(run *it, sluice_batch *batch)
         kernel *k = &kernels[it->next_kernel];
         *k = (kernel){.run = it, .number = it->next_kernel++};
         it->steps[k->number] = batch->facts.step;
-        it->views[k->number] = batch->view;
+        it->views[k->number] = rig_view_of(batch->parts);
         rig_kernel(r, r->stream, &it->views[k->number], read_batch, k);
     }
     const sluice_status released = sl_staging_release(batch, true, r->stream);
@@ -286,7 +289,8 @@ static bool live(uint64_t nth, bool sticky)
                                  .fake = {.seed = nth, .delay_us = 50}};
     run it = {.next_kernel = 0};
     sl_device *device = rig_prepare(&it.rig, rig_late(), &options);
-    sl_staging_config config = config_of(NULL);
+    rig_part_list parts;
+    const sl_staging_config config = config_of(&parts, IMAGE, NULL);
     sluice_error error;
     sl_error_clear(&error);
     rig_fail(&it.rig, nth, sticky);

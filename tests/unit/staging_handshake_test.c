@@ -21,7 +21,7 @@
 #define LONG  (20000 * MS)
 
 typedef struct late_reader {
-    sl_slot_view view;
+    rig_view view;
     uint64_t step;
     uint32_t bad, runs;
 } late_reader;
@@ -49,7 +49,7 @@ static void consume(rig *r, late_reader *reader)
     sluice_batch *batch = NULL;
     assert_int_equal(sl_staging_next(r->staging, LONG, &batch, NULL), SLUICE_OK);
     assert_int_equal(sl_staging_wait(batch, r->stream), SLUICE_OK);
-    *reader = (late_reader){.view = batch->view, .step = batch->facts.step};
+    *reader = (late_reader){.view = rig_view_of(batch->parts), .step = batch->facts.step};
     rig_kernel(r, r->stream, &reader->view, read_late, reader);
     assert_int_equal(sl_staging_release(batch, true, r->stream), SLUICE_OK);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where fields lie, against plain arithmetic. */
+/* Where parts lie, against plain arithmetic. */
+#include "error.h"
 #include "layout.h"
 
 #include <setjmp.h>
@@ -14,18 +15,36 @@ typedef struct span {
     size_t from, to;
 } span;
 
+enum { TEXT, IMAGE, OFFSETS, LABEL, BLOB, FLAGS, PARTS };
+
+/* Two ragged parts among others: they go to the end. */
+static void make_parts(sl_part parts[PARTS], uint64_t image_bytes)
+{
+    memset(parts, 0, PARTS * sizeof(*parts));
+    parts[TEXT] = (sl_part){.role = SL_PART_RAGGED, .row_bytes = 100};
+    parts[IMAGE] = (sl_part){.row_bytes = image_bytes};
+    parts[OFFSETS] = (sl_part){.role = SL_PART_OFFSETS, .row_bytes = 8};
+    parts[LABEL] = (sl_part){.row_bytes = 8};
+    parts[BLOB] = (sl_part){.role = SL_PART_RAGGED, .row_bytes = 7};
+    parts[FLAGS] = (sl_part){.role = SL_PART_HIDDEN, .row_bytes = 0};
+}
+
 static void check_layout(uint64_t image_bytes, uint32_t rows)
 {
     sl_layout layout;
-    assert_int_equal(sl_layout_make(&layout, image_bytes, rows, 3, NULL), SLUICE_OK);
+    sl_part parts[PARTS];
+    make_parts(parts, image_bytes);
+    assert_int_equal(sl_layout_make(&layout, parts, PARTS, rows, 3, NULL), SLUICE_OK);
+    const size_t *at = layout.offset;
     const span spans[] = {
-        {layout.images, layout.images + image_bytes * rows},
-        {layout.labels, layout.labels + 8 * (size_t)rows},
-        {layout.indices, layout.indices + 8 * (size_t)rows},
-        {layout.status, layout.status + rows},
-        {layout.mask, layout.mask + rows},
-        {layout.flags, layout.flags + rows},
+        {at[IMAGE], at[IMAGE] + image_bytes * rows},
+        {at[OFFSETS], at[OFFSETS] + 8 * ((size_t)rows + 1)},
+        {at[LABEL], at[LABEL] + 8 * (size_t)rows},
+        {at[FLAGS], at[FLAGS]},
+        {at[TEXT], at[TEXT] + 100 * (size_t)rows},
+        {at[BLOB], at[BLOB] + 7 * (size_t)rows},
     };
+    assert_int_equal(layout.fixed, at[FLAGS]);
     size_t end = 0;
     for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++) {
         assert_int_equal(spans[i].from % 256, 0);
@@ -37,7 +56,7 @@ static void check_layout(uint64_t image_bytes, uint32_t rows)
     assert_int_equal(layout.stride % 4096, 0);
 }
 
-static void fields_follow_each_other_aligned(void **state)
+static void parts_follow_each_other_aligned(void **state)
 {
     (void)state;
     const uint64_t sizes[] = {1, 3, 255, 256, 257, 150528, 602112};
@@ -49,49 +68,40 @@ static void fields_follow_each_other_aligned(void **state)
     }
 }
 
-static void a_view_points_to_the_fields(void **state)
-{
-    (void)state;
-    sl_layout layout;
-    assert_int_equal(sl_layout_make(&layout, 12, 5, 2, NULL), SLUICE_OK);
-    uint8_t *base = aligned_alloc(256, layout.stride);
-    assert_non_null(base);
-    memset(base, 0, layout.stride);
-    const sl_slot_view view = sl_layout_view(&layout, base);
-    memset(view.images, 1, (size_t)12 * 5);
-    for (int i = 0; i < 5; i++) {
-        view.labels[i] = -1;
-        view.indices[i] = -1;
-        view.status[i] = 1;
-        view.mask[i] = 1;
-        view.flags[i] = 1;
-    }
-    size_t written = 0;
-    for (size_t i = 0; i < layout.stride; i++) {
-        written += base[i] != 0;
-        assert_true(i < layout.bytes || base[i] == 0);
-    }
-    assert_int_equal(written, 12 * 5 + 8 * 5 + 8 * 5 + 5 + 5 + 5); /* nothing twice */
-    free(base);
-}
-
 static void what_cannot_be_addressed_is_refused(void **state)
 {
     (void)state;
     sl_layout layout;
     sluice_error error = SLUICE_ERROR_INIT;
-    assert_int_equal(sl_layout_make(&layout, UINT64_MAX, 2, 1, &error), SLUICE_NOMEM);
-    assert_int_equal(error.status, SLUICE_NOMEM);
-    assert_int_equal(sl_layout_make(&layout, UINT64_MAX, 1, 1, NULL), SLUICE_NOMEM);
-    assert_int_equal(sl_layout_make(&layout, UINT64_MAX / 4, 1, 64, NULL), SLUICE_NOMEM);
-    assert_int_equal(sl_layout_make(&layout, UINT64_C(1) << 40, 65536, 64, NULL), SLUICE_OK);
+    static const struct {
+        uint64_t bytes;
+        uint32_t rows, slots;
+        sluice_status status;
+    } cases[] = {
+        {UINT64_MAX, 2, 1, SLUICE_NOMEM},
+        {UINT64_MAX, 1, 1, SLUICE_NOMEM},
+        {UINT64_MAX / 4, 1, 64, SLUICE_NOMEM},
+        {UINT64_C(1) << 40, 65536, 64, SLUICE_OK},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        sl_part parts[PARTS];
+        make_parts(parts, cases[i].bytes);
+        sl_error_clear(&error);
+        assert_int_equal(
+            sl_layout_make(&layout, parts, PARTS, cases[i].rows, cases[i].slots, &error),
+            cases[i].status);
+        assert_int_equal(error.status, cases[i].status);
+        parts[TEXT].row_bytes = cases[i].bytes; /* and by the ragged one */
+        parts[IMAGE].row_bytes = 1;
+        assert_int_equal(sl_layout_make(&layout, parts, PARTS, cases[i].rows, cases[i].slots, NULL),
+                         cases[i].status);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fields_follow_each_other_aligned),
-        cmocka_unit_test(a_view_points_to_the_fields),
+        cmocka_unit_test(parts_follow_each_other_aligned),
         cmocka_unit_test(what_cannot_be_addressed_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

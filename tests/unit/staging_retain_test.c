@@ -146,7 +146,7 @@ static void holders_outlive_the_loader(void **state)
 /* What one stream does with the batch. */
 typedef struct reader {
     struct CUstream_st *stream;
-    sl_slot_view view;
+    rig_view view;
     uint64_t step;
     uint32_t bad;
 } reader;
@@ -159,7 +159,7 @@ static void read_batch(void *ctx)
 
 static void begin_reading(rig *r, sluice_batch *batch, reader *this)
 {
-    this->view = batch->view;
+    this->view = rig_view_of(batch->parts);
     this->step = batch->facts.step;
     this->bad = BATCH;
     assert_int_equal(sl_staging_wait(batch, this->stream), SLUICE_OK);
@@ -386,7 +386,7 @@ static void hold_once(holder *h, uint64_t round)
     reader *own = &h->reader;
     sluice_batch *batch = c->batch;
     const bool on_stream = (h->number + round) % 3 != 0;
-    own->view = batch->view;
+    own->view = rig_view_of(batch->parts);
     own->step = batch->facts.step;
     own->bad = BATCH;
     count(c, sl_staging_retain(batch) != SLUICE_OK); /* its other hold is the main thread's gift */

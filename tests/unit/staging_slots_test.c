@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #define DEPTH_MAX 3
-#define ROWS_MAX  2
 
 /* A state without the slots that are never used: some 100 bytes instead of 2 KiB. */
 typedef struct small {
@@ -35,7 +34,7 @@ typedef struct walk {
 
 typedef enum action {
     BEGIN,
-    ROW_DONE,
+    FILLED,
     COPY_BEGIN,
     COPY_QUEUED,
     COPY_DONE,
@@ -83,7 +82,6 @@ static uint64_t key_of(const sl_slots *slots)
     for (uint32_t i = 0; i < slots->host_count; i++) {
         const sl_host_slot *host = &slots->host[i];
         key = key << 2 | host->state;
-        key = key << 2 | host->rows_left;
         key = key << 3 | (host->state == SL_HOST_EMPTY ? 0 : ticket_key(slots, host->ticket));
     }
     for (uint32_t i = 0; i < slots->device_count; i++) {
@@ -230,7 +228,7 @@ static bool should_be_legal(const sl_slots *slots, action what, uint32_t slot)
     switch (what) {
     case BEGIN:
         return any_host(slots, SL_HOST_EMPTY);
-    case ROW_DONE:
+    case FILLED:
         return slot < slots->host_count && slots->host[slot].state == SL_HOST_FILLING;
     case COPY_BEGIN:
         return full_with(slots, oldest_uncopied(slots)) &&
@@ -254,19 +252,18 @@ typedef struct touched {
     int host, device;
 } touched;
 
-static bool apply(sl_slots *slots, action what, uint32_t slot, uint32_t rows, touched *where)
+static bool apply(sl_slots *slots, action what, uint32_t slot, touched *where)
 {
     uint32_t host = 0;
     uint32_t device = 0;
-    bool last;
     bool legal = true;
     *where = (touched){-1, -1};
     switch (what) {
     case BEGIN:
-        where->host = sl_slots_begin(slots, rows);
+        where->host = sl_slots_begin(slots);
         return where->host >= 0;
-    case ROW_DONE:
-        legal = sl_slots_row_done(slots, slot, &last);
+    case FILLED:
+        legal = sl_slots_filled(slots, slot);
         where->host = (int)slot;
         break;
     case COPY_BEGIN:
@@ -327,35 +324,30 @@ static void check_discard(const sl_slots *before, const sl_slots *after)
     }
 }
 
-static void check_begin(const sl_slots *before, const sl_slots *after, uint32_t host, uint32_t rows)
+static void check_begin(const sl_slots *before, const sl_slots *after, uint32_t host)
 {
     assert_int_equal(before->host[host].state, SL_HOST_EMPTY);
-    assert_int_equal(after->host[host].state, rows > 0 ? SL_HOST_FILLING : SL_HOST_FULL);
-    assert_int_equal(after->host[host].rows_left, rows);
+    assert_int_equal(after->host[host].state, SL_HOST_FILLING);
     assert_int_equal(after->host[host].ticket, before->begun);
 }
 
-static void check_row_done(const sl_slots *before, const sl_slots *after, uint32_t host)
+static void check_filled(const sl_slots *before, const sl_slots *after, uint32_t host)
 {
-    const bool last = before->host[host].rows_left == 1;
     const bool dropped = before->host[host].ticket < before->discard_below;
-    const sl_host_state full = dropped ? SL_HOST_EMPTY : SL_HOST_FULL;
-    assert_int_equal(after->host[host].state, last ? full : SL_HOST_FILLING);
-    assert_int_equal(after->host[host].rows_left, before->host[host].rows_left - 1);
+    assert_int_equal(after->host[host].state, dropped ? SL_HOST_EMPTY : SL_HOST_FULL);
 }
 
 /* The slots named in `where` have made the step of their life that the action stands for. */
-static void check_outcome(const sl_slots *before, const sl_slots *after, action what, touched where,
-                          uint32_t rows)
+static void check_outcome(const sl_slots *before, const sl_slots *after, action what, touched where)
 {
     const uint32_t host = (uint32_t)where.host;
     const uint32_t device = (uint32_t)where.device;
     switch (what) {
     case BEGIN:
-        check_begin(before, after, host, rows);
+        check_begin(before, after, host);
         break;
-    case ROW_DONE:
-        check_row_done(before, after, host);
+    case FILLED:
+        check_filled(before, after, host);
         break;
     case COPY_BEGIN: /* the oldest, and into a slot that nobody uses */
         assert_int_equal(before->host[host].ticket, oldest_uncopied(before));
@@ -388,11 +380,11 @@ static void check_outcome(const sl_slots *before, const sl_slots *after, action 
 /* Falls with every action but begin and discard, so those cannot go on for ever. */
 static uint32_t work_left(const sl_slots *slots)
 {
-    static const uint32_t of_host[] = {0, 10, 10, 1};
+    static const uint32_t of_host[] = {0, 20, 10, 1};
     static const uint32_t of_device[] = {0, 4, 3, 2};
     uint32_t work = 0;
     for (uint32_t i = 0; i < slots->host_count; i++) {
-        work += of_host[slots->host[i].state] + 10 * slots->host[i].rows_left;
+        work += of_host[slots->host[i].state];
     }
     for (uint32_t i = 0; i < slots->device_count; i++) {
         work += of_device[slots->device[i].state];
@@ -401,11 +393,11 @@ static uint32_t work_left(const sl_slots *slots)
 }
 
 /* Tries one action in one state. Returns whether it was legal. */
-static bool try_action(walk *w, const sl_slots *before, action what, uint32_t slot, uint32_t rows)
+static bool try_action(walk *w, const sl_slots *before, action what, uint32_t slot)
 {
     sl_slots after = *before;
     touched where;
-    const bool legal = apply(&after, what, slot, rows, &where);
+    const bool legal = apply(&after, what, slot, &where);
     assert_int_equal(legal, should_be_legal(before, what, slot));
     if (!legal) {
         assert_memory_equal(before, &after, sizeof(after));
@@ -416,7 +408,7 @@ static bool try_action(walk *w, const sl_slots *before, action what, uint32_t sl
     if (what != DISCARD) {
         check_untouched(before, &after, where);
     }
-    check_outcome(before, &after, what, where, rows);
+    check_outcome(before, &after, what, where);
     if (what != BEGIN && what != DISCARD) {
         assert_true(work_left(&after) < work_left(before));
     }
@@ -434,9 +426,9 @@ static void check_drains(const sl_slots *state)
     while (any) {
         any = false;
         for (uint32_t i = 0; i < DEPTH_MAX; i++) {
-            any |= apply(&slots, ROW_DONE, i, 0, &where);
-            any |= apply(&slots, COPY_QUEUED, i, 0, &where);
-            any |= apply(&slots, COPY_DONE, i, 0, &where);
+            any |= apply(&slots, FILLED, i, &where);
+            any |= apply(&slots, COPY_QUEUED, i, &where);
+            any |= apply(&slots, COPY_DONE, i, &where);
         }
     }
     assert_true(sl_slots_idle(&slots));
@@ -446,16 +438,14 @@ static void check_drains(const sl_slots *state)
 static void check_state(walk *w, const sl_slots *slots)
 {
     bool progress = false;
-    for (uint32_t rows = 0; rows <= ROWS_MAX; rows++) {
-        try_action(w, slots, BEGIN, 0, rows);
-    }
-    for (action what = ROW_DONE; what < DISCARD; what++) {
+    try_action(w, slots, BEGIN, 0);
+    for (action what = FILLED; what < DISCARD; what++) {
         const bool of_slot = what != COPY_BEGIN && what != TAKE;
         for (uint32_t slot = 0; slot < (of_slot ? DEPTH_MAX + 1 : 1); slot++) {
-            progress |= try_action(w, slots, what, slot, 0);
+            progress |= try_action(w, slots, what, slot);
         }
     }
-    try_action(w, slots, DISCARD, 0, 0);
+    try_action(w, slots, DISCARD, 0);
     /* No deadlock: whoever is in use can move on. */
     assert_true(progress || work_left(slots) == 0);
     check_drains(slots);
@@ -528,12 +518,6 @@ static void break_host(const sl_slots *slots, uint32_t i)
         must_be_invalid(&broken);
         broken = *slots; /* its copy begins and the order of copies is not told */
         broken.host[i].state = SL_HOST_COPYING;
-        broken.host[i].rows_left = 0;
-        must_be_invalid(&broken);
-    }
-    if (host->state == SL_HOST_FILLING && wanted) { /* full before its last row */
-        broken = *slots;
-        broken.host[i].state = SL_HOST_FULL;
         must_be_invalid(&broken);
     }
     if (host->state == SL_HOST_COPYING && copy_from_unqueued(slots, i)) { /* reused under a copy */
@@ -613,7 +597,7 @@ static void walk_at_random(uint64_t *random, uint32_t hosts, uint32_t devices, b
         const bool discard = draw(random, 200) == 0;
         const action what = discard ? DISCARD : (action)draw(random, DISCARD);
         const uint32_t slot = draw(random, SL_SLOTS_MAX);
-        const bool legal = apply(&slots, what, slot, 1 + draw(random, 3), &where);
+        const bool legal = apply(&slots, what, slot, &where);
         assert_int_equal(legal, should_be_legal(&before, what, slot));
         assert_true(sl_slots_valid(&slots));
     }
@@ -639,9 +623,10 @@ static void counts_tell_the_queues(void **state)
     sl_slots_init(&slots, 3, 2, false);
     assert_true(sl_slots_idle(&slots));
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(sl_slots_begin(&slots, 0), i);
+        assert_int_equal(sl_slots_begin(&slots), i);
+        assert_true(sl_slots_filled(&slots, (uint32_t)i));
     }
-    assert_int_equal(sl_slots_begin(&slots, 0), -1);
+    assert_int_equal(sl_slots_begin(&slots), -1);
     assert_int_equal(sl_slots_full(&slots), 3);
     assert_true(sl_slots_copy_begin(&slots, &host, &device));
     assert_true(sl_slots_copy_queued(&slots, device));

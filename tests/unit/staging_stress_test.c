@@ -31,9 +31,10 @@
 #define FAILED_RUNS 12 /* one run in so many has a failing row */
 
 typedef struct job {
-    sl_slot_view view;
+    rig_view view;
     uint64_t step;
-    uint32_t slot, row;
+    int slot;
+    uint32_t row;
     bool fails;
 } job;
 
@@ -41,7 +42,7 @@ typedef struct stress stress;
 
 typedef struct late_reader {
     stress *owner;
-    sl_slot_view view;
+    rig_view view;
     uint64_t step;
     uint32_t rows;
     _Atomic bool busy;
@@ -86,7 +87,8 @@ static bool begin_step_locked(stress *s)
     const sl_batch_facts facts = {
         .epoch = 1, .step = s->step, .rows = draw(&s->random_feed, BATCH + 1)};
     job j = {.step = s->step};
-    if (!s->running || sl_staging_begin(s->rig.staging, &facts, &j.slot, &j.view) != SLUICE_OK) {
+    j.slot = s->running ? rig_begin_view(&s->rig, &facts, &j.view) : -1;
+    if (j.slot < 0) {
         return false;
     }
     s->step++;
@@ -116,11 +118,11 @@ static void fill(void *ctx)
         if (j.fails) {
             sluice_error error;
             sl_error_set(&error, SLUICE_CORRUPT, "decode", "row %u is bad", j.row);
-            sl_staging_fail(s->rig.staging, j.slot, &error);
+            sl_staging_fail(s->rig.staging, (uint32_t)j.slot, &error);
         } else {
             rig_fill_row(&j.view, IMAGE, j.step, j.row);
         }
-        sl_staging_row_done(s->rig.staging, j.slot);
+        rig_complete(&s->rig, j.slot, 1);
     }
 }
 
@@ -170,7 +172,7 @@ static struct CUstream_st *look(stress *s, sluice_batch *batch)
     assert_int_equal(sl_staging_wait(batch, stream), SLUICE_OK);
     late_reader *reader = free_reader(s);
     reader->owner = s;
-    reader->view = batch->view;
+    reader->view = rig_view_of(batch->parts);
     reader->step = batch->facts.step;
     reader->rows = batch->facts.rows;
     atomic_store_explicit(&reader->busy, true, memory_order_relaxed);

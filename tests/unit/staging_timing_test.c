@@ -55,7 +55,7 @@ static void do_step(rig *r, uint64_t step, int64_t *ns)
 {
     sluice_batch *batch = next(r, step);
     assert_int_equal(sl_staging_wait(batch, r->stream), SLUICE_OK);
-    fake_kernel(r->fake, r->stream, batch->view.images, work_for, ns);
+    fake_kernel(r->fake, r->stream, batch->parts[RIG_IMAGE], work_for, ns);
     assert_int_equal(sl_staging_release(batch, true, r->stream), SLUICE_OK);
 }
 

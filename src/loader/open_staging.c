@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening staging: which pictures the device converts, and where the caller wants the first. */
+#include "loader.h"
+
+#include "conversion_kernel.h"
+#include "error.h"
+
+#include <stdio.h>
+
+/* What of the columns the device does, and what the caller's memory is for. */
+typedef struct device_share {
+    sl_staging_conversion conversions[SL_COLUMNS_MAX];
+    uint32_t count;
+    uint32_t output;       /* the first picture's part */
+    uint64_t output_bytes; /* of one row of it, as the consumer sees it */
+} device_share;
+
+static void on_empty(void *ctx)
+{
+    sluice_loader *loader = ctx;
+    sl_feed_begin_steps(&loader->feed);
+}
+
+/* What a device would be asked to make of a picture. */
+static sl_conversion conversion_of(const sl_converter *converter)
+{
+    sl_conversion conversion = {.dtype = converter->dtype,
+                                .layout = converter->layout,
+                                .width = converter->width,
+                                .height = converter->height};
+    for (size_t c = 0; c < 3; c++) {
+        sl_converter_factors(converter, c, &conversion.scale[c], &conversion.bias[c]);
+    }
+    return conversion;
+}
+
+/*
+ * Whether the device converts a picture: where it can, whenever there is something to convert,
+ * since bytes are the least to copy; and into the caller's memory always.
+ */
+static bool is_converted(const sl_device *device, const sl_column *picture, bool wanted)
+{
+    const sl_conversion how = conversion_of(&picture->converter);
+    const bool any = how.dtype != SLUICE_U8 || how.layout != SLUICE_NHWC || wanted;
+    return any && device->converts && picture->converter.finite && sl_conversion_takes(&how);
+}
+
+static sluice_status share_picture(sluice_loader *loader, const sl_device *device,
+                                   sl_column *picture, device_share *share, sluice_error *error)
+{
+    const bool is_output = loader->config.options.outputs != NULL && picture->picture == 0;
+    if (is_output) {
+        share->output = picture->first_part;
+        share->output_bytes = sl_converter_row_bytes(&picture->converter);
+    }
+    if (is_converted(device, picture, is_output)) {
+        share->conversions[share->count++] =
+            (sl_staging_conversion){.how = conversion_of(&picture->converter),
+                                    .part = picture->first_part,
+                                    .flags = picture->first_part + 1};
+        sl_columns_leave_bytes(&loader->columns, picture);
+    } else if (is_output) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "loader",
+                            "option outputs needs a device that converts pictures: \"%s\" does "
+                            "not, or not these",
+                            loader->config.options.device);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status share_pictures(sluice_loader *loader, const sl_device *device,
+                                    device_share *share, sluice_error *error)
+{
+    sl_column_set *set = &loader->columns;
+    if (loader->config.options.outputs != NULL && set->pictures == 0) {
+        return sl_error_set(error, SLUICE_INVALID, "loader",
+                            "option outputs is for a picture, and there is no column of one");
+    }
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < set->pictures && status == SLUICE_OK; i++) {
+        status = share_picture(loader, device, sl_columns_picture(set, i), share, error);
+    }
+    return status;
+}
+
+/* ---- the caller's memory ---- */
+
+/* The caller's blocks must not overlap. */
+static sluice_status check_distances(const sluice_loader *loader, uint64_t bytes,
+                                     sluice_error *error)
+{
+    const sluice_loader_options *o = &loader->config.options;
+    for (uint32_t i = 0; i < o->output_count; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            const uintptr_t a = (uintptr_t)o->outputs[i];
+            const uintptr_t b = (uintptr_t)o->outputs[k];
+            if ((a > b ? a - b : b - a) < bytes) {
+                return sl_error_set(error, SLUICE_INVALID, "loader",
+                                    "option outputs: blocks %u and %u are closer than the %llu "
+                                    "bytes of a batch",
+                                    k, i, (unsigned long long)bytes);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* A kernel that wrote elsewhere would end the process, or write into somebody else's memory. */
+static sluice_status check_memory(const sluice_loader *loader, sl_device *device, uint64_t bytes,
+                                  sluice_error *error)
+{
+    const sluice_loader_options *o = &loader->config.options;
+    sluice_status status = SLUICE_OK;
+    sluice_error why;
+    for (uint32_t i = 0; i < o->output_count && status == SLUICE_OK; i++) {
+        status = device->ops->memory_check(device, o->outputs[i], bytes, &why);
+        if (status == SLUICE_INVALID) {
+            sl_error_set(error, status, "loader", "option outputs: address %u: %s", i, why.text);
+        } else if (status != SLUICE_OK) {
+            *error = why;
+        }
+    }
+    return status;
+}
+
+static sluice_status check_outputs(const sluice_loader *loader, sl_device *device,
+                                   const device_share *share, sluice_error *error)
+{
+    const uint64_t bytes = share->output_bytes * loader->config.options.batch_size;
+    const sluice_status status = check_distances(loader, bytes, error);
+    return status == SLUICE_OK && !device->shares_memory
+               ? check_memory(loader, device, bytes, error)
+               : status;
+}
+
+/* ---- opening ---- */
+
+/* Takes over `device`. */
+static sluice_status open_on(sluice_loader *loader, sl_device *device, sluice_error *error)
+{
+    sluice_loader_options *o = &loader->config.options;
+    device_share share = {.count = 0};
+    sluice_status status = share_pictures(loader, device, &share, error);
+    if (status == SLUICE_OK) {
+        status = check_outputs(loader, device, &share, error);
+    }
+    if (status != SLUICE_OK) {
+        sl_device_close(device);
+        return status;
+    }
+    const sl_staging_config config = {
+        .host_slots = o->prefetch,
+        .device_slots = device->shares_memory ? o->prefetch : o->device_slots,
+        .batch = o->batch_size,
+        .parts = loader->columns.parts,
+        .part_count = loader->columns.part_count,
+        .conversions = share.conversions,
+        .conversion_count = share.count,
+        .outputs = o->outputs,
+        .output = share.output,
+        .budget = &loader->budget,
+        .on_empty = on_empty,
+        .ctx = loader,
+    };
+    return sl_staging_open(&loader->staging, device, &config, error);
+}
+
+sluice_status sl_loader_open_staging(sluice_loader *loader, sluice_error *error)
+{
+    sl_device *device;
+    sluice_status status = sl_device_open(&device, loader->config.options.device, error);
+    if (status == SLUICE_OK) {
+        status = open_on(loader, device, error);
+    }
+    loader->feed.staging = loader->staging;
+    return status;
+}
