@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * small_jpeg_bench: what a small JPEG costs in a worker: its checksum (which also brings its bytes
+ * into the cache), then its header, then its pixels.
+ *   small_jpeg_bench DATASET [ROUNDS [WAY]]
+ * Every round takes all of the dataset's pictures (at most 20000) in each way in turn (or only in
+ * the one named, for profilers), as they are and as the retiler makes them; prints the median over
+ * the rounds of the nanoseconds of thread CPU time per picture. "crop" is a random resized crop:
+ * 0.08 to 1 of the area, 3/4 to 4/3 as wide as high.
+ */
+#include "checksum.h"
+#include "clock.h"
+#include "dataset.h"
+#include "decoder.h"
+#include "jpeg_retile.h"
+#include "memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+enum { PICTURES_MAX = 20000, ROUNDS_MAX = 101, PICTURE_BYTES = 64 << 20 };
+#define MAX_PIXELS ((uint64_t)100000000)
+
+typedef struct bench {
+    sl_bytes plain[PICTURES_MAX], retiled[PICTURES_MAX]; /* the same bytes where it is kept */
+    size_t count, kept;
+    sl_decoder *decoder;
+    struct jpeg_decompress_struct cinfo;
+    struct jpeg_error_mgr errors;
+    uint8_t row[65536 * 3];
+    uint64_t sum;
+    uint64_t random; /* starts anew in each round */
+} bench;
+
+static void check(sluice_status status, const sluice_error *error)
+{
+    if (status != SLUICE_OK) {
+        (void)fprintf(stderr, "%s\n", error->text);
+        exit(1);
+    }
+}
+
+static sl_bytes copy_of(sl_bytes bytes)
+{
+    uint8_t *copy = sl_malloc(bytes.size);
+    if (copy == NULL) {
+        abort();
+    }
+    memcpy(copy, bytes.data, bytes.size);
+    return (sl_bytes){copy, bytes.size};
+}
+
+/* --- the ways --- */
+
+static void checksum(bench *b, sl_bytes bytes)
+{
+    b->sum ^= sl_checksum(bytes.data, bytes.size);
+}
+
+static sl_picture open_picture(bench *b, sl_bytes bytes)
+{
+    sluice_error error;
+    sl_picture picture;
+    const sl_stored_image stored = {.bytes = bytes};
+    checksum(b, bytes);
+    check(sl_decoder_open_picture(b->decoder, &stored, &picture, &error), &error);
+    return picture;
+}
+
+static void header(bench *b, sl_bytes bytes)
+{
+    (void)open_picture(b, bytes);
+}
+
+static void decode(bench *b, sl_rect need)
+{
+    sl_image view;
+    sluice_error error;
+    check(sl_decoder_decode(b->decoder, need, 0, 0, &view, &error), &error);
+}
+
+static void whole(bench *b, sl_bytes bytes)
+{
+    const sl_picture picture = open_picture(b, bytes);
+    decode(b, (sl_rect){0, 0, picture.width, picture.height});
+}
+
+/* 0 .. 1. */
+static double draw(bench *b)
+{
+    b->random = b->random * 6364136223846793005U + 1442695040888963407U;
+    return (double)(b->random >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+static uint32_t part_of(uint32_t side, double part)
+{
+    const uint32_t size = (uint32_t)(side * part + 0.5);
+    return size < 1 ? 1 : size < side ? size : side;
+}
+
+static void crop(bench *b, sl_bytes bytes)
+{
+    const sl_picture picture = open_picture(b, bytes);
+    const double area = 0.08 + 0.92 * draw(b);
+    const double aspect = pow(4.0 / 3, 2 * draw(b) - 1);
+    const uint32_t width = part_of(picture.width, sqrt(area * aspect));
+    const uint32_t height = part_of(picture.height, sqrt(area / aspect));
+    const uint32_t x = (uint32_t)(draw(b) * (picture.width - width));
+    const uint32_t y = (uint32_t)(draw(b) * (picture.height - height));
+    decode(b, (sl_rect){x, y, width, height});
+}
+
+static void library(bench *b, sl_bytes bytes)
+{
+    JSAMPROW row = b->row;
+    checksum(b, bytes);
+    jpeg_mem_src(&b->cinfo, bytes.data, bytes.size);
+    (void)jpeg_read_header(&b->cinfo, TRUE);
+    b->cinfo.out_color_space = JCS_RGB;
+    (void)jpeg_start_decompress(&b->cinfo);
+    while (b->cinfo.output_scanline < b->cinfo.output_height) {
+        (void)jpeg_read_scanlines(&b->cinfo, &row, 1);
+    }
+    jpeg_abort_decompress(&b->cinfo);
+}
+
+typedef struct way {
+    const char *name;
+    void (*run)(bench *b, sl_bytes bytes);
+    bool retiled;
+} way;
+
+static const way ways[] = {
+    {"libjpeg-turbo, whole, as it was", library, false},
+    {"checksum, as it was", checksum, false},
+    {"header, as it was", header, false},
+    {"whole, as it was", whole, false},
+    {"crop, as it was", crop, false},
+    {"header, re-tiled", header, true},
+    {"whole, re-tiled", whole, true},
+    {"crop, re-tiled", crop, true},
+};
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+/* --- pictures --- */
+
+static sl_bytes retiled(bench *b, sl_jpeg_retiler *retiler, sl_bytes plain)
+{
+    uint64_t memory = 0;
+    sl_bytes made;
+    sluice_error error;
+    sl_jpeg_outcome outcome = SL_JPEG_NONE;
+    check(sl_jpeg_retiler_begin(retiler, plain, &memory, &error), &error);
+    check(sl_jpeg_retiler_run(retiler, &outcome, &made, &error), &error);
+    if (outcome == SL_JPEG_RETILED) {
+        return copy_of(made);
+    }
+    b->kept++;
+    return plain;
+}
+
+static void load(bench *b, const char *path, bool retile)
+{
+    sluice_error error;
+    sl_dataset *dataset = NULL;
+    sluice_dataset_options defaults = {.struct_size = sizeof(defaults)};
+    check(sl_dataset_open(&dataset, &path, 1, &defaults, &error), &error);
+    const sl_jpeg_retile_options options = {.max_pixels = MAX_PIXELS, .max_bytes = PICTURE_BYTES};
+    sl_jpeg_retiler *retiler = NULL;
+    if (retile) {
+        check(sl_jpeg_retiler_open(&retiler, &options, &error), &error);
+    }
+    uint8_t *bytes = sl_malloc(PICTURE_BYTES);
+    for (uint64_t i = 0; i < dataset->info.samples && b->count < PICTURES_MAX; i++) {
+        size_t size = 0;
+        const sl_buffer buffer = {bytes, PICTURE_BYTES};
+        check(sl_dataset_read_field(dataset, i, 0, buffer, &size, &error), &error);
+        b->plain[b->count] = copy_of((sl_bytes){bytes, size});
+        b->retiled[b->count] =
+            retile ? retiled(b, retiler, b->plain[b->count]) : b->plain[b->count];
+        b->count++;
+    }
+    sl_free(bytes);
+    sl_jpeg_retiler_close(retiler);
+    sl_dataset_close(dataset);
+}
+
+static double bytes_each(const bench *b, const sl_bytes *pictures)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        sum += pictures[i].size;
+    }
+    return (double)sum / (double)b->count;
+}
+
+/* Whether a way is to be measured. */
+static bool is_asked(const way *w, const char *name)
+{
+    return name == NULL || strcmp(w->name, name) == 0;
+}
+
+static bool needs_retiled(const char *name)
+{
+    bool needed = false;
+    for (int w = 0; w < WAYS; w++) {
+        needed |= ways[w].retiled && is_asked(&ways[w], name);
+    }
+    return needed;
+}
+
+static double run_once(bench *b, const way *w)
+{
+    const sl_bytes *pictures = w->retiled ? b->retiled : b->plain;
+    const uint64_t start = sl_thread_cpu_ns();
+    b->random = 1;
+    for (size_t i = 0; i < b->count; i++) {
+        w->run(b, pictures[i]);
+    }
+    return (double)(sl_thread_cpu_ns() - start) / (double)b->count;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double left = *(const double *)a;
+    const double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+int main(int argc, char **argv)
+{
+    static bench b;
+    static double times[WAYS][ROUNDS_MAX];
+    sluice_error error;
+    if (argc < 2) {
+        (void)fprintf(stderr, "usage: small_jpeg_bench DATASET [ROUNDS [WAY]]\n");
+        return 2;
+    }
+    const char *only = argc > 3 ? argv[3] : NULL;
+    const long asked = argc > 2 ? strtol(argv[2], NULL, 10) : 21;
+    const int rounds = asked < 1 || asked > ROUNDS_MAX ? 21 : (int)asked;
+    const sl_decoder_config config = {.max_pixels = MAX_PIXELS, .exif = SLUICE_EXIF_APPLY};
+    b.cinfo.err = jpeg_std_error(&b.errors);
+    jpeg_create_decompress(&b.cinfo);
+    check(sl_decoder_open(&b.decoder, &config, &error), &error);
+    load(&b, argv[1], needs_retiled(only));
+    for (int round = 0; round < rounds; round++) {
+        for (int w = 0; w < WAYS; w++) {
+            times[w][round] = is_asked(&ways[w], only) ? run_once(&b, &ways[w]) : 0;
+        }
+    }
+    printf("%zu pictures of %.0f bytes, re-tiled %.0f (%zu kept), %d rounds: median, smallest and "
+           "largest CPU ns per picture\n",
+           b.count, bytes_each(&b, b.plain), bytes_each(&b, b.retiled), b.kept, rounds);
+    for (int w = 0; w < WAYS; w++) {
+        if (!is_asked(&ways[w], only)) {
+            continue;
+        }
+        qsort(times[w], (size_t)rounds, sizeof(times[w][0]), by_value);
+        printf("  %-34s %8.0f (%.0f..%.0f)\n", ways[w].name, times[w][rounds / 2], times[w][0],
+               times[w][rounds - 1]);
+    }
+    return 0;
+}
