@@ -10,7 +10,6 @@
 #include "dataset.h"
 #include "jpeg_fast.h"
 #include "jpeg_lanes.h"
-#include "jpeg_region.h"
 #include "jpeg_retile.h"
 #include "memory.h"
 
@@ -82,35 +81,38 @@ static void library_entropy(bench *b, sl_bytes bytes)
     jpeg_abort_decompress(&b->cinfo);
 }
 
-static bool find_tiles(bench *b, sl_bytes bytes, sl_jpeg_tiles *tiles)
+static bool find_tiles(bench *b, sl_bytes bytes, sl_jpeg_frame *frame, sl_jpeg_tiles *tiles)
 {
-    *tiles = sl_jpeg_tiles_of(&b->cinfo);
-    const uint32_t start = (uint32_t)(b->cinfo.src->next_input_byte - bytes.data);
-    return sl_jpeg_fast_takes(&b->cinfo) && sl_jpeg_tiles_find(tiles, bytes, start, &b->scratch);
+    sl_scratch_reset(&b->scratch);
+    if (!sl_jpeg_frame_read(frame, bytes)) {
+        return false;
+    }
+    *tiles = sl_jpeg_frame_tiles(frame);
+    return sl_jpeg_tiles_find(tiles, bytes, frame->scan, &b->scratch);
 }
 
 static void header_and_tiles(bench *b, sl_bytes bytes)
 {
+    sl_jpeg_frame frame;
     sl_jpeg_tiles tiles;
-    read_header(b, bytes);
-    (void)find_tiles(b, bytes, &tiles);
-    jpeg_abort_decompress(&b->cinfo);
+    (void)find_tiles(b, bytes, &frame, &tiles);
 }
 
 static void ours_whole(bench *b, sl_bytes bytes)
 {
-    sl_jpeg_tiles tiles;
+    sl_jpeg_frame frame;
     sl_image view;
-    read_header(b, bytes);
-    const sl_jpeg_job job = {.cinfo = &b->cinfo,
-                             .bytes = bytes,
-                             .tiles = &tiles,
-                             .denominator = 1,
-                             .wanted = {0, 0, b->cinfo.image_width, b->cinfo.image_height}};
-    if (!find_tiles(b, bytes, &tiles) || !sl_jpeg_fast_decode(b->fast, &job, &b->scratch, &view)) {
+    sl_scratch_reset(&b->scratch);
+    if (!sl_jpeg_frame_read(&frame, bytes)) {
         abort();
     }
-    jpeg_abort_decompress(&b->cinfo);
+    const sl_jpeg_job job = {.frame = &frame,
+                             .bytes = bytes,
+                             .denominator = 1,
+                             .wanted = {0, 0, frame.width, frame.height}};
+    if (!sl_jpeg_fast_decode(b->fast, &job, &b->scratch, &view)) {
+        abort();
+    }
 }
 
 static void no_transform(const sl_jpeg_blocks *blocks)
@@ -120,28 +122,24 @@ static void no_transform(const sl_jpeg_blocks *blocks)
 
 static void ours_entropy(bench *b, sl_bytes bytes)
 {
+    sl_jpeg_frame frame;
     sl_jpeg_tiles tiles;
-    read_header(b, bytes);
-    if (!find_tiles(b, bytes, &tiles)) {
+    if (!find_tiles(b, bytes, &frame, &tiles)) {
         abort();
     }
     sl_jpeg_area area = {.right = tiles.mcus_across,
                          .bottom = tiles.mcus_down,
-                         .components = (uint32_t)b->cinfo.num_components,
+                         .components = frame.component_count,
                          .stop = &b->tables[3],
                          .simd = sl_simd_best()};
     for (uint32_t c = 0; c < area.components; c++) {
-        const jpeg_component_info *part = &b->cinfo.comp_info[c];
-        const JHUFF_TBL *dc = b->cinfo.dc_huff_tbl_ptrs[part->dc_tbl_no];
-        const JHUFF_TBL *ac = b->cinfo.ac_huff_tbl_ptrs[part->ac_tbl_no];
+        const sl_jpeg_frame_component *part = &frame.components[c];
         const uint32_t place = c > 0 ? 1 : 0;
-        if (c < 2 && !sl_huffman_make(&b->tables[place], &(sl_huffman_code){dc->bits, dc->huffval},
-                                      &(sl_huffman_code){ac->bits, ac->huffval})) {
+        if (c < 2 && !sl_huffman_make(&b->tables[place], &part->dc, &part->ac)) {
             abort();
         }
-        const bool single = area.components == 1;
-        area.planes[c] = (sl_jpeg_plane){.across = single ? 1 : (uint32_t)part->h_samp_factor,
-                                         .down = single ? 1 : (uint32_t)part->v_samp_factor,
+        area.planes[c] = (sl_jpeg_plane){.across = c == 0 ? frame.across : 1,
+                                         .down = c == 0 ? frame.down : 1,
                                          .tables = &b->tables[place],
                                          .idct = no_transform,
                                          .samples = b->rows};
@@ -149,7 +147,6 @@ static void ours_entropy(bench *b, sl_bytes bytes)
     if (!sl_jpeg_lanes_run(&area, &tiles, bytes, &b->scratch)) {
         abort();
     }
-    jpeg_abort_decompress(&b->cinfo);
 }
 
 typedef struct way {
@@ -175,15 +172,14 @@ static bool usable(bench *b, const bytes_pair *pair)
 {
     const sl_bytes both[2] = {pair->plain, pair->tiled};
     for (int i = 0; i < 2; i++) {
+        sl_jpeg_frame frame;
         sl_jpeg_tiles tiles;
-        read_header(b, both[i]);
-        const jpeg_component_info *parts = b->cinfo.comp_info;
-        const bool fits =
-            find_tiles(b, both[i], &tiles) &&
-            (b->cinfo.num_components == 1 || (parts[1].dc_tbl_no == parts[2].dc_tbl_no &&
-                                              parts[1].ac_tbl_no == parts[2].ac_tbl_no));
-        jpeg_abort_decompress(&b->cinfo);
-        if (!fits) {
+        if (!find_tiles(b, both[i], &frame, &tiles)) {
+            return false;
+        }
+        const sl_jpeg_frame_component *parts = frame.components;
+        if (frame.component_count > 1 &&
+            (parts[1].dc.bits != parts[2].dc.bits || parts[1].ac.bits != parts[2].ac.bits)) {
             return false;
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The JPEG codec: libjpeg-turbo on memory of ours, one decompressor per decoder for its whole life.
- * Every call into libjpeg runs inside sl_jpeg_guard.
+ * The JPEG codec: our kernels, and libjpeg-turbo on memory of ours, one decompressor per decoder
+ * for its whole life. Every call into libjpeg runs inside sl_jpeg_guard.
  */
 #include "jpeg_codec.h"
 
@@ -27,7 +27,9 @@ typedef struct jpeg_state {
     struct jpeg_progress_mgr progress;
     sl_jpeg_fast *fast;
     uint64_t max_pixels;
-    bool at_header; /* cinfo has read the header of the picture and nothing more */
+    sl_jpeg_frame frame; /* of the picture at hand, */
+    bool framed;         /* if that is one for our kernels */
+    bool at_header;      /* cinfo has read the header of the picture and nothing more */
 } jpeg_state;
 
 static jpeg_state *state_of(j_common_ptr cinfo)
@@ -121,19 +123,27 @@ static sluice_status jpeg_header(void *state, const sl_codec_source *source, sl_
                                  sluice_error *error)
 {
     jpeg_state *jpeg = state;
-    sluice_status status = read_header(jpeg, source, error);
-    if (status != SLUICE_OK) {
-        return status;
+    jpeg->at_header = false;
+    jpeg->framed =
+        (source->avoid & SL_ROAD_KERNELS) == 0 && sl_jpeg_frame_read(&jpeg->frame, source->bytes);
+    if (jpeg->framed) {
+        info->stored = (sl_picture){jpeg->frame.width, jpeg->frame.height};
+    } else {
+        sluice_status status = read_header(jpeg, source, error);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+        info->stored = (sl_picture){jpeg->cinfo.image_width, jpeg->cinfo.image_height};
     }
-    const uint32_t width = jpeg->cinfo.image_width;
-    const uint32_t height = jpeg->cinfo.image_height;
+    const uint32_t width = info->stored.width;
+    const uint32_t height = info->stored.height;
     if ((uint64_t)width * height > source->max_pixels) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "decode",
                             "a picture of %u x %u pixels is above the limit of %llu pixels", width,
                             height, (unsigned long long)source->max_pixels);
     }
-    info->stored = (sl_picture){width, height};
-    info->orientation = sl_exif_orientation(source->bytes);
+    const bool may_turn = !jpeg->framed || jpeg->frame.has_app1;
+    info->orientation = may_turn ? sl_exif_orientation(source->bytes) : 1;
     return SLUICE_OK;
 }
 
@@ -176,15 +186,23 @@ static bool has_rest(const jpeg_state *jpeg, const sl_jpeg_region *region,
 
 /* The intervals under the rectangle as a JPEG of their own. False: not done. */
 static bool decode_region(jpeg_state *jpeg, const sl_codec_source *source,
-                          const sl_jpeg_tiles *tiles, const sl_codec_request *request,
-                          sl_image *view)
+                          const sl_codec_request *request, sl_image *view)
 {
     j_decompress_ptr cinfo = &jpeg->cinfo;
+    const int64_t start = sl_jpeg_source_offset(&jpeg->source);
+    if ((source->avoid & SL_ROAD_INTERVALS) != 0 || !sl_jpeg_region_takes(cinfo) ||
+        start > UINT32_MAX) {
+        return false;
+    }
+    sl_jpeg_tiles tiles = sl_jpeg_tiles_of(cinfo);
+    if (!sl_jpeg_tiles_find(&tiles, source->bytes, (uint32_t)start, source->scratch)) {
+        return false;
+    }
     const sl_picture picture = {cinfo->image_width, cinfo->image_height};
     const sl_rect all = {0, 0, picture.width, picture.height};
     const sl_rect need = sl_jpeg_with_margin(cinfo, request->need, request->denominator, all);
     sl_jpeg_region region;
-    if (!sl_jpeg_region_make(&region, cinfo, source->bytes, tiles, need, source->scratch)) {
+    if (!sl_jpeg_region_make(&region, cinfo, source->bytes, &tiles, need, source->scratch)) {
         return false;
     }
     region_call call = {.jpeg = jpeg,
@@ -199,7 +217,7 @@ static bool decode_region(jpeg_state *jpeg, const sl_codec_source *source,
     jpeg_abort_decompress(cinfo);
     sl_jpeg_source_begin(&jpeg->source, cinfo, region.bytes);
     if (sl_jpeg_guard(&jpeg->errors, region_work, &call, NULL) != SLUICE_OK ||
-        has_rest(jpeg, &region, tiles)) {
+        has_rest(jpeg, &region, &tiles)) {
         return false;
     }
     *view = call.cut.view;
@@ -208,39 +226,18 @@ static bool decode_region(jpeg_state *jpeg, const sl_codec_source *source,
 }
 
 /* With kernels of our own. False: not done. */
-static bool decode_fast(jpeg_state *jpeg, const sl_codec_source *source, const sl_jpeg_tiles *tiles,
+static bool decode_fast(jpeg_state *jpeg, const sl_codec_source *source,
                         const sl_codec_request *request, sl_image *view)
 {
     const uint32_t denominator = request->denominator;
     const sl_rect *need = &request->need;
-    const sl_jpeg_job job = {.cinfo = &jpeg->cinfo,
+    const sl_jpeg_job job = {.frame = &jpeg->frame,
                              .bytes = source->bytes,
-                             .tiles = tiles,
                              .denominator = denominator,
                              .wanted = {need->x / denominator, need->y / denominator,
                                         (need->width + denominator - 1) / denominator,
                                         (need->height + denominator - 1) / denominator}};
     return sl_jpeg_fast_decode(jpeg->fast, &job, source->scratch, view);
-}
-
-/* The roads that read only the restart intervals they need. False: not done. */
-static bool decode_intervals(jpeg_state *jpeg, const sl_codec_source *source,
-                             const sl_codec_request *request, sl_image *view)
-{
-    j_decompress_ptr cinfo = &jpeg->cinfo;
-    const bool fast = (source->avoid & SL_ROAD_KERNELS) == 0 && sl_jpeg_fast_takes(cinfo);
-    const bool region = (source->avoid & SL_ROAD_INTERVALS) == 0 && sl_jpeg_region_takes(cinfo);
-    const int64_t start = sl_jpeg_source_offset(&jpeg->source);
-    if ((!fast && !region) || start > UINT32_MAX) {
-        return false;
-    }
-    sl_jpeg_tiles tiles = sl_jpeg_tiles_of(cinfo);
-    if (!sl_jpeg_tiles_find(&tiles, source->bytes, (uint32_t)start, source->scratch)) {
-        return false;
-    }
-    /* What our kernels refuse is damaged: only the road that reads all rows can judge that. */
-    return fast ? decode_fast(jpeg, source, &tiles, request, view)
-                : decode_region(jpeg, source, &tiles, request, view);
 }
 
 /* Takes every picture, and judges what the other roads gave up. */
@@ -277,7 +274,9 @@ static sluice_status jpeg_decode(void *state, const sl_codec_source *source,
 {
     jpeg_state *jpeg = state;
     const size_t mark = sl_scratch_mark(source->scratch);
-    if (decode_intervals(jpeg, source, request, view)) {
+    /* What our kernels refuse is damaged: only the road that reads all rows can judge that. */
+    if (jpeg->framed ? decode_fast(jpeg, source, request, view)
+                     : decode_region(jpeg, source, request, view)) {
         return SLUICE_OK;
     }
     sl_scratch_release(source->scratch, mark);

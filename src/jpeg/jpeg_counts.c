@@ -2,6 +2,7 @@
 #include "jpeg_counts.h"
 
 #include "huffman_code.h"
+#include "jpeg_zigzag.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -32,17 +33,11 @@ typedef struct walk {
     int last_dc;
 } walk;
 
-/* Place in zigzag order to place in the block. */
-static const uint8_t natural_order[DCTSIZE2] = {
-    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
-    41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
-    30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
-
 static void make_zigzag(counts *all)
 {
     for (uint32_t k = 0; k < DCTSIZE2; k++) {
-        const uint32_t row = natural_order[k] / DCTSIZE;
-        const uint32_t bit = 1u << natural_order[k] % DCTSIZE;
+        const uint32_t row = sl_jpeg_natural_order[k] / DCTSIZE;
+        const uint32_t bit = 1u << sl_jpeg_natural_order[k] % DCTSIZE;
         for (uint32_t byte = 0; byte < 256; byte++) {
             all->zigzag[row][byte] |= byte & bit ? (uint64_t)1 << k : 0;
         }
@@ -95,7 +90,7 @@ static void count_ac(walk *w, const JCOEF *block)
     for (; mask != 0; mask &= mask - 1) {
         const uint32_t k = (uint32_t)__builtin_ctzll(mask);
         const uint32_t run = k - before - 1;
-        const uint32_t magnitude = (uint32_t)abs(block[natural_order[k]]);
+        const uint32_t magnitude = (uint32_t)abs(block[sl_jpeg_natural_order[k]]);
         ac[SIXTEEN_ZEROS] += run >> 4;
         ac[(run & 15) << 4 | (bits_of(magnitude) & 15)]++;
         seen |= magnitude;

@@ -4,13 +4,15 @@
 #include "error.h"
 #include "jpeg_lanes.h"
 #include "jpeg_rows.h"
+#include "jpeg_zigzag.h"
 #include "memory.h"
 
 #include <assert.h>
 #include <string.h>
 
 enum {
-    COMPONENTS_MAX = 3,
+    COMPONENTS_MAX = SL_JPEG_FRAME_COMPONENTS,
+    BLOCK_SIDE = 8,
     STOP = COMPONENTS_MAX, /* place of the stop tables */
     TABLES = STOP + 1,
     ROW_ALIGN = 64,
@@ -58,85 +60,47 @@ void sl_jpeg_fast_close(sl_jpeg_fast *fast)
     }
 }
 
-/* --- which pictures --- */
-
-/* Grey, or YCbCr with one chroma block in an MCU and up to 2 x 2 of luma. */
-static bool knows_sampling(j_decompress_ptr cinfo)
-{
-    const jpeg_component_info *parts = cinfo->comp_info;
-    if (cinfo->num_components == 1) {
-        return cinfo->jpeg_color_space == JCS_GRAYSCALE;
-    }
-    if (cinfo->num_components != 3 || cinfo->jpeg_color_space != JCS_YCbCr) {
-        return false;
-    }
-    for (int i = 1; i < 3; i++) {
-        if (parts[i].h_samp_factor != 1 || parts[i].v_samp_factor != 1) {
-            return false;
-        }
-    }
-    return parts[0].h_samp_factor <= 2 && parts[0].v_samp_factor <= 2;
-}
-
-static bool is_place(int number, int tables)
-{
-    return number >= 0 && number < tables;
-}
-
-bool sl_jpeg_fast_takes(j_decompress_ptr cinfo)
-{
-    if (cinfo->progressive_mode || cinfo->arith_code || cinfo->data_precision != 8 ||
-        cinfo->comps_in_scan != cinfo->num_components || cinfo->Ss != 0 ||
-        cinfo->Se != DCTSIZE2 - 1 || cinfo->Ah != 0 || cinfo->Al != 0 || !knows_sampling(cinfo)) {
-        return false;
-    }
-    for (int i = 0; i < cinfo->num_components; i++) {
-        const jpeg_component_info *part = &cinfo->comp_info[i];
-        if (cinfo->cur_comp_info[i] != part || !is_place(part->quant_tbl_no, NUM_QUANT_TBLS) ||
-            !is_place(part->dc_tbl_no, NUM_HUFF_TBLS) ||
-            !is_place(part->ac_tbl_no, NUM_HUFF_TBLS) ||
-            cinfo->quant_tbl_ptrs[part->quant_tbl_no] == NULL ||
-            cinfo->dc_huff_tbl_ptrs[part->dc_tbl_no] == NULL ||
-            cinfo->ac_huff_tbl_ptrs[part->ac_tbl_no] == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* --- tables --- */
 
-static bool same_code(const code_memo *memo, int which, const JHUFF_TBL *code)
+static size_t symbols_of(const sl_huffman_code *code)
 {
-    return memcmp(memo->bits[which], code->bits, sizeof(memo->bits[which])) == 0 &&
-           memcmp(memo->symbols[which], code->huffval, sizeof(memo->symbols[which])) == 0;
+    size_t symbols = 0;
+    for (int length = 1; length <= 16; length++) {
+        symbols += code->bits[length];
+    }
+    return symbols;
 }
 
-static void remember(code_memo *memo, int which, const JHUFF_TBL *code)
+static bool same_code(const code_memo *memo, int which, const sl_huffman_code *code)
+{
+    return memcmp(memo->bits[which] + 1, code->bits + 1, 16) == 0 &&
+           memcmp(memo->symbols[which], code->symbols, symbols_of(code)) == 0;
+}
+
+static void remember(code_memo *memo, int which, const sl_huffman_code *code)
 {
     memcpy(memo->bits[which], code->bits, sizeof(memo->bits[which]));
-    memcpy(memo->symbols[which], code->huffval, sizeof(memo->symbols[which]));
+    memcpy(memo->symbols[which], code->symbols, symbols_of(code));
 }
 
 /* The tables of component `c`: an earlier component's when it has the same codes. */
-static const sl_huffman_tables *tables_for(sl_jpeg_fast *fast, j_decompress_ptr cinfo, int c)
+static const sl_huffman_tables *tables_for(sl_jpeg_fast *fast, const sl_jpeg_frame *frame,
+                                           uint32_t c)
 {
-    const jpeg_component_info *parts = cinfo->comp_info;
-    for (int i = 0; i < c; i++) {
-        if (parts[i].dc_tbl_no == parts[c].dc_tbl_no && parts[i].ac_tbl_no == parts[c].ac_tbl_no) {
+    const sl_jpeg_frame_component *part = &frame->components[c];
+    for (uint32_t i = 0; i < c; i++) {
+        if (frame->components[i].dc.bits == part->dc.bits &&
+            frame->components[i].ac.bits == part->ac.bits) {
             return &fast->tables[i];
         }
     }
-    const JHUFF_TBL *dc = cinfo->dc_huff_tbl_ptrs[parts[c].dc_tbl_no];
-    const JHUFF_TBL *ac = cinfo->ac_huff_tbl_ptrs[parts[c].ac_tbl_no];
     code_memo *memo = &fast->memos[c];
-    if (memo->filled && same_code(memo, 0, dc) && same_code(memo, 1, ac)) {
+    if (memo->filled && same_code(memo, 0, &part->dc) && same_code(memo, 1, &part->ac)) {
         return &fast->tables[c];
     }
-    memo->filled = sl_huffman_make(&fast->tables[c], &(sl_huffman_code){dc->bits, dc->huffval},
-                                   &(sl_huffman_code){ac->bits, ac->huffval});
-    remember(memo, 0, dc);
-    remember(memo, 1, ac);
+    memo->filled = sl_huffman_make(&fast->tables[c], &part->dc, &part->ac);
+    remember(memo, 0, &part->dc);
+    remember(memo, 1, &part->ac);
     return memo->filled ? &fast->tables[c] : NULL;
 }
 
@@ -147,15 +111,12 @@ static uint32_t round_up_div(uint64_t a, uint64_t b)
     return (uint32_t)((a + b - 1) / b);
 }
 
-/* Samples of component `c` on each axis, in the scaled picture. */
-static void component_size(j_decompress_ptr cinfo, int c, uint32_t size, uint32_t *width,
-                           uint32_t *height)
+/* Samples of chroma on each axis, in the scaled picture. */
+static void chroma_size(const sl_jpeg_frame *frame, uint32_t size, uint32_t *width,
+                        uint32_t *height)
 {
-    const jpeg_component_info *part = &cinfo->comp_info[c];
-    *width = round_up_div((uint64_t)cinfo->image_width * (uint32_t)part->h_samp_factor * size,
-                          (uint64_t)cinfo->max_h_samp_factor * DCTSIZE);
-    *height = round_up_div((uint64_t)cinfo->image_height * (uint32_t)part->v_samp_factor * size,
-                           (uint64_t)cinfo->max_v_samp_factor * DCTSIZE);
+    *width = round_up_div((uint64_t)frame->width * size, (uint64_t)frame->across * BLOCK_SIDE);
+    *height = round_up_div((uint64_t)frame->height * size, (uint64_t)frame->down * BLOCK_SIDE);
 }
 
 /* Samples [begin, end) of one axis. */
@@ -196,27 +157,33 @@ typedef struct picture {
     alignas(64) uint16_t quantizers[COMPONENTS_MAX][SL_JPEG_BLOCK];
 } picture;
 
+/* From zigzag to natural order. */
+static void set_quantizers(uint16_t quantizers[SL_JPEG_BLOCK],
+                           const sl_jpeg_frame_component *component)
+{
+    const uint8_t *from = component->quantizers;
+    for (size_t i = 0; i < SL_JPEG_BLOCK; i++) {
+        const uint32_t value = component->wide ? from[2 * i] * 256U + from[2 * i + 1] : from[i];
+        quantizers[sl_jpeg_natural_order[i]] = (uint16_t)value;
+    }
+}
+
 static bool describe_planes(sl_jpeg_fast *fast, picture *p)
 {
-    j_decompress_ptr cinfo = p->job->cinfo;
+    const sl_jpeg_frame *frame = p->job->frame;
     sl_jpeg_area *area = &p->area;
     *area = (sl_jpeg_area){.simd = fast->simd, .stop = &fast->tables[STOP]};
-    area->components = (uint32_t)cinfo->num_components;
+    area->components = frame->component_count;
     if (area->components == 0 || area->components > COMPONENTS_MAX) {
         return false;
     }
-    for (int c = 0; c < cinfo->num_components; c++) {
-        const jpeg_component_info *part = &cinfo->comp_info[c];
+    for (uint32_t c = 0; c < area->components; c++) {
         sl_jpeg_plane *plane = &area->planes[c];
-        const JQUANT_TBL *quantizers = cinfo->quant_tbl_ptrs[part->quant_tbl_no];
-        for (int i = 0; i < SL_JPEG_BLOCK; i++) {
-            p->quantizers[c][i] = quantizers->quantval[i];
-        }
+        set_quantizers(p->quantizers[c], &frame->components[c]);
         plane->quantizers = p->quantizers[c];
-        /* a scan of one component is not interleaved: its MCU is a block, whatever the factors */
-        plane->across = area->components == 1 ? 1 : (uint32_t)part->h_samp_factor;
-        plane->down = area->components == 1 ? 1 : (uint32_t)part->v_samp_factor;
-        plane->tables = tables_for(fast, cinfo, c);
+        plane->across = c == 0 ? frame->across : 1;
+        plane->down = c == 0 ? frame->down : 1;
+        plane->tables = tables_for(fast, frame, c);
         if (plane->tables == NULL) {
             return false;
         }
@@ -229,11 +196,11 @@ static void choose_transforms(picture *p, sl_simd simd)
 {
     sl_jpeg_plane *planes = p->area.planes;
     const bool colour = p->area.components > 1;
-    const uint32_t size = DCTSIZE / p->job->denominator;
+    const uint32_t size = BLOCK_SIDE / p->job->denominator;
     p->halved_across = colour && planes[0].across == 2;
     p->halved_down = colour && planes[0].down == 2;
     /* scaled 4:2:0: libjpeg takes larger transforms of chroma, and no upsampling */
-    const bool larger = p->halved_across && p->halved_down && size < DCTSIZE;
+    const bool larger = p->halved_across && p->halved_down && size < BLOCK_SIDE;
     if (larger) {
         p->halved_across = false;
         p->halved_down = false;
@@ -250,7 +217,7 @@ static sl_jpeg_sampling choose_upsampling(const picture *p)
     if (p->area.components == 1) {
         return SL_JPEG_GREY;
     }
-    const bool smooth = p->job->denominator < DCTSIZE;
+    const bool smooth = p->job->denominator < BLOCK_SIDE;
     if (p->halved_across) {
         if (!smooth || p->chroma_width <= 2) {
             return SL_JPEG_422_PLAIN;
@@ -274,7 +241,7 @@ static void choose_mcus(picture *p)
     widen(&down, y, luma->down * luma->size);
     if (area->components > 1) {
         const sl_jpeg_plane *chroma = &area->planes[1];
-        component_size(p->job->cinfo, 1, chroma->size, &p->chroma_width, &p->chroma_height);
+        chroma_size(p->job->frame, chroma->size, &p->chroma_width, &p->chroma_height);
         widen(&across, chroma_range(x, p->halved_across, p->chroma_width), chroma->size);
         widen(&down, chroma_range(y, p->halved_down, p->chroma_height), chroma->size);
     }
@@ -361,8 +328,8 @@ static bool make_rows(const picture *p, sl_simd simd, sl_scratch *scratch, sl_im
                        .stride_bytes = stride,
                        .origin_x = wanted->x,
                        .origin_y = wanted->y,
-                       .picture_width = round_up_div(p->job->cinfo->image_width, denominator),
-                       .picture_height = round_up_div(p->job->cinfo->image_height, denominator),
+                       .picture_width = round_up_div(p->job->frame->width, denominator),
+                       .picture_height = round_up_div(p->job->frame->height, denominator),
                        .denominator = denominator};
     return true;
 }
@@ -371,13 +338,14 @@ bool sl_jpeg_fast_decode(sl_jpeg_fast *fast, const sl_jpeg_job *job, sl_scratch 
                          sl_image *view)
 {
     picture p = {.job = job};
+    sl_jpeg_tiles tiles = sl_jpeg_frame_tiles(job->frame);
     assert(job->wanted.width > 0 && job->wanted.height > 0);
-    if (!describe_planes(fast, &p)) {
+    if (!sl_jpeg_tiles_find(&tiles, job->bytes, job->frame->scan, scratch) ||
+        !describe_planes(fast, &p)) {
         return false;
     }
     choose_transforms(&p, fast->simd);
     choose_mcus(&p);
-    return take_planes(&p, scratch) &&
-           sl_jpeg_lanes_run(&p.area, job->tiles, job->bytes, scratch) &&
+    return take_planes(&p, scratch) && sl_jpeg_lanes_run(&p.area, &tiles, job->bytes, scratch) &&
            make_rows(&p, fast->simd, scratch, view);
 }

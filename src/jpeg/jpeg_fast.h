@@ -2,10 +2,10 @@
 /*
  * jpeg_fast: sequential Huffman pictures decoded by kernels of our own.
  *
- * Purpose: the road for what photos usually are: 8 bits, one interleaved scan, grey or YCbCr with
- * 4:4:4, 4:2:2, 4:4:0 or 4:2:0 sampling. The result equals libjpeg-turbo's (ISLOW transform, fancy
- * upsampling) bit for bit. Only the restart intervals under the region are read (jpeg_tiles.h).
- * One sample: tiles -> jpeg_lanes (intervals to planes of samples, through jpeg_huffman and
+ * Purpose: the road for what photos usually are (jpeg_frame.h). The result equals libjpeg-turbo's
+ * (ISLOW transform, fancy upsampling) bit for bit. Only the restart intervals under the region are
+ * read (jpeg_tiles.h).
+ * One sample: jpeg_tiles -> jpeg_lanes (intervals to planes of samples, through jpeg_huffman and
  * jpeg_idct) -> jpeg_rows (planes to rows of RGB).
  * Whatever this road does not like (damage of any kind) it gives back without an error: libjpeg
  * judges and words it. So what is accepted is what libjpeg accepts.
@@ -15,13 +15,11 @@
 #ifndef SL_JPEG_FAST_H
 #define SL_JPEG_FAST_H
 
-#include "jpeg_tiles.h"
+#include "jpeg_frame.h"
 #include "scratch.h"
 #include "view.h"
 
-#include <stdio.h>
-
-#include <jpeglib.h>
+#include <sluice/common.h>
 
 typedef struct sl_jpeg_fast sl_jpeg_fast;
 
@@ -30,15 +28,12 @@ sluice_status sl_jpeg_fast_open(sl_jpeg_fast **fast, sluice_error *error);
 void sl_jpeg_fast_close(sl_jpeg_fast *fast);
 
 typedef struct sl_jpeg_job {
-    j_decompress_ptr cinfo; /* has read the header and nothing more; is left as it is */
+    const sl_jpeg_frame *frame; /* of the picture in `bytes` */
     sl_bytes bytes;
-    const sl_jpeg_tiles *tiles;
     uint32_t denominator; /* 1, 2, 4 or 8: the picture is scaled as libjpeg scales it */
     sl_rect wanted;       /* what the view must cover, in the scaled picture, not empty */
 } sl_jpeg_job;
 
-/* Whether the picture can go this road. */
-bool sl_jpeg_fast_takes(j_decompress_ptr cinfo);
 /* False: not done, and nothing is known about the picture. */
 bool sl_jpeg_fast_decode(sl_jpeg_fast *fast, const sl_jpeg_job *job, sl_scratch *scratch,
                          sl_image *view);

@@ -8,6 +8,7 @@
  */
 #include "jpeg_huffman.h"
 
+#include "jpeg_zigzag.h"
 #include "little_endian.h"
 
 #include <assert.h>
@@ -27,12 +28,6 @@ enum {
 
 _Static_assert(sizeof(sl_huffman_entry) == 8, "an entry is one word");
 _Static_assert(SL_HUFFMAN_ALIGN == (size_t)2 * TABLE_BYTES, "ac lies behind dc");
-
-/* Natural order of zigzag place k; further than 63 only what is overwritten or never used. */
-static const uint8_t natural_order[64] = {
-    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
-    41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
-    30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
 /* --- tables --- */
 
@@ -313,7 +308,7 @@ static inline uint64_t step_aside(sl_huffman_stream *s, const sl_huffman_entry *
     if (found.advance == END) {
         return 0;
     }
-    s->block->values[natural_order[s->place - PLACE + found.first]] = found.values[0];
+    s->block->values[sl_jpeg_natural_order[s->place - PLACE + found.first]] = found.values[0];
     const uint64_t place = s->place + (uint64_t)found.advance;
     return place == COMPLETE ? 0 : place;
 }
@@ -354,7 +349,7 @@ static inline void step(sl_huffman_stream *s)
     if (__builtin_expect((place & 64) != 0, 0)) {
         place = step_aside(s, entry);
     } else {
-        const uint8_t *order = natural_order + (s->place - PLACE);
+        const uint8_t *order = sl_jpeg_natural_order + (s->place - PLACE);
         s->block->values[order[entry->first]] = entry->values[0];
         s->block->values[order[entry->second]] = entry->values[1];
         consume(s, entry->total);

@@ -39,7 +39,7 @@ typedef struct sl_huffman_entry {
 
 /* A Huffman code as a JPEG stores it: bits[l] codes of length l (1..16), symbols in order. */
 typedef struct sl_huffman_code {
-    const uint8_t *bits;    /* 17 */
+    const uint8_t *bits;    /* 17, of which the first is not used */
     const uint8_t *symbols; /* as many as there are codes, at most 256 */
 } sl_huffman_code;
 

@@ -9,6 +9,8 @@
 
 #include <jpeglib.h>
 
+#include <jerror.h>
+
 static const jpeg_options defaults;
 
 uint32_t jpeg_channels(const jpeg_options *options)
@@ -172,9 +174,10 @@ static void give_up(j_common_ptr cinfo)
     longjmp(((plain_errors *)(void *)cinfo->err)->jump, 1);
 }
 
+/* But for one that says nothing about the pixels. */
 static void count_warning(j_common_ptr cinfo, int level)
 {
-    cinfo->err->num_warnings += level < 0;
+    cinfo->err->num_warnings += level < 0 && cinfo->err->msg_code != JWRN_JFIF_MAJOR;
 }
 
 bool jpeg_can_arithmetic(void)

@@ -55,7 +55,7 @@ void pattern_fill(uint8_t *pixels, uint32_t width, uint32_t height, uint32_t cha
 /*
  * A plain decode with libjpeg alone, all defaults: grey as 1 channel, CMYK and YCCK as 4, the
  * others as RGB. `*channels` says which; free() the pixels. `warnings` (may be NULL) counts
- * libjpeg's. NULL when libjpeg gives up.
+ * libjpeg's but those about the version of JFIF. NULL when libjpeg gives up.
  */
 uint8_t *jpeg_plain_decode(const uint8_t *data, size_t size, uint32_t *width, uint32_t *height,
                            uint32_t *channels, long *warnings);

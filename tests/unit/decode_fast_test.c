@@ -23,44 +23,20 @@ static uint32_t draw(uint32_t below)
     return (uint32_t)(((uint64_t)state * below) >> 32);
 }
 
-/* What the codec does in front of this road. */
 typedef struct road {
     sl_jpeg_fast *fast;
     sl_scratch scratch;
-    struct jpeg_decompress_struct cinfo;
-    struct jpeg_error_mgr errors;
-    jmp_buf out;
 } road;
-
-static void leave(j_common_ptr cinfo)
-{
-    road *r = cinfo->client_data;
-    longjmp(r->out, 1);
-}
-
-/* The codec takes a warning for damage. */
-static void leave_on_warning(j_common_ptr cinfo, int level)
-{
-    if (level < 0) {
-        leave(cinfo);
-    }
-}
 
 static void road_open(road *r)
 {
     sluice_error error;
     assert_int_equal(sl_jpeg_fast_open(&r->fast, &error), SLUICE_OK);
     assert_int_equal(sl_scratch_open(&r->scratch, (size_t)1 << 30, 1 << 20, &error), SLUICE_OK);
-    r->cinfo.err = jpeg_std_error(&r->errors);
-    r->errors.error_exit = leave;
-    r->errors.emit_message = leave_on_warning;
-    jpeg_create_decompress(&r->cinfo);
-    r->cinfo.client_data = r;
 }
 
 static void road_close(road *r)
 {
-    jpeg_destroy_decompress(&r->cinfo);
     sl_scratch_close(&r->scratch);
     sl_jpeg_fast_close(r->fast);
 }
@@ -69,33 +45,17 @@ static void road_close(road *r)
 static bool road_decode(road *r, sl_bytes bytes, uint32_t denominator, sl_rect wanted,
                         sl_image *view)
 {
-    j_decompress_ptr cinfo = &r->cinfo;
-    if (setjmp(r->out) != 0) {
-        return false;
-    }
+    sl_jpeg_frame frame;
+    *view = (sl_image){0};
     sl_scratch_reset(&r->scratch);
-    jpeg_abort_decompress(cinfo);
-    jpeg_mem_src(cinfo, bytes.data, bytes.size);
-    (void)jpeg_read_header(cinfo, TRUE);
-    if (!sl_jpeg_fast_takes(cinfo)) {
+    if (!sl_jpeg_frame_read(&frame, bytes)) {
         return false;
     }
-    const bool grey = cinfo->num_components == 1;
-    const uint32_t mcu_width = 8 * (uint32_t)(grey ? 1 : cinfo->max_h_samp_factor);
-    const uint32_t mcu_height = 8 * (uint32_t)(grey ? 1 : cinfo->max_v_samp_factor);
-    sl_jpeg_tiles tiles = {.mcus_across = (cinfo->image_width + mcu_width - 1) / mcu_width,
-                           .mcus_down = (cinfo->image_height + mcu_height - 1) / mcu_height};
-    tiles.interval =
-        cinfo->restart_interval > 0 ? cinfo->restart_interval : tiles.mcus_across * tiles.mcus_down;
     if (wanted.width == 0) {
-        wanted.width = (cinfo->image_width + denominator - 1) / denominator;
-        wanted.height = (cinfo->image_height + denominator - 1) / denominator;
+        wanted.width = (frame.width + denominator - 1) / denominator;
+        wanted.height = (frame.height + denominator - 1) / denominator;
     }
-    const uint32_t start = (uint32_t)(cinfo->src->next_input_byte - bytes.data);
-    if (!sl_jpeg_tiles_find(&tiles, bytes, start, &r->scratch)) {
-        return false;
-    }
-    const sl_jpeg_job job = {cinfo, bytes, &tiles, denominator, wanted};
+    const sl_jpeg_job job = {&frame, bytes, denominator, wanted};
     return sl_jpeg_fast_decode(r->fast, &job, &r->scratch, view);
 }
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_zigzag: the order in which a JPEG stores the coefficients of a block (ITU-T T.81, figure 5).
+ * Threads: any.
+ */
+#ifndef SL_JPEG_ZIGZAG_H
+#define SL_JPEG_ZIGZAG_H
+
+#include <stdint.h>
+
+/* Place in zigzag order to place in the block, row by row. */
+static const uint8_t sl_jpeg_natural_order[64] = {
+    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
+    41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
+    30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_frame against libjpeg: what it takes, that it understands the same by it, and that it leaves
+ * the rest to libjpeg, however headers are put together or damaged.
+ */
+#include "decoder.h"
+#include "jpeg_header.h"
+#include "jpeg_make.h"
+#include "philox.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { SOF0 = 0xC0, DHT = 0xC4, SOS = 0xDA, DQT = 0xDB, DRI = 0xDD };
+
+/* A file put together from pieces. */
+typedef struct pieces {
+    uint8_t data[1 << 16];
+    size_t size;
+} pieces;
+
+static void put(pieces *p, const void *data, size_t size)
+{
+    assert_true(size <= sizeof(p->data) - p->size);
+    memcpy(p->data + p->size, data, size);
+    p->size += size;
+}
+
+static void put_segment(pieces *p, uint8_t marker, const void *data, size_t size)
+{
+    const uint8_t head[] = {0xFF, marker, (uint8_t)((size + 2) >> 8), (uint8_t)(size + 2)};
+    put(p, head, sizeof(head));
+    put(p, data, size);
+}
+
+static bool is_taken(const uint8_t *data, size_t size)
+{
+    bool taken;
+    uint8_t *copy = malloc(size > 0 ? size : 1); /* of exact size */
+    assert_non_null(copy);
+    memcpy(copy, data, size);
+    const char *difference = jpeg_header_difference((sl_bytes){copy, size}, &taken);
+    free(copy);
+    if (difference != NULL) {
+        fail_msg("%s", difference);
+    }
+    return taken;
+}
+
+static bool piece_is_taken(const pieces *p)
+{
+    return is_taken(p->data, p->size);
+}
+
+static void what_the_kernels_decode_is_taken(void **state)
+{
+    (void)state;
+    static const jpeg_options kinds[] = {
+        {0},
+        {.h_factor = 1, .v_factor = 1},
+        {.h_factor = 2, .v_factor = 1, .restart_interval = 7},
+        {.h_factor = 1, .v_factor = 2, .quality = 1},
+        {.colour = JPEG_GREY},
+        {.colour = JPEG_GREY, .h_factor = 2, .v_factor = 3, .restart_interval = 65535},
+        {.orientation = 8},
+        {.orientation = 1, .exif_big_endian = true, .quality = 100},
+    };
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        jpeg_file file = jpeg_make_pattern(33, 17, 1, &kinds[i]);
+        assert_true(is_taken(file.data, file.size));
+        jpeg_free(&file);
+    }
+}
+
+static void other_kinds_are_left(void **state)
+{
+    (void)state;
+    static const jpeg_options kinds[] = {
+        {.progressive = true},         {.separate_scans = true}, {.colour = JPEG_CMYK},
+        {.colour = JPEG_YCCK},         {.colour = JPEG_RGB},     {.h_factor = 4, .v_factor = 1},
+        {.h_factor = 1, .v_factor = 4}};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        jpeg_file file = jpeg_make_pattern(40, 40, 1, &kinds[i]);
+        assert_false(is_taken(file.data, file.size));
+        jpeg_free(&file);
+    }
+}
+
+static size_t header_bytes(const jpeg_file *file)
+{
+    sl_jpeg_frame frame;
+    assert_true(sl_jpeg_frame_read(&frame, (sl_bytes){file->data, file->size}));
+    return frame.scan;
+}
+
+/* All of the picture's segments but its scan, with `edit` deciding what becomes of each. */
+typedef void (*segment_edit)(pieces *out, uint8_t marker, const uint8_t *data, size_t size);
+
+static void rebuild(pieces *out, const jpeg_file *file, segment_edit edit)
+{
+    out->size = 0;
+    put(out, file->data, 2);
+    size_t at = 2;
+    while (file->data[at + 1] != SOS) {
+        const size_t length = ((size_t)file->data[at + 2] << 8 | file->data[at + 3]) - 2;
+        edit(out, file->data[at + 1], file->data + at + 4, length);
+        at += 4 + length;
+    }
+    put(out, file->data + at, file->size - at);
+}
+
+static void with_fill_bytes(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    put(out, "\xFF\xFF\xFF", 3);
+    put_segment(out, marker, data, size);
+}
+
+static void with_comments(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    put_segment(out, 0xFE, "a comment", 9);
+    put_segment(out, 0xEF, "", 0);
+    put_segment(out, marker, data, size);
+}
+
+static void twice(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    put_segment(out, marker, data, size);
+    if (marker != SOF0) {
+        put_segment(out, marker, data, size);
+    }
+}
+
+static void with_wide_quantizers(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    if (marker != DQT) {
+        put_segment(out, marker, data, size);
+        return;
+    }
+    uint8_t wide[129] = {(uint8_t)(0x10 | data[0])};
+    assert_int_equal(size, 65);
+    for (int i = 0; i < 64; i++) {
+        wide[1 + 2 * i] = (uint8_t)(i % 3);
+        wide[2 + 2 * i] = data[1 + i];
+    }
+    put_segment(out, marker, wide, sizeof(wide));
+}
+
+static void with_code_of_all(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    put_segment(out, marker, data, size);
+    if (marker == DHT) { /* a table that nobody uses, which is no code either */
+        uint8_t table[17 + 256] = {0x13, 255, 1};
+        put_segment(out, marker, table, sizeof(table));
+    }
+}
+
+static void without_jfif(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    if (marker != 0xE0) {
+        put_segment(out, marker, data, size);
+    }
+}
+
+static void with_adobe_ycbcr(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    if (marker == 0xE0) {
+        put_segment(out, 0xEE, "Adobe\0\x64\0\0\0\0\1", 12);
+    } else {
+        put_segment(out, marker, data, size);
+    }
+}
+
+static void with_short_app(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    put_segment(out, 0xE0, "JFIF\0\1\1\0\0\1\0\1\0", 13);
+    put_segment(out, 0xEE, "Adobe\0\x64\0\0\0\0", 11);
+    put_segment(out, marker, data, size);
+}
+
+static void headers_put_together_otherwise_are_taken(void **state)
+{
+    (void)state;
+    static const segment_edit edits[] = {with_fill_bytes,      with_comments,    twice,
+                                         with_wide_quantizers, with_code_of_all, without_jfif,
+                                         with_adobe_ycbcr,     with_short_app};
+    const jpeg_options options = {.restart_interval = 2};
+    jpeg_file file = jpeg_make_pattern(50, 30, 1, &options);
+    static pieces made;
+    for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
+        rebuild(&made, &file, edits[i]);
+        assert_true(piece_is_taken(&made));
+    }
+    jpeg_free(&file);
+}
+
+static void with_junk(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    put(out, "junk", 4);
+    put_segment(out, marker, data, size);
+}
+
+static void with_two_frames(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    put_segment(out, marker, data, size);
+    if (marker == SOF0) {
+        put_segment(out, marker, data, size);
+    }
+}
+
+static void with_restart_marker(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    put(out, "\xFF\xD0", 2);
+    put_segment(out, marker, data, size);
+}
+
+static void with_adobe_rgb(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    if (marker == 0xE0) {
+        put_segment(out, 0xEE, "Adobe\0\x64\0\0\0\0\0", 12);
+    } else {
+        put_segment(out, marker, data, size);
+    }
+}
+
+static void with_rgb_ids(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    uint8_t copy[1 << 10];
+    assert_true(size <= sizeof(copy));
+    memcpy(copy, data, size);
+    if (marker == SOF0) {
+        copy[6] = 'R';
+        copy[9] = 'G';
+        copy[12] = 'B';
+    }
+    if (marker != 0xE0) {
+        put_segment(out, marker, copy, size);
+    }
+}
+
+static void without_quantizers(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    if (marker != DQT) {
+        put_segment(out, marker, data, size);
+    }
+}
+
+static void without_codes(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    if (marker != DHT) {
+        put_segment(out, marker, data, size);
+    }
+}
+
+static void with_one_byte_more(pieces *out, uint8_t marker, const uint8_t *data, size_t size)
+{
+    static uint8_t copy[1 << 10];
+    memcpy(copy, data, size);
+    put_segment(out, marker, copy, size + (marker == DHT || marker == DQT || marker == DRI));
+}
+
+static void what_libjpeg_should_judge_is_left(void **state)
+{
+    (void)state;
+    static const segment_edit edits[] = {with_junk,      with_two_frames,   with_restart_marker,
+                                         with_adobe_rgb, with_rgb_ids,      without_quantizers,
+                                         without_codes,  with_one_byte_more};
+    const jpeg_options options = {.restart_interval = 2};
+    jpeg_file file = jpeg_make_pattern(50, 30, 1, &options);
+    static pieces made;
+    for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
+        rebuild(&made, &file, edits[i]);
+        assert_false(piece_is_taken(&made));
+    }
+    jpeg_free(&file);
+}
+
+/* Every byte of the header with every value: 600 x 256 headers of libjpeg's. */
+static void every_byte_means_the_same(void **state)
+{
+    (void)state;
+    const jpeg_options options = {.restart_interval = 2};
+    jpeg_file file = jpeg_make_pattern(24, 16, 1, &options);
+    const size_t scan = header_bytes(&file);
+    uint32_t taken = 0;
+    for (size_t at = 0; at < scan; at++) {
+        const uint8_t was = file.data[at];
+        /* of what is only copied some values are enough */
+        for (uint32_t value = 0; value < 256; value += at % 4 == 0 ? 1 : 17) {
+            file.data[at] = (uint8_t)value;
+            taken += is_taken(file.data, file.size);
+        }
+        file.data[at] = was;
+    }
+    assert_true(taken > 1000);
+    jpeg_free(&file);
+}
+
+static void headers_cut_short_are_left(void **state)
+{
+    (void)state;
+    jpeg_file file = jpeg_make_pattern(24, 16, 1, NULL);
+    const size_t scan = header_bytes(&file);
+    for (size_t size = 0; size < scan; size++) {
+        assert_false(is_taken(file.data, size));
+    }
+    assert_true(is_taken(file.data, scan));
+    jpeg_free(&file);
+}
+
+/* Errors of the codec are libjpeg's, whichever reader looked first. */
+static void refusals_are_worded_as_ever(void **state)
+{
+    (void)state;
+    const sl_decoder_config config = {.max_pixels = 1 << 20, .exif = SLUICE_EXIF_APPLY};
+    sl_decoder *decoder;
+    assert_int_equal(sl_decoder_open(&decoder, &config, NULL), SLUICE_OK);
+    jpeg_file file = jpeg_make_pattern(24, 16, 1, NULL);
+    uint32_t refused = 0;
+    for (uint32_t i = 0; i < 4000; i++) {
+        sl_random random = sl_random_for(i, 0, 0, 0);
+        const size_t at = 2 + sl_random_below(&random, (uint32_t)file.size - 2);
+        const uint8_t was = file.data[at];
+        file.data[at] = (uint8_t)sl_random_u32(&random);
+        const sl_stored_image stored = {.bytes = {file.data, file.size}};
+        sluice_status status[2];
+        sluice_error errors[2];
+        for (int road = 0; road < 2; road++) {
+            sl_picture picture;
+            sl_image view;
+            errors[road] = (sluice_error)SLUICE_ERROR_INIT;
+            sl_decoder_avoid(decoder, road == 0 ? 0 : SL_ROAD_KERNELS | SL_ROAD_INTERVALS);
+            status[road] = sl_decoder_open_picture(decoder, &stored, &picture, &errors[road]);
+            if (status[road] == SLUICE_OK) {
+                const sl_rect all = {0, 0, picture.width, picture.height};
+                status[road] = sl_decoder_decode(decoder, all, 0, 0, &view, &errors[road]);
+            }
+        }
+        assert_int_equal(status[0], status[1]);
+        assert_string_equal(errors[0].text, errors[1].text);
+        assert_int_equal(errors[0].offset, errors[1].offset);
+        refused += status[0] != SLUICE_OK;
+        file.data[at] = was;
+    }
+    assert_true(refused > 500);
+    jpeg_free(&file);
+    sl_decoder_close(decoder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_kernels_decode_is_taken),
+        cmocka_unit_test(other_kinds_are_left),
+        cmocka_unit_test(headers_put_together_otherwise_are_taken),
+        cmocka_unit_test(what_libjpeg_should_judge_is_left),
+        cmocka_unit_test(every_byte_means_the_same),
+        cmocka_unit_test(headers_cut_short_are_left),
+        cmocka_unit_test(refusals_are_worded_as_ever),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
