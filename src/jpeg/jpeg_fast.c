@@ -168,6 +168,19 @@ static void set_quantizers(uint16_t quantizers[SL_JPEG_BLOCK],
     }
 }
 
+/* Those of component `c`: an earlier component's when it has the same. */
+static const uint16_t *quantizers_for(picture *p, uint32_t c)
+{
+    const sl_jpeg_frame_component *components = p->job->frame->components;
+    for (uint32_t i = 0; i < c; i++) {
+        if (components[i].quantizers == components[c].quantizers) {
+            return p->quantizers[i];
+        }
+    }
+    set_quantizers(p->quantizers[c], &components[c]);
+    return p->quantizers[c];
+}
+
 static bool describe_planes(sl_jpeg_fast *fast, picture *p)
 {
     const sl_jpeg_frame *frame = p->job->frame;
@@ -179,8 +192,7 @@ static bool describe_planes(sl_jpeg_fast *fast, picture *p)
     }
     for (uint32_t c = 0; c < area->components; c++) {
         sl_jpeg_plane *plane = &area->planes[c];
-        set_quantizers(p->quantizers[c], &frame->components[c]);
-        plane->quantizers = p->quantizers[c];
+        plane->quantizers = quantizers_for(p, c);
         plane->across = c == 0 ? frame->across : 1;
         plane->down = c == 0 ? frame->down : 1;
         plane->tables = tables_for(fast, frame, c);
@@ -239,6 +251,8 @@ static void choose_mcus(picture *p)
     const sl_jpeg_plane *luma = &area->planes[0];
     widen(&across, x, luma->across * luma->size);
     widen(&down, y, luma->down * luma->size);
+    p->chroma_width = 0;
+    p->chroma_height = 0;
     if (area->components > 1) {
         const sl_jpeg_plane *chroma = &area->planes[1];
         chroma_size(p->job->frame, chroma->size, &p->chroma_width, &p->chroma_height);
@@ -270,18 +284,27 @@ static bool take_planes(picture *p, sl_scratch *scratch)
 
 /* --- rows --- */
 
-/* Row `y` of a component in the picture, as if it began at the picture's column 0. */
-static const uint8_t *component_row(const sl_jpeg_area *area, const sl_jpeg_plane *plane,
-                                    uint32_t y)
+/* A component's rows in the picture, as if they began at the picture's column 0. */
+typedef struct plane_rows {
+    const uint8_t *samples;
+    size_t stride;
+    size_t outside; /* bytes in front of the samples, were all of the picture there */
+} plane_rows;
+
+static plane_rows rows_of(const sl_jpeg_area *area, const sl_jpeg_plane *plane)
 {
     const size_t top = (size_t)area->top * plane->down * plane->size;
     const size_t left = (size_t)area->left * plane->across * plane->size;
-    return plane->samples + (y - top) * plane->stride - left;
+    return (plane_rows){plane->samples, plane->stride, top * plane->stride + left};
 }
 
-static void chroma_rows(const picture *p, uint32_t y, sl_jpeg_row *row)
+static const uint8_t *row_at(const plane_rows *rows, uint32_t y)
 {
-    const sl_jpeg_area *area = &p->area;
+    return rows->samples + y * rows->stride - rows->outside;
+}
+
+static void chroma_rows(const picture *p, const plane_rows planes[3], uint32_t y, sl_jpeg_row *row)
+{
     uint32_t near = y;
     uint32_t far = y;
     if (p->halved_down) {
@@ -293,11 +316,10 @@ static void chroma_rows(const picture *p, uint32_t y, sl_jpeg_row *row)
             far = near > 0 ? near - 1 : near;
         }
     }
-    row->cb = component_row(area, &area->planes[1], near);
-    row->cr = component_row(area, &area->planes[2], near);
-    row->cb_far = component_row(area, &area->planes[1], far);
-    row->cr_far = component_row(area, &area->planes[2], far);
-    row->chroma_width = p->chroma_width;
+    row->cb = row_at(&planes[1], near);
+    row->cr = row_at(&planes[2], near);
+    row->cb_far = row_at(&planes[1], far);
+    row->cr_far = row_at(&planes[2], far);
 }
 
 static bool make_rows(const picture *p, sl_simd simd, sl_scratch *scratch, sl_image *view)
@@ -310,14 +332,18 @@ static bool make_rows(const picture *p, sl_simd simd, sl_scratch *scratch, sl_im
         return false;
     }
     const sl_jpeg_row_maker make = sl_jpeg_row_for(simd, choose_upsampling(p));
-    for (uint32_t i = 0; i < wanted->height; i++) {
-        const uint32_t y = wanted->y + i;
-        sl_jpeg_row row = {.luma = component_row(&p->area, &p->area.planes[0], y),
-                           .begin = wanted->x,
-                           .end = wanted->x + wanted->width,
-                           .rgb = pixels + stride * i};
+    plane_rows planes[COMPONENTS_MAX] = {{NULL, 0, 0}};
+    for (uint32_t c = 0; c < p->area.components; c++) {
+        planes[c] = rows_of(&p->area, &p->area.planes[c]);
+    }
+    sl_jpeg_row row = {.begin = wanted->x,
+                       .end = wanted->x + wanted->width,
+                       .rgb = pixels,
+                       .chroma_width = p->chroma_width};
+    for (uint32_t y = wanted->y; y < wanted->y + wanted->height; y++, row.rgb += stride) {
+        row.luma = row_at(&planes[0], y);
         if (p->area.components > 1) {
-            chroma_rows(p, y, &row);
+            chroma_rows(p, planes, y, &row);
         }
         make(&row);
     }
@@ -337,7 +363,8 @@ static bool make_rows(const picture *p, sl_simd simd, sl_scratch *scratch, sl_im
 bool sl_jpeg_fast_decode(sl_jpeg_fast *fast, const sl_jpeg_job *job, sl_scratch *scratch,
                          sl_image *view)
 {
-    picture p = {.job = job};
+    picture p;
+    p.job = job;
     sl_jpeg_tiles tiles = sl_jpeg_frame_tiles(job->frame);
     assert(job->wanted.width > 0 && job->wanted.height > 0);
     if (!sl_jpeg_tiles_find(&tiles, job->bytes, job->frame->scan, scratch) ||

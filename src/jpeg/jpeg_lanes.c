@@ -4,31 +4,29 @@
 #include <assert.h>
 #include <string.h>
 
-enum {
-    LANES = 2,
-    CHUNK_MCUS = 8,
-    BLOCKS_MAX = 6 /* of an MCU: 4:2:0 */
-};
+enum { LANES = 2, CHUNK_MCUS = 8 };
 
 /* What both lanes work on. */
 typedef struct work {
     const sl_jpeg_area *area;
     const sl_jpeg_tiles *tiles;
     sl_bytes bytes;
+    uint32_t chunk;       /* MCUs of a chunk at most: no more than a row has */
+    uint32_t first[3];    /* block of each component in a lane's memory */
+    uint32_t block_count; /* of a chunk */
     /* the next interval to hand out: the search stands at this MCU row */
     uint32_t row;
     uint32_t next; /* no interval before this one is wanted any more */
 } work;
 
 /*
- * A chunk's blocks lie component by component, and in it row by row, CHUNK_MCUS wide, so that
- * blocks side by side in the picture are so in memory.
+ * A chunk's blocks lie component by component, and in it row by row, as wide as a chunk, so
+ * that blocks side by side in the picture are so in memory.
  */
 typedef struct lane {
     sl_huffman_stream stream;
     sl_huffman_block *blocks;
     sl_huffman_block *last[CHUNK_MCUS]; /* of each MCU of a chunk, in decoding order */
-    sl_huffman_block *follower[CHUNK_MCUS];
     uint8_t *unstuffed;
     uint16_t prediction[3];
     uint64_t mcu;  /* the chunk's first, counted through the picture */
@@ -42,12 +40,14 @@ typedef struct lane {
 static sl_huffman_block *block_at(const work *w, const lane *l, uint32_t component, uint32_t row,
                                   uint32_t column)
 {
-    const sl_jpeg_plane *planes = w->area->planes;
-    sl_huffman_block *at = l->blocks;
-    for (uint32_t c = 0; c < component; c++) {
-        at += (size_t)planes[c].across * planes[c].down * CHUNK_MCUS;
-    }
-    return at + (size_t)row * planes[component].across * CHUNK_MCUS + column;
+    const size_t width = (size_t)w->area->planes[component].across * w->chunk;
+    return l->blocks + w->first[component] + row * width + column;
+}
+
+/* Behind the blocks of a chunk. */
+static sl_huffman_block *end_block(const work *w, const lane *l)
+{
+    return l->blocks + w->block_count;
 }
 
 /* Chains the blocks of MCU `m` of a chunk behind `before`, in an interleaved scan's order. */
@@ -56,42 +56,44 @@ static sl_huffman_block *link_mcu(const work *w, const lane *l, uint32_t m,
 {
     for (uint32_t c = 0; c < w->area->components; c++) {
         const sl_jpeg_plane *plane = &w->area->planes[c];
-        for (uint32_t i = 0; i < plane->across * plane->down; i++) {
-            sl_huffman_block *block =
-                block_at(w, l, c, i / plane->across, m * plane->across + i % plane->across);
-            before->next = block;
-            before->next_table = plane->tables->dc;
-            before = block;
+        const sl_huffman_entry *table = plane->tables->dc;
+        for (uint32_t v = 0; v < plane->down; v++) {
+            sl_huffman_block *block = block_at(w, l, c, v, m * plane->across);
+            for (uint32_t h = 0; h < plane->across; h++, block++) {
+                before->next = block;
+                before->next_table = table;
+                before = block;
+            }
         }
     }
     return before;
 }
 
-static void link_blocks(const work *w, lane *l, sl_huffman_block *end)
+static void link_blocks(const work *w, lane *l)
 {
+    sl_huffman_block *end = end_block(w, l);
     sl_huffman_block *before = end; /* what it says about the next is overwritten */
-    for (uint32_t m = 0; m < CHUNK_MCUS; m++) {
+    for (uint32_t m = 0; m < w->chunk; m++) {
         before = link_mcu(w, l, m, before);
         l->last[m] = before;
-    }
-    for (uint32_t m = 0; m < CHUNK_MCUS; m++) {
-        l->follower[m] = m + 1 < CHUNK_MCUS ? l->last[m]->next : end;
     }
     *end = (sl_huffman_block){.next_table = w->area->stop->ac, .next = end};
 }
 
-static void cut_chain(const work *w, lane *l, sl_huffman_block *end)
+static void cut_chain(const work *w, lane *l)
 {
     sl_huffman_block *last = l->last[l->size - 1];
-    last->next = end;
+    last->next = end_block(w, l);
     last->next_table = w->area->stop->ac;
 }
 
 static void mend_chain(const work *w, lane *l)
 {
-    sl_huffman_block *last = l->last[l->size - 1];
-    last->next = l->follower[l->size - 1];
-    last->next_table = w->area->planes[0].tables->dc;
+    if (l->size < w->chunk) {
+        sl_huffman_block *last = l->last[l->size - 1];
+        last->next = block_at(w, l, 0, 0, l->size * w->area->planes[0].across);
+        last->next_table = w->area->planes[0].tables->dc;
+    }
 }
 
 /* The blocks that the lane's chunk uses, row by row: zeroed. */
@@ -108,21 +110,16 @@ static void clear_blocks(const work *w, const lane *l)
     }
 }
 
-static sl_huffman_block *end_block(const lane *l)
-{
-    return l->blocks + (size_t)CHUNK_MCUS * BLOCKS_MAX;
-}
-
 /* A chunk ends with the row of MCUs, or where no more is needed. */
 static void begin_chunk(const work *w, lane *l)
 {
     const uint64_t left = l->end - l->mcu;
     const uint64_t in_row = w->tiles->mcus_across - l->mcu % w->tiles->mcus_across;
     uint64_t size = left < in_row ? left : in_row;
-    size = size < CHUNK_MCUS ? size : CHUNK_MCUS;
+    size = size < w->chunk ? size : w->chunk;
     l->size = (uint32_t)size;
     clear_blocks(w, l);
-    cut_chain(w, l, end_block(l));
+    cut_chain(w, l);
     sl_huffman_aim(&l->stream, l->blocks, w->area->planes[0].tables);
 }
 
@@ -182,13 +179,8 @@ static bool next_interval(work *w, uint32_t *interval)
     return false;
 }
 
-static void begin_interval(work *w, lane *l)
+static void begin_interval(const work *w, lane *l, uint32_t interval)
 {
-    uint32_t interval = 0;
-    l->active = next_interval(w, &interval);
-    if (!l->active) {
-        return;
-    }
     const sl_jpeg_span span = w->tiles->spans[interval];
     const uint64_t count = (uint64_t)w->tiles->mcus_across * w->tiles->mcus_down;
     l->mcu = (uint64_t)interval * w->tiles->interval;
@@ -264,19 +256,34 @@ static bool finish_chunk(work *w, lane *l)
     if (used > l->bytes || (l->whole && used != l->bytes)) {
         return false;
     }
-    begin_interval(w, l);
+    uint32_t interval = 0;
+    l->active = next_interval(w, &interval);
+    if (l->active) {
+        begin_interval(w, l, interval);
+    }
     return true;
+}
+
+/* Where the blocks of a chunk lie in a lane's memory. */
+static void place_blocks(work *w)
+{
+    const uint32_t across = w->tiles->mcus_across;
+    w->chunk = across < CHUNK_MCUS ? across : CHUNK_MCUS;
+    for (uint32_t c = 0; c < w->area->components; c++) {
+        const sl_jpeg_plane *plane = &w->area->planes[c];
+        w->first[c] = w->block_count;
+        w->block_count += plane->across * plane->down * w->chunk;
+    }
 }
 
 static bool open_lane(const work *w, lane *l, size_t longest, sl_scratch *scratch)
 {
-    const size_t blocks = (size_t)CHUNK_MCUS * BLOCKS_MAX + 1;
-    l->blocks = sl_scratch_take(scratch, blocks * sizeof(*l->blocks));
+    l->blocks = sl_scratch_take(scratch, ((size_t)w->block_count + 1) * sizeof(*l->blocks));
     l->unstuffed = sl_scratch_take(scratch, longest + SL_HUFFMAN_PADDING);
     if (l->blocks == NULL || l->unstuffed == NULL) {
         return false;
     }
-    link_blocks(w, l, end_block(l));
+    link_blocks(w, l);
     return true;
 }
 
@@ -308,13 +315,16 @@ bool sl_jpeg_lanes_run(const sl_jpeg_area *area, const sl_jpeg_tiles *tiles, sl_
     assert(area->left < area->right && area->right <= tiles->mcus_across);
     assert(area->top < area->bottom && area->bottom <= tiles->mcus_down);
     work w = {.area = area, .tiles = tiles, .bytes = bytes, .row = area->top};
-    lane lanes[LANES];
+    place_blocks(&w);
+    lane lanes[LANES] = {{.active = false}};
     const size_t longest = longest_span(tiles);
-    for (int i = 0; i < LANES; i++) {
+    uint32_t interval = 0;
+    for (int i = 0; i < LANES && next_interval(&w, &interval); i++) {
         if (!open_lane(&w, &lanes[i], longest, scratch)) {
             return false;
         }
-        begin_interval(&w, &lanes[i]);
+        lanes[i].active = true;
+        begin_interval(&w, &lanes[i], interval);
     }
     bool ok = true;
     while (ok && run_active(&w, lanes, &ok)) {
