@@ -14,7 +14,7 @@
 #ifndef SL_JPEG_FRAME_H
 #define SL_JPEG_FRAME_H
 
-#include "jpeg_huffman.h"
+#include "jpeg_huffman_tables.h"
 #include "jpeg_tiles.h"
 #include "view.h"
 

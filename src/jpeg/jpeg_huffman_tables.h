@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jpeg_huffman_tables: what jpeg_huffman looks symbols up in.
+ *
+ * Purpose: a table has an entry for every index of 11 bits: the symbol that begins there with its
+ * magnitude, and the one behind it if that fits, too. What does not fit is decoded by the canonical
+ * code, symbol by symbol.
+ * Threads: pure.
+ */
+#ifndef SL_JPEG_HUFFMAN_TABLES_H
+#define SL_JPEG_HUFFMAN_TABLES_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SL_HUFFMAN_INDEX_BITS 11
+#define SL_HUFFMAN_ENTRIES    (1 << SL_HUFFMAN_INDEX_BITS)
+
+/* Values of `advance` and `total` that are none. */
+enum {
+    SL_HUFFMAN_END = -128, /* advance: an end of block */
+    SL_HUFFMAN_LONG = 64,  /* advance: total > SL_HUFFMAN_INDEX_BITS, or not even the code fits: */
+    SL_HUFFMAN_NO_CODE = 255 /* total */
+};
+
+/* What an index of bits stands for. */
+typedef struct sl_huffman_entry {
+    uint8_t total;         /* bits used */
+    int8_t advance;        /* of the place in the block; see jpeg_huffman.c */
+    uint8_t first, second; /* places of the values, from the place before; LONG: run and size */
+    int16_t values[2];     /* the last one twice where there is only one */
+} sl_huffman_entry;
+
+/* A Huffman code as a JPEG stores it: bits[l] codes of length l (1..16), symbols in order. */
+typedef struct sl_huffman_code {
+    const uint8_t *bits;    /* 17, of which the first is not used */
+    const uint8_t *symbols; /* as many as there are codes, at most 256 */
+} sl_huffman_code;
+
+/* The canonical code, to decode symbol by symbol. */
+typedef struct sl_huffman_canonical {
+    int32_t last[18];  /* greatest code of each length; -1: none; [17] ends every search */
+    int32_t first[18]; /* place of the first symbol of a length, less the first code */
+    uint8_t symbols[256];
+} sl_huffman_canonical;
+
+#define SL_HUFFMAN_ALIGN ((size_t)2 * SL_HUFFMAN_ENTRIES * sizeof(sl_huffman_entry))
+
+/* The tables of a component. `ac` differs from `dc` in one address bit: hence the alignment. */
+typedef struct sl_huffman_tables {
+    alignas(SL_HUFFMAN_ALIGN) sl_huffman_entry dc[SL_HUFFMAN_ENTRIES];
+    sl_huffman_entry ac[SL_HUFFMAN_ENTRIES];
+    sl_huffman_canonical dc_code, ac_code;
+} sl_huffman_tables;
+
+/* False when one of them is not a code that libjpeg would take. */
+bool sl_huffman_make(sl_huffman_tables *tables, const sl_huffman_code *dc,
+                     const sl_huffman_code *ac);
+/* The tables at which a chain of blocks ends: they take no bits and advance nothing. */
+void sl_huffman_make_stop(sl_huffman_tables *stop);
+
+/*
+ * One symbol by the canonical code: the first of the bits in `buffer`, from the top, which need not
+ * be in `table`. total 0: there is none.
+ */
+sl_huffman_entry sl_huffman_exact(uint64_t buffer, const sl_huffman_entry *table);
+
+#endif
