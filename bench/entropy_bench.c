@@ -135,7 +135,7 @@ static void ours_entropy(bench *b, sl_bytes bytes)
     for (uint32_t c = 0; c < area.components; c++) {
         const sl_jpeg_frame_component *part = &frame.components[c];
         const uint32_t place = c > 0 ? 1 : 0;
-        if (c < 2 && !sl_huffman_make(&b->tables[place], &part->dc, &part->ac)) {
+        if (c < 2 && !sl_huffman_make(area.simd, &b->tables[place], &part->dc, &part->ac)) {
             abort();
         }
         area.planes[c] = (sl_jpeg_plane){.across = c == 0 ? frame.across : 1,

@@ -98,7 +98,7 @@ static const sl_huffman_tables *tables_for(sl_jpeg_fast *fast, const sl_jpeg_fra
     if (memo->filled && same_code(memo, 0, &part->dc) && same_code(memo, 1, &part->ac)) {
         return &fast->tables[c];
     }
-    memo->filled = sl_huffman_make(&fast->tables[c], &part->dc, &part->ac);
+    memo->filled = sl_huffman_make(fast->simd, &fast->tables[c], &part->dc, &part->ac);
     remember(memo, 0, &part->dc);
     remember(memo, 1, &part->ac);
     return memo->filled ? &fast->tables[c] : NULL;

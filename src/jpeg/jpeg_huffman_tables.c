@@ -5,6 +5,7 @@
 
 enum {
     INDEX_BITS = SL_HUFFMAN_INDEX_BITS,
+    TAIL_BITS = INDEX_BITS - 1, /* behind a symbol, at most */
     ENTRIES = SL_HUFFMAN_ENTRIES,
     TABLE_BYTES = ENTRIES * (int)sizeof(sl_huffman_entry),
     LONG = SL_HUFFMAN_LONG,
@@ -44,6 +45,265 @@ static bool canonical_make(sl_huffman_canonical *canonical, const sl_huffman_cod
     return true;
 }
 
+/*
+ * An entry as one word: tables are filled by sums of words, some at a time. A sum of entries is
+ * one field by field, as long as no field overflows.
+ */
+typedef uint64_t word __attribute__((may_alias));
+typedef uint64_t words __attribute__((vector_size(32), aligned(8), may_alias));
+/* Inlined into a function for each level of SIMD. */
+#define FILLS static inline __attribute__((always_inline))
+enum { WORDS = sizeof(words) / sizeof(word), SPILL = WORDS - 1 };
+
+FILLS word word_of(sl_huffman_entry entry)
+{
+    word w;
+    memcpy(&w, &entry, sizeof(w));
+    return w;
+}
+
+/*
+ * `count` times `value`. Returns where they end; up to SPILL words behind that may be written over,
+ * which saves a branch for each of many short runs.
+ */
+FILLS word *put(word *at, uint32_t count, word value)
+{
+    word *const end = at + count;
+    do {
+        *(words *)at = (words){0} + value;
+        at += WORDS;
+    } while (at < end);
+    return end;
+}
+
+/* The same with some values and their successors, `step` further each. */
+FILLS word *put_ramp(word *at, uint32_t count, words values, word step)
+{
+    word *const end = at + count;
+    do {
+        *(words *)at = values;
+        values += step;
+        at += WORDS;
+    } while (at < end);
+    return end;
+}
+
+/* The same, with each of `tails` added. */
+FILLS word *put_sums(word *at, uint32_t count, word value, const word *tails)
+{
+    word *const end = at + count;
+    do {
+        *(words *)at = *(const words *)tails + value;
+        at += WORDS;
+        tails += WORDS;
+    } while (at < end);
+    return end;
+}
+
+/*
+ * A symbol on its way into a table: its word without a magnitude, and what a magnitude of 1 adds.
+ */
+typedef struct filling {
+    word base, one;
+    uint32_t size;     /* bits of the magnitude */
+    uint32_t spare;    /* bits of the index behind the symbol */
+    const word *tails; /* of these bits; NULL: the symbol stays alone */
+} filling;
+
+/* `count` neighbouring magnitudes, each with all that may come behind it. */
+FILLS word *put_magnitudes(word *at, const filling *f, uint32_t first, uint32_t count)
+{
+    const word value = f->base + f->one * (uint16_t)first;
+    if (f->spare == 0) {
+        return put_ramp(at, count, (words){0, 1, 2, 3} * f->one + value, f->one * WORDS);
+    }
+    if (f->spare == 1) {
+        return put_ramp(at, 2 * count, (words){0, 0, 1, 1} * f->one + value, f->one * WORDS / 2);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        at = f->tails != NULL ? put_sums(at, 1U << f->spare, value + i * f->one, f->tails)
+                              : put(at, 1U << f->spare, value + i * f->one);
+    }
+    return at;
+}
+
+/* In the order of their bits: the negative magnitudes, then the positive ones (T.81 F.2.2.1). */
+FILLS word *put_symbol(word *at, const filling *f)
+{
+    if (f->size == 0) {
+        return put_magnitudes(at, f, 0, 1);
+    }
+    const uint32_t half = 1U << (f->size - 1);
+    at = put_magnitudes(at, f, 1 - 2 * half, half);
+    return put_magnitudes(at, f, half, half);
+}
+
+/*
+ * A pair is the sum of two words: the head, of the first symbol, and the tail, of the second. A
+ * head alone is a pair too: it writes a zero at the place behind it, where nothing is yet. So does
+ * the tail of an end of block.
+ */
+FILLS word head_of(uint32_t total, uint32_t symbol)
+{
+    const uint32_t run = symbol >> 4;
+    if ((symbol & 15) == 0 && run != 15) {
+        return word_of((sl_huffman_entry){.total = (uint8_t)total, .advance = END});
+    }
+    return word_of((sl_huffman_entry){.total = (uint8_t)total,
+                                      .advance = (int8_t)(run + 1),
+                                      .first = (uint8_t)run,
+                                      .second = (uint8_t)(run + 1)});
+}
+
+FILLS word tail_of(uint32_t total, uint32_t symbol)
+{
+    const uint32_t run = symbol >> 4;
+    if ((symbol & 15) == 0 && run != 15) {
+        return word_of((sl_huffman_entry){.total = (uint8_t)total, .advance = END});
+    }
+    return word_of((sl_huffman_entry){
+        .total = (uint8_t)total, .advance = (int8_t)(run + 1), .second = (uint8_t)run});
+}
+
+FILLS word outside_of(uint32_t total, uint32_t symbol)
+{
+    return word_of((sl_huffman_entry){.total = (uint8_t)total,
+                                      .advance = LONG,
+                                      .first = (uint8_t)(symbol >> 4),
+                                      .second = (uint8_t)(symbol & 15)});
+}
+
+/* Up to the end of a table: longer codes, and what is no code. */
+FILLS void put_rest(word *at, const word *table)
+{
+    const word unknown = word_of((sl_huffman_entry){.total = NO_CODE, .advance = LONG});
+    for (; at < table + ENTRIES; at++) {
+        *at = unknown;
+    }
+}
+
+/*
+ * The tails for k bits at tails + 2^k, for each k up to TAIL_BITS; a word is 0 where the bits are
+ * no whole symbol.
+ */
+FILLS void make_tails(word *tails, const sl_huffman_code *ac)
+{
+    word *at = tails + ((size_t)1 << TAIL_BITS);
+    const uint8_t *symbol = ac->symbols;
+    for (uint32_t length = 1; length <= TAIL_BITS; length++) {
+        for (int i = 0; i < ac->bits[length]; i++, symbol++) {
+            const uint32_t size = *symbol & 15;
+            const uint32_t total = length + size;
+            if (total > TAIL_BITS) {
+                at = put(at, 1U << (TAIL_BITS - length), 0);
+                continue;
+            }
+            at = put_symbol(at, &(filling){.base = tail_of(total, *symbol),
+                                           .one = word_of((sl_huffman_entry){.values = {0, 1}}),
+                                           .size = size,
+                                           .spare = TAIL_BITS - total});
+        }
+    }
+    memset(at, 0, (size_t)((tails + ((size_t)2 << TAIL_BITS)) - at) * sizeof(*at));
+    for (uint32_t k = TAIL_BITS - 1; k > 0; k--) {
+        const word *from = tails + ((size_t)2 << k);
+        word *to = tails + ((size_t)1 << k);
+        for (size_t i = 0; i < (size_t)1 << k; i++) {
+            /* all ones where no more than k bits are taken */
+            const word fits = 0 - (((from[2 * i] & UINT8_MAX) - (k + 1)) >> 63);
+            to[i] = from[2 * i] & fits;
+        }
+    }
+}
+
+FILLS void make_ac(word *table, const sl_huffman_code *ac)
+{
+    alignas(64) word tails[(2U << TAIL_BITS) + SPILL];
+    make_tails(tails, ac);
+    word *at = table;
+    const uint8_t *symbol = ac->symbols;
+    for (uint32_t length = 1; length <= INDEX_BITS; length++) {
+        for (int i = 0; i < ac->bits[length]; i++, symbol++) {
+            const uint32_t size = *symbol & 15;
+            const uint32_t total = length + size;
+            if (total > INDEX_BITS) {
+                at = put(at, 1U << (INDEX_BITS - length), outside_of(total, *symbol));
+                continue;
+            }
+            const uint32_t spare = INDEX_BITS - total;
+            const word head = head_of(total, *symbol);
+            const bool pairs = spare >= 2 && (size > 0 || *symbol >> 4 == 15);
+            at = put_symbol(at, &(filling){.base = head,
+                                           .one = word_of((sl_huffman_entry){.values = {1, 0}}),
+                                           .size = size,
+                                           .spare = spare,
+                                           .tails = pairs ? tails + (1U << spare) : NULL});
+        }
+    }
+    put_rest(at, table);
+}
+
+/* Without pairs, which would save less here than they cost: DC is one symbol of many. */
+FILLS void make_dc(word *table, const sl_huffman_code *dc)
+{
+    word *at = table;
+    const uint8_t *symbol = dc->symbols;
+    for (uint32_t length = 1; length <= INDEX_BITS; length++) {
+        for (int i = 0; i < dc->bits[length]; i++, symbol++) {
+            const uint32_t total = length + *symbol;
+            if (total > INDEX_BITS) {
+                at = put(at, 1U << (INDEX_BITS - length), outside_of(total, *symbol));
+                continue;
+            }
+            const word base = word_of((sl_huffman_entry){.total = (uint8_t)total, .advance = 1});
+            at = put_symbol(at, &(filling){.base = base,
+                                           .one = word_of((sl_huffman_entry){.values = {1, 1}}),
+                                           .size = *symbol,
+                                           .spare = INDEX_BITS - total});
+        }
+    }
+    put_rest(at, table);
+}
+
+static void fill_portable(sl_huffman_tables *tables, const sl_huffman_code *dc,
+                          const sl_huffman_code *ac)
+{
+    make_dc((word *)(void *)tables->dc, dc);
+    make_ac((word *)(void *)tables->ac, ac);
+}
+
+#if defined(__x86_64__)
+SL_TARGET_AVX2 static void fill_avx2(sl_huffman_tables *tables, const sl_huffman_code *dc,
+                                     const sl_huffman_code *ac)
+{
+    make_dc((word *)(void *)tables->dc, dc);
+    make_ac((word *)(void *)tables->ac, ac);
+}
+#endif
+
+bool sl_huffman_make(sl_simd simd, sl_huffman_tables *tables, const sl_huffman_code *dc,
+                     const sl_huffman_code *ac)
+{
+    if (!canonical_make(&tables->dc_code, dc, true) ||
+        !canonical_make(&tables->ac_code, ac, false)) {
+        return false;
+    }
+#if defined(__x86_64__)
+    if (simd >= SL_SIMD_AVX2) {
+        fill_avx2(tables, dc, ac);
+        return true;
+    }
+#endif
+    (void)simd;
+    fill_portable(tables, dc, ac);
+    return true;
+}
+
+void sl_huffman_make_stop(sl_huffman_tables *stop)
+{
+    memset(stop, 0, sizeof(*stop));
+}
+
 /* T.81 F.2.2.1, EXTEND. */
 static int16_t extend(uint32_t bits, uint32_t size)
 {
@@ -66,138 +326,6 @@ static sl_huffman_entry entry_of(uint32_t total, uint32_t symbol, uint32_t magni
     entry.advance = (int8_t)(run + 1);
     entry.values[0] = entry.values[1] = extend(magnitude, size);
     return entry;
-}
-
-/* An entry as one word: tables are filled by copies and sums of words. */
-typedef uint64_t word;
-
-static inline word word_of(sl_huffman_entry entry)
-{
-    word w;
-    memcpy(&w, &entry, sizeof(w));
-    return w;
-}
-
-static inline uint32_t total_of(word w)
-{
-    sl_huffman_entry entry;
-    memcpy(&entry, &w, sizeof(entry));
-    return entry.total;
-}
-
-/*
- * A pair is the sum of two words, byte by byte, with no carries: `head` of the first symbol, `tail`
- * of the second. (The tail of an end of block writes a zero where a zero is.)
- */
-static word head_of(sl_huffman_entry entry)
-{
-    entry.second = (uint8_t)entry.advance;
-    entry.values[1] = 0;
-    return word_of(entry);
-}
-
-static word tail_of(sl_huffman_entry entry)
-{
-    entry.second = entry.first;
-    entry.first = 0;
-    entry.values[1] = entry.values[0];
-    entry.values[0] = 0;
-    return word_of(entry);
-}
-
-/*
- * Fills the indices that begin with the `total` bits of `index`. With `tails` the bits behind them
- * are used too, where they are a whole symbol.
- */
-static void fill(word *table, uint32_t index, sl_huffman_entry entry, const word *tails)
-{
-    const uint32_t total = entry.total;
-    const uint32_t spare = (uint32_t)INDEX_BITS - total;
-    const word alone = word_of(entry);
-    word *at = table + index;
-    if (tails == NULL || entry.advance == END || spare < 2) {
-        for (uint32_t rest = 0; rest < 1U << spare; rest++) {
-            at[rest] = alone;
-        }
-        return;
-    }
-    const word head = head_of(entry);
-    for (uint32_t rest = 0; rest < 1U << spare; rest++) {
-        const word tail = tails[rest << total];
-        at[rest] = total_of(tail) <= spare ? head + tail : alone;
-    }
-}
-
-/* What goes into a table: single symbols, pairs where there are tails, or tails. */
-typedef struct filling {
-    const sl_huffman_code *code;
-    const word *tails;
-    bool dc, into_tails;
-} filling;
-
-static void fill_symbol(word *table, const filling *how, uint32_t symbol, uint32_t length,
-                        uint32_t index)
-{
-    const uint32_t size = symbol & 15;
-    const uint32_t total = length + size;
-    if (total > INDEX_BITS) {
-        const word outside = word_of((sl_huffman_entry){.total = (uint8_t)total,
-                                                        .advance = LONG,
-                                                        .first = (uint8_t)(symbol >> 4),
-                                                        .second = (uint8_t)size});
-        for (uint32_t rest = 0; rest < 1U << (INDEX_BITS - length); rest++) {
-            table[index + rest] = outside;
-        }
-        return;
-    }
-    for (uint32_t magnitude = 0; magnitude < 1U << size; magnitude++) {
-        sl_huffman_entry entry = entry_of(total, symbol, magnitude, how->dc);
-        if (how->into_tails) {
-            const word tail = tail_of(entry);
-            memcpy(&entry, &tail, sizeof(entry));
-        }
-        fill(table, index + (magnitude << ((uint32_t)INDEX_BITS - total)), entry, how->tails);
-    }
-}
-
-static void table_make(word *table, const filling *how)
-{
-    const sl_huffman_code *code = how->code;
-    uint32_t next = 0;
-    const uint8_t *symbol = code->symbols;
-    for (uint32_t length = 1; length <= INDEX_BITS; length++, next <<= 1) {
-        for (int i = 0; i < code->bits[length]; i++, next++, symbol++) {
-            fill_symbol(table, how, *symbol, length, next << ((uint32_t)INDEX_BITS - length));
-        }
-    }
-    /* longer codes, and what is no code */
-    const word unknown = word_of((sl_huffman_entry){.total = NO_CODE, .advance = LONG});
-    for (uint32_t index = next >> 1; index < ENTRIES; index++) {
-        table[index] = unknown;
-    }
-}
-
-bool sl_huffman_make(sl_huffman_tables *tables, const sl_huffman_code *dc,
-                     const sl_huffman_code *ac)
-{
-    if (!canonical_make(&tables->dc_code, dc, true) ||
-        !canonical_make(&tables->ac_code, ac, false)) {
-        return false;
-    }
-    word table[ENTRIES];
-    word tails[ENTRIES];
-    table_make(tails, &(filling){.code = ac, .into_tails = true});
-    table_make(table, &(filling){.code = ac, .tails = tails});
-    memcpy(tables->ac, table, sizeof(table));
-    /* pairs would save less here than they cost: DC is one symbol of many */
-    table_make(table, &(filling){.code = dc, .dc = true});
-    memcpy(tables->dc, table, sizeof(table));
-    return true;
-}
-
-void sl_huffman_make_stop(sl_huffman_tables *stop)
-{
-    memset(stop, 0, sizeof(*stop));
 }
 
 sl_huffman_entry sl_huffman_exact(uint64_t buffer, const sl_huffman_entry *table)

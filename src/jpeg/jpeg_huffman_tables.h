@@ -10,6 +10,8 @@
 #ifndef SL_JPEG_HUFFMAN_TABLES_H
 #define SL_JPEG_HUFFMAN_TABLES_H
 
+#include "simd.h"
+
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +32,7 @@ typedef struct sl_huffman_entry {
     uint8_t total;         /* bits used */
     int8_t advance;        /* of the place in the block; see jpeg_huffman.c */
     uint8_t first, second; /* places of the values, from the place before; LONG: run and size */
-    int16_t values[2];     /* the last one twice where there is only one */
+    int16_t values[2];     /* the second is 0, or the first again, where there is only one */
 } sl_huffman_entry;
 
 /* A Huffman code as a JPEG stores it: bits[l] codes of length l (1..16), symbols in order. */
@@ -52,11 +54,12 @@ typedef struct sl_huffman_canonical {
 typedef struct sl_huffman_tables {
     alignas(SL_HUFFMAN_ALIGN) sl_huffman_entry dc[SL_HUFFMAN_ENTRIES];
     sl_huffman_entry ac[SL_HUFFMAN_ENTRIES];
+    sl_huffman_entry spill[8]; /* behind `ac`, for whoever fills it */
     sl_huffman_canonical dc_code, ac_code;
 } sl_huffman_tables;
 
 /* False when one of them is not a code that libjpeg would take. */
-bool sl_huffman_make(sl_huffman_tables *tables, const sl_huffman_code *dc,
+bool sl_huffman_make(sl_simd simd, sl_huffman_tables *tables, const sl_huffman_code *dc,
                      const sl_huffman_code *ac);
 /* The tables at which a chain of blocks ends: they take no bits and advance nothing. */
 void sl_huffman_make_stop(sl_huffman_tables *stop);

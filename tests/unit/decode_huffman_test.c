@@ -206,7 +206,7 @@ static void reader_open(reader *r, const scan *s, const sl_huffman_tables *stop)
     r->tables = aligned(SL_HUFFMAN_ALIGN, sizeof(sl_huffman_tables));
     const sl_huffman_code dc = {s->dc.bits, s->dc.symbols};
     const sl_huffman_code ac = {s->ac.bits, s->ac.symbols};
-    assert_true(sl_huffman_make(r->tables, &dc, &ac));
+    assert_true(sl_huffman_make(sl_simd_best(), r->tables, &dc, &ac));
     r->blocks = aligned(64, (size_t)(BLOCKS + 1) * sizeof(*r->blocks));
     memset(r->blocks, 0, (size_t)(BLOCKS + 1) * sizeof(*r->blocks));
     for (int i = 0; i <= BLOCKS; i++) {
@@ -330,6 +330,35 @@ static void garbage_stays_inside(void **unused)
     free(stop);
 }
 
+/* Also where a level writes over what it fills next. */
+static void tables_are_the_same_at_every_level(void **unused)
+{
+    (void)unused;
+    sl_huffman_tables *made[2];
+    for (int i = 0; i < 2; i++) {
+        made[i] = aligned(SL_HUFFMAN_ALIGN, sizeof(*made[i]));
+    }
+    static scan s;
+    for (uint32_t i = 0; i < 200; i++) {
+        make_scan(&s, i % 2 == 0, 40, 6);
+        const sl_huffman_code dc = {s.dc.bits, s.dc.symbols};
+        const sl_huffman_code ac = {s.ac.bits, s.ac.symbols};
+        for (sl_simd simd = SL_SIMD_SCALAR; simd <= sl_simd_best(); simd++) {
+            sl_huffman_tables *tables = made[simd != SL_SIMD_SCALAR];
+            memset(tables, 0xAA, sizeof(*tables));
+            assert_true(sl_huffman_make(simd, tables, &dc, &ac));
+            assert_memory_equal(tables->dc, made[0]->dc, sizeof(tables->dc));
+            assert_memory_equal(tables->ac, made[0]->ac, sizeof(tables->ac));
+            assert_memory_equal(&tables->dc_code.last[1], &made[0]->dc_code.last[1],
+                                sizeof(tables->dc_code) - sizeof(int32_t));
+            assert_memory_equal(tables->ac_code.symbols, made[0]->ac_code.symbols,
+                                sizeof(tables->ac_code.symbols));
+        }
+    }
+    free(made[0]);
+    free(made[1]);
+}
+
 static void bad_codes_are_refused(void **unused)
 {
     (void)unused;
@@ -340,12 +369,15 @@ static void bad_codes_are_refused(void **unused)
     uint8_t all_ones[17] = {0, 1, 2};
     uint8_t endless[17] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255};
     const sl_huffman_code fine = {good, symbols};
-    assert_true(sl_huffman_make(tables, &fine, &fine));
-    assert_false(sl_huffman_make(tables, &(sl_huffman_code){crowded, symbols}, &fine));
-    assert_false(sl_huffman_make(tables, &(sl_huffman_code){all_ones, symbols}, &fine));
-    assert_false(sl_huffman_make(tables, &fine, &(sl_huffman_code){endless, symbols}));
+    assert_true(sl_huffman_make(sl_simd_best(), tables, &fine, &fine));
+    assert_false(
+        sl_huffman_make(sl_simd_best(), tables, &(sl_huffman_code){crowded, symbols}, &fine));
+    assert_false(
+        sl_huffman_make(sl_simd_best(), tables, &(sl_huffman_code){all_ones, symbols}, &fine));
+    assert_false(
+        sl_huffman_make(sl_simd_best(), tables, &fine, &(sl_huffman_code){endless, symbols}));
     static const uint8_t large[256] = {16, 0};
-    assert_false(sl_huffman_make(tables, &(sl_huffman_code){good, large}, &fine));
+    assert_false(sl_huffman_make(sl_simd_best(), tables, &(sl_huffman_code){good, large}, &fine));
     free(tables);
 }
 
@@ -354,6 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_stream_equals_the_model),
                                        cmocka_unit_test(two_streams_equal_the_model),
                                        cmocka_unit_test(garbage_stays_inside),
+                                       cmocka_unit_test(tables_are_the_same_at_every_level),
                                        cmocka_unit_test(bad_codes_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
