@@ -4,50 +4,36 @@
 #include "error.h"
 #include "jpeg_lanes.h"
 #include "jpeg_rows.h"
+#include "jpeg_table_cache.h"
 #include "jpeg_zigzag.h"
 #include "memory.h"
 
 #include <assert.h>
-#include <string.h>
 
 enum {
     COMPONENTS_MAX = SL_JPEG_FRAME_COMPONENTS,
     BLOCK_SIDE = 8,
-    STOP = COMPONENTS_MAX, /* place of the stop tables */
-    TABLES = STOP + 1,
     ROW_ALIGN = 64,
     ROOM_ASIDE = 64 /* of a plane: kernels read (and RGB rows: write) up to 63 bytes past a row */
 };
 
-/* The code that tables were made from. */
-typedef struct code_memo {
-    uint8_t bits[2][17];
-    uint8_t symbols[2][256];
-    bool filled;
-} code_memo;
-
 struct sl_jpeg_fast {
     sl_simd simd;
-    sl_huffman_tables *tables; /* TABLES of them, aligned inside `memory` */
-    void *memory;
-    code_memo memos[COMPONENTS_MAX];
+    sl_jpeg_table_cache *tables;
 };
 
 sluice_status sl_jpeg_fast_open(sl_jpeg_fast **fast, sluice_error *error)
 {
     sl_jpeg_fast *made = sl_calloc(1, sizeof(*made));
-    const size_t bytes = (size_t)TABLES * sizeof(sl_huffman_tables);
-    uint8_t *memory = sl_malloc(bytes + SL_HUFFMAN_ALIGN);
-    if (made == NULL || memory == NULL) {
-        sl_free(made);
-        sl_free(memory);
-        return sl_error_set(error, SLUICE_NOMEM, "decode", "no memory for Huffman tables");
+    if (made == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, "decode", "no memory for a JPEG decoder");
     }
-    const size_t past = (uintptr_t)memory % SL_HUFFMAN_ALIGN;
-    made->memory = memory;
-    made->tables = (sl_huffman_tables *)(void *)(memory + (past > 0 ? SL_HUFFMAN_ALIGN - past : 0));
     made->simd = sl_simd_best();
-    sl_huffman_make_stop(&made->tables[STOP]);
+    sluice_status status = sl_jpeg_table_cache_open(&made->tables, made->simd, error);
+    if (status < 0) {
+        sl_free(made);
+        return status;
+    }
     *fast = made;
     return SLUICE_OK;
 }
@@ -55,53 +41,9 @@ sluice_status sl_jpeg_fast_open(sl_jpeg_fast **fast, sluice_error *error)
 void sl_jpeg_fast_close(sl_jpeg_fast *fast)
 {
     if (fast != NULL) {
-        sl_free(fast->memory);
+        sl_jpeg_table_cache_close(fast->tables);
         sl_free(fast);
     }
-}
-
-/* --- tables --- */
-
-static size_t symbols_of(const sl_huffman_code *code)
-{
-    size_t symbols = 0;
-    for (int length = 1; length <= 16; length++) {
-        symbols += code->bits[length];
-    }
-    return symbols;
-}
-
-static bool same_code(const code_memo *memo, int which, const sl_huffman_code *code)
-{
-    return memcmp(memo->bits[which] + 1, code->bits + 1, 16) == 0 &&
-           memcmp(memo->symbols[which], code->symbols, symbols_of(code)) == 0;
-}
-
-static void remember(code_memo *memo, int which, const sl_huffman_code *code)
-{
-    memcpy(memo->bits[which], code->bits, sizeof(memo->bits[which]));
-    memcpy(memo->symbols[which], code->symbols, symbols_of(code));
-}
-
-/* The tables of component `c`: an earlier component's when it has the same codes. */
-static const sl_huffman_tables *tables_for(sl_jpeg_fast *fast, const sl_jpeg_frame *frame,
-                                           uint32_t c)
-{
-    const sl_jpeg_frame_component *part = &frame->components[c];
-    for (uint32_t i = 0; i < c; i++) {
-        if (frame->components[i].dc.bits == part->dc.bits &&
-            frame->components[i].ac.bits == part->ac.bits) {
-            return &fast->tables[i];
-        }
-    }
-    code_memo *memo = &fast->memos[c];
-    if (memo->filled && same_code(memo, 0, &part->dc) && same_code(memo, 1, &part->ac)) {
-        return &fast->tables[c];
-    }
-    memo->filled = sl_huffman_make(fast->simd, &fast->tables[c], &part->dc, &part->ac);
-    remember(memo, 0, &part->dc);
-    remember(memo, 1, &part->ac);
-    return memo->filled ? &fast->tables[c] : NULL;
 }
 
 /* --- the region --- */
@@ -181,11 +123,24 @@ static const uint16_t *quantizers_for(picture *p, uint32_t c)
     return p->quantizers[c];
 }
 
+/* Those of component `c`: an earlier component's when it has the same codes. */
+static const sl_huffman_tables *tables_for(sl_jpeg_fast *fast, const picture *p, uint32_t c)
+{
+    const sl_jpeg_frame_component *components = p->job->frame->components;
+    for (uint32_t i = 0; i < c; i++) {
+        if (components[i].dc.bits == components[c].dc.bits &&
+            components[i].ac.bits == components[c].ac.bits) {
+            return p->area.planes[i].tables;
+        }
+    }
+    return sl_jpeg_table_cache_get(fast->tables, &components[c].dc, &components[c].ac);
+}
+
 static bool describe_planes(sl_jpeg_fast *fast, picture *p)
 {
     const sl_jpeg_frame *frame = p->job->frame;
     sl_jpeg_area *area = &p->area;
-    *area = (sl_jpeg_area){.simd = fast->simd, .stop = &fast->tables[STOP]};
+    *area = (sl_jpeg_area){.simd = fast->simd, .stop = sl_jpeg_table_cache_stop(fast->tables)};
     area->components = frame->component_count;
     if (area->components == 0 || area->components > COMPONENTS_MAX) {
         return false;
@@ -195,7 +150,7 @@ static bool describe_planes(sl_jpeg_fast *fast, picture *p)
         plane->quantizers = quantizers_for(p, c);
         plane->across = c == 0 ? frame->across : 1;
         plane->down = c == 0 ? frame->down : 1;
-        plane->tables = tables_for(fast, frame, c);
+        plane->tables = tables_for(fast, p, c);
         if (plane->tables == NULL) {
             return false;
         }

@@ -9,8 +9,8 @@
  * jpeg_idct) -> jpeg_rows (planes to rows of RGB).
  * Whatever this road does not like (damage of any kind) it gives back without an error: libjpeg
  * judges and words it. So what is accepted is what libjpeg accepts.
- * Threads: one owner per sl_jpeg_fast. It keeps the tables of the picture before, which are used
- * again where the codes are the same; pictures live in scratch.
+ * Threads: one owner per sl_jpeg_fast. It keeps Huffman tables for pictures to come
+ * (jpeg_table_cache.h); pictures live in scratch.
  */
 #ifndef SL_JPEG_FAST_H
 #define SL_JPEG_FAST_H
