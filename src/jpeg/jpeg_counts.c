@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jpeg_counts.h"
 
-#include "huffman_code.h"
 #include "jpeg_zigzag.h"
 
 #include <assert.h>
@@ -13,33 +12,29 @@
 #endif
 
 enum {
-    TABLES = 2, /* of each kind: those that jpeg_set_colorspace gives to components */
+    TABLES = SL_JPEG_COUNTS_TABLES,
     SIXTEEN_ZEROS = 0xF0,
     /* what the symbols of 8-bit sequential coding can say */
     AC_BITS_MAX = 10,
     DC_BITS_MAX = 11
 };
 
-typedef struct counts {
-    uint64_t dc[TABLES][256], ac[TABLES][256];
-    uint32_t ac_seen, dc_seen;     /* all magnitudes, or'ed */
-    uint64_t zigzag[DCTSIZE][256]; /* bits of a row of a block, as bits in zigzag order */
-} counts;
-
 /* One component's, as its blocks come. */
 typedef struct walk {
-    counts *all;
+    const sl_jpeg_counts *counts;
     uint64_t *dc, *ac;
     int last_dc;
+    uint32_t dc_seen, ac_seen; /* all magnitudes, or'ed */
 } walk;
 
-static void make_zigzag(counts *all)
+void sl_jpeg_counts_init(sl_jpeg_counts *counts)
 {
+    *counts = (sl_jpeg_counts){.used = {false}};
     for (uint32_t k = 0; k < DCTSIZE2; k++) {
         const uint32_t row = sl_jpeg_natural_order[k] / DCTSIZE;
         const uint32_t bit = 1u << sl_jpeg_natural_order[k] % DCTSIZE;
         for (uint32_t byte = 0; byte < 256; byte++) {
-            all->zigzag[row][byte] |= byte & bit ? (uint64_t)1 << k : 0;
+            counts->zigzag[row][byte] |= byte & bit ? (uint64_t)1 << k : 0;
         }
     }
 }
@@ -72,7 +67,7 @@ static void count_dc(walk *w, int value)
 {
     const uint32_t magnitude = (uint32_t)abs(value - w->last_dc);
     w->dc[bits_of(magnitude)]++;
-    w->all->dc_seen |= magnitude;
+    w->dc_seen |= magnitude;
     w->last_dc = value;
 }
 
@@ -81,7 +76,7 @@ static void count_ac(walk *w, const JCOEF *block)
     uint64_t mask = 0;
     for (uint32_t row = 0; row < DCTSIZE; row += 2) {
         const uint32_t both = nonzero(block + (size_t)row * DCTSIZE);
-        mask |= w->all->zigzag[row][both & 255] | w->all->zigzag[row + 1][both >> 8];
+        mask |= w->counts->zigzag[row][both & 255] | w->counts->zigzag[row + 1][both >> 8];
     }
     mask &= ~(uint64_t)1;
     uint64_t *const ac = w->ac;
@@ -97,7 +92,7 @@ static void count_ac(walk *w, const JCOEF *block)
         before = k;
     }
     ac[0] += before < DCTSIZE2 - 1; /* end of block */
-    w->all->ac_seen |= seen;
+    w->ac_seen |= seen;
 }
 
 /* The shape of a component's part of an MCU. */
@@ -157,37 +152,50 @@ static shape shape_of(j_decompress_ptr in, const jpeg_component_info *info)
     return s;
 }
 
-static void set_table(JHUFF_TBL *table, const uint64_t symbols[256])
+bool sl_jpeg_counts_take(sl_jpeg_counts *counts, j_compress_ptr out, j_decompress_ptr in,
+                         jvirt_barray_ptr *coefficients, uint32_t interval)
 {
-    sl_huffman_lengths code;
-    sl_huffman_code_make(&code, symbols);
-    memcpy(table->bits, code.bits, sizeof(code.bits));
-    memcpy(table->huffval, code.symbols, sizeof(code.symbols));
-    table->sent_table = FALSE;
-}
-
-bool sl_jpeg_counts_fit_tables(j_compress_ptr out, j_decompress_ptr in,
-                               jvirt_barray_ptr *coefficients, uint32_t interval)
-{
-    counts all = {0};
-    bool used[TABLES] = {false};
-    make_zigzag(&all);
+    uint32_t dc_seen = 0;
+    uint32_t ac_seen = 0;
+    memset(counts->dc, 0, sizeof(counts->dc));
+    memset(counts->ac, 0, sizeof(counts->ac));
+    memset(counts->used, 0, sizeof(counts->used));
     for (int i = 0; i < in->num_components; i++) {
         const int table = out->comp_info[i].dc_tbl_no;
         assert(table >= 0 && table < TABLES && table == out->comp_info[i].ac_tbl_no);
         const shape s = shape_of(in, &in->comp_info[i]);
-        walk w = {.all = &all, .dc = all.dc[table], .ac = all.ac[table]};
-        count_component(&w, in, coefficients[i], &s, interval);
-        used[table] = true;
+        walk w = {.counts = counts, .dc = counts->dc[table], .ac = counts->ac[table]};
+        count_component(&w, in, coefficients[i], &s, interval > 0 ? interval : UINT32_MAX);
+        counts->used[table] = true;
+        dc_seen |= w.dc_seen;
+        ac_seen |= w.ac_seen;
     }
-    if (bits_of(all.ac_seen) > AC_BITS_MAX || bits_of(all.dc_seen) > DC_BITS_MAX) {
-        return false;
-    }
+    return bits_of(ac_seen) <= AC_BITS_MAX && bits_of(dc_seen) <= DC_BITS_MAX;
+}
+
+void sl_jpeg_codes_best(sl_jpeg_codes *codes, const sl_jpeg_counts *counts)
+{
     for (int table = 0; table < TABLES; table++) {
-        if (used[table]) {
-            set_table(out->dc_huff_tbl_ptrs[table], all.dc[table]);
-            set_table(out->ac_huff_tbl_ptrs[table], all.ac[table]);
+        if (counts->used[table]) {
+            sl_huffman_code_make(&codes->dc[table], counts->dc[table]);
+            sl_huffman_code_make(&codes->ac[table], counts->ac[table]);
         }
     }
-    return true;
+}
+
+static void set_code(JHUFF_TBL *table, const sl_huffman_lengths *code)
+{
+    memcpy(table->bits, code->bits, sizeof(code->bits));
+    memcpy(table->huffval, code->symbols, sizeof(code->symbols));
+    table->sent_table = FALSE;
+}
+
+void sl_jpeg_codes_set(const sl_jpeg_codes *codes, const sl_jpeg_counts *counts, j_compress_ptr out)
+{
+    for (int table = 0; table < TABLES; table++) {
+        if (counts->used[table]) {
+            set_code(out->dc_huff_tbl_ptrs[table], &codes->dc[table]);
+            set_code(out->ac_huff_tbl_ptrs[table], &codes->ac[table]);
+        }
+    }
 }

@@ -49,6 +49,7 @@ struct sl_jpeg_retiler {
     struct jpeg_compress_struct out;
     sl_jpeg_errors out_errors;
     sl_jpeg_memory out_memory;
+    sl_jpeg_counts counts;
     uint32_t interval;
 };
 
@@ -70,6 +71,7 @@ sluice_status sl_jpeg_retiler_open(sl_jpeg_retiler **out, const sl_jpeg_retile_o
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for re-tiling JPEGs");
     }
     retiler->options = *options;
+    sl_jpeg_counts_init(&retiler->counts);
     sluice_status status =
         sl_scratch_open(&retiler->scratch, scratch_bytes(options->max_pixels), KEEP_BYTES, error);
     if (status < 0) {
@@ -327,9 +329,13 @@ static void write_work(void *argument)
     out->optimize_coding = FALSE; /* the tables are made here */
     out->restart_interval = retiler->interval;
     out->restart_in_rows = 0;
-    if (!sl_jpeg_counts_fit_tables(out, &retiler->in, retiler->coefficients, retiler->interval)) {
+    if (!sl_jpeg_counts_take(&retiler->counts, out, &retiler->in, retiler->coefficients,
+                             retiler->interval)) {
         ERREXIT(out, JERR_BAD_DCT_COEF);
     }
+    sl_jpeg_codes codes;
+    sl_jpeg_codes_best(&codes, &retiler->counts);
+    sl_jpeg_codes_set(&codes, &retiler->counts, out);
     jpeg_write_coefficients(out, retiler->coefficients);
     sl_jpeg_segments_write(out, &retiler->in, retiler->segments, retiler->options.drop_metadata,
                            sl_exif_orientation(retiler->jpeg));
