@@ -23,10 +23,11 @@ typedef struct sluice_writer sluice_writer;
 /*
  * JPEGs are re-tiled unless keep_bytes asks for something else: rewritten without loss (each pixel
  * stays what it was, for every decoder) to baseline coding in one scan, with tables made for the
- * picture and restart markers, so that a part of it can be decoded alone. What cannot be written
- * this way is stored as it is. Every picture is read to its end on the way: one that ends early, or
- * whose damage libjpeg sees, is CORRUPT. What follows the picture in its file (further pictures of
- * a multi-picture file, a motion photo's film) is not stored.
+ * picture and restart markers, so that a part of it can be decoded alone. With tile_mcus 0 a small
+ * one gets the usual tables or no markers where that is decoded faster; if it has that form already
+ * it is stored as it is, as is what cannot be written this way. Every picture is read to its end on
+ * the way: one that ends early, or whose damage libjpeg sees, is CORRUPT. What follows the picture
+ * in its file (further pictures of a multi-picture file, a motion photo's film) is not stored.
  */
 typedef enum sluice_jpeg_metadata {
     SLUICE_JPEG_METADATA_KEEP = 0, /* EXIF, ICC profile, comments, ... go along, byte for byte */
@@ -133,9 +134,10 @@ typedef struct sluice_pack_options {
     void *user;
     int32_t jpeg_metadata; /* these two as in sluice_writer_options */
     uint32_t tile_mcus;
-    /* Called by one thread for each JPEG that is stored as it is although it was to be re-tiled;
-       may be NULL. Status UNSUPPORTED: it cannot be re-tiled, the text says why; INTERNAL: the
-       result, read back, was another picture: a bug in sluice, please report it. */
+    /* Called by one thread for each JPEG that is stored as it is although it was to be re-tiled
+       (not where nothing is decoded faster); may be NULL. Status UNSUPPORTED: it cannot be
+       re-tiled, the text says why; INTERNAL: the result, read back, was another picture: a bug in
+       sluice, please report it. */
     void (*on_kept)(void *user, const sluice_error *reason);
 } sluice_pack_options;
 
@@ -153,7 +155,8 @@ typedef struct sluice_pack_result {
     uint64_t resumed_samples; /* taken over from an earlier run */
     /* JPEGs of this run; those that were taken over are not counted. */
     uint64_t jpegs_retiled;
-    uint64_t jpegs_kept;        /* stored as they are: for keep_bytes, or for one of the reasons: */
+    uint64_t jpegs_kept;        /* stored as they are: for keep_bytes, since nothing is decoded
+                                   faster, or for one of the reasons: */
     uint64_t kept_large_mcu;    /* its components do not fit into one scan */
     uint64_t kept_incomplete;   /* scans are missing, and decoders make up for them */
     uint64_t kept_unusual;      /* something else that baseline coding does not allow */

@@ -183,6 +183,20 @@ void sl_jpeg_codes_best(sl_jpeg_codes *codes, const sl_jpeg_counts *counts)
     }
 }
 
+static void get_code(sl_huffman_lengths *code, const JHUFF_TBL *table)
+{
+    memcpy(code->bits, table->bits, sizeof(code->bits));
+    memcpy(code->symbols, table->huffval, sizeof(code->symbols));
+}
+
+void sl_jpeg_codes_of(sl_jpeg_codes *codes, const struct jpeg_compress_struct *out)
+{
+    for (int table = 0; table < TABLES; table++) {
+        get_code(&codes->dc[table], out->dc_huff_tbl_ptrs[table]);
+        get_code(&codes->ac[table], out->ac_huff_tbl_ptrs[table]);
+    }
+}
+
 static void set_code(JHUFF_TBL *table, const sl_huffman_lengths *code)
 {
     memcpy(table->bits, code->bits, sizeof(code->bits));
@@ -198,4 +212,29 @@ void sl_jpeg_codes_set(const sl_jpeg_codes *codes, const sl_jpeg_counts *counts,
             set_code(out->ac_huff_tbl_ptrs[table], &codes->ac[table]);
         }
     }
+}
+
+/* The code has a word for every symbol that occurs. */
+static uint64_t bits_with(const sl_huffman_lengths *code, const uint64_t counts[256])
+{
+    uint64_t bits = 0;
+    const uint8_t *symbol = code->symbols;
+    for (uint32_t length = 1; length <= 16; length++) {
+        for (int i = 0; i < code->bits[length]; i++, symbol++) {
+            bits += counts[*symbol] * (length + (*symbol & 15));
+        }
+    }
+    return bits;
+}
+
+uint64_t sl_jpeg_codes_bytes(const sl_jpeg_codes *codes, const sl_jpeg_counts *counts)
+{
+    uint64_t bits = 0;
+    for (int table = 0; table < TABLES; table++) {
+        if (counts->used[table]) {
+            bits += bits_with(&codes->dc[table], counts->dc[table]) +
+                    bits_with(&codes->ac[table], counts->ac[table]);
+        }
+    }
+    return (bits + 7) / 8;
 }

@@ -3,7 +3,8 @@
  * jpeg_counts: how often each Huffman symbol will occur when coefficients are written.
  *
  * Purpose: with the counts known the best tables can be made and the picture written in one pass;
- * libjpeg's own way of counting takes longer than all the rest of a transcode.
+ * libjpeg's own way of counting takes longer than all the rest of a transcode. They also tell how
+ * many bytes any tables would make of it.
  * Invariant: the order of blocks, the restarts and the blocks that fill MCUs are those of libjpeg's
  * transcoder (jctrans.c). Should they ever differ, the picture comes out wrong and is not stored
  * (jpeg_readback.h).
@@ -44,7 +45,11 @@ typedef struct sl_jpeg_codes {
 
 /* The shortest ones. Those of tables that are not used stay as they are. */
 void sl_jpeg_codes_best(sl_jpeg_codes *codes, const sl_jpeg_counts *counts);
+/* Those that `out` has: at first the usual ones (ITU-T T.81, K.3), which can code anything. */
+void sl_jpeg_codes_of(sl_jpeg_codes *codes, const struct jpeg_compress_struct *out);
 void sl_jpeg_codes_set(const sl_jpeg_codes *codes, const sl_jpeg_counts *counts,
                        j_compress_ptr out);
+/* What the symbols and their magnitudes take, without what is stuffed. */
+uint64_t sl_jpeg_codes_bytes(const sl_jpeg_codes *codes, const sl_jpeg_counts *counts);
 
 #endif

@@ -36,7 +36,7 @@ typedef struct header {
     const uint8_t *codes[2][TABLES];   /* DC and AC, at CODE_HEAD */
     const uint8_t *frame;              /* contents of SOF */
     uint32_t interval;
-    bool jfif, app1;
+    bool jfif, app1, more;
     const uint8_t *adobe;
 } header;
 
@@ -109,6 +109,19 @@ static bool read_interval(header *h, sl_bytes segment)
     return true;
 }
 
+static bool read_application(header *h, uint32_t marker, sl_bytes segment)
+{
+    const bool jfif =
+        marker == APP0 && segment.size >= JFIF_BYTES && memcmp(segment.data, "JFIF", 5) == 0;
+    const bool adobe =
+        marker == APP14 && segment.size >= ADOBE_BYTES && memcmp(segment.data, "Adobe", 5) == 0;
+    h->jfif |= jfif;
+    h->adobe = adobe ? segment.data : h->adobe;
+    h->app1 |= marker == APP1;
+    h->more |= !(jfif && segment.size == JFIF_BYTES) && !adobe;
+    return (marker >= APP0 && marker <= APP15) || marker == COM;
+}
+
 /* Any segment but the start of a scan. False: for libjpeg. */
 static bool read_segment(header *h, uint32_t marker, sl_bytes segment)
 {
@@ -122,19 +135,8 @@ static bool read_segment(header *h, uint32_t marker, sl_bytes segment)
         return read_frame(h, segment);
     case DRI:
         return read_interval(h, segment);
-    case APP0:
-        h->jfif |= segment.size >= JFIF_BYTES && memcmp(segment.data, "JFIF", 5) == 0;
-        return true;
-    case APP1:
-        h->app1 = true;
-        return true;
-    case APP14:
-        if (segment.size >= ADOBE_BYTES && memcmp(segment.data, "Adobe", 5) == 0) {
-            h->adobe = segment.data;
-        }
-        return true;
     default:
-        return (marker > APP0 && marker <= APP15) || marker == COM;
+        return read_application(h, marker, segment);
     }
 }
 
@@ -266,6 +268,7 @@ bool sl_jpeg_frame_read(sl_jpeg_frame *frame, sl_bytes jpeg)
     frame->interval = h.interval;
     frame->scan = (uint32_t)(scan.data + scan.size - jpeg.data);
     frame->has_app1 = h.app1;
+    frame->has_more = h.more;
     return true;
 }
 

@@ -35,6 +35,7 @@ typedef struct sl_jpeg_frame {
     uint32_t interval;        /* MCUs between restart markers; 0: there are none */
     uint32_t scan;            /* where the entropy-coded data begins */
     bool has_app1;            /* a segment that may be EXIF */
+    bool has_more;            /* a segment that says nothing about the pixels, or more than that */
     sl_jpeg_frame_component components[SL_JPEG_FRAME_COMPONENTS];
 } sl_jpeg_frame;
 

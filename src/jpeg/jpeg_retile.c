@@ -4,8 +4,8 @@
 #include "error.h"
 #include "exif.h"
 #include "jpeg_codec.h"
-#include "jpeg_counts.h"
 #include "jpeg_error.h"
+#include "jpeg_form.h"
 #include "jpeg_memory.h"
 #include "jpeg_readback.h"
 #include "jpeg_scans.h"
@@ -50,7 +50,8 @@ struct sl_jpeg_retiler {
     sl_jpeg_errors out_errors;
     sl_jpeg_memory out_memory;
     sl_jpeg_counts counts;
-    uint32_t interval;
+    sl_jpeg_verdict verdict;
+    uint32_t interval; /* of what was written */
 };
 
 /* The coefficients of four components of full size, with room for the blocks that fill MCUs. */
@@ -318,6 +319,22 @@ static void create_writer_work(void *argument)
     jpeg_create_compress(&retiler->out);
 }
 
+/* Interval and tables of what is written, if anything is. */
+static void choose_form(sl_jpeg_retiler *retiler)
+{
+    const sl_jpeg_subject subject = {.jpeg = retiler->jpeg,
+                                     .in = &retiler->in,
+                                     .coefficients = retiler->coefficients,
+                                     .out = &retiler->out,
+                                     .counts = &retiler->counts,
+                                     .scratch = &retiler->scratch,
+                                     .interval = choose_interval(retiler, &retiler->in),
+                                     .drop = retiler->options.drop_metadata};
+    retiler->verdict =
+        retiler->options.fastest ? sl_jpeg_form_fastest(&subject) : sl_jpeg_form_smallest(&subject);
+    retiler->interval = retiler->out.restart_interval;
+}
+
 static void write_work(void *argument)
 {
     sl_jpeg_retiler *retiler = argument;
@@ -327,15 +344,14 @@ static void write_work(void *argument)
     out->write_JFIF_header = FALSE; /* those of the source are written, if it has them */
     out->write_Adobe_marker = FALSE;
     out->optimize_coding = FALSE; /* the tables are made here */
-    out->restart_interval = retiler->interval;
     out->restart_in_rows = 0;
-    if (!sl_jpeg_counts_take(&retiler->counts, out, &retiler->in, retiler->coefficients,
-                             retiler->interval)) {
+    choose_form(retiler);
+    if (retiler->verdict == SL_JPEG_TOO_BIG) {
         ERREXIT(out, JERR_BAD_DCT_COEF);
     }
-    sl_jpeg_codes codes;
-    sl_jpeg_codes_best(&codes, &retiler->counts);
-    sl_jpeg_codes_set(&codes, &retiler->counts, out);
+    if (retiler->verdict == SL_JPEG_LEAVE) {
+        return;
+    }
     jpeg_write_coefficients(out, retiler->coefficients);
     sl_jpeg_segments_write(out, &retiler->in, retiler->segments, retiler->options.drop_metadata,
                            sl_exif_orientation(retiler->jpeg));
@@ -375,13 +391,16 @@ static sluice_status rewrite(sl_jpeg_retiler *retiler, sl_jpeg_outcome *outcome,
 {
     sluice_error reason;
     sl_error_clear(&reason);
-    retiler->interval = choose_interval(retiler, &retiler->in);
     sluice_status status = write_picture(retiler, &reason);
     if (status == SLUICE_NOMEM) {
         return sl_error_set(error, status, STAGE, "%s", reason.text);
     }
     if (status < 0) {
         *outcome = keep(SL_JPEG_UNUSUAL, reason.text, error);
+        return SLUICE_OK;
+    }
+    if (retiler->verdict == SL_JPEG_LEAVE) {
+        *outcome = keep(SL_JPEG_FAST, "nothing is decoded faster", error);
         return SLUICE_OK;
     }
     sl_bytes made = sl_jpeg_sink_bytes(&retiler->sink);

@@ -5,6 +5,7 @@
 #include "dataset.h"
 #include "error.h"
 #include "file.h"
+#include "jpeg_retile.h"
 #include "memory.h"
 #include "shard_format.h"
 #include "tile_interval.h"
@@ -36,11 +37,16 @@ void sl_journal_head(const sl_pack_parameters *p, char head[SL_JOURNAL_HEAD_BYTE
         (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\tjpeg=kept");
         return;
     }
-    /* an automatic choice is known by what it aims at */
-    (void)snprintf(
-        head + length, SL_JOURNAL_HEAD_BYTES - length,
-        "\tjpeg=retiled\tmetadata=%s\ttile=%" PRIu32 "%s", p->drop_metadata ? "drop" : "keep",
-        p->tile_mcus > 0 ? p->tile_mcus : SL_TILE_PIXELS, p->tile_mcus > 0 ? "mcu" : "px");
+    length += (size_t)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length,
+                               "\tjpeg=retiled\tmetadata=%s", p->drop_metadata ? "drop" : "keep");
+    if (p->tile_mcus > 0) {
+        (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\ttile=%" PRIu32 "mcu",
+                       p->tile_mcus);
+    } else {
+        /* an automatic choice is known by what it aims at, and by its rule */
+        (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\ttile=%upx\tform=%d",
+                       SL_TILE_PIXELS, SL_JPEG_FASTEST_RULE);
+    }
 }
 
 static sluice_status fail(const sl_journal *journal, const char *what, sluice_error *error)

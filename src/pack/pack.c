@@ -243,7 +243,7 @@ static void count(pack *p, const sl_prepared *prepared)
         p->jpeg_bytes_before += prepared->image_bytes;
         p->jpeg_bytes_after += prepared->record.image.size;
     }
-    if (prepared->outcome > SL_JPEG_AS_ASKED && p->options->on_kept) {
+    if (prepared->outcome > SL_JPEG_FAST && p->options->on_kept) {
         p->options->on_kept(p->options->user, &prepared->error);
     }
 }
@@ -288,7 +288,8 @@ static sluice_status write_all(pack *p, sluice_error *error)
         .retile = {.max_pixels = SL_RECORD_PIXELS_MAX,
                    .max_bytes = SL_RECORD_IMAGE_MAX,
                    .tile_mcus = options->tile_mcus,
-                   .drop_metadata = options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP},
+                   .drop_metadata = options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP,
+                   .fastest = options->tile_mcus == 0},
         .budget_bytes =
             BUDGET_BYTES + (options->keep_bytes ? 0 : options->workers * BUDGET_WORKER_BYTES)};
     sluice_status status = sl_prepare_open(&p->prepare, &config, error);

@@ -49,7 +49,8 @@ static sluice_status open_retiler(sluice_writer *writer, const sluice_writer_opt
                                         .max_bytes = SL_RECORD_IMAGE_MAX,
                                         .tile_mcus = options->tile_mcus,
                                         .drop_metadata =
-                                            options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP};
+                                            options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP,
+                                        .fastest = options->tile_mcus == 0};
     return options->keep_bytes ? SLUICE_OK : sl_jpeg_retiler_open(&writer->retiler, &how, error);
 }
 

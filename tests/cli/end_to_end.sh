@@ -48,6 +48,15 @@ run 0 pack photos packed --shard-size 2MiB --overwrite --keep-order --no-verify 
 run 0 info packed --sample 0 --json
 json '.label == 0'
 
+# Small pictures take the form that is decoded fastest, and keep it.
+run 0 synth small --count 20 --classes 2 --size-scale 0.05
+run 0 pack small small-packed --json
+json '.jpegs.retiled + .jpegs.kept == 20 and .jpegs.retiled > 0'
+run 0 pack small-packed small-again --json
+json '.jpegs.retiled == 0 and .jpegs.kept == 20 and .jpegs.kept_because.fast == 20'
+run 0 pack small-packed small-once-more
+says out "20 JPEGs stored as they are, since nothing is decoded faster"
+
 run 0 verify kept --decode
 for dataset in photos packed; do
     run 0 verify "$dataset" --decode --json

@@ -86,6 +86,7 @@ jpeg_file jpeg_make(const uint8_t *pixels, uint32_t width, uint32_t height,
     jpeg_set_quality(&cinfo, options->quality > 0 ? options->quality : 90, TRUE);
     cinfo.restart_interval = (unsigned)options->restart_interval;
     cinfo.arith_code = options->arithmetic;
+    cinfo.optimize_coding = options->own_tables;
     jpeg_scan_info scans[4] = {0};
     if (options->progressive) {
         jpeg_simple_progression(&cinfo);

@@ -27,6 +27,7 @@ typedef struct jpeg_options {
     bool progressive;     /* libjpeg's usual ten scans */
     bool separate_scans;  /* sequential, one scan per component */
     bool arithmetic;      /* where libjpeg can: ask jpeg_can_arithmetic */
+    bool own_tables;      /* Huffman tables made for the picture */
     int restart_interval; /* in MCUs; 0: none */
     int orientation;      /* 1..8: an EXIF segment that says so; 0: no segment */
     bool exif_big_endian;

@@ -9,11 +9,8 @@
 #include "jpeg_table_cache.h"
 #include "philox.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <jpeglib.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -193,35 +190,6 @@ static void bad_codes_leave_the_others(void **state)
 
 enum { SIDE = 24, ROW = 3 * SIDE };
 
-/* With libjpeg's own optimised tables, or the usual ones. */
-static jpeg_file make_picture(uint32_t seed, bool own_tables)
-{
-    uint8_t pixels[SIDE * ROW];
-    pattern_fill(pixels, SIDE, SIDE, 3, seed);
-    struct jpeg_error_mgr errors;
-    struct jpeg_compress_struct cinfo;
-    jpeg_file file = {NULL, 0};
-    unsigned long size = 0;
-    cinfo.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&cinfo);
-    jpeg_mem_dest(&cinfo, &file.data, &size);
-    cinfo.image_width = SIDE;
-    cinfo.image_height = SIDE;
-    cinfo.input_components = 3;
-    cinfo.in_color_space = JCS_RGB;
-    jpeg_set_defaults(&cinfo);
-    cinfo.optimize_coding = own_tables;
-    jpeg_start_compress(&cinfo, TRUE);
-    while (cinfo.next_scanline < SIDE) {
-        JSAMPROW row = pixels + (size_t)cinfo.next_scanline * ROW;
-        (void)jpeg_write_scanlines(&cinfo, &row, 1);
-    }
-    jpeg_finish_compress(&cinfo);
-    jpeg_destroy_compress(&cinfo);
-    file.size = size;
-    return file;
-}
-
 static sluice_status decode(sl_decoder *decoder, const jpeg_file *file, sl_image *view)
 {
     const sl_stored_image stored = {.bytes = {file->data, file->size}};
@@ -257,7 +225,8 @@ static void pictures_never_get_each_others_tables(void **state)
     assert_int_equal(sl_decoder_open(&decoder, &config, NULL), SLUICE_OK);
     jpeg_file files[PICTURES];
     for (uint32_t i = 0; i < PICTURES; i++) {
-        files[i] = make_picture(i, i % 3 != 0);
+        const jpeg_options options = {.own_tables = i % 3 != 0};
+        files[i] = jpeg_make_pattern(SIDE, SIDE, i, &options);
     }
     sl_random random = sl_random_for(5, 0, 0, 0);
     for (uint32_t round = 0; round < 2000; round++) {

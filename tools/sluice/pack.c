@@ -47,6 +47,16 @@ static uint64_t kept_count(const sluice_pack_result *result, int reason)
     return count;
 }
 
+/* Of the others nothing is faster to decode, unless they were to be kept anyway. */
+static uint64_t kept_fast(const struct pack_args *args, const sluice_pack_result *result)
+{
+    uint64_t count = args->keep_bytes ? 0 : result->jpegs_kept;
+    for (int i = 0; !args->keep_bytes && i < KEPT_REASONS; i++) {
+        count -= kept_count(result, i);
+    }
+    return count;
+}
+
 struct pack_run {
     const struct pack_args *args;
     struct progress progress;
@@ -70,12 +80,14 @@ static void on_kept(void *user, const sluice_error *reason)
     }
 }
 
-static void json_jpegs(struct json *json, const sluice_pack_result *result)
+static void json_jpegs(struct json *json, const struct pack_args *args,
+                       const sluice_pack_result *result)
 {
     json_open_object(json, "jpegs");
     json_unsigned(json, "retiled", result->jpegs_retiled);
     json_unsigned(json, "kept", result->jpegs_kept);
     json_open_object(json, "kept_because");
+    json_unsigned(json, "fast", kept_fast(args, result));
     for (int i = 0; i < KEPT_REASONS; i++) {
         json_unsigned(json, kept_reasons[i].key, kept_count(result, i));
     }
@@ -99,6 +111,10 @@ static void print_jpegs(const struct pack_args *args, const sluice_pack_result *
         printf(": %s became %s (%+.1f %%)\n", before, after,
                100.0 * ((double)result->jpeg_bytes_after / (double)result->jpeg_bytes_before - 1));
     }
+    if (kept_fast(args, result) > 0) {
+        printf("%" PRIu64 " JPEGs stored as they are, since nothing is decoded faster\n",
+               kept_fast(args, result));
+    }
     for (int i = 0; !args->keep_bytes && i < KEPT_REASONS; i++) {
         if (kept_count(result, i) > 0) {
             printf("%" PRIu64 " JPEGs stored as they are, %ssince they %s\n", kept_count(result, i),
@@ -121,7 +137,7 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
         json_unsigned(&json, "shards", result->shards);
         json_unsigned(&json, "bytes", result->bytes);
         json_unsigned(&json, "resumed_samples", result->resumed_samples);
-        json_jpegs(&json, result);
+        json_jpegs(&json, args, result);
         json_bool(&json, "verified", !args->no_verify && result->was_complete == 0);
         json_bool(&json, "was_complete", result->was_complete != 0);
         json_real(&json, "seconds", seconds);
