@@ -93,6 +93,7 @@ static void widen(range *mcus, range samples, uint32_t per_mcu)
 /* All that is known about a picture on this road. */
 typedef struct picture {
     const sl_jpeg_job *job;
+    sl_rect wanted;
     bool halved_across, halved_down; /* chroma, after scaling */
     sl_jpeg_area area;
     uint32_t chroma_width, chroma_height; /* scaled */
@@ -194,10 +195,24 @@ static sl_jpeg_sampling choose_upsampling(const picture *p)
     return p->halved_down && smooth ? SL_JPEG_440 : SL_JPEG_444;
 }
 
+/*
+ * Rows whose chroma is halved are made from an even pixel on. One pixel more on the left costs
+ * nothing, unless it lies next to the MCU before.
+ */
+static void begin_even(picture *p)
+{
+    const sl_jpeg_plane *luma = &p->area.planes[0];
+    sl_rect *wanted = &p->wanted;
+    if (p->halved_across && wanted->x % 2 == 1 && wanted->x % (luma->across * luma->size) != 1) {
+        wanted->x--;
+        wanted->width++;
+    }
+}
+
 /* The MCUs that the wanted pixels need. */
 static void choose_mcus(picture *p)
 {
-    const sl_rect *wanted = &p->job->wanted;
+    const sl_rect *wanted = &p->wanted;
     sl_jpeg_area *area = &p->area;
     const range x = {wanted->x, wanted->x + wanted->width};
     const range y = {wanted->y, wanted->y + wanted->height};
@@ -279,7 +294,7 @@ static void chroma_rows(const picture *p, const plane_rows planes[3], uint32_t y
 
 static bool make_rows(const picture *p, sl_simd simd, sl_scratch *scratch, sl_image *view)
 {
-    const sl_rect *wanted = &p->job->wanted;
+    const sl_rect *wanted = &p->wanted;
     const uint32_t denominator = p->job->denominator;
     const size_t stride = ((size_t)wanted->width * 3 + ROW_ALIGN - 1) / ROW_ALIGN * ROW_ALIGN;
     uint8_t *pixels = sl_scratch_take(scratch, stride * wanted->height + ROOM_ASIDE);
@@ -320,6 +335,7 @@ bool sl_jpeg_fast_decode(sl_jpeg_fast *fast, const sl_jpeg_job *job, sl_scratch 
 {
     picture p;
     p.job = job;
+    p.wanted = job->wanted;
     sl_jpeg_tiles tiles = sl_jpeg_frame_tiles(job->frame);
     assert(job->wanted.width > 0 && job->wanted.height > 0);
     if (!sl_jpeg_tiles_find(&tiles, job->bytes, job->frame->scan, scratch) ||
@@ -327,6 +343,7 @@ bool sl_jpeg_fast_decode(sl_jpeg_fast *fast, const sl_jpeg_job *job, sl_scratch 
         return false;
     }
     choose_transforms(&p, fast->simd);
+    begin_even(&p);
     choose_mcus(&p);
     return take_planes(&p, scratch) && sl_jpeg_lanes_run(&p.area, &tiles, job->bytes, scratch) &&
            make_rows(&p, fast->simd, scratch, view);
