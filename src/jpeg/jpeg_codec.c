@@ -283,6 +283,17 @@ static sluice_status jpeg_decode(void *state, const sl_codec_source *source,
     return decode_scanlines(jpeg, source, request, view, error);
 }
 
+sluice_status sl_jpeg_size(sl_bytes jpeg, uint64_t max_pixels, sl_picture *picture,
+                           sluice_error *error)
+{
+    sl_jpeg_frame frame;
+    if (!sl_jpeg_frame_read(&frame, jpeg) || (uint64_t)frame.width * frame.height > max_pixels) {
+        return sl_codec_size(&sl_codec_jpeg, jpeg, max_pixels, picture, error);
+    }
+    *picture = (sl_picture){frame.width, frame.height};
+    return SLUICE_OK;
+}
+
 const sl_codec sl_codec_jpeg = {
     .name = "JPEG",
     .probe = jpeg_probe,

@@ -202,8 +202,7 @@ sluice_status sl_jpeg_retiler_begin(sl_jpeg_retiler *retiler, sl_bytes jpeg, uin
     retiler->jpeg = jpeg;
     retiler->left_over = 0;
     /* The judge of headers. */
-    sluice_status status =
-        sl_codec_size(&sl_codec_jpeg, jpeg, retiler->options.max_pixels, &picture, error);
+    sluice_status status = sl_jpeg_size(jpeg, retiler->options.max_pixels, &picture, error);
     if (status == SLUICE_OK) {
         status = create_reader(retiler, error);
     }

@@ -6,6 +6,7 @@
 #include "decoder.h"
 #include "error.h"
 #include "frame.h"
+#include "jpeg_codec.h"
 #include "jpeg_retile.h"
 #include "memory.h"
 
@@ -29,7 +30,10 @@ static sluice_status describe_encoded(sl_blob *blob, const sl_record_input *inpu
                                       sluice_error *error)
 {
     sl_picture picture;
-    sluice_status status = sl_picture_probe(input->image, SL_RECORD_PIXELS_MAX, &picture, error);
+    sluice_status status =
+        sl_jpeg_begins(input->image)
+            ? sl_jpeg_size(input->image, SL_RECORD_PIXELS_MAX, &picture, error)
+            : sl_picture_probe(input->image, SL_RECORD_PIXELS_MAX, &picture, error);
     if (status < 0) {
         return status;
     }
