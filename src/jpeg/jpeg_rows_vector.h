@@ -187,11 +187,15 @@ TARGET static inline walk walk_begin(const uint8_t *near, const uint8_t *far, ui
     return plane;
 }
 
-/* The columns at `column`, then moves on. Column `width` - 1 has nothing after it. */
-TARGET static inline split walk_on(walk *plane, uint32_t column, uint32_t width, int rows)
+/*
+ * The columns at `column`, then moves on. Column `width` - 1 has nothing after it; what comes after
+ * this vector is looked at if there is `more`.
+ */
+TARGET static inline split walk_on(walk *plane, uint32_t column, uint32_t width, int rows,
+                                   bool more)
 {
     VECTOR current = plane->current;
-    VECTOR next = column_sums(plane, column + HALF_SPAN, rows);
+    VECTOR next = more ? column_sums(plane, column + HALF_SPAN, rows) : current;
     VECTOR left = AFTER(plane->before, current);
     VECTOR right = AHEAD(current, next);
     if (width - column <= HALF_SPAN) {
@@ -224,8 +228,9 @@ TARGET static inline void make_halved(const sl_jpeg_row *row, sl_jpeg_row_maker 
     walk cb = walk_begin(row->cb, row->cb_far, x / 2, rows);
     walk cr = walk_begin(row->cr, row->cr_far, x / 2, rows);
     for (; x < row->end; x += SPAN) {
-        split cb_values = walk_on(&cb, x / 2, row->chroma_width, rows);
-        split cr_values = walk_on(&cr, x / 2, row->chroma_width, rows);
+        const bool more = row->end - x > SPAN - 2;
+        split cb_values = walk_on(&cb, x / 2, row->chroma_width, rows, more);
+        split cr_values = walk_on(&cr, x / 2, row->chroma_width, rows, more);
         put_pixels(row, x, (chroma){cb_values, cr_values});
     }
 }
