@@ -35,6 +35,7 @@
 #define SLUICE_LOADER_H
 
 #include <sluice/augment.h>
+#include <sluice/columns.h>
 #include <sluice/common.h>
 #include <sluice/dataset.h>
 
@@ -127,22 +128,28 @@ typedef struct sluice_loader_options {
     uint32_t device_slots; /* batches in device memory, the one in use included, 2..64; of no use
                               with "host" [3] */
     /*
-     * "image" in memory of the caller's own on the device, so that its addresses are fixed, for
-     * CUDA graphs: output_count (2..64) blocks of room for batch_size pictures, 16-byte-aligned, in
-     * use from open until the loader is closed and the last batch is released. They take the place
-     * of device_slots. INVALID for memory that is not the device's (the host's, another device's);
-     * UNSUPPORTED with "host", and where the library was built without its kernels
-     * [NULL: memory of the library's]
+     * The first image column in memory of the caller's own, so that its addresses are fixed (for
+     * CUDA graphs, or for who brings buffers along): output_count (2..64) blocks of room for
+     * batch_size pictures, 16-byte-aligned, in use from open until the loader is closed and the
+     * last batch is released. They take the place of device_slots; with "host", of prefetch.
+     * INVALID for memory that is not the device's (the host's, another device's); UNSUPPORTED where
+     * the library was built without its kernels [NULL: memory of the library's]
      */
     void *const *outputs;
     uint32_t output_count;
     uint32_t reserved; /* 0 */
+    /*
+     * What a batch holds (sluice/columns.h), copied by open. With it the recipe given to open must
+     * be NULL, and dtype and layout 0: each image column has its own [NULL: every field that has a
+     * natural column]
+     */
+    const sluice_columns *columns;
 } sluice_loader_options;
 
 #define SLUICE_LOADER_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(sluice_loader_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0                                            \
+            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL                                      \
     }
 
 /* The same for a struct that is there already. Part of the program, so that it knows the size that
@@ -165,8 +172,9 @@ static inline void sluice_loader_options_init(sluice_loader_options *options)
 SLUICE_API sluice_status sluice_device_get_text(const char *device, char *text, size_t bytes);
 
 /*
- * Opens a loader over `dataset` with a copy of `recipe`; starts its threads, reads nothing yet.
- * `options` may be NULL. On failure `*loader` is NULL. Errors: INVALID, NOMEM, UNSUPPORTED, DEVICE,
+ * Opens a loader over `dataset` with a copy of `recipe`, which is that of its pictures (NULL when
+ * it has none, or with options.columns); starts its threads, reads nothing yet. `options` may be
+ * NULL. On failure `*loader` is NULL. Errors: INVALID, NOMEM, UNSUPPORTED, DEVICE,
  * and the recipe's own (sluice_augment_get_error).
  */
 SLUICE_API sluice_status sluice_loader_open(sluice_loader **loader, sluice_dataset *dataset,
@@ -216,9 +224,10 @@ SLUICE_API sluice_status sluice_loader_next(sluice_loader *loader, sluice_batch 
 SLUICE_API int sluice_loader_fd(const sluice_loader *loader);
 
 /*
- * Borrows a column of the batch by its name: "image" (u8/f32/f16/bf16, 4 dims), "label" (i64,
- * rows), "index" (i64, rows: the sample's number in the dataset), "mask" (u8, rows: 1 use this row,
- * 0 do not) and "status" (u8, rows: a sluice_row). Valid until the batch's last holder releases it.
+ * Borrows a column of the batch by its name: those of the dataset's fields ("image" (u8, f32, f16
+ * or bf16, 4 dims) and "label" (i64, rows) of a folder of pictures), or those that were asked for;
+ * and "index" (i64, rows: the sample's number in the dataset), "mask" (u8, rows: 1 use this row, 0
+ * do not) and "status" (u8, rows: a sluice_row). Valid until the batch's last holder releases it.
  * INVALID for other names.
  */
 SLUICE_API sluice_status sluice_batch_tensor(const sluice_batch *batch, const char *column,

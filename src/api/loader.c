@@ -17,8 +17,8 @@ sluice_status sluice_loader_open(sluice_loader **loader, sluice_dataset *dataset
     if (!sl_api_can_tell(error)) {
         return SLUICE_INVALID;
     }
-    if (loader == NULL || dataset == NULL || recipe == NULL) {
-        return sl_api_missing(error, "loader, dataset or recipe");
+    if (loader == NULL || dataset == NULL) {
+        return sl_api_missing(error, "loader or dataset");
     }
     sluice_error reason;
     sl_error_clear(&reason);

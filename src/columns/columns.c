@@ -182,9 +182,15 @@ static sluice_status bind_natural(sl_column_set *set, const sl_columns_config *c
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < config->field_count && status == SLUICE_OK; i++) {
         sl_column_request request;
-        if (natural_column(config, &config->fields[i], &request)) {
-            status = bind_one(set, config, &request, error);
+        if (!natural_column(config, &config->fields[i], &request)) {
+            continue;
         }
+        if (request.kind == SLUICE_COLUMN_IMAGE && config->recipe == NULL) {
+            return sl_error_set(error, SLUICE_INVALID, STAGE,
+                                "the dataset has pictures (\"%s\"), which need a recipe",
+                                request.field);
+        }
+        status = bind_one(set, config, &request, error);
     }
     if (status == SLUICE_OK && set->count == 0) {
         char known[256];

@@ -5,6 +5,8 @@
 #include "error.h"
 #include "read_arena.h"
 
+#include <string.h>
+
 #define MIB       ((uint64_t)1 << 20)
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -235,6 +237,18 @@ static uint32_t choose_lookahead(const sluice_loader_options *o, const sl_datase
     return (uint32_t)clamp(o->read_buffer_bytes / (share * room), least, LOOKAHEAD_MAX);
 }
 
+/* There are as many batches as there is memory for them. */
+static void take_output_count(sluice_loader_options *o)
+{
+    if (o->outputs == NULL) {
+        return;
+    }
+    o->device_slots = o->output_count;
+    if (strcmp(o->device, "host") == 0) {
+        o->prefetch = o->output_count;
+    }
+}
+
 sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wanted,
                              const sl_dataset *dataset, sluice_error *error)
 {
@@ -249,10 +263,8 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
         status = check_epoch_not_empty(o, dataset, error);
     }
     if (status == SLUICE_OK) {
+        take_output_count(o);
         status = check_substitutes(o, error);
-    }
-    if (o->outputs != NULL) {
-        o->device_slots = o->output_count;
     }
     config->cache = choose_cache(o, dataset);
     config->lookahead = choose_lookahead(o, dataset);

@@ -95,6 +95,7 @@ static sluice_status open_stages(sluice_loader *loader, const sl_fault_config *f
     loader->config.options.device = NULL;
     loader->config.options.quarantine_path = NULL;
     loader->config.options.outputs = NULL;
+    loader->config.options.columns = NULL;
     return status;
 }
 
@@ -129,7 +130,13 @@ static sluice_status bind_columns(sluice_loader *loader, const sluice_augment *r
                                   sluice_error *error)
 {
     const sluice_loader_options *o = &loader->config.options;
-    const sl_columns_config config = {.recipe = recipe,
+    if (o->columns != NULL && (recipe != NULL || o->dtype != 0 || o->layout != 0)) {
+        return sl_error_set(error, SLUICE_INVALID, "loader",
+                            "with option columns, recipe, dtype and layout are given to each image "
+                            "column, and not to the loader");
+    }
+    const sl_columns_config config = {.asked = o->columns,
+                                      .recipe = recipe,
                                       .dtype = (sluice_dtype)o->dtype,
                                       .layout = (sluice_layout)o->layout,
                                       .fields = loader->dataset->fields,

@@ -59,7 +59,7 @@ static sluice_status share_picture(sluice_loader *loader, const sl_device *devic
                                     .part = picture->first_part,
                                     .flags = picture->first_part + 1};
         sl_columns_leave_bytes(&loader->columns, picture);
-    } else if (is_output) {
+    } else if (is_output && !device->shares_memory) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "loader",
                             "option outputs needs a device that converts pictures: \"%s\" does "
                             "not, or not these",
@@ -138,9 +138,17 @@ static sluice_status check_outputs(const sluice_loader *loader, sl_device *devic
 /* Takes over `device`. */
 static sluice_status open_on(sluice_loader *loader, sl_device *device, sluice_error *error)
 {
-    sluice_loader_options *o = &loader->config.options;
+    const sluice_loader_options *o = &loader->config.options;
     device_share share = {.count = 0};
-    sluice_status status = share_pictures(loader, device, &share, error);
+    sluice_status status = SLUICE_OK;
+    if (o->outputs != NULL && device->shares_memory && o->prefetch != o->output_count) {
+        status = sl_error_set(
+            error, SLUICE_INVALID, "loader",
+            "option outputs needs a device that is named: \"%s\" is the host here", o->device);
+    }
+    if (status == SLUICE_OK) {
+        status = share_pictures(loader, device, &share, error);
+    }
     if (status == SLUICE_OK) {
         status = check_outputs(loader, device, &share, error);
     }
