@@ -79,7 +79,7 @@ static void deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
     (void)error;
     bench *b = ctx;
     if (status == SLUICE_OK) {
-        sl_fetch_release(b->fetch, bytes->handle);
+        sl_fetch_release(b->fetch, &bytes->handle, 1);
     }
     sl_lock(&b->mutex);
     b->delivered++;

@@ -144,12 +144,19 @@ typedef struct sluice_loader_options {
      * natural column]
      */
     const sluice_columns *columns;
+    /*
+     * A packed dataset of small samples (less than 32 KiB on average) of at most this many bytes is
+     * copied to memory while its first batches are made, and not read again; only with page_cache
+     * AUTO, and where memory_bytes leaves room. 1: none is [the smaller of 1 GiB and a sixteenth of
+     * the memory that is free]
+     */
+    uint64_t resident_bytes;
 } sluice_loader_options;
 
 #define SLUICE_LOADER_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(sluice_loader_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL                                      \
+            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0                                   \
     }
 
 /* The same for a struct that is there already. Part of the program, so that it knows the size that
@@ -365,7 +372,8 @@ typedef struct sluice_stage_stats {
     uint32_t reserved; /* 0 */
     uint64_t busy_ns;  /* summed over the stage's threads */
     uint64_t items;
-    /* depth of the queue in front of the stage, sampled at each item: bin i counts depths of
+    /* depth of the queue in front of the stage, sampled whenever something is taken from it (a
+     * worker takes several small samples at once): bin i counts depths of
      * i/16 of its capacity, rounded down; the last bin: full */
     uint64_t depth[SLUICE_HISTOGRAM_BINS];
 } sluice_stage_stats;

@@ -10,9 +10,9 @@ size_t sl_depth_bin(size_t depth, size_t capacity)
     return depth >= capacity ? full : depth * full / capacity;
 }
 
-void sl_stage_add(sl_stage *stage, uint64_t busy_ns)
+void sl_stage_add(sl_stage *stage, uint64_t busy_ns, uint64_t items)
 {
     /* Relaxed: readers take sums, nothing is published through them. */
     atomic_fetch_add_explicit(&stage->busy_ns, busy_ns, memory_order_relaxed);
-    atomic_fetch_add_explicit(&stage->items, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stage->items, items, memory_order_relaxed);
 }

@@ -20,6 +20,6 @@ typedef struct sl_stage {
     _Atomic uint64_t items;
 } sl_stage;
 
-void sl_stage_add(sl_stage *stage, uint64_t busy_ns);
+void sl_stage_add(sl_stage *stage, uint64_t busy_ns, uint64_t items);
 
 #endif

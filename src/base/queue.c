@@ -57,16 +57,20 @@ static void take_locked(sl_queue *queue, void *item)
     sl_cond_signal(&queue->not_full);
 }
 
-sluice_status sl_queue_push(sl_queue *queue, const void *item)
+sluice_status sl_queue_push(sl_queue *queue, const void *items, size_t count)
 {
+    const uint8_t *next = items;
     sl_lock(&queue->mutex);
-    while (!queue->closed && queue->count == queue->capacity) {
-        sl_cond_wait(&queue->not_full, &queue->mutex);
+    for (size_t i = 0; i < count && !queue->closed; i++) {
+        while (!queue->closed && queue->count == queue->capacity) {
+            sl_cond_wait(&queue->not_full, &queue->mutex);
+        }
+        if (!queue->closed) {
+            append_locked(queue, next);
+            next += queue->item_bytes;
+        }
     }
     const bool accepted = !queue->closed;
-    if (accepted) {
-        append_locked(queue, item);
-    }
     sl_unlock(&queue->mutex);
     return accepted ? SLUICE_OK : SLUICE_CANCELED;
 }

@@ -30,8 +30,9 @@ typedef struct sl_queue {
 sluice_status sl_queue_open(sl_queue *queue, size_t capacity, size_t item_bytes,
                             sluice_error *error);
 void sl_queue_destroy(sl_queue *queue);
-/* Copies `item` in; waits while full. OK, or CANCELED when closed. */
-sluice_status sl_queue_push(sl_queue *queue, const void *item);
+/* Copies `count` items in, in order, under one lock; waits while full. OK, or CANCELED when closed
+ * (before the last one was in). */
+sluice_status sl_queue_push(sl_queue *queue, const void *items, size_t count);
 /* As push, but AGAIN at once when full. */
 sluice_status sl_queue_try_push(sl_queue *queue, const void *item);
 /* Copies the oldest item out; waits while empty. OK, or CANCELED when closed and empty. */

@@ -82,9 +82,9 @@ sluice_status sl_workers_open(sl_workers **workers, const sl_workers_config *con
     return SLUICE_OK;
 }
 
-sluice_status sl_workers_submit(sl_workers *workers, const void *job)
+sluice_status sl_workers_submit(sl_workers *workers, const void *jobs, size_t count)
 {
-    return sl_queue_push(&workers->queue, job);
+    return sl_queue_push(&workers->queue, jobs, count);
 }
 
 void sl_workers_depths(sl_workers *workers, uint64_t bins[SL_DEPTH_BINS])

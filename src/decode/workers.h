@@ -28,8 +28,8 @@ typedef struct sl_workers_config {
 
 sluice_status sl_workers_open(sl_workers **workers, const sl_workers_config *config,
                               sluice_error *error);
-/* Waits while the queue is full. CANCELED after close began. */
-sluice_status sl_workers_submit(sl_workers *workers, const void *job);
+/* `count` jobs, one behind the other. Waits while the queue is full. CANCELED after close began. */
+sluice_status sl_workers_submit(sl_workers *workers, const void *jobs, size_t count);
 void sl_workers_depths(sl_workers *workers, uint64_t bins[SL_DEPTH_BINS]);
 void sl_workers_close(sl_workers *workers);
 

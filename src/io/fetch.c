@@ -37,11 +37,9 @@ void sl_fetch_restart(sl_fetch *fetch)
     sl_inbox_restart(&fetch->inbox);
 }
 
-void sl_fetch_release(sl_fetch *fetch, uint32_t handle)
+void sl_fetch_release(sl_fetch *fetch, const uint32_t *handles, uint32_t count)
 {
-    if (handle != SL_HANDLE_NONE) {
-        sl_read_buffers_release(&fetch->buffers, handle);
-    }
+    sl_read_buffers_release(&fetch->buffers, handles, count);
 }
 
 const sl_resident *sl_fetch_resident(const sl_fetch *fetch)
@@ -69,8 +67,10 @@ static void publish(sl_fetch *fetch)
     sl_unlock(&fetch->mutex);
 }
 
+/* Counted first: whoever sees what is delivered finds it in the statistics. */
 static void flush(sl_fetch *fetch)
 {
+    publish(fetch);
     if (fetch->source.flush != NULL) {
         fetch->source.flush(fetch->source.ctx);
     }
@@ -96,6 +96,7 @@ static void take_completions(sl_fetch *fetch)
     for (uint32_t i = 0; i < count; i++) {
         sl_fetch_complete(fetch, &fetch->completions[i]);
     }
+    flush(fetch);
 }
 
 static void serve(sl_fetch *fetch)
@@ -104,13 +105,11 @@ static void serve(sl_fetch *fetch)
     fetch->next_tick_ns = fetch->now_ns + fetch->tick_ns;
     for (;;) {
         const sl_inbox_news news = sl_inbox_collect(&fetch->inbox);
-        publish(fetch);
         if (news.stop) {
             return;
         }
         if (news.restarts > 0) {
             cancel_all(fetch);
-            publish(fetch);
             sl_inbox_restarted(&fetch->inbox, news.restarts);
             continue;
         }

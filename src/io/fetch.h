@@ -119,8 +119,8 @@ void sl_fetch_credit(sl_fetch *fetch, uint64_t limit);
 /* Asks for an item outside the sequence (a replacement), delivered as soon as it is read. Its
  * `sequence` is SL_INSERTED. At most `inserts` may be outstanding: the caller sees to it. */
 void sl_fetch_insert(sl_fetch *fetch, const sl_fetch_item *item);
-/* SL_HANDLE_NONE is fine. */
-void sl_fetch_release(sl_fetch *fetch, uint32_t handle);
+/* Of `count` items. SL_HANDLE_NONE is fine. */
+void sl_fetch_release(sl_fetch *fetch, const uint32_t *handles, uint32_t count);
 /* source.next has something again. */
 void sl_fetch_wake(sl_fetch *fetch);
 /* Cancels, waits for it, and starts again: numbering at 0, credit 0, asleep until _wake or _credit.

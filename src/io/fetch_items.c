@@ -135,7 +135,7 @@ static void learn(sl_fetch *fetch, uint32_t index)
     sl_failure failure = {.kind = SL_FAILURE_SOURCE, .offset = item.offset};
     const sluice_status status =
         fetch->source.learn(fetch->source.ctx, &item, want->bytes.bytes, &failure);
-    sl_fetch_release(fetch, handle);
+    sl_fetch_release(fetch, &handle, 1);
     if (status >= 0) {
         sl_window_moved(&fetch->window, index, &item);
         check(fetch, index);
@@ -182,7 +182,7 @@ void sl_fetch_cancel_items(sl_fetch *fetch)
     for (; index != SL_WANT_NONE; index = sl_window_any(&fetch->window)) {
         const sl_want was = sl_window_cancel(&fetch->window, index, &canceled);
         if (was.state == SL_WANT_READY) {
-            sl_fetch_release(fetch, was.bytes.handle);
+            sl_fetch_release(fetch, &was.bytes.handle, 1);
         }
         want = sl_window_deliver(&fetch->window, index);
         deliver(fetch, &want);

@@ -161,6 +161,12 @@ static bool without_memory(sl_fetch *fetch, uint32_t index)
     return true;
 }
 
+/* Of samples, not of what tells where they lie. */
+static void count_wanted(sl_fetch *fetch, const sl_fetch_item *item, uint64_t bytes)
+{
+    fetch->stats.bytes_wanted += item->lookup ? 0 : bytes;
+}
+
 /* Serves want `index` from the copy in memory; false: it is not there. */
 static bool serve_resident(sl_fetch *fetch, uint32_t index)
 {
@@ -174,7 +180,7 @@ static bool serve_resident(sl_fetch *fetch, uint32_t index)
     }
     const sl_span span = sl_window_span(&fetch->window, index, false);
     const sl_fetch_bytes bytes = {{data, item->bytes}, SL_HANDLE_NONE};
-    fetch->stats.bytes_wanted += item->bytes;
+    count_wanted(fetch, item, item->bytes);
     (void)sl_window_take(&fetch->window, index, &span);
     sl_window_ready(&fetch->window, index, &bytes);
     sl_fetch_settle(fetch, index);
@@ -305,7 +311,7 @@ static void finish(sl_fetch *fetch, sl_request *request, uint64_t valid_end,
         next = want->next; /* before its slot is free */
         want->tries = was.tries;
         if (ready > 0 && bytes_of(&was, want, valid_end, &bytes.bytes)) {
-            fetch->stats.bytes_wanted += was.whole ? valid_end : want->item.bytes;
+            count_wanted(fetch, &want->item, was.whole ? valid_end : want->item.bytes);
             sl_window_ready(&fetch->window, index, &bytes);
             sl_fetch_settle(fetch, index);
         } else if (failure != NULL) {

@@ -129,12 +129,16 @@ sl_run sl_read_arena_trim(sl_read_arena *arena, sl_run run, size_t bytes)
     return (sl_run){run.first, keep};
 }
 
-uint32_t sl_read_arena_give(sl_read_arena *arena, sl_run run)
+uint32_t sl_read_arena_give(sl_read_arena *arena, const sl_run *runs, uint32_t count)
 {
-    assert(run.units > 0 && run.units <= arena->units && run.first <= arena->units - run.units);
     sl_lock(&arena->mutex);
-    give_locked(arena, run.first, run.units);
-    uint32_t free_units = arena->free_units;
+    for (uint32_t i = 0; i < count; i++) {
+        const sl_run *run = &runs[i];
+        assert(run->units > 0 && run->units <= arena->units &&
+               run->first <= arena->units - run->units);
+        give_locked(arena, run->first, run->units);
+    }
+    const uint32_t free_units = arena->free_units;
     sl_unlock(&arena->mutex);
     return free_units;
 }

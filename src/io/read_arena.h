@@ -38,7 +38,7 @@ sl_run sl_read_arena_take(sl_read_arena *arena, size_t bytes);
 /* Shortens to `bytes`. */
 sl_run sl_read_arena_trim(sl_read_arena *arena, sl_run run, size_t bytes);
 /* Returns the free units afterwards. */
-uint32_t sl_read_arena_give(sl_read_arena *arena, sl_run run);
+uint32_t sl_read_arena_give(sl_read_arena *arena, const sl_run *runs, uint32_t count);
 /* Free units just now. */
 uint32_t sl_read_arena_free(sl_read_arena *arena);
 uint8_t *sl_read_arena_data(const sl_read_arena *arena, sl_run run);

@@ -2,12 +2,15 @@
 #include "read_buffers.h"
 
 #include "error.h"
+#include "items.h"
 
 #include <assert.h>
 #include <sys/mman.h>
 
 /* Pages of the reserve beyond this go back to the system after use. */
 #define RESERVE_KEEP ((size_t)2 << 20)
+/* Given back under one lock. */
+#define RUNS_MAX 64U
 
 static sluice_status open_reserve(sl_read_buffers *buffers, sluice_error *error)
 {
@@ -108,9 +111,9 @@ bool sl_read_buffers_take(sl_read_buffers *buffers, size_t bytes, bool may_reser
     return true;
 }
 
-static void give_run(sl_read_buffers *buffers, sl_run run)
+static void give_runs(sl_read_buffers *buffers, const sl_run *runs, uint32_t count)
 {
-    const uint32_t free_units = sl_read_arena_give(&buffers->arena, run);
+    const uint32_t free_units = sl_read_arena_give(&buffers->arena, runs, count);
     const uint32_t wanted = atomic_load_explicit(&buffers->starved, memory_order_seq_cst);
     if (wanted != 0 && free_units >= wanted &&
         atomic_exchange_explicit(&buffers->starved, 0, memory_order_relaxed) != 0) {
@@ -136,7 +139,7 @@ void sl_read_buffers_give(sl_read_buffers *buffers, sl_read_buffer *buffer)
     if (buffer->own.base != NULL) {
         sl_slab_close(&buffer->own);
     } else if (buffer->run.units > 0) {
-        give_run(buffers, buffer->run);
+        give_runs(buffers, &buffer->run, 1);
     } else if (buffer->base != NULL) {
         give_reserve(buffers, buffer->bytes);
     }
@@ -160,20 +163,40 @@ uint32_t sl_read_buffers_keep(sl_read_buffers *buffers, sl_read_buffer *buffer, 
     return handle;
 }
 
-void sl_read_buffers_release(sl_read_buffers *buffers, uint32_t handle)
+/* Whether that was the last item. */
+static bool was_last(sl_held *held)
 {
-    sl_held *held = &buffers->held[handle];
-    assert(handle <= buffers->arena.units);
     /* acq_rel: what other holders read of the buffer comes before its next use. */
     const uint32_t refs = atomic_fetch_sub_explicit(&held->refs, 1, memory_order_acq_rel);
     assert(refs > 0);
-    if (refs > 1) {
-        return;
+    return refs == 1;
+}
+
+void sl_read_buffers_release(sl_read_buffers *buffers, const uint32_t *handles, uint32_t count)
+{
+    sl_run runs[RUNS_MAX];
+    uint32_t free_runs = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (handles[i] == SL_HANDLE_NONE) {
+            continue;
+        }
+        sl_held *held = &buffers->held[handles[i]];
+        assert(handles[i] <= buffers->arena.units);
+        if (!was_last(held)) {
+            continue;
+        }
+        if (handles[i] == buffers->arena.units) {
+            give_reserve(buffers, held->units * SL_ARENA_UNIT);
+            continue;
+        }
+        runs[free_runs++] = (sl_run){handles[i], held->units};
+        if (free_runs == RUNS_MAX) {
+            give_runs(buffers, runs, free_runs);
+            free_runs = 0;
+        }
     }
-    if (handle == buffers->arena.units) {
-        give_reserve(buffers, held->units * SL_ARENA_UNIT);
-    } else {
-        give_run(buffers, (sl_run){handle, held->units});
+    if (free_runs > 0) {
+        give_runs(buffers, runs, free_runs);
     }
 }
 

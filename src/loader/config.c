@@ -20,10 +20,10 @@
 #define MERGE_GAP_BYTES_FULL       ((uint64_t)4 << 10)
 #define LOOKAHEAD_FOLDER_PER_DEPTH 4
 #define LOOKAHEAD_MAX              65536
-/* Items outside the sequence: substitutes (one for each row at most) or index entries looked up
- * again. */
-#define INSERTS_REPLACE_MAX 65536
-#define INSERTS             64
+/* Smaller samples cost more to be read than to be made rows of. */
+#define RESIDENT_MEAN_BYTES   ((uint64_t)32 << 10)
+#define RESIDENT_MOST         (1024 * MIB)
+#define RESIDENT_MEMORY_SHARE 16
 /* The kernels' widest store. */
 #define OUTPUT_ALIGN      16
 #define OUTPUT_ALIGN_TEXT "16"
@@ -193,19 +193,6 @@ static sluice_status check_epoch_not_empty(const sluice_loader_options *o,
                         (unsigned long long)dataset->info.samples, (unsigned long long)global);
 }
 
-/* With a fixed pool of substitutes, which rows would find it empty would depend on timing. */
-static sluice_status check_substitutes(const sluice_loader_options *o, sluice_error *error)
-{
-    const uint64_t rows = (uint64_t)o->prefetch * o->batch_size;
-    if (o->on_bad_sample != SLUICE_BAD_REPLACE || rows + INSERTS <= INSERTS_REPLACE_MAX) {
-        return SLUICE_OK;
-    }
-    return sl_error_set(error, SLUICE_INVALID, "loader",
-                        "on_bad_sample REPLACE allows %d rows in all slots, not %llu: use MASK, a "
-                        "smaller batch or fewer slots",
-                        INSERTS_REPLACE_MAX - INSERTS, (unsigned long long)rows);
-}
-
 static sl_cache_mode choose_cache(const sluice_loader_options *o, const sl_dataset *dataset)
 {
     switch (o->page_cache) {
@@ -237,6 +224,25 @@ static uint32_t choose_lookahead(const sluice_loader_options *o, const sl_datase
     return (uint32_t)clamp(o->read_buffer_bytes / (share * room), least, LOOKAHEAD_MAX);
 }
 
+/* As many as make a task for a worker; feed.h. */
+static uint32_t choose_task_rows(const sl_dataset *dataset)
+{
+    const uint64_t mean = mean_bytes(dataset);
+    return mean == 0 ? 1 : (uint32_t)clamp(SL_TASK_BYTES / mean, 1, SL_TASK_ROWS);
+}
+
+static uint64_t choose_resident(const sluice_loader_options *o, const sl_dataset *dataset)
+{
+    const uint64_t mean = mean_bytes(dataset);
+    if (o->page_cache != SLUICE_CACHE_AUTO || mean == 0 || mean >= RESIDENT_MEAN_BYTES) {
+        return 0;
+    }
+    if (o->resident_bytes != 0) {
+        return o->resident_bytes;
+    }
+    return clamp(sl_memory_available() / RESIDENT_MEMORY_SHARE, 0, RESIDENT_MOST);
+}
+
 /* There are as many batches as there is memory for them. */
 static void take_output_count(sluice_loader_options *o)
 {
@@ -264,12 +270,12 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
     }
     if (status == SLUICE_OK) {
         take_output_count(o);
-        status = check_substitutes(o, error);
     }
     config->cache = choose_cache(o, dataset);
     config->lookahead = choose_lookahead(o, dataset);
-    config->inserts =
-        o->on_bad_sample == SLUICE_BAD_REPLACE ? o->prefetch * o->batch_size + INSERTS : INSERTS;
+    config->inserts = o->prefetch * o->batch_size; /* one for each row */
+    config->task_rows = choose_task_rows(dataset);
+    config->resident_bytes = choose_resident(o, dataset);
     config->merge_gap_bytes =
         o->shuffle == SLUICE_SHUFFLE_FULL ? MERGE_GAP_BYTES_FULL : MERGE_GAP_BYTES;
     config->merge_bytes = o->shuffle == SLUICE_SHUFFLE_BLOCK ? MERGE_BYTES_BLOCK : MERGE_BYTES;

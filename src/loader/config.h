@@ -14,11 +14,17 @@
 
 #include <sluice/loader.h>
 
+/* A worker is given this many rows at once, or as many as this many bytes are in. */
+#define SL_TASK_ROWS  64U
+#define SL_TASK_BYTES ((uint64_t)32 << 10)
+
 typedef struct sl_config {
     sluice_loader_options options; /* no field is 0 that has a default */
     sl_cache_mode cache;
-    uint32_t lookahead; /* samples that the reader may be ahead of the slots */
-    uint32_t inserts;   /* items outside the sequence that may be on their way at once */
+    uint32_t lookahead;      /* samples that the reader may be ahead of the slots */
+    uint32_t inserts;        /* items outside the sequence that may be on their way at once */
+    uint32_t task_rows;      /* rows that a worker is given at once by the short road (feed.h) */
+    uint64_t resident_bytes; /* a dataset of at most this is kept in memory; 0: none is */
     uint64_t merge_bytes, merge_gap_bytes;
 } sl_config;
 

@@ -11,14 +11,21 @@
  * hands batches out in their order. `first_ticket` is the run's first.
  *
  * Walk of one sample: ask (and learn, when an index entry had to be read) -> fetch reads -> deliver
- * (fetch thread; its slot is begun, or there would be no credit) -> a job for the workers ->
- * sl_row_run -> row_done. A sample that cannot be read or decoded ends in sl_feed_bad: fail,
- * replace (another sample is inserted into the fetch) or mask. However it ends, row_done is called
- * exactly once per row, and the last row's fills the slot.
+ * (fetch thread; its slot is begun, or there would be no credit) -> its job, in a task for the
+ * workers with others that came with it -> sl_row_run -> done. A sample that cannot be read or
+ * decoded ends in sl_feed_bad: fail, replace (another sample is inserted into the fetch) or mask.
+ * However it ends, its row is counted in sl_feed_done exactly once, and the last row fills the
+ * slot.
  *
- * Lock: `mutex` guards both cursors, running, credit, tickets and the substitutes' free list. It
- * may be held while staging's or fetch's lock is taken, never the other way round; never during
- * reads or decoding. pending[] belongs to the fetch thread.
+ * The short road: once the whole dataset is in memory (io/resident.h), steps from ticket
+ * `short_from` on are not asked for: begin hands their rows to the workers, which find the bytes
+ * themselves. A row whose bytes they do not find is inserted into the fetch, whose errors say why.
+ *
+ * Lock: `mutex` guards both cursors, running, credit and tickets. It may be held while the lock of
+ * staging, fetch or the workers' queue is taken, never the other way round; never during reads or
+ * decoding. pending[] and what collects tasks belong to the fetch thread. A row's job belongs to
+ * whoever has the row: the fetch thread until its task is submitted, the worker until it is done or
+ * inserted again.
  */
 #ifndef SL_FEED_H
 #define SL_FEED_H
@@ -31,6 +38,9 @@
 #include "workers.h"
 
 #include <pthread.h>
+
+/* Tasks that are handed over together, at most. */
+#define SL_TASKS_MAX 64U
 
 /* A place in the sequence of steps. */
 typedef struct sl_feed_cursor {
@@ -49,20 +59,39 @@ typedef struct sl_row_want {
     sl_sample sample; /* its number alone, until it is located */
 } sl_row_want;
 
-/* What a worker gets. */
-typedef struct sl_job {
-    sl_row_want want;
-    struct sl_feed_slot *slot;
-    sl_fetch_bytes bytes;
-} sl_job;
-
 /* What a step is being made in. */
 typedef struct sl_feed_slot {
     uint32_t number; /* staging's */
     uint32_t rows;
     _Atomic uint32_t left; /* rows that are not done */
     sl_part_view parts;
+    uint64_t epoch, ticket, first; /* of the step; first: position of its first row */
+    sl_order order;                /* of the epoch */
 } sl_feed_slot;
+
+/* A row, and the bytes that it is made of. */
+typedef struct sl_job {
+    sl_row_want want;
+    sl_feed_slot *slot;
+    sl_fetch_bytes bytes;
+    uint32_t next; /* of its task; the last one's does not count */
+} sl_job;
+
+/* What a worker gets: rows that became ready together. */
+typedef struct sl_task {
+    sl_feed_slot *slot; /* rows [first, first + count) of it, by the short road; NULL: */
+    uint32_t first;     /* a list of jobs that begins with this one */
+    uint32_t count;
+} sl_task;
+
+/* The fetch thread's: jobs that are delivered and not handed over. */
+typedef struct sl_feed_tasks {
+    sl_task open; /* being collected; count 0: none */
+    uint32_t last;
+    uint64_t bytes;
+    sl_task closed[SL_TASKS_MAX];
+    uint32_t count;
+} sl_feed_tasks;
 
 typedef struct sl_feed {
     /* immutable after open */
@@ -78,16 +107,18 @@ typedef struct sl_feed {
     bool running;
     sl_feed_cursor ask, begin;
     uint64_t first_ticket, asked, credit;
-    sl_feed_slot *slots;      /* of ticket t: slots[t % prefetch] */
-    sl_row_want *substitutes; /* inserted items, by tag */
-    uint32_t *free_substitutes, free_count;
+    uint64_t short_from; /* UINT64_MAX: no step */
+    sl_feed_slot *slots; /* of ticket t: slots[t % prefetch] */
 
+    sl_job *jobs;         /* of each row of each slot: jobs[slot x batch + row] */
     sl_row_want *pending; /* of item s: pending[s % lookahead]; fetch thread */
+    sl_feed_tasks tasks;
 
     /* What is still queued need not be decoded. Set before the run is torn down, read by workers;
      * only a hint, so relaxed. */
     _Atomic bool stopping;
     _Atomic uint64_t samples, bad, replaced;
+    _Atomic uint64_t short_bytes; /* stored bytes of rows that went the short road */
 } sl_feed;
 
 /* Allocates; staging, fetch and workers are set by the loader afterwards, before start. */
@@ -109,17 +140,44 @@ void sl_feed_stop(sl_feed *feed);
 /* A host slot became empty: begins as many steps as there are empty slots. Any thread. */
 void sl_feed_begin_steps(sl_feed *feed);
 
-/* source functions of fetch; `ctx` is the feed. */
+/* The next row that wants a sample read, and its place in the fetch sequence; false at the end of
+ * the run. Fetch thread. */
+bool sl_feed_ask(sl_feed *feed, sl_row_want *want, uint64_t *sequence);
+
+/* Gives tasks to the workers. */
+void sl_feed_submit(sl_feed *feed, const sl_task *tasks, uint32_t count);
+
+/* ---- feed_items.c: source functions of fetch; `ctx` is the feed ---- */
+
 sluice_status sl_feed_next(void *ctx, sl_fetch_item *item);
 sluice_status sl_feed_learn(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_failure *failure);
 void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
                      const sl_fetch_bytes *bytes, const sluice_error *error);
+void sl_feed_flush(void *ctx);
 
-/* The row is made: completes it. */
-void sl_feed_good(sl_feed *feed, const sl_job *job);
-/* Completes a row that nobody will see: the run is being stopped. */
-void sl_feed_drop(sl_feed *feed, const sl_job *job);
-/* The row's sample cannot be used: applies the policy. `error` says why. */
+/* Asks for the want's sample outside the sequence, for its row; false when the run is ending. */
+bool sl_feed_insert(sl_feed *feed, const sl_row_want *want);
+
+/* ---- feed_rows.c: what becomes of a row ---- */
+
+/* Row `row` of a slot that goes the short road: its job. False: it was inserted, or dropped. */
+bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, sl_job *job);
+/* `rows` more rows of the slot are done; the last one fills it. */
+void sl_feed_done(sl_feed *feed, sl_feed_slot *slot, uint32_t rows);
+/* The row's sample cannot be used: applies the policy, which does the row or inserts another
+ * sample. `error` says why. */
 void sl_feed_bad(sl_feed *feed, const sl_job *job, const sluice_error *error);
+
+static inline sl_feed_slot *sl_feed_slot_of(const sl_feed *feed, uint64_t ticket)
+{
+    return &feed->slots[ticket % feed->config->options.prefetch];
+}
+
+/* Number of the job of a row. */
+static inline uint32_t sl_feed_job_of(const sl_feed *feed, uint64_t ticket, uint32_t row)
+{
+    const sluice_loader_options *o = &feed->config->options;
+    return (uint32_t)(ticket % o->prefetch) * o->batch_size + row;
+}
 
 #endif

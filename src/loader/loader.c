@@ -9,9 +9,6 @@
 
 #include <unistd.h>
 
-/* Jobs wait in the slots' order anyway; more than this only costs memory. */
-#define QUEUE_MAX 1024
-
 bool sl_loader_is_ours(const sluice_loader *loader)
 {
     return loader->pid == getpid();
@@ -20,11 +17,10 @@ bool sl_loader_is_ours(const sluice_loader *loader)
 static sluice_status open_workers(sluice_loader *loader, sluice_error *error)
 {
     const sluice_loader_options *o = &loader->config.options;
-    const uint64_t rows = (uint64_t)o->prefetch * o->batch_size;
     const sl_workers_config config = {
         .threads = o->workers,
-        .queue_capacity = rows < QUEUE_MAX ? (size_t)rows : QUEUE_MAX,
-        .job_bytes = sizeof(sl_job),
+        .queue_capacity = (size_t)o->prefetch * o->batch_size, /* tasks of one row each */
+        .job_bytes = sizeof(sl_task),
         .decoder = {.max_pixels = o->max_pixels,
                     .max_unpacked_bytes = o->max_sample_bytes,
                     .exif = (sluice_exif)o->exif},
@@ -51,6 +47,7 @@ static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fa
         .inserts = loader->config.inserts,
         .arena_bytes = o->read_buffer_bytes,
         .max_sample_bytes = o->max_sample_bytes,
+        .resident_bytes = loader->config.resident_bytes,
         .stall_warn_ns = o->stall_warn_ns,
         .stall_fail_ns = o->stall_fail_ns,
         .merge_gap_bytes = loader->config.merge_gap_bytes,
@@ -61,7 +58,8 @@ static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fa
     const sl_fetch_source source = {.ctx = &loader->feed,
                                     .next = sl_feed_next,
                                     .learn = sl_feed_learn,
-                                    .deliver = sl_feed_deliver};
+                                    .deliver = sl_feed_deliver,
+                                    .flush = sl_feed_flush};
     const sluice_status status = sl_fetch_open(&loader->fetch, &config, &source, error);
     loader->feed.fetch = loader->fetch;
     return status;

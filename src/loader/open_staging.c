@@ -127,6 +127,9 @@ static sluice_status check_outputs(const sluice_loader *loader, sl_device *devic
                                    const device_share *share, sluice_error *error)
 {
     const uint64_t bytes = share->output_bytes * loader->config.options.batch_size;
+    if (loader->config.options.outputs == NULL) {
+        return SLUICE_OK;
+    }
     const sluice_status status = check_distances(loader, bytes, error);
     return status == SLUICE_OK && !device->shares_memory
                ? check_memory(loader, device, bytes, error)

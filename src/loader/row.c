@@ -41,54 +41,194 @@ static void trace(sluice_trace_kind kind, const sl_job *job, uint64_t begin, uin
     }
 }
 
-/* Makes the row; its times are those of decoding, in one, and of the rest. */
-static sluice_status make(sl_row_maker *maker, const sl_job *job, sl_row *row, sluice_error *error)
+/* What a task has come to since it was last settled. */
+typedef struct progress {
+    sl_row_maker *maker;
+    sl_row *row;
+    uint64_t since_ns;
+    uint64_t decode_ns, augment_ns; /* of rows that were timed */
+    uint64_t short_bytes;
+    uint32_t rows, replaced;
+    sl_feed_slot *slot; /* of the `good` rows that are done */
+    uint32_t good;
+    uint32_t handle_count; /* to be released */
+    uint32_t handles[SL_TASK_ROWS];
+} progress;
+
+static void add(_Atomic uint64_t *counter, uint64_t more)
 {
-    const sl_feed *feed = maker->feed;
-    const sl_sample *sample = &job->want.sample;
-    const uint64_t start = sl_now_ns();
+    if (more > 0) {
+        atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+    }
+}
+
+/* The time since the last settling, shared out as in the rows that were timed. */
+static void count_time(progress *p)
+{
+    const uint64_t now = sl_now_ns();
+    const uint64_t timed_ns = p->decode_ns + p->augment_ns;
+    const double share = timed_ns > 0 ? (double)p->decode_ns / (double)timed_ns : 1;
+    const uint64_t decode_ns = (uint64_t)((double)(now - p->since_ns) * share);
+    sl_stage_add(&p->maker->decode, decode_ns, p->rows);
+    sl_stage_add(&p->maker->augment, now - p->since_ns - decode_ns, p->good);
+    p->since_ns = now;
+}
+
+/* Counts, releases, and then tells of the rows: whoever sees them finds them counted, and the
+ * memory free. */
+static void settle(progress *p)
+{
+    sl_feed *feed = p->maker->feed;
+    if (p->rows == 0) {
+        return;
+    }
+    count_time(p);
+    add(&feed->samples, p->good);
+    add(&feed->replaced, p->replaced);
+    add(&feed->short_bytes, p->short_bytes);
+    sl_fetch_release(feed->fetch, p->handles, p->handle_count);
+    if (p->good > 0) {
+        sl_feed_done(feed, p->slot, p->good);
+    }
+    p->decode_ns = p->augment_ns = p->short_bytes = 0;
+    p->rows = p->replaced = p->good = p->handle_count = 0;
+}
+
+/* ---- one row ---- */
+
+static void prepare(sl_row *row, const sl_job *job)
+{
     row->blame = NULL;
     row->decode_ns = 0;
     row->epoch = job->want.epoch;
-    row->at = (sl_row_place){.index = (int64_t)sample->index,
+    row->at = (sl_row_place){.index = (int64_t)job->want.sample.index,
                              .number = job->want.row,
                              .status = job->want.attempt > 0 ? SLUICE_ROW_REPLACED : SLUICE_ROW_OK};
+}
+
+static sluice_status make(const progress *p, const sl_job *job, sluice_error *error)
+{
+    const sl_feed *feed = p->maker->feed;
+    const sluice_status status = sl_dataset_unpack(feed->dataset, &job->want.sample,
+                                                   job->bytes.bytes, &p->row->values, error);
+    return status == SLUICE_OK ? sl_columns_make(feed->columns, p->row, job->slot->parts, error)
+                               : status;
+}
+
+/* The same; its times are those of unpacking and decoding, in one, and of the rest. */
+static sluice_status make_timed(progress *p, const sl_job *job, sluice_error *error)
+{
+    const sl_feed *feed = p->maker->feed;
+    sl_row *row = p->row;
+    const uint64_t start = sl_now_ns();
     sluice_status status =
-        sl_dataset_unpack(feed->dataset, sample, job->bytes.bytes, &row->values, error);
+        sl_dataset_unpack(feed->dataset, &job->want.sample, job->bytes.bytes, &row->values, error);
     const uint64_t unpacked = sl_now_ns();
     if (status == SLUICE_OK) {
         status = sl_columns_make(feed->columns, row, job->slot->parts, error);
     }
     const uint64_t done = sl_now_ns();
     const uint64_t decoded = unpacked + row->decode_ns;
-    sl_stage_add(&maker->decode, decoded - start);
+    p->decode_ns += decoded - start;
     trace(SLUICE_TRACE_DECODE, job, start, decoded);
     if (status == SLUICE_OK) {
-        sl_stage_add(&maker->augment, done - decoded);
+        p->augment_ns += done - decoded;
         trace(SLUICE_TRACE_AUGMENT, job, decoded, done);
     }
     return status;
 }
 
-void sl_row_run(void *ctx, uint32_t worker, sl_decoder *decoder, void *job_memory)
+static void run_job(progress *p, const sl_job *job)
 {
-    sl_row_maker *maker = ctx;
-    const sl_job *job = job_memory;
-    if (atomic_load_explicit(&maker->feed->stopping, memory_order_relaxed)) {
-        sl_fetch_release(maker->feed->fetch, job->bytes.handle);
-        sl_feed_drop(maker->feed, job);
-        return;
-    }
+    sl_feed *feed = p->maker->feed;
     sluice_error error;
     sl_error_clear(&error);
-    sl_row *row = &maker->rows[worker];
-    row->decoder = decoder;
-    const sluice_status status = make(maker, job, row, &error);
-    sl_fetch_release(maker->feed->fetch, job->bytes.handle);
+    if (p->good > 0 && p->slot != job->slot) {
+        settle(p);
+    }
+    p->slot = job->slot;
+    prepare(p->row, job);
+    p->row->timed = p->rows++ == 0 || sl_trace_running();
+    const sluice_status status = p->row->timed ? make_timed(p, job, &error) : make(p, job, &error);
+    p->handles[p->handle_count++] = job->bytes.handle;
     if (status == SLUICE_OK) {
-        sl_feed_good(maker->feed, job);
+        p->good++;
+        p->replaced += job->want.attempt > 0;
         return;
     }
-    sl_sample_blame(maker->feed->dataset, &job->want.sample, row->blame, &error);
-    sl_feed_bad(maker->feed, job, &error);
+    settle(p);
+    sl_sample_blame(feed->dataset, &job->want.sample, p->row->blame, &error);
+    sl_feed_bad(feed, job, &error);
+}
+
+/* ---- tasks ---- */
+
+static void run_list(progress *p, const sl_task *task)
+{
+    const sl_feed *feed = p->maker->feed;
+    uint32_t number = task->first;
+    for (uint32_t i = 0; i < task->count; i++) {
+        const sl_job job = feed->jobs[number]; /* its place is another's once its slot is full */
+        number = job.next;
+        run_job(p, &job);
+    }
+}
+
+static void run_short(progress *p, const sl_task *task)
+{
+    sl_feed *feed = p->maker->feed;
+    for (uint32_t i = 0; i < task->count; i++) {
+        sl_job job;
+        if (sl_feed_find(feed, task->slot, task->first + i, &job)) {
+            p->short_bytes += job.bytes.bytes.size;
+            run_job(p, &job);
+        }
+    }
+}
+
+/* The run is being stopped: nobody will see these rows. Once the last one is done, the fetch may be
+ * gone. */
+static void drop_list(sl_feed *feed, const sl_task *task)
+{
+    uint32_t handles[SL_TASK_ROWS];
+    uint32_t number = task->first;
+    for (uint32_t i = 0; i < task->count; i++) {
+        handles[i] = feed->jobs[number].bytes.handle;
+        number = feed->jobs[number].next;
+    }
+    sl_fetch_release(feed->fetch, handles, task->count);
+    number = task->first;
+    for (uint32_t i = 0; i < task->count; i++) {
+        sl_feed_slot *slot = feed->jobs[number].slot;
+        number = feed->jobs[number].next;
+        sl_feed_done(feed, slot, 1);
+    }
+}
+
+static void drop(sl_feed *feed, const sl_task *task)
+{
+    if (task->slot != NULL) {
+        sl_feed_done(feed, task->slot, task->count);
+    } else {
+        drop_list(feed, task);
+    }
+}
+
+void sl_row_run(void *ctx, uint32_t worker, sl_decoder *decoder, void *task_memory)
+{
+    sl_row_maker *maker = ctx;
+    sl_feed *feed = maker->feed;
+    const sl_task *task = task_memory;
+    progress p = {.maker = maker, .row = &maker->rows[worker], .since_ns = sl_now_ns()};
+    p.row->decoder = decoder;
+    if (atomic_load_explicit(&feed->stopping, memory_order_relaxed)) {
+        drop(feed, task);
+        return;
+    }
+    if (task->slot != NULL) {
+        run_short(&p, task);
+    } else {
+        run_list(&p, task);
+    }
+    settle(&p);
 }

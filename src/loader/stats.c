@@ -17,7 +17,8 @@ static void fill_fetch(const sluice_loader *loader, sluice_loader_stats *stats)
     sl_fetch_stats fetch;
     sl_fetch_get_stats(loader->fetch, &fetch);
     stats->io_direct = fetch.direct;
-    stats->bytes_wanted = fetch.bytes_wanted;
+    stats->bytes_wanted =
+        fetch.bytes_wanted + atomic_load_explicit(&loader->feed.short_bytes, memory_order_relaxed);
     stats->bytes_read = fetch.bytes_read;
     stats->reads = fetch.reads;
     stats->reads_retried = fetch.retried;

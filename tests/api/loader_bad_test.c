@@ -243,11 +243,6 @@ static void options_are_checked(void **state)
     options.memory_bytes = 1000000;
     expect_refused(&options, SLUICE_NOMEM, "memory");
     options = setup_options();
-    options.on_bad_sample = SLUICE_BAD_REPLACE;
-    options.batch_size = 20000;
-    options.last_batch = SLUICE_LAST_SHORT;
-    expect_refused(&options, SLUICE_INVALID, "REPLACE");
-    options = setup_options();
     options.device = "toaster";
     expect_refused(&options, SLUICE_INVALID, "toaster");
     options = setup_options();

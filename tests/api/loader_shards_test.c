@@ -270,6 +270,7 @@ static void shrinks_while_read(void **state)
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;
     options.prefetch = 2;
+    options.page_cache = SLUICE_CACHE_BUFFERED; /* not kept in memory */
     sluice_loader *loader = setup_loader(damaged, &options, NULL);
     batches all;
     batches_collect(&all, loader, 0);

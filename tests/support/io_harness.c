@@ -162,7 +162,7 @@ static void deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
     sl_cond_broadcast(&h->changed);
     sl_unlock(&h->mutex);
     if (status == SLUICE_OK && h->release == IO_RELEASE_NOW) {
-        sl_fetch_release(h->fetch, bytes->handle);
+        sl_fetch_release(h->fetch, &bytes->handle, 1);
     }
 }
 
@@ -220,7 +220,7 @@ void io_release_held(io_harness *h)
         if (!some) {
             return;
         }
-        sl_fetch_release(h->fetch, handle);
+        sl_fetch_release(h->fetch, &handle, 1);
     }
 }
 

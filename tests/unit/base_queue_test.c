@@ -69,12 +69,12 @@ static void close_drains_and_refuses(void **state)
     sl_queue queue;
     assert_int_equal(sl_queue_open(&queue, 2, sizeof(int), NULL), SLUICE_OK);
     int item = 5;
-    assert_int_equal(sl_queue_push(&queue, &item), SLUICE_OK);
-    assert_int_equal(sl_queue_push(&queue, &item), SLUICE_OK);
+    assert_int_equal(sl_queue_push(&queue, &item, 1), SLUICE_OK);
+    assert_int_equal(sl_queue_push(&queue, &item, 1), SLUICE_OK);
     assert_int_equal(sl_queue_try_push(&queue, &item), SLUICE_AGAIN);
     sl_queue_close(&queue);
     sl_queue_close(&queue);
-    assert_int_equal(sl_queue_push(&queue, &item), SLUICE_CANCELED);
+    assert_int_equal(sl_queue_push(&queue, &item, 1), SLUICE_CANCELED);
     assert_int_equal(sl_queue_try_push(&queue, &item), SLUICE_CANCELED);
     item = 0;
     assert_int_equal(sl_queue_pop(&queue, &item), SLUICE_OK);
@@ -91,7 +91,7 @@ static void depths_are_seen_at_each_pop(void **state)
     sl_queue queue;
     assert_int_equal(sl_queue_open(&queue, 4, sizeof(int), NULL), SLUICE_OK);
     for (int i = 0; i < 4; i++) {
-        sl_queue_push(&queue, &i);
+        sl_queue_push(&queue, &i, 1);
     }
     for (int i = 0; i < 4; i++) {
         int item;
@@ -121,8 +121,8 @@ static void bins_are_sixteenths(void **state)
         assert_int_equal(sl_depth_bin(capacity + 1, capacity), 16);
     }
     sl_stage stage = {0};
-    sl_stage_add(&stage, 30);
-    sl_stage_add(&stage, 12);
+    sl_stage_add(&stage, 30, 1);
+    sl_stage_add(&stage, 12, 1);
     assert_int_equal(atomic_load(&stage.busy_ns), 42);
     assert_int_equal(atomic_load(&stage.items), 2);
 }
@@ -161,7 +161,7 @@ static void produce(void *argument)
         const item made = {own->index, i, own->index * 1000003 + i};
         sluice_status status = i % 4 == 0 ? sl_queue_try_push(own->queue, &made) : SLUICE_AGAIN;
         if (status == SLUICE_AGAIN) {
-            status = sl_queue_push(own->queue, &made);
+            status = sl_queue_push(own->queue, &made, 1);
         }
         own->faults += status != SLUICE_OK;
     }
@@ -233,7 +233,7 @@ static void wait_in_queue(void *argument)
     waiter *own = argument;
     int value = 1;
     own->status =
-        own->pushes ? sl_queue_push(own->queue, &value) : sl_queue_pop(own->queue, &value);
+        own->pushes ? sl_queue_push(own->queue, &value, 1) : sl_queue_pop(own->queue, &value);
 }
 
 static void close_wakes_all_that_wait(void **state)
@@ -244,7 +244,7 @@ static void close_wakes_all_that_wait(void **state)
         assert_int_equal(sl_queue_open(&queue, 1, sizeof(int), NULL), SLUICE_OK);
         int value = 0;
         if (pushes) {
-            assert_int_equal(sl_queue_push(&queue, &value), SLUICE_OK);
+            assert_int_equal(sl_queue_push(&queue, &value, 1), SLUICE_OK);
         }
         waiter waiters[4];
         sl_thread threads[4] = {{0}};

@@ -91,7 +91,7 @@ static void every_job_runs_once(void **state)
         sl_workers *workers = open_workers(&r, threads);
         for (uint32_t i = 0; i < JOBS; i++) {
             job next = {.number = i};
-            assert_int_equal(sl_workers_submit(workers, &next), SLUICE_OK);
+            assert_int_equal(sl_workers_submit(workers, &next, 1), SLUICE_OK);
         }
         sl_workers_close(workers);
         for (uint32_t i = 0; i < JOBS; i++) {
@@ -113,7 +113,7 @@ static void *submit_all(void *argument)
     submitter *s = argument;
     for (uint32_t i = 0; i < JOBS; i++) {
         job next = {.number = i};
-        if (sl_workers_submit(s->workers, &next) != SLUICE_OK) {
+        if (sl_workers_submit(s->workers, &next, 1) != SLUICE_OK) {
             break;
         }
         atomic_fetch_add(&s->submitted, 1);

@@ -81,7 +81,7 @@ static void take_trim_give(void **state)
             paint(owner, old, runs[i].units, 0);
         } else {
             paint(owner, runs[i], 0, 0);
-            assert_int_equal(sl_read_arena_give(&arena, runs[i]), count_free(owner));
+            assert_int_equal(sl_read_arena_give(&arena, &runs[i], 1), count_free(owner));
             runs[i].units = 0;
         }
         assert_int_equal(arena.free_units, count_free(owner));
@@ -106,7 +106,7 @@ static void limits(void **state)
     assert_int_equal(all.units, UNITS);
     assert_int_equal(sl_read_arena_take(&arena, 1).units, 0);
     memset(sl_read_arena_data(&arena, all), 1, UNITS * SL_ARENA_UNIT);
-    assert_int_equal(sl_read_arena_give(&arena, all), UNITS);
+    assert_int_equal(sl_read_arena_give(&arena, &all, 1), UNITS);
     sl_read_arena_close(&arena, 0);
 }
 

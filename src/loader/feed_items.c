@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* feed_items: what the fetch thread asks of the feed, and what it brings. */
+#include "feed.h"
+
+#include "thread.h"
+
+#include <assert.h>
+
+/* ---- asking ---- */
+
+/* What to read for a sample whose look-up ended in `status`. */
+static sl_fetch_item item_at(const sl_place *place, sluice_status status)
+{
+    return (sl_fetch_item){.offset = place->offset,
+                           .bytes = place->bytes,
+                           .object = place->object,
+                           .lookup = status == SLUICE_AGAIN};
+}
+
+/*
+ * What to read for a want whose sample's number is known. An index entry that is bad fails the want
+ * when it is learned: there it takes its turn, with the entry's bytes read once more.
+ */
+static sl_fetch_item locate(const sl_feed *feed, sl_row_want *want)
+{
+    const uint64_t index = want->sample.index;
+    sl_place lookup;
+    sl_refusal why;
+    const sluice_status status =
+        sl_dataset_locate(feed->dataset, index, &want->sample, &lookup, &why);
+    return status == SLUICE_OK ? item_at(&want->sample.place, status)
+                               : item_at(&lookup, SLUICE_AGAIN);
+}
+
+sluice_status sl_feed_next(void *ctx, sl_fetch_item *item)
+{
+    sl_feed *feed = ctx;
+    uint64_t sequence;
+    sl_row_want want;
+    if (!sl_feed_ask(feed, &want, &sequence)) {
+        return SLUICE_END;
+    }
+    *item = locate(feed, &want);
+    item->tag = sequence;
+    feed->pending[sequence % feed->config->lookahead] = want;
+    return SLUICE_OK;
+}
+
+/* The want of an item that is on its way. An inserted one's tag is the number of its row's job. */
+static sl_row_want *want_of(sl_feed *feed, const sl_fetch_item *item)
+{
+    return item->sequence != SL_INSERTED ? &feed->pending[item->sequence % feed->config->lookahead]
+                                         : &feed->jobs[item->tag].want;
+}
+
+sluice_status sl_feed_learn(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_failure *failure)
+{
+    sl_feed *feed = ctx;
+    sl_sample *sample = &want_of(feed, item)->sample;
+    const uint64_t index = sample->index;
+    sl_place lookup = {.offset = item->offset, .bytes = item->bytes, .object = item->object};
+    sl_refusal why;
+    const sluice_status status =
+        sl_dataset_learn(feed->dataset, index, bytes, sample, &lookup, &why);
+    if (status < 0) {
+        sample->index = index;
+        failure->text = why.text;
+        failure->offset = lookup.offset + why.offset;
+        return status;
+    }
+    const sl_fetch_item next = item_at(status == SLUICE_OK ? &sample->place : &lookup, status);
+    item->offset = next.offset;
+    item->bytes = next.bytes;
+    item->object = next.object;
+    item->lookup = next.lookup;
+    return SLUICE_OK;
+}
+
+/*
+ * Under the mutex: sl_feed_stop must not go on to close fetch while this is in it.
+ */
+bool sl_feed_insert(sl_feed *feed, const sl_row_want *want)
+{
+    sl_row_want located = *want;
+    sl_fetch_item item = locate(feed, &located);
+    item.tag = sl_feed_job_of(feed, want->ticket, want->row);
+    sl_lock(&feed->mutex);
+    const bool possible = feed->running;
+    if (possible) {
+        feed->jobs[item.tag].want = located;
+        sl_fetch_insert(feed->fetch, &item);
+    }
+    sl_unlock(&feed->mutex);
+    return possible;
+}
+
+/* ---- tasks ---- */
+
+static void close_task(sl_feed *feed)
+{
+    sl_feed_tasks *tasks = &feed->tasks;
+    if (tasks->open.count > 0) {
+        tasks->closed[tasks->count++] = tasks->open;
+        tasks->open.count = 0;
+        tasks->bytes = 0;
+    }
+}
+
+static void hand_over(sl_feed *feed)
+{
+    sl_feed_submit(feed, feed->tasks.closed, feed->tasks.count);
+    feed->tasks.count = 0;
+}
+
+void sl_feed_flush(void *ctx)
+{
+    close_task(ctx);
+    hand_over(ctx);
+}
+
+static void add_to_task(sl_feed *feed, uint32_t number, uint64_t bytes)
+{
+    sl_feed_tasks *tasks = &feed->tasks;
+    if (tasks->open.count == 0) {
+        tasks->open.first = number;
+    } else {
+        feed->jobs[tasks->last].next = number;
+    }
+    tasks->last = number;
+    tasks->bytes += bytes;
+    if (++tasks->open.count == SL_TASK_ROWS || tasks->bytes >= SL_TASK_BYTES) {
+        close_task(feed);
+    }
+    if (tasks->count == SL_TASKS_MAX) {
+        hand_over(feed);
+    }
+}
+
+/* ---- delivering ---- */
+
+/* Whether the step of a want was begun: it is not always, in a cancelled run. */
+static bool is_begun(sl_feed *feed, const sl_row_want *want)
+{
+    sl_lock(&feed->mutex);
+    const bool begun = want->ticket < feed->begin.ticket;
+    sl_unlock(&feed->mutex);
+    return begun;
+}
+
+static void deliver_failure(sl_feed *feed, const sl_job *job, const sluice_error *error)
+{
+    sluice_error reason = *error;
+    reason.sample = (int64_t)job->want.sample.index;
+    sl_feed_bad(feed, job, &reason);
+}
+
+void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
+                     const sl_fetch_bytes *bytes, const sluice_error *error)
+{
+    sl_feed *feed = ctx;
+    const sl_row_want want = *want_of(feed, item);
+    if (status == SLUICE_CANCELED && !is_begun(feed, &want)) {
+        return;
+    }
+    const uint32_t number = sl_feed_job_of(feed, want.ticket, want.row);
+    sl_job *job = &feed->jobs[number];
+    *job = (sl_job){.want = want, .slot = sl_feed_slot_of(feed, want.ticket)};
+    if (status == SLUICE_CANCELED) {
+        sl_feed_done(feed, job->slot, 1);
+    } else if (status != SLUICE_OK) {
+        deliver_failure(feed, job, error);
+    } else {
+        job->bytes = *bytes;
+        add_to_task(feed, number, bytes->bytes.size);
+    }
+}

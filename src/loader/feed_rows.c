@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* feed_rows: what becomes of a row. Called by workers, and by the fetch thread for what cannot be
+ * read. */
+#include "feed.h"
+
+#include <assert.h>
+
+#define ATTEMPTS_MAX 8
+
+/* ---- the short road ---- */
+
+/* Where the want's sample lies, learning from memory what has to be looked up. */
+static bool locate(const sl_feed *feed, const sl_resident *resident, sl_row_want *want)
+{
+    const uint64_t index = want->sample.index;
+    sl_place lookup;
+    sl_refusal why;
+    sluice_status status = sl_dataset_locate(feed->dataset, index, &want->sample, &lookup, &why);
+    while (status == SLUICE_AGAIN) {
+        const sl_bytes bytes = {
+            sl_resident_at(resident, lookup.object, lookup.offset, lookup.bytes), lookup.bytes};
+        if (bytes.data == NULL) {
+            return false;
+        }
+        status = sl_dataset_learn(feed->dataset, index, bytes, &want->sample, &lookup, &why);
+    }
+    return status == SLUICE_OK;
+}
+
+static bool find(const sl_feed *feed, sl_job *job)
+{
+    const sl_resident *resident = sl_fetch_resident(feed->fetch);
+    const sl_place *place = &job->want.sample.place;
+    if (!locate(feed, resident, &job->want) ||
+        place->bytes > feed->config->options.max_sample_bytes) {
+        return false;
+    }
+    const uint8_t *data = sl_resident_at(resident, place->object, place->offset, place->bytes);
+    job->bytes = (sl_fetch_bytes){{data, place->bytes}, SL_HANDLE_NONE};
+    return data != NULL;
+}
+
+bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, sl_job *job)
+{
+    const uint64_t position = slot->first + row;
+    const uint64_t index = sl_order_sample(&slot->order, position);
+    *job = (sl_job){.want = {.epoch = slot->epoch,
+                             .ticket = slot->ticket,
+                             .position = position,
+                             .row = row,
+                             .sample = {.index = index}},
+                    .slot = slot};
+    if (find(feed, job)) {
+        return true;
+    }
+    job->want.sample = (sl_sample){.index = index};
+    if (!sl_feed_insert(feed, &job->want)) {
+        sl_feed_done(feed, slot, 1);
+    }
+    return false;
+}
+
+/* ---- ends of a row ---- */
+
+void sl_feed_done(sl_feed *feed, sl_feed_slot *slot, uint32_t rows)
+{
+    uint64_t sizes[SL_RAGGED_MAX] = {0};
+    if (atomic_fetch_sub_explicit(&slot->left, rows, memory_order_acq_rel) == rows) {
+        sl_columns_finish(feed->columns, slot->rows, slot->parts, sizes);
+        sl_staging_filled(feed->staging, slot->number, sizes);
+    }
+}
+
+/* Asks for another sample in place of the want's; false when there is no more to try. */
+static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
+{
+    if (bad->attempt >= ATTEMPTS_MAX || feed->dataset->info.samples < 2) {
+        return false;
+    }
+    const sl_plan plan = sl_feed_plan(feed, bad->epoch, 0);
+    sl_row_want want = *bad;
+    want.attempt++;
+    want.sample.index = sl_plan_substitute(&plan, feed->config->options.seed, bad->epoch,
+                                           bad->position, want.attempt);
+    return sl_feed_insert(feed, &want);
+}
+
+void sl_feed_bad(sl_feed *feed, const sl_job *job, const sluice_error *error)
+{
+    const sl_row_want *want = &job->want;
+    assert(error->status < 0);
+    atomic_fetch_add_explicit(&feed->bad, 1, memory_order_relaxed);
+    sl_quarantine_add(feed->quarantine, want->epoch, error);
+    const int32_t policy = feed->config->options.on_bad_sample;
+    if (policy == SLUICE_BAD_REPLACE && insert_substitute(feed, want)) {
+        return;
+    }
+    if (policy == SLUICE_BAD_FAIL) {
+        sl_staging_fail(feed->staging, job->slot->number, error);
+    }
+    sl_columns_blank(feed->columns,
+                     &(sl_row_place){(int64_t)want->sample.index, want->row, SLUICE_ROW_BAD},
+                     job->slot->parts);
+    sl_feed_done(feed, job->slot, 1);
+}
