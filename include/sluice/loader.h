@@ -326,7 +326,7 @@ typedef struct sluice_loader_stats {
     uint64_t allocations;    /* made by the library in this process so far */
     uint64_t memory_bytes;   /* reserved by this loader for slots, read buffer and scratch */
     uint64_t host_wait_ns;   /* spent by the consumer inside next */
-    uint64_t first_batch_ns; /* from the first start_epoch to the first batch */
+    uint64_t first_batch_ns; /* from open to the first batch */
     uint64_t ready_depth[SLUICE_HISTOGRAM_BINS]; /* ready batches at each next: bin i: i batches,
                                                     the last bin: as many or more */
     char io_backend[16];                         /* "uring", "pread" */

@@ -7,10 +7,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-/* Linux 5.14; by number, since older C libraries lack the name. */
-#define POPULATE_WRITE 23
 
 /* A mapping that is 2 MiB-aligned: one unit too much, of which both ends are given back. */
 static uint8_t *map_aligned(size_t bytes)
@@ -31,33 +27,8 @@ static uint8_t *map_aligned(size_t bytes)
     return raw + head;
 }
 
-static void touch(uint8_t *base, size_t bytes)
-{
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (size_t at = 0; at < bytes; at += page) {
-        *(volatile uint8_t *)(base + at) = 0;
-    }
-}
-
-/* 0, or the errno of a system that has no memory. */
-static int populate(uint8_t *base, size_t bytes)
-{
-    int result;
-    do {
-        result = madvise(base, bytes, POPULATE_WRITE);
-    } while (result != 0 && errno == EINTR);
-    if (result == 0) {
-        return 0;
-    }
-    if (errno == ENOMEM || errno == EFAULT) {
-        return errno;
-    }
-    touch(base, bytes); /* an older kernel */
-    return 0;
-}
-
 /* The memory of a charged slab; NULL with errno set. */
-static uint8_t *make(size_t bytes, int prefault)
+static uint8_t *make(size_t bytes)
 {
     sl_memory_count_allocation();
     uint8_t *base = map_aligned(bytes);
@@ -67,17 +38,10 @@ static uint8_t *make(size_t bytes, int prefault)
     /* Best effort: without them the slab works, slower or with a caveat for forks. */
     (void)madvise(base, bytes, MADV_HUGEPAGE);
     (void)madvise(base, bytes, MADV_DONTFORK);
-    const int failure = prefault ? populate(base, bytes) : 0;
-    if (failure != 0) {
-        munmap(base, bytes);
-        errno = failure;
-        return NULL;
-    }
     return base;
 }
 
-sluice_status sl_slab_open(sl_slab *slab, size_t bytes, int prefault, sl_budget *budget,
-                           sluice_error *error)
+sluice_status sl_slab_open(sl_slab *slab, size_t bytes, sl_budget *budget, sluice_error *error)
 {
     assert(bytes > 0);
     memset(slab, 0, sizeof(*slab));
@@ -93,7 +57,7 @@ sluice_status sl_slab_open(sl_slab *slab, size_t bytes, int prefault, sl_budget 
             "are in use",
             rounded, (unsigned long long)budget->limit, (unsigned long long)sl_budget_used(budget));
     }
-    uint8_t *base = make(rounded, prefault);
+    uint8_t *base = make(rounded);
     if (base == NULL) {
         const int reason = errno;
         if (budget != NULL) {

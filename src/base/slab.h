@@ -24,11 +24,10 @@ typedef struct sl_slab {
 } sl_slab;
 
 /*
- * Maps at least `bytes` (rounded up). `prefault` != 0 touches every page now. On failure the slab
- * is all zero, which sl_slab_close accepts. Errors: NOMEM.
+ * Maps at least `bytes` (rounded up), without touching them (populate.h). On failure the slab is
+ * all zero, which sl_slab_close accepts. Errors: NOMEM.
  */
-sluice_status sl_slab_open(sl_slab *slab, size_t bytes, int prefault, sl_budget *budget,
-                           sluice_error *error);
+sluice_status sl_slab_open(sl_slab *slab, size_t bytes, sl_budget *budget, sluice_error *error);
 /* Unmaps; the slab is all zero afterwards. In a forked child the range is not mapped: only forget
  * it there with sl_slab_forget. */
 void sl_slab_close(sl_slab *slab);

@@ -62,7 +62,7 @@ typedef struct sl_backend sl_backend;
 typedef struct sl_backend_config {
     uint32_t depth;      /* most requests in flight */
     uint32_t threads;    /* pread pool */
-    const sl_slab *slab; /* buffers lie in it; registered with the ring if permitted; or NULL */
+    const sl_slab *slab; /* buffers lie in it; or NULL */
 } sl_backend_config;
 
 typedef struct sl_backend_ops {
@@ -79,6 +79,9 @@ typedef struct sl_backend_ops {
     uint32_t (*reap)(sl_backend *backend, sl_completion *completions, uint32_t room,
                      uint64_t timeout_ns);
     void (*wake)(sl_backend *backend);
+    /* All pages of the slab are present: what is worth doing now, that would have made them so.
+     * NULL: nothing. */
+    void (*present)(sl_backend *backend);
     /* Drains and frees. Returns requests abandoned after `drain_ns` (0 is the good case). */
     uint32_t (*close)(sl_backend *backend, uint64_t drain_ns);
 } sl_backend_ops;

@@ -248,7 +248,16 @@ static sluice_status open_nothing(sl_backend **backend, const sl_backend_config 
     return sl_error_set(error, SLUICE_INVALID, "io", "faults need a backend to spoil");
 }
 
-static const sl_backend_ops fault_ops = {"fault", open_nothing, submit, reap, wake, close_fault};
+static void present(sl_backend *backend)
+{
+    sl_backend *inner = ((struct fault *)backend)->inner;
+    if (inner->ops->present != NULL) {
+        inner->ops->present(inner);
+    }
+}
+
+static const sl_backend_ops fault_ops = {"fault", open_nothing, submit,     reap,
+                                         wake,    present,      close_fault};
 
 sluice_status sl_backend_fault(sl_backend **backend, sl_backend *inner,
                                const sl_fault_config *config, sluice_error *error)

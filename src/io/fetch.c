@@ -42,6 +42,18 @@ void sl_fetch_release(sl_fetch *fetch, const uint32_t *handles, uint32_t count)
     sl_read_buffers_release(&fetch->buffers, handles, count);
 }
 
+const sl_slab *sl_fetch_memory(const sl_fetch *fetch)
+{
+    return &fetch->buffers.arena.slab;
+}
+
+void sl_fetch_present(sl_fetch *fetch)
+{
+    /* Relaxed: the backend looks at the pages, not at what this thread wrote. */
+    atomic_store_explicit(&fetch->present, true, memory_order_relaxed);
+    sl_inbox_signal(&fetch->inbox);
+}
+
 const sl_resident *sl_fetch_resident(const sl_fetch *fetch)
 {
     return sl_resident_complete(&fetch->resident) ? &fetch->resident : NULL;
@@ -99,6 +111,17 @@ static void take_completions(sl_fetch *fetch)
     flush(fetch);
 }
 
+static void tell_present(sl_fetch *fetch)
+{
+    if (atomic_load_explicit(&fetch->present, memory_order_relaxed)) {
+        atomic_store_explicit(&fetch->present, false, memory_order_relaxed);
+        sl_read_buffers_widen(&fetch->buffers);
+        if (fetch->backend->ops->present != NULL) {
+            fetch->backend->ops->present(fetch->backend);
+        }
+    }
+}
+
 static void serve(sl_fetch *fetch)
 {
     fetch->now_ns = sl_now_ns();
@@ -113,6 +136,7 @@ static void serve(sl_fetch *fetch)
             sl_inbox_restarted(&fetch->inbox, news.restarts);
             continue;
         }
+        tell_present(fetch);
         fetch->may_ask = fetch->may_ask || news.ask;
         sl_window_credit(&fetch->window, news.credit);
         if (news.inserted > 0) {
@@ -267,6 +291,7 @@ static sluice_status allocate(sl_fetch *fetch, sluice_error *error)
         .merge_bytes = config->merge_bytes};
     const sl_read_buffers_config buffers = {
         .arena_bytes = (size_t)config->arena_bytes,
+        .first_bytes = config->arena_first_bytes > 0 ? (size_t)config->arena_first_bytes : SIZE_MAX,
         /* Room for the item, its alignment at both ends, and the padding. */
         .reserve_bytes = (size_t)config->max_sample_bytes + (size_t)3 * SL_DIRECT_ALIGN,
         .budget = config->budget,

@@ -6,7 +6,7 @@
  * busy to a bounded depth, retry what may be retried, watch for reads that stall, and deliver each
  * item exactly once, in any order.
  * Owner: one thread runs it all; other threads only call sl_fetch_credit, _insert, _release, _wake,
- * _restart, _get_stats, _resident.
+ * _restart, _get_stats, _resident, _memory, _present.
  * Parts: inbox (what others ask), window (what is wanted), requests (reads in the making),
  * read_buffers (where they go), retry (what failed), resident (a copy in memory), objects and
  * backend (what is read, and how). This head and its .c files put them together.
@@ -96,7 +96,8 @@ typedef struct sl_fetch_config {
     uint32_t lookahead; /* items past the oldest undelivered one, 1..65536 */
     uint32_t inserts;   /* most inserted items outstanding */
     uint64_t arena_bytes, max_sample_bytes;
-    uint64_t resident_bytes; /* a dataset of at most this is kept in memory; 0: none is */
+    uint64_t arena_first_bytes; /* of it, used before sl_fetch_present; 0: all */
+    uint64_t resident_bytes;    /* a dataset of at most this is kept in memory; 0: none is */
     uint64_t stall_warn_ns, stall_fail_ns;
     uint64_t merge_gap_bytes, merge_bytes; /* coalesce when the gap is at most / total at most */
     sl_budget *budget;
@@ -121,6 +122,10 @@ void sl_fetch_credit(sl_fetch *fetch, uint64_t limit);
 void sl_fetch_insert(sl_fetch *fetch, const sl_fetch_item *item);
 /* Of `count` items. SL_HANDLE_NONE is fine. */
 void sl_fetch_release(sl_fetch *fetch, const uint32_t *handles, uint32_t count);
+/* The memory of its read buffers, and that all of it is present now (populate.h). Before, only the
+ * first arena_first_bytes are used. */
+const sl_slab *sl_fetch_memory(const sl_fetch *fetch);
+void sl_fetch_present(sl_fetch *fetch);
 /* source.next has something again. */
 void sl_fetch_wake(sl_fetch *fetch);
 /* Cancels, waits for it, and starts again: numbering at 0, credit 0, asleep until _wake or _credit.

@@ -32,6 +32,7 @@ struct sl_fetch {
     sl_read **batch; /* to be submitted */
     uint32_t batch_count;
     sl_completion *completions;
+    _Atomic bool present; /* the read buffers' memory is, and the backend was not told */
     bool may_ask;
     uint64_t whole_guess; /* whole objects: room for the next of unknown size */
     uint64_t now_ns, busy_since_ns, tick_ns, next_tick_ns, stuck_since_ns;

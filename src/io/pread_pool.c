@@ -382,4 +382,4 @@ static sluice_status open_pool(sl_backend **backend, const sl_backend_config *co
     return SLUICE_OK;
 }
 
-const sl_backend_ops sl_backend_pread = {"pread", open_pool, submit, reap, wake, close_pool};
+const sl_backend_ops sl_backend_pread = {"pread", open_pool, submit, reap, wake, NULL, close_pool};

@@ -45,11 +45,11 @@ static void mark(sl_read_arena *arena, uint32_t first, uint32_t units, bool take
     }
 }
 
-sluice_status sl_read_arena_open(sl_read_arena *arena, size_t bytes, sl_budget *budget,
-                                 sluice_error *error)
+sluice_status sl_read_arena_open(sl_read_arena *arena, size_t bytes, size_t first,
+                                 sl_budget *budget, sluice_error *error)
 {
     *arena = (sl_read_arena){0};
-    sluice_status status = sl_slab_open(&arena->slab, bytes, 1, budget, error);
+    sluice_status status = sl_slab_open(&arena->slab, bytes, budget, error);
     if (status < 0) {
         return status;
     }
@@ -61,9 +61,18 @@ sluice_status sl_read_arena_open(sl_read_arena *arena, size_t bytes, sl_budget *
                             bytes);
     }
     arena->units = (uint32_t)units;
-    arena->free_units = arena->units;
+    arena->limit = first < bytes ? units_for(first) : arena->units;
+    arena->free_units = arena->limit;
     sl_mutex_init(&arena->mutex);
     return SLUICE_OK;
+}
+
+void sl_read_arena_widen(sl_read_arena *arena)
+{
+    sl_lock(&arena->mutex);
+    arena->free_units += arena->units - arena->limit;
+    arena->limit = arena->units;
+    sl_unlock(&arena->mutex);
 }
 
 void sl_read_arena_close(sl_read_arena *arena, int leak)
@@ -86,16 +95,16 @@ static sl_run take_locked(sl_read_arena *arena, uint32_t units)
     if (units > arena->free_units) {
         return (sl_run){0, 0};
     }
-    uint32_t at = next_unit(arena, arena->hint, arena->units, false);
+    uint32_t at = next_unit(arena, arena->hint, arena->limit, false);
     arena->hint = at; /* everything below is taken */
-    while (at < arena->units && units <= arena->units - at) {
+    while (at < arena->limit && units <= arena->limit - at) {
         uint32_t end = next_unit(arena, at, at + units, true);
         if (end == at + units) {
             mark(arena, at, units, true);
             arena->free_units -= units;
             return (sl_run){at, units};
         }
-        at = next_unit(arena, end, arena->units, false);
+        at = next_unit(arena, end, arena->limit, false);
     }
     return (sl_run){0, 0};
 }
@@ -141,6 +150,14 @@ uint32_t sl_read_arena_give(sl_read_arena *arena, const sl_run *runs, uint32_t c
     const uint32_t free_units = arena->free_units;
     sl_unlock(&arena->mutex);
     return free_units;
+}
+
+uint32_t sl_read_arena_limit(sl_read_arena *arena)
+{
+    sl_lock(&arena->mutex);
+    const uint32_t limit = arena->limit;
+    sl_unlock(&arena->mutex);
+    return limit;
 }
 
 uint32_t sl_read_arena_free(sl_read_arena *arena)

@@ -26,11 +26,15 @@ typedef struct sl_read_arena {
     pthread_mutex_t mutex;
     sl_slab slab;
     uint64_t *bitmap; /* 1: taken */
-    uint32_t units, free_units, hint;
+    uint32_t units;   /* in the slab */
+    uint32_t limit;   /* in use: those below it */
+    uint32_t free_units, hint;
 } sl_read_arena;
 
-sluice_status sl_read_arena_open(sl_read_arena *arena, size_t bytes, sl_budget *budget,
-                                 sluice_error *error);
+/* Of its `bytes`, those behind the first `first` are not touched before sl_read_arena_widen. */
+sluice_status sl_read_arena_open(sl_read_arena *arena, size_t bytes, size_t first,
+                                 sl_budget *budget, sluice_error *error);
+void sl_read_arena_widen(sl_read_arena *arena);
 /* `leak` != 0: the kernel may still write to it: the memory stays mapped for ever. */
 void sl_read_arena_close(sl_read_arena *arena, int leak);
 /* A run of at least `bytes`; units 0 when there is none now. */
@@ -39,6 +43,8 @@ sl_run sl_read_arena_take(sl_read_arena *arena, size_t bytes);
 sl_run sl_read_arena_trim(sl_read_arena *arena, sl_run run, size_t bytes);
 /* Returns the free units afterwards. */
 uint32_t sl_read_arena_give(sl_read_arena *arena, const sl_run *runs, uint32_t count);
+/* Units in use, taken or free. */
+uint32_t sl_read_arena_limit(sl_read_arena *arena);
 /* Free units just now. */
 uint32_t sl_read_arena_free(sl_read_arena *arena);
 uint8_t *sl_read_arena_data(const sl_read_arena *arena, sl_run run);

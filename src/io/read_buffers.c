@@ -15,15 +15,15 @@
 static sluice_status open_reserve(sl_read_buffers *buffers, sluice_error *error)
 {
     /* Address space that only large items and a full arena turn into memory. */
-    return sl_slab_open(&buffers->reserve, buffers->config.reserve_bytes, 0, NULL, error);
+    return sl_slab_open(&buffers->reserve, buffers->config.reserve_bytes, NULL, error);
 }
 
 sluice_status sl_read_buffers_open(sl_read_buffers *buffers, const sl_read_buffers_config *config,
                                    sluice_error *error)
 {
     *buffers = (sl_read_buffers){.config = *config};
-    sluice_status status =
-        sl_read_arena_open(&buffers->arena, config->arena_bytes, config->budget, error);
+    sluice_status status = sl_read_arena_open(&buffers->arena, config->arena_bytes,
+                                              config->first_bytes, config->budget, error);
     if (status == SLUICE_OK) {
         status = open_reserve(buffers, error);
     }
@@ -49,6 +49,11 @@ void sl_read_buffers_close(sl_read_buffers *buffers, bool leak)
     sl_read_arena_close(&buffers->arena, leak);
     sl_free(buffers->held);
     buffers->held = NULL;
+}
+
+void sl_read_buffers_widen(sl_read_buffers *buffers)
+{
+    sl_read_arena_widen(&buffers->arena);
 }
 
 bool sl_read_buffers_try(sl_read_buffers *buffers, size_t bytes, sl_read_buffer *buffer)
@@ -89,7 +94,7 @@ static uint32_t worth_waking(sl_read_buffers *buffers, size_t bytes)
 {
     const uint32_t units = (uint32_t)(bytes / SL_ARENA_UNIT) + 1;
     const uint32_t free_units = sl_read_arena_free(&buffers->arena);
-    const uint32_t all = buffers->arena.units;
+    const uint32_t all = sl_read_arena_limit(&buffers->arena);
     const uint32_t more = all / 8 < all - free_units ? free_units + all / 8 : all;
     return units > more ? units : more;
 }

@@ -19,8 +19,8 @@
 #include <stdbool.h>
 
 typedef struct sl_read_buffers_config {
-    size_t arena_bytes;
-    size_t reserve_bytes; /* of the largest item, alignment and padding included */
+    size_t arena_bytes, first_bytes; /* the rest of it is used once it is widened */
+    size_t reserve_bytes;            /* of the largest item, alignment and padding included */
     sl_budget *budget;
     /* Memory that was missed is there; any thread, no lock held. */
     void (*freed)(void *ctx);
@@ -55,6 +55,9 @@ sluice_status sl_read_buffers_open(sl_read_buffers *buffers, const sl_read_buffe
                                    sluice_error *error);
 /* A zeroed one may be closed. `leak`: the kernel may still write to it: it stays mapped. */
 void sl_read_buffers_close(sl_read_buffers *buffers, bool leak);
+
+/* All of the arena may be used. On the fetch thread. */
+void sl_read_buffers_widen(sl_read_buffers *buffers);
 
 /* Room for `bytes`, from the reserve only when `may_reserve`. False: none now; `freed` will be
  * called. */

@@ -36,7 +36,7 @@ void sl_resident_open(sl_resident *resident, const sl_objects *objects, uint64_t
     const uint64_t bytes =
         resident->starts != NULL ? measure(resident, objects, most_bytes) : UINT64_MAX;
     if (bytes == UINT64_MAX ||
-        sl_slab_open(&resident->slab, bytes + PADDING_BYTES, 0, budget, NULL) != SLUICE_OK) {
+        sl_slab_open(&resident->slab, bytes + PADDING_BYTES, budget, NULL) != SLUICE_OK) {
         sl_resident_close(resident, false);
     }
 }

@@ -27,6 +27,7 @@
 struct uring {
     sl_backend base;
     struct io_uring ring;
+    const sl_slab *slab;
     const uint8_t *fixed; /* registered memory */
     size_t fixed_bytes;
     uint32_t depth, in_flight;
@@ -209,12 +210,19 @@ static sluice_status open_uring(sl_backend **backend, const sl_backend_config *c
         sl_free(uring);
         return status;
     }
-    if (config->slab != NULL) {
-        uring->fixed = config->slab->base;
-        uring->fixed_bytes = sl_ring_register(&uring->ring, config->slab);
-    }
+    uring->slab = config->slab;
     *backend = &uring->base;
     return SLUICE_OK;
+}
+
+/* Registering pins the pages, and so makes all of them present. */
+static void present(sl_backend *backend)
+{
+    struct uring *uring = (struct uring *)backend;
+    if (uring->slab != NULL) {
+        uring->fixed = uring->slab->base;
+        uring->fixed_bytes = sl_ring_register(&uring->ring, uring->slab);
+    }
 }
 
 sluice_status sl_uring_probe(sluice_error *error)
@@ -228,4 +236,5 @@ sluice_status sl_uring_probe(sluice_error *error)
     return status;
 }
 
-const sl_backend_ops sl_backend_uring = {"uring", open_uring, submit, reap, wake, close_uring};
+const sl_backend_ops sl_backend_uring = {"uring", open_uring, submit,     reap,
+                                         wake,    present,    close_uring};

@@ -20,6 +20,8 @@
 #define MERGE_GAP_BYTES_FULL       ((uint64_t)4 << 10)
 #define LOOKAHEAD_FOLDER_PER_DEPTH 4
 #define LOOKAHEAD_MAX              65536
+/* Of a sample whose size is not known: room that is worth having at once. */
+#define GUESSED_BYTES ((uint64_t)128 << 10)
 /* Smaller samples cost more to be read than to be made rows of. */
 #define RESIDENT_MEAN_BYTES   ((uint64_t)32 << 10)
 #define RESIDENT_MOST         (1024 * MIB)
@@ -224,6 +226,18 @@ static uint32_t choose_lookahead(const sluice_loader_options *o, const sl_datase
     return (uint32_t)clamp(o->read_buffer_bytes / (share * room), least, LOOKAHEAD_MAX);
 }
 
+/* What the reads of a first batch that are in flight at once need, in whole huge pages: where
+ * memory is slow to come, each of them delays that batch. */
+static size_t choose_first_bytes(const sluice_loader_options *o, const sl_dataset *dataset)
+{
+    const uint64_t mean = mean_bytes(dataset);
+    const uint64_t each = mean > SL_ARENA_UNIT ? mean : SL_ARENA_UNIT;
+    const uint64_t reads = o->io_depth < o->batch_size ? o->io_depth : o->batch_size;
+    const uint64_t bytes = (mean > 0 ? each : GUESSED_BYTES) * reads;
+    const uint64_t pages = (bytes + SL_SLAB_ALIGN - 1) / SL_SLAB_ALIGN * SL_SLAB_ALIGN;
+    return (size_t)clamp(pages, SL_SLAB_ALIGN, o->read_buffer_bytes);
+}
+
 /* As many as make a task for a worker; feed.h. */
 static uint32_t choose_task_rows(const sl_dataset *dataset)
 {
@@ -274,6 +288,7 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
     config->cache = choose_cache(o, dataset);
     config->lookahead = choose_lookahead(o, dataset);
     config->inserts = o->prefetch * o->batch_size; /* one for each row */
+    config->first_bytes = choose_first_bytes(o, dataset);
     config->task_rows = choose_task_rows(dataset);
     config->resident_bytes = choose_resident(o, dataset);
     config->merge_gap_bytes =

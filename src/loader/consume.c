@@ -152,9 +152,6 @@ static void begin_run(sluice_loader *loader, const wanted_run *run)
     loader->end_ticket = sl_staging_begun(loader->staging);
     set_current_locked(loader, run->epoch, start);
     loader->endless = run->endless;
-    if (loader->start_ns == 0) {
-        loader->start_ns = sl_now_ns();
-    }
     sl_unlock(&loader->mutex);
     tell_end(loader, run);
     loader->run = true;
@@ -198,10 +195,14 @@ static void note_batch(sluice_loader *loader, const sluice_batch *batch)
     }
     loader->taken++;
     loader->batches++;
-    if (loader->first_batch_ns == 0) {
-        loader->first_batch_ns = sl_now_ns() - loader->start_ns;
+    const bool first = loader->first_batch_ns == 0;
+    if (first) {
+        loader->first_batch_ns = sl_now_ns() - loader->open_ns;
     }
     sl_unlock(&loader->mutex);
+    if (first) {
+        sl_loader_populate_rest(loader);
+    }
 }
 
 static sluice_status take(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns)

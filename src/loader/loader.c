@@ -2,7 +2,9 @@
 /* Opening and closing. The consumer's side is in consume.c. */
 #include "loader.h"
 
+#include "clock.h"
 #include "conversion_kernel.h"
+#include "cpu.h"
 #include "error.h"
 #include "memory.h"
 #include "thread.h"
@@ -46,6 +48,7 @@ static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fa
         .lookahead = loader->config.lookahead,
         .inserts = loader->config.inserts,
         .arena_bytes = o->read_buffer_bytes,
+        .arena_first_bytes = loader->config.first_bytes,
         .max_sample_bytes = o->max_sample_bytes,
         .resident_bytes = loader->config.resident_bytes,
         .stall_warn_ns = o->stall_warn_ns,
@@ -97,9 +100,58 @@ static sluice_status open_stages(sluice_loader *loader, const sl_fault_config *f
     return status;
 }
 
+static void memory_present(void *ctx)
+{
+    sl_fetch_present(((sluice_loader *)ctx)->fetch);
+}
+
+/* What the first batch is made of and in, by as many threads as there are. */
+static void populate_first(sluice_loader *loader)
+{
+    size_t slot_bytes;
+    const sl_slab *slots = sl_staging_memory(loader->staging, &slot_bytes);
+    const sl_slab *buffers = sl_fetch_memory(loader->fetch);
+    const sl_populate_config config = {
+        .ranges = {{buffers->base, loader->config.first_bytes}, {slots->base, slot_bytes}},
+        .count = 2,
+        .threads = sl_cpu_count()};
+    sl_populate_open(&loader->populate, &config);
+}
+
+void sl_loader_populate_rest(sluice_loader *loader)
+{
+    size_t slot_bytes;
+    const sl_slab *slots = sl_staging_memory(loader->staging, &slot_bytes);
+    const sl_slab *buffers = sl_fetch_memory(loader->fetch);
+    const size_t first = loader->config.first_bytes;
+    const sl_populate_config config = {
+        .ranges = {{slots->base + slot_bytes, slots->bytes - slot_bytes},
+                   {buffers->base + first, buffers->bytes - first}},
+        .count = 2,
+        .threads = 1,
+        .done = memory_present,
+        .ctx = loader};
+    sl_populate_open(&loader->populate_rest, &config);
+}
+
+/* Memory is touched while it begins to be used; what cannot be had is refused before. */
+static sluice_status check_memory(const sluice_loader *loader, sluice_error *error)
+{
+    const uint64_t used = sl_budget_used(&loader->budget);
+    const uint64_t available = sl_memory_available();
+    if (used <= available) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_NOMEM, "loader",
+                        "slots and buffers need %llu bytes of memory, and %llu are available",
+                        (unsigned long long)used, (unsigned long long)available);
+}
+
 /* Frees whatever part of the loader exists; no call is inside. */
 static void destroy(sluice_loader *loader)
 {
+    sl_populate_close(&loader->populate);
+    sl_populate_close(&loader->populate_rest);
     if (loader->run) {
         sl_feed_stop(&loader->feed);
     }
@@ -151,6 +203,7 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
     if (made == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, "loader", "out of memory for the loader");
     }
+    made->open_ns = sl_now_ns();
     made->pid = getpid();
     made->dataset = sl_dataset_ref(dataset);
     made->quarantine.fd = -1;
@@ -167,10 +220,14 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
         sl_budget_init(&made->budget, made->config.options.memory_bytes);
         status = open_stages(made, fault, error);
     }
+    if (status == SLUICE_OK) {
+        status = check_memory(made, error);
+    }
     if (status != SLUICE_OK) {
         destroy(made);
         return status;
     }
+    populate_first(made);
     *loader = made;
     return SLUICE_OK;
 }

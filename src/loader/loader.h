@@ -16,6 +16,7 @@
 
 #include "config.h"
 #include "feed.h"
+#include "populate.h"
 #include "quarantine.h"
 #include "row.h"
 
@@ -37,10 +38,12 @@ struct sluice_loader {
     sl_row_maker maker;
     sl_feed feed;
     bool feed_open;
-    uint64_t end_epoch; /* as the options have it; the feed's copy is that of its run */
+    sl_populate populate; /* the memory of the first batch */
+    uint64_t end_epoch;   /* as the options have it; the feed's copy is that of its run */
 
     /* the consumer thread's */
-    bool run; /* the feed has been started */
+    bool run;                  /* the feed has been started */
+    sl_populate populate_rest; /* of slots and read buffers: opened by the first next */
 
     pthread_mutex_t mutex;
     pthread_cond_t no_calls;
@@ -52,7 +55,7 @@ struct sluice_loader {
     uint64_t end_ticket;          /* staging's number of the ticket behind it */
     sl_plan plan;
     uint64_t restore_epoch, restore_position;
-    uint64_t start_ns, first_batch_ns;
+    uint64_t open_ns, first_batch_ns;
     uint64_t batches;
     sluice_error error;   /* the first one; status 0: none */
     sluice_error refusal; /* of the latest call that was refused, until the next start */
@@ -82,6 +85,8 @@ sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error);
 sluice_status sl_loader_refuse(sluice_loader *loader, const sluice_error *why);
 /* Opens the device and staging over it, for the loader's columns. */
 sluice_status sl_loader_open_staging(sluice_loader *loader, sluice_error *error);
+/* Makes the memory present that the first batch does not need. Once. */
+void sl_loader_populate_rest(sluice_loader *loader);
 /* false in a forked child */
 bool sl_loader_is_ours(const sluice_loader *loader);
 

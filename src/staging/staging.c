@@ -2,7 +2,9 @@
 /* Life, the filler's side and the controls of staging. */
 #include "staging.h"
 
+#include "cpu.h"
 #include "error.h"
+#include "populate.h"
 #include "staging_state.h"
 #include "trace.h"
 
@@ -115,6 +117,19 @@ void sl_staging_destroy(sl_staging *staging)
     sl_free(staging);
 }
 
+/* Pinning makes all of it present on one thread; this is done before by several. */
+static void populate_to_pin(const sl_staging *staging)
+{
+    if (!staging->device->shares_memory) {
+        sl_populate populate;
+        sl_populate_open(
+            &populate, &(sl_populate_config){.ranges = {{staging->slab.base, staging->slab.bytes}},
+                                             .count = 1,
+                                             .threads = sl_cpu_count()});
+        sl_populate_wait(&populate);
+    }
+}
+
 static sluice_status open_host(sl_staging *staging, sluice_error *error)
 {
     const sl_staging_config *config = &staging->config;
@@ -122,12 +137,11 @@ static sluice_status open_host(sl_staging *staging, sluice_error *error)
     sluice_status status = sl_layout_make(&staging->layout, config->parts, config->part_count,
                                           config->batch, config->host_slots, error);
     if (status == SLUICE_OK) {
-        /* Touched now: memory that cannot be had is refused here and not in mid-epoch, and the
-         * first lap is as quick as the others. */
-        status = sl_slab_open(&staging->slab, staging->layout.stride * config->host_slots, 1,
+        status = sl_slab_open(&staging->slab, staging->layout.stride * config->host_slots,
                               config->budget, error);
     }
     if (status == SLUICE_OK) {
+        populate_to_pin(staging);
         status = device->ops->slab_register(device, &staging->slab, error);
         staging->registered = status == SLUICE_OK;
     }
@@ -546,6 +560,12 @@ sluice_device_type sl_staging_device_type(const sl_staging *staging)
 int32_t sl_staging_device_number(const sl_staging *staging)
 {
     return staging->device->number;
+}
+
+const sl_slab *sl_staging_memory(const sl_staging *staging, size_t *slot_bytes)
+{
+    *slot_bytes = staging->layout.stride;
+    return &staging->slab;
 }
 
 uint32_t sl_staging_batch_rows(const sl_staging *staging)

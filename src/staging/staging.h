@@ -121,6 +121,8 @@ const sl_part *sl_staging_parts(const sl_staging *staging, uint32_t *count);
 const char *sl_staging_device_name(const sl_staging *staging);
 sluice_device_type sl_staging_device_type(const sl_staging *staging);
 int32_t sl_staging_device_number(const sl_staging *staging);
+/* Where the host slots lie, `slot_bytes` each, one behind the other. */
+const sl_slab *sl_staging_memory(const sl_staging *staging, size_t *slot_bytes);
 uint32_t sl_staging_batch_rows(const sl_staging *staging);
 
 /* Announces that the epoch ends after `tickets` tickets in all: next returns END there. UINT64_MAX:

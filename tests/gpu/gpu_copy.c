@@ -203,7 +203,7 @@ static void bench_open(bench *b, size_t largest)
     gpu *g = &b->g;
     gpu_open(g);
     b->largest = largest;
-    if (sl_slab_open(&b->slab, largest, 1, NULL, &error) != SLUICE_OK ||
+    if (sl_slab_open(&b->slab, largest, NULL, &error) != SLUICE_OK ||
         g->device->ops->slab_register(g->device, &b->slab, &error) != SLUICE_OK) {
         gpu_die("%s", error.text);
     }

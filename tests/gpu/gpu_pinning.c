@@ -112,7 +112,7 @@ static void check_slab(const gpu *g, reading *r, size_t bytes)
     sluice_error error = SLUICE_ERROR_INIT;
     sl_slab slab;
     const uint64_t begin = sl_now_ns();
-    if (sl_slab_open(&slab, bytes, 1, NULL, &error) != SLUICE_OK) {
+    if (sl_slab_open(&slab, bytes, NULL, &error) != SLUICE_OK) {
         gpu_die("%s", error.text);
     }
     const uint64_t touched = sl_now_ns();

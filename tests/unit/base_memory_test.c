@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counted allocation, the budget, slabs and scratch, with a system that refuses memory. */
 #include "memory.h"
+#include "populate.h"
 #include "scratch.h"
 #include "slab.h"
 
@@ -118,42 +119,93 @@ static void a_budget_is_never_passed(void **state)
 static void slabs_are_aligned_and_zero(void **state)
 {
     (void)state;
-    for (int prefault = 0; prefault < 2; prefault++) {
-        sl_slab slabs[5];
-        for (size_t i = 0; i < 5; i++) {
-            sluice_error error;
-            const size_t asked = i * MIB + 1;
-            assert_int_equal(sl_slab_open(&slabs[i], asked, prefault, NULL, &error), SLUICE_OK);
-            assert_int_equal((uintptr_t)slabs[i].base % SL_SLAB_ALIGN, 0);
-            assert_int_equal(slabs[i].bytes % SL_SLAB_ALIGN, 0);
-            assert_true(slabs[i].bytes >= asked && slabs[i].bytes < asked + SL_SLAB_ALIGN);
-            assert_int_equal(slabs[i].base[0], 0);
-            assert_int_equal(slabs[i].base[slabs[i].bytes - 1], 0);
-            memset(slabs[i].base, 1, slabs[i].bytes);
-        }
-        for (size_t i = 0; i < 5; i++) {
-            sl_slab_close(&slabs[i]);
-            assert_null(slabs[i].base);
-            assert_int_equal(slabs[i].bytes, 0);
-            sl_slab_close(&slabs[i]);
-        }
+    sl_slab slabs[5];
+    for (size_t i = 0; i < 5; i++) {
+        sluice_error error;
+        const size_t asked = i * MIB + 1;
+        assert_int_equal(sl_slab_open(&slabs[i], asked, NULL, &error), SLUICE_OK);
+        assert_int_equal((uintptr_t)slabs[i].base % SL_SLAB_ALIGN, 0);
+        assert_int_equal(slabs[i].bytes % SL_SLAB_ALIGN, 0);
+        assert_true(slabs[i].bytes >= asked && slabs[i].bytes < asked + SL_SLAB_ALIGN);
+        assert_int_equal(slabs[i].base[0], 0);
+        assert_int_equal(slabs[i].base[slabs[i].bytes - 1], 0);
+        memset(slabs[i].base, 1, slabs[i].bytes);
+    }
+    for (size_t i = 0; i < 5; i++) {
+        sl_slab_close(&slabs[i]);
+        assert_null(slabs[i].base);
+        assert_int_equal(slabs[i].bytes, 0);
+        sl_slab_close(&slabs[i]);
     }
 }
 
-static void prefault_touches_every_page(void **state)
+static void count_call(void *ctx)
+{
+    ++*(int *)ctx;
+}
+
+/* Every page of all ranges, whatever the kernel is able to do, and nothing that is there changes.
+ */
+static void populated_pages_are_present(void **state)
 {
     (void)state;
     const size_t pages = 4 * MIB / (size_t)sysconf(_SC_PAGESIZE);
     static const int reasons[] = {0, EINVAL};
-    for (size_t i = 0; i < 2; i++) {
-        refuse_populate = reasons[i] != 0;
-        populate_errno = reasons[i];
-        sl_slab slab;
-        assert_int_equal(sl_slab_open(&slab, 4 * MIB, 1, NULL, NULL), SLUICE_OK);
-        assert_int_equal(resident(slab.base, 4 * MIB), pages);
-        sl_slab_close(&slab);
+    for (uint32_t threads = 1; threads <= 3; threads++) {
+        for (size_t i = 0; i < 2; i++) {
+            refuse_populate = reasons[i] != 0;
+            populate_errno = reasons[i];
+            sl_slab slab;
+            int calls = 0;
+            sl_populate populate;
+            assert_int_equal(sl_slab_open(&slab, 10 * MIB, NULL, NULL), SLUICE_OK);
+            slab.base[5 * MIB] = 7;
+            sl_populate_open(
+                &populate, &(sl_populate_config){.ranges = {{slab.base, 4 * MIB},
+                                                            {slab.base + 4 * MIB, 0},
+                                                            {slab.base + 5 * MIB + 1000, 2 * MIB}},
+                                                 .count = 3,
+                                                 .threads = threads,
+                                                 .done = count_call,
+                                                 .ctx = &calls});
+            sl_populate_wait(&populate);
+            assert_int_equal(calls, 1);
+            sl_populate_close(&populate);
+            assert_int_equal(resident(slab.base, 4 * MIB), pages);
+            assert_int_equal(resident(slab.base + 5 * MIB, 2 * MIB), pages / 2);
+            assert_int_equal(slab.base[5 * MIB], 7);
+            sl_slab_close(&slab);
+        }
     }
     refuse_populate = false;
+}
+
+/* Memory that the system does not have is no business of the populating threads. */
+static void populating_may_fail_or_be_given_up(void **state)
+{
+    (void)state;
+    sl_slab slab;
+    sl_populate populate;
+    int calls = 0;
+    assert_int_equal(sl_slab_open(&slab, 32 * MIB, NULL, NULL), SLUICE_OK);
+    const sl_populate_config config = {.ranges = {{slab.base, slab.bytes}},
+                                       .count = 1,
+                                       .threads = 2,
+                                       .done = count_call,
+                                       .ctx = &calls};
+    refuse_populate = true;
+    populate_errno = ENOMEM;
+    sl_populate_open(&populate, &config);
+    sl_populate_wait(&populate);
+    sl_populate_close(&populate);
+    assert_int_equal(calls, 1);
+    refuse_populate = false;
+    sl_populate_open(&populate, &config);
+    sl_populate_close(&populate);
+    assert_in_range(calls, 1, 2);
+    sl_populate never = {.config = {.count = 0}};
+    sl_populate_close(&never);
+    sl_slab_close(&slab);
 }
 
 static void slabs_are_charged(void **state)
@@ -164,9 +216,9 @@ static void slabs_are_charged(void **state)
     sl_slab first;
     sl_slab second;
     sluice_error error;
-    assert_int_equal(sl_slab_open(&first, 1, 0, &budget, &error), SLUICE_OK);
+    assert_int_equal(sl_slab_open(&first, 1, &budget, &error), SLUICE_OK);
     assert_int_equal(sl_budget_used(&budget), 2 * MIB);
-    assert_int_equal(sl_slab_open(&second, 2 * MIB + 1, 0, &budget, &error), SLUICE_NOMEM);
+    assert_int_equal(sl_slab_open(&second, 2 * MIB + 1, &budget, &error), SLUICE_NOMEM);
     assert_non_null(strstr(error.text, "budget of 4194304 bytes"));
     assert_null(second.base);
     assert_int_equal(sl_budget_used(&budget), 2 * MIB);
@@ -182,18 +234,12 @@ static void refused_slabs_leave_nothing(void **state)
     sl_slab slab;
     sluice_error error;
     refuse_maps = true;
-    assert_int_equal(sl_slab_open(&slab, 1, 0, &budget, &error), SLUICE_NOMEM);
+    assert_int_equal(sl_slab_open(&slab, 1, &budget, &error), SLUICE_NOMEM);
     refuse_maps = false;
     assert_int_equal(error.sys_errno, ENOMEM);
     assert_null(slab.base);
     assert_int_equal(sl_budget_used(&budget), 0);
-    refuse_populate = true;
-    populate_errno = ENOMEM;
-    assert_int_equal(sl_slab_open(&slab, 1, 1, &budget, &error), SLUICE_NOMEM);
-    refuse_populate = false;
-    assert_null(slab.base);
-    assert_int_equal(sl_budget_used(&budget), 0);
-    assert_int_equal(sl_slab_open(&slab, SIZE_MAX, 0, &budget, &error), SLUICE_NOMEM);
+    assert_int_equal(sl_slab_open(&slab, SIZE_MAX, &budget, &error), SLUICE_NOMEM);
     assert_int_equal(sl_budget_used(&budget), 0);
     sl_slab_close(&slab);
 }
@@ -207,7 +253,7 @@ static void a_forked_child_has_no_slab(void **state)
     skip();
 #endif
     sl_slab slab;
-    assert_int_equal(sl_slab_open(&slab, 1, 1, NULL, NULL), SLUICE_OK);
+    assert_int_equal(sl_slab_open(&slab, 1, NULL, NULL), SLUICE_OK);
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     const pid_t child = fork();
@@ -227,7 +273,7 @@ static void a_forgotten_slab_stays_mapped(void **state)
 {
     (void)state;
     sl_slab slab;
-    assert_int_equal(sl_slab_open(&slab, 1, 1, NULL, NULL), SLUICE_OK);
+    assert_int_equal(sl_slab_open(&slab, 1, NULL, NULL), SLUICE_OK);
     const sl_slab kept = slab;
     kept.base[5] = 7;
     sl_slab_forget(&slab);
@@ -331,7 +377,8 @@ int main(void)
         cmocka_unit_test(products_that_overflow_are_refused),
         cmocka_unit_test(a_budget_is_never_passed),
         cmocka_unit_test(slabs_are_aligned_and_zero),
-        cmocka_unit_test(prefault_touches_every_page),
+        cmocka_unit_test(populated_pages_are_present),
+        cmocka_unit_test(populating_may_fail_or_be_given_up),
         cmocka_unit_test(slabs_are_charged),
         cmocka_unit_test(refused_slabs_leave_nothing),
         cmocka_unit_test(a_forked_child_has_no_slab),

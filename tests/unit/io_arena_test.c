@@ -60,7 +60,8 @@ static void take_trim_give(void **state)
     sl_read_arena arena;
     sl_budget budget;
     sl_budget_init(&budget, UINT64_MAX);
-    assert_int_equal(sl_read_arena_open(&arena, UNITS * SL_ARENA_UNIT, &budget, NULL), SLUICE_OK);
+    assert_int_equal(sl_read_arena_open(&arena, UNITS * SL_ARENA_UNIT, SIZE_MAX, &budget, NULL),
+                     SLUICE_OK);
     assert_int_equal(arena.units, UNITS);
     assert_int_equal((uintptr_t)arena.slab.base % SL_ARENA_UNIT, 0);
     for (uint32_t step = 0; step < 50000; step++) {
@@ -97,9 +98,10 @@ static void limits(void **state)
     sl_read_arena arena;
     sl_budget budget;
     sl_budget_init(&budget, UNITS * SL_ARENA_UNIT);
-    assert_int_equal(sl_read_arena_open(&arena, UNITS * SL_ARENA_UNIT + 1, &budget, NULL),
+    assert_int_equal(sl_read_arena_open(&arena, UNITS * SL_ARENA_UNIT + 1, SIZE_MAX, &budget, NULL),
                      SLUICE_NOMEM);
-    assert_int_equal(sl_read_arena_open(&arena, UNITS * SL_ARENA_UNIT, &budget, NULL), SLUICE_OK);
+    assert_int_equal(sl_read_arena_open(&arena, UNITS * SL_ARENA_UNIT, SIZE_MAX, &budget, NULL),
+                     SLUICE_OK);
     assert_int_equal(sl_read_arena_take(&arena, UNITS * SL_ARENA_UNIT + 1).units, 0);
     assert_int_equal(sl_read_arena_take(&arena, SIZE_MAX).units, 0);
     sl_run all = sl_read_arena_take(&arena, UNITS * SL_ARENA_UNIT);
@@ -110,11 +112,37 @@ static void limits(void **state)
     sl_read_arena_close(&arena, 0);
 }
 
+/* What lies behind the first part is there once it is widened, and not touched before. */
+static void widened(void **state)
+{
+    (void)state;
+    sl_read_arena arena;
+    assert_int_equal(
+        sl_read_arena_open(&arena, UNITS * SL_ARENA_UNIT, 3 * SL_ARENA_UNIT, NULL, NULL),
+        SLUICE_OK);
+    assert_int_equal(sl_read_arena_limit(&arena), 3);
+    assert_int_equal(sl_read_arena_free(&arena), 3);
+    assert_int_equal(sl_read_arena_take(&arena, 4 * SL_ARENA_UNIT).units, 0);
+    const sl_run first = sl_read_arena_take(&arena, 2 * SL_ARENA_UNIT);
+    assert_int_equal(first.units, 2);
+    assert_int_equal(sl_read_arena_take(&arena, 2 * SL_ARENA_UNIT).units, 0);
+    sl_read_arena_widen(&arena);
+    assert_int_equal(sl_read_arena_limit(&arena), UNITS);
+    assert_int_equal(sl_read_arena_free(&arena), UNITS - 2);
+    const sl_run rest = sl_read_arena_take(&arena, (UNITS - 2) * SL_ARENA_UNIT);
+    assert_int_equal(rest.first, 2);
+    assert_int_equal(rest.units, UNITS - 2);
+    assert_int_equal(sl_read_arena_give(&arena, &first, 1), 2);
+    assert_int_equal(sl_read_arena_give(&arena, &rest, 1), UNITS);
+    sl_read_arena_close(&arena, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(take_trim_give),
         cmocka_unit_test(limits),
+        cmocka_unit_test(widened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static int make_file(void **state)
             return -1;
         }
     }
-    return sl_slab_open(&slab, 2 * FILE_BYTES, 0, NULL, NULL);
+    return sl_slab_open(&slab, 2 * FILE_BYTES, NULL, NULL);
 }
 
 static int remove_file(void **state)

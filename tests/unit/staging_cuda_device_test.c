@@ -67,7 +67,7 @@ static void memory_is_known_by_both_ends(void **state)
     sl_slab slab;
     sl_device *device = open_device();
     const sl_device_ops *ops = device->ops;
-    assert_int_equal(sl_slab_open(&slab, BYTES, 1, NULL, NULL), SLUICE_OK);
+    assert_int_equal(sl_slab_open(&slab, BYTES, NULL, NULL), SLUICE_OK);
     assert_int_equal(ops->slab_register(device, &slab, NULL), SLUICE_OK);
     assert_int_equal(ops->memory_open(device, BYTES, &ours, NULL), SLUICE_OK);
     fake->set(&(fake_cuda_options){.memory_device = 1});

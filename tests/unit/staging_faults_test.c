@@ -112,10 +112,10 @@ static bool open_refused(rig_device kind, long nth)
     const sluice_status status = sl_staging_open(&staging, device, &config, &error);
     const bool refused = atomic_load_explicit(&countdown, memory_order_relaxed) <= 0;
     atomic_store_explicit(&countdown, 0, memory_order_relaxed);
-    if (!refused) {
+    if (!refused || status == SLUICE_OK) { /* threads that only make memory present are no loss */
         assert_int_equal(status, SLUICE_OK);
         sl_staging_close(staging);
-        return true;
+        return !refused;
     }
     assert_true(status == SLUICE_NOMEM || status == SLUICE_IO);
     assert_null(staging);

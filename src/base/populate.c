@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "populate.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Linux 5.14; by number, since older C libraries lack the name. */
+#define POPULATE_WRITE 23
+/* Taken by a thread at once: one huge page. */
+#define PIECE_BYTES ((uint64_t)2 << 20)
+
+/* Writes to each page what is there, while others may write to it: zeros to zeros would not do. */
+static void touch(uint8_t *base, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t at = 0; at < bytes; at += page) {
+        atomic_fetch_add_explicit((_Atomic uint8_t *)(void *)(base + at), 0, memory_order_relaxed);
+    }
+}
+
+/* Memory that cannot be had is found out by who uses it. */
+static void make_present(uint8_t *base, size_t bytes)
+{
+    const size_t into = (uintptr_t)base % (size_t)sysconf(_SC_PAGESIZE);
+    int result;
+    do {
+        result = madvise(base - into, bytes + into, POPULATE_WRITE);
+    } while (result != 0 && errno == EINTR);
+    if (result != 0 && errno == EINVAL) {
+        touch(base, bytes); /* an older kernel */
+    }
+}
+
+/* Takes the next piece; false: there is none. */
+static bool take(sl_populate *populate, sl_populate_range *piece)
+{
+    const sl_populate_config *config = &populate->config;
+    uint64_t at = atomic_fetch_add_explicit(&populate->next, PIECE_BYTES, memory_order_relaxed);
+    for (uint32_t i = 0; i < config->count; i++) {
+        const sl_populate_range *range = &config->ranges[i];
+        /* Each range takes whole pieces of the numbering. */
+        const uint64_t span = (range->bytes + PIECE_BYTES - 1) / PIECE_BYTES * PIECE_BYTES;
+        if (at < span) {
+            const uint64_t left = range->bytes - at;
+            *piece = (sl_populate_range){range->base + at,
+                                         (size_t)(left < PIECE_BYTES ? left : PIECE_BYTES)};
+            return true;
+        }
+        at -= span;
+    }
+    return false;
+}
+
+/* One thread, or the opener, has nothing more to do. */
+static void leave(sl_populate *populate)
+{
+    /* acq_rel: the last one comes after the others' work. */
+    if (atomic_fetch_sub_explicit(&populate->working, 1, memory_order_acq_rel) == 1 &&
+        populate->config.done != NULL &&
+        !atomic_load_explicit(&populate->stop, memory_order_relaxed)) {
+        populate->config.done(populate->config.ctx);
+    }
+}
+
+static void run(void *argument)
+{
+    sl_populate *populate = argument;
+    sl_populate_range piece;
+    while (!atomic_load_explicit(&populate->stop, memory_order_relaxed) && take(populate, &piece)) {
+        make_present(piece.base, piece.bytes);
+    }
+    leave(populate);
+}
+
+void sl_populate_open(sl_populate *populate, const sl_populate_config *config)
+{
+    *populate = (sl_populate){.config = *config};
+    const uint32_t threads =
+        config->threads < SL_POPULATE_THREADS ? config->threads : SL_POPULATE_THREADS;
+    atomic_store_explicit(&populate->working, threads + 1, memory_order_relaxed);
+    for (uint32_t i = 0; i < threads; i++) {
+        if (sl_thread_start(&populate->threads[i], "sluice-fresh", run, populate, NULL) !=
+            SLUICE_OK) {
+            leave(populate);
+        }
+    }
+    leave(populate);
+}
+
+void sl_populate_wait(sl_populate *populate)
+{
+    for (uint32_t i = 0; i < SL_POPULATE_THREADS; i++) {
+        sl_thread_join(&populate->threads[i]);
+    }
+}
+
+void sl_populate_close(sl_populate *populate)
+{
+    atomic_store_explicit(&populate->stop, true, memory_order_relaxed);
+    sl_populate_wait(populate);
+}
