@@ -30,6 +30,7 @@ typedef struct bench {
     pthread_mutex_t mutex;
     pthread_cond_t done;
     uint64_t delivered, failed; /* under mutex */
+    bool warm;                  /* what the page cache has is left there */
 } bench;
 
 static sluice_status next_item(void *ctx, sl_fetch_item *item)
@@ -126,7 +127,9 @@ static void run(bench *b, const sl_fetch_config *config)
     sl_error_clear(&error);
     const sl_fetch_source source = {
         .ctx = b, .next = next_item, .learn = learn, .deliver = deliver};
-    drop_cache(b->dataset);
+    if (!b->warm) {
+        drop_cache(b->dataset);
+    }
     const double cpu = cpu_seconds();
     const uint64_t start = sl_now_ns();
     if (sl_fetch_open(&b->fetch, config, &source, &error) != SLUICE_OK) {
@@ -155,17 +158,59 @@ static void run(bench *b, const sl_fetch_config *config)
 
 static void usage(void)
 {
-    fprintf(stderr, "usage: read_bench [--shuffle] [--buffered] [--pread] [--depth N] "
-                    "[--merge BYTES] DATASET\n");
+    fprintf(stderr,
+            "usage: read_bench [--shuffle] [--buffered] [--auto] [--warm] [--pread] [--depth N] "
+            "[--merge BYTES] DATASET\n");
     exit(2);
+}
+
+static void parse(int argc, char **argv, sl_fetch_config *config, sluice_shuffle *shuffle,
+                  bool *warm)
+{
+    static const struct option longs[] = {{"shuffle", no_argument, NULL, 's'},
+                                          {"buffered", no_argument, NULL, 'b'},
+                                          {"fill", no_argument, NULL, 'f'},
+                                          {"auto", no_argument, NULL, 'a'},
+                                          {"warm", no_argument, NULL, 'w'},
+                                          {"pread", no_argument, NULL, 'p'},
+                                          {"depth", required_argument, NULL, 'd'},
+                                          {"merge", required_argument, NULL, 'm'},
+                                          {NULL, 0, NULL, 0}};
+    for (int c; (c = getopt_long(argc, argv, "", longs, NULL)) != -1;) {
+        switch (c) {
+        case 's':
+            *shuffle = SLUICE_SHUFFLE_FULL;
+            break;
+        case 'b':
+            config->cache = SL_CACHE_BUFFERED;
+            break;
+        case 'f':
+            config->fills = true;
+            config->cache = SL_CACHE_AUTO;
+            break;
+        case 'a':
+            config->cache = SL_CACHE_AUTO;
+            break;
+        case 'w':
+            *warm = true;
+            break;
+        case 'p':
+            config->backend = SLUICE_IO_PREAD;
+            break;
+        case 'd':
+            config->depth = (uint32_t)strtoul(optarg, NULL, 10);
+            break;
+        case 'm':
+            config->merge_bytes = strtoull(optarg, NULL, 10);
+            break;
+        default:
+            usage();
+        }
+    }
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"shuffle", no_argument, NULL, 's'},     {"buffered", no_argument, NULL, 'b'},
-        {"pread", no_argument, NULL, 'p'},       {"depth", required_argument, NULL, 'd'},
-        {"merge", required_argument, NULL, 'm'}, {NULL, 0, NULL, 0}};
     sl_fetch_config config = {.cache = SL_CACHE_DIRECT,
                               .depth = 32,
                               .threads = 32,
@@ -178,27 +223,8 @@ int main(int argc, char **argv)
                               .merge_gap_bytes = 64 << 10,
                               .merge_bytes = 1 << 20};
     sluice_shuffle shuffle = SLUICE_SHUFFLE_NONE;
-    for (int c; (c = getopt_long(argc, argv, "", longs, NULL)) != -1;) {
-        switch (c) {
-        case 's':
-            shuffle = SLUICE_SHUFFLE_FULL;
-            break;
-        case 'b':
-            config.cache = SL_CACHE_BUFFERED;
-            break;
-        case 'p':
-            config.backend = SLUICE_IO_PREAD;
-            break;
-        case 'd':
-            config.depth = (uint32_t)strtoul(optarg, NULL, 10);
-            break;
-        case 'm':
-            config.merge_bytes = strtoull(optarg, NULL, 10);
-            break;
-        default:
-            usage();
-        }
-    }
+    bench b = {.next = 0};
+    parse(argc, argv, &config, &shuffle, &b.warm);
     if (optind + 1 != argc) {
         usage();
     }
@@ -206,7 +232,6 @@ int main(int argc, char **argv)
     sl_error_clear(&error);
     const sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
     const char *path = argv[optind];
-    bench b = {.next = 0};
     sl_budget budget;
     sl_budget_init(&budget, UINT64_MAX);
     config.budget = &budget;

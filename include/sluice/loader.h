@@ -74,7 +74,10 @@ typedef enum sluice_io_backend {
 } sluice_io_backend;
 
 typedef enum sluice_page_cache {
-    SLUICE_CACHE_AUTO = 0, /* BUFFERED when the dataset fits in half of the memory, else DIRECT */
+    /* By what the page cache holds, file by file: BUFFERED where it has the bytes, else DIRECT; but
+     * while the storage cannot keep up, and the dataset fits in half of the memory, BUFFERED with
+     * read-ahead, so that the next epoch finds it there. Image folders: BUFFERED */
+    SLUICE_CACHE_AUTO = 0,
     SLUICE_CACHE_BUFFERED = 1, /* through the page cache */
     SLUICE_CACHE_DIRECT = 2,   /* O_DIRECT; buffered where the file system refuses it */
     SLUICE_CACHE_DROP = 3      /* through the page cache, and dropped from it behind the reader */

@@ -253,6 +253,7 @@ static void free_fetch(sl_fetch *fetch)
     sl_requests_close(&fetch->requests, leak);
     sl_read_buffers_close(&fetch->buffers, leak);
     sl_resident_close(&fetch->resident, leak);
+    sl_page_cache_close(&fetch->page_cache);
     sl_window_close(&fetch->window);
     sl_inbox_close(&fetch->inbox);
     sl_free(fetch->batch);
@@ -306,6 +307,12 @@ static sluice_status allocate(sl_fetch *fetch, sluice_error *error)
     }
     if (status == SLUICE_OK) {
         status = sl_read_buffers_open(&fetch->buffers, &buffers, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    if (config->cache == SL_CACHE_AUTO) {
+        status = sl_page_cache_open(&fetch->page_cache, sl_objects_count(config->objects), error);
     }
     if (status < 0) {
         return status;

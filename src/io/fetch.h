@@ -57,7 +57,15 @@
 typedef struct sl_fetch sl_fetch;
 
 /* How reads use the page cache. */
-typedef enum sl_cache_mode { SL_CACHE_BUFFERED, SL_CACHE_DIRECT, SL_CACHE_DROP } sl_cache_mode;
+typedef enum sl_cache_mode {
+    SL_CACHE_BUFFERED,
+    SL_CACHE_DIRECT,
+    SL_CACHE_DROP, /* through it; what was read is dropped from it */
+    /* Through it where it has the bytes. Else past it, which is quicker and costs less; but with
+     * `fills`, while the storage has no time to spare, through it all the same, the kernel reading
+     * ahead, so that the next epoch need not wait for the storage. Whole objects: through it. */
+    SL_CACHE_AUTO
+} sl_cache_mode;
 
 /* What the fetch thread asks of its user. All called on the fetch thread; none may block. */
 typedef struct sl_fetch_source {
@@ -91,6 +99,7 @@ typedef struct sl_fetch_config {
     sl_objects *objects;
     bool whole_objects; /* items are whole objects: the pread pool opens and reads them */
     sl_cache_mode cache;
+    bool fills;         /* with AUTO: all of it fits into memory */
     uint32_t depth;     /* requests in flight, 1..512 */
     uint32_t threads;   /* of the pread pool */
     uint32_t lookahead; /* items past the oldest undelivered one, 1..65536 */

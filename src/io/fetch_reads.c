@@ -9,6 +9,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+/* The storage is looked at this often. */
+#define LOOK_NS ((uint64_t)32000000)
+/* Reads in flight beyond which others stay in line, while the kernel reads ahead. */
+#define LINE_FLYING 8U
 /* A request for a descriptor is repeated this often while others hold them all. */
 #define PIN_RETRY_NS ((uint64_t)1000000)
 /* Room given to an object of unknown size, at least. */
@@ -16,10 +20,15 @@
 
 /* ---- making reads ---- */
 
+static bool may_be_direct(const sl_fetch *fetch)
+{
+    return fetch->config.cache == SL_CACHE_DIRECT || fetch->config.cache == SL_CACHE_AUTO;
+}
+
 /* Sets the request to read the span. Returns the bytes of buffer that it needs. */
 static size_t aim(const sl_fetch *fetch, sl_request *request, const sl_span *span)
 {
-    const uint64_t align = fetch->config.cache == SL_CACHE_DIRECT ? SL_DIRECT_ALIGN : 1;
+    const uint64_t align = may_be_direct(fetch) ? SL_DIRECT_ALIGN : 1;
     request->start = span->low / align * align;
     request->needed = (uint32_t)(span->high - request->start);
     request->span = (uint32_t)((request->needed + align - 1) / align * align);
@@ -78,12 +87,61 @@ static bool aim_request(sl_fetch *fetch, sl_request *request, uint32_t index, sl
 static void failed(sl_fetch *fetch, sl_request *request, sl_failure_kind kind, int sys_errno,
                    uint64_t object_bytes);
 
+/* Looks, every some ms, whether the storage had time to spare. */
+static bool is_saturated(sl_fetch *fetch)
+{
+    const uint64_t passed_ns = fetch->now_ns - fetch->looked_ns;
+    if (passed_ns >= LOOK_NS) {
+        uint64_t busy_ns = fetch->stats.busy_ns;
+        busy_ns += fetch->requests.flying > 0 ? fetch->now_ns - fetch->busy_since_ns : 0;
+        fetch->saturated =
+            fetch->looked_ns > 0 && busy_ns - fetch->looked_busy_ns > passed_ns / 16 * 15;
+        fetch->looked_busy_ns = busy_ns;
+        fetch->looked_ns = fetch->now_ns;
+    }
+    return fetch->saturated;
+}
+
+/* AUTO: whether the page cache has what is to be read, by asking or by what was there before. */
+static bool is_cached(sl_fetch *fetch, const sl_request *request)
+{
+    if (!sl_page_cache_asks(&fetch->page_cache, request->object)) {
+        return sl_page_cache_is_warm(&fetch->page_cache, request->object);
+    }
+    sl_pin look;
+    const sl_pin_how how = {.direct = false};
+    if (sl_objects_pin(fetch->config.objects, request->object, how, &look, NULL) != SLUICE_OK) {
+        return false;
+    }
+    const sl_cached_range range = {request->object, look.fd, request->start, request->needed};
+    const bool cached = sl_page_cache_has(&fetch->page_cache, &range);
+    sl_objects_unpin(fetch->config.objects, &look);
+    return cached;
+}
+
+/* Past the page cache, or through it; there, with the kernel reading ahead or not. What is left of
+ * a read goes the same way: it need not be aligned for the other. */
+static void choose_way(sl_fetch *fetch, sl_request *request)
+{
+    if (request->tries > 0) {
+        request->reads_ahead = false;
+        return;
+    }
+    request->past_cache = may_be_direct(fetch) && request->target == NULL;
+    if (fetch->config.cache != SL_CACHE_AUTO || !request->past_cache) {
+        return;
+    }
+    const bool cached = request->lookup || /* others will look there, too */
+                        is_cached(fetch, request);
+    request->reads_ahead = !cached && fetch->config.fills && is_saturated(fetch);
+    request->past_cache = !cached && !request->reads_ahead;
+}
+
 /* Finds the object's descriptor: OK, AGAIN (the request waits), or an error (it has ended). */
 static sluice_status pin(sl_fetch *fetch, sl_request *request)
 {
     sluice_error error;
-    const sl_pin_how how = {.direct = fetch->config.cache == SL_CACHE_DIRECT &&
-                                      request->target == NULL && !request->resident};
+    const sl_pin_how how = {.direct = request->past_cache};
     const sluice_status status =
         sl_objects_pin(fetch->config.objects, request->object, how, &request->pin, &error);
     request->pinned = status == SLUICE_OK;
@@ -120,8 +178,27 @@ static void describe_read(const sl_fetch *fetch, sl_request *request)
     if (request->whole) {
         read->path = request->path;
         read->direct = fetch->config.cache == SL_CACHE_DIRECT;
-        read->drop_cache = fetch->config.cache != SL_CACHE_BUFFERED;
+        read->drop_cache = read->direct || fetch->config.cache == SL_CACHE_DROP;
     }
+}
+
+static void fly(sl_fetch *fetch, sl_request *request)
+{
+    if (fetch->requests.flying == 0) {
+        fetch->busy_since_ns = fetch->now_ns;
+    }
+    sl_requests_fly(&fetch->requests, request, fetch->now_ns);
+    assert(fetch->batch_count < fetch->config.depth);
+    fetch->batch[fetch->batch_count++] = &request->read;
+}
+
+/* Has the kernel begin to read; the request lines up. */
+static void read_ahead(sl_fetch *fetch, sl_request *request)
+{
+    const sl_cached_range range = {request->object, request->pin.fd, request->start,
+                                   request->needed};
+    sl_page_cache_read_ahead(&range);
+    sl_requests_line_up(&fetch->requests, request);
 }
 
 /* Gives a MADE request (to be read from `got` on) to the backend, or has it wait or fail. */
@@ -135,19 +212,19 @@ static void start(sl_fetch *fetch, sl_request *request)
             return;
         }
     } else {
+        choose_way(fetch, request);
         if (pin(fetch, request) != SLUICE_OK) {
             return;
         }
         request->read.fd = request->pin.fd;
         request->read.direct = request->pin.direct;
         fetch->stats.direct = fetch->stats.direct || request->pin.direct;
+        if (request->reads_ahead) {
+            read_ahead(fetch, request);
+            return;
+        }
     }
-    if (fetch->requests.flying == 0) {
-        fetch->busy_since_ns = fetch->now_ns;
-    }
-    sl_requests_fly(&fetch->requests, request, fetch->now_ns);
-    assert(fetch->batch_count < fetch->config.depth);
-    fetch->batch[fetch->batch_count++] = &request->read;
+    fly(fetch, request);
 }
 
 /* No buffer for want `index`. True: go on with the next. */
@@ -228,6 +305,7 @@ void sl_fetch_plan(sl_fetch *fetch)
             continue;
         }
         request->object = fetch->window.wants[index].item.object;
+        request->lookup = fetch->window.wants[index].item.lookup;
         request->count = span.count;
         request->tries = span.count == 1 ? fetch->window.wants[index].tries : 0;
         request->wants = sl_window_take(&fetch->window, index, &span);
@@ -246,6 +324,14 @@ void sl_fetch_retry_due(sl_fetch *fetch)
 
 void sl_fetch_submit(sl_fetch *fetch)
 {
+    /* The kernel reads what lines up; few of its threads can wait for that at once. */
+    while (fetch->requests.flying < LINE_FLYING) {
+        sl_request *request = sl_requests_next_in_line(&fetch->requests);
+        if (request == NULL) {
+            break;
+        }
+        fly(fetch, request);
+    }
     if (fetch->batch_count > 0) {
         fetch->backend->ops->submit(fetch->backend, fetch->batch, fetch->batch_count);
         fetch->batch_count = 0;
@@ -570,6 +656,16 @@ void sl_fetch_watch(sl_fetch *fetch)
     watch_stuck(fetch);
 }
 
+/* Those in line were not given to the backend. */
+static void leave_line(sl_fetch *fetch)
+{
+    sl_request *request = sl_requests_next_in_line(&fetch->requests);
+    for (; request != NULL; request = sl_requests_next_in_line(&fetch->requests)) {
+        sl_objects_unpin(fetch->config.objects, &request->pin);
+        end_request(fetch, request);
+    }
+}
+
 void sl_fetch_cancel_reads(sl_fetch *fetch)
 {
     for (uint32_t i = 0; i < fetch->config.depth; i++) {
@@ -583,6 +679,7 @@ void sl_fetch_cancel_reads(sl_fetch *fetch)
             end_request(fetch, request);
         }
     }
+    leave_line(fetch);
 }
 
 uint64_t sl_fetch_patience(const sl_fetch *fetch)

@@ -13,6 +13,7 @@
 
 #include "fetch.h"
 #include "inbox.h"
+#include "page_cache.h"
 #include "requests.h"
 #include "thread.h"
 #include "window.h"
@@ -28,6 +29,10 @@ struct sl_fetch {
     sl_requests requests;
     sl_read_buffers buffers;
     sl_resident resident;
+    sl_page_cache page_cache; /* AUTO */
+    /* AUTO: how busy the storage was, looked at now and then. */
+    uint64_t looked_ns, looked_busy_ns;
+    bool saturated; /* there was always a read in flight */
     sl_backend *backend;
     sl_read **batch; /* to be submitted */
     uint32_t batch_count;

@@ -18,7 +18,7 @@ sluice_status sl_requests_open(sl_requests *requests, uint32_t depth, sluice_err
     for (uint32_t i = depth; i-- > 0;) {
         sl_request *request = &requests->all[i];
         request->path = requests->paths + (size_t)i * SL_PATH_BYTES;
-        request->next_free = requests->free;
+        request->next = requests->free;
         requests->free = request;
     }
     return SLUICE_OK;
@@ -40,7 +40,7 @@ sl_request *sl_requests_take(sl_requests *requests)
 {
     sl_request *request = requests->free;
     if (request != NULL) {
-        requests->free = request->next_free;
+        requests->free = request->next;
         *request =
             (sl_request){.state = SL_REQUEST_MADE, .wants = SL_WANT_NONE, .path = request->path};
     }
@@ -63,8 +63,31 @@ void sl_requests_give(sl_requests *requests, sl_request *request)
     leave_waiting(requests, request);
     request->state = SL_REQUEST_FREE;
     request->wants = SL_WANT_NONE;
-    request->next_free = requests->free;
+    request->next = requests->free;
     requests->free = request;
+}
+
+void sl_requests_line_up(sl_requests *requests, sl_request *request)
+{
+    assert(request->state == SL_REQUEST_MADE);
+    request->state = SL_REQUEST_IN_LINE;
+    request->next = NULL;
+    if (requests->line_first == NULL) {
+        requests->line_first = request;
+    } else {
+        requests->line_last->next = request;
+    }
+    requests->line_last = request;
+}
+
+sl_request *sl_requests_next_in_line(sl_requests *requests)
+{
+    sl_request *request = requests->line_first;
+    if (request != NULL) {
+        requests->line_first = request->next;
+        request->state = SL_REQUEST_MADE;
+    }
+    return request;
 }
 
 void sl_requests_fly(sl_requests *requests, sl_request *request, uint64_t now_ns)
@@ -165,7 +188,7 @@ uint32_t sl_requests_warn(sl_requests *requests, uint64_t limit_ns)
     return count;
 }
 
-sl_part sl_request_got(sl_request *request, uint64_t bytes)
+sl_progress sl_request_got(sl_request *request, uint64_t bytes)
 {
     const uint64_t got = request->got + bytes;
     if (got >= request->needed) {

@@ -10,9 +10,10 @@
  *               |       '-> ABANDONED (by the watchdog) -> LANDED, if it ever completes
  *               '-- (the tail of a short read is asked for at once: WAITING, due now)
  *
- * One whose wants were cancelled has none any more and only waits for its completion.
- * Threads: the fetch thread. Times are of sl_now_ns, given by the caller.
- * Invariants: flying, waiting, abandoned count the requests in that state.
+ * A MADE one whose bytes the kernel was asked to read ahead is IN_LINE first, and MADE again when
+ * its turn comes. One whose wants were cancelled has none any more and only waits for its
+ * completion. Threads: the fetch thread. Times are of sl_now_ns, given by the caller. Invariants:
+ * flying, waiting, abandoned count the requests in that state.
  */
 #ifndef SL_REQUESTS_H
 #define SL_REQUESTS_H
@@ -25,6 +26,7 @@
 typedef enum sl_request_state {
     SL_REQUEST_FREE = 0,
     SL_REQUEST_MADE,
+    SL_REQUEST_IN_LINE,
     SL_REQUEST_WAITING,
     SL_REQUEST_FLYING,
     SL_REQUEST_LANDED,
@@ -34,13 +36,15 @@ typedef enum sl_request_state {
 typedef struct sl_request {
     sl_read read; /* first, so that a completion's `read` is its request */
     sl_request_state state;
-    struct sl_request *next_free;
-    uint32_t wants; /* list of the window's; NONE: nobody waits for the bytes any more */
-    uint32_t count; /* of them */
+    struct sl_request *next; /* FREE, or IN_LINE */
+    uint32_t wants;          /* list of the window's; NONE: nobody waits for the bytes any more */
+    uint32_t count;          /* of them */
     uint32_t object;
-    bool whole;    /* the whole object */
-    bool resident; /* for the copy of the dataset in memory: it has no wants */
-    sl_pin pin;    /* while `pinned` */
+    bool whole;                   /* the whole object */
+    bool lookup;                  /* of an index entry */
+    bool past_cache, reads_ahead; /* how it uses the page cache */
+    bool resident;                /* for the copy of the dataset in memory: it has no wants */
+    sl_pin pin;                   /* while `pinned` */
     bool pinned;
     char *path; /* room for one */
     sl_read_buffer buffer;
@@ -60,6 +64,7 @@ typedef struct sl_request {
 typedef struct sl_requests {
     sl_request *all;
     sl_request *free;
+    sl_request *line_first, *line_last; /* IN_LINE, oldest first */
     char *paths;
     uint32_t depth, flying, waiting, pin_waiting, abandoned;
 } sl_requests;
@@ -73,6 +78,10 @@ void sl_requests_close(sl_requests *requests, bool leak);
 sl_request *sl_requests_take(sl_requests *requests);
 /* MADE, WAITING or LANDED -> FREE. Its buffer and pin are the caller's affair. */
 void sl_requests_give(sl_requests *requests, sl_request *request);
+/* MADE -> IN_LINE. */
+void sl_requests_line_up(sl_requests *requests, sl_request *request);
+/* The oldest IN_LINE one -> MADE; NULL: there is none. */
+sl_request *sl_requests_next_in_line(sl_requests *requests);
 /* MADE -> FLYING. */
 void sl_requests_fly(sl_requests *requests, sl_request *request, uint64_t now_ns);
 /* FLYING or ABANDONED -> LANDED. */
@@ -95,11 +104,11 @@ sl_request *sl_requests_sent_before(const sl_requests *requests, uint64_t limit_
 uint32_t sl_requests_warn(sl_requests *requests, uint64_t limit_ns);
 
 /* What a part that was read means. Pure. */
-typedef enum sl_part {
+typedef enum sl_progress {
     SL_PART_DONE,   /* all that is needed is there */
     SL_PART_TAIL,   /* the rest must be asked for: `got` says from where */
     SL_PART_NOTHING /* `got` is as before: nothing came, or less than can be asked for */
-} sl_part;
-sl_part sl_request_got(sl_request *request, uint64_t bytes);
+} sl_progress;
+sl_progress sl_request_got(sl_request *request, uint64_t bytes);
 
 #endif

@@ -195,7 +195,7 @@ static sluice_status check_epoch_not_empty(const sluice_loader_options *o,
                         (unsigned long long)dataset->info.samples, (unsigned long long)global);
 }
 
-static sl_cache_mode choose_cache(const sluice_loader_options *o, const sl_dataset *dataset)
+static sl_cache_mode choose_cache(const sluice_loader_options *o)
 {
     switch (o->page_cache) {
     case SLUICE_CACHE_BUFFERED:
@@ -205,8 +205,7 @@ static sl_cache_mode choose_cache(const sluice_loader_options *o, const sl_datas
     case SLUICE_CACHE_DROP:
         return SL_CACHE_DROP;
     default:
-        return dataset->info.bytes > sl_memory_available() / 2 ? SL_CACHE_DIRECT
-                                                               : SL_CACHE_BUFFERED;
+        return SL_CACHE_AUTO;
     }
 }
 
@@ -285,7 +284,8 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
     if (status == SLUICE_OK) {
         take_output_count(o);
     }
-    config->cache = choose_cache(o, dataset);
+    config->cache = choose_cache(o);
+    config->fills = dataset->info.bytes <= sl_memory_available() / 2;
     config->lookahead = choose_lookahead(o, dataset);
     config->inserts = o->prefetch * o->batch_size; /* one for each row */
     config->first_bytes = choose_first_bytes(o, dataset);

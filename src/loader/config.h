@@ -21,6 +21,7 @@
 typedef struct sl_config {
     sluice_loader_options options; /* no field is 0 that has a default */
     sl_cache_mode cache;
+    bool fills;              /* the page cache, with AUTO */
     uint32_t lookahead;      /* samples that the reader may be ahead of the slots */
     uint32_t inserts;        /* items outside the sequence that may be on their way at once */
     uint32_t task_rows;      /* rows that a worker is given at once by the short road (feed.h) */

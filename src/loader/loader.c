@@ -43,6 +43,7 @@ static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fa
         .objects = loader->dataset->objects,
         .whole_objects = loader->dataset->whole_objects,
         .cache = loader->config.cache,
+        .fills = loader->config.fills,
         .depth = o->io_depth,
         .threads = o->io_threads,
         .lookahead = loader->config.lookahead,

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * page_cache: which objects the page cache holds, by sampling.
+ *
+ * Purpose: a read through the page cache costs a copy where the bytes are there, and much more than
+ * one past it where they are not. So whoever reads asks first: cachestat tells how many pages of a
+ * range are there (Linux 6.5); before, preadv2 with RWF_NOWAIT reads a byte that is there and
+ * refuses to wait for one that is not. While all that was asked about an object was there, only
+ * each sixteenth of its requests asks; while nothing was, each sixty-fourth. Threads: the fetch
+ * thread. Memory: 2 bytes an object. Where the kernel or file system cannot tell, nothing counts as
+ * cached.
+ */
+#ifndef SL_PAGE_CACHE_H
+#define SL_PAGE_CACHE_H
+
+#include <sluice/common.h>
+
+#include <stdbool.h>
+
+typedef struct sl_page_cache {
+    uint8_t *seen; /* the last eight answers about an object, the newest lowest; 1: it was there */
+    uint8_t *rest; /* requests of it that will not ask */
+    uint32_t objects;
+    bool no_cachestat, cannot_tell;
+} sl_page_cache;
+
+/* Errors: NOMEM. */
+sluice_status sl_page_cache_open(sl_page_cache *cache, uint32_t objects, sluice_error *error);
+/* A zeroed one may be closed. */
+void sl_page_cache_close(sl_page_cache *cache);
+
+/* One more request of `object`: whether it should ask. */
+bool sl_page_cache_asks(sl_page_cache *cache, uint32_t object);
+/* For one that does not: whether all of the last answers were yes. */
+bool sl_page_cache_is_warm(const sl_page_cache *cache, uint32_t object);
+
+/* Some bytes of an object, through a descriptor that is not O_DIRECT. */
+typedef struct sl_cached_range {
+    uint32_t object;
+    int fd;
+    uint64_t offset, bytes;
+} sl_cached_range;
+
+/* Asks, and takes in the answer: whether all of it is there. */
+bool sl_page_cache_has(sl_page_cache *cache, const sl_cached_range *range);
+/* Has the kernel begin to read it, without waiting. */
+void sl_page_cache_read_ahead(const sl_cached_range *range);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the page cache has, asked with every way the kernel offers. */
+#include "page_cache.h"
+#include "photo_folder.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { FILE_BYTES = 1 << 20, PIECE = 100000 };
+
+static char folder[256];
+static int file = -1;
+
+static int make_file(void **state)
+{
+    (void)state;
+    char path[300];
+    static uint8_t bytes[FILE_BYTES];
+    temporary_directory(folder, sizeof(folder));
+    snprintf(path, sizeof(path), "%s/file", folder);
+    write_file(path, bytes, sizeof(bytes));
+    file = open(path, O_RDONLY | O_CLOEXEC);
+    return file < 0;
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    close(file);
+    remove_tree(folder);
+    return 0;
+}
+
+static bool drop(void)
+{
+    return fsync(file) == 0 && posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0;
+}
+
+static bool has(sl_page_cache *cache, uint64_t offset, uint64_t bytes)
+{
+    return sl_page_cache_has(cache, &(sl_cached_range){0, file, offset, bytes});
+}
+
+static void what_is_there_is_seen(void **state)
+{
+    (void)state;
+    static uint8_t piece[PIECE];
+    for (int old = 0; old < 2; old++) {
+        sl_page_cache cache;
+        assert_int_equal(sl_page_cache_open(&cache, 1, NULL), SLUICE_OK);
+        cache.no_cachestat = old != 0;
+        assert_true(drop());
+        assert_int_equal(pread(file, piece, PIECE, 0), PIECE);
+        assert_true(has(&cache, 0, PIECE));
+        assert_true(has(&cache, 4097, 1));
+        assert_true(drop());
+        const bool dropped = !has(&cache, 0, PIECE);
+        if (cache.cannot_tell || !dropped) {
+            print_message("this file system keeps its pages, or does not tell\n");
+        } else {
+            sl_page_cache_read_ahead(&(sl_cached_range){0, file, 0, PIECE});
+            assert_int_equal(pread(file, piece, PIECE, 0), PIECE);
+            assert_true(has(&cache, 0, PIECE));
+        }
+        sl_page_cache_close(&cache);
+    }
+}
+
+/* Steady answers are asked for less often; mixed ones each time. */
+static void it_is_asked_when_in_doubt(void **state)
+{
+    (void)state;
+    static uint8_t piece[PIECE];
+    sl_page_cache cache;
+    assert_int_equal(sl_page_cache_open(&cache, 1, NULL), SLUICE_OK);
+    assert_int_equal(pread(file, piece, PIECE, 0), PIECE);
+    assert_false(sl_page_cache_is_warm(&cache, 0));
+    for (int i = 0; i < 8; i++) {
+        assert_false(sl_page_cache_is_warm(&cache, 0));
+        assert_true(sl_page_cache_asks(&cache, 0));
+        assert_true(has(&cache, 0, PIECE));
+    }
+    assert_true(sl_page_cache_is_warm(&cache, 0));
+    for (int i = 0; i < 15; i++) {
+        assert_false(sl_page_cache_asks(&cache, 0));
+    }
+    assert_true(sl_page_cache_asks(&cache, 0));
+    assert_false(has(&cache, (uint64_t)1 << 40, 1)); /* behind the end: never there */
+    assert_false(sl_page_cache_is_warm(&cache, 0));
+    assert_true(sl_page_cache_asks(&cache, 0));
+    for (int i = 0; i < 7; i++) {
+        (void)has(&cache, (uint64_t)1 << 40, 1);
+    }
+    for (int i = 0; i < 63; i++) {
+        assert_false(sl_page_cache_asks(&cache, 0));
+    }
+    assert_true(sl_page_cache_asks(&cache, 0));
+    assert_false(sl_page_cache_asks(&cache, 1)); /* no such object */
+    assert_false(sl_page_cache_is_warm(&cache, 1));
+    sl_page_cache_close(&cache);
+    sl_page_cache_close(&cache);
+}
+
+static void nobody_can_tell(void **state)
+{
+    (void)state;
+    sl_page_cache cache;
+    assert_int_equal(sl_page_cache_open(&cache, 1, NULL), SLUICE_OK);
+    assert_false(sl_page_cache_has(&cache, &(sl_cached_range){0, -1, 0, 1}));
+    assert_true(cache.no_cachestat && cache.cannot_tell);
+    assert_false(sl_page_cache_asks(&cache, 0));
+    assert_false(sl_page_cache_is_warm(&cache, 0));
+    sl_page_cache_close(&cache);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_there_is_seen),
+        cmocka_unit_test(it_is_asked_when_in_doubt),
+        cmocka_unit_test(nobody_can_tell),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}
