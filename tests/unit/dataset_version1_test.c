@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shards of version 1 of the format, which nothing writes any more: still read, bit for bit, still
+ * verified, and damage in them is still found.
+ *
+ *   dataset_version1_test FOLDER           the test; FOLDER: tests/data/before
+ *   dataset_version1_test FOLDER --print   what the table below would have to be
+ */
+#include "photo_folder.h"
+#include "shard_bytes.h"
+#include "snapshot.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <cmocka.h>
+#include <xxhash.h>
+
+enum { SAMPLES = 13, FILES = 3 };
+
+static const char *const names[FILES] = {"manifest.sluice", "shard-000000.sluice",
+                                         "shard-000001.sluice"};
+
+static char before[1024];
+
+/* What the samples held when they were written. */
+static const struct {
+    uint64_t image;
+    uint32_t bytes, width, height;
+    int64_t label;
+    const char *key;
+} expected[SAMPLES] = {
+    {0xa2072842cc0b0784, 36, 3, 4, 0, "c0/p0.jpg"},
+    {0x71de2007687c9ac5, 638, 9, 9, 1, "c1/p1.jpg"},
+    {0x0725b0e05381211e, 638, 10, 10, 0, "c0/p2.jpg"},
+    {0x356582e7c23c0c65, 72, 6, 4, 1, "c1/p3.jpg"},
+    {0x99e9f0fef80ac55f, 642, 12, 12, 0, "c0/p4.jpg"},
+    {0x0c1da47e4461c802, 647, 13, 13, 1, "c1/p5.jpg"},
+    {0xaabc75da60bf260d, 48, 4, 4, 0, "c0/p6.jpg"},
+    {0x291910a9b8ec8565, 638, 15, 8, 1, "c1/p7.jpg"},
+    {0xa4c8fcfb54071a1b, 642, 16, 9, 0, "c0/p8.jpg"},
+    {0xd1acc2f58c475983, 84, 7, 4, 1, ""},
+    {0xa59d075900a97048, 641, 9, 11, 0, "c0/p10.jpg"},
+    {0x5b8452fb4a8ba6c3, 645, 10, 12, 1, "c1/p11.jpg"},
+    {0x808e46a4dff7608c, 60, 5, 4, 0, "c0/p12.jpg"},
+};
+
+static void copy_of(char *folder, size_t bytes)
+{
+    temporary_directory(folder, (uint32_t)bytes);
+    for (size_t i = 0; i < FILES; i++) {
+        file_bytes file;
+        file_load(&file, before, names[i]);
+        (void)snprintf(file.path, sizeof(file.path), "%s/%s", folder, names[i]);
+        file_store(&file, file.size);
+        file_free(&file);
+    }
+}
+
+static void samples_are_as_they_were(void **state)
+{
+    (void)state;
+    snapshot all;
+    sluice_dataset *dataset;
+    const char *path = before;
+    sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
+    assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
+    assert_int_equal(info.samples, SAMPLES);
+    assert_int_equal(info.shards, 2);
+    assert_int_equal(info.classes, 2);
+    assert_int_equal(info.fields, 3);
+    assert_string_equal(sluice_dataset_class_name(dataset, 1), "class1");
+    assert_int_equal(snapshot_verify(dataset), 0);
+    sluice_dataset_close(dataset);
+    snapshot_take(&all, before);
+    assert_int_equal(all.count, SAMPLES);
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        const snapshot_sample *got = &all.samples[i];
+        assert_int_equal(got->bytes, expected[i].bytes);
+        assert_true(XXH3_64bits(got->image, got->bytes) == expected[i].image);
+        assert_int_equal(got->info.width, expected[i].width);
+        assert_int_equal(got->info.height, expected[i].height);
+        assert_int_equal(got->info.label, expected[i].label);
+        assert_string_equal(got->info.key, expected[i].key);
+    }
+    snapshot_free(&all);
+}
+
+/* Opened as a folder, or the file alone: refused, or read with errors, or verified with findings;
+ * and never other samples without a word. */
+static void expect_noticed(const snapshot *all, const file_bytes *file, size_t at, const char *path)
+{
+    sluice_dataset *dataset;
+    if (sluice_dataset_open(&dataset, &path, 1, NULL, NULL) != SLUICE_OK) {
+        return;
+    }
+    const snapshot_difference difference = snapshot_compare(all, dataset);
+    const uint64_t findings = snapshot_verify(dataset);
+    sluice_dataset_close(dataset);
+    if (findings == 0 || difference.silent + difference.missing > 0) {
+        fail_msg("%s: a flip of byte %zu was %s", file->path, at,
+                 findings == 0 ? "not noticed" : "read as another sample");
+    }
+}
+
+static void every_flipped_byte_is_noticed(void **state)
+{
+    (void)state;
+    char folder[256];
+    snapshot all;
+    copy_of(folder, sizeof(folder));
+    snapshot_take(&all, folder);
+    for (size_t i = 0; i < FILES; i++) {
+        file_bytes file;
+        file_load(&file, folder, names[i]);
+        for (size_t at = 0; at < file.size; at += at < 160 || at + 500 > file.size ? 1 : 13) {
+            file_store_byte(&file, at, file.data[at] ^ (uint8_t)(1U << at % 8));
+            expect_noticed(&all, &file, at, folder);
+            file_store_byte(&file, at, file.data[at]);
+        }
+        file_free(&file);
+    }
+    snapshot_free(&all);
+    remove_tree(folder);
+}
+
+static void print_table(void)
+{
+    snapshot all;
+    snapshot_take(&all, before);
+    for (uint64_t i = 0; i < all.count; i++) {
+        const snapshot_sample *sample = &all.samples[i];
+        printf("    {0x%016llx, %zu, %u, %u, %lld, \"%s\"},\n",
+               (unsigned long long)XXH3_64bits(sample->image, sample->bytes), sample->bytes,
+               sample->info.width, sample->info.height, (long long)sample->info.label,
+               sample->info.key);
+    }
+    snapshot_free(&all);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_are_as_they_were),
+        cmocka_unit_test(every_flipped_byte_is_noticed),
+    };
+    if (argc < 2) {
+        (void)printf("usage: %s FOLDER [--print]\n", argv[0]);
+        return 2;
+    }
+    (void)snprintf(before, sizeof(before), "%s/shards", argv[1]);
+    if (argc == 3 && strcmp(argv[2], "--print") == 0) {
+        print_table();
+        return 0;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
