@@ -116,6 +116,7 @@ static sluice_status look_up(const sl_dataset *dataset, const sl_place *lookup, 
     return status;
 }
 
+/* `*sample`, of one that cannot be found, is where that was noticed. */
 static sluice_status find(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                           sluice_error *error)
 {
@@ -123,11 +124,12 @@ static sluice_status find(const sl_dataset *dataset, uint64_t index, sl_sample *
     sl_refusal why;
     for (;;) {
         sluice_status status = sl_dataset_locate(dataset, index, sample, &lookup, &why);
-        if (status < 0) {
-            return sl_dataset_refuse(dataset, lookup.object, lookup.offset, why, error);
-        }
         if (status == SLUICE_OK) {
             return status;
+        }
+        *sample = (sl_sample){.index = index, .place = lookup};
+        if (status < 0) {
+            return sl_dataset_refuse(dataset, lookup.object, lookup.offset, why, error);
         }
         status = look_up(dataset, &lookup, error);
         if (status < 0) {

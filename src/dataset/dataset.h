@@ -124,7 +124,8 @@ sluice_status sl_dataset_learn(const sl_dataset *dataset, uint64_t index, sl_byt
 
 /* ---- for those who may block ---- */
 
-/* Locates, reading what has to be read. Errors: INVALID (index), IO, CORRUPT, UNSUPPORTED. */
+/* Locates, reading what has to be read. Errors: INVALID (index), IO, CORRUPT, UNSUPPORTED; but for
+ * INVALID `sample->place` tells which object is to blame. */
 sluice_status sl_dataset_find(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                               sluice_error *error);
 /* Reads the stored bytes of a sample; `*size` is how many there are. AGAIN when they are more than

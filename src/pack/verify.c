@@ -16,7 +16,7 @@
 #define PROGRESS_NS   200000000u
 #define BUFFER_BYTES  ((size_t)256 << 10)
 
-typedef enum file_state { FILE_GOOD, FILE_UNUSABLE, FILE_INDEX_DAMAGED } file_state;
+typedef enum file_state { FILE_GOOD, FILE_INDEX_DAMAGED, FILE_UNUSABLE } file_state;
 
 typedef struct verify {
     const sl_dataset *dataset;
@@ -178,34 +178,44 @@ static sluice_status check_sample(worker *w, const sl_sample *sample, sl_bytes s
     return status;
 }
 
-static void check_samples(worker *w, uint64_t first, uint64_t last)
+/* Whether what is wrong with a sample's object was reported when the object was checked. */
+static bool is_known(const verify *v, const sl_sample *sample, file_state least)
+{
+    return v->states != NULL && v->states[sample->place.object] >= least;
+}
+
+/* False: the sample could not be looked at, for a reason that is known. */
+static bool look_at(worker *w, uint64_t index, uint64_t *bytes)
 {
     const sl_dataset *dataset = w->verify->dataset;
+    sluice_error finding;
+    sl_sample sample;
+    sl_bytes stored = {NULL, 0};
+    sl_error_clear(&finding);
+    sluice_status status = sl_dataset_find(dataset, index, &sample, &finding);
+    if (is_known(w->verify, &sample, status < 0 ? FILE_INDEX_DAMAGED : FILE_UNUSABLE)) {
+        return false;
+    }
+    if (status == SLUICE_OK) {
+        status = read_stored(w, &sample, &stored, &finding);
+    }
+    if (status == SLUICE_OK) {
+        status = check_sample(w, &sample, stored, &finding);
+    }
+    if (status < 0) {
+        finding.sample = (int64_t)index;
+        report(w->verify, &finding);
+    }
+    *bytes += stored.size;
+    return true;
+}
+
+static void check_samples(worker *w, uint64_t first, uint64_t last)
+{
     uint64_t looked_at = 0;
     uint64_t bytes = 0;
     for (uint64_t index = first; index < last; index++) {
-        sluice_error finding;
-        sl_sample sample;
-        sl_bytes stored = {NULL, 0};
-        sl_error_clear(&finding);
-        sluice_status status = sl_dataset_find(dataset, index, &sample, &finding);
-        if (status < 0) {
-            /* Whatever stands in the way was found when its file was checked. */
-            continue;
-        }
-        if (w->verify->states && w->verify->states[sample.place.object] == FILE_UNUSABLE) {
-            continue;
-        }
-        status = read_stored(w, &sample, &stored, &finding);
-        if (status == SLUICE_OK) {
-            status = check_sample(w, &sample, stored, &finding);
-        }
-        if (status < 0) {
-            finding.sample = (int64_t)index;
-            report(w->verify, &finding);
-        }
-        looked_at++;
-        bytes += stored.size;
+        looked_at += look_at(w, index, &bytes);
     }
     add_result(w->verify, looked_at, bytes);
 }
@@ -291,6 +301,19 @@ static sluice_status open_worker(verify *v, worker *w, sluice_error *error)
     return v->options->decode ? sl_decoder_open(&w->decoder, &config, error) : SLUICE_OK;
 }
 
+/* Samples that nobody could look at are no good news. */
+static void report_unseen(verify *v)
+{
+    const uint64_t samples = v->dataset->info.samples;
+    if (v->result.samples == samples) {
+        return;
+    }
+    sluice_error finding;
+    sl_error_set(&finding, SLUICE_CORRUPT, STAGE, "%llu of %llu samples could not be looked at",
+                 (unsigned long long)(samples - v->result.samples), (unsigned long long)samples);
+    report(v, &finding);
+}
+
 static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
@@ -302,6 +325,9 @@ static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
     }
     if (status == SLUICE_OK) {
         status = run_phase(v, workers, true, error);
+    }
+    if (status == SLUICE_OK) {
+        report_unseen(v);
     }
     return status;
 }

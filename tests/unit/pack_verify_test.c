@@ -4,6 +4,7 @@
 #include "pack_setup.h"
 #include "packed.h"
 #include "shard_bytes.h"
+#include "verify.h"
 
 #include <sluice/sluice.h>
 
@@ -362,12 +363,79 @@ static void verify_keeps_going_in_shards(void **state)
     file_store_byte(&shards[2], entry, shards[2].data[entry] ^ 4);
     const uint64_t unseen = get64(&shards[1], 32) + get64(&shards[2], 32);
     result = verify(folder, 2, 1, &seen);
-    assert_int_equal(result.bad, 3);
+    assert_int_equal(result.bad, 3 + 1); /* and that some samples could not be looked at */
     assert_int_equal(result.samples, 40 - unseen);
     for (uint32_t i = 0; i < 3; i++) {
         assert_non_null(strstr(seen.files, shards[i].path));
         file_free(&shards[i]);
     }
+    remove_tree(folder);
+}
+
+/* ---- samples that cannot be found, though nothing was found wrong with their file ---- */
+
+enum { FAKE_SAMPLES = 200, FAKE_LOST = 77 };
+
+static sluice_status locate_all_but_one(const sl_dataset *dataset, uint64_t index,
+                                        sl_sample *sample, sl_place *lookup, sl_refusal *why)
+{
+    (void)dataset;
+    *lookup = (sl_place){.bytes = 1};
+    *sample = (sl_sample){.place = {.offset = index, .bytes = 1}};
+    *why = sl_refuse("lost", 5);
+    return index == FAKE_LOST ? SLUICE_CORRUPT : SLUICE_OK;
+}
+
+static sl_refusal unpack_nothing(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                                 sl_values *values)
+{
+    (void)dataset;
+    (void)sample;
+    (void)bytes;
+    (void)values;
+    return sl_accept();
+}
+
+static sluice_status find_nothing_wrong(const sl_dataset *dataset, uint32_t object,
+                                        sl_findings *unused)
+{
+    (void)dataset;
+    (void)object;
+    (void)unused;
+    return SLUICE_OK;
+}
+
+static sluice_status path_of_fake(void *ctx, uint32_t object, char *path, size_t bytes)
+{
+    (void)object;
+    (void)snprintf(path, bytes, "%s", (const char *)ctx);
+    return SLUICE_OK;
+}
+
+static void a_sample_that_cannot_be_found_is_a_finding(void **state)
+{
+    (void)state;
+    char folder[256];
+    char path[300];
+    char content[FAKE_SAMPLES] = {0};
+    findings seen = {0};
+    temporary_directory(folder, sizeof(folder));
+    (void)snprintf(path, sizeof(path), "%s/file", folder);
+    write_file(path, content, sizeof(content));
+    const sl_dataset_ops ops = {
+        .locate = locate_all_but_one, .unpack = unpack_nothing, .check_object = find_nothing_wrong};
+    sl_dataset fake = {.ops = &ops, .info = {.samples = FAKE_SAMPLES}};
+    const sl_object_names names = {.ctx = path, .count = 1, .path = path_of_fake};
+    assert_int_equal(sl_objects_open(&fake.objects, &names, NULL), SLUICE_OK);
+    const sluice_verify_options options = {
+        .struct_size = sizeof(options), .workers = 2, .on_finding = note_finding, .user = &seen};
+    sluice_verify_result result;
+    assert_int_equal(sl_verify(&fake, &options, &result, NULL), SLUICE_OK);
+    assert_int_equal(result.bad, 1);
+    assert_int_equal(result.samples, FAKE_SAMPLES);
+    assert_int_equal(seen.samples_named, 1);
+    assert_string_equal(seen.files, path);
+    sl_objects_close(fake.objects);
     remove_tree(folder);
 }
 
@@ -381,6 +449,7 @@ int main(void)
         cmocka_unit_test(smaller_structs_are_kept_to),
         cmocka_unit_test(verify_finds_every_bad_picture_of_a_folder),
         cmocka_unit_test(verify_keeps_going_in_shards),
+        cmocka_unit_test(a_sample_that_cannot_be_found_is_a_finding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
