@@ -86,6 +86,14 @@ typedef enum sluice_field_type {
     SLUICE_FIELD_TENSOR = 6 /* an array of numbers */
 } sluice_field_type;
 
+/* Whether values are stored as zstd frames. Numbers and JPEGs never are. */
+typedef enum sluice_compression {
+    SLUICE_COMPRESSION_AUTO = 0,  /* writers: where a look at the first samples says that it pays;
+                                     of a dataset: as it happens */
+    SLUICE_COMPRESSION_NEVER = 1, /* all are plain */
+    SLUICE_COMPRESSION_ALWAYS = 2 /* each that becomes smaller */
+} sluice_compression;
+
 /* What each sample has under a name. */
 typedef struct sluice_field {
     uint32_t struct_size;
@@ -94,12 +102,14 @@ typedef struct sluice_field {
     uint32_t dims; /* 0: one element */
     int64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* 0: differs from sample to sample */
     char name[32];
-    uint64_t reserved; /* 0 */
+    uint64_t reserved;    /* 0 */
+    int32_t compression;  /* a sluice_compression */
+    uint32_t reserved_32; /* 0 */
 } sluice_field;
 
-#define SLUICE_FIELD_INIT                         \
-    {                                             \
-        sizeof(sluice_field), 0, 0, 0, {0}, "", 0 \
+#define SLUICE_FIELD_INIT                               \
+    {                                                   \
+        sizeof(sluice_field), 0, 0, 0, {0}, "", 0, 0, 0 \
     }
 
 /* Field `index`, 0 .. fields-1 of sluice_dataset_info; INVALID for others. */

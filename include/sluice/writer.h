@@ -6,6 +6,28 @@
  * manifest.sluice, specified in docs/format.md. Files appear whole or not at all; the manifest
  * comes last. The same samples in the same order with the same options give the same bytes.
  *
+ * Samples of any fields, here a tensor of u16 and a text (errors left out):
+ *
+ *     sluice_field fields[2] = {SLUICE_FIELD_INIT, SLUICE_FIELD_INIT};
+ *     strcpy(fields[0].name, "tokens");
+ *     fields[0].type = SLUICE_FIELD_TENSOR;
+ *     fields[0].dtype = SLUICE_U16;
+ *     fields[0].dims = 1;                        // shape[0] = 0: of any length
+ *     strcpy(fields[1].name, "source");
+ *     fields[1].type = SLUICE_FIELD_TEXT;
+ *     options.fields = fields;
+ *     options.field_count = 2;
+ *     sluice_writer_open(&writer, "packed", &options, NULL);
+ *     for (...) {
+ *         sluice_value values[2] = {SLUICE_VALUE_INIT, SLUICE_VALUE_INIT};
+ *         values[0].data = tokens;
+ *         values[0].bytes = 2 * token_count;
+ *         values[1].data = source;
+ *         values[1].bytes = strlen(source);
+ *         sluice_writer_add_values(writer, values, 2, NULL);
+ *     }
+ *     sluice_writer_finish(writer, NULL);
+ *
  * Threads: one thread at a time per writer.
  */
 #ifndef SLUICE_WRITER_H
@@ -35,11 +57,20 @@ typedef enum sluice_jpeg_metadata {
                                       the EXIF orientation go along, not an ICC profile */
 } sluice_jpeg_metadata;
 
+/* Values of zstd_level below the levels. */
+enum {
+    SLUICE_ZSTD_AUTO = 0, /* a field is stored as frames (of level 3) where that makes what the
+                             first samples have of it smaller by a quarter at least: up to 64
+                             samples or 4 MiB, which a writer keeps in memory until then */
+    SLUICE_ZSTD_OFF = -1  /* all is stored plain */
+};
+
 typedef struct sluice_writer_options {
     uint32_t struct_size;
-    int32_t zstd_level;         /* 1..19: store fields other than JPEG as zstd frames [0: plain] */
-    uint64_t shard_bytes;       /* a shard is closed before it would pass this, at least one sample
-                                   [256 MiB; 1 MiB .. 1 TiB] */
+    int32_t zstd_level;   /* 1..19: store what becomes smaller as zstd frames of that level, but no
+                             JPEGs; SLUICE_ZSTD_OFF: do not [SLUICE_ZSTD_AUTO] */
+    uint64_t shard_bytes; /* a shard is closed before it would pass this, at least one sample
+                             [256 MiB; 1 MiB .. 1 TiB] */
     const char *const *classes; /* class names by label, copied; NULL: none */
     uint32_t class_count;
     uint32_t overwrite;  /* 1: remove the shards of an earlier dataset in the folder [0: refuse] */
@@ -48,11 +79,17 @@ typedef struct sluice_writer_options {
     uint32_t tile_mcus;    /* MCUs (8 to 32 pixels wide) between restart markers of re-tiled JPEGs,
                               1 .. 65535, at most a row of them [0: about 96 pixels] */
     uint32_t reserved;     /* 0 */
+    /* What samples hold: 1 to 64 fields, copied. Of each the name (1 to 31 characters of ASCII
+       without a space), the type and the compression count, of tensors dtype, dims and shape, too
+       (0: differs from sample to sample) [NULL: image, label (int), key (text)] */
+    const sluice_field *fields;
+    uint32_t field_count;
+    uint32_t reserved_2; /* 0 */
 } sluice_writer_options;
 
-#define SLUICE_WRITER_OPTIONS_INIT                                  \
-    {                                                               \
-        sizeof(sluice_writer_options), 0, 0, NULL, 0, 0, 0, 0, 0, 0 \
+#define SLUICE_WRITER_OPTIONS_INIT                                              \
+    {                                                                           \
+        sizeof(sluice_writer_options), 0, 0, NULL, 0, 0, 0, 0, 0, 0, NULL, 0, 0 \
     }
 
 /* Creates `path` (one level) when it is missing. Errors: INVALID, STATE (not empty), IO, NOMEM. */
@@ -60,7 +97,7 @@ SLUICE_API sluice_status sluice_writer_open(sluice_writer **writer, const char *
                                             const sluice_writer_options *options,
                                             sluice_error *error) SLUICE_MUST_CHECK;
 
-/* One sample to add. Pointers are borrowed for the call. */
+/* One sample to add to a writer without `fields`. Pointers are borrowed for the call. */
 typedef struct sluice_writer_sample {
     uint32_t struct_size;
     uint32_t raw_width;  /* > 0: `image` is raw u8 RGB pixels, raw_width x raw_height x 3 bytes; */
@@ -80,11 +117,43 @@ typedef struct sluice_writer_sample {
 /*
  * Adds a sample; a JPEG is re-tiled unless keep_bytes is set, otherwise just its header is read.
  * CORRUPT or UNSUPPORTED leave the writer as it was, so the caller may go on. After IO (disk full)
- * only abort is left.
+ * only abort is left. STATE: the writer has other fields.
  */
 SLUICE_API sluice_status sluice_writer_add(sluice_writer *writer,
                                            const sluice_writer_sample *sample,
                                            sluice_error *error) SLUICE_MUST_CHECK;
+
+/* What a sample has of one field; the field's type says which members count. */
+typedef struct sluice_value {
+    uint32_t struct_size;
+    uint32_t absent;    /* 1: nothing; the others do not count [0] */
+    const void *data;   /* image, tensor, bytes, text: borrowed for the call */
+    uint64_t bytes;     /* of `data`; a text has no NUL at its end */
+    int64_t integer;    /* int */
+    double number;      /* float */
+    uint32_t raw_width; /* image: as in sluice_writer_sample */
+    uint32_t raw_height;
+    int64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* tensor: where the field's shape has 0; 0 with only one
+                                              such dimension: as `bytes` say */
+} sluice_value;
+
+#define SLUICE_VALUE_INIT                             \
+    {                                                 \
+        sizeof(sluice_value), 0, NULL, 0, 0, 0, 0, 0, \
+        {                                             \
+            0                                         \
+        }                                             \
+    }
+
+/*
+ * Adds a sample: `count` values, one for each field, in the order of the fields (image, label, key
+ * in a writer without `fields`). Pictures are treated as by sluice_writer_add. A text named "key"
+ * has at most 4095 bytes and no NUL; other texts and bytes hold anything. Errors: as
+ * sluice_writer_add; INVALID: a value does not fit its field.
+ */
+SLUICE_API sluice_status sluice_writer_add_values(sluice_writer *writer, const sluice_value *values,
+                                                  uint32_t count,
+                                                  sluice_error *error) SLUICE_MUST_CHECK;
 
 /* Completes the last shard and writes the manifest (fsync'd), and frees the writer in any case but
  * that of an `error` that cannot be filled. */
@@ -139,11 +208,14 @@ typedef struct sluice_pack_options {
        re-tiled, the text says why; INTERNAL: the result, read back, was another picture: a bug in
        sluice, please report it. */
     void (*on_kept)(void *user, const sluice_error *reason);
+    uint32_t raw; /* 1: decode pictures and store their pixels, in stored orientation (EXIF is not
+                     applied, and gone) [0: encoded]. Not with keep_bytes. */
+    uint32_t reserved; /* 0 */
 } sluice_pack_options;
 
-#define SLUICE_PACK_OPTIONS_INIT                                                       \
-    {                                                                                  \
-        sizeof(sluice_pack_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL \
+#define SLUICE_PACK_OPTIONS_INIT                                                             \
+    {                                                                                        \
+        sizeof(sluice_pack_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0 \
     }
 
 typedef struct sluice_pack_result {
@@ -165,15 +237,19 @@ typedef struct sluice_pack_result {
     uint64_t jpeg_bytes_after;  /* and as they are stored */
     uint32_t was_complete; /* 1: an earlier run had finished; nothing was written or verified */
     uint32_t reserved;     /* 0 */
+    uint64_t decoded;      /* pictures stored as pixels, of this run; and their bytes */
+    uint64_t decoded_bytes_before;
+    uint64_t decoded_bytes_after;
 } sluice_pack_result;
 
-#define SLUICE_PACK_RESULT_INIT                                                 \
-    {                                                                           \
-        sizeof(sluice_pack_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+#define SLUICE_PACK_RESULT_INIT                                                          \
+    {                                                                                    \
+        sizeof(sluice_pack_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 /*
- * Packs `dataset` into the folder `path`, re-tiling JPEGs unless keep_bytes is set. A run that was
+ * Packs `dataset`, with all its fields, into the folder `path`; JPEGs are re-tiled unless
+ * keep_bytes or raw is set, whatever the name of their field. A run that was
  * interrupted (killed, disk full) is continued by calling again with the same dataset and options:
  * the result is the same, byte for byte. Blocks until done. Errors: STATE (the folder holds another
  * dataset, or a pack with other options), IO, CORRUPT or UNSUPPORTED (a bad sample, with FAIL),

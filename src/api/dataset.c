@@ -98,6 +98,7 @@ sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t i
     }
     sluice_field full = SLUICE_FIELD_INIT;
     set_type(&full, &own->fields[index]);
+    full.compression = (int32_t)own->fields[index].compression;
     snprintf(full.name, sizeof(full.name), "%s", own->fields[index].name);
     return sl_api_write_struct(field, &full, sizeof(full));
 }
@@ -106,6 +107,15 @@ const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t lab
 {
     const sl_dataset *own = sl_api_const_dataset(dataset);
     return own ? own->ops->class_name(own, label) : NULL;
+}
+
+/* NULL: there is no such field of that type, or the sample lacks it. */
+static const sl_value *value_of(const sl_dataset *dataset, const sl_values *values,
+                                const char *name, sluice_field_type type)
+{
+    const uint32_t field = sl_dataset_field(dataset, name);
+    const bool there = field != SL_FIELD_NONE && dataset->fields[field].type == type;
+    return there && values->of[field].present ? &values->of[field] : NULL;
 }
 
 static sluice_status describe_sample(const sl_dataset *dataset, uint64_t index,
@@ -118,12 +128,12 @@ static sluice_status describe_sample(const sl_dataset *dataset, uint64_t index,
     if (status < 0) {
         return status;
     }
-    const uint32_t image = sl_dataset_field(dataset, "image");
-    const uint32_t label = sl_dataset_field(dataset, "label");
+    const sl_value *image = value_of(dataset, &values, "image", SLUICE_FIELD_IMAGE);
+    const sl_value *label = value_of(dataset, &values, "label", SLUICE_FIELD_INT);
     *info = (sluice_sample_info){.struct_size = sizeof(*info),
-                                 .width = image != SL_FIELD_NONE ? values.of[image].width : 0,
-                                 .height = image != SL_FIELD_NONE ? values.of[image].height : 0,
-                                 .label = label != SL_FIELD_NONE ? values.of[label].integer : -1,
+                                 .width = image != NULL ? image->width : 0,
+                                 .height = image != NULL ? image->height : 0,
+                                 .label = label != NULL ? label->integer : -1,
                                  .offset = sample.place.offset,
                                  .bytes = sample.place.bytes};
     if (sl_objects_path(dataset->objects, sample.place.object, info->file, sizeof(info->file)) <

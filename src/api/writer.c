@@ -4,6 +4,7 @@
 
 #include "api.h"
 #include "cpu.h"
+#include "dtype.h"
 #include "error.h"
 #include "pack.h"
 #include "series.h"
@@ -27,10 +28,10 @@ static sluice_status check_common(uint64_t *shard_bytes, int32_t zstd_level, slu
                             "shard_bytes is %llu and must be from 1 MiB to 1 TiB",
                             (unsigned long long)*shard_bytes);
     }
-    if (zstd_level < 0 || zstd_level > ZSTD_LEVEL_MAX) {
+    if (zstd_level < SLUICE_ZSTD_OFF || zstd_level > ZSTD_LEVEL_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "zstd_level is %d and must be from 0 to %d", (int)zstd_level,
-                            ZSTD_LEVEL_MAX);
+                            "zstd_level is %d and must be from %d to %d", (int)zstd_level,
+                            SLUICE_ZSTD_OFF, ZSTD_LEVEL_MAX);
     }
     return SLUICE_OK;
 }
@@ -62,6 +63,51 @@ static sluice_status check_classes(const sluice_writer_options *options, sluice_
     return SLUICE_OK;
 }
 
+/* Element `index` of an array of structs, whose stride the first one tells. */
+static const void *element(const void *array, uint32_t index)
+{
+    uint32_t stride;
+    memcpy(&stride, array, sizeof(stride));
+    return (const char *)array + (size_t)index * stride;
+}
+
+static sluice_status read_field(sl_field *field, const sluice_field *given, sluice_error *error)
+{
+    sluice_field own;
+    sluice_status status = sl_api_read_struct(&own, sizeof(own), given, "sluice_field", error);
+    if (status < 0) {
+        return status;
+    }
+    if (own.reserved != 0 || own.reserved_32 != 0 || own.dims > SLUICE_TENSOR_DIMS_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            "a field has at most %d dims, and reserved must be 0",
+                            SLUICE_TENSOR_DIMS_MAX);
+    }
+    *field = (sl_field){.type = (sluice_field_type)own.type,
+                        .dtype = (sluice_dtype)own.dtype,
+                        .dims = own.dims,
+                        .compression = (sluice_compression)own.compression};
+    memcpy(field->name, own.name, sizeof(field->name));
+    for (uint32_t i = 0; i < own.dims; i++) {
+        field->shape[i] = (uint64_t)own.shape[i]; /* a negative one is too large */
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status read_fields(sl_field *fields, const sluice_writer_options *options,
+                                 sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    if (options->field_count == 0 || options->field_count > SL_FIELDS_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, "api", "field_count is %u and must be 1 to %u",
+                            options->field_count, SL_FIELDS_MAX);
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && i < options->field_count; i++) {
+        status = read_field(&fields[i], element(options->fields, i), error);
+    }
+    return status;
+}
+
 static sluice_status open_writer(sluice_writer **writer, const char *path,
                                  const sluice_writer_options *options, sluice_error *error)
 {
@@ -77,10 +123,22 @@ static sluice_status open_writer(sluice_writer **writer, const char *path,
     if (status == SLUICE_OK) {
         status = check_classes(&own, error);
     }
-    if (status == SLUICE_OK && own.reserved != 0) {
+    if (status == SLUICE_OK && (own.reserved != 0 || own.reserved_2 != 0)) {
         status = sl_error_set(error, SLUICE_INVALID, "api", "reserved must be 0");
     }
-    return status == SLUICE_OK ? sl_writer_open(writer, path, &own, error) : status;
+    if (status == SLUICE_OK && own.fields == NULL && own.field_count > 0) {
+        status = sl_error_set(error, SLUICE_INVALID, "api", "fields is missing");
+    }
+    if (status < 0) {
+        return status;
+    }
+    if (own.fields == NULL) {
+        own.field_count = SL_STANDARD_FIELDS;
+        return sl_writer_open(writer, path, &own, sl_standard_fields, error);
+    }
+    sl_field fields[SL_FIELDS_MAX];
+    status = read_fields(fields, &own, error);
+    return status == SLUICE_OK ? sl_writer_open(writer, path, &own, fields, error) : status;
 }
 
 sluice_status sluice_writer_open(sluice_writer **writer, const char *path,
@@ -120,13 +178,13 @@ static sluice_status add(sluice_writer *writer, const sluice_writer_sample *samp
         return sl_error_set(error, SLUICE_INVALID, "api",
                             "raw_width and raw_height go together, and reserved must be 0");
     }
-    const sl_record_input input = {.image = {own.image, own.image_bytes},
-                                   .raw = own.raw_width > 0,
-                                   .width = own.raw_width,
-                                   .height = own.raw_height,
-                                   .label = own.label,
-                                   .key = own.key ? own.key : ""};
-    return sl_writer_add(writer, &input, error);
+    const sl_picture_input input = {.image = {own.image, own.image_bytes},
+                                    .raw = own.raw_width > 0,
+                                    .width = own.raw_width,
+                                    .height = own.raw_height,
+                                    .label = own.label,
+                                    .key = own.key ? own.key : ""};
+    return sl_writer_add_picture(writer, &input, error);
 }
 
 sluice_status sluice_writer_add(sluice_writer *writer, const sluice_writer_sample *sample,
@@ -140,6 +198,103 @@ sluice_status sluice_writer_add(sluice_writer *writer, const sluice_writer_sampl
     }
     sluice_error reason;
     sluice_status status = add(writer, sample, &reason);
+    return status < 0 ? sl_api_fail(error, &reason) : SLUICE_OK;
+}
+
+/* ---- values ---- */
+
+static sluice_status refuse_value(const sl_field *field, sluice_error *error, const char *why)
+{
+    return sl_error_set(error, SLUICE_INVALID, "api", "field \"%s\": %s", field->name, why);
+}
+
+/* The shape of a tensor: where the field leaves it open it is given, or follows from the bytes. */
+static sluice_status read_shape(const sl_field *field, const sluice_value *given, sl_value *value,
+                                sluice_error *error)
+{
+    uint32_t open = 0;
+    uint32_t last = 0;
+    uint64_t fixed = sl_dtype_bytes(field->dtype);
+    for (uint32_t i = 0; i < field->dims; i++) {
+        const bool varies = field->shape[i] == 0;
+        if (given->shape[i] < 0 ||
+            (!varies && given->shape[i] != 0 && (uint64_t)given->shape[i] != field->shape[i])) {
+            return refuse_value(field, error, "its shape is not the field's");
+        }
+        value->shape[i] = varies ? (uint64_t)given->shape[i] : field->shape[i];
+        fixed *= varies ? 1 : field->shape[i]; /* cannot wrap: the field was accepted */
+        open += varies;
+        last = varies ? i : last;
+    }
+    if (open == 1 && value->shape[last] == 0) {
+        value->shape[last] = given->bytes / fixed;
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status read_value(const sl_field *field, const sluice_value *given, sl_value *value,
+                                sluice_error *error)
+{
+    sluice_value own;
+    sluice_status status = sl_api_read_struct(&own, sizeof(own), given, "sluice_value", error);
+    if (status < 0) {
+        return status;
+    }
+    *value = (sl_value){.present = own.absent == 0};
+    if (own.absent > 1) {
+        return refuse_value(field, error, "absent must be 0 or 1");
+    }
+    if (own.absent == 1) {
+        return SLUICE_OK;
+    }
+    value->integer = own.integer;
+    value->number = own.number;
+    value->bytes = (sl_bytes){own.data, own.bytes};
+    if (field->type == SLUICE_FIELD_INT || field->type == SLUICE_FIELD_FLOAT) {
+        return SLUICE_OK;
+    }
+    if (own.data == NULL && own.bytes > 0) {
+        return refuse_value(field, error, "its data is missing");
+    }
+    if (field->type == SLUICE_FIELD_TENSOR) {
+        return read_shape(field, &own, value, error);
+    }
+    if ((own.raw_width == 0) != (own.raw_height == 0)) {
+        return refuse_value(field, error, "raw_width and raw_height go together");
+    }
+    value->raw = field->type == SLUICE_FIELD_IMAGE && own.raw_width > 0;
+    value->width = own.raw_width;
+    value->height = own.raw_height;
+    return SLUICE_OK;
+}
+
+static sluice_status add_values(sluice_writer *writer, const sluice_value *values, uint32_t count,
+                                sluice_error *error)
+{
+    const sl_schema *schema = sl_writer_schema(writer);
+    sl_values *own = sl_writer_values(writer);
+    if (count != schema->field_count) {
+        return sl_error_set(error, SLUICE_INVALID, "api", "there are %u values for %u fields",
+                            count, schema->field_count);
+    }
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = read_value(&schema->fields[i], element(values, i), &own->of[i], error);
+    }
+    return status == SLUICE_OK ? sl_writer_add(writer, error) : status;
+}
+
+sluice_status sluice_writer_add_values(sluice_writer *writer, const sluice_value *values,
+                                       uint32_t count, sluice_error *error)
+{
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
+    if (!writer || !values) {
+        return sl_api_missing(error, writer ? "values" : "writer");
+    }
+    sluice_error reason;
+    sluice_status status = add_values(writer, values, count, &reason);
     return status < 0 ? sl_api_fail(error, &reason) : SLUICE_OK;
 }
 
@@ -176,6 +331,10 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
     }
     if (status < 0) {
         return status;
+    }
+    if (own.raw > 1 || own.reserved != 0 || (own.raw == 1 && own.keep_bytes == 1)) {
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            "raw must be 0 or 1, not with keep_bytes, and reserved 0");
     }
     if (own.workers > PACK_WORKERS_MAX || own.keep_order > 1 || own.overwrite > 1 ||
         own.skip_verify > 1 ||

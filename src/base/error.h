@@ -23,16 +23,22 @@ typedef struct sl_refusal {
     const char *text;
     sluice_status status;
     uint32_t offset;
+    const char *field; /* of a sample, whose it is; NULL: no field's */
 } sl_refusal;
 
 static inline sl_refusal sl_refuse(const char *text, size_t offset)
 {
-    return (sl_refusal){text, SLUICE_CORRUPT, (uint32_t)offset};
+    return (sl_refusal){.text = text, .status = SLUICE_CORRUPT, .offset = (uint32_t)offset};
+}
+
+static inline sl_refusal sl_refuse_unknown(const char *text, size_t offset)
+{
+    return (sl_refusal){.text = text, .status = SLUICE_UNSUPPORTED, .offset = (uint32_t)offset};
 }
 
 static inline sl_refusal sl_accept(void)
 {
-    return (sl_refusal){NULL, SLUICE_OK, 0};
+    return (sl_refusal){.status = SLUICE_OK};
 }
 
 /* Resets to "no error", full size. */

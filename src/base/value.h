@@ -25,6 +25,7 @@ typedef struct sl_field {
     sluice_dtype dtype;                     /* tensors */
     uint32_t dims;                          /* tensors */
     uint64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* tensors; 0: differs from sample to sample */
+    sluice_compression compression;
 } sl_field;
 
 typedef struct sl_value {

@@ -93,7 +93,10 @@ sluice_status sl_dataset_refuse(const sl_dataset *dataset, uint32_t object, uint
     char path[SL_PATH_BYTES];
     const bool known = sl_objects_path(dataset->objects, object, path, sizeof(path)) == SLUICE_OK;
     return sl_error_file(error, refusal.status, STAGE, 0, known ? path : NULL,
-                         (int64_t)(offset + refusal.offset), "%s", refusal.text);
+                         (int64_t)(offset + refusal.offset), "%s%s%s%s",
+                         refusal.field != NULL ? "field \"" : "",
+                         refusal.field != NULL ? refusal.field : "",
+                         refusal.field != NULL ? "\": " : "", refusal.text);
 }
 
 /* Reads a lookup and learns it. */

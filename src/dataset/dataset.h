@@ -73,6 +73,13 @@ typedef struct sl_dataset_ops {
      */
     sluice_status (*check_object)(const sl_dataset *dataset, uint32_t object,
                                   sl_findings *findings);
+    /*
+     * What a sound sample adds to the sum over its object's samples, and whether that of `count` of
+     * them is right; accepted when they are not all. NULL: nothing stands for all samples.
+     */
+    uint64_t (*sum)(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes);
+    sl_refusal (*check_sum)(const sl_dataset *dataset, uint32_t object, uint64_t sum,
+                            uint64_t count);
     /* Name of class `label`; NULL when there is none. */
     const char *(*class_name)(const sl_dataset *dataset, int64_t label);
     /* The sample's key without reading it; NULL where it is only the field "key". INVALID: it does

@@ -138,7 +138,7 @@ sluice_status sl_dataset_key(const sl_dataset *dataset, uint64_t index, char *ke
     key[0] = '\0';
     if (dataset->ops->key != NULL) {
         status = dataset->ops->key(dataset, index, key, bytes);
-    } else if (field != SL_FIELD_NONE) {
+    } else if (field != SL_FIELD_NONE && dataset->fields[field].type == SLUICE_FIELD_TEXT) {
         status = sl_dataset_read_field(dataset, index, field,
                                        (sl_buffer){(uint8_t *)key, bytes - 1}, &size, error);
         if (status < 0) {

@@ -3,9 +3,10 @@
  * shard_format: the bytes of docs/format.md, to and from structs.
  *
  * Purpose: the one place that knows where each number of a shard or manifest lies, for reader and
- * writer alike. Decoders take untrusted bytes: they check checksum, version, every reserved byte
- * and every relation between numbers, and give back NULL or the reason as a static sentence.
- * `status` of the reason is CORRUPT unless `*status` says UNSUPPORTED. Threads: pure.
+ * writer alike; shard_record.h has the samples. Both versions are read, version 2 is written.
+ * Decoders take untrusted bytes: they check checksum, version, every reserved byte and every
+ * relation between numbers, and give back NULL or the reason as a static sentence. `status` of the
+ * reason is CORRUPT unless it says UNSUPPORTED. Threads: pure.
  */
 #ifndef SL_SHARD_FORMAT_H
 #define SL_SHARD_FORMAT_H
@@ -17,7 +18,7 @@
 #include <sluice/dataset.h>
 
 #define SL_PAGE_BYTES        4096u
-#define SL_SHARD_VERSION     1u
+#define SL_SHARD_VERSION     2u /* that is written */
 #define SL_SHARD_DATA_OFFSET 4096u
 #define SL_SHARD_ROW_BYTES   64u
 #define SL_META_BYTES_MIN    64u
@@ -25,7 +26,10 @@
 #define SL_SHARDS_MAX        (UINT32_MAX - 1u)
 #define SL_SAMPLES_MAX       ((uint64_t)1 << 62)
 #define SL_RECORD_BYTES_MAX  0x7fffffffu
-#define SL_SHARD_FIELDS_MAX  16u
+/* An index block of version 2: this many samples, each from one fence to the next. */
+#define SL_BLOCK_SAMPLES 503u
+#define SL_FENCE_BYTES   8u
+/* Of version 1. */
 #define SL_ENTRY_FIXED_BYTES 24u
 #define SL_ENTRY_BYTES_MAX   1024u
 #define SL_BLOCK_ENTRY_ROOM  4032u
@@ -42,7 +46,9 @@ typedef enum sl_page_kind { SL_PAGE_OTHER, SL_PAGE_SHARD, SL_PAGE_MANIFEST } sl_
 typedef struct sl_shard_header {
     uint64_t file_bytes, samples, data_bytes, index_offset, index_bytes, index_checksum;
     uint64_t meta_offset, meta_bytes, meta_checksum, identity;
-    uint32_t entry_bytes, entries_per_block, number;
+    uint32_t version, number;
+    uint32_t entry_bytes, entries_per_block; /* of the index; version 2: 0 when there is none */
+    uint32_t record_bytes; /* of each sample, when all have the same; 0: they differ */
     uint64_t source_first, source_next, pack_id;
     uint64_t checksum; /* of the header itself; set by both directions */
 } sl_shard_header;
@@ -50,26 +56,33 @@ typedef struct sl_shard_header {
 /* A shard as its manifest row describes it. */
 typedef struct sl_shard_row {
     uint64_t first, samples, file_bytes, data_bytes, index_offset, header_checksum, identity;
-    uint32_t number;
+    uint32_t number, record_bytes;
 } sl_shard_row;
 
 typedef struct sl_manifest_header {
     uint64_t file_bytes, samples, data_bytes, shards, rows_bytes, rows_checksum;
     uint64_t meta_offset, meta_bytes, meta_checksum, source_samples, pack_id;
+    uint32_t version;
 } sl_manifest_header;
 
-/* The metadata: fields and class names. */
+/* The metadata: fields and class names; and what follows from the fields. */
 typedef struct sl_schema {
-    sl_field fields[SL_SHARD_FIELDS_MAX];
-    uint32_t columns[SL_SHARD_FIELDS_MAX]; /* byte of each in an entry */
-    uint32_t field_count, entry_bytes, entries_per_block;
-    uint32_t image, label, key; /* field numbers; SL_FIELD_NONE */
+    sl_field fields[SL_FIELDS_MAX];
+    uint32_t field_count, version;
+    uint32_t cells[SL_FIELDS_MAX];       /* byte of each field's cell: in a record; version 1: in an
+                                            index entry */
+    uint32_t head_bytes;                 /* of a record before its blobs; version 1: of an entry */
+    uint64_t fixed_bytes[SL_FIELDS_MAX]; /* of a tensor's element and the dimensions that are
+                                            fixed, multiplied */
+    uint32_t varying[SL_FIELDS_MAX];     /* dimensions of a tensor that are not */
+    uint32_t entry_bytes, entries_per_block; /* of an index */
+    uint32_t image, label, key;              /* field numbers; SL_FIELD_NONE */
     uint32_t class_count;
     char **classes; /* owned; class_count pointers into `names` */
     char *names;    /* owned */
 } sl_schema;
 
-/* A blob as its column describes it. */
+/* A blob as its column of version 1 describes it. */
 typedef struct sl_blob {
     uint32_t bytes; /* stored */
     uint8_t encoding, codec;
@@ -77,7 +90,7 @@ typedef struct sl_blob {
     uint32_t unpacked, check; /* bytes, text */
 } sl_blob;
 
-/* An index entry: what sluice reads of it. */
+/* An index entry of version 1: what sluice reads of it. */
 typedef struct sl_entry {
     uint64_t offset, checksum;
     uint32_t bytes;
@@ -92,34 +105,42 @@ uint64_t sl_page_round_up(uint64_t x);
 /* By the first 8 bytes. */
 sl_page_kind sl_page_kind_of(const uint8_t magic[8]);
 
+/* Version 2. */
 void sl_shard_header_encode(sl_shard_header *header, uint8_t page[SL_PAGE_BYTES]);
 sl_refusal sl_shard_header_decode(sl_shard_header *header, const uint8_t page[SL_PAGE_BYTES]);
 
+/* Version 2. */
 void sl_manifest_header_encode(const sl_manifest_header *header, uint8_t page[SL_PAGE_BYTES]);
 sl_refusal sl_manifest_header_decode(sl_manifest_header *header, const uint8_t page[SL_PAGE_BYTES]);
 void sl_shard_row_encode(const sl_shard_row *row, uint8_t bytes[SL_SHARD_ROW_BYTES]);
-/* `number` and `first` are what the row must say; `schema` and `meta_bytes` give its file size. */
+/* `schema` and `meta_bytes` give the file size that the row must say. */
 sl_refusal sl_shard_row_decode(sl_shard_row *row, const uint8_t bytes[SL_SHARD_ROW_BYTES],
                                const sl_schema *schema, uint64_t meta_bytes);
 /* The row that belongs to a header (first = 0). */
 sl_shard_row sl_shard_row_of(const sl_shard_header *header);
 /* 1 when the header is the one that the row describes. */
 int sl_shard_row_matches(const sl_shard_row *row, const sl_shard_header *header);
+/* Blocks of the index of a shard of so many samples. */
+uint64_t sl_index_blocks(uint64_t samples, uint32_t record_bytes, uint32_t per_block);
 
-/* Fields image, label, key with these class names (copied). Errors: INVALID, NOMEM. */
-sluice_status sl_schema_standard(sl_schema *schema, const char *const *classes, uint32_t count,
-                                 sluice_error *error);
+/* Fields of version 2; names of more than one, an unknown type, ... are INVALID. */
+sluice_status sl_schema_make(sl_schema *schema, const sl_field *fields, uint32_t count,
+                             sluice_error *error);
+/* Adds class names, copied. Errors: INVALID, NOMEM. */
+sluice_status sl_schema_add_classes(sl_schema *schema, const char *const *classes, uint32_t count,
+                                    sluice_error *error);
 uint64_t sl_schema_bytes(const sl_schema *schema);
 void sl_schema_encode(const sl_schema *schema, uint8_t *bytes);
 /* NOMEM is a refusal too. The schema is empty after a refusal. */
-sl_refusal sl_schema_decode(sl_schema *schema, sl_bytes bytes);
+sl_refusal sl_schema_decode(sl_schema *schema, uint32_t version, sl_bytes bytes);
 void sl_schema_close(sl_schema *schema);
 
-/* Writes the fields of `entry` at `bytes` (schema->entry_bytes; standard schema only). */
-void sl_entry_encode(const sl_schema *schema, const sl_entry *entry, uint8_t *bytes);
-/* `data_bytes` of the shard bounds the entry. */
+/* Of version 1; `data_bytes` of the shard bounds the entry. */
 sl_refusal sl_entry_decode(const sl_schema *schema, sl_entry *entry, const uint8_t *bytes,
                            uint64_t data_bytes);
+/* From the fences of a sample and of the next one; `data_bytes` of the shard bounds them. */
+sl_refusal sl_fences_decode(const uint8_t fences[2 * SL_FENCE_BYTES], uint64_t data_bytes,
+                            uint64_t *offset, uint32_t *bytes);
 
 /* What a block's tail must say. */
 typedef struct sl_block_tail {
@@ -127,9 +148,9 @@ typedef struct sl_block_tail {
     uint32_t count;
 } sl_block_tail;
 
-/* Completes a block whose entries are in place and whose other bytes are zero. */
+/* Completes a block whose fences are in place and whose other bytes are zero. */
 void sl_block_seal(uint8_t block[SL_PAGE_BYTES], const sl_block_tail *tail);
 sl_refusal sl_block_check(const uint8_t block[SL_PAGE_BYTES], const sl_block_tail *tail,
-                          uint32_t entry_bytes);
+                          const sl_schema *schema);
 
 #endif

@@ -4,6 +4,8 @@
 #include "little_endian.h"
 #include "shard_pages.h"
 
+#include <stdbool.h>
+
 #define HEADER_USED 144
 
 void sl_shard_header_encode(sl_shard_header *header, uint8_t page[SL_PAGE_BYTES])
@@ -22,6 +24,7 @@ void sl_shard_header_encode(sl_shard_header *header, uint8_t page[SL_PAGE_BYTES]
     sl_store32(page + 104, header->entry_bytes);
     sl_store32(page + 108, header->entries_per_block);
     sl_store32(page + 112, header->number);
+    sl_store32(page + 116, header->record_bytes);
     sl_store64(page + 120, header->source_first);
     sl_store64(page + 128, header->source_next);
     sl_store64(page + 136, header->pack_id);
@@ -42,7 +45,9 @@ static void load(sl_shard_header *header, const uint8_t page[SL_PAGE_BYTES])
     header->identity = sl_load64(page + 96);
     header->entry_bytes = sl_load32(page + 104);
     header->entries_per_block = sl_load32(page + 108);
+    header->version = sl_load32(page + 8);
     header->number = sl_load32(page + 112);
+    header->record_bytes = sl_load32(page + 116);
     header->source_first = sl_load64(page + 120);
     header->source_next = sl_load64(page + 128);
     header->pack_id = sl_load64(page + 136);
@@ -64,12 +69,57 @@ static sl_refusal check_sizes(const sl_shard_header *h)
     if (h->meta_bytes < SL_META_BYTES_MIN || h->meta_bytes > SL_META_BYTES_MAX) {
         return sl_refuse("the size of the metadata is impossible", 80);
     }
+    if (h->source_next < h->source_first || h->source_next - h->source_first < h->samples) {
+        return sl_refuse("the range of source positions is impossible", 120);
+    }
+    return sl_accept();
+}
+
+static sl_refusal check_entries(const sl_shard_header *h)
+{
     if (h->entry_bytes <= SL_ENTRY_FIXED_BYTES || h->entry_bytes > SL_ENTRY_BYTES_MAX ||
         h->entries_per_block != SL_BLOCK_ENTRY_ROOM / h->entry_bytes) {
         return sl_refuse("the size of an index entry is impossible", 104);
     }
-    if (h->source_next < h->source_first || h->source_next - h->source_first < h->samples) {
-        return sl_refuse("the range of source positions is impossible", 120);
+    return h->record_bytes == 0 ? sl_accept()
+                                : sl_refuse("reserved bytes of the header are not zero", 116);
+}
+
+static sl_refusal check_index_kind(const sl_shard_header *h)
+{
+    const bool uniform = h->record_bytes != 0;
+    if (h->entry_bytes != (uniform ? 0 : SL_FENCE_BYTES) ||
+        h->entries_per_block != (uniform ? 0 : SL_BLOCK_SAMPLES)) {
+        return sl_refuse("the index is not of the kind that it must be", 104);
+    }
+    if (h->record_bytes > SL_RECORD_BYTES_MAX ||
+        (uniform &&
+         (h->data_bytes % h->record_bytes != 0 || h->data_bytes / h->record_bytes != h->samples))) {
+        return sl_refuse("the size of a sample does not fit that of all of them", 116);
+    }
+    return uniform && h->index_checksum != 0
+               ? sl_refuse("the checksum of an index that is not there is not zero", 64)
+               : sl_accept();
+}
+
+uint64_t sl_index_blocks(uint64_t samples, uint32_t record_bytes, uint32_t per_block)
+{
+    return record_bytes != 0 ? 0 : (samples - 1) / per_block + 1;
+}
+
+static sl_refusal check_places(const sl_shard_header *h)
+{
+    const uint64_t blocks = sl_index_blocks(h->samples, h->record_bytes, h->entries_per_block);
+    const uint64_t index_offset = sl_page_round_up(SL_SHARD_DATA_OFFSET + h->data_bytes);
+    if (h->index_offset != index_offset || blocks > h->file_bytes / SL_PAGE_BYTES ||
+        h->index_bytes != blocks * SL_PAGE_BYTES) {
+        return sl_refuse("the index does not lie where it must", 48);
+    }
+    if (h->meta_offset != h->index_offset + h->index_bytes) {
+        return sl_refuse("the metadata do not lie where they must", 72);
+    }
+    if (h->file_bytes != h->meta_offset + h->meta_bytes) {
+        return sl_refuse("the parts of the file do not add up to its size", 24);
     }
     return sl_accept();
 }
@@ -81,26 +131,11 @@ sl_refusal sl_shard_header_decode(sl_shard_header *header, const uint8_t page[SL
         return refusal;
     }
     load(header, page);
-    if (sl_load32(page + 116) != 0) {
-        return sl_refuse("reserved bytes of the header are not zero", 116);
-    }
     refusal = check_sizes(header);
-    if (refusal.text) {
-        return refusal;
+    if (!refusal.text) {
+        refusal = header->version == 1 ? check_entries(header) : check_index_kind(header);
     }
-    uint64_t blocks = (header->samples - 1) / header->entries_per_block + 1;
-    uint64_t index_offset = sl_page_round_up(SL_SHARD_DATA_OFFSET + header->data_bytes);
-    if (header->index_offset != index_offset || blocks > header->file_bytes / SL_PAGE_BYTES ||
-        header->index_bytes != blocks * SL_PAGE_BYTES) {
-        return sl_refuse("the index does not lie where it must", 48);
-    }
-    if (header->meta_offset != header->index_offset + header->index_bytes) {
-        return sl_refuse("the metadata do not lie where they must", 72);
-    }
-    if (header->file_bytes != header->meta_offset + header->meta_bytes) {
-        return sl_refuse("the parts of the file do not add up to its size", 24);
-    }
-    return sl_accept();
+    return refusal.text ? refusal : check_places(header);
 }
 
 sl_shard_row sl_shard_row_of(const sl_shard_header *header)
@@ -111,7 +146,8 @@ sl_shard_row sl_shard_row_of(const sl_shard_header *header)
                           .index_offset = header->index_offset,
                           .header_checksum = header->checksum,
                           .identity = header->identity,
-                          .number = header->number};
+                          .number = header->number,
+                          .record_bytes = header->record_bytes};
 }
 
 int sl_shard_row_matches(const sl_shard_row *row, const sl_shard_header *header)
@@ -119,5 +155,5 @@ int sl_shard_row_matches(const sl_shard_row *row, const sl_shard_header *header)
     return row->header_checksum == header->checksum && row->samples == header->samples &&
            row->file_bytes == header->file_bytes && row->data_bytes == header->data_bytes &&
            row->index_offset == header->index_offset && row->identity == header->identity &&
-           row->number == header->number;
+           row->number == header->number && row->record_bytes == header->record_bytes;
 }

@@ -10,27 +10,6 @@
 
 #define CHECKSUM_AT (SL_PAGE_BYTES - 8)
 
-static void store_blob(const sl_blob *blob, bool image, uint8_t *column)
-{
-    sl_store32(column, blob->bytes);
-    column[4] = blob->encoding;
-    column[5] = image ? blob->codec : 0;
-    sl_store16(column + 6, 0);
-    sl_store32(column + 8, image ? blob->width : blob->unpacked);
-    sl_store32(column + 12, image ? blob->height : blob->check);
-}
-
-void sl_entry_encode(const sl_schema *schema, const sl_entry *entry, uint8_t *bytes)
-{
-    sl_store64(bytes, entry->offset);
-    sl_store32(bytes + 8, entry->bytes);
-    sl_store32(bytes + 12, 0);
-    sl_store64(bytes + 16, entry->checksum);
-    store_blob(&entry->image, true, bytes + schema->columns[schema->image]);
-    sl_store64(bytes + schema->columns[schema->label], (uint64_t)entry->label);
-    store_blob(&entry->key, false, bytes + schema->columns[schema->key]);
-}
-
 static sl_refusal load_image(sl_blob *blob, const uint8_t *column)
 {
     *blob = (sl_blob){.bytes = sl_load32(column),
@@ -42,8 +21,7 @@ static sl_refusal load_image(sl_blob *blob, const uint8_t *column)
         return sl_refuse("an image's column is not as it must be", 0);
     }
     if (blob->codec != SL_CODEC_JPEG && blob->codec != SL_CODEC_RAW) {
-        return (sl_refusal){"an image has a codec that this library does not know",
-                            SLUICE_UNSUPPORTED, 0};
+        return sl_refuse_unknown("an image has a codec that this library does not know", 0);
     }
     if (blob->bytes == 0 || blob->width == 0 || blob->height == 0) {
         return sl_refuse("an image is empty", 0);
@@ -75,7 +53,7 @@ static sl_refusal load_other(sl_blob *blob, const uint8_t *column)
 static sl_refusal load_column(const sl_schema *schema, uint32_t number, const uint8_t *bytes,
                               sl_entry *entry, uint64_t *used)
 {
-    const uint8_t *column = bytes + schema->columns[number];
+    const uint8_t *column = bytes + schema->cells[number];
     sl_blob blob = {0};
     sl_refusal refusal = sl_accept();
     switch (schema->fields[number].type) {
@@ -101,7 +79,7 @@ static sl_refusal load_column(const sl_schema *schema, uint32_t number, const ui
         entry->key_offset = (uint32_t)*used;
     }
     *used += blob.bytes;
-    refusal.offset = schema->columns[number];
+    refusal.offset = schema->cells[number];
     return refusal;
 }
 
@@ -135,6 +113,26 @@ sl_refusal sl_entry_decode(const sl_schema *schema, sl_entry *entry, const uint8
     return sl_accept();
 }
 
+/* ---- version 2 ---- */
+
+sl_refusal sl_fences_decode(const uint8_t fences[2 * SL_FENCE_BYTES], uint64_t data_bytes,
+                            uint64_t *offset, uint32_t *bytes)
+{
+    const uint64_t begin = sl_load64(fences);
+    const uint64_t end = sl_load64(fences + SL_FENCE_BYTES);
+    if (begin < SL_SHARD_DATA_OFFSET || end <= begin || end - SL_SHARD_DATA_OFFSET > data_bytes) {
+        return sl_refuse("the index points outside the samples", 0);
+    }
+    if (end - begin > SL_RECORD_BYTES_MAX) {
+        return sl_refuse("a sample has an impossible size", 0);
+    }
+    *offset = begin;
+    *bytes = (uint32_t)(end - begin);
+    return sl_accept();
+}
+
+/* ---- blocks of both ---- */
+
 void sl_block_seal(uint8_t block[SL_PAGE_BYTES], const sl_block_tail *tail)
 {
     uint8_t *at = block + SL_BLOCK_ENTRY_ROOM;
@@ -146,7 +144,7 @@ void sl_block_seal(uint8_t block[SL_PAGE_BYTES], const sl_block_tail *tail)
 }
 
 sl_refusal sl_block_check(const uint8_t block[SL_PAGE_BYTES], const sl_block_tail *tail,
-                          uint32_t entry_bytes)
+                          const sl_schema *schema)
 {
     const uint8_t *at = block + SL_BLOCK_ENTRY_ROOM;
     if (sl_checksum(block, CHECKSUM_AT) != sl_load64(block + CHECKSUM_AT)) {
@@ -156,7 +154,8 @@ sl_refusal sl_block_check(const uint8_t block[SL_PAGE_BYTES], const sl_block_tai
         sl_load64(at + 16) != tail->identity) {
         return sl_refuse("an index block belongs elsewhere", SL_BLOCK_ENTRY_ROOM);
     }
-    size_t used = (size_t)tail->count * entry_bytes;
+    const size_t last_fence = schema->version == 1 ? 0 : SL_FENCE_BYTES;
+    const size_t used = (size_t)tail->count * schema->entry_bytes + last_fence;
     if (!sl_all_zero(block + used, SL_BLOCK_ENTRY_ROOM - used) || sl_load32(at + 12) != 0 ||
         !sl_all_zero(at + 24, 32)) {
         return sl_refuse("reserved bytes of an index block are not zero", used);

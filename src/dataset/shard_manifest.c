@@ -41,6 +41,7 @@ sl_refusal sl_manifest_header_decode(sl_manifest_header *header, const uint8_t p
         .meta_checksum = sl_load64(page + 88),
         .source_samples = sl_load64(page + 96),
         .pack_id = sl_load64(page + 104),
+        .version = sl_load32(page + 8),
     };
     if (header->shards == 0 || header->shards > SL_SHARDS_MAX ||
         header->rows_bytes != header->shards * SL_SHARD_ROW_BYTES) {
@@ -68,7 +69,7 @@ void sl_shard_row_encode(const sl_shard_row *row, uint8_t bytes[SL_SHARD_ROW_BYT
     sl_store64(bytes + 40, row->header_checksum);
     sl_store64(bytes + 48, row->identity);
     sl_store32(bytes + 56, row->number);
-    sl_store32(bytes + 60, 0);
+    sl_store32(bytes + 60, row->record_bytes);
 }
 
 sl_refusal sl_shard_row_decode(sl_shard_row *row, const uint8_t bytes[SL_SHARD_ROW_BYTES],
@@ -81,15 +82,22 @@ sl_refusal sl_shard_row_decode(sl_shard_row *row, const uint8_t bytes[SL_SHARD_R
                           .index_offset = sl_load64(bytes + 32),
                           .header_checksum = sl_load64(bytes + 40),
                           .identity = sl_load64(bytes + 48),
-                          .number = sl_load32(bytes + 56)};
-    if (sl_load32(bytes + 60) != 0) {
+                          .number = sl_load32(bytes + 56),
+                          .record_bytes = sl_load32(bytes + 60)};
+    if (schema->version == 1 && row->record_bytes != 0) {
         return sl_refuse("reserved bytes of a shard's row are not zero", 60);
     }
     if (row->file_bytes > INT64_MAX / 2 || row->data_bytes > row->file_bytes || row->samples == 0 ||
         row->samples > row->data_bytes) {
         return sl_refuse("a shard's row has impossible sizes", 8);
     }
-    uint64_t blocks = (row->samples - 1) / schema->entries_per_block + 1;
+    if (row->record_bytes > SL_RECORD_BYTES_MAX ||
+        (row->record_bytes != 0 && (row->data_bytes % row->record_bytes != 0 ||
+                                    row->data_bytes / row->record_bytes != row->samples))) {
+        return sl_refuse("the size of a sample does not fit that of all of them", 60);
+    }
+    const uint64_t blocks =
+        sl_index_blocks(row->samples, row->record_bytes, schema->entries_per_block);
     if (row->index_offset != sl_page_round_up(SL_SHARD_DATA_OFFSET + row->data_bytes) ||
         blocks > row->file_bytes / SL_PAGE_BYTES ||
         row->file_bytes != row->index_offset + blocks * SL_PAGE_BYTES + meta_bytes) {

@@ -2,8 +2,9 @@
 /*
  * shards: a dataset of packed shards (docs/format.md), private parts.
  *
- * Purpose: shards_open.c makes one from manifests and lone shards, shards.c locates and unpacks
- * samples, shards_check.c verifies. Nothing is mapped; index blocks are read when asked for.
+ * Purpose: shards_open.c makes one from manifests and lone shards, shards_version1.c and
+ * shards_version2.c locate and unpack samples, shards.c has what both versions share,
+ * shards_check.c verifies. Nothing is mapped; index blocks are read when asked for.
  * Threads: rows, sources and schema are immutable after open; the rest locks itself.
  */
 #ifndef SL_SHARDS_H
@@ -42,7 +43,8 @@ static inline const sl_shards *sl_shards_of(const sl_dataset *dataset)
     return (const sl_shards *)(const void *)dataset;
 }
 
-extern const sl_dataset_ops sl_shards_ops;
+/* By the version of the format, which all shards of a dataset have. */
+extern const sl_dataset_ops sl_shards_ops_1, sl_shards_ops_2;
 
 /*
  * Opens the dataset that the manifest at `manifest` describes, whatever its name, with the shards
@@ -67,6 +69,23 @@ uint64_t sl_shards_bytes(void *ctx, uint32_t shard);
 sl_refusal sl_shard_header_trust(const sl_shards *shards, const sl_shard *shard,
                                  const uint8_t page[SL_PAGE_BYTES], sl_shard_header *header);
 
+/* ---- what the versions share ---- */
+
+/* Number of the shard that holds the sample. */
+uint32_t sl_shards_find(const sl_shards *shards, uint64_t index);
+/* The block's place among all of the dataset, for the cache. Samples of a dataset are fewer than
+ * 2^62, so that first + block names one. */
+static inline uint64_t sl_shards_tag(const sl_shard *shard, uint64_t block)
+{
+    return shard->row.first + block;
+}
+/* What the tail of an index block must say. */
+sl_block_tail sl_shards_tail(const sl_shards *shards, const sl_shard_row *row, uint64_t block);
+
+/* sl_dataset_ops, as far as the version does not matter. */
+sl_refusal sl_shards_learn(const sl_dataset *dataset, const sl_place *lookup, sl_bytes bytes);
+const char *sl_shards_class_name(const sl_dataset *dataset, int64_t label);
+void sl_shards_close(sl_dataset *dataset);
 sluice_status sl_shards_check(const sl_dataset *dataset, uint32_t shard, sl_findings *findings);
 
 #endif

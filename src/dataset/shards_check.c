@@ -49,11 +49,31 @@ static bool read_piece(check *c, uint64_t offset, size_t bytes)
     return true;
 }
 
+/* An entry, or the fences of a sample: gives where the sample begins and ends. */
+static sl_refusal read_entry(check *c, const uint8_t *bytes, uint64_t *begin, uint64_t *end)
+{
+    if (c->header.version != 1) {
+        uint64_t offset;
+        uint32_t size;
+        *begin = sl_load64(bytes);
+        *end = sl_load64(bytes + SL_FENCE_BYTES);
+        return sl_fences_decode(bytes, c->row->data_bytes, &offset, &size);
+    }
+    sl_entry entry;
+    const sl_refusal refusal =
+        sl_entry_decode(&c->shards->schema, &entry, bytes, c->row->data_bytes);
+    *begin = entry.offset;
+    *end = entry.offset + entry.bytes;
+    sl_checksum_add_u64(&c->identity, entry.checksum);
+    return refusal;
+}
+
 static void check_entry(check *c, const uint8_t *bytes, uint64_t offset, uint64_t sample)
 {
-    sl_entry entry;
-    sl_refusal refusal = sl_entry_decode(&c->shards->schema, &entry, bytes, c->row->data_bytes);
-    if (!refusal.text && entry.offset != c->next) {
+    uint64_t begin;
+    uint64_t end;
+    sl_refusal refusal = read_entry(c, bytes, &begin, &end);
+    if (!refusal.text && begin != c->next) {
         refusal = sl_refuse("a sample does not begin where the one before it ends", 0);
     }
     if (refusal.text) {
@@ -63,19 +83,15 @@ static void check_entry(check *c, const uint8_t *bytes, uint64_t offset, uint64_
         report(c, &finding);
         c->index_damaged = true;
     }
-    c->next = entry.offset + entry.bytes;
-    sl_checksum_add_u64(&c->identity, entry.checksum);
+    c->next = end;
 }
 
 static void check_block(check *c, const uint8_t *block, uint64_t number)
 {
     const sl_schema *schema = &c->shards->schema;
     uint64_t offset = c->row->index_offset + number * SL_PAGE_BYTES;
-    uint64_t first = number * schema->entries_per_block;
-    uint64_t left = c->row->samples - first;
-    sl_block_tail tail = {.first = first, .identity = c->row->identity};
-    tail.count = left < schema->entries_per_block ? (uint32_t)left : schema->entries_per_block;
-    sl_refusal refusal = sl_block_check(block, &tail, schema->entry_bytes);
+    const sl_block_tail tail = sl_shards_tail(c->shards, c->row, number);
+    sl_refusal refusal = sl_block_check(block, &tail, schema);
     if (refusal.text) {
         report_refusal(c, refusal, offset);
         c->index_damaged = true;
@@ -88,7 +104,7 @@ static void check_block(check *c, const uint8_t *block, uint64_t number)
         if (i == 0 && c->next == 0) {
             c->next = sl_load64(block);
         }
-        check_entry(c, block + at, offset + at, first + i);
+        check_entry(c, block + at, offset + at, tail.first + i);
     }
 }
 
@@ -110,15 +126,16 @@ static void check_index(check *c)
         }
         done += count;
     }
-    if (c->index_damaged) {
+    if (c->index_damaged || blocks == 0) {
         return;
     }
     if (sl_checksum_value(&c->index) != c->header.index_checksum) {
         report_refusal(c, sl_refuse("the index does not match its checksum", 0),
                        c->row->index_offset);
     }
-    if (sl_checksum_value(&c->identity) != c->header.identity ||
-        c->next != SL_SHARD_DATA_OFFSET + c->row->data_bytes) {
+    const bool identified =
+        c->header.version != 1 || sl_checksum_value(&c->identity) == c->header.identity;
+    if (!identified || c->next != SL_SHARD_DATA_OFFSET + c->row->data_bytes) {
         report_refusal(c, sl_refuse("the index does not cover the samples of this shard", 0),
                        c->row->index_offset);
     }

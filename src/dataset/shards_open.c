@@ -20,6 +20,12 @@ typedef struct opened {
     uint8_t *metadata; /* owned */
 } opened;
 
+/* Where its metadata lie. */
+typedef struct metadata {
+    uint64_t offset, bytes, checksum;
+    uint32_t version; /* of the file */
+} metadata;
+
 static bool ends_with(const char *text, const char *suffix)
 {
     const size_t length = strlen(text);
@@ -96,29 +102,34 @@ static sluice_status read_section(const opened *file, uint64_t offset, uint64_t 
 }
 
 /* The first source's metadata become the dataset's; all others must be the same. */
-static sluice_status take_metadata(sl_shards *shards, const opened *file, uint64_t offset,
-                                   uint64_t bytes, uint64_t checksum, sluice_error *error)
+static sluice_status take_metadata(sl_shards *shards, const opened *file, const metadata *where,
+                                   sluice_error *error)
 {
     uint8_t *section = NULL;
-    sluice_status status = read_section(file, offset, bytes, checksum, &section, error);
+    sluice_status status =
+        read_section(file, where->offset, where->bytes, where->checksum, &section, error);
     if (status < 0) {
         return status;
     }
     if (shards->count > 0) {
         sl_free(section);
-        if (checksum == shards->meta_checksum && bytes == shards->meta_bytes) {
+        if (where->checksum == shards->meta_checksum && where->bytes == shards->meta_bytes &&
+            where->version == shards->schema.version) {
             return SLUICE_OK;
         }
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, file->path, (int64_t)offset,
-                             "has other fields or class names than the shards it is joined to");
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, file->path, (int64_t)where->offset,
+                             "has other fields or class names than the shards it is joined to, or "
+                             "is of another version");
     }
-    sl_refusal refusal = sl_schema_decode(&shards->schema, (sl_bytes){section, bytes});
+    const sl_refusal refusal =
+        sl_schema_decode(&shards->schema, where->version, (sl_bytes){section, where->bytes});
     sl_free(section);
     if (refusal.text) {
-        return sl_shards_refuse(error, refusal, file->path, offset);
+        return sl_shards_refuse(error, refusal, file->path, where->offset);
     }
-    shards->meta_checksum = checksum;
-    shards->meta_bytes = bytes;
+    shards->meta_checksum = where->checksum;
+    shards->meta_bytes = where->bytes;
+    shards->base.ops = where->version == 1 ? &sl_shards_ops_1 : &sl_shards_ops_2;
     return SLUICE_OK;
 }
 
@@ -176,7 +187,7 @@ static sluice_status add_manifest_row(sl_shards *shards, const sl_manifest_heade
     sl_refusal refusal = sl_shard_row_decode(&row, rows + number * SL_SHARD_ROW_BYTES,
                                              &shards->schema, header->meta_bytes);
     if (!refusal.text && row.number != number) {
-        refusal = (sl_refusal){"a shard's row has the wrong number", SLUICE_CORRUPT, 56};
+        refusal = sl_refuse("a shard's row has the wrong number", 56);
     }
     if (refusal.text) {
         return sl_shards_refuse(error, refusal, path, offset);
@@ -226,13 +237,14 @@ static sluice_status read_manifest(sl_shards *shards, const opened *file, const 
     sl_manifest_header header;
     sl_refusal refusal = sl_manifest_header_decode(&header, page);
     if (!refusal.text && header.file_bytes != file->bytes) {
-        refusal = (sl_refusal){"the file is not as long as its header says", SLUICE_CORRUPT, 24};
+        refusal = sl_refuse("the file is not as long as its header says", 24);
     }
     if (refusal.text) {
         return sl_shards_refuse(error, refusal, file->path, 0);
     }
-    status = take_metadata(shards, file, header.meta_offset, header.meta_bytes,
-                           header.meta_checksum, error);
+    const metadata where = {header.meta_offset, header.meta_bytes, header.meta_checksum,
+                            header.version};
+    status = take_metadata(shards, file, &where, error);
     if (status == SLUICE_OK) {
         status = grow(shards, header.shards, folder, false, error);
     }
@@ -244,10 +256,12 @@ static sluice_status read_lone_shard(sl_shards *shards, const opened *file, slui
     sl_shard_header header;
     sluice_status status = sl_shard_read_header(file->fd, file->path, file->bytes, &header, error);
     if (status == SLUICE_OK) {
-        status = take_metadata(shards, file, header.meta_offset, header.meta_bytes,
-                               header.meta_checksum, error);
+        const metadata where = {header.meta_offset, header.meta_bytes, header.meta_checksum,
+                                header.version};
+        status = take_metadata(shards, file, &where, error);
     }
-    if (status == SLUICE_OK && header.entry_bytes != shards->schema.entry_bytes) {
+    if (status == SLUICE_OK && header.record_bytes == 0 &&
+        header.entry_bytes != shards->schema.entry_bytes) {
         status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, 104,
                                "an index entry does not have the size of its fields");
     }
@@ -312,7 +326,8 @@ static sluice_status complete(sl_shards *shards, sluice_error *error)
     for (uint32_t i = 0; i < shards->count; i++) {
         const sl_shard_row *row = &shards->shards[i].row;
         sl_checksum_add_u64(&stream, row->header_checksum);
-        blocks += (row->samples - 1) / shards->schema.entries_per_block + 1;
+        blocks +=
+            sl_index_blocks(row->samples, row->record_bytes, shards->schema.entries_per_block);
     }
     sluice_dataset_info *info = &shards->base.info;
     info->fingerprint = sl_checksum_value(&stream);
@@ -339,7 +354,7 @@ static sl_shards *new_shards(sluice_error *error)
         return NULL;
     }
     shards->cache = cache;
-    shards->base.ops = &sl_shards_ops;
+    shards->base.ops = &sl_shards_ops_2; /* until the metadata tell */
     atomic_init(&shards->base.references, 1);
     return shards;
 }

@@ -22,19 +22,22 @@
 /* A key whose every byte is escaped, a reason likewise, and the numbers. */
 #define LINE_BYTES      (4 * (SL_KEY_MAX + 512) + 128)
 #define CHECKSUM_DIGITS 16
+#define HEAD_LINES      2u
+#define FRAMED_NAME     "framed="
 
 static const char rejected_heading[] = "key\tstatus\toffset\treason\n";
 
 void sl_journal_head(const sl_pack_parameters *p, char head[SL_JOURNAL_HEAD_BYTES])
 {
     (void)snprintf(head, SL_JOURNAL_HEAD_BYTES,
-                   "sluice-pack 1\tdataset=%016" PRIx64 "\tsamples=%" PRIu64
+                   "sluice-pack 2\tdataset=%016" PRIx64 "\tsamples=%" PRIu64
                    "\tshard_bytes=%" PRIu64 "\tseed=%" PRIu64 "\torder=%s\tzstd_level=%" PRId32,
                    p->fingerprint, p->samples, p->shard_bytes, p->seed,
                    p->keep_order ? "kept" : "shuffled", p->zstd_level);
     size_t length = strlen(head);
-    if (p->keep_bytes) {
-        (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\tjpeg=kept");
+    if (p->keep_bytes || p->raw) {
+        (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\tjpeg=%s",
+                       p->raw ? "decoded" : "kept");
         return;
     }
     length += (size_t)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length,
@@ -66,12 +69,13 @@ static sluice_status begin(sl_journal *journal, const sl_output *output, sluice_
     return sl_output_name(output, SL_JOURNAL_NAME, false, journal->path, error);
 }
 
-sluice_status sl_journal_create(sl_journal *journal, const sl_output *output, const char *head,
-                                sluice_error *error)
+sluice_status sl_journal_create(sl_journal *journal, const sl_output *output,
+                                const sl_journal_begin *beginning, sluice_error *error)
 {
     int fd = -1;
-    char line[SL_JOURNAL_HEAD_BYTES + 2];
-    int length = snprintf(line, sizeof(line), "%s\n", head);
+    char line[SL_JOURNAL_HEAD_BYTES + 40];
+    int length = snprintf(line, sizeof(line), "%s\n" FRAMED_NAME "%016" PRIx64 "\n",
+                          beginning->head, beginning->framed);
     sluice_status status = begin(journal, output, error);
     if (status == SLUICE_OK) {
         status = sl_output_create(output, SL_JOURNAL_NAME, &fd, error);
@@ -117,8 +121,26 @@ static sluice_status explain_difference(const sl_journal *journal, const char *o
                          old_length, old + start, wanted_length, wanted + start);
 }
 
-sluice_status sl_journal_resume(sl_journal *journal, const sl_output *output, const char *head,
-                                sluice_error *error)
+/* The second line. */
+static sluice_status read_framed(const sl_journal *journal, uint64_t *framed, sluice_error *error)
+{
+    const size_t name = strlen(FRAMED_NAME);
+    char line[64];
+    char again[64];
+    if (!fgets(line, sizeof(line), journal->file) || strncmp(line, FRAMED_NAME, name) != 0) {
+        line[0] = '\0';
+    }
+    *framed = strtoull(line[0] ? line + name : "", NULL, 16);
+    (void)snprintf(again, sizeof(again), FRAMED_NAME "%016" PRIx64 "\n", *framed);
+    return strcmp(line, again) == 0
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_STATE, STAGE, 0, journal->path, -1,
+                               "the journal does not say how fields are stored: overwrite to start "
+                               "anew");
+}
+
+sluice_status sl_journal_resume(sl_journal *journal, const sl_output *output,
+                                sl_journal_begin *beginning, sluice_error *error)
 {
     sluice_status status = begin(journal, output, error);
     if (status == SLUICE_OK) {
@@ -132,7 +154,9 @@ sluice_status sl_journal_resume(sl_journal *journal, const sl_output *output, co
         line[0] = '\0';
     }
     line[strcspn(line, "\n")] = '\0';
-    return strcmp(line, head) == 0 ? SLUICE_OK : explain_difference(journal, line, head, error);
+    return strcmp(line, beginning->head) == 0
+               ? read_framed(journal, &beginning->framed, error)
+               : explain_difference(journal, line, beginning->head, error);
 }
 
 /* Checks one line and reads its position; false when it is torn or damaged. */
@@ -182,18 +206,18 @@ sluice_status sl_journal_rewind(sl_journal *journal, uint64_t next, sluice_error
     journal->rejected = 0;
     off_t end = 0;
     uint64_t position = 0;
-    bool head = true;
+    uint32_t head = HEAD_LINES;
     while (fgets(line, LINE_BYTES, journal->file)) {
         size_t length = strlen(line);
-        if (!head && (!parse_line(line, length, &position) || position >= next)) {
+        if (head == 0 && (!parse_line(line, length, &position) || position >= next)) {
             break;
         }
-        if (!head && journal->rejected == 0 && first) {
+        if (head == 0 && journal->rejected == 0 && first) {
             describe_rejection(line, first);
         }
-        journal->rejected += !head;
+        journal->rejected += head == 0;
         end += (off_t)length;
-        head = false;
+        head -= head > 0;
     }
     sl_free(line);
     if (ferror(journal->file) || ftruncate(fileno(journal->file), end) != 0 ||
@@ -262,7 +286,10 @@ static sluice_status copy_lines(sl_journal *journal, FILE *to, sluice_error *err
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the journal");
     }
     rewind(journal->file);
-    bool good = fputs(rejected_heading, to) >= 0 && fgets(line, LINE_BYTES, journal->file);
+    bool good = fputs(rejected_heading, to) >= 0;
+    for (uint32_t i = 0; good && i < HEAD_LINES; i++) {
+        good = fgets(line, LINE_BYTES, journal->file) != NULL;
+    }
     while (good && fgets(line, LINE_BYTES, journal->file)) {
         good = fputs(part(line, 2), to) >= 0;
     }

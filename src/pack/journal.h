@@ -2,7 +2,8 @@
 /*
  * journal: what an unfinished pack must remember (docs/format.md, section 9).
  *
- * Purpose: the parameters, so that only the same pack goes on, and the samples that were left out.
+ * Purpose: the parameters, so that only the same pack goes on, which fields are stored as frames,
+ * which was found out at the beginning, and the samples that were left out.
  * Life: create or resume; append; sync before each shard is published; turn into rejected.tsv;
  * remove. Threads: one owner.
  */
@@ -17,7 +18,8 @@ typedef struct sl_pack_parameters {
     uint64_t fingerprint, samples, shard_bytes, seed;
     int32_t zstd_level;
     bool keep_order, keep_bytes;
-    bool drop_metadata; /* these two without keep_bytes only */
+    bool raw;
+    bool drop_metadata; /* these two without keep_bytes and raw only */
     uint32_t tile_mcus;
 } sl_pack_parameters;
 
@@ -33,15 +35,21 @@ typedef struct sl_journal {
     char path[SL_OUTPUT_PATH_BYTES];
 } sl_journal;
 
+/* What a pack begins with. */
+typedef struct sl_journal_begin {
+    char head[SL_JOURNAL_HEAD_BYTES];
+    uint64_t framed; /* set of the fields */
+} sl_journal_begin;
+
 /* Makes a new journal, whole or not at all. Errors: IO, NOMEM. */
-sluice_status sl_journal_create(sl_journal *journal, const sl_output *output, const char *head,
-                                sluice_error *error);
+sluice_status sl_journal_create(sl_journal *journal, const sl_output *output,
+                                const sl_journal_begin *beginning, sluice_error *error);
 /*
- * Opens the journal of an earlier run. STATE: its first line is not `head`; the text says what
- * differs. Errors: IO, NOMEM.
+ * Opens the journal of an earlier run and fills in its `framed`. STATE: its first line is not
+ * the head, and the text says what differs; or it tells no fields. Errors: IO, NOMEM.
  */
-sluice_status sl_journal_resume(sl_journal *journal, const sl_output *output, const char *head,
-                                sluice_error *error);
+sluice_status sl_journal_resume(sl_journal *journal, const sl_output *output,
+                                sl_journal_begin *beginning, sluice_error *error);
 /*
  * Drops the lines from position `next` on (and a torn last one) and counts the others. With
  * `first` not NULL it is filled with the first rejection, if any.

@@ -4,17 +4,13 @@
 #include "checksum.h"
 #include "clock.h"
 #include "error.h"
-#include "file.h"
-#include "journal.h"
+#include "frames.h"
 #include "memory.h"
-#include "prepare.h"
-#include "series.h"
+#include "pack_state.h"
 #include "shards.h"
 #include "verify.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE       "pack"
 #define PROGRESS_NS 200000000u
@@ -23,20 +19,7 @@
 #define BUDGET_BYTES        ((uint64_t)128 << 20)
 #define BUDGET_WORKER_BYTES ((uint64_t)64 << 20)
 
-typedef struct pack {
-    const sl_dataset *dataset;
-    const sluice_pack_options *options;
-    sl_output output;
-    sl_journal journal;
-    sl_series series;
-    sl_prepare *prepare;
-    uint64_t pack_id;
-    char head[SL_JOURNAL_HEAD_BYTES];
-    uint64_t reported_ns;
-    uint64_t resumed_samples;
-    uint64_t jpegs[SL_JPEG_OUTCOMES]; /* written */
-    uint64_t jpeg_bytes_before, jpeg_bytes_after;
-} pack;
+typedef sl_pack_state pack;
 
 static uint64_t kept(const pack *p)
 {
@@ -70,120 +53,6 @@ static void report_progress(pack *p, uint64_t position, bool always)
     p->options->on_progress(p->options->user, &progress);
 }
 
-/* The folder that file `number` of the dataset lies in. */
-static bool folder_of(const sl_dataset *dataset, uint32_t number, char *path)
-{
-    if (sl_objects_path(dataset->objects, number, path, SL_OUTPUT_PATH_BYTES) < 0) {
-        return false;
-    }
-    char *slash = strrchr(path, '/');
-    if (!slash) {
-        memcpy(path, ".", 2);
-    } else {
-        slash[slash == path ? 1 : 0] = '\0';
-    }
-    return true;
-}
-
-/* Packing shards over themselves would lose them. */
-static sluice_status refuse_own_source(const pack *p, sluice_error *error)
-{
-    struct stat target;
-    struct stat source;
-    char folder[SL_OUTPUT_PATH_BYTES];
-    char previous[SL_OUTPUT_PATH_BYTES] = "";
-    if (p->dataset->whole_objects || fstat(p->output.fd, &target) != 0) {
-        return SLUICE_OK;
-    }
-    for (uint32_t i = 0; i < sl_objects_count(p->dataset->objects); i++) {
-        if (!folder_of(p->dataset, i, folder) || strcmp(folder, previous) == 0) {
-            continue;
-        }
-        memcpy(previous, folder, sizeof(previous));
-        if (stat(folder, &source) == 0 && source.st_ino == target.st_ino &&
-            source.st_dev == target.st_dev) {
-            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, p->output.path, -1,
-                                 "this folder holds the dataset that is to be packed");
-        }
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status read_head_page(const char *path, sl_manifest_header *header,
-                                    sluice_error *error)
-{
-    uint8_t page[SL_PAGE_BYTES];
-    int fd;
-    sl_file_name name = {STAGE, path};
-    sluice_status status = sl_file_open(name, &fd, NULL, error);
-    if (status < 0) {
-        return status;
-    }
-    status = sl_file_read(fd, name, page, sizeof(page), 0, error);
-    sl_file_close(fd);
-    if (status < 0) {
-        return status;
-    }
-    sl_refusal refusal = sl_manifest_header_decode(header, page);
-    return refusal.text ? sl_shards_refuse(error, refusal, path, 0) : SLUICE_OK;
-}
-
-/* Each shard is there and as long as its row says; adds up their sizes. */
-static sluice_status measure_shards(const sl_dataset *dataset, uint64_t *bytes, sluice_error *error)
-{
-    *bytes = 0;
-    for (uint32_t i = 0; i < sl_objects_count(dataset->objects); i++) {
-        char path[SL_PATH_BYTES];
-        struct stat status;
-        uint64_t expected = sl_shards_of(dataset)->shards[i].row.file_bytes;
-        (void)sl_objects_path(dataset->objects, i, path, sizeof(path));
-        if (stat(path, &status) != 0 || (uint64_t)status.st_size != expected) {
-            return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                                 "the folder holds a complete pack of this dataset, but this shard "
-                                 "is missing or has another size: overwrite to start anew");
-        }
-        *bytes += expected;
-    }
-    return SLUICE_OK;
-}
-
-/* The folder has a manifest: done already, when it is this pack's. */
-static sluice_status take_finished(const pack *p, sluice_pack_result *result, sluice_error *error)
-{
-    char path[SL_OUTPUT_PATH_BYTES];
-    sl_manifest_header header = {0};
-    sluice_status status = sl_output_name(&p->output, SL_MANIFEST_NAME, false, path, error);
-    if (status == SLUICE_OK) {
-        status = read_head_page(path, &header, error);
-    }
-    if (status < 0) {
-        return status;
-    }
-    if (header.pack_id != p->pack_id) {
-        return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                             "the folder holds another packed dataset, or this one with other "
-                             "options: choose another folder, or overwrite to replace it");
-    }
-    sl_dataset *packed;
-    status = sl_shards_open_manifest(&packed, path, error);
-    if (status < 0) {
-        return status;
-    }
-    *result = (sluice_pack_result){.struct_size = sizeof(*result),
-                                   .shards = packed->info.shards,
-                                   .samples = packed->info.samples,
-                                   .rejected = header.source_samples - header.samples,
-                                   .resumed_samples = packed->info.samples,
-                                   .was_complete = 1};
-    status = measure_shards(packed, &result->bytes, error);
-    sl_dataset_close(packed);
-    if (status == SLUICE_OK) {
-        /* Whatever was between the manifest and the end of an earlier run. */
-        status = sl_output_remove_file(&p->output, SL_JOURNAL_NAME, error);
-    }
-    return status;
-}
-
 static sluice_status check_journal(pack *p, sluice_error *error)
 {
     sluice_error first;
@@ -208,11 +77,78 @@ static sluice_status check_journal(pack *p, sluice_error *error)
     return SLUICE_OK;
 }
 
+static sl_prepare_config prepare_config(const pack *p, const sl_record_plan *plan, uint64_t first,
+                                        uint64_t end)
+{
+    const sluice_pack_options *options = p->options;
+    const bool retiles = options->keep_bytes == 0 && options->raw == 0;
+    return (sl_prepare_config){
+        .dataset = p->dataset,
+        .maker = {.plan = plan,
+                  .keep_bytes = options->keep_bytes != 0,
+                  .raw = options->raw != 0,
+                  .retile = {.max_pixels = SL_RECORD_PIXELS_MAX,
+                             .max_bytes = SL_RECORD_IMAGE_MAX,
+                             .tile_mcus = options->tile_mcus,
+                             .drop_metadata = options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP,
+                             .fastest = options->tile_mcus == 0}},
+        .workers = options->workers,
+        .first = first,
+        .end = end,
+        .seed = options->seed,
+        .keep_order = options->keep_order != 0,
+        .budget_bytes = BUDGET_BYTES + (retiles ? options->workers * BUDGET_WORKER_BYTES : 0)};
+}
+
+/* Measures the first samples in the order in which they will be written; bad ones are left out. */
+static sluice_status measure_frames(pack *p, sl_frames *frames, sluice_error *error)
+{
+    const uint64_t samples = p->dataset->info.samples;
+    const sl_record_plan plain = {.schema = p->plan.schema};
+    sl_prepare_config config = prepare_config(
+        p, &plain, 0, samples < SL_FRAMES_SAMPLES_MAX ? samples : SL_FRAMES_SAMPLES_MAX);
+    config.maker.keep_bytes = true;
+    sluice_status status = sl_prepare_open(&p->prepare, &config, error);
+    for (uint64_t i = 0; status == SLUICE_OK && i < config.end && !sl_frames_have_enough(frames);
+         i++) {
+        sl_prepared *prepared = sl_prepare_next(p->prepare);
+        if (prepared->status == SLUICE_OK) {
+            status = sl_frames_add(frames, &prepared->made.record, error);
+        } else if (prepared->fatal) {
+            status = prepared->status;
+            if (error) {
+                *error = prepared->error;
+            }
+        }
+        sl_prepare_done(p->prepare, prepared);
+    }
+    sl_prepare_close(p->prepare);
+    p->prepare = NULL;
+    return status;
+}
+
+/* Finds out which of the fields that are open are to be frames. */
+static sluice_status choose_frames(pack *p, sluice_error *error)
+{
+    sl_frames frames = {.open = p->open};
+    sluice_status status = p->open != 0 ? measure_frames(p, &frames, error) : SLUICE_OK;
+    p->begin.framed = sl_frames_decide(&frames);
+    sl_frames_close(&frames);
+    return status;
+}
+
+static void settle(pack *p)
+{
+    sl_frames_settle(&p->plan, &p->series.schema, p->open, p->begin.framed);
+    sl_series_settle(&p->series);
+}
+
 static sluice_status begin(pack *p, const sl_output_contents *contents, sluice_error *error)
 {
     if (contents->journal) {
-        sluice_status status = sl_journal_resume(&p->journal, &p->output, p->head, error);
+        sluice_status status = sl_journal_resume(&p->journal, &p->output, &p->begin, error);
         if (status == SLUICE_OK) {
+            settle(p);
             status = sl_series_adopt(&p->series, error);
         }
         return status == SLUICE_OK ? check_journal(p, error) : status;
@@ -226,7 +162,12 @@ static sluice_status begin(pack *p, const sl_output_contents *contents, sluice_e
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
                              "the folder is not empty: it holds \"%s\"", contents->foreign);
     }
-    return sl_journal_create(&p->journal, &p->output, p->head, error);
+    sluice_status status = choose_frames(p, error);
+    if (status == SLUICE_OK) {
+        settle(p);
+        status = sl_journal_create(&p->journal, &p->output, &p->begin, error);
+    }
+    return status;
 }
 
 static sluice_status cut(pack *p, uint64_t position, sluice_error *error)
@@ -236,15 +177,18 @@ static sluice_status cut(pack *p, uint64_t position, sluice_error *error)
 }
 
 /* Counts a sample that was written. */
-static void count(pack *p, const sl_prepared *prepared)
+static void count(pack *p, const sl_made *made)
 {
-    p->jpegs[prepared->outcome]++;
-    if (prepared->outcome != SL_JPEG_NONE) {
-        p->jpeg_bytes_before += prepared->image_bytes;
-        p->jpeg_bytes_after += prepared->record.image.size;
+    for (int outcome = 0; outcome < SL_JPEG_OUTCOMES; outcome++) {
+        p->jpegs[outcome] += made->jpegs[outcome];
     }
-    if (prepared->outcome > SL_JPEG_FAST && p->options->on_kept) {
-        p->options->on_kept(p->options->user, &prepared->error);
+    p->jpeg_bytes_before += made->jpeg_bytes_before;
+    p->jpeg_bytes_after += made->jpeg_bytes_after;
+    p->decoded += made->decoded;
+    p->decoded_bytes_before += made->decoded_bytes_before;
+    p->decoded_bytes_after += made->decoded_bytes_after;
+    if (made->kept.status < 0 && p->options->on_kept) {
+        p->options->on_kept(p->options->user, &made->kept);
     }
 }
 
@@ -260,15 +204,15 @@ static sluice_status write_one(pack *p, const sl_prepared *prepared, sluice_erro
         return sl_journal_reject(&p->journal, prepared->position, prepared->key, &prepared->error,
                                  error);
     }
-    if (sl_series_is_full(&p->series, &prepared->record)) {
+    if (sl_series_is_full(&p->series, &prepared->made.record)) {
         sluice_status status = cut(p, prepared->position, error);
         if (status < 0) {
             return status;
         }
     }
-    sluice_status status = sl_series_add(&p->series, &prepared->record, error);
+    sluice_status status = sl_series_add(&p->series, &prepared->made.record, error);
     if (status == SLUICE_OK) {
-        count(p, prepared);
+        count(p, &prepared->made);
     }
     return status;
 }
@@ -276,22 +220,7 @@ static sluice_status write_one(pack *p, const sl_prepared *prepared, sluice_erro
 static sluice_status write_all(pack *p, sluice_error *error)
 {
     const uint64_t samples = p->dataset->info.samples;
-    const sluice_pack_options *options = p->options;
-    const sl_prepare_config config = {
-        .dataset = p->dataset,
-        .workers = options->workers,
-        .first = p->series.next,
-        .seed = options->seed,
-        .keep_order = options->keep_order != 0,
-        .zstd_level = options->zstd_level,
-        .keep_bytes = options->keep_bytes != 0,
-        .retile = {.max_pixels = SL_RECORD_PIXELS_MAX,
-                   .max_bytes = SL_RECORD_IMAGE_MAX,
-                   .tile_mcus = options->tile_mcus,
-                   .drop_metadata = options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP,
-                   .fastest = options->tile_mcus == 0},
-        .budget_bytes =
-            BUDGET_BYTES + (options->keep_bytes ? 0 : options->workers * BUDGET_WORKER_BYTES)};
+    const sl_prepare_config config = prepare_config(p, &p->plan, p->series.next, samples);
     sluice_status status = sl_prepare_open(&p->prepare, &config, error);
     for (uint64_t position = config.first; status == SLUICE_OK && position < samples; position++) {
         sl_prepared *prepared = sl_prepare_next(p->prepare);
@@ -388,7 +317,10 @@ static sluice_status finish(pack *p, sluice_pack_result *result, sluice_error *e
                                    .kept_unusual = p->jpegs[SL_JPEG_UNUSUAL],
                                    .kept_different = p->jpegs[SL_JPEG_DIFFERENT],
                                    .jpeg_bytes_before = p->jpeg_bytes_before,
-                                   .jpeg_bytes_after = p->jpeg_bytes_after};
+                                   .jpeg_bytes_after = p->jpeg_bytes_after,
+                                   .decoded = p->decoded,
+                                   .decoded_bytes_before = p->decoded_bytes_before,
+                                   .decoded_bytes_after = p->decoded_bytes_after};
     return sl_output_remove_file(&p->output, SL_JOURNAL_NAME, error);
 }
 
@@ -402,13 +334,24 @@ static sluice_status open_series(pack *p, sluice_error *error)
     for (uint32_t i = 0; i < count; i++) {
         classes[i] = p->dataset->ops->class_name(p->dataset, i);
     }
+    /* How the source stores them does not matter. */
+    sl_field fields[SL_FIELDS_MAX];
+    const uint32_t field_count = p->dataset->info.fields;
+    for (uint32_t i = 0; i < field_count && i < SL_FIELDS_MAX; i++) {
+        fields[i] = p->dataset->fields[i];
+        fields[i].compression = SLUICE_COMPRESSION_AUTO;
+    }
     const sl_series_config config = {.output = &p->output,
+                                     .fields = fields,
+                                     .field_count = field_count,
                                      .classes = classes,
                                      .class_count = count,
                                      .shard_bytes = p->options->shard_bytes,
                                      .pack_id = p->pack_id};
     sluice_status status = sl_series_open(&p->series, &config, error);
     sl_free(classes);
+    p->plan.schema = &p->series.schema;
+    p->open = status == SLUICE_OK ? sl_frames_ask(&p->plan, p->options->zstd_level) : 0;
     return status;
 }
 
@@ -421,17 +364,18 @@ static void identify(pack *p)
                                            .zstd_level = p->options->zstd_level,
                                            .keep_order = p->options->keep_order != 0,
                                            .keep_bytes = p->options->keep_bytes != 0,
+                                           .raw = p->options->raw != 0,
                                            .drop_metadata = p->options->jpeg_metadata ==
                                                             SLUICE_JPEG_METADATA_DROP,
                                            .tile_mcus = p->options->tile_mcus};
-    sl_journal_head(&parameters, p->head);
-    p->pack_id = sl_checksum(p->head, strlen(p->head));
+    sl_journal_head(&parameters, p->begin.head);
+    p->pack_id = sl_checksum(p->begin.head, strlen(p->begin.head));
 }
 
 static sluice_status run(pack *p, sluice_pack_result *result, sluice_error *error)
 {
     sl_output_contents contents = {0};
-    sluice_status status = refuse_own_source(p, error);
+    sluice_status status = sl_pack_refuse_own_source(p, error);
     if (status == SLUICE_OK) {
         status = sl_output_remove(
             &p->output, p->options->overwrite ? SL_OUTPUT_DATASET : SL_OUTPUT_TEMPORARY, error);
@@ -443,7 +387,7 @@ static sluice_status run(pack *p, sluice_pack_result *result, sluice_error *erro
         return status;
     }
     if (contents.manifest) {
-        return take_finished(p, result, error);
+        return sl_pack_take_finished(p, result, error);
     }
     status = open_series(p, error);
     if (status == SLUICE_OK) {

@@ -2,7 +2,6 @@
 #include "prepare.h"
 
 #include "error.h"
-#include "frame.h"
 #include "memory.h"
 #include "permutation.h"
 #include "thread.h"
@@ -17,16 +16,17 @@
 
 typedef struct slot {
     sl_prepared prepared;
-    uint8_t *stored, *pixels; /* owned: the bytes read (re-tiled, later), and unpacked */
-    size_t stored_bytes;
+    sl_prepare *prepare;
+    uint8_t *stored;           /* owned: the bytes read */
+    char room[SL_VALUES_ROOM]; /* of values that do not lie in them */
     uint64_t charged;
     bool ready;
 } slot;
 
 typedef struct worker {
     sl_prepare *prepare;
-    sl_jpeg_retiler *retiler; /* NULL: JPEGs stay as they are */
-    sl_values values;         /* of the sample at hand */
+    sl_maker maker;
+    sl_values values; /* of the sample at hand */
     sl_thread thread;
 } worker;
 
@@ -36,7 +36,7 @@ struct sl_prepare {
     uint32_t slot_count, started;
     slot *slots;
     worker *workers;
-    uint32_t image, label; /* fields */
+    bool frames; /* something is packed: it is held twice for a while */
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* a position taken or done, a slot ready, bytes given back, stop */
     /* under mutex */
@@ -47,8 +47,10 @@ struct sl_prepare {
 };
 
 /* Waits until the budget allows `bytes`; false when the pack stops. */
-static bool charge(sl_prepare *prepare, slot *s, uint64_t bytes)
+static bool charge(void *ctx, uint64_t bytes)
 {
+    slot *s = ctx;
+    sl_prepare *prepare = s->prepare;
     sl_lock(&prepare->mutex);
     while (!prepare->stop && prepare->next_taken != s->prepared.position &&
            prepare->charged + bytes > prepare->config.budget_bytes) {
@@ -63,8 +65,10 @@ static bool charge(sl_prepare *prepare, slot *s, uint64_t bytes)
     return go;
 }
 
-static void give_back(sl_prepare *prepare, slot *s, uint64_t bytes)
+static void give_back(void *ctx, uint64_t bytes)
 {
+    slot *s = ctx;
+    sl_prepare *prepare = s->prepare;
     sl_lock(&prepare->mutex);
     prepare->charged -= bytes;
     s->charged -= bytes;
@@ -93,15 +97,13 @@ static sluice_status read_stored(sl_prepare *prepare, slot *s, const sl_sample *
                             *size);
     }
     const size_t expected = *size;
-    /* Raw pixels that are to be compressed are held twice for a while. */
-    if (!charge(prepare, s, prepare->config.zstd_level != 0 ? expected * 2 : expected)) {
+    if (!charge(s, prepare->frames ? expected * 2 : expected)) {
         return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
     }
     s->stored = sl_malloc(expected);
     if (!s->stored) {
         return no_memory(expected, error);
     }
-    s->stored_bytes = expected;
     status = sl_dataset_read(dataset, sample, (sl_buffer){s->stored, expected}, size, error);
     if (status == SLUICE_AGAIN) {
         return sl_error_set(error, SLUICE_IO, STAGE, "the file grew while it was read");
@@ -109,100 +111,36 @@ static sluice_status read_stored(sl_prepare *prepare, slot *s, const sl_sample *
     return status;
 }
 
-/* Replaces *image, a zstd frame, by what it holds. */
-static sluice_status unpack(sl_prepare *prepare, slot *s, sl_bytes *image)
+/* The worker's room is needed for its next sample. */
+static void take_room(worker *w, slot *s)
 {
-    sluice_error *error = &s->prepared.error;
-    uint64_t bytes = 0;
-    sluice_status status = sl_frame_size(*image, SL_RECORD_IMAGE_MAX, &bytes, error);
-    if (status < 0) {
-        return status;
-    }
-    /* Twice: the record may be packed again. */
-    if (!charge(prepare, s, bytes * 2)) {
-        return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
-    }
-    s->pixels = sl_malloc(bytes > 0 ? bytes : 1);
-    if (!s->pixels) {
-        return no_memory(bytes, error);
-    }
-    status = sl_frame_unpack_to(NULL, *image, s->pixels, bytes, error);
-    *image = (sl_bytes){s->pixels, bytes};
-    return status;
-}
-
-/* Copies `bytes` over what was read, since the retiler needs its memory for the next one. */
-static sluice_status take_over(slot *s, sl_bytes bytes, sl_bytes *image)
-{
-    if (bytes.size > s->stored_bytes) {
-        uint8_t *larger = sl_malloc(bytes.size);
-        if (!larger) {
-            return no_memory(bytes.size, &s->prepared.error);
+    const char *room = w->values.room;
+    for (uint32_t i = 0; i < w->prepare->config.dataset->info.fields; i++) {
+        sl_value *value = &w->values.of[i];
+        const char *data = (const char *)value->bytes.data;
+        if (value->present && data >= room && data < room + SL_VALUES_ROOM) {
+            memcpy(s->room + (data - room), data, value->bytes.size);
+            value->bytes.data = (const uint8_t *)s->room + (data - room);
         }
-        sl_free(s->stored);
-        s->stored = larger;
-        s->stored_bytes = bytes.size;
     }
-    memcpy(s->stored, bytes.data, bytes.size);
-    *image = (sl_bytes){s->stored, bytes.size};
-    return SLUICE_OK;
-}
-
-static sluice_status retile(worker *w, slot *s, sl_bytes *image)
-{
-    uint64_t memory;
-    sl_bytes retiled;
-    sl_prepared *prepared = &s->prepared;
-    sluice_status status = sl_jpeg_retiler_begin(w->retiler, *image, &memory, &prepared->error);
-    if (status < 0) {
-        return status;
-    }
-    if (!charge(w->prepare, s, memory)) {
-        return sl_error_set(&prepared->error, SLUICE_CANCELED, STAGE, "stopped");
-    }
-    status = sl_jpeg_retiler_run(w->retiler, &prepared->outcome, &retiled, &prepared->error);
-    if (status == SLUICE_OK && prepared->outcome == SL_JPEG_RETILED) {
-        status = take_over(s, retiled, image);
-    }
-    give_back(w->prepare, s, memory);
-    return status;
 }
 
 static sluice_status make_record(worker *w, slot *s, const sl_sample *sample)
 {
-    sl_prepare *prepare = w->prepare;
     sl_prepared *prepared = &s->prepared;
+    const sl_allowance allowance = {.charge = charge, .give_back = give_back, .ctx = s};
     size_t size = 0;
-    sluice_status status = read_stored(prepare, s, sample, &size);
-    if (status < 0) {
-        return status;
+    sluice_status status = read_stored(w->prepare, s, sample, &size);
+    if (status == SLUICE_OK) {
+        status = sl_dataset_unpack(w->prepare->config.dataset, sample, (sl_bytes){s->stored, size},
+                                   &w->values, &prepared->error);
     }
-    status = sl_dataset_unpack(prepare->config.dataset, sample, (sl_bytes){s->stored, size},
-                               &w->values, &prepared->error);
-    const sl_value *value = &w->values.of[prepare->image];
-    sl_bytes image = value->bytes;
-    if (status == SLUICE_OK && value->zstd) {
-        status = unpack(prepare, s, &image);
+    if (status == SLUICE_OK) {
+        take_room(w, s);
     }
-    if (status < 0) {
-        return status;
-    }
-    prepared->image_bytes = image.size;
-    if (!value->raw && sl_jpeg_begins(image)) {
-        prepared->outcome = SL_JPEG_AS_ASKED;
-        status = w->retiler ? retile(w, s, &image) : SLUICE_OK;
-    }
-    if (status < 0) {
-        return status;
-    }
-    sl_record_input input = {.image = image,
-                             .raw = value->raw,
-                             .width = value->width,
-                             .height = value->height,
-                             .zstd_level = prepare->config.zstd_level,
-                             .label = w->values.of[prepare->label].integer,
-                             .key = prepared->key};
-    return sl_record_make(&prepared->record, &input, &prepared->error);
+    return status == SLUICE_OK
+               ? sl_maker_make(&w->maker, &w->values, &allowance, &prepared->made, &prepared->error)
+               : status;
 }
 
 /* Not the sample's fault: leaving it out would hide a problem of this machine. */
@@ -223,7 +161,6 @@ static void prepare_one(worker *w, slot *s)
     sl_sample sample;
     sl_error_clear(&prepared->error);
     prepared->key[0] = '\0';
-    prepared->outcome = SL_JPEG_NONE;
     prepared->status = sl_dataset_find(dataset, index, &sample, &prepared->error);
     bool located = prepared->status == SLUICE_OK;
     if (located) {
@@ -234,8 +171,12 @@ static void prepare_one(worker *w, slot *s)
         prepared->status = make_record(w, s, &sample);
     }
     prepared->fatal = prepared->status < 0 && is_fatal(&prepared->error);
-    if (prepared->error.status < 0 && located && prepared->error.file[0] == '\0') {
-        sl_sample_blame(dataset, &sample, &w->values.of[prepare->image], &prepared->error);
+    const sl_value *blame = prepared->made.blame.present ? &prepared->made.blame : NULL;
+    if (prepared->status < 0 && located && prepared->error.file[0] == '\0') {
+        sl_sample_blame(dataset, &sample, blame, &prepared->error);
+    }
+    if (prepared->made.kept.status < 0) {
+        sl_sample_blame(dataset, &sample, NULL, &prepared->made.kept);
     }
     prepared->error.sample = (int64_t)index;
 }
@@ -243,14 +184,14 @@ static void prepare_one(worker *w, slot *s)
 /* The next position's slot; NULL when there is nothing more to do. */
 static slot *take_position(sl_prepare *prepare)
 {
-    uint64_t samples = prepare->config.dataset->info.samples;
+    const uint64_t end = prepare->config.end;
     slot *s = NULL;
     sl_lock(&prepare->mutex);
-    while (!prepare->stop && prepare->next_position < samples &&
+    while (!prepare->stop && prepare->next_position < end &&
            prepare->next_position - prepare->next_taken >= prepare->slot_count) {
         sl_cond_wait(&prepare->changed, &prepare->mutex);
     }
-    if (!prepare->stop && prepare->next_position < samples) {
+    if (!prepare->stop && prepare->next_position < end) {
         s = &prepare->slots[prepare->next_position % prepare->slot_count];
         s->prepared.position = prepare->next_position++;
     }
@@ -273,19 +214,25 @@ static void run(void *argument)
 
 static sluice_status start_worker(sl_prepare *prepare, worker *w, sluice_error *error)
 {
-    sluice_status status = SLUICE_OK;
     w->prepare = prepare;
-    w->values.wanted = UINT64_C(1) << prepare->image | UINT64_C(1) << prepare->label;
-    if (!prepare->config.keep_bytes) {
-        status = sl_jpeg_retiler_open(&w->retiler, &prepare->config.retile, error);
-    }
+    w->values.wanted = SL_VALUES_ALL;
+    sluice_status status = sl_maker_open(&w->maker, &prepare->config.maker, error);
     if (status == SLUICE_OK) {
         status = sl_thread_start(&w->thread, "sluice-pack", run, w, error);
     }
     if (status < 0) {
-        sl_jpeg_retiler_close(w->retiler);
+        sl_maker_close(&w->maker);
     }
     return status;
+}
+
+static bool has_frames(const sl_record_plan *plan)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < plan->schema->field_count; i++) {
+        any = any || plan->levels[i] != 0;
+    }
+    return any;
 }
 
 sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
@@ -297,8 +244,7 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the workers");
     }
     prepare->config = *config;
-    prepare->image = sl_dataset_field(config->dataset, "image");
-    prepare->label = sl_dataset_field(config->dataset, "label");
+    prepare->frames = has_frames(config->maker.plan);
     prepare->order = sl_permutation_make(config->dataset->info.samples, config->seed);
     prepare->next_position = config->first;
     prepare->next_taken = config->first;
@@ -310,6 +256,9 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
     if (!prepare->slots || !prepare->workers) {
         sl_prepare_close(prepare);
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the workers");
+    }
+    for (uint32_t i = 0; i < prepare->slot_count; i++) {
+        prepare->slots[i].prepare = prepare;
     }
     sluice_status status = SLUICE_OK;
     while (status == SLUICE_OK && prepare->started < config->workers) {
@@ -326,16 +275,14 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
 
 static void free_slot(slot *s)
 {
-    sl_record_close(&s->prepared.record);
+    sl_made_close(&s->prepared.made);
     sl_free(s->stored);
-    sl_free(s->pixels);
     s->stored = NULL;
-    s->pixels = NULL;
 }
 
 sl_prepared *sl_prepare_next(sl_prepare *prepare)
 {
-    assert(prepare->next_taken < prepare->config.dataset->info.samples);
+    assert(prepare->next_taken < prepare->config.end);
     sl_lock(&prepare->mutex);
     slot *s = &prepare->slots[prepare->next_taken % prepare->slot_count];
     while (!s->ready) {
@@ -370,7 +317,7 @@ void sl_prepare_close(sl_prepare *prepare)
     sl_unlock(&prepare->mutex);
     for (uint32_t i = 0; i < prepare->started; i++) {
         sl_thread_join(&prepare->workers[i].thread);
-        sl_jpeg_retiler_close(prepare->workers[i].retiler);
+        sl_maker_close(&prepare->workers[i].maker);
     }
     for (uint32_t i = 0; prepare->slots && i < prepare->slot_count; i++) {
         free_slot(&prepare->slots[i]);

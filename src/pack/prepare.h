@@ -3,30 +3,27 @@
  * prepare: threads that read samples and make records of them, delivered in order.
  *
  * Purpose: the parallel half of a pack. Workers take positions in turn, read, check, re-tile or
- * compress and sum up; the owner takes the results in the order of positions, so that the number of
- * workers cannot change a byte of what is written. Threads: one owner calls open, next, done,
- * close; the workers are inside. Memory: bytes held by samples, and by the coefficients of those
- * that are being re-tiled, are at most a fixed budget plus one sample: a worker waits before it
- * takes them, unless its position is the next to be taken.
+ * compress and sum up (maker.h); the owner takes the results in the order of positions, so that the
+ * number of workers cannot change a byte of what is written. Threads: one owner calls open, next,
+ * done, close; the workers are inside. Memory: bytes held by samples, and by the coefficients of
+ * those that are being re-tiled, are at most a fixed budget plus one sample: a worker waits before
+ * it takes them, unless its position is the next to be taken.
  */
 #ifndef SL_PREPARE_H
 #define SL_PREPARE_H
 
 #include "dataset.h"
-#include "jpeg_retile.h"
-#include "record.h"
+#include "maker.h"
 
 typedef struct sl_prepare sl_prepare;
 
 typedef struct sl_prepare_config {
     const sl_dataset *dataset;
+    sl_maker_config maker;
     uint32_t workers;
-    uint64_t first; /* position to begin with */
+    uint64_t first, end; /* positions: to begin with, and behind the last */
     uint64_t seed;
     bool keep_order;
-    int zstd_level;
-    bool keep_bytes; /* JPEGs stay as they are; otherwise: */
-    sl_jpeg_retile_options retile;
     uint64_t budget_bytes;
 } sl_prepare_config;
 
@@ -35,10 +32,8 @@ typedef struct sl_prepared {
     uint64_t position;
     sluice_status status; /* < 0: bad; `error` says why */
     bool fatal;           /* not the sample's fault: the pack cannot go on */
-    sl_record record;
-    sl_jpeg_outcome outcome;
-    uint64_t image_bytes; /* as it came, unpacked */
-    sluice_error error;   /* also when a JPEG could not be re-tiled: why */
+    sl_made made;
+    sluice_error error; /* made.kept has its sample and file, too */
     char key[SL_KEY_MAX + 1];
 } sl_prepared;
 

@@ -4,120 +4,240 @@
 #include "checksum.h"
 #include "dataset.h"
 #include "decoder.h"
+#include "dtype.h"
 #include "error.h"
 #include "frame.h"
 #include "jpeg_codec.h"
 #include "jpeg_retile.h"
+#include "little_endian.h"
 #include "memory.h"
+#include "shard_record.h"
 
 #include <string.h>
 
 #define STAGE "pack"
 
-static sluice_status describe_raw(sl_blob *blob, const sl_record_input *input, sluice_error *error)
+/* ---- checking what is to be stored ---- */
+
+static sluice_status check_raw(const sl_value *value, sluice_error *error)
 {
-    uint64_t pixels = (uint64_t)input->width * input->height;
-    if (pixels == 0 || pixels > SL_RECORD_IMAGE_MAX / 3 || pixels * 3 != input->image.size) {
+    const uint64_t pixels = (uint64_t)value->width * value->height;
+    if (pixels == 0 || pixels > SL_RECORD_IMAGE_MAX / 3 || pixels * 3 != value->bytes.size) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "%zu bytes are no raw picture of %u x %u x 3", input->image.size,
-                            input->width, input->height);
+                            "%zu bytes are no raw picture of %u x %u x 3", value->bytes.size,
+                            value->width, value->height);
     }
-    *blob = (sl_blob){.codec = SL_CODEC_RAW, .width = input->width, .height = input->height};
     return SLUICE_OK;
 }
 
-static sluice_status describe_encoded(sl_blob *blob, const sl_record_input *input,
-                                      sluice_error *error)
+static sluice_status measure_encoded(sl_value *value, sluice_error *error)
 {
     sl_picture picture;
-    sluice_status status =
-        sl_jpeg_begins(input->image)
-            ? sl_jpeg_size(input->image, SL_RECORD_PIXELS_MAX, &picture, error)
-            : sl_picture_probe(input->image, SL_RECORD_PIXELS_MAX, &picture, error);
+    const bool jpeg = sl_jpeg_begins(value->bytes);
+    const sluice_status status =
+        jpeg ? sl_jpeg_size(value->bytes, SL_RECORD_PIXELS_MAX, &picture, error)
+             : sl_picture_probe(value->bytes, SL_RECORD_PIXELS_MAX, &picture, error);
     if (status < 0) {
         return status;
     }
-    if (!sl_jpeg_begins(input->image)) {
+    if (!jpeg) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "the picture is no JPEG: shards of this version hold JPEG and pixels");
     }
-    *blob = (sl_blob){.codec = SL_CODEC_JPEG, .width = picture.width, .height = picture.height};
+    value->width = picture.width;
+    value->height = picture.height;
     return SLUICE_OK;
 }
 
-/* Replaces record->image by a zstd frame when that is smaller. */
-static sluice_status compress(sl_record *record, int level, sluice_error *error)
+static sluice_status check_image(sl_value *value, sluice_error *error)
 {
-    size_t packed = 0;
-    record->memory = sl_malloc(sl_frame_bound(record->image.size));
-    if (!record->memory) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for compressing %zu bytes",
-                            record->image.size);
-    }
-    sluice_status status = sl_frame_pack(record->image, level, record->memory, &packed, error);
-    if (status < 0) {
-        return status;
-    }
-    if (packed < record->image.size) {
-        record->image = (sl_bytes){record->memory, packed};
-        record->entry.image.encoding = SL_BLOB_ZSTD;
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status check_input(const sl_record_input *input, sluice_error *error)
-{
-    if (input->image.size == 0) {
+    if (value->bytes.size == 0) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the picture is empty");
     }
-    if (input->image.size > SL_RECORD_IMAGE_MAX) {
+    if (value->bytes.size > SL_RECORD_IMAGE_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "the picture has %zu bytes: more than 1 GiB", input->image.size);
+                            "the picture has %zu bytes: more than 1 GiB", value->bytes.size);
     }
-    if (strlen(input->key) > SL_KEY_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "the key has more than %d bytes",
-                            SL_KEY_MAX);
+    return value->raw ? check_raw(value, error) : measure_encoded(value, error);
+}
+
+static sluice_status check_tensor(const sl_field *field, const sl_value *value, sluice_error *error)
+{
+    uint64_t bytes = sl_dtype_bytes(field->dtype);
+    for (uint32_t i = 0; i < field->dims; i++) {
+        if (value->shape[i] > UINT32_MAX ||
+            (field->shape[i] != 0 && value->shape[i] != field->shape[i])) {
+            return sl_error_set(error, SLUICE_INVALID, STAGE,
+                                "field \"%s\": dimension %u is %llu and must be %llu", field->name,
+                                i, (unsigned long long)value->shape[i],
+                                (unsigned long long)field->shape[i]);
+        }
+        bytes = bytes > SL_RECORD_BYTES_MAX ? bytes : bytes * value->shape[i];
     }
-    if (input->label < -1) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "label %lld is negative",
-                            (long long)input->label);
+    if (bytes != value->bytes.size) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "field \"%s\": %zu bytes are no tensor of its shape", field->name,
+                            value->bytes.size);
     }
     return SLUICE_OK;
 }
 
-static void sum_up(sl_record *record)
+static sluice_status check_key(sl_bytes key, sluice_error *error)
 {
-    sl_entry *entry = &record->entry;
-    entry->image.bytes = (uint32_t)record->image.size;
-    entry->key.bytes = (uint32_t)record->key.size;
-    entry->key.unpacked = entry->key.bytes;
-    entry->key.check = (uint32_t)sl_checksum(record->key.data, record->key.size);
-    entry->bytes = entry->image.bytes + entry->key.bytes;
+    if (key.size > SL_KEY_MAX || (key.size > 0 && memchr(key.data, 0, key.size) != NULL)) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "the key has more than %d bytes, or a NUL among them", SL_KEY_MAX);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_value(const sl_schema *schema, uint32_t number, sl_value *value,
+                                 sluice_error *error)
+{
+    const sl_field *field = &schema->fields[number];
+    if (field->type == SLUICE_FIELD_IMAGE) {
+        return check_image(value, error);
+    }
+    if (field->type == SLUICE_FIELD_TENSOR) {
+        return check_tensor(field, value, error);
+    }
+    return number == schema->key ? check_key(value->bytes, error) : SLUICE_OK;
+}
+
+static bool is_number(const sl_field *field)
+{
+    return field->type == SLUICE_FIELD_INT || field->type == SLUICE_FIELD_FLOAT;
+}
+
+/* Of all blobs, as they are meant. */
+static sluice_status check_values(sl_record *record, const sl_schema *schema, sl_values *values,
+                                  sluice_error *error)
+{
+    record->bytes = schema->head_bytes;
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        sl_value *value = &values->of[i];
+        if (!value->present || is_number(&schema->fields[i])) {
+            value->bytes = (sl_bytes){NULL, 0};
+            continue;
+        }
+        const sluice_status status = check_value(schema, i, value, error);
+        if (status < 0) {
+            record->failed = i;
+            return status;
+        }
+        const bool encoded = schema->fields[i].type == SLUICE_FIELD_IMAGE && !value->raw;
+        record->pictures |= (uint64_t)encoded << i;
+        record->bytes += value->bytes.size;
+        if (record->bytes > SL_RECORD_BYTES_MAX) {
+            return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                                "the sample has more than 2^31 - 1 bytes");
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* ---- frames ---- */
+
+static bool is_to_be_framed(const sl_record *record, const sl_record_plan *plan,
+                            const sl_values *values, uint32_t number)
+{
+    return plan->levels[number] != 0 && (record->pictures >> number & 1) == 0 &&
+           values->of[number].bytes.size >= SL_RECORD_FRAME_MIN;
+}
+
+/* Memory for the head and all frames. */
+static sluice_status reserve(sl_record *record, const sl_record_plan *plan, const sl_values *values,
+                             sluice_error *error)
+{
+    size_t bytes = plan->schema->head_bytes;
+    for (uint32_t i = 0; i < plan->schema->field_count; i++) {
+        if (is_to_be_framed(record, plan, values, i)) {
+            bytes += sl_frame_bound(values->of[i].bytes.size);
+        }
+    }
+    record->memory = sl_malloc(bytes);
+    return record->memory != NULL ? SLUICE_OK
+                                  : sl_error_set(error, SLUICE_NOMEM, STAGE,
+                                                 "no memory for a sample of %zu bytes", bytes);
+}
+
+/* Replaces values by frames where that makes them smaller. */
+static sluice_status pack_frames(sl_record *record, const sl_record_plan *plan, sl_values *values,
+                                 sluice_error *error)
+{
+    uint8_t *to = (uint8_t *)record->memory + plan->schema->head_bytes;
+    for (uint32_t i = 0; i < plan->schema->field_count; i++) {
+        sl_value *value = &values->of[i];
+        value->zstd = false;
+        if (!is_to_be_framed(record, plan, values, i)) {
+            continue;
+        }
+        size_t packed = 0;
+        const sluice_status status =
+            sl_frame_pack(value->bytes, plan->levels[i], to, &packed, error);
+        if (status < 0) {
+            return status;
+        }
+        if (packed < value->bytes.size) {
+            record->bytes -= value->bytes.size - packed;
+            value->bytes = (sl_bytes){to, packed};
+            value->zstd = true;
+            to += packed;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static void sum_up(sl_record *record, const sl_schema *schema, const sl_values *values)
+{
+    uint8_t *head = record->memory;
+    sl_record_head_encode(schema, values, head);
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
-    sl_checksum_add(&stream, record->image.data, record->image.size);
-    sl_checksum_add(&stream, record->key.data, record->key.size);
-    entry->checksum = sl_checksum_value(&stream);
+    sl_checksum_add(&stream, head + 8, schema->head_bytes - 8);
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        record->blobs[i] = values->of[i].bytes;
+        if (record->blobs[i].size > 0) {
+            sl_checksum_add(&stream, record->blobs[i].data, record->blobs[i].size);
+        }
+    }
+    record->checksum = sl_checksum_value(&stream);
+    sl_store64(head, record->checksum);
+    record->head = (sl_bytes){head, schema->head_bytes};
+    record->fields = schema->field_count;
 }
 
-sluice_status sl_record_make(sl_record *record, const sl_record_input *input, sluice_error *error)
+sluice_status sl_record_make(sl_record *record, const sl_record_plan *plan, sl_values *values,
+                             sluice_error *error)
 {
-    *record = (sl_record){.image = input->image, .entry.label = input->label};
-    sluice_status status = check_input(input, error);
+    *record = (sl_record){.failed = SL_FIELD_NONE};
+    sluice_status status = check_values(record, plan->schema, values, error);
     if (status == SLUICE_OK) {
-        status = input->raw ? describe_raw(&record->entry.image, input, error)
-                            : describe_encoded(&record->entry.image, input, error);
+        status = reserve(record, plan, values, error);
     }
-    if (status == SLUICE_OK && input->raw && input->zstd_level != 0) {
-        status = compress(record, input->zstd_level, error);
+    if (status == SLUICE_OK) {
+        status = pack_frames(record, plan, values, error);
     }
     if (status < 0) {
+        const uint32_t failed = record->failed;
         sl_record_close(record);
+        record->failed = failed;
         return status;
     }
-    record->key = (sl_bytes){(const uint8_t *)input->key, strlen(input->key)};
-    sum_up(record);
+    sum_up(record, plan->schema, values);
     return SLUICE_OK;
+}
+
+void sl_record_copy(const sl_record *record, uint8_t *to)
+{
+    memcpy(to, record->head.data, record->head.size);
+    to += record->head.size;
+    for (uint32_t i = 0; i < record->fields; i++) {
+        if (record->blobs[i].size > 0) {
+            memcpy(to, record->blobs[i].data, record->blobs[i].size);
+            to += record->blobs[i].size;
+        }
+    }
 }
 
 void sl_record_close(sl_record *record)

@@ -18,7 +18,11 @@ sluice_status sl_series_open(sl_series *series, const sl_series_config *config, 
 {
     *series = (sl_series){.shard_bytes = config->shard_bytes, .writer.fd = -1};
     sluice_status status =
-        sl_schema_standard(&series->schema, config->classes, config->class_count, error);
+        sl_schema_make(&series->schema, config->fields, config->field_count, error);
+    if (status == SLUICE_OK) {
+        status =
+            sl_schema_add_classes(&series->schema, config->classes, config->class_count, error);
+    }
     if (status < 0) {
         return status;
     }
@@ -28,18 +32,22 @@ sluice_status sl_series_open(sl_series *series, const sl_series_config *config, 
         sl_series_close(series);
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the metadata");
     }
-    sl_schema_encode(&series->schema, series->metadata);
     series->plan = (sl_shard_plan){.output = config->output,
                                    .schema = &series->schema,
                                    .metadata = series->metadata,
                                    .meta_bytes = bytes,
-                                   .meta_checksum = sl_checksum(series->metadata, bytes),
                                    .pack_id = config->pack_id};
     status = sl_shard_writer_open(&series->writer, &series->plan, error);
     if (status < 0) {
         sl_series_close(series);
     }
     return status;
+}
+
+void sl_series_settle(sl_series *series)
+{
+    sl_schema_encode(&series->schema, series->metadata);
+    series->plan.meta_checksum = sl_checksum(series->metadata, series->plan.meta_bytes);
 }
 
 void sl_series_close(sl_series *series)
@@ -129,7 +137,7 @@ bool sl_series_is_full(const sl_series *series, const sl_record *record)
 {
     const sl_shard_writer *writer = &series->writer;
     return writer->fd >= 0 && writer->samples > 0 &&
-           sl_shard_writer_bytes_with(writer, record->entry.bytes) > series->shard_bytes;
+           sl_shard_writer_bytes_with(writer, record) > series->shard_bytes;
 }
 
 sluice_status sl_series_cut(sl_series *series, uint64_t next, sluice_error *error)

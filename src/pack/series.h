@@ -18,6 +18,8 @@
 
 typedef struct sl_series_config {
     const sl_output *output;
+    const sl_field *fields;
+    uint32_t field_count;
     const char *const *classes;
     uint32_t class_count;
     uint64_t shard_bytes;
@@ -37,11 +39,13 @@ typedef struct sl_series {
     uint64_t next; /* first position that no complete shard covers */
 } sl_series;
 
-/* Errors: INVALID, NOMEM. */
+/* Errors: INVALID (fields, class names), NOMEM. */
 sluice_status sl_series_open(sl_series *series, const sl_series_config *config,
                              sluice_error *error);
 /* Discards an unfinished shard and frees. A zeroed series may be closed. */
 void sl_series_close(sl_series *series);
+/* The schema is as it will be written; before any of what follows. */
+void sl_series_settle(sl_series *series);
 
 /*
  * Takes over the complete shards that an earlier run with the same pack id left, as far as they

@@ -7,6 +7,7 @@
 #include "file.h"
 #include "little_endian.h"
 #include "memory.h"
+#include "shard_record.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ void sl_shard_writer_close(sl_shard_writer *writer)
         sl_file_close(writer->fd);
         sl_output_discard(writer->plan->output, writer->name);
     }
-    sl_free(writer->entries);
+    sl_free(writer->sizes);
     sl_free(writer->buffer);
     *writer = (sl_shard_writer){.fd = -1};
 }
@@ -48,6 +49,8 @@ sluice_status sl_shard_writer_begin(sl_shard_writer *writer, uint32_t number, sl
     writer->number = number;
     writer->data_bytes = 0;
     writer->samples = 0;
+    writer->identity = 0;
+    writer->record_bytes = 0;
     writer->buffered = 0;
     sluice_status status =
         sl_output_name(writer->plan->output, writer->name, true, writer->path, error);
@@ -56,15 +59,19 @@ sluice_status sl_shard_writer_begin(sl_shard_writer *writer, uint32_t number, sl
                : status;
 }
 
-static uint64_t index_bytes(const sl_shard_writer *writer, uint64_t samples)
+/* What all samples have in common, with one more: 0 when they differ. */
+static uint32_t common_size(const sl_shard_writer *writer, const sl_record *record)
 {
-    return ((samples - 1) / writer->plan->schema->entries_per_block + 1) * SL_PAGE_BYTES;
+    const bool same = writer->samples == 0 || writer->record_bytes == record->bytes;
+    return same ? (uint32_t)record->bytes : 0;
 }
 
-uint64_t sl_shard_writer_bytes_with(const sl_shard_writer *writer, uint64_t bytes)
+uint64_t sl_shard_writer_bytes_with(const sl_shard_writer *writer, const sl_record *record)
 {
-    return sl_page_round_up(SL_SHARD_DATA_OFFSET + writer->data_bytes + bytes) +
-           index_bytes(writer, writer->samples + 1) + writer->plan->meta_bytes;
+    const uint64_t blocks =
+        sl_index_blocks(writer->samples + 1, common_size(writer, record), SL_BLOCK_SAMPLES);
+    return sl_page_round_up(SL_SHARD_DATA_OFFSET + writer->data_bytes + record->bytes) +
+           blocks * SL_PAGE_BYTES + writer->plan->meta_bytes;
 }
 
 /* The buffer ends where the data end. */
@@ -97,18 +104,18 @@ static sluice_status append(sl_shard_writer *writer, sl_bytes bytes, sluice_erro
     return SLUICE_OK;
 }
 
-static sluice_status reserve_entry(sl_shard_writer *writer, sluice_error *error)
+static sluice_status reserve_size(sl_shard_writer *writer, sluice_error *error)
 {
     if (writer->samples < writer->room) {
         return SLUICE_OK;
     }
     uint64_t room = writer->room < 1024 ? 1024 : writer->room * 2;
-    uint8_t *grown = sl_realloc_array(writer->entries, room, writer->plan->schema->entry_bytes);
+    uint32_t *grown = sl_realloc_array(writer->sizes, room, sizeof(*grown));
     if (!grown) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %llu index entries",
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the sizes of %llu samples",
                             (unsigned long long)room);
     }
-    writer->entries = grown;
+    writer->sizes = grown;
     writer->room = room;
     return SLUICE_OK;
 }
@@ -116,51 +123,51 @@ static sluice_status reserve_entry(sl_shard_writer *writer, sluice_error *error)
 sluice_status sl_shard_writer_add(sl_shard_writer *writer, const sl_record *record,
                                   sluice_error *error)
 {
-    assert(writer->fd >= 0 && record->image.size > 0);
-    sl_entry entry = record->entry;
-    entry.offset = SL_SHARD_DATA_OFFSET + writer->data_bytes;
-    sluice_status status = reserve_entry(writer, error);
+    assert(writer->fd >= 0 && record->bytes <= SL_RECORD_BYTES_MAX);
+    const uint32_t common = common_size(writer, record);
+    sluice_status status = reserve_size(writer, error);
     if (status == SLUICE_OK) {
-        status = append(writer, record->image, error);
+        status = append(writer, record->head, error);
     }
-    if (status == SLUICE_OK) {
-        status = append(writer, record->key, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < record->fields; i++) {
+        status = append(writer, record->blobs[i], error);
     }
     if (status < 0) {
         return status;
     }
-    size_t at = (size_t)writer->samples * writer->plan->schema->entry_bytes;
-    sl_entry_encode(writer->plan->schema, &entry, writer->entries + at);
-    writer->samples++;
+    writer->record_bytes = common;
+    writer->identity += sl_record_identity(writer->samples, record->checksum);
+    writer->sizes[writer->samples++] = (uint32_t)record->bytes;
     return SLUICE_OK;
 }
 
-/* Over the checksums in the encoded entries. */
-static uint64_t identity_of(const sl_shard_writer *writer)
+/* Fills in one block's fences; gives where its last sample ends. */
+static uint64_t put_fences(const sl_shard_writer *writer, const sl_block_tail *tail, uint64_t at,
+                           uint8_t block[SL_PAGE_BYTES])
 {
-    sl_checksum_stream stream;
-    sl_checksum_begin(&stream);
-    for (uint64_t i = 0; i < writer->samples; i++) {
-        const uint8_t *entry = writer->entries + i * writer->plan->schema->entry_bytes;
-        sl_checksum_add(&stream, entry + 16, 8);
+    for (uint32_t i = 0; i < tail->count; i++) {
+        sl_store64(block + (size_t)i * SL_FENCE_BYTES, at);
+        at += writer->sizes[tail->first + i];
     }
-    return sl_checksum_value(&stream);
+    sl_store64(block + (size_t)tail->count * SL_FENCE_BYTES, at);
+    return at;
 }
 
 static sluice_status write_index(sl_shard_writer *writer, sl_shard_header *header,
                                  sluice_error *error)
 {
-    const sl_schema *schema = writer->plan->schema;
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
     uint64_t offset = header->index_offset;
-    for (uint64_t first = 0; first < writer->samples; first += schema->entries_per_block) {
+    uint64_t at = SL_SHARD_DATA_OFFSET;
+    for (uint64_t first = 0; first < writer->samples; first += SL_BLOCK_SAMPLES) {
         uint8_t block[SL_PAGE_BYTES] = {0};
-        uint64_t left = writer->samples - first;
-        sl_block_tail tail = {.first = first, .identity = header->identity};
-        tail.count = left < schema->entries_per_block ? (uint32_t)left : schema->entries_per_block;
-        memcpy(block, writer->entries + first * schema->entry_bytes,
-               (size_t)tail.count * schema->entry_bytes);
+        const uint64_t left = writer->samples - first;
+        const sl_block_tail tail = {.first = first,
+                                    .identity = header->identity,
+                                    .count = left < SL_BLOCK_SAMPLES ? (uint32_t)left
+                                                                     : SL_BLOCK_SAMPLES};
+        at = put_fences(writer, &tail, at, block);
         sl_block_seal(block, &tail);
         sl_checksum_add(&stream, block, sizeof(block));
         sluice_status status =
@@ -177,16 +184,19 @@ static sluice_status write_index(sl_shard_writer *writer, sl_shard_header *heade
 static void describe(const sl_shard_writer *writer, sl_shard_header *header)
 {
     const sl_shard_plan *plan = writer->plan;
+    const uint64_t blocks =
+        sl_index_blocks(writer->samples, writer->record_bytes, SL_BLOCK_SAMPLES);
     *header = (sl_shard_header){
         .samples = writer->samples,
         .data_bytes = writer->data_bytes,
         .index_offset = sl_page_round_up(SL_SHARD_DATA_OFFSET + writer->data_bytes),
-        .index_bytes = index_bytes(writer, writer->samples),
+        .index_bytes = blocks * SL_PAGE_BYTES,
         .meta_bytes = plan->meta_bytes,
         .meta_checksum = plan->meta_checksum,
-        .identity = identity_of(writer),
-        .entry_bytes = plan->schema->entry_bytes,
-        .entries_per_block = plan->schema->entries_per_block,
+        .identity = writer->identity,
+        .entry_bytes = blocks > 0 ? SL_FENCE_BYTES : 0,
+        .entries_per_block = blocks > 0 ? SL_BLOCK_SAMPLES : 0,
+        .record_bytes = writer->record_bytes,
         .number = writer->number,
         .pack_id = plan->pack_id,
     };
@@ -200,7 +210,7 @@ static sluice_status write_rest(sl_shard_writer *writer, sl_shard_header *header
 {
     uint8_t page[SL_PAGE_BYTES];
     sluice_status status = flush(writer, error);
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && header->index_bytes > 0) {
         status = write_index(writer, header, error);
     }
     if (status == SLUICE_OK) {

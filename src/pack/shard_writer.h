@@ -2,10 +2,10 @@
 /*
  * shard_writer: one shard file in the making (docs/format.md, sections 4 to 7).
  *
- * Purpose: samples are appended through a buffer, their entries kept; finish writes index, metadata
- * and header, syncs, and gives the file its name.
+ * Purpose: samples are appended through a buffer, their sizes kept; finish writes index, metadata
+ * and header, syncs, and gives the file its name. Samples of one size need no index.
  * Threads: one owner.
- * Memory: the entries of one shard and 1 MiB.
+ * Memory: 4 bytes for each sample of a shard and 1 MiB.
  */
 #ifndef SL_SHARD_WRITER_H
 #define SL_SHARD_WRITER_H
@@ -28,8 +28,10 @@ typedef struct sl_shard_writer {
     int fd; /* -1: no shard is open */
     uint32_t number;
     uint64_t data_bytes, samples, room;
-    uint8_t *entries; /* encoded, samples of them, room for more */
-    uint8_t *buffer;  /* bytes not written yet: the last `buffered` of the data */
+    uint64_t identity;     /* of the samples so far */
+    uint32_t *sizes;       /* of the samples, with room for more */
+    uint32_t record_bytes; /* of each, while all have the same size; 0: they differ */
+    uint8_t *buffer;       /* bytes not written yet: the last `buffered` of the data */
     size_t buffered;
     char name[32];
     char path[SL_OUTPUT_PATH_BYTES]; /* of the temporary, for errors */
@@ -42,8 +44,8 @@ sluice_status sl_shard_writer_open(sl_shard_writer *writer, const sl_shard_plan 
 void sl_shard_writer_close(sl_shard_writer *writer);
 /* Begins shard `number`. Errors: IO. */
 sluice_status sl_shard_writer_begin(sl_shard_writer *writer, uint32_t number, sluice_error *error);
-/* Bytes of the whole file, were a sample of `bytes` added and the shard finished. */
-uint64_t sl_shard_writer_bytes_with(const sl_shard_writer *writer, uint64_t bytes);
+/* Bytes of the whole file, were a record added and the shard finished. */
+uint64_t sl_shard_writer_bytes_with(const sl_shard_writer *writer, const sl_record *record);
 /* Errors: IO, NOMEM. */
 sluice_status sl_shard_writer_add(sl_shard_writer *writer, const sl_record *record,
                                   sluice_error *error);

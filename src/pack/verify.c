@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "decoder.h"
+#include "dtype.h"
 #include "error.h"
 #include "frame.h"
 #include "memory.h"
@@ -18,10 +19,16 @@
 
 typedef enum file_state { FILE_GOOD, FILE_INDEX_DAMAGED, FILE_UNUSABLE } file_state;
 
+/* Of the sound samples of a file. */
+typedef struct sum {
+    _Atomic uint64_t value, count;
+} sum;
+
 typedef struct verify {
     const sl_dataset *dataset;
     const sluice_verify_options *options;
     uint8_t *states; /* a file_state for each file; written in the first phase only */
+    sum *sums;       /* likewise, of formats where something stands for all samples of a file */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     /* under mutex */
@@ -157,6 +164,36 @@ static sluice_status decode(worker *w, const sl_value *image, sluice_error *erro
     return sl_decoder_decode(w->decoder, all, 0, 0, &view, error);
 }
 
+/* What a frame of another kind of field holds, as far as its header says. */
+static sluice_status check_other_frame(const sl_field *field, const sl_value *value,
+                                       sluice_error *error)
+{
+    uint64_t bytes = 0;
+    uint64_t wanted = sl_dtype_bytes(field->dtype);
+    const sluice_status status = sl_frame_size(value->bytes, SL_RECORD_BYTES_MAX, &bytes, error);
+    if (status < 0 || field->type != SLUICE_FIELD_TENSOR) {
+        return status;
+    }
+    for (uint32_t i = 0; i < field->dims; i++) {
+        wanted *= value->shape[i]; /* cannot wrap: checked by unpack */
+    }
+    return bytes == wanted
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                              "field \"%s\": the zstd frame does not hold a tensor of its shape",
+                              field->name);
+}
+
+static sluice_status check_value(worker *w, const sl_field *field, const sl_value *value,
+                                 sluice_error *error)
+{
+    if (field->type != SLUICE_FIELD_IMAGE) {
+        return value->zstd ? check_other_frame(field, value, error) : SLUICE_OK;
+    }
+    const sluice_status status = check_header(value, error);
+    return status == SLUICE_OK && w->decoder ? decode(w, value, error) : status;
+}
+
 static sluice_status check_sample(worker *w, const sl_sample *sample, sl_bytes stored,
                                   sluice_error *error)
 {
@@ -164,12 +201,8 @@ static sluice_status check_sample(worker *w, const sl_sample *sample, sl_bytes s
     sluice_status status = sl_dataset_unpack(dataset, sample, stored, &w->values, error);
     for (uint32_t i = 0; i < dataset->info.fields && status == SLUICE_OK; i++) {
         const sl_value *value = &w->values.of[i];
-        if (!value->present || dataset->fields[i].type != SLUICE_FIELD_IMAGE) {
-            continue;
-        }
-        status = check_header(value, error);
-        if (status == SLUICE_OK && w->decoder) {
-            status = decode(w, value, error);
+        if (value->present) {
+            status = check_value(w, &dataset->fields[i], value, error);
         }
         if (status < 0 && error->file[0] == '\0') {
             sl_sample_blame(dataset, sample, value, error);
@@ -182,6 +215,15 @@ static sluice_status check_sample(worker *w, const sl_sample *sample, sl_bytes s
 static bool is_known(const verify *v, const sl_sample *sample, file_state least)
 {
     return v->states != NULL && v->states[sample->place.object] >= least;
+}
+
+/* relaxed: nobody reads the sums before the workers were joined */
+static void add_to_sum(verify *v, const sl_sample *sample, sl_bytes stored)
+{
+    sum *own = &v->sums[sample->place.object];
+    atomic_fetch_add_explicit(&own->value, v->dataset->ops->sum(v->dataset, sample, stored),
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&own->count, 1, memory_order_relaxed);
 }
 
 /* False: the sample could not be looked at, for a reason that is known. */
@@ -201,6 +243,9 @@ static bool look_at(worker *w, uint64_t index, uint64_t *bytes)
     }
     if (status == SLUICE_OK) {
         status = check_sample(w, &sample, stored, &finding);
+    }
+    if (status == SLUICE_OK && w->verify->sums != NULL) {
+        add_to_sum(w->verify, &sample, stored);
     }
     if (status < 0) {
         finding.sample = (int64_t)index;
@@ -301,6 +346,22 @@ static sluice_status open_worker(verify *v, worker *w, sluice_error *error)
     return v->options->decode ? sl_decoder_open(&w->decoder, &config, error) : SLUICE_OK;
 }
 
+/* Each sample may be sound and yet not the one that should be there. */
+static void check_sums(verify *v)
+{
+    const sl_dataset *dataset = v->dataset;
+    for (uint32_t i = 0; v->sums != NULL && i < sl_objects_count(dataset->objects); i++) {
+        sluice_error finding;
+        const sl_refusal refusal = dataset->ops->check_sum(
+            dataset, i, atomic_load_explicit(&v->sums[i].value, memory_order_relaxed),
+            atomic_load_explicit(&v->sums[i].count, memory_order_relaxed));
+        if (refusal.text != NULL) {
+            sl_dataset_refuse(dataset, i, 0, refusal, &finding);
+            report(v, &finding);
+        }
+    }
+}
+
 /* Samples that nobody could look at are no good news. */
 static void report_unseen(verify *v)
 {
@@ -327,6 +388,7 @@ static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
         status = run_phase(v, workers, true, error);
     }
     if (status == SLUICE_OK) {
+        check_sums(v);
         report_unseen(v);
     }
     return status;
@@ -338,11 +400,15 @@ sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *
     verify v = {.dataset = dataset, .options = options};
     v.result.struct_size = sizeof(v.result);
     const bool check_files_too = dataset->ops->check_object != NULL;
+    const bool sum_up = dataset->ops->sum != NULL;
+    const uint32_t objects = sl_objects_count(dataset->objects);
     worker *workers = sl_calloc(options->workers, sizeof(*workers));
-    v.states = check_files_too ? sl_calloc(sl_objects_count(dataset->objects), 1) : NULL;
-    if (!workers || (check_files_too && !v.states)) {
+    v.states = check_files_too ? sl_calloc(objects, 1) : NULL;
+    v.sums = sum_up ? sl_calloc(objects, sizeof(*v.sums)) : NULL;
+    if (!workers || (check_files_too && !v.states) || (sum_up && !v.sums)) {
         sl_free(workers);
         sl_free(v.states);
+        sl_free(v.sums);
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for verifying");
     }
     sl_mutex_init(&v.mutex);
@@ -356,6 +422,7 @@ sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *
     sl_mutex_destroy(&v.mutex);
     sl_free(workers);
     sl_free(v.states);
+    sl_free(v.sums);
     if (status == SLUICE_OK) {
         *result = v.result;
     }

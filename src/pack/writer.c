@@ -2,19 +2,41 @@
 #include "writer.h"
 
 #include "error.h"
-#include "jpeg_retile.h"
+#include "frames.h"
+#include "maker.h"
 #include "memory.h"
 #include "series.h"
+#include "shard_record.h"
+
+#include <string.h>
 
 #define STAGE "pack"
+
+const sl_field sl_standard_fields[SL_STANDARD_FIELDS] = {
+    [SL_STANDARD_IMAGE] = {.name = "image", .type = SLUICE_FIELD_IMAGE},
+    [SL_STANDARD_LABEL] = {.name = "label", .type = SLUICE_FIELD_INT},
+    [SL_STANDARD_KEY] = {.name = "key", .type = SLUICE_FIELD_TEXT},
+};
+
+/* A plain record that waits until the writer knows how fields are stored. */
+typedef struct waiting {
+    uint8_t *bytes; /* owned */
+    size_t size;
+} waiting;
 
 struct sluice_writer {
     sl_output output;
     sl_series series;
-    sl_jpeg_retiler *retiler; /* NULL: JPEGs stay as they are */
-    int zstd_level;
-    uint64_t samples;
-    bool broken; /* a write failed: the shard in the making cannot be completed */
+    sl_maker maker;
+    sl_record_plan plan;  /* how records are stored */
+    sl_record_plan plain; /* how they are made until that is known */
+    sl_frames frames;     /* frames.open: the fields that are not settled; 0: all are */
+    waiting waiting[SL_FRAMES_SAMPLES_MAX];
+    uint32_t waiting_count;
+    sl_values values;
+    uint64_t samples; /* written */
+    bool standard;    /* the fields are the standard ones */
+    bool broken;      /* a write failed: the shard in the making cannot be completed */
 };
 
 static sluice_status open_folder(sluice_writer *writer, const sluice_writer_options *options,
@@ -42,20 +64,40 @@ static sluice_status open_folder(sluice_writer *writer, const sluice_writer_opti
     return sl_output_remove(&writer->output, SL_OUTPUT_TEMPORARY, error);
 }
 
-static sluice_status open_retiler(sluice_writer *writer, const sluice_writer_options *options,
-                                  sluice_error *error)
+/* The fields are settled: records are made as they will be stored. */
+static void settle(sluice_writer *writer)
 {
-    const sl_jpeg_retile_options how = {.max_pixels = SL_RECORD_PIXELS_MAX,
-                                        .max_bytes = SL_RECORD_IMAGE_MAX,
-                                        .tile_mcus = options->tile_mcus,
-                                        .drop_metadata =
-                                            options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP,
-                                        .fastest = options->tile_mcus == 0};
-    return options->keep_bytes ? SLUICE_OK : sl_jpeg_retiler_open(&writer->retiler, &how, error);
+    sl_frames_settle(&writer->plan, &writer->series.schema, writer->frames.open,
+                     sl_frames_decide(&writer->frames));
+    sl_series_settle(&writer->series);
+    sl_frames_close(&writer->frames);
+    writer->maker.config.plan = &writer->plan;
+}
+
+static sluice_status open_maker(sluice_writer *writer, const sluice_writer_options *options,
+                                sluice_error *error)
+{
+    const sl_maker_config config = {
+        .plan = &writer->plain,
+        .keep_bytes = options->keep_bytes != 0,
+        .retile = {.max_pixels = SL_RECORD_PIXELS_MAX,
+                   .max_bytes = SL_RECORD_IMAGE_MAX,
+                   .tile_mcus = options->tile_mcus,
+                   .drop_metadata = options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP,
+                   .fastest = options->tile_mcus == 0}};
+    writer->plan.schema = &writer->series.schema;
+    writer->plain.schema = &writer->series.schema;
+    writer->frames.open = sl_frames_ask(&writer->plan, options->zstd_level);
+    const sluice_status status = sl_maker_open(&writer->maker, &config, error);
+    if (status == SLUICE_OK && writer->frames.open == 0) {
+        settle(writer);
+    }
+    return status;
 }
 
 sluice_status sl_writer_open(sluice_writer **out, const char *path,
-                             const sluice_writer_options *options, sluice_error *error)
+                             const sluice_writer_options *options, const sl_field *fields,
+                             sluice_error *error)
 {
     *out = NULL;
     sluice_writer *writer = sl_calloc(1, sizeof(*writer));
@@ -63,20 +105,23 @@ sluice_status sl_writer_open(sluice_writer **out, const char *path,
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a writer");
     }
     writer->series.writer.fd = -1;
-    writer->zstd_level = options->zstd_level;
-    sluice_status status = sl_output_open(&writer->output, path, error);
+    writer->standard = fields == sl_standard_fields;
+    const sl_series_config config = {.output = &writer->output,
+                                     .fields = fields,
+                                     .field_count = options->field_count,
+                                     .classes = options->classes,
+                                     .class_count = options->class_count,
+                                     .shard_bytes = options->shard_bytes};
+    writer->output.fd = -1;
+    sluice_status status = sl_series_open(&writer->series, &config, error);
+    if (status == SLUICE_OK) {
+        status = sl_output_open(&writer->output, path, error);
+    }
     if (status == SLUICE_OK) {
         status = open_folder(writer, options, error);
     }
     if (status == SLUICE_OK) {
-        status = open_retiler(writer, options, error);
-    }
-    if (status == SLUICE_OK) {
-        const sl_series_config config = {.output = &writer->output,
-                                         .classes = options->classes,
-                                         .class_count = options->class_count,
-                                         .shard_bytes = options->shard_bytes};
-        status = sl_series_open(&writer->series, &config, error);
+        status = open_maker(writer, options, error);
     }
     if (status < 0) {
         sl_writer_abort(writer);
@@ -86,7 +131,20 @@ sluice_status sl_writer_open(sluice_writer **out, const char *path,
     return SLUICE_OK;
 }
 
-static sluice_status add_record(sluice_writer *writer, const sl_record *record, sluice_error *error)
+const sl_schema *sl_writer_schema(const sluice_writer *writer)
+{
+    return &writer->series.schema;
+}
+
+sl_values *sl_writer_values(sluice_writer *writer)
+{
+    return &writer->values;
+}
+
+/* ---- adding ---- */
+
+static sluice_status write_record(sluice_writer *writer, const sl_record *record,
+                                  sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     if (sl_series_is_full(&writer->series, record)) {
@@ -100,56 +158,109 @@ static sluice_status add_record(sluice_writer *writer, const sl_record *record, 
     return status;
 }
 
+/* Makes a record that waited anew, and writes it. */
+static sluice_status write_waiting(sluice_writer *writer, const waiting *kept, sluice_error *error)
+{
+    sl_record record;
+    const sl_refusal refusal = sl_record_decode(
+        &writer->series.schema, (sl_bytes){kept->bytes, kept->size}, &writer->values);
+    if (refusal.text != NULL) {
+        return sl_error_set(error, SLUICE_INTERNAL, STAGE, "a sample was spoiled in memory: %s",
+                            refusal.text);
+    }
+    sluice_status status = sl_record_make(&record, &writer->plan, &writer->values, error);
+    if (status == SLUICE_OK) {
+        status = write_record(writer, &record, error);
+    }
+    sl_record_close(&record);
+    return status;
+}
+
+static void forget_waiting(sluice_writer *writer)
+{
+    for (uint32_t i = 0; i < writer->waiting_count; i++) {
+        sl_free(writer->waiting[i].bytes);
+    }
+    writer->waiting_count = 0;
+}
+
+/* Decides by what there is, and writes it. */
+static sluice_status end_waiting(sluice_writer *writer, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    settle(writer);
+    for (uint32_t i = 0; status == SLUICE_OK && i < writer->waiting_count; i++) {
+        status = write_waiting(writer, &writer->waiting[i], error);
+    }
+    forget_waiting(writer);
+    writer->broken = status < 0;
+    return status;
+}
+
+static sluice_status keep_waiting(sluice_writer *writer, const sl_record *record,
+                                  sluice_error *error)
+{
+    waiting *next = &writer->waiting[writer->waiting_count];
+    *next = (waiting){.bytes = sl_malloc(record->bytes), .size = record->bytes};
+    if (next->bytes == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample of %zu bytes",
+                            next->size);
+    }
+    sluice_status status = sl_frames_add(&writer->frames, record, error);
+    if (status < 0) {
+        sl_free(next->bytes);
+        return status;
+    }
+    sl_record_copy(record, next->bytes);
+    writer->waiting_count++;
+    return sl_frames_have_enough(&writer->frames) ? end_waiting(writer, error) : SLUICE_OK;
+}
+
 static sluice_status refuse_broken(sluice_error *error)
 {
     return sl_error_set(error, SLUICE_STATE, STAGE,
                         "an earlier write failed: only abort is left for this writer");
 }
 
-/* Replaces *image, unless it is to be kept. */
-static sluice_status retile(sl_jpeg_retiler *retiler, sl_bytes *image, sluice_error *error)
-{
-    uint64_t memory;
-    sl_bytes retiled;
-    sl_jpeg_outcome outcome = SL_JPEG_NONE;
-    sluice_error reason;
-    sl_error_clear(&reason);
-    sluice_status status = sl_jpeg_retiler_begin(retiler, *image, &memory, &reason);
-    if (status == SLUICE_OK) {
-        status = sl_jpeg_retiler_run(retiler, &outcome, &retiled, &reason);
-    }
-    if (status < 0 && error) {
-        *error = reason;
-    }
-    if (status == SLUICE_OK && outcome == SL_JPEG_RETILED) {
-        *image = retiled;
-    }
-    return status;
-}
-
-sluice_status sl_writer_add(sluice_writer *writer, const sl_record_input *input,
-                            sluice_error *error)
+sluice_status sl_writer_add(sluice_writer *writer, sluice_error *error)
 {
     if (writer->broken) {
         return refuse_broken(error);
     }
-    sl_record_input own = *input;
-    own.zstd_level = writer->zstd_level;
-    sl_record record;
-    sluice_status status = SLUICE_OK;
-    if (writer->retiler && !own.raw && sl_jpeg_begins(own.image)) {
-        status = retile(writer->retiler, &own.image, error);
-    }
+    sl_made made = {0};
+    sluice_status status = sl_maker_make(&writer->maker, &writer->values, NULL, &made, error);
     if (status == SLUICE_OK) {
-        status = sl_record_make(&record, &own, error);
+        status = writer->frames.open != 0 ? keep_waiting(writer, &made.record, error)
+                                          : write_record(writer, &made.record, error);
     }
-    if (status < 0) {
-        return status;
-    }
-    status = add_record(writer, &record, error);
-    sl_record_close(&record);
+    sl_made_close(&made);
     return status;
 }
+
+sluice_status sl_writer_add_picture(sluice_writer *writer, const sl_picture_input *input,
+                                    sluice_error *error)
+{
+    if (!writer->standard) {
+        return sl_error_set(error, SLUICE_STATE, STAGE,
+                            "this writer has fields of its own: add values to it");
+    }
+    if (input->label < -1) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "label %lld is negative",
+                            (long long)input->label);
+    }
+    const sl_bytes key = {(const uint8_t *)input->key, strlen(input->key)};
+    sl_value *of = writer->values.of;
+    of[SL_STANDARD_IMAGE] = (sl_value){.present = true,
+                                       .raw = input->raw,
+                                       .width = input->width,
+                                       .height = input->height,
+                                       .bytes = input->image};
+    of[SL_STANDARD_LABEL] = (sl_value){.present = true, .integer = input->label};
+    of[SL_STANDARD_KEY] = (sl_value){.present = true, .bytes = key};
+    return sl_writer_add(writer, error);
+}
+
+/* ---- the end ---- */
 
 static sluice_status finish(sluice_writer *writer, sluice_error *error)
 {
@@ -157,10 +268,13 @@ static sluice_status finish(sluice_writer *writer, sluice_error *error)
     if (writer->broken) {
         return refuse_broken(error);
     }
-    if (writer->samples == 0) {
+    if (writer->samples + writer->waiting_count == 0) {
         return sl_error_set(error, SLUICE_STATE, STAGE, "no sample was added");
     }
-    sluice_status status = sl_series_cut(&writer->series, writer->samples, error);
+    sluice_status status = writer->frames.open != 0 ? end_waiting(writer, error) : SLUICE_OK;
+    if (status == SLUICE_OK) {
+        status = sl_series_cut(&writer->series, writer->samples, error);
+    }
     if (status == SLUICE_OK) {
         status = sl_series_write_manifest(&writer->series, path, error);
     }
@@ -186,7 +300,9 @@ void sl_writer_abort(sluice_writer *writer)
     if (!writer) {
         return;
     }
-    sl_jpeg_retiler_close(writer->retiler);
+    forget_waiting(writer);
+    sl_frames_close(&writer->frames);
+    sl_maker_close(&writer->maker);
     sl_series_close(&writer->series);
     sl_output_close(&writer->output);
     sl_free(writer);

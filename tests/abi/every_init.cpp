@@ -37,6 +37,7 @@ static void check_all()
     const sluice_stage_stats stage_stats = SLUICE_STAGE_STATS_INIT;
     const sluice_writer_options writer_options = SLUICE_WRITER_OPTIONS_INIT;
     const sluice_writer_sample writer_sample = SLUICE_WRITER_SAMPLE_INIT;
+    const sluice_value value = SLUICE_VALUE_INIT;
     const sluice_pack_options pack_options = SLUICE_PACK_OPTIONS_INIT;
     const sluice_pack_progress pack_progress = SLUICE_PACK_PROGRESS_INIT;
     const sluice_pack_result pack_result = SLUICE_PACK_RESULT_INIT;
@@ -55,6 +56,7 @@ static void check_all()
     check(stage_stats, "stage_stats");
     check(writer_options, "writer_options");
     check(writer_sample, "writer_sample");
+    check(value, "value");
     check(pack_options, "pack_options");
     check(pack_progress, "pack_progress");
     check(pack_result, "pack_result");

@@ -3,6 +3,7 @@
  * or not, and damage that stays where it is. */
 #include "batches.h"
 #include "loader_setup.h"
+#include "packed.h"
 
 #include "error.h"
 
@@ -20,8 +21,8 @@
 #define CLASSES   5
 #define PER_CLASS 40
 #define SAMPLES   (CLASSES * PER_CLASS)
-/* An index block of 4096 bytes holds this many entries of this dataset (docs/format.md). */
-#define ENTRIES_PER_BLOCK 63
+/* An index block tells where this many samples lie (docs/format.md). */
+#define BLOCK_SAMPLES 503
 
 static photo_folder photos;
 static char packed[300];
@@ -210,11 +211,14 @@ static void flip_byte(FILE *file, long offset)
 static void index_damage_costs_one_block(void **state)
 {
     (void)state;
-    make_damaged();
+    const packed_options two_blocks = {.samples = BLOCK_SAMPLES + 9, .raw_every = 1};
+    temporary_directory(damaged, sizeof(damaged));
+    packed_make(damaged, &two_blocks);
+    snprintf(shard, sizeof(shard), "%s/shard-000000.sluice", damaged);
     FILE *file = fopen(shard, "r+b");
     assert_non_null(file);
     const uint64_t index_offset = read_u64(file, 48);
-    flip_byte(file, (long)index_offset + 4096 + 200);
+    flip_byte(file, (long)index_offset + 4096 + 20);
     fclose(file);
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;
@@ -222,7 +226,7 @@ static void index_damage_costs_one_block(void **state)
     run(&all, damaged, &options, NULL);
     assert_int_equal(all.end, SLUICE_END);
     for (uint64_t i = 0; i < all.rows; i++) {
-        const int lost = all.indices[i] / ENTRIES_PER_BLOCK == 1;
+        const int lost = all.indices[i] >= BLOCK_SAMPLES;
         assert_int_equal(all.status[i], lost ? SLUICE_ROW_BAD : SLUICE_ROW_OK);
     }
     batches_free(&all);

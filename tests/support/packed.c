@@ -18,7 +18,7 @@ static void must(sluice_status status, const sluice_error *error)
     }
 }
 
-static void add_raw(sluice_writer *writer, uint64_t i, sl_record_input *input)
+static void add_raw(sluice_writer *writer, uint64_t i, sl_picture_input *input)
 {
     sluice_error error = SLUICE_ERROR_INIT;
     input->raw = true;
@@ -29,18 +29,18 @@ static void add_raw(sluice_writer *writer, uint64_t i, sl_record_input *input)
     memset(pixels, (int)(i % 251), input->image.size);
     pixels[0] = (uint8_t)(i >> 8);
     input->image.data = pixels;
-    must(sl_writer_add(writer, input, &error), &error);
+    must(sl_writer_add_picture(writer, input, &error), &error);
     free(pixels);
 }
 
-static void add_jpeg(sluice_writer *writer, uint64_t i, sl_record_input *input)
+static void add_jpeg(sluice_writer *writer, uint64_t i, sl_picture_input *input)
 {
     sluice_error error = SLUICE_ERROR_INIT;
     const jpeg_options how = {.quality = 60};
     jpeg_file file =
         jpeg_make_pattern(8 + (uint32_t)(i % 9), 8 + (uint32_t)(i % 7), (uint32_t)i, &how);
     input->image = (sl_bytes){file.data, file.size};
-    must(sl_writer_add(writer, input, &error), &error);
+    must(sl_writer_add_picture(writer, input, &error), &error);
     jpeg_free(&file);
 }
 
@@ -51,7 +51,7 @@ static void add_samples(sluice_writer *writer, const packed_options *options)
         const uint64_t label = options->classes > 0 ? i % options->classes : 0;
         (void)snprintf(key, sizeof(key), "c%llu/p%llu.jpg", (unsigned long long)label,
                        (unsigned long long)i);
-        sl_record_input input = {.label = options->classes > 0 ? (int64_t)label : -1,
+        sl_picture_input input = {.label = options->classes > 0 ? (int64_t)label : -1,
                                  .key = i % 10 == 9 ? "" : key};
         if (options->raw_every > 0 && i % options->raw_every == 0) {
             add_raw(writer, i, &input);
@@ -78,7 +78,8 @@ void packed_make(const char *path, const packed_options *options)
     how.class_count = options->classes;
     how.overwrite = 1;
     how.keep_bytes = 1; /* these datasets are about shards */
-    must(sl_writer_open(&writer, path, &how, &error), &error);
+    how.field_count = SL_STANDARD_FIELDS;
+    must(sl_writer_open(&writer, path, &how, sl_standard_fields, &error), &error);
     add_samples(writer, options);
     must(sl_writer_finish(writer, &error), &error);
 }

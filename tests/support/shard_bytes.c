@@ -10,7 +10,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define PAGE 4096U
+#define PAGE          4096U
+#define BLOCK_SAMPLES 503U
 
 static void fail(const char *what)
 {
@@ -79,6 +80,15 @@ uint64_t get64(const file_bytes *file, size_t offset)
     return value;
 }
 
+uint32_t get32(const file_bytes *file, size_t offset)
+{
+    uint32_t value = 0;
+    for (size_t i = 4; i-- > 0;) {
+        value = (value << 8) | file->data[offset + i];
+    }
+    return value;
+}
+
 void put64(file_bytes *file, size_t offset, uint64_t value)
 {
     for (size_t i = 0; i < 8; i++) {
@@ -122,6 +132,46 @@ void seal_shard(file_bytes *file)
     seal_section(file, index, index_bytes, 64);
     seal_section(file, get64(file, SHARD_META_OFFSET_AT), get64(file, SHARD_META_BYTES_AT), 88);
     seal_header(file);
+}
+
+uint64_t sample_at(const file_bytes *file, uint64_t number)
+{
+    const uint32_t common = get32(file, SHARD_RECORD_BYTES_AT);
+    if (common != 0) {
+        return PAGE + number * common;
+    }
+    /* of a whole block the end is told by its last fence */
+    const uint64_t block = number == get64(file, SHARD_SAMPLES_AT) ? (number - 1) / BLOCK_SAMPLES
+                                                                   : number / BLOCK_SAMPLES;
+    const uint64_t fence = number - block * BLOCK_SAMPLES;
+    return get64(file, get64(file, SHARD_INDEX_OFFSET_AT) + block * PAGE + fence * 8);
+}
+
+static uint64_t part_of_identity(uint64_t number, uint64_t checksum)
+{
+    const uint64_t both[2] = {number, checksum}; /* tests run on little-endian machines */
+    return XXH3_64bits(both, sizeof(both));
+}
+
+void seal_samples(file_bytes *file)
+{
+    const uint64_t samples = get64(file, SHARD_SAMPLES_AT);
+    const uint64_t index = get64(file, SHARD_INDEX_OFFSET_AT);
+    uint64_t identity = 0;
+    for (uint64_t i = 0; i < samples; i++) {
+        const uint64_t at = sample_at(file, i);
+        const uint64_t end = sample_at(file, i + 1);
+        if (end < at + 16 || !inside(file, at, end - at)) {
+            continue;
+        }
+        put64(file, at, XXH3_64bits(file->data + at + 8, end - at - 8));
+        identity += part_of_identity(i, get64(file, at));
+    }
+    put64(file, SHARD_IDENTITY_AT, identity);
+    for (uint64_t at = index; at < index + get64(file, 56); at += PAGE) {
+        put64(file, at + 4048, identity);
+    }
+    seal_shard(file);
 }
 
 void seal_manifest(file_bytes *file)

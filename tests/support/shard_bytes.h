@@ -27,6 +27,7 @@ void file_free(file_bytes *file);
 bool files_equal(const char *a, const char *b);
 
 uint64_t get64(const file_bytes *file, size_t offset);
+uint32_t get32(const file_bytes *file, size_t offset);
 void put64(file_bytes *file, size_t offset, uint64_t value);
 void put32(file_bytes *file, size_t offset, uint32_t value);
 
@@ -34,11 +35,19 @@ void put32(file_bytes *file, size_t offset, uint32_t value);
 void seal_header(file_bytes *file);
 /* Checksums of index blocks, index, metadata and header, as far as the header's numbers allow. */
 void seal_shard(file_bytes *file);
+/* Checksums of all samples too, as far as the index, or their common size, tells where they are;
+ * and the identity. Version 2 only. */
+void seal_samples(file_bytes *file);
+/* Byte of sample `number` in the file; the number of samples: where the last one ends. */
+uint64_t sample_at(const file_bytes *file, uint64_t number);
 /* Checksums of rows, metadata and header of a manifest, likewise. */
 void seal_manifest(file_bytes *file);
 
+#define SHARD_SAMPLES_AT      32
 #define SHARD_INDEX_OFFSET_AT 48
 #define SHARD_META_OFFSET_AT  72
 #define SHARD_META_BYTES_AT   80
+#define SHARD_IDENTITY_AT     96
+#define SHARD_RECORD_BYTES_AT 116
 
 #endif

@@ -23,6 +23,10 @@
 #define SHARD    "shard-000000.sluice"
 #define MANIFEST "manifest.sluice"
 
+/* Bytes of the cells in a sample with the fields image, label and key; and where its blobs begin.
+ */
+enum { IMAGE_CELL = 16, LABEL_CELL = 32, KEY_CELL = 40, BLOBS = 48 };
+
 typedef struct fixture {
     char folder[256];
     char shard[300]; /* path of the first one */
@@ -126,21 +130,35 @@ static void every_flipped_byte_of_data_is_noticed(void **state)
     fixture_make(&f, &options);
     file_load(&shard, f.folder, SHARD);
     const size_t index = get64(&shard, SHARD_INDEX_OFFSET_AT);
-    assert_int_equal(get64(&shard, 56), 2 * 4096);
     size_t tested = 0;
     for (size_t at = 4096; at < index; at += 211) {
         flip_and_look(&f, &shard, at, f.folder);
         tested++;
     }
     assert_true(tested > 100);
-    /* Flips in the second block hurt only the second block. */
-    for (size_t at = index + 4096; at < index + 8192; at += 97) {
-        const uint8_t good = shard.data[at];
-        file_store_byte(&shard, at, good ^ 0x10);
+    file_free(&shard);
+    fixture_remove(&f);
+}
+
+/* Damage in the second block hurts only what the second block tells. */
+static void damage_in_a_block_hurts_its_samples_only(void **state)
+{
+    (void)state;
+    fixture f;
+    file_bytes shard;
+    const packed_options options = {.samples = 510, .classes = 2, .raw_every = 1};
+    fixture_make(&f, &options);
+    file_load(&shard, f.folder, SHARD);
+    const size_t index = get64(&shard, SHARD_INDEX_OFFSET_AT);
+    assert_int_equal(get64(&shard, 56), 2 * 4096);
+    static const size_t places[] = {0, 50, 300, 4040, 4095};
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        const size_t at = index + 4096 + places[i];
+        file_store_byte(&shard, at, shard.data[at] ^ 0x10);
         const outcome seen = look(&f, f.folder);
-        file_store_byte(&shard, at, good);
+        file_store_byte(&shard, at, shard.data[at]);
         assert_int_equal(seen.open, SLUICE_OK);
-        assert_int_equal(seen.errors, 80 - 63);
+        assert_int_equal(seen.errors, 510 - 503);
         assert_int_equal(seen.silent, 0);
         assert_int_equal(seen.findings, 2);
     }
@@ -261,7 +279,7 @@ static void other_versions_are_unsupported(void **state)
         sluice_error error = SLUICE_ERROR_INIT;
         sluice_dataset *dataset;
         const char *path = file.path;
-        put32(&file, 8, 2);
+        put32(&file, 8, 3);
         seal_header(&file);
         file_store(&file, file.size);
         assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_UNSUPPORTED);
@@ -270,7 +288,7 @@ static void other_versions_are_unsupported(void **state)
         seal_header(&file);
         file_store(&file, file.size);
         assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_CORRUPT);
-        put32(&file, 8, 1);
+        put32(&file, 8, 2);
         put64(&file, 16, 1);
         seal_header(&file);
         file_store(&file, file.size);
@@ -286,7 +304,7 @@ static void other_versions_are_unsupported(void **state)
 
 static void make_two_shards(fixture *f)
 {
-    const packed_options options = {.samples = 9, .classes = 2, .shard_bytes = 12700};
+    const packed_options options = {.samples = 9, .classes = 2, .shard_bytes = 12900};
     fixture_make(f, &options);
     assert_string_not_equal(f->samples.samples[0].info.file, f->samples.samples[8].info.file);
 }
@@ -342,8 +360,8 @@ static void a_sound_shard_with_another_label_is_refused(void **state)
     const packed_options options = {.samples = 3, .classes = 2};
     fixture_make(&f, &options);
     file_load(&shard, f.folder, SHARD);
-    shard.data[get64(&shard, SHARD_INDEX_OFFSET_AT) + 40] ^= 1;
-    seal_shard(&shard);
+    shard.data[sample_at(&shard, 1) + LABEL_CELL] ^= 1;
+    seal_samples(&shard);
     file_store(&shard, shard.size);
     const outcome lone = look(&f, f.shard);
     assert_int_equal(lone.silent, 1);
@@ -503,9 +521,9 @@ static void random_lies_with_right_checksums_do_not_crash(void **state)
         } else if (round % 4 == 1) {
             mutate(&shard, meta, shard.size, &seed);
         } else {
-            mutate(&shard, index, index + 5 * (size_t)64, &seed);
+            mutate(&shard, round % 8 == 2 ? index : 4096, index + 40, &seed);
         }
-        seal_shard(&shard);
+        (round % 4 < 2 || round % 8 == 2 ? seal_shard : seal_samples)(&shard);
         file_store(&shard, shard.size);
         touch_everything(f.shard);
         mutate(&manifest, round % 2 ? 0 : 4096, round % 2 ? 112 : manifest.size, &seed);
@@ -521,8 +539,24 @@ static void random_lies_with_right_checksums_do_not_crash(void **state)
     fixture_remove(&f);
 }
 
-/* Entries that point outside, or whose parts do not add up, are refused by name. */
-static void entry_lies_are_corrupt(void **state)
+/* Sample 1 of a lone shard is refused by name, at a byte of [from, to). */
+static void expect_corrupt(const fixture *f, int64_t from, int64_t to)
+{
+    sluice_dataset *dataset;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_sample_info info = {.struct_size = sizeof(info)};
+    const char *path = f->shard;
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
+    assert_int_equal(sluice_dataset_get_sample(dataset, 1, &info, &error), SLUICE_CORRUPT);
+    assert_int_equal(error.sample, 1);
+    assert_string_equal(error.file, f->shard);
+    assert_true(error.offset >= from && error.offset < to);
+    assert_true(snapshot_verify(dataset) >= 1);
+    sluice_dataset_close(dataset);
+}
+
+/* Fences that point outside, or the wrong way round, or make a sample too short or too long. */
+static void fence_lies_are_corrupt(void **state)
 {
     (void)state;
     fixture f;
@@ -530,32 +564,88 @@ static void entry_lies_are_corrupt(void **state)
     const packed_options options = {.samples = 3, .classes = 2};
     fixture_make(&f, &options);
     file_load(&shard, f.folder, SHARD);
-    const size_t entry = get64(&shard, SHARD_INDEX_OFFSET_AT) + 64;
+    const size_t fence = get64(&shard, SHARD_INDEX_OFFSET_AT) + 8;
+    const uint64_t good = get64(&shard, fence);
+    const uint64_t next = get64(&shard, fence + 8);
+    const uint64_t wrong[] = {0,        4095,     next,       next + 1, good + 1,
+                              good - 1, next - 7, 0x7fffffff, 1U << 31, UINT64_MAX};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        put64(&shard, fence, wrong[i]);
+        seal_shard(&shard);
+        file_store(&shard, shard.size);
+        expect_corrupt(&f, 4096, (int64_t)shard.size);
+    }
+    put64(&shard, fence, good);
+    file_free(&shard);
+    fixture_remove(&f);
+}
+
+/* Cells that lie, in samples whose checksums are right. */
+static void cell_lies_are_corrupt(void **state)
+{
+    (void)state;
+    fixture f;
+    file_bytes shard;
+    const packed_options options = {.samples = 3, .classes = 2};
+    fixture_make(&f, &options);
+    file_load(&shard, f.folder, SHARD);
+    const uint64_t sample = sample_at(&shard, 1);
     static const struct {
         size_t at;
         uint32_t value;
-    } changes[] = {{0, 4095},        {0, 0x7fffffff},  {4, 1},  {4, 0x80000000}, {8, 0},
-                   {8, 0xffffffff},  {8, 1},           {12, 1}, {24, 0},         {24, 0xffffffff},
-                   {28, 0x00000102}, {28, 0x00010100}, {32, 0}, {36, 0},         {48, 0xfffffff0},
-                   {48, 1},          {52, 0x100},      {56, 77}};
+    } changes[] = {{8, 0},
+                   {8, 3},
+                   {8, 6},
+                   {8, 0xf},
+                   {12, 1},
+                   {IMAGE_CELL, 0},
+                   {IMAGE_CELL, 1},
+                   {IMAGE_CELL, 0xffffffff},
+                   {IMAGE_CELL, 0x7fffffff},
+                   {IMAGE_CELL + 4, 0x00010100},
+                   {IMAGE_CELL + 4, 0x00000200},
+                   {IMAGE_CELL + 8, 0},
+                   {IMAGE_CELL + 12, 0},
+                   {KEY_CELL, 0},
+                   {KEY_CELL, 0xfffffff0},
+                   {KEY_CELL + 4, 0x100},
+                   {KEY_CELL + 4, 0x01000000}};
     for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
-        const uint64_t good = get64(&shard, entry + changes[i].at);
-        put32(&shard, entry + changes[i].at, changes[i].value);
-        seal_shard(&shard);
+        const uint64_t good = get64(&shard, sample + changes[i].at);
+        put32(&shard, sample + changes[i].at, changes[i].value);
+        seal_samples(&shard);
         file_store(&shard, shard.size);
-        sluice_dataset *dataset;
-        sluice_error error = SLUICE_ERROR_INIT;
-        sluice_sample_info info = {.struct_size = sizeof(info)};
-        const char *path = f.shard;
-        assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
-        assert_int_equal(sluice_dataset_get_sample(dataset, 1, &info, &error), SLUICE_CORRUPT);
-        assert_int_equal(error.sample, 1);
-        assert_string_equal(error.file, f.shard);
-        assert_true(error.offset >= (int64_t)entry && error.offset < (int64_t)entry + 64);
-        assert_true(snapshot_verify(dataset) >= 1);
-        sluice_dataset_close(dataset);
-        put64(&shard, entry + changes[i].at, good);
+        expect_corrupt(&f, (int64_t)sample, (int64_t)sample_at(&shard, 2));
+        put64(&shard, sample + changes[i].at, good);
     }
+    file_free(&shard);
+    fixture_remove(&f);
+}
+
+/* Two sound samples of one size, in each other's place: only the identity tells. */
+static void samples_in_the_place_of_others_are_noticed(void **state)
+{
+    (void)state;
+    fixture f;
+    file_bytes shard;
+    uint8_t first[512];
+    const packed_options options = {.samples = 31, .classes = 1, .raw_every = 1};
+    fixture_make(&f, &options);
+    file_load(&shard, f.folder, SHARD);
+    /* packed.h: what is 15 samples apart has one size, but for the keys' */
+    const uint64_t a = sample_at(&shard, 10);
+    const uint64_t b = sample_at(&shard, 25);
+    const size_t bytes = sample_at(&shard, 11) - a;
+    assert_int_equal(sample_at(&shard, 26) - b, bytes);
+    assert_true(bytes <= sizeof(first));
+    memcpy(first, shard.data + a, bytes);
+    memcpy(shard.data + a, shard.data + b, bytes);
+    memcpy(shard.data + b, first, bytes);
+    file_store(&shard, shard.size);
+    const outcome seen = look(&f, f.folder);
+    assert_int_equal(seen.errors, 0);
+    assert_int_equal(seen.silent, 2);
+    assert_int_equal(seen.findings, 1);
     file_free(&shard);
     fixture_remove(&f);
 }
@@ -573,9 +663,19 @@ static void reserved_bytes_must_be_zero(void **state)
     file_load(&manifest, f.folder, MANIFEST);
     const size_t index = get64(&shard, SHARD_INDEX_OFFSET_AT);
     const size_t meta = get64(&shard, SHARD_META_OFFSET_AT);
-    const size_t in_shard[] = {116,          144,          4087,           index + (size_t)3 * 64,
-                               index + 4031, index + 4044, index + 4056,   index + 4087,
-                               meta + 16,    meta + 63,    meta + 64 + 31, meta + 64 + 40};
+    const size_t in_shard[] = {144,
+                               4087,
+                               index + 4 * 8,
+                               index + 4031,
+                               index + 4044,
+                               index + 4056,
+                               index + 4087,
+                               meta + 16,
+                               meta + 63,
+                               meta + 64 + 31,
+                               meta + 64 + 40,
+                               meta + 64 + 112,
+                               meta + 64 + 127};
     for (size_t i = 0; i < sizeof(in_shard) / sizeof(in_shard[0]); i++) {
         shard.data[in_shard[i]] ^= 2;
         seal_shard(&shard);
@@ -586,7 +686,7 @@ static void reserved_bytes_must_be_zero(void **state)
     }
     seal_shard(&shard);
     file_store(&shard, shard.size);
-    const size_t in_manifest[] = {112, 4087, 4096 + 60, 4096 + 64 + 20};
+    const size_t in_manifest[] = {112, 4087, 4096 + 60, 4096 + 64 + 20, 4096 + 64 + 64 + 120};
     for (size_t i = 0; i < sizeof(in_manifest) / sizeof(in_manifest[0]); i++) {
         manifest.data[in_manifest[i]] ^= 2;
         seal_manifest(&manifest);
@@ -631,6 +731,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_flipped_byte_is_noticed),
         cmocka_unit_test(every_flipped_byte_of_data_is_noticed),
+        cmocka_unit_test(damage_in_a_block_hurts_its_samples_only),
         cmocka_unit_test(a_flip_in_a_sample_spoils_that_sample_only),
         cmocka_unit_test(every_truncation_is_refused),
         cmocka_unit_test(a_shard_that_shrinks_while_open_is_an_error),
@@ -641,7 +742,9 @@ int main(void)
         cmocka_unit_test(an_index_block_of_another_dataset_is_refused),
         cmocka_unit_test(header_lies_are_harmless),
         cmocka_unit_test(random_lies_with_right_checksums_do_not_crash),
-        cmocka_unit_test(entry_lies_are_corrupt),
+        cmocka_unit_test(fence_lies_are_corrupt),
+        cmocka_unit_test(cell_lies_are_corrupt),
+        cmocka_unit_test(samples_in_the_place_of_others_are_noticed),
         cmocka_unit_test(reserved_bytes_must_be_zero),
         cmocka_unit_test(files_that_are_no_shards_are_refused),
     };

@@ -645,14 +645,14 @@ static uint64_t pack_again(const char *from, const char *to, int32_t level, cons
     return result.bytes;
 }
 
-/* From plain to zstd, to another level, and to plain again. */
+/* From plain to zstd, to another level, to plain again, and to what pays. */
 static void raw_pixels_are_packed_anew(void **state)
 {
     (void)state;
     char work[256];
-    char folders[4][300];
+    char folders[5][300];
     temporary_directory(work, sizeof(work));
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         (void)snprintf(folders[i], sizeof(folders[i]), "%s/%d", work, i);
     }
     write_raw(folders[0]);
@@ -661,7 +661,8 @@ static void raw_pixels_are_packed_anew(void **state)
     const uint64_t plain = (uint64_t)RAW_SAMPLES * RAW_SIDE * RAW_SIDE * 3;
     assert_true(pack_again(folders[0], folders[1], 3, &all) < plain / 2);
     assert_true(pack_again(folders[1], folders[2], 9, &all) < plain / 2);
-    assert_true(pack_again(folders[2], folders[3], 0, &all) > plain);
+    assert_true(pack_again(folders[2], folders[3], SLUICE_ZSTD_OFF, &all) > plain);
+    assert_true(pack_again(folders[3], folders[4], SLUICE_ZSTD_AUTO, &all) < plain / 2);
     snapshot_free(&all);
     remove_tree(work);
 }
@@ -673,14 +674,21 @@ static void a_small_budget_does_not_stop_the_workers(void **state)
     fixture f;
     fixture_make(&f, true);
     static const uint64_t budgets[] = {0, 3000, UINT64_MAX / 2};
+    sl_schema schema;
+    const sl_record_plan plan = {.schema = &schema};
+    assert_int_equal(
+        sl_schema_make(&schema, f.setup.dataset->fields, f.setup.dataset->info.fields, NULL),
+        SLUICE_OK);
     for (size_t i = 0; i < 6; i++) {
-        const sl_prepare_config config = {
-            .dataset = f.setup.dataset,
-            .workers = 4,
-            .first = 3,
-            .keep_bytes = i >= 3,
-            .retile = {.max_pixels = SL_RECORD_PIXELS_MAX, .max_bytes = SL_RECORD_IMAGE_MAX},
-            .budget_bytes = budgets[i % 3]};
+        const sl_prepare_config config = {.dataset = f.setup.dataset,
+                                          .workers = 4,
+                                          .first = 3,
+                                          .end = 37,
+                                          .maker = {.plan = &plan,
+                                                    .keep_bytes = i >= 3,
+                                                    .retile = {.max_pixels = SL_RECORD_PIXELS_MAX,
+                                                               .max_bytes = SL_RECORD_IMAGE_MAX}},
+                                          .budget_bytes = budgets[i % 3]};
         sl_prepare *prepare;
         assert_int_equal(sl_prepare_open(&prepare, &config, NULL), SLUICE_OK);
         uint32_t bad = 0;

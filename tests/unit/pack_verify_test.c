@@ -19,6 +19,9 @@
 
 #include <cmocka.h>
 
+/* Of a sample with the fields image, label and key, before its blobs. */
+enum { HEAD_BYTES = 48 };
+
 static sluice_dataset *open_path(const char *path)
 {
     sluice_dataset *dataset;
@@ -122,7 +125,7 @@ static void writers_retile_unless_told_otherwise(void **state)
     const jpeg_options how = {.progressive = true, .orientation = 5};
     jpeg_file file = jpeg_make_pattern(40, 30, 1, &how);
     sluice_sample_info info = write_one(folder, &file, 1, stored);
-    assert_int_equal(info.bytes, file.size);
+    assert_int_equal(info.bytes, HEAD_BYTES + file.size);
     assert_memory_equal(stored, file.data, file.size);
     info = write_one(folder, &file, 0, stored);
     assert_int_equal(info.width, 40);
@@ -188,7 +191,7 @@ static void options_out_of_range_are_refused(void **state)
     static const char *const classes[] = {"a", NULL};
     static const sluice_writer_options wrong[] = {
         {.struct_size = sizeof(wrong[0]), .zstd_level = 20},
-        {.struct_size = sizeof(wrong[0]), .zstd_level = -1},
+        {.struct_size = sizeof(wrong[0]), .zstd_level = -2},
         {.struct_size = sizeof(wrong[0]), .shard_bytes = 1000},
         {.struct_size = sizeof(wrong[0]), .shard_bytes = UINT64_MAX},
         {.struct_size = sizeof(wrong[0]), .class_count = 1},
@@ -346,7 +349,7 @@ static void verify_keeps_going_in_shards(void **state)
     packed_make(
         folder,
         &(packed_options){
-            .samples = 40, .classes = 3, .raw_every = 4, .zstd_level = 2, .shard_bytes = 12700});
+            .samples = 40, .classes = 3, .raw_every = 4, .zstd_level = 2, .shard_bytes = 12900});
     sluice_verify_result result = verify(folder, 3, 1, &seen);
     assert_int_equal(result.samples, 40);
     assert_int_equal(result.bad, 0);

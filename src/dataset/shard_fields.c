@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The metadata of shards and manifests: fields and class names, to and from bytes. */
+#include "dtype.h"
+#include "little_endian.h"
+#include "memory.h"
+#include "shard_pages.h"
+#include "shard_schema.h"
+
+#include <string.h>
+
+#define HEAD_BYTES  64u
+#define ROW_BYTES   128u
+#define ROW_BYTES_1 64u /* of version 1 */
+#define SHAPE_AT    48u
+#define FIELDS_1    16u /* of version 1, at most */
+
+enum { FLAG_PLAIN = 1 };
+
+static size_t row_bytes(uint32_t version)
+{
+    return version == 1 ? ROW_BYTES_1 : ROW_BYTES;
+}
+
+static uint64_t names_bytes(const sl_schema *schema)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < schema->class_count; i++) {
+        bytes += strlen(schema->classes[i]) + 1;
+    }
+    return bytes;
+}
+
+/* ---- to bytes ---- */
+
+uint64_t sl_schema_bytes(const sl_schema *schema)
+{
+    return HEAD_BYTES + (uint64_t)ROW_BYTES * schema->field_count + names_bytes(schema);
+}
+
+static void encode_field(const sl_field *field, uint8_t row[ROW_BYTES])
+{
+    memcpy(row, field->name, SL_FIELD_NAME_BYTES);
+    sl_store32(row + 32, (uint32_t)field->type);
+    sl_store32(row + 36, (uint32_t)field->dtype);
+    sl_store32(row + 40, field->dims);
+    sl_store32(row + 44, field->compression == SLUICE_COMPRESSION_NEVER ? FLAG_PLAIN : 0);
+    for (uint32_t i = 0; i < field->dims; i++) {
+        sl_store64(row + SHAPE_AT + (size_t)8 * i, field->shape[i]);
+    }
+}
+
+void sl_schema_encode(const sl_schema *schema, uint8_t *bytes)
+{
+    const size_t names_at = HEAD_BYTES + (size_t)ROW_BYTES * schema->field_count;
+    const uint64_t names = names_bytes(schema);
+    memset(bytes, 0, names_at);
+    sl_store32(bytes, schema->field_count);
+    sl_store32(bytes + 4, schema->class_count);
+    sl_store64(bytes + 8, names);
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        encode_field(&schema->fields[i], bytes + HEAD_BYTES + (size_t)ROW_BYTES * i);
+    }
+    if (names > 0) {
+        memcpy(bytes + names_at, schema->names, names);
+    }
+}
+
+/* ---- from bytes ---- */
+
+/* Of version 1: letters, digits and _ only. */
+static bool name_was_ok(const char *name)
+{
+    for (; *name; name++) {
+        const bool letter = *name >= 'a' && *name <= 'z';
+        const bool digit = *name >= '0' && *name <= '9';
+        if (!letter && !digit && *name != '_') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static sl_refusal decode_name(sl_schema *schema, const uint8_t *row, sl_field *field)
+{
+    memcpy(field->name, row, SL_FIELD_NAME_BYTES);
+    const size_t length = strnlen(field->name, SL_FIELD_NAME_BYTES);
+    if (!sl_field_name_ok(field->name) || sl_field_name_taken(schema, field->name) ||
+        !sl_all_zero(row + length, SL_FIELD_NAME_BYTES - length) ||
+        (schema->version == 1 && !name_was_ok(field->name))) {
+        return sl_refuse("a field has no valid name", 0);
+    }
+    const uint32_t type = sl_load32(row + 32);
+    const uint32_t last = schema->version == 1 ? SLUICE_FIELD_TEXT : SLUICE_FIELD_TENSOR;
+    if (type < SLUICE_FIELD_IMAGE || type > last) {
+        return sl_refuse_unknown("a field has a type that this library does not know", 32);
+    }
+    field->type = (sluice_field_type)type;
+    return sl_accept();
+}
+
+static sl_refusal decode_row_1(const sl_schema *schema, const uint8_t *row)
+{
+    uint32_t column = SL_ENTRY_FIXED_BYTES;
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        const sluice_field_type type = schema->fields[i].type;
+        column += type == SLUICE_FIELD_INT || type == SLUICE_FIELD_FLOAT ? 8 : 16;
+    }
+    return sl_load32(row + 36) == column && sl_all_zero(row + 40, ROW_BYTES_1 - 40)
+               ? sl_accept()
+               : sl_refuse("a field's row is not as it must be", 36);
+}
+
+static sl_refusal decode_shape(const uint8_t *row, sl_field *field)
+{
+    if (field->dims > SLUICE_TENSOR_DIMS_MAX) {
+        return sl_refuse_unknown("a tensor has more dimensions than this library takes", 40);
+    }
+    for (uint32_t i = 0; i < field->dims; i++) {
+        field->shape[i] = sl_load64(row + SHAPE_AT + (size_t)8 * i);
+    }
+    if (sl_dtype_bytes(field->dtype) == 0) {
+        return sl_refuse_unknown("a field has a dtype that this library does not know", 36);
+    }
+    return sl_tensor_fits(field) ? sl_accept()
+                                 : sl_refuse("a tensor's shape is impossible", SHAPE_AT);
+}
+
+static sl_refusal decode_row(const uint8_t *row, sl_field *field)
+{
+    const uint32_t flags = sl_load32(row + 44);
+    field->dtype = (sluice_dtype)sl_load32(row + 36);
+    field->dims = sl_load32(row + 40);
+    field->compression = flags & FLAG_PLAIN ? SLUICE_COMPRESSION_NEVER : SLUICE_COMPRESSION_ALWAYS;
+    if (flags & ~(uint32_t)FLAG_PLAIN) {
+        return sl_refuse_unknown("a field is stored in a way that this library does not know", 44);
+    }
+    if (field->type != SLUICE_FIELD_TENSOR && !sl_all_zero(row + 36, 8)) {
+        return sl_refuse("a field's row is not as it must be", 36);
+    }
+    const sl_refusal refusal = decode_shape(row, field);
+    if (refusal.text != NULL) {
+        return refusal;
+    }
+    const size_t used = SHAPE_AT + (size_t)8 * field->dims;
+    return sl_all_zero(row + used, ROW_BYTES - used)
+               ? sl_accept()
+               : sl_refuse("reserved bytes of a field's row are not zero", used);
+}
+
+static sl_refusal decode_fields(sl_schema *schema, const uint8_t *bytes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t at = HEAD_BYTES + row_bytes(schema->version) * i;
+        sl_field field = {.type = SLUICE_FIELD_IMAGE};
+        sl_refusal refusal = decode_name(schema, bytes + at, &field);
+        if (refusal.text == NULL) {
+            refusal = schema->version == 1 ? decode_row_1(schema, bytes + at)
+                                           : decode_row(bytes + at, &field);
+        }
+        if (refusal.text != NULL) {
+            refusal.offset += (uint32_t)at;
+            return refusal;
+        }
+        schema->fields[schema->field_count++] = field;
+    }
+    sl_schema_complete(schema);
+    return sl_accept();
+}
+
+/* `names` has exactly `count` strings, the last byte being a NUL. */
+static sl_refusal decode_names(sl_schema *schema, sl_bytes names, uint32_t count, size_t at)
+{
+    if (count == 0) {
+        return names.size == 0 ? sl_accept() : sl_refuse("there are names but no classes", at);
+    }
+    if (names.size < count || names.data[names.size - 1] != 0) {
+        return sl_refuse("the class names are cut short", at);
+    }
+    schema->names = sl_malloc(names.size);
+    schema->classes = sl_calloc(count, sizeof(*schema->classes));
+    if (!schema->names || !schema->classes) {
+        return (sl_refusal){.text = "no memory for the class names",
+                            .status = SLUICE_NOMEM,
+                            .offset = (uint32_t)at};
+    }
+    memcpy(schema->names, names.data, names.size);
+    uint32_t found = 0;
+    for (size_t i = 0; i < names.size; i += strlen(schema->names + i) + 1) {
+        if (found == count) {
+            return sl_refuse("there are more class names than classes", at + i);
+        }
+        schema->classes[found++] = schema->names + i;
+    }
+    if (found != count) {
+        return sl_refuse("there are fewer class names than classes", at);
+    }
+    schema->class_count = count;
+    return sl_accept();
+}
+
+/* No writer ever made others in version 1 of the format. */
+static bool is_standard(const sl_schema *schema)
+{
+    return schema->field_count == 3 && schema->image == 0 && schema->label == 1 &&
+           schema->key == 2 && strcmp(schema->fields[0].name, "image") == 0;
+}
+
+static sl_refusal check_head(const uint8_t *bytes, uint32_t version)
+{
+    const uint32_t fields = sl_load32(bytes);
+    if (fields > (version == 1 ? FIELDS_1 : SL_FIELDS_MAX)) {
+        return sl_refuse_unknown("samples have more fields than this library takes", 0);
+    }
+    if (fields == 0 || !sl_all_zero(bytes + 16, HEAD_BYTES - 16)) {
+        return sl_refuse("the metadata's head is not as it must be", 0);
+    }
+    return sl_accept();
+}
+
+sl_refusal sl_schema_decode(sl_schema *schema, uint32_t version, sl_bytes bytes)
+{
+    *schema = (sl_schema){.version = version};
+    if (bytes.size < HEAD_BYTES) {
+        return sl_refuse("the metadata are too short", 0);
+    }
+    sl_refusal refusal = check_head(bytes.data, version);
+    if (refusal.text != NULL) {
+        return refusal;
+    }
+    const uint32_t fields = sl_load32(bytes.data);
+    const size_t names_at = HEAD_BYTES + row_bytes(version) * fields;
+    if (bytes.size < names_at || bytes.size - names_at != sl_load64(bytes.data + 8)) {
+        return sl_refuse("the parts of the metadata do not add up to their size", 8);
+    }
+    refusal = decode_fields(schema, bytes.data, fields);
+    if (refusal.text == NULL) {
+        const sl_bytes text = {bytes.data + names_at, bytes.size - names_at};
+        refusal = decode_names(schema, text, sl_load32(bytes.data + 4), names_at);
+    }
+    if (refusal.text == NULL && version == 1 && !is_standard(schema)) {
+        refusal = sl_refuse_unknown("has other fields than image, label and key", HEAD_BYTES);
+    }
+    if (refusal.text != NULL) {
+        sl_schema_close(schema);
+    }
+    return refusal;
+}

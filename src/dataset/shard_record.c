@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shard_record.h"
+
+#include "checksum.h"
+#include "little_endian.h"
+#include "shard_pages.h"
+
+#include <string.h>
+
+uint64_t sl_record_identity(uint64_t number_in_shard, uint64_t checksum)
+{
+    uint8_t both[16];
+    sl_store64(both, number_in_shard);
+    sl_store64(both + 8, checksum);
+    return sl_checksum(both, sizeof(both));
+}
+
+static uint64_t bits_of(double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof(bits));
+    return bits;
+}
+
+static double number_of(uint64_t bits)
+{
+    double number;
+    memcpy(&number, &bits, sizeof(number));
+    return number;
+}
+
+/* ---- encoding ---- */
+
+static void encode_cell(const sl_field *field, const sl_value *value, uint8_t *cell)
+{
+    if (field->type == SLUICE_FIELD_INT) {
+        sl_store64(cell, (uint64_t)value->integer);
+        return;
+    }
+    if (field->type == SLUICE_FIELD_FLOAT) {
+        sl_store64(cell, bits_of(value->number));
+        return;
+    }
+    sl_store32(cell, (uint32_t)value->bytes.size);
+    cell[4] = value->zstd ? SL_BLOB_ZSTD : SL_BLOB_PLAIN;
+    if (field->type == SLUICE_FIELD_IMAGE) {
+        cell[5] = value->raw ? SL_CODEC_RAW : SL_CODEC_JPEG;
+        sl_store32(cell + 8, value->width);
+        sl_store32(cell + 12, value->height);
+        return;
+    }
+    uint8_t *to = cell + SL_CELL_BYTES;
+    for (uint32_t i = 0; i < field->dims; i++) {
+        if (field->shape[i] == 0) {
+            sl_store32(to, (uint32_t)value->shape[i]);
+            to += SL_CELL_DIMENSION_BYTES;
+        }
+    }
+}
+
+void sl_record_head_encode(const sl_schema *schema, const sl_values *values, uint8_t *head)
+{
+    uint64_t presence = 0;
+    memset(head, 0, schema->head_bytes);
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        const sl_value *value = &values->of[i];
+        if (value->present) {
+            presence |= UINT64_C(1) << i;
+            encode_cell(&schema->fields[i], value, head + schema->cells[i]);
+        }
+    }
+    sl_store64(head + 8, presence);
+}
+
+/* ---- decoding ---- */
+
+/* A record while it is taken apart. */
+typedef struct walk {
+    const sl_schema *schema;
+    sl_bytes record;
+    size_t at; /* of the next blob */
+} walk;
+
+/* What all blobs have: size and encoding. The bytes of the value are those stored. */
+static sl_refusal decode_blob(walk *w, const sl_field *field, const uint8_t *cell, sl_value *value)
+{
+    const uint32_t bytes = sl_load32(cell);
+    if (cell[4] > SL_BLOB_ZSTD) {
+        return sl_refuse_unknown("it is encoded in a way that this library does not know", 4);
+    }
+    if (cell[4] == SL_BLOB_ZSTD && field->compression == SLUICE_COMPRESSION_NEVER) {
+        return sl_refuse("it is a frame, which this field never is", 4);
+    }
+    if (bytes > w->record.size - w->at) {
+        return sl_refuse("it does not fit into its sample", 0);
+    }
+    value->zstd = cell[4] == SL_BLOB_ZSTD;
+    value->offset = (uint32_t)w->at;
+    value->bytes = (sl_bytes){w->record.data + w->at, bytes};
+    w->at += bytes;
+    return sl_accept();
+}
+
+static sl_refusal decode_image(const uint8_t *cell, sl_value *value)
+{
+    if (cell[5] != SL_CODEC_JPEG && cell[5] != SL_CODEC_RAW) {
+        return sl_refuse_unknown("the picture has a codec that this library does not know", 5);
+    }
+    value->raw = cell[5] == SL_CODEC_RAW;
+    value->width = sl_load32(cell + 8);
+    value->height = sl_load32(cell + 12);
+    if (sl_load16(cell + 6) != 0 || value->bytes.size == 0 || value->width == 0 ||
+        value->height == 0) {
+        return sl_refuse("the picture is empty, or its cell is not as it must be", 0);
+    }
+    const uint64_t pixels = (uint64_t)value->width * value->height;
+    if (value->raw && !value->zstd &&
+        (pixels > SL_RECORD_BYTES_MAX || pixels * 3 != value->bytes.size)) {
+        return sl_refuse("the raw pixels do not have the size of their picture", 0);
+    }
+    return sl_accept();
+}
+
+static sl_refusal decode_tensor(const walk *w, uint32_t number, const uint8_t *cell,
+                                sl_value *value)
+{
+    const sl_field *field = &w->schema->fields[number];
+    uint64_t bytes = w->schema->fixed_bytes[number];
+    const uint8_t *from = cell + SL_CELL_BYTES;
+    for (uint32_t i = 0; i < field->dims; i++) {
+        value->shape[i] = field->shape[i];
+        if (field->shape[i] == 0) {
+            value->shape[i] = sl_load32(from);
+            from += SL_CELL_DIMENSION_BYTES;
+            bytes *= value->shape[i]; /* both below 2^32 */
+        }
+        if (bytes > SL_RECORD_BYTES_MAX) {
+            return sl_refuse("the tensor's shape is impossible", SL_CELL_BYTES);
+        }
+    }
+    if (!value->zstd && bytes != value->bytes.size) {
+        return sl_refuse("the tensor does not have the size that its shape says", 0);
+    }
+    return sl_accept();
+}
+
+/* The cell of a field that is there. */
+static sl_refusal decode_cell(walk *w, uint32_t number, const uint8_t *cell, sl_value *value)
+{
+    const sl_field *field = &w->schema->fields[number];
+    if (field->type == SLUICE_FIELD_INT) {
+        value->integer = (int64_t)sl_load64(cell);
+        return sl_accept();
+    }
+    if (field->type == SLUICE_FIELD_FLOAT) {
+        value->number = number_of(sl_load64(cell));
+        return sl_accept();
+    }
+    const sl_refusal refusal = decode_blob(w, field, cell, value);
+    if (refusal.text != NULL) {
+        return refusal;
+    }
+    if (field->type == SLUICE_FIELD_IMAGE) {
+        return decode_image(cell, value);
+    }
+    if (!sl_all_zero(cell + 5, 3)) {
+        return sl_refuse("reserved bytes of its cell are not zero", 5);
+    }
+    if (field->type == SLUICE_FIELD_TENSOR) {
+        return decode_tensor(w, number, cell, value);
+    }
+    if (number == w->schema->key && !value->zstd &&
+        memchr(value->bytes.data, 0, value->bytes.size) != NULL) {
+        return sl_refuse("a key holds no NUL", 0);
+    }
+    return sl_accept();
+}
+
+static sl_refusal decode_fields(walk *w, uint64_t presence, sl_values *values)
+{
+    const sl_schema *schema = w->schema;
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        const uint8_t *cell = w->record.data + schema->cells[i];
+        const uint32_t end =
+            i + 1 < schema->field_count ? schema->cells[i + 1] : w->schema->head_bytes;
+        sl_value *value = &values->of[i];
+        *value = (sl_value){.present = (presence >> i & 1) != 0};
+        sl_refusal refusal = sl_accept();
+        if (value->present) {
+            refusal = decode_cell(w, i, cell, value);
+        } else if (!sl_all_zero(cell, end - schema->cells[i])) {
+            refusal = sl_refuse("the sample lacks it, but its cell is not zero", 0);
+        }
+        if (refusal.text != NULL) {
+            refusal.offset += schema->cells[i];
+            refusal.field = schema->fields[i].name;
+            return refusal;
+        }
+    }
+    return w->at == w->record.size
+               ? sl_accept()
+               : sl_refuse("the fields of a sample do not add up to its size", w->at);
+}
+
+sl_refusal sl_record_decode(const sl_schema *schema, sl_bytes record, sl_values *values)
+{
+    if (record.size < schema->head_bytes) {
+        return sl_refuse("the sample is too short for its fields", 0);
+    }
+    if (sl_checksum(record.data + 8, record.size - 8) != sl_load64(record.data)) {
+        return sl_refuse("the sample does not match its checksum", 0);
+    }
+    const uint64_t presence = sl_load64(record.data + 8);
+    if (schema->field_count < 64 && presence >> schema->field_count != 0) {
+        return sl_refuse("the sample claims to have more fields than there are", 8);
+    }
+    walk w = {.schema = schema, .record = record, .at = schema->head_bytes};
+    return decode_fields(&w, presence, values);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shards of version 2: the index says where a sample lies, the sample says the rest. */
+#include "little_endian.h"
+#include "shard_record.h"
+#include "shards.h"
+
+/* Of a shard whose samples differ in size: one look into an index block. */
+static sluice_status locate_by_index(const sl_shards *shards, const sl_shard *shard, uint64_t local,
+                                     sl_place *place, sl_place *lookup, sl_refusal *why)
+{
+    const uint64_t block = local / SL_BLOCK_SAMPLES;
+    const size_t at = (size_t)(local % SL_BLOCK_SAMPLES) * SL_FENCE_BYTES;
+    uint8_t fences[2 * SL_FENCE_BYTES];
+    lookup->offset = shard->row.index_offset + block * SL_PAGE_BYTES;
+    if (!sl_index_cache_get(shards->cache, sl_shards_tag(shard, block), at, fences,
+                            sizeof(fences))) {
+        return SLUICE_AGAIN;
+    }
+    *why = sl_fences_decode(fences, shard->row.data_bytes, &place->offset, &place->bytes);
+    why->offset += (uint32_t)at;
+    return why->text == NULL ? SLUICE_OK : why->status;
+}
+
+static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sl_place *lookup, sl_refusal *why)
+{
+    const sl_shards *shards = sl_shards_of(dataset);
+    const uint32_t number = sl_shards_find(shards, index);
+    const sl_shard *shard = &shards->shards[number];
+    const uint64_t local = index - shard->row.first;
+    const uint32_t bytes = shard->row.record_bytes;
+    *lookup = (sl_place){.bytes = SL_PAGE_BYTES, .object = number};
+    /* relaxed: nothing but the flag is published; rows do not change */
+    if (!atomic_load_explicit(&shard->trusted, memory_order_relaxed)) {
+        return SLUICE_AGAIN;
+    }
+    *sample = (sl_sample){.place = {.offset = SL_SHARD_DATA_OFFSET + local * bytes,
+                                    .bytes = bytes,
+                                    .object = number}};
+    return bytes != 0 ? SLUICE_OK
+                      : locate_by_index(shards, shard, local, &sample->place, lookup, why);
+}
+
+static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                         sl_values *values)
+{
+    if (bytes.size != sample->place.bytes) {
+        return sl_refuse("the sample is not as long as its index says", 0);
+    }
+    return sl_record_decode(&sl_shards_of(dataset)->schema, bytes, values);
+}
+
+static uint64_t sum(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes)
+{
+    const sl_shard *shard = &sl_shards_of(dataset)->shards[sample->place.object];
+    return sl_record_identity(sample->index - shard->row.first, sl_load64(bytes.data));
+}
+
+static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t value,
+                            uint64_t count)
+{
+    const sl_shard_row *row = &sl_shards_of(dataset)->shards[object].row;
+    if (count != row->samples || value == row->identity) {
+        return sl_accept();
+    }
+    return sl_refuse("the samples are sound, but not those that the header stands for", 96);
+}
+
+const sl_dataset_ops sl_shards_ops_2 = {
+    .locate = locate,
+    .learn = sl_shards_learn,
+    .unpack = unpack,
+    .check_object = sl_shards_check,
+    .sum = sum,
+    .check_sum = check_sum,
+    .class_name = sl_shards_class_name,
+    .close = sl_shards_close,
+};

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "maker.h"
+
+#include "error.h"
+#include "frame.h"
+#include "memory.h"
+
+#include <string.h>
+
+#define STAGE "pack"
+
+/* One sample while it is being made. */
+typedef struct job {
+    sl_maker *maker;
+    const sl_allowance *allowance;
+    sl_made *made;
+} job;
+
+sluice_status sl_maker_open(sl_maker *maker, const sl_maker_config *config, sluice_error *error)
+{
+    *maker = (sl_maker){.config = *config};
+    if (config->raw) {
+        const sl_decoder_config how = {.max_pixels = SL_RECORD_PIXELS_MAX,
+                                       .max_unpacked_bytes = SL_RECORD_IMAGE_MAX,
+                                       .exif = SLUICE_EXIF_IGNORE};
+        return sl_decoder_open(&maker->decoder, &how, error);
+    }
+    return config->keep_bytes ? SLUICE_OK
+                              : sl_jpeg_retiler_open(&maker->retiler, &config->retile, error);
+}
+
+void sl_maker_close(sl_maker *maker)
+{
+    sl_jpeg_retiler_close(maker->retiler);
+    sl_decoder_close(maker->decoder);
+    *maker = (sl_maker){0};
+}
+
+static sluice_status charge(const job *j, uint64_t bytes, sluice_error *error)
+{
+    if (j->allowance == NULL || j->allowance->charge(j->allowance->ctx, bytes)) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
+}
+
+/* New memory of the sample's, for what becomes of a field. The old one stays until it is closed. */
+static sluice_status new_piece(const job *j, uint64_t bytes, uint8_t **piece, sluice_error *error)
+{
+    sluice_status status = charge(j, bytes, error);
+    if (status < 0) {
+        return status;
+    }
+    *piece = sl_malloc(bytes > 0 ? bytes : 1);
+    return *piece != NULL
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample of %llu bytes",
+                              (unsigned long long)bytes);
+}
+
+static void keep_piece(const job *j, uint32_t number, uint8_t *piece, sl_value *value, size_t bytes)
+{
+    sl_free(j->made->pieces[number]);
+    j->made->pieces[number] = piece;
+    value->bytes = (sl_bytes){piece, bytes};
+}
+
+/* Replaces a frame by what it holds. */
+static sluice_status unpack(const job *j, uint32_t number, sl_value *value, sluice_error *error)
+{
+    uint64_t bytes = 0;
+    uint8_t *piece = NULL;
+    sluice_status status = sl_frame_size(value->bytes, SL_RECORD_IMAGE_MAX, &bytes, error);
+    if (status == SLUICE_OK) {
+        status = new_piece(j, bytes, &piece, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_frame_unpack_to(NULL, value->bytes, piece, bytes, error);
+    }
+    if (status < 0) {
+        sl_free(piece);
+        return status;
+    }
+    keep_piece(j, number, piece, value, bytes);
+    value->zstd = false;
+    return SLUICE_OK;
+}
+
+/* ---- pictures ---- */
+
+/* `*retiled` lies in the retiler's memory. */
+static sluice_status run_retiler(const job *j, sl_bytes jpeg, sl_jpeg_outcome *outcome,
+                                 sl_bytes *retiled, sluice_error *error)
+{
+    uint64_t memory;
+    sl_jpeg_retiler *retiler = j->maker->retiler;
+    sluice_status status = sl_jpeg_retiler_begin(retiler, jpeg, &memory, error);
+    if (status == SLUICE_OK) {
+        status = charge(j, memory, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    status = sl_jpeg_retiler_run(retiler, outcome, retiled, error);
+    if (j->allowance != NULL) {
+        j->allowance->give_back(j->allowance->ctx, memory);
+    }
+    return status;
+}
+
+static sluice_status retile(const job *j, uint32_t number, sl_value *value,
+                            sl_jpeg_outcome *outcome, sluice_error *error)
+{
+    sl_bytes retiled = {NULL, 0};
+    uint8_t *piece = NULL;
+    sluice_error reason;
+    sl_error_clear(&reason);
+    sluice_status status = run_retiler(j, value->bytes, outcome, &retiled, &reason);
+    if (status < 0) {
+        if (error != NULL) {
+            *error = reason;
+        }
+        return status;
+    }
+    if (*outcome > SL_JPEG_FAST) {
+        j->made->kept = reason;
+    }
+    if (*outcome != SL_JPEG_RETILED) {
+        return SLUICE_OK;
+    }
+    status = new_piece(j, retiled.size, &piece, error);
+    if (status == SLUICE_OK) {
+        memcpy(piece, retiled.data, retiled.size);
+        keep_piece(j, number, piece, value, retiled.size);
+    }
+    return status;
+}
+
+static sluice_status make_jpeg(const job *j, uint32_t number, sl_value *value, sluice_error *error)
+{
+    sl_made *made = j->made;
+    sl_jpeg_outcome outcome = SL_JPEG_AS_ASKED;
+    const uint64_t before = value->bytes.size;
+    if (j->maker->retiler != NULL) {
+        const sluice_status status = retile(j, number, value, &outcome, error);
+        if (status < 0) {
+            return status;
+        }
+    }
+    made->jpegs[outcome]++;
+    made->jpeg_bytes_before += before;
+    made->jpeg_bytes_after += value->bytes.size;
+    return SLUICE_OK;
+}
+
+static void copy_pixels(const sl_image *view, sl_rect all, uint8_t *to)
+{
+    const size_t row = (size_t)all.width * 3;
+    for (uint32_t y = 0; y < all.height; y++) {
+        memcpy(to + y * row, view->pixels + y * view->stride_bytes, row);
+    }
+}
+
+/* Replaces an encoded picture by its pixels, as stored: not turned. */
+static sluice_status decode(const job *j, uint32_t number, sl_value *value, sluice_error *error)
+{
+    sl_decoder *decoder = j->maker->decoder;
+    const sl_stored_image stored = {.bytes = value->bytes};
+    sl_picture picture;
+    sl_image view;
+    uint8_t *piece = NULL;
+    sluice_status status = sl_decoder_open_picture(decoder, &stored, &picture, error);
+    if (status < 0) {
+        return status;
+    }
+    const sl_rect all = {0, 0, picture.width, picture.height};
+    const size_t bytes = (size_t)picture.width * picture.height * 3;
+    status = sl_decoder_decode(decoder, all, 0, 0, &view, error);
+    if (status == SLUICE_OK) {
+        status = new_piece(j, bytes, &piece, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    copy_pixels(&view, all, piece);
+    j->made->decoded++;
+    j->made->decoded_bytes_before += value->bytes.size;
+    j->made->decoded_bytes_after += bytes;
+    keep_piece(j, number, piece, value, bytes);
+    value->raw = true;
+    value->width = picture.width;
+    value->height = picture.height;
+    return SLUICE_OK;
+}
+
+static sluice_status make_field(const job *j, uint32_t number, sl_value *value, sluice_error *error)
+{
+    const sl_field *field = &j->maker->config.plan->schema->fields[number];
+    if (value->zstd) {
+        const sluice_status status = unpack(j, number, value, error);
+        if (status < 0) {
+            return status;
+        }
+    }
+    if (field->type != SLUICE_FIELD_IMAGE || value->raw) {
+        return SLUICE_OK;
+    }
+    if (j->maker->decoder != NULL) {
+        return decode(j, number, value, error);
+    }
+    return sl_jpeg_begins(value->bytes) ? make_jpeg(j, number, value, error) : SLUICE_OK;
+}
+
+sluice_status sl_maker_make(sl_maker *maker, sl_values *values, const sl_allowance *allowance,
+                            sl_made *made, sluice_error *error)
+{
+    const sl_schema *schema = maker->config.plan->schema;
+    const job j = {.maker = maker, .allowance = allowance, .made = made};
+    uint64_t framed = 0;
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        sl_value *value = &values->of[i];
+        const sl_value before = *value;
+        framed |= (uint64_t)before.zstd << i;
+        const sluice_status status = value->present ? make_field(&j, i, value, error) : SLUICE_OK;
+        if (status < 0) {
+            made->blame = before;
+            return status;
+        }
+    }
+    const sluice_status status = sl_record_make(&made->record, maker->config.plan, values, error);
+    if (status < 0 && made->record.failed < schema->field_count) {
+        made->blame = values->of[made->record.failed];
+        made->blame.zstd = (framed >> made->record.failed & 1) != 0;
+    }
+    return status;
+}
+
+void sl_made_close(sl_made *made)
+{
+    sl_record_close(&made->record);
+    for (uint32_t i = 0; i < SL_FIELDS_MAX; i++) {
+        sl_free(made->pieces[i]);
+    }
+    *made = (sl_made){0};
+}

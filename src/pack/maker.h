@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * maker: the values of one sample, from anywhere, made into a record.
+ *
+ * Purpose: what happens to a sample on its way into a shard, in one place for the writer API and
+ * for packs: frames are unpacked, JPEGs re-tiled or pictures decoded, and all is packed as the plan
+ * says. Threads: one owner.
+ * Ownership: what a maker makes lies in sl_made, or where the values came from.
+ */
+#ifndef SL_MAKER_H
+#define SL_MAKER_H
+
+#include "decoder.h"
+#include "jpeg_retile.h"
+#include "record.h"
+
+typedef struct sl_maker_config {
+    const sl_record_plan *plan;
+    bool keep_bytes; /* JPEGs stay as they are; otherwise they are re-tiled: */
+    sl_jpeg_retile_options retile;
+    bool raw; /* pictures become pixels; before anything else that could happen to them */
+} sl_maker_config;
+
+/* Whoever bounds the memory of all samples under way. charge may wait; false: stop. */
+typedef struct sl_allowance {
+    bool (*charge)(void *ctx, uint64_t bytes);
+    void (*give_back)(void *ctx, uint64_t bytes);
+    void *ctx;
+} sl_allowance;
+
+typedef struct sl_maker {
+    sl_maker_config config;
+    sl_jpeg_retiler *retiler; /* NULL: JPEGs stay as they are */
+    sl_decoder *decoder;      /* NULL: pictures stay encoded */
+} sl_maker;
+
+/* What became of a sample. */
+typedef struct sl_made {
+    sl_record record;
+    uint8_t *pieces[SL_FIELDS_MAX]; /* owned: what was unpacked, re-tiled or decoded */
+    uint32_t jpegs[SL_JPEG_OUTCOMES];
+    uint64_t jpeg_bytes_before, jpeg_bytes_after;
+    uint32_t decoded; /* pictures */
+    uint64_t decoded_bytes_before, decoded_bytes_after;
+    sluice_error kept; /* status < 0: why a JPEG was kept that should not have been */
+    sl_value blame;    /* of a failure: what it was about; not present: no field */
+} sl_made;
+
+/* Errors: NOMEM. */
+sluice_status sl_maker_open(sl_maker *maker, const sl_maker_config *config, sluice_error *error);
+/* A zeroed maker may be closed. */
+void sl_maker_close(sl_maker *maker);
+
+/*
+ * Makes the record of `values`, which become what is stored. `made` is zeroed; `allowance` NULL:
+ * none. Errors: as sl_record_make, and of what is in the way: CORRUPT, UNSUPPORTED, CANCELED.
+ */
+sluice_status sl_maker_make(sl_maker *maker, sl_values *values, const sl_allowance *allowance,
+                            sl_made *made, sluice_error *error);
+/* Frees, and zeroes. */
+void sl_made_close(sl_made *made);
+
+#endif

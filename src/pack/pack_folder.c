@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a pack finds in its folder, and next to it. */
+#include "error.h"
+#include "file.h"
+#include "pack_state.h"
+#include "shards.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE "pack"
+
+/* The folder that file `number` of the dataset lies in. */
+static bool folder_of(const sl_dataset *dataset, uint32_t number, char *path)
+{
+    if (sl_objects_path(dataset->objects, number, path, SL_OUTPUT_PATH_BYTES) < 0) {
+        return false;
+    }
+    char *slash = strrchr(path, '/');
+    if (!slash) {
+        memcpy(path, ".", 2);
+    } else {
+        slash[slash == path ? 1 : 0] = '\0';
+    }
+    return true;
+}
+
+sluice_status sl_pack_refuse_own_source(const sl_pack_state *p, sluice_error *error)
+{
+    struct stat target;
+    struct stat source;
+    char folder[SL_OUTPUT_PATH_BYTES];
+    char previous[SL_OUTPUT_PATH_BYTES] = "";
+    if (p->dataset->whole_objects || fstat(p->output.fd, &target) != 0) {
+        return SLUICE_OK;
+    }
+    for (uint32_t i = 0; i < sl_objects_count(p->dataset->objects); i++) {
+        if (!folder_of(p->dataset, i, folder) || strcmp(folder, previous) == 0) {
+            continue;
+        }
+        memcpy(previous, folder, sizeof(previous));
+        if (stat(folder, &source) == 0 && source.st_ino == target.st_ino &&
+            source.st_dev == target.st_dev) {
+            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, p->output.path, -1,
+                                 "this folder holds the dataset that is to be packed");
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status read_head_page(const char *path, sl_manifest_header *header,
+                                    sluice_error *error)
+{
+    uint8_t page[SL_PAGE_BYTES];
+    int fd;
+    sl_file_name name = {STAGE, path};
+    sluice_status status = sl_file_open(name, &fd, NULL, error);
+    if (status < 0) {
+        return status;
+    }
+    status = sl_file_read(fd, name, page, sizeof(page), 0, error);
+    sl_file_close(fd);
+    if (status < 0) {
+        return status;
+    }
+    sl_refusal refusal = sl_manifest_header_decode(header, page);
+    return refusal.text ? sl_shards_refuse(error, refusal, path, 0) : SLUICE_OK;
+}
+
+/* Each shard is there and as long as its row says; adds up their sizes. */
+static sluice_status measure_shards(const sl_dataset *dataset, uint64_t *bytes, sluice_error *error)
+{
+    *bytes = 0;
+    for (uint32_t i = 0; i < sl_objects_count(dataset->objects); i++) {
+        char path[SL_PATH_BYTES];
+        struct stat status;
+        uint64_t expected = sl_shards_of(dataset)->shards[i].row.file_bytes;
+        (void)sl_objects_path(dataset->objects, i, path, sizeof(path));
+        if (stat(path, &status) != 0 || (uint64_t)status.st_size != expected) {
+            return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
+                                 "the folder holds a complete pack of this dataset, but this shard "
+                                 "is missing or has another size: overwrite to start anew");
+        }
+        *bytes += expected;
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_pack_take_finished(const sl_pack_state *p, sluice_pack_result *result,
+                                    sluice_error *error)
+{
+    char path[SL_OUTPUT_PATH_BYTES];
+    sl_manifest_header header = {0};
+    sluice_status status = sl_output_name(&p->output, SL_MANIFEST_NAME, false, path, error);
+    if (status == SLUICE_OK) {
+        status = read_head_page(path, &header, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    if (header.pack_id != p->pack_id) {
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
+                             "the folder holds another packed dataset, or this one with other "
+                             "options: choose another folder, or overwrite to replace it");
+    }
+    sl_dataset *packed;
+    status = sl_shards_open_manifest(&packed, path, error);
+    if (status < 0) {
+        return status;
+    }
+    *result = (sluice_pack_result){.struct_size = sizeof(*result),
+                                   .shards = packed->info.shards,
+                                   .samples = packed->info.samples,
+                                   .rejected = header.source_samples - header.samples,
+                                   .resumed_samples = packed->info.samples,
+                                   .was_complete = 1};
+    status = measure_shards(packed, &result->bytes, error);
+    sl_dataset_close(packed);
+    if (status == SLUICE_OK) {
+        /* Whatever was between the manifest and the end of an earlier run. */
+        status = sl_output_remove_file(&p->output, SL_JOURNAL_NAME, error);
+    }
+    return status;
+}
