@@ -50,19 +50,104 @@ static void add_sample(sluice_writer *writer, unsigned number)
     jpeg_free(&file);
 }
 
-/* Dataset 0 is plain, 1 has zstd frames, 2 more samples than one index block holds. */
+/* Of one or two pixels. */
+static void add_tiny(sluice_writer *writer, unsigned number)
+{
+    static const uint8_t pixels[6];
+    sluice_writer_sample sample = SLUICE_WRITER_SAMPLE_INIT;
+    sample.image = pixels;
+    sample.image_bytes = 3 + 3 * (number % 2);
+    sample.raw_width = 1 + number % 2;
+    sample.raw_height = 1;
+    fuzz_expect(sluice_writer_add(writer, &sample, NULL) == SLUICE_OK, "a sample is added");
+}
+
+enum { VALUES = 5 };
+
+/* A picture, a tensor of a fixed shape and one of any, a text and a number; some are absent. */
+static void add_values(sluice_writer *writer, unsigned number)
+{
+    static const uint8_t data[4096] = {1, 2, 3};
+    sluice_value values[VALUES];
+    for (unsigned i = 0; i < VALUES; i++) {
+        values[i] = (sluice_value)SLUICE_VALUE_INIT;
+        values[i].data = data;
+        values[i].absent = number > 0 && number % VALUES == i;
+    }
+    values[0].bytes = 12;
+    values[0].raw_width = values[0].raw_height = 2;
+    values[1].bytes = 24;
+    values[2].shape[0] = 2;
+    values[2].shape[2] = 40 + number;
+    values[2].bytes = (uint64_t)2 * 3 * 8 * (40 + number);
+    values[3].bytes = number;
+    values[4].number = number;
+    fuzz_expect(sluice_writer_add_values(writer, values, VALUES, NULL) == SLUICE_OK,
+                "values are added");
+}
+
+static void add_row(sluice_writer *writer, unsigned number)
+{
+    const unsigned row[4] = {number, 1, 2, 3};
+    sluice_value value = SLUICE_VALUE_INIT;
+    value.data = row;
+    value.bytes = sizeof(row);
+    fuzz_expect(sluice_writer_add_values(writer, &value, 1, NULL) == SLUICE_OK, "a row is added");
+}
+
+static sluice_field make_field(const char *name, sluice_field_type type, sluice_dtype dtype)
+{
+    sluice_field field = SLUICE_FIELD_INIT;
+    snprintf(field.name, sizeof(field.name), "%s", name);
+    field.type = (int32_t)type;
+    field.dtype = (int32_t)dtype;
+    return field;
+}
+
+/* What the datasets hold: pictures, plain and as zstd frames; more samples than one index block
+ * tells of; fields of all kinds; samples of one size. */
+static const struct {
+    unsigned samples, fields;
+    int32_t zstd_level;
+    void (*add)(sluice_writer *writer, unsigned number);
+} made[] = {
+    {4, 0, SLUICE_ZSTD_OFF, add_sample}, {4, 0, 3, add_sample}, {510, 0, 0, add_tiny},
+    {6, VALUES, 3, add_values},          {3, 1, 0, add_row},
+};
+enum { MADE = sizeof(made) / sizeof(made[0]) };
+
 static void make_sound(unsigned index)
 {
     static const char *const classes[] = {"cat", "dog"};
+    sluice_field fields[VALUES] = {
+        make_field("picture", SLUICE_FIELD_IMAGE, SLUICE_U8),
+        make_field("fixed", SLUICE_FIELD_TENSOR, SLUICE_F32),
+        make_field("open", SLUICE_FIELD_TENSOR, SLUICE_F64),
+        make_field("text", SLUICE_FIELD_TEXT, SLUICE_U8),
+        make_field("score", SLUICE_FIELD_FLOAT, SLUICE_U8),
+    };
+    const sluice_field row = {.struct_size = sizeof(row),
+                              .type = SLUICE_FIELD_TENSOR,
+                              .dtype = SLUICE_I32,
+                              .dims = 1,
+                              .shape = {4},
+                              .name = "row"};
+    fields[1].dims = 2;
+    fields[1].shape[0] = 2;
+    fields[1].shape[1] = 3;
+    fields[2].dims = 3;
+    fields[2].shape[1] = 3;
     snprintf(sound[index], sizeof(sound[index]), "%s/sound%u", root, index);
     sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
     options.classes = classes;
     options.class_count = 2;
-    options.zstd_level = index == 1 ? 3 : 0;
+    options.zstd_level = made[index].zstd_level;
+    options.fields = made[index].fields == 1 ? &row : made[index].fields > 1 ? fields : NULL;
+    options.field_count = made[index].fields;
     sluice_writer *writer = NULL;
     fuzz_expect(sluice_writer_open(&writer, sound[index], &options, NULL) == SLUICE_OK, "a writer");
-    for (unsigned number = 0; number < (index == 2 ? 70u : 4u); number++)
-        add_sample(writer, number);
+    for (unsigned number = 0; number < made[index].samples; number++)
+        made[index].add(writer, number);
     fuzz_expect(sluice_writer_finish(writer, NULL) == SLUICE_OK, "a dataset is finished");
 }
 
@@ -74,8 +159,12 @@ static void make_all(void)
     atexit(remove_root);
     snprintf(suspect, sizeof(suspect), "%s/suspect", root);
     fuzz_expect(mkdir(suspect, 0700) == 0, "a folder can be made");
-    for (unsigned index = 0; index < FUZZ_DATASETS; index++)
+    for (unsigned index = 0; index < MADE; index++)
         make_sound(index);
+    /* and what version 1 of the format left behind */
+    _Static_assert(FUZZ_DATASETS == MADE + 2, "all datasets are made or were");
+    snprintf(sound[MADE], sizeof(sound[MADE]), FUZZ_BEFORE "/shards");
+    snprintf(sound[MADE + 1], sizeof(sound[MADE + 1]), FUZZ_BEFORE "/pixels");
 }
 
 size_t fuzz_dataset_file(unsigned index, const char *name, uint8_t *buffer)
@@ -130,6 +219,21 @@ static void ask_sample(const sluice_dataset *dataset, uint64_t index)
     fuzz_expect(status != SLUICE_OK || bytes <= sizeof(image), "an image fits where it was put");
 }
 
+/* All fields, by their names. */
+static void ask_fields(const sluice_dataset *dataset, uint64_t index)
+{
+    static uint8_t value[IMAGE_ROOM];
+    sluice_field field = SLUICE_FIELD_INIT;
+    for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK; i++) {
+        sluice_error error = SLUICE_ERROR_INIT;
+        size_t bytes = 0;
+        const sluice_status status =
+            sluice_dataset_read(dataset, index, field.name, value, sizeof(value), &bytes, &error);
+        expect_reason(status, &error);
+        fuzz_expect(status != SLUICE_OK || bytes <= sizeof(value), "a value fits");
+    }
+}
+
 void fuzz_dataset_run(const char *path)
 {
     sluice_dataset *dataset = NULL;
@@ -141,8 +245,10 @@ void fuzz_dataset_run(const char *path)
     sluice_dataset_info info = {.struct_size = sizeof(info)};
     fuzz_expect(sluice_dataset_get_info(dataset, &info) == SLUICE_OK, "info is there");
     fuzz_expect(info.samples > 0, "an open dataset has samples");
-    for (uint64_t i = 0; i < SAMPLES_ASKED; i++)
+    for (uint64_t i = 0; i < SAMPLES_ASKED; i++) {
         ask_sample(dataset, i * (info.samples - 1) / (SAMPLES_ASKED - 1));
+        ask_fields(dataset, i * (info.samples - 1) / (SAMPLES_ASKED - 1));
+    }
     (void)sluice_dataset_class_name(dataset, info.classes);
     sluice_verify_options options = {.struct_size = sizeof(options), .workers = 1};
     sluice_verify_result result = {.struct_size = sizeof(result)};

@@ -13,7 +13,7 @@
 #define FUZZ_MANIFEST "manifest.sluice"
 
 /* Reads the file `name` of sound dataset `index` (0 .. FUZZ_DATASETS-1) into `buffer`: its size. */
-#define FUZZ_DATASETS 3u
+#define FUZZ_DATASETS 7u
 size_t fuzz_dataset_file(unsigned index, const char *name, uint8_t *buffer);
 
 /* A folder of the suspect's own, with the sound dataset `index` in it. */
