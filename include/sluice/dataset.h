@@ -8,7 +8,8 @@
  *   - an image folder with torchvision's ImageFolder rules: one sub-folder a class, classes
  *     numbered in code-point order, nested folders followed, extensions (.jpg .jpeg .png .ppm .bmp
  *     .pgm .tif .tiff .webp) compared without case. A folder with pictures and no sub-folder that
- *     holds any is one class named ".".
+ *     holds any is one class named ".";
+ *   - with sluice_dataset_options.flat, files of tensors of one shape and nothing else.
  *
  * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and
  * none of their index entries; both are checked against checksums as they are read.
@@ -30,52 +31,6 @@ extern "C" {
 #endif
 
 typedef struct sluice_dataset sluice_dataset;
-
-typedef struct sluice_dataset_options {
-    uint32_t struct_size;
-    /* 1: accept class folders whose names differ in case only ("Cat", "cat") as two classes, as
-     * torchvision does. Default 0: refuse them, since copying such a folder to another file system
-     * merges them without a word. */
-    uint32_t allow_case_duplicates;
-} sluice_dataset_options;
-
-#define SLUICE_DATASET_OPTIONS_INIT       \
-    {                                     \
-        sizeof(sluice_dataset_options), 0 \
-    }
-
-/*
- * Opens the dataset at `paths[0..count)`; several paths of one format are joined in the order
- * given (today: shards only, count must be 1 for image folders). `options` may be NULL. On success
- * `*dataset` is the caller's to close; on failure it is NULL. Blocks while directories are listed.
- * Errors: INVALID (no such kind of dataset, no image, class names that collide), IO, CORRUPT,
- * UNSUPPORTED (a format version newer than this library), NOMEM.
- */
-SLUICE_API sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *paths,
-                                             size_t count, const sluice_dataset_options *options,
-                                             sluice_error *error) SLUICE_MUST_CHECK;
-
-/* Gives up the caller's share. NULL is fine. */
-SLUICE_API void sluice_dataset_close(sluice_dataset *dataset);
-
-typedef struct sluice_dataset_info {
-    uint32_t struct_size;
-    uint32_t shards;      /* files of a packed dataset; 0 for an image folder */
-    uint64_t samples;     /* at least 1 */
-    uint64_t bytes;       /* stored bytes of all samples; 0: not known without reading (folder) */
-    uint64_t fingerprint; /* changes when the list of samples changes */
-    uint32_t classes;
-    uint32_t fields;
-    char format[16]; /* "shards", "folder" */
-} sluice_dataset_info;
-
-#define SLUICE_DATASET_INFO_INIT                          \
-    {                                                     \
-        sizeof(sluice_dataset_info), 0, 0, 0, 0, 0, 0, "" \
-    }
-
-SLUICE_API sluice_status sluice_dataset_get_info(const sluice_dataset *dataset,
-                                                 sluice_dataset_info *info);
 
 typedef enum sluice_field_type {
     SLUICE_FIELD_IMAGE = 1, /* an encoded picture (JPEG) or raw pixels; decoded to u8 RGB */
@@ -111,6 +66,57 @@ typedef struct sluice_field {
     {                                                   \
         sizeof(sluice_field), 0, 0, 0, {0}, "", 0, 0, 0 \
     }
+
+typedef struct sluice_dataset_options {
+    uint32_t struct_size;
+    /* 1: accept class folders whose names differ in case only ("Cat", "cat") as two classes, as
+     * torchvision does. Default 0: refuse them, since copying such a folder to another file system
+     * merges them without a word. */
+    uint32_t allow_case_duplicates;
+    /* Not NULL: the paths are files that hold nothing but tensors, back to back, as numpy's tofile
+     * writes them, and this is what a sample is: a tensor (name "" means "tensor"; dtype, dims,
+     * shape without 0). Each file must be a whole number of them; with one dimension the last one
+     * of a file may be shorter. Default: find out what the paths are. */
+    const sluice_field *flat;
+} sluice_dataset_options;
+
+#define SLUICE_DATASET_OPTIONS_INIT             \
+    {                                           \
+        sizeof(sluice_dataset_options), 0, NULL \
+    }
+
+/*
+ * Opens the dataset at `paths[0..count)`; several paths of one format are joined in the order
+ * given (shards, flat files; count must be 1 for image folders). `options` may be NULL. On success
+ * `*dataset` is the caller's to close; on failure it is NULL. Blocks while directories are listed.
+ * Errors: INVALID (no such kind of dataset, no image, class names that collide), IO, CORRUPT,
+ * UNSUPPORTED (a format version newer than this library), NOMEM.
+ */
+SLUICE_API sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *paths,
+                                             size_t count, const sluice_dataset_options *options,
+                                             sluice_error *error) SLUICE_MUST_CHECK;
+
+/* Gives up the caller's share. NULL is fine. */
+SLUICE_API void sluice_dataset_close(sluice_dataset *dataset);
+
+typedef struct sluice_dataset_info {
+    uint32_t struct_size;
+    uint32_t shards;      /* files of a packed dataset; 0 for an image folder */
+    uint64_t samples;     /* at least 1 */
+    uint64_t bytes;       /* stored bytes of all samples; 0: not known without reading (folder) */
+    uint64_t fingerprint; /* changes when the list of samples changes */
+    uint32_t classes;
+    uint32_t fields;
+    char format[16]; /* "shards", "folder", "flat" */
+} sluice_dataset_info;
+
+#define SLUICE_DATASET_INFO_INIT                          \
+    {                                                     \
+        sizeof(sluice_dataset_info), 0, 0, 0, 0, 0, 0, "" \
+    }
+
+SLUICE_API sluice_status sluice_dataset_get_info(const sluice_dataset *dataset,
+                                                 sluice_dataset_info *info);
 
 /* Field `index`, 0 .. fields-1 of sluice_dataset_info; INVALID for others. */
 SLUICE_API sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t index,

@@ -33,6 +33,8 @@ bool sl_api_is_tagged(const void *result);
 bool sl_api_can_tell(const sluice_error *error);
 /* INVALID, told in `error`, when `result`, a `name`, is NULL or does not say its size. */
 sluice_status sl_api_check_result(const void *result, const char *name, sluice_error *error);
+/* Takes over a caller's field, checked as far as its struct goes. Errors: INVALID, UNSUPPORTED. */
+sluice_status sl_api_read_field(sl_field *field, const sluice_field *given, sluice_error *error);
 /* INVALID: an argument that must be there is NULL. */
 sluice_status sl_api_missing(sluice_error *error, const char *what);
 

@@ -3,12 +3,34 @@
 #include "dataset.h"
 #include "api.h"
 #include "cpu.h"
+#include "dtype.h"
 #include "error.h"
+#include "flat.h"
 #include "verify.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { VERIFY_WORKERS_MAX = 1024 };
+
+static sluice_status open_flat(sl_dataset **dataset, const char *const *paths, size_t count,
+                               const sluice_field *given, sluice_error *error)
+{
+    sl_field field;
+    const sluice_status status = sl_api_read_field(&field, given, error);
+    if (status < 0) {
+        return status;
+    }
+    if (field.type != SLUICE_FIELD_TENSOR || sl_dtype_bytes(field.dtype) == 0) {
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            "flat must be a tensor of a sluice_dtype");
+    }
+    if (field.name[0] == '\0') {
+        memcpy(field.name, "tensor", sizeof("tensor"));
+    }
+    field.name[sizeof(field.name) - 1] = '\0';
+    return sl_flat_open(dataset, paths, count, &field, error);
+}
 
 sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *paths, size_t count,
                                   const sluice_dataset_options *options, sluice_error *error)
@@ -33,7 +55,8 @@ sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *p
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), options, "sluice_dataset_options", &reason);
     if (status == SLUICE_OK) {
-        status = sl_dataset_open(&opened, paths, count, &own, &reason);
+        status = own.flat != NULL ? open_flat(&opened, paths, count, own.flat, &reason)
+                                  : sl_dataset_open(&opened, paths, count, &own, &reason);
     }
     if (status < 0) {
         return sl_api_fail(error, &reason);

@@ -71,29 +71,6 @@ static const void *element(const void *array, uint32_t index)
     return (const char *)array + (size_t)index * stride;
 }
 
-static sluice_status read_field(sl_field *field, const sluice_field *given, sluice_error *error)
-{
-    sluice_field own;
-    sluice_status status = sl_api_read_struct(&own, sizeof(own), given, "sluice_field", error);
-    if (status < 0) {
-        return status;
-    }
-    if (own.reserved != 0 || own.reserved_32 != 0 || own.dims > SLUICE_TENSOR_DIMS_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            "a field has at most %d dims, and reserved must be 0",
-                            SLUICE_TENSOR_DIMS_MAX);
-    }
-    *field = (sl_field){.type = (sluice_field_type)own.type,
-                        .dtype = (sluice_dtype)own.dtype,
-                        .dims = own.dims,
-                        .compression = (sluice_compression)own.compression};
-    memcpy(field->name, own.name, sizeof(field->name));
-    for (uint32_t i = 0; i < own.dims; i++) {
-        field->shape[i] = (uint64_t)own.shape[i]; /* a negative one is too large */
-    }
-    return SLUICE_OK;
-}
-
 static sluice_status read_fields(sl_field *fields, const sluice_writer_options *options,
                                  sluice_error *error)
 {
@@ -103,7 +80,7 @@ static sluice_status read_fields(sl_field *fields, const sluice_writer_options *
                             options->field_count, SL_FIELDS_MAX);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < options->field_count; i++) {
-        status = read_field(&fields[i], element(options->fields, i), error);
+        status = sl_api_read_field(&fields[i], element(options->fields, i), error);
     }
     return status;
 }

@@ -389,10 +389,7 @@ static sluice_status run(pack *p, sluice_pack_result *result, sluice_error *erro
     if (contents.manifest) {
         return sl_pack_take_finished(p, result, error);
     }
-    status = open_series(p, error);
-    if (status == SLUICE_OK) {
-        status = begin(p, &contents, error);
-    }
+    status = begin(p, &contents, error);
     if (status == SLUICE_OK) {
         status = write_all(p, error);
     }
@@ -416,7 +413,10 @@ sluice_status sl_pack(const sl_dataset *dataset, const char *path,
     p->output.fd = -1;
     p->series.writer.fd = -1;
     identify(p);
-    sluice_status status = sl_output_open(&p->output, path, error);
+    sluice_status status = open_series(p, error);
+    if (status == SLUICE_OK) {
+        status = sl_output_open(&p->output, path, error);
+    }
     if (status == SLUICE_OK) {
         status = run(p, result, error);
     }

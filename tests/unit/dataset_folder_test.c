@@ -62,7 +62,8 @@ static void tree_link(const tree *t, const char *target, const char *name)
 static sluice_status tree_open(const tree *t, sl_dataset **dataset, uint32_t allow_case,
                                sluice_error *error)
 {
-    const sluice_dataset_options options = {sizeof(options), allow_case};
+    const sluice_dataset_options options = {.struct_size = sizeof(options),
+                                            .allow_case_duplicates = allow_case};
     const char *path = t->root;
     return sl_dataset_open(dataset, &path, 1, &options, error);
 }

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "flat.h"
+
+#include "checksum.h"
+#include "dtype.h"
+#include "error.h"
+#include "file.h"
+#include "memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE            "dataset"
+#define RECORD_BYTES_MAX 0x7fffffffU
+
+typedef struct flat_file {
+    char *path; /* owned */
+    uint64_t bytes;
+    uint64_t first; /* number of its first sample */
+} flat_file;
+
+typedef struct flat {
+    sl_dataset base;
+    sl_field field;
+    uint32_t record_bytes, element_bytes;
+    flat_file *files;
+    uint32_t count;
+} flat;
+
+static const flat *flat_of(const sl_dataset *dataset)
+{
+    return (const flat *)(const void *)dataset;
+}
+
+static uint32_t find_file(const flat *own, uint64_t index)
+{
+    uint32_t low = 0;
+    uint32_t high = own->count - 1;
+    while (low < high) {
+        const uint32_t middle = low + (high - low + 1) / 2;
+        if (own->files[middle].first <= index) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sl_place *lookup, sl_refusal *why)
+{
+    (void)lookup;
+    (void)why;
+    const flat *own = flat_of(dataset);
+    const uint32_t number = find_file(own, index);
+    const flat_file *file = &own->files[number];
+    const uint64_t offset = (index - file->first) * own->record_bytes;
+    const uint64_t left = file->bytes - offset;
+    *sample = (sl_sample){
+        .place = {.offset = offset,
+                  .bytes = left < own->record_bytes ? (uint32_t)left : own->record_bytes,
+                  .object = number}};
+    return SLUICE_OK;
+}
+
+static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                         sl_values *values)
+{
+    const flat *own = flat_of(dataset);
+    if (bytes.size != sample->place.bytes) {
+        return sl_refuse("the record is cut short", 0);
+    }
+    values->of[0] = (sl_value){.present = true, .bytes = bytes};
+    memcpy(values->of[0].shape, own->field.shape, sizeof(own->field.shape));
+    if (own->field.dims == 1) {
+        values->of[0].shape[0] = bytes.size / own->element_bytes;
+    }
+    return sl_accept();
+}
+
+static const char *class_name(const sl_dataset *dataset, int64_t label)
+{
+    (void)dataset;
+    (void)label;
+    return NULL;
+}
+
+static void close_flat(sl_dataset *dataset)
+{
+    flat *own = (flat *)(void *)dataset;
+    sl_objects_close(own->base.objects);
+    for (uint32_t i = 0; i < own->count; i++) {
+        sl_free(own->files[i].path);
+    }
+    sl_free(own->files);
+    sl_free(own);
+}
+
+static const sl_dataset_ops flat_ops = {
+    .locate = locate,
+    .unpack = unpack,
+    .class_name = class_name,
+    .close = close_flat,
+};
+
+static sluice_status path_of(void *ctx, uint32_t number, char *path, size_t bytes)
+{
+    const flat *own = ctx;
+    const int length = snprintf(path, bytes, "%s", own->files[number].path);
+    return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
+}
+
+static uint64_t bytes_of(void *ctx, uint32_t number)
+{
+    const flat *own = ctx;
+    return own->files[number].bytes;
+}
+
+/* ---- opening ---- */
+
+static sluice_status measure_record(flat *own, sluice_error *error)
+{
+    const sl_field *field = &own->field;
+    uint64_t bytes = sl_dtype_bytes(field->dtype);
+    own->element_bytes = (uint32_t)bytes;
+    for (uint32_t i = 0; i < field->dims; i++) {
+        if (field->shape[i] == 0 || field->shape[i] > RECORD_BYTES_MAX / bytes) {
+            return sl_error_set(error, SLUICE_INVALID, STAGE,
+                                "dimension %u of a record is %llu: each must be 1 or more, and a "
+                                "record has 2^31 - 1 bytes at most",
+                                i, (unsigned long long)field->shape[i]);
+        }
+        bytes *= field->shape[i];
+    }
+    own->record_bytes = (uint32_t)bytes;
+    return SLUICE_OK;
+}
+
+/* Whether the file is a whole number of records, or of elements where that is enough. */
+static sluice_status check_size(const flat *own, const flat_file *file, sluice_error *error)
+{
+    if (file->bytes == 0) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, file->path, 0, "the file is empty");
+    }
+    const uint32_t unit = own->field.dims == 1 ? own->element_bytes : own->record_bytes;
+    const uint64_t rest = file->bytes % unit;
+    if (rest == 0) {
+        return SLUICE_OK;
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, file->path, (int64_t)(file->bytes - rest),
+                         "the file has %llu bytes, which is no whole number of %s of %u bytes: "
+                         "%llu are left over",
+                         (unsigned long long)file->bytes,
+                         own->field.dims == 1 ? "elements" : "records", unit,
+                         (unsigned long long)rest);
+}
+
+static sluice_status add_file(flat *own, const char *path, sluice_error *error)
+{
+    int fd;
+    flat_file *file = &own->files[own->count];
+    sluice_dataset_info *info = &own->base.info;
+    file->first = info->samples;
+    file->path = sl_strdup(path);
+    if (file->path == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    own->count++;
+    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &fd, &file->bytes, error);
+    if (status < 0) {
+        return status;
+    }
+    sl_file_close(fd);
+    status = check_size(own, file, error);
+    if (status == SLUICE_OK) {
+        info->samples += (file->bytes - 1) / own->record_bytes + 1;
+        info->bytes += file->bytes;
+        if (file->bytes % own->record_bytes != 0) {
+            own->field.shape[0] = 0; /* the last record is shorter */
+        }
+    }
+    return status;
+}
+
+/* Over what a record is, and names and sizes of the files. */
+static uint64_t fingerprint(const flat *own, uint32_t record_bytes)
+{
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    sl_checksum_add(&stream, own->field.name, sizeof(own->field.name));
+    sl_checksum_add_u64(&stream, (uint64_t)own->field.dtype);
+    sl_checksum_add_u64(&stream, record_bytes);
+    for (uint32_t i = 0; i < own->field.dims; i++) {
+        sl_checksum_add_u64(&stream, own->field.shape[i]);
+    }
+    for (uint32_t i = 0; i < own->count; i++) {
+        const char *slash = strrchr(own->files[i].path, '/');
+        const char *name = slash != NULL ? slash + 1 : own->files[i].path;
+        sl_checksum_add(&stream, name, strlen(name) + 1);
+        sl_checksum_add_u64(&stream, own->files[i].bytes);
+    }
+    return sl_checksum_value(&stream);
+}
+
+static sluice_status open_files(flat *own, const char *const *paths, size_t count,
+                                sluice_error *error)
+{
+    if (count == 0 || count > UINT32_MAX - 1) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "no path was given, or too many");
+    }
+    own->files = sl_calloc(count, sizeof(*own->files));
+    if (own->files == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    sluice_status status = measure_record(own, error);
+    for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = add_file(own, paths[i], error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    sluice_dataset_info *info = &own->base.info;
+    info->struct_size = sizeof(*info);
+    info->fingerprint = fingerprint(own, own->record_bytes);
+    info->fields = 1;
+    memcpy(info->format, "flat", sizeof("flat"));
+    own->base.fields = &own->field;
+    const sl_object_names names = {
+        .ctx = own, .count = own->count, .path = path_of, .bytes = bytes_of};
+    return sl_objects_open(&own->base.objects, &names, error);
+}
+
+sluice_status sl_flat_open(sl_dataset **dataset, const char *const *paths, size_t count,
+                           const sl_field *field, sluice_error *error)
+{
+    *dataset = NULL;
+    flat *own = sl_calloc(1, sizeof(*own));
+    if (own == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    own->base.ops = &flat_ops;
+    own->field = *field;
+    own->field.type = SLUICE_FIELD_TENSOR;
+    own->field.compression = SLUICE_COMPRESSION_NEVER;
+    atomic_init(&own->base.references, 1);
+    const sluice_status status = open_files(own, paths, count, error);
+    if (status < 0) {
+        sl_dataset_close(&own->base);
+        return status;
+    }
+    *dataset = &own->base;
+    return SLUICE_OK;
+}
