@@ -3,6 +3,7 @@
 #include "command.h"
 #include "data.h"
 #include "exit_code.h"
+#include "field_text.h"
 #include "files.h"
 #include "json.h"
 #include "options.h"
@@ -25,25 +26,6 @@ struct info_args {
     const char *dataset;
 };
 
-static const char *type_name(const sluice_field *field)
-{
-    switch ((sluice_field_type)field->type) {
-    case SLUICE_FIELD_IMAGE:
-        return "image";
-    case SLUICE_FIELD_INT:
-        return "int";
-    case SLUICE_FIELD_FLOAT:
-        return "float";
-    case SLUICE_FIELD_BYTES:
-        return "bytes";
-    case SLUICE_FIELD_TEXT:
-        return "text";
-    case SLUICE_FIELD_TENSOR:
-        return "tensor";
-    }
-    return "unknown";
-}
-
 /* An image folder's index has no sizes: one stat a file. False: some file cannot be looked at. */
 static bool sum_files(const sluice_dataset *dataset, uint64_t samples, uint64_t *bytes)
 {
@@ -60,6 +42,27 @@ static bool sum_files(const sluice_dataset *dataset, uint64_t samples, uint64_t 
         *bytes += (uint64_t)size;
     }
     return true;
+}
+
+static void print_field_json(struct json *json, const sluice_field *field)
+{
+    const char *stored = field_stored_name(field);
+    json_text(json, "type", field_type_name(field));
+    if (field->type == SLUICE_FIELD_TENSOR) {
+        json_text(json, "dtype", sluice_dtype_name((sluice_dtype)field->dtype));
+        json_open_array(json, "shape");
+        for (uint32_t i = 0; i < field->dims; i++) {
+            if (field->shape[i] == 0) {
+                json_null(json, NULL); /* differs from sample to sample */
+            } else {
+                json_signed(json, NULL, field->shape[i]);
+            }
+        }
+        json_close_array(json);
+    }
+    if (stored[0] != '\0') {
+        json_text(json, "stored", stored);
+    }
 }
 
 static void print_dataset_json(const sluice_dataset *dataset, const sluice_dataset_info *info,
@@ -84,7 +87,7 @@ static void print_dataset_json(const sluice_dataset *dataset, const sluice_datas
         if (sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK) {
             json_open_object(&json, NULL);
             json_text(&json, "name", field.name);
-            json_text(&json, "type", type_name(&field));
+            print_field_json(&json, &field);
             json_close_object(&json);
         }
     }
@@ -99,6 +102,7 @@ static void print_dataset_text(const sluice_dataset *dataset, const sluice_datas
 {
     char bytes[48] = "not known: some files cannot be looked at";
     char mean[32] = "?";
+    char text[192];
     if (sized) {
         units_format_bytes(bytes, sizeof bytes, info->bytes);
         units_format_bytes(mean, sizeof mean, info->bytes / info->samples);
@@ -109,7 +113,8 @@ static void print_dataset_text(const sluice_dataset *dataset, const sluice_datas
     for (uint32_t i = 0; i < info->fields; i++) {
         sluice_field field = SLUICE_FIELD_INIT;
         if (sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK) {
-            printf(" %s (%s)", field.name, type_name(&field));
+            field_describe(&field, text, sizeof text);
+            printf(" %s (%s)", field.name, text);
         }
     }
     printf("\nclasses      %" PRIu32, info->classes);

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "data.h"
 #include "exit_code.h"
+#include "field_text.h"
 #include "interrupt.h"
 #include "json.h"
 #include "options.h"
@@ -16,14 +17,20 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct pack_args {
-    uint64_t shard_bytes, workers, seed, zstd_level, tile_mcus;
+    uint64_t shard_bytes, workers, seed, tile_mcus;
+    int32_t zstd_level;
     int on_bad, metadata;
     bool case_duplicates;
-    bool keep_order, keep_bytes, overwrite, no_verify, verbose, json;
-    const char *dataset, *out;
+    bool keep_order, keep_bytes, raw, overwrite, no_verify, verbose, json;
+    const char *zstd, *tensor;
+    sluice_field flat; /* with `tensor`: what the sources are files of */
+    char **sources;
+    size_t source_count;
+    const char *out;
 };
 
 /* Why JPEGs were stored as they are. */
@@ -124,6 +131,22 @@ static void print_jpegs(const struct pack_args *args, const sluice_pack_result *
     }
 }
 
+/* What decoding costs in space; what it saves in time is for bench to say. */
+static void print_decoded(const sluice_pack_result *result)
+{
+    char before[32];
+    char after[32];
+    if (result->decoded == 0) {
+        return;
+    }
+    units_format_bytes(before, sizeof before, result->decoded_bytes_before);
+    units_format_bytes(after, sizeof after, result->decoded_bytes_after);
+    printf("%" PRIu64 " pictures stored as pixels: %s became %s (%.1f times as much to store and "
+           "read)\n",
+           result->decoded, before, after,
+           (double)result->decoded_bytes_after / (double)result->decoded_bytes_before);
+}
+
 static void print_result(const struct pack_args *args, const sluice_pack_result *result,
                          double seconds)
 {
@@ -138,6 +161,9 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
         json_unsigned(&json, "bytes", result->bytes);
         json_unsigned(&json, "resumed_samples", result->resumed_samples);
         json_jpegs(&json, args, result);
+        json_unsigned(&json, "decoded", result->decoded);
+        json_unsigned(&json, "decoded_bytes_before", result->decoded_bytes_before);
+        json_unsigned(&json, "decoded_bytes_after", result->decoded_bytes_after);
         json_bool(&json, "verified", !args->no_verify && result->was_complete == 0);
         json_bool(&json, "was_complete", result->was_complete != 0);
         json_real(&json, "seconds", seconds);
@@ -156,6 +182,7 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
            result->shards, result->shards == 1 ? "" : "s", bytes, args->out, seconds,
            args->no_verify ? ", not verified" : ", verified");
     print_jpegs(args, result);
+    print_decoded(result);
     if (result->resumed_samples > 0) {
         printf("%" PRIu64 " samples were taken over from an interrupted run\n",
                result->resumed_samples);
@@ -194,8 +221,9 @@ static int pack(const sluice_dataset *dataset, const struct pack_args *args)
     options.overwrite = args->overwrite;
     options.on_bad = args->on_bad;
     options.skip_verify = args->no_verify;
-    options.zstd_level = (int32_t)args->zstd_level;
+    options.zstd_level = args->zstd_level;
     options.keep_bytes = args->keep_bytes;
+    options.raw = args->raw;
     options.jpeg_metadata = args->metadata;
     options.tile_mcus = (uint32_t)args->tile_mcus;
     options.on_progress = on_progress;
@@ -214,10 +242,26 @@ static int pack(const sluice_dataset *dataset, const struct pack_args *args)
     return TOOL_FINE;
 }
 
+/* Files that say nothing about themselves. */
+static sluice_dataset *open_flat(const struct pack_args *args, int *code)
+{
+    const sluice_dataset_options options = {.struct_size = sizeof options, .flat = &args->flat};
+    sluice_dataset *dataset = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_dataset_open(&dataset, (const char *const *)args->sources, args->source_count,
+                            &options, &error) < 0) {
+        *code = report_error(&error, NULL);
+        return NULL;
+    }
+    return dataset;
+}
+
 static int run(const struct pack_args *args)
 {
     int code;
-    sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
+    sluice_dataset *dataset = args->tensor != NULL
+                                  ? open_flat(args, &code)
+                                  : data_open(args->sources[0], args->case_duplicates, &code);
     if (dataset == NULL) {
         return code;
     }
@@ -225,6 +269,46 @@ static int run(const struct pack_args *args)
     code = pack(dataset, args);
     sluice_dataset_close(dataset);
     return code;
+}
+
+static bool parse_zstd(struct pack_args *args)
+{
+    const char *text = args->zstd == NULL ? "auto" : args->zstd;
+    char *end;
+    if (strcmp(text, "auto") == 0 || strcmp(text, "off") == 0) {
+        args->zstd_level = text[0] == 'a' ? SLUICE_ZSTD_AUTO : SLUICE_ZSTD_OFF;
+        return true;
+    }
+    const long level = strtol(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || level < 1 || level > 19) {
+        report("--zstd %s: must be auto, off or a level from 1 to 19", text);
+        return false;
+    }
+    args->zstd_level = (int32_t)level;
+    return true;
+}
+
+/* What only the options together tell. False: reported. */
+static bool check(struct pack_args *args)
+{
+    const bool changes_jpegs = args->metadata != SLUICE_JPEG_METADATA_KEEP || args->tile_mcus > 0;
+    if (args->keep_bytes && changes_jpegs) {
+        report(
+            "--keep-bytes stores JPEGs as they are: --metadata drop and --tile-mcus change them");
+        return false;
+    }
+    if (args->raw && (args->keep_bytes || changes_jpegs)) {
+        report("--raw leaves no JPEGs: --keep-bytes, --metadata drop and --tile-mcus do not go "
+               "with it");
+        return false;
+    }
+    if (args->tensor == NULL && args->source_count > 1) {
+        report("`%s` is one argument too many: only files for --tensor can be several",
+               args->sources[1]);
+        return false;
+    }
+    return parse_zstd(args) &&
+           (args->tensor == NULL || field_parse_tensor(args->tensor, &args->flat));
 }
 
 int pack_main(int argc, char **argv)
@@ -252,8 +336,12 @@ int pack_main(int argc, char **argv)
         {"overwrite", 0, OPTION_FLAG, &args.overwrite,
          .help = "remove what an earlier pack left in OUT and start anew"},
         {"no-verify", 0, OPTION_FLAG, &args.no_verify, .help = "do not read back what was written"},
-        {"zstd", 'z', OPTION_COUNT, &args.zstd_level, .min = 1, .max = 19, .metavar = "LEVEL",
-         .help = "compress fields other than JPEGs [stored plain]"},
+        {"raw", 0, OPTION_FLAG, &args.raw,
+         .help = "decode pictures and store their pixels: nothing to decode later, more to read"},
+        {"tensor", 0, OPTION_TEXT, &args.tensor, .metavar = "[NAME=]DTYPE:SHAPE",
+         .help = "the sources are flat files of such tensors, as numpy's tofile writes them"},
+        {"zstd", 'z', OPTION_TEXT, &args.zstd, .metavar = "auto|off|LEVEL",
+         .help = "compress what is no JPEG: where it pays, never, or all at level 1 to 19 [auto]"},
         DATA_CASE_ROW(args.case_duplicates),
         {"verbose", 'v', OPTION_FLAG, &args.verbose,
          .help = "name each JPEG that is stored as it is, and say why"},
@@ -261,7 +349,7 @@ int pack_main(int argc, char **argv)
         {.name = NULL},
     };
     struct command_usage usage = {
-        .arguments = "DATASET OUT",
+        .arguments = "DATASET OUT | --tensor TYPE FILE ... OUT",
         .summary =
             "Packs a dataset into shards: few large files with an index, which are read far\n"
             "faster than many small ones. JPEGs are re-tiled: rewritten without loss, so that a\n"
@@ -269,21 +357,19 @@ int pack_main(int argc, char **argv)
             "bytes. A run that was interrupted is continued by the same command.",
         .examples = "  sluice pack photos packed\n"
                     "  sluice pack photos packed --shard-size 1GiB --on-bad skip\n"
-                    "  sluice pack photos packed --keep-order --json\n",
+                    "  sluice pack photos packed --keep-order --json\n"
+                    "  sluice pack photos pixels --raw --zstd off\n"
+                    "  sluice pack --tensor tokens=u16:1048576 part0.bin part1.bin packed\n",
         .rows = rows,
         .operands_min = 2,
-        .operands_max = 2,
+        .operands_max = 1 << 20,
     };
     int code = options_parse(&usage, argc, argv);
     if (code != OPTIONS_GO_ON) {
         return code;
     }
-    if (args.keep_bytes && (args.metadata != SLUICE_JPEG_METADATA_KEEP || args.tile_mcus > 0)) {
-        report(
-            "--keep-bytes stores JPEGs as they are: --metadata drop and --tile-mcus change them");
-        return TOOL_USAGE;
-    }
-    args.dataset = usage.operands[0];
-    args.out = usage.operands[1];
-    return run(&args);
+    args.sources = usage.operands;
+    args.source_count = (size_t)usage.operand_count - 1;
+    args.out = usage.operands[usage.operand_count - 1];
+    return check(&args) ? run(&args) : TOOL_USAGE;
 }

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# `sluice pack` of other things than photos as they are: pixels, flat files, frames.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+need jq
+need python3
+
+run 0 synth photos --count 12 --seed 3
+run 0 pack photos packed --keep-order
+
+# Pixels: the same pictures, larger, and nothing left to decode.
+run 0 pack photos pixels --keep-order --raw --zstd off
+says out "12 pictures stored as pixels"
+says out "times as much"
+run 0 verify pixels --decode
+run 0 info pixels --json
+json '.fields[0] == {"name": "image", "type": "image", "stored": "plain"}'
+json '[.fields[].name] == ["image", "label", "key"] and .samples == 12'
+run 0 view packed --samples 4 --draws 2 --size 32 --exact -o packed.png
+run 0 view pixels --samples 4 --draws 2 --size 32 --exact -o pixels.png
+cmp -s packed.png pixels.png || fail "pixels are not what the JPEGs decode to"
+plain=$(stat -c %s pixels/shard-000000.sluice)
+run 0 pack photos pixels --raw --zstd 3 --overwrite --json
+json '.decoded == 12 and .decoded_bytes_after > .decoded_bytes_before and .jpegs.retiled == 0'
+[ "$(stat -c %s pixels/shard-000000.sluice)" -lt "$plain" ] || fail "--zstd 3 made nothing smaller"
+run 0 info pixels --json
+json '.fields[0].stored == "zstd"'
+refuses 2 "do not go with it" pack photos x --raw --keep-bytes
+refuses 2 "do not go with it" pack photos x --raw --tile-mcus 4
+for wrong in 0 20 -1 3x fast ''; do
+    run 2 pack photos x --zstd "$wrong"
+done
+refuses 2 "one argument too many" pack photos packed x
+
+# Flat files: records of one shape, and tokens, of which the last record of a file may be shorter.
+python3 - << 'END'
+import array, random
+random.seed(5)
+open("pixels.bin", "wb").write(bytes(random.randrange(256) for _ in range(20 * 48)))
+for name, count in ("part0.bin", 2500), ("part1.bin", 1000):
+    array.array("H", (i % 50 for i in range(count))).tofile(open(name, "wb"))
+END
+run 0 pack --tensor pixels=u8:3x4x4 pixels.bin flat --keep-order
+run 0 info flat --json
+json '.samples == 20 and .bytes == 20 * (16 + 8 + 48)'
+json '.fields == [{"name": "pixels", "type": "tensor", "dtype": "u8", "shape": [3, 4, 4], "stored": "plain"}]'
+run 0 verify flat
+run 0 pack --tensor u16:1000 part0.bin part1.bin tokens --keep-order
+run 0 info tokens --json
+json '.samples == 4 and .fields[0].name == "tensor" and .fields[0].shape == [null]'
+json '.fields[0].stored == "zstd"'
+run 0 info tokens
+says out "tensor u16:?, zstd"
+run 0 pack --tensor u16:500 part0.bin part1.bin even
+run 0 info even --json
+json '.samples == 7 and .fields[0].shape == [500]'
+refuses 2 "960 bytes, which is no whole number of records of 84 bytes" \
+    pack --tensor u8:3x4x7 pixels.bin x
+says err "pixels.bin"
+head -c 33 part1.bin > odd.bin
+refuses 2 "33 bytes, which is no whole number of elements of 2 bytes" \
+    pack --tensor u16:10 part0.bin odd.bin x
+: > empty.bin
+refuses 2 "the file is empty" pack --tensor u16:10 empty.bin x
+run 1 pack --tensor u16:10 none.bin x
+for wrong in u16 u16: u16:0 u16:3x q8:3 u16:3x-1 u16:1x1x1x1x1x1x1x1x1 u16:99999999999999999999 :3; do
+    refuses 2 "must be [NAME=]DTYPE:SHAPE" pack --tensor "$wrong" part0.bin x
+done
+refuses 2 "2^31 - 1" pack --tensor u16:4000000000 part0.bin x
+refuses 2 "name" pack --tensor "bad name=u16:10" part0.bin x
+[ ! -e x ] || fail "a refused pack made a folder"
