@@ -77,7 +77,7 @@ static sluice_status unpack(const job *j, uint32_t number, sl_value *value, slui
     if (status == SLUICE_OK) {
         status = sl_frame_unpack_to(NULL, value->bytes, piece, bytes, error);
     }
-    if (status < 0) {
+    if (status < 0 || piece == NULL) {
         sl_free(piece);
         return status;
     }
@@ -129,11 +129,12 @@ static sluice_status retile(const job *j, uint32_t number, sl_value *value,
         return SLUICE_OK;
     }
     status = new_piece(j, retiled.size, &piece, error);
-    if (status == SLUICE_OK) {
-        memcpy(piece, retiled.data, retiled.size);
-        keep_piece(j, number, piece, value, retiled.size);
+    if (status < 0 || piece == NULL) {
+        return status;
     }
-    return status;
+    memcpy(piece, retiled.data, retiled.size);
+    keep_piece(j, number, piece, value, retiled.size);
+    return SLUICE_OK;
 }
 
 static sluice_status make_jpeg(const job *j, uint32_t number, sl_value *value, sluice_error *error)
@@ -179,7 +180,7 @@ static sluice_status decode(const job *j, uint32_t number, sl_value *value, slui
     if (status == SLUICE_OK) {
         status = new_piece(j, bytes, &piece, error);
     }
-    if (status < 0) {
+    if (status < 0 || piece == NULL) {
         return status;
     }
     copy_pixels(&view, all, piece);

@@ -258,7 +258,7 @@ static sluice_dataset *open_flat(const struct pack_args *args, int *code)
 
 static int run(const struct pack_args *args)
 {
-    int code;
+    int code = TOOL_FAILED;
     sluice_dataset *dataset = args->tensor != NULL
                                   ? open_flat(args, &code)
                                   : data_open(args->sources[0], args->case_duplicates, &code);
