@@ -9,6 +9,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static void content_make(content *c, uint32_t number)
     }
     c->caption_bytes =
         (size_t)snprintf(c->caption, sizeof(c->caption), "caption%c of %u", 0, number);
-    c->blob_bytes = number % 3 == 0 ? 0 : number * 37 % sizeof(c->blob);
+    c->blob_bytes = number % 3 == 0 ? 0 : (size_t)number * 37 % sizeof(c->blob);
     memset(c->blob, (int)number, c->blob_bytes);
     c->class = (int64_t)number * -1000000007;
     c->score = number / 3.0;
@@ -458,6 +459,75 @@ static void samples_of_one_size_need_no_index(void **state)
     remove_tree(folder);
 }
 
+/* ---- damage ---- */
+
+/* Few samples, of each kind of shard: with an index and without. */
+static void write_few(const char *folder, bool same_size)
+{
+    if (same_size) {
+        write_rows(folder, 2);
+        return;
+    }
+    sluice_field fields[FIELDS];
+    sluice_writer *writer;
+    sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
+    make_fields(fields);
+    options.fields = fields;
+    options.field_count = FIELDS;
+    options.keep_bytes = 1;
+    assert_int_equal(sluice_writer_open(&writer, folder, &options, NULL), SLUICE_OK);
+    for (uint32_t i = 1; i < 4; i++) {
+        content c;
+        content_make(&c, i);
+        assert_int_equal(add(writer, &c, NULL), SLUICE_OK);
+        content_free(&c);
+    }
+    assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
+}
+
+static bool is_found(const char *folder)
+{
+    sluice_dataset *dataset;
+    if (sluice_dataset_open(&dataset, &folder, 1, NULL, NULL) != SLUICE_OK) {
+        return true;
+    }
+    const sluice_verify_options options = {.struct_size = sizeof(options), .workers = 1};
+    sluice_verify_result result = SLUICE_VERIFY_RESULT_INIT;
+    assert_int_equal(sluice_dataset_verify(dataset, &options, &result, NULL), SLUICE_OK);
+    sluice_dataset_close(dataset);
+    return result.bad > 0;
+}
+
+/* All bytes that say something, and of the zeros between them some. */
+static void flip_bytes(const char *folder, const char *name)
+{
+    file_bytes file;
+    file_load(&file, folder, name);
+    for (size_t at = 0; at < file.size; at += file.data[at] != 0 ? 1 : 1 + at % 13) {
+        file_store_byte(&file, at, file.data[at] ^ (uint8_t)(1U << at % 8));
+        if (!is_found(folder)) {
+            fail_msg("%s: a flip of byte %zu was not found", name, at);
+        }
+        file_store_byte(&file, at, file.data[at]);
+    }
+    file_free(&file);
+}
+
+static void every_flipped_byte_is_found(void **state)
+{
+    (void)state;
+    for (int same_size = 0; same_size < 2; same_size++) {
+        char folder[256];
+        temporary_directory(folder, sizeof(folder));
+        write_few(folder, same_size == 1);
+        assert_false(is_found(folder));
+        flip_bytes(folder, "manifest.sluice");
+        flip_bytes(folder, "shard-000000.sluice");
+        assert_false(is_found(folder));
+        remove_tree(folder);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -465,6 +535,7 @@ int main(void)
         cmocka_unit_test(packs_carry_all_fields_over),
         cmocka_unit_test(batches_hold_what_was_written),
         cmocka_unit_test(samples_of_one_size_need_no_index),
+        cmocka_unit_test(every_flipped_byte_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

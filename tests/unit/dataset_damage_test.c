@@ -302,6 +302,41 @@ static void other_versions_are_unsupported(void **state)
     fixture_remove(&f);
 }
 
+/* What a newer library may write, under checksums that are right: told apart from damage. */
+static void what_is_not_known_is_unsupported(void **state)
+{
+    (void)state;
+    fixture f;
+    file_bytes shard;
+    const packed_options options = {.samples = 3, .classes = 2};
+    fixture_make(&f, &options);
+    file_load(&shard, f.folder, SHARD);
+    const size_t meta = get64(&shard, SHARD_META_OFFSET_AT);
+    const struct {
+        size_t at;
+        uint32_t value;
+        const char *why;
+    } changes[] = {{meta, 65, "more fields"},         {meta, 10000, "more fields"},
+                   {meta, UINT32_MAX, "more fields"}, {meta + 64 + 32, 7, "type"},
+                   {meta + 64 + 44, 2, "stored in"},  {meta + 64 + 44, 3, "stored in"}};
+    for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+        sluice_dataset *dataset;
+        sluice_error error = SLUICE_ERROR_INIT;
+        const char *path = f.shard;
+        const uint64_t good = get64(&shard, changes[i].at);
+        put32(&shard, changes[i].at, changes[i].value);
+        seal_shard(&shard);
+        file_store(&shard, shard.size);
+        assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_UNSUPPORTED);
+        if (strstr(error.text, changes[i].why) == NULL) {
+            fail_msg("\"%s\" does not say \"%s\"", error.text, changes[i].why);
+        }
+        put64(&shard, changes[i].at, good);
+    }
+    file_free(&shard);
+    fixture_remove(&f);
+}
+
 static void make_two_shards(fixture *f)
 {
     const packed_options options = {.samples = 9, .classes = 2, .shard_bytes = 12900};
@@ -665,7 +700,7 @@ static void reserved_bytes_must_be_zero(void **state)
     const size_t meta = get64(&shard, SHARD_META_OFFSET_AT);
     const size_t in_shard[] = {144,
                                4087,
-                               index + 4 * 8,
+                               index + (size_t)4 * 8,
                                index + 4031,
                                index + 4044,
                                index + 4056,
@@ -736,6 +771,7 @@ int main(void)
         cmocka_unit_test(every_truncation_is_refused),
         cmocka_unit_test(a_shard_that_shrinks_while_open_is_an_error),
         cmocka_unit_test(other_versions_are_unsupported),
+        cmocka_unit_test(what_is_not_known_is_unsupported),
         cmocka_unit_test(a_missing_shard_names_itself),
         cmocka_unit_test(a_shard_in_the_place_of_another_is_refused),
         cmocka_unit_test(a_sound_shard_with_another_label_is_refused),

@@ -130,6 +130,32 @@ static void every_flipped_byte_is_noticed(void **state)
     remove_tree(folder);
 }
 
+/* Into version 2, which holds the same samples; the two do not join. */
+static void they_can_be_packed_again(void **state)
+{
+    (void)state;
+    char folder[256];
+    snapshot all;
+    snapshot_difference difference;
+    sluice_dataset *dataset;
+    const char *paths[2] = {before, folder};
+    sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
+    sluice_error error = SLUICE_ERROR_INIT;
+    temporary_directory(folder, sizeof(folder));
+    assert_int_equal(sluice_dataset_open(&dataset, paths, 1, NULL, NULL), SLUICE_OK);
+    options.keep_order = 1;
+    options.keep_bytes = 1;
+    assert_int_equal(sluice_pack(dataset, folder, &options, NULL, NULL), SLUICE_OK);
+    sluice_dataset_close(dataset);
+    snapshot_take(&all, before);
+    assert_int_equal(snapshot_compare_path(&all, folder, &difference), SLUICE_OK);
+    assert_int_equal(difference.errors + difference.silent + difference.missing, 0);
+    assert_int_equal(sluice_dataset_open(&dataset, paths, 2, NULL, &error), SLUICE_INVALID);
+    assert_non_null(strstr(error.text, "version"));
+    snapshot_free(&all);
+    remove_tree(folder);
+}
+
 static void print_table(void)
 {
     snapshot all;
@@ -149,6 +175,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_as_they_were),
         cmocka_unit_test(every_flipped_byte_is_noticed),
+        cmocka_unit_test(they_can_be_packed_again),
     };
     if (argc < 2) {
         (void)printf("usage: %s FOLDER [--print]\n", argv[0]);

@@ -185,7 +185,9 @@ static void edit_journal(const fixture *f, const char *from, const char *to)
     journal.data[journal.size] = '\0';
     char *at = strstr((char *)journal.data, from);
     assert_non_null(at);
-    memcpy(at, to, strlen(to));
+    for (size_t i = 0; to[i] != '\0'; i++) {
+        at[i] = to[i];
+    }
     file_store(&journal, journal.size);
     file_free(&journal);
 }
