@@ -150,7 +150,8 @@ SLUICE_API sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset
 /*
  * Reads one field of one sample, checked against the sample's checksum where there is one. An
  * image: the encoded picture, or raw pixels, with a zstd frame unpacked. An integer or float: its 8
- * bytes in the order of this machine. Text: its bytes, without a NUL. Writes at most `capacity`
+ * bytes in the order of this machine. Text: its bytes, without a NUL. A tensor: its elements, the
+ * last dimension fastest. Writes at most `capacity`
  * bytes to `buffer` and the whole size to `*bytes`, 0 where the sample lacks the field; AGAIN (and
  * nothing usable in `buffer`) when `capacity` is too small. A blocking convenience for tools, not
  * the fast road: use a loader. Errors: INVALID (index, or no field of that name), IO, CORRUPT,
