@@ -141,6 +141,31 @@ static sluice_status find(const sl_dataset *dataset, uint64_t index, sl_sample *
     }
 }
 
+sluice_status sl_dataset_find_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                    sl_place *place, sluice_error *error)
+{
+    sl_place lookup;
+    sl_refusal why;
+    for (;;) {
+        sluice_status status =
+            dataset->ops->locate_field(dataset, index, field, place, &lookup, &why);
+        if (status == SLUICE_OK) {
+            return status;
+        }
+        if (status == SLUICE_AGAIN) {
+            status = look_up(dataset, &lookup, error);
+        } else {
+            sl_dataset_refuse(dataset, lookup.object, lookup.offset, why, error);
+        }
+        if (status < 0) {
+            if (error != NULL) {
+                error->sample = (int64_t)index;
+            }
+            return status;
+        }
+    }
+}
+
 sluice_status sl_dataset_find(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                               sluice_error *error)
 {

@@ -61,6 +61,13 @@ typedef struct sl_dataset_ops {
     /* Takes in what a lookup found. NULL: locate never says AGAIN. */
     sl_refusal (*learn)(const sl_dataset *dataset, const sl_place *lookup, sl_bytes bytes);
     /*
+     * As locate, of one tensor field alone: where its elements lie, all of them and nothing else,
+     * told without reading the sample. UNSUPPORTED: that cannot be told of this field. NULL: of
+     * none.
+     */
+    sluice_status (*locate_field)(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                  sl_place *place, sl_place *lookup, sl_refusal *why);
+    /*
      * Checks the stored bytes of a sample and takes them apart: a value for each field that is
      * wanted. Spans lie in `bytes`, or in the values' room. The refusal's offset counts from there.
      */
@@ -135,6 +142,9 @@ sluice_status sl_dataset_learn(const sl_dataset *dataset, uint64_t index, sl_byt
  * INVALID `sample->place` tells which object is to blame. */
 sluice_status sl_dataset_find(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                               sluice_error *error);
+/* ops->locate_field, reading what has to be read. Errors: IO, CORRUPT, UNSUPPORTED. */
+sluice_status sl_dataset_find_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                    sl_place *place, sluice_error *error);
 /* Reads the stored bytes of a sample; `*size` is how many there are. AGAIN when they are more than
  * the buffer's capacity (then it holds nothing usable). Errors: IO, CORRUPT. */
 sluice_status sl_dataset_read(const sl_dataset *dataset, const sl_sample *sample, sl_buffer buffer,

@@ -64,6 +64,16 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     return SLUICE_OK;
 }
 
+static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+{
+    (void)field;
+    sl_sample sample;
+    const sluice_status status = locate(dataset, index, &sample, lookup, why);
+    *place = sample.place;
+    return status;
+}
+
 static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                          sl_values *values)
 {
@@ -99,6 +109,7 @@ static void close_flat(sl_dataset *dataset)
 
 static const sl_dataset_ops flat_ops = {
     .locate = locate,
+    .locate_field = locate_field,
     .unpack = unpack,
     .class_name = class_name,
     .close = close_flat,

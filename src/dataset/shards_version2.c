@@ -41,6 +41,47 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
                       : locate_by_index(shards, shard, local, &sample->place, lookup, why);
 }
 
+/* Whether field `number` is the one blob of every record, and never a frame: it ends the record. */
+static bool ends_record(const sl_schema *schema, uint32_t number)
+{
+    const sl_field *field = &schema->fields[number];
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        const sluice_field_type type = schema->fields[i].type;
+        if (i != number && type != SLUICE_FIELD_INT && type != SLUICE_FIELD_FLOAT) {
+            return false;
+        }
+    }
+    return field->type == SLUICE_FIELD_TENSOR && field->compression == SLUICE_COMPRESSION_NEVER;
+}
+
+static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+{
+    const sl_schema *schema = &sl_shards_of(dataset)->schema;
+    sl_sample sample;
+    if (!ends_record(schema, field)) {
+        *lookup = (sl_place){.object = 0};
+        *why = sl_refuse_unknown("where a field lies is told without reading only of a tensor that "
+                                 "is stored plain, with nothing but numbers beside it",
+                                 0);
+        why->field = schema->fields[field].name;
+        return SLUICE_UNSUPPORTED;
+    }
+    const sluice_status status = locate(dataset, index, &sample, lookup, why);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (sample.place.bytes < schema->head_bytes) {
+        *lookup = sample.place;
+        *why = sl_refuse("the sample is shorter than its head", 0);
+        return SLUICE_CORRUPT;
+    }
+    *place = sample.place;
+    place->offset += schema->head_bytes;
+    place->bytes -= schema->head_bytes;
+    return SLUICE_OK;
+}
+
 static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                          sl_values *values)
 {
@@ -68,6 +109,7 @@ static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t
 
 const sl_dataset_ops sl_shards_ops_2 = {
     .locate = locate,
+    .locate_field = locate_field,
     .learn = sl_shards_learn,
     .unpack = unpack,
     .check_object = sl_shards_check,

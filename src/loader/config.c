@@ -181,20 +181,6 @@ static sluice_status check_outputs(const sluice_loader_options *o, sluice_error 
     return SLUICE_OK;
 }
 
-static sluice_status check_epoch_not_empty(const sluice_loader_options *o,
-                                           const sl_dataset *dataset, sluice_error *error)
-{
-    const uint64_t global = (uint64_t)o->batch_size * o->world_size;
-    if (o->last_batch != SLUICE_LAST_DROP || dataset->info.samples >= global) {
-        return SLUICE_OK;
-    }
-    return sl_error_set(error, SLUICE_INVALID, "loader",
-                        "the dataset has %llu samples, fewer than one global batch of %llu, so an "
-                        "epoch would be empty: make the batch smaller, or choose the last batch "
-                        "PAD or SHORT",
-                        (unsigned long long)dataset->info.samples, (unsigned long long)global);
-}
-
 static sl_cache_mode choose_cache(const sluice_loader_options *o)
 {
     switch (o->page_cache) {
@@ -279,9 +265,6 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
         status = check_outputs(o, error);
     }
     if (status == SLUICE_OK) {
-        status = check_epoch_not_empty(o, dataset, error);
-    }
-    if (status == SLUICE_OK) {
         take_output_count(o);
     }
     config->cache = choose_cache(o);
@@ -295,4 +278,19 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
         o->shuffle == SLUICE_SHUFFLE_FULL ? MERGE_GAP_BYTES_FULL : MERGE_GAP_BYTES;
     config->merge_bytes = o->shuffle == SLUICE_SHUFFLE_BLOCK ? MERGE_BYTES_BLOCK : MERGE_BYTES;
     return status;
+}
+
+sluice_status sl_config_check_epoch(const sl_config *config, const sl_dataset *dataset,
+                                    sluice_error *error)
+{
+    const sluice_loader_options *o = &config->options;
+    const uint64_t global = (uint64_t)o->batch_size * o->world_size;
+    if (o->last_batch != SLUICE_LAST_DROP || dataset->info.samples >= global) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_INVALID, "loader",
+                        "the dataset has %llu samples, fewer than one global batch of %llu, so an "
+                        "epoch would be empty: make the batch smaller, or choose the last batch "
+                        "PAD or SHORT",
+                        (unsigned long long)dataset->info.samples, (unsigned long long)global);
 }

@@ -33,5 +33,8 @@ typedef struct sl_config {
 /* `wanted` is full-size. INVALID names the option that is out of range. */
 sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wanted,
                              const sl_dataset *dataset, sluice_error *error);
+/* INVALID: an epoch of the dataset would have no batch. */
+sluice_status sl_config_check_epoch(const sl_config *config, const sl_dataset *dataset,
+                                    sluice_error *error);
 
 #endif

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "memory.h"
 #include "thread.h"
+#include "windows.h"
 
 #include <unistd.h>
 
@@ -195,6 +196,26 @@ static sluice_status bind_columns(sluice_loader *loader, const sluice_augment *r
     return sl_columns_bind(&loader->columns, &config, error);
 }
 
+/* With window columns the samples of the loader are windows of those of its dataset. */
+static sluice_status cut_windows(sluice_loader *loader, const sluice_loader_options *options,
+                                 sluice_error *error)
+{
+    const sl_windows *windows = &loader->columns.windows;
+    const sl_window_shape shape = {
+        .field = windows->field, .span = windows->span, .stride = windows->stride};
+    sl_dataset *cut = NULL;
+    if (windows->field == SL_FIELD_NONE) {
+        return SLUICE_OK;
+    }
+    const sluice_status status = sl_windows_open(&cut, loader->dataset, &shape, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    sl_dataset_close(loader->dataset);
+    loader->dataset = cut;
+    return sl_config_make(&loader->config, options, cut, error);
+}
+
 sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
                              const sluice_augment *recipe, const sluice_loader_options *options,
                              const sl_fault_config *fault, sluice_error *error)
@@ -215,6 +236,12 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
     sluice_status status = sl_config_make(&made->config, options, dataset, error);
     if (status == SLUICE_OK) {
         status = bind_columns(made, recipe, error);
+    }
+    if (status == SLUICE_OK) {
+        status = cut_windows(made, options, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_config_check_epoch(&made->config, made->dataset, error);
     }
     if (status == SLUICE_OK) {
         made->end_epoch = made->config.options.end_epoch;

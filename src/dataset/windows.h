@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * windows: stretches of one long tensor, as a dataset of its own.
+ *
+ * Purpose: the sample of this dataset is a window: `span` elements of the base's tensor `field`,
+ * one every `stride`, inside one of its samples; order, ranks and cursor know nothing else. Window
+ * w's bytes are located without reading more than the base's index, and nothing but them is read.
+ * A sample shorter than `span` has none; what is left at a sample's end is in none.
+ * The base's format must know where a field lies (locate_field). Since a window is not all that its
+ * sample's checksum covers, it comes unchecked: sluice_dataset_verify is for that.
+ * Memory: 8 bytes a sample of the base up to 2^20 of them, then 8 MiB.
+ * Threads: as any dataset. Ownership: holds a reference to the base.
+ */
+#ifndef SL_WINDOWS_H
+#define SL_WINDOWS_H
+
+#include "dataset.h"
+
+typedef struct sl_window_shape {
+    uint32_t field;
+    uint64_t span, stride; /* elements, 1 or more */
+} sl_window_shape;
+
+/*
+ * Looks at every index entry of the base once, and blocks for that. Errors: INVALID (no window at
+ * all, a window of more than 2^31 - 1 bytes), UNSUPPORTED (the format cannot tell where the field
+ * lies), IO, CORRUPT, NOMEM.
+ */
+sluice_status sl_windows_open(sl_dataset **dataset, sl_dataset *base, const sl_window_shape *shape,
+                              sluice_error *error);
+
+#endif
