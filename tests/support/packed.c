@@ -52,7 +52,7 @@ static void add_samples(sluice_writer *writer, const packed_options *options)
         (void)snprintf(key, sizeof(key), "c%llu/p%llu.jpg", (unsigned long long)label,
                        (unsigned long long)i);
         sl_picture_input input = {.label = options->classes > 0 ? (int64_t)label : -1,
-                                 .key = i % 10 == 9 ? "" : key};
+                                  .key = i % 10 == 9 ? "" : key};
         if (options->raw_every > 0 && i % options->raw_every == 0) {
             add_raw(writer, i, &input);
         } else {
