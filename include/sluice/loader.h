@@ -148,8 +148,9 @@ typedef struct sluice_loader_options {
      */
     const sluice_columns *columns;
     /*
-     * A packed dataset of small samples (less than 32 KiB on average) of at most this many bytes is
-     * copied to memory while its first batches are made, and not read again; only with page_cache
+     * A packed dataset of at most this many bytes, without pictures or with small ones (samples of
+     * less than 32 KiB on average), is copied to memory while its first batches are made, and not
+     * read again; only with page_cache
      * AUTO, and where memory_bytes leaves room. 1: none is [the smaller of 1 GiB and a sixteenth of
      * the memory that is free]
      */

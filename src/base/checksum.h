@@ -21,6 +21,8 @@ typedef struct sl_checksum_stream {
 
 void sl_checksum_begin(sl_checksum_stream *stream);
 void sl_checksum_add(sl_checksum_stream *stream, const void *data, size_t bytes);
+/* Adds bytes and copies them, a piece at a time, so that they come from memory once. */
+void sl_checksum_add_copy(sl_checksum_stream *stream, void *to, const void *from, size_t bytes);
 /* Adds the eight bytes of a little-endian u64. */
 void sl_checksum_add_u64(sl_checksum_stream *stream, uint64_t value);
 /* The checksum of all that was added so far. */

@@ -43,12 +43,28 @@ typedef struct sl_value {
 #define SL_VALUES_ALL  UINT64_MAX
 #define SL_VALUES_ROOM 4096
 
+/* Where the bytes of a field are wanted, all `bytes` of them. Whoever reads them for a check may
+ * copy them there on the way; the value's bytes lie there then. */
+typedef struct sl_copy_wish {
+    uint8_t *to; /* NULL: there is no wish */
+    uint32_t field;
+    size_t bytes;
+} sl_copy_wish;
+
 /* The values of one sample. Made once for many samples. */
 typedef struct sl_values {
     uint64_t wanted; /* bit i: field i is; the others need not be filled */
+    sl_copy_wish copy;
     sl_value of[SL_FIELDS_MAX];
     char room[SL_VALUES_ROOM]; /* for a text that is not in the sample's bytes as it is meant */
 } sl_values;
+
+/* Says which are wanted, and none of them elsewhere. */
+static inline void sl_values_begin(sl_values *values, uint64_t wanted)
+{
+    values->wanted = wanted;
+    values->copy.to = NULL;
+}
 
 static inline bool sl_values_want(const sl_values *values, uint32_t field)
 {

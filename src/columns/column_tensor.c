@@ -78,6 +78,11 @@ static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *e
     part->dims = request->dims;
     memcpy(part->shape, request->shape, sizeof(part->shape));
     part->row_bytes = column->elements * column->made_bytes;
+    column->is_field = (sluice_dtype)request->dtype == column->field.dtype;
+    for (uint32_t i = 0; i < request->dims; i++) {
+        column->is_field =
+            column->is_field && (uint64_t)request->shape[i] == column->field.shape[i];
+    }
     return SLUICE_OK;
 }
 
@@ -156,9 +161,11 @@ static sluice_status make(const sl_column *column, sl_row *row, sl_part_view par
     if (status == SLUICE_OK) {
         status = place_part(column, row, value, begin, error);
     }
-    return status == SLUICE_OK ? copy_part(column, value, begin, bytes.data,
-                                           sl_column_row(column, parts, 0, row->at.number), error)
-                               : status;
+    uint8_t *to = sl_column_row(column, parts, 0, row->at.number);
+    if (status != SLUICE_OK || bytes.data == to) { /* sl_columns_wish */
+        return status;
+    }
+    return copy_part(column, value, begin, bytes.data, to, error);
 }
 
 const sl_column_kind sl_column_tensor = {.name = "tensor",

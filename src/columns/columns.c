@@ -127,6 +127,9 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
     }
     status = column->kind->bind(column, set, error);
     set->wanted |= UINT64_C(1) << column->field_number;
+    if (column->is_field && set->copied == SL_COLUMN_NONE) {
+        set->copied = set->count;
+    }
     set->count++;
     return status;
 }
@@ -226,7 +229,7 @@ static sluice_status bind_asked(sl_column_set *set, const sl_columns_config *con
 sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *config,
                               sluice_error *error)
 {
-    *set = (sl_column_set){.windows = {.field = SL_FIELD_NONE}};
+    *set = (sl_column_set){.windows = {.field = SL_FIELD_NONE}, .copied = SL_COLUMN_NONE};
     set->columns = sl_calloc(SL_COLUMNS_MAX, sizeof(*set->columns));
     if (set->columns == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for columns");
@@ -273,6 +276,18 @@ static void blank_column(const sl_column *column, uint32_t number, sl_part_view 
         memset(sl_column_row(column, parts, i, number), 0,
                column->set->parts[column->first_part + i].row_bytes);
     }
+}
+
+void sl_columns_wish(const sl_column_set *set, sl_row *row, sl_part_view parts)
+{
+    if (set->copied == SL_COLUMN_NONE) {
+        row->values.copy.to = NULL;
+        return;
+    }
+    const sl_column *column = &set->columns[set->copied];
+    row->values.copy = (sl_copy_wish){.field = column->field_number,
+                                      .to = sl_column_row(column, parts, 0, row->at.number),
+                                      .bytes = (size_t)set->parts[column->first_part].row_bytes};
 }
 
 static void write_facts(const sl_column_set *set, const sl_row_place *place, bool good,

@@ -27,6 +27,7 @@
 #include <sluice/columns.h>
 
 #define SL_COLUMNS_MAX       64U
+#define SL_COLUMN_NONE       UINT32_MAX
 #define SL_ROW_ELEMENTS_MAX  (UINT64_C(1) << 40)
 #define SL_COLUMN_NAME_BYTES 32U
 
@@ -106,6 +107,7 @@ struct sl_column {
     bool mirrors_later; /* flips are left to the device; SL_PART_HIDDEN has the flags */
     /* columns of elements */
     sl_cast cast;
+    bool is_field;                     /* a row is the field's bytes, as they are */
     uint64_t elements;                 /* of a row; RAGGED, PADDED: of one step of the length */
     uint32_t stored_bytes, made_bytes; /* of one element */
 };
@@ -125,6 +127,7 @@ struct sl_column_set {
     sl_part parts[SL_PARTS_MAX];
     uint32_t part_count, ragged_count, pictures;
     sl_windows windows;
+    uint32_t copied; /* number of a column whose rows are its field's bytes as they are; NONE */
 };
 
 typedef struct sl_columns_config {
@@ -150,6 +153,8 @@ sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture);
  * Before rows are made. */
 void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture);
 
+/* Tells, for row->values, where bytes are wanted as they are; before they are unpacked. */
+void sl_columns_wish(const sl_column_set *set, sl_row *row, sl_part_view parts);
 /* Makes row row->at.number of the slot. < 0: the sample is bad; row->blame. */
 sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_view parts,
                               sluice_error *error);

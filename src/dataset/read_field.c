@@ -90,7 +90,7 @@ sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_
     if (r == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample");
     }
-    r->values.wanted = SL_VALUES_ALL;
+    sl_values_begin(&r->values, SL_VALUES_ALL);
     sluice_status status = sl_dataset_find(dataset, index, &r->sample, error);
     if (status == SLUICE_OK && dataset->whole_objects) {
         /* Everything but the pictures themselves is in the index. */
@@ -113,7 +113,7 @@ sluice_status sl_dataset_read_field(const sl_dataset *dataset, uint64_t index, u
     if (r == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample");
     }
-    r->values.wanted = UINT64_C(1) << field;
+    sl_values_begin(&r->values, UINT64_C(1) << field);
     sluice_status status = sl_dataset_find(dataset, index, &r->sample, error);
     if (status == SLUICE_OK) {
         status = read_stored(dataset, r, error);

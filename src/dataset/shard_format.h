@@ -77,6 +77,8 @@ typedef struct sl_schema {
     uint32_t varying[SL_FIELDS_MAX];     /* dimensions of a tensor that are not */
     uint32_t entry_bytes, entries_per_block; /* of an index */
     uint32_t image, label, key;              /* field numbers; SL_FIELD_NONE */
+    uint32_t tail; /* field that is all of a record behind its head: a tensor that is never a frame,
+                      with nothing but numbers beside it; SL_FIELD_NONE */
     uint32_t class_count;
     char **classes; /* owned; class_count pointers into `names` */
     char *names;    /* owned */

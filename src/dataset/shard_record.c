@@ -15,6 +15,9 @@ uint64_t sl_record_identity(uint64_t number_in_shard, uint64_t checksum)
     return sl_checksum(both, sizeof(both));
 }
 
+/* Smaller ones are in the nearest caches anyway. */
+#define COPY_LEAST ((size_t)16 << 10)
+
 static uint64_t bits_of(double number)
 {
     uint64_t bits;
@@ -202,12 +205,33 @@ static sl_refusal decode_fields(walk *w, uint64_t presence, sl_values *values)
                : sl_refuse("the fields of a sample do not add up to its size", w->at);
 }
 
+/* Whether the field behind the head is wanted elsewhere, and worth a checksum in pieces for that.
+ */
+static bool is_to_copy(const sl_schema *schema, sl_bytes record, const sl_copy_wish *copy)
+{
+    return copy->to != NULL && copy->field == schema->tail &&
+           copy->bytes == record.size - schema->head_bytes && copy->bytes >= COPY_LEAST;
+}
+
+/* The checksum over a record but itself. */
+static uint64_t sum_and_copy(const sl_schema *schema, sl_bytes record, const sl_copy_wish *copy)
+{
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    sl_checksum_add(&stream, record.data + 8, schema->head_bytes - 8);
+    sl_checksum_add_copy(&stream, copy->to, record.data + schema->head_bytes, copy->bytes);
+    return sl_checksum_value(&stream);
+}
+
 sl_refusal sl_record_decode(const sl_schema *schema, sl_bytes record, sl_values *values)
 {
     if (record.size < schema->head_bytes) {
         return sl_refuse("the sample is too short for its fields", 0);
     }
-    if (sl_checksum(record.data + 8, record.size - 8) != sl_load64(record.data)) {
+    const bool copied = is_to_copy(schema, record, &values->copy);
+    const uint64_t sum = copied ? sum_and_copy(schema, record, &values->copy)
+                                : sl_checksum(record.data + 8, record.size - 8);
+    if (sum != sl_load64(record.data)) {
         return sl_refuse("the sample does not match its checksum", 0);
     }
     const uint64_t presence = sl_load64(record.data + 8);
@@ -215,5 +239,9 @@ sl_refusal sl_record_decode(const sl_schema *schema, sl_bytes record, sl_values 
         return sl_refuse("the sample claims to have more fields than there are", 8);
     }
     walk w = {.schema = schema, .record = record, .at = schema->head_bytes};
-    return decode_fields(&w, presence, values);
+    const sl_refusal refusal = decode_fields(&w, presence, values);
+    if (copied && refusal.text == NULL) {
+        values->of[schema->tail].bytes.data = values->copy.to;
+    }
+    return refusal;
 }

@@ -70,6 +70,24 @@ bool sl_tensor_fits(const sl_field *field)
     return true;
 }
 
+/* The one blob of every record, if it is a tensor that is always stored as it is. */
+static uint32_t find_tail(const sl_schema *schema)
+{
+    uint32_t tail = SL_FIELD_NONE;
+    for (uint32_t i = 0; i < schema->field_count; i++) {
+        const sl_field *field = &schema->fields[i];
+        if (field->type == SLUICE_FIELD_INT || field->type == SLUICE_FIELD_FLOAT) {
+            continue;
+        }
+        if (tail != SL_FIELD_NONE || field->type != SLUICE_FIELD_TENSOR ||
+            field->compression != SLUICE_COMPRESSION_NEVER) {
+            return SL_FIELD_NONE;
+        }
+        tail = i;
+    }
+    return tail;
+}
+
 void sl_schema_complete(sl_schema *schema)
 {
     const bool old = schema->version == 1;
@@ -88,6 +106,7 @@ void sl_schema_complete(sl_schema *schema)
     schema->image = find_field(schema, SLUICE_FIELD_IMAGE, old ? NULL : "image");
     schema->label = find_field(schema, SLUICE_FIELD_INT, "label");
     schema->key = find_field(schema, SLUICE_FIELD_TEXT, "key");
+    schema->tail = old ? SL_FIELD_NONE : find_tail(schema);
 }
 
 bool sl_field_name_ok(const char name[SL_FIELD_NAME_BYTES])

@@ -41,25 +41,12 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
                       : locate_by_index(shards, shard, local, &sample->place, lookup, why);
 }
 
-/* Whether field `number` is the one blob of every record, and never a frame: it ends the record. */
-static bool ends_record(const sl_schema *schema, uint32_t number)
-{
-    const sl_field *field = &schema->fields[number];
-    for (uint32_t i = 0; i < schema->field_count; i++) {
-        const sluice_field_type type = schema->fields[i].type;
-        if (i != number && type != SLUICE_FIELD_INT && type != SLUICE_FIELD_FLOAT) {
-            return false;
-        }
-    }
-    return field->type == SLUICE_FIELD_TENSOR && field->compression == SLUICE_COMPRESSION_NEVER;
-}
-
 static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
                                   sl_place *place, sl_place *lookup, sl_refusal *why)
 {
     const sl_schema *schema = &sl_shards_of(dataset)->schema;
     sl_sample sample;
-    if (!ends_record(schema, field)) {
+    if (field != schema->tail) {
         *lookup = (sl_place){.object = 0};
         *why = sl_refuse_unknown("where a field lies is told without reading only of a tensor that "
                                  "is stored plain, with nothing but numbers beside it",

@@ -22,7 +22,7 @@
 #define LOOKAHEAD_MAX              65536
 /* Of a sample whose size is not known: room that is worth having at once. */
 #define GUESSED_BYTES ((uint64_t)128 << 10)
-/* Smaller samples cost more to be read than to be made rows of. */
+/* Smaller pictures cost more to be read than to be made rows of. */
 #define RESIDENT_MEAN_BYTES   ((uint64_t)32 << 10)
 #define RESIDENT_MOST         (1024 * MIB)
 #define RESIDENT_MEMORY_SHARE 16
@@ -233,7 +233,7 @@ static uint32_t choose_task_rows(const sl_dataset *dataset)
 static uint64_t choose_resident(const sluice_loader_options *o, const sl_dataset *dataset)
 {
     const uint64_t mean = mean_bytes(dataset);
-    if (o->page_cache != SLUICE_CACHE_AUTO || mean == 0 || mean >= RESIDENT_MEAN_BYTES) {
+    if (o->page_cache != SLUICE_CACHE_AUTO || mean == 0) {
         return 0;
     }
     if (o->resident_bytes != 0) {
@@ -278,6 +278,13 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
         o->shuffle == SLUICE_SHUFFLE_FULL ? MERGE_GAP_BYTES_FULL : MERGE_GAP_BYTES;
     config->merge_bytes = o->shuffle == SLUICE_SHUFFLE_BLOCK ? MERGE_BYTES_BLOCK : MERGE_BYTES;
     return status;
+}
+
+void sl_config_use_columns(sl_config *config, const sl_dataset *dataset, bool pictures)
+{
+    if (pictures && mean_bytes(dataset) >= RESIDENT_MEAN_BYTES) {
+        config->resident_bytes = 0;
+    }
 }
 
 sluice_status sl_config_check_epoch(const sl_config *config, const sl_dataset *dataset,

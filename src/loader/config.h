@@ -33,6 +33,9 @@ typedef struct sl_config {
 /* `wanted` is full-size. INVALID names the option that is out of range. */
 sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wanted,
                              const sl_dataset *dataset, sluice_error *error);
+/* Goes by what the columns are: pictures cost so much more than reading does that only small ones
+ * are worth keeping in memory. */
+void sl_config_use_columns(sl_config *config, const sl_dataset *dataset, bool pictures);
 /* INVALID: an epoch of the dataset would have no batch. */
 sluice_status sl_config_check_epoch(const sl_config *config, const sl_dataset *dataset,
                                     sluice_error *error);

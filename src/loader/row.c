@@ -15,7 +15,7 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
         return sl_error_set(error, SLUICE_NOMEM, "loader", "no memory for rows");
     }
     for (uint32_t i = 0; i < workers; i++) {
-        maker->rows[i].values.wanted = feed->columns->wanted;
+        sl_values_begin(&maker->rows[i].values, feed->columns->wanted);
         maker->rows[i].seed = feed->config->options.seed;
         maker->rows[i].exact = feed->config->options.exact != 0;
         maker->rows[i].timed = true;
@@ -96,7 +96,7 @@ static void settle(progress *p)
 
 /* ---- one row ---- */
 
-static void prepare(sl_row *row, const sl_job *job)
+static void prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
 {
     row->blame = NULL;
     row->decode_ns = 0;
@@ -104,6 +104,7 @@ static void prepare(sl_row *row, const sl_job *job)
     row->at = (sl_row_place){.index = (int64_t)job->want.sample.index,
                              .number = job->want.row,
                              .status = job->want.attempt > 0 ? SLUICE_ROW_REPLACED : SLUICE_ROW_OK};
+    sl_columns_wish(feed->columns, row, job->slot->parts);
 }
 
 static sluice_status make(const progress *p, const sl_job *job, sluice_error *error)
@@ -147,7 +148,7 @@ static void run_job(progress *p, const sl_job *job)
         settle(p);
     }
     p->slot = job->slot;
-    prepare(p->row, job);
+    prepare(feed, p->row, job);
     p->row->timed = p->rows++ == 0 || sl_trace_running();
     const sluice_status status = p->row->timed ? make_timed(p, job, &error) : make(p, job, &error);
     p->handles[p->handle_count++] = job->bytes.handle;

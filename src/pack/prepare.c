@@ -215,7 +215,7 @@ static void run(void *argument)
 static sluice_status start_worker(sl_prepare *prepare, worker *w, sluice_error *error)
 {
     w->prepare = prepare;
-    w->values.wanted = SL_VALUES_ALL;
+    sl_values_begin(&w->values, SL_VALUES_ALL);
     sluice_status status = sl_maker_open(&w->maker, &prepare->config.maker, error);
     if (status == SLUICE_OK) {
         status = sl_thread_start(&w->thread, "sluice-pack", run, w, error);

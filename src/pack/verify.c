@@ -337,7 +337,7 @@ static sluice_status open_worker(verify *v, worker *w, sluice_error *error)
                                       .max_unpacked_bytes = SL_RECORD_IMAGE_MAX,
                                       .exif = SLUICE_EXIF_IGNORE};
     w->verify = v;
-    w->values.wanted = SL_VALUES_ALL;
+    sl_values_begin(&w->values, SL_VALUES_ALL);
     w->capacity = BUFFER_BYTES;
     w->buffer = sl_malloc(w->capacity);
     if (!w->buffer) {
