@@ -144,6 +144,17 @@ static bool set_text(const struct option_row *row, const char *text)
     return true;
 }
 
+static bool add_text(const struct option_row *row, const char *text)
+{
+    struct option_list *list = row->value;
+    if (list->count == OPTION_LIST_MAX) {
+        report("--%s can be given %d times at most", row->name, OPTION_LIST_MAX);
+        return false;
+    }
+    return set_text(&(struct option_row){.name = row->name, .value = &list->at[list->count++]},
+                    text);
+}
+
 static bool set_value(const struct option_row *row, const char *text)
 {
     switch (row->kind) {
@@ -162,6 +173,8 @@ static bool set_value(const struct option_row *row, const char *text)
         return set_choice(row, text);
     case OPTION_TEXT:
         return set_text(row, text);
+    case OPTION_LIST:
+        return add_text(row, text);
     }
     assert(false);
     return false;

@@ -19,7 +19,16 @@ enum option_kind {
     OPTION_DURATION, /* double *, seconds, low..high */
     OPTION_REAL,     /* double *, low..high */
     OPTION_CHOICE,   /* int *, the place of the word in `choices` */
-    OPTION_TEXT      /* const char **, not empty */
+    OPTION_TEXT,     /* const char **, not empty */
+    OPTION_LIST      /* struct option_list *: a text each time, not empty */
+};
+
+enum { OPTION_LIST_MAX = 64 };
+
+/* The values of an option that may be given several times, in that order: argv's own strings. */
+struct option_list {
+    const char *at[OPTION_LIST_MAX];
+    size_t count;
 };
 
 /* A row of the table; the table ends with a row whose name is NULL. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pipeline: the two usual image pipelines as recipes: training is RandomResizedCrop + flip,
- * evaluation is resize + centre crop; both normalise with ImageNet's mean where the dtype floats.
+ * pipeline: the usual image pipelines as recipes. Training is RandomResizedCrop + flip, evaluation
+ * is resize + centre crop, and for small pictures (CIFAR) there is a random crop of the padded
+ * picture + flip. All normalise with ImageNet's mean where the dtype floats.
  */
 #ifndef TOOL_PIPELINE_H
 #define TOOL_PIPELINE_H
@@ -10,19 +11,25 @@
 
 #include <stdbool.h>
 
-enum pipeline { PIPELINE_TRAIN, PIPELINE_EVAL };
+enum pipeline { PIPELINE_TRAIN, PIPELINE_EVAL, PIPELINE_CROP };
 
-/* The words of --pipeline, in the order of the enum. */
+/* The words of --pipeline, in the order of the enum; those of --dtype and --layout, in the order of
+ * the library's enums. NULL-terminated. */
 extern const char *const pipeline_words[];
+extern const char *const pipeline_dtypes[];
+extern const char *const pipeline_layouts[];
 
 /* Of torchvision's RandomResizedCrop. */
 #define PIPELINE_AREA_MIN 0.08
 #define PIPELINE_AREA_MAX 1.0
+/* As everybody trains on CIFAR. */
+#define PIPELINE_PADDING 4
 
 struct pipeline_shape {
     enum pipeline kind;
     uint32_t size;             /* side of the square that comes out, pixels */
     double area_min, area_max; /* of TRAIN's crop, over the picture's */
+    uint32_t padding;          /* of CROP: black pixels on each side */
     bool normalize;
 };
 

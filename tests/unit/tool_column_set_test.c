@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The columns that the tool says a dataset has by nature are those that a loader gives, and what is
+ * asked for is what comes.
+ */
+#include "../../tools/sluice/common/column_set.h"
+#include "../../tools/sluice/common/exit_code.h"
+#include "loader_setup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SAMPLES = 6, FACTS = 3 };
+
+static photo_folder photos;
+
+static const struct column_look look = {
+    .shape = {.kind = PIPELINE_EVAL, .size = 20, .area_min = 0.08, .area_max = 1}};
+
+/* The first batch of a loader that was given what `set` is. */
+static sluice_batch *first_batch(sluice_dataset *dataset, struct column_set *set,
+                                 sluice_loader **loader)
+{
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    struct column_source source;
+    sluice_batch *batch = NULL;
+    assert_int_equal(column_set_complete(set, dataset), TOOL_FINE);
+    assert_int_equal(column_set_make(set, &look, &source, &options), TOOL_FINE);
+    options.batch_size = SAMPLES;
+    assert_int_equal(sluice_loader_open(loader, dataset, source.recipe, &options, NULL), SLUICE_OK);
+    column_source_free(&source);
+    assert_int_equal(sluice_loader_start_epoch(*loader, 0), SLUICE_OK);
+    assert_int_equal(sluice_loader_next(*loader, &batch, -1), SLUICE_OK);
+    return batch;
+}
+
+static void test_natural(void **state)
+{
+    (void)state;
+    const struct option_list nothing = {.count = 0};
+    struct column_set *set = calloc(1, sizeof *set);
+    sluice_dataset *dataset = setup_dataset(photos.path);
+    sluice_loader *loader = NULL;
+    assert_int_equal(column_set_parse(set, &nothing), TOOL_FINE);
+    sluice_batch *batch = first_batch(dataset, set, &loader);
+    assert_int_equal(sluice_batch_columns(batch), set->count + FACTS);
+    for (uint32_t i = 0; i < set->count; i++) {
+        const struct column_spec *spec = &set->specs[i];
+        sluice_tensor tensor = SLUICE_TENSOR_INIT;
+        assert_int_equal(sluice_batch_get_column(batch, i, &tensor), SLUICE_OK);
+        assert_string_equal(sluice_batch_column_name(batch, i), spec->name);
+        assert_int_equal(tensor.dtype, spec->dtype);
+        assert_int_equal(tensor.dims, spec->dims + 1);
+        for (uint32_t k = 0; k < spec->dims; k++) {
+            assert_true(spec->shape[k] == 0 ? tensor.shape[k + 1] == 20
+                                            : tensor.shape[k + 1] == spec->shape[k]);
+        }
+    }
+    assert_string_equal(column_set_picture(set, 0)->field, "image");
+    assert_null(column_set_picture(set, 1));
+    sluice_batch_release(batch);
+    sluice_loader_close(loader);
+    sluice_dataset_close(dataset);
+    free(set);
+}
+
+static sluice_tensor tensor_of(const sluice_batch *batch, const char *name)
+{
+    sluice_tensor tensor = SLUICE_TENSOR_INIT;
+    assert_int_equal(sluice_batch_tensor(batch, name, &tensor), SLUICE_OK);
+    return tensor;
+}
+
+static void test_asked(void **state)
+{
+    (void)state;
+    const struct option_list texts = {.at = {"big=image:image,dtype=f16,layout=nchw",
+                                             "small=image:image,size=8,crop=random,padding=16",
+                                             "label:number,dtype=i32",
+                                             "target=label:one_hot,length=3,dtype=f32",
+                                             "key:ragged,length=100", "path=key:padded,length=99"},
+                                      .count = 6};
+    struct column_set *set = calloc(1, sizeof *set);
+    sluice_dataset *dataset = setup_dataset(photos.path);
+    sluice_loader *loader = NULL;
+    assert_int_equal(column_set_parse(set, &texts), TOOL_FINE);
+    sluice_batch *batch = first_batch(dataset, set, &loader);
+    sluice_tensor tensor = tensor_of(batch, "big");
+    assert_int_equal(tensor.dtype, SLUICE_F16);
+    assert_true(tensor.shape[1] == 3 && tensor.shape[2] == 20 && tensor.shape[3] == 20);
+    tensor = tensor_of(batch, "small");
+    assert_int_equal(tensor.dtype, SLUICE_U8);
+    assert_true(tensor.shape[1] == 8 && tensor.shape[2] == 8 && tensor.shape[3] == 3);
+    assert_int_equal(tensor_of(batch, "label").dtype, SLUICE_I32);
+    tensor = tensor_of(batch, "target");
+    assert_true(tensor.dtype == SLUICE_F32 && tensor.shape[1] == 3);
+    assert_int_equal(tensor_of(batch, "key.offsets").shape[0], SAMPLES + 1);
+    assert_int_equal(tensor_of(batch, "path").shape[1], 99);
+    assert_string_equal(column_set_picture(set, 1)->name, "small");
+    sluice_batch_release(batch);
+    sluice_loader_close(loader);
+    sluice_dataset_close(dataset);
+    free(set);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"x:nothing", "i:image,padding=3",
+                                        "i:image,crop=random,area-min=1",
+                                        "i:image,area-min=0.9,area-max=0.5", "c:ragged"};
+    struct column_set *set = calloc(1, sizeof *set);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const struct option_list texts = {.at = {wrong[i]}, .count = 1};
+        sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+        struct column_source source;
+        int code = column_set_parse(set, &texts);
+        if (code == TOOL_FINE) {
+            code = column_set_make(set, &look, &source, &options);
+        }
+        assert_int_equal(code, TOOL_USAGE);
+    }
+    free(set);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    photo_folder_make(&photos, 3, SAMPLES / 3);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    photo_folder_remove(&photos);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_natural),
+        cmocka_unit_test(test_asked),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

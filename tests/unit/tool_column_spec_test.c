@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Columns as text: what each kind takes, and a sentence for what is wrong. */
+#include "../../tools/sluice/common/column_spec.h"
+#include "../../tools/sluice/common/pipeline.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct column_spec good(const char *text)
+{
+    struct column_spec spec;
+    char fault[400] = "";
+    if (!column_spec_parse(text, &spec, fault, sizeof fault)) {
+        fail_msg("%s: %s", text, fault);
+    }
+    return spec;
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    struct column_spec spec = good("image:image");
+    assert_string_equal(spec.name, "image");
+    assert_string_equal(spec.field, "image");
+    assert_int_equal(spec.kind, SLUICE_COLUMN_IMAGE);
+    spec = good("left.eye-2_x=image:tensor");
+    assert_string_equal(spec.name, "left.eye-2_x");
+    assert_string_equal(spec.field, "image");
+    spec = good("a123456789012345678901234567890:number");
+    assert_int_equal(strlen(spec.name), 31);
+}
+
+static void test_nothing_given(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"image",  "number", "tensor", "window",
+                                        "ragged", "padded", "one_hot"};
+    struct column_spec plain;
+    column_spec_clear(&plain);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "x:%s", kinds[i]);
+        struct column_spec spec = good(text);
+        assert_int_equal(spec.kind, (int)i + SLUICE_COLUMN_IMAGE);
+        assert_string_equal(column_kind_name(spec.kind), kinds[i]);
+        assert_int_equal(spec.dtype, COLUMN_WORD_NONE);
+        assert_int_equal(spec.missing, COLUMN_WORD_NONE);
+        assert_true(spec.size == COLUMN_COUNT_NONE && spec.padding == COLUMN_COUNT_NONE);
+        assert_true(spec.length == COLUMN_COUNT_NONE && spec.stride == COLUMN_COUNT_NONE);
+        assert_int_equal(spec.dims, 0);
+    }
+    assert_string_equal(column_kind_name(0), "unknown");
+    assert_string_equal(column_kind_name(SLUICE_COLUMN_ONE_HOT + 1), "unknown");
+}
+
+static void test_image(void **state)
+{
+    (void)state;
+    struct column_spec spec =
+        good("image:image,layout=nchw,size=160,crop=random,padding=0,dtype=bf16,missing=blank");
+    assert_int_equal(spec.size, 160);
+    assert_int_equal(spec.crop, PIPELINE_CROP);
+    assert_int_equal(spec.padding, 0);
+    assert_int_equal(spec.dtype, SLUICE_BF16);
+    assert_int_equal(spec.layout, SLUICE_NCHW);
+    assert_int_equal(spec.missing, SLUICE_MISSING_BLANK);
+    spec = good("image:image,crop=rrc,area-min=0.25,area-max=1");
+    assert_int_equal(spec.crop, PIPELINE_TRAIN);
+    assert_true(spec.area_min == 0.25 && spec.area_max == 1);
+    assert_int_equal(good("i:image,crop=center").crop, PIPELINE_EVAL);
+    assert_int_equal(good("i:image,size=16384").size, 16384);
+}
+
+static void test_others(void **state)
+{
+    (void)state;
+    struct column_spec spec = good("tokens:window,length=1025,stride=1024,offset=1,dtype=i32");
+    assert_true(spec.length == 1025 && spec.stride == 1024 && spec.offset == 1);
+    assert_int_equal(spec.dtype, SLUICE_I32);
+    spec = good("t:tensor,shape=3x32x32,part=random");
+    assert_int_equal(spec.dims, 3);
+    assert_true(spec.shape[0] == 3 && spec.shape[1] == 32 && spec.shape[2] == 32);
+    assert_int_equal(spec.part, SLUICE_PART_RANDOM);
+    assert_int_equal(good("t:tensor,shape=1x2x3x4x5x6x7x8").dims, 8);
+    spec = good("target=label:one_hot,length=10");
+    assert_string_equal(spec.field, "label");
+    assert_int_equal(spec.length, 10);
+    assert_int_equal(good("c:ragged,length=9,too-long=truncate").too_long,
+                     SLUICE_TOO_LONG_TRUNCATE);
+    assert_int_equal(good("c:padded,length=9,dtype=u8").dtype, SLUICE_U8);
+    for (int dtype = SLUICE_U8; dtype <= SLUICE_BOOL; dtype++) {
+        char text[64];
+        snprintf(text, sizeof text, "x:tensor,dtype=%s", sluice_dtype_name((sluice_dtype)dtype));
+        assert_int_equal(good(text).dtype, dtype);
+    }
+}
+
+static void test_faults(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *names;
+    } bad[] = {
+        {"", "NAME:KIND"},
+        {"image", "NAME:KIND"},
+        {":image", "no name"},
+        {"=image:image", "no name"},
+        {"a=:image", "no name"},
+        {"a=b=c:image", "\"b=c\" is no name"},
+        {"a b:image", "\"a b\""},
+        {"a1234567890123456789012345678901:number", "no name"},
+        {"image:", "no kind"},
+        {"image:picture", "\"picture\""},
+        {"image:image:image", "\"image:image\""},
+        {"image:image,", "KEY=VALUE"},
+        {"image:image,,size=3", "KEY=VALUE"},
+        {"image:image,size", "\"size\""},
+        {"image:image,size=", "KEY=VALUE"},
+        {"image:image,=3", "KEY=VALUE"},
+        {"image:image,sise=3", "no \"sise\"; it takes size, crop, padding"},
+        {"image:image,length=3", "no \"length\""},
+        {"label:number,size=3", "it takes dtype, missing"},
+        {"image:image,size=3,size=3", "size is given twice"},
+        {"label:number,dtype=i32,dtype=i32", "dtype is given twice"},
+        {"image:image,size=0", "1 to 16384"},
+        {"image:image,size=16385", "1 to 16384"},
+        {"image:image,size=-1", "size=-1"},
+        {"image:image,size=1.5", "size=1.5"},
+        {"image:image,crop=left", "rrc, center, random"},
+        {"image:image,dtype=i32", "u8, f32, f16, bf16"},
+        {"image:image,area-min=0", "0.0001 to 1"},
+        {"image:image,area-max=nan", "0.0001 to 1"},
+        {"t:tensor,shape=", "KEY=VALUE"},
+        {"t:tensor,shape=x", "shape=x"},
+        {"t:tensor,shape=3x", "shape=3x"},
+        {"t:tensor,shape=3x0", "shape=3x0"},
+        {"t:tensor,shape=1x1x1x1x1x1x1x1x1", "up to 8"},
+        {"t:tensor,shape=18446744073709551615", "up to 8"},
+        {"t:tensor,shape=99999999999999999999999999999999", "up to 8"},
+        {"t:tensor,part=half", "whole, center, random"},
+        {"c:ragged,length=0", "length=0"},
+        {"c:ragged,too-long=never", "bad, truncate"},
+        {"c:one_hot,length=3,missing=maybe", "bad, blank"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct column_spec spec;
+        char fault[400] = "";
+        if (column_spec_parse(bad[i].text, &spec, fault, sizeof fault)) {
+            fail_msg("taken for a column: %s", bad[i].text);
+        }
+        if (strstr(fault, bad[i].names) == NULL) {
+            fail_msg("%s: '%s' does not say '%s'", bad[i].text, fault, bad[i].names);
+        }
+    }
+}
+
+static void test_long_texts(void **state)
+{
+    (void)state;
+    char text[1000];
+    char fault[24];
+    struct column_spec spec;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    assert_false(column_spec_parse(text, &spec, fault, sizeof fault));
+    memcpy(text, "a:image,", 8);
+    assert_false(column_spec_parse(text, &spec, fault, sizeof fault));
+    memcpy(text + 1, "x", 1);
+    text[500] = ':';
+    assert_false(column_spec_parse(text, &spec, fault, sizeof fault));
+    assert_true(strlen(fault) < sizeof fault);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),  cmocka_unit_test(test_nothing_given),
+        cmocka_unit_test(test_image),  cmocka_unit_test(test_others),
+        cmocka_unit_test(test_faults), cmocka_unit_test(test_long_texts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "column_set.h"
+
+#include "exit_code.h"
+#include "report.h"
+
+#include <string.h>
+
+int column_set_parse(struct column_set *set, const struct option_list *texts)
+{
+    *set = (struct column_set){.asked = texts->count > 0};
+    for (size_t i = 0; i < texts->count; i++) {
+        char fault[400];
+        if (!column_spec_parse(texts->at[i], &set->specs[i], fault, sizeof fault)) {
+            report("--column %s: %s", texts->at[i], fault);
+            return TOOL_USAGE;
+        }
+        set->count++;
+    }
+    return TOOL_FINE;
+}
+
+/* ---- natural columns ---- */
+
+bool column_natural(const sluice_field *field, struct column_spec *spec)
+{
+    column_spec_clear(spec);
+    memcpy(spec->name, field->name, sizeof spec->name);
+    memcpy(spec->field, field->name, sizeof spec->field);
+    spec->dtype = field->dtype;
+    switch ((sluice_field_type)field->type) {
+    case SLUICE_FIELD_IMAGE:
+        spec->kind = SLUICE_COLUMN_IMAGE;
+        break;
+    case SLUICE_FIELD_INT:
+    case SLUICE_FIELD_FLOAT:
+        spec->kind = SLUICE_COLUMN_NUMBER;
+        return true;
+    case SLUICE_FIELD_TENSOR:
+        spec->kind = SLUICE_COLUMN_TENSOR;
+        break;
+    default:
+        return false;
+    }
+    spec->dims = field->dims;
+    bool fixed = true;
+    for (uint32_t i = 0; i < field->dims; i++) {
+        spec->shape[i] = field->shape[i];
+        fixed = fixed && field->shape[i] != 0;
+    }
+    return fixed || spec->kind == SLUICE_COLUMN_IMAGE;
+}
+
+int column_set_complete(struct column_set *set, const sluice_dataset *dataset)
+{
+    sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
+    if (set->asked) {
+        return TOOL_FINE;
+    }
+    if (sluice_dataset_get_info(dataset, &info) < 0) {
+        report("the dataset does not say what it holds; please report this as a bug");
+        return TOOL_FAILED;
+    }
+    for (uint32_t i = 0; i < info.fields && set->count < OPTION_LIST_MAX; i++) {
+        sluice_field field = SLUICE_FIELD_INIT;
+        if (sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK &&
+            column_natural(&field, &set->specs[set->count])) {
+            set->count++;
+        }
+    }
+    return TOOL_FINE;
+}
+
+const struct column_spec *column_set_picture(const struct column_set *set, uint32_t from)
+{
+    for (uint32_t i = from; i < set->count; i++) {
+        if (set->specs[i].kind == SLUICE_COLUMN_IMAGE) {
+            return &set->specs[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- what a loader is given ---- */
+
+uint32_t column_side(const struct column_spec *spec, const struct column_look *look)
+{
+    return spec->size != COLUMN_COUNT_NONE ? (uint32_t)spec->size : look->shape.size;
+}
+
+static int dtype_of(const struct column_spec *spec, const struct column_look *look)
+{
+    if (look->bytes) {
+        return SLUICE_U8;
+    }
+    return spec->dtype != COLUMN_WORD_NONE ? spec->dtype : look->dtype;
+}
+
+static int layout_of(const struct column_spec *spec, const struct column_look *look)
+{
+    if (look->bytes) {
+        return SLUICE_NHWC;
+    }
+    return spec->layout != COLUMN_WORD_NONE ? spec->layout : look->layout;
+}
+
+/* The recipe of an image column. NULL: reported. */
+static sluice_augment *recipe_of(const struct column_spec *spec, const struct column_look *look,
+                                 int *code)
+{
+    struct pipeline_shape shape = look->shape;
+    *code = TOOL_USAGE;
+    shape.size = column_side(spec, look);
+    shape.normalize = dtype_of(spec, look) != SLUICE_U8;
+    shape.kind = spec->crop != COLUMN_WORD_NONE ? (enum pipeline)spec->crop : shape.kind;
+    shape.area_min = spec->area_min > 0 ? spec->area_min : shape.area_min;
+    shape.area_max = spec->area_max > 0 ? spec->area_max : shape.area_max;
+    if (spec->padding != COLUMN_COUNT_NONE && shape.kind != PIPELINE_CROP) {
+        report("--column %s: padding goes with crop=random", spec->name);
+        return NULL;
+    }
+    if ((spec->area_min > 0 || spec->area_max > 0) && shape.kind != PIPELINE_TRAIN) {
+        report("--column %s: area-min and area-max go with crop=rrc", spec->name);
+        return NULL;
+    }
+    if (shape.area_min > shape.area_max) {
+        report("--column %s: area-min %g is above area-max %g", spec->name, shape.area_min,
+               shape.area_max);
+        return NULL;
+    }
+    shape.padding = spec->padding != COLUMN_COUNT_NONE ? (uint32_t)spec->padding : shape.padding;
+    return pipeline_recipe(&shape, code);
+}
+
+static uint64_t count_or_default(uint64_t count)
+{
+    return count == COLUMN_COUNT_NONE ? 0 : count;
+}
+
+static int32_t word_or_default(int word)
+{
+    return word == COLUMN_WORD_NONE ? 0 : word;
+}
+
+static int refused(const struct column_spec *spec, const sluice_columns *columns)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_columns_get_error(columns, &error) < 0) {
+        return report_error(&error, NULL);
+    }
+    report("--column %s cannot be added", spec->name);
+    return TOOL_FAILED;
+}
+
+static int add_column(sluice_columns *columns, const struct column_spec *spec,
+                      const struct column_look *look)
+{
+    sluice_column column = SLUICE_COLUMN_INIT;
+    sluice_augment *recipe = NULL;
+    column.kind = spec->kind;
+    column.field = spec->field;
+    column.name = spec->name;
+    column.dtype = word_or_default(spec->dtype);
+    column.length = count_or_default(spec->length);
+    column.stride = count_or_default(spec->stride);
+    column.offset = count_or_default(spec->offset);
+    column.part = word_or_default(spec->part);
+    column.too_long = word_or_default(spec->too_long);
+    column.missing = word_or_default(spec->missing);
+    column.dims = spec->dims;
+    memcpy(column.shape, spec->shape, sizeof column.shape);
+    if (spec->kind == SLUICE_COLUMN_IMAGE) {
+        int code;
+        recipe = recipe_of(spec, look, &code);
+        if (recipe == NULL) {
+            return code;
+        }
+        column.recipe = recipe;
+        column.dtype = dtype_of(spec, look);
+        column.layout = layout_of(spec, look);
+    }
+    const sluice_status status = sluice_columns_add(columns, &column);
+    sluice_augment_destroy(recipe);
+    return status < 0 ? refused(spec, columns) : TOOL_FINE;
+}
+
+static int make_asked(const struct column_set *set, const struct column_look *look,
+                      struct column_source *source)
+{
+    if (sluice_columns_create(&source->columns) < 0) {
+        report("no memory for columns");
+        return TOOL_FAILED;
+    }
+    for (uint32_t i = 0; i < set->count; i++) {
+        const int code = add_column(source->columns, &set->specs[i], look);
+        if (code != TOOL_FINE) {
+            return code;
+        }
+    }
+    return TOOL_FINE;
+}
+
+/* Natural pictures share the one recipe. */
+static int make_natural(const struct column_set *set, const struct column_look *look,
+                        struct column_source *source, sluice_loader_options *options)
+{
+    struct column_spec plain;
+    int code = TOOL_FINE;
+    if (column_set_picture(set, 0) == NULL) {
+        return TOOL_FINE;
+    }
+    column_spec_clear(&plain);
+    options->dtype = dtype_of(&plain, look);
+    options->layout = layout_of(&plain, look);
+    source->recipe = recipe_of(&plain, look, &code);
+    return source->recipe == NULL ? code : TOOL_FINE;
+}
+
+int column_set_make(const struct column_set *set, const struct column_look *look,
+                    struct column_source *source, sluice_loader_options *options)
+{
+    *source = (struct column_source){NULL, NULL};
+    options->dtype = 0;
+    options->layout = 0;
+    const int code =
+        set->asked ? make_asked(set, look, source) : make_natural(set, look, source, options);
+    options->columns = source->columns;
+    if (code != TOOL_FINE) {
+        column_source_free(source);
+    }
+    return code;
+}
+
+void column_source_free(struct column_source *source)
+{
+    sluice_augment_destroy(source->recipe);
+    sluice_columns_destroy(source->columns);
+    *source = (struct column_source){NULL, NULL};
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "column_spec.h"
+
+#include "pipeline.h"
+#include "units.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ITEM_BYTES = 128, WORDS_BYTES = 192 };
+
+static const char *const kind_words[] = {
+    [SLUICE_COLUMN_IMAGE] = "image",     [SLUICE_COLUMN_NUMBER] = "number",
+    [SLUICE_COLUMN_TENSOR] = "tensor",   [SLUICE_COLUMN_WINDOW] = "window",
+    [SLUICE_COLUMN_RAGGED] = "ragged",   [SLUICE_COLUMN_PADDED] = "padded",
+    [SLUICE_COLUMN_ONE_HOT] = "one_hot",
+};
+enum { KINDS = sizeof kind_words / sizeof *kind_words };
+
+/* In the order of enum pipeline, and of the library's enums. */
+static const char *const crop_words[] = {"rrc", "center", "random", NULL};
+static const char *const dtype_words[] = {"u8", "f32", "f16", "bf16", "i64", "i32",  "i16",
+                                          "i8", "u16", "u32", "u64",  "f64", "bool", NULL};
+static const char *const part_words[] = {"whole", "center", "random", NULL};
+static const char *const too_long_words[] = {"bad", "truncate", NULL};
+static const char *const missing_words[] = {"bad", "blank", NULL};
+
+enum value { VALUE_COUNT, VALUE_AREA, VALUE_WORD, VALUE_SHAPE };
+
+struct key {
+    const char *name;
+    uint32_t kinds; /* that take it, as bits */
+    enum value value;
+    size_t offset;            /* of its member */
+    uint64_t min, max;        /* COUNT */
+    const char *const *words; /* WORD */
+};
+
+#define BIT(kind) (1U << SLUICE_COLUMN_##kind)
+#define ELEMENTS \
+    (BIT(NUMBER) | BIT(TENSOR) | BIT(WINDOW) | BIT(RAGGED) | BIT(PADDED) | BIT(ONE_HOT))
+#define TEXTS          (BIT(RAGGED) | BIT(PADDED))
+#define MEMBER(member) offsetof(struct column_spec, member)
+
+static const struct key keys[] = {
+    {"size", BIT(IMAGE), VALUE_COUNT, MEMBER(size), 1, 16384, NULL},
+    {"crop", BIT(IMAGE), VALUE_WORD, MEMBER(crop), 0, 0, crop_words},
+    {"padding", BIT(IMAGE), VALUE_COUNT, MEMBER(padding), 0, 16384, NULL},
+    {"area-min", BIT(IMAGE), VALUE_AREA, MEMBER(area_min), 0, 0, NULL},
+    {"area-max", BIT(IMAGE), VALUE_AREA, MEMBER(area_max), 0, 0, NULL},
+    {"shape", BIT(TENSOR), VALUE_SHAPE, MEMBER(shape), 0, 0, NULL},
+    {"part", BIT(TENSOR), VALUE_WORD, MEMBER(part), 0, 0, part_words},
+    {"length", BIT(WINDOW) | BIT(ONE_HOT) | TEXTS, VALUE_COUNT, MEMBER(length), 1,
+     UINT64_C(1) << 40, NULL},
+    {"stride", BIT(WINDOW), VALUE_COUNT, MEMBER(stride), 1, UINT64_C(1) << 40, NULL},
+    {"offset", BIT(WINDOW), VALUE_COUNT, MEMBER(offset), 0, UINT64_C(1) << 40, NULL},
+    {"too-long", TEXTS, VALUE_WORD, MEMBER(too_long), 0, 0, too_long_words},
+    {"dtype", BIT(IMAGE), VALUE_WORD, MEMBER(dtype), 0, 0, pipeline_dtypes},
+    {"dtype", ELEMENTS, VALUE_WORD, MEMBER(dtype), 0, 0, dtype_words},
+    {"layout", BIT(IMAGE), VALUE_WORD, MEMBER(layout), 0, 0, pipeline_layouts},
+    {"missing", BIT(IMAGE) | ELEMENTS, VALUE_WORD, MEMBER(missing), 0, 0, missing_words},
+};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+/* Where the sentence goes. */
+struct fault {
+    char *text;
+    size_t bytes;
+};
+
+static bool wrong(const struct fault *fault, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static bool wrong(const struct fault *fault, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fault->text, fault->bytes, format, arguments); // NOLINT: va_start stands above
+    va_end(arguments);
+    return false;
+}
+
+const char *column_kind_name(int kind)
+{
+    return kind > 0 && kind < KINDS ? kind_words[kind] : "unknown";
+}
+
+void column_spec_clear(struct column_spec *spec)
+{
+    *spec = (struct column_spec){.crop = COLUMN_WORD_NONE,
+                                 .dtype = COLUMN_WORD_NONE,
+                                 .layout = COLUMN_WORD_NONE,
+                                 .part = COLUMN_WORD_NONE,
+                                 .too_long = COLUMN_WORD_NONE,
+                                 .missing = COLUMN_WORD_NONE,
+                                 .size = COLUMN_COUNT_NONE,
+                                 .padding = COLUMN_COUNT_NONE,
+                                 .length = COLUMN_COUNT_NONE,
+                                 .stride = COLUMN_COUNT_NONE,
+                                 .offset = COLUMN_COUNT_NONE};
+}
+
+/* ---- values ---- */
+
+/* "a, b, c" of words that end with NULL. */
+static void join(const char *const *words, char *text, size_t bytes)
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; words[i] != NULL && length < bytes; i++) {
+        const int more =
+            snprintf(text + length, bytes - length, "%s%s", i > 0 ? ", " : "", words[i]);
+        length += more > 0 ? (size_t)more : 0;
+    }
+}
+
+static bool take_count(const struct key *key, const char *text, struct column_spec *spec,
+                       const struct fault *fault)
+{
+    uint64_t value;
+    if (!units_parse_count(text, &value) || value < key->min || value > key->max) {
+        return wrong(fault, "%s=%s: expected a whole number from %llu to %llu", key->name, text,
+                     (unsigned long long)key->min, (unsigned long long)key->max);
+    }
+    memcpy((char *)spec + key->offset, &value, sizeof value);
+    return true;
+}
+
+static bool take_area(const struct key *key, const char *text, struct column_spec *spec,
+                      const struct fault *fault)
+{
+    double value;
+    if (!units_parse_real(text, &value) || !(value >= 0.0001 && value <= 1)) {
+        return wrong(fault, "%s=%s: expected a part of the area, from 0.0001 to 1", key->name,
+                     text);
+    }
+    memcpy((char *)spec + key->offset, &value, sizeof value);
+    return true;
+}
+
+static bool take_word(const struct key *key, const char *text, struct column_spec *spec,
+                      const struct fault *fault)
+{
+    for (int i = 0; key->words[i] != NULL; i++) {
+        if (strcmp(key->words[i], text) == 0) {
+            memcpy((char *)spec + key->offset, &i, sizeof i);
+            return true;
+        }
+    }
+    char words[WORDS_BYTES];
+    join(key->words, words, sizeof words);
+    return wrong(fault, "%s=%s: expected one of %s", key->name, text, words);
+}
+
+/* "3x32x32" */
+static bool take_shape(const char *text, struct column_spec *spec, const struct fault *fault)
+{
+    const char *at = text;
+    spec->dims = 0;
+    for (bool more = true; more;) {
+        char side[24];
+        uint64_t value = 0;
+        const size_t length = strcspn(at, "x");
+        const bool fits = length < sizeof side && spec->dims < SLUICE_TENSOR_DIMS_MAX;
+        if (fits) {
+            memcpy(side, at, length);
+            side[length] = '\0';
+        }
+        if (!fits || !units_parse_count(side, &value) || value == 0 || value > INT64_MAX) {
+            return wrong(fault, "shape=%s: expected up to %d sizes from 1 on, like 3x32x32", text,
+                         SLUICE_TENSOR_DIMS_MAX);
+        }
+        spec->shape[spec->dims++] = (int64_t)value;
+        more = at[length] == 'x';
+        at += length + 1;
+    }
+    return true;
+}
+
+/* ---- keys ---- */
+
+static bool refuse_key(const char *name, const struct column_spec *spec, const struct fault *fault)
+{
+    const char *taken[KEYS + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < KEYS; i++) {
+        if ((keys[i].kinds & (1U << spec->kind)) != 0) {
+            taken[count++] = keys[i].name;
+        }
+    }
+    taken[count] = NULL;
+    char words[WORDS_BYTES];
+    join(taken, words, sizeof words);
+    return wrong(fault, "a column of kind %s takes no \"%s\"; it takes %s",
+                 column_kind_name(spec->kind), name, words);
+}
+
+/* KEYS: there is none of that name for the kind. */
+static size_t find_key(const char *name, int kind)
+{
+    for (size_t i = 0; i < KEYS; i++) {
+        if ((keys[i].kinds & (1U << kind)) != 0 && strcmp(keys[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return KEYS;
+}
+
+/* Takes "KEY=VALUE"; `*given` has a bit for each key so far. */
+static bool take_item(char *item, struct column_spec *spec, uint32_t *given,
+                      const struct fault *fault)
+{
+    char *equals = strchr(item, '=');
+    if (equals == NULL || equals == item || equals[1] == '\0') {
+        return wrong(fault, "\"%s\": expected KEY=VALUE", item);
+    }
+    *equals = '\0';
+    const char *value = equals + 1;
+    const size_t number = find_key(item, spec->kind);
+    if (number == KEYS) {
+        return refuse_key(item, spec, fault);
+    }
+    if ((*given & (1U << number)) != 0) {
+        return wrong(fault, "%s is given twice", item);
+    }
+    *given |= 1U << number;
+    const struct key *key = &keys[number];
+    switch (key->value) {
+    case VALUE_COUNT:
+        return take_count(key, value, spec, fault);
+    case VALUE_AREA:
+        return take_area(key, value, spec, fault);
+    case VALUE_WORD:
+        return take_word(key, value, spec, fault);
+    case VALUE_SHAPE:
+        return take_shape(value, spec, fault);
+    }
+    return false;
+}
+
+/* ---- the whole ---- */
+
+static bool take_name(const char *from, size_t length, char *name, const struct fault *fault)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+    if (length == 0 || length >= COLUMN_NAME_BYTES || strspn(from, letters) < length) {
+        return wrong(fault, "\"%.*s\" is no name: expected 1 to 31 letters, digits, _, - or .",
+                     (int)(length < ITEM_BYTES ? length : ITEM_BYTES), from);
+    }
+    memcpy(name, from, length);
+    name[length] = '\0';
+    return true;
+}
+
+static bool take_names(const char *text, size_t length, struct column_spec *spec,
+                       const struct fault *fault)
+{
+    const char *equals = memchr(text, '=', length);
+    if (equals == NULL) {
+        return take_name(text, length, spec->name, fault) &&
+               take_name(text, length, spec->field, fault);
+    }
+    const size_t name = (size_t)(equals - text);
+    return take_name(text, name, spec->name, fault) &&
+           take_name(equals + 1, length - name - 1, spec->field, fault);
+}
+
+static bool take_kind(const char *word, struct column_spec *spec, const struct fault *fault)
+{
+    for (int kind = SLUICE_COLUMN_IMAGE; kind < KINDS; kind++) {
+        if (strcmp(kind_words[kind], word) == 0) {
+            spec->kind = kind;
+            return true;
+        }
+    }
+    return wrong(fault,
+                 "\"%s\" is no kind of column: expected image, number, tensor, window, ragged, "
+                 "padded or one_hot",
+                 word);
+}
+
+/* Copies what stands before the next comma; `*at` goes behind it, NULL at the end. */
+static bool next_item(const char **at, char item[ITEM_BYTES], const struct fault *fault)
+{
+    const size_t length = strcspn(*at, ",");
+    if (length >= ITEM_BYTES) {
+        return wrong(fault, "\"%.20s...\" is too long", *at);
+    }
+    memcpy(item, *at, length);
+    item[length] = '\0';
+    *at = (*at)[length] == ',' ? *at + length + 1 : NULL;
+    return true;
+}
+
+bool column_spec_parse(const char *text, struct column_spec *spec, char *text_of_fault,
+                       size_t bytes)
+{
+    const struct fault fault = {text_of_fault, bytes};
+    const char *colon = strchr(text, ':');
+    char item[ITEM_BYTES];
+    uint32_t given = 0;
+    text_of_fault[0] = '\0';
+    column_spec_clear(spec);
+    if (colon == NULL) {
+        return wrong(&fault, "no kind: expected NAME:KIND or NAME=FIELD:KIND");
+    }
+    const char *at = colon + 1;
+    if (!take_names(text, (size_t)(colon - text), spec, &fault) || !next_item(&at, item, &fault) ||
+        !take_kind(item, spec, &fault)) {
+        return false;
+    }
+    while (at != NULL) {
+        if (!next_item(&at, item, &fault) || !take_item(item, spec, &given, &fault)) {
+            return false;
+        }
+    }
+    return true;
+}

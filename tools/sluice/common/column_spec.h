@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * column_spec: one column of a batch, asked for as text: NAME[=FIELD]:KIND[,KEY=VALUE...]
+ *
+ *     image:image,size=160,crop=random,padding=4,dtype=f16,layout=nchw
+ *     target=label:one_hot,length=10
+ *     tokens:window,length=1025,stride=1024,dtype=i32
+ *
+ * NAME is the column's, FIELD the dataset's; without FIELD it is NAME. Kinds are those of
+ * sluice/columns.h, keys the members of sluice_column that the kind takes, in any order, each once;
+ * an image has the options of `sluice bench` for its recipe. What is left out has the library's
+ * default, of an image that of the command line. Pure.
+ */
+#ifndef TOOL_COLUMN_SPEC_H
+#define TOOL_COLUMN_SPEC_H
+
+#include <sluice/columns.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { COLUMN_NAME_BYTES = 32, COLUMN_WORD_NONE = -1 };
+#define COLUMN_COUNT_NONE UINT64_MAX
+
+/* Words that were not given are COLUMN_WORD_NONE, counts COLUMN_COUNT_NONE, parts of an area 0. */
+struct column_spec {
+    char name[COLUMN_NAME_BYTES], field[COLUMN_NAME_BYTES];
+    int kind;  /* a sluice_column_kind */
+    int crop;  /* an enum pipeline */
+    int dtype; /* a sluice_dtype */
+    int layout, part, too_long, missing;
+    uint64_t size, padding; /* of an image, pixels */
+    uint64_t length, stride, offset;
+    double area_min, area_max;
+    uint32_t dims; /* of shape; 0: not given */
+    int64_t shape[SLUICE_TENSOR_DIMS_MAX];
+};
+
+/* All but name and field, which are "", as not given. */
+void column_spec_clear(struct column_spec *spec);
+
+/* False: `fault` is a sentence that names the part that is wrong, cut to `bytes` (1 or more). */
+bool column_spec_parse(const char *text, struct column_spec *spec, char *fault, size_t bytes);
+
+/* "image", "one_hot", ... */
+const char *column_kind_name(int kind);
+
+#endif
