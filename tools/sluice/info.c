@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice info: what a dataset holds, one sample of it, or what this machine offers. */
+#include "column_set.h"
 #include "command.h"
 #include "data.h"
 #include "exit_code.h"
@@ -44,25 +45,49 @@ static bool sum_files(const sluice_dataset *dataset, uint64_t samples, uint64_t 
     return true;
 }
 
-static void print_field_json(struct json *json, const sluice_field *field)
+static void write_array(struct json *json, int dtype, const int64_t *shape, uint32_t dims)
 {
-    const char *stored = field_stored_name(field);
-    json_text(json, "type", field_type_name(field));
-    if (field->type == SLUICE_FIELD_TENSOR) {
-        json_text(json, "dtype", sluice_dtype_name((sluice_dtype)field->dtype));
-        json_open_array(json, "shape");
-        for (uint32_t i = 0; i < field->dims; i++) {
-            if (field->shape[i] == 0) {
-                json_null(json, NULL); /* differs from sample to sample */
-            } else {
-                json_signed(json, NULL, field->shape[i]);
-            }
+    json_text(json, "dtype", sluice_dtype_name((sluice_dtype)dtype));
+    json_open_row(json, "shape");
+    for (uint32_t i = 0; i < dims; i++) {
+        if (shape[i] == 0) {
+            json_null(json, NULL); /* differs from sample to sample, or is the recipe's */
+        } else {
+            json_signed(json, NULL, shape[i]);
         }
-        json_close_array(json);
     }
-    if (stored[0] != '\0') {
-        json_text(json, "stored", stored);
+    json_close_array(json);
+}
+
+static void write_fields(struct json *json, const sluice_dataset *dataset,
+                         const sluice_dataset_info *info)
+{
+    struct column_spec spec;
+    sluice_field field = SLUICE_FIELD_INIT;
+    json_open_array(json, "fields");
+    for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK; i++) {
+        json_open_object(json, NULL);
+        json_text(json, "name", field.name);
+        json_text(json, "type", field_type_name(&field));
+        write_array(json, field.dtype, field.shape, field.dims);
+        if (field_stored_name(&field)[0] != '\0') {
+            json_text(json, "stored", field_stored_name(&field));
+        }
+        json_close_object(json);
     }
+    json_close_array(json);
+    json_open_array(json, "columns");
+    for (uint32_t i = 0; i < info->fields; i++) {
+        if (sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK &&
+            column_natural(&field, &spec)) {
+            json_open_object(json, NULL);
+            json_text(json, "name", spec.name);
+            json_text(json, "kind", column_kind_name(spec.kind));
+            write_array(json, spec.dtype, spec.shape, spec.dims);
+            json_close_object(json);
+        }
+    }
+    json_close_array(json);
 }
 
 static void print_dataset_json(const sluice_dataset *dataset, const sluice_dataset_info *info,
@@ -81,20 +106,49 @@ static void print_dataset_json(const sluice_dataset *dataset, const sluice_datas
         json_null(&json, "bytes");
     }
     json_unsigned(&json, "shards", info->shards);
-    json_open_array(&json, "fields");
-    for (uint32_t i = 0; i < info->fields; i++) {
-        sluice_field field = SLUICE_FIELD_INIT;
-        if (sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK) {
-            json_open_object(&json, NULL);
-            json_text(&json, "name", field.name);
-            print_field_json(&json, &field);
-            json_close_object(&json);
-        }
-    }
-    json_close_array(&json);
+    write_fields(&json, dataset, info);
     json_unsigned(&json, "classes", info->classes);
     json_text(&json, "fingerprint", fingerprint);
     json_close_object(&json);
+}
+
+/* "i64", "u8 size x size x 3": the size is the recipe's. */
+static void print_array(const struct column_spec *spec)
+{
+    printf("%s", sluice_dtype_name((sluice_dtype)spec->dtype));
+    for (uint32_t i = 0; i < spec->dims; i++) {
+        printf("%s", i > 0 ? " x " : " ");
+        if (spec->shape[i] == 0) {
+            printf("size");
+        } else {
+            printf("%" PRId64, spec->shape[i]);
+        }
+    }
+    printf("\n");
+}
+
+/* A line for each field, then one for each column of a loader that is asked for none. */
+static void print_fields(const sluice_dataset *dataset, const sluice_dataset_info *info)
+{
+    struct column_spec spec;
+    sluice_field field = SLUICE_FIELD_INIT;
+    uint32_t columns = 0;
+    for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK; i++) {
+        char text[192];
+        field_describe(&field, text, sizeof text);
+        printf("%-12s %-12s %s\n", i == 0 ? "fields" : "", field.name, text);
+    }
+    for (uint32_t i = 0; i < info->fields; i++) {
+        if (sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK &&
+            column_natural(&field, &spec)) {
+            printf("%-12s %-12s %-7s ", columns++ == 0 ? "columns" : "", spec.name,
+                   column_kind_name(spec.kind));
+            print_array(&spec);
+        }
+    }
+    if (columns == 0) {
+        printf("columns      none by nature: ask for some (--column of bench, view)\n");
+    }
 }
 
 static void print_dataset_text(const sluice_dataset *dataset, const sluice_dataset_info *info,
@@ -102,22 +156,15 @@ static void print_dataset_text(const sluice_dataset *dataset, const sluice_datas
 {
     char bytes[48] = "not known: some files cannot be looked at";
     char mean[32] = "?";
-    char text[192];
     if (sized) {
         units_format_bytes(bytes, sizeof bytes, info->bytes);
         units_format_bytes(mean, sizeof mean, info->bytes / info->samples);
     }
     printf("format       %s\nsamples      %" PRIu64 "\nbytes        %s (%s a sample)\n",
            info->format, info->samples, bytes, mean);
-    printf("shards       %" PRIu32 "\nfields      ", info->shards);
-    for (uint32_t i = 0; i < info->fields; i++) {
-        sluice_field field = SLUICE_FIELD_INIT;
-        if (sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK) {
-            field_describe(&field, text, sizeof text);
-            printf(" %s (%s)", field.name, text);
-        }
-    }
-    printf("\nclasses      %" PRIu32, info->classes);
+    printf("shards       %" PRIu32 "\n", info->shards);
+    print_fields(dataset, info);
+    printf("classes      %" PRIu32, info->classes);
     for (uint32_t label = 0; label < info->classes && label < 3; label++) {
         const char *name = sluice_dataset_class_name(dataset, label);
         printf("%s %s", label == 0 ? ":" : ",", name == NULL ? "?" : name);
