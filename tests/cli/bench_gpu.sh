@@ -26,3 +26,7 @@ run 0 bench photos --size 32 --batch 8 --device cuda --device-slots 2 --dtype f1
 json '.device == "cuda:0" and .images == 80 and (.pinning | length) > 0'
 refuses 1 "sluice devices" bench photos --device cuda:7
 refuses 1 "cannot be had" bench photos --size 32 --batch 8 --device cuda:0 --step-ms 0.001
+# On demand, every column is copied, texts of any length too.
+run 0 bench photos --batch 8 --device cuda:0 --step-ms 20 --steps 8 --repeats 1 --json \
+    --column label:number --column key:ragged,length=99
+json '.arms.synchronous.steps == 8 and .arms.synchronous.samples_per_s.median > 0'

@@ -59,7 +59,7 @@ static void test_formulas(void **state)
     assert_true(near(figures.au_mlperf, 0.33 / 0.7));
     assert_true(near(figures.idle, 1 - 0.3 / 0.7));
     assert_true(near(figures.data_idle, 0.37 / 0.7));
-    assert_true(near(figures.images_per_s, 24 / 0.7));
+    assert_true(near(figures.rows_per_s, 24 / 0.7));
     assert_true(near(figures.wait_p50_ms, 90));
     assert_true(near(figures.wait_p99_ms, 280) && near(figures.wait_max_ms, 280));
     assert_true(near(figures.step_p50_ms, 200) && near(figures.step_p99_ms, 390));

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 struct bench_args {
-    uint64_t size, workers, epochs, seed;
+    uint64_t size, padding, workers, epochs, seed;
     uint64_t batch;        /* 0: not given */
     uint64_t device_slots; /* 0: not given */
     uint64_t steps, repeats, ahead;
@@ -20,6 +20,7 @@ struct bench_args {
     int preset; /* -1: none */
     bool case_duplicates, exact, json, supply;
     const char *dataset, *yardstick, *device, *trace, *report;
+    struct option_list columns;
 };
 
 /* What both ways start from. */

@@ -246,25 +246,25 @@ void bench_arms_free(struct bench_arms_result *result)
 
 /* ---- supply ---- */
 
-int bench_supply(const struct bench_source *source, uint64_t batches, double *images_per_s)
+int bench_supply(const struct bench_source *source, uint64_t batches, double *rows_per_s)
 {
     const uint64_t skip = skip_of(&source->options);
     struct bench_feed feed;
     double from = 0;
-    uint64_t images = 0;
+    uint64_t rows = 0;
     uint64_t count = 0;
     int code = bench_feed_open(source, &feed);
     while (code == TOOL_FINE && (count < skip + batches || clock_seconds() < from + supply_s)) {
         sluice_batch *batch = NULL;
         code = bench_feed_next(&feed, &batch);
         if (code == TOOL_FINE) {
-            images += count >= skip ? sluice_batch_rows(batch) : 0;
+            rows += count >= skip ? sluice_batch_rows(batch) : 0;
             sluice_batch_release(batch);
             count++;
             from = count == skip ? clock_seconds() : from;
         }
     }
-    *images_per_s = (double)images / (clock_seconds() - from);
+    *rows_per_s = (double)rows / (clock_seconds() - from);
     bench_feed_close(&feed);
     return code;
 }

@@ -40,7 +40,7 @@ struct bench_arms_plan {
 
 struct bench_repeat {
     struct bench_step_figures arms[BENCH_ARMS];
-    double supply; /* images/s, mean of before and after; NaN: not measured */
+    double supply; /* rows/s, mean of before and after; NaN: not measured */
 };
 
 struct bench_arms_result {
@@ -59,7 +59,7 @@ struct bench_arms_result {
 int bench_arms_run(const struct bench_arms_plan *plan, struct bench_arms_result *result);
 void bench_arms_free(struct bench_arms_result *result);
 
-/* Images/s when nothing holds the batches, over `batches` after the pipeline has filled. */
-int bench_supply(const struct bench_source *source, uint64_t batches, double *images_per_s);
+/* Rows/s when nothing holds the batches, over `batches` after the pipeline has filled. */
+int bench_supply(const struct bench_source *source, uint64_t batches, double *rows_per_s);
 
 #endif

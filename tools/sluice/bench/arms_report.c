@@ -24,7 +24,7 @@ static const struct row rows[] = {
     ROW("step mean ms", "step_ms_mean", step_mean_ms, 1, 2),
     ROW("step p50 ms", "step_ms_p50", step_p50_ms, 1, 2),
     ROW("step p99 ms", "step_ms_p99", step_p99_ms, 1, 2),
-    ROW("images/s", "images_per_s", images_per_s, 1, 1),
+    ROW("samples/s", "samples_per_s", rows_per_s, 1, 1),
     ROW("utilisation strict %", "au_strict", au_strict, 100, 2),
     ROW("utilisation DLIO %", "au_mlperf", au_mlperf, 100, 2),
     ROW("host wait p50 ms", "host_wait_ms_p50", wait_p50_ms, 1, 3),
@@ -75,6 +75,13 @@ static void format_spread(char *text, size_t size, const struct bench_spread *sp
              plain(factor * spread->max, decimals));
 }
 
+/* Rates of rows that hold pictures are of images. */
+static const char *text_of(const struct row *row, const struct bench_setting *setting)
+{
+    const bool rate = row->offset == offsetof(struct bench_arm_spreads, rows_per_s);
+    return rate && bench_has_images(setting) ? "images/s" : row->text;
+}
+
 static void print_table(const struct bench_arms_figures *figures)
 {
     printf("%-22s", "");
@@ -83,7 +90,7 @@ static void print_table(const struct bench_arms_figures *figures)
     }
     printf("\n");
     for (const struct row *row = rows; row < rows + ROWS; row++) {
-        printf("%-22s", row->text);
+        printf("%-22s", text_of(row, &figures->setting));
         for (int arm = 0; arm < BENCH_ARMS; arm++) {
             const struct bench_spread spread = spread_at(figures, arm, row);
             char text[64];
@@ -108,7 +115,9 @@ static void print_supply(const struct bench_arms_figures *figures)
     if (isnan(comparison->supply.median)) {
         return;
     }
-    print_spread("supply", &comparison->supply, 1, " images/s when nothing holds the batches");
+    print_spread("supply", &comparison->supply, 1,
+                 bench_has_images(&figures->setting) ? " images/s when nothing holds the batches"
+                                                     : " samples/s when nothing holds the batches");
     print_spread("  over demand", &comparison->supply_ratio, 1, "");
     print_spread("utilisation predicted", &comparison->predicted, 100,
                  " % = min(1, supply/demand)");
@@ -127,9 +136,10 @@ void bench_arms_report_text(const struct bench_arms_figures *figures)
         printf("preset        %s: only its batch and step time; this is no MLPerf result\n",
                figures->preset->name);
     }
-    printf("step          %.3f ms for %" PRIu32 " images: %.1f images/s wanted\n",
-           figures->accelerator->step_s * 1e3, figures->setting.options->batch_size,
-           comparison->demand);
+    const char *are = bench_rows_are(&figures->setting);
+    printf("step          %.3f ms for %" PRIu32 " %s: %.1f %s/s wanted\n",
+           figures->accelerator->step_s * 1e3, figures->setting.options->batch_size, are,
+           comparison->demand, are);
     printf("repeats       %" PRIu64 ", %" PRIu64
            " steps an arm counted in each; median (min..max)\n\n",
            result->done, comparison->arms[ARM_SLUICE].steps);
@@ -160,6 +170,14 @@ static void write_spread(struct json *json, const char *key, const struct bench_
     json_close_object(json);
 }
 
+/* What counts images stays as it is where there are some, and is null elsewhere. */
+static void write_rates(struct json *json, const char *key, const struct bench_spread *spread,
+                        const struct bench_setting *setting)
+{
+    static const struct bench_spread none = {NAN, NAN, NAN};
+    write_spread(json, key, bench_has_images(setting) ? spread : &none);
+}
+
 static void write_accelerator(struct json *json, const struct bench_arms_figures *figures)
 {
     const struct preset *preset = figures->preset;
@@ -167,7 +185,7 @@ static void write_accelerator(struct json *json, const struct bench_arms_figures
     json_text(json, "text", figures->accelerator->text);
     json_bool(json, "emulated", !figures->accelerator->real);
     json_real(json, "step_ms", figures->accelerator->step_s * 1e3);
-    json_real(json, "demand_images_per_s", figures->comparison->demand);
+    bench_stats_write_rate(json, "demand_", figures->comparison->demand, &figures->setting);
     json_text(json, "preset", preset == NULL ? NULL : preset->name);
     json_close_object(json);
 }
@@ -182,18 +200,22 @@ static void write_arms(struct json *json, const struct bench_arms_figures *figur
             const struct bench_spread spread = spread_at(figures, arm, row);
             write_spread(json, row->key, &spread);
         }
+        write_rates(json, "images_per_s", &figures->comparison->arms[arm].rows_per_s,
+                    &figures->setting);
         json_close_object(json);
     }
     json_close_object(json);
 }
 
-static void write_comparison(struct json *json, const struct bench_comparison *comparison)
+static void write_comparison(struct json *json, const struct bench_arms_figures *figures)
 {
+    const struct bench_comparison *comparison = figures->comparison;
     json_open_object(json, "comparison");
     write_spread(json, "idle_points", &comparison->idle_points);
     write_spread(json, "relative", &comparison->relative);
     write_spread(json, "recovered", &comparison->recovered);
-    write_spread(json, "supply_images_per_s", &comparison->supply);
+    write_spread(json, "supply_samples_per_s", &comparison->supply);
+    write_rates(json, "supply_images_per_s", &comparison->supply, &figures->setting);
     write_spread(json, "supply_ratio", &comparison->supply_ratio);
     write_spread(json, "au_predicted", &comparison->predicted);
     write_spread(json, "au_minus_predicted_points", &comparison->prediction_error);
@@ -222,12 +244,13 @@ static void write_steps(struct json *json, const struct bench_arms_result *resul
     json_close_object(json);
 }
 
-static void write_repeats(struct json *json, const struct bench_arms_result *result)
+static void write_repeats(struct json *json, const struct bench_arms_figures *all)
 {
+    const struct bench_arms_result *result = all->result;
     json_open_array(json, "repeats");
     for (uint64_t i = 0; i < result->done; i++) {
         json_open_object(json, NULL);
-        json_real(json, "supply_images_per_s", result->repeats[i].supply);
+        bench_stats_write_rate(json, "supply_", result->repeats[i].supply, &all->setting);
         for (int arm = 0; arm < BENCH_ARMS; arm++) {
             const struct bench_step_figures *figures = &result->repeats[i].arms[arm];
             json_open_object(json, bench_arm_names[arm]);
@@ -263,11 +286,11 @@ void bench_arms_report_json(const struct bench_arms_figures *figures, FILE *stre
     json_text(&json, "verdict", figures->verdict);
     write_accelerator(&json, figures);
     write_arms(&json, figures);
-    write_comparison(&json, figures->comparison);
+    write_comparison(&json, figures);
     bench_stats_write_setting(&json, &result->stats, &figures->setting);
     json_bool(&json, "interrupted", result->interrupted);
     json_unsigned(&json, "repeats_done", result->done);
-    write_repeats(&json, result);
+    write_repeats(&json, figures);
     write_steps(&json, result);
     json_real(&json, "sluice_window_s", result->seconds);
     bench_stats_write_stages(&json, &result->stats, &result->stages);

@@ -14,8 +14,6 @@
 #include <string.h>
 
 /* Words in the order of the library's enums. */
-static const char *const dtype_words[] = {"u8", "f32", "f16", "bf16", NULL};
-static const char *const layout_words[] = {"nhwc", "nchw", NULL};
 static const char *const io_words[] = {"auto", "uring", "pread", NULL};
 static const char *const cache_words[] = {"auto", "buffered", "direct", "drop", NULL};
 static const char *const shuffle_words[] = {"full", "block", "none", NULL};
@@ -30,6 +28,7 @@ static struct bench_args args = {
     .ahead = 2,
     .area_min = PIPELINE_AREA_MIN,
     .area_max = PIPELINE_AREA_MAX,
+    .padding = PIPELINE_PADDING,
     .preset = -1,
 };
 
@@ -66,8 +65,6 @@ static void fill_options(sluice_loader_options *options)
     options->batch_size = (uint32_t)choose_batch();
     options->workers = (uint32_t)args.workers;
     options->prefetch = (uint32_t)choose_prefetch();
-    options->dtype = args.dtype;
-    options->layout = args.layout;
     options->seed = args.seed;
     options->shuffle = args.shuffle;
     /* Small folders work; but steps are to be alike. */
@@ -80,33 +77,50 @@ static void fill_options(sluice_loader_options *options)
     options->device_slots = (uint32_t)args.device_slots;
 }
 
-static int bench(sluice_dataset *dataset, sluice_dataset *yardstick)
+static int make_columns(const struct column_set *columns, struct column_source *source,
+                        sluice_loader_options *options)
+{
+    const struct column_look look = {.shape = {.kind = (enum pipeline)args.pipeline,
+                                               .size = (uint32_t)args.size,
+                                               .area_min = args.area_min,
+                                               .area_max = args.area_max,
+                                               .padding = (uint32_t)args.padding},
+                                     .dtype = args.dtype,
+                                     .layout = args.layout};
+    if (args.yardstick != NULL && column_set_picture(columns, 0) == NULL) {
+        report("--yardstick decodes pictures, and there are none among the columns");
+        return TOOL_USAGE;
+    }
+    return column_set_make(columns, &look, source, options);
+}
+
+static int bench(sluice_dataset *dataset, sluice_dataset *yardstick, struct column_set *columns)
 {
     sluice_dataset_info info = {.struct_size = sizeof info};
     if (sluice_dataset_get_info(yardstick, &info) < 0) {
         report("the dataset does not say what it holds; please report this as a bug");
         return TOOL_FAILED;
     }
-    const struct pipeline_shape shape = {.kind = (enum pipeline)args.pipeline,
-                                         .size = (uint32_t)args.size,
-                                         .area_min = args.area_min,
-                                         .area_max = args.area_max,
-                                         .normalize = args.dtype != SLUICE_U8};
-    int code = TOOL_FAILED;
-    sluice_augment *recipe = pipeline_recipe(&shape, &code);
-    if (recipe == NULL) {
-        return code;
-    }
     struct bench_job job = {.args = &args,
-                            .source = {.dataset = dataset, .recipe = recipe},
+                            .source = {.dataset = dataset},
                             .yardstick = yardstick,
                             .samples = info.samples};
+    struct column_source source = {NULL, NULL};
     fill_options(&job.source.options);
+    int code = column_set_complete(columns, dataset);
+    if (code == TOOL_FINE) {
+        code = make_columns(columns, &source, &job.source.options);
+    }
+    if (code != TOOL_FINE) {
+        return code;
+    }
+    job.source.recipe = source.recipe;
     job.setting = (struct bench_setting){.dataset = args.dataset,
                                          .options = &job.source.options,
+                                         .columns = columns,
                                          .processors = (uint32_t)data_processors()};
     code = has_steps() ? bench_accelerate(&job) : bench_deliver(&job);
-    sluice_augment_destroy(recipe);
+    column_source_free(&source);
     return code;
 }
 
@@ -181,7 +195,11 @@ static int check_device(void)
 
 static int run(void)
 {
+    static struct column_set columns;
     int code = check_together();
+    if (code == TOOL_FINE) {
+        code = column_set_parse(&columns, &args.columns);
+    }
     if (code == TOOL_FINE) {
         code = check_device();
     }
@@ -198,7 +216,7 @@ static int run(void)
     }
     if (yardstick != NULL) {
         interrupt_catch();
-        code = bench(dataset, yardstick);
+        code = bench(dataset, yardstick, &columns);
     }
     if (yardstick != dataset) {
         sluice_dataset_close(yardstick);
@@ -208,6 +226,7 @@ static int run(void)
 }
 
 static struct option_row rows[] = {
+    COLUMN_ROW(args.columns),
     {"size", 0, OPTION_COUNT, &args.size, .min = 16, .max = 2048, .metavar = "PIXELS",
      .help = "side of the pictures that come out [224]"},
     {"batch", 'b', OPTION_COUNT, &args.batch, .min = 1, .max = 65536, .metavar = "ROWS",
@@ -219,14 +238,16 @@ static struct option_row rows[] = {
     {"seconds", 't', OPTION_DURATION, &args.seconds, .low = 0.05, .high = 1e6, .metavar = "TIME",
      .help = "time to measure instead: 10s, 500ms, 2m; with steps: of an arm"},
     {"pipeline", 'p', OPTION_CHOICE, &args.pipeline, .choices = pipeline_words,
-     .help = "random resized crop and flip, or resize and centre crop [train]"},
+     .help = "random resized crop and flip, centre crop, or padded random crop and flip [train]"},
     {"area-min", 0, OPTION_REAL, &args.area_min, .low = 0.0001, .high = 1, .metavar = "PART",
      .help = "smallest random crop, as a part of the picture's area [0.08]"},
     {"area-max", 0, OPTION_REAL, &args.area_max, .low = 0.0001, .high = 1, .metavar = "PART",
      .help = "largest random crop; as --area-min for crops of one size [1]"},
-    {"dtype", 0, OPTION_CHOICE, &args.dtype, .choices = dtype_words,
+    {"padding", 0, OPTION_COUNT, &args.padding, .max = 16384, .metavar = "PIXELS",
+     .help = "black pixels on each side before --pipeline crop [4]"},
+    {"dtype", 0, OPTION_CHOICE, &args.dtype, .choices = pipeline_dtypes,
      .help = "of the pictures; floating ones are normalised [u8]"},
-    {"layout", 0, OPTION_CHOICE, &args.layout, .choices = layout_words,
+    {"layout", 0, OPTION_CHOICE, &args.layout, .choices = pipeline_layouts,
      .help = "channels last or first [nhwc]"},
     {"io", 0, OPTION_CHOICE, &args.io, .choices = io_words, .help = "how files are read [auto]"},
     {"cache", 0, OPTION_CHOICE, &args.cache, .choices = cache_words,
@@ -282,13 +303,16 @@ int bench_main(int argc, char **argv)
         .summary =
             "Measures how fast batches come out of a dataset and how much CPU an image costs,\n"
             "against a plain full decode of the same images in the same run. A warm-up is not\n"
-            "counted. Ctrl-C ends the run and shows the figures so far.\n\n"
+            "counted. Ctrl-C ends the run and shows the figures so far. What a batch holds is\n"
+            "said with --column; without pictures in it samples are counted, not images.\n\n"
             "With steps (--step-ms, --accelerator or --supply-ratio) it measures instead how much\n"
             "of the time the accelerator computes when it is fed on demand, by sluice, or not at\n"
             "all, in one run, and what waiting for data was won back.",
         .examples = "  sluice bench packed\n"
                     "  sluice bench photos --batch 64 --workers 2 --seconds 10s\n"
                     "  sluice bench packed --dtype f16 --layout nchw --json\n"
+                    "  sluice bench packed --column image:image,size=160 --column label:number\n"
+                    "  sluice bench photos --pipeline crop --padding 4 --size 32\n"
                     "  sluice bench packed --batch 128 --step-ms 90\n"
                     "  sluice bench packed --batch 64 --supply-ratio 1.3 --report bench.html\n"
                     "  sluice bench packed --device cuda:0 --step-ms 90 --trace bench.json\n"

@@ -9,7 +9,7 @@
 
 /* What both forms print, computed once. */
 struct derived {
-    double images_per_s, bytes_per_s;
+    double rows_per_s, read_per_s, delivered_per_s; /* the latter in bytes */
     double cpu_ms, full_ms, ratio;
     char bottleneck[320];
 };
@@ -18,8 +18,9 @@ static struct derived derive(const struct bench_figures *figures)
 {
     const struct bench_result *result = figures->result;
     struct derived derived = {.full_ms = full_decode_median_ms(figures->yardstick)};
-    derived.images_per_s = (double)result->images / result->seconds;
-    derived.bytes_per_s = (double)result->stats.bytes_read / result->seconds;
+    derived.rows_per_s = (double)result->samples / result->seconds;
+    derived.read_per_s = (double)result->stats.bytes_read / result->seconds;
+    derived.delivered_per_s = (double)result->bytes / result->seconds;
     derived.cpu_ms = result->cpu_s * 1e3 / (double)result->decoded;
     derived.ratio = derived.cpu_ms / derived.full_ms;
     struct bottleneck_run run = {
@@ -36,6 +37,10 @@ static struct derived derive(const struct bench_figures *figures)
 
 static void print_cpu(const struct bench_figures *figures, const struct derived *derived)
 {
+    if (!bench_has_images(&figures->setting)) {
+        printf("CPU           %.3f us a sample, all threads\n", derived->cpu_ms * 1e3);
+        return;
+    }
     printf("CPU           %.3f ms an image, all threads\n", derived->cpu_ms);
     if (isnan(derived->full_ms)) {
         printf("full decode   no JPEG to compare with\n");
@@ -53,8 +58,11 @@ void bench_report_text(const struct bench_figures *figures)
     if (result->interrupted) {
         printf("interrupted: the figures cover what was run until then\n");
     }
-    printf("speed         %.1f images/s (%" PRIu64 " images, %" PRIu64 " whole epochs, %.2f s)\n",
-           derived.images_per_s, result->images, result->epochs, result->seconds);
+    const char *rows = bench_rows_are(&figures->setting);
+    printf("speed         %.1f %s/s, %.1f MB/s (%" PRIu64 " %s, %" PRIu64
+           " whole epochs, %.2f s)\n",
+           derived.rows_per_s, rows, derived.delivered_per_s * 1e-6, result->samples, rows,
+           result->epochs, result->seconds);
     print_cpu(figures, &derived);
     printf("first batch   %.1f ms\n", figures->warm_up->first_batch_ms);
     printf("peak memory   %.1f MiB resident\n", figures->peak_rss_mib);
@@ -67,13 +75,20 @@ static void write_amounts(struct json *json, const struct bench_figures *figures
 {
     const struct bench_result *result = figures->result;
     json_bool(json, "interrupted", result->interrupted);
-    json_unsigned(json, "images", result->images);
+    json_unsigned(json, "samples", result->samples);
+    if (bench_has_images(&figures->setting)) {
+        json_unsigned(json, "images", result->samples);
+    } else {
+        json_null(json, "images");
+    }
     json_unsigned(json, "batches", result->batches);
     json_unsigned(json, "epochs", result->epochs);
     json_real(json, "seconds", result->seconds);
     json_real(json, "cpu_s", result->cpu_s);
     json_unsigned(json, "bytes_read", result->stats.bytes_read);
-    json_real(json, "bytes_per_s", derived->bytes_per_s);
+    json_real(json, "bytes_per_s", derived->read_per_s);
+    json_unsigned(json, "delivered_bytes", result->bytes);
+    json_real(json, "delivered_bytes_per_s", derived->delivered_per_s);
     json_unsigned(json, "bad_samples", result->stats.bad_samples);
     json_unsigned(json, "replaced_samples", result->stats.replaced_samples);
     json_unsigned(json, "memory_bytes", result->stats.memory_bytes);
@@ -86,8 +101,10 @@ void bench_report_json(const struct bench_figures *figures, FILE *stream)
     struct json json;
     json_begin(&json, stream);
     json_open_object(&json, NULL);
-    json_real(&json, "images_per_s", derived.images_per_s);
-    json_real(&json, "cpu_ms_per_image", derived.cpu_ms);
+    bench_stats_write_rate(&json, "", derived.rows_per_s, &figures->setting);
+    json_real(&json, "cpu_ms_per_sample", derived.cpu_ms);
+    json_real(&json, "cpu_ms_per_image",
+              bench_has_images(&figures->setting) ? derived.cpu_ms : NAN);
     json_real(&json, "full_decode_cpu_ms_per_image", derived.full_ms);
     json_open_row(&json, "full_decode_rounds_ms");
     for (uint32_t round = 0; round < yardstick->rounds; round++) {

@@ -102,7 +102,7 @@ static struct bench_arm_spreads spreads_of_arm(const struct table *table, int ar
                                       FIELD(step_mean_ms),
                                       FIELD(step_p50_ms),
                                       FIELD(step_p99_ms),
-                                      FIELD(images_per_s),
+                                      FIELD(rows_per_s),
                                       FIELD(au_strict),
                                       FIELD(au_mlperf),
                                       FIELD(idle),

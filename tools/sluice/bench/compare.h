@@ -20,7 +20,7 @@ struct bench_spread {
 
 struct bench_arm_spreads {
     uint64_t steps; /* counted in each repeat */
-    struct bench_spread step_mean_ms, step_p50_ms, step_p99_ms, images_per_s;
+    struct bench_spread step_mean_ms, step_p50_ms, step_p99_ms, rows_per_s;
     struct bench_spread au_strict, au_mlperf, idle, data_idle;
     struct bench_spread wait_p50_ms, wait_p99_ms, wait_max_ms;
 };
@@ -29,7 +29,7 @@ struct bench_comparison {
     struct bench_arm_spreads arms[BENCH_ARMS];
     struct bench_spread idle_points, relative, recovered;
     struct bench_spread supply, supply_ratio, predicted, prediction_error; /* in points of 100 */
-    double demand;                                                         /* images/s */
+    double demand;                                                         /* rows/s */
 };
 
 /* `step_s`, `rows`: what a step takes and uses. False: no memory. */

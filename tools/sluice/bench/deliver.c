@@ -58,7 +58,9 @@ int bench_deliver(struct bench_job *job)
     struct trace_capture capture = {0};
     struct bench_plan plan = {
         .source = job->source, .epochs = job->args->epochs, .seconds = job->args->seconds};
-    full_decode_begin(&yardstick, job->yardstick, job->samples);
+    const struct column_spec *picture = column_set_picture(job->setting.columns, 0);
+    full_decode_begin(&yardstick, job->yardstick, picture == NULL ? NULL : picture->field,
+                      job->samples);
     int code = bench_warm_up(&plan, &warm_up);
     if (code != TOOL_FINE) {
         return code;

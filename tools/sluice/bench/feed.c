@@ -30,6 +30,16 @@ int bench_loader_failed(sluice_loader *loader, sluice_status status)
     return report_error(&error, bad ? "--on-bad replace goes on without such samples" : NULL);
 }
 
+uint64_t bench_batch_bytes(const sluice_batch *batch)
+{
+    uint64_t bytes = 0;
+    sluice_tensor tensor = SLUICE_TENSOR_INIT;
+    for (uint32_t i = 0; sluice_batch_get_column(batch, i, &tensor) == SLUICE_OK; i++) {
+        bytes += tensor.size_bytes;
+    }
+    return bytes;
+}
+
 void bench_loader_stats(sluice_loader *loader, sluice_loader_stats *stats,
                         struct bottleneck_stages *stages)
 {

@@ -26,6 +26,8 @@ struct bench_feed {
 int bench_loader_open(const struct bench_source *source, sluice_loader **loader);
 /* What the loader's failure, or `status` where it has none on record, means. */
 int bench_loader_failed(sluice_loader *loader, sluice_status status);
+/* Of all that the batch holds. */
+uint64_t bench_batch_bytes(const sluice_batch *batch);
 void bench_loader_stats(sluice_loader *loader, sluice_loader_stats *stats,
                         struct bottleneck_stages *stages);
 

@@ -112,19 +112,19 @@ static bool decode(const unsigned char *bytes, size_t size, struct buffer *pixel
 static bool read_picture(const struct full_decode *yardstick, uint64_t index, struct buffer *buffer,
                          size_t *size)
 {
-    sluice_status status = sluice_dataset_read(yardstick->dataset, index, "image", buffer->bytes,
-                                               buffer->size, size, NULL);
+    sluice_status status = sluice_dataset_read(yardstick->dataset, index, yardstick->field,
+                                               buffer->bytes, buffer->size, size, NULL);
     if (status == SLUICE_AGAIN && reserve(buffer, *size)) {
-        status = sluice_dataset_read(yardstick->dataset, index, "image", buffer->bytes,
+        status = sluice_dataset_read(yardstick->dataset, index, yardstick->field, buffer->bytes,
                                      buffer->size, size, NULL);
     }
     return status == SLUICE_OK;
 }
 
 void full_decode_begin(struct full_decode *yardstick, const sluice_dataset *dataset,
-                       uint64_t samples)
+                       const char *field, uint64_t samples)
 {
-    *yardstick = (struct full_decode){.dataset = dataset, .samples = samples};
+    *yardstick = (struct full_decode){.dataset = dataset, .field = field, .samples = samples};
     yardstick->count = samples < PICTURES ? samples : PICTURES;
 }
 
@@ -136,7 +136,7 @@ void full_decode_round(struct full_decode *yardstick)
     double total = 0;
     uint64_t decoded = 0;
     uint64_t i = 0;
-    if (!reserve(&encoded, (size_t)1 << 20)) {
+    if (yardstick->field == NULL || !reserve(&encoded, (size_t)1 << 20)) {
         return;
     }
     for (; i < yardstick->count && total < round_limit_s && !interrupt_pending(); i++) {

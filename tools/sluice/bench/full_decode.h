@@ -14,14 +14,16 @@ enum { FULL_DECODE_ROUNDS_MAX = 8 };
 
 struct full_decode {
     const sluice_dataset *dataset;
-    uint64_t samples; /* of the dataset */
-    uint64_t count;   /* pictures in a round, evenly spaced; fewer after a slow first round */
+    const char *field; /* of the pictures; NULL: there are none */
+    uint64_t samples;  /* of the dataset */
+    uint64_t count;    /* pictures in a round, evenly spaced; fewer after a slow first round */
     uint32_t rounds;
     double round_ms[FULL_DECODE_ROUNDS_MAX]; /* thread CPU milliseconds per picture */
 };
 
+/* `field` is borrowed. */
 void full_decode_begin(struct full_decode *yardstick, const sluice_dataset *dataset,
-                       uint64_t samples);
+                       const char *field, uint64_t samples);
 
 /* Measures one round more; pictures that cannot be decoded are passed over. */
 void full_decode_round(struct full_decode *yardstick);

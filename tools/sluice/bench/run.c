@@ -20,7 +20,7 @@ struct pass {
     sluice_loader *loader;
     double deadline;                /* on clock_seconds' scale; INFINITY: none */
     double first_batch, last_batch; /* when they came; 0: none yet */
-    uint64_t images, batches;
+    uint64_t samples, batches, bytes;
     bool stopped; /* by the deadline or Ctrl-C */
 };
 
@@ -35,7 +35,8 @@ static void use_batch(struct pass *pass, sluice_batch *batch)
 {
     pass->last_batch = clock_seconds();
     pass->first_batch = pass->batches == 0 ? pass->last_batch : pass->first_batch;
-    pass->images += sluice_batch_rows(batch);
+    pass->samples += sluice_batch_rows(batch);
+    pass->bytes += bench_batch_bytes(batch);
     pass->batches++;
     sluice_batch_release(batch);
 }
@@ -126,11 +127,12 @@ static int run_pass(struct pass *pass, struct bench_result *result)
     result->cpu_s = clock_process_cpu() - cpu;
     bench_loader_stats(pass->loader, &result->stats, &result->stages);
     result->interrupted = interrupt_pending();
-    result->images = pass->images;
+    result->samples = pass->samples;
+    result->bytes = pass->bytes;
     result->batches = pass->batches;
     result->seconds = pass->last_batch - start;
-    result->decoded = pass->stopped && result->stats.samples > pass->images ? result->stats.samples
-                                                                            : pass->images;
+    result->decoded = pass->stopped && result->stats.samples > pass->samples ? result->stats.samples
+                                                                             : pass->samples;
     return code;
 }
 

@@ -27,8 +27,9 @@ struct bench_warm_up {
 };
 
 struct bench_result {
-    uint64_t images;  /* delivered, bad and padding rows included */
-    uint64_t decoded; /* at least `images`: also rows decoded ahead when the run stopped inside an
+    uint64_t samples; /* delivered, bad and padding rows included */
+    uint64_t bytes;   /* of the batches that were delivered */
+    uint64_t decoded; /* at least `samples`: also rows decoded ahead when the run stopped inside an
                          epoch; CPU time is divided by this */
     uint64_t batches, epochs; /* epochs that were completed */
     double seconds;           /* from start_epoch to the last batch's end */

@@ -4,7 +4,18 @@
 #include "units.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+
+bool bench_has_images(const struct bench_setting *setting)
+{
+    return column_set_picture(setting->columns, 0) != NULL;
+}
+
+const char *bench_rows_are(const struct bench_setting *setting)
+{
+    return bench_has_images(setting) ? "images" : "samples";
+}
 
 static void print_stage(const char *name, const sluice_stage_stats *stage, double seconds)
 {
@@ -36,6 +47,30 @@ void bench_stats_print(const sluice_loader_stats *stats, const struct bottleneck
     }
 }
 
+static void write_columns(struct json *json, const struct column_set *columns)
+{
+    json_open_array(json, "columns");
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const struct column_spec *spec = &columns->specs[i];
+        json_open_object(json, NULL);
+        json_text(json, "name", spec->name);
+        json_text(json, "field", spec->field);
+        json_text(json, "kind", column_kind_name(spec->kind));
+        json_close_object(json);
+    }
+    json_close_array(json);
+}
+
+void bench_stats_write_rate(struct json *json, const char *prefix, double rate,
+                            const struct bench_setting *setting)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%ssamples_per_s", prefix);
+    json_real(json, key, rate);
+    snprintf(key, sizeof key, "%simages_per_s", prefix);
+    json_real(json, key, bench_has_images(setting) ? rate : NAN);
+}
+
 void bench_stats_write_setting(struct json *json, const sluice_loader_stats *stats,
                                const struct bench_setting *setting)
 {
@@ -49,6 +84,7 @@ void bench_stats_write_setting(struct json *json, const sluice_loader_stats *sta
     json_text(json, "device", stats->device);
     json_text(json, "pinning", stats->pinning);
     json_bool(json, "converts_on_device", stats->converts_on_device != 0);
+    write_columns(json, setting->columns);
 }
 
 static void write_histogram(struct json *json, const char *key, const uint64_t *bins, int count)

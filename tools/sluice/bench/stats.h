@@ -4,6 +4,7 @@
 #define TOOL_BENCH_STATS_H
 
 #include "bottleneck.h"
+#include "column_set.h"
 #include "json.h"
 
 #include <sluice/loader.h>
@@ -11,8 +12,14 @@
 struct bench_setting {
     const char *dataset; /* its path */
     const sluice_loader_options *options;
+    const struct column_set *columns;
     uint32_t processors;
 };
+
+/* Whether rows hold pictures; if not, what counts images has nothing to say. */
+bool bench_has_images(const struct bench_setting *setting);
+/* "images" or "samples". */
+const char *bench_rows_are(const struct bench_setting *setting);
 
 /* Lines "reading", "workers", then one a stage. `seconds`: of the run that `stats` counted. */
 void bench_stats_print(const sluice_loader_stats *stats, const struct bottleneck_stages *stages,
@@ -21,6 +28,9 @@ void bench_stats_print(const sluice_loader_stats *stats, const struct bottleneck
 /* Members of the object that is open. */
 void bench_stats_write_setting(struct json *json, const sluice_loader_stats *stats,
                                const struct bench_setting *setting);
+/* "samples_per_s", and "images_per_s", which is null where rows hold no pictures. */
+void bench_stats_write_rate(struct json *json, const char *prefix, double rate,
+                            const struct bench_setting *setting);
 void bench_stats_write_stages(struct json *json, const sluice_loader_stats *stats,
                               const struct bottleneck_stages *stages);
 

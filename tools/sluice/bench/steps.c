@@ -102,7 +102,7 @@ struct bench_step_figures bench_steps_figures(const struct bench_steps *steps,
     figures.steps = counted;
     figures.window_s = window;
     figures.step_mean_ms = window / (double)counted * 1e3;
-    figures.images_per_s = (double)counted * setting->rows / window;
+    figures.rows_per_s = (double)counted * setting->rows / window;
     figures.au_strict = (double)counted * setting->step_s / window;
     figures.au_mlperf = computed / window;
     figures.idle = 1 - (setting->measured ? figures.au_mlperf : figures.au_strict);

@@ -43,7 +43,7 @@ struct bench_step_figures {
     uint64_t steps;
     double window_s;
     double step_mean_ms, step_p50_ms, step_p99_ms; /* from end to end */
-    double images_per_s;
+    double rows_per_s;
     double au_strict, au_mlperf, idle, data_idle; /* 0..1 */
     double wait_p50_ms, wait_p99_ms, wait_max_ms;
 };
