@@ -10,16 +10,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAP = 4, TEXT_ZOOM = 2, CAPTION_HEIGHT = FONT_HEIGHT * TEXT_ZOOM + 2 * GAP };
+enum { GAP = 4, TEXT_ZOOM = 2, LINE_HEIGHT = FONT_HEIGHT * TEXT_ZOOM + GAP };
 
 static const uint8_t paper = 32;
 static const uint8_t ink = 230;
 
-bool sheet_create(struct sheet *sheet, uint32_t rows, uint32_t columns, uint32_t tile)
+static uint32_t group_width(const struct sheet_plan *plan, uint32_t tiles)
 {
-    *sheet = (struct sheet){.rows = rows, .columns = columns, .tile = tile};
-    sheet->width = columns * (tile + GAP) + GAP;
-    sheet->height = rows * (tile + CAPTION_HEIGHT) + GAP;
+    uint32_t width = 0;
+    for (uint32_t i = 0; i < tiles; i++) {
+        width += plan->sides[i] + GAP;
+    }
+    return width;
+}
+
+static uint32_t tallest(const struct sheet_plan *plan)
+{
+    uint32_t side = 0;
+    for (uint32_t i = 0; i < plan->group; i++) {
+        side = plan->sides[i] > side ? plan->sides[i] : side;
+    }
+    return side;
+}
+
+static uint32_t row_height(const struct sheet_plan *plan)
+{
+    return tallest(plan) + plan->lines * LINE_HEIGHT + GAP;
+}
+
+uint64_t sheet_pixels(const struct sheet_plan *plan)
+{
+    const uint64_t width = (uint64_t)plan->draws * group_width(plan, plan->group) + GAP;
+    return width * ((uint64_t)plan->rows * row_height(plan) + GAP);
+}
+
+bool sheet_create(struct sheet *sheet, const struct sheet_plan *plan)
+{
+    *sheet = (struct sheet){.plan = *plan};
+    sheet->width = plan->draws * group_width(plan, plan->group) + GAP;
+    sheet->height = plan->rows * row_height(plan) + GAP;
     size_t bytes = (size_t)sheet->width * sheet->height * 3;
     sheet->rgb = malloc(bytes);
     if (sheet->rgb == NULL) {
@@ -42,14 +71,17 @@ static uint8_t *place(const struct sheet *sheet, uint32_t x, uint32_t y)
 
 static uint32_t row_top(const struct sheet *sheet, uint32_t row)
 {
-    return GAP + row * (sheet->tile + CAPTION_HEIGHT);
+    return GAP + row * row_height(&sheet->plan);
 }
 
-void sheet_put_tile(struct sheet *sheet, uint32_t row, uint32_t column, const uint8_t *rgb)
+void sheet_put_tile(struct sheet *sheet, uint32_t row, uint32_t draw, uint32_t number,
+                    const uint8_t *rgb)
 {
-    uint32_t left = GAP + column * (sheet->tile + GAP);
-    size_t line = (size_t)sheet->tile * 3;
-    for (uint32_t y = 0; y < sheet->tile; y++) {
+    const struct sheet_plan *plan = &sheet->plan;
+    const uint32_t side = plan->sides[number];
+    const uint32_t left = GAP + draw * group_width(plan, plan->group) + group_width(plan, number);
+    const size_t line = (size_t)side * 3;
+    for (uint32_t y = 0; y < side; y++) {
         memcpy(place(sheet, left, row_top(sheet, row) + y), rgb + y * line, line);
     }
 }
@@ -65,10 +97,10 @@ static void put_letter(struct sheet *sheet, uint32_t left, uint32_t top, char le
     }
 }
 
-void sheet_put_caption(struct sheet *sheet, uint32_t row, const char *text)
+void sheet_put_line(struct sheet *sheet, uint32_t row, uint32_t line, const char *text)
 {
     uint32_t advance = (FONT_WIDTH + 1) * TEXT_ZOOM;
-    uint32_t top = row_top(sheet, row) + sheet->tile + GAP;
+    uint32_t top = row_top(sheet, row) + tallest(&sheet->plan) + line * LINE_HEIGHT + GAP;
     uint32_t left = GAP;
     for (const char *at = text; *at != '\0' && left + advance + GAP <= sheet->width; at++) {
         if (((unsigned char)*at & 0xc0) == 0x80) {

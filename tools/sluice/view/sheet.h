@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sheet: a contact sheet: rows of square tiles with a caption under each row, written as PNG.
- * One thread.
+ * sheet: a contact sheet: rows of square tiles, which stand side by side, with lines of text under
+ * each row, written as PNG. One thread.
  */
 #ifndef TOOL_SHEET_H
 #define TOOL_SHEET_H
@@ -9,20 +9,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a sheet is to hold. */
+struct sheet_plan {
+    uint32_t rows, lines;  /* lines: of text under each row */
+    uint32_t draws, group; /* a row holds `draws` groups of `group` tiles */
+    const uint32_t *sides; /* of a group's tiles, pixels; borrowed */
+};
+
 struct sheet {
-    uint32_t rows, columns, tile; /* the tile's side, pixels */
-    uint32_t width, height;       /* of the whole picture, pixels */
+    struct sheet_plan plan;
+    uint32_t width, height; /* of the whole picture, pixels */
     uint8_t *rgb;
 };
 
+/* Pixels of such a sheet. */
+uint64_t sheet_pixels(const struct sheet_plan *plan);
 /* All grey. False: no memory. The caller frees the sheet. */
-bool sheet_create(struct sheet *sheet, uint32_t rows, uint32_t columns, uint32_t tile);
+bool sheet_create(struct sheet *sheet, const struct sheet_plan *plan);
 void sheet_free(struct sheet *sheet);
 
-/* `rgb` is tile x tile x 3 bytes. */
-void sheet_put_tile(struct sheet *sheet, uint32_t row, uint32_t column, const uint8_t *rgb);
+/* `rgb` is side x side x 3 bytes, for tile `number` of group `draw` in row `row`. */
+void sheet_put_tile(struct sheet *sheet, uint32_t row, uint32_t draw, uint32_t number,
+                    const uint8_t *rgb);
 /* Cut at the sheet's right edge; UTF-8 beyond ASCII shows as '?'. */
-void sheet_put_caption(struct sheet *sheet, uint32_t row, const char *text);
+void sheet_put_line(struct sheet *sheet, uint32_t row, uint32_t line, const char *text);
 
 /* The file appears whole or not at all. False: the error was reported. */
 bool sheet_write_png(const struct sheet *sheet, const char *path);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sluice view: samples as the training loop sees them, on a contact sheet. Each row is a sample,
- * each column another epoch's augmentation of it.
+ * each column another epoch's augmentation of it; what a row holds besides stands below.
  */
 #include "../command.h"
+#include "column_set.h"
 #include "data.h"
 #include "exit_code.h"
 #include "interrupt.h"
@@ -12,6 +13,7 @@
 #include "pipeline.h"
 #include "report.h"
 #include "sheet.h"
+#include "values.h"
 
 #include <sluice/dataset.h>
 #include <sluice/loader.h>
@@ -21,14 +23,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MAX = 256, DRAWS_MAX = 64, PIXELS_MAX = 100000000, KEY_SHOWN = 480 };
+enum { ROWS_MAX = 256, DRAWS_MAX = 64, KEY_SHOWN = 480, VALUE_SHOWN = 512 };
+/* Of the pictures alone, and with what stands around them. */
+enum { PIXELS_MAX = 100000000, SHEET_PIXELS_MAX = 2 * PIXELS_MAX };
 
 struct view_args {
-    uint64_t samples, draws, size, seed;
+    uint64_t samples, draws, size, padding, seed;
     int pipeline;
     bool case_duplicates;
     bool exact, json;
     const char *dataset, *out;
+    struct option_list columns;
 };
 
 /* What is known of a row after its first draw. */
@@ -44,6 +49,12 @@ struct view {
     uint32_t count; /* samples shown */
     struct row *rows;
     struct sheet sheet;
+    const char *pictures[OPTION_LIST_MAX]; /* the image columns' names */
+    uint32_t sides[OPTION_LIST_MAX];
+    uint32_t picture_count;
+    struct values_source values[OPTION_LIST_MAX]; /* the other columns */
+    uint32_t value_count;
+    char (*texts)[VALUE_SHOWN]; /* count x value_count */
 };
 
 static int loader_failed(sluice_loader *loader, sluice_status status)
@@ -56,25 +67,52 @@ static int loader_failed(sluice_loader *loader, sluice_status status)
     return report_exit_code(status);
 }
 
-/* Takes row `row` of draw `draw` from a batch of one sample. */
-static sluice_status take_tile(struct view *view, const sluice_batch *batch, uint32_t row,
-                               uint32_t draw)
+static char *text_of(const struct view *view, uint32_t row, uint32_t value)
 {
-    static const char *const fields[] = {"image", "label", "index", "status"};
-    sluice_tensor tensors[4];
-    for (int i = 0; i < 4; i++) {
-        tensors[i] = (sluice_tensor)SLUICE_TENSOR_INIT;
-        sluice_status status = sluice_batch_tensor(batch, fields[i], &tensors[i]);
+    return view->texts[(size_t)row * view->value_count + value];
+}
+
+/* ---- taking ---- */
+
+/* What stands below row `row`: of the first draw. */
+static sluice_status take_facts(struct view *view, const sluice_batch *batch, uint32_t row)
+{
+    sluice_tensor index = SLUICE_TENSOR_INIT;
+    sluice_tensor state = SLUICE_TENSOR_INIT;
+    sluice_sample_info sample = SLUICE_SAMPLE_INFO_INIT;
+    sluice_status status = sluice_batch_tensor(batch, "index", &index);
+    if (status >= 0) {
+        status = sluice_batch_tensor(batch, "status", &state);
+    }
+    if (status < 0) {
+        return status;
+    }
+    const int64_t number = *(const int64_t *)index.data;
+    const uint8_t is = *(const uint8_t *)state.data;
+    const bool known =
+        is == SLUICE_ROW_OK &&
+        sluice_dataset_get_sample(view->dataset, (uint64_t)number, &sample, NULL) >= 0;
+    view->rows[row] =
+        (struct row){.sample = number, .label = known ? sample.label : -1, .status = is};
+    for (uint32_t i = 0; status >= 0 && i < view->value_count; i++) {
+        status = values_describe(batch, &view->values[i], text_of(view, row, i), VALUE_SHOWN);
+    }
+    return status;
+}
+
+/* Takes row `row` of draw `draw` from a batch of one sample. */
+static sluice_status take_row(struct view *view, const sluice_batch *batch, uint32_t row,
+                              uint32_t draw)
+{
+    for (uint32_t i = 0; i < view->picture_count; i++) {
+        sluice_tensor image = SLUICE_TENSOR_INIT;
+        const sluice_status status = sluice_batch_tensor(batch, view->pictures[i], &image);
         if (status < 0) {
             return status;
         }
+        sheet_put_tile(&view->sheet, row, draw, i, image.data);
     }
-    const int64_t *label = tensors[1].data;
-    const int64_t *index = tensors[2].data;
-    const uint8_t *status = tensors[3].data;
-    sheet_put_tile(&view->sheet, row, draw, tensors[0].data);
-    view->rows[row] = (struct row){.sample = *index, .label = *label, .status = *status};
-    return SLUICE_OK;
+    return draw == 0 ? take_facts(view, batch, row) : SLUICE_OK;
 }
 
 static int draw_column(struct view *view, uint32_t draw)
@@ -84,12 +122,14 @@ static int draw_column(struct view *view, uint32_t draw)
         sluice_batch *batch = NULL;
         status = sluice_loader_next(view->loader, &batch, -1);
         if (status == SLUICE_OK) {
-            status = take_tile(view, batch, row, draw);
+            status = take_row(view, batch, row, draw);
             sluice_batch_release(batch);
         }
     }
     return status < 0 ? loader_failed(view->loader, status) : TOOL_FINE;
 }
+
+/* ---- showing ---- */
 
 static void caption(const struct view *view, uint32_t row, char *text, size_t bytes)
 {
@@ -106,6 +146,35 @@ static void caption(const struct view *view, uint32_t row, char *text, size_t by
              KEY_SHOWN, key);
 }
 
+static void put_lines(struct view *view)
+{
+    for (uint32_t row = 0; row < view->count; row++) {
+        char text[640];
+        caption(view, row, text, sizeof text);
+        sheet_put_line(&view->sheet, row, 0, text);
+        for (uint32_t i = 0; i < view->value_count; i++) {
+            snprintf(text, sizeof text, "%s: %s", view->values[i].column, text_of(view, row, i));
+            sheet_put_line(&view->sheet, row, i + 1, text);
+        }
+    }
+}
+
+static void write_row(const struct view *view, struct json *json, uint32_t row)
+{
+    const struct row *shown = &view->rows[row];
+    json_open_object(json, NULL);
+    json_signed(json, "sample", shown->sample);
+    json_signed(json, "label", shown->label);
+    json_text(json, "class", sluice_dataset_class_name(view->dataset, shown->label));
+    json_bool(json, "bad", shown->status != SLUICE_ROW_OK);
+    json_open_object(json, "values");
+    for (uint32_t i = 0; i < view->value_count; i++) {
+        json_text(json, view->values[i].column, text_of(view, row, i));
+    }
+    json_close_object(json);
+    json_close_object(json);
+}
+
 static void print_json(const struct view *view)
 {
     struct json json;
@@ -115,14 +184,14 @@ static void print_json(const struct view *view)
     json_unsigned(&json, "width", view->sheet.width);
     json_unsigned(&json, "height", view->sheet.height);
     json_unsigned(&json, "draws", view->args->draws);
+    json_open_array(&json, "pictures");
+    for (uint32_t i = 0; i < view->picture_count; i++) {
+        json_text(&json, NULL, view->pictures[i]);
+    }
+    json_close_array(&json);
     json_open_array(&json, "samples");
     for (uint32_t row = 0; row < view->count; row++) {
-        json_open_object(&json, NULL);
-        json_signed(&json, "sample", view->rows[row].sample);
-        json_signed(&json, "label", view->rows[row].label);
-        json_text(&json, "class", sluice_dataset_class_name(view->dataset, view->rows[row].label));
-        json_bool(&json, "bad", view->rows[row].status != SLUICE_ROW_OK);
-        json_close_object(&json);
+        write_row(view, &json, row);
     }
     json_close_array(&json);
     json_close_object(&json);
@@ -136,11 +205,7 @@ static int draw_sheet(struct view *view)
             return code;
         }
     }
-    for (uint32_t row = 0; row < view->count; row++) {
-        char text[640];
-        caption(view, row, text, sizeof text);
-        sheet_put_caption(&view->sheet, row, text);
-    }
+    put_lines(view);
     if (!sheet_write_png(&view->sheet, view->args->out)) {
         return TOOL_FAILED;
     }
@@ -154,25 +219,72 @@ static int draw_sheet(struct view *view)
     return TOOL_FINE;
 }
 
+/* ---- opening ---- */
+
+static struct column_look look_of(const struct view_args *args)
+{
+    return (struct column_look){.shape = {.kind = (enum pipeline)args->pipeline,
+                                          .size = (uint32_t)args->size,
+                                          .area_min = PIPELINE_AREA_MIN,
+                                          .area_max = PIPELINE_AREA_MAX,
+                                          .padding = (uint32_t)args->padding},
+                                .bytes = true};
+}
+
+static bool is_text(const sluice_dataset *dataset, const char *name)
+{
+    sluice_field field = SLUICE_FIELD_INIT;
+    for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK; i++) {
+        if (strcmp(field.name, name) == 0) {
+            return field.type == SLUICE_FIELD_TEXT;
+        }
+    }
+    return false;
+}
+
+/* Sorts columns into those that are drawn and those that are written below. A plain label is there
+ * anyway. */
+static int sort_columns(struct view *view, const struct column_set *set,
+                        const struct column_look *look)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        const struct column_spec *spec = &set->specs[i];
+        if (spec->kind == SLUICE_COLUMN_IMAGE) {
+            view->sides[view->picture_count] = column_side(spec, look);
+            view->pictures[view->picture_count++] = spec->name;
+        } else if (set->asked || strcmp(spec->name, "label") != 0) {
+            view->values[view->value_count++] = (struct values_source){
+                .column = spec->name,
+                .is_text = is_text(view->dataset, spec->field),
+                .is_padded = spec->kind == SLUICE_COLUMN_PADDED,
+            };
+        }
+    }
+    if (view->picture_count == 0) {
+        report("there is nothing to draw: %s",
+               set->asked ? "no --column is of kind image" : "the dataset has no pictures");
+        return TOOL_USAGE;
+    }
+    return TOOL_FINE;
+}
+
 /*
  * Rank 0 of W ranks with batches of one row sees samples 0, W, 2W, ... in the dataset's order: with
  * W = samples / rows these are evenly spaced over the whole dataset.
  */
-static int open_loader(struct view *view, sluice_dataset *dataset, uint64_t samples)
+static int open_loader(struct view *view, sluice_dataset *dataset, const struct column_set *set,
+                       uint64_t samples)
 {
     const struct view_args *args = view->args;
-    int code = TOOL_FAILED;
-    const struct pipeline_shape shape = {.kind = (enum pipeline)args->pipeline,
-                                         .size = (uint32_t)args->size,
-                                         .area_min = PIPELINE_AREA_MIN,
-                                         .area_max = PIPELINE_AREA_MAX};
-    sluice_augment *recipe = pipeline_recipe(&shape, &code);
-    if (recipe == NULL) {
-        return code;
-    }
+    const struct column_look look = look_of(args);
+    struct column_source source;
     uint64_t world = samples / view->count;
     sluice_loader_options options;
     sluice_loader_options_init(&options);
+    int code = column_set_make(set, &look, &source, &options);
+    if (code != TOOL_FINE) {
+        return code;
+    }
     options.batch_size = 1;
     options.world_size = world > UINT32_MAX ? UINT32_MAX : (uint32_t)world;
     options.shuffle = SLUICE_SHUFFLE_NONE;
@@ -181,65 +293,108 @@ static int open_loader(struct view *view, sluice_dataset *dataset, uint64_t samp
     options.exact = args->exact;
     options.end_epoch = args->draws;
     sluice_error error = SLUICE_ERROR_INIT;
-    sluice_status status = sluice_loader_open(&view->loader, dataset, recipe, &options, &error);
-    sluice_augment_destroy(recipe);
-    return status < 0 ? report_error(&error, NULL) : TOOL_FINE;
+    if (sluice_loader_open(&view->loader, dataset, source.recipe, &options, &error) < 0) {
+        code = report_error(&error, NULL);
+    }
+    column_source_free(&source);
+    return code;
 }
 
-static int show(struct view *view, sluice_dataset *dataset)
+static int too_large(void)
 {
-    const struct view_args *args = view->args;
+    report("a sheet of more than %d pixels is too large; ask for fewer samples or draws, or a "
+           "smaller --size",
+           PIXELS_MAX);
+    return TOOL_USAGE;
+}
+
+static int make_room(struct view *view)
+{
+    const struct sheet_plan plan = {.rows = view->count,
+                                    .lines = 1 + view->value_count,
+                                    .draws = (uint32_t)view->args->draws,
+                                    .group = view->picture_count,
+                                    .sides = view->sides};
+    if (sheet_pixels(&plan) > SHEET_PIXELS_MAX) {
+        return too_large();
+    }
+    view->rows = calloc(view->count, sizeof *view->rows);
+    view->texts = calloc((size_t)view->count * view->value_count + 1, sizeof *view->texts);
+    if (view->rows == NULL || view->texts == NULL || !sheet_create(&view->sheet, &plan)) {
+        report("no memory for a sheet of this size; ask for fewer samples or draws");
+        return TOOL_FAILED;
+    }
+    return TOOL_FINE;
+}
+
+static int show(struct view *view, sluice_dataset *dataset, struct column_set *set)
+{
+    const struct column_look look = look_of(view->args);
     sluice_dataset_info info = {.struct_size = sizeof info};
     if (sluice_dataset_get_info(dataset, &info) < 0) {
         report("the dataset does not say what it holds; please report this as a bug");
         return TOOL_FAILED;
     }
-    view->count = (uint32_t)(args->samples < info.samples ? args->samples : info.samples);
-    view->rows = calloc(view->count, sizeof *view->rows);
-    if (view->rows == NULL ||
-        !sheet_create(&view->sheet, view->count, (uint32_t)args->draws, (uint32_t)args->size)) {
-        report("no memory for a sheet of this size; ask for fewer samples or draws");
-        return TOOL_FAILED;
+    view->count =
+        (uint32_t)(view->args->samples < info.samples ? view->args->samples : info.samples);
+    int code = column_set_complete(set, dataset);
+    if (code == TOOL_FINE) {
+        code = sort_columns(view, set, &look);
     }
-    int code = open_loader(view, dataset, info.samples);
+    if (code == TOOL_FINE) {
+        code = make_room(view);
+    }
+    if (code == TOOL_FINE) {
+        code = open_loader(view, dataset, set, info.samples);
+    }
     return code == TOOL_FINE ? draw_sheet(view) : code;
 }
 
 static int run(const struct view_args *args)
 {
+    static struct column_set set;
+    static struct view view;
     if (args->samples * args->draws * args->size * args->size > PIXELS_MAX) {
-        report("a sheet of more than %d pixels is too large; ask for fewer samples or draws, or a "
-               "smaller --size",
-               PIXELS_MAX);
-        return TOOL_USAGE;
+        return too_large();
     }
-    int code;
+    int code = column_set_parse(&set, &args->columns);
+    if (code != TOOL_FINE) {
+        return code;
+    }
     sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
     if (dataset == NULL) {
         return code;
     }
     interrupt_say("\nsluice view: interrupted, nothing was written\n");
-    struct view view = {.args = args, .dataset = dataset};
-    code = show(&view, dataset);
+    view = (struct view){.args = args, .dataset = dataset};
+    code = show(&view, dataset, &set);
     sluice_loader_close(view.loader);
     sheet_free(&view.sheet);
     free(view.rows);
+    free(view.texts);
     sluice_dataset_close(dataset);
     return code;
 }
 
 int view_main(int argc, char **argv)
 {
-    struct view_args args = {.samples = 8, .draws = 6, .size = 224, .out = "sluice-view.png"};
+    struct view_args args = {.samples = 8,
+                             .draws = 6,
+                             .size = 224,
+                             .padding = PIPELINE_PADDING,
+                             .out = "sluice-view.png"};
     struct option_row rows[] = {
         {"samples", 'n', OPTION_COUNT, &args.samples, .min = 1, .max = ROWS_MAX, .metavar = "N",
          .help = "rows: samples, evenly spaced over the dataset [8]"},
         {"draws", 'k', OPTION_COUNT, &args.draws, .min = 1, .max = DRAWS_MAX, .metavar = "K",
          .help = "columns: epochs, each with its own augmentation [6]"},
+        COLUMN_ROW(args.columns),
         {"size", 0, OPTION_COUNT, &args.size, .min = 16, .max = 1024, .metavar = "PIXELS",
          .help = "side of a picture [224]"},
         {"pipeline", 'p', OPTION_CHOICE, &args.pipeline, .choices = pipeline_words,
-         .help = "random crops and flips, or the centre [train]"},
+         .help = "random crops and flips, the centre, or padded random crops [train]"},
+        {"padding", 0, OPTION_COUNT, &args.padding, .max = 16384, .metavar = "PIXELS",
+         .help = "black pixels on each side before --pipeline crop [4]"},
         {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",
          .help = "of the augmentation, as in training [0]"},
         {"exact", 0, OPTION_FLAG, &args.exact,
@@ -254,10 +409,13 @@ int view_main(int argc, char **argv)
         .arguments = "DATASET",
         .summary =
             "Draws samples as the training loop sees them: each row is a sample, each column\n"
-            "what another epoch makes of it; number, label, class and key stand below.",
-        .examples = "  sluice view photos -o sheet.png\n"
-                    "  sluice view packed --samples 16 --draws 4 --seed 7 -o sheet.png\n"
-                    "  sluice view packed --pipeline eval --draws 1 -o eval.png\n",
+            "what another epoch makes of it; number, label, class, key and what else was asked\n"
+            "for stand below. Several image columns stand side by side.",
+        .examples =
+            "  sluice view photos -o sheet.png\n"
+            "  sluice view packed --samples 16 --draws 4 --seed 7 -o sheet.png\n"
+            "  sluice view packed --pipeline eval --draws 1 -o eval.png\n"
+            "  sluice view packed --column image:image --column small=image:image,size=64\n",
         .rows = rows,
         .operands_min = 1,
         .operands_max = 1,

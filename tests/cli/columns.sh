@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# --column: what a batch holds is what was asked for, in bench and view, or a sentence says why not.
+. "$(dirname "$0")/lib.sh"
+need jq
+
+run 0 synth photos --count 24 --classes 4 --size-scale 0.3
+run 0 pack photos packed
+
+# info: what is stored, and what a loader gives when nothing is asked for.
+for dataset in photos packed; do
+    run 0 info "$dataset" --json
+    json '.fields | map([.name, .type, .dtype, .shape]) | index([["image", "image", "u8", [null, null, 3]]]) != null'
+    json '.fields | map([.name, .type, .dtype, .shape]) | index([["label", "int", "i64", []]]) != null'
+    json '.columns == [{"name": "image", "kind": "image", "dtype": "u8", "shape": [null, null, 3]},
+                       {"name": "label", "kind": "number", "dtype": "i64", "shape": []}]'
+done
+run 0 info photos
+says out "label        int"
+says out "image        image   u8 size x size x 3"
+
+bench() { run 0 bench packed --batch 8 --epochs 2 --workers 2 --json "$@"; }
+bench --column 'image:image,size=32,crop=random,padding=4,dtype=f16,layout=nchw' \
+    --column 'label:number,dtype=i32' --column 'target=label:one_hot,length=4,dtype=f32' \
+    --column 'key:padded,length=64'
+json '.columns | map(.name) == ["image", "label", "target", "key"]'
+json '.columns[2] | .field == "label" and .kind == "one_hot"'
+# A row: the picture, i32, 4 x f32, 64 letters and their length; index, mask, status.
+json '.delivered_bytes == 48 * (3 * 32 * 32 * 2 + 4 + 16 + 64 + 8 + 10)'
+json '.images == 48 and .samples == 48 and .images_per_s == .samples_per_s and .images_per_s > 0'
+json '.delivered_bytes_per_s > .images_per_s and .full_decode_cpu_ms_per_image > 0'
+
+# The recipe of the general options, unless the column says otherwise.
+bench --size 40 --dtype f32 --pipeline eval --column a=image:image --column b=image:image,size=16,dtype=u8
+json '.delivered_bytes == 48 * (40 * 40 * 3 * 4 + 16 * 16 * 3 + 10)'
+bench --size 24 --pipeline crop --padding 2
+json '.columns | map(.kind) == ["image", "number"]'
+json '.delivered_bytes == 48 * (24 * 24 * 3 + 8 + 10)'
+
+# Without pictures nothing counts images.
+bench --column label:number
+json '.samples == 48 and .samples_per_s > 0 and .cpu_ms_per_sample > 0 and .delivered_bytes == 48 * 18'
+json '[.images, .images_per_s, .cpu_ms_per_image, .full_decode_cpu_ms_per_image, .decode_ratio] | all(. == null)'
+run 0 bench packed --batch 8 --epochs 1 --column label:number --column key:ragged,length=64
+says out "samples/s"
+if grep -q image out; then fail "images are counted where there are none"; fi
+refuses 2 "decodes pictures" bench packed --yardstick photos --column label:number
+run 0 bench packed --batch 8 --step-ms 2 --steps 4 --repeats 1 --supply --column label:number --json
+json '.accelerator.demand_samples_per_s == 4000 and .accelerator.demand_images_per_s == null'
+json '.arms.sluice | .samples_per_s.median > 0 and .images_per_s.median == null'
+json '.comparison | .supply_samples_per_s.median > 0 and .supply_images_per_s.median == null'
+run 0 bench packed --batch 8 --epochs 1 --column label:number --report page.html
+says page.html "samples/s"
+
+# view: all pictures of a row side by side, what else it holds below.
+run 0 view packed --samples 3 --draws 2 --column 'a=image:image,size=96' \
+    --column 'b=image:image,size=48,crop=center,dtype=f16,layout=nchw' --column key:ragged,length=99 \
+    --column 't=label:one_hot,length=4,dtype=f32' --column path=key:padded,length=30 -o a.png --json
+json '.pictures == ["a", "b"]'
+json '.width == 4 + 2 * (96 + 4 + 48 + 4) and .height == 4 + 3 * (96 + 4 * 18 + 4)'
+json '.samples | all(.values.t | test("^[01] [01] [01] [01]$"))'
+json '.samples | all(.values.key | test("^n[0-9]{8}/.*JPEG$")) and all(.values.path == .values.key)'
+json '.samples | all((.values.t | split(" ") | index("1")) == .label)'
+run 0 view packed --samples 3 --draws 2 --size 64 -o natural.png
+run 0 view packed --samples 3 --draws 2 --size 64 --column image:image -o asked.png
+cmp -s natural.png asked.png || fail "the column that is natural is not the one that is asked for"
+run 0 view packed --samples 3 --draws 2 --size 64 --pipeline crop --padding 8 -o crop.png
+run 0 view packed --samples 3 --draws 2 --size 64 --column image:image,crop=random,padding=8 -o crop2.png
+cmp -s crop.png crop2.png || fail "--pipeline crop and crop=random differ"
+if cmp -s crop.png natural.png; then fail "--pipeline crop changes nothing"; fi
+refuses 2 "nothing to draw" view packed --column label:number
+
+# What is wrong is named; nothing is done.
+for command in bench view; do
+    refuses 2 "NAME:KIND" "$command" packed --column label
+    refuses 2 '"numbr" is no kind' "$command" packed --column label:numbr
+    refuses 2 'takes no "sise"' "$command" packed --column image:image,sise=3
+    refuses 2 "size=0" "$command" packed --column image:image,size=0
+    refuses 2 "given twice" "$command" packed --column image:image,size=4,size=5
+    refuses 2 "crop=random" "$command" packed --column image:image,padding=3
+    refuses 2 "above" "$command" packed --column image:image,area-min=0.5,area-max=0.1
+    refuses 2 "needs a length" "$command" packed --column image:image --column label:one_hot
+    refuses 2 "it has: image, label" "$command" packed --column image:image --column age:number
+    refuses 2 "two columns" "$command" packed --column image:image --column image:image
+    refuses 2 "no dtype" "$command" packed --column image:image --column label:number,dtype=f16
+    refuses 2 "not empty" "$command" packed --column ''
+done

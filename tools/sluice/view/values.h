@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* values: what a row holds besides pictures, as text. Pure. */
+#ifndef TOOL_VALUES_H
+#define TOOL_VALUES_H
+
+#include <sluice/loader.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct values_source {
+    const char *column;
+    bool is_text;   /* bytes that are to be read as letters */
+    bool is_padded; /* only as many as COLUMN.lengths says */
+};
+
+/* The values of a batch of one row in host memory: "1 2 3", or the text itself; what does not fit
+ * is cut off. */
+sluice_status values_describe(const sluice_batch *batch, const struct values_source *source,
+                              char *text, size_t bytes);
+
+#endif
