@@ -129,7 +129,8 @@ typedef struct sluice_tensor {
     int32_t device_type;   /* a sluice_device_type */
     int32_t device_number; /* of several of the type; 0 for CPU */
     uint32_t reserved;     /* 0 */
-    void *data;            /* of host or device, 64-byte aligned (`outputs`: as they are) */
+    void *data;            /* of host or device, 64-byte aligned (`outputs`: as they are; a slice:
+                              as its first row is) */
     uint64_t size_bytes;   /* product of shape x element size */
     int64_t shape[SLUICE_TENSOR_DIMS_MAX];
     int64_t strides[SLUICE_TENSOR_DIMS_MAX]; /* in elements, from one to the next in a dimension */
@@ -142,6 +143,22 @@ typedef struct sluice_tensor {
             0                                               \
         }                                                   \
     }
+
+/*
+ * A view of the entries [first, first + count) of the first dimension, which in a batch are rows:
+ * micro-batches without a copy. `*slice` has the same memory, from another address on, and the same
+ * strides; it is valid as long as `tensor`, and may be the same struct. `count` may be 0.
+ *
+ * Columns of one row each (pictures, numbers, tensors, NAME.lengths) are sliced alike. Of a ragged
+ * column slice NAME.offsets with count + 1 entries and leave NAME whole: offsets are numbers of
+ * elements from its beginning, so row i of the micro-batch is [offsets[i], offsets[i + 1]) of it,
+ * and offsets[0] is not 0.
+ *
+ * INVALID: an argument is NULL or its struct_size not set, the tensor has no dimensions, or the
+ * range is not within the first one. Blocks for nothing; does not look at the memory.
+ */
+SLUICE_API sluice_status sluice_tensor_slice(const sluice_tensor *tensor, int64_t first,
+                                             int64_t count, sluice_tensor *slice);
 
 /* The library's version at run time, "0.1.0". Compare with the SLUICE_VERSION_* of the header. */
 SLUICE_API const char *sluice_version(void);

@@ -86,6 +86,13 @@ static sluice_status fill_stage(void *tagged)
     return sluice_loader_get_stage(f.loader, SLUICE_STAGE_DECODE, tagged);
 }
 
+static sluice_status fill_slice(void *tagged)
+{
+    sluice_tensor whole = SLUICE_TENSOR_INIT;
+    const sluice_status status = sluice_batch_tensor(f.batch, "image", &whole);
+    return status == SLUICE_OK ? sluice_tensor_slice(&whole, 1, 1, tagged) : status;
+}
+
 static sluice_status fill_tensor(void *tagged)
 {
     return sluice_batch_tensor(f.batch, "image", tagged);
@@ -209,6 +216,7 @@ static const struct filler {
     {"loader_get_stats", fill_stats, sizeof(sluice_loader_stats), SLUICE_OK, 4},
     {"loader_get_stage", fill_stage, sizeof(sluice_stage_stats), SLUICE_OK, 4},
     {"batch_tensor", fill_tensor, sizeof(sluice_tensor), SLUICE_OK, 4},
+    {"tensor_slice", fill_slice, sizeof(sluice_tensor), SLUICE_OK, 4},
     {"batch_get_column", fill_column, sizeof(sluice_tensor), SLUICE_OK, 4},
     {"error of dataset_open", fail_open, sizeof(sluice_error), SLUICE_IO, 4},
     {"error of dataset_get_sample", fail_sample, sizeof(sluice_error), SLUICE_INVALID, 4},
