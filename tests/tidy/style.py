@@ -45,6 +45,8 @@ MACHINE_PATH = re.compile(r"(?<![\w.}])/(home|root|Users)/\w")
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|reallocarray|aligned_alloc|posix_memalign|"
                   r"strdup|strndup|free)\s*\(")
+TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+NAME = re.compile(r"\b(?:sl|sluice)_\w+")
 IMPLICIT_ORDER = re.compile(r"\b(atomic_(?:load|store|exchange|fetch|compare)(?:_(?!explicit)[a-z]+)*)\s*\(")
 
 
@@ -54,6 +56,8 @@ class Tree:
     def __init__(self, root):
         self.root = root
         self.findings = []
+        self.names = set()  # of ours, in code
+        self.mentions = []  # (path, line, name) in comments and documents
 
     def report(self, path, line, rule, message):
         self.findings.append(f"{path}:{line}: [{rule}] {message}")
@@ -79,8 +83,7 @@ def without_comments(text):
         if token[0] in "\"'":
             return token[0] * 2
         return "\n" * token.count("\n") or " "
-    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text,
-                  flags=re.S)
+    return TOKEN.sub(blank, text)
 
 
 def check_text(tree, path, text):
@@ -225,6 +228,35 @@ def check_uses(tree, path, text):
                 tree.report(path, 1, "uses", f"{own} may not use {beside}/{used}")
 
 
+def mention(tree, path, text, start=0, end=None):
+    for match in NAME.finditer(text, start, len(text) if end is None else end):
+        tree.mentions.append((path, text.count("\n", 0, match.start()) + 1, match.group(0)))
+
+
+def collect_names(tree, path, text):
+    """Which of our names code has, and which words mention. What compiles is declared somewhere."""
+    if path.startswith("tests/abi/frozen/"):
+        return  # an older interface
+    if path.endswith((".c", ".h", ".cu", ".cpp")):
+        tree.names.update(NAME.findall(TOKEN.sub(" ", text)))
+        for token in TOKEN.finditer(text):
+            if token.group(0)[0] == "/":
+                mention(tree, path, text, token.start(), token.end())
+    elif path.endswith(("CMakeLists.txt", ".cmake")):
+        tree.names.update(NAME.findall(re.sub(r"#[^\n]*", "", text)))
+    elif path.endswith(".md") and path != "CHANGELOG.md":
+        mention(tree, path, text)
+
+
+def check_mentions(tree):
+    """A name in a comment is that of something: `sl_x_` stands for all that begin like this."""
+    families = {name[:end] for name in tree.names for end in range(4, len(name))
+                if name[end - 1] == "_"}
+    for path, line, name in tree.mentions:
+        if name not in tree.names and name not in families:
+            tree.report(path, line, "stale", f"{name} is the name of nothing")
+
+
 def check(root):
     tree = Tree(root)
     for path in tree.walk():
@@ -232,6 +264,7 @@ def check(root):
         if text is None:
             continue
         check_text(tree, path, text)
+        collect_names(tree, path, text)
         if text.startswith("#!"):
             check_script_head(tree, path, text)
         if path.startswith(("src/", "tools/")) and path.endswith("/CMakeLists.txt"):
@@ -243,6 +276,7 @@ def check(root):
             check_calls(tree, path, text)
             if path.endswith(".c"):
                 check_listed(tree, path)
+    check_mentions(tree)
     return tree.findings
 
 

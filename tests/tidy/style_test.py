@@ -13,7 +13,8 @@ GOOD = {
     "include/sluice/thing.h": HEAD + "/* sluice/thing.h: a thing. */\n#ifndef SLUICE_THING_H\n"
                                      "#define SLUICE_THING_H\n#include <stdint.h>\n#endif\n",
     "src/base/part.h": HEAD + "/* part: a part. */\n#ifndef SL_PART_H\n#define SL_PART_H\n#endif\n",
-    "src/base/part.c": HEAD + '#include "part.h"\n/* malloc() in words is fine */\n',
+    "src/base/part.c": HEAD + '#include "part.h"\n/* malloc() in words is fine, as are sl_good and '
+                              'sl_good_* */\nint sl_good, sl_good_too;\n',
     "src/base/CMakeLists.txt": "sluice_module(base SOURCES part.c)\n",
     "src/plan/next.c": HEAD + '#include "part.h"\n#include <sluice/thing.h>\n',
     "src/plan/CMakeLists.txt": "sluice_module(plan SOURCES next.c USES base)\n",
@@ -48,6 +49,7 @@ OFFENCES = {
     "heap": ("src/plan/next.c", HEAD + "void *f(void)\n{\n    return malloc(1);\n}\n"),
     "atomic": ("src/plan/next.c", HEAD + "int f(void)\n{\n    return atomic_fetch_add(&x, 1);\n}\n"),
     "unlisted": ("src/plan/other.c", HEAD),
+    "stale": ("src/plan/next.c", HEAD + "/* as sl_gone does */\n"),
     "uses": ("src/plan/CMakeLists.txt", "sluice_module(plan SOURCES next.c USES base io)\n"),
 }
 BENCH, IDLE = "tools/sluice/bench/bench.c", "tools/sluice/idle/idle.c"
@@ -67,6 +69,10 @@ MORE_OFFENCES = [
     ("module", {"tools/sluice/extra/extra.c": HEAD}),
     ("uses", {"tools/sluice/bench/CMakeLists.txt":
               "sluice_tool_folder(bench SOURCES bench.c USES common idle)\n"}),
+    # Names in documents, in strings, of nothing that begins like this.
+    ("stale", {"docs/design.md": "see `sl_gone`\n"}),
+    ("stale", {"src/plan/next.c": HEAD + '/* sl_gone */\nconst char *x = "sl_gone";\n'}),
+    ("stale", {"src/plan/next.c": HEAD + "// all of sl_goods_*\n"}),
     # Another folder's list names the file.
     ("unlisted", {"src/CMakeLists.txt": "unused.c\n", "src/plan/unused.c": HEAD}),
 ]
