@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loader's options: what 0 becomes, what each range allows at its ends, what is refused and
+ * with which words, and what is derived from the options and the dataset.
+ */
+#include "config.h"
+#include "cpu.h"
+#include "read_arena.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MIB       (UINT64_C(1) << 20)
+#define SECOND_NS UINT64_C(1000000000)
+
+/* Large enough for any batch, small enough for the page cache. */
+static sl_dataset dataset_of(uint64_t samples, uint64_t bytes)
+{
+    return (sl_dataset){.info = {.samples = samples, .bytes = bytes, .shards = 1}};
+}
+
+/* As a loader does. */
+static sluice_status make(sl_config *config, const sluice_loader_options *options,
+                          const sl_dataset *dataset, sluice_error *error)
+{
+    const sluice_status status = sl_config_make(config, options, dataset, error);
+    return status == SLUICE_OK ? sl_config_check_epoch(config, dataset, error) : status;
+}
+
+static sl_config made(const sluice_loader_options *options, uint64_t samples, uint64_t bytes)
+{
+    const sl_dataset dataset = dataset_of(samples, bytes);
+    sluice_error error = SLUICE_ERROR_INIT;
+    sl_config config;
+    const sluice_status status = make(&config, options, &dataset, &error);
+    if (status != SLUICE_OK) {
+        fail_msg("refused: %s", error.text);
+    }
+    return config;
+}
+
+static void refused(const sluice_loader_options *options, uint64_t samples, const char *words)
+{
+    const sl_dataset dataset = dataset_of(samples, 0);
+    sluice_error error = SLUICE_ERROR_INIT;
+    sl_config config;
+    assert_int_equal(make(&config, options, &dataset, &error), SLUICE_INVALID);
+    assert_int_equal(error.status, SLUICE_INVALID);
+    assert_string_equal(error.stage, "loader");
+    if (strstr(error.text, words) == NULL) {
+        fail_msg("'%s' does not say '%s'", error.text, words);
+    }
+}
+
+/* ---- defaults ---- */
+
+static void zero_is_the_default(void **state)
+{
+    (void)state;
+    const sluice_loader_options nothing = SLUICE_LOADER_OPTIONS_INIT;
+    const sl_config config = made(&nothing, 1000, 0);
+    const sluice_loader_options *o = &config.options;
+    assert_int_equal(o->batch_size, 256);
+    assert_int_equal(o->workers, sl_cpu_count() < 1024 ? sl_cpu_count() : 1024);
+    assert_int_equal(o->prefetch, 4);
+    assert_int_equal(o->device_slots, 3);
+    assert_int_equal(o->rank, 0);
+    assert_int_equal(o->world_size, 1);
+    assert_int_equal(o->block_samples, 64);
+    assert_int_equal(o->window_blocks, 16);
+    assert_int_equal(o->io_depth, 32);
+    assert_int_equal(o->io_threads, 8);
+    assert_int_equal(o->read_buffer_bytes, 32 * MIB);
+    assert_int_equal(o->max_sample_bytes, 64 * MIB);
+    assert_int_equal(o->max_pixels, 100000000);
+    assert_true(o->memory_bytes == UINT64_MAX);
+    assert_int_equal(o->stall_warn_ns, 30 * SECOND_NS);
+    assert_int_equal(o->stall_fail_ns, 120 * SECOND_NS);
+    assert_true(o->end_epoch == UINT64_MAX);
+    assert_string_equal(o->device, "host");
+    assert_int_equal(o->shuffle, SLUICE_SHUFFLE_FULL);
+    assert_int_equal(o->on_bad_sample, SLUICE_BAD_FAIL);
+    assert_null(o->outputs);
+}
+
+static void what_is_given_stays(void **state)
+{
+    (void)state;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.batch_size = 7;
+    options.workers = 3;
+    options.prefetch = 9;
+    options.device_slots = 5;
+    options.memory_bytes = 12345;
+    options.end_epoch = 6;
+    options.device = "cuda:1";
+    options.seed = 99;
+    const sl_config config = made(&options, 1000, 0);
+    assert_int_equal(config.options.batch_size, 7);
+    assert_int_equal(config.options.workers, 3);
+    assert_int_equal(config.options.prefetch, 9);
+    assert_int_equal(config.options.device_slots, 5);
+    assert_int_equal(config.options.memory_bytes, 12345);
+    assert_int_equal(config.options.end_epoch, 6);
+    assert_string_equal(config.options.device, "cuda:1");
+    assert_int_equal(config.options.seed, 99);
+}
+
+/* ---- ranges ---- */
+
+#define MEMBER(member) \
+#    member, offsetof(sluice_loader_options, member), sizeof(((sluice_loader_options *)0)->member)
+
+static const struct range {
+    const char *name;
+    size_t offset, bytes;
+    uint64_t low, high;
+} ranges[] = {
+    {MEMBER(batch_size), 1, 65536},
+    {MEMBER(workers), 1, 1024},
+    {MEMBER(prefetch), 2, 64},
+    {MEMBER(device_slots), 2, 64},
+    {MEMBER(dtype), SLUICE_U8, SLUICE_BF16},
+    {MEMBER(layout), SLUICE_NHWC, SLUICE_NCHW},
+    {MEMBER(world_size), 1, 1 << 20},
+    {MEMBER(shuffle), SLUICE_SHUFFLE_FULL, SLUICE_SHUFFLE_NONE},
+    {MEMBER(block_samples), 1, UINT32_MAX},
+    {MEMBER(window_blocks), 1, UINT32_MAX},
+    {MEMBER(last_batch), SLUICE_LAST_DROP, SLUICE_LAST_SHORT},
+    {MEMBER(on_bad_sample), SLUICE_BAD_FAIL, SLUICE_BAD_MASK},
+    {MEMBER(exif), SLUICE_EXIF_IGNORE, SLUICE_EXIF_APPLY},
+    {MEMBER(io_backend), SLUICE_IO_AUTO, SLUICE_IO_PREAD},
+    {MEMBER(page_cache), SLUICE_CACHE_AUTO, SLUICE_CACHE_DROP},
+    {MEMBER(io_depth), 1, 512},
+    {MEMBER(io_threads), 1, 64},
+    {MEMBER(exact), 0, 1},
+    {MEMBER(reserved), 0, 0},
+    {MEMBER(read_buffer_bytes), MIB, UINT64_C(1) << 40},
+    {MEMBER(max_sample_bytes), 1, 1024 * MIB},
+    {MEMBER(max_pixels), 1, UINT64_C(1) << 32},
+    {MEMBER(stall_warn_ns), 1, UINT64_C(1) << 62},
+    {MEMBER(stall_fail_ns), 1, UINT64_C(1) << 62},
+};
+static const uint64_t samples_for_all = UINT64_C(1) << 40;
+
+/* All options the default but one. */
+static sluice_loader_options with(const struct range *range, uint64_t value)
+{
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    const uint32_t narrow = (uint32_t)value;
+    memcpy((char *)&options + range->offset,
+           range->bytes == sizeof(narrow) ? (const void *)&narrow : (const void *)&value,
+           range->bytes);
+    return options;
+}
+
+static uint64_t read_back(const struct range *range, const sl_config *config)
+{
+    uint32_t narrow = 0;
+    uint64_t value = 0;
+    const char *at = (const char *)&config->options + range->offset;
+    if (range->bytes == sizeof(narrow)) {
+        memcpy(&narrow, at, sizeof(narrow));
+        return narrow;
+    }
+    memcpy(&value, at, sizeof(value));
+    return value;
+}
+
+static void the_ends_of_each_range(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++) {
+        const struct range *r = &ranges[i];
+        const uint64_t widest = r->bytes == sizeof(uint32_t) ? UINT32_MAX : UINT64_MAX;
+        sluice_loader_options options = with(r, r->low);
+        sl_config config = made(&options, samples_for_all, 0);
+        assert_true(read_back(r, &config) == r->low);
+        options = with(r, r->high);
+        config = made(&options, samples_for_all, 0);
+        assert_true(read_back(r, &config) == r->high);
+        if (r->low > 1) { /* 0 is the default */
+            options = with(r, r->low - 1);
+            refused(&options, samples_for_all, r->name);
+        }
+        if (r->high < widest) {
+            options = with(r, r->high + 1);
+            refused(&options, samples_for_all, r->name);
+            options = with(r, widest); /* of an enumerator: -1 */
+            refused(&options, samples_for_all, r->name);
+        }
+    }
+}
+
+static void a_rank_is_below_the_world(void **state)
+{
+    (void)state;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.rank = 1;
+    refused(&options, 1000, "rank");
+    options.world_size = 2;
+    assert_int_equal(made(&options, 1000, 0).options.rank, 1);
+    options.rank = 2;
+    refused(&options, 1000, "rank is out of its range 0..1");
+}
+
+/* ---- what options are to each other ---- */
+
+static void an_epoch_has_a_batch(void **state)
+{
+    (void)state;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.batch_size = 10;
+    options.world_size = 3;
+    refused(&options, 29, "fewer than one global batch of 30");
+    (void)made(&options, 30, 0);
+    options.last_batch = SLUICE_LAST_PAD;
+    (void)made(&options, 1, 0);
+    options.last_batch = SLUICE_LAST_SHORT;
+    (void)made(&options, 1, 0);
+}
+
+/* A substitute, or an index entry that is looked up again. */
+static void an_insert_for_every_row(void **state)
+{
+    (void)state;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    assert_int_equal(made(&options, 1000, 0).inserts, 4 * 256);
+    options.prefetch = 64;
+    options.batch_size = 65536;
+    assert_int_equal(made(&options, samples_for_all, 0).inserts, 64 * 65536);
+}
+
+static void outputs_and_their_count(void **state)
+{
+    (void)state;
+    static _Alignas(16) uint8_t memory[65][16];
+    void *outputs[65];
+    for (size_t i = 0; i < 65; i++) {
+        outputs[i] = memory[i];
+    }
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.output_count = 2;
+    refused(&options, 1000, "outputs needs output_count");
+    options.outputs = outputs;
+    assert_int_equal(made(&options, 1000, 0).options.prefetch, 2);
+    options.output_count = 0;
+    refused(&options, 1000, "outputs needs output_count");
+    options.output_count = 1;
+    refused(&options, 1000, "output_count is out of its range 2..64");
+    options.output_count = 65;
+    refused(&options, 1000, "output_count is out of its range 2..64");
+    options.output_count = 64;
+    assert_int_equal(made(&options, 1000, 0).options.prefetch, 64);
+    /* on a device they take the place of device_slots */
+    options.device = "cuda:0";
+    options.output_count = 5;
+    const sl_config config = made(&options, 1000, 0);
+    assert_int_equal(config.options.device_slots, 5);
+    assert_int_equal(config.options.prefetch, 4);
+}
+
+static void addresses_of_outputs(void **state)
+{
+    (void)state;
+    static _Alignas(16) uint8_t memory[64];
+    void *outputs[] = {memory, memory + 16, memory + 32};
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.outputs = outputs;
+    options.output_count = 3;
+    (void)made(&options, 1000, 0);
+    outputs[1] = NULL;
+    refused(&options, 1000, "address 1 is NULL");
+    outputs[1] = memory + 17;
+    refused(&options, 1000, "address 1 is not a multiple of 16");
+    outputs[1] = memory + 24;
+    refused(&options, 1000, "address 1 is not a multiple of 16");
+    outputs[1] = memory + 16;
+    outputs[2] = memory;
+    refused(&options, 1000, "address 2 is the same as another");
+}
+
+/* ---- what follows from them ---- */
+
+static void reads_are_merged_by_the_order(void **state)
+{
+    (void)state;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    sl_config config = made(&options, 1000, 0);
+    assert_true(config.merge_bytes == MIB && config.merge_gap_bytes == 4096);
+    options.shuffle = SLUICE_SHUFFLE_BLOCK;
+    config = made(&options, 1000, 0);
+    assert_true(config.merge_bytes == 4 * MIB && config.merge_gap_bytes == 65536);
+    options.shuffle = SLUICE_SHUFFLE_NONE;
+    config = made(&options, 1000, 0);
+    assert_true(config.merge_bytes == MIB && config.merge_gap_bytes == 65536);
+}
+
+/* A read buffer for one and a half windows of block shuffle, of a mean sample. */
+static void the_read_buffer_holds_a_window(void **state)
+{
+    (void)state;
+    const uint64_t samples = 100000;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.shuffle = SLUICE_SHUFFLE_BLOCK;
+    assert_int_equal(made(&options, samples, 0).options.read_buffer_bytes, 32 * MIB);
+    assert_int_equal(made(&options, samples, samples * 100000).options.read_buffer_bytes,
+                     1024 * 100000 * 3 / 2);
+    assert_int_equal(made(&options, samples, samples * 100000000).options.read_buffer_bytes,
+                     1024 * MIB);
+    /* no more than there are samples */
+    options.batch_size = 8;
+    assert_int_equal(made(&options, 500, 500 * 100000).options.read_buffer_bytes,
+                     500 * 100000 * 3 / 2);
+    options.read_buffer_bytes = 5 * MIB;
+    assert_int_equal(made(&options, 500, 500 * 100000).options.read_buffer_bytes, 5 * MIB);
+}
+
+static void how_far_ahead_is_read(void **state)
+{
+    (void)state;
+    const uint64_t samples = 100000;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    /* A folder does not know its sizes: a few for each read in flight. */
+    assert_int_equal(made(&options, samples, 0).lookahead, 32 * 4);
+    options.io_depth = 7;
+    assert_int_equal(made(&options, samples, 0).lookahead, 7 * 4);
+    /* Half of the buffer; a small sample that is read alone takes a unit of it. */
+    assert_int_equal(made(&options, samples, samples * 100000).lookahead, 32 * MIB / 200000);
+    assert_int_equal(made(&options, samples, samples * 10).lookahead,
+                     32 * MIB / (2 * SL_ARENA_UNIT));
+    /* In order, neighbours are read together. */
+    options.shuffle = SLUICE_SHUFFLE_NONE;
+    assert_int_equal(made(&options, samples, samples * 1000).lookahead, 32 * MIB / 2000);
+    assert_int_equal(made(&options, samples, samples * 10).lookahead, 65536);
+    assert_int_equal(made(&options, samples, samples * 50000000).lookahead, 7 * 4);
+    /* A window is meant to be there whole. */
+    options.shuffle = SLUICE_SHUFFLE_BLOCK;
+    options.read_buffer_bytes = 64 * MIB;
+    assert_int_equal(made(&options, samples, samples * 100000).lookahead, 64 * MIB / 100000);
+}
+
+/* Rows of a task: as many as 32 KiB are in, 64 at most. */
+static void small_samples_go_together(void **state)
+{
+    (void)state;
+    const sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    const uint64_t samples = 100000;
+    assert_int_equal(made(&options, samples, 0).task_rows, 1);
+    assert_int_equal(made(&options, samples, samples * 10).task_rows, 64);
+    assert_int_equal(made(&options, samples, samples * 512).task_rows, 64);
+    assert_int_equal(made(&options, samples, samples * 1024).task_rows, 32);
+    assert_int_equal(made(&options, samples, samples * 32768).task_rows, 1);
+    assert_int_equal(made(&options, samples, samples * 1000000).task_rows, 1);
+}
+
+static void small_samples_stay_in_memory(void **state)
+{
+    (void)state;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    const uint64_t samples = 1000;
+    assert_true(made(&options, samples, samples * 32767).resident_bytes > 0);
+    assert_true(made(&options, samples, samples * 32767).resident_bytes <= 1024 * MIB);
+    assert_int_equal(made(&options, samples, samples * 32768).resident_bytes, 0);
+    assert_int_equal(made(&options, samples, 0).resident_bytes, 0);
+    options.resident_bytes = 12345;
+    assert_int_equal(made(&options, samples, samples * 1000).resident_bytes, 12345);
+    options.page_cache = SLUICE_CACHE_BUFFERED;
+    assert_int_equal(made(&options, samples, samples * 1000).resident_bytes, 0);
+}
+
+/* In whole huge pages: what the reads in flight of a first batch take. */
+static void what_a_first_batch_needs(void **state)
+{
+    (void)state;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    const uint64_t samples = 100000;
+    assert_int_equal(made(&options, samples, samples * 10).first_bytes, 2 * MIB);
+    assert_int_equal(made(&options, samples, samples * 100000).first_bytes, 4 * MIB);
+    assert_int_equal(made(&options, samples, samples * 50000000).first_bytes, 32 * MIB);
+    options.batch_size = 2;
+    assert_int_equal(made(&options, samples, samples * 100000).first_bytes, 2 * MIB);
+}
+
+static void the_page_cache(void **state)
+{
+    (void)state;
+    static const struct {
+        sluice_page_cache asked;
+        sl_cache_mode mode;
+    } modes[] = {{SLUICE_CACHE_BUFFERED, SL_CACHE_BUFFERED},
+                 {SLUICE_CACHE_DIRECT, SL_CACHE_DIRECT},
+                 {SLUICE_CACHE_DROP, SL_CACHE_DROP},
+                 {SLUICE_CACHE_AUTO, SL_CACHE_AUTO}};
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+        options.page_cache = (int32_t)modes[i].asked;
+        assert_int_equal(made(&options, 1000, 1 << 20).cache, modes[i].mode);
+    }
+    /* Whether AUTO leaves there what it reads. */
+    options.page_cache = SLUICE_CACHE_AUTO;
+    assert_true(made(&options, 1000, 1 << 20).fills);
+    assert_false(made(&options, 1000, UINT64_MAX / 2).fills);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zero_is_the_default),
+        cmocka_unit_test(what_is_given_stays),
+        cmocka_unit_test(the_ends_of_each_range),
+        cmocka_unit_test(a_rank_is_below_the_world),
+        cmocka_unit_test(an_epoch_has_a_batch),
+        cmocka_unit_test(an_insert_for_every_row),
+        cmocka_unit_test(outputs_and_their_count),
+        cmocka_unit_test(addresses_of_outputs),
+        cmocka_unit_test(reads_are_merged_by_the_order),
+        cmocka_unit_test(the_read_buffer_holds_a_window),
+        cmocka_unit_test(how_far_ahead_is_read),
+        cmocka_unit_test(small_samples_go_together),
+        cmocka_unit_test(small_samples_stay_in_memory),
+        cmocka_unit_test(what_a_first_batch_needs),
+        cmocka_unit_test(the_page_cache),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
