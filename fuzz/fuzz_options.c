@@ -2,49 +2,121 @@
 /*
  * fuzz_options: any bytes as the loader's options, of any struct_size: refused with a reason, or in
  * range.
+ *
+ * Pointers cannot come from a file. What stands behind the struct says what they are: a byte for
+ * the device, then one for each output. What is asked for with `columns` is fuzz_columns' affair.
  */
 #include "fuzz.h"
 
 #include "api.h"
 #include "config.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+/* What a caller's struct may be: larger than ours. */
+enum { GIVEN = 2 * sizeof(sluice_loader_options), OUTPUTS = 64 };
+
+static const char *device_of(uint8_t byte)
+{
+    static const char *const devices[] = {NULL, "host", "cuda:0", ""};
+    return devices[byte % 4];
+}
+
+/* Addresses, which are only compared: most are good ones. */
+static void fill_outputs(void **outputs, const uint8_t *bytes)
+{
+    static _Alignas(16) uint8_t memory[OUTPUTS * 16];
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        outputs[i] = memory + i * 16;
+        switch (bytes[i]) {
+        case 1:
+            outputs[i] = NULL;
+            break;
+        case 2:
+            outputs[i] = memory + i * 16 + 8;
+            break;
+        case 3:
+            outputs[i] = outputs[i / 2];
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static bool is_output(const void *output)
+{
+    return output != NULL && (uintptr_t)output % 16 == 0;
+}
+
+/* There is a batch for each, of memory that can be written to. */
+static void check_outputs(const sluice_loader_options *o)
+{
+    fuzz_expect(o->output_count >= 2 && o->output_count <= OUTPUTS, "output_count");
+    fuzz_expect(o->device_slots == o->output_count, "a batch for each output");
+    fuzz_expect(strcmp(o->device, "host") != 0 || o->prefetch == o->output_count,
+                "a slot for each output in host memory");
+    for (uint32_t i = 0; i < o->output_count; i++) {
+        fuzz_expect(is_output(o->outputs[i]), "an output that can be used");
+        for (uint32_t k = 0; k < i; k++) {
+            fuzz_expect(o->outputs[i] != o->outputs[k], "an output is there once");
+        }
+    }
+}
+
+static void check_made(const sl_config *config)
+{
+    const sluice_loader_options *o = &config->options;
+    fuzz_expect(o->batch_size >= 1 && o->batch_size <= 65536, "batch_size");
+    fuzz_expect(o->rank < o->world_size, "rank < world_size");
+    fuzz_expect(o->prefetch >= 2 && o->prefetch <= 64, "prefetch");
+    fuzz_expect(o->workers >= 1 && o->workers <= 1024, "workers");
+    fuzz_expect(config->lookahead >= 1 && config->inserts >= 1, "room to read ahead");
+    fuzz_expect((o->outputs == NULL) == (o->output_count == 0), "outputs go with output_count");
+    if (o->outputs != NULL) {
+        check_outputs(o);
+    }
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* what a caller's struct may be: larger than ours, with the rest of the input as its tail */
-    static _Alignas(uint64_t) uint8_t given[2 * sizeof(sluice_loader_options)];
-    if (size < sizeof(uint32_t))
+    static _Alignas(uint64_t) uint8_t given[GIVEN];
+    uint8_t pointers[1 + OUTPUTS] = {0};
+    if (size < sizeof(uint32_t)) {
         return 0;
+    }
     memset(given, 0, sizeof(given));
     memcpy(given, data, size < sizeof(given) ? size : sizeof(given));
+    if (size > sizeof(given)) {
+        const size_t more = size - sizeof(given);
+        memcpy(pointers, data + sizeof(given), more < sizeof(pointers) ? more : sizeof(pointers));
+    }
     uint32_t struct_size;
     memcpy(&struct_size, given, sizeof(struct_size));
     struct_size %= sizeof(given) + 1;
     memcpy(given, &struct_size, sizeof(struct_size));
 
     sluice_loader_options options;
+    void *outputs[OUTPUTS];
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_status status =
         sl_api_read_struct(&options, sizeof(options), given, "sluice_loader_options", &error);
-    /* pointers cannot come from a file */
-    options.device = NULL;
+    options.device = device_of(pointers[0]);
     options.quarantine_path = NULL;
-    void *blocks[64] = {NULL}; /* as many as there may be: addresses are only compared */
-    memcpy(blocks, given, sizeof(blocks) < sizeof(given) ? sizeof(blocks) : sizeof(given));
-    options.outputs = options.outputs != NULL ? blocks : NULL;
+    options.columns = NULL;
+    fill_outputs(outputs, pointers + 1);
+    options.outputs = options.outputs != NULL ? outputs : NULL;
     sl_dataset dataset = {.info = {.samples = 1000, .bytes = 1 << 20, .shards = 1}};
     sl_config config;
-    if (status == SLUICE_OK)
+    if (status == SLUICE_OK) {
         status = sl_config_make(&config, &options, &dataset, &error);
+    }
     if (status != SLUICE_OK) {
         fuzz_expect(status < 0 && error.text[0] != '\0', "a refusal has a reason");
         return 0;
     }
-    fuzz_expect(config.options.batch_size >= 1 && config.options.batch_size <= 65536, "batch_size");
-    fuzz_expect(config.options.rank < config.options.world_size, "rank < world_size");
-    fuzz_expect(config.options.prefetch >= 2 && config.options.prefetch <= 64, "prefetch");
-    fuzz_expect(config.options.workers >= 1 && config.options.workers <= 1024, "workers");
+    check_made(&config);
     return 0;
 }
 
@@ -72,6 +144,7 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
     default:
         return 0;
     }
+    memset(buffer, 0, GIVEN + 1 + OUTPUTS);
     memcpy(buffer, &options, sizeof(options));
-    return sizeof(options);
+    return GIVEN + 1 + OUTPUTS;
 }

@@ -310,15 +310,16 @@ static void the_read_buffer_holds_a_window(void **state)
     options.shuffle = SLUICE_SHUFFLE_BLOCK;
     assert_int_equal(made(&options, samples, 0).options.read_buffer_bytes, 32 * MIB);
     assert_int_equal(made(&options, samples, samples * 100000).options.read_buffer_bytes,
-                     1024 * 100000 * 3 / 2);
+                     UINT64_C(1024) * 100000 * 3 / 2);
     assert_int_equal(made(&options, samples, samples * 100000000).options.read_buffer_bytes,
                      1024 * MIB);
     /* no more than there are samples */
     options.batch_size = 8;
-    assert_int_equal(made(&options, 500, 500 * 100000).options.read_buffer_bytes,
-                     500 * 100000 * 3 / 2);
+    assert_int_equal(made(&options, 500, UINT64_C(500) * 100000).options.read_buffer_bytes,
+                     UINT64_C(500) * 100000 * 3 / 2);
     options.read_buffer_bytes = 5 * MIB;
-    assert_int_equal(made(&options, 500, 500 * 100000).options.read_buffer_bytes, 5 * MIB);
+    assert_int_equal(made(&options, 500, UINT64_C(500) * 100000).options.read_buffer_bytes,
+                     5 * MIB);
 }
 
 static void how_far_ahead_is_read(void **state)
@@ -327,7 +328,7 @@ static void how_far_ahead_is_read(void **state)
     const uint64_t samples = 100000;
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     /* A folder does not know its sizes: a few for each read in flight. */
-    assert_int_equal(made(&options, samples, 0).lookahead, 32 * 4);
+    assert_int_equal(made(&options, samples, 0).lookahead, 128);
     options.io_depth = 7;
     assert_int_equal(made(&options, samples, 0).lookahead, 7 * 4);
     /* Half of the buffer; a small sample that is read alone takes a unit of it. */
