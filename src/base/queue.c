@@ -75,21 +75,6 @@ sluice_status sl_queue_push(sl_queue *queue, const void *items, size_t count)
     return accepted ? SLUICE_OK : SLUICE_CANCELED;
 }
 
-sluice_status sl_queue_try_push(sl_queue *queue, const void *item)
-{
-    sluice_status status = SLUICE_OK;
-    sl_lock(&queue->mutex);
-    if (queue->closed) {
-        status = SLUICE_CANCELED;
-    } else if (queue->count == queue->capacity) {
-        status = SLUICE_AGAIN;
-    } else {
-        append_locked(queue, item);
-    }
-    sl_unlock(&queue->mutex);
-    return status;
-}
-
 sluice_status sl_queue_pop(sl_queue *queue, void *item)
 {
     sl_lock(&queue->mutex);
@@ -114,14 +99,6 @@ void sl_queue_close(sl_queue *queue)
     sl_cond_broadcast(&queue->not_empty);
     sl_cond_broadcast(&queue->not_full);
     sl_unlock(&queue->mutex);
-}
-
-size_t sl_queue_count(sl_queue *queue)
-{
-    sl_lock(&queue->mutex);
-    const size_t count = queue->count;
-    sl_unlock(&queue->mutex);
-    return count;
 }
 
 void sl_queue_depths(sl_queue *queue, uint64_t bins[SL_DEPTH_BINS])

@@ -33,12 +33,9 @@ void sl_queue_destroy(sl_queue *queue);
 /* Copies `count` items in, in order, under one lock; waits while full. OK, or CANCELED when closed
  * (before the last one was in). */
 sluice_status sl_queue_push(sl_queue *queue, const void *items, size_t count);
-/* As push, but AGAIN at once when full. */
-sluice_status sl_queue_try_push(sl_queue *queue, const void *item);
 /* Copies the oldest item out; waits while empty. OK, or CANCELED when closed and empty. */
 sluice_status sl_queue_pop(sl_queue *queue, void *item);
 void sl_queue_close(sl_queue *queue);
-size_t sl_queue_count(sl_queue *queue);
 /* Adds the depths seen so far to `bins`. */
 void sl_queue_depths(sl_queue *queue, uint64_t bins[SL_DEPTH_BINS]);
 

@@ -46,7 +46,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-uint64_t sl_decoder_scratch_bytes(const sl_decoder_config *config)
+static uint64_t scratch_bytes(const sl_decoder_config *config)
 {
     return smaller(config->max_pixels, PIXELS_MAX) * BYTES_PER_PIXEL + PADDING_BYTES +
            AUGMENT_BYTES + smaller(config->max_unpacked_bytes, UINT64_C(1) << 40);
@@ -61,8 +61,8 @@ sluice_status sl_decoder_open(sl_decoder **decoder, const sl_decoder_config *con
         return sl_error_set(error, SLUICE_NOMEM, "decode", "no memory for a decoder");
     }
     made->config = *config;
-    sluice_status status = sl_scratch_open(&made->scratch, sl_decoder_scratch_bytes(config),
-                                           SCRATCH_KEEP_BYTES, error);
+    sluice_status status =
+        sl_scratch_open(&made->scratch, scratch_bytes(config), SCRATCH_KEEP_BYTES, error);
     if (status == SLUICE_OK) {
         status = sl_frame_open(&made->frame, error);
     }

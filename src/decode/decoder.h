@@ -82,9 +82,6 @@ sl_frame *sl_decoder_frame(sl_decoder *decoder);
 /* Scratch of the decoder, for what happens to the view next; valid until the next open_picture. */
 sl_scratch *sl_decoder_scratch(sl_decoder *decoder);
 
-/* Bytes of address space that one decoder reserves at most. */
-uint64_t sl_decoder_scratch_bytes(const sl_decoder_config *config);
-
 /*
  * Reads the size from a picture's header without decoding: for writers and verify. Thread-safe.
  * Errors as open_picture.

@@ -120,7 +120,4 @@ sl_want sl_window_cancel(sl_window *window, uint32_t index, const sl_failure *fa
 /* All are FREE: numbering at 0, credit 0. */
 void sl_window_restart(sl_window *window);
 
-/* Checks every invariant; for tests and debug builds. */
-bool sl_window_valid(const sl_window *window);
-
 #endif

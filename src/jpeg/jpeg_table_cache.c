@@ -30,7 +30,6 @@ struct sl_jpeg_table_cache {
     uint8_t order[SETS]; /* of use: the set asked for last comes first, but for new ones */
     int used;            /* sets, the first of the order */
     sl_simd simd;
-    uint64_t made;
     sl_huffman_tables *tables; /* SETS of them and the stop, aligned inside `memory` */
     void *memory;
 };
@@ -112,7 +111,6 @@ const sl_huffman_tables *sl_jpeg_table_cache_get(sl_jpeg_table_cache *cache,
     set *replaced = &cache->sets[number];
     sl_huffman_tables *tables = &cache->tables[number];
     move_up(cache, last, last < NEW ? last : NEW);
-    cache->made++;
     replaced->made = set_key(&replaced->dc, dc) && set_key(&replaced->ac, ac) &&
                      sl_huffman_make(cache->simd, tables, dc, ac);
     return replaced->made ? tables : NULL;
@@ -121,9 +119,4 @@ const sl_huffman_tables *sl_jpeg_table_cache_get(sl_jpeg_table_cache *cache,
 const sl_huffman_tables *sl_jpeg_table_cache_stop(const sl_jpeg_table_cache *cache)
 {
     return &cache->tables[SETS];
-}
-
-uint64_t sl_jpeg_table_cache_made(const sl_jpeg_table_cache *cache)
-{
-    return cache->made;
 }

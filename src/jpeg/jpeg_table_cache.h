@@ -36,7 +36,4 @@ const sl_huffman_tables *sl_jpeg_table_cache_get(sl_jpeg_table_cache *cache,
 /* The tables at which a chain of blocks ends. */
 const sl_huffman_tables *sl_jpeg_table_cache_stop(const sl_jpeg_table_cache *cache);
 
-/* Sets made so far: for tests. */
-uint64_t sl_jpeg_table_cache_made(const sl_jpeg_table_cache *cache);
-
 #endif

@@ -91,7 +91,5 @@ bool sl_slots_idle(const sl_slots *slots);
 uint32_t sl_slots_ready(const sl_slots *slots);
 /* FULL batches: the queue in front of the copier. */
 uint32_t sl_slots_full(const sl_slots *slots);
-/* Checks every invariant; for tests and debug builds. */
-bool sl_slots_valid(const sl_slots *slots);
 
 #endif

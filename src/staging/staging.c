@@ -505,14 +505,6 @@ uint64_t sl_staging_begun(sl_staging *staging)
     return begun;
 }
 
-uint64_t sl_staging_taken(sl_staging *staging)
-{
-    sl_lock(&staging->mutex);
-    const uint64_t taken = staging->slots.taken;
-    sl_unlock(&staging->mutex);
-    return taken;
-}
-
 void sl_staging_cancel(sl_staging *staging, bool canceled)
 {
     sl_lock(&staging->mutex);
@@ -547,11 +539,6 @@ const sl_part *sl_staging_parts(const sl_staging *staging, uint32_t *count)
     return staging->parts;
 }
 
-const char *sl_staging_device_name(const sl_staging *staging)
-{
-    return staging->device->ops->name;
-}
-
 sluice_device_type sl_staging_device_type(const sl_staging *staging)
 {
     return staging->device->type;
@@ -566,11 +553,6 @@ const sl_slab *sl_staging_memory(const sl_staging *staging, size_t *slot_bytes)
 {
     *slot_bytes = staging->layout.stride;
     return &staging->slab;
-}
-
-uint32_t sl_staging_batch_rows(const sl_staging *staging)
-{
-    return staging->config.batch;
 }
 
 int sl_staging_fd(const sl_staging *staging)

@@ -118,19 +118,16 @@ sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUs
 bool sl_staging_is_ours(const sl_staging *staging);
 /* The parts of a batch; as long as anything of the staging lives. */
 const sl_part *sl_staging_parts(const sl_staging *staging, uint32_t *count);
-const char *sl_staging_device_name(const sl_staging *staging);
 sluice_device_type sl_staging_device_type(const sl_staging *staging);
 int32_t sl_staging_device_number(const sl_staging *staging);
 /* Where the host slots lie, `slot_bytes` each, one behind the other. */
 const sl_slab *sl_staging_memory(const sl_staging *staging, size_t *slot_bytes);
-uint32_t sl_staging_batch_rows(const sl_staging *staging);
 
 /* Announces that the epoch ends after `tickets` tickets in all: next returns END there. UINT64_MAX:
  * not known yet. */
 void sl_staging_set_end(sl_staging *staging, uint64_t tickets);
-/* Tickets begun, and tickets taken or dropped, so far, since open. */
+/* Tickets begun so far, since open. */
 uint64_t sl_staging_begun(sl_staging *staging);
-uint64_t sl_staging_taken(sl_staging *staging);
 /* Makes next return CANCELED from now on (1), or work again (0). Wakes waiters. */
 void sl_staging_cancel(sl_staging *staging, bool canceled);
 /* Drops every batch begun and not taken, and failures. The filler must fill all FILLING slots

@@ -5,6 +5,7 @@
 #include "error.h"
 #include "fake_cuda_client.h"
 #include "rig_cuda.h"
+#include "staging_state.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -482,4 +483,12 @@ uint32_t rig_read(rig *r, sluice_batch *batch)
     rig_kernel(r, r->stream, &this.view, read_batch, &this);
     rig_synchronize(r, r->stream);
     return this.bad;
+}
+
+uint64_t rig_taken(const rig *r)
+{
+    sl_lock(&r->staging->mutex);
+    const uint64_t taken = r->staging->slots.taken;
+    sl_unlock(&r->staging->mutex);
+    return taken;
 }

@@ -68,6 +68,9 @@ sluice_status rig_open(rig *r, rig_device kind, const rig_options *options, slui
  * known, also what was left open. Says what the first was. */
 uint64_t rig_close(rig *r);
 
+/* Tickets taken or dropped so far, since open. */
+uint64_t rig_taken(const rig *r);
+
 /* ---- the consumer's side of the device; a host device does it at once ---- */
 
 struct CUstream_st *rig_stream_new(rig *r);

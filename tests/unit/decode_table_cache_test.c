@@ -17,6 +17,22 @@
 
 #include <cmocka.h>
 
+/* How often the caches have made a set. The linker chose these names (--wrap).
+ * NOLINTBEGIN(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
+static int sets_made;
+
+bool __real_sl_huffman_make(sl_simd simd, sl_huffman_tables *tables, const sl_huffman_code *dc,
+                            const sl_huffman_code *ac);
+bool __wrap_sl_huffman_make(sl_simd simd, sl_huffman_tables *tables, const sl_huffman_code *dc,
+                            const sl_huffman_code *ac);
+
+bool __wrap_sl_huffman_make(sl_simd simd, sl_huffman_tables *tables, const sl_huffman_code *dc,
+                            const sl_huffman_code *ac)
+{
+    sets_made++;
+    return __real_sl_huffman_make(simd, tables, dc, ac);
+}
+
 /* A code for each number, all different. */
 static sl_huffman_lengths code_of(uint32_t number, uint32_t symbols)
 {
@@ -55,10 +71,12 @@ static sl_huffman_tables *fresh(uint32_t number)
     const pair p = pair_of(number);
     sl_huffman_tables *tables = aligned_alloc(SL_HUFFMAN_ALIGN, sizeof(*tables));
     assert_non_null(tables);
-    assert_true(sl_huffman_make(SL_SIMD_SCALAR, tables, &(sl_huffman_code){p.dc.bits, p.dc.symbols},
-                                &(sl_huffman_code){p.ac.bits, p.ac.symbols}));
+    assert_true(__real_sl_huffman_make(SL_SIMD_SCALAR, tables,
+                                       &(sl_huffman_code){p.dc.bits, p.dc.symbols},
+                                       &(sl_huffman_code){p.ac.bits, p.ac.symbols}));
     return tables;
 }
+/* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 
 static void assert_same(const sl_huffman_tables *tables, const sl_huffman_tables *wanted)
 {
@@ -72,6 +90,7 @@ static void assert_same(const sl_huffman_tables *tables, const sl_huffman_tables
 static sl_jpeg_table_cache *open_cache(void)
 {
     sl_jpeg_table_cache *cache;
+    sets_made = 0;
     assert_int_equal(sl_jpeg_table_cache_open(&cache, sl_simd_best(), NULL), SLUICE_OK);
     return cache;
 }
@@ -100,7 +119,7 @@ static void what_comes_is_what_was_asked_for(void **state)
             assert_same(of_picture[c], wanted[numbers[c]]);
         }
     }
-    assert_true(sl_jpeg_table_cache_made(cache) < 4500);
+    assert_true(sets_made < 4500);
     sl_jpeg_table_cache_close(cache);
     for (uint32_t i = 0; i < NUMBERS; i++) {
         free(wanted[i]);
@@ -114,7 +133,7 @@ static void alternating_sets_are_made_once(void **state)
     for (uint32_t i = 0; i < 100 * SL_JPEG_TABLE_SETS; i++) {
         (void)get(cache, i % SL_JPEG_TABLE_SETS);
     }
-    assert_int_equal(sl_jpeg_table_cache_made(cache), SL_JPEG_TABLE_SETS);
+    assert_int_equal(sets_made, SL_JPEG_TABLE_SETS);
     sl_jpeg_table_cache_close(cache);
 }
 
@@ -130,7 +149,7 @@ static void shared_sets_outlive_others(void **state)
             (void)get(cache, shares ? c : own++);
         }
     }
-    assert_int_equal(sl_jpeg_table_cache_made(cache), own - 100 + 2);
+    assert_int_equal(sets_made, own - 100 + 2);
     sl_jpeg_table_cache_close(cache);
 }
 
@@ -162,7 +181,7 @@ static void nearly_the_same_is_another(void **state)
     }
     assert_ptr_not_equal(
         sl_jpeg_table_cache_get(cache, &dc, &(sl_huffman_code){fewer, p.ac.symbols}), first);
-    assert_int_equal(sl_jpeg_table_cache_made(cache), 4);
+    assert_int_equal(sets_made, 4);
     sl_jpeg_table_cache_close(cache);
 }
 

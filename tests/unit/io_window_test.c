@@ -5,6 +5,7 @@
  * rest comes through. Then merging, against plain sums.
  */
 #include "window.h"
+#include "window_valid.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -259,7 +260,7 @@ static bool cancels(const small *from)
         index = sl_window_any(&s.window);
     }
     sl_window_restart(&s.window);
-    return index == SL_WANT_NONE && sl_window_valid(&s.window) && sl_window_has_room(&s.window) &&
+    return index == SL_WANT_NONE && window_valid(&s.window) && sl_window_has_room(&s.window) &&
            sl_window_has_insert_room(&s.window) && s.window.asked == 0;
 }
 
@@ -292,7 +293,7 @@ static void visit(walk *w)
         small s;
         copy(&s, &from);
         if (act(w, &s, action)) {
-            w->wrong |= !sl_window_valid(&s.window);
+            w->wrong |= !window_valid(&s.window);
             if (is_new(w, hash_of(&s))) {
                 push(w, &s);
             }
@@ -382,7 +383,7 @@ static void merging(void **state)
             (void)sl_window_ask(&window, &item);
         }
         for (uint32_t i = sl_window_next(&window); i != SL_WANT_NONE; i = sl_window_next(&window)) {
-            assert_true(sl_window_valid(&window));
+            assert_true(window_valid(&window));
             check_span(&window, i);
             const sl_span span = sl_window_span(&window, i, below(&seed, 3) > 0);
             (void)sl_window_take(&window, i, &span);

@@ -4,6 +4,7 @@
  * action is tried in each, and the outcome is compared with what the slots' life should be.
  */
 #include "slots.h"
+#include "slots_valid.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -404,7 +405,7 @@ static bool try_action(walk *w, const sl_slots *before, action what, uint32_t sl
         return false;
     }
     w->transitions++;
-    assert_true(sl_slots_valid(&after));
+    assert_true(slots_valid(&after));
     if (what != DISCARD) {
         check_untouched(before, &after, where);
     }
@@ -432,7 +433,7 @@ static void check_drains(const sl_slots *state)
         }
     }
     assert_true(sl_slots_idle(&slots));
-    assert_true(sl_slots_valid(&slots));
+    assert_true(slots_valid(&slots));
 }
 
 static void check_state(walk *w, const sl_slots *slots)
@@ -504,7 +505,7 @@ static uint64_t broken_states;
 
 static void must_be_invalid(const sl_slots *slots)
 {
-    assert_false(sl_slots_valid(slots));
+    assert_false(slots_valid(slots));
     broken_states++;
 }
 
@@ -599,7 +600,7 @@ static void walk_at_random(uint64_t *random, uint32_t hosts, uint32_t devices, b
         const uint32_t slot = draw(random, SL_SLOTS_MAX);
         const bool legal = apply(&slots, what, slot, &where);
         assert_int_equal(legal, should_be_legal(&before, what, slot));
-        assert_true(sl_slots_valid(&slots));
+        assert_true(slots_valid(&slots));
     }
 }
 

@@ -210,7 +210,7 @@ static void stop(stress *s)
     s->running = false;
     sl_unlock(&s->mutex);
     sl_staging_drain(s->rig.staging);
-    assert_int_equal(sl_staging_begun(s->rig.staging), sl_staging_taken(s->rig.staging));
+    assert_int_equal(sl_staging_begun(s->rig.staging), rig_taken(&s->rig));
 }
 
 static void start(stress *s, uint64_t steps, bool fails)

@@ -66,9 +66,6 @@ void nvml_free(struct nvml_monitor *monitor);
  */
 void nvml_device_name(char *name, size_t size, const char *visible, unsigned ordinal);
 
-/* "gpu_percent", "power_watts". */
-const char *nvml_metric_key(enum nvml_metric metric);
-
 /* A table for people, lines that begin with `indent`; and a JSON object `key`. */
 void nvml_print(const struct nvml_summary *summary, FILE *stream, const char *indent);
 void nvml_write_json(const struct nvml_summary *summary, struct json *json, const char *key);

@@ -18,11 +18,6 @@ static const struct metric metrics[NVML_METRICS] = {
     [NVML_PCIE_RX_MB_S] = {"pcie_rx_mib_s", "PCIe to the GPU (GPM)", "MiB/s", 1},
 };
 
-const char *nvml_metric_key(enum nvml_metric metric)
-{
-    return metrics[metric].key;
-}
-
 void nvml_device_name(char *name, size_t size, const char *visible, unsigned ordinal)
 {
     if (visible == NULL || *visible == '\0') {

@@ -29,14 +29,6 @@ void intervals_add(struct interval_set *set, int64_t start, int64_t end)
     set->items[set->count++] = (struct interval){start, end};
 }
 
-void intervals_append(struct interval_set *set, const struct interval_set *other)
-{
-    set->failed = set->failed || other->failed;
-    for (size_t i = 0; i < other->count; i++) {
-        intervals_add(set, other->items[i].start, other->items[i].end);
-    }
-}
-
 static int by_start(const void *left, const void *right)
 {
     const struct interval *a = left;

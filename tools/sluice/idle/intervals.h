@@ -27,8 +27,6 @@ struct interval_set {
 enum interval_operation { INTERVALS_UNION, INTERVALS_INTERSECTION, INTERVALS_DIFFERENCE };
 
 void intervals_add(struct interval_set *set, int64_t start, int64_t end);
-/* Adds all of `other`, which need not be normalised; nor is the result. */
-void intervals_append(struct interval_set *set, const struct interval_set *other);
 void intervals_normalise(struct interval_set *set);
 
 /* A new set; DIFFERENCE: what is in `a` and not in `b`. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The invariants of slots.h. */
-#include "slots.h"
+#include "slots_valid.h"
 
 static bool counters_valid(const sl_slots *slots)
 {
@@ -114,7 +114,7 @@ static bool devices_valid(const sl_slots *slots)
     return untaken == slots->copied - slots->taken;
 }
 
-bool sl_slots_valid(const sl_slots *slots)
+bool slots_valid(const sl_slots *slots)
 {
     return counters_valid(slots) && hosts_valid(slots) && devices_valid(slots);
 }
