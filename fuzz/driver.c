@@ -131,7 +131,7 @@ static void write_seeds(const char *folder)
         char path[4096];
         snprintf(path, sizeof(path), "%s/seed%u", folder, count);
         FILE *file = fopen(path, "wbe");
-        fuzz_expect(file && fwrite(seed, 1, size, file) == size && fclose(file) == 0, path);
+        fuzz_expect(file != NULL && fwrite(seed, 1, size, file) == size && fclose(file) == 0, path);
     }
     free(seed);
 }
@@ -140,7 +140,7 @@ static void run_file(const char *path)
 {
     uint8_t *data = malloc(FUZZ_INPUT_MAX);
     FILE *file = fopen(path, "rbe");
-    fuzz_expect(data && file, path);
+    fuzz_expect(data != NULL && file != NULL, path);
     size_t size = fread(data, 1, FUZZ_INPUT_MAX, file);
     fclose(file);
     LLVMFuzzerTestOneInput(data, size);

@@ -10,6 +10,7 @@
 #ifndef SL_FUZZ_H
 #define SL_FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t fuzz_seed(unsigned index, uint8_t *buffer);
 
 /* Ends the program with a message when a promise of the library does not hold. */
-static inline void fuzz_expect(int holds, const char *promise)
+static inline void fuzz_expect(bool holds, const char *promise)
 {
     if (!holds) {
         fprintf(stderr, "broken promise: %s\n", promise);

@@ -19,7 +19,7 @@ static sl_decoder *shared_decoder(sluice_exif exif)
 {
     static sl_decoder *decoders[2]; /* live as long as the program, as libFuzzer's targets do */
     sl_decoder **decoder = &decoders[exif == SLUICE_EXIF_APPLY];
-    if (!*decoder) {
+    if (*decoder == NULL) {
         sl_decoder_config config = {
             .max_pixels = (uint64_t)1 << 20, .max_unpacked_bytes = (uint64_t)4 << 20, .exif = exif};
         fuzz_expect(sl_decoder_open(decoder, &config, NULL) == SLUICE_OK, "a decoder opens");

@@ -18,7 +18,7 @@ enum { HEAD_BYTES = 5 };
 static sl_decoder *shared_decoder(void)
 {
     static sl_decoder *decoder; /* lives as long as the program, as libFuzzer's targets do */
-    if (!decoder) {
+    if (decoder == NULL) {
         sl_decoder_config config = {.max_pixels = (uint64_t)1 << 18, .max_unpacked_bytes = 1};
         fuzz_expect(sl_decoder_open(&decoder, &config, NULL) == SLUICE_OK, "a decoder opens");
     }
@@ -73,7 +73,7 @@ static void check(sl_bytes bytes, sluice_status status, const sl_image *view, sl
     const uint32_t denominator = status == SLUICE_OK ? view->denominator : 1;
     uint8_t *whole = jpeg_scaled_decode(bytes.data, bytes.size, denominator, &width, &height,
                                         &channels, &warnings);
-    if (whole && warnings == 0) {
+    if (whole != NULL && warnings == 0) {
         fuzz_expect(status != SLUICE_CORRUPT, "what is whole is not refused");
         if (status == SLUICE_OK) {
             fuzz_expect(view->picture_width == width && view->picture_height == height,

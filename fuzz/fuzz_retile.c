@@ -20,7 +20,7 @@ static sl_jpeg_retiler *shared_retiler(uint8_t flags)
 {
     static sl_jpeg_retiler *retilers[WAYS];
     sl_jpeg_retiler **retiler = &retilers[flags % WAYS];
-    if (!*retiler) {
+    if (*retiler == NULL) {
         const sl_jpeg_retile_options how = {.max_pixels = MAX_PIXELS,
                                             .max_bytes = MAX_BYTES,
                                             .tile_mcus = flags / 2 % TILES,
@@ -34,7 +34,7 @@ static sl_jpeg_retiler *shared_retiler(uint8_t flags)
 static sl_decoder *shared_decoder(void)
 {
     static sl_decoder *decoder;
-    if (!decoder) {
+    if (decoder == NULL) {
         const sl_decoder_config config = {.max_pixels = MAX_PIXELS, .exif = SLUICE_EXIF_APPLY};
         fuzz_expect(sl_decoder_open(&decoder, &config, NULL) == SLUICE_OK, "a decoder opens");
     }

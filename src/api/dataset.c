@@ -35,17 +35,17 @@ static sluice_status open_flat(sl_dataset **dataset, const char *const *paths, s
 sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *paths, size_t count,
                                   const sluice_dataset_options *options, sluice_error *error)
 {
-    if (dataset) {
+    if (dataset != NULL) {
         *dataset = NULL;
     }
     if (!sl_api_can_tell(error)) {
         return SLUICE_INVALID;
     }
-    if (!dataset) {
+    if (dataset == NULL) {
         return sl_api_missing(error, "dataset");
     }
     for (size_t i = 0; i < count; i++) {
-        if (!paths || !paths[i]) {
+        if (paths == NULL || paths[i] == NULL) {
             return sl_api_missing(error, "a path");
         }
     }
@@ -72,7 +72,7 @@ void sluice_dataset_close(sluice_dataset *dataset)
 
 sluice_status sluice_dataset_get_info(const sluice_dataset *dataset, sluice_dataset_info *info)
 {
-    if (!dataset || sl_api_check_result(info, "sluice_dataset_info", NULL) != SLUICE_OK) {
+    if (dataset == NULL || sl_api_check_result(info, "sluice_dataset_info", NULL) != SLUICE_OK) {
         return SLUICE_INVALID;
     }
     const sluice_dataset_info *own = &sl_api_const_dataset(dataset)->info;
@@ -112,7 +112,7 @@ static void set_type(sluice_field *field, const sl_field *own)
 sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t index,
                                        sluice_field *field)
 {
-    if (!dataset || sl_api_check_result(field, "sluice_field", NULL) != SLUICE_OK) {
+    if (dataset == NULL || sl_api_check_result(field, "sluice_field", NULL) != SLUICE_OK) {
         return SLUICE_INVALID;
     }
     const sl_dataset *own = sl_api_const_dataset(dataset);
@@ -129,7 +129,7 @@ sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t i
 const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t label)
 {
     const sl_dataset *own = sl_api_const_dataset(dataset);
-    return own ? own->ops->class_name(own, label) : NULL;
+    return own != NULL ? own->ops->class_name(own, label) : NULL;
 }
 
 /* NULL: there is no such field of that type, or the sample lacks it. */
@@ -172,7 +172,7 @@ sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t 
     if (!sl_api_can_tell(error)) {
         return SLUICE_INVALID;
     }
-    if (!dataset) {
+    if (dataset == NULL) {
         return sl_api_missing(error, "dataset");
     }
     sluice_status status = sl_api_check_result(info, "sluice_sample_info", error);
@@ -205,8 +205,8 @@ sluice_status sluice_dataset_read(const sluice_dataset *dataset, uint64_t index,
     if (!sl_api_can_tell(error)) {
         return SLUICE_INVALID;
     }
-    if (!dataset || !field || !bytes || (!buffer && capacity > 0)) {
-        return sl_api_missing(error, dataset ? "field, buffer or bytes" : "dataset");
+    if (dataset == NULL || field == NULL || bytes == NULL || (buffer == NULL && capacity > 0)) {
+        return sl_api_missing(error, dataset != NULL ? "field, buffer or bytes" : "dataset");
     }
     const sl_dataset *own = sl_api_const_dataset(dataset);
     sluice_error reason;
@@ -239,7 +239,7 @@ sluice_status sluice_dataset_verify(const sluice_dataset *dataset,
     if (!sl_api_can_tell(error)) {
         return SLUICE_INVALID;
     }
-    if (!dataset) {
+    if (dataset == NULL) {
         return sl_api_missing(error, "dataset");
     }
     sluice_status status = sl_api_check_result(result, "sluice_verify_result", error);

@@ -7,6 +7,7 @@
 #include "error.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -23,7 +24,7 @@ static void describe_io_uring(sluice_system *system)
         return;
     }
     struct utsname kernel;
-    const int known = uname(&kernel) == 0;
+    const bool known = uname(&kernel) == 0;
     snprintf(system->io_uring_text, sizeof(system->io_uring_text), "works, kernel %.64s",
              known ? kernel.release : "of unknown version");
 }

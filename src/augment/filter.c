@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 
 /* What all outputs of an axis share. */
 typedef struct spacing {
@@ -92,7 +93,7 @@ typedef struct balance {
     int32_t *rounded; /* the running sum so far */
 } balance;
 
-static int balance_open(balance *b, sl_scratch *scratch)
+static bool balance_open(balance *b, sl_scratch *scratch)
 {
     const size_t column = b->outputs * sizeof(double);
     b->shifts = sl_scratch_take(scratch, column);
@@ -101,9 +102,7 @@ static int balance_open(balance *b, sl_scratch *scratch)
     b->heights = sl_scratch_take(scratch, column * b->room);
     b->rounded = sl_scratch_take(scratch, b->outputs * sizeof(*b->rounded));
     return b->shifts != NULL && b->pixels != NULL && b->sums != NULL && b->heights != NULL &&
-                   b->rounded != NULL
-               ? 0
-               : -1;
+           b->rounded != NULL;
 }
 
 static void measure(const balance *b, uint32_t k)
@@ -193,7 +192,7 @@ sluice_status sl_filter_make(sl_filter *filter, const sl_axis *axis, sl_scratch 
                  .inverse_support = space.inverse_support,
                  .one = (double)(1U << filter->bits)};
     if (filter->starts == NULL || filter->counts == NULL || filter->weights == NULL ||
-        balance_open(&b, scratch) != 0) {
+        !balance_open(&b, scratch)) {
         return sl_error_set(error, SLUICE_NOMEM, "augment",
                             "no scratch memory for the weights of %u pixels", axis->outputs);
     }

@@ -8,6 +8,7 @@
 #include "error.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { FRACTION_BITS = 7, SUM_BITS = 23 };
@@ -29,7 +30,7 @@ static void move_origin(sl_filter *filter, int32_t origin)
 }
 
 /* The filter's starts and weights as the horizontal pass wants them; flipped by going backwards. */
-static int lay_out(sl_horizontal *across, const sl_filter *filter, bool flip, sl_scratch *scratch)
+static bool lay_out(sl_horizontal *across, const sl_filter *filter, bool flip, sl_scratch *scratch)
 {
     const uint32_t outputs = filter->outputs;
     const uint32_t padded = (outputs + SL_LANES - 1) / SL_LANES * SL_LANES;
@@ -39,7 +40,7 @@ static int lay_out(sl_horizontal *across, const sl_filter *filter, bool flip, sl
     across->weights =
         sl_scratch_take(scratch, (size_t)padded * pairs * 2 * sizeof(*across->weights));
     if (across->starts == NULL || across->weights == NULL) {
-        return -1;
+        return false;
     }
     memset(across->weights, 0, (size_t)padded * pairs * 2 * sizeof(*across->weights));
     for (uint32_t i = 0; i < outputs; i++) {
@@ -55,7 +56,7 @@ static int lay_out(sl_horizontal *across, const sl_filter *filter, bool flip, sl
     for (uint32_t i = outputs; i < padded; i++) {
         across->starts[i] = across->starts[outputs - 1];
     }
-    return 0;
+    return true;
 }
 
 /* Whether each output inside the raster is one pixel, and the next output the next pixel. */
@@ -131,7 +132,7 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
         begin == end ? view->pixels : view->pixels + (size_t)(begin - (int32_t)view->origin_x) * 3;
     resampler->samples = (size_t)(end - begin) * 3;
     find_copies(resampler, &filters[0]);
-    if (lay_out(&resampler->across, &filters[0], params->flip, scratch) != 0 ||
+    if (!lay_out(&resampler->across, &filters[0], params->flip, scratch) ||
         take_rows(resampler, (uint32_t)(end - begin), scratch) != 0 ||
         (resampler->kernels->prepare != NULL &&
          resampler->kernels->prepare(&resampler->across, scratch) != 0)) {

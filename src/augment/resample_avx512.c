@@ -113,7 +113,7 @@ INLINE __m512i samples_of_lanes(uint32_t block)
  * The first sample that a block needs, and for each lane where, from there on, the two samples of
  * its first pair of taps lie (those of pair j lie 6j further). False when one lies too far.
  */
-INLINE int aim(sl_horizontal *pass, uint32_t group, uint32_t block)
+INLINE bool aim(sl_horizontal *pass, uint32_t group, uint32_t block)
 {
     const int32_t *starts = pass->starts + (size_t)group * SL_LANES;
     const uint32_t number = group * BLOCKS + block;

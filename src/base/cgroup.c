@@ -79,7 +79,7 @@ static void read_v2(sl_cgroup *all, const char *group)
     snprintf(path, sizeof(path), "%s/cpu.max", group);
     uint64_t quota = NONE;
     uint64_t period = NONE;
-    if (sl_proc_pair(path, &quota, &period) == 0) {
+    if (sl_proc_pair(path, &quota, &period)) {
         limit_cpus(all, quota, period);
     }
 }

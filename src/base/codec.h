@@ -15,6 +15,8 @@
 
 #include <sluice/common.h>
 
+#include <stdbool.h>
+
 typedef struct sl_picture {
     uint32_t width, height; /* pixels */
 } sl_picture;
@@ -48,8 +50,8 @@ typedef struct sl_codec_request {
 
 typedef struct sl_codec {
     const char *name;
-    /* 1 when the bytes begin like this format. */
-    int (*probe)(sl_bytes bytes);
+    /* Whether the bytes begin like this format. */
+    bool (*probe)(sl_bytes bytes);
     /* Per-decoder state; NULL state is fine for codecs without any. */
     sluice_status (*open)(void **state, sluice_error *error);
     void (*close)(void *state);

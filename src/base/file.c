@@ -29,7 +29,7 @@ sluice_status sl_file_open(sl_file_name name, int *fd, uint64_t *size, sluice_er
         return sl_error_file(error, SLUICE_IO, name.stage, 0, name.path, -1, "not a regular file");
     }
     *fd = opened;
-    if (size) {
+    if (size != NULL) {
         *size = (uint64_t)status.st_size;
     }
     return SLUICE_OK;

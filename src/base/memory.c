@@ -71,17 +71,17 @@ void sl_budget_init(sl_budget *budget, uint64_t limit_bytes)
     atomic_init(&budget->used, 0);
 }
 
-int sl_budget_take(sl_budget *budget, uint64_t bytes)
+bool sl_budget_take(sl_budget *budget, uint64_t bytes)
 {
     /* Relaxed: the budget guards a number, not the memory that it counts. */
     uint64_t used = atomic_load_explicit(&budget->used, memory_order_relaxed);
     do {
         if (bytes > budget->limit || used > budget->limit - bytes) {
-            return -1;
+            return false;
         }
     } while (!atomic_compare_exchange_weak_explicit(&budget->used, &used, used + bytes,
                                                     memory_order_relaxed, memory_order_relaxed));
-    return 0;
+    return true;
 }
 
 void sl_budget_give(sl_budget *budget, uint64_t bytes)

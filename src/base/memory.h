@@ -11,6 +11,7 @@
 #define SL_MEMORY_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,8 +32,8 @@ typedef struct sl_budget {
 } sl_budget;
 
 void sl_budget_init(sl_budget *budget, uint64_t limit_bytes);
-/* Charges `bytes`: 0, or -1 when that would pass the limit (nothing is charged then). */
-int sl_budget_take(sl_budget *budget, uint64_t bytes);
+/* Charges `bytes`; false when that would pass the limit (nothing is charged then). */
+bool sl_budget_take(sl_budget *budget, uint64_t bytes);
 void sl_budget_give(sl_budget *budget, uint64_t bytes);
 uint64_t sl_budget_used(const sl_budget *budget);
 

@@ -9,22 +9,22 @@
 
 #define LINE_BYTES 256
 
-/* The number at the beginning of *text, which moves behind it. 0, or -1 when there is none. */
-static int parse(const char **text, uint64_t *value)
+/* The number at the beginning of *text, which moves behind it. False: there is none. */
+static bool parse(const char **text, uint64_t *value)
 {
     const char *at = *text + strspn(*text, " \t");
     if (!isdigit((unsigned char)*at)) {
-        return -1;
+        return false;
     }
     char *end = NULL;
     errno = 0;
     const unsigned long long parsed = strtoull(at, &end, 10);
     if (errno != 0) {
-        return -1;
+        return false;
     }
     *text = end;
     *value = parsed;
-    return 0;
+    return true;
 }
 
 uint64_t sl_proc_number(const char *path, const char *key)
@@ -46,15 +46,15 @@ uint64_t sl_proc_number(const char *path, const char *key)
     return value;
 }
 
-int sl_proc_pair(const char *path, uint64_t *first, uint64_t *second)
+bool sl_proc_pair(const char *path, uint64_t *first, uint64_t *second)
 {
     FILE *file = fopen(path, "re");
     if (file == NULL) {
-        return -1;
+        return false;
     }
     char line[LINE_BYTES];
     const char *rest = fgets(line, sizeof(line), file);
-    const int failed = rest == NULL || parse(&rest, first) != 0 || parse(&rest, second) != 0;
+    const bool read = rest != NULL && parse(&rest, first) && parse(&rest, second);
     (void)fclose(file);
-    return failed ? -1 : 0;
+    return read;
 }

@@ -3,6 +3,7 @@
 #ifndef SL_PROC_H
 #define SL_PROC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SL_PROC_NONE UINT64_MAX
@@ -13,7 +14,7 @@
  */
 uint64_t sl_proc_number(const char *path, const char *key);
 
-/* The two numbers of a file's first line. 0, or -1 when there are not two. */
-int sl_proc_pair(const char *path, uint64_t *first, uint64_t *second);
+/* The two numbers of a file's first line. False: there are not two. */
+bool sl_proc_pair(const char *path, uint64_t *first, uint64_t *second);
 
 #endif

@@ -50,7 +50,7 @@ sluice_status sl_slab_open(sl_slab *slab, size_t bytes, sl_budget *budget, sluic
                             bytes);
     }
     const size_t rounded = (bytes + SL_SLAB_ALIGN - 1) / SL_SLAB_ALIGN * SL_SLAB_ALIGN;
-    if (budget != NULL && sl_budget_take(budget, rounded) != 0) {
+    if (budget != NULL && !sl_budget_take(budget, rounded)) {
         return sl_error_set(
             error, SLUICE_NOMEM, "base",
             "%zu bytes more would pass the memory budget of %llu bytes, of which %llu "

@@ -64,7 +64,7 @@ sluice_status sl_thread_start(sl_thread *thread, const char *name, void (*run)(v
         return sl_error_file(error, SLUICE_NOMEM, "base", result, NULL, -1,
                              "the system refused to start thread %s", name);
     }
-    thread->running = 1;
+    thread->running = true;
     return SLUICE_OK;
 }
 
@@ -80,7 +80,7 @@ void sl_thread_join(sl_thread *thread)
 {
     if (thread->running) {
         must(pthread_join(thread->handle, NULL));
-        thread->running = 0;
+        thread->running = false;
     }
 }
 

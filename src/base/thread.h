@@ -12,10 +12,11 @@
 #include <sluice/common.h>
 
 #include <pthread.h>
+#include <stdbool.h>
 
 typedef struct sl_thread {
     pthread_t handle;
-    int running; /* 0: nothing to join */
+    bool running; /* false: nothing to join */
 } sl_thread;
 
 /* Starts `run(argument)` named `name` (15 characters at most are kept). Errors: NOMEM. */

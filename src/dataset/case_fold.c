@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "case_fold.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -31,7 +32,7 @@ static uint32_t fold(uint32_t point)
     return point;
 }
 
-static int continues(unsigned char byte)
+static bool continues(unsigned char byte)
 {
     return (byte & 0xC0) == 0x80;
 }

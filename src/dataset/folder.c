@@ -143,7 +143,7 @@ static sluice_status refuse_case_duplicates(const folder *own, sluice_error *err
     folded_name *names = sl_calloc(list->class_count, sizeof(*names));
     char *text = sl_malloc(text_bytes);
     sluice_status status = SLUICE_OK;
-    if (names && text) {
+    if (names != NULL && text != NULL) {
         char *to = text;
         for (uint32_t i = 0; i < list->class_count; i++) {
             names[i] = (folded_name){to, sl_folder_text(list, list->classes[i])};
@@ -212,7 +212,7 @@ static sluice_status complete(folder *own, const sluice_dataset_options *options
 static char *clean_path(const char *path)
 {
     char *copy = sl_strdup(path);
-    size_t length = copy ? strlen(copy) : 0;
+    size_t length = copy != NULL ? strlen(copy) : 0;
     while (length > 1 && copy[length - 1] == '/') {
         copy[--length] = '\0';
     }
@@ -228,7 +228,7 @@ static sluice_status open_folder(sl_dataset **dataset, const char *const *paths,
     }
     folder *own = sl_calloc(1, sizeof(*own));
     char *root = clean_path(paths[0]);
-    if (!own || !root) {
+    if (own == NULL || root == NULL) {
         sl_free(own);
         sl_free(root);
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");

@@ -45,7 +45,7 @@ static bool reserve(void **memory, uint64_t *room, uint64_t count, size_t item_b
         wanted *= 2;
     }
     void *grown = sl_realloc_array(*memory, (size_t)wanted, item_bytes);
-    if (!grown) {
+    if (grown == NULL) {
         return false;
     }
     *memory = grown;
@@ -234,7 +234,7 @@ static sluice_status read_dir(walk *w, uint32_t dir)
     /* Every path in the list was built in such a buffer. */
     (void)full_path(path, w->root, sl_folder_text(w->list, w->list->dirs[dir].path), "");
     DIR *stream = opendir(path);
-    if (!stream) {
+    if (stream == NULL) {
         return sl_error_file(w->error, SLUICE_IO, STAGE, errno, path, -1,
                              "cannot list the directory");
     }
@@ -244,7 +244,7 @@ static sluice_status read_dir(walk *w, uint32_t dir)
         errno = 0;
         /* One stream has one reader. */
         const struct dirent *entry = readdir(stream); /* NOLINT(concurrency-mt-unsafe) */
-        if (!entry) {
+        if (entry == NULL) {
             if (errno != 0) {
                 status = sl_error_file(w->error, SLUICE_IO, STAGE, errno, path, -1,
                                        "cannot list the directory");
@@ -289,7 +289,7 @@ static sluice_status sort_class(walk *w, uint32_t first_dir, uint64_t first_file
     }
     uint32_t *order = sl_malloc(dirs * sizeof(*order));
     sl_folder_file *sorted = sl_malloc((size_t)files * sizeof(*sorted));
-    if (!order || !sorted) {
+    if (order == NULL || sorted == NULL) {
         sl_free(order);
         sl_free(sorted);
         return out_of_memory(w);

@@ -37,7 +37,7 @@ static jpeg_state *state_of(j_common_ptr cinfo)
     return (jpeg_state *)cinfo->client_data;
 }
 
-static int jpeg_probe(sl_bytes bytes)
+static bool jpeg_probe(sl_bytes bytes)
 {
     return bytes.size >= 2 && bytes.data[0] == 0xFF && bytes.data[1] == 0xD8;
 }

@@ -3,6 +3,7 @@
 
 #include "error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <jerror.h>
@@ -59,7 +60,7 @@ static void error_exit(j_common_ptr cinfo)
  * versions and profiles. Junk in front of a restart marker means that the interval before it was
  * read wrong: an intact one ends where its marker begins.
  */
-static int is_damage(const struct jpeg_error_mgr *error)
+static bool is_damage(const struct jpeg_error_mgr *error)
 {
     switch (error->msg_code) {
     case JWRN_ARITH_BAD_CODE:
@@ -68,11 +69,11 @@ static int is_damage(const struct jpeg_error_mgr *error)
     case JWRN_HUFF_BAD_CODE:
     case JWRN_JPEG_EOF:
     case JWRN_MUST_RESYNC:
-        return 1;
+        return true;
     case JWRN_EXTRANEOUS_DATA:
         return error->msg_parm.i[1] >= JPEG_RST0 && error->msg_parm.i[1] <= JPEG_RST0 + 7;
     default:
-        return 0;
+        return false;
     }
 }
 

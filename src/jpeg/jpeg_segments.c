@@ -31,7 +31,8 @@ void sl_jpeg_segments_save(j_decompress_ptr from, bool drop)
 uint32_t sl_jpeg_segments_count(j_decompress_ptr from)
 {
     uint32_t count = 0;
-    for (jpeg_saved_marker_ptr segment = from->marker_list; segment; segment = segment->next) {
+    for (jpeg_saved_marker_ptr segment = from->marker_list; segment != NULL;
+         segment = segment->next) {
         count++;
     }
     return count;

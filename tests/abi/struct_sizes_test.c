@@ -356,8 +356,8 @@ static int setup(void **state)
     temporary_directory(f.folder, sizeof(f.folder));
     (void)snprintf(f.packed, sizeof(f.packed), "%s/packed", f.folder);
     f.dataset = setup_dataset(f.photos.path);
-    f.recipe = setup_recipe(0);
-    f.refused = setup_recipe(0);
+    f.recipe = setup_recipe(false);
+    f.refused = setup_recipe(false);
     (void)sluice_augment_random_flip(f.refused, 2);
     options.batch_size = CLASSES * PER_CLASS;
     options.end_epoch = 1; /* so that nothing goes on being counted */

@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +27,14 @@ static const struct {
 } bad[] = {{3, "not an image"}, {10, "empty"}, {17, "truncated"}, {30, "gone"}};
 #define BAD_COUNT (sizeof(bad) / sizeof(bad[0]))
 
-static int is_bad(int64_t index)
+static bool is_bad(int64_t index)
 {
     for (size_t i = 0; i < BAD_COUNT; i++) {
         if ((int64_t)bad[i].index == index) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 static void spoil(void)
@@ -258,7 +259,7 @@ static void refused_recipes_are_refused(void **state)
     (void)state;
     photo_folder_make(&photos, 1, 2);
     sluice_dataset *dataset = setup_dataset(photos.path);
-    sluice_augment *recipe = setup_recipe(0);
+    sluice_augment *recipe = setup_recipe(false);
     sluice_loader *loader = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
     const sluice_loader_options options = {.struct_size = sizeof(options), .batch_size = 1};

@@ -45,7 +45,7 @@ static void ask(sluice_columns *columns, const sluice_column *column)
 static sluice_columns *everything(void)
 {
     sluice_columns *columns = NULL;
-    sluice_augment *drawn = setup_recipe(0);
+    sluice_augment *drawn = setup_recipe(false);
     sluice_augment *plain = plain_recipe();
     assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
     assert_int_equal(sluice_columns_image(columns, "image", drawn, SLUICE_U8, SLUICE_NHWC),
@@ -244,7 +244,7 @@ static void compare(const char *path, const char *device, uint32_t blanks)
     trio t = {.asked = open_asked(path, options),
               .dataset = setup_dataset(path),
               .stream = strcmp(device, "host") == 0 ? NULL : fake->stream_new(false)};
-    t.drawn = open_natural(path, options, setup_recipe(0));
+    t.drawn = open_natural(path, options, setup_recipe(false));
     options.dtype = SLUICE_F16;
     options.layout = SLUICE_NCHW;
     t.plain = open_natural(path, options, plain_recipe());
@@ -319,7 +319,7 @@ static void outputs_on_the_host(void **state)
     sluice_loader *loader = open_asked(packed, options);
     options.outputs = NULL;
     options.output_count = 0;
-    sluice_loader *natural = open_natural(packed, options, setup_recipe(0));
+    sluice_loader *natural = open_natural(packed, options, setup_recipe(false));
     bool used[3] = {false, false, false};
     for (uint64_t epoch = 0; epoch < 2; epoch++) {
         sluice_batch *a;
@@ -365,7 +365,7 @@ static void what_contradicts_is_refused(void **state)
 {
     (void)state;
     sluice_columns *columns = everything();
-    sluice_augment *recipe = setup_recipe(0);
+    sluice_augment *recipe = setup_recipe(false);
     sluice_loader_options options = setup_options();
     refuse(columns, recipe, options, "with option columns, recipe");
     options.dtype = SLUICE_F32;

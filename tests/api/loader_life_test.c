@@ -370,17 +370,17 @@ static int child_checks(sluice_loader *loader, sluice_batch *batch)
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
     sluice_loader_stats stats = {.struct_size = sizeof(stats)};
     sluice_error error = SLUICE_ERROR_INIT;
-    const int wrong = sluice_loader_next(loader, &other, 0) != SLUICE_STATE ||
-                      sluice_loader_start_epoch(loader, 1) != SLUICE_STATE ||
-                      sluice_loader_get_stats(loader, &stats) != SLUICE_STATE ||
-                      sluice_loader_get_error(loader, NULL) != SLUICE_STATE ||
-                      sluice_loader_get_error(loader, &error) != SLUICE_STATE ||
-                      strstr(error.text, "fork") == NULL ||
-                      sluice_loader_start_endless(loader, 1) != SLUICE_STATE ||
-                      sluice_loader_next(loader, NULL, 0) != SLUICE_STATE ||
-                      sluice_batch_tensor(batch, "image", &tensor) != SLUICE_STATE ||
-                      sluice_batch_retain(batch) != SLUICE_STATE ||
-                      sluice_batch_release_on(batch, NULL) != SLUICE_STATE;
+    const bool wrong = sluice_loader_next(loader, &other, 0) != SLUICE_STATE ||
+                       sluice_loader_start_epoch(loader, 1) != SLUICE_STATE ||
+                       sluice_loader_get_stats(loader, &stats) != SLUICE_STATE ||
+                       sluice_loader_get_error(loader, NULL) != SLUICE_STATE ||
+                       sluice_loader_get_error(loader, &error) != SLUICE_STATE ||
+                       strstr(error.text, "fork") == NULL ||
+                       sluice_loader_start_endless(loader, 1) != SLUICE_STATE ||
+                       sluice_loader_next(loader, NULL, 0) != SLUICE_STATE ||
+                       sluice_batch_tensor(batch, "image", &tensor) != SLUICE_STATE ||
+                       sluice_batch_retain(batch) != SLUICE_STATE ||
+                       sluice_batch_release_on(batch, NULL) != SLUICE_STATE;
     sluice_loader_cancel(loader);
     sluice_batch_release(batch);
     sluice_loader_close(loader);

@@ -93,7 +93,7 @@ static void outputs_need_finite_results(void **state)
     options.dtype = SLUICE_F32;
     options.outputs = blocks;
     options.output_count = 2;
-    sluice_augment *recipe = setup_recipe(0);
+    sluice_augment *recipe = setup_recipe(false);
     const float mean[] = {0, 0, 0};
     const float deviation[] = {1e-42F, 1, 1};
     assert_int_equal(sluice_augment_normalize(recipe, mean, deviation, 3), SLUICE_OK);
@@ -176,8 +176,8 @@ static void stages_are_counted(void **state)
     const sluice_stage_stats upload = stage_of(loader, SLUICE_STAGE_UPLOAD);
     assert_int_equal(read.items, stats.reads);
     assert_int_equal(read.items, depths(&read));
-    assert_int_equal(decode.items, all.rows); /* a bad one is tried as well */
-    assert_in_range(depths(&decode), 1, decode.items); /* rows are handed over together */
+    assert_int_equal(decode.items, all.rows);               /* a bad one is tried as well */
+    assert_in_range(depths(&decode), 1, decode.items);      /* rows are handed over together */
     assert_in_range(augment.items, all.rows - 1, all.rows); /* without it */
     assert_int_equal(depths(&augment), 0);
     assert_int_equal(upload.items, all.steps);

@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,7 +228,7 @@ static void index_damage_costs_one_block(void **state)
     run(&all, damaged, &options, NULL);
     assert_int_equal(all.end, SLUICE_END);
     for (uint64_t i = 0; i < all.rows; i++) {
-        const int lost = all.indices[i] >= BLOCK_SAMPLES;
+        const bool lost = all.indices[i] >= BLOCK_SAMPLES;
         assert_int_equal(all.status[i], lost ? SLUICE_ROW_BAD : SLUICE_ROW_OK);
     }
     batches_free(&all);

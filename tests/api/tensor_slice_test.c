@@ -35,7 +35,7 @@ static sluice_tensor slice_of(const sluice_tensor *tensor, int64_t first, int64_
 static sluice_batch *take_batch(sluice_loader **loader)
 {
     sluice_columns *columns = NULL;
-    sluice_augment *recipe = setup_recipe(0);
+    sluice_augment *recipe = setup_recipe(false);
     sluice_dataset *dataset = setup_dataset(photos.path);
     sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     sluice_batch *batch = NULL;

@@ -85,7 +85,7 @@ void batches_collect(batches *all, sluice_loader *loader, uint64_t epoch)
     all->end = status;
 }
 
-int batches_equal(const batches *a, const batches *b)
+bool batches_equal(const batches *a, const batches *b)
 {
     return a->rows == b->rows && a->steps == b->steps && a->row_bytes == b->row_bytes &&
            memcmp(a->images, b->images, a->rows * a->row_bytes) == 0 &&

@@ -7,6 +7,7 @@
 
 #include <sluice/sluice.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct batches {
@@ -25,8 +26,8 @@ void batches_collect(batches *all, sluice_loader *loader, uint64_t epoch);
 void batches_continue(batches *all, sluice_loader *loader, uint64_t steps);
 /* Puts all of `more` behind what is in `all` (zeroed: nothing). */
 void batches_append(batches *all, const batches *more);
-/* 1 when both hold the same, bit for bit. */
-int batches_equal(const batches *a, const batches *b);
+/* Whether both hold the same, bit for bit. */
+bool batches_equal(const batches *a, const batches *b);
 void batches_free(batches *all);
 
 #endif

@@ -34,7 +34,7 @@ sluice_dataset *setup_dataset(const char *path)
     return dataset;
 }
 
-sluice_augment *setup_recipe(int normalize)
+sluice_augment *setup_recipe(bool normalize)
 {
     const float mean[] = {0.485F, 0.456F, 0.406F};
     const float stddev[] = {0.229F, 0.224F, 0.225F};

@@ -12,13 +12,15 @@
 
 #include <sluice/sluice.h>
 
+#include <stdbool.h>
+
 #define SETUP_SIZE 24 /* pixels of a row's side */
 
 /* Options: batch 8, seed 7, everything else the default. */
 sluice_loader_options setup_options(void);
 sluice_dataset *setup_dataset(const char *path);
 /* random_resized_crop to SETUP_SIZE, flip, jitter; `normalize` adds that. */
-sluice_augment *setup_recipe(int normalize);
+sluice_augment *setup_recipe(bool normalize);
 /* Opens a loader over the path; closes the dataset and the recipe, which the loader must survive.
  * `fault` may be NULL. */
 sluice_loader *setup_loader(const char *path, const sluice_loader_options *options,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "snapshot.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,12 +67,12 @@ void snapshot_free(snapshot *all)
     memset(all, 0, sizeof(*all));
 }
 
-static int size_agrees(uint32_t a, uint32_t b)
+static bool size_agrees(uint32_t a, uint32_t b)
 {
     return a == 0 || b == 0 || a == b;
 }
 
-static int is_same(const snapshot_sample *a, const snapshot_sample *b)
+static bool is_same(const snapshot_sample *a, const snapshot_sample *b)
 {
     return a->bytes == b->bytes && memcmp(a->image, b->image, a->bytes) == 0 &&
            a->info.label == b->info.label && strcmp(a->info.key, b->info.key) == 0 &&

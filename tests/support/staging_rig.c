@@ -8,6 +8,7 @@
 #include "staging_state.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -381,12 +382,12 @@ void rig_fill_row(const rig_view *view, uint32_t image_bytes, uint64_t step, uin
     view->mask[row] = (uint8_t)((step ^ row) & 1);
 }
 
-static int row_is_good(const rig_view *view, uint32_t image_bytes, uint64_t step, uint32_t row)
+static bool row_is_good(const rig_view *view, uint32_t image_bytes, uint64_t step, uint32_t row)
 {
     const uint8_t *image = view->images + (size_t)row * image_bytes;
     for (uint32_t i = 0; i < image_bytes; i++) {
         if (image[i] != image_byte(step, row, i)) {
-            return 0;
+            return false;
         }
     }
     return view->labels[row] == label_of(step, row) && view->indices[row] == index_of(step, row) &&

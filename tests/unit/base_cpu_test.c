@@ -85,12 +85,12 @@ static void numbers_of_text_files(void **state)
     assert_true(sl_proc_number("/does/not/exist", "") == SL_PROC_NONE);
     uint64_t a = 0;
     uint64_t b = 0;
-    assert_int_equal(sl_proc_pair(path, &a, &b), -1);
+    assert_false(sl_proc_pair(path, &a, &b));
     put("numbers", "12 34\n");
-    assert_int_equal(sl_proc_pair(path, &a, &b), 0);
+    assert_true(sl_proc_pair(path, &a, &b));
     assert_true(a == 12 && b == 34);
     put("numbers", "");
-    assert_int_equal(sl_proc_pair(path, &a, &b), -1);
+    assert_false(sl_proc_pair(path, &a, &b));
     assert_true(sl_proc_number(path, "") == SL_PROC_NONE);
 }
 

@@ -102,18 +102,18 @@ static void a_budget_is_never_passed(void **state)
     (void)state;
     sl_budget budget;
     sl_budget_init(&budget, 100);
-    assert_int_equal(sl_budget_take(&budget, 60), 0);
-    assert_int_equal(sl_budget_take(&budget, 41), -1);
+    assert_true(sl_budget_take(&budget, 60));
+    assert_false(sl_budget_take(&budget, 41));
     assert_int_equal(sl_budget_used(&budget), 60);
-    assert_int_equal(sl_budget_take(&budget, 40), 0);
-    assert_int_equal(sl_budget_take(&budget, 1), -1);
-    assert_int_equal(sl_budget_take(&budget, UINT64_MAX), -1);
+    assert_true(sl_budget_take(&budget, 40));
+    assert_false(sl_budget_take(&budget, 1));
+    assert_false(sl_budget_take(&budget, UINT64_MAX));
     sl_budget_give(&budget, 100);
-    assert_int_equal(sl_budget_take(&budget, 101), -1);
+    assert_false(sl_budget_take(&budget, 101));
     assert_int_equal(sl_budget_used(&budget), 0);
     sl_budget_init(&budget, UINT64_MAX);
-    assert_int_equal(sl_budget_take(&budget, UINT64_MAX - 1), 0);
-    assert_int_equal(sl_budget_take(&budget, 2), -1);
+    assert_true(sl_budget_take(&budget, UINT64_MAX - 1));
+    assert_false(sl_budget_take(&budget, 2));
 }
 
 static void slabs_are_aligned_and_zero(void **state)

@@ -278,9 +278,9 @@ static void threads_have_names_and_no_signals(void **state)
     sl_thread_join(&thread); /* never started */
     assert_int_equal(sl_thread_start(&thread, "a-name-that-is-too-long", look, &seen, NULL),
                      SLUICE_OK);
-    assert_int_equal(thread.running, 1);
+    assert_true(thread.running);
     sl_thread_join(&thread);
-    assert_int_equal(thread.running, 0);
+    assert_false(thread.running);
     assert_string_equal(seen.name, "a-name-that-is-");
     static const int blocked[] = {SIGINT, SIGTERM, SIGCHLD, SIGALRM, SIGUSR1, SIGPIPE, SIGPROF};
     for (size_t i = 0; i < sizeof(blocked) / sizeof(blocked[0]); i++) {

@@ -12,6 +12,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +84,7 @@ static void flip_and_look(const fixture *f, const file_bytes *file, size_t at, c
     file_store_byte(file, at, good ^ (uint8_t)(1U << (at % 8)));
     const outcome seen = look_at(f, path, at % 8 == 0 ? VERIFY : VERIFY_IF_UNNOTICED);
     file_store_byte(file, at, good);
-    const int noticed = seen.open < 0 || seen.errors > 0 || seen.findings > 0;
+    const bool noticed = seen.open < 0 || seen.errors > 0 || seen.findings > 0;
     if (!noticed || (at % 8 == 0 && seen.open == SLUICE_OK && seen.findings == 0) ||
         seen.silent > 0 || seen.missing > 0) {
         fail_msg("%s: a flip of byte %zu was %s", file->path, at,
@@ -206,7 +207,7 @@ static void truncate_and_look(const fixture *f, const file_bytes *file, size_t b
     file_store(file, bytes);
     const outcome whole = look(f, f->folder);
     const outcome lone = look(f, f->shard);
-    const int is_shard = strstr(file->path, "shard-") != NULL;
+    const bool is_shard = strstr(file->path, "shard-") != NULL;
     assert_int_equal(whole.silent + lone.silent, 0);
     if (is_shard) {
         assert_int_equal(lone.open, SLUICE_CORRUPT);

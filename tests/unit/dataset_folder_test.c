@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static void tree_add(const tree *t, const char *name)
 {
     char path[600];
     tree_path(t, name, path);
-    for (char *slash = strchr(path + strlen(t->root) + 1, '/'); slash;
+    for (char *slash = strchr(path + strlen(t->root) + 1, '/'); slash != NULL;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         assert_true(mkdir(path, 0777) == 0 || errno == EEXIST);
@@ -264,7 +265,9 @@ static int list_unreadable(const tree *t)
     sl_dataset *dataset;
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_status status = tree_open(t, &dataset, 0, &error);
-    return status == SLUICE_IO && error.sys_errno == EACCES && strstr(error.file, "closed") ? 0 : 1;
+    return status == SLUICE_IO && error.sys_errno == EACCES && strstr(error.file, "closed") != NULL
+               ? 0
+               : 1;
 }
 
 static void an_unreadable_directory_is_named(void **state)
@@ -368,10 +371,10 @@ static void add_random(const tree *t, uint64_t *seed)
         path[length - 1] = '\0';
     }
     /* A file may stand where a directory is wanted, and the other way round: leave those out. */
-    for (char *slash = strchr(path + strlen(t->root) + 1, '/'); slash;
+    for (char *slash = strchr(path + strlen(t->root) + 1, '/'); slash != NULL;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        int blocked = stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+        const bool blocked = stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
         *slash = '/';
         if (blocked) {
             return;
@@ -413,7 +416,7 @@ static void compare_with_model(const tree *t)
 static void random_trees_are_as_torchvision_sees_them(void **state)
 {
     (void)state;
-    if (!model || access("/usr/bin/python3", X_OK) != 0) {
+    if (model == NULL || access("/usr/bin/python3", X_OK) != 0) {
         print_message("skipped: no /usr/bin/python3\n");
         skip();
     }

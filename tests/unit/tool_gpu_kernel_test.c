@@ -3,6 +3,7 @@
  * PTXAS`; without an assembler it is skipped. */
 #include "../../tools/sluice/bench/gpu_kernel.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,12 +38,12 @@ int main(int argc, char **argv)
     }
     const int fd = mkstemp(file);
     const ssize_t length = (ssize_t)strlen(gpu_spin_ptx);
-    const int written = fd >= 0 && write(fd, gpu_spin_ptx, (size_t)length) == length;
-    const int refused =
+    const bool written = fd >= 0 && write(fd, gpu_spin_ptx, (size_t)length) == length;
+    const bool refused =
         !written || assemble(argv[1], file, "sm_75") != 0 || assemble(argv[1], file, "sm_90") != 0;
     if (fd >= 0) {
         close(fd);
         unlink(file);
     }
-    return refused;
+    return refused ? 1 : 0;
 }

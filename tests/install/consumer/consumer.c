@@ -24,7 +24,7 @@ int main(void)
     sluice_dataset *data = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_status opened = sluice_dataset_open(&data, &path, 1, NULL, &error);
-    if (status != SLUICE_OK || opened >= 0 || data || error.text[0] == '\0') {
+    if (status != SLUICE_OK || opened >= 0 || data != NULL || error.text[0] == '\0') {
         fprintf(stderr, "recipe %s, open %s\n", sluice_status_name(status),
                 sluice_status_name(opened));
         return 1;
