@@ -59,7 +59,7 @@ static void spoil(void)
 static sluice_loader *open_spoiled(const sluice_loader_options *options)
 {
     photo_folder_make(&photos, CLASSES, PER_CLASS);
-    sluice_loader *loader = setup_loader(photos.path, options, NULL);
+    sluice_loader *loader = setup_loader(photos.path, options);
     spoil();
     return loader;
 }
@@ -194,7 +194,7 @@ static void nothing_but_bad_samples(void **state)
     sluice_loader_options options = setup_options();
     options.batch_size = 4;
     options.on_bad_sample = SLUICE_BAD_REPLACE;
-    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    sluice_loader *loader = setup_loader(photos.path, &options);
     for (uint32_t i = 0; i < 8; i++) {
         char path[512];
         photo_folder_file(&photos, i, path, sizeof(path));

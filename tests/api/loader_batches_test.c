@@ -4,8 +4,6 @@
 #include "batches.h"
 #include "loader_setup.h"
 
-#include "reference_row.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,23 +32,21 @@ static int teardown(void **state)
     return 0;
 }
 
-static void run(batches *all, const sluice_loader_options *options, const sl_fault_config *fault,
-                uint64_t epoch)
+static void run(batches *all, const sluice_loader_options *options, uint64_t epoch)
 {
-    sluice_loader *loader = setup_loader(photos.path, options, fault);
+    sluice_loader *loader = setup_loader(photos.path, options);
     batches_collect(all, loader, epoch);
     assert_int_equal(all->end, SLUICE_END);
     sluice_loader_close(loader);
 }
 
 /* Runs two configurations and compares them. */
-static void expect_same(const sluice_loader_options *a, const sluice_loader_options *b,
-                        const sl_fault_config *fault)
+static void expect_same(const sluice_loader_options *a, const sluice_loader_options *b)
 {
     batches first;
     batches second;
-    run(&first, a, NULL, 3);
-    run(&second, b, fault, 3);
+    run(&first, a, 3);
+    run(&second, b, 3);
     assert_true(first.rows > 0);
     assert_true(batches_equal(&first, &second));
     batches_free(&first);
@@ -63,7 +59,7 @@ static void each_sample_once(void **state)
     sluice_loader_options options = setup_options();
     options.last_batch = SLUICE_LAST_SHORT;
     batches all;
-    run(&all, &options, NULL, 0);
+    run(&all, &options, 0);
     unsigned seen[SAMPLES] = {0};
     assert_int_equal(all.rows, SAMPLES);
     assert_int_equal(all.rows_of_step[all.steps - 1], SAMPLES % 8);
@@ -80,52 +76,6 @@ static void each_sample_once(void **state)
     batches_free(&all);
 }
 
-/* The pixels of each row are what reading, decoding and augmenting the file by hand gives. */
-static void rows_equal_single_steps(void **state)
-{
-    (void)state;
-    for (int32_t dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
-        for (int32_t layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
-            sluice_loader_options options = setup_options();
-            options.dtype = dtype;
-            options.layout = layout;
-            batches all;
-            run(&all, &options, NULL, 5);
-            uint8_t *row = malloc(all.row_bytes);
-            for (uint64_t i = 0; i < all.rows; i++) {
-                reference_row(&photos, &options, 5, (uint64_t)all.indices[i], row);
-                assert_memory_equal(row, all.images + i * all.row_bytes, all.row_bytes);
-            }
-            free(row);
-            batches_free(&all);
-        }
-    }
-}
-
-/* Some crops are twice as large as a row, so the default scales them while decoding. */
-static void exact_turns_scaling_off(void **state)
-{
-    (void)state;
-    sluice_loader_options options = setup_options();
-    batches scaled;
-    batches exact;
-    run(&scaled, &options, NULL, 5);
-    options.exact = 1;
-    run(&exact, &options, NULL, 5);
-    uint8_t *row = malloc(exact.row_bytes);
-    uint64_t differing = 0;
-    for (uint64_t i = 0; i < exact.rows; i++) {
-        const uint8_t *images = exact.images + i * exact.row_bytes;
-        reference_row(&photos, &options, 5, (uint64_t)exact.indices[i], row);
-        assert_memory_equal(row, images, exact.row_bytes);
-        differing += memcmp(scaled.images + i * exact.row_bytes, images, exact.row_bytes) != 0;
-    }
-    assert_in_range(differing, 1, exact.rows - 1);
-    free(row);
-    batches_free(&scaled);
-    batches_free(&exact);
-}
-
 static void workers_do_not_matter(void **state)
 {
     (void)state;
@@ -137,18 +87,7 @@ static void workers_do_not_matter(void **state)
         many.prefetch = 2 + workers % 5;
         many.io_threads = workers;
         many.io_depth = 1 + workers * 7;
-        expect_same(&one, &many, NULL);
-    }
-}
-
-static void faults_do_not_matter(void **state)
-{
-    (void)state;
-    const sluice_loader_options options = setup_options();
-    for (uint64_t seed = 1; seed <= 6; seed++) {
-        const sl_fault_config fault = {
-            .seed = seed, .short_permille = 300, .late_permille = 300, .again_permille = 200};
-        expect_same(&options, &options, &fault);
+        expect_same(&one, &many);
     }
 }
 
@@ -159,10 +98,10 @@ static void seeds_and_epochs_matter(void **state)
     batches a;
     batches b;
     batches c;
-    run(&a, &options, NULL, 0);
-    run(&b, &options, NULL, 1);
+    run(&a, &options, 0);
+    run(&b, &options, 1);
     options.seed++;
-    run(&c, &options, NULL, 0);
+    run(&c, &options, 0);
     assert_int_not_equal(memcmp(a.indices, b.indices, a.rows * 8), 0);
     assert_int_not_equal(memcmp(a.indices, c.indices, a.rows * 8), 0);
     assert_int_not_equal(memcmp(a.images, b.images, a.rows * a.row_bytes), 0);
@@ -177,7 +116,7 @@ static void epochs_follow_each_other(void **state)
     (void)state;
     sluice_loader_options options = setup_options();
     options.last_batch = SLUICE_LAST_PAD;
-    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    sluice_loader *loader = setup_loader(photos.path, &options);
     /* in order, repeated, backwards, far ahead: only the first kind has been read ahead */
     const uint64_t epochs[] = {0, 1, 2, 2, 1, 40, 41};
     for (size_t i = 0; i < sizeof(epochs) / sizeof(epochs[0]); i++) {
@@ -185,7 +124,7 @@ static void epochs_follow_each_other(void **state)
         batches fresh;
         batches_collect(&in_turn, loader, epochs[i]);
         assert_int_equal(in_turn.end, SLUICE_END);
-        run(&fresh, &options, NULL, epochs[i]);
+        run(&fresh, &options, epochs[i]);
         assert_true(batches_equal(&in_turn, &fresh));
         batches_free(&in_turn);
         batches_free(&fresh);
@@ -203,7 +142,7 @@ static void all_shuffles_and_none(void **state)
         options.window_blocks = 3;
         options.last_batch = SLUICE_LAST_SHORT;
         batches all;
-        run(&all, &options, NULL, 0);
+        run(&all, &options, 0);
         uint64_t sum = 0;
         for (uint64_t i = 0; i < all.rows; i++) {
             sum += (uint64_t)all.indices[i];
@@ -234,7 +173,7 @@ static void run_rank(uint32_t rank, uint32_t world, unsigned *seen)
     options.rank = rank;
     options.last_batch = SLUICE_LAST_PAD;
     batches all;
-    run(&all, &options, NULL, 2);
+    run(&all, &options, 2);
     assert_int_equal(all.rows, all.steps * 8);
     for (uint64_t i = 0; i < all.rows; i++) {
         if (all.mask[i]) {
@@ -268,7 +207,7 @@ static void run_sparse_rank(const char *path, uint32_t rank, int32_t last, unsig
     options.world_size = 8;
     options.rank = rank;
     options.last_batch = last;
-    sluice_loader *loader = setup_loader(path, &options, NULL);
+    sluice_loader *loader = setup_loader(path, &options);
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         batches all;
         batches_collect(&all, loader, epoch);
@@ -310,7 +249,7 @@ typedef struct saved {
 static saved save_after(uint64_t steps, const sluice_loader_options *options, batches *begin)
 {
     saved cursor = {.size = sizeof(cursor.bytes)};
-    sluice_loader *loader = setup_loader(photos.path, options, NULL);
+    sluice_loader *loader = setup_loader(photos.path, options);
     assert_int_equal(sluice_loader_start_epoch(loader, 4), SLUICE_OK);
     batches_continue(begin, loader, steps);
     assert_int_equal(sluice_loader_save(loader, cursor.bytes, &cursor.size), SLUICE_OK);
@@ -323,7 +262,7 @@ static void expect_rest(const saved *cursor, const sluice_loader_options *option
                         const batches *whole, uint64_t first)
 {
     uint64_t epoch = 0;
-    sluice_loader *loader = setup_loader(photos.path, options, NULL);
+    sluice_loader *loader = setup_loader(photos.path, options);
     assert_int_equal(sluice_loader_restore(loader, cursor->bytes, cursor->size, &epoch), SLUICE_OK);
     assert_int_equal(epoch, 4);
     batches rest;
@@ -348,7 +287,7 @@ static void cursor_resumes(void **state)
     other.workers = 3;
     other.batch_size = 5;
     batches whole;
-    run(&whole, &options, NULL, 4);
+    run(&whole, &options, 4);
     for (uint64_t stop = 0; stop <= whole.steps; stop++) {
         batches begin;
         const saved cursor = save_after(stop, &options, &begin);
@@ -365,7 +304,7 @@ static void cursor_waits_for_its_epoch(void **state)
     const sluice_loader_options options = setup_options();
     batches begin;
     const saved cursor = save_after(2, &options, &begin);
-    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    sluice_loader *loader = setup_loader(photos.path, &options);
     uint64_t epoch;
     assert_int_equal(sluice_loader_restore(loader, cursor.bytes, cursor.size, &epoch), SLUICE_OK);
     batches other;
@@ -398,7 +337,7 @@ static void expect_refused(const char *path, const sluice_loader_options *option
 {
     uint64_t epoch;
     sluice_error error = SLUICE_ERROR_INIT;
-    sluice_loader *loader = setup_loader(path, options, NULL);
+    sluice_loader *loader = setup_loader(path, options);
     assert_int_equal(sluice_loader_restore(loader, cursor->bytes, cursor->size, &epoch), expected);
     assert_int_equal(sluice_loader_get_error(loader, &error), expected);
     if (strstr(error.text, words) == NULL) {
@@ -434,10 +373,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_sample_once),
-        cmocka_unit_test(rows_equal_single_steps),
-        cmocka_unit_test(exact_turns_scaling_off),
         cmocka_unit_test(workers_do_not_matter),
-        cmocka_unit_test(faults_do_not_matter),
         cmocka_unit_test(seeds_and_epochs_matter),
         cmocka_unit_test(epochs_follow_each_other),
         cmocka_unit_test(all_shuffles_and_none),

@@ -139,7 +139,7 @@ static void check_blank(const sluice_batch *batch, uint32_t row, uint32_t rows)
     for (int i = 0; i < SMALL_BYTES; i++) {
         assert_int_equal(small[row * SMALL_BYTES + (uint32_t)i], 0);
     }
-    assert_int_equal(((const int32_t *)column_of(batch, "label", rows * 4U))[row], -1);
+    assert_int_equal(((const int32_t *)column_of(batch, "label", (uint64_t)rows * 4))[row], -1);
 }
 
 /* The text of row `row`, in both columns of it. */
@@ -164,7 +164,7 @@ static void check_key(const sluice_batch *batch, uint32_t row, const char *key)
 static void check_sample(const trio *t, const sluice_batch *batch, uint32_t row, int64_t index)
 {
     const uint32_t rows = sluice_batch_rows(batch);
-    const int32_t label = ((const int32_t *)column_of(batch, "label", rows * 4U))[row];
+    const int32_t label = ((const int32_t *)column_of(batch, "label", (uint64_t)rows * 4))[row];
     const float *target = column_of(batch, "target", (uint64_t)rows * CLASSES * sizeof(float));
     sluice_sample_info info = SLUICE_SAMPLE_INFO_INIT;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -327,13 +327,13 @@ static void outputs_on_the_host(void **state)
         assert_int_equal(sluice_loader_start_epoch(loader, epoch), SLUICE_OK);
         assert_int_equal(sluice_loader_start_epoch(natural, epoch), SLUICE_OK);
         while (sluice_loader_next(loader, &a, -1) == SLUICE_OK) {
-            const uint8_t *image = column_of(a, "image", BATCH * LARGE_BYTES);
+            const uint8_t *image = column_of(a, "image", (uint64_t)BATCH * LARGE_BYTES);
             const size_t block = (size_t)(image - memory[0]) / sizeof(memory[0]);
             assert_true(image == memory[block]);
             used[block] = true;
             assert_int_equal(sluice_loader_next(natural, &b, -1), SLUICE_OK);
-            assert_memory_equal(image, column_of(b, "image", BATCH * LARGE_BYTES),
-                                BATCH * LARGE_BYTES);
+            assert_memory_equal(image, column_of(b, "image", (uint64_t)BATCH * LARGE_BYTES),
+                                (size_t)BATCH * LARGE_BYTES);
             sluice_batch_release(a);
             sluice_batch_release(b);
         }

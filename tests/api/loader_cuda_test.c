@@ -5,7 +5,6 @@
  * CUDA device wants to be.
  */
 #include "batches.h"
-#include "clock.h"
 #include "fake_cuda_client.h"
 #include "loader_setup.h"
 
@@ -158,11 +157,11 @@ static void compare(sluice_dtype dtype, sluice_layout layout)
     sluice_loader_options options = options_for("host");
     options.dtype = dtype;
     options.layout = layout;
-    sluice_loader *host = setup_loader(photos.path, &options, NULL);
+    sluice_loader *host = setup_loader(photos.path, &options);
     options.device = "cuda:0";
     fake->reset();
     fake->set(&(fake_cuda_options){.seed = 10U * dtype + layout, .delay_us = 200});
-    sluice_loader *cuda = setup_loader(photos.path, &options, NULL);
+    sluice_loader *cuda = setup_loader(photos.path, &options);
     struct CUstream_st *stream = fake->stream_new(true);
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         batches here;
@@ -202,10 +201,10 @@ static void a_lost_byte_is_seen(void **state)
     sluice_loader_options options = options_for("cuda:0");
     fake->reset();
     fake->set(&(fake_cuda_options){.copies_lie = true});
-    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    sluice_loader *loader = setup_loader(photos.path, &options);
     struct CUstream_st *stream = fake->stream_new(false);
     options.device = "host";
-    sluice_loader *host = setup_loader(photos.path, &options, NULL);
+    sluice_loader *host = setup_loader(photos.path, &options);
     batches here;
     collected there;
     batches_collect(&here, host, 0);
@@ -229,9 +228,9 @@ static void run_pinned(const char *pinning, const fake_cuda_options *options,
     fake->reset();
     fake->set(options);
     fake->fail_call(fault);
-    sluice_loader *loader = setup_loader(photos.path, &wanted, NULL);
+    sluice_loader *loader = setup_loader(photos.path, &wanted);
     wanted.device = "host";
-    sluice_loader *host = setup_loader(photos.path, &wanted, NULL);
+    sluice_loader *host = setup_loader(photos.path, &wanted);
     batches here;
     collected there;
     batches_collect(&here, host, 0);
@@ -336,7 +335,7 @@ static void close_at_any_time(void **state)
         fake->reset();
         fake->set(&(fake_cuda_options){.seed = taken, .delay_us = 300});
         struct CUstream_st *stream = fake->stream_new(false);
-        sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+        sluice_loader *loader = setup_loader(photos.path, &options);
         assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
         sluice_batch *held = NULL;
         for (uint64_t i = 0; i < taken; i++) {
@@ -360,20 +359,20 @@ static void a_lost_device_ends_next_within_a_second(void **state)
     const sluice_loader_options options = options_for("cuda:0");
     fake->reset();
     fake->set(&(fake_cuda_options){.seed = 1});
-    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    sluice_loader *loader = setup_loader(photos.path, &options);
     sluice_batch *batch;
     sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
     assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK);
     fake->lose(700); /* by a kernel of the consumer's, say */
-    const uint64_t start = sl_now_ns();
+    const uint64_t start = setup_now_ns();
     sluice_batch_release(batch);
     sluice_status status;
     while ((status = sluice_loader_next(loader, &batch, -1)) == SLUICE_OK) {
         sluice_batch_release(batch);
     }
     assert_int_equal(status, SLUICE_DEVICE);
-    assert_true(sl_now_ns() - start < 1000 * MS);
+    assert_true(setup_now_ns() - start < 1000 * MS);
     sluice_loader_get_error(loader, &error);
     assert_int_equal(error.device_code, 700);
     sluice_loader_close(loader);
@@ -406,7 +405,7 @@ static void a_forked_child_leaves_the_device_alone(void **state)
     const sluice_loader_options options = options_for("cuda:0");
     fake->reset();
     fake->set(&(fake_cuda_options){.seed = 1});
-    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    sluice_loader *loader = setup_loader(photos.path, &options);
     sluice_batch *batch;
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
     assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK);
@@ -440,7 +439,7 @@ static int end_with_loader(const char *path, const char *ending)
     const sluice_loader_options options = options_for("cuda:0");
     sluice_batch *batch;
     fake = fake_cuda_open();
-    last = setup_loader(path, &options, NULL);
+    last = setup_loader(path, &options);
     if (sluice_loader_start_epoch(last, 0) != SLUICE_OK ||
         sluice_loader_next(last, &batch, -1) != SLUICE_OK) {
         return 1;
@@ -459,7 +458,7 @@ static void a_process_may_end_with_a_loader(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        const uint64_t start = sl_now_ns();
+        const uint64_t start = setup_now_ns();
         const pid_t child = fork();
         if (child == 0) {
             (void)execl("/proc/self/exe", "loader_cuda_test", photos.path, endings[i],
@@ -467,7 +466,7 @@ static void a_process_may_end_with_a_loader(void **state)
             _exit(2);
         }
         assert_int_equal(exit_code_of(child), 42);
-        assert_true(sl_now_ns() - start < 10000 * MS);
+        assert_true(setup_now_ns() - start < 10000 * MS);
     }
 }
 

@@ -34,7 +34,7 @@ static int teardown(void **state)
 
 static sluice_loader *open_loader(const sluice_loader_options *options)
 {
-    return setup_loader(photos.path, options, NULL);
+    return setup_loader(photos.path, options);
 }
 
 static sluice_loader_options short_last(void)
@@ -289,7 +289,7 @@ static void run_empty_rank(const char *path, uint32_t rank, int32_t last)
     options.world_size = 8;
     options.rank = rank;
     options.last_batch = last;
-    sluice_loader *loader = setup_loader(path, &options, NULL);
+    sluice_loader *loader = setup_loader(path, &options);
     uint64_t rows = 0;
     assert_int_equal(sluice_loader_start_endless(loader, 0), SLUICE_OK);
     for (uint64_t epoch = 0; epoch < 20; epoch++) {

@@ -3,8 +3,6 @@
 #include "batches.h"
 #include "loader_setup.h"
 
-#include "clock.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -43,7 +41,7 @@ static int teardown(void **state)
 static sluice_loader *open_loader(void)
 {
     const sluice_loader_options options = setup_options();
-    return setup_loader(photos.path, &options, NULL);
+    return setup_loader(photos.path, &options);
 }
 
 /* Close at every possible moment of an epoch, and before it. */
@@ -169,7 +167,7 @@ static void tensors_have_shapes(void **state)
     sluice_loader_options options = setup_options();
     options.layout = SLUICE_NCHW;
     options.dtype = SLUICE_F16;
-    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    sluice_loader *loader = setup_loader(photos.path, &options);
     sluice_batch *batch;
     assert_int_equal(sluice_loader_start_epoch(loader, 9), SLUICE_OK);
     assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK);
@@ -281,7 +279,7 @@ static void unblock(bool by_close)
     blocked b = {.loader = loader};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, next_once, &b), 0);
-    sl_sleep_until_ns(sl_now_ns() + 50 * (uint64_t)MS);
+    setup_sleep_ns(50 * (uint64_t)MS);
     if (by_close) {
         sluice_loader_close(loader);
     } else {

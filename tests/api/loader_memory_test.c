@@ -96,7 +96,7 @@ static void steady_state(const char *path, int32_t backend)
     options.io_backend = backend;
     options.dtype = SLUICE_F32;
     options.layout = SLUICE_NCHW;
-    sluice_loader *loader = setup_loader(path, &options, NULL);
+    sluice_loader *loader = setup_loader(path, &options);
     for (uint64_t epoch = 0; epoch < EPOCHS_WARM; epoch++) {
         run_epoch(loader, epoch);
     }

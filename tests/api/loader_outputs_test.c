@@ -4,13 +4,12 @@
  * host. The device is a fake CUDA driver (SLUICE_CUDA_DRIVER).
  */
 #include "batches.h"
-#include "conversion_kernel.h"
-#include "device.h"
 #include "fake_cuda_client.h"
 #include "loader_setup.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +21,13 @@ enum { CLASSES = 3, PER_CLASS = 9, OUTPUTS = 2 };
 
 static photo_folder photos;
 static const fake_cuda_control *fake;
+
+static bool has_kernels(void)
+{
+    char text[640];
+    return sluice_device_get_text("cuda:0", text, sizeof(text)) == SLUICE_OK &&
+           strstr(text, "; converts batches") != NULL;
+}
 
 /* ---- options ---- */
 
@@ -82,7 +88,7 @@ static void outputs_are_checked(void **state)
 static void outputs_need_finite_results(void **state)
 {
     (void)state;
-    if (fake == NULL || sl_conversion_image() == NULL) {
+    if (fake == NULL || !has_kernels()) {
         skip();
         return; /* not reached */
     }
@@ -121,7 +127,7 @@ static void waits_are_counted(void **state)
     (void)state;
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;
-    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    sluice_loader *loader = setup_loader(photos.path, &options);
     batches all;
     batches_collect(&all, loader, 0);
     sluice_loader_stats stats = {.struct_size = sizeof(stats)};
@@ -165,7 +171,7 @@ static void stages_are_counted(void **state)
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;
     options.end_epoch = 1;
-    sluice_loader *loader = setup_loader(photos.path, &options, NULL);
+    sluice_loader *loader = setup_loader(photos.path, &options);
     batches all;
     batches_collect(&all, loader, 0);
     sluice_loader_stats stats = SLUICE_LOADER_STATS_INIT;
@@ -251,11 +257,11 @@ static void compare(sluice_loader_options *options, struct CUstream_st *stream)
     const uint32_t count = options->output_count;
     options->outputs = NULL;
     options->output_count = 0;
-    sluice_loader *here = setup_loader(photos.path, options, NULL);
+    sluice_loader *here = setup_loader(photos.path, options);
     options->device = "cuda:0";
     options->outputs = outputs;
     options->output_count = count;
-    sluice_loader *there = setup_loader(photos.path, options, NULL);
+    sluice_loader *there = setup_loader(photos.path, options);
     for (uint64_t epoch = 0; epoch < 3; epoch++) { /* slots are used again */
         compare_epoch(here, there, epoch, stream);
     }
@@ -265,7 +271,7 @@ static void compare(sluice_loader_options *options, struct CUstream_st *stream)
     assert_true(stats.steps_timed > 0);
     const bool any =
         options->dtype != SLUICE_U8 || options->layout != SLUICE_NHWC || outputs != NULL;
-    assert_int_equal(stats.converts_on_device, any && sl_conversion_image() != NULL);
+    assert_int_equal(stats.converts_on_device, any && has_kernels());
     sluice_loader_close(here);
     sluice_loader_close(there);
 }
@@ -291,18 +297,16 @@ static void rows_without_pictures_are_zero(void **state)
 static void the_callers_memory_is_used(void **state)
 {
     (void)state;
-    if (fake == NULL || sl_conversion_image() == NULL) {
+    if (fake == NULL || !has_kernels()) {
         skip();
         return; /* not reached */
     }
     struct CUstream_st *stream = fake->stream_new(false);
-    sl_device *device;
-    assert_int_equal(sl_device_open(&device, "cuda:0", NULL), SLUICE_OK);
     void *outputs[OUTPUTS];
     sluice_loader_options options = setup_options();
     const size_t bytes = (size_t)options.batch_size * SETUP_SIZE * SETUP_SIZE * 3 * 4;
     for (int i = 0; i < OUTPUTS; i++) {
-        assert_int_equal(device->ops->memory_open(device, bytes, &outputs[i], NULL), SLUICE_OK);
+        outputs[i] = fake_cuda_memory_new(bytes);
     }
     options.on_bad_sample = SLUICE_BAD_MASK;
     options.last_batch = SLUICE_LAST_PAD;
@@ -316,30 +320,23 @@ static void the_callers_memory_is_used(void **state)
     options.outputs = close_by;
     assert_int_equal(try_open(&options, "closer"), SLUICE_INVALID);
     for (int i = 0; i < OUTPUTS; i++) {
-        device->ops->memory_close(device, outputs[i]);
+        fake_cuda_memory_free(outputs[i]);
     }
-    sl_device_close(device);
 }
 
 /* Memory that a kernel must not write to: told which of the addresses, and what it is. */
 static void memory_of_others_is_refused(void **state)
 {
     (void)state;
-    if (fake == NULL || sl_conversion_image() == NULL) {
+    if (fake == NULL || !has_kernels()) {
         skip();
         return; /* not reached */
     }
     _Alignas(256) static uint8_t host[8 * SETUP_SIZE * SETUP_SIZE * 3];
-    sl_device *device;
-    void *ours;
-    void *theirs;
-    void *small;
-    assert_int_equal(sl_device_open(&device, "cuda:0", NULL), SLUICE_OK);
-    const sl_device_ops *ops = device->ops;
-    assert_int_equal(ops->memory_open(device, sizeof(host), &ours, NULL), SLUICE_OK);
-    assert_int_equal(ops->memory_open(device, 4096, &small, NULL), SLUICE_OK);
+    void *ours = fake_cuda_memory_new(sizeof(host));
+    void *small = fake_cuda_memory_new(4096);
     fake->set(&(fake_cuda_options){.memory_device = 2});
-    assert_int_equal(ops->memory_open(device, sizeof(host), &theirs, NULL), SLUICE_OK);
+    void *theirs = fake_cuda_memory_new(sizeof(host));
     fake->set(&(fake_cuda_options){.seed = 1});
     const struct {
         void *output;
@@ -355,10 +352,9 @@ static void memory_of_others_is_refused(void **state)
         options.outputs = outputs;
         assert_int_equal(try_open(&options, wrong[i].words), SLUICE_INVALID);
     }
-    ops->memory_close(device, ours);
-    ops->memory_close(device, small);
-    ops->memory_close(device, theirs);
-    sl_device_close(device);
+    fake_cuda_memory_free(ours);
+    fake_cuda_memory_free(small);
+    fake_cuda_memory_free(theirs);
 }
 
 static int make_photos(void **state)

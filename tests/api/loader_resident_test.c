@@ -77,9 +77,9 @@ static sluice_loader_stats stats_of(sluice_loader *loader)
 static void compare(const char *path, sluice_loader_options options)
 {
     options.page_cache = SLUICE_CACHE_BUFFERED;
-    sluice_loader *read = setup_loader(path, &options, NULL);
+    sluice_loader *read = setup_loader(path, &options);
     options.page_cache = SLUICE_CACHE_AUTO;
-    sluice_loader *kept = setup_loader(path, &options, NULL);
+    sluice_loader *kept = setup_loader(path, &options);
     uint64_t reads = 0;
     for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
         batches a;
@@ -148,9 +148,9 @@ static void given_up_and_continued(void **state)
     (void)state;
     sluice_loader_options options = setup_options();
     options.page_cache = SLUICE_CACHE_BUFFERED;
-    sluice_loader *read = setup_loader(packed, &options, NULL);
+    sluice_loader *read = setup_loader(packed, &options);
     options.page_cache = SLUICE_CACHE_AUTO;
-    sluice_loader *kept = setup_loader(packed, &options, NULL);
+    sluice_loader *kept = setup_loader(packed, &options);
     batches whole;
     batches_collect(&whole, read, 3);
     for (uint64_t steps = 0; steps < SAMPLES / 8; steps++) {
@@ -181,7 +181,7 @@ static void not_kept(void **state)
     sluice_loader_options options = setup_options();
     options.resident_bytes = 1;
     for (int pass = 0; pass < 2; pass++) {
-        sluice_loader *loader = setup_loader(packed, &options, NULL);
+        sluice_loader *loader = setup_loader(packed, &options);
         uint64_t reads = 0;
         for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
             batches all;

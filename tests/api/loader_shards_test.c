@@ -5,8 +5,6 @@
 #include "loader_setup.h"
 #include "packed.h"
 
-#include "error.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -55,21 +53,19 @@ static int teardown(void **state)
     return 0;
 }
 
-static void run(batches *all, const char *path, const sluice_loader_options *options,
-                const sl_fault_config *fault)
+static void run(batches *all, const char *path, const sluice_loader_options *options)
 {
-    sluice_loader *loader = setup_loader(path, options, fault);
+    sluice_loader *loader = setup_loader(path, options);
     batches_collect(all, loader, 1);
     sluice_loader_close(loader);
 }
 
-static void expect_equal_to_folder(const sluice_loader_options *options,
-                                   const sl_fault_config *fault)
+static void expect_equal_to_folder(const sluice_loader_options *options)
 {
     batches folder;
     batches shards;
-    run(&folder, photos.path, options, NULL);
-    run(&shards, packed, options, fault);
+    run(&folder, photos.path, options);
+    run(&shards, packed, options);
     assert_int_equal(folder.end, SLUICE_END);
     assert_int_equal(shards.end, SLUICE_END);
     assert_int_equal(folder.rows, SAMPLES);
@@ -90,7 +86,7 @@ static void equal_to_folder(void **state)
                 options.window_blocks = 5;
                 options.page_cache = cache;
                 options.io_backend = io;
-                expect_equal_to_folder(&options, NULL);
+                expect_equal_to_folder(&options);
             }
         }
     }
@@ -103,78 +99,7 @@ static void tiny_read_buffer(void **state)
     sluice_loader_options options = setup_options();
     options.read_buffer_bytes = (uint64_t)1 << 20;
     options.io_depth = 64;
-    expect_equal_to_folder(&options, NULL);
-}
-
-static void faults_do_not_matter(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 1; seed <= 8; seed++) {
-        sluice_loader_options options = setup_options();
-        options.io_backend = seed % 2 == 0 ? SLUICE_IO_AUTO : SLUICE_IO_PREAD;
-        options.shuffle = seed % 3 == 0 ? SLUICE_SHUFFLE_NONE : SLUICE_SHUFFLE_FULL;
-        const sl_fault_config fault = {.seed = seed,
-                                       .short_permille = 300,
-                                       .late_permille = 300,
-                                       .again_permille = 100,
-                                       .eio_permille = 50};
-        expect_equal_to_folder(&options, &fault);
-    }
-}
-
-/* Places that always fail, and reads that never come back: some rows are masked, the others right,
- * the number of batches the same, and the loader closes. */
-static void dead_places_cost_only_their_rows(void **state)
-{
-    (void)state;
-    batches folder;
-    sluice_loader_options options = setup_options();
-    options.on_bad_sample = SLUICE_BAD_MASK;
-    run(&folder, photos.path, &options, NULL);
-    options.stall_warn_ns = 10000000;
-    options.stall_fail_ns = 40000000;
-    uint64_t masked = 0;
-    for (uint64_t seed = 1; seed <= 2; seed++) {
-        const sl_fault_config fault = {.seed = seed, .dead_permille = 100, .lost_permille = 15};
-        batches shards;
-        run(&shards, packed, &options, &fault);
-        assert_int_equal(shards.end, SLUICE_END);
-        assert_int_equal(shards.rows, folder.rows);
-        for (uint64_t i = 0; i < folder.rows; i++) {
-            assert_int_equal(shards.indices[i], folder.indices[i]);
-            masked += !shards.mask[i];
-            if (shards.mask[i]) {
-                assert_memory_equal(shards.images + i * folder.row_bytes,
-                                    folder.images + i * folder.row_bytes, folder.row_bytes);
-            }
-        }
-        batches_free(&shards);
-    }
-    assert_true(masked > 0);
-    batches_free(&folder);
-}
-
-/* ---- an index that cannot be read for a moment ---- */
-
-/* Index entries are read like samples: what passes costs nothing, whatever the policy. Errors are
- * rare enough that none comes three times in a row, which would be for good. */
-static void passing_failures_cost_nothing(void **state)
-{
-    (void)state;
-    for (int32_t policy = SLUICE_BAD_FAIL; policy <= SLUICE_BAD_MASK; policy++) {
-        sluice_loader_options options = setup_options();
-        const sl_fault_config fault = {
-            .seed = 5 + (uint64_t)policy, .again_permille = 300, .eio_permille = 20};
-        options.on_bad_sample = policy;
-        batches sound;
-        batches faulty;
-        run(&sound, packed, &options, NULL);
-        run(&faulty, packed, &options, &fault);
-        assert_int_equal(faulty.end, SLUICE_END);
-        assert_true(batches_equal(&sound, &faulty));
-        batches_free(&sound);
-        batches_free(&faulty);
-    }
+    expect_equal_to_folder(&options);
 }
 
 /* ---- damage on disk ---- */
@@ -225,7 +150,7 @@ static void index_damage_costs_one_block(void **state)
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;
     batches all;
-    run(&all, damaged, &options, NULL);
+    run(&all, damaged, &options);
     assert_int_equal(all.end, SLUICE_END);
     for (uint64_t i = 0; i < all.rows; i++) {
         const bool lost = all.indices[i] >= BLOCK_SAMPLES;
@@ -233,7 +158,7 @@ static void index_damage_costs_one_block(void **state)
     }
     batches_free(&all);
     options.on_bad_sample = SLUICE_BAD_FAIL;
-    sluice_loader *loader = setup_loader(damaged, &options, NULL);
+    sluice_loader *loader = setup_loader(damaged, &options);
     batches_collect(&all, loader, 0);
     assert_int_equal(all.end, SLUICE_CORRUPT);
     sluice_error error = SLUICE_ERROR_INIT;
@@ -260,7 +185,7 @@ static void data_damage_costs_one_sample(void **state)
     sluice_loader_options options = setup_options();
     options.on_bad_sample = SLUICE_BAD_MASK;
     batches all;
-    run(&all, damaged, &options, NULL);
+    run(&all, damaged, &options);
     for (uint64_t i = 0; i < all.rows; i++) {
         assert_int_equal(all.mask[i], all.indices[i] != 77);
     }
@@ -277,7 +202,7 @@ static void shrinks_while_read(void **state)
     options.on_bad_sample = SLUICE_BAD_MASK;
     options.prefetch = 2;
     options.page_cache = SLUICE_CACHE_BUFFERED; /* not kept in memory */
-    sluice_loader *loader = setup_loader(damaged, &options, NULL);
+    sluice_loader *loader = setup_loader(damaged, &options);
     batches all;
     batches_collect(&all, loader, 0);
     assert_int_equal(all.end, SLUICE_END);
@@ -303,9 +228,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_to_folder),
         cmocka_unit_test(tiny_read_buffer),
-        cmocka_unit_test(faults_do_not_matter),
-        cmocka_unit_test(dead_places_cost_only_their_rows),
-        cmocka_unit_test(passing_failures_cost_nothing),
         cmocka_unit_test(index_damage_costs_one_block),
         cmocka_unit_test(data_damage_costs_one_sample),
         cmocka_unit_test(shrinks_while_read),

@@ -25,7 +25,7 @@ static sluice_loader *start_loader(void)
     options.device = "cuda:0";
     options.dtype = SLUICE_F16;
     options.layout = SLUICE_NCHW;
-    sluice_loader *loader = setup_loader(folder.path, &options, NULL);
+    sluice_loader *loader = setup_loader(folder.path, &options);
     if (sluice_loader_start_epoch(loader, 0) != SLUICE_OK) {
         gpu_die("the epoch does not start");
     }

@@ -169,7 +169,7 @@ static void compare(const gpu *g, const char *path, sluice_loader_options *optio
 {
     pair p = {.outputs = outputs};
     options->device = "host";
-    p.host = setup_loader(path, options, NULL);
+    p.host = setup_loader(path, options);
     void *blocks[OUTPUTS];
     for (int i = 0; i < OUTPUTS && outputs != NULL; i++) {
         blocks[i] = (void *)(uintptr_t)outputs[i]; /* NOLINT(performance-no-int-to-ptr) */
@@ -177,7 +177,7 @@ static void compare(const gpu *g, const char *path, sluice_loader_options *optio
     options->device = "cuda:0";
     options->outputs = outputs != NULL ? blocks : NULL;
     options->output_count = outputs != NULL ? OUTPUTS : 0;
-    p.ours = setup_loader(path, options, NULL);
+    p.ours = setup_loader(path, options);
     options->outputs = NULL;
     options->output_count = 0;
     for (uint64_t epoch = 0; epoch < 2; epoch++) {

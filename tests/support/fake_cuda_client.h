@@ -13,4 +13,8 @@ const fake_cuda_control *fake_cuda_open(void);
 /* 1, and says so on standard error, when there was a misuse or something is left open. */
 int fake_cuda_complain(const fake_cuda_control *fake);
 
+/* Device memory of the test's own, from the fake driver as programs get it. Aborts on failure. */
+void *fake_cuda_memory_new(size_t bytes);
+void fake_cuda_memory_free(void *memory);
+
 #endif

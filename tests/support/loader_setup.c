@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loader_setup.h"
 
-#include "api.h"
-#include "loader.h"
-
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 static void must(sluice_status status, const sluice_error *error)
 {
@@ -63,15 +61,25 @@ sluice_status setup_loader_status(sluice_loader **loader, const char *path,
     return status;
 }
 
-sluice_loader *setup_loader(const char *path, const sluice_loader_options *options,
-                            const sl_fault_config *fault)
+sluice_loader *setup_loader(const char *path, const sluice_loader_options *options)
 {
-    sluice_dataset *dataset = setup_dataset(path);
-    sluice_augment *recipe = setup_recipe(options->dtype != SLUICE_U8);
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_loader *loader;
-    must(sl_loader_open(&loader, sl_api_dataset(dataset), recipe, options, fault, &error), &error);
-    sluice_augment_destroy(recipe);
-    sluice_dataset_close(dataset);
+    must(setup_loader_status(&loader, path, options, &error), &error);
     return loader;
+}
+
+uint64_t setup_now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void setup_sleep_ns(uint64_t ns)
+{
+    struct timespec left = {.tv_sec = (time_t)(ns / 1000000000),
+                            .tv_nsec = (long)(ns % 1000000000)};
+    while (nanosleep(&left, &left) != 0) {
+    }
 }

@@ -151,6 +151,8 @@ def quoted_folders(tree, path):
             tree.report(path, 1, "module", f"src/{part[1]} is not in the picture of docs/design.md")
             return None
         return [own] + [f"src/{used}" for used in sorted(MAY_USE[part[1]])]
+    if own == "tests/api":  # the public interface only
+        return [own, "tests/support"]
     if part[0] in ("tests", "fuzz", "bench"):
         return ([own, "tests/support", "fuzz"] + [f"src/{name}" for name in MAY_USE] +
                 sorted(TOOLS_MAY_USE))

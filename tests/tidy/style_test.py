@@ -66,6 +66,7 @@ MORE_OFFENCES = [
     ("include", {IDLE: HEAD + '#include "arms.h"\n'}),
     ("include", {IDLE: HEAD + '#include "../bench/arms.h"\n'}),
     ("include", {"tools/sluice/common/say.c": HEAD + '#include "../bench/arms.h"\n'}),
+    ("include", {"tests/api/CMakeLists.txt": "x.c\n", "tests/api/x.c": HEAD + '#include "part.h"\n'}),
     ("module", {"tools/sluice/extra/extra.c": HEAD}),
     ("uses", {"tools/sluice/bench/CMakeLists.txt":
               "sluice_tool_folder(bench SOURCES bench.c USES common idle)\n"}),
