@@ -84,3 +84,25 @@ for command in bench view; do
     refuses 2 "no dtype" "$command" packed --column image:image --column label:number,dtype=f16
     refuses 2 "not empty" "$command" packed --column ''
 done
+
+# Datasets without a picture: tensors as they are, tokens in windows.
+need python3
+python3 - << 'END'
+import array
+open("cubes.bin", "wb").write(bytes(i % 251 for i in range(40 * 48)))
+array.array("H", (i % 50 for i in range(3000))).tofile(open("tokens.bin", "wb"))
+END
+run 0 pack --tensor cube=u8:3x4x4 cubes.bin cubes
+run 0 info cubes
+says out "columns      cube         tensor  u8 3 x 4 x 4"
+run 0 bench cubes --batch 8 --epochs 2 --json
+json '.images_per_s == null and .samples == 80 and .delivered_bytes == 80 * (48 + 10)'
+run 0 bench cubes --batch 8 --epochs 1 --column 'part=cube:tensor,shape=3x2x2,part=random,dtype=f32'
+says out "samples/s"
+run 0 bench cubes --batch 8 --step-ms 2 --steps 4 --repeats 1
+says out "samples/s"
+refuses 2 "the dataset has no pictures" view cubes
+refuses 2 "decodes pictures" bench cubes --yardstick photos
+run 0 pack --tensor ids=u16:1000 tokens.bin tokens --zstd off
+run 0 bench tokens --batch 4 --epochs 1 --json --column ids:window,length=101,stride=100,dtype=i32
+json '.samples == 27 and .delivered_bytes == 27 * (101 * 4 + 10)'
