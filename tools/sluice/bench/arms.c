@@ -41,24 +41,23 @@ static size_t skip_of(const sluice_loader_options *options)
 
 /* ---- the arms ---- */
 
-static int step_synchronously(struct arm *arm, struct bench_feed *feed)
+/* `*batch` is the one before, which is given back as the next is asked for: with all slots held,
+ * that is when its making begins. */
+static int step_synchronously(struct arm *arm, struct bench_feed *feed, sluice_batch **batch)
 {
     struct accelerator *accelerator = arm->plan->accelerator;
-    sluice_batch *batch = NULL;
     const double asked = clock_seconds();
-    int code = bench_feed_next(feed, &batch);
+    sluice_batch_release(*batch);
+    *batch = NULL;
+    int code = bench_feed_next(feed, batch);
     if (code != TOOL_FINE) {
         return code;
     }
-    code = accelerator->ops->copy(accelerator, batch);
+    code = accelerator->ops->copy(accelerator, *batch);
     if (code == TOOL_FINE) {
         code = accelerator->ops->step(accelerator, NULL, asked, clock_seconds());
     }
-    if (code == TOOL_FINE) {
-        code = accelerator->ops->finish(accelerator);
-    }
-    sluice_batch_release(batch);
-    return code;
+    return code == TOOL_FINE ? accelerator->ops->finish(accelerator) : code;
 }
 
 static int run_synchronous(struct arm *arm)
@@ -67,16 +66,16 @@ static int run_synchronous(struct arm *arm)
     source.options.device = "host";
     source.options.prefetch = SYNCHRONOUS_SLOTS;
     struct bench_feed feed;
-    sluice_batch *held = NULL;
+    sluice_batch *held[SYNCHRONOUS_SLOTS] = {NULL};
     int code = bench_feed_open(&source, &feed);
-    if (code == TOOL_FINE) {
-        code = bench_feed_next(&feed, &held);
+    for (uint32_t i = 0; i < SYNCHRONOUS_SLOTS && code == TOOL_FINE; i++) {
+        code = bench_feed_next(&feed, &held[i]);
     }
     for (uint64_t i = 0; i < arm->total && code == TOOL_FINE; i++) {
-        code = step_synchronously(arm, &feed);
+        code = step_synchronously(arm, &feed, &held[0]);
     }
-    if (held != NULL) {
-        sluice_batch_release(held);
+    for (uint32_t i = 0; i < SYNCHRONOUS_SLOTS; i++) {
+        sluice_batch_release(held[i]);
     }
     bench_feed_close(&feed);
     return code;
