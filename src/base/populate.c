@@ -14,8 +14,8 @@
 static void touch(uint8_t *base, size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (size_t at = 0; at < bytes; at += page) {
-        atomic_fetch_add_explicit((_Atomic uint8_t *)(void *)(base + at), 0, memory_order_relaxed);
+    for (uint8_t *at = base; at < base + bytes; at += page) {
+        atomic_fetch_add_explicit((_Atomic uint8_t *)(void *)at, 0, memory_order_relaxed);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "columns.h"
 #include "error.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool takes(sluice_field_type type)
@@ -163,6 +164,7 @@ static void finish(const sl_column *column, uint32_t rows, sl_part_view parts, u
     offsets[0] = 0;
     for (uint32_t i = 0; i < rows; i++) {
         const int64_t length = offsets[i + 1];
+        assert(length >= 0 && (uint64_t)length * step_bytes <= part->row_bytes);
         uint8_t *to = values + (uint64_t)offsets[i] * step_bytes;
         const uint8_t *from = values + i * part->row_bytes;
         if (to != from) {

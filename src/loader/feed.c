@@ -94,6 +94,7 @@ static void open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_cursor *c
     slot->first = step->first;
     slot->order = cursor->plan.order;
     atomic_store_explicit(&slot->left, step->rows + 1, memory_order_relaxed);
+    atomic_store_explicit(&slot->dropped, false, memory_order_relaxed);
     for (uint32_t row = step->filled; row < step->rows; row++) {
         sl_columns_blank(feed->columns, &(sl_row_place){-1, row, SLUICE_ROW_PADDING}, slot->parts);
     }
@@ -204,7 +205,7 @@ static void complete_unasked(sl_feed *feed)
     sl_feed_cursor *ask = &feed->ask;
     while (ask->ticket < feed->begin.ticket && ask->ticket < feed->short_from) {
         if (ask->row < ask->at.filled) {
-            sl_feed_done(feed, sl_feed_slot_of(feed, ask->ticket), ask->at.filled - ask->row);
+            sl_feed_drop(feed, sl_feed_slot_of(feed, ask->ticket), ask->at.filled - ask->row);
         }
         cursor_next_step(feed, ask);
     }

@@ -14,8 +14,8 @@
  * (fetch thread; its slot is begun, or there would be no credit) -> its job, in a task for the
  * workers with others that came with it -> sl_row_run -> done. A sample that cannot be read or
  * decoded ends in sl_feed_bad: fail, replace (another sample is inserted into the fetch) or mask.
- * However it ends, its row is counted in sl_feed_done exactly once, and the last row fills the
- * slot.
+ * However it ends, its row is counted in sl_feed_done or _drop exactly once, and the last row fills
+ * the slot.
  *
  * The short road: once the whole dataset is in memory (io/resident.h), steps from ticket
  * `short_from` on are not asked for: begin hands their rows to the workers, which find the bytes
@@ -64,6 +64,7 @@ typedef struct sl_feed_slot {
     uint32_t number; /* staging's */
     uint32_t rows;
     _Atomic uint32_t left; /* rows that are not done */
+    _Atomic bool dropped;  /* some of them were not made: nobody will see the step */
     sl_part_view parts;
     uint64_t epoch, ticket, first; /* of the step; first: position of its first row */
     sl_order order;                /* of the epoch */
@@ -162,8 +163,10 @@ bool sl_feed_insert(sl_feed *feed, const sl_row_want *want);
 
 /* Row `row` of a slot that goes the short road: its job. False: it was inserted, or dropped. */
 bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, sl_job *job);
-/* `rows` more rows of the slot are done; the last one fills it. */
+/* `rows` more rows of the slot are made; the last one fills it. */
 void sl_feed_done(sl_feed *feed, sl_feed_slot *slot, uint32_t rows);
+/* The same of rows that are not made, since the run is being stopped. */
+void sl_feed_drop(sl_feed *feed, sl_feed_slot *slot, uint32_t rows);
 /* The row's sample cannot be used: applies the policy, which does the row or inserts another
  * sample. `error` says why. */
 void sl_feed_bad(sl_feed *feed, const sl_job *job, const sluice_error *error);

@@ -166,7 +166,7 @@ void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
     sl_job *job = &feed->jobs[number];
     *job = (sl_job){.want = want, .slot = sl_feed_slot_of(feed, want.ticket)};
     if (status == SLUICE_CANCELED) {
-        sl_feed_done(feed, job->slot, 1);
+        sl_feed_drop(feed, job->slot, 1);
     } else if (status != SLUICE_OK) {
         deliver_failure(feed, job, error);
     } else {

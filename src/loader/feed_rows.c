@@ -55,7 +55,7 @@ bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, sl_job *job)
     }
     job->want.sample = (sl_sample){.index = index};
     if (!sl_feed_insert(feed, &job->want)) {
-        sl_feed_done(feed, slot, 1);
+        sl_feed_drop(feed, slot, 1);
     }
     return false;
 }
@@ -66,9 +66,18 @@ void sl_feed_done(sl_feed *feed, sl_feed_slot *slot, uint32_t rows)
 {
     uint64_t sizes[SL_RAGGED_MAX] = {0};
     if (atomic_fetch_sub_explicit(&slot->left, rows, memory_order_acq_rel) == rows) {
-        sl_columns_finish(feed->columns, slot->rows, slot->parts, sizes);
+        /* Relaxed: ordered by `left`. Of rows that were not made there are only old offsets. */
+        if (!atomic_load_explicit(&slot->dropped, memory_order_relaxed)) {
+            sl_columns_finish(feed->columns, slot->rows, slot->parts, sizes);
+        }
         sl_staging_filled(feed->staging, slot->number, sizes);
     }
+}
+
+void sl_feed_drop(sl_feed *feed, sl_feed_slot *slot, uint32_t rows)
+{
+    atomic_store_explicit(&slot->dropped, true, memory_order_relaxed);
+    sl_feed_done(feed, slot, rows);
 }
 
 /* Asks for another sample in place of the want's; false when there is no more to try. */

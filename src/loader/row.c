@@ -202,14 +202,14 @@ static void drop_list(sl_feed *feed, const sl_task *task)
     for (uint32_t i = 0; i < task->count; i++) {
         sl_feed_slot *slot = feed->jobs[number].slot;
         number = feed->jobs[number].next;
-        sl_feed_done(feed, slot, 1);
+        sl_feed_drop(feed, slot, 1);
     }
 }
 
 static void drop(sl_feed *feed, const sl_task *task)
 {
     if (task->slot != NULL) {
-        sl_feed_done(feed, task->slot, task->count);
+        sl_feed_drop(feed, task->slot, task->count);
     } else {
         drop_list(feed, task);
     }

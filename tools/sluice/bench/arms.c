@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The slot that the synchronous arm holds all the time, and the one that it works with. */
+/* The synchronous arm holds both: one all the time, and the one that it works with. */
 enum { SYNCHRONOUS_SLOTS = 2 };
 /* Left out of the arms without a pipeline to fill. */
 enum { SKIP_PLAIN = 2 };
