@@ -32,7 +32,8 @@ static sluice_status make(sl_config *config, const sluice_loader_options *option
     return status == SLUICE_OK ? sl_config_check_epoch(config, dataset, error) : status;
 }
 
-static sl_config made(const sluice_loader_options *options, uint64_t samples, uint64_t bytes)
+static sl_config made_with(const sluice_loader_options *options, uint64_t samples, uint64_t bytes,
+                           bool pictures)
 {
     const sl_dataset dataset = dataset_of(samples, bytes);
     sluice_error error = SLUICE_ERROR_INIT;
@@ -41,7 +42,13 @@ static sl_config made(const sluice_loader_options *options, uint64_t samples, ui
     if (status != SLUICE_OK) {
         fail_msg("refused: %s", error.text);
     }
+    sl_config_use_columns(&config, &dataset, pictures);
     return config;
+}
+
+static sl_config made(const sluice_loader_options *options, uint64_t samples, uint64_t bytes)
+{
+    return made_with(options, samples, bytes, true);
 }
 
 static void refused(const sluice_loader_options *options, uint64_t samples, const char *words)
@@ -368,6 +375,8 @@ static void small_samples_stay_in_memory(void **state)
     assert_true(made(&options, samples, samples * 32767).resident_bytes > 0);
     assert_true(made(&options, samples, samples * 32767).resident_bytes <= 1024 * MIB);
     assert_int_equal(made(&options, samples, samples * 32768).resident_bytes, 0);
+    assert_true(made_with(&options, samples, samples * 32768, false).resident_bytes > 0);
+    assert_true(made_with(&options, samples, samples << 20, false).resident_bytes > 0);
     assert_int_equal(made(&options, samples, 0).resident_bytes, 0);
     options.resident_bytes = 12345;
     assert_int_equal(made(&options, samples, samples * 1000).resident_bytes, 12345);
