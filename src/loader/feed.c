@@ -111,11 +111,20 @@ void sl_feed_submit(sl_feed *feed, const sl_task *tasks, uint32_t count)
     }
 }
 
+/* Rows of each task, but the last, of `filled` of them: about `wanted`, without a last one that is
+ * hardly worth waking a worker for. */
+static uint32_t rows_each(uint32_t filled, uint32_t wanted)
+{
+    const uint32_t tasks = (filled + wanted / 2) / wanted;
+    const uint32_t each = tasks > 1 ? (filled - 1) / tasks + 1 : filled;
+    return each < SL_TASK_ROWS ? each : SL_TASK_ROWS;
+}
+
 /* Hands the slot's first `filled` rows to the workers, by the short road. */
 static void begin_short(sl_feed *feed, sl_feed_slot *slot, uint32_t filled)
 {
     sl_task tasks[SL_TASKS_MAX];
-    const uint32_t each = feed->config->task_rows;
+    const uint32_t each = rows_each(filled, feed->config->task_rows);
     uint32_t count = 0;
     for (uint32_t row = 0; row < filled; row += each) {
         const uint32_t rest = filled - row;
@@ -168,13 +177,12 @@ void sl_feed_begin_steps(sl_feed *feed)
 {
     sl_lock(&feed->mutex);
     shorten_locked(feed);
-    bool any = false;
+    const uint64_t before = feed->credit;
     while (begin_step_locked(feed)) {
-        any = true;
+        /* as long as there is a slot, and a step */
     }
-    const uint64_t credit = feed->credit;
-    if (any) {
-        sl_fetch_credit(feed->fetch, credit);
+    if (feed->credit != before) { /* on the short road nothing is read: no need to wake anybody */
+        sl_fetch_credit(feed->fetch, feed->credit);
     }
     sl_unlock(&feed->mutex);
 }
