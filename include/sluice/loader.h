@@ -38,6 +38,7 @@
 #include <sluice/columns.h>
 #include <sluice/common.h>
 #include <sluice/dataset.h>
+#include <sluice/options.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,46 +47,6 @@ extern "C" {
 typedef struct sluice_loader sluice_loader;
 typedef struct sluice_batch sluice_batch;
 struct CUstream_st; /* a CUDA stream (cudaStream_t, CUstream), so that no CUDA header is needed */
-
-typedef enum sluice_shuffle {
-    SLUICE_SHUFFLE_FULL = 0,  /* a permutation of all samples, new in every epoch */
-    SLUICE_SHUFFLE_BLOCK = 1, /* blocks of neighbours, then samples inside a window of blocks */
-    SLUICE_SHUFFLE_NONE = 2   /* the order of the dataset */
-} sluice_shuffle;
-
-typedef enum sluice_last_batch {
-    SLUICE_LAST_DROP = 0, /* samples that do not fill a global batch are left out of the epoch */
-    SLUICE_LAST_PAD = 1,  /* the last batch is whole; its surplus rows are zero, with mask 0 */
-    SLUICE_LAST_SHORT = 2 /* the last batch has fewer rows (0 for some ranks, at worst) */
-} sluice_last_batch;
-
-typedef enum sluice_bad_sample {
-    SLUICE_BAD_FAIL = 0,    /* next returns the sample's error when it comes to that batch (of
-                               several bad ones in it, any) */
-    SLUICE_BAD_REPLACE = 1, /* another sample of the dataset takes the row */
-    SLUICE_BAD_MASK = 2     /* the row is zero, its label -1, its mask 0 */
-} sluice_bad_sample;
-
-typedef enum sluice_io_backend {
-    SLUICE_IO_AUTO = 0,  /* io_uring for shards where the kernel allows it, else PREAD */
-    SLUICE_IO_URING = 1, /* open fails with UNSUPPORTED where it is refused */
-    SLUICE_IO_PREAD = 2  /* a pool of threads */
-} sluice_io_backend;
-
-typedef enum sluice_page_cache {
-    /* By what the page cache holds, file by file: BUFFERED where it has the bytes, else DIRECT; but
-     * while the storage cannot keep up, and the dataset fits in half of the memory, BUFFERED with
-     * read-ahead, so that the next epoch finds it there. Image folders: BUFFERED */
-    SLUICE_CACHE_AUTO = 0,
-    SLUICE_CACHE_BUFFERED = 1, /* through the page cache */
-    SLUICE_CACHE_DIRECT = 2,   /* O_DIRECT; buffered where the file system refuses it */
-    SLUICE_CACHE_DROP = 3      /* through the page cache, and dropped from it behind the reader */
-} sluice_page_cache;
-
-typedef enum sluice_exif {
-    SLUICE_EXIF_IGNORE = 0, /* pixels as stored, like torchvision's and Pillow's open() */
-    SLUICE_EXIF_APPLY = 1   /* turned upright as the EXIF orientation says */
-} sluice_exif;
 
 /* Every 0 means the default in brackets. */
 typedef struct sluice_loader_options {
@@ -296,7 +257,6 @@ SLUICE_API sluice_status sluice_batch_release_on(sluice_batch *batch, struct CUs
  * next, released or not, count as consumed. `*bytes` in: room in `cursor`, SLUICE_CURSOR_BYTES is
  * enough; out: bytes written.
  */
-#define SLUICE_CURSOR_BYTES 96
 SLUICE_API sluice_status sluice_loader_save(sluice_loader *loader, void *cursor,
                                             size_t *bytes) SLUICE_MUST_CHECK;
 

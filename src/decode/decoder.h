@@ -28,7 +28,7 @@
 #include "view.h"
 
 #include <sluice/common.h>
-#include <sluice/loader.h>
+#include <sluice/options.h>
 
 #include <stdbool.h>
 

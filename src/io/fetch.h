@@ -52,7 +52,7 @@
 #include "resident.h"
 #include "retry.h"
 
-#include <sluice/loader.h>
+#include <sluice/options.h>
 
 typedef struct sl_fetch sl_fetch;
 

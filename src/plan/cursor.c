@@ -3,7 +3,7 @@
 
 #include "little_endian.h"
 
-#include <sluice/loader.h>
+#include <sluice/options.h>
 
 #include <assert.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 
 #include "permutation.h"
 
-#include <sluice/loader.h>
+#include <sluice/options.h>
 
 typedef struct sl_order {
     sluice_shuffle shuffle;
