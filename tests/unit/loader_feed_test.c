@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The feed alone: staging, fetch and workers are played by the test (--wrap), which delivers,
+ * makes, spoils and drops rows in any order. Whatever it does, each row of each step is asked for
+ * once, handed over once and told once, with the sample that the plan says.
+ */
+#include "feed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SAMPLES = 1000, SLOTS = 4, BATCH = 37, LOOKAHEAD = 200, BYTES = 700, TASKS_MAX = 4096 };
+
+/* ---- what the test plays ---- */
+
+/* Batches are handed out in the order of their tickets, and taken at once. */
+typedef struct played_slot {
+    bool used, filling;
+    uint64_t ticket;
+} played_slot;
+
+static struct {
+    played_slot slots[SLOTS];
+    uint64_t begun, filled, failed;
+    uint64_t credit;
+    uint32_t wakes;
+    bool resident;
+    sl_task tasks[TASKS_MAX];
+    uint32_t task_count;
+    sl_fetch_item inserted[SLOTS * BATCH];
+    uint32_t inserted_count;
+} played;
+
+static uint8_t *part_arrays[SL_PARTS_MAX];
+static uint8_t memory[1 << 16];
+static sl_resident resident;
+
+/* The linker chose these names (--wrap).
+ * NOLINTBEGIN(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
+sluice_status __wrap_sl_staging_begin(sl_staging *staging, const sl_batch_facts *facts,
+                                      uint32_t *slot, sl_part_view *parts);
+void __wrap_sl_staging_filled(sl_staging *staging, uint32_t slot,
+                              const uint64_t sizes[SL_RAGGED_MAX]);
+void __wrap_sl_staging_fail(sl_staging *staging, uint32_t slot, const sluice_error *error);
+uint64_t __wrap_sl_staging_begun(sl_staging *staging);
+void __wrap_sl_staging_drain(sl_staging *staging);
+void __wrap_sl_fetch_credit(sl_fetch *fetch, uint64_t limit);
+void __wrap_sl_fetch_wake(sl_fetch *fetch);
+void __wrap_sl_fetch_insert(sl_fetch *fetch, const sl_fetch_item *item);
+void __wrap_sl_fetch_restart(sl_fetch *fetch);
+const sl_resident *__wrap_sl_fetch_resident(const sl_fetch *fetch);
+sluice_status __wrap_sl_workers_submit(sl_workers *workers, const void *jobs, size_t count);
+
+sluice_status __wrap_sl_staging_begin(sl_staging *staging, const sl_batch_facts *facts,
+                                      uint32_t *slot, sl_part_view *parts)
+{
+    (void)staging;
+    (void)facts;
+    uint64_t oldest = UINT64_MAX; /* that is not filled */
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        const played_slot *other = &played.slots[i];
+        oldest = other->filling && other->ticket < oldest ? other->ticket : oldest;
+    }
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        played_slot *own = &played.slots[i];
+        if (!own->used || (!own->filling && own->ticket < oldest)) {
+            *own = (played_slot){true, true, played.begun++};
+            *slot = i;
+            *parts = part_arrays;
+            return SLUICE_OK;
+        }
+    }
+    return SLUICE_AGAIN;
+}
+
+void __wrap_sl_staging_filled(sl_staging *staging, uint32_t slot,
+                              const uint64_t sizes[SL_RAGGED_MAX])
+{
+    (void)staging;
+    (void)sizes;
+    assert_true(played.slots[slot].filling);
+    played.slots[slot].filling = false;
+    played.filled++;
+}
+
+void __wrap_sl_staging_fail(sl_staging *staging, uint32_t slot, const sluice_error *error)
+{
+    (void)staging;
+    (void)error;
+    assert_true(played.slots[slot].filling);
+    played.failed++;
+}
+
+uint64_t __wrap_sl_staging_begun(sl_staging *staging)
+{
+    (void)staging;
+    return played.begun;
+}
+
+void __wrap_sl_staging_drain(sl_staging *staging)
+{
+    (void)staging;
+}
+
+void __wrap_sl_fetch_credit(sl_fetch *fetch, uint64_t limit)
+{
+    (void)fetch;
+    assert_true(limit > played.credit);
+    played.credit = limit;
+}
+
+void __wrap_sl_fetch_wake(sl_fetch *fetch)
+{
+    (void)fetch;
+    played.wakes++;
+}
+
+void __wrap_sl_fetch_insert(sl_fetch *fetch, const sl_fetch_item *item)
+{
+    (void)fetch;
+    assert_true(played.inserted_count < SLOTS * BATCH);
+    played.inserted[played.inserted_count] = *item;
+    played.inserted[played.inserted_count++].sequence = SL_INSERTED;
+}
+
+void __wrap_sl_fetch_restart(sl_fetch *fetch)
+{
+    (void)fetch; /* the test cancels what it has, before */
+}
+
+const sl_resident *__wrap_sl_fetch_resident(const sl_fetch *fetch)
+{
+    (void)fetch;
+    return played.resident ? &resident : NULL;
+}
+
+sluice_status __wrap_sl_workers_submit(sl_workers *workers, const void *jobs, size_t count)
+{
+    (void)workers;
+    assert_true(played.task_count + count <= TASKS_MAX);
+    memcpy(&played.tasks[played.task_count], jobs, count * sizeof(sl_task));
+    played.task_count += (uint32_t)count;
+    return SLUICE_OK;
+}
+/* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
+
+/* ---- a dataset of samples that lie one behind the other ---- */
+
+static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sl_place *lookup, sl_refusal *why)
+{
+    (void)dataset;
+    (void)lookup;
+    (void)why;
+    *sample = (sl_sample){.place = {.offset = index * BYTES, .bytes = BYTES}};
+    return SLUICE_OK;
+}
+
+static const sl_dataset_ops ops = {.locate = locate};
+static const sl_dataset dataset = {.ops = &ops, .info = {.samples = SAMPLES}};
+static sl_column_set no_columns = {.part_count = 3}; /* index, mask, status: those of all sets */
+
+/* ---- the run of a feed ---- */
+
+typedef struct rig {
+    sl_config config;
+    sl_feed feed;
+    sl_quarantine quarantine;
+    uint32_t seed;
+    sl_fetch_item waiting[LOOKAHEAD]; /* asked for, not delivered */
+    uint32_t waiting_count;
+    uint64_t asked;
+    bool asleep; /* next said END */
+    uint32_t seen[SAMPLES];
+    uint64_t rows;
+} rig;
+
+static uint32_t below(rig *r, uint32_t bound)
+{
+    r->seed = r->seed * 1664525U + 1013904223U;
+    return (r->seed >> 8) % bound;
+}
+
+static void rig_open(rig *r, int32_t on_bad, uint32_t seed)
+{
+    memset(r, 0, sizeof(*r));
+    memset(&played, 0, sizeof(played));
+    for (uint32_t i = 0; i < 3; i++) {
+        part_arrays[i] = memory + (size_t)i * 4096;
+    }
+    r->seed = seed;
+    r->quarantine.fd = -1;
+    sluice_loader_options *o = &r->config.options;
+    *o = (sluice_loader_options)SLUICE_LOADER_OPTIONS_INIT;
+    o->batch_size = BATCH;
+    o->prefetch = SLOTS;
+    o->world_size = 1;
+    o->last_batch = SLUICE_LAST_SHORT;
+    o->on_bad_sample = on_bad;
+    o->end_epoch = 2;
+    o->max_sample_bytes = BYTES;
+    r->config.lookahead = LOOKAHEAD;
+    r->config.task_rows = 10;
+    assert_int_equal(sl_feed_open(&r->feed, &r->config, &dataset, NULL), SLUICE_OK);
+    r->feed.quarantine = &r->quarantine;
+    r->feed.columns = &no_columns;
+}
+
+static void rig_close(rig *r)
+{
+    sl_feed_close(&r->feed);
+}
+
+/* The oldest item that is not delivered: fetch asks for no more than LOOKAHEAD past it. */
+static uint64_t oldest_waiting(const rig *r)
+{
+    uint64_t oldest = r->asked;
+    for (uint32_t i = 0; i < r->waiting_count; i++) {
+        oldest = r->waiting[i].sequence < oldest ? r->waiting[i].sequence : oldest;
+    }
+    return oldest;
+}
+
+static void ask(rig *r)
+{
+    sl_fetch_item item;
+    const uint64_t end = oldest_waiting(r) + LOOKAHEAD;
+    while (r->asked < end && !r->asleep) {
+        r->asleep = sl_feed_next(&r->feed, &item) != SLUICE_OK;
+        if (!r->asleep) {
+            item.sequence = r->asked++;
+            r->waiting[r->waiting_count++] = item;
+        }
+    }
+}
+
+static void deliver(rig *r, const sl_fetch_item *item, sluice_status status)
+{
+    static const uint8_t bytes[BYTES];
+    const sl_fetch_bytes there = {{bytes, BYTES}, SL_HANDLE_NONE};
+    sluice_error error = {.status = status};
+    sl_feed_deliver(&r->feed, item, status, &there, &error);
+}
+
+/* Some item that may be delivered; false: there is none. */
+static bool deliver_any(rig *r, sluice_status status)
+{
+    const uint32_t first = r->waiting_count > 0 ? below(r, r->waiting_count) : 0;
+    for (uint32_t tries = 0; tries < r->waiting_count; tries++) {
+        const uint32_t i = (first + tries) % r->waiting_count;
+        if (r->waiting[i].sequence < played.credit || status == SLUICE_CANCELED) {
+            const sl_fetch_item item = r->waiting[i];
+            r->waiting[i] = r->waiting[--r->waiting_count];
+            deliver(r, &item, status);
+            return true;
+        }
+    }
+    if (played.inserted_count == 0) {
+        return false;
+    }
+    const sl_fetch_item item = played.inserted[--played.inserted_count];
+    deliver(r, &item, status);
+    return true;
+}
+
+static void end_row(rig *r, const sl_job *job, uint32_t bad_percent)
+{
+    assert_int_equal(job->want.position, job->slot->first + job->want.row);
+    if (job->want.attempt == 0) {
+        assert_int_equal(job->want.sample.index,
+                         sl_order_sample(&job->slot->order, job->want.position));
+    }
+    if (below(r, 100) < bad_percent) {
+        const sluice_error error = {.status = SLUICE_CORRUPT,
+                                    .sample = (int64_t)job->want.sample.index};
+        sl_feed_bad(&r->feed, job, &error);
+        return;
+    }
+    r->seen[job->want.sample.index]++;
+    r->rows++;
+    sl_feed_done(&r->feed, job->slot, 1);
+}
+
+static void run_task(rig *r, uint32_t bad_percent)
+{
+    const uint32_t i = below(r, played.task_count);
+    const sl_task task = played.tasks[i];
+    played.tasks[i] = played.tasks[--played.task_count];
+    assert_in_range(task.count, 1, SL_TASK_ROWS);
+    uint32_t number = task.first;
+    for (uint32_t row = 0; row < task.count; row++) {
+        sl_job job;
+        if (task.slot != NULL) {
+            if (!sl_feed_find(&r->feed, task.slot, task.first + row, &job)) {
+                continue;
+            }
+        } else {
+            job = r->feed.jobs[number];
+            number = job.next;
+        }
+        end_row(r, &job, bad_percent);
+    }
+}
+
+static bool step(rig *r, uint32_t bad_percent, uint32_t unread_percent)
+{
+    ask(r);
+    bool moved = deliver_any(r, below(r, 100) < unread_percent ? SLUICE_IO : SLUICE_OK);
+    if (below(r, 4) == 0 || !moved) {
+        sl_feed_flush(&r->feed);
+    }
+    if (played.task_count > 0 && (below(r, 3) == 0 || !moved)) {
+        run_task(r, bad_percent);
+        moved = true;
+    }
+    const uint64_t before = played.begun;
+    sl_feed_begin_steps(&r->feed);
+    r->asleep = r->asleep && !played.wakes;
+    played.wakes = 0;
+    return moved || played.begun != before || played.task_count > 0;
+}
+
+static uint64_t steps_of_epoch(void)
+{
+    return (SAMPLES + BATCH - 1) / BATCH;
+}
+
+static void start(rig *r)
+{
+    r->asleep = false;
+    r->asked = 0;
+    played.credit = 0;
+    sl_feed_start(&r->feed, 0, 0);
+}
+
+static void finish(const rig *r, uint64_t rows)
+{
+    assert_int_equal(played.begun, 2 * steps_of_epoch());
+    assert_int_equal(played.filled, played.begun);
+    assert_int_equal(r->waiting_count, 0);
+    assert_int_equal(r->rows, rows);
+}
+
+static void expect_each_twice(const rig *r)
+{
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        assert_int_equal(r->seen[i], 2); /* once in each epoch */
+    }
+}
+
+static void every_row_once(void **state)
+{
+    (void)state;
+    static rig r;
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        rig_open(&r, SLUICE_BAD_FAIL, seed);
+        start(&r);
+        while (step(&r, 0, 0)) {
+        }
+        finish(&r, UINT64_C(2) * SAMPLES);
+        expect_each_twice(&r);
+        sl_feed_stop(&r.feed);
+        rig_close(&r);
+    }
+}
+
+/* The copy in memory is complete somewhere on the way. */
+static void the_short_road(void **state)
+{
+    (void)state;
+    static rig r;
+    static uint8_t copy[(size_t)SAMPLES * BYTES];
+    static uint64_t starts[] = {0, sizeof(copy)};
+    resident = (sl_resident){.slab = {.base = copy, .bytes = sizeof(copy)},
+                             .starts = starts,
+                             .objects = 1,
+                             .loaded = sizeof(copy)};
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        rig_open(&r, SLUICE_BAD_FAIL, seed);
+        start(&r);
+        for (uint32_t steps = 0; steps < seed * 90; steps++) {
+            (void)step(&r, 0, 0);
+        }
+        played.resident = true;
+        while (step(&r, 0, 0)) {
+        }
+        finish(&r, UINT64_C(2) * SAMPLES);
+        expect_each_twice(&r);
+        sl_feed_stop(&r.feed);
+        rig_close(&r);
+    }
+}
+
+/* Bad ones are replaced, by way of more reads; masked; or fail their step. */
+static void bad_rows(void **state)
+{
+    (void)state;
+    static rig r;
+    for (int32_t policy = SLUICE_BAD_FAIL; policy <= SLUICE_BAD_MASK; policy++) {
+        rig_open(&r, policy, (uint32_t)policy + 7);
+        start(&r);
+        while (step(&r, 20, 10)) {
+        }
+        assert_int_equal(played.filled, 2 * steps_of_epoch());
+        const uint64_t bad = atomic_load_explicit(&r.feed.bad, memory_order_relaxed);
+        assert_true(bad > 0);
+        if (policy == SLUICE_BAD_REPLACE) {
+            assert_in_range(r.rows, 2 * SAMPLES - 5, 2 * SAMPLES);
+        } else {
+            assert_int_equal(r.rows, UINT64_C(2) * SAMPLES - bad);
+        }
+        assert_int_equal(played.failed > 0, policy == SLUICE_BAD_FAIL);
+        sl_feed_stop(&r.feed);
+        rig_close(&r);
+    }
+}
+
+/* Given up anywhere: all slots are filled all the same, and nothing is lost of the next run. */
+static void given_up_anywhere(void **state)
+{
+    (void)state;
+    static rig r;
+    for (uint32_t seed = 1; seed <= 60; seed++) {
+        rig_open(&r, SLUICE_BAD_REPLACE, seed);
+        start(&r);
+        for (uint32_t steps = 0; steps < seed * 17; steps++) {
+            (void)step(&r, 5, 5);
+        }
+        atomic_store_explicit(&r.feed.stopping, true, memory_order_relaxed);
+        while (played.task_count > 0) {
+            run_task(&r, 0);
+        }
+        r.feed.running = false; /* as stop has it, before fetch cancels */
+        while (deliver_any(&r, SLUICE_CANCELED)) {
+        }
+        sl_feed_flush(&r.feed);
+        while (played.task_count > 0) {
+            run_task(&r, 0);
+        }
+        sl_feed_stop(&r.feed);
+        assert_int_equal(played.filled, played.begun);
+        memset(r.seen, 0, sizeof(r.seen));
+        r.rows = 0;
+        played.begun = played.filled = 0;
+        memset(played.slots, 0, sizeof(played.slots));
+        start(&r);
+        while (step(&r, 0, 0)) {
+        }
+        finish(&r, UINT64_C(2) * SAMPLES);
+        expect_each_twice(&r);
+        sl_feed_stop(&r.feed);
+        rig_close(&r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_once),
+        cmocka_unit_test(the_short_road),
+        cmocka_unit_test(bad_rows),
+        cmocka_unit_test(given_up_anywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
