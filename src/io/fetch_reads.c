@@ -268,7 +268,10 @@ static bool serve_resident(sl_fetch *fetch, uint32_t index)
 static void plan_resident(sl_fetch *fetch)
 {
     sl_resident_piece piece;
-    if (fetch->requests.free == NULL || !sl_resident_next(&fetch->resident, &piece)) {
+    /* Behind the others, should there be room for a single one. */
+    const bool last = fetch->requests.free != NULL && fetch->requests.free->next == NULL;
+    if (fetch->requests.free == NULL || (last && sl_window_next(&fetch->window) != SL_WANT_NONE) ||
+        !sl_resident_next(&fetch->resident, &piece)) {
         return;
     }
     sl_request *request = sl_requests_take(&fetch->requests);
