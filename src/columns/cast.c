@@ -4,6 +4,7 @@
 #include "apply.h"
 #include "dtype.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Dtypes that C has no type for go by binary32, so many at a time. */
@@ -53,6 +54,35 @@ LOOPS(u64, uint64_t, value <= INT32_MAX, value <= INT64_MAX)
 LOOPS(i64, int64_t, value >= INT32_MIN && value <= INT32_MAX, true)
 LOOP(f32_to_f64, float, double, true)
 LOOP(f64_to_f32, double, float, true)
+
+/* Towards zero, and odd where that was not exact: rounded once more, to a format of at least two
+ * bits less, this gives what rounding once would have (Boldo and Melquiond, 2008). */
+static float odd_from_double(double value)
+{
+    float near = (float)value;
+    if ((double)near == value || isnan(value)) {
+        return near;
+    }
+    uint32_t bits;
+    memcpy(&bits, &near, sizeof(bits));
+    if (fabs((double)near) > fabs(value)) {
+        bits--;
+    }
+    bits |= 1;
+    memcpy(&near, &bits, sizeof(near));
+    return near;
+}
+
+static bool f64_to_odd(void *to, const uint8_t *from, size_t count)
+{
+    float *made = to;
+    for (size_t i = 0; i < count; i++) {
+        double value;
+        memcpy(&value, from + i * sizeof(value), sizeof(value));
+        made[i] = odd_from_double(value);
+    }
+    return true;
+}
 
 /* Binary16 is exact in binary32. Bits in, bits out: the same on every machine. */
 static float float_from_half(uint16_t half)
@@ -131,7 +161,7 @@ NARROW(i32, 4, i32_to_f32)
 NARROW(u64, 8, u64_to_f32)
 NARROW(i64, 8, i64_to_f32)
 NARROW(f32, 4, copy_4)
-NARROW(f64, 8, f64_to_f32)
+NARROW(f64, 8, f64_to_odd)
 BY_FLOAT(f16_to_bf16, 2, f16_to_f32, uint16_t, sl_bfloat16_from_float)
 BY_FLOAT(f16_to_f64, 2, f16_to_f32, double, (double))
 BY_FLOAT(bf16_to_f16, 2, bf16_to_f32, uint16_t, sl_half_from_float)

@@ -208,9 +208,41 @@ static void every_half(void **state)
     }
 }
 
+/* Rounded once, although it goes by binary32. */
+static void doubles_are_rounded_once(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        uint16_t half;
+    } known[] = {{1.0004882812509095, 0x3c01},
+                 {2049.0000000001, 0x6801},
+                 {1.0014648437490905, 0x3c01},
+                 {65519.999999999898, 0x7bff},
+                 {65520, 0x7c00},
+                 {-1.0004882812509095, 0xbc01},
+                 {1e300, 0x7c00},
+                 {-1e300, 0xfc00},
+                 {5.9604644775390625e-8, 1},
+                 {2.98023223876953125e-8, 0},
+                 {2.9802322387695316e-8, 1},
+                 {1e-320, 0},
+                 {0, 0},
+                 {1, 0x3c00}};
+    const sl_cast cast = sl_cast_find(SLUICE_F64, SLUICE_F16);
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        uint8_t bytes[sizeof(double)];
+        uint16_t half = 0;
+        memcpy(bytes, &known[i].value, sizeof(bytes));
+        assert_true(cast(&half, bytes, 1));
+        assert_int_equal(half, known[i].half);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(doubles_are_rounded_once),
         cmocka_unit_test(every_pair),
         cmocka_unit_test(a_dtype_to_itself),
         cmocka_unit_test(every_half),
