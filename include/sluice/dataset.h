@@ -125,7 +125,7 @@ SLUICE_API sluice_status sluice_dataset_get_field(const sluice_dataset *dataset,
 /* Name of class `label`, valid while the dataset is open; NULL when there is none. */
 SLUICE_API const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t label);
 
-/* Where a sample lies, without reading it. */
+/* Where a sample lies, and its label, key and size. */
 typedef struct sluice_sample_info {
     uint32_t struct_size;
     uint32_t width, height; /* pixels as stored; 0: not known without reading */
@@ -143,7 +143,8 @@ typedef struct sluice_sample_info {
         sizeof(sluice_sample_info), 0, 0, 0, -1, 0, 0, "", "" \
     }
 
-/* Blocks for an index read at most. Errors: INVALID (index), IO, CORRUPT. */
+/* Blocks: a packed sample is read, and checked, for its label and sizes, an image folder's is not.
+ * Errors: INVALID (index), IO, CORRUPT, UNSUPPORTED, NOMEM. */
 SLUICE_API sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t index,
                                                    sluice_sample_info *info, sluice_error *error);
 

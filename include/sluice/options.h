@@ -21,7 +21,8 @@ typedef enum sluice_last_batch {
 typedef enum sluice_bad_sample {
     SLUICE_BAD_FAIL = 0,    /* next returns the sample's error when it comes to that batch (of
                                several bad ones in it, any) */
-    SLUICE_BAD_REPLACE = 1, /* another sample of the dataset takes the row */
+    SLUICE_BAD_REPLACE = 1, /* another sample of the dataset takes the row; where eight of them are
+                               bad, too, it is masked */
     SLUICE_BAD_MASK = 2     /* the row is zero, its label -1, its mask 0 */
 } sluice_bad_sample;
 

@@ -116,11 +116,14 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     if (columns->count == SL_COLUMNS_MAX) {
         return "a batch can have 64 columns at most";
     }
-    if (c->field == NULL || !is_name(c->field, SL_FIELD_NAME_BYTES)) {
-        return "field must be a name of 1 to 31 letters, digits, _, - or .";
+    if (c->field == NULL || c->field[0] == '\0' ||
+        strnlen(c->field, SL_FIELD_NAME_BYTES) == SL_FIELD_NAME_BYTES) {
+        return "field must be a name of 1 to 31 bytes";
     }
-    if (c->name != NULL && !is_name(c->name, SL_COLUMN_NAME_BYTES)) {
-        return "name must be 1 to 31 letters, digits, _, - or .";
+    if (!is_name(c->name != NULL ? c->name : c->field, SL_COLUMN_NAME_BYTES)) {
+        return "name (that of the field, unless there is one) must be 1 to 31 letters, digits, _, "
+               "- "
+               "or .";
     }
     if (c->kind == SLUICE_COLUMN_IMAGE && c->recipe == NULL) {
         return "an image needs a recipe";

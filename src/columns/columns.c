@@ -173,7 +173,7 @@ static bool natural_column(const sl_columns_config *config, const sl_field *fiel
         for (uint32_t i = 0; i < field->dims; i++) {
             fixed = fixed && field->shape[i] != 0;
         }
-        return fixed;
+        return fixed && field->dims < SLUICE_TENSOR_DIMS_MAX; /* rows are a dimension, too */
     default:
         return false;
     }
