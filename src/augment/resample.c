@@ -100,6 +100,14 @@ static int take_rows(sl_resampler *resampler, uint32_t columns, sl_scratch *scra
     return 0;
 }
 
+/* No pixel is weighed: rows are copied, or black. */
+static bool open_copy(sl_resampler *resampler, uint32_t outputs, sl_scratch *scratch)
+{
+    resampler->across.outputs = outputs;
+    resampler->pixels = sl_scratch_take(scratch, (size_t)outputs * 3 + SL_ROW_SLACK);
+    return resampler->pixels != NULL;
+}
+
 sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_image *view,
                                 const sl_params *params, sl_scratch *scratch, sluice_error *error)
 {
@@ -132,6 +140,10 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
         begin == end ? view->pixels : view->pixels + (size_t)(begin - (int32_t)view->origin_x) * 3;
     resampler->samples = (size_t)(end - begin) * 3;
     find_copies(resampler, &filters[0]);
+    if (resampler->copies && resampler->down.taps <= 1) {
+        return open_copy(resampler, filters[0].outputs, scratch) ? SLUICE_OK
+                                                                 : no_memory(error, params);
+    }
     if (!lay_out(&resampler->across, &filters[0], params->flip, scratch) ||
         take_rows(resampler, (uint32_t)(end - begin), scratch) != 0 ||
         (resampler->kernels->prepare != NULL &&
