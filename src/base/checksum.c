@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "checksum.h"
 
+#include "checksum_twins.h"
 #include "little_endian.h"
+#include "simd.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+/* Shorter input is hashed without vectors. */
+#define TWIN_LEAST 512
 /* Stays in the first-level cache between its two uses. */
 #define PIECE_BYTES ((size_t)8 << 10)
 
@@ -19,8 +25,28 @@ static XXH3_state_t *state_of(sl_checksum_stream *stream)
     return (XXH3_state_t *)(void *)stream->state;
 }
 
+#if defined(__x86_64__)
+/* Asked once: the question takes microseconds in a virtual machine. */
+static bool has_twin(void)
+{
+    static _Atomic int answer; /* 0: not known, 1: no, 2: yes */
+    /* Relaxed: whoever asks at the same time finds the same. */
+    int known = atomic_load_explicit(&answer, memory_order_relaxed);
+    if (known == 0) {
+        known = sl_simd_best() >= SL_SIMD_AVX2 ? 2 : 1;
+        atomic_store_explicit(&answer, known, memory_order_relaxed);
+    }
+    return known == 2;
+}
+#endif
+
 uint64_t sl_checksum(const void *data, size_t bytes)
 {
+#if defined(__x86_64__)
+    if (bytes >= TWIN_LEAST && has_twin()) {
+        return sl_checksum_avx2(data, bytes);
+    }
+#endif
     return XXH3_64bits(data, bytes);
 }
 
@@ -31,6 +57,12 @@ void sl_checksum_begin(sl_checksum_stream *stream)
 
 void sl_checksum_add(sl_checksum_stream *stream, const void *data, size_t bytes)
 {
+#if defined(__x86_64__)
+    if (bytes >= TWIN_LEAST && has_twin()) {
+        sl_checksum_add_avx2(state_of(stream), data, bytes);
+        return;
+    }
+#endif
     (void)XXH3_64bits_update(state_of(stream), data, bytes);
 }
 

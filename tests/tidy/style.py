@@ -34,7 +34,7 @@ FOREIGN = {
     r"jpeglib\.h|jerror\.h|jmorecfg\.h|turbojpeg\.h": ("src/jpeg/", "tools/", "bench/", "tests/", "fuzz/"),
     r"liburing\.h": ("src/io/uring", "src/io/probe", "tests/"),
     r"zstd.*\.h": ("src/base/frame.c", "tests/", "fuzz/"),
-    r"xxhash\.h": ("src/base/checksum.c", "tests/"),
+    r"xxhash\.h": ("src/base/checksum.c", "src/base/checksum_avx2.c", "tests/"),
     r"png\.h": ("tools/", "tests/"),
     r"cmocka\.h": ("tests/",),
     r"cuda.*\.h": ("tests/unit/cuda_header_test.c",),
