@@ -61,12 +61,17 @@ static void leave(sl_populate *populate)
         !atomic_load_explicit(&populate->stop, memory_order_relaxed)) {
         populate->config.done(populate->config.ctx);
     }
+    sl_lock(&populate->mutex);
+    populate->inside--;
+    sl_cond_broadcast(&populate->gone);
+    sl_unlock(&populate->mutex);
 }
 
 static void run(void *argument)
 {
     sl_populate *populate = argument;
     sl_populate_range piece;
+    (void)pthread_detach(pthread_self());
     while (!atomic_load_explicit(&populate->stop, memory_order_relaxed) && take(populate, &piece)) {
         make_present(piece.base, piece.bytes);
     }
@@ -75,13 +80,15 @@ static void run(void *argument)
 
 void sl_populate_open(sl_populate *populate, const sl_populate_config *config)
 {
-    *populate = (sl_populate){.config = *config};
     const uint32_t threads =
         config->threads < SL_POPULATE_THREADS ? config->threads : SL_POPULATE_THREADS;
+    *populate = (sl_populate){.config = *config, .inside = threads + 1, .opened = true};
+    sl_mutex_init(&populate->mutex);
+    sl_cond_init(&populate->gone);
     atomic_store_explicit(&populate->working, threads + 1, memory_order_relaxed);
     for (uint32_t i = 0; i < threads; i++) {
-        if (sl_thread_start(&populate->threads[i], "sluice-fresh", run, populate, NULL) !=
-            SLUICE_OK) {
+        sl_thread thread = {.running = false};
+        if (sl_thread_start(&thread, "sluice-fresh", run, populate, NULL) != SLUICE_OK) {
             leave(populate);
         }
     }
@@ -90,13 +97,21 @@ void sl_populate_open(sl_populate *populate, const sl_populate_config *config)
 
 void sl_populate_wait(sl_populate *populate)
 {
-    for (uint32_t i = 0; i < SL_POPULATE_THREADS; i++) {
-        sl_thread_join(&populate->threads[i]);
+    sl_lock(&populate->mutex);
+    while (populate->inside > 0) {
+        sl_cond_wait(&populate->gone, &populate->mutex);
     }
+    sl_unlock(&populate->mutex);
 }
 
 void sl_populate_close(sl_populate *populate)
 {
+    if (!populate->opened) {
+        return;
+    }
     atomic_store_explicit(&populate->stop, true, memory_order_relaxed);
     sl_populate_wait(populate);
+    sl_cond_destroy(&populate->gone);
+    sl_mutex_destroy(&populate->mutex);
+    *populate = (sl_populate){.opened = false};
 }

@@ -5,7 +5,8 @@
  * Purpose: the first touch of a page costs the kernel (and, in a virtual machine, the host) some
  * 0.1 to 2.5 ms for each MiB. A few threads do that for a list of ranges, in their order, while
  * others begin to use the memory: what is not present yet when it is used is made so by its user.
- * Threads: open, wait, close by the owner; its own threads, which end when all is done.
+ * Threads: open, wait, close by the owner; its own threads, which end when all is done. They are
+ * detached: a program may end with none of this closed.
  * Ownership: the memory is the caller's, mapped until close.
  */
 #ifndef SL_POPULATE_H
@@ -36,7 +37,10 @@ typedef struct sl_populate_config {
 
 typedef struct sl_populate {
     sl_populate_config config;
-    sl_thread threads[SL_POPULATE_THREADS];
+    pthread_mutex_t mutex;
+    pthread_cond_t gone;
+    uint32_t inside; /* mutex: threads that still look at this */
+    bool opened;
     _Atomic uint64_t next; /* bytes of all ranges, one behind the other, that are taken */
     _Atomic uint32_t working;
     _Atomic bool stop;
@@ -46,7 +50,7 @@ typedef struct sl_populate {
 void sl_populate_open(sl_populate *populate, const sl_populate_config *config);
 /* Waits for all of it; `done` has been called. */
 void sl_populate_wait(sl_populate *populate);
-/* Stops within milliseconds, and joins. A zeroed one may be closed. */
+/* Stops within milliseconds, and waits for that. A zeroed one may be closed. */
 void sl_populate_close(sl_populate *populate);
 
 #endif

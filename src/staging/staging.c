@@ -127,6 +127,7 @@ static void populate_to_pin(const sl_staging *staging)
                                              .count = 1,
                                              .threads = sl_cpu_count()});
         sl_populate_wait(&populate);
+        sl_populate_close(&populate);
     }
 }
 
