@@ -109,8 +109,11 @@ static inline int sl_read_parts(const sl_read *read, struct iovec parts[2])
  * (until close). `dead` is the share of 4096-byte blocks (READ_AT, by offset) and of files
  * (READ_FILE, by path) that answer EIO for ever; a read that runs into such a block is short or
  * fails, as kernels do. Deterministic in `seed` and the sequence of requests.
+ * `instant`, for benches: no fault at all, but storage without a cost: each request completes whole
+ * with the next reap, nothing is read, and `inner` only sleeps and is woken.
  */
 typedef struct sl_fault_config {
+    bool instant;
     uint64_t seed;
     uint64_t late_ns; /* late results are held this long at most; 0: 5 ms */
     uint32_t short_permille, late_permille, again_permille, eio_permille, dead_permille,

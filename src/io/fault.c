@@ -45,6 +45,8 @@ struct fault {
     sl_fault_config config;
     uint64_t requests;
     struct slot slots[SLOTS];
+    sl_read *done[SLOTS]; /* instant ones, to be reaped */
+    uint32_t done_count;
 };
 
 static uint64_t draw(const sl_fault_config *config, uint64_t number, enum question question)
@@ -144,6 +146,10 @@ static bool is_late(const struct fault *fault, uint64_t number, bool before)
 static void submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
 {
     struct fault *fault = (struct fault *)backend;
+    for (; fault->config.instant && count > 0; count--) {
+        assert(fault->done_count < SLOTS);
+        fault->done[fault->done_count++] = *reads++;
+    }
     for (uint32_t i = 0; i < count; i++) {
         uint64_t number = fault->requests++;
         struct slot *slot = slot_with(fault, NULL);
@@ -200,12 +206,31 @@ static uint32_t take_due(struct fault *fault, sl_completion *completions, uint32
     return count;
 }
 
+static uint32_t take_instant(struct fault *fault, sl_completion *completions, uint32_t room)
+{
+    uint32_t count = 0;
+    for (; count < room && fault->done_count > 0; count++) {
+        sl_read *read = fault->done[--fault->done_count];
+        const uint64_t bytes = (uint64_t)read->length + read->target_bytes;
+        completions[count] =
+            (sl_completion){.read = read, .result = (int64_t)bytes, .file_bytes = bytes};
+    }
+    return count;
+}
+
 static uint32_t reap(sl_backend *backend, sl_completion *completions, uint32_t room,
                      uint64_t timeout_ns)
 {
     struct fault *fault = (struct fault *)backend;
     uint64_t due_ns = 0;
-    uint32_t count = take_due(fault, completions, room, &due_ns);
+    uint32_t count = take_instant(fault, completions, room);
+    if (count > 0) {
+        return count;
+    }
+    if (fault->config.instant) {
+        return fault->inner->ops->reap(fault->inner, completions, room, timeout_ns);
+    }
+    count = take_due(fault, completions, room, &due_ns);
     if (count == room) {
         return count;
     }
