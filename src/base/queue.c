@@ -46,7 +46,6 @@ static void append_locked(sl_queue *queue, const void *item)
         queue->count < until_wrap ? queue->head + queue->count : queue->count - until_wrap;
     memcpy(queue->items + place * queue->item_bytes, item, queue->item_bytes);
     queue->count++;
-    sl_cond_signal(&queue->not_empty);
 }
 
 static void take_locked(sl_queue *queue, void *item)
@@ -54,7 +53,36 @@ static void take_locked(sl_queue *queue, void *item)
     memcpy(item, queue->items + queue->head * queue->item_bytes, queue->item_bytes);
     queue->head = queue->head + 1 == queue->capacity ? 0 : queue->head + 1;
     queue->count--;
-    sl_cond_signal(&queue->not_full);
+}
+
+/* Whether a taker sleeps that should not. */
+static bool calls_taker_locked(const sl_queue *queue)
+{
+    return queue->count > 0 && queue->takers > 0;
+}
+
+/* Whoever could make room may be asleep: a taker is called before, not behind the last item. */
+static void wait_for_room_locked(sl_queue *queue)
+{
+    if (calls_taker_locked(queue)) {
+        sl_cond_signal(&queue->not_empty);
+    }
+    queue->givers++;
+    sl_cond_wait(&queue->not_full, &queue->mutex);
+    queue->givers--;
+}
+
+/* Gives the lock back, and calls one of those that wait. Who is called while the lock is held runs
+ * into it. */
+static void unlock_and_call(sl_queue *queue, bool taker, bool giver)
+{
+    sl_unlock(&queue->mutex);
+    if (taker) {
+        sl_cond_signal(&queue->not_empty);
+    }
+    if (giver) {
+        sl_cond_signal(&queue->not_full);
+    }
 }
 
 sluice_status sl_queue_push(sl_queue *queue, const void *items, size_t count)
@@ -63,7 +91,7 @@ sluice_status sl_queue_push(sl_queue *queue, const void *items, size_t count)
     sl_lock(&queue->mutex);
     for (size_t i = 0; i < count && !queue->closed; i++) {
         while (!queue->closed && queue->count == queue->capacity) {
-            sl_cond_wait(&queue->not_full, &queue->mutex);
+            wait_for_room_locked(queue);
         }
         if (!queue->closed) {
             append_locked(queue, next);
@@ -71,7 +99,7 @@ sluice_status sl_queue_push(sl_queue *queue, const void *items, size_t count)
         }
     }
     const bool accepted = !queue->closed;
-    sl_unlock(&queue->mutex);
+    unlock_and_call(queue, calls_taker_locked(queue), false);
     return accepted ? SLUICE_OK : SLUICE_CANCELED;
 }
 
@@ -80,15 +108,19 @@ sluice_status sl_queue_pop(sl_queue *queue, void *item)
     sl_lock(&queue->mutex);
     /* As the consumer finds it: 0 means that it had to wait. */
     const size_t bin = sl_depth_bin(queue->count, queue->capacity);
+    bool waited = false;
     while (!queue->closed && queue->count == 0) {
+        queue->takers++;
         sl_cond_wait(&queue->not_empty, &queue->mutex);
+        queue->takers--;
+        waited = true;
     }
     const bool found = queue->count > 0;
     if (found) {
         take_locked(queue, item);
         queue->depth[bin]++;
     }
-    sl_unlock(&queue->mutex);
+    unlock_and_call(queue, waited && calls_taker_locked(queue), found && queue->givers > 0);
     return found ? SLUICE_OK : SLUICE_CANCELED;
 }
 

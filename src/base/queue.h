@@ -4,6 +4,9 @@
  *
  * Purpose: back-pressure. A full queue blocks the producer, an empty one the consumer; close wakes
  * everyone. First in, first out.
+ * Wake-ups: a push calls one consumer, whatever it brings; one that was called and leaves more than
+ * it took calls the next. So a consumer that is awake and quick leaves the others asleep, and a
+ * producer of many items pays for one wake-up.
  * Lock: its own mutex, never held while a caller's code runs.
  * Invariants: 0 <= count <= capacity; after close, push fails and pop drains what is left.
  */
@@ -22,6 +25,7 @@ typedef struct sl_queue {
     pthread_cond_t not_empty, not_full;
     uint8_t *items;
     size_t item_bytes, capacity, head, count;
+    size_t takers, givers; /* that wait; those woken and not running yet included */
     bool closed;
     uint64_t depth[SL_DEPTH_BINS]; /* under mutex; sampled at each pop */
 } sl_queue;
@@ -29,6 +33,7 @@ typedef struct sl_queue {
 /* Errors: NOMEM. A zeroed queue may be destroyed. */
 sluice_status sl_queue_open(sl_queue *queue, size_t capacity, size_t item_bytes,
                             sluice_error *error);
+/* Nobody is in push or pop any more, not even on its way out. */
 void sl_queue_destroy(sl_queue *queue);
 /* Copies `count` items in, in order, under one lock; waits while full. OK, or CANCELED when closed
  * (before the last one was in). */

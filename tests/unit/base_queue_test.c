@@ -217,6 +217,72 @@ static void many_threads_lose_nothing(void **state)
     sl_queue_destroy(&queue);
 }
 
+/* A number of threads that must all be there at once. */
+typedef struct meeting {
+    sl_queue queue;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    size_t there;
+    bool over, late;
+} meeting;
+
+static void take_and_meet(void *argument)
+{
+    meeting *own = argument;
+    int value;
+    if (sl_queue_pop(&own->queue, &value) == SLUICE_OK) {
+        sl_lock(&own->mutex);
+        own->there++;
+        sl_cond_broadcast(&own->changed);
+        while (own->there < 4 && !own->over) {
+            sl_cond_wait(&own->changed, &own->mutex);
+        }
+        sl_unlock(&own->mutex);
+    }
+}
+
+/* Ends in any case. */
+static void wait_for_all(meeting *own)
+{
+    const uint64_t deadline = sl_now_ns() + UINT64_C(2000) * MS;
+    int late = 0;
+    sl_lock(&own->mutex);
+    while (own->there < 4 && late == 0) {
+        late = sl_cond_wait_until(&own->changed, &own->mutex, deadline);
+    }
+    own->late = own->there < 4;
+    own->over = true;
+    sl_cond_broadcast(&own->changed);
+    sl_unlock(&own->mutex);
+    sl_queue_close(&own->queue);
+}
+
+/* Each keeps its item until the others have theirs: no one can take two. */
+static void one_push_wakes_as_many_as_it_has_items_for(void **state)
+{
+    (void)state;
+    meeting met = {.there = 0};
+    assert_int_equal(sl_queue_open(&met.queue, 4, sizeof(int), NULL), SLUICE_OK);
+    sl_mutex_init(&met.mutex);
+    sl_cond_init(&met.changed);
+    sl_thread threads[4] = {{0}};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(sl_thread_start(&threads[i], "meet", take_and_meet, &met, NULL),
+                         SLUICE_OK);
+    }
+    sl_sleep_until_ns(sl_now_ns() + 20 * MS); /* they wait by now */
+    const int items[4] = {1, 2, 3, 4};
+    assert_int_equal(sl_queue_push(&met.queue, items, 4), SLUICE_OK);
+    wait_for_all(&met);
+    for (size_t i = 0; i < 4; i++) {
+        sl_thread_join(&threads[i]);
+    }
+    assert_false(met.late);
+    sl_cond_destroy(&met.changed);
+    sl_mutex_destroy(&met.mutex);
+    sl_queue_destroy(&met.queue);
+}
+
 typedef struct waiter {
     sl_queue *queue;
     bool pushes;
@@ -371,6 +437,7 @@ int main(void)
         cmocka_unit_test(bins_are_sixteenths),
         cmocka_unit_test(no_memory_no_queue),
         cmocka_unit_test(many_threads_lose_nothing),
+        cmocka_unit_test(one_push_wakes_as_many_as_it_has_items_for),
         cmocka_unit_test(close_wakes_all_that_wait),
         cmocka_unit_test(threads_have_names_and_no_signals),
         cmocka_unit_test(a_refused_thread_is_an_error),
