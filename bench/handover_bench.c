@@ -12,7 +12,7 @@
  * thread locked, waited for and woke (lock_counts.h), all of it for one sample.
  *
  *   handover_bench [--seconds N] [--workers N] [--bytes N] [--prefetch N]
- *                  [--work MICROSECONDS]
+ *                  [--work MICROSECONDS] [--read]
  */
 #include "clock.h"
 #include "error.h"
@@ -26,13 +26,19 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define SAMPLES   UINT64_C(100000)
 #define SECOND_NS UINT64_C(1000000000)
 
 typedef struct settings {
     uint64_t seconds, bytes, work_us;
     uint32_t workers, prefetch;
+    bool reads;
 } settings;
+
+/* Those that are read fit into the page cache. */
+static uint64_t samples_of(const settings *s)
+{
+    return s->reads ? 2000 : 100000;
+}
 
 /* ---- a dataset without data ---- */
 
@@ -106,7 +112,7 @@ static sl_dataset *make_up(const settings *s)
     }
     (void)snprintf(made->path, sizeof(made->path), "/tmp/handover_bench_XXXXXX");
     const int fd = mkstemp(made->path);
-    if (fd < 0 || ftruncate(fd, (off_t)(SAMPLES * s->bytes)) != 0) {
+    if (fd < 0 || ftruncate(fd, (off_t)(samples_of(s) * s->bytes)) != 0) {
         die("no sparse file in /tmp");
     }
     (void)close(fd);
@@ -116,8 +122,8 @@ static sl_dataset *make_up(const settings *s)
     made->base = (sl_dataset){.ops = &made_up_ops,
                               .references = 1,
                               .info = {.struct_size = sizeof(sluice_dataset_info),
-                                       .samples = SAMPLES,
-                                       .bytes = SAMPLES * s->bytes,
+                                       .samples = samples_of(s),
+                                       .bytes = samples_of(s) * s->bytes,
                                        .fields = 1},
                               .fields = &made->label};
     sluice_error error = SLUICE_ERROR_INIT;
@@ -200,7 +206,8 @@ static void measure(const settings *s)
     const sl_fault_config instant = {.instant = true};
     sluice_loader *loader = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
-    if (sl_loader_open(&loader, dataset, NULL, &options, &instant, &error) != SLUICE_OK) {
+    if (sl_loader_open(&loader, dataset, NULL, &options, s->reads ? NULL : &instant, &error) !=
+        SLUICE_OK) {
         die_of(&error);
     }
     sl_dataset_close(dataset);
@@ -218,22 +225,26 @@ static void measure(const settings *s)
 static void usage(void)
 {
     fprintf(stderr, "usage: handover_bench [--seconds N] [--workers N] [--bytes N] [--prefetch N] "
-                    "[--work MICROSECONDS]\n");
+                    "[--work MICROSECONDS] [--read]\n");
     exit(2);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"seconds", required_argument, NULL, 's'},  {"workers", required_argument, NULL, 'w'},
-        {"bytes", required_argument, NULL, 'b'},    {"work", required_argument, NULL, 't'},
-        {"prefetch", required_argument, NULL, 'p'}, {NULL, 0, NULL, 0}};
+    static const struct option longs[] = {{"seconds", required_argument, NULL, 's'},
+                                          {"workers", required_argument, NULL, 'w'},
+                                          {"bytes", required_argument, NULL, 'b'},
+                                          {"work", required_argument, NULL, 't'},
+                                          {"read", no_argument, NULL, 'r'},
+                                          {"prefetch", required_argument, NULL, 'p'},
+                                          {NULL, 0, NULL, 0}};
     settings s = {.seconds = 3, .bytes = 110000, .workers = 64, .prefetch = 4};
     for (int c; (c = getopt_long(argc, argv, "", longs, NULL)) != -1;) {
-        const uint64_t value = optarg != NULL ? strtoull(optarg, NULL, 10) : 0;
+        const uint64_t value = optarg != NULL ? strtoull(optarg, NULL, 10) : (uint64_t)(c == 'r');
         if (value == 0 || value > UINT32_MAX) {
             usage();
         }
+        s.reads = s.reads || c == 'r';
         s.seconds = c == 's' ? value : s.seconds;
         s.bytes = c == 'b' ? value : s.bytes;
         s.work_us = c == 't' ? value : s.work_us;
