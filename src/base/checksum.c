@@ -16,6 +16,7 @@
 #define TWIN_LEAST 512
 /* Stays in the first-level cache between its two uses. */
 #define PIECE_BYTES ((size_t)8 << 10)
+#define PAST_LEAST  ((size_t)256 << 10)
 
 _Static_assert(sizeof(XXH3_state_t) <= sizeof(sl_checksum_stream), "a stream has room for a state");
 _Static_assert(alignof(XXH3_state_t) <= alignof(sl_checksum_stream), "and is aligned as one");
@@ -66,14 +67,33 @@ void sl_checksum_add(sl_checksum_stream *stream, const void *data, size_t bytes)
     (void)XXH3_64bits_update(state_of(stream), data, bytes);
 }
 
+#if defined(__x86_64__)
+/* What is too much for the caches to keep until it is read again is written past them. */
+static bool goes_past(const uint8_t *to, size_t bytes)
+{
+    return bytes >= PAST_LEAST && (uintptr_t)to % 32 == 0 && has_twin();
+}
+#endif
+
 void sl_checksum_add_copy(sl_checksum_stream *stream, void *to, const void *from, size_t bytes)
 {
     uint8_t *target = to;
     const uint8_t *source = from;
-    for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
+    size_t at = 0;
+#if defined(__x86_64__)
+    if (goes_past(target, bytes)) {
+        for (; bytes - at >= PIECE_BYTES; at += PIECE_BYTES) {
+            sl_checksum_add(stream, source + at, PIECE_BYTES);
+            sl_copy_past(target + at, source + at, PIECE_BYTES);
+        }
+        sl_copy_past_end();
+    }
+#endif
+    while (at < bytes) {
         const size_t piece = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
         sl_checksum_add(stream, source + at, piece);
         memcpy(target + at, source + at, piece);
+        at += piece;
     }
 }
 
