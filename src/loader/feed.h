@@ -161,8 +161,9 @@ bool sl_feed_insert(sl_feed *feed, const sl_row_want *want);
 
 /* ---- feed_rows.c: what becomes of a row ---- */
 
-/* Row `row` of a slot that goes the short road: its job. False: it was inserted, or dropped. */
-bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, sl_job *job);
+/* Row `row`, sample `index`, of a slot that goes the short road: its job. False: it was inserted,
+ * or dropped. */
+bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t index, sl_job *job);
 /* `rows` more rows of the slot are made; the last one fills it. */
 void sl_feed_done(sl_feed *feed, sl_feed_slot *slot, uint32_t rows);
 /* The same of rows that are not made, since the run is being stopped. */

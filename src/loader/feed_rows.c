@@ -40,13 +40,11 @@ static bool find(const sl_feed *feed, sl_job *job)
     return data != NULL;
 }
 
-bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, sl_job *job)
+bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t index, sl_job *job)
 {
-    const uint64_t position = slot->first + row;
-    const uint64_t index = sl_order_sample(&slot->order, position);
     *job = (sl_job){.want = {.epoch = slot->epoch,
                              .ticket = slot->ticket,
-                             .position = position,
+                             .position = slot->first + row,
                              .row = row,
                              .sample = {.index = index}},
                     .slot = slot};

@@ -193,13 +193,15 @@ static void run_short(progress *p, const sl_task *task)
 {
     sl_feed *feed = p->maker->feed;
     sl_job jobs[2];
-    bool found = sl_feed_find(feed, task->slot, task->first, &jobs[0]);
+    uint64_t samples[SL_TASK_ROWS];
+    sl_order_samples(&task->slot->order, task->slot->first + task->first, task->count, samples);
+    bool found = sl_feed_find(feed, task->slot, task->first, samples[0], &jobs[0]);
     for (uint32_t i = 0; i < task->count; i++) {
         const bool have = found;
         const sl_job *job = &jobs[i % 2];
         if (i + 1 < task->count) {
             sl_job *next = &jobs[(i + 1) % 2];
-            found = sl_feed_find(feed, task->slot, task->first + i + 1, next);
+            found = sl_feed_find(feed, task->slot, task->first + i + 1, samples[i + 1], next);
             if (found) {
                 bring(next);
             }

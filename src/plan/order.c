@@ -63,30 +63,50 @@ static uint64_t run_of(const sl_order *order, uint64_t position, uint64_t ranks)
     return next < block_count(order) && position >= samples_before(order, next) ? run + 1 : run;
 }
 
-static uint64_t block_sample(const sl_order *order, uint64_t position)
+/* The samples at positions that share a window of blocks: as many as there are, `count` at most. */
+static uint32_t window_samples(const sl_order *order, uint64_t first, uint32_t count,
+                               uint64_t *samples)
 {
-    const uint64_t window = run_of(order, position, order->window);
+    const uint64_t window = run_of(order, first, order->window);
     const uint64_t begin = samples_before(order, window * order->window);
     const uint64_t end =
         samples_before(order, smaller((window + 1) * order->window, block_count(order)));
+    const uint32_t found = (uint32_t)smaller(count, end - first);
     const sl_permutation inner =
         sl_permutation_make(end - begin, sl_philox_u64(order->window_key, window, 0));
-    const uint64_t mixed = begin + sl_permutation_apply(&inner, position - begin);
-    const uint64_t rank = run_of(order, mixed, 1);
-    return sl_permutation_apply(&order->outer, rank) * order->block +
-           (mixed - samples_before(order, rank));
+    sl_permutation_apply_run(&inner, first - begin, found, samples);
+    for (uint32_t i = 0; i < found; i++) {
+        const uint64_t mixed = begin + samples[i];
+        const uint64_t rank = run_of(order, mixed, 1);
+        samples[i] = sl_permutation_apply(&order->outer, rank) * order->block +
+                     (mixed - samples_before(order, rank));
+    }
+    return found;
+}
+
+void sl_order_samples(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples)
+{
+    assert(first <= order->count && count <= order->count - first);
+    switch (order->shuffle) {
+    case SLUICE_SHUFFLE_FULL:
+        sl_permutation_apply_run(&order->outer, first, count, samples);
+        return;
+    case SLUICE_SHUFFLE_BLOCK:
+        for (uint32_t done = 0; done < count;) {
+            done += window_samples(order, first + done, count - done, samples + done);
+        }
+        return;
+    case SLUICE_SHUFFLE_NONE:
+        break;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        samples[i] = first + i;
+    }
 }
 
 uint64_t sl_order_sample(const sl_order *order, uint64_t position)
 {
-    assert(position < order->count);
-    switch (order->shuffle) {
-    case SLUICE_SHUFFLE_FULL:
-        return sl_permutation_apply(&order->outer, position);
-    case SLUICE_SHUFFLE_BLOCK:
-        return block_sample(order, position);
-    case SLUICE_SHUFFLE_NONE:
-        break;
-    }
-    return position;
+    uint64_t sample;
+    sl_order_samples(order, position, 1, &sample);
+    return sample;
 }

@@ -29,5 +29,7 @@ sl_order sl_order_make(sluice_shuffle shuffle, uint64_t count, uint64_t block, u
                        uint64_t seed, uint64_t epoch);
 /* The sample at `position` < count. */
 uint64_t sl_order_sample(const sl_order *order, uint64_t position);
+/* Those at `first` and the positions behind it. Quicker than one by one. */
+void sl_order_samples(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <assert.h>
 
+enum { LANES = 4 }; /* of two words each, in 16 registers */
+
 #define COUNT_MAX ((uint64_t)1 << 62)
 /* Separates the round keys from every other use of Philox. */
 #define KEY_DOMAIN 0x7065726D75746500U
@@ -94,6 +96,46 @@ uint64_t sl_permutation_apply(const sl_permutation *permutation, uint64_t index)
         index = forward(permutation, index);
     } while (index >= permutation->count);
     return index;
+}
+
+/* Rounds wait for one another, so that several indexes take hardly longer than one. */
+static void forward_lanes(const sl_permutation *p, uint64_t first, uint64_t images[LANES])
+{
+    uint64_t l[LANES];
+    uint64_t r[LANES];
+    for (uint32_t k = 0; k < LANES; k++) {
+        l[k] = (first + k) % p->left;
+        r[k] = (first + k) / p->left;
+    }
+    for (unsigned i = 0; i < SL_PERMUTATION_ROUNDS; i += 2) {
+        for (uint32_t k = 0; k < LANES; k++) {
+            l[k] = plus(l[k], mix(r[k], p->keys[i], p->left), p->left);
+        }
+        for (uint32_t k = 0; k < LANES; k++) {
+            r[k] = plus(r[k], mix(l[k], p->keys[i + 1], p->right), p->right);
+        }
+    }
+    for (uint32_t k = 0; k < LANES; k++) {
+        images[k] = r[k] * p->left + l[k];
+    }
+}
+
+void sl_permutation_apply_run(const sl_permutation *permutation, uint64_t first, uint32_t count,
+                              uint64_t *images)
+{
+    assert(first <= permutation->count && count <= permutation->count - first);
+    const uint32_t whole = count / LANES * LANES;
+    for (uint32_t i = 0; i < whole; i += LANES) {
+        forward_lanes(permutation, first + i, images + i);
+    }
+    for (uint32_t i = 0; i < whole; i++) {
+        while (images[i] >= permutation->count) {
+            images[i] = forward(permutation, images[i]);
+        }
+    }
+    for (uint32_t i = whole; i < count; i++) {
+        images[i] = sl_permutation_apply(permutation, first + i);
+    }
 }
 
 uint64_t sl_permutation_invert(const sl_permutation *permutation, uint64_t image)

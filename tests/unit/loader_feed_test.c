@@ -297,7 +297,9 @@ static void run_task(rig *r, uint32_t bad_percent)
     for (uint32_t row = 0; row < task.count; row++) {
         sl_job job;
         if (task.slot != NULL) {
-            if (!sl_feed_find(&r->feed, task.slot, task.first + row, &job)) {
+            const uint64_t sample =
+                sl_order_sample(&task.slot->order, task.slot->first + task.first + row);
+            if (!sl_feed_find(&r->feed, task.slot, task.first + row, sample, &job)) {
                 continue;
             }
         } else {

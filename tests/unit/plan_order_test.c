@@ -27,6 +27,24 @@ static bool is_complete(const sl_order *order)
     return true;
 }
 
+/* Whether samples come out the same, asked for one by one and in runs of any length. */
+static bool is_same_in_runs(const sl_order *order)
+{
+    uint64_t run[97];
+    uint32_t length = 0;
+    for (uint64_t first = 0; first < order->count; first += length) {
+        length = 1 + (uint32_t)(first * 31 % 97);
+        length = order->count - first < length ? (uint32_t)(order->count - first) : length;
+        sl_order_samples(order, first, length, run);
+        for (uint32_t i = 0; i < length; i++) {
+            if (run[i] != sl_order_sample(order, first + i)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static const struct {
     uint64_t block, window;
 } shapes[] = {{1, 1}, {1, 7}, {7, 1}, {8, 4}, {64, 16}, {1000, 3}, {5, 1000}, {3, 2}};
@@ -41,13 +59,13 @@ static void every_order_is_complete(void **state)
         for (size_t s = count < 150 ? 0 : count % 4; s < SHAPES; s += count < 150 ? 1 : 4) {
             const sl_order order = sl_order_make(SLUICE_SHUFFLE_BLOCK, count, shapes[s].block,
                                                  shapes[s].window, count * 31, s);
-            assert_true(is_complete(&order));
+            assert_true(is_complete(&order) && is_same_in_runs(&order));
         }
         const sl_order full = sl_order_make(SLUICE_SHUFFLE_FULL, count, 0, 0, 1, count);
         assert_true(is_complete(&full));
     }
     const sl_order large = sl_order_make(SLUICE_SHUFFLE_BLOCK, COUNT_MAX - 1, 64, 16, 3, 4);
-    assert_true(is_complete(&large));
+    assert_true(is_complete(&large) && is_same_in_runs(&large));
 }
 
 static void none_is_the_order_of_the_dataset(void **state)

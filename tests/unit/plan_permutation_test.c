@@ -56,6 +56,12 @@ static bool is_bijection(uint64_t count, uint64_t key)
     for (uint64_t i = 0; i < count && good; i++) {
         const uint64_t image = sl_permutation_apply(&p, i);
         good = image < count && !seen[image];
+        uint64_t run[9];
+        const uint32_t length = (uint32_t)(count - i < 9 ? count - i : i % 9);
+        sl_permutation_apply_run(&p, i, length, run);
+        for (uint32_t k = 0; k < length && good; k++) {
+            good = run[k] == sl_permutation_apply(&p, i + k);
+        }
         if (good && (count < 600 || i % 7 == 0)) {
             good = sl_permutation_invert(&p, image) == i;
         }
