@@ -2,12 +2,15 @@
 #include "apply.h"
 
 #include "convert.h"
+#include "crop.h"
 #include "error.h"
 #include "resample.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+
+#define STRIP_BYTES ((size_t)12 << 10)
 
 static uint32_t output_bits(sluice_dtype dtype, uint32_t value, float result)
 {
@@ -92,40 +95,84 @@ size_t sl_converter_row_bytes(const sl_converter *converter)
     return (size_t)converter->width * converter->height * 3 * sl_dtype_bytes(converter->dtype);
 }
 
+static bool leaves_bytes(const sl_converter *converter)
+{
+    return converter->dtype == SLUICE_U8 && converter->layout == SLUICE_NHWC;
+}
+
+static sluice_status no_memory(sluice_error *error, const sl_params *params)
+{
+    return sl_error_set(error, SLUICE_NOMEM, "augment", "no scratch memory for %u x %u pixels",
+                        params->width, params->height);
+}
+
 /* All of the picture in 8 bits, jittered in place, then converted where that changes anything. */
 static sluice_status apply_with_jitter(const sl_converter *converter, const sl_image *view,
                                        const sl_params *params, void *row, sl_scratch *scratch,
                                        sluice_error *error)
 {
-    const bool direct = converter->dtype == SLUICE_U8 && converter->layout == SLUICE_NHWC;
+    const bool direct = leaves_bytes(converter);
     const size_t stride = (size_t)params->width * 3;
     uint8_t *pixels = direct ? row : sl_scratch_take(scratch, stride * params->height);
     if (pixels == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "augment", "no scratch memory for %u x %u pixels",
-                            params->width, params->height);
+        return no_memory(error, params);
     }
     const sluice_status status = sl_resample(converter->simd, view, params, pixels, scratch, error);
     if (status == SLUICE_OK) {
         sl_jitter(pixels, params->width, params->height, params);
-        sl_convert_row *convert = sl_convert_row_for(converter);
-        for (uint32_t y = 0; !direct && y < params->height; y++) {
-            convert(converter, pixels + y * stride, y, row);
+        if (!direct) {
+            sl_convert_for(converter)(converter, pixels, 0, (size_t)params->width * params->height,
+                                      row);
         }
     }
     return status;
+}
+
+/* As many rows at a time as stay in the nearest cache. */
+static sluice_status apply_crop(const sl_converter *converter, const sl_crop *crop,
+                                const sl_params *params, void *row, sl_scratch *scratch,
+                                sluice_error *error)
+{
+    const size_t stride = (size_t)params->width * 3;
+    if (leaves_bytes(converter)) {
+        for (uint32_t y = 0; y < params->height; y++) {
+            sl_crop_row(crop, y, (uint8_t *)row + y * stride);
+        }
+        return SLUICE_OK;
+    }
+    const uint32_t strip = stride < STRIP_BYTES ? (uint32_t)(STRIP_BYTES / stride) : 1;
+    uint8_t *pixels = sl_scratch_take(scratch, stride * strip);
+    if (pixels == NULL) {
+        return no_memory(error, params);
+    }
+    sl_convert *convert = sl_convert_for(converter);
+    for (uint32_t y = 0; y < params->height; y += strip) {
+        const uint32_t left = params->height - y;
+        const uint32_t rows = left < strip ? left : strip;
+        for (uint32_t i = 0; i < rows; i++) {
+            sl_crop_row(crop, y + i, pixels + i * stride);
+        }
+        convert(converter, pixels, (size_t)y * params->width, (size_t)rows * params->width, row);
+    }
+    return SLUICE_OK;
 }
 
 static sluice_status apply(const sl_converter *converter, const sl_image *view,
                            const sl_params *params, void *row, sl_scratch *scratch,
                            sluice_error *error)
 {
+    sl_crop crop;
+    if (sl_crop_open(&crop, converter->simd, view, params)) {
+        return apply_crop(converter, &crop, params, row, scratch, error);
+    }
     sl_resampler resampler;
     const sluice_status status =
         sl_resampler_open(&resampler, converter->simd, view, params, scratch, error);
     if (status == SLUICE_OK) {
-        sl_convert_row *convert = sl_convert_row_for(converter);
+        sl_convert *convert = sl_convert_for(converter);
         for (uint32_t y = 0; y < params->height; y++) {
-            convert(converter, sl_resampler_row(&resampler, y), y, row);
+            convert(converter, sl_resampler_row(&resampler, y), (size_t)y * params->width,
+                    params->width, row);
         }
     }
     return status;

@@ -26,47 +26,40 @@ static void convert_channel(const uint8_t *pixels, size_t count, const uint32_t 
     }
 }
 
-void sl_convert_rest(const sl_converter *converter, const uint8_t *pixels, uint32_t y,
-                     uint32_t first, void *picture)
+void sl_convert_scalar(const sl_converter *converter, const uint8_t *pixels, size_t first,
+                       size_t count, void *picture)
 {
     const size_t step = converter->layout == SLUICE_NHWC ? 3 : 1;
     for (size_t c = 0; c < 3; c++) {
-        const size_t place = sl_convert_place(converter, y, c) + first * step;
-        convert_channel(pixels + (size_t)first * 3 + c, converter->width - first,
-                        converter->table[c], converter->dtype,
+        const size_t place = sl_convert_place(converter, first, c);
+        convert_channel(pixels + c, count, converter->table[c], converter->dtype,
                         (uint8_t *)picture + place * sl_dtype_bytes(converter->dtype), step);
     }
 }
 
-static void convert_row(const sl_converter *converter, const uint8_t *pixels, uint32_t y,
-                        void *picture)
+static void copy(const sl_converter *converter, const uint8_t *pixels, size_t first, size_t count,
+                 void *picture)
 {
-    sl_convert_rest(converter, pixels, y, 0, picture);
+    (void)converter;
+    memcpy((uint8_t *)picture + first * 3, pixels, count * 3);
 }
 
-static void copy_row(const sl_converter *converter, const uint8_t *pixels, uint32_t y,
-                     void *picture)
-{
-    const size_t bytes = (size_t)converter->width * 3;
-    memcpy((uint8_t *)picture + y * bytes, pixels, bytes);
-}
-
-sl_convert_row *sl_convert_row_for(const sl_converter *converter)
+sl_convert *sl_convert_for(const sl_converter *converter)
 {
     if (converter->dtype == SLUICE_U8 && converter->layout == SLUICE_NHWC) {
-        return copy_row;
+        return copy;
     }
 #if defined(__x86_64__)
     if (converter->finite && converter->simd == SL_SIMD_AVX512) {
-        return sl_convert_row_avx512;
+        return sl_convert_avx512;
     }
     if (converter->finite && converter->simd == SL_SIMD_AVX2) {
-        return sl_convert_row_avx2;
+        return sl_convert_avx2;
     }
 #elif defined(__aarch64__)
     if (converter->finite && converter->simd == SL_SIMD_NEON) {
-        return sl_convert_row_neon;
+        return sl_convert_neon;
     }
 #endif
-    return convert_row;
+    return sl_convert_scalar;
 }

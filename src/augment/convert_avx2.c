@@ -48,10 +48,10 @@ SL_CONVERT_INLINE void convert_samples(__m128i samples, const float *scales, con
 
 #    include "convert_loop.h"
 
-SL_TARGET_AVX2 void sl_convert_row_avx2(const sl_converter *converter, const uint8_t *pixels,
-                                        uint32_t y, void *picture)
+SL_TARGET_AVX2 void sl_convert_avx2(const sl_converter *converter, const uint8_t *pixels,
+                                    size_t first, size_t count, void *picture)
 {
-    convert_row(converter, pixels, y, picture);
+    convert(converter, pixels, first, count, picture);
 }
 
 #endif

@@ -57,10 +57,10 @@ SL_CONVERT_INLINE void convert_samples(uint8x16_t samples, const float *scales, 
 
 #    include "convert_loop.h"
 
-void sl_convert_row_neon(const sl_converter *converter, const uint8_t *pixels, uint32_t y,
-                         void *picture)
+void sl_convert_neon(const sl_converter *converter, const uint8_t *pixels, size_t first,
+                     size_t count, void *picture)
 {
-    convert_row(converter, pixels, y, picture);
+    convert(converter, pixels, first, count, picture);
 }
 
 #endif

@@ -175,31 +175,6 @@ static void find_starts(const balance *b, const sl_axis *axis, const spacing *sp
     }
 }
 
-/* Whether each output is a pixel as it is: the same size, from a whole pixel on. */
-static bool is_copy(const spacing *space)
-{
-    return space->scale == 1.0 && space->origin == floor(space->origin);
-}
-
-/* What find_starts and weigh come to then. */
-static void copy_pixels(const sl_axis *axis, const spacing *space, sl_filter *filter)
-{
-    int32_t begin = 0;
-    int32_t end = 0;
-    sl_filter_span(axis, &begin, &end);
-    for (uint32_t i = 0; i < axis->outputs; i++) {
-        const int64_t position = (int64_t)axis->first + i;
-        const int64_t pixel = (int64_t)space->origin + position;
-        const bool inside = position >= 0 && position < axis->virtual_size && pixel >= 0 &&
-                            (double)pixel < space->limit;
-        begin = inside ? axis->limit_start + (int32_t)pixel : begin;
-        filter->starts[i] = begin;
-        filter->counts[i] = inside;
-        filter->weights[i] = inside ? (int16_t)(1 << SL_WEIGHT_BITS) : 0;
-        filter->taps |= filter->counts[i];
-    }
-}
-
 sluice_status sl_filter_make(sl_filter *filter, const sl_axis *axis, sl_scratch *scratch,
                              sluice_error *error)
 {
@@ -217,10 +192,6 @@ sluice_status sl_filter_make(sl_filter *filter, const sl_axis *axis, sl_scratch 
                  .inverse_support = space.inverse_support,
                  .one = (double)(1U << filter->bits)};
     const bool whole = filter->starts != NULL && filter->counts != NULL && filter->weights != NULL;
-    if (whole && is_copy(&space)) {
-        copy_pixels(axis, &space, filter);
-        return SLUICE_OK;
-    }
     if (!whole || !balance_open(&b, scratch)) {
         return sl_error_set(error, SLUICE_NOMEM, "augment",
                             "no scratch memory for the weights of %u pixels", axis->outputs);

@@ -116,7 +116,12 @@ static double draw_factor(sl_random *random, double strength)
     return sl_random_range(random, fmax(0.0, 1.0 - strength), 1.0 + strength);
 }
 
-/* All numbers are drawn whatever is turned on, so that one strength does not change the others. */
+static bool jitters(const sluice_augment *recipe)
+{
+    return recipe->brightness > 0 || recipe->contrast > 0 || recipe->saturation > 0;
+}
+
+/* All numbers are drawn if any is used, so that one strength does not change the others. */
 static void draw_jitter(const sluice_augment *recipe, sl_random random, sl_params *params)
 {
     uint8_t order[3] = {SL_JITTER_BRIGHTNESS, SL_JITTER_CONTRAST, SL_JITTER_SATURATION};
@@ -203,7 +208,9 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
     }
     random = random_for(key, OPERATION_FLIP);
     params->flip = sl_random_unit(&random) < recipe->flip_probability;
-    draw_jitter(recipe, random_for(key, OPERATION_JITTER), params);
+    if (jitters(recipe)) {
+        draw_jitter(recipe, random_for(key, OPERATION_JITTER), params);
+    }
     find_need(params);
     return SLUICE_OK;
 }

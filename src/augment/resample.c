@@ -5,6 +5,7 @@
  */
 #include "resample.h"
 
+#include "crop.h"
 #include "error.h"
 
 #include <assert.h>
@@ -59,30 +60,6 @@ static bool lay_out(sl_horizontal *across, const sl_filter *filter, bool flip, s
     return true;
 }
 
-/* Whether each output inside the raster is one pixel, and the next output the next pixel. */
-static void find_copies(sl_resampler *resampler, const sl_filter *filter)
-{
-    uint32_t i = 0;
-    while (i < filter->outputs && filter->counts[i] == 0) {
-        i++;
-    }
-    const uint32_t begin = i;
-    while (i < filter->outputs && filter->counts[i] == 1 &&
-           filter->starts[i] == filter->starts[begin] + (int32_t)(i - begin)) {
-        i++;
-    }
-    const uint32_t end = i;
-    while (i < filter->outputs && filter->counts[i] == 0) {
-        i++;
-    }
-    resampler->copies = i == filter->outputs && begin < end;
-    if (resampler->copies) {
-        resampler->copy_begin = resampler->flip ? filter->outputs - end : begin;
-        resampler->copy_end = resampler->flip ? filter->outputs - begin : end;
-        resampler->copy_start = (uint32_t)filter->starts[begin];
-    }
-}
-
 /* Buffers of a row, for `columns` pixels between the passes. */
 static int take_rows(sl_resampler *resampler, uint32_t columns, sl_scratch *scratch)
 {
@@ -98,14 +75,6 @@ static int take_rows(sl_resampler *resampler, uint32_t columns, sl_scratch *scra
     }
     memset(resampler->between + samples, 0, slack * sizeof(int16_t));
     return 0;
-}
-
-/* No pixel is weighed: rows are copied, or black. */
-static bool open_copy(sl_resampler *resampler, uint32_t outputs, sl_scratch *scratch)
-{
-    resampler->across.outputs = outputs;
-    resampler->pixels = sl_scratch_take(scratch, (size_t)outputs * 3 + SL_ROW_SLACK);
-    return resampler->pixels != NULL;
 }
 
 sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_image *view,
@@ -125,8 +94,7 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
     }
     *resampler = (sl_resampler){.kernels = sl_resample_kernels_for(simd),
                                 .down = filters[1],
-                                .stride_bytes = view->stride_bytes,
-                                .flip = params->flip};
+                                .stride_bytes = view->stride_bytes};
     sl_filter_span(&axes[1], &begin, &end);
     assert(begin == end ||
            (begin >= (int32_t)view->origin_y && end <= (int32_t)(view->origin_y + view->height)));
@@ -139,11 +107,6 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
     resampler->column =
         begin == end ? view->pixels : view->pixels + (size_t)(begin - (int32_t)view->origin_x) * 3;
     resampler->samples = (size_t)(end - begin) * 3;
-    find_copies(resampler, &filters[0]);
-    if (resampler->copies && resampler->down.taps <= 1) {
-        return open_copy(resampler, filters[0].outputs, scratch) ? SLUICE_OK
-                                                                 : no_memory(error, params);
-    }
     if (!lay_out(&resampler->across, &filters[0], params->flip, scratch) ||
         take_rows(resampler, (uint32_t)(end - begin), scratch) != 0 ||
         (resampler->kernels->prepare != NULL &&
@@ -157,27 +120,6 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
     return SLUICE_OK;
 }
 
-/* A row of the picture without resampling: as it stands where that is all of the output. */
-static const uint8_t *copy_row(const sl_resampler *resampler, const uint8_t *in)
-{
-    const uint32_t outputs = resampler->across.outputs;
-    const size_t begin = (size_t)resampler->copy_begin * 3;
-    const size_t end = (size_t)resampler->copy_end * 3;
-    const uint8_t *first = in + (size_t)resampler->copy_start * 3;
-    if (end - begin == (size_t)outputs * 3 && !resampler->flip) {
-        return first;
-    }
-    uint8_t *out = resampler->pixels;
-    memset(out, 0, begin);
-    memset(out + end, 0, (size_t)outputs * 3 - end);
-    if (resampler->flip) {
-        resampler->kernels->mirror(first, out + begin, (end - begin) / 3);
-    } else {
-        memcpy(out + begin, first, end - begin);
-    }
-    return out;
-}
-
 const uint8_t *sl_resampler_row(const sl_resampler *resampler, uint32_t row)
 {
     const sl_filter *down = &resampler->down;
@@ -187,9 +129,6 @@ const uint8_t *sl_resampler_row(const sl_resampler *resampler, uint32_t row)
         return resampler->pixels;
     }
     const ptrdiff_t start = (ptrdiff_t)down->starts[row] * (ptrdiff_t)resampler->stride_bytes;
-    if (taps == 1 && resampler->copies) {
-        return copy_row(resampler, resampler->column + start);
-    }
     for (uint32_t k = 0; k < taps; k++) {
         resampler->taps[k] = down->weights[(size_t)k * down->outputs + row];
     }
@@ -210,6 +149,13 @@ sluice_status sl_resample(sl_simd simd, const sl_image *view, const sl_params *p
 {
     const size_t mark = sl_scratch_mark(scratch);
     const size_t bytes = (size_t)params->width * 3;
+    sl_crop crop;
+    if (sl_crop_open(&crop, simd, view, params)) {
+        for (uint32_t row = 0; row < params->height; row++) {
+            sl_crop_row(&crop, row, out + row * bytes);
+        }
+        return SLUICE_OK;
+    }
     sl_resampler resampler;
     const sluice_status status = sl_resampler_open(&resampler, simd, view, params, scratch, error);
     for (uint32_t row = 0; status == SLUICE_OK && row < params->height; row++) {

@@ -81,10 +81,6 @@ typedef struct sl_resampler {
     const uint8_t *column;        /* of the view: the first needed one, in its row 0 */
     size_t stride_bytes, samples; /* samples: 3 for each needed column */
     uint32_t down_shift;
-    bool flip;
-    /* Same size horizontally: outputs [copy_begin, copy_end) are pixels from copy_start on. */
-    bool copies;
-    uint32_t copy_begin, copy_end, copy_start;
     int16_t *taps;    /* of one row of the vertical pass */
     int16_t *between; /* one row after it */
     uint8_t *pixels;  /* one finished row */

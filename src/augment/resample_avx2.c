@@ -162,18 +162,26 @@ SL_TARGET_AVX2 static void horizontal(const sl_horizontal *pass, const int16_t *
     }
 }
 
-/* 5 pixels in 15 of 16 bytes: the first of those read belongs to the pixel before. */
+/* 5 pixels in 15 of 16 bytes: the first of those read belongs to the pixel before. The last 5 may
+ * overlap those done. */
 SL_TARGET_AVX2 static void mirror(const uint8_t *in, uint8_t *out, size_t pixels)
 {
     const __m128i backwards = _mm_setr_epi8(13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, -1);
-    while (pixels > 6) { /* one pixel more on each side of the 16 bytes */
-        pixels -= 5;
-        const uint8_t *from = in + pixels * 3 - 1;
+    if (pixels < 6) {
+        sl_resample_scalar.mirror(in, out, pixels);
+        return;
+    }
+    uint8_t *last = out + pixels * 3 - 15;
+    for (; pixels > 5; pixels -= 5) {
+        const uint8_t *from = in + pixels * 3 - 16;
         const __m128i five = _mm_loadu_si128((const __m128i_u *)from);
         _mm_storeu_si128((__m128i_u *)out, _mm_shuffle_epi8(five, backwards));
         out += 15;
     }
-    sl_resample_scalar.mirror(in, out, pixels);
+    const __m128i first =
+        _mm_shuffle_epi8(_mm_slli_si128(_mm_loadu_si128((const __m128i_u *)in), 1), backwards);
+    _mm_storel_epi64((__m128i_u *)last, first);
+    _mm_storel_epi64((__m128i_u *)(last + 7), _mm_srli_si128(first, 7));
 }
 
 const sl_resample_kernels sl_resample_avx2 = {.vertical = vertical,

@@ -247,13 +247,14 @@ static void check_conversion(fixture *f, const sl_converter *reference, uint32_t
     }
     sl_converter converter = *reference;
     converter.simd = SL_SIMD_SCALAR;
-    sl_convert_row_for (&converter)(&converter, in, y, expected);
+    const size_t first = (size_t)y * converter.width;
+    sl_convert_for (&converter)(&converter, in, first, converter.width, expected);
     for (int level = SL_SIMD_SCALAR + 1; level <= (int)sl_simd_best(); level++) {
         for (int end = 0; end < 2; end++) {
             void *out = at_either(&f->out, bytes, end == 1);
             memset(out, 0, bytes);
             converter.simd = (sl_simd)level;
-            sl_convert_row_for (&converter)(&converter, in, y, out);
+            sl_convert_for (&converter)(&converter, in, first, converter.width, out);
             assert_memory_equal(out, expected, bytes);
         }
     }

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * crop: a window of a picture in its own size. No pixel is weighed: each is copied, or black.
+ *
+ * Purpose: what augment/resample.h would come to, where the virtual raster is the source as it is,
+ * without its filters.
+ * Threads: pure.
+ */
+#ifndef SL_CROP_H
+#define SL_CROP_H
+
+#include "recipe.h"
+#include "simd.h"
+#include "view.h"
+
+#include <stdbool.h>
+
+typedef struct sl_crop {
+    const uint8_t *pixels; /* of the view: the first that is shown */
+    size_t stride_bytes;
+    uint32_t width;
+    /* Rows [top, bottom) and columns [left, right) of the output show pixels, the rest is black. */
+    uint32_t top, bottom, left, right;
+    void (*copy)(const uint8_t *in, uint8_t *out, size_t pixels);
+} sl_crop;
+
+/* `view` covers params->need. False when the sample is resampled. */
+bool sl_crop_open(sl_crop *crop, sl_simd simd, const sl_image *view, const sl_params *params);
+/* Row `row` of the output, 3 * width bytes, flipped when params->flip. */
+void sl_crop_row(const sl_crop *crop, uint32_t row, uint8_t *out);
+
+#endif
