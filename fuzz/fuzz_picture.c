@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_picture: any bytes, decoded as a picture. Input: one byte of flags, one that places the
- * rectangle, then the stored bytes.
+ * fuzz_picture: any bytes, decoded as a picture. Input: one byte of flags and the number of a
+ * codec, one that places the rectangle, then the stored bytes.
  */
 #include "fuzz.h"
 
 #include "decoder.h"
+#include "jpeg_codec.h"
 #include "jpeg_make.h"
 
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <zstd.h>
 
 enum { HEAD_BYTES = 2, FLAG_RAW = 1, FLAG_ZSTD = 2, FLAG_UPRIGHT = 4, FLAG_SMALL = 8 };
+enum { CODEC_SHIFT = 4 };
 enum { RAW_WIDTH = 7, RAW_HEIGHT = 5 };
 
 static sl_decoder *shared_decoder(sluice_exif exif)
@@ -62,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sl_decoder *decoder =
         shared_decoder(data[0] & FLAG_UPRIGHT ? SLUICE_EXIF_APPLY : SLUICE_EXIF_IGNORE);
     sl_stored_image stored = {.bytes = {copy, bytes},
-                              .raw = data[0] & FLAG_RAW,
+                              .codec = data[0] & FLAG_RAW ? SL_CODEC_RAW : data[0] >> CODEC_SHIFT,
                               .zstd = data[0] & FLAG_ZSTD,
                               .width = RAW_WIDTH,
                               .height = RAW_HEIGHT};
@@ -103,17 +105,20 @@ static size_t raw_seed(bool packed, uint8_t *buffer)
 
 size_t fuzz_seed(unsigned index, uint8_t *buffer)
 {
-    if (index >= 2 * KINDS + 2)
+    if (index >= 3 * KINDS + 2)
         return 0;
-    if (index >= 2 * KINDS) {
-        bool packed = index > 2 * KINDS;
+    if (index >= 3 * KINDS) {
+        bool packed = index > 3 * KINDS;
         buffer[0] = packed ? FLAG_RAW | FLAG_ZSTD : FLAG_RAW;
         buffer[1] = 0xf0;
         return HEAD_BYTES + raw_seed(packed, buffer + HEAD_BYTES);
     }
-    /* whole, and a scaled-down part of the upright picture */
-    bool part = index >= KINDS;
+    /* whole, a scaled-down part of the upright picture, and said to be a JPEG whatever it becomes
+     */
+    bool part = index >= KINDS && index < 2 * KINDS;
     buffer[0] = part ? FLAG_UPRIGHT | FLAG_SMALL : 0;
+    if (index >= 2 * KINDS)
+        buffer[0] = (uint8_t)(sl_codec_jpeg.number << CODEC_SHIFT);
     buffer[1] = part ? 0xa5 : 0xf0;
     jpeg_file file = jpeg_make_pattern(37, 23, index, &kinds[index % KINDS]);
     memcpy(buffer + HEAD_BYTES, file.data, file.size);

@@ -88,7 +88,7 @@ static void fill(const sl_schema *schema, sl_values *values)
         sl_value *value = &values->of[i];
         *value = (sl_value){.present = i % 5 != 3, .bytes = {bytes, 10 + i}};
         if (schema->fields[i].type == SLUICE_FIELD_IMAGE) {
-            value->raw = true;
+            value->codec = SL_CODEC_RAW;
             value->width = 2;
             value->height = 1 + i;
             value->bytes.size = (size_t)6 * value->height;

@@ -239,7 +239,7 @@ static sluice_status read_value(const sl_field *field, const sluice_value *given
     if ((own.raw_width == 0) != (own.raw_height == 0)) {
         return refuse_value(field, error, "raw_width and raw_height go together");
     }
-    value->raw = field->type == SLUICE_FIELD_IMAGE && own.raw_width > 0;
+    value->codec = own.raw_width > 0 ? SL_CODEC_RAW : SL_CODEC_BY_BYTES;
     value->width = own.raw_width;
     value->height = own.raw_height;
     return SLUICE_OK;

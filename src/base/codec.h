@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codec: the contract of one picture format: a row in the table of decode/decoder.c.
+ * codec: the contract of one picture format: a row in the table of decode/codecs.c.
  *
+ * A row is all there is of a codec: its number, how its bytes are known, what it takes and how it
+ * decodes. Here, below both, because jpeg fills one in and decode has the table. Datasets pass
+ * numbers on as they are stored (value.h): which of them can be decoded only the table knows.
  * Owner thread and memory: those of the decoder that the state belongs to. A codec keeps nothing
  * between pictures but what its `open` made: picture N never depends on picture N-1.
  * Seam: `decode` may return less than the whole picture and may scale it down, as long as the view
@@ -32,7 +35,8 @@ typedef struct sl_codec_source {
     sl_bytes bytes;
     sl_scratch *scratch;
     uint64_t max_pixels;
-    uint32_t avoid; /* an or of SL_ROAD_*: ways of decoding not to take */
+    uint32_t avoid;     /* an or of SL_ROAD_*: ways of decoding not to take */
+    sl_picture claimed; /* the size as whoever has the bytes knows it; 0: not known */
 } sl_codec_source;
 
 /* What the header says. */
@@ -50,9 +54,17 @@ typedef struct sl_codec_request {
 
 typedef struct sl_codec {
     const char *name;
-    /* Whether the bytes begin like this format. */
+    uint8_t number;           /* that shards store (docs/format.md), for ever; not 0 */
+    uint32_t denominator_max; /* how far `decode` can scale down: 1 (not at all), 2, 4 or 8 */
+    /* Whether the bytes begin like this format; NULL: nothing in them tells. */
     bool (*probe)(sl_bytes bytes);
-    /* Per-decoder state; NULL state is fine for codecs without any. */
+    /* The most scratch that header and decode take of a picture of at most so many pixels; NULL:
+     * none. */
+    uint64_t (*scratch_bytes)(uint64_t max_pixels);
+    /* The size of the usual kind of picture, where that takes no state: opening one can take longer
+     * than a small picture. False: ask `header`. NULL: always. */
+    bool (*peek)(const sl_codec_source *source, sl_picture *picture);
+    /* Per-decoder state; both NULL for codecs without any. close: NULL is fine. */
     sluice_status (*open)(void **state, sluice_error *error);
     void (*close)(void *state);
     sluice_status (*header)(void *state, const sl_codec_source *source, sl_codec_info *info,
@@ -62,11 +74,14 @@ typedef struct sl_codec {
                             const sl_codec_request *request, sl_image *view, sluice_error *error);
 } sl_codec;
 
+/* Whether a picture is within the source's limit: for `header`. Errors: UNSUPPORTED. */
+sluice_status sl_codec_check_pixels(const sl_codec_source *source, sl_picture picture,
+                                    sluice_error *error);
 /*
- * Reads the size of a picture of this codec, as stored, with a state of its own: for writers and
- * checks. Any thread. Errors: those of `header`.
+ * Reads the size of a picture of this codec, as stored, without a decoder: for writers and checks.
+ * The source's scratch does not count. Any thread. Errors: those of `header`.
  */
-sluice_status sl_codec_size(const sl_codec *codec, sl_bytes bytes, uint64_t max_pixels,
+sluice_status sl_codec_size(const sl_codec *codec, const sl_codec_source *source,
                             sl_picture *picture, sluice_error *error);
 
 #endif

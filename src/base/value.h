@@ -18,6 +18,13 @@
 #define SL_FIELDS_MAX       64U
 #define SL_FIELD_NAME_BYTES 32U
 #define SL_FIELD_NONE       UINT32_MAX
+/*
+ * Numbers of codecs that mean something to whoever has none of them: the first bytes tell, as of a
+ * file of its own; and u8 RGB, width x height x 3, whose size can be checked without looking
+ * inside. All others are in the rows of decode/codecs.c only.
+ */
+#define SL_CODEC_BY_BYTES 0U
+#define SL_CODEC_RAW      2U
 
 typedef struct sl_field {
     char name[SL_FIELD_NAME_BYTES];
@@ -30,8 +37,8 @@ typedef struct sl_field {
 
 typedef struct sl_value {
     bool present;
-    bool zstd; /* `bytes` are one zstd frame (frame.h) of what is meant */
-    bool raw;  /* images: u8 RGB, width x height x 3; else encoded: the first bytes tell */
+    bool zstd;     /* `bytes` are one zstd frame (frame.h) of what is meant */
+    uint8_t codec; /* images: the number of an sl_codec, which there need not be; SL_CODEC_... */
     uint32_t width, height; /* images; 0: not known without looking */
     uint32_t offset;        /* of `bytes` in the sample's stored bytes */
     int64_t integer;

@@ -68,7 +68,7 @@ static sluice_status open_and_draw(const sl_column *column, sl_row *row, const s
                                    sl_params *params, sluice_error *error)
 {
     const sl_stored_image stored = {.bytes = value->bytes,
-                                    .raw = value->raw,
+                                    .codec = value->codec,
                                     .zstd = value->zstd,
                                     .width = value->width,
                                     .height = value->height};

@@ -40,7 +40,6 @@
 #define SL_SHARD_NAME_FORMAT "shard-%06u.sluice"
 
 typedef enum sl_blob_encoding { SL_BLOB_PLAIN = 0, SL_BLOB_ZSTD = 1 } sl_blob_encoding;
-typedef enum sl_image_codec { SL_CODEC_JPEG = 1, SL_CODEC_RAW = 2 } sl_image_codec;
 typedef enum sl_page_kind { SL_PAGE_OTHER, SL_PAGE_SHARD, SL_PAGE_MANIFEST } sl_page_kind;
 
 typedef struct sl_shard_header {

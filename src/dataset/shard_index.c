@@ -20,8 +20,8 @@ static sl_refusal load_image(sl_blob *blob, const uint8_t *column)
     if (sl_load16(column + 6) != 0 || blob->encoding > SL_BLOB_ZSTD) {
         return sl_refuse("an image's column is not as it must be", 0);
     }
-    if (blob->codec != SL_CODEC_JPEG && blob->codec != SL_CODEC_RAW) {
-        return sl_refuse_unknown("an image has a codec that this library does not know", 0);
+    if (blob->codec == SL_CODEC_BY_BYTES) {
+        return sl_refuse_unknown("an image has no codec", 0);
     }
     if (blob->bytes == 0 || blob->width == 0 || blob->height == 0) {
         return sl_refuse("an image is empty", 0);

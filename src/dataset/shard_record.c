@@ -5,6 +5,7 @@
 #include "little_endian.h"
 #include "shard_pages.h"
 
+#include <assert.h>
 #include <string.h>
 
 uint64_t sl_record_identity(uint64_t number_in_shard, uint64_t checksum)
@@ -47,7 +48,8 @@ static void encode_cell(const sl_field *field, const sl_value *value, uint8_t *c
     sl_store32(cell, (uint32_t)value->bytes.size);
     cell[4] = value->zstd ? SL_BLOB_ZSTD : SL_BLOB_PLAIN;
     if (field->type == SLUICE_FIELD_IMAGE) {
-        cell[5] = value->raw ? SL_CODEC_RAW : SL_CODEC_JPEG;
+        assert(value->codec != SL_CODEC_BY_BYTES);
+        cell[5] = value->codec;
         sl_store32(cell + 8, value->width);
         sl_store32(cell + 12, value->height);
         return;
@@ -106,10 +108,10 @@ static sl_refusal decode_blob(walk *w, const sl_field *field, const uint8_t *cel
 
 static sl_refusal decode_image(const uint8_t *cell, sl_value *value)
 {
-    if (cell[5] != SL_CODEC_JPEG && cell[5] != SL_CODEC_RAW) {
-        return sl_refuse_unknown("the picture has a codec that this library does not know", 5);
+    if (cell[5] == SL_CODEC_BY_BYTES) {
+        return sl_refuse_unknown("the picture has no codec", 5);
     }
-    value->raw = cell[5] == SL_CODEC_RAW;
+    value->codec = cell[5];
     value->width = sl_load32(cell + 8);
     value->height = sl_load32(cell + 12);
     if (sl_load16(cell + 6) != 0 || value->bytes.size == 0 || value->width == 0 ||
@@ -117,7 +119,7 @@ static sl_refusal decode_image(const uint8_t *cell, sl_value *value)
         return sl_refuse("the picture is empty, or its cell is not as it must be", 0);
     }
     const uint64_t pixels = (uint64_t)value->width * value->height;
-    if (value->raw && !value->zstd &&
+    if (value->codec == SL_CODEC_RAW && !value->zstd &&
         (pixels > SL_RECORD_BYTES_MAX || pixels * 3 != value->bytes.size)) {
         return sl_refuse("the raw pixels do not have the size of their picture", 0);
     }

@@ -10,13 +10,13 @@ enum { FACT_CHECKSUM, FACT_LABEL, FACT_IMAGE, FACT_SIZE };
 
 typedef struct entry_facts {
     uint32_t image_bytes;
-    uint8_t raw, image_zstd, key_zstd;
+    uint8_t codec, image_zstd, key_zstd;
 } entry_facts;
 
 static void set_facts(sl_sample *sample, const sl_entry *entry)
 {
     const entry_facts facts = {.image_bytes = entry->image.bytes,
-                               .raw = entry->image.codec == SL_CODEC_RAW,
+                               .codec = entry->image.codec,
                                .image_zstd = entry->image.encoding == SL_BLOB_ZSTD,
                                .key_zstd = entry->key.encoding == SL_BLOB_ZSTD};
     _Static_assert(sizeof(facts) <= sizeof(sample->facts[0]), "the facts of an entry are a word");
@@ -78,7 +78,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     }
     values->of[schema->image] = (sl_value){.present = true,
                                            .zstd = facts.image_zstd != 0,
-                                           .raw = facts.raw != 0,
+                                           .codec = facts.codec,
                                            .width = (uint32_t)sample->facts[FACT_SIZE],
                                            .height = (uint32_t)(sample->facts[FACT_SIZE] >> 32),
                                            .bytes = {bytes.data, facts.image_bytes}};

@@ -2,8 +2,8 @@
 /*
  * decoder: encoded bytes in, 8-bit RGB pixels out. One decoder per worker thread.
  *
- * Purpose: find the codec by the first bytes, read its header (for the crop to be drawn), then
- * decode at least the rectangle asked for.
+ * Purpose: find the codec by its number or the first bytes (codecs.h), read its header (for the
+ * crop to be drawn), then decode at least the rectangle asked for.
  * Colour contract (out: RGB, 3 channels): grey is replicated; YCbCr of any sampling through
  * libjpeg's default (fancy) upsampling and ISLOW transform; RGB as stored; CMYK and YCCK as Pillow
  * converts them (inverted Adobe convention).
@@ -25,6 +25,7 @@
 #include "codec.h"
 #include "frame.h"
 #include "scratch.h"
+#include "value.h"
 #include "view.h"
 
 #include <sluice/common.h>
@@ -44,11 +45,11 @@ sluice_status sl_decoder_open(sl_decoder **decoder, const sl_decoder_config *con
                               sluice_error *error);
 void sl_decoder_close(sl_decoder *decoder);
 
-/* How the bytes are stored; width and height matter for raw pixels only. */
+/* How the bytes are stored; width and height matter to codecs only that cannot read them. */
 typedef struct sl_stored_image {
     sl_bytes bytes;
-    bool raw;  /* u8 RGB, width x height x 3 bytes */
-    bool zstd; /* bytes are one zstd frame of the above */
+    uint8_t codec; /* its number; SL_CODEC_BY_BYTES */
+    bool zstd;     /* bytes are one zstd frame of such a picture */
     uint32_t width, height;
 } sl_stored_image;
 
@@ -81,12 +82,5 @@ void sl_decoder_avoid(sl_decoder *decoder, uint32_t roads);
 sl_frame *sl_decoder_frame(sl_decoder *decoder);
 /* Scratch of the decoder, for what happens to the view next; valid until the next open_picture. */
 sl_scratch *sl_decoder_scratch(sl_decoder *decoder);
-
-/*
- * Reads the size from a picture's header without decoding: for writers and verify. Thread-safe.
- * Errors as open_picture.
- */
-sluice_status sl_picture_probe(sl_bytes bytes, uint64_t max_pixels, sl_picture *picture,
-                               sluice_error *error);
 
 #endif

@@ -42,6 +42,26 @@ static bool jpeg_probe(sl_bytes bytes)
     return bytes.size >= 2 && bytes.data[0] == 0xFF && bytes.data[1] == 0xD8;
 }
 
+/*
+ * Per pixel: 8 bytes of coefficients (four components of a progressive picture), 3 of RGB. Besides:
+ * coefficients that pad a narrow picture to whole MCUs, and libjpeg's row buffers.
+ */
+static uint64_t jpeg_scratch_bytes(uint64_t max_pixels)
+{
+    const uint64_t most = (uint64_t)JPEG_MAX_DIMENSION * JPEG_MAX_DIMENSION;
+    return (max_pixels < most ? max_pixels : most) * 11 + ((uint64_t)128 << 20);
+}
+
+static bool jpeg_peek(const sl_codec_source *source, sl_picture *picture)
+{
+    sl_jpeg_frame frame;
+    if (!sl_jpeg_frame_read(&frame, source->bytes)) {
+        return false;
+    }
+    *picture = (sl_picture){frame.width, frame.height};
+    return true;
+}
+
 /* libjpeg calls this between the rows and blocks of work. */
 static void watch_scans(j_common_ptr common)
 {
@@ -135,16 +155,9 @@ static sluice_status jpeg_header(void *state, const sl_codec_source *source, sl_
         }
         info->stored = (sl_picture){jpeg->cinfo.image_width, jpeg->cinfo.image_height};
     }
-    const uint32_t width = info->stored.width;
-    const uint32_t height = info->stored.height;
-    if ((uint64_t)width * height > source->max_pixels) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "decode",
-                            "a picture of %u x %u pixels is above the limit of %llu pixels", width,
-                            height, (unsigned long long)source->max_pixels);
-    }
     const bool may_turn = !jpeg->framed || jpeg->frame.has_app1;
     info->orientation = may_turn ? sl_exif_orientation(source->bytes) : 1;
-    return SLUICE_OK;
+    return sl_codec_check_pixels(source, info->stored, error);
 }
 
 /* A view of a part of the picture that begins at x and y, as one of the whole. */
@@ -283,20 +296,13 @@ static sluice_status jpeg_decode(void *state, const sl_codec_source *source,
     return decode_scanlines(jpeg, source, request, view, error);
 }
 
-sluice_status sl_jpeg_size(sl_bytes jpeg, uint64_t max_pixels, sl_picture *picture,
-                           sluice_error *error)
-{
-    sl_jpeg_frame frame;
-    if (!sl_jpeg_frame_read(&frame, jpeg) || (uint64_t)frame.width * frame.height > max_pixels) {
-        return sl_codec_size(&sl_codec_jpeg, jpeg, max_pixels, picture, error);
-    }
-    *picture = (sl_picture){frame.width, frame.height};
-    return SLUICE_OK;
-}
-
 const sl_codec sl_codec_jpeg = {
     .name = "JPEG",
+    .number = 1,
+    .denominator_max = 8, /* 1/8: a pixel of each block */
     .probe = jpeg_probe,
+    .scratch_bytes = jpeg_scratch_bytes,
+    .peek = jpeg_peek,
     .open = jpeg_open,
     .close = jpeg_close,
     .header = jpeg_header,

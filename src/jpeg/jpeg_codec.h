@@ -14,11 +14,4 @@
 
 extern const sl_codec sl_codec_jpeg;
 
-/*
- * The size of a picture, as stored: as sl_codec_size, but for the usual kind of picture without the
- * decoder that takes longer to open than a small picture to decode. Any thread.
- */
-sluice_status sl_jpeg_size(sl_bytes jpeg, uint64_t max_pixels, sl_picture *picture,
-                           sluice_error *error);
-
 #endif

@@ -196,13 +196,14 @@ sluice_status sl_jpeg_retiler_begin(sl_jpeg_retiler *retiler, sl_bytes jpeg, uin
                                     sluice_error *error)
 {
     sl_picture picture;
+    const sl_codec_source source = {.bytes = jpeg, .max_pixels = retiler->options.max_pixels};
     *memory_bytes = 0;
     end_picture(retiler);
     sl_scratch_reset(&retiler->scratch);
     retiler->jpeg = jpeg;
     retiler->left_over = 0;
     /* The judge of headers. */
-    sluice_status status = sl_jpeg_size(jpeg, retiler->options.max_pixels, &picture, error);
+    sluice_status status = sl_codec_size(&sl_codec_jpeg, &source, &picture, error);
     if (status == SLUICE_OK) {
         status = create_reader(retiler, error);
     }

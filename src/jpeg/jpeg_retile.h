@@ -47,12 +47,6 @@ typedef enum sl_jpeg_outcome {
     SL_JPEG_OUTCOMES
 } sl_jpeg_outcome;
 
-/* Whether the bytes begin like a JPEG. */
-static inline bool sl_jpeg_begins(sl_bytes bytes)
-{
-    return bytes.size >= 2 && bytes.data[0] == 0xFF && bytes.data[1] == 0xD8;
-}
-
 /* Errors: NOMEM. */
 sluice_status sl_jpeg_retiler_open(sl_jpeg_retiler **out, const sl_jpeg_retile_options *options,
                                    sluice_error *error);
@@ -61,7 +55,7 @@ void sl_jpeg_retiler_close(sl_jpeg_retiler *retiler);
 
 /*
  * Reads the header of `jpeg`, which must stay until the run. `*memory_bytes`: what the run will
- * hold at most, nearly. Errors: as sl_picture_probe, and UNSUPPORTED for a sampling that libjpeg
+ * hold at most, nearly. Errors: as sl_codec_size, and UNSUPPORTED for a sampling that libjpeg
  * cannot decode.
  */
 sluice_status sl_jpeg_retiler_begin(sl_jpeg_retiler *retiler, sl_bytes jpeg, uint64_t *memory_bytes,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "maker.h"
 
+#include "codecs.h"
 #include "error.h"
 #include "frame.h"
+#include "jpeg_codec.h"
 #include "memory.h"
 
 #include <string.h>
@@ -166,7 +168,7 @@ static void copy_pixels(const sl_image *view, sl_rect all, uint8_t *to)
 static sluice_status decode(const job *j, uint32_t number, sl_value *value, sluice_error *error)
 {
     sl_decoder *decoder = j->maker->decoder;
-    const sl_stored_image stored = {.bytes = value->bytes};
+    const sl_stored_image stored = {.bytes = value->bytes, .codec = value->codec};
     sl_picture picture;
     sl_image view;
     uint8_t *piece = NULL;
@@ -188,10 +190,29 @@ static sluice_status decode(const job *j, uint32_t number, sl_value *value, slui
     j->made->decoded_bytes_before += value->bytes.size;
     j->made->decoded_bytes_after += bytes;
     keep_piece(j, number, piece, value, bytes);
-    value->raw = true;
+    value->codec = SL_CODEC_RAW;
     value->width = picture.width;
     value->height = picture.height;
     return SLUICE_OK;
+}
+
+static sluice_status make_picture(const job *j, uint32_t number, sl_value *value,
+                                  sluice_error *error)
+{
+    uint32_t row = 0;
+    const sluice_status status = sl_codec_find(value->codec, value->bytes, &row, error);
+    if (status < 0) {
+        return status;
+    }
+    const sl_codec *codec = sl_codecs[row];
+    value->codec = codec->number;
+    if (codec->number == SL_CODEC_RAW) {
+        return SLUICE_OK;
+    }
+    if (j->maker->decoder != NULL) {
+        return decode(j, number, value, error);
+    }
+    return codec == &sl_codec_jpeg ? make_jpeg(j, number, value, error) : SLUICE_OK;
 }
 
 static sluice_status make_field(const job *j, uint32_t number, sl_value *value, sluice_error *error)
@@ -203,13 +224,7 @@ static sluice_status make_field(const job *j, uint32_t number, sl_value *value, 
             return status;
         }
     }
-    if (field->type != SLUICE_FIELD_IMAGE || value->raw) {
-        return SLUICE_OK;
-    }
-    if (j->maker->decoder != NULL) {
-        return decode(j, number, value, error);
-    }
-    return sl_jpeg_begins(value->bytes) ? make_jpeg(j, number, value, error) : SLUICE_OK;
+    return field->type == SLUICE_FIELD_IMAGE ? make_picture(j, number, value, error) : SLUICE_OK;
 }
 
 sluice_status sl_maker_make(sl_maker *maker, sl_values *values, const sl_allowance *allowance,

@@ -2,13 +2,11 @@
 #include "record.h"
 
 #include "checksum.h"
+#include "codecs.h"
 #include "dataset.h"
-#include "decoder.h"
 #include "dtype.h"
 #include "error.h"
 #include "frame.h"
-#include "jpeg_codec.h"
-#include "jpeg_retile.h"
 #include "little_endian.h"
 #include "memory.h"
 #include "shard_record.h"
@@ -32,18 +30,17 @@ static sluice_status check_raw(const sl_value *value, sluice_error *error)
 
 static sluice_status measure_encoded(sl_value *value, sluice_error *error)
 {
-    sl_picture picture;
-    const bool jpeg = sl_jpeg_begins(value->bytes);
-    const sluice_status status =
-        jpeg ? sl_jpeg_size(value->bytes, SL_RECORD_PIXELS_MAX, &picture, error)
-             : sl_picture_probe(value->bytes, SL_RECORD_PIXELS_MAX, &picture, error);
+    const sl_codec_source source = {.bytes = value->bytes, .max_pixels = SL_RECORD_PIXELS_MAX};
+    sl_picture picture = {0, 0};
+    uint32_t row = 0;
+    sluice_status status = sl_codec_find(value->codec, value->bytes, &row, error);
+    if (status == SLUICE_OK) {
+        status = sl_codec_size(sl_codecs[row], &source, &picture, error);
+    }
     if (status < 0) {
         return status;
     }
-    if (!jpeg) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "the picture is no JPEG: shards of this version hold JPEG and pixels");
-    }
+    value->codec = sl_codecs[row]->number;
     value->width = picture.width;
     value->height = picture.height;
     return SLUICE_OK;
@@ -58,7 +55,7 @@ static sluice_status check_image(sl_value *value, sluice_error *error)
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "the picture has %zu bytes: more than 1 GiB", value->bytes.size);
     }
-    return value->raw ? check_raw(value, error) : measure_encoded(value, error);
+    return value->codec == SL_CODEC_RAW ? check_raw(value, error) : measure_encoded(value, error);
 }
 
 static sluice_status check_tensor(const sl_field *field, const sl_value *value, sluice_error *error)
@@ -125,7 +122,8 @@ static sluice_status check_values(sl_record *record, const sl_schema *schema, sl
             record->failed = i;
             return status;
         }
-        const bool encoded = schema->fields[i].type == SLUICE_FIELD_IMAGE && !value->raw;
+        const bool encoded =
+            schema->fields[i].type == SLUICE_FIELD_IMAGE && value->codec != SL_CODEC_RAW;
         record->pictures |= (uint64_t)encoded << i;
         record->bytes += value->bytes.size;
         if (record->bytes > SL_RECORD_BYTES_MAX) {

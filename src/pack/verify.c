@@ -2,6 +2,7 @@
 #include "verify.h"
 
 #include "clock.h"
+#include "codecs.h"
 #include "decoder.h"
 #include "dtype.h"
 #include "error.h"
@@ -120,7 +121,7 @@ static sluice_status check_frame(const sl_value *image, sluice_error *error)
         return status;
     }
     uint64_t pixels = (uint64_t)image->width * image->height;
-    if (image->raw && (bytes % 3 != 0 || bytes / 3 != pixels)) {
+    if (image->codec == SL_CODEC_RAW && (bytes % 3 != 0 || bytes / 3 != pixels)) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
                             "the zstd frame does not hold %u x %u pixels", image->width,
                             image->height);
@@ -130,14 +131,20 @@ static sluice_status check_frame(const sl_value *image, sluice_error *error)
 
 static sluice_status check_header(const sl_value *image, sluice_error *error)
 {
+    const sl_codec_source source = {.bytes = image->bytes, .max_pixels = SL_RECORD_PIXELS_MAX};
+    sl_picture picture;
+    uint32_t row = 0;
+    sluice_status status = sl_codec_find(image->codec, image->bytes, &row, error);
+    if (status < 0) {
+        return status;
+    }
     if (image->zstd) {
         return check_frame(image, error);
     }
-    if (image->raw) {
-        return SLUICE_OK; /* the index entry fixes its size */
+    if (image->codec == SL_CODEC_RAW) {
+        return SLUICE_OK; /* unpacking the sample checked its size */
     }
-    sl_picture picture;
-    sluice_status status = sl_picture_probe(image->bytes, SL_RECORD_PIXELS_MAX, &picture, error);
+    status = sl_codec_size(sl_codecs[row], &source, &picture, error);
     if (status == SLUICE_OK && image->width != 0 &&
         (picture.width != image->width || picture.height != image->height)) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE,
@@ -150,7 +157,7 @@ static sluice_status check_header(const sl_value *image, sluice_error *error)
 static sluice_status decode(worker *w, const sl_value *image, sluice_error *error)
 {
     sl_stored_image stored = {.bytes = image->bytes,
-                              .raw = image->raw,
+                              .codec = image->codec,
                               .zstd = image->zstd,
                               .width = image->width,
                               .height = image->height};

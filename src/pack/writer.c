@@ -251,7 +251,7 @@ sluice_status sl_writer_add_picture(sluice_writer *writer, const sl_picture_inpu
     const sl_bytes key = {(const uint8_t *)input->key, strlen(input->key)};
     sl_value *of = writer->values.of;
     of[SL_STANDARD_IMAGE] = (sl_value){.present = true,
-                                       .raw = input->raw,
+                                       .codec = input->raw ? SL_CODEC_RAW : SL_CODEC_BY_BYTES,
                                        .width = input->width,
                                        .height = input->height,
                                        .bytes = input->image};

@@ -459,7 +459,7 @@ static void several_crops_of_a_picture(void **state)
     must_bind(r);
     assert_int_equal(r->set.pictures, 2);
     set_bytes(r, PICTURE, pixels, sizeof(pixels));
-    value(r, PICTURE)->raw = true;
+    value(r, PICTURE)->codec = SL_CODEC_RAW;
     value(r, PICTURE)->width = WIDTH;
     value(r, PICTURE)->height = HEIGHT;
     int differ = 0;

@@ -74,15 +74,17 @@ static void raw_pixels(void **state)
 {
     fixture *f = *state;
     sl_stored_image stored = {
-        .bytes = {f->pixels, BYTES}, .raw = true, .width = WIDTH, .height = HEIGHT};
+        .bytes = {f->pixels, BYTES}, .codec = SL_CODEC_RAW, .width = WIDTH, .height = HEIGHT};
     expect_pixels(f, &stored);
     stored.bytes.size = BYTES - 1;
     expect(f, &stored, SLUICE_CORRUPT, "raw pixels");
     stored.bytes.size = BYTES + 3;
     expect(f, &stored, SLUICE_CORRUPT, "raw pixels");
-    stored.bytes.size = 0;
     stored.width = 0;
     expect(f, &stored, SLUICE_CORRUPT, "raw pixels");
+    stored.bytes.size = 0;
+    expect(f, &stored, SLUICE_CORRUPT, "empty");
+    stored.bytes.size = BYTES;
     stored.width = UINT32_MAX;
     stored.height = UINT32_MAX;
     expect(f, &stored, SLUICE_UNSUPPORTED, "limit");
@@ -95,7 +97,7 @@ static void packed_raw_pixels_and_jpeg(void **state)
 {
     fixture *f = *state;
     sl_stored_image stored = {.bytes = {f->packed, f->packed_size},
-                              .raw = true,
+                              .codec = SL_CODEC_RAW,
                               .zstd = true,
                               .width = WIDTH,
                               .height = HEIGHT};
@@ -112,8 +114,11 @@ static void packed_raw_pixels_and_jpeg(void **state)
 static void broken_frames(void **state)
 {
     fixture *f = *state;
-    sl_stored_image stored = {
-        .bytes = {f->packed, 0}, .raw = true, .zstd = true, .width = WIDTH, .height = HEIGHT};
+    sl_stored_image stored = {.bytes = {f->packed, 0},
+                              .codec = SL_CODEC_RAW,
+                              .zstd = true,
+                              .width = WIDTH,
+                              .height = HEIGHT};
     for (size_t size = 0; size < f->packed_size; size++) {
         stored.bytes.size = size;
         expect(f, &stored, SLUICE_CORRUPT, "");

@@ -434,21 +434,6 @@ static void cmyk_is_light_times_light(void **state)
     }
 }
 
-static void probe_reads_the_stored_size(void **state)
-{
-    (void)state;
-    jpeg_file file = jpeg_make_pattern(53, 37, 4, &(jpeg_options){.orientation = 6});
-    sl_picture picture;
-    sl_bytes bytes = {file.data, file.size};
-    assert_int_equal(sl_picture_probe(bytes, MAX_PIXELS, &picture, NULL), SLUICE_OK);
-    assert_int_equal(picture.width, 53);
-    assert_int_equal(picture.height, 37);
-    assert_int_equal(sl_picture_probe(bytes, 53 * 37 - 1, &picture, NULL), SLUICE_UNSUPPORTED);
-    bytes.size = 30;
-    assert_int_equal(sl_picture_probe(bytes, MAX_PIXELS, &picture, NULL), SLUICE_CORRUPT);
-    jpeg_free(&file);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,7 +447,6 @@ int main(void)
         cmocka_unit_test(exif_orientation_is_applied_when_asked_for),
         cmocka_unit_test(broken_exif_is_upright_or_at_least_safe),
         cmocka_unit_test(cmyk_is_light_times_light),
-        cmocka_unit_test(probe_reads_the_stored_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "raw_codec.h"
+
+#include "error.h"
+#include "value.h"
+
+static bool raw_peek(const sl_codec_source *source, sl_picture *picture)
+{
+    const uint64_t pixels = (uint64_t)source->claimed.width * source->claimed.height;
+    *picture = source->claimed;
+    return pixels > 0 && source->bytes.size % 3 == 0 && source->bytes.size / 3 == pixels;
+}
+
+static sluice_status raw_header(void *state, const sl_codec_source *source, sl_codec_info *info,
+                                sluice_error *error)
+{
+    (void)state;
+    const bool fits = raw_peek(source, &info->stored);
+    info->orientation = 1;
+    const sluice_status status = sl_codec_check_pixels(source, info->stored, error);
+    if (status != SLUICE_OK || fits) {
+        return status;
+    }
+    return sl_error_set(error, SLUICE_CORRUPT, "decode",
+                        "%zu bytes are not the raw pixels of a picture of %u x %u",
+                        source->bytes.size, info->stored.width, info->stored.height);
+}
+
+static sluice_status raw_decode(void *state, const sl_codec_source *source,
+                                const sl_codec_request *request, sl_image *view,
+                                sluice_error *error)
+{
+    (void)state;
+    (void)request;
+    (void)error;
+    const sl_picture picture = source->claimed;
+    *view = (sl_image){.pixels = source->bytes.data,
+                       .width = picture.width,
+                       .height = picture.height,
+                       .channels = 3,
+                       .stride_bytes = (size_t)picture.width * 3,
+                       .picture_width = picture.width,
+                       .picture_height = picture.height,
+                       .denominator = 1};
+    return SLUICE_OK;
+}
+
+const sl_codec sl_codec_raw = {
+    .name = "raw pixels",
+    .number = SL_CODEC_RAW,
+    .denominator_max = 1,
+    .peek = raw_peek,
+    .header = raw_header,
+    .decode = raw_decode,
+};

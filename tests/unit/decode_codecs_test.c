@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of codecs: what each row must have, which row takes what, and sizes without a decoder.
+ */
+#include "codecs.h"
+#include "decoder.h"
+#include "error.h"
+#include "jpeg_codec.h"
+#include "jpeg_make.h"
+#include "raw_codec.h"
+#include "value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { MAX_PIXELS = 1 << 20 };
+
+static void rows_are_whole(void **state)
+{
+    (void)state;
+    uint32_t rows = 0;
+    bool taken[256] = {false};
+    taken[SL_CODEC_BY_BYTES] = true;
+    for (; sl_codecs[rows] != NULL; rows++) {
+        const sl_codec *codec = sl_codecs[rows];
+        const uint32_t most = codec->denominator_max;
+        assert_non_null(codec->name);
+        assert_false(taken[codec->number]);
+        taken[codec->number] = true;
+        assert_true(most == 1 || most == 2 || most == 4 || most == 8);
+        assert_true(codec->header != NULL && codec->decode != NULL);
+        assert_true((codec->open == NULL) == (codec->close == NULL));
+        if (codec->scratch_bytes != NULL) { /* no limit is no reason to wrap */
+            assert_true(codec->scratch_bytes(UINT64_MAX) < UINT64_C(1) << 46);
+        }
+    }
+    assert_in_range(rows, 2, SL_CODECS_MAX);
+}
+
+/* What shards say since they are there. */
+static void numbers_stay(void **state)
+{
+    (void)state;
+    assert_int_equal(sl_codec_jpeg.number, 1);
+    assert_int_equal(sl_codec_raw.number, 2); /* docs/format.md */
+}
+
+static void numbers_are_believed_and_bytes_looked_at(void **state)
+{
+    (void)state;
+    static const uint8_t jpeg[] = {0xFF, 0xD8, 0xFF, 0xE0};
+    static const uint8_t other[] = {1, 2, 3, 4};
+    uint32_t row = 0;
+    for (uint32_t i = 0; sl_codecs[i] != NULL; i++) {
+        row = UINT32_MAX;
+        assert_int_equal(
+            sl_codec_find(sl_codecs[i]->number, (sl_bytes){other, sizeof(other)}, &row, NULL),
+            SLUICE_OK);
+        assert_int_equal(row, i);
+    }
+    assert_int_equal(sl_codec_find(SL_CODEC_BY_BYTES, (sl_bytes){jpeg, sizeof(jpeg)}, &row, NULL),
+                     SLUICE_OK);
+    assert_ptr_equal(sl_codecs[row], &sl_codec_jpeg);
+    assert_int_equal(sl_codec_find(SL_CODEC_BY_BYTES, (sl_bytes){other, sizeof(other)}, &row, NULL),
+                     SLUICE_CORRUPT);
+    sluice_error error;
+    sl_error_clear(&error);
+    assert_int_equal(sl_codec_find(77, (sl_bytes){jpeg, sizeof(jpeg)}, &row, &error),
+                     SLUICE_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "codec 77"));
+    assert_int_equal(sl_codec_find(1, (sl_bytes){jpeg, 0}, &row, NULL), SLUICE_CORRUPT);
+}
+
+/* A number that lies: each codec is given what is not its own, of every size. */
+static void codecs_judge_what_is_not_theirs(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[40] = {0xFF, 0xD7, 0xFF, 0xE1, 0, 8, 'E', 'x', 'i', 'f'};
+    const sl_decoder_config config = {MAX_PIXELS, 1 << 20, SLUICE_EXIF_APPLY};
+    sl_decoder *decoder;
+    assert_int_equal(sl_decoder_open(&decoder, &config, NULL), SLUICE_OK);
+    for (size_t size = 1; size <= sizeof(bytes); size++) {
+        uint8_t *copy = malloc(size); /* of just that size, for the sanitizer */
+        assert_non_null(copy);
+        memcpy(copy, bytes, size);
+        for (uint32_t i = 0; sl_codecs[i] != NULL; i++) {
+            const sl_stored_image stored = {.bytes = {copy, size}, .codec = sl_codecs[i]->number};
+            sl_picture picture;
+            assert_int_equal(sl_decoder_open_picture(decoder, &stored, &picture, NULL),
+                             SLUICE_CORRUPT);
+        }
+        free(copy);
+    }
+    sl_decoder_close(decoder);
+}
+
+static void expect_size(const sl_codec *codec, const sl_codec_source *source, uint32_t width,
+                        uint32_t height)
+{
+    sl_picture picture;
+    assert_int_equal(sl_codec_size(codec, source, &picture, NULL), SLUICE_OK);
+    assert_int_equal(picture.width, width);
+    assert_int_equal(picture.height, height);
+}
+
+static void expect_none(const sl_codec *codec, const sl_codec_source *source,
+                        sluice_status expected)
+{
+    sl_picture picture;
+    assert_int_equal(sl_codec_size(codec, source, &picture, NULL), expected);
+}
+
+/* As stored, whether a glance is enough (baseline) or not (progressive). */
+static void sizes_of_jpegs(void **state)
+{
+    (void)state;
+    for (int progressive = 0; progressive < 2; progressive++) {
+        const jpeg_options how = {.orientation = 6, .progressive = progressive == 1};
+        jpeg_file file = jpeg_make_pattern(53, 37, 4, &how);
+        sl_codec_source source = {.bytes = {file.data, file.size}, .max_pixels = MAX_PIXELS};
+        expect_size(&sl_codec_jpeg, &source, 53, 37);
+        source.max_pixels = 53 * 37 - 1;
+        expect_none(&sl_codec_jpeg, &source, SLUICE_UNSUPPORTED);
+        source.max_pixels = MAX_PIXELS;
+        source.bytes.size = 30;
+        expect_none(&sl_codec_jpeg, &source, SLUICE_CORRUPT);
+        jpeg_free(&file);
+    }
+}
+
+static void sizes_of_pixels(void **state)
+{
+    (void)state;
+    static const uint8_t pixels[5 * 7 * 3];
+    sl_codec_source source = {
+        .bytes = {pixels, sizeof(pixels)}, .max_pixels = 35, .claimed = {5, 7}};
+    expect_size(&sl_codec_raw, &source, 5, 7);
+    source.max_pixels = 34;
+    expect_none(&sl_codec_raw, &source, SLUICE_UNSUPPORTED);
+    source.max_pixels = 35;
+    source.claimed.height = 6;
+    expect_none(&sl_codec_raw, &source, SLUICE_CORRUPT);
+    source.claimed = (sl_picture){0, 0};
+    expect_none(&sl_codec_raw, &source, SLUICE_CORRUPT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_whole),
+        cmocka_unit_test(numbers_stay),
+        cmocka_unit_test(numbers_are_believed_and_bytes_looked_at),
+        cmocka_unit_test(codecs_judge_what_is_not_theirs),
+        cmocka_unit_test(sizes_of_jpegs),
+        cmocka_unit_test(sizes_of_pixels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
