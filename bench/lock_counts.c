@@ -31,12 +31,12 @@ static _Thread_local counter_set *own;
 /* NOLINTBEGIN(readability-identifier-naming) */
 void __real_sl_lock(pthread_mutex_t *mutex);
 void __real_sl_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
-int __real_sl_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns);
+bool __real_sl_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns);
 void __real_sl_cond_signal(pthread_cond_t *cond);
 void __real_sl_cond_broadcast(pthread_cond_t *cond);
 void __wrap_sl_lock(pthread_mutex_t *mutex);
 void __wrap_sl_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
-int __wrap_sl_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns);
+bool __wrap_sl_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns);
 void __wrap_sl_cond_signal(pthread_cond_t *cond);
 void __wrap_sl_cond_broadcast(pthread_cond_t *cond);
 
@@ -112,15 +112,15 @@ void __wrap_sl_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
     __real_sl_cond_wait(cond, mutex);
 }
 
-int __wrap_sl_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns)
+bool __wrap_sl_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns)
 {
     count(&mine()->waits);
     atomic_fetch_add_explicit(waiters_of(cond), 1, memory_order_relaxed);
-    const int result = __real_sl_cond_wait_until(cond, mutex, deadline_ns);
-    if (result != 0) {
+    const bool woken = __real_sl_cond_wait_until(cond, mutex, deadline_ns);
+    if (!woken) {
         (void)take_waiters(cond, 1);
     }
-    return result;
+    return woken;
 }
 
 static void count_signal(const pthread_cond_t *cond, uint32_t most)

@@ -38,9 +38,9 @@ static void make_schemas(void)
         many[i].name[0] = (char)('A' + i % 26);
         many[i].name[1] = (char)('A' + i / 26);
     }
-    const int good = sl_schema_make(&schemas[0], mixed, 6, NULL) == SLUICE_OK &&
-                     sl_schema_make(&schemas[1], one, 1, NULL) == SLUICE_OK &&
-                     sl_schema_make(&schemas[2], many, SL_FIELDS_MAX, NULL) == SLUICE_OK;
+    const bool good = sl_schema_make(&schemas[0], mixed, 6, NULL) == SLUICE_OK &&
+                      sl_schema_make(&schemas[1], one, 1, NULL) == SLUICE_OK &&
+                      sl_schema_make(&schemas[2], many, SL_FIELDS_MAX, NULL) == SLUICE_OK;
     fuzz_expect(good, "schemas are made");
 }
 

@@ -52,11 +52,11 @@ static sluice_status check_jpeg(uint32_t keep_bytes, int32_t metadata, uint32_t 
 
 static sluice_status check_classes(const sluice_writer_options *options, sluice_error *error)
 {
-    if (options->class_count > 0 && !options->classes) {
+    if (options->class_count > 0 && options->classes == NULL) {
         return sl_error_set(error, SLUICE_INVALID, "api", "classes is missing");
     }
     for (uint32_t i = 0; i < options->class_count; i++) {
-        if (!options->classes[i]) {
+        if (options->classes[i] == NULL) {
             return sl_error_set(error, SLUICE_INVALID, "api", "the name of class %u is missing", i);
         }
     }
@@ -121,14 +121,14 @@ static sluice_status open_writer(sluice_writer **writer, const char *path,
 sluice_status sluice_writer_open(sluice_writer **writer, const char *path,
                                  const sluice_writer_options *options, sluice_error *error)
 {
-    if (writer) {
+    if (writer != NULL) {
         *writer = NULL;
     }
     if (!sl_api_can_tell(error)) {
         return SLUICE_INVALID;
     }
-    if (!writer || !path) {
-        return sl_api_missing(error, writer ? "path" : "writer");
+    if (writer == NULL || path == NULL) {
+        return sl_api_missing(error, writer != NULL ? "path" : "writer");
     }
     sluice_error reason;
     sluice_status status = open_writer(writer, path, options, &reason);
@@ -144,10 +144,10 @@ static sluice_status add(sluice_writer *writer, const sluice_writer_sample *samp
     if (status < 0) {
         return status;
     }
-    if (!own.image || own.image_bytes == 0 || own.image_bytes > SL_RECORD_IMAGE_MAX) {
+    if (own.image == NULL || own.image_bytes == 0 || own.image_bytes > SL_RECORD_IMAGE_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api", "an image must have 1 byte to 1 GiB");
     }
-    if (own.key && strlen(own.key) > KEY_BYTES_MAX) {
+    if (own.key != NULL && strlen(own.key) > KEY_BYTES_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api", "a key has at most %d bytes",
                             KEY_BYTES_MAX);
     }
@@ -160,7 +160,7 @@ static sluice_status add(sluice_writer *writer, const sluice_writer_sample *samp
                                     .width = own.raw_width,
                                     .height = own.raw_height,
                                     .label = own.label,
-                                    .key = own.key ? own.key : ""};
+                                    .key = own.key != NULL ? own.key : ""};
     return sl_writer_add_picture(writer, &input, error);
 }
 
@@ -170,8 +170,8 @@ sluice_status sluice_writer_add(sluice_writer *writer, const sluice_writer_sampl
     if (!sl_api_can_tell(error)) {
         return SLUICE_INVALID;
     }
-    if (!writer || !sample) {
-        return sl_api_missing(error, writer ? "sample" : "writer");
+    if (writer == NULL || sample == NULL) {
+        return sl_api_missing(error, writer != NULL ? "sample" : "writer");
     }
     sluice_error reason;
     sluice_status status = add(writer, sample, &reason);
@@ -267,8 +267,8 @@ sluice_status sluice_writer_add_values(sluice_writer *writer, const sluice_value
     if (!sl_api_can_tell(error)) {
         return SLUICE_INVALID;
     }
-    if (!writer || !values) {
-        return sl_api_missing(error, writer ? "values" : "writer");
+    if (writer == NULL || values == NULL) {
+        return sl_api_missing(error, writer != NULL ? "values" : "writer");
     }
     sluice_error reason;
     sluice_status status = add_values(writer, values, count, &reason);
@@ -280,7 +280,7 @@ sluice_status sluice_writer_finish(sluice_writer *writer, sluice_error *error)
     if (!sl_api_can_tell(error)) {
         return SLUICE_INVALID;
     }
-    if (!writer) {
+    if (writer == NULL) {
         return sl_api_missing(error, "writer");
     }
     sluice_error reason;
@@ -332,11 +332,11 @@ sluice_status sluice_pack(const sluice_dataset *dataset, const char *path,
     if (!sl_api_can_tell(error)) {
         return SLUICE_INVALID;
     }
-    if (!dataset || !path) {
-        return sl_api_missing(error, dataset ? "path" : "dataset");
+    if (dataset == NULL || path == NULL) {
+        return sl_api_missing(error, dataset != NULL ? "path" : "dataset");
     }
     sluice_status status =
-        result ? sl_api_check_result(result, "sluice_pack_result", error) : SLUICE_OK;
+        result != NULL ? sl_api_check_result(result, "sluice_pack_result", error) : SLUICE_OK;
     if (status != SLUICE_OK) {
         return status;
     }
@@ -346,5 +346,5 @@ sluice_status sluice_pack(const sluice_dataset *dataset, const char *path,
     if (status < 0) {
         return sl_api_fail(error, &reason);
     }
-    return result ? sl_api_write_struct(result, &own, sizeof(own)) : SLUICE_OK;
+    return result != NULL ? sl_api_write_struct(result, &own, sizeof(own)) : SLUICE_OK;
 }

@@ -61,7 +61,7 @@ static bool lay_out(sl_horizontal *across, const sl_filter *filter, bool flip, s
 }
 
 /* Buffers of a row, for `columns` pixels between the passes. */
-static int take_rows(sl_resampler *resampler, uint32_t columns, sl_scratch *scratch)
+static bool take_rows(sl_resampler *resampler, uint32_t columns, sl_scratch *scratch)
 {
     const sl_horizontal *across = &resampler->across;
     const size_t samples = (size_t)columns * 3;
@@ -71,10 +71,10 @@ static int take_rows(sl_resampler *resampler, uint32_t columns, sl_scratch *scra
     resampler->pixels = sl_scratch_take(scratch, bytes);
     resampler->taps = sl_scratch_take(scratch, (resampler->down.taps + 1) * sizeof(int16_t));
     if (resampler->between == NULL || resampler->pixels == NULL || resampler->taps == NULL) {
-        return -1;
+        return false;
     }
     memset(resampler->between + samples, 0, slack * sizeof(int16_t));
-    return 0;
+    return true;
 }
 
 sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_image *view,
@@ -108,9 +108,9 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
         begin == end ? view->pixels : view->pixels + (size_t)(begin - (int32_t)view->origin_x) * 3;
     resampler->samples = (size_t)(end - begin) * 3;
     if (!lay_out(&resampler->across, &filters[0], params->flip, scratch) ||
-        take_rows(resampler, (uint32_t)(end - begin), scratch) != 0 ||
+        !take_rows(resampler, (uint32_t)(end - begin), scratch) ||
         (resampler->kernels->prepare != NULL &&
-         resampler->kernels->prepare(&resampler->across, scratch) != 0)) {
+         !resampler->kernels->prepare(&resampler->across, scratch))) {
         return no_memory(error, params);
     }
     const uint32_t room = SUM_BITS - filters[0].bits;

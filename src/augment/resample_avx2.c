@@ -83,12 +83,12 @@ SL_TARGET_AVX2 static void vertical(const sl_vertical *pass, int16_t *out)
 }
 
 /* The weights of each two outputs as two_pixels wants them, one pair of taps after another. */
-SL_TARGET_AVX2 static int prepare(sl_horizontal *pass, sl_scratch *scratch)
+SL_TARGET_AVX2 static bool prepare(sl_horizontal *pass, sl_scratch *scratch)
 {
     const size_t bytes = (size_t)pass->padded * pass->pairs * 4 * sizeof(int32_t);
     pass->spread = sl_scratch_take(scratch, bytes);
     if (pass->spread == NULL) {
-        return -1;
+        return false;
     }
     const __m256i halves = _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1);
     int32_t *spread = pass->spread;
@@ -102,7 +102,7 @@ SL_TARGET_AVX2 static int prepare(sl_horizontal *pass, sl_scratch *scratch)
             spread += 8;
         }
     }
-    return 0;
+    return true;
 }
 
 /* Two pixels as 32-bit red, green, blue, nothing; one in each half. */

@@ -144,13 +144,13 @@ INLINE void spread_weights(const sl_horizontal *pass, uint32_t group, uint32_t b
     }
 }
 
-SL_TARGET_AVX512 static int prepare(sl_horizontal *pass, sl_scratch *scratch)
+SL_TARGET_AVX512 static bool prepare(sl_horizontal *pass, sl_scratch *scratch)
 {
     const size_t blocks = (size_t)pass->padded / SL_LANES * BLOCKS;
     pass->bases = sl_scratch_take(scratch, blocks * sizeof(int32_t));
     pass->picks = sl_scratch_take(scratch, blocks * LANES * sizeof(int32_t));
     if (pass->bases == NULL || pass->picks == NULL) {
-        return -1;
+        return false;
     }
     pass->near = true;
     for (uint32_t group = 0; group < pass->padded / SL_LANES; group++) {
@@ -161,21 +161,21 @@ SL_TARGET_AVX512 static int prepare(sl_horizontal *pass, sl_scratch *scratch)
     }
     pass->spread = sl_scratch_take(scratch, blocks * pass->pairs * LANES * sizeof(int32_t));
     if (pass->spread == NULL) {
-        return -1;
+        return false;
     }
     for (uint32_t group = 0; group < pass->padded / SL_LANES; group++) {
         spread_weights(pass, group, 0);
         spread_weights(pass, group, 1);
         spread_weights(pass, group, 2);
     }
-    return 0;
+    return true;
 }
 
 /*
  * With `near` all pairs of taps of a block lie in one window, else the window moves on. Inlined
  * with constants, the loop over the pairs unrolls.
  */
-INLINE void horizontal_row(const sl_horizontal *pass, uint32_t pairs, int near, const int16_t *in,
+INLINE void horizontal_row(const sl_horizontal *pass, uint32_t pairs, bool near, const int16_t *in,
                            uint8_t *out)
 {
     const sl_horizontal local = *pass; /* which stores to `out` cannot change */
@@ -210,13 +210,13 @@ SL_TARGET_AVX512 static void horizontal(const sl_horizontal *pass, const int16_t
     if (pass->picks == NULL) {
         sl_resample_avx2.horizontal(pass, in, out);
     } else if (pass->pairs == 1) {
-        horizontal_row(pass, 1, 1, in, out);
+        horizontal_row(pass, 1, true, in, out);
     } else if (pass->pairs == 2 && pass->near) {
-        horizontal_row(pass, 2, 1, in, out);
+        horizontal_row(pass, 2, true, in, out);
     } else if (pass->near) {
-        horizontal_row(pass, pass->pairs, 1, in, out);
+        horizontal_row(pass, pass->pairs, true, in, out);
     } else {
-        horizontal_row(pass, pass->pairs, 0, in, out);
+        horizontal_row(pass, pass->pairs, false, in, out);
     }
 }
 

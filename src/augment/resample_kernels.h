@@ -48,8 +48,8 @@ typedef struct sl_resample_kernels {
     void (*horizontal)(const sl_horizontal *pass, const int16_t *in, uint8_t *out);
     /* Pixels in reverse order, exactly. */
     void (*mirror)(const uint8_t *in, uint8_t *out, size_t pixels);
-    /* Fills in what the horizontal pass wants besides. -1: not enough scratch. May be NULL. */
-    int (*prepare)(sl_horizontal *pass, sl_scratch *scratch);
+    /* Fills in what the horizontal pass wants besides. False: not enough scratch. May be NULL. */
+    bool (*prepare)(sl_horizontal *pass, sl_scratch *scratch);
 } sl_resample_kernels;
 
 /* The best table that is at most `simd`. */

@@ -123,11 +123,11 @@ void sl_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
     must(pthread_cond_wait(cond, mutex));
 }
 
-int sl_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns)
+bool sl_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns)
 {
     if (deadline_ns == UINT64_MAX) {
         sl_cond_wait(cond, mutex);
-        return 0;
+        return true;
     }
     const struct timespec until = {
         .tv_sec = (time_t)(deadline_ns / NS_PER_S),
@@ -135,10 +135,10 @@ int sl_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t de
     };
     const int result = pthread_cond_timedwait(cond, mutex, &until);
     if (result == ETIMEDOUT) {
-        return -1;
+        return false;
     }
     must(result);
-    return 0;
+    return true;
 }
 
 void sl_cond_signal(pthread_cond_t *cond)

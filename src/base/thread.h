@@ -33,8 +33,8 @@ void sl_unlock(pthread_mutex_t *mutex);
 void sl_cond_init(pthread_cond_t *cond); /* CLOCK_MONOTONIC */
 void sl_cond_destroy(pthread_cond_t *cond);
 void sl_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
-/* Waits until `deadline_ns` on sl_now_ns's clock: 0, or -1 when it has passed. */
-int sl_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns);
+/* Waits until `deadline_ns` on sl_now_ns's clock; false: it has passed. */
+bool sl_cond_wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns);
 void sl_cond_signal(pthread_cond_t *cond);
 void sl_cond_broadcast(pthread_cond_t *cond);
 

@@ -178,7 +178,7 @@ static sl_refusal decode_names(sl_schema *schema, sl_bytes names, uint32_t count
     }
     schema->names = sl_malloc(names.size);
     schema->classes = sl_calloc(count, sizeof(*schema->classes));
-    if (!schema->names || !schema->classes) {
+    if (schema->names == NULL || schema->classes == NULL) {
         return (sl_refusal){.text = "no memory for the class names",
                             .status = SLUICE_NOMEM,
                             .offset = (uint32_t)at};

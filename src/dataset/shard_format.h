@@ -17,6 +17,8 @@
 
 #include <sluice/dataset.h>
 
+#include <stdbool.h>
+
 #define SL_PAGE_BYTES        4096u
 #define SL_SHARD_VERSION     2u /* that is written */
 #define SL_SHARD_DATA_OFFSET 4096u
@@ -119,8 +121,8 @@ sl_refusal sl_shard_row_decode(sl_shard_row *row, const uint8_t bytes[SL_SHARD_R
                                const sl_schema *schema, uint64_t meta_bytes);
 /* The row that belongs to a header (first = 0). */
 sl_shard_row sl_shard_row_of(const sl_shard_header *header);
-/* 1 when the header is the one that the row describes. */
-int sl_shard_row_matches(const sl_shard_row *row, const sl_shard_header *header);
+/* Whether the header is the one that the row describes. */
+bool sl_shard_row_matches(const sl_shard_row *row, const sl_shard_header *header);
 /* Blocks of the index of a shard of so many samples. */
 uint64_t sl_index_blocks(uint64_t samples, uint32_t record_bytes, uint32_t per_block);
 

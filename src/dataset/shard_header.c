@@ -127,15 +127,15 @@ static sl_refusal check_places(const sl_shard_header *h)
 sl_refusal sl_shard_header_decode(sl_shard_header *header, const uint8_t page[SL_PAGE_BYTES])
 {
     sl_refusal refusal = sl_page_check(page, SL_PAGE_SHARD, HEADER_USED);
-    if (refusal.text) {
+    if (refusal.text != NULL) {
         return refusal;
     }
     load(header, page);
     refusal = check_sizes(header);
-    if (!refusal.text) {
+    if (refusal.text == NULL) {
         refusal = header->version == 1 ? check_entries(header) : check_index_kind(header);
     }
-    return refusal.text ? refusal : check_places(header);
+    return refusal.text != NULL ? refusal : check_places(header);
 }
 
 sl_shard_row sl_shard_row_of(const sl_shard_header *header)
@@ -150,7 +150,7 @@ sl_shard_row sl_shard_row_of(const sl_shard_header *header)
                           .record_bytes = header->record_bytes};
 }
 
-int sl_shard_row_matches(const sl_shard_row *row, const sl_shard_header *header)
+bool sl_shard_row_matches(const sl_shard_row *row, const sl_shard_header *header)
 {
     return row->header_checksum == header->checksum && row->samples == header->samples &&
            row->file_bytes == header->file_bytes && row->data_bytes == header->data_bytes &&

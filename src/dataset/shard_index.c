@@ -100,7 +100,7 @@ sl_refusal sl_entry_decode(const sl_schema *schema, sl_entry *entry, const uint8
     uint64_t used = 0;
     for (uint32_t i = 0; i < schema->field_count; i++) {
         sl_refusal refusal = load_column(schema, i, bytes, entry, &used);
-        if (refusal.text) {
+        if (refusal.text != NULL) {
             return refusal;
         }
         if (used > entry->bytes) {

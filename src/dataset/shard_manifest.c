@@ -26,7 +26,7 @@ void sl_manifest_header_encode(const sl_manifest_header *header, uint8_t page[SL
 sl_refusal sl_manifest_header_decode(sl_manifest_header *header, const uint8_t page[SL_PAGE_BYTES])
 {
     sl_refusal refusal = sl_page_check(page, SL_PAGE_MANIFEST, HEADER_USED);
-    if (refusal.text) {
+    if (refusal.text != NULL) {
         return refusal;
     }
     *header = (sl_manifest_header){

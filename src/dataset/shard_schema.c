@@ -15,7 +15,7 @@ static uint32_t find_field(const sl_schema *schema, sluice_field_type type, cons
 {
     for (uint32_t i = 0; i < schema->field_count; i++) {
         const sl_field *field = &schema->fields[i];
-        if (field->type == type && (!name || strcmp(field->name, name) == 0)) {
+        if (field->type == type && (name == NULL || strcmp(field->name, name) == 0)) {
             return i;
         }
     }
@@ -199,7 +199,7 @@ sluice_status sl_schema_add_classes(sl_schema *schema, const char *const *classe
     }
     schema->names = sl_malloc(bytes);
     schema->classes = sl_calloc(count, sizeof(*schema->classes));
-    if (!schema->names || !schema->classes) {
+    if (schema->names == NULL || schema->classes == NULL) {
         sl_schema_close(schema);
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the class names");
     }

@@ -73,10 +73,10 @@ static void check_entry(check *c, const uint8_t *bytes, uint64_t offset, uint64_
     uint64_t begin;
     uint64_t end;
     sl_refusal refusal = read_entry(c, bytes, &begin, &end);
-    if (!refusal.text && begin != c->next) {
+    if (refusal.text == NULL && begin != c->next) {
         refusal = sl_refuse("a sample does not begin where the one before it ends", 0);
     }
-    if (refusal.text) {
+    if (refusal.text != NULL) {
         sluice_error finding;
         sl_shards_refuse(&finding, refusal, c->path, offset);
         finding.sample = (int64_t)(c->row->first + sample);
@@ -92,7 +92,7 @@ static void check_block(check *c, const uint8_t *block, uint64_t number)
     uint64_t offset = c->row->index_offset + number * SL_PAGE_BYTES;
     const sl_block_tail tail = sl_shards_tail(c->shards, c->row, number);
     sl_refusal refusal = sl_block_check(block, &tail, schema);
-    if (refusal.text) {
+    if (refusal.text != NULL) {
         report_refusal(c, refusal, offset);
         c->index_damaged = true;
         /* Its entries cannot be trusted: take up the thread again at the next block. */

@@ -83,7 +83,7 @@ static sluice_status read_section(const opened *file, uint64_t offset, uint64_t 
                                   uint64_t checksum, uint8_t **out, sluice_error *error)
 {
     uint8_t *section = sl_malloc(bytes);
-    if (!section) {
+    if (section == NULL) {
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, file->path, (int64_t)offset,
                              "no memory for a section of %llu bytes", (unsigned long long)bytes);
     }
@@ -124,7 +124,7 @@ static sluice_status take_metadata(sl_shards *shards, const opened *file, const 
     const sl_refusal refusal =
         sl_schema_decode(&shards->schema, where->version, (sl_bytes){section, where->bytes});
     sl_free(section);
-    if (refusal.text) {
+    if (refusal.text != NULL) {
         return sl_shards_refuse(error, refusal, file->path, where->offset);
     }
     shards->meta_checksum = where->checksum;
@@ -142,16 +142,16 @@ static sluice_status grow(sl_shards *shards, uint64_t count, const char *path, b
     }
     sl_shard *grown =
         sl_realloc_array(shards->shards, shards->count + (size_t)count, sizeof(*shards->shards));
-    if (grown) {
+    if (grown != NULL) {
         shards->shards = grown;
     }
     sl_shard_source *sources =
         sl_realloc_array(shards->sources, shards->source_count + (size_t)1, sizeof(*sources));
-    if (sources) {
+    if (sources != NULL) {
         shards->sources = sources;
     }
     char *copy = sl_strdup(path);
-    if (!grown || !sources || !copy) {
+    if (grown == NULL || sources == NULL || copy == NULL) {
         sl_free(copy);
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for %llu shards",
                              (unsigned long long)count);
@@ -186,10 +186,10 @@ static sluice_status add_manifest_row(sl_shards *shards, const sl_manifest_heade
     uint64_t offset = SL_PAGE_BYTES + number * SL_SHARD_ROW_BYTES;
     sl_refusal refusal = sl_shard_row_decode(&row, rows + number * SL_SHARD_ROW_BYTES,
                                              &shards->schema, header->meta_bytes);
-    if (!refusal.text && row.number != number) {
+    if (refusal.text == NULL && row.number != number) {
         refusal = sl_refuse("a shard's row has the wrong number", 56);
     }
-    if (refusal.text) {
+    if (refusal.text != NULL) {
         return sl_shards_refuse(error, refusal, path, offset);
     }
     return add_row(shards, row, offset, path, error);
@@ -236,10 +236,10 @@ static sluice_status read_manifest(sl_shards *shards, const opened *file, const 
     }
     sl_manifest_header header;
     sl_refusal refusal = sl_manifest_header_decode(&header, page);
-    if (!refusal.text && header.file_bytes != file->bytes) {
+    if (refusal.text == NULL && header.file_bytes != file->bytes) {
         refusal = sl_refuse("the file is not as long as its header says", 24);
     }
-    if (refusal.text) {
+    if (refusal.text != NULL) {
         return sl_shards_refuse(error, refusal, file->path, 0);
     }
     const metadata where = {header.meta_offset, header.meta_bytes, header.meta_checksum,
@@ -309,13 +309,13 @@ static sluice_status add_path(sl_shards *shards, const char *path, sluice_error 
         return add_file(shards, buffer, path, error);
     }
     const char *slash = strrchr(path, '/');
-    size_t length = slash ? (size_t)(slash - path) : 0;
+    size_t length = slash != NULL ? (size_t)(slash - path) : 0;
     if (length >= sizeof(buffer)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
     }
     memcpy(buffer, path, length);
     buffer[length] = '\0';
-    return add_file(shards, path, slash ? (length > 0 ? buffer : "/") : ".", error);
+    return add_file(shards, path, slash != NULL ? (length > 0 ? buffer : "/") : ".", error);
 }
 
 static sluice_status complete(sl_shards *shards, sluice_error *error)
@@ -347,7 +347,7 @@ static sl_shards *new_shards(sluice_error *error)
 {
     sl_shards *shards = sl_calloc(1, sizeof(*shards));
     sl_index_cache *cache = sl_calloc(1, sizeof(*cache));
-    if (!shards || !cache) {
+    if (shards == NULL || cache == NULL) {
         sl_free(shards);
         sl_free(cache);
         sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
@@ -364,7 +364,7 @@ static sluice_status open_shards(sl_dataset **dataset, const char *const *paths,
 {
     (void)options;
     sl_shards *shards = new_shards(error);
-    sluice_status status = shards ? SLUICE_OK : SLUICE_NOMEM;
+    sluice_status status = shards != NULL ? SLUICE_OK : SLUICE_NOMEM;
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = add_path(shards, paths[i], error);
     }
@@ -372,7 +372,7 @@ static sluice_status open_shards(sl_dataset **dataset, const char *const *paths,
         status = complete(shards, error);
     }
     if (status < 0) {
-        sl_dataset_close(shards ? &shards->base : NULL);
+        sl_dataset_close(shards != NULL ? &shards->base : NULL);
         return status;
     }
     *dataset = &shards->base;

@@ -68,7 +68,7 @@ static int ask_cachestat(const sl_cached_range *range)
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     const uint64_t end = range->offset + range->bytes;
     const uint64_t pages = (end + page - 1) / page - range->offset / page;
-    return answer.cached >= pages;
+    return answer.cached >= pages ? 1 : 0;
 }
 
 /* The same of its last byte; -1: nobody can tell. */

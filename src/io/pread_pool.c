@@ -256,7 +256,7 @@ static void wait_locked(struct pool *pool, uint64_t deadline)
         pool->looking = pool->running + pool->queued > 0 && pool->quick;
         const uint64_t next = pool->looking ? sl_now_ns() + LOOK_NS : deadline;
         const uint64_t until = next < deadline ? next : deadline;
-        const bool over = sl_cond_wait_until(&pool->done, &pool->mutex, until) != 0;
+        const bool over = !sl_cond_wait_until(&pool->done, &pool->mutex, until);
         late = over && until == deadline;
         if (over && pool->looking) {
             pool->quick = false; /* or one would have come */
@@ -321,7 +321,7 @@ static uint32_t close_pool(sl_backend *backend, uint64_t drain_ns)
         call_one_locked(pool);
     }
     while (pool->running > 0) {
-        if (sl_cond_wait_until(&pool->done, &pool->mutex, deadline) != 0) {
+        if (!sl_cond_wait_until(&pool->done, &pool->mutex, deadline)) {
             break;
         }
     }

@@ -60,7 +60,7 @@ static sluice_status fail(const sl_journal *journal, const char *what, sluice_er
 static sluice_status open_stream(sl_journal *journal, sluice_error *error)
 {
     journal->file = fopen(journal->path, "r+e");
-    return journal->file ? SLUICE_OK : fail(journal, "open the journal", error);
+    return journal->file != NULL ? SLUICE_OK : fail(journal, "open the journal", error);
 }
 
 static sluice_status begin(sl_journal *journal, const sl_output *output, sluice_error *error)
@@ -127,7 +127,7 @@ static sluice_status read_framed(const sl_journal *journal, uint64_t *framed, sl
     const size_t name = strlen(FRAMED_NAME);
     char line[64];
     char again[64];
-    if (!fgets(line, sizeof(line), journal->file) || strncmp(line, FRAMED_NAME, name) != 0) {
+    if (fgets(line, sizeof(line), journal->file) == NULL || strncmp(line, FRAMED_NAME, name) != 0) {
         line[0] = '\0';
     }
     *framed = strtoull(line[0] ? line + name : "", NULL, 16);
@@ -150,7 +150,7 @@ sluice_status sl_journal_resume(sl_journal *journal, const sl_output *output,
         return status;
     }
     char line[SL_JOURNAL_HEAD_BYTES + 2];
-    if (!fgets(line, sizeof(line), journal->file)) {
+    if (fgets(line, sizeof(line), journal->file) == NULL) {
         line[0] = '\0';
     }
     line[strcspn(line, "\n")] = '\0';
@@ -199,7 +199,7 @@ sluice_status sl_journal_rewind(sl_journal *journal, uint64_t next, sluice_error
                                 sluice_error *error)
 {
     char *line = sl_malloc(LINE_BYTES);
-    if (!line) {
+    if (line == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the journal");
     }
     rewind(journal->file);
@@ -207,12 +207,12 @@ sluice_status sl_journal_rewind(sl_journal *journal, uint64_t next, sluice_error
     off_t end = 0;
     uint64_t position = 0;
     uint32_t head = HEAD_LINES;
-    while (fgets(line, LINE_BYTES, journal->file)) {
+    while (fgets(line, LINE_BYTES, journal->file) != NULL) {
         size_t length = strlen(line);
         if (head == 0 && (!parse_line(line, length, &position) || position >= next)) {
             break;
         }
-        if (head == 0 && journal->rejected == 0 && first) {
+        if (head == 0 && journal->rejected == 0 && first != NULL) {
             describe_rejection(line, first);
         }
         journal->rejected += head == 0;
@@ -229,7 +229,7 @@ sluice_status sl_journal_rewind(sl_journal *journal, uint64_t next, sluice_error
 
 void sl_journal_close(sl_journal *journal)
 {
-    if (journal->file) {
+    if (journal->file != NULL) {
         (void)fclose(journal->file);
     }
     journal->file = NULL;
@@ -256,7 +256,7 @@ sluice_status sl_journal_reject(sl_journal *journal, uint64_t position, const ch
 {
     assert(strlen(key) <= SL_KEY_MAX);
     char *line = sl_malloc(LINE_BYTES);
-    if (!line) {
+    if (line == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the journal");
     }
     size_t length = (size_t)sprintf(line, "%" PRIu64 "\t", position);
@@ -282,7 +282,7 @@ sluice_status sl_journal_sync(sl_journal *journal, sluice_error *error)
 static sluice_status copy_lines(sl_journal *journal, FILE *to, sluice_error *error)
 {
     char *line = sl_malloc(LINE_BYTES);
-    if (!line) {
+    if (line == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the journal");
     }
     rewind(journal->file);
@@ -290,7 +290,7 @@ static sluice_status copy_lines(sl_journal *journal, FILE *to, sluice_error *err
     for (uint32_t i = 0; good && i < HEAD_LINES; i++) {
         good = fgets(line, LINE_BYTES, journal->file) != NULL;
     }
-    while (good && fgets(line, LINE_BYTES, journal->file)) {
+    while (good && fgets(line, LINE_BYTES, journal->file) != NULL) {
         good = fputs(part(line, 2), to) >= 0;
     }
     sl_free(line);
@@ -312,7 +312,7 @@ sluice_status sl_journal_write_rejected(sl_journal *journal, sluice_error *error
         return status;
     }
     FILE *to = fdopen(fd, "w");
-    if (!to) {
+    if (to == NULL) {
         status = fail(journal, "write " SL_REJECTED_NAME, error);
         sl_file_close(fd);
     } else {

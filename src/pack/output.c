@@ -87,7 +87,7 @@ static name_kind kind_of(const char *name)
 sluice_status sl_output_open(sl_output *output, const char *path, sluice_error *error)
 {
     *output = (sl_output){.fd = -1, .path = sl_strdup(path)};
-    if (!output->path) {
+    if (output->path == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a path");
     }
     if (mkdir(path, 0777) != 0 && errno != EEXIST) {
@@ -123,7 +123,7 @@ static sluice_status each_name(const sl_output *output,
     /* A descriptor of its own: the directory stream closes it and moves its position. */
     int fd = openat(output->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!stream) {
+    if (stream == NULL) {
         sluice_status status = fail(output, "", "list the folder", error);
         if (fd >= 0) {
             (void)close(fd);
@@ -135,7 +135,7 @@ static sluice_status each_name(const sl_output *output,
         errno = 0;
         /* One stream has one reader. */
         const struct dirent *entry = readdir(stream); /* NOLINT(concurrency-mt-unsafe) */
-        if (!entry) {
+        if (entry == NULL) {
             status = errno != 0 ? fail(output, "", "list the folder", error) : SLUICE_OK;
             break;
         }

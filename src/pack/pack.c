@@ -33,7 +33,7 @@ static uint64_t kept(const pack *p)
 static void report_progress(pack *p, uint64_t position, bool always)
 {
     uint64_t now = sl_now_ns();
-    if (!p->options->on_progress || (!always && now - p->reported_ns < PROGRESS_NS)) {
+    if (p->options->on_progress == NULL || (!always && now - p->reported_ns < PROGRESS_NS)) {
         return;
     }
     p->reported_ns = now;
@@ -68,7 +68,7 @@ static sluice_status check_journal(pack *p, sluice_error *error)
                              "anew");
     }
     if (p->options->on_bad == SLUICE_PACK_BAD_FAIL && p->journal.rejected > 0) {
-        if (error) {
+        if (error != NULL) {
             *error = first;
         }
         return (sluice_status)first.status;
@@ -116,7 +116,7 @@ static sluice_status measure_frames(pack *p, sl_frames *frames, sluice_error *er
             status = sl_frames_add(frames, &prepared->made.record, error);
         } else if (prepared->fatal) {
             status = prepared->status;
-            if (error) {
+            if (error != NULL) {
                 *error = prepared->error;
             }
         }
@@ -187,7 +187,7 @@ static void count(pack *p, const sl_made *made)
     p->decoded += made->decoded;
     p->decoded_bytes_before += made->decoded_bytes_before;
     p->decoded_bytes_after += made->decoded_bytes_after;
-    if (made->kept.status < 0 && p->options->on_kept) {
+    if (made->kept.status < 0 && p->options->on_kept != NULL) {
         p->options->on_kept(p->options->user, &made->kept);
     }
 }
@@ -196,7 +196,7 @@ static sluice_status write_one(pack *p, const sl_prepared *prepared, sluice_erro
 {
     if (prepared->status < 0) {
         if (prepared->fatal || p->options->on_bad == SLUICE_PACK_BAD_FAIL) {
-            if (error) {
+            if (error != NULL) {
                 *error = prepared->error;
             }
             return prepared->status;
@@ -272,7 +272,7 @@ static sluice_status read_back(pack *p, const char *manifest, sluice_error *erro
     status = sl_verify(packed, &options, &result, error);
     sl_dataset_close(packed);
     if (status == SLUICE_OK && result.bad > 0) {
-        if (error) {
+        if (error != NULL) {
             *error = b.first;
         }
         return (sluice_status)b.first.status;
@@ -328,7 +328,7 @@ static sluice_status open_series(pack *p, sluice_error *error)
 {
     uint32_t count = p->dataset->info.classes;
     const char **classes = sl_calloc(count > 0 ? count : 1, sizeof(*classes));
-    if (!classes) {
+    if (classes == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the class names");
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -405,7 +405,7 @@ sluice_status sl_pack(const sl_dataset *dataset, const char *path,
                       sluice_error *error)
 {
     pack *p = sl_calloc(1, sizeof(*p));
-    if (!p) {
+    if (p == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a pack");
     }
     p->dataset = dataset;

@@ -17,7 +17,7 @@ static bool folder_of(const sl_dataset *dataset, uint32_t number, char *path)
         return false;
     }
     char *slash = strrchr(path, '/');
-    if (!slash) {
+    if (slash == NULL) {
         memcpy(path, ".", 2);
     } else {
         slash[slash == path ? 1 : 0] = '\0';
@@ -64,7 +64,7 @@ static sluice_status read_head_page(const char *path, sl_manifest_header *header
         return status;
     }
     sl_refusal refusal = sl_manifest_header_decode(header, page);
-    return refusal.text ? sl_shards_refuse(error, refusal, path, 0) : SLUICE_OK;
+    return refusal.text != NULL ? sl_shards_refuse(error, refusal, path, 0) : SLUICE_OK;
 }
 
 /* Each shard is there and as long as its row says; adds up their sizes. */

@@ -101,7 +101,7 @@ static sluice_status read_stored(sl_prepare *prepare, slot *s, const sl_sample *
         return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
     }
     s->stored = sl_malloc(expected);
-    if (!s->stored) {
+    if (s->stored == NULL) {
         return no_memory(expected, error);
     }
     status = sl_dataset_read(dataset, sample, (sl_buffer){s->stored, expected}, size, error);
@@ -203,7 +203,7 @@ static void run(void *argument)
 {
     worker *w = argument;
     sl_prepare *prepare = w->prepare;
-    for (slot *s = take_position(prepare); s; s = take_position(prepare)) {
+    for (slot *s = take_position(prepare); s != NULL; s = take_position(prepare)) {
         prepare_one(w, s);
         sl_lock(&prepare->mutex);
         s->ready = true;
@@ -240,7 +240,7 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
 {
     *out = NULL;
     sl_prepare *prepare = sl_calloc(1, sizeof(*prepare));
-    if (!prepare) {
+    if (prepare == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the workers");
     }
     prepare->config = *config;
@@ -253,7 +253,7 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
     sl_cond_init(&prepare->changed);
     prepare->slots = sl_calloc(prepare->slot_count, sizeof(*prepare->slots));
     prepare->workers = sl_calloc(config->workers, sizeof(*prepare->workers));
-    if (!prepare->slots || !prepare->workers) {
+    if (prepare->slots == NULL || prepare->workers == NULL) {
         sl_prepare_close(prepare);
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the workers");
     }
@@ -308,7 +308,7 @@ void sl_prepare_done(sl_prepare *prepare, sl_prepared *prepared)
 
 void sl_prepare_close(sl_prepare *prepare)
 {
-    if (!prepare) {
+    if (prepare == NULL) {
         return;
     }
     sl_lock(&prepare->mutex);
@@ -319,7 +319,7 @@ void sl_prepare_close(sl_prepare *prepare)
         sl_thread_join(&prepare->workers[i].thread);
         sl_maker_close(&prepare->workers[i].maker);
     }
-    for (uint32_t i = 0; prepare->slots && i < prepare->slot_count; i++) {
+    for (uint32_t i = 0; prepare->slots != NULL && i < prepare->slot_count; i++) {
         free_slot(&prepare->slots[i]);
     }
     sl_free(prepare->slots);

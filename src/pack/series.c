@@ -28,7 +28,7 @@ sluice_status sl_series_open(sl_series *series, const sl_series_config *config, 
     }
     uint64_t bytes = sl_schema_bytes(&series->schema);
     series->metadata = sl_malloc(bytes);
-    if (!series->metadata) {
+    if (series->metadata == NULL) {
         sl_series_close(series);
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the metadata");
     }
@@ -65,7 +65,7 @@ static sluice_status add_row(sl_series *series, const sl_shard_row *row, uint64_
     if (series->count == series->room) {
         uint32_t room = series->room < 64 ? 64 : series->room * 2;
         sl_shard_row *grown = sl_realloc_array(series->rows, room, sizeof(*grown));
-        if (!grown) {
+        if (grown == NULL) {
             return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %u shards", room);
         }
         series->rows = grown;
@@ -83,7 +83,7 @@ static sluice_status add_row(sl_series *series, const sl_shard_row *row, uint64_
 
 static sluice_status pass_on(sluice_error *error, const sluice_error *reason)
 {
-    if (error) {
+    if (error != NULL) {
         *error = *reason;
     }
     return (sluice_status)reason->status;
@@ -205,7 +205,7 @@ sluice_status sl_series_write_manifest(const sl_series *series, char *path, slui
 {
     sluice_status status = sl_output_name(series->plan.output, SL_MANIFEST_NAME, true, path, error);
     uint8_t *rows = sl_malloc((size_t)series->count * SL_SHARD_ROW_BYTES);
-    if (!rows) {
+    if (rows == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the manifest");
     }
     for (uint32_t i = 0; i < series->count; i++) {

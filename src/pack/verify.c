@@ -54,7 +54,7 @@ static void report(verify *v, const sluice_error *finding)
 {
     sl_lock(&v->mutex);
     v->result.bad++;
-    if (v->options->on_finding) {
+    if (v->options->on_finding != NULL) {
         v->options->on_finding(v->options->user, finding);
     }
     sl_unlock(&v->mutex);
@@ -98,7 +98,7 @@ static sluice_status read_stored(worker *w, const sl_sample *sample, sl_bytes *s
         sl_dataset_read(dataset, sample, (sl_buffer){w->buffer, w->capacity}, &size, error);
     if (status == SLUICE_AGAIN) {
         uint8_t *grown = sl_realloc_array(w->buffer, size, 1);
-        if (!grown) {
+        if (grown == NULL) {
             return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %zu bytes", size);
         }
         w->buffer = grown;
@@ -198,7 +198,7 @@ static sluice_status check_value(worker *w, const sl_field *field, const sl_valu
         return value->zstd ? check_other_frame(field, value, error) : SLUICE_OK;
     }
     const sluice_status status = check_header(value, error);
-    return status == SLUICE_OK && w->decoder ? decode(w, value, error) : status;
+    return status == SLUICE_OK && w->decoder != NULL ? decode(w, value, error) : status;
 }
 
 static sluice_status check_sample(worker *w, const sl_sample *sample, sl_bytes stored,
@@ -292,7 +292,7 @@ static void run(void *argument)
 
 static void progress(const verify *v, uint64_t done)
 {
-    if (v->options->on_progress) {
+    if (v->options->on_progress != NULL) {
         v->options->on_progress(v->options->user, done, v->dataset->info.samples);
     }
 }
@@ -347,7 +347,7 @@ static sluice_status open_worker(verify *v, worker *w, sluice_error *error)
     sl_values_begin(&w->values, SL_VALUES_ALL);
     w->capacity = BUFFER_BYTES;
     w->buffer = sl_malloc(w->capacity);
-    if (!w->buffer) {
+    if (w->buffer == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the workers");
     }
     return v->options->decode ? sl_decoder_open(&w->decoder, &config, error) : SLUICE_OK;
@@ -388,7 +388,7 @@ static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
     for (uint32_t i = 0; status == SLUICE_OK && i < v->options->workers; i++) {
         status = open_worker(v, &workers[i], error);
     }
-    if (status == SLUICE_OK && v->states) {
+    if (status == SLUICE_OK && v->states != NULL) {
         status = run_phase(v, workers, false, error);
     }
     if (status == SLUICE_OK) {
@@ -412,7 +412,7 @@ sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *
     worker *workers = sl_calloc(options->workers, sizeof(*workers));
     v.states = check_files_too ? sl_calloc(objects, 1) : NULL;
     v.sums = sum_up ? sl_calloc(objects, sizeof(*v.sums)) : NULL;
-    if (!workers || (check_files_too && !v.states) || (sum_up && !v.sums)) {
+    if (workers == NULL || (check_files_too && v.states == NULL) || (sum_up && v.sums == NULL)) {
         sl_free(workers);
         sl_free(v.states);
         sl_free(v.sums);

@@ -101,7 +101,7 @@ sluice_status sl_writer_open(sluice_writer **out, const char *path,
 {
     *out = NULL;
     sluice_writer *writer = sl_calloc(1, sizeof(*writer));
-    if (!writer) {
+    if (writer == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a writer");
     }
     writer->series.writer.fd = -1;
@@ -297,7 +297,7 @@ sluice_status sl_writer_finish(sluice_writer *writer, sluice_error *error)
 
 void sl_writer_abort(sluice_writer *writer)
 {
-    if (!writer) {
+    if (writer == NULL) {
         return;
     }
     forget_waiting(writer);

@@ -93,7 +93,7 @@ static sluice_status wait_locked(sl_staging *staging, int64_t timeout_ns)
     bool late = false;
     staging->waiters++;
     do {
-        late = sl_cond_wait_until(&staging->can_take, &staging->mutex, deadline) != 0;
+        late = !sl_cond_wait_until(&staging->can_take, &staging->mutex, deadline);
         status = sl_staging_peek_locked(staging);
     } while (status == SLUICE_AGAIN && !late);
     staging->waiters--;

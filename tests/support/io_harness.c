@@ -277,10 +277,10 @@ void io_give_credit(io_harness *h, uint64_t credit)
 bool io_wait(io_harness *h, uint32_t count)
 {
     uint64_t deadline = sl_now_ns() + WAIT_NS;
-    int late = 0;
+    bool late = false;
     sl_lock(&h->mutex);
-    while (h->delivered < count && late == 0) {
-        late = sl_cond_wait_until(&h->changed, &h->mutex, deadline);
+    while (h->delivered < count && !late) {
+        late = !sl_cond_wait_until(&h->changed, &h->mutex, deadline);
     }
     bool enough = h->delivered >= count;
     sl_unlock(&h->mutex);

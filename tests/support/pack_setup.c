@@ -69,7 +69,7 @@ sluice_status pack_run(const pack_setup *setup, const char *path,
                        sluice_error *error)
 {
     sluice_pack_result unwanted;
-    return sl_pack(setup->dataset, path, options, result ? result : &unwanted, error);
+    return sl_pack(setup->dataset, path, options, result != NULL ? result : &unwanted, error);
 }
 
 bool is_temporary(const char *name)
@@ -89,7 +89,7 @@ uint32_t count_names(const char *folder, bool (*wanted)(const char *name))
         abort();
     }
     uint32_t count = 0;
-    for (const struct dirent *entry = readdir(stream); entry; entry = readdir(stream)) {
+    for (const struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
         const bool dots = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
         count += !dots && (wanted == NULL || wanted(entry->d_name));
     }
@@ -118,7 +118,7 @@ bool folder_is_part_of(const char *part, const char *whole)
         return true; /* not made yet */
     }
     bool good = true;
-    for (const struct dirent *entry = readdir(stream); entry; entry = readdir(stream)) {
+    for (const struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
         if (entry->d_name[0] != '.' && strcmp(entry->d_name, "pack.journal") != 0) {
             good = same_file(part, whole, entry->d_name) && good;
         }

@@ -245,10 +245,10 @@ static void take_and_meet(void *argument)
 static void wait_for_all(meeting *own)
 {
     const uint64_t deadline = sl_now_ns() + UINT64_C(2000) * MS;
-    int late = 0;
+    bool late = false;
     sl_lock(&own->mutex);
-    while (own->there < 4 && late == 0) {
-        late = sl_cond_wait_until(&own->changed, &own->mutex, deadline);
+    while (own->there < 4 && !late) {
+        late = !sl_cond_wait_until(&own->changed, &own->mutex, deadline);
     }
     own->late = own->there < 4;
     own->over = true;
@@ -394,16 +394,14 @@ static void waits_end_in_time_or_by_signal(void **state)
     sl_cond_init(&own.cond);
     sl_lock(&own.mutex);
     const uint64_t deadline = sl_deadline_ns(10 * MS);
-    int result = 0;
-    while (result == 0) {
-        result = sl_cond_wait_until(&own.cond, &own.mutex, deadline);
+    while (sl_cond_wait_until(&own.cond, &own.mutex, deadline)) {
     }
     assert_true(sl_now_ns() >= deadline);
-    assert_int_equal(sl_cond_wait_until(&own.cond, &own.mutex, 0), -1); /* long past */
+    assert_false(sl_cond_wait_until(&own.cond, &own.mutex, 0)); /* long past */
     sl_thread thread = {0};
     assert_int_equal(sl_thread_start(&thread, "gate", open_gate, &own, NULL), SLUICE_OK);
     while (!own.open) {
-        assert_int_equal(sl_cond_wait_until(&own.cond, &own.mutex, sl_deadline_ns(-1)), 0);
+        assert_true(sl_cond_wait_until(&own.cond, &own.mutex, sl_deadline_ns(-1)));
     }
     sl_unlock(&own.mutex);
     sl_thread_join(&thread);

@@ -188,7 +188,7 @@ static void expect_lie(fixture *f, size_t at, uint32_t value, const char *field,
     seal(f);
     const sl_refusal refusal = decode(f);
     if (refusal.text == NULL || refusal.status != status) {
-        fail_msg("%u at byte %zu: %s", value, at, refusal.text ? refusal.text : "accepted");
+        fail_msg("%u at byte %zu: %s", value, at, refusal.text != NULL ? refusal.text : "accepted");
     }
     assert_true((field == NULL) == (refusal.field == NULL));
     if (field != NULL) {

@@ -340,7 +340,7 @@ static void few_descriptors_are_enough(void **state)
             struct rlimit limit = {limits[i], before.rlim_max};
             sluice_dataset *dataset = opened_first ? open_path(folder) : NULL;
             assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-            dataset = dataset ? dataset : open_path(folder);
+            dataset = dataset != NULL ? dataset : open_path(folder);
             uint64_t wrong = read_with_threads(dataset, &all);
             assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
             sluice_dataset_close(dataset);

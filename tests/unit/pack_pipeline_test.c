@@ -115,7 +115,7 @@ static uint32_t count_lines(const char *folder, const char *name, const char *wa
     for (size_t i = 0; i < file.size; i++) {
         lines += file.data[i] == '\n';
     }
-    if (wanted && !strstr((const char *)file.data, wanted)) {
+    if (wanted != NULL && strstr((const char *)file.data, wanted) == NULL) {
         fail_msg("%s is not in %s:\n%s", wanted, name, (const char *)file.data);
     }
     file_free(&file);

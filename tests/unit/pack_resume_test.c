@@ -29,11 +29,11 @@ static enum { NOTHING, DIE, DISK_FULL } accident;
 static uint64_t calls_left;
 static const char *spoiled; /* a byte of this file changes just after it got its name */
 
-/* 1: the call is to fail with ENOSPC. */
-static int now_it_happens(void)
+/* Whether the call is to fail with ENOSPC. */
+static bool now_it_happens(void)
 {
     if (accident == NOTHING || --calls_left > 0) {
-        return 0;
+        return false;
     }
     if (accident == DIE) {
         (void)kill(getpid(), SIGKILL);
@@ -41,7 +41,7 @@ static int now_it_happens(void)
     }
     calls_left = 1; /* a full disk stays full */
     errno = ENOSPC;
-    return 1;
+    return true;
 }
 
 /* The linker chose these names (--wrap).
@@ -96,7 +96,7 @@ int __wrap_renameat(int from_fd, const char *from, int to_fd, const char *to)
         return -1;
     }
     int result = __real_renameat(from_fd, from, to_fd, to);
-    if (result == 0 && spoiled && strcmp(to, spoiled) == 0) {
+    if (result == 0 && spoiled != NULL && strcmp(to, spoiled) == 0) {
         spoil(to_fd, to);
     }
     return result;
