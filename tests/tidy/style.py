@@ -50,6 +50,11 @@ HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|reallocarray|aligned_alloc
                   r"strdup|strndup|free)\s*\(")
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 NAME = re.compile(r"\b(?:sl|sluice)_\w+")
+# What has a star without a blank behind it is a pointer: clang-format puts blanks around products.
+POINTER = re.compile(r"[\s(*]\*(?:const )?([a-z]\w*)\b(?!\()")
+AS_TRUTH = re.compile(r"!(\w+)\b(?![\[(.]|->)|\b(?:if|while) \((\w+)\)|"
+                      r"(?:&&|\|\|) (\w+)(?= &&| \|\||\))|\((\w+)(?= &&| \|\|)|"
+                      r"(?:(?<![=!<>])= |return |, |\()(\w+)(?= \? )")
 IMPLICIT_ORDER = re.compile(r"\b(atomic_(?:load|store|exchange|fetch|compare)(?:_(?!explicit)[a-z]+)*)\s*\(")
 
 
@@ -206,6 +211,23 @@ def check_calls(tree, path, text):
             tree.report(path, number, "atomic", f"{order.group(1)} without an explicit order")
 
 
+def check_truth(tree, path, text):
+    """Pointers are compared with NULL. Only those that the function itself declares or follows are known."""
+    lines = without_comments(text).split("\n")
+    start = None
+    for number, line in enumerate(lines):
+        if line == "{":
+            start = number
+            while start > 0 and lines[start - 1].strip():
+                start -= 1
+        elif line == "}" and start is not None:
+            pointers = set(POINTER.findall("\n".join(lines[start:number])))
+            for at in range(start, number):
+                for name in pointers.intersection(*[sum(AS_TRUTH.findall(lines[at]), ())]):
+                    tree.report(path, at + 1, "null", f"{name} is a pointer: compare it with NULL")
+            start = None
+
+
 def check_listed(tree, path):
     """A source that its CMakeLists.txt does not name is never built, and nobody would notice."""
     stem = os.path.splitext(os.path.basename(path))[0]
@@ -279,6 +301,7 @@ def check(root):
             check_lengths(tree, path, text)
             check_includes(tree, path, text)
             check_calls(tree, path, text)
+            check_truth(tree, path, text)
             if path.endswith(".c"):
                 check_listed(tree, path)
     check_mentions(tree)

@@ -16,7 +16,9 @@ GOOD = {
     "src/base/part.c": HEAD + '#include "part.h"\n/* malloc() in words is fine, as are sl_good and '
                               'sl_good_* */\nint sl_good, sl_good_too;\n',
     "src/base/CMakeLists.txt": "sluice_module(base SOURCES part.c)\n",
-    "src/plan/next.c": HEAD + '#include "part.h"\n#include <sluice/thing.h>\n',
+    "src/plan/next.c": HEAD + '#include "part.h"\n#include <sluice/thing.h>\n'
+                              "int next(const int *at, int n)\n{\n    if (at != NULL && !at[n] && (!*at || n)) {\n"
+                              "        return *at ? n * at[0] : at == &n ? 1 : 2;\n    }\n    return !n;\n}\n",
     "src/plan/CMakeLists.txt": "sluice_module(plan SOURCES next.c USES base)\n",
     "tools/sluice/command.h": HEAD + "/* command: all. */\n#ifndef TOOL_COMMAND_H\n"
                                      "#define TOOL_COMMAND_H\n#endif\n",
@@ -70,6 +72,9 @@ MORE_OFFENCES = [
     ("module", {"tools/sluice/extra/extra.c": HEAD}),
     ("uses", {"tools/sluice/bench/CMakeLists.txt":
               "sluice_tool_folder(bench SOURCES bench.c USES common idle)\n"}),
+    *[("null", {"src/plan/next.c": HEAD + f"int next(const int *at, int n)\n{{\n    {code}\n}}\n"})
+      for code in ("if (!at) {", "while (at) {", "if (n > 0 && at) {", "if (at || n > 0) {",
+                   "return at ? *at : 0;", "n = at ? *at : 0;")],
     # Names in documents, in strings, of nothing that begins like this.
     ("stale", {"docs/design.md": "see `sl_gone`\n"}),
     ("stale", {"src/plan/next.c": HEAD + '/* sl_gone */\nconst char *x = "sl_gone";\n'}),
