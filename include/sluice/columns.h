@@ -51,10 +51,11 @@ typedef enum sluice_column_kind {
     SLUICE_COLUMN_NUMBER = 2, /* an int or float field: rows; `dtype` i64, i32, f32, f64 */
     SLUICE_COLUMN_TENSOR = 3, /* a tensor field, whole or a part of it: rows x shape */
     SLUICE_COLUMN_WINDOW = 4, /* `length` elements of a long tensor: rows x length. What the loader
-                                 counts, shuffles and splits are windows then, not samples; open
-                                 looks at every index entry for that. Only a window's bytes are
-                                 read, so that they come without their sample's checksum:
-                                 sluice_dataset_verify looks for damage */
+                                 counts, shuffles and splits are windows then, not samples. Open
+                                 counts them: by arithmetic in files whose samples have one size,
+                                 else by looking at every index entry, 2^30 at most (UNSUPPORTED).
+                                 Only a window's bytes are read, so that they come without their
+                                 sample's checksum: sluice_dataset_verify looks for damage */
     SLUICE_COLUMN_RAGGED = 5, /* bytes, a text, or a tensor of one dimension: the values of all rows
                                  back to back, and NAME.offsets (i64, rows + 1): row i is
                                  [offsets[i], offsets[i + 1]) */

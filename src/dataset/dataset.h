@@ -68,6 +68,12 @@ typedef struct sl_dataset_ops {
     sluice_status (*locate_field)(const sl_dataset *dataset, uint64_t index, uint32_t field,
                                   sl_place *place, sl_place *lookup, sl_refusal *why);
     /*
+     * `*count`, at least 1: samples from `index` on that lie in one object. True: all of them have
+     * the same size, and so have their fields that locate_field tells; false: each may have
+     * another. There where locate_field is.
+     */
+    bool (*stretch)(const sl_dataset *dataset, uint64_t index, uint64_t *count);
+    /*
      * Checks the stored bytes of a sample and takes them apart: a value for each field that is
      * wanted. Spans lie in `bytes`, or in the values' room. The refusal's offset counts from there.
      */

@@ -74,6 +74,16 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
     return status;
 }
 
+static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+{
+    const flat *own = flat_of(dataset);
+    const flat_file *file = &own->files[find_file(own, index)];
+    const uint64_t whole = file->bytes / own->record_bytes;
+    const uint64_t local = index - file->first;
+    *count = local < whole ? whole - local : 1;
+    return true;
+}
+
 static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                          sl_values *values)
 {
@@ -110,6 +120,7 @@ static void close_flat(sl_dataset *dataset)
 static const sl_dataset_ops flat_ops = {
     .locate = locate,
     .locate_field = locate_field,
+    .stretch = stretch,
     .unpack = unpack,
     .class_name = class_name,
     .close = close_flat,
@@ -184,6 +195,10 @@ static sluice_status add_file(flat *own, const char *path, sluice_error *error)
     }
     sl_file_close(fd);
     status = check_size(own, file, error);
+    if (status == SLUICE_OK && file->bytes > INT64_MAX - info->bytes) {
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, file->path, 0,
+                               "the files have more than 2^63 bytes in all");
+    }
     if (status == SLUICE_OK) {
         info->samples += (file->bytes - 1) / own->record_bytes + 1;
         info->bytes += file->bytes;

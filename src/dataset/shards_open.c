@@ -160,10 +160,21 @@ static sluice_status grow(sl_shards *shards, uint64_t count, const char *path, b
     return SLUICE_OK;
 }
 
+/* Of a sample. */
+static uint64_t least_bytes(const sl_schema *schema)
+{
+    return schema->version == 1 ? 1 : schema->head_bytes;
+}
+
 static sluice_status add_row(sl_shards *shards, sl_shard_row row, uint64_t row_offset,
                              const char *path, sluice_error *error)
 {
     sluice_dataset_info *info = &shards->base.info;
+    if (row.data_bytes / row.samples < least_bytes(&shards->schema)) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)row_offset,
+                             "%llu samples do not fit in %llu bytes",
+                             (unsigned long long)row.samples, (unsigned long long)row.data_bytes);
+    }
     if (row.samples > SL_SAMPLES_MAX - info->samples || row.data_bytes > INT64_MAX - info->bytes) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)row_offset,
                              "the shards hold more samples than there can be");

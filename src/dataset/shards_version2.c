@@ -69,6 +69,14 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
     return SLUICE_OK;
 }
 
+static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+{
+    const sl_shards *shards = sl_shards_of(dataset);
+    const sl_shard_row *row = &shards->shards[sl_shards_find(shards, index)].row;
+    *count = row->first + row->samples - index;
+    return row->record_bytes != 0;
+}
+
 static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                          sl_values *values)
 {
@@ -97,6 +105,7 @@ static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t
 const sl_dataset_ops sl_shards_ops_2 = {
     .locate = locate,
     .locate_field = locate_field,
+    .stretch = stretch,
     .learn = sl_shards_learn,
     .unpack = unpack,
     .check_object = sl_shards_check,

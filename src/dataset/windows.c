@@ -8,8 +8,10 @@
 
 #include <string.h>
 
-#define STAGE        "dataset"
-#define GROUPS_MAX   ((uint64_t)1 << 20)
+#define STAGE      "dataset"
+#define GROUPS_MAX ((uint64_t)1 << 20)
+/* Samples whose sizes are looked up one by one: minutes of it. */
+#define LOOKUPS_MAX  ((uint64_t)1 << 30)
 #define WINDOW_BYTES 0x7fffffffU
 
 typedef struct windows {
@@ -18,9 +20,9 @@ typedef struct windows {
     sl_window_shape shape;
     uint32_t element_bytes, window_bytes;
     uint64_t group;   /* samples of `of` in a group */
-    uint64_t *starts; /* first window of each group, and the end */
+    uint64_t *starts; /* first window of each group, and the end; NULL with `each` */
     uint64_t groups;
-    uint64_t each; /* windows of every sample but the last ones; 0: they differ */
+    uint64_t each; /* windows of every sample but the last one; 0: they differ */
 } windows;
 
 static const windows *windows_of(const sl_dataset *dataset)
@@ -32,6 +34,16 @@ static uint64_t count_in(const windows *own, uint64_t bytes)
 {
     const uint64_t elements = bytes / own->element_bytes;
     return elements < own->shape.span ? 0 : (elements - own->shape.span) / own->shape.stride + 1;
+}
+
+/* How many samples from `index` on, before `end`, have as many windows as it. */
+static uint64_t alike_from(const windows *own, uint64_t index, uint64_t end)
+{
+    uint64_t count = 1;
+    if (!own->of->ops->stretch(own->of, index, &count)) {
+        return 1;
+    }
+    return count < end - index ? count : end - index;
 }
 
 /* ---- one window ---- */
@@ -65,26 +77,33 @@ static void cut(const windows *own, uint64_t number, sl_place *place)
     place->bytes = own->window_bytes;
 }
 
-/* Sample after sample of a group: an index that no longer says what it did when it was counted is
+/* Stretch after stretch of a group: an index that no longer says what it did when it was counted is
  * corrupt. */
 static sluice_status search(const windows *own, uint64_t group, uint64_t left, sl_sample *sample,
                             sl_place *lookup, sl_refusal *why)
 {
-    const uint64_t first = group * own->group;
-    const uint64_t rest = own->of->info.samples - first;
-    const uint64_t count = rest < own->group ? rest : own->group;
-    for (uint64_t i = 0; i < count; i++) {
-        const sluice_status status = place_field(own, first + i, &sample->place, lookup, why);
+    const uint64_t samples = own->of->info.samples;
+    uint64_t index = group * own->group;
+    const uint64_t end = samples - index < own->group ? samples : index + own->group;
+    while (index < end) {
+        sluice_status status = place_field(own, index, &sample->place, lookup, why);
         if (status != SLUICE_OK) {
             return status;
         }
-        const uint64_t here = count_in(own, sample->place.bytes);
-        if (left < here) {
-            sample->facts[0] = first + i;
-            cut(own, left, &sample->place);
-            return SLUICE_OK;
+        const uint64_t each = count_in(own, sample->place.bytes);
+        const uint64_t alike = alike_from(own, index, end);
+        if (left < alike * each) {
+            sample->facts[0] = index + left / each;
+            if (sample->facts[0] != index) {
+                status = place_field(own, sample->facts[0], &sample->place, lookup, why);
+            }
+            if (status == SLUICE_OK) {
+                cut(own, left % each, &sample->place);
+            }
+            return status;
         }
-        left -= here;
+        left -= alike * each;
+        index += alike;
     }
     *why = sl_refuse("the index has changed since it was opened", 0);
     return SLUICE_CORRUPT;
@@ -163,35 +182,87 @@ static sluice_status count_sample(const windows *own, uint64_t index, uint64_t *
     return status;
 }
 
-static sluice_status count_all(windows *own, sluice_error *error)
+/* Before any of them is looked up: a file of holes can claim to have as many as it likes. */
+static sluice_status check_lookups(const windows *own, sluice_error *error)
+{
+    uint64_t lookups = 0;
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < own->of->info.samples; i += count) {
+        lookups += own->of->ops->stretch(own->of, i, &count) ? 1 : count;
+    }
+    if (lookups <= LOOKUPS_MAX) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                        "windows are counted by looking up %llu samples of different sizes, and "
+                        "2^30 are the most: join short samples to longer ones",
+                        (unsigned long long)lookups);
+}
+
+/* Notes for the groups that begin in a stretch where their windows do; `before` the stretch there
+ * are so many. */
+static void note_starts(windows *own, uint64_t index, uint64_t alike, uint64_t each,
+                        uint64_t before)
+{
+    uint64_t group = (index + own->group - 1) / own->group;
+    for (; group < own->groups && group * own->group < index + alike; group++) {
+        own->starts[group] = before + (group * own->group - index) * each;
+    }
+}
+
+/* Stretch after stretch; `*sum` of all windows. */
+static sluice_status count_all(windows *own, uint64_t *sum, sluice_error *error)
 {
     const uint64_t samples = own->of->info.samples;
-    uint64_t sum = 0;
-    bool alike = true; /* all that came so far, but the latest, have `each` */
-    uint64_t latest = 0;
-    for (uint64_t i = 0; i < samples; i++) {
-        if (i % own->group == 0) {
-            own->starts[i / own->group] = sum;
-        }
-        alike = alike && (i == 0 || latest == own->each);
-        const sluice_status status = count_sample(own, i, &latest, error);
+    bool same = true; /* all so far, but a last one that is shorter */
+    uint64_t alike = 0;
+    for (uint64_t i = 0; i < samples; i += alike) {
+        uint64_t each = 0;
+        const sluice_status status = count_sample(own, i, &each, error);
         if (status != SLUICE_OK) {
             return status;
         }
-        own->each = i == 0 ? latest : own->each;
-        sum += latest;
+        own->each = i == 0 ? each : own->each;
+        same = same && (each == own->each || (i + 1 == samples && each < own->each));
+        alike = alike_from(own, i, samples);
+        note_starts(own, i, alike, each, *sum);
+        *sum += alike * each; /* no more than there are bytes */
     }
-    own->starts[own->groups] = sum;
-    own->each = alike && latest <= own->each ? own->each : 0;
-    own->base.info.samples = sum;
-    own->base.info.bytes = sum * own->window_bytes;
-    if (sum == 0) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "a window of \"%s\" has %llu elements, and no sample has as many",
-                            own->of->fields[own->shape.field].name,
-                            (unsigned long long)own->shape.span);
+    own->starts[own->groups] = *sum;
+    own->each = same ? own->each : 0;
+    if (own->each != 0) {
+        sl_free(own->starts);
+        own->starts = NULL;
     }
     return SLUICE_OK;
+}
+
+static sluice_status take_sum(windows *own, uint64_t sum, sluice_error *error)
+{
+    sluice_dataset_info *info = &own->base.info;
+    const char *name = own->of->fields[own->shape.field].name;
+    if (sum == 0) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "a window of \"%s\" has %llu elements, and no sample has as many", name,
+                            (unsigned long long)own->shape.span);
+    }
+    info->samples = sum;
+    if (__builtin_mul_overflow(sum, own->window_bytes, &info->bytes) || info->bytes > INT64_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "%llu windows of \"%s\" of %u bytes are more than 2^63 bytes in all",
+                            (unsigned long long)sum, name, own->window_bytes);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status count(windows *own, sluice_error *error)
+{
+    uint64_t sum = 0;
+    sluice_status status = check_lookups(own, error);
+    if (status == SLUICE_OK) {
+        status = count_all(own, &sum, error);
+    }
+    return status == SLUICE_OK ? take_sum(own, sum, error) : status;
 }
 
 /* The same dataset cut in another way is another dataset. */
@@ -246,7 +317,7 @@ sluice_status sl_windows_open(sl_dataset **dataset, sl_dataset *base, const sl_w
     own->shape = *shape;
     sluice_status status = measure(own, error);
     if (status == SLUICE_OK) {
-        status = count_all(own, error);
+        status = count(own, error);
     }
     if (status != SLUICE_OK) {
         sl_dataset_close(&own->base);

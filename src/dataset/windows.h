@@ -8,8 +8,9 @@
  * A sample shorter than `span` has none; what is left at a sample's end is in none.
  * The base's format must know where a field lies (locate_field). Since a window is not all that its
  * sample's checksum covers, it comes unchecked: sluice_dataset_verify is for that.
- * Memory: 8 bytes a sample of the base up to 2^20 of them, then 8 MiB.
- * Threads: as any dataset. Ownership: holds a reference to the base.
+ * Memory: 8 bytes a sample of the base up to 2^20 of them, then 8 MiB; nothing where all samples
+ * but a shorter last one are alike. Threads: as any dataset. Ownership: holds a reference to the
+ * base.
  */
 #ifndef SL_WINDOWS_H
 #define SL_WINDOWS_H
@@ -22,9 +23,10 @@ typedef struct sl_window_shape {
 } sl_window_shape;
 
 /*
- * Looks at every index entry of the base once, and blocks for that. Errors: INVALID (no window at
- * all, a window of more than 2^31 - 1 bytes), UNSUPPORTED (the format cannot tell where the field
- * lies), IO, CORRUPT, NOMEM.
+ * Looks at one sample of each stretch of samples that are stored alike (ops->stretch), so at every
+ * index entry where they differ, and blocks for that. Errors: INVALID (no window at all, a window
+ * of more than 2^31 - 1 bytes, more than 2^63 bytes in all), UNSUPPORTED (the format cannot tell
+ * where the field lies; more than 2^30 entries would have to be looked at), IO, CORRUPT, NOMEM.
  */
 sluice_status sl_windows_open(sl_dataset **dataset, sl_dataset *base, const sl_window_shape *shape,
                               sluice_error *error);

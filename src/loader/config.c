@@ -70,7 +70,7 @@ static uint64_t default_read_buffer(const sluice_loader_options *o, const sl_dat
     }
     const uint64_t window = (uint64_t)o->block_samples * o->window_blocks;
     const uint64_t samples = window < dataset->info.samples ? window : dataset->info.samples;
-    return clamp(samples * mean_bytes(dataset) * 3 / 2, 32 * MIB, 1024 * MIB);
+    return clamp(samples * mean_bytes(dataset) / 2 * 3, 32 * MIB, 1024 * MIB);
 }
 
 static void fill_defaults(sluice_loader_options *o, const sl_dataset *dataset)
