@@ -73,15 +73,18 @@ typedef struct sluice_loader_options {
                                    windows, 32 MiB .. 1 GiB] */
     uint64_t max_sample_bytes;  /* a larger encoded sample is a bad one, at most 1 GiB [64 MiB] */
     uint64_t max_pixels;        /* a larger picture is a bad sample [100,000,000] */
-    uint64_t memory_bytes;      /* open fails with NOMEM when slots and buffers need more
-                                   [no limit of our own] */
-    uint64_t stall_warn_ns;     /* a read older than this is counted as stalled [30 s] */
-    uint64_t stall_fail_ns;     /* a read older than this fails its samples [120 s] */
-    uint64_t end_epoch;         /* first epoch that will not be asked for; the loader does not read
-                                   ahead into it [unknown: it reads ahead into the next epoch] */
-    const char *device;         /* where batches live: "host", "cuda:N" (the N-th that CUDA shows
-                                   this process; "cuda": the first), or "auto": "cuda:0" where that
-                                   can be, else "host" ["host"] */
+    uint64_t memory_bytes;  /* open fails with NOMEM when batch slots, read buffer and the tables
+                               of rows and samples on their way (some 200 bytes a row of each
+                               slot) need more; a copy of the dataset (resident_bytes) counts,
+                               too. Not counted: what workers decode in, which goes by the
+                               largest picture, and device memory [no limit of our own] */
+    uint64_t stall_warn_ns; /* a read older than this is counted as stalled [30 s] */
+    uint64_t stall_fail_ns; /* a read older than this fails its samples [120 s] */
+    uint64_t end_epoch;     /* first epoch that will not be asked for; the loader does not read
+                               ahead into it [unknown: it reads ahead into the next epoch] */
+    const char *device;     /* where batches live: "host", "cuda:N" (the N-th that CUDA shows
+                               this process; "cuda": the first), or "auto": "cuda:0" where that
+                               can be, else "host" ["host"] */
     const char *quarantine_path; /* a text file to append bad samples to, one line each:
                                     epoch, sample, status, file, offset, reason, tab-separated
                                     [none] */
@@ -287,7 +290,7 @@ typedef struct sluice_loader_stats {
     uint64_t bad_samples;
     uint64_t replaced_samples;
     uint64_t allocations;    /* made by the library in this process so far */
-    uint64_t memory_bytes;   /* reserved by this loader for slots, read buffer and scratch */
+    uint64_t memory_bytes;   /* reserved by this loader, counted as in the option of that name */
     uint64_t host_wait_ns;   /* spent by the consumer inside next */
     uint64_t first_batch_ns; /* from open to the first batch */
     uint64_t ready_depth[SLUICE_HISTOGRAM_BINS]; /* ready batches at each next: bin i: i batches,

@@ -258,6 +258,9 @@ static void free_fetch(sl_fetch *fetch)
     sl_inbox_close(&fetch->inbox);
     sl_free(fetch->batch);
     sl_free(fetch->completions);
+    if (fetch->tables_bytes > 0) {
+        sl_budget_give(fetch->config.budget, fetch->tables_bytes);
+    }
     sl_cond_destroy(&fetch->opened_changed);
     sl_mutex_destroy(&fetch->mutex);
     sl_free(fetch);
@@ -282,14 +285,55 @@ static sluice_status check(const sl_fetch_config *config, sluice_error *error)
     return SLUICE_OK;
 }
 
+/* Inserted items that the window holds. */
+static uint32_t window_inserts(const sl_fetch_config *config)
+{
+    return config->inserts < WINDOW_INSERTS_MAX ? config->inserts : WINDOW_INSERTS_MAX;
+}
+
+/* Of the tables whose sizes options decide. */
+static uint64_t tables_bytes(const sl_fetch_config *config)
+{
+    const uint64_t wants = (uint64_t)config->lookahead + window_inserts(config);
+    const uint64_t units = config->arena_bytes / SL_ARENA_UNIT;
+    const uint64_t request =
+        sizeof(sl_request) + SL_PATH_BYTES + sizeof(sl_read *) + sizeof(sl_completion);
+    return wants * sizeof(sl_want) + config->lookahead * sizeof(uint32_t) +
+           ((uint64_t)config->inserts + 1) * sizeof(sl_fetch_item) + config->depth * request +
+           units * sizeof(sl_held) + units / 8;
+}
+
+uint64_t sl_fetch_needs(const sl_fetch_config *config)
+{
+    const uint64_t slabs = (config->arena_bytes + SL_SLAB_ALIGN - 1) / SL_SLAB_ALIGN;
+    return slabs * SL_SLAB_ALIGN + tables_bytes(config);
+}
+
+static sluice_status charge_tables(sl_fetch *fetch, sluice_error *error)
+{
+    sl_budget *budget = fetch->config.budget;
+    const uint64_t bytes = tables_bytes(&fetch->config);
+    if (budget == NULL) {
+        return SLUICE_OK;
+    }
+    if (!sl_budget_take(budget, bytes)) {
+        return sl_error_set(error, SLUICE_NOMEM, "io",
+                            "%llu bytes for tables of items would pass the memory budget of %llu "
+                            "bytes, of which %llu are in use",
+                            (unsigned long long)bytes, (unsigned long long)budget->limit,
+                            (unsigned long long)sl_budget_used(budget));
+    }
+    fetch->tables_bytes = bytes;
+    return SLUICE_OK;
+}
+
 static sluice_status allocate(sl_fetch *fetch, sluice_error *error)
 {
     const sl_fetch_config *config = &fetch->config;
-    const sl_window_config window = {
-        .lookahead = config->lookahead,
-        .inserts = config->inserts < WINDOW_INSERTS_MAX ? config->inserts : WINDOW_INSERTS_MAX,
-        .merge_gap_bytes = config->merge_gap_bytes,
-        .merge_bytes = config->merge_bytes};
+    const sl_window_config window = {.lookahead = config->lookahead,
+                                     .inserts = window_inserts(config),
+                                     .merge_gap_bytes = config->merge_gap_bytes,
+                                     .merge_bytes = config->merge_bytes};
     const sl_read_buffers_config buffers = {
         .arena_bytes = (size_t)config->arena_bytes,
         .first_bytes = config->arena_first_bytes > 0 ? (size_t)config->arena_first_bytes : SIZE_MAX,
@@ -298,7 +342,10 @@ static sluice_status allocate(sl_fetch *fetch, sluice_error *error)
         .budget = config->budget,
         .freed = memory_freed,
         .ctx = fetch};
-    sluice_status status = sl_inbox_open(&fetch->inbox, config->inserts, error);
+    sluice_status status = charge_tables(fetch, error);
+    if (status == SLUICE_OK) {
+        status = sl_inbox_open(&fetch->inbox, config->inserts, error);
+    }
     if (status == SLUICE_OK) {
         status = sl_window_open(&fetch->window, &window, error);
     }

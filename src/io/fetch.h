@@ -113,6 +113,9 @@ typedef struct sl_fetch_config {
     const sl_fault_config *fault; /* tests: wrap the backend; NULL: no */
 } sl_fetch_config;
 
+/* What open takes of the budget, but for the copy in memory: the read buffers and the tables of
+ * items and requests. */
+uint64_t sl_fetch_needs(const sl_fetch_config *config);
 /* Starts the thread with numbering at 0 and credit 0. Errors: NOMEM, UNSUPPORTED (URING wanted and
  * refused), INVALID. */
 sluice_status sl_fetch_open(sl_fetch **fetch, const sl_fetch_config *config,

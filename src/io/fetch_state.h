@@ -42,6 +42,7 @@ struct sl_fetch {
     uint64_t whole_guess; /* whole objects: room for the next of unknown size */
     uint64_t now_ns, busy_since_ns, tick_ns, next_tick_ns, stuck_since_ns;
     sl_fetch_stats stats;
+    uint64_t tables_bytes; /* charged for tables */
 
     pthread_mutex_t mutex;
     pthread_cond_t opened_changed;

@@ -70,12 +70,34 @@ static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fa
     return status;
 }
 
+/* What each row of each slot, each sample on its way and each worker takes, besides slots and read
+ * buffers; fetch counts its own. */
+static sluice_status charge_tables(sluice_loader *loader, sluice_error *error)
+{
+    const sl_config *config = &loader->config;
+    const sluice_loader_options *o = &config->options;
+    const uint64_t rows = (uint64_t)o->prefetch * o->batch_size;
+    const uint64_t bytes = rows * (sizeof(sl_job) + sizeof(sl_task)) +
+                           config->lookahead * sizeof(sl_row_want) +
+                           o->prefetch * sizeof(sl_feed_slot) + o->workers * sizeof(sl_row);
+    if (sl_budget_take(&loader->budget, bytes)) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_NOMEM, "loader",
+                        "the tables of %llu rows need %llu bytes, and memory_bytes is %llu",
+                        (unsigned long long)rows, (unsigned long long)bytes,
+                        (unsigned long long)o->memory_bytes);
+}
+
 static sluice_status open_stages(sluice_loader *loader, const sl_fault_config *fault,
                                  sluice_error *error)
 {
     const sluice_loader_options *o = &loader->config.options;
-    loader->feed_open = true;
-    sluice_status status = sl_feed_open(&loader->feed, &loader->config, loader->dataset, error);
+    sluice_status status = charge_tables(loader, error);
+    if (status == SLUICE_OK) {
+        loader->feed_open = true;
+        status = sl_feed_open(&loader->feed, &loader->config, loader->dataset, error);
+    }
     if (status != SLUICE_OK) {
         return status;
     }

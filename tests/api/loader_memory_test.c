@@ -18,7 +18,7 @@
 #    define SANITIZED 0
 #endif
 
-static _Atomic uint64_t heap_calls;
+static _Atomic uint64_t heap_calls, heap_bytes;
 
 #if !SANITIZED && defined(__GLIBC__)
 #    define COUNTED 1
@@ -29,38 +29,39 @@ extern void *__libc_calloc(size_t count, size_t bytes);   /* NOLINT */
 extern void *__libc_realloc(void *memory, size_t bytes);  /* NOLINT */
 extern void *__libc_memalign(size_t align, size_t bytes); /* NOLINT */
 
-static void count(void)
+static void count(size_t bytes)
 {
     atomic_fetch_add_explicit(&heap_calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&heap_bytes, bytes, memory_order_relaxed);
 }
 
 void *malloc(size_t bytes)
 {
-    count();
+    count(bytes);
     return __libc_malloc(bytes);
 }
 
 void *calloc(size_t number, size_t bytes)
 {
-    count();
+    count(number * bytes);
     return __libc_calloc(number, bytes);
 }
 
 void *realloc(void *memory, size_t bytes)
 {
-    count();
+    count(bytes);
     return __libc_realloc(memory, bytes);
 }
 
 void *aligned_alloc(size_t align, size_t bytes)
 {
-    count();
+    count(bytes);
     return __libc_memalign(align, bytes);
 }
 
 int posix_memalign(void **memory, size_t align, size_t bytes)
 {
-    count();
+    count(bytes);
     *memory = __libc_memalign(align, bytes);
     return *memory == NULL ? ENOMEM : 0;
 }
@@ -68,6 +69,7 @@ int posix_memalign(void **memory, size_t align, size_t bytes)
 #    define COUNTED 0
 #endif
 
+enum { ROWS_FEW = 8192, ROWS_MANY = 65536, ROW_SLOTS = 8 };
 #define EPOCHS_WARM 2
 #define EPOCHS      6
 
@@ -130,6 +132,60 @@ static void shards_allocate_nothing(void **state)
     remove_tree(packed);
 }
 
+/* What a loader of `batch` rows a slot says that it takes, and what it asked of the heap. */
+static void open_rows(const char *path, uint32_t batch, uint64_t *told, uint64_t *heap)
+{
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.batch_size = batch;
+    options.prefetch = ROW_SLOTS;
+    options.resident_bytes = 1;
+    options.workers = 1;
+    const uint64_t before = atomic_load_explicit(&heap_bytes, memory_order_relaxed);
+    sluice_loader *loader = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_field field = SLUICE_FIELD_INIT;
+    field.type = SLUICE_FIELD_TENSOR;
+    field.dims = 1;
+    field.shape[0] = 1;
+    const sluice_dataset_options flat = {.struct_size = sizeof(flat), .flat = &field};
+    sluice_dataset *dataset = NULL;
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, &flat, &error), SLUICE_OK);
+    assert_int_equal(sluice_loader_open(&loader, dataset, NULL, &options, &error), SLUICE_OK);
+    *heap = atomic_load_explicit(&heap_bytes, memory_order_relaxed) - before;
+    sluice_loader_stats stats = SLUICE_LOADER_STATS_INIT;
+    assert_int_equal(sluice_loader_get_stats(loader, &stats), SLUICE_OK);
+    *told = stats.memory_bytes;
+    sluice_loader_close(loader);
+    options.memory_bytes = *told;
+    assert_int_equal(sluice_loader_open(&loader, dataset, NULL, &options, &error), SLUICE_OK);
+    sluice_loader_close(loader);
+    options.memory_bytes = *told - 1;
+    assert_int_equal(sluice_loader_open(&loader, dataset, NULL, &options, &error), SLUICE_NOMEM);
+    sluice_dataset_close(dataset);
+}
+
+/* All that grows with the rows is in memory_bytes. */
+static void tables_of_rows_are_counted(void **state)
+{
+    (void)state;
+    static const uint8_t data[ROWS_MANY];
+    char folder[256];
+    char path[300];
+    uint64_t told[2];
+    uint64_t heap[2];
+    temporary_directory(folder, sizeof(folder));
+    (void)snprintf(path, sizeof(path), "%s/bytes", folder);
+    write_file(path, data, sizeof(data));
+    open_rows(path, ROWS_FEW, &told[0], &heap[0]);
+    open_rows(path, ROWS_MANY, &told[1], &heap[1]);
+    /* A row is a byte of the tensor, index, mask and status; slabs are rounded up to 2 MiB. */
+    const uint64_t slots = (uint64_t)(ROWS_MANY - ROWS_FEW) * ROW_SLOTS * (1 + 8 + 1 + 1);
+    const uint64_t rounding = (uint64_t)4 << 20;
+    assert_in_range(told[1] - told[0] - slots, heap[1] - heap[0] - rounding,
+                    heap[1] - heap[0] + rounding);
+    remove_tree(folder);
+}
+
 int main(void)
 {
     if (!COUNTED) {
@@ -139,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folder_allocates_nothing),
         cmocka_unit_test(shards_allocate_nothing),
+        cmocka_unit_test(tables_of_rows_are_counted),
     };
     photo_folder_make(&photos, 4, 20);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
