@@ -8,37 +8,48 @@
 /* Readable behind the last byte, as behind every sample. */
 #define PADDING_BYTES ((uint64_t)64)
 
-/* Fills `starts`; the bytes in all, or UINT64_MAX. */
-static uint64_t measure(sl_resident *resident, const sl_objects *objects, uint64_t most_bytes)
+uint64_t sl_resident_needs(const sl_objects *objects, uint64_t most_bytes)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < resident->objects; i++) {
+    if (most_bytes == 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < sl_objects_count(objects); i++) {
         const uint64_t bytes = sl_objects_bytes(objects, i);
-        resident->starts[i] = sum;
         if (bytes == 0 || bytes > most_bytes - sum) {
-            return UINT64_MAX;
+            return 0;
         }
         sum += bytes;
     }
+    return sum + PADDING_BYTES;
+}
+
+static void fill_starts(sl_resident *resident, const sl_objects *objects)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < resident->objects; i++) {
+        resident->starts[i] = sum;
+        sum += sl_objects_bytes(objects, i);
+    }
     resident->starts[resident->objects] = sum;
-    return sum;
 }
 
 void sl_resident_open(sl_resident *resident, const sl_objects *objects, uint64_t most_bytes,
                       sl_budget *budget)
 {
     *resident = (sl_resident){.objects = 0};
-    if (most_bytes == 0) {
+    const uint64_t bytes = sl_resident_needs(objects, most_bytes);
+    if (bytes == 0) {
         return;
     }
     resident->objects = sl_objects_count(objects);
     resident->starts = sl_calloc((size_t)resident->objects + 1, sizeof(*resident->starts));
-    const uint64_t bytes =
-        resident->starts != NULL ? measure(resident, objects, most_bytes) : UINT64_MAX;
-    if (bytes == UINT64_MAX ||
-        sl_slab_open(&resident->slab, bytes + PADDING_BYTES, budget, NULL) != SLUICE_OK) {
+    if (resident->starts == NULL ||
+        sl_slab_open(&resident->slab, bytes, budget, NULL) != SLUICE_OK) {
         sl_resident_close(resident, false);
+        return;
     }
+    fill_starts(resident, objects);
 }
 
 void sl_resident_close(sl_resident *resident, bool leak)

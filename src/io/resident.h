@@ -35,6 +35,8 @@ typedef struct sl_resident_piece {
     uint8_t *to;
 } sl_resident_piece;
 
+/* Bytes that a copy takes; 0: the objects are more than `most_bytes`, or a size is not known. */
+uint64_t sl_resident_needs(const sl_objects *objects, uint64_t most_bytes);
 /*
  * Makes room for all objects when they are at most `most_bytes` and the budget allows it;
  * otherwise, or when a size is not known, there is no copy, which is no error.

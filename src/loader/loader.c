@@ -35,11 +35,10 @@ static sluice_status open_workers(sluice_loader *loader, sluice_error *error)
     return status;
 }
 
-static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fault,
-                                sluice_error *error)
+sl_fetch_config sl_loader_fetch_config(sluice_loader *loader)
 {
     const sluice_loader_options *o = &loader->config.options;
-    const sl_fetch_config config = {
+    return (sl_fetch_config){
         .backend = (sluice_io_backend)o->io_backend,
         .objects = loader->dataset->objects,
         .whole_objects = loader->dataset->whole_objects,
@@ -58,8 +57,14 @@ static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fa
         .merge_gap_bytes = loader->config.merge_gap_bytes,
         .merge_bytes = loader->config.merge_bytes,
         .budget = &loader->budget,
-        .fault = fault,
     };
+}
+
+static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fault,
+                                sluice_error *error)
+{
+    sl_fetch_config config = sl_loader_fetch_config(loader);
+    config.fault = fault;
     const sl_fetch_source source = {.ctx = &loader->feed,
                                     .next = sl_feed_next,
                                     .learn = sl_feed_learn,
@@ -70,30 +75,11 @@ static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fa
     return status;
 }
 
-/* What each row of each slot, each sample on its way and each worker takes, besides slots and read
- * buffers; fetch counts its own. */
-static sluice_status charge_tables(sluice_loader *loader, sluice_error *error)
-{
-    const sl_config *config = &loader->config;
-    const sluice_loader_options *o = &config->options;
-    const uint64_t rows = (uint64_t)o->prefetch * o->batch_size;
-    const uint64_t bytes = rows * (sizeof(sl_job) + sizeof(sl_task)) +
-                           config->lookahead * sizeof(sl_row_want) +
-                           o->prefetch * sizeof(sl_feed_slot) + o->workers * sizeof(sl_row);
-    if (sl_budget_take(&loader->budget, bytes)) {
-        return SLUICE_OK;
-    }
-    return sl_error_set(error, SLUICE_NOMEM, "loader",
-                        "the tables of %llu rows need %llu bytes, and memory_bytes is %llu",
-                        (unsigned long long)rows, (unsigned long long)bytes,
-                        (unsigned long long)o->memory_bytes);
-}
-
 static sluice_status open_stages(sluice_loader *loader, const sl_fault_config *fault,
                                  sluice_error *error)
 {
     const sluice_loader_options *o = &loader->config.options;
-    sluice_status status = charge_tables(loader, error);
+    sluice_status status = sl_loader_charge_tables(loader, error);
     if (status == SLUICE_OK) {
         loader->feed_open = true;
         status = sl_feed_open(&loader->feed, &loader->config, loader->dataset, error);
@@ -156,19 +142,6 @@ void sl_loader_populate_rest(sluice_loader *loader)
         .done = memory_present,
         .ctx = loader};
     sl_populate_open(&loader->populate_rest, &config);
-}
-
-/* Memory is touched while it begins to be used; what cannot be had is refused before. */
-static sluice_status check_memory(const sluice_loader *loader, sluice_error *error)
-{
-    const uint64_t used = sl_budget_used(&loader->budget);
-    const uint64_t available = sl_memory_available();
-    if (used <= available) {
-        return SLUICE_OK;
-    }
-    return sl_error_set(error, SLUICE_NOMEM, "loader",
-                        "slots and buffers need %llu bytes of memory, and %llu are available",
-                        (unsigned long long)used, (unsigned long long)available);
 }
 
 /* Frees whatever part of the loader exists; no call is inside. */
@@ -270,9 +243,6 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
         made->end_epoch = made->config.options.end_epoch;
         sl_budget_init(&made->budget, made->config.options.memory_bytes);
         status = open_stages(made, fault, error);
-    }
-    if (status == SLUICE_OK) {
-        status = check_memory(made, error);
     }
     if (status != SLUICE_OK) {
         destroy(made);

@@ -83,6 +83,19 @@ sluice_status sl_loader_get_stage(sluice_loader *loader, sluice_stage stage,
 sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error);
 /* Keeps why a call is refused, for get_error, until the next start. Inside a call; its status. */
 sluice_status sl_loader_refuse(sluice_loader *loader, const sluice_error *why);
+/* ---- open_memory.c ---- */
+
+/* Takes what each row of each slot, each sample on its way and each worker needs besides slots and
+ * read buffers out of the budget; fetch takes its own. Errors: NOMEM. */
+sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error);
+/*
+ * Whether there is memory for all that the budget was charged with and for fetch, which is still to
+ * come; before any of it is touched, so that none is counted twice. Gives up the copy of the
+ * dataset where there is none for it. Errors: NOMEM.
+ */
+sluice_status sl_loader_check_memory(sluice_loader *loader, sluice_error *error);
+/* But for `fault`. */
+sl_fetch_config sl_loader_fetch_config(sluice_loader *loader);
 /* Opens the device and staging over it, for the loader's columns. */
 sluice_status sl_loader_open_staging(sluice_loader *loader, sluice_error *error);
 /* Makes the memory present that the first batch does not need. Once. */

@@ -21,6 +21,11 @@ static void on_empty(void *ctx)
     sl_feed_begin_steps(&loader->feed);
 }
 
+static sluice_status may_touch(void *ctx, sluice_error *error)
+{
+    return sl_loader_check_memory(ctx, error);
+}
+
 /* What a device would be asked to make of a picture. */
 static sl_conversion conversion_of(const sl_converter *converter)
 {
@@ -170,6 +175,7 @@ static sluice_status open_on(sluice_loader *loader, sl_device *device, sluice_er
         .outputs = o->outputs,
         .output = share.output,
         .budget = &loader->budget,
+        .may_touch = may_touch,
         .on_empty = on_empty,
         .ctx = loader,
     };

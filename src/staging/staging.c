@@ -141,6 +141,9 @@ static sluice_status open_host(sl_staging *staging, sluice_error *error)
         status = sl_slab_open(&staging->slab, staging->layout.stride * config->host_slots,
                               config->budget, error);
     }
+    if (status == SLUICE_OK && config->may_touch != NULL) {
+        status = config->may_touch(config->ctx, error);
+    }
     if (status == SLUICE_OK) {
         populate_to_pin(staging);
         status = device->ops->slab_register(device, &staging->slab, error);

@@ -52,6 +52,9 @@ typedef struct sl_staging_config {
     void *const *outputs;
     uint32_t output;
     sl_budget *budget; /* charged for host memory; NULL: none */
+    /* Asked in open once the slots are charged and mapped, and before they are touched to be
+     * pinned: whatever is not OK ends open. May be NULL. */
+    sluice_status (*may_touch)(void *ctx, sluice_error *error);
     /* One or more host slots became EMPTY; on any thread, no lock held. Not once close has
      * returned. May be NULL. */
     void (*on_empty)(void *ctx);
@@ -67,7 +70,7 @@ typedef struct sl_batch_facts {
 
 /* Takes over `device`: closed with the staging, and when this fails. When its memory is shared,
  * there are as many device slots as host slots. Copies the lists of the config. Errors: NOMEM,
- * DEVICE, IO. */
+ * DEVICE, IO, and those of may_touch. */
 sluice_status sl_staging_open(sl_staging **staging, sl_device *device,
                               const sl_staging_config *config, sluice_error *error);
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What memory a loader takes: counted and asked for before any of it is touched. */
+#include "loader.h"
+
+#include "cpu.h"
+#include "error.h"
+
+sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error)
+{
+    const sl_config *config = &loader->config;
+    const sluice_loader_options *o = &config->options;
+    const uint64_t rows = (uint64_t)o->prefetch * o->batch_size;
+    const uint64_t bytes = rows * (sizeof(sl_job) + sizeof(sl_task)) +
+                           config->lookahead * sizeof(sl_row_want) +
+                           o->prefetch * sizeof(sl_feed_slot) + o->workers * sizeof(sl_row);
+    if (sl_budget_take(&loader->budget, bytes)) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_NOMEM, "loader",
+                        "the tables of %llu rows need %llu bytes, and memory_bytes is %llu",
+                        (unsigned long long)rows, (unsigned long long)bytes,
+                        (unsigned long long)o->memory_bytes);
+}
+
+/* A copy of the dataset that was not asked for goes without the memory that there is not. */
+static sluice_status check_copy(sluice_loader *loader, uint64_t needed, uint64_t available,
+                                sluice_error *error)
+{
+    sl_config *config = &loader->config;
+    const sluice_loader_options *o = &config->options;
+    const uint64_t bytes = sl_resident_needs(loader->dataset->objects, config->resident_bytes);
+    if (bytes <= available - needed) {
+        return SLUICE_OK;
+    }
+    config->resident_bytes = 0;
+    /* Where memory_bytes leaves no room for it, there would have been none anyway. */
+    if (o->resident_bytes == 0 || needed > o->memory_bytes || bytes > o->memory_bytes - needed) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_NOMEM, "loader",
+                        "option resident_bytes: a copy of the dataset needs %llu bytes of memory, "
+                        "and %llu are available besides slots and buffers",
+                        (unsigned long long)bytes, (unsigned long long)(available - needed));
+}
+
+sluice_status sl_loader_check_memory(sluice_loader *loader, sluice_error *error)
+{
+    const sl_fetch_config fetch = sl_loader_fetch_config(loader);
+    const uint64_t needed = sl_budget_used(&loader->budget) + sl_fetch_needs(&fetch);
+    const uint64_t available = sl_memory_available();
+    if (needed <= available) {
+        return check_copy(loader, needed, available, error);
+    }
+    return sl_error_set(error, SLUICE_NOMEM, "loader",
+                        "slots, buffers and tables need %llu bytes of memory, and %llu are "
+                        "available",
+                        (unsigned long long)needed, (unsigned long long)available);
+}
