@@ -111,11 +111,12 @@ typedef struct sluice_loader_options {
      */
     const sluice_columns *columns;
     /*
-     * A packed dataset of at most this many bytes, without pictures or with small ones (samples of
-     * less than 32 KiB on average), is copied to memory while its first batches are made, and not
-     * read again; only with page_cache AUTO, and where memory_bytes leaves room. 1: none is. Where
-     * the machine has no memory for the copy, open fails with NOMEM if this was given, and goes
-     * without the copy if not [the smaller of 1 GiB and a sixteenth of the memory that is free]
+     * A packed or flat dataset of at most this many bytes, without pictures or with small ones
+     * (samples of less than 32 KiB on average), is copied to memory while its first batches are
+     * made, and not read again; only with page_cache AUTO, an io_depth above 1, and where
+     * memory_bytes leaves room. 1: none is. Where the machine has no memory for the copy, open
+     * fails with NOMEM if this was given, and goes without the copy if not [the smaller of 1 GiB
+     * and a sixteenth of the memory that is free]
      */
     uint64_t resident_bytes;
 } sluice_loader_options;

@@ -172,13 +172,18 @@ static bool judge(struct fault *fault, sl_completion *completion)
     uint64_t number = slot->number;
     completion->result = spoil(fault, number, completion->read, completion->result);
     bool lost = happens(&fault->config, number, LOST, fault->config.lost_permille);
-    if (!lost && !is_late(fault, number, false)) {
+    bool first = number < fault->config.hold_first;
+    if (!lost && !first && !is_late(fault, number, false)) {
         *slot = (struct slot){0};
         return true;
     }
     slot->state = SLOT_HELD_AFTER;
     slot->completion = *completion;
     slot->due_ns = lost ? UINT64_MAX : late_until(fault, number);
+    if (first) {
+        const uint64_t late_ns = fault->config.late_ns;
+        slot->due_ns = late_ns > 0 ? sl_now_ns() + late_ns : UINT64_MAX;
+    }
     return false;
 }
 

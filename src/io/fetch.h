@@ -106,7 +106,8 @@ typedef struct sl_fetch_config {
     uint32_t inserts;   /* most inserted items outstanding */
     uint64_t arena_bytes, max_sample_bytes;
     uint64_t arena_first_bytes; /* of it, used before sl_fetch_present; 0: all */
-    uint64_t resident_bytes;    /* a dataset of at most this is kept in memory; 0: none is */
+    uint64_t resident_bytes;    /* a dataset of at most this is kept in memory, by one read of the
+                                   `depth` at a time; 0: none is */
     uint64_t stall_warn_ns, stall_fail_ns;
     uint64_t merge_gap_bytes, merge_bytes; /* coalesce when the gap is at most / total at most */
     sl_budget *budget;

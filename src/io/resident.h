@@ -5,6 +5,8 @@
  * Purpose: a sample of some kB costs more to ask the kernel for than to make a row of. A dataset of
  * such samples that is small enough is read once, front to back in long reads, beside the ordinary
  * ones; when all of it is there, nothing is read any more.
+ * A read for it that hangs is given up by the watchdog like any other (fetch.h): ordinary reads go
+ * on, and so does the copy if the read comes back after all.
  * Threads: the fetch thread loads; sl_resident_at from any thread once sl_resident_complete was
  * true.
  * Invariants: bytes below `loaded` (in the order of objects) do not change.

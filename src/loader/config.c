@@ -233,7 +233,8 @@ static uint32_t choose_task_rows(const sl_dataset *dataset)
 static uint64_t choose_resident(const sluice_loader_options *o, const sl_dataset *dataset)
 {
     const uint64_t mean = mean_bytes(dataset);
-    if (o->page_cache != SLUICE_CACHE_AUTO || mean == 0) {
+    /* A read of the copy that hangs must not be the only one that there can be. */
+    if (o->page_cache != SLUICE_CACHE_AUTO || mean == 0 || o->io_depth < 2) {
         return 0;
     }
     if (o->resident_bytes != 0) {

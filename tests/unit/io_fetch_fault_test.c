@@ -249,6 +249,45 @@ static void close_with_lost_reads(void **state)
     io_harness_destroy(&h);
 }
 
+static uint64_t size_of(void *ctx, uint32_t file)
+{
+    (void)ctx;
+    return file < 2 ? 700001 : 0;
+}
+
+/* The first read of the copy in memory hangs: given up like any other, it harms no item, and the
+ * copy goes on if ever the read comes back. */
+static void the_copy_hangs(void **state)
+{
+    (void)state;
+    for (uint32_t back = 0; back < 2; back++) {
+        const sl_fault_config fault = {.hold_first = 1, .late_ns = (uint64_t)back * 300 * MS};
+        set_up(&fault, SL_CACHE_BUFFERED, 150);
+        h.files = 2;
+        h.bytes = size_of;
+        h.config.resident_bytes = 2 * MIB;
+        h.config.depth = 2;
+        h.config.stall_warn_ns = 30 * MS;
+        h.config.stall_fail_ns = 60 * MS;
+        io_open(&h);
+        for (uint32_t i = 0; i < 100 && io_stats(&h).abandoned == 0; i++) {
+            sl_sleep_until_ns(sl_now_ns() + 20 * MS);
+        }
+        assert_int_equal(io_stats(&h).abandoned, 1);
+        io_run_all(&h);
+        io_expect(&h, SLUICE_OK, 150);
+        io_restart(&h);
+        io_run_all(&h);
+        io_expect(&h, SLUICE_OK, 150);
+        for (uint32_t i = 0; i < 100 && back && sl_fetch_resident(h.fetch) == NULL; i++) {
+            sl_sleep_until_ns(sl_now_ns() + 20 * MS);
+        }
+        assert_int_equal(sl_fetch_resident(h.fetch) != NULL, back);
+        assert_int_equal(io_stats(&h).abandoned, 1 - back);
+        io_harness_destroy(&h);
+    }
+}
+
 static void whole_objects(void **state)
 {
     (void)state;
@@ -290,7 +329,7 @@ int main(void)
         cmocka_unit_test(direct_refused),        cmocka_unit_test(everything_at_once),
         cmocka_unit_test(dead_blocks),           cmocka_unit_test(lost_completions),
         cmocka_unit_test(nothing_comes_back),    cmocka_unit_test(late_after_all),
-        cmocka_unit_test(close_with_lost_reads),
+        cmocka_unit_test(close_with_lost_reads), cmocka_unit_test(the_copy_hangs),
     };
     const struct CMUnitTest of_files[] = {cmocka_unit_test(whole_objects)};
     int failed = 0;

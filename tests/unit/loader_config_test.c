@@ -382,6 +382,11 @@ static void small_samples_stay_in_memory(void **state)
     assert_int_equal(made(&options, samples, samples * 1000).resident_bytes, 12345);
     options.page_cache = SLUICE_CACHE_BUFFERED;
     assert_int_equal(made(&options, samples, samples * 1000).resident_bytes, 0);
+    options.page_cache = SLUICE_CACHE_AUTO;
+    options.io_depth = 2;
+    assert_int_equal(made(&options, samples, samples * 1000).resident_bytes, 12345);
+    options.io_depth = 1; /* its reads would be in the way */
+    assert_int_equal(made(&options, samples, samples * 1000).resident_bytes, 0);
 }
 
 /* In whole huge pages: what the reads in flight of a first batch take. */
