@@ -91,7 +91,7 @@ typedef enum sluice_dtype {
     SLUICE_U32 = 9,
     SLUICE_U64 = 10,
     SLUICE_F64 = 11,
-    SLUICE_BOOL = 12 /* a byte, 0 or 1 */
+    SLUICE_BOOL = 12 /* a byte, 0 or 1; a sample that a loader finds another one in is a bad one */
 } sluice_dtype;
 
 /* Bytes of one element; 0 for a value that is no dtype. */

@@ -52,6 +52,13 @@ LOOPS(u32, uint32_t, value <= INT32_MAX, true)
 LOOPS(i32, int32_t, true, true)
 LOOPS(u64, uint64_t, value <= INT32_MAX, value <= INT64_MAX)
 LOOPS(i64, int64_t, value >= INT32_MIN && value <= INT32_MAX, true)
+/* Others than 0 and 1 are none: to read one as a bool is undefined in C. */
+#define IS_BOOL (value <= 1)
+LOOP(bool_to_bool, uint8_t, uint8_t, IS_BOOL)
+LOOP(bool_to_i32, uint8_t, int32_t, IS_BOOL)
+LOOP(bool_to_i64, uint8_t, int64_t, IS_BOOL)
+LOOP(bool_to_f32, uint8_t, float, IS_BOOL)
+LOOP(bool_to_f64, uint8_t, double, IS_BOOL)
 LOOP(f32_to_f64, float, double, true)
 LOOP(f64_to_f32, double, float, true)
 
@@ -135,15 +142,16 @@ static bool bf16_to_f32(void *to_, const uint8_t *from, size_t count)
     static bool name(void *to_, const uint8_t *from, size_t count)       \
     {                                                                    \
         to_type *to = to_;                                               \
+        bool good = true;                                                \
         float chunk[CHUNK];                                              \
         for (size_t at = 0; at < count; at += CHUNK) {                   \
             const size_t some = count - at < CHUNK ? count - at : CHUNK; \
-            (void)to_float(chunk, from + at * (from_bytes), some);       \
+            good &= to_float(chunk, from + at * (from_bytes), some);     \
             for (size_t i = 0; i < some; i++) {                          \
                 to[at + i] = narrow(chunk[i]);                           \
             }                                                            \
         }                                                                \
-        return true;                                                     \
+        return good;                                                     \
     }
 
 // NOLINTEND(bugprone-macro-parentheses)
@@ -153,6 +161,7 @@ static bool bf16_to_f32(void *to_, const uint8_t *from, size_t count)
     BY_FLOAT(name##_to_bf16, bytes, to_float, uint16_t, sl_bfloat16_from_float)
 
 NARROW(u8, 1, u8_to_f32)
+NARROW(bool, 1, bool_to_f32)
 NARROW(i8, 1, i8_to_f32)
 NARROW(u16, 2, u16_to_f32)
 NARROW(i16, 2, i16_to_f32)
@@ -177,7 +186,7 @@ enum { DTYPES = SLUICE_BOOL + 1 };
 
 static const sl_cast casts[DTYPES][DTYPES] = {
     [SLUICE_U8] = INTEGERS(u8),
-    [SLUICE_BOOL] = INTEGERS(u8),
+    [SLUICE_BOOL] = INTEGERS(bool),
     [SLUICE_I8] = INTEGERS(i8),
     [SLUICE_U16] = INTEGERS(u16),
     [SLUICE_I16] = INTEGERS(i16),
@@ -201,5 +210,8 @@ sl_cast sl_cast_find(sluice_dtype from, sluice_dtype to)
     if ((unsigned)from >= DTYPES || (unsigned)to >= DTYPES) {
         return NULL;
     }
-    return from == to ? copies[sl_dtype_bytes(from)] : casts[from][to];
+    if (from == to) {
+        return from == SLUICE_BOOL ? bool_to_bool : copies[sl_dtype_bytes(from)];
+    }
+    return casts[from][to];
 }

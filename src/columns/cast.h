@@ -3,7 +3,7 @@
  * cast: elements of one dtype made into another.
  *
  * Purpose: every dtype becomes itself (a copy), i32, i64 (integers only; checked) or a floating one
- * (rounded to nearest even).
+ * (rounded to nearest even). A bool that is neither 0 nor 1 fits no dtype, its own neither.
  * Threads: pure. Memory: elements to read lie anywhere, those to write are aligned.
  */
 #ifndef SL_CAST_H

@@ -127,7 +127,8 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
     }
     status = column->kind->bind(column, set, error);
     set->wanted |= UINT64_C(1) << column->field_number;
-    if (column->is_field && set->copied == SL_COLUMN_NONE) {
+    /* Bools are looked at while they are copied, by their cast. */
+    if (column->is_field && column->field.dtype != SLUICE_BOOL && set->copied == SL_COLUMN_NONE) {
         set->copied = set->count;
     }
     set->count++;

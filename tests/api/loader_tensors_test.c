@@ -16,9 +16,12 @@
 
 enum { SAMPLES = 90, BATCH = 8, DAMAGED = 41 };
 
+static sluice_dtype dtype; /* of the tensors of this run */
+
 static uint8_t byte_of(uint64_t sample, uint64_t at)
 {
-    return (uint8_t)(sample * 37 + at * 11 + (at >> 8) * sample);
+    const uint64_t any = sample * 37 + at * 11 + (at >> 8) * sample;
+    return (uint8_t)(dtype == SLUICE_BOOL ? any & 1 : any);
 }
 
 static void fill(uint8_t *bytes, uint64_t sample, size_t size)
@@ -28,7 +31,7 @@ static void fill(uint8_t *bytes, uint64_t sample, size_t size)
     }
 }
 
-/* u8 tensors of `rows` x 1024, and a number. */
+/* Tensors of `rows` x 1024, and a number. */
 static void write_tensors(const char *path, int64_t rows)
 {
     const size_t size = (size_t)rows * 1024;
@@ -38,7 +41,7 @@ static void write_tensors(const char *path, int64_t rows)
     fields[0].type = SLUICE_FIELD_INT;
     (void)snprintf(fields[1].name, sizeof(fields[1].name), "block");
     fields[1].type = SLUICE_FIELD_TENSOR;
-    fields[1].dtype = SLUICE_U8;
+    fields[1].dtype = dtype;
     fields[1].dims = 2;
     fields[1].shape[0] = rows;
     fields[1].shape[1] = 1024;
@@ -52,6 +55,9 @@ static void write_tensors(const char *path, int64_t rows)
     for (uint64_t i = 0; i < SAMPLES; i++) {
         sluice_value values[2] = {SLUICE_VALUE_INIT, SLUICE_VALUE_INIT};
         fill(bytes, i, size);
+        if (dtype == SLUICE_BOOL && i == DAMAGED) {
+            bytes[size - 5] = 2;
+        }
         values[0].integer = (int64_t)i * 3;
         values[1].data = bytes;
         values[1].bytes = size;
@@ -149,8 +155,25 @@ static void as_they_were_written(void **state)
     }
 }
 
+/* A byte that is no bool is told by its value alone, on every road that copies it. */
+static void bools_are_0_or_1(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = {1, 300};
+    dtype = SLUICE_BOOL;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char path[300];
+        temporary_directory(path, sizeof(path));
+        write_tensors(path, rows[i]);
+        run(path, (size_t)rows[i] * 1024, true);
+        remove_tree(path);
+    }
+    dtype = SLUICE_U8;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_they_were_written)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_they_were_written),
+                                       cmocka_unit_test(bools_are_0_or_1)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -186,6 +186,27 @@ static void a_dtype_to_itself(void **state)
     }
 }
 
+/* Neither 0 nor 1, anywhere: no dtype takes it. */
+static void bools_that_are_none(void **state)
+{
+    (void)state;
+    static uint8_t source[COUNT];
+    static uint64_t made[COUNT];
+    const sluice_dtype to[] = {SLUICE_BOOL, SLUICE_I32, SLUICE_I64, SLUICE_F32,
+                               SLUICE_F64,  SLUICE_F16, SLUICE_BF16};
+    for (size_t k = 0; k < sizeof(to) / sizeof(to[0]); k++) {
+        const sl_cast cast = sl_cast_find(SLUICE_BOOL, to[k]);
+        fill(source, SLUICE_BOOL);
+        assert_true(cast(made, source, COUNT));
+        for (size_t i = 0; i < COUNT; i += 13) {
+            const uint8_t was = source[i];
+            source[i] = i % 2 == 0 ? 2 : 255;
+            assert_false(cast(made, source, COUNT));
+            source[i] = was;
+        }
+    }
+}
+
 /* All of them, to binary32, which holds each exactly; and back. */
 static void every_half(void **state)
 {
@@ -242,10 +263,9 @@ static void doubles_are_rounded_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(doubles_are_rounded_once),
-        cmocka_unit_test(every_pair),
-        cmocka_unit_test(a_dtype_to_itself),
-        cmocka_unit_test(every_half),
+        cmocka_unit_test(doubles_are_rounded_once), cmocka_unit_test(every_pair),
+        cmocka_unit_test(a_dtype_to_itself),        cmocka_unit_test(every_half),
+        cmocka_unit_test(bools_that_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
