@@ -5,7 +5,10 @@
  * A dataset stores fields (sluice_dataset_get_field); a batch holds columns: each is made of a
  * field and has a dtype and a shape. Columns are given to a loader (sluice_loader_options.columns).
  * A loader that is given none takes every field that has a natural column: pictures through its
- * recipe, ints as i64, floats as f64, tensors of a fixed shape as they are stored.
+ * recipe, ints as i64, floats as f64, tensors of a fixed shape as they are stored, each under its
+ * field's name. A field called as one of the three that every batch has (below) is the column
+ * "field.index", "field.mask" or "field.status", unless there is a column of that name: then it is
+ * left out, and comes only if it is asked for.
  *
  *     sluice_columns *columns = NULL;
  *     sluice_columns_create(&columns);

@@ -107,7 +107,7 @@ typedef struct sluice_loader_options {
     /*
      * What a batch holds (sluice/columns.h), copied by open. With it the recipe given to open must
      * be NULL, and dtype and layout 0: each image column has its own [NULL: every field that has a
-     * natural column]
+     * natural column, as sluice/columns.h says]
      */
     const sluice_columns *columns;
     /*

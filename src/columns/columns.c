@@ -33,6 +33,16 @@ static const struct {
 
 /* ---- parts ---- */
 
+static bool is_fact(const char *name)
+{
+    for (uint32_t i = 0; i < FACTS; i++) {
+        if (strcmp(facts[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool name_is_taken(const sl_column_set *set, const char *name)
 {
     for (uint32_t i = 0; i < set->part_count; i++) {
@@ -40,12 +50,7 @@ static bool name_is_taken(const sl_column_set *set, const char *name)
             return true;
         }
     }
-    for (uint32_t i = 0; i < FACTS; i++) {
-        if (strcmp(facts[i].name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return is_fact(name);
 }
 
 sl_part *sl_column_add_part(sl_column_set *set, sl_column *column, const char *suffix,
@@ -149,35 +154,56 @@ static sluice_status check_windows(const sl_column_set *set, sluice_error *error
     return SLUICE_OK;
 }
 
+/* The kind of column that a field has by nature; 0: none. */
+static sluice_column_kind natural_kind(const sl_field *field)
+{
+    bool fixed = field->dims < SLUICE_TENSOR_DIMS_MAX; /* rows are a dimension, too */
+    switch (field->type) {
+    case SLUICE_FIELD_IMAGE:
+        return SLUICE_COLUMN_IMAGE;
+    case SLUICE_FIELD_INT:
+    case SLUICE_FIELD_FLOAT:
+        return SLUICE_COLUMN_NUMBER;
+    case SLUICE_FIELD_TENSOR:
+        for (uint32_t i = 0; i < field->dims; i++) {
+            fixed = fixed && field->shape[i] != 0;
+        }
+        return fixed ? SLUICE_COLUMN_TENSOR : (sluice_column_kind)0;
+    default:
+        return (sluice_column_kind)0;
+    }
+}
+
+/* The field's name, but that of a fact for another: false when that is a field's, too. */
+static bool natural_name(const sl_columns_config *config, const sl_field *field,
+                         char name[SL_COLUMN_NAME_BYTES])
+{
+    if (!is_fact(field->name)) {
+        memcpy(name, field->name, SL_COLUMN_NAME_BYTES);
+        return true;
+    }
+    (void)snprintf(name, SL_COLUMN_NAME_BYTES, "field.%.25s", field->name);
+    for (uint32_t i = 0; i < config->field_count; i++) {
+        if (strcmp(config->fields[i].name, name) == 0 && natural_kind(&config->fields[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The column that a field has by nature; false: it has none. */
 static bool natural_column(const sl_columns_config *config, const sl_field *field,
                            sl_column_request *request)
 {
-    *request = (sl_column_request){.layout = config->layout};
+    *request = (sl_column_request){.kind = natural_kind(field), .layout = config->layout};
     memcpy(request->field, field->name, sizeof(request->field));
-    memcpy(request->name, field->name, sizeof(request->name));
-    bool fixed = true;
-    switch (field->type) {
-    case SLUICE_FIELD_IMAGE:
-        request->kind = SLUICE_COLUMN_IMAGE;
+    if (request->kind == SLUICE_COLUMN_IMAGE) {
         request->dtype = (int32_t)config->dtype;
         if (config->recipe != NULL) {
             request->recipe = *config->recipe;
         }
-        return true;
-    case SLUICE_FIELD_INT:
-    case SLUICE_FIELD_FLOAT:
-        request->kind = SLUICE_COLUMN_NUMBER;
-        return true;
-    case SLUICE_FIELD_TENSOR:
-        request->kind = SLUICE_COLUMN_TENSOR;
-        for (uint32_t i = 0; i < field->dims; i++) {
-            fixed = fixed && field->shape[i] != 0;
-        }
-        return fixed && field->dims < SLUICE_TENSOR_DIMS_MAX; /* rows are a dimension, too */
-    default:
-        return false;
     }
+    return request->kind != 0 && natural_name(config, field, request->name);
 }
 
 static sluice_status bind_natural(sl_column_set *set, const sl_columns_config *config,

@@ -590,6 +590,44 @@ static void natural_columns(void **state)
     assert_int_equal(r->set.parts[3].role, SL_PART_HIDDEN);
 }
 
+static void expect_names(rig *r, const sl_field *of, uint32_t count, const char *const *names,
+                         uint32_t wanted)
+{
+    const sl_columns_config config = {.fields = of, .field_count = count};
+    sluice_error error;
+    sl_error_clear(&error);
+    if (sl_columns_bind(&r->set, &config, &error) != SLUICE_OK) {
+        fail_msg("%s", error.text);
+    }
+    assert_int_equal(r->set.part_count, wanted);
+    for (uint32_t i = 0; i < wanted; i++) {
+        assert_string_equal(r->set.parts[i].name, names[i]);
+    }
+    sl_columns_close(&r->set);
+}
+
+/* Fields called like what every batch has. */
+static void natural_columns_of_any_name(void **state)
+{
+    rig *r = *state;
+    const sl_field of[] = {
+        {.name = "mask",
+         .type = SLUICE_FIELD_TENSOR,
+         .dtype = SLUICE_BOOL,
+         .dims = 1,
+         .shape = {4}},
+        {.name = "index", .type = SLUICE_FIELD_INT},
+        {.name = "status", .type = SLUICE_FIELD_FLOAT},
+        {.name = "field.index", .type = SLUICE_FIELD_INT},
+        {.name = "field.status", .type = SLUICE_FIELD_TEXT}, /* no column */
+    };
+    const char *const names[] = {"field.mask", "field.status", "field.index",
+                                 "index",      "mask",         "status"};
+    expect_names(r, of, 5, names, 6);
+    const char *const alone[] = {"field.mask", "index", "mask", "status"};
+    expect_names(r, of, 1, alone, 4);
+}
+
 static void natural_columns_of_nothing(void **state)
 {
     rig *r = *state;
@@ -619,6 +657,7 @@ int main(void)
         TEST(what_binding_refuses_of_several),
         TEST(two_strides_of_windows),
         TEST(natural_columns),
+        TEST(natural_columns_of_any_name),
         TEST(natural_columns_of_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,12 +41,11 @@ static sluice_batch *first_batch(sluice_dataset *dataset, struct column_set *set
     return batch;
 }
 
-static void test_natural(void **state)
+/* Closes the dataset. */
+static void expect_natural(sluice_dataset *dataset, const char *picture)
 {
-    (void)state;
     const struct option_list nothing = {.count = 0};
     struct column_set *set = calloc(1, sizeof *set);
-    sluice_dataset *dataset = setup_dataset(photos.path);
     sluice_loader *loader = NULL;
     assert_int_equal(column_set_parse(set, &nothing), TOOL_FINE);
     sluice_batch *batch = first_batch(dataset, set, &loader);
@@ -62,12 +62,53 @@ static void test_natural(void **state)
                                             : tensor.shape[k + 1] == spec->shape[k]);
         }
     }
-    assert_string_equal(column_set_picture(set, 0)->field, "image");
-    assert_null(column_set_picture(set, 1));
+    if (picture != NULL) {
+        assert_string_equal(column_set_picture(set, 0)->field, picture);
+    }
+    assert_null(column_set_picture(set, picture != NULL));
     sluice_batch_release(batch);
     sluice_loader_close(loader);
     sluice_dataset_close(dataset);
     free(set);
+}
+
+static void test_natural(void **state)
+{
+    (void)state;
+    expect_natural(setup_dataset(photos.path), "image");
+}
+
+/* Fields called like what every batch has; the last two have no column. */
+static void test_natural_of_any_name(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"index", "mask", "field.index", "status", "field.mask"};
+    enum { FIELDS = sizeof names / sizeof *names };
+    char path[300];
+    sluice_field fields[FIELDS];
+    temporary_directory(path, sizeof path);
+    for (size_t i = 0; i < FIELDS; i++) {
+        fields[i] = (sluice_field)SLUICE_FIELD_INIT;
+        (void)snprintf(fields[i].name, sizeof fields[i].name, "%s", names[i]);
+        fields[i].type = i < FIELDS - 2 ? SLUICE_FIELD_INT : SLUICE_FIELD_TEXT;
+    }
+    sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
+    options.fields = fields;
+    options.field_count = FIELDS;
+    sluice_writer *writer = NULL;
+    assert_int_equal(sluice_writer_open(&writer, path, &options, NULL), SLUICE_OK);
+    for (int i = 0; i < SAMPLES; i++) {
+        sluice_value values[FIELDS];
+        for (size_t k = 0; k < FIELDS; k++) {
+            values[k] = (sluice_value)SLUICE_VALUE_INIT;
+            values[k].data = "a";
+            values[k].bytes = k < FIELDS - 2 ? 0 : 1;
+        }
+        assert_int_equal(sluice_writer_add_values(writer, values, FIELDS, NULL), SLUICE_OK);
+    }
+    assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
+    expect_natural(setup_dataset(path), NULL);
+    remove_tree(path);
 }
 
 static sluice_tensor tensor_of(const sluice_batch *batch, const char *name)
@@ -147,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_natural),
+        cmocka_unit_test(test_natural_of_any_name),
         cmocka_unit_test(test_asked),
         cmocka_unit_test(test_refusals),
     };

@@ -78,8 +78,7 @@ static void write_fields(struct json *json, const sluice_dataset *dataset,
     json_close_array(json);
     json_open_array(json, "columns");
     for (uint32_t i = 0; i < info->fields; i++) {
-        if (sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK &&
-            column_natural(&field, &spec)) {
+        if (column_natural(dataset, i, &spec)) {
             json_open_object(json, NULL);
             json_text(json, "name", spec.name);
             json_text(json, "kind", column_kind_name(spec.kind));
@@ -139,8 +138,7 @@ static void print_fields(const sluice_dataset *dataset, const sluice_dataset_inf
         printf("%-12s %-12s %s\n", i == 0 ? "fields" : "", field.name, text);
     }
     for (uint32_t i = 0; i < info->fields; i++) {
-        if (sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK &&
-            column_natural(&field, &spec)) {
+        if (column_natural(dataset, i, &spec)) {
             printf("%-12s %-12s %-7s ", columns++ == 0 ? "columns" : "", spec.name,
                    column_kind_name(spec.kind));
             print_array(&spec);

@@ -4,6 +4,7 @@
 #include "exit_code.h"
 #include "report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 int column_set_parse(struct column_set *set, const struct option_list *texts)
@@ -22,7 +23,8 @@ int column_set_parse(struct column_set *set, const struct option_list *texts)
 
 /* ---- natural columns ---- */
 
-bool column_natural(const sluice_field *field, struct column_spec *spec)
+/* A field's own column, whatever it is called. */
+static bool describe_natural(const sluice_field *field, struct column_spec *spec)
 {
     column_spec_clear(spec);
     memcpy(spec->name, field->name, sizeof spec->name);
@@ -43,12 +45,40 @@ bool column_natural(const sluice_field *field, struct column_spec *spec)
         return false;
     }
     spec->dims = field->dims;
-    bool fixed = true;
+    bool fixed = field->dims < SLUICE_TENSOR_DIMS_MAX;
     for (uint32_t i = 0; i < field->dims; i++) {
         spec->shape[i] = field->shape[i];
         fixed = fixed && field->shape[i] != 0;
     }
     return fixed || spec->kind == SLUICE_COLUMN_IMAGE;
+}
+
+static bool is_fact(const char *name)
+{
+    return strcmp(name, "index") == 0 || strcmp(name, "mask") == 0 || strcmp(name, "status") == 0;
+}
+
+bool column_natural(const sluice_dataset *dataset, uint32_t number, struct column_spec *spec)
+{
+    sluice_field field = SLUICE_FIELD_INIT;
+    sluice_field other = SLUICE_FIELD_INIT;
+    if (sluice_dataset_get_field(dataset, number, &field) != SLUICE_OK ||
+        !describe_natural(&field, spec)) {
+        return false;
+    }
+    if (!is_fact(field.name)) {
+        return true;
+    }
+    char name[sizeof spec->name];
+    struct column_spec of_other;
+    snprintf(name, sizeof name, "field.%.25s", field.name);
+    for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &other) == SLUICE_OK; i++) {
+        if (strcmp(other.name, name) == 0 && describe_natural(&other, &of_other)) {
+            return false;
+        }
+    }
+    memcpy(spec->name, name, sizeof spec->name);
+    return true;
 }
 
 int column_set_complete(struct column_set *set, const sluice_dataset *dataset)
@@ -62,9 +92,7 @@ int column_set_complete(struct column_set *set, const sluice_dataset *dataset)
         return TOOL_FAILED;
     }
     for (uint32_t i = 0; i < info.fields && set->count < OPTION_LIST_MAX; i++) {
-        sluice_field field = SLUICE_FIELD_INIT;
-        if (sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK &&
-            column_natural(&field, &set->specs[set->count])) {
+        if (column_natural(dataset, i, &set->specs[set->count])) {
             set->count++;
         }
     }

@@ -43,9 +43,9 @@ struct column_source {
 /* Reads what was asked for; an empty list: nothing. */
 int column_set_parse(struct column_set *set, const struct option_list *texts);
 
-/* The column that a field has when none are asked for; its dtype and shape are filled in (0: as the
- * recipe says). False: it has none. */
-bool column_natural(const sluice_field *field, struct column_spec *spec);
+/* The column that field `number` has when none are asked for; its dtype and shape are filled in (0:
+ * as the recipe says). False: it has none. */
+bool column_natural(const sluice_dataset *dataset, uint32_t number, struct column_spec *spec);
 
 /* Fills in the natural columns where nothing was asked for. */
 int column_set_complete(struct column_set *set, const sluice_dataset *dataset);
