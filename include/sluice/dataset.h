@@ -152,11 +152,11 @@ SLUICE_API sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset
  * Reads one field of one sample, checked against the sample's checksum where there is one. An
  * image: the encoded picture, or raw pixels, with a zstd frame unpacked. An integer or float: its 8
  * bytes in the order of this machine. Text: its bytes, without a NUL. A tensor: its elements, the
- * last dimension fastest. Writes at most `capacity`
- * bytes to `buffer` and the whole size to `*bytes`, 0 where the sample lacks the field; AGAIN (and
- * nothing usable in `buffer`) when `capacity` is too small. A blocking convenience for tools, not
- * the fast road: use a loader. Errors: INVALID (index, or no field of that name), IO, CORRUPT,
- * UNSUPPORTED, NOMEM.
+ * last dimension fastest. Whatever a writer stores can be read: up to 2^31 - 1 bytes. Writes at
+ * most `capacity` bytes to `buffer` and the whole size to `*bytes`, 0 where the sample lacks the
+ * field; AGAIN (and nothing usable in `buffer`) when `capacity` is too small. A blocking
+ * convenience for tools, not the fast road: use a loader. Errors: INVALID (index, or no field of
+ * that name), IO, CORRUPT, UNSUPPORTED, NOMEM.
  */
 SLUICE_API sluice_status sluice_dataset_read(const sluice_dataset *dataset, uint64_t index,
                                              const char *field, void *buffer, size_t capacity,

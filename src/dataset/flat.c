@@ -6,12 +6,12 @@
 #include "error.h"
 #include "file.h"
 #include "memory.h"
+#include "shard_format.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define STAGE            "dataset"
-#define RECORD_BYTES_MAX 0x7fffffffU
+#define STAGE "dataset"
 
 typedef struct flat_file {
     char *path; /* owned */
@@ -147,7 +147,7 @@ static sluice_status measure_record(flat *own, sluice_error *error)
     uint64_t bytes = sl_dtype_bytes(field->dtype);
     own->element_bytes = (uint32_t)bytes;
     for (uint32_t i = 0; i < field->dims; i++) {
-        if (field->shape[i] == 0 || field->shape[i] > RECORD_BYTES_MAX / bytes) {
+        if (field->shape[i] == 0 || field->shape[i] > SL_RECORD_BYTES_MAX / bytes) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
                                 "dimension %u of a record is %llu: each must be 1 or more, and a "
                                 "record has 2^31 - 1 bytes at most",

@@ -3,11 +3,11 @@
 #include "dataset.h"
 #include "frame.h"
 #include "memory.h"
+#include "shard_format.h"
 
 #include <string.h>
 
-#define STAGE              "dataset"
-#define UNPACKED_BYTES_MAX ((uint64_t)1 << 30)
+#define STAGE "dataset"
 
 /* A sample's stored bytes, and what they hold. */
 typedef struct record {
@@ -58,7 +58,7 @@ static sluice_status unpack_frame(sl_bytes packed, sl_buffer buffer, size_t *siz
                                   sluice_error *error)
 {
     uint64_t bytes = 0;
-    const sluice_status status = sl_frame_size(packed, UNPACKED_BYTES_MAX, &bytes, error);
+    const sluice_status status = sl_frame_size(packed, SL_RECORD_BYTES_MAX, &bytes, error);
     *size = bytes;
     if (status < 0 || bytes > buffer.capacity) {
         return status < 0 ? status : SLUICE_AGAIN;

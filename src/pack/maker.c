@@ -70,9 +70,12 @@ static void keep_piece(const job *j, uint32_t number, uint8_t *piece, sl_value *
 /* Replaces a frame by what it holds. */
 static sluice_status unpack(const job *j, uint32_t number, sl_value *value, sluice_error *error)
 {
+    const sl_field *field = &j->maker->config.plan->schema->fields[number];
+    const uint64_t most =
+        field->type == SLUICE_FIELD_IMAGE ? SL_RECORD_IMAGE_MAX : SL_RECORD_BYTES_MAX;
     uint64_t bytes = 0;
     uint8_t *piece = NULL;
-    sluice_status status = sl_frame_size(value->bytes, SL_RECORD_IMAGE_MAX, &bytes, error);
+    sluice_status status = sl_frame_size(value->bytes, most, &bytes, error);
     if (status == SLUICE_OK) {
         status = new_piece(j, bytes, &piece, error);
     }

@@ -92,7 +92,7 @@ static sluice_status read_stored(sl_prepare *prepare, slot *s, const sl_sample *
     if (status < 0 || *size == 0) {
         return status;
     }
-    if (*size > SL_RECORD_IMAGE_MAX + SL_KEY_MAX) {
+    if (*size > SL_RECORD_BYTES_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "the sample has %zu bytes: too many",
                             *size);
     }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -139,12 +140,57 @@ static void long_paths_are_told_whole(void **state)
     remove_tree(folder);
 }
 
+/* ---- as large as a field gets ---- */
+
+/* A tensor of zeros that is packed as a frame: without memory for them. */
+static void write_zeros(const char *folder, size_t size)
+{
+    void *zeros = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(zeros != MAP_FAILED);
+    sluice_field field = SLUICE_FIELD_INIT;
+    (void)snprintf(field.name, sizeof(field.name), "zeros");
+    field.type = SLUICE_FIELD_TENSOR;
+    field.dims = 1;
+    field.compression = SLUICE_COMPRESSION_ALWAYS;
+    sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
+    options.fields = &field;
+    options.field_count = 1;
+    options.zstd_level = 1;
+    sluice_writer *writer = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sluice_writer_open(&writer, folder, &options, &error), SLUICE_OK);
+    sluice_value value = SLUICE_VALUE_INIT;
+    value.data = zeros;
+    value.bytes = size;
+    if (sluice_writer_add_values(writer, &value, 1, &error) != SLUICE_OK) {
+        fail_msg("%s", error.text);
+    }
+    assert_int_equal(sluice_writer_finish(writer, &error), SLUICE_OK);
+    munmap(zeros, size);
+}
+
+static void what_is_written_can_be_read(void **state)
+{
+    (void)state;
+    const size_t size = ((size_t)1 << 30) + 4096;
+    char folder[256];
+    size_t bytes = 0;
+    temporary_directory(folder, sizeof(folder));
+    write_zeros(folder, size);
+    sluice_dataset *dataset = open_path(folder);
+    assert_int_equal(sluice_dataset_read(dataset, 0, "zeros", NULL, 0, &bytes, NULL), SLUICE_AGAIN);
+    assert_int_equal(bytes, size);
+    sluice_dataset_close(dataset);
+    remove_tree(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folders_have_their_fields),
         cmocka_unit_test(shards_have_their_fields),
         cmocka_unit_test(long_paths_are_told_whole),
+        cmocka_unit_test(what_is_written_can_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
