@@ -167,9 +167,10 @@ typedef void (*sluice_verify_callback)(void *user, const sluice_error *finding);
 
 typedef struct sluice_verify_options {
     uint32_t struct_size;
-    uint32_t workers;  /* threads; default 0: one for each processor */
-    uint32_t decode;   /* 1: decode every picture too; default 0: checksums and headers */
-    uint32_t reserved; /* 0 */
+    uint32_t workers; /* threads; default 0: one for each processor */
+    uint32_t decode;  /* 1: decode every picture and unpack every zstd frame, too, and look at bools
+                         and keys; default 0: checksums and headers */
+    uint32_t reserved;                 /* 0 */
     sluice_verify_callback on_finding; /* called by one thread at a time; may be NULL */
     /* called now and then by one thread; may be NULL */
     void (*on_progress)(void *user, uint64_t samples_done, uint64_t samples_total);
@@ -195,7 +196,8 @@ typedef struct sluice_verify_result {
     }
 
 /*
- * Reads the whole dataset and checks every checksum and picture header. Returns OK when it could
+ * Reads the whole dataset and checks every checksum and the header of every picture and frame.
+ * Returns OK when it could
  * look at everything, also with findings: `result->bad` counts them. `options` may be NULL.
  */
 SLUICE_API sluice_status sluice_dataset_verify(const sluice_dataset *dataset,

@@ -45,6 +45,8 @@ typedef struct worker {
     sl_values values;    /* of the sample at hand */
     uint8_t *buffer;
     size_t capacity;
+    uint8_t *unpacked; /* with options.decode: what a frame holds */
+    size_t unpacked_capacity;
     uint64_t findings; /* in the file being checked */
     void (*work)(struct worker *worker, uint64_t first, uint64_t last);
     uint64_t step;
@@ -171,31 +173,90 @@ static sluice_status decode(worker *w, const sl_value *image, sluice_error *erro
     return sl_decoder_decode(w->decoder, all, 0, 0, &view, error);
 }
 
-/* What a frame of another kind of field holds, as far as its header says. */
-static sluice_status check_other_frame(const sl_field *field, const sl_value *value,
-                                       sluice_error *error)
+/* ---- fields that are no pictures ---- */
+
+/* What a tensor's elements take; it cannot wrap: checked by unpack. */
+static uint64_t tensor_bytes(const sl_field *field, const sl_value *value)
 {
-    uint64_t bytes = 0;
-    uint64_t wanted = sl_dtype_bytes(field->dtype);
-    const sluice_status status = sl_frame_size(value->bytes, SL_RECORD_BYTES_MAX, &bytes, error);
-    if (status < 0 || field->type != SLUICE_FIELD_TENSOR) {
+    uint64_t bytes = sl_dtype_bytes(field->dtype);
+    for (uint32_t i = 0; i < field->dims; i++) {
+        bytes *= value->shape[i];
+    }
+    return bytes;
+}
+
+/* The size of a frame's contents, as far as its header says. */
+static sluice_status measure_frame(const sl_field *field, const sl_value *value, uint64_t *bytes,
+                                   sluice_error *error)
+{
+    const sluice_status status = sl_frame_size(value->bytes, SL_RECORD_BYTES_MAX, bytes, error);
+    if (status < 0 || field->type != SLUICE_FIELD_TENSOR || *bytes == tensor_bytes(field, value)) {
         return status;
     }
-    for (uint32_t i = 0; i < field->dims; i++) {
-        wanted *= value->shape[i]; /* cannot wrap: checked by unpack */
+    return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                        "field \"%s\": the zstd frame does not hold a tensor of its shape",
+                        field->name);
+}
+
+/* To the worker's memory; a frame that has a checksum is checked by that, too. */
+static sluice_status unpack_frame(worker *w, sl_bytes packed, uint64_t size, sl_bytes *unpacked,
+                                  sluice_error *error)
+{
+    if (size > w->unpacked_capacity) {
+        uint8_t *grown = sl_realloc_array(w->unpacked, size, 1);
+        if (grown == NULL) {
+            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %llu bytes",
+                                (unsigned long long)size);
+        }
+        w->unpacked = grown;
+        w->unpacked_capacity = size;
     }
-    return bytes == wanted
-               ? SLUICE_OK
-               : sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                              "field \"%s\": the zstd frame does not hold a tensor of its shape",
-                              field->name);
+    *unpacked = (sl_bytes){w->unpacked, size};
+    return sl_frame_unpack_to(sl_decoder_frame(w->decoder), packed, w->unpacked, size, error);
+}
+
+/* What a loader, or who reads a key, would stumble over. */
+static sluice_status check_contents(const sl_field *field, sl_bytes bytes, sluice_error *error)
+{
+    if (field->type == SLUICE_FIELD_TEXT && strcmp(field->name, "key") == 0 &&
+        (bytes.size > SL_KEY_MAX ||
+         (bytes.size > 0 && memchr(bytes.data, 0, bytes.size) != NULL))) {
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                            "the key has more than %d bytes, or a NUL among them", SL_KEY_MAX);
+    }
+    if (field->type == SLUICE_FIELD_TENSOR && field->dtype == SLUICE_BOOL) {
+        uint8_t all = 0;
+        for (size_t i = 0; i < bytes.size; i++) {
+            all |= bytes.data[i];
+        }
+        if (all > 1) {
+            return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                                "field \"%s\" holds a bool that is neither 0 nor 1", field->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_other(worker *w, const sl_field *field, const sl_value *value,
+                                 sluice_error *error)
+{
+    sl_bytes bytes = value->bytes;
+    uint64_t size = 0;
+    sluice_status status = value->zstd ? measure_frame(field, value, &size, error) : SLUICE_OK;
+    if (status < 0 || w->decoder == NULL) {
+        return status;
+    }
+    if (value->zstd) {
+        status = unpack_frame(w, value->bytes, size, &bytes, error);
+    }
+    return status == SLUICE_OK ? check_contents(field, bytes, error) : status;
 }
 
 static sluice_status check_value(worker *w, const sl_field *field, const sl_value *value,
                                  sluice_error *error)
 {
     if (field->type != SLUICE_FIELD_IMAGE) {
-        return value->zstd ? check_other_frame(field, value, error) : SLUICE_OK;
+        return check_other(w, field, value, error);
     }
     const sluice_status status = check_header(value, error);
     return status == SLUICE_OK && w->decoder != NULL ? decode(w, value, error) : status;
@@ -424,6 +485,7 @@ sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *
     for (uint32_t i = 0; i < options->workers; i++) {
         sl_decoder_close(workers[i].decoder);
         sl_free(workers[i].buffer);
+        sl_free(workers[i].unpacked);
     }
     sl_cond_destroy(&v.changed);
     sl_mutex_destroy(&v.mutex);

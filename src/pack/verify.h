@@ -3,9 +3,9 @@
  * verify: reads a whole dataset and checks all that can be checked.
  *
  * Purpose: first every file (headers, index, metadata), then every sample (checksum, picture
- * header, sizes against the index, and the pixels when asked for), in parallel. A finding never
- * stops it. Threads: options.workers of its own; on_finding is called under a lock, on_progress by
- * the caller's thread.
+ * header, sizes against the index; when asked for the pixels, and what frames of other fields
+ * hold), in parallel. A finding never stops it. Threads: options.workers of its own; on_finding is
+ * called under a lock, on_progress by the caller's thread.
  */
 #ifndef SL_VERIFY_H
 #define SL_VERIFY_H

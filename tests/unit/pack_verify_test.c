@@ -375,6 +375,95 @@ static void verify_keeps_going_in_shards(void **state)
     remove_tree(folder);
 }
 
+/* ---- frames of other fields ---- */
+
+enum { FRAMED = 6, CONTENT = 200 }; /* sizes that a frame says in one byte */
+
+/* Samples of bytes, a key and bools that are all stored as frames. */
+static void write_framed(const char *folder)
+{
+    static const char *const names[] = {"bytes", "key", "bools"};
+    static const int32_t types[] = {SLUICE_FIELD_BYTES, SLUICE_FIELD_TEXT, SLUICE_FIELD_TENSOR};
+    sluice_field fields[3];
+    for (size_t i = 0; i < 3; i++) {
+        fields[i] = (sluice_field)SLUICE_FIELD_INIT;
+        (void)snprintf(fields[i].name, sizeof(fields[i].name), "%s", names[i]);
+        fields[i].type = types[i];
+        fields[i].compression = SLUICE_COMPRESSION_ALWAYS;
+    }
+    fields[2].dtype = SLUICE_BOOL;
+    fields[2].dims = 1;
+    sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
+    options.fields = fields;
+    options.field_count = 3;
+    sluice_writer *writer;
+    assert_int_equal(sluice_writer_open(&writer, folder, &options, NULL), SLUICE_OK);
+    for (int i = 0; i < FRAMED; i++) {
+        uint8_t content[3][CONTENT];
+        sluice_value values[3];
+        for (size_t k = 0; k < CONTENT; k++) { /* the first one of another size */
+            content[0][k] = (uint8_t)(i == 0 ? k * k * 31 : 7);
+        }
+        memset(content[1], 'k', CONTENT);
+        memset(content[2], 1, CONTENT);
+        for (size_t k = 0; k < 3; k++) {
+            values[k] = (sluice_value)SLUICE_VALUE_INIT;
+            values[k].data = content[k];
+            values[k].bytes = CONTENT;
+        }
+        assert_int_equal(sluice_writer_add_values(writer, values, 3, NULL), SLUICE_OK);
+    }
+    assert_int_equal(sluice_writer_finish(writer, NULL), SLUICE_OK);
+}
+
+/* Byte of frame `number` of a sample in its shard. */
+static size_t frame_at(const file_bytes *shard, uint64_t sample, int number)
+{
+    uint64_t at = sample_at(shard, sample);
+    for (;; at++) {
+        assert_true(at + 4 < sample_at(shard, sample + 1));
+        if (memcmp(shard->data + at, "\x28\xB5\x2F\xFD", 4) == 0 && number-- == 0) {
+            return at;
+        }
+    }
+}
+
+/* The frame's one byte `was` becomes `is`. */
+static void exchange(file_bytes *shard, size_t frame, uint8_t was, uint8_t is)
+{
+    uint8_t *byte = memchr(shard->data + frame + 6, was, 24);
+    assert_non_null(byte);
+    *byte = is;
+}
+
+/* What lies in a frame is what its header says, and its field holds: with checksums that do not
+ * help. */
+static void verify_unpacks_frames(void **state)
+{
+    (void)state;
+    char folder[256];
+    findings seen;
+    file_bytes shard;
+    temporary_directory(folder, sizeof(folder));
+    write_framed(folder);
+    assert_int_equal(verify(folder, 2, 1, &seen).bad, 0);
+    file_load(&shard, folder, "shard-000000.sluice");
+    const size_t frame = frame_at(&shard, 1, 0);
+    assert_int_equal(shard.data[frame + 5], CONTENT);
+    shard.data[frame + 5] = CONTENT - 1;
+    exchange(&shard, frame_at(&shard, 3, 1), 'k', 0);
+    exchange(&shard, frame_at(&shard, 4, 2), 1, 2);
+    seal_samples(&shard);
+    file_store(&shard, shard.size);
+    assert_int_equal(verify(shard.path, 2, 0, &seen).bad, 0);
+    const sluice_verify_result result = verify(shard.path, 2, 1, &seen);
+    assert_int_equal(result.samples, FRAMED);
+    assert_int_equal(result.bad, 3);
+    assert_int_equal(seen.samples_named, 3);
+    file_free(&shard);
+    remove_tree(folder);
+}
+
 /* ---- samples that cannot be found, though nothing was found wrong with their file ---- */
 
 enum { FAKE_SAMPLES = 200, FAKE_LOST = 77 };
@@ -452,6 +541,7 @@ int main(void)
         cmocka_unit_test(smaller_structs_are_kept_to),
         cmocka_unit_test(verify_finds_every_bad_picture_of_a_folder),
         cmocka_unit_test(verify_keeps_going_in_shards),
+        cmocka_unit_test(verify_unpacks_frames),
         cmocka_unit_test(a_sample_that_cannot_be_found_is_a_finding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,7 +135,7 @@ int verify_main(int argc, char **argv)
     struct verify_args args = {0};
     struct option_row rows[] = {
         {"decode", 'd', OPTION_FLAG, &args.decode,
-         .help = "decode every picture too, not only its header"},
+         .help = "decode every picture and unpack every frame, too"},
         {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
          .help = "threads [the processors]"},
         DATA_CASE_ROW(args.case_duplicates),
@@ -144,9 +144,8 @@ int verify_main(int argc, char **argv)
     };
     struct command_usage usage = {
         .arguments = "DATASET",
-        .summary =
-            "Reads all of a dataset and checks every checksum and picture header. Prints one\n"
-            "line for each bad place; exit code 3 when there is any.",
+        .summary = "Reads all of a dataset and checks every checksum, and the headers of pictures\n"
+                   "and frames. Prints one line for each bad place; exit code 3 when there is any.",
         .examples = "  sluice verify packed\n"
                     "  sluice verify photos --decode\n"
                     "  sluice verify packed --json\n",
