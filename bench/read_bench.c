@@ -159,8 +159,8 @@ static void run(bench *b, const sl_fetch_config *config)
 static void usage(void)
 {
     fprintf(stderr,
-            "usage: read_bench [--shuffle] [--buffered] [--auto] [--warm] [--pread] [--depth N] "
-            "[--merge BYTES] DATASET\n");
+            "usage: read_bench [--shuffle] [--buffered] [--auto] [--fill] [--warm] [--pread] "
+            "[--depth N] [--merge BYTES] DATASET\n");
     exit(2);
 }
 

@@ -55,6 +55,7 @@ POINTER = re.compile(r"[\s(*]\*(?:const )?([a-z]\w*)\b(?!\()")
 AS_TRUTH = re.compile(r"!(\w+)\b(?![\[(.]|->)|\b(?:if|while) \((\w+)\)|"
                       r"(?:&&|\|\|) (\w+)(?= &&| \|\||\))|\((\w+)(?= &&| \|\|)|"
                       r"(?:(?<![=!<>])= |return |, |\()(\w+)(?= \? )")
+OPTION = re.compile(r'\{"([a-z-]+)", (?:no|required|optional)_argument')
 IMPLICIT_ORDER = re.compile(r"\b(atomic_(?:load|store|exchange|fetch|compare)(?:_(?!explicit)[a-z]+)*)\s*\(")
 
 
@@ -228,6 +229,16 @@ def check_truth(tree, path, text):
             start = None
 
 
+def check_usage(tree, path, text):
+    """What a bench takes, its usage text names, and the other way round."""
+    if not path.startswith("bench/") or "getopt_long" not in text:
+        return
+    taken = set(OPTION.findall(text))
+    named = set(re.findall(r"--([a-z][a-z-]*)", text))
+    for option in sorted(taken ^ named):
+        tree.report(path, 1, "usage", f"--{option} is in the usage or among the options, not in both")
+
+
 def check_listed(tree, path):
     """A source that its CMakeLists.txt does not name is never built, and nobody would notice."""
     stem = os.path.splitext(os.path.basename(path))[0]
@@ -302,6 +313,7 @@ def check(root):
             check_includes(tree, path, text)
             check_calls(tree, path, text)
             check_truth(tree, path, text)
+            check_usage(tree, path, text)
             if path.endswith(".c"):
                 check_listed(tree, path)
     check_mentions(tree)

@@ -9,6 +9,7 @@ sys.dont_write_bytecode = True
 import style
 
 HEAD = "/* SPDX-License-Identifier: Apache-2.0 */\n"
+OPTIONS = 'static const struct option longs[] = {{"fill", no_argument, NULL, 1}};\n'
 GOOD = {
     "include/sluice/thing.h": HEAD + "/* sluice/thing.h: a thing. */\n#ifndef SLUICE_THING_H\n"
                                      "#define SLUICE_THING_H\n#include <stdint.h>\n#endif\n",
@@ -30,6 +31,8 @@ GOOD = {
                                          '#include "say.h"\n#include <sluice/thing.h>\n',
     "tools/sluice/bench/CMakeLists.txt": "sluice_tool_folder(bench SOURCES bench.c USES common)\n",
     "scripts/run": "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\nexit 0\n",
+    "bench/CMakeLists.txt": "read.c\n",
+    "bench/read.c": HEAD + OPTIONS + 'int f(void)\n{\n    return getopt_long(longs, "[--fill]");\n}\n',
 }
 LONG_FUNCTION = "int f(void)\n{\n" + "    ;\n" * 71 + "}\n"
 # rule: (file, its text); laid over the good tree
@@ -53,6 +56,7 @@ OFFENCES = {
     "unlisted": ("src/plan/other.c", HEAD),
     "stale": ("src/plan/next.c", HEAD + "/* as sl_gone does */\n"),
     "uses": ("src/plan/CMakeLists.txt", "sluice_module(plan SOURCES next.c USES base io)\n"),
+    "usage": ("bench/read.c", HEAD + OPTIONS + 'int f(void)\n{\n    return getopt_long(longs, "read");\n}\n'),
 }
 BENCH, IDLE = "tools/sluice/bench/bench.c", "tools/sluice/idle/idle.c"
 # More offences against a rule, as files to lay over the good tree.
