@@ -12,7 +12,8 @@
  *   - with sluice_dataset_options.flat, files of tensors of one shape and nothing else.
  *
  * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and
- * none of their index entries; both are checked against checksums as they are read.
+ * none of their index entries; both are checked against checksums as they are read. Index blocks
+ * that were looked at are kept in memory, 16 MiB of them at most (those of two million samples).
  *
  * A sample is a set of named fields. Pictures are in the field "image", class numbers in "label".
  *

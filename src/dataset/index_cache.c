@@ -8,7 +8,8 @@
 #include <string.h>
 
 #define SLOTS_MIN SL_INDEX_CACHE_STRIPES
-#define SLOTS_MAX 512u
+/* 16 MiB, which are only touched as they fill: the blocks of two million samples. */
+#define SLOTS_MAX 4096u
 
 sluice_status sl_index_cache_open(sl_index_cache *cache, uint64_t blocks, sluice_error *error)
 {
@@ -41,7 +42,8 @@ void sl_index_cache_close(sl_index_cache *cache)
     *cache = (sl_index_cache){0};
 }
 
-/* Neighbours in the dataset go to different slots; the high bits keep strides from colliding. */
+/* Neighbours in the dataset go to different slots, and all blocks do where there are as many slots;
+ * the high bits keep strides from colliding. */
 static uint32_t slot_of(const sl_index_cache *cache, uint64_t tag)
 {
     uint64_t mixed = tag ^ (tag >> 17) ^ (tag >> 34);

@@ -2,10 +2,10 @@
 /*
  * index_cache: verified index blocks, direct-mapped.
  *
- * Purpose: neighbours in a block are located with one read; random access costs one read of 4 KiB
- * each, from the page cache as a rule.
- * Threads: any. Lock: striped mutexes, held for a copy only, never during a read.
- * Invariants: a block in the cache passed its check.
+ * Purpose: neighbours in a block are located with one read. Tags are numbers of blocks, from 0: up
+ * to 4096 blocks all have a place of their own; of more, random access costs one read of 4 KiB
+ * each, from the page cache as a rule. Threads: any. Lock: striped mutexes, held for a copy only,
+ * never during a read. Invariants: a block in the cache passed its check.
  */
 #ifndef SL_INDEX_CACHE_H
 #define SL_INDEX_CACHE_H

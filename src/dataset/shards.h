@@ -24,6 +24,7 @@ typedef struct sl_shard_source {
 typedef struct sl_shard {
     sl_shard_row row; /* row.first counts in the whole dataset */
     uint32_t source;
+    uint64_t first_block; /* number of its first index block among all of the dataset */
     _Atomic bool trusted; /* the file's header was read and is the row's */
 } sl_shard;
 
@@ -73,11 +74,10 @@ sl_refusal sl_shard_header_trust(const sl_shards *shards, const sl_shard *shard,
 
 /* Number of the shard that holds the sample. */
 uint32_t sl_shards_find(const sl_shards *shards, uint64_t index);
-/* The block's place among all of the dataset, for the cache. Samples of a dataset are fewer than
- * 2^62, so that first + block names one. */
+/* The block's place among all of the dataset, for the cache. */
 static inline uint64_t sl_shards_tag(const sl_shard *shard, uint64_t block)
 {
-    return shard->row.first + block;
+    return shard->first_block + block;
 }
 /* What the tail of an index block must say. */
 sl_block_tail sl_shards_tail(const sl_shards *shards, const sl_shard_row *row, uint64_t block);

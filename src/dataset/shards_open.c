@@ -337,6 +337,7 @@ static sluice_status complete(sl_shards *shards, sluice_error *error)
     for (uint32_t i = 0; i < shards->count; i++) {
         const sl_shard_row *row = &shards->shards[i].row;
         sl_checksum_add_u64(&stream, row->header_checksum);
+        shards->shards[i].first_block = blocks;
         blocks +=
             sl_index_blocks(row->samples, row->record_bytes, shards->schema.entries_per_block);
     }

@@ -5,6 +5,7 @@
  */
 #include "clock.h"
 #include "dataset.h"
+#include "index_cache.h"
 #include "packed.h"
 #include "photo_folder.h"
 #include "shard_bytes.h"
@@ -471,6 +472,57 @@ static void a_million_samples_open_at_once(void **state)
     remove_tree(folder);
 }
 
+/* Blocks that were looked up once, in any of many shards, are not looked up again. */
+static void index_blocks_are_read_once(void **state)
+{
+    (void)state;
+    char folder[256];
+    temporary_directory(folder, sizeof(folder));
+    packed_make(folder, &(packed_options){.samples = 6000, .raw_every = 1, .shard_bytes = 80000});
+    const sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
+    const char *path = folder;
+    sl_dataset *dataset;
+    assert_int_equal(sl_dataset_open(&dataset, &path, 1, &options, NULL), SLUICE_OK);
+    assert_true(dataset->info.shards > 8);
+    for (uint64_t i = 0; i < dataset->info.samples; i++) {
+        sl_sample sample;
+        assert_int_equal(sl_dataset_find(dataset, i, &sample, NULL), SLUICE_OK);
+    }
+    for (uint64_t i = 0; i < dataset->info.samples; i++) {
+        sl_sample sample;
+        sl_place lookup;
+        sl_refusal why;
+        assert_int_equal(sl_dataset_locate(dataset, i, &sample, &lookup, &why), SLUICE_OK);
+    }
+    sl_dataset_close(dataset);
+    remove_tree(folder);
+}
+
+/* The blocks of two million samples have a place each; more have to share. */
+static void the_index_cache_has_room(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {1, 16, 17, 1000, 4096, 5000};
+    uint8_t block[SL_PAGE_BYTES] = {0};
+    for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++) {
+        sl_index_cache cache;
+        uint64_t kept = 0;
+        assert_int_equal(sl_index_cache_open(&cache, counts[k], NULL), SLUICE_OK);
+        for (uint64_t i = 0; i < counts[k]; i++) {
+            memcpy(block, &i, sizeof(i));
+            sl_index_cache_put(&cache, i, block);
+        }
+        for (uint64_t i = 0; i < counts[k]; i++) {
+            uint64_t is = 0;
+            const bool there = sl_index_cache_get(&cache, i, 0, &is, sizeof(is));
+            assert_true(!there || is == i);
+            kept += there;
+        }
+        assert_int_equal(kept, counts[k] < 4096 ? counts[k] : 4096);
+        sl_index_cache_close(&cache);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -479,6 +531,8 @@ int main(void)
         cmocka_unit_test(every_way_to_open_gives_the_same_samples),
         cmocka_unit_test(other_classes_do_not_join),
         cmocka_unit_test(the_same_samples_give_the_same_bytes),
+        cmocka_unit_test(index_blocks_are_read_once),
+        cmocka_unit_test(the_index_cache_has_room),
         cmocka_unit_test(few_descriptors_are_enough),
         cmocka_unit_test(no_descriptor_at_all_is_an_error),
         cmocka_unit_test(ten_thousand_shards_open_without_touching_one),
