@@ -6,15 +6,14 @@
 #include "conversion_kernel.h"
 #include "cpu.h"
 #include "error.h"
+#include "fork.h"
 #include "memory.h"
 #include "thread.h"
 #include "windows.h"
 
-#include <unistd.h>
-
 bool sl_loader_is_ours(const sluice_loader *loader)
 {
-    return loader->pid == getpid();
+    return loader->forks == sl_fork_count();
 }
 
 static sluice_status open_workers(sluice_loader *loader, sluice_error *error)
@@ -221,7 +220,7 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
         return sl_error_set(error, SLUICE_NOMEM, "loader", "out of memory for the loader");
     }
     made->open_ns = sl_now_ns();
-    made->pid = getpid();
+    made->forks = sl_fork_count();
     made->dataset = sl_dataset_ref(dataset);
     made->quarantine.fd = -1;
     sl_error_clear(&made->error);

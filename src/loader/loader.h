@@ -22,11 +22,10 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <sys/types.h>
 
 struct sluice_loader {
     /* immutable after open */
-    pid_t pid; /* of the process that opened it */
+    uint64_t forks; /* sl_fork_count of the process that opened it */
     sl_config config;
     sl_budget budget;
     sl_dataset *dataset;

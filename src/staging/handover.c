@@ -41,14 +41,19 @@ static void set_readable(const sl_staging *staging, bool readable)
     assert(done == (ssize_t)sizeof(count));
 }
 
-void sl_staging_changed_locked(sl_staging *staging)
+bool sl_staging_note_change_locked(sl_staging *staging)
 {
     const bool readable = sl_staging_peek_locked(staging) != SLUICE_AGAIN;
-    if (readable != staging->readable) {
+    if (staging->watched && readable != staging->readable) {
         staging->readable = readable;
         set_readable(staging, readable);
     }
-    if (readable && staging->waiters > 0) {
+    return readable && staging->waiters > 0;
+}
+
+void sl_staging_changed_locked(sl_staging *staging)
+{
+    if (sl_staging_note_change_locked(staging)) {
         sl_cond_broadcast(&staging->can_take);
     }
 }

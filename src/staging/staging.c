@@ -4,6 +4,7 @@
 
 #include "cpu.h"
 #include "error.h"
+#include "fork.h"
 #include "populate.h"
 #include "staging_state.h"
 #include "trace.h"
@@ -309,7 +310,7 @@ static sl_staging *make(sl_device *device, const sl_staging_config *config)
     }
     staging->device = device;
     staging->config = *config;
-    staging->pid = getpid();
+    staging->forks = sl_fork_count();
     staging->fd = -1;
     staging->end = UINT64_MAX;
     staging->failed_ticket = UINT64_MAX;
@@ -399,8 +400,9 @@ void sl_staging_trace_ready_locked(const sl_staging *staging, uint32_t device)
     }
 }
 
-/* Shared memory has no copier: what is FULL and in order is READY at once. */
-static void hand_over_locked(sl_staging *staging)
+/* Shared memory has no copier: what is FULL and in order is READY at once. Whether next waits for
+ * that. */
+static bool hand_over_locked(sl_staging *staging)
 {
     uint32_t host;
     uint32_t device;
@@ -409,19 +411,19 @@ static void hand_over_locked(sl_staging *staging)
         any = sl_slots_copy_queued(&staging->slots, device);
         sl_staging_trace_ready_locked(staging, device);
     }
-    if (any) {
-        sl_staging_changed_locked(staging);
-    }
+    return any && sl_staging_note_change_locked(staging);
 }
 
-static void became_full_locked(sl_staging *staging, uint32_t slot)
+static bool became_full_locked(sl_staging *staging, uint32_t slot)
 {
     sl_trace_moment(SLUICE_TRACE_FULL, staging->slots.host[slot].ticket, slot);
     if (staging->slots.shared) {
-        hand_over_locked(staging);
-    } else if (staging->slots.host[slot].ticket == staging->slots.copied) {
+        return hand_over_locked(staging);
+    }
+    if (staging->slots.host[slot].ticket == staging->slots.copied) {
         sl_cond_signal(&staging->can_copy);
     }
+    return false;
 }
 
 void sl_staging_unlock(sl_staging *staging, bool emptied)
@@ -470,10 +472,11 @@ void sl_staging_filled(sl_staging *staging, uint32_t slot, const uint64_t sizes[
     assert(legal);
     (void)legal;
     const bool emptied = staging->slots.host[slot].state == SL_HOST_EMPTY;
-    if (!emptied) {
-        became_full_locked(staging, slot);
-    }
+    const bool wake = !emptied && became_full_locked(staging, slot);
     sl_staging_unlock(staging, emptied);
+    if (wake) { /* who is woken while the lock is held runs into it */
+        sl_cond_broadcast(&staging->can_take);
+    }
 }
 
 void sl_staging_fail(sl_staging *staging, uint32_t slot, const sluice_error *error)
@@ -534,7 +537,7 @@ void sl_staging_drain(sl_staging *staging)
 
 bool sl_staging_is_ours(const sl_staging *staging)
 {
-    return staging->pid == getpid();
+    return staging->forks == sl_fork_count();
 }
 
 const sl_part *sl_staging_parts(const sl_staging *staging, uint32_t *count)
@@ -559,7 +562,11 @@ const sl_slab *sl_staging_memory(const sl_staging *staging, size_t *slot_bytes)
     return &staging->slab;
 }
 
-int sl_staging_fd(const sl_staging *staging)
+int sl_staging_fd(sl_staging *staging)
 {
+    sl_lock(&staging->mutex);
+    staging->watched = true;
+    sl_staging_changed_locked(staging);
+    sl_unlock(&staging->mutex);
     return staging->fd;
 }

@@ -139,7 +139,7 @@ void sl_staging_cancel(sl_staging *staging, bool canceled);
 void sl_staging_drain(sl_staging *staging);
 
 /* Readable whenever next would not return AGAIN. Never to be read from. */
-int sl_staging_fd(const sl_staging *staging);
+int sl_staging_fd(sl_staging *staging);
 
 #define SL_READY_BINS 17
 #define SL_WAIT_BINS  32

@@ -17,8 +17,6 @@
 #include "staging.h"
 #include "thread.h"
 
-#include <sys/types.h>
-
 /* Host slots whose copy is given to the device and not known to be done, in order. */
 typedef struct sl_in_flight {
     uint32_t host[SL_SLOTS_MAX];
@@ -39,7 +37,7 @@ struct sl_staging {
     sl_device *device;
     sl_staging_config config;
     sl_layout layout;
-    pid_t pid;
+    uint64_t forks; /* sl_fork_count of the process that it belongs to */
     int fd;
     sl_slab slab;
     bool registered;
@@ -75,6 +73,7 @@ struct sl_staging {
     bool canceled, closing, copier_gone;
     bool broken; /* the device has failed */
     sluice_error device_error;
+    bool watched;       /* somebody asked for fd: only then is it worth writing to */
     bool readable;      /* of fd */
     uint32_t waiters;   /* in next */
     uint32_t callbacks; /* of on_empty, in progress */
@@ -99,7 +98,10 @@ static inline uint8_t **sl_staging_device_arrays(const sl_staging *staging, uint
 
 /* What next would return now. */
 sluice_status sl_staging_peek_locked(const sl_staging *staging);
-/* To be called after every change that next might see: keeps fd true and wakes next. */
+/* To be called after every change that next might see: keeps fd true. Whether a call of next waits
+ * for it, and is to be woken. */
+bool sl_staging_note_change_locked(sl_staging *staging);
+/* The same, and wakes it. */
 void sl_staging_changed_locked(sl_staging *staging);
 /* Keeps the device's first error. Only SLUICE_DEVICE breaks the staging; returns `status`. */
 sluice_status sl_staging_note_locked(sl_staging *staging, sluice_status status,
