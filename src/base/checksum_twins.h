@@ -10,7 +10,8 @@
 uint64_t sl_checksum_avx2(const void *data, size_t bytes);
 /* `state` is the library's. */
 void sl_checksum_add_avx2(void *state, const void *data, size_t bytes);
-/* Copies past the caches: `to` a multiple of 32, `bytes` of 128. sl_copy_past_end makes it seen. */
+/* Copies past the caches: `to` a multiple of 32, `bytes` of 128; has as many bytes behind them come
+ * into the caches meanwhile. sl_copy_past_end makes it seen. */
 void sl_copy_past(uint8_t *to, const uint8_t *from, size_t bytes);
 void sl_copy_past_end(void);
 #endif
