@@ -57,6 +57,7 @@ typedef struct progress {
     uint32_t good;
     uint32_t handle_count; /* to be released */
     uint32_t handles[SL_TASK_ROWS];
+    sluice_error error; /* of the row; clear before it */
 } progress;
 
 static void add(_Atomic uint64_t *counter, uint64_t more)
@@ -146,15 +147,14 @@ static sluice_status make_timed(progress *p, const sl_job *job, sluice_error *er
 static void run_job(progress *p, const sl_job *job)
 {
     sl_feed *feed = p->maker->feed;
-    sluice_error error;
-    sl_error_clear(&error);
+    sluice_error *error = &p->error;
     if (p->good > 0 && p->slot != job->slot) {
         settle(p);
     }
     p->slot = job->slot;
     prepare(feed, p->row, job);
     p->row->timed = p->rows++ == 0 || sl_trace_running();
-    const sluice_status status = p->row->timed ? make_timed(p, job, &error) : make(p, job, &error);
+    const sluice_status status = p->row->timed ? make_timed(p, job, error) : make(p, job, error);
     p->handles[p->handle_count++] = job->bytes.handle;
     if (status == SLUICE_OK) {
         p->good++;
@@ -162,8 +162,9 @@ static void run_job(progress *p, const sl_job *job)
         return;
     }
     settle(p);
-    sl_sample_blame(feed->dataset, &job->want.sample, p->row->blame, &error);
-    sl_feed_bad(feed, job, &error);
+    sl_sample_blame(feed->dataset, &job->want.sample, p->row->blame, error);
+    sl_feed_bad(feed, job, error);
+    sl_error_clear(error);
 }
 
 /* ---- tasks ---- */
@@ -247,6 +248,7 @@ void sl_row_run(void *ctx, uint32_t worker, sl_decoder *decoder, void *task_memo
     sl_feed *feed = maker->feed;
     const sl_task *task = task_memory;
     progress p = {.maker = maker, .row = &maker->rows[worker], .since_ns = sl_now_ns()};
+    sl_error_clear(&p.error);
     p.row->decoder = decoder;
     if (atomic_load_explicit(&feed->stopping, memory_order_relaxed)) {
         drop(feed, task);
