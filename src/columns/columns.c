@@ -280,6 +280,15 @@ void sl_columns_close(sl_column_set *set)
     set->columns = NULL;
 }
 
+uint64_t sl_columns_row_bytes(const sl_column_set *set)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < set->part_count; i++) {
+        bytes += set->parts[i].row_bytes;
+    }
+    return bytes;
+}
+
 sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture)
 {
     for (uint32_t i = 0; i < set->count; i++) {

@@ -147,6 +147,8 @@ sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *confi
 /* A zeroed set may be closed. */
 void sl_columns_close(sl_column_set *set);
 
+/* Of all parts together. */
+uint64_t sl_columns_row_bytes(const sl_column_set *set);
 /* Column of picture `picture`, 0 .. pictures - 1. */
 sl_column *sl_columns_picture(const sl_column_set *set, uint32_t picture);
 /* Has workers leave bytes of a picture, which a device will convert, and flags in the part behind.

@@ -18,6 +18,9 @@
  * sample is used: in a full shuffle that is long, so only true neighbours are merged there. */
 #define MERGE_GAP_BYTES            ((uint64_t)64 << 10)
 #define MERGE_GAP_BYTES_FULL       ((uint64_t)4 << 10)
+#define PREFETCH                   4
+#define PREFETCH_MOST              16
+#define SMALL_BATCHES              MIB /* of as many batches as there are then */
 #define LOOKAHEAD_FOLDER_PER_DEPTH 4
 #define LOOKAHEAD_MAX              65536
 /* Of a sample whose size is not known: room that is worth having at once. */
@@ -79,7 +82,7 @@ static void fill_defaults(sluice_loader_options *o, const sl_dataset *dataset)
     if (o->workers == 0) {
         o->workers = (uint32_t)clamp(sl_cpu_count(), 1, 1024);
     }
-    fill_u32(&o->prefetch, 4);
+    fill_u32(&o->prefetch, PREFETCH);
     fill_u32(&o->device_slots, 3);
     fill_u32(&o->world_size, 1);
     fill_u32(&o->block_samples, 64);
@@ -271,7 +274,7 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
     config->cache = choose_cache(o);
     config->fills = dataset->info.bytes <= sl_memory_available() / 2;
     config->lookahead = choose_lookahead(o, dataset);
-    config->inserts = o->prefetch * o->batch_size; /* one for each row */
+    config->chooses_prefetch = wanted->prefetch == 0 && wanted->outputs == NULL;
     config->first_bytes = choose_first_bytes(o, dataset);
     config->task_rows = choose_task_rows(dataset);
     config->resident_bytes = choose_resident(o, dataset);
@@ -281,11 +284,18 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
     return status;
 }
 
-void sl_config_use_columns(sl_config *config, const sl_dataset *dataset, bool pictures)
+void sl_config_use_columns(sl_config *config, const sl_dataset *dataset,
+                           const sl_config_columns *columns)
 {
-    if (pictures && mean_bytes(dataset) >= RESIDENT_MEAN_BYTES) {
+    sluice_loader_options *o = &config->options;
+    if (columns->pictures && mean_bytes(dataset) >= RESIDENT_MEAN_BYTES) {
         config->resident_bytes = 0;
     }
+    if (config->chooses_prefetch) {
+        const uint64_t batch_bytes = clamp(columns->row_bytes, 1, SMALL_BATCHES) * o->batch_size;
+        o->prefetch = (uint32_t)clamp(SMALL_BATCHES / batch_bytes, PREFETCH, PREFETCH_MOST);
+    }
+    config->inserts = o->prefetch * o->batch_size; /* one for each row */
 }
 
 sluice_status sl_config_check_epoch(const sl_config *config, const sl_dataset *dataset,

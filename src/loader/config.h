@@ -22,6 +22,7 @@ typedef struct sl_config {
     sluice_loader_options options; /* no field is 0 that has a default */
     sl_cache_mode cache;
     bool fills;              /* the page cache, with AUTO */
+    bool chooses_prefetch;   /* it was not asked for */
     uint32_t lookahead;      /* samples that the reader may be ahead of the slots */
     uint32_t inserts;        /* items outside the sequence that may be on their way at once */
     uint32_t task_rows;      /* rows that a worker is given at once by the short road (feed.h) */
@@ -33,9 +34,19 @@ typedef struct sl_config {
 /* `wanted` is full-size. INVALID names the option that is out of range. */
 sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wanted,
                              const sl_dataset *dataset, sluice_error *error);
-/* Goes by what the columns are: pictures cost so much more than reading does that only small ones
- * are worth keeping in memory. */
-void sl_config_use_columns(sl_config *config, const sl_dataset *dataset, bool pictures);
+/* What of the columns options go by. */
+typedef struct sl_config_columns {
+    bool pictures;
+    uint64_t row_bytes; /* of all columns together */
+} sl_config_columns;
+
+/*
+ * Pictures cost so much more than reading does that only small ones are worth keeping in memory.
+ * Of small batches there are more, where `prefetch` was not asked for: a thread is woken for every
+ * few of them, not for each.
+ */
+void sl_config_use_columns(sl_config *config, const sl_dataset *dataset,
+                           const sl_config_columns *columns);
 /* INVALID: an epoch of the dataset would have no batch. */
 sluice_status sl_config_check_epoch(const sl_config *config, const sl_dataset *dataset,
                                     sluice_error *error);

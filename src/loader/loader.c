@@ -235,7 +235,9 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
         status = cut_windows(made, options, error);
     }
     if (status == SLUICE_OK) {
-        sl_config_use_columns(&made->config, made->dataset, made->columns.pictures > 0);
+        sl_config_use_columns(
+            &made->config, made->dataset,
+            &(sl_config_columns){made->columns.pictures > 0, sl_columns_row_bytes(&made->columns)});
         status = sl_config_check_epoch(&made->config, made->dataset, error);
     }
     if (status == SLUICE_OK) {

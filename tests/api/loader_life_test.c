@@ -21,6 +21,7 @@
 #define PER_CLASS 20
 #define SAMPLES   (CLASSES * PER_CLASS)
 #define MS        INT64_C(1000000)
+#define SLOTS     4
 
 static photo_folder photos;
 
@@ -40,7 +41,8 @@ static int teardown(void **state)
 
 static sluice_loader *open_loader(void)
 {
-    const sluice_loader_options options = setup_options();
+    sluice_loader_options options = setup_options();
+    options.prefetch = SLOTS;
     return setup_loader(photos.path, &options);
 }
 
@@ -141,9 +143,9 @@ static void holds_every_batch(void **state)
 {
     (void)state;
     sluice_loader *loader = open_loader();
-    sluice_batch *held[4];
+    sluice_batch *held[SLOTS];
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < SLOTS; i++) {
         assert_int_equal(sluice_loader_next(loader, &held[i], -1), SLUICE_OK);
         assert_int_equal(sluice_batch_step(held[i]), i);
     }
@@ -230,11 +232,11 @@ static void batches_can_be_retained(void **state)
 {
     (void)state;
     sluice_loader *loader = open_loader();
-    sluice_batch *held[4];
+    sluice_batch *held[SLOTS];
     sluice_batch *batch;
     assert_int_equal(sluice_batch_retain(NULL), SLUICE_INVALID);
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < SLOTS; i++) {
         assert_int_equal(sluice_loader_next(loader, &held[i], -1), SLUICE_OK);
     }
     assert_int_equal(sluice_batch_retain(held[0]), SLUICE_OK);
@@ -245,7 +247,7 @@ static void batches_can_be_retained(void **state)
     held[0] = batch;
     assert_int_equal(sluice_batch_retain(held[0]), SLUICE_OK);
     sluice_loader_close(loader);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < SLOTS; i++) {
         sluice_batch_release(held[i]);
     }
     assert_int_not_equal(sum_of(held[0]), 0); /* readable */
@@ -271,9 +273,9 @@ static void *next_once(void *argument)
 static void unblock(bool by_close)
 {
     sluice_loader *loader = open_loader();
-    sluice_batch *held[4];
+    sluice_batch *held[SLOTS];
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < SLOTS; i++) {
         assert_int_equal(sluice_loader_next(loader, &held[i], -1), SLUICE_OK);
     }
     blocked b = {.loader = loader};
@@ -287,7 +289,7 @@ static void unblock(bool by_close)
     }
     pthread_join(thread, NULL);
     assert_int_equal(b.status, SLUICE_CANCELED);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < SLOTS; i++) {
         sluice_batch_release(held[i]);
     }
     if (!by_close) {

@@ -17,6 +17,7 @@
 
 #define MIB       (UINT64_C(1) << 20)
 #define SECOND_NS UINT64_C(1000000000)
+#define ROW_BYTES UINT64_C(150528) /* 224 x 224 x 3 */
 
 /* Large enough for any batch, small enough for the page cache. */
 static sl_dataset dataset_of(uint64_t samples, uint64_t bytes)
@@ -42,7 +43,7 @@ static sl_config made_with(const sluice_loader_options *options, uint64_t sample
     if (status != SLUICE_OK) {
         fail_msg("refused: %s", error.text);
     }
-    sl_config_use_columns(&config, &dataset, pictures);
+    sl_config_use_columns(&config, &dataset, &(sl_config_columns){pictures, ROW_BYTES});
     return config;
 }
 
@@ -93,6 +94,30 @@ static void zero_is_the_default(void **state)
     assert_int_equal(o->shuffle, SLUICE_SHUFFLE_FULL);
     assert_int_equal(o->on_bad_sample, SLUICE_BAD_FAIL);
     assert_null(o->outputs);
+}
+
+/* As many as make 1 MiB, where they are small and nobody asked for another number. */
+static void small_batches_are_more(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t batch, asked;
+        uint64_t row_bytes;
+        uint32_t slots;
+    } cases[] = {{16, 0, 4096, 16},   {16, 0, 8192, 8},  {16, 0, 16384, 4},
+                 {16, 0, 1 << 30, 4}, {1, 0, 1, 16},     {1, 0, 0, 16},
+                 {16, 6, 4096, 6},    {256, 0, 4096, 4}, {65536, 0, UINT64_MAX, 4}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+        options.batch_size = cases[i].batch;
+        options.prefetch = cases[i].asked;
+        const sl_dataset dataset = dataset_of(1 << 20, 0);
+        sl_config config;
+        assert_int_equal(make(&config, &options, &dataset, NULL), SLUICE_OK);
+        sl_config_use_columns(&config, &dataset, &(sl_config_columns){false, cases[i].row_bytes});
+        assert_int_equal(config.options.prefetch, cases[i].slots);
+        assert_int_equal(config.inserts, config.options.prefetch * cases[i].batch);
+    }
 }
 
 static void what_is_given_stays(void **state)
@@ -427,6 +452,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zero_is_the_default),
+        cmocka_unit_test(small_batches_are_more),
         cmocka_unit_test(what_is_given_stays),
         cmocka_unit_test(the_ends_of_each_range),
         cmocka_unit_test(a_rank_is_below_the_world),
