@@ -20,10 +20,9 @@
 #include <sluice/common.h>
 
 #include <stdbool.h>
-#include <sys/uio.h>
 
 typedef enum sl_read_kind {
-    SL_READ_AT = 0,  /* preadv(fd, buffer and target, offset) */
+    SL_READ_AT = 0,  /* pread(fd, buffer, length, offset) */
     SL_READ_FILE = 1 /* open path, read all of it (at most `length`), close */
 } sl_read_kind;
 
@@ -35,11 +34,7 @@ typedef struct sl_read {
     uint64_t offset;
     uint32_t length; /* bytes of room in buffer */
     uint8_t *buffer;
-    /* READ_AT: what comes behind goes here; NULL: nothing does. Then not `direct`. */
-    uint8_t *target;
-    uint32_t target_bytes;
-    struct iovec parts[2]; /* for the backend */
-    bool drop_cache;       /* READ_FILE: advise the kernel to forget the pages afterwards */
+    bool drop_cache; /* READ_FILE: advise the kernel to forget the pages afterwards */
     /* READ_FILE: with O_DIRECT where that works; `length` and `buffer` are multiples of
      * SL_DIRECT_ALIGN. READ_AT: the descriptor is such a one. */
     bool direct;
@@ -91,15 +86,6 @@ struct sl_backend {
 };
 
 extern const sl_backend_ops sl_backend_uring, sl_backend_pread;
-
-/* Fills `parts` with where the bytes of a READ_AT go: how many there are. */
-static inline int sl_read_parts(const sl_read *read, struct iovec parts[2])
-{
-    const bool head = read->length > 0;
-    parts[0] = (struct iovec){read->buffer, read->length};
-    parts[head] = (struct iovec){read->target, read->target_bytes};
-    return 1 + head;
-}
 
 /*
  * Wraps `inner` (already open; owned by the wrapper from then on, also on failure). With

@@ -75,7 +75,7 @@ static uint64_t bytes_to_dead(const sl_fault_config *config, const sl_read *read
     if (read->kind == SL_READ_FILE) {
         return happens(config, hash_of(read->path), DEAD, config->dead_permille) ? 0 : UINT64_MAX;
     }
-    uint64_t end = read->offset + read->length + read->target_bytes;
+    uint64_t end = read->offset + read->length;
     for (uint64_t block = read->offset / BLOCK_BYTES; block * BLOCK_BYTES < end; block++) {
         if (happens(config, block, DEAD, config->dead_permille)) {
             uint64_t at = block * BLOCK_BYTES;
@@ -216,9 +216,8 @@ static uint32_t take_instant(struct fault *fault, sl_completion *completions, ui
     uint32_t count = 0;
     for (; count < room && fault->done_count > 0; count++) {
         sl_read *read = fault->done[--fault->done_count];
-        const uint64_t bytes = (uint64_t)read->length + read->target_bytes;
         completions[count] =
-            (sl_completion){.read = read, .result = (int64_t)bytes, .file_bytes = bytes};
+            (sl_completion){.read = read, .result = read->length, .file_bytes = read->length};
     }
     return count;
 }

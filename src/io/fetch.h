@@ -80,9 +80,6 @@ typedef struct sl_fetch_source {
      * there are no lookups.
      */
     sluice_status (*learn)(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_failure *failure);
-    /* Where the part of a placed item behind its head goes: it stays valid until deliver. NULL
-     * where there are none. */
-    uint8_t *(*target)(void *ctx, const sl_fetch_item *item);
     /*
      * Exactly once per item. status OK: `bytes` is the receiver's until released. status < 0 (IO,
      * CORRUPT for a truncated file, NOMEM, CANCELED): `error` says file, offset, errno and tries,

@@ -16,8 +16,7 @@ static bool acceptable(const sl_fetch *fetch, const sl_fetch_item *item, sl_fail
     if (item->bytes == 0) {
         return fetch->config.whole_objects;
     }
-    if (item->offset > (uint64_t)INT64_MAX - item->bytes ||
-        (item->placed && item->head > item->bytes)) {
+    if (item->offset > (uint64_t)INT64_MAX - item->bytes) {
         return false;
     }
     if (item->bytes > fetch->config.max_sample_bytes) {
@@ -32,8 +31,7 @@ static bool acceptable(const sl_fetch *fetch, const sl_fetch_item *item, sl_fail
 static void check(sl_fetch *fetch, uint32_t index)
 {
     sl_failure failure;
-    const sl_want *want = &fetch->window.wants[index];
-    if (want->state == SL_WANT_WANTED && !acceptable(fetch, &want->item, &failure)) {
+    if (!acceptable(fetch, &fetch->window.wants[index].item, &failure)) {
         sl_fetch_fail(fetch, index, &failure);
     }
 }
@@ -165,6 +163,16 @@ void sl_fetch_settle_credited(sl_fetch *fetch)
         const sl_want was = sl_window_deliver(&fetch->window, index);
         deliver(fetch, &was);
     }
+}
+
+void sl_fetch_ready(sl_fetch *fetch, uint32_t index, const sl_fetch_bytes *bytes)
+{
+    /* Of samples, not of what tells where they lie. */
+    if (!fetch->window.wants[index].item.lookup) {
+        fetch->stats.bytes_wanted += bytes->bytes.size;
+    }
+    sl_window_ready(&fetch->window, index, bytes);
+    sl_fetch_settle(fetch, index);
 }
 
 void sl_fetch_fail(sl_fetch *fetch, uint32_t index, const sl_failure *failure)

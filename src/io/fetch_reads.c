@@ -49,18 +49,6 @@ static bool aim_at_whole(sl_fetch *fetch, sl_request *request, const sl_want *wa
     return true;
 }
 
-/* The head to a buffer, the rest to its place; through the page cache, which has no alignment. */
-static bool aim_at_place(sl_fetch *fetch, sl_request *request, const sl_fetch_item *item)
-{
-    request->start = item->offset;
-    request->needed = item->bytes;
-    request->span = item->bytes;
-    request->head = item->head;
-    request->target = fetch->source.target(fetch->source.ctx, item);
-    return sl_read_buffers_take(&fetch->buffers, item->head + SL_FETCH_PADDING, true,
-                                &request->buffer);
-}
-
 /* A buffer and a range for want `index`, with its neighbours when there is room for them. */
 static bool aim_request(sl_fetch *fetch, sl_request *request, uint32_t index, sl_span *span)
 {
@@ -70,9 +58,6 @@ static bool aim_request(sl_fetch *fetch, sl_request *request, uint32_t index, sl
     *span = sl_window_span(&fetch->window, index, true);
     if (want->item.bytes == 0) {
         return aim_at_whole(fetch, request, want, may_reserve);
-    }
-    if (want->item.placed) {
-        return aim_at_place(fetch, request, &want->item);
     }
     if (span->count > 1) {
         if (sl_read_buffers_try(&fetch->buffers, aim(fetch, request, span), &request->buffer)) {
@@ -120,14 +105,15 @@ static bool is_cached(sl_fetch *fetch, const sl_request *request)
 }
 
 /* Past the page cache, or through it; there, with the kernel reading ahead or not. What is left of
- * a read goes the same way: it need not be aligned for the other. */
+ * a read goes the same way: it need not be aligned for the other. The copy in memory always goes
+ * through it: its pieces are not aligned. */
 static void choose_way(sl_fetch *fetch, sl_request *request)
 {
     if (request->tries > 0) {
         request->reads_ahead = false;
         return;
     }
-    request->past_cache = may_be_direct(fetch) && request->target == NULL;
+    request->past_cache = may_be_direct(fetch) && !request->resident;
     if (fetch->config.cache != SL_CACHE_AUTO || !request->past_cache) {
         return;
     }
@@ -163,18 +149,9 @@ static void describe_read(const sl_fetch *fetch, sl_request *request)
     sl_read *read = &request->read;
     *read = (sl_read){.kind = request->whole ? SL_READ_FILE : SL_READ_AT,
                       .fd = -1,
-                      .offset = request->start + got};
-    if (request->target == NULL) {
-        read->buffer = request->buffer.base + got;
-        read->length = request->span - got;
-    } else {
-        const uint32_t head = got < request->head ? request->head - got : 0;
-        const uint32_t past = got > request->head ? got - request->head : 0;
-        read->buffer = head > 0 ? request->buffer.base + (request->head - head) : NULL;
-        read->length = head;
-        read->target = request->target + past;
-        read->target_bytes = request->span - request->head - past;
-    }
+                      .offset = request->start + got,
+                      .length = request->span - got,
+                      .buffer = request->to + got};
     if (request->whole) {
         read->path = request->path;
         read->direct = fetch->config.cache == SL_CACHE_DIRECT;
@@ -238,29 +215,21 @@ static bool without_memory(sl_fetch *fetch, uint32_t index)
     return true;
 }
 
-/* Of samples, not of what tells where they lie. */
-static void count_wanted(sl_fetch *fetch, const sl_fetch_item *item, uint64_t bytes)
-{
-    fetch->stats.bytes_wanted += item->lookup ? 0 : bytes;
-}
-
 /* Serves want `index` from the copy in memory; false: it is not there. */
 static bool serve_resident(sl_fetch *fetch, uint32_t index)
 {
     const sl_fetch_item *item = &fetch->window.wants[index].item;
-    const uint8_t *data =
-        item->placed || item->bytes == 0
-            ? NULL
-            : sl_resident_at(&fetch->resident, item->object, item->offset, item->bytes);
+    const uint8_t *data = NULL;
+    if (item->bytes > 0) {
+        data = sl_resident_at(&fetch->resident, item->object, item->offset, item->bytes);
+    }
     if (data == NULL) {
         return false;
     }
     const sl_span span = sl_window_span(&fetch->window, index, false);
     const sl_fetch_bytes bytes = {{data, item->bytes}, SL_HANDLE_NONE};
-    count_wanted(fetch, item, item->bytes);
     (void)sl_window_take(&fetch->window, index, &span);
-    sl_window_ready(&fetch->window, index, &bytes);
-    sl_fetch_settle(fetch, index);
+    sl_fetch_ready(fetch, index, &bytes);
     return true;
 }
 
@@ -280,7 +249,7 @@ static void plan_resident(sl_fetch *fetch)
     request->start = piece.offset;
     request->needed = piece.bytes;
     request->span = piece.bytes;
-    request->target = piece.to;
+    request->to = piece.to;
     start(fetch, request);
 }
 
@@ -307,6 +276,7 @@ void sl_fetch_plan(sl_fetch *fetch)
             }
             continue;
         }
+        request->to = request->buffer.base;
         request->object = fetch->window.wants[index].item.object;
         request->lookup = fetch->window.wants[index].item.lookup;
         request->count = span.count;
@@ -358,8 +328,7 @@ static bool bytes_of(const sl_request *request, const sl_want *want, uint64_t va
         *bytes = (sl_bytes){request->buffer.base, (size_t)valid_end};
         return true;
     }
-    const uint32_t here = item->placed ? item->head : item->bytes;
-    *bytes = (sl_bytes){request->buffer.base + (item->offset - request->start), here};
+    *bytes = (sl_bytes){request->buffer.base + (item->offset - request->start), item->bytes};
     return item->offset + item->bytes <= valid_end;
 }
 
@@ -386,9 +355,8 @@ static void finish(sl_fetch *fetch, sl_request *request, uint64_t valid_end,
     const sl_request was = *request;
     sl_fetch_bytes bytes = {.handle = 0};
     if (ready > 0) {
-        const size_t used = was.target != NULL ? was.head : (size_t)(valid_end - was.start);
-        bytes.handle =
-            sl_read_buffers_keep(&fetch->buffers, &request->buffer, used + SL_FETCH_PADDING, ready);
+        const size_t used = (size_t)(valid_end - was.start) + SL_FETCH_PADDING;
+        bytes.handle = sl_read_buffers_keep(&fetch->buffers, &request->buffer, used, ready);
         sl_requests_give(&fetch->requests, request);
     } else {
         end_request(fetch, request);
@@ -400,9 +368,7 @@ static void finish(sl_fetch *fetch, sl_request *request, uint64_t valid_end,
         next = want->next; /* before its slot is free */
         want->tries = was.tries;
         if (ready > 0 && bytes_of(&was, want, valid_end, &bytes.bytes)) {
-            count_wanted(fetch, &want->item, was.whole ? valid_end : want->item.bytes);
-            sl_window_ready(&fetch->window, index, &bytes);
-            sl_fetch_settle(fetch, index);
+            sl_fetch_ready(fetch, index, &bytes);
         } else if (failure != NULL) {
             sl_fetch_fail(fetch, index, failure);
         } else {

@@ -63,6 +63,8 @@ void sl_fetch_take_inserted(sl_fetch *fetch);
 void sl_fetch_settle(sl_fetch *fetch, uint32_t index);
 /* Delivers what a raised credit allows. */
 void sl_fetch_settle_credited(sl_fetch *fetch);
+/* The bytes of a want that is READING are there: counts and settles it. */
+void sl_fetch_ready(sl_fetch *fetch, uint32_t index, const sl_fetch_bytes *bytes);
 /* Fails a want that is WANTED or READING, and settles it. */
 void sl_fetch_fail(sl_fetch *fetch, uint32_t index, const sl_failure *failure);
 /* Delivers CANCELED for everything outstanding and starts numbering at 0. Reads must have lost

@@ -28,14 +28,9 @@ typedef struct sl_fetch_item {
     /* Its bytes tell the source where the item really lies: they go to source.learn as soon as they
      * are read, whatever the credit. */
     bool lookup;
-    /* The first `head` bytes go to a buffer, the others straight to where source.target says. Such
-     * an item is read when its credit is there, and by itself. */
-    bool placed;
-    uint32_t head;
 } sl_fetch_item;
 
-/* Bytes of one item: all of them, or the head of a placed one. `handle` is to be released once,
- * also when there are no bytes. */
+/* Bytes of one item. `handle` is to be released once. */
 typedef struct sl_fetch_bytes {
     sl_bytes bytes;
     uint32_t handle;

@@ -144,12 +144,9 @@ static sl_completion read_file(sl_read *read)
 
 static sl_completion read_at(sl_read *read)
 {
-    struct iovec parts[2];
-    const int count = read->target != NULL ? sl_read_parts(read, parts) : 0;
     ssize_t got = -1;
     do {
-        got = count > 0 ? preadv(read->fd, parts, count, (off_t)read->offset)
-                        : pread(read->fd, read->buffer, read->length, (off_t)read->offset);
+        got = pread(read->fd, read->buffer, read->length, (off_t)read->offset);
     } while (got < 0 && errno == EINTR);
     return (sl_completion){.read = read, .result = got < 0 ? -errno : (int64_t)got};
 }

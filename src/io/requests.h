@@ -48,8 +48,7 @@ typedef struct sl_request {
     bool pinned;
     char *path; /* room for one */
     sl_read_buffer buffer;
-    uint8_t *target; /* where what lies behind the first `head` bytes goes; NULL: nowhere else */
-    uint32_t head;
+    uint8_t *to;     /* where the first byte goes: the buffer's begin, or in the copy */
     uint64_t start;  /* of the first byte, in the object */
     uint32_t needed; /* bytes from `start` that the wants need */
     uint32_t span;   /* bytes from `start` to ask for: needed, rounded up for O_DIRECT */

@@ -57,12 +57,6 @@ static void prepare(struct uring *uring, sl_read *read)
 {
     assert(read->kind == SL_READ_AT);
     struct io_uring_sqe *sqe = next_entry(uring);
-    if (read->target != NULL) {
-        const int parts = sl_read_parts(read, read->parts);
-        io_uring_prep_readv(sqe, read->fd, read->parts, (unsigned)parts, read->offset);
-        io_uring_sqe_set_data(sqe, read);
-        return;
-    }
     uintptr_t from = (uintptr_t)read->buffer - (uintptr_t)uring->fixed;
     size_t first = from / SL_RING_BUFFER_BYTES;
     size_t last = (from + read->length - 1) / SL_RING_BUFFER_BYTES;

@@ -98,7 +98,7 @@ static bool is_ordered(const sl_window *window, uint32_t index)
 {
     const sl_want *want = &window->wants[index];
     return window->config.merge_bytes > 0 && !want->alone && want->item.bytes > 0 &&
-           !want->item.placed && !sl_window_is_insert(window, index);
+           !sl_window_is_insert(window, index);
 }
 
 static void order_add(sl_window *window, uint32_t index)
@@ -125,8 +125,8 @@ static void make_wanted(sl_window *window, uint32_t index)
 {
     sl_want *want = &window->wants[index];
     want->next = SL_WANT_NONE;
+    want->state = SL_WANT_WANTED;
     if (sl_window_is_insert(window, index)) {
-        want->state = SL_WANT_WANTED;
         if (window->insert_last == SL_WANT_NONE) {
             window->insert_first = index;
         } else {
@@ -135,11 +135,6 @@ static void make_wanted(sl_window *window, uint32_t index)
         window->insert_last = index;
         return;
     }
-    if (want->item.placed && want->item.sequence >= window->credited) {
-        want->state = SL_WANT_LATE;
-        return;
-    }
-    want->state = SL_WANT_WANTED;
     if (want->item.sequence < window->head) {
         window->head = want->item.sequence;
     }
@@ -342,9 +337,7 @@ uint32_t sl_window_next_credited(sl_window *window)
     while (window->credited < window->credit && window->credited < window->asked) {
         const uint32_t index = slot_of(window, window->credited++);
         const sl_want_state state = window->wants[index].state;
-        if (state == SL_WANT_LATE) {
-            make_wanted(window, index);
-        } else if (state == SL_WANT_READY || state == SL_WANT_FAILED) {
+        if (state == SL_WANT_READY || state == SL_WANT_FAILED) {
             return index;
         }
     }

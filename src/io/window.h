@@ -6,12 +6,11 @@
  * the sequence, at most `lookahead` past the oldest undelivered one, and some inserted ones; says
  * which is to be read next and with which neighbours, and which may be delivered. Life of a want:
  *
- *     FREE -> [LATE ->] WANTED -> READING -> READY  -> FREE (delivered)
- *                          ^__________|   -> FAILED -> FREE (delivered)
+ *     FREE -> WANTED -> READING -> READY  -> FREE (delivered)
+ *                ^__________|   -> FAILED -> FREE (delivered)
  *
  * and back to WANTED when a merged read is split, when an object turns out larger than guessed, and
- * when a lookup has told where the item really lies. LATE is a placed item without credit.
- * Inserted items come first, then the oldest.
+ * when a lookup has told where the item really lies. Inserted items come first, then the oldest.
  * Credit: items numbered below it may be delivered; those that are inserted, always.
  * Invariants: base <= credited <= asked <= base + lookahead (credited counts items that exist);
  * below `head` nothing is WANTED; `order` holds just the WANTED ones that may be merged, by object
@@ -25,7 +24,6 @@
 
 typedef enum sl_want_state {
     SL_WANT_FREE = 0,
-    SL_WANT_LATE,
     SL_WANT_WANTED,
     SL_WANT_READING,
     SL_WANT_READY,
@@ -77,8 +75,7 @@ void sl_window_close(sl_window *window);
 /* Whether one more item of the sequence, or inserted one, has room. */
 bool sl_window_has_room(const sl_window *window);
 bool sl_window_has_insert_room(const sl_window *window);
-/* Takes the next item of the sequence (and numbers it), or an inserted one; its want, WANTED or
- * LATE. */
+/* Takes the next item of the sequence (and numbers it), or an inserted one; its want, WANTED. */
 uint32_t sl_window_ask(sl_window *window, const sl_fetch_item *item);
 uint32_t sl_window_insert(sl_window *window, const sl_fetch_item *item);
 static inline bool sl_window_is_insert(const sl_window *window, uint32_t index)
@@ -100,15 +97,14 @@ void sl_window_ready(sl_window *window, uint32_t index, const sl_fetch_bytes *by
 void sl_window_fail(sl_window *window, uint32_t index, const sl_failure *failure);
 /* READING -> WANTED; `alone`: not to be merged any more. */
 void sl_window_again(sl_window *window, uint32_t index, bool alone);
-/* READY lookup -> WANTED (or LATE) at the place of `item`, whose number and tag stay. */
+/* READY lookup -> WANTED at the place of `item`, whose number and tag stay. */
 void sl_window_moved(sl_window *window, uint32_t index, const sl_fetch_item *item);
 
 /* Raises the credit. */
 void sl_window_credit(sl_window *window, uint64_t limit);
 /* Whether a READY or FAILED want may be delivered now. */
 bool sl_window_is_due(const sl_window *window, uint32_t index);
-/* A READY or FAILED want that a raised credit made due; NONE: no more of them. LATE ones become
- * WANTED on the way. */
+/* A READY or FAILED want that a raised credit made due; NONE: no more of them. */
 uint32_t sl_window_next_credited(sl_window *window);
 /* READY or FAILED -> FREE; what it was. */
 sl_want sl_window_deliver(sl_window *window, uint32_t index);

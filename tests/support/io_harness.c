@@ -92,33 +92,16 @@ static sluice_status learn(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_fa
     return SLUICE_OK;
 }
 
-static uint8_t *target(void *ctx, const sl_fetch_item *item)
-{
-    return ((io_harness *)ctx)->targets + item->tag * IO_TARGET;
-}
-
 static sluice_status path_of(void *ctx, uint32_t file, char *path, size_t bytes)
 {
     io_path(ctx, file, path, bytes);
     return SLUICE_OK;
 }
 
-/* What a placed item left behind its head. */
-static bool target_matches(const io_harness *h, const sl_fetch_item *item)
-{
-    const uint8_t *data = h->targets + item->tag * IO_TARGET;
-    for (uint32_t i = item->head; i < item->bytes; i++) {
-        if (data[i - item->head] != io_byte(item->object, item->offset + i)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool bytes_match(const io_harness *h, const sl_fetch_item *item, const sl_bytes *bytes,
                         size_t wanted)
 {
-    bool same = bytes->size == wanted && (!item->placed || target_matches(h, item));
+    bool same = bytes->size == wanted;
     for (size_t i = 0; same && i < bytes->size; i++) {
         same = bytes->data[i] == io_byte(item->object, item->offset + i) ||
                (h->zeros && bytes->data[i] == 0);
@@ -135,7 +118,7 @@ static void deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
 {
     io_harness *h = ctx;
     const sl_fetch_item *asked = &h->items[item->tag];
-    size_t wanted = asked->placed ? asked->head : asked->bytes;
+    size_t wanted = asked->bytes;
     if (status == SLUICE_OK && wanted == 0) {
         wanted = bytes->bytes.size; /* whole files: the test knows their sizes */
     }
@@ -236,8 +219,7 @@ static void *release_later(void *argument)
 
 void io_open(io_harness *h)
 {
-    const sl_fetch_source source = {
-        .ctx = h, .next = next, .learn = learn, .target = target, .deliver = deliver};
+    const sl_fetch_source source = {.ctx = h, .next = next, .learn = learn, .deliver = deliver};
     const sl_object_names names = {
         .ctx = h, .count = h->files > 0 ? h->files : IO_FILES, .path = path_of, .bytes = h->bytes};
     sluice_error error = SLUICE_ERROR_INIT;

@@ -39,7 +39,6 @@ typedef struct io_harness {
     /* Each item is looked up first, with so many reads of io_lookup_file in a row, and is not found
      * where its tag is a multiple of `lookup_bad`. */
     uint32_t lookups, lookup_bad;
-    uint8_t *targets;      /* for the parts of items behind their heads; IO_TARGET bytes each */
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
     sl_fetch_item items[IO_ITEMS_MAX];
@@ -57,7 +56,7 @@ typedef struct io_harness {
     pthread_t releaser;
 } io_harness;
 
-enum { IO_LOOKUP_FILE = 999, IO_LOOKUP_BYTES = 64, IO_TARGET = 1 << 16 };
+enum { IO_LOOKUP_FILE = 999, IO_LOOKUP_BYTES = 64 };
 
 uint8_t io_byte(uint32_t file, uint64_t offset);
 

@@ -31,7 +31,7 @@ static bool is_ordered(const sl_window *window, uint32_t index)
 {
     const sl_want *want = &window->wants[index];
     return window->config.merge_bytes > 0 && !want->alone && want->item.bytes > 0 &&
-           !want->item.placed && !sl_window_is_insert(window, index);
+           !sl_window_is_insert(window, index);
 }
 
 static bool order_valid(const sl_window *window)
@@ -85,7 +85,6 @@ bool window_valid(const sl_window *window)
             return false;
         }
         if ((want->state == SL_WANT_WANTED && k < window->head) ||
-            (want->state == SL_WANT_LATE && (k < window->credited || !want->item.placed)) ||
             (k == window->base && want->state == SL_WANT_FREE)) {
             return false;
         }

@@ -35,11 +35,10 @@ typedef struct walk {
     bool wrong;
 } walk;
 
-/* Two neighbours, a placed one, one that is looked up and then is placed. */
+/* Neighbours, of which one is looked up first, in the sequence as among the inserted ones. */
 static sl_fetch_item item_of(uint32_t number)
 {
     sl_fetch_item item = {.tag = number, .offset = (uint64_t)number * 10, .bytes = 10, .object = 1};
-    item.placed = number == 1;
     item.lookup = number == 2 || number == 5;
     return item;
 }
@@ -83,8 +82,7 @@ static uint64_t hash_of(const small *s)
     for (uint32_t i = 0; i < WANTS; i++) {
         const sl_want *want = &s->wants[i];
         hash = mix(mix(hash, want->state), want->state == SL_WANT_FREE ? 99 : want->item.tag);
-        hash = mix(hash, (uint64_t)want->item.lookup << 2 | (uint64_t)want->item.placed << 1 |
-                             want->alone);
+        hash = mix(hash, (uint64_t)want->item.lookup << 1 | want->alone);
     }
     for (uint32_t i = 0; i < w->order_count; i++) {
         hash = mix(hash, s->order[i]);
@@ -135,7 +133,6 @@ static void learn(walk *w, small *s, uint32_t index, bool found)
     const sl_failure failure = {.kind = SL_FAILURE_SOURCE};
     sl_fetch_item item = item_of((uint32_t)s->wants[index].item.tag);
     item.lookup = false;
-    item.placed = true;
     if (found) {
         sl_window_moved(&s->window, index, &item);
     } else {
@@ -376,10 +373,8 @@ static void merging(void **state)
         sl_window window;
         assert_int_equal(sl_window_open(&window, &config, NULL), SLUICE_OK);
         for (uint32_t i = 0; i < MANY; i++) {
-            const sl_fetch_item item = {.offset = below(&seed, 1000),
-                                        .bytes = 20,
-                                        .object = below(&seed, 3),
-                                        .placed = below(&seed, 8) == 0};
+            const sl_fetch_item item = {
+                .offset = below(&seed, 1000), .bytes = 20, .object = below(&seed, 3)};
             (void)sl_window_ask(&window, &item);
         }
         for (uint32_t i = sl_window_next(&window); i != SL_WANT_NONE; i = sl_window_next(&window)) {
