@@ -3,8 +3,9 @@
  * fetch_state: the fetch thread's parts together, for fetch*.c only.
  *
  * fetch.c has its life, its loop and what other threads call; fetch_items.c asks and delivers;
- * fetch_reads.c makes reads of wants, and of what came back the state of wants. Calls go from the
- * first to the others, and from reads to items; never back.
+ * fetch_reads.c makes reads of wants; fetch_ends.c makes of what came back the state of wants.
+ * Calls go from the first to the others, from reads to ends, and from both to items; never back:
+ * what is to be read again waits in `requests` or `window`.
  * Threads: everything belongs to the fetch thread but `inbox` and `buffers`, which say so
  * themselves, and what is marked `mutex`. No callback of the source runs with a lock held.
  */
@@ -77,6 +78,12 @@ void sl_fetch_cancel_items(sl_fetch *fetch);
 void sl_fetch_plan(sl_fetch *fetch);
 void sl_fetch_retry_due(sl_fetch *fetch);
 void sl_fetch_submit(sl_fetch *fetch);
+
+/* ---- fetch_ends.c ---- */
+
+/* The request's read or open failed: it is tried again, split, or its wants fail. */
+void sl_fetch_read_failed(sl_fetch *fetch, sl_request *request, sl_failure_kind kind, int sys_errno,
+                          uint64_t object_bytes);
 void sl_fetch_complete(sl_fetch *fetch, const sl_completion *completion);
 /* Gives up reads that are too old. */
 void sl_fetch_watch(sl_fetch *fetch);
