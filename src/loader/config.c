@@ -275,6 +275,7 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
     config->fills = dataset->info.bytes <= sl_memory_available() / 2;
     config->lookahead = choose_lookahead(o, dataset);
     config->chooses_prefetch = wanted->prefetch == 0 && wanted->outputs == NULL;
+    config->inserts = o->prefetch * o->batch_size; /* one for each row */
     config->first_bytes = choose_first_bytes(o, dataset);
     config->task_rows = choose_task_rows(dataset);
     config->resident_bytes = choose_resident(o, dataset);
@@ -294,8 +295,8 @@ void sl_config_use_columns(sl_config *config, const sl_dataset *dataset,
     if (config->chooses_prefetch) {
         const uint64_t batch_bytes = clamp(columns->row_bytes, 1, SMALL_BATCHES) * o->batch_size;
         o->prefetch = (uint32_t)clamp(SMALL_BATCHES / batch_bytes, PREFETCH, PREFETCH_MOST);
+        config->inserts = o->prefetch * o->batch_size;
     }
-    config->inserts = o->prefetch * o->batch_size; /* one for each row */
 }
 
 sluice_status sl_config_check_epoch(const sl_config *config, const sl_dataset *dataset,
