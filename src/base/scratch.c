@@ -18,55 +18,82 @@ static size_t round_up(size_t value, size_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-static size_t page_bytes(void)
+static size_t mapped_bytes(const sl_scratch_chunk *chunk)
 {
-    return (size_t)sysconf(_SC_PAGESIZE);
+    return round_up(chunk->bytes + READABLE, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-static size_t mapped_bytes(const sl_scratch *scratch)
+/* Maps the next chunk; false when the system refuses. */
+static bool map_chunk(sl_scratch *scratch, size_t bytes)
 {
-    return round_up(scratch->limit + READABLE, page_bytes());
+    sl_scratch_chunk chunk = {.bytes = bytes};
+    sl_memory_count_allocation();
+    void *base = mmap(NULL, mapped_bytes(&chunk), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) {
+        return false;
+    }
+    chunk.base = base;
+    scratch->chunks[scratch->mapped++] = chunk;
+    return true;
+}
+
+static void unmap_from(sl_scratch *scratch, uint32_t first)
+{
+    while (scratch->mapped > first) {
+        const sl_scratch_chunk *chunk = &scratch->chunks[--scratch->mapped];
+        munmap(chunk->base, mapped_bytes(chunk));
+    }
 }
 
 sluice_status sl_scratch_open(sl_scratch *scratch, size_t limit, size_t keep, sluice_error *error)
 {
     assert(limit > 0);
     memset(scratch, 0, sizeof(*scratch));
-    if (limit > SIZE_MAX / 2) {
+    if (limit > SIZE_MAX / 4) {
         return sl_error_set(error, SLUICE_NOMEM, "base",
-                            "%zu bytes of scratch exceed the address "
-                            "space",
-                            limit);
+                            "%zu bytes of scratch exceed the address space", limit);
     }
-    sl_scratch made = {.limit = round_up(limit, ALIGNMENT)};
-    made.keep = keep < made.limit ? keep : made.limit;
-    sl_memory_count_allocation();
-    void *base = mmap(NULL, mapped_bytes(&made), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED) {
+    scratch->limit = round_up(limit, ALIGNMENT);
+    const size_t kept = round_up(keep > 0 ? keep : 1, ALIGNMENT);
+    if (!map_chunk(scratch, kept < scratch->limit ? kept : scratch->limit)) {
         return sl_error_file(error, SLUICE_NOMEM, "base", errno, NULL, -1,
-                             "no address space for %zu bytes of scratch", limit);
+                             "no address space for %zu bytes of scratch", keep);
     }
-    made.base = base;
-    *scratch = made;
     return SLUICE_OK;
 }
 
 void sl_scratch_close(sl_scratch *scratch)
 {
-    if (scratch->base != NULL) {
-        munmap(scratch->base, mapped_bytes(scratch));
-    }
+    unmap_from(scratch, 0);
     memset(scratch, 0, sizeof(*scratch));
 }
 
-/* What is above `keep` was given back at the last trim and is new memory now. */
-static void grow(sl_scratch *scratch)
+static bool fits(const sl_scratch *scratch, const sl_scratch_chunk *chunk, size_t bytes)
 {
-    if (scratch->used > scratch->keep) {
-        sl_memory_count_allocation();
+    return bytes <= chunk->bytes - (scratch->used - chunk->start);
+}
+
+/* Goes on in the chunk behind the current one. */
+static bool enter_next(sl_scratch *scratch, size_t bytes)
+{
+    const uint32_t next = scratch->current + 1;
+    if (next < scratch->mapped && scratch->chunks[next].bytes < bytes) {
+        unmap_from(scratch, next);
     }
-    scratch->peak = scratch->used;
+    if (next == scratch->mapped) {
+        size_t all = 0;
+        for (uint32_t i = 0; i < scratch->mapped; i++) {
+            all += scratch->chunks[i].bytes;
+        }
+        const size_t size = round_up(bytes > all / 2 ? bytes : all / 2, ALIGNMENT);
+        if (next == SL_SCRATCH_CHUNKS || !map_chunk(scratch, size)) {
+            return false;
+        }
+    }
+    scratch->current = next;
+    scratch->chunks[next].start = scratch->used;
+    return true;
 }
 
 void *sl_scratch_take(sl_scratch *scratch, size_t bytes)
@@ -75,11 +102,13 @@ void *sl_scratch_take(sl_scratch *scratch, size_t bytes)
         return NULL;
     }
     /* limit and used are multiples of ALIGNMENT, so that rounding cannot pass the limit. */
-    void *memory = scratch->base + scratch->used;
-    scratch->used += round_up(bytes, ALIGNMENT);
-    if (scratch->used > scratch->peak) {
-        grow(scratch);
+    const size_t whole = round_up(bytes, ALIGNMENT);
+    if (!fits(scratch, &scratch->chunks[scratch->current], whole) && !enter_next(scratch, whole)) {
+        return NULL;
     }
+    const sl_scratch_chunk *chunk = &scratch->chunks[scratch->current];
+    void *memory = chunk->base + (scratch->used - chunk->start);
+    scratch->used += whole;
     return memory;
 }
 
@@ -91,19 +120,15 @@ size_t sl_scratch_mark(const sl_scratch *scratch)
 void sl_scratch_release(sl_scratch *scratch, size_t mark)
 {
     assert(mark <= scratch->used && mark % ALIGNMENT == 0);
+    while (mark < scratch->chunks[scratch->current].start) {
+        scratch->current--;
+    }
     scratch->used = mark;
 }
 
 void sl_scratch_reset(sl_scratch *scratch)
 {
+    unmap_from(scratch, 1);
     scratch->used = 0;
-    if (scratch->peak <= scratch->keep) {
-        return;
-    }
-    const size_t from = round_up(scratch->keep, page_bytes());
-    const size_t to = round_up(scratch->peak, page_bytes());
-    if (from < to) {
-        madvise(scratch->base + from, to - from, MADV_DONTNEED);
-    }
-    scratch->peak = scratch->keep;
+    scratch->current = 0;
 }

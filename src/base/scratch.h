@@ -3,34 +3,44 @@
  * scratch: per-thread working memory, bump-allocated, reset for each picture.
  *
  * Purpose: decoders and resamplers take what they need from here, so that steady state allocates
- * nothing. It reserves address space for `limit` bytes once (no memory until touched) and gives
- * pages back to the system after an unusually large picture (more than `keep` bytes used).
- * What is taken above `keep` counts as an allocation (memory.h), what is below does not.
- * Invariants: pointers are 64-byte aligned and valid until the reset (or release to a mark) that
- * follows; at least 64 readable bytes follow each allocation.
- * Threads: one owner thread.
+ * nothing. It keeps one mapping of `keep` bytes, and maps more for an unusually large picture,
+ * which the reset gives back; of address space, too, there is no more than a picture needed. What
+ * is mapped besides `keep` counts as an allocation (memory.h), what is in it does not. Invariants:
+ * pointers are 64-byte aligned and valid until the reset (or release to a mark) that follows; at
+ * least 64 readable bytes follow each allocation. What is refused for the limit depends on what was
+ * taken since the reset, and on nothing before. Threads: one owner thread.
  */
 #ifndef SL_SCRATCH_H
 #define SL_SCRATCH_H
 
 #include <sluice/common.h>
 
-typedef struct sl_scratch {
+#include <stdbool.h>
+
+/* Each is half as large as all before it together, at least. */
+enum { SL_SCRATCH_CHUNKS = 64 };
+
+typedef struct sl_scratch_chunk {
     uint8_t *base;
+    size_t bytes;
+    size_t start; /* what was used when it was begun */
+} sl_scratch_chunk;
+
+typedef struct sl_scratch {
     size_t limit;
-    size_t used;
-    size_t peak; /* since the last trim */
-    size_t keep;
+    size_t used; /* since the reset */
+    uint32_t mapped, current;
+    sl_scratch_chunk chunks[SL_SCRATCH_CHUNKS]; /* the first one is kept */
 } sl_scratch;
 
-/* Reserves `limit` bytes of address space. Errors: NOMEM. */
+/* At most `limit` bytes will be taken, the smaller of both is kept. Errors: NOMEM. */
 sluice_status sl_scratch_open(sl_scratch *scratch, size_t limit, size_t keep, sluice_error *error);
 void sl_scratch_close(sl_scratch *scratch);
-/* NULL when the limit would be passed. Contents are undefined. */
+/* NULL when the limit would be passed, or the system has no more. Contents are undefined. */
 void *sl_scratch_take(sl_scratch *scratch, size_t bytes);
 size_t sl_scratch_mark(const sl_scratch *scratch);
 void sl_scratch_release(sl_scratch *scratch, size_t mark);
-/* Releases everything and trims what is above `keep`. */
+/* Releases everything, and gives back what is not kept. */
 void sl_scratch_reset(sl_scratch *scratch);
 
 #endif
