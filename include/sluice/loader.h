@@ -74,11 +74,14 @@ typedef struct sluice_loader_options {
                                    windows, 32 MiB .. 1 GiB] */
     uint64_t max_sample_bytes;  /* a larger encoded sample is a bad one, at most 1 GiB [64 MiB] */
     uint64_t max_pixels;        /* a larger picture is a bad sample [100,000,000] */
-    uint64_t memory_bytes;  /* open fails with NOMEM when batch slots, read buffer and the tables
-                               of rows and samples on their way (some 200 bytes a row of each
-                               slot) need more; a copy of the dataset (resident_bytes) counts,
-                               too. Not counted: what workers decode in, which goes by the
-                               largest picture, and device memory [no limit of our own] */
+    uint64_t memory_bytes;  /* host memory. Open fails with NOMEM when batch slots, read buffer and
+                               the tables of rows and samples on their way (some 200 bytes a row
+                               of each slot) need more, with 1 MiB for each worker. Workers share
+                               the rest to decode in: a sample that needs more than a worker's
+                               share is a bad one (NOMEM). A copy of the dataset (resident_bytes)
+                               may take half of the rest. Not counted: tables of the dataset,
+                               stacks, device memory [no limit of our own: a worker takes what
+                               its pictures need, 25 bytes a pixel at most] */
     uint64_t stall_warn_ns; /* a read older than this is counted as stalled [30 s] */
     uint64_t stall_fail_ns; /* a read older than this fails its samples [120 s] */
     uint64_t end_epoch;     /* first epoch that will not be asked for; the loader does not read
@@ -376,9 +379,11 @@ SLUICE_API void sluice_loader_cancel(sluice_loader *loader);
  * released. Calls that are in progress in other threads end first (a next that blocks returns
  * CANCELED); calls made after it has returned are an error of the caller. Takes as long as the
  * reads in flight (they cannot be recalled from the kernel), at most stall_fail_ns; only an open()
- * or a read of an index block that hangs in the kernel can hold it longer. On a device, close (and
- * a start_epoch that drops batches) also waits for copies in flight, and so for the work in front
- * of them on streams given to sluice_batch_release_on. Close before cudaDeviceReset. NULL is fine.
+ * that hangs in the kernel can hold it longer. Pictures of one scan that are being decoded are
+ * decoded to their end (a second each, at 100 million pixels), others are given up. On a device,
+ * close (and a start_epoch that drops batches) also waits for copies in flight, and so for the work
+ * in front of them on streams given to sluice_batch_release_on. Close before cudaDeviceReset. NULL
+ * is fine.
  */
 SLUICE_API void sluice_loader_close(sluice_loader *loader);
 

@@ -10,7 +10,7 @@
 #include <assert.h>
 
 /*
- * Scratch, all of it address space until touched: what a codec takes, 3 bytes of RGB turned upright
+ * The most scratch that a picture can need: what a codec takes, 3 bytes of RGB turned upright
  * for each pixel, a frame unpacked, and what the augmentation takes.
  */
 #define TURNED_PIXELS_MAX  ((uint64_t)65535 * 65535) /* a larger picture is not turned: NOMEM */
@@ -42,6 +42,9 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 static uint64_t scratch_bytes(const sl_decoder_config *config)
 {
     uint64_t most = 0;
+    if (config->scratch_bytes != 0) {
+        return config->scratch_bytes;
+    }
     for (size_t i = 0; sl_codecs[i] != NULL; i++) {
         const uint64_t bytes = sl_codecs[i]->scratch_bytes != NULL
                                    ? sl_codecs[i]->scratch_bytes(config->max_pixels)
@@ -132,6 +135,7 @@ sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_stored_image
                                         .scratch = &decoder->scratch,
                                         .max_pixels = decoder->config.max_pixels,
                                         .avoid = decoder->avoid,
+                                        .stop = decoder->config.stop,
                                         .claimed = {stored->width, stored->height}};
     if (stored->zstd) {
         sluice_status status =

@@ -15,9 +15,10 @@
  * must that of arithmetic-coded ones, where libjpeg takes missing bytes for zeros. Orientation:
  * with exif = APPLY, header sizes, rectangle and pixels are those of the upright picture. Limits:
  * width*height > max_pixels is UNSUPPORTED, decided before any pixel memory is taken; so are more
- * than 500 scans, or scans x pixels above 64 x max_pixels (a scan can be a few bytes). All memory
- * comes from the decoder's scratch, reserved at open and reset by each open_picture. Threads: one
- * owner thread per decoder.
+ * than 500 scans, or more of them than jpeg/jpeg_scans.h allows for so few bytes. All memory comes
+ * from the decoder's scratch, which each open_picture resets: NOMEM where a picture needs more than
+ * scratch_bytes. Long decodes end with CANCELED soon after `stop` is set.
+ * Threads: one owner thread per decoder.
  */
 #ifndef SL_DECODER_H
 #define SL_DECODER_H
@@ -31,6 +32,7 @@
 #include <sluice/common.h>
 #include <sluice/options.h>
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 typedef struct sl_decoder sl_decoder;
@@ -39,6 +41,8 @@ typedef struct sl_decoder_config {
     uint64_t max_pixels;
     uint64_t max_unpacked_bytes; /* of a zstd frame */
     sluice_exif exif;
+    uint64_t scratch_bytes;   /* at most so much memory; 0: as much as the largest picture needs */
+    const _Atomic bool *stop; /* set: nobody waits for the picture at hand. NULL: never */
 } sl_decoder_config;
 
 sluice_status sl_decoder_open(sl_decoder **decoder, const sl_decoder_config *config,

@@ -26,7 +26,7 @@ typedef struct jpeg_state {
     sl_jpeg_memory memory;
     struct jpeg_progress_mgr progress;
     sl_jpeg_fast *fast;
-    uint64_t max_pixels;
+    sl_jpeg_scans scans;
     sl_jpeg_frame frame; /* of the picture at hand, */
     bool framed;         /* if that is one for our kernels */
     bool at_header;      /* cinfo has read the header of the picture and nothing more */
@@ -65,7 +65,7 @@ static bool jpeg_peek(const sl_codec_source *source, sl_picture *picture)
 /* libjpeg calls this between the rows and blocks of work. */
 static void watch_scans(j_common_ptr common)
 {
-    sl_jpeg_scans_check((j_decompress_ptr)common, state_of(common)->max_pixels);
+    sl_jpeg_scans_check(&state_of(common)->scans, (j_decompress_ptr)common);
 }
 
 static void create_work(void *argument)
@@ -133,7 +133,7 @@ static sluice_status read_header(jpeg_state *jpeg, const sl_codec_source *source
     jpeg_abort_decompress(cinfo);
     sl_jpeg_memory_reset(&jpeg->memory, cinfo, source->scratch);
     sl_jpeg_source_begin(&jpeg->source, cinfo, source->bytes);
-    jpeg->max_pixels = source->max_pixels;
+    sl_jpeg_scans_begin(&jpeg->scans, source->max_pixels, source->bytes.size, source->stop);
     sluice_status status = sl_jpeg_guard(&jpeg->errors, header_work, jpeg, error);
     jpeg->at_header = status == SLUICE_OK;
     return status;

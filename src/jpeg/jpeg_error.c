@@ -50,9 +50,14 @@ static sluice_status status_of_code(int code)
 
 static void error_exit(j_common_ptr cinfo)
 {
+    const int code = cinfo->err->msg_code;
+    if (code == JERR_OUT_OF_MEMORY) {
+        sl_jpeg_fail((j_decompress_ptr)cinfo, SLUICE_NOMEM,
+                     "the picture needs more scratch memory than there is for it");
+    }
     char text[JMSG_LENGTH_MAX];
     cinfo->err->format_message(cinfo, text);
-    sl_jpeg_fail((j_decompress_ptr)cinfo, status_of_code(cinfo->err->msg_code), text);
+    sl_jpeg_fail((j_decompress_ptr)cinfo, status_of_code(code), text);
 }
 
 /*

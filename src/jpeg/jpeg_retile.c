@@ -39,6 +39,7 @@ struct sl_jpeg_retiler {
     sl_jpeg_source source;
     sl_jpeg_memory in_memory;
     struct jpeg_progress_mgr progress;
+    sl_jpeg_scans scans;
     bool reading;       /* `in` exists */
     bool several_scans; /* it is read to its end */
     bool too_much;      /* the segments do not fit */
@@ -123,7 +124,7 @@ static void watch(j_common_ptr common)
 {
     j_decompress_ptr cinfo = (j_decompress_ptr)common;
     sl_jpeg_retiler *retiler = cinfo->client_data;
-    sl_jpeg_scans_check(cinfo, retiler->options.max_pixels);
+    sl_jpeg_scans_check(&retiler->scans, cinfo);
     if (!retiler->several_scans && cinfo->input_iMCU_row >= cinfo->total_iMCU_rows) {
         retiler->left_over = cinfo->unread_marker == 0 ? bytes_before_marker(&retiler->source) : 0;
         cinfo->unread_marker = 0;
@@ -210,6 +211,7 @@ sluice_status sl_jpeg_retiler_begin(sl_jpeg_retiler *retiler, sl_bytes jpeg, uin
     if (status < 0) {
         return status;
     }
+    sl_jpeg_scans_begin(&retiler->scans, retiler->options.max_pixels, jpeg.size, NULL);
     status = sl_jpeg_guard(&retiler->in_errors, header_work, retiler, error);
     retiler->too_much = status == SLUICE_NOMEM;
     if (status < 0) {

@@ -3,17 +3,40 @@
 
 #include "jpeg_error.h"
 
-enum {
-    SCANS_MAX = 500,
-    /* scans x pixels stay below this many pictures of the largest size allowed */
-    SCAN_WORK_MAX = 64
-};
+enum { SCANS_MAX = 500, VISITS_PER_BYTE = 32, VISITS_PER_BLOCK = 10, BLOCK_PIXELS = 64 };
 
-void sl_jpeg_scans_check(j_decompress_ptr cinfo, uint64_t max_pixels)
+void sl_jpeg_scans_begin(sl_jpeg_scans *scans, uint64_t max_pixels, uint64_t bytes,
+                         const _Atomic bool *stop)
 {
-    uint64_t scans = cinfo->input_scan_number > 0 ? (uint64_t)cinfo->input_scan_number : 0;
-    uint64_t pixels = (uint64_t)cinfo->image_width * cinfo->image_height;
-    if (scans > SCANS_MAX || scans * pixels / SCAN_WORK_MAX > max_pixels) {
-        sl_jpeg_fail(cinfo, SLUICE_UNSUPPORTED, "more scans than a picture of this size may have");
+    /* max_pixels is 2^32 at most, and bytes are of memory. */
+    *scans = (sl_jpeg_scans){.visits_max = max_pixels / BLOCK_PIXELS * VISITS_PER_BLOCK +
+                                           bytes * VISITS_PER_BYTE,
+                             .stop = stop};
+}
+
+/* Of the blocks of the scan that is being read. */
+static uint64_t visits_of(const struct jpeg_decompress_struct *cinfo)
+{
+    uint64_t visits = 0;
+    for (int i = 0; i < cinfo->comps_in_scan; i++) {
+        const jpeg_component_info *component = cinfo->cur_comp_info[i];
+        visits += (uint64_t)component->width_in_blocks * component->height_in_blocks;
+    }
+    return visits;
+}
+
+void sl_jpeg_scans_check(sl_jpeg_scans *scans, j_decompress_ptr cinfo)
+{
+    if (scans->stop != NULL && atomic_load_explicit(scans->stop, memory_order_relaxed)) {
+        sl_jpeg_fail(cinfo, SLUICE_CANCELED, "the run is being stopped");
+    }
+    if (cinfo->input_scan_number == scans->scan) {
+        return;
+    }
+    scans->scan = cinfo->input_scan_number;
+    scans->visits += visits_of(cinfo);
+    if (scans->scan > SCANS_MAX || (scans->scan > 1 && scans->visits > scans->visits_max)) {
+        sl_jpeg_fail(cinfo, SLUICE_UNSUPPORTED,
+                     "more scans than a picture of this size and so few bytes may have");
     }
 }

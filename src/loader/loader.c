@@ -25,7 +25,9 @@ static sluice_status open_workers(sluice_loader *loader, sluice_error *error)
         .job_bytes = sizeof(sl_task),
         .decoder = {.max_pixels = o->max_pixels,
                     .max_unpacked_bytes = o->max_sample_bytes,
-                    .exif = (sluice_exif)o->exif},
+                    .exif = (sluice_exif)o->exif,
+                    .scratch_bytes = sl_loader_share_scratch(loader),
+                    .stop = &loader->feed.stopping},
         .run = sl_row_run,
         .ctx = &loader->maker,
     };

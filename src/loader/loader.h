@@ -93,6 +93,13 @@ sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error
  * dataset where there is none for it. Errors: NOMEM.
  */
 sluice_status sl_loader_check_memory(sluice_loader *loader, sluice_error *error);
+/*
+ * What each worker may decode in: its share of what memory_bytes leaves besides slots, buffers and
+ * tables (0: there is no limit). It depends on nothing that changes while the loader runs, so that
+ * which pictures are too much does not, either. The copy of the dataset goes first: it is given up
+ * where it would take more than half. Before fetch is opened.
+ */
+uint64_t sl_loader_share_scratch(sluice_loader *loader);
 /* But for `fault`. */
 sl_fetch_config sl_loader_fetch_config(sluice_loader *loader);
 /* Opens the device and staging over it, for the loader's columns. */

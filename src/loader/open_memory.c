@@ -5,20 +5,24 @@
 #include "cpu.h"
 #include "error.h"
 
+/* Photos of some megapixels are cropped and decoded in as much. */
+#define SCRATCH_LEAST (UINT64_C(1) << 20)
+
 sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error)
 {
     const sl_config *config = &loader->config;
     const sluice_loader_options *o = &config->options;
     const uint64_t rows = (uint64_t)o->prefetch * o->batch_size;
-    const uint64_t bytes = rows * (sizeof(sl_job) + sizeof(sl_task)) +
-                           config->lookahead * sizeof(sl_row_want) +
-                           o->prefetch * sizeof(sl_feed_slot) + o->workers * sizeof(sl_row);
+    const uint64_t bytes =
+        rows * (sizeof(sl_job) + sizeof(sl_task)) + config->lookahead * sizeof(sl_row_want) +
+        o->prefetch * sizeof(sl_feed_slot) + o->workers * (sizeof(sl_row) + SCRATCH_LEAST);
     if (sl_budget_take(&loader->budget, bytes)) {
         return SLUICE_OK;
     }
     return sl_error_set(error, SLUICE_NOMEM, "loader",
-                        "the tables of %llu rows need %llu bytes, and memory_bytes is %llu",
-                        (unsigned long long)rows, (unsigned long long)bytes,
+                        "the tables of %llu rows and %u workers need %llu bytes, and memory_bytes "
+                        "is %llu",
+                        (unsigned long long)rows, o->workers, (unsigned long long)bytes,
                         (unsigned long long)o->memory_bytes);
 }
 
@@ -55,4 +59,23 @@ sluice_status sl_loader_check_memory(sluice_loader *loader, sluice_error *error)
                         "slots, buffers and tables need %llu bytes of memory, and %llu are "
                         "available",
                         (unsigned long long)needed, (unsigned long long)available);
+}
+
+uint64_t sl_loader_share_scratch(sluice_loader *loader)
+{
+    sl_config *config = &loader->config;
+    const sluice_loader_options *o = &config->options;
+    if (o->memory_bytes == UINT64_MAX) {
+        return 0;
+    }
+    const sl_fetch_config fetch = sl_loader_fetch_config(loader);
+    const uint64_t needed = sl_budget_used(&loader->budget) + sl_fetch_needs(&fetch);
+    uint64_t left = needed < o->memory_bytes ? o->memory_bytes - needed : 0;
+    const uint64_t copy = sl_resident_needs(loader->dataset->objects, config->resident_bytes);
+    if (copy <= left / 2) {
+        left -= copy;
+    } else {
+        config->resident_bytes = 0;
+    }
+    return SCRATCH_LEAST + left / o->workers;
 }

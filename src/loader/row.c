@@ -144,6 +144,15 @@ static sluice_status make_timed(progress *p, const sl_job *job, sluice_error *er
     return status;
 }
 
+/* The run is being stopped: nobody will see this row. */
+static void drop_one(progress *p, const sl_job *job)
+{
+    sl_feed *feed = p->maker->feed;
+    settle(p);
+    sl_fetch_release(feed->fetch, &job->bytes.handle, 1);
+    sl_feed_drop(feed, job->slot, 1);
+}
+
 static void run_job(progress *p, const sl_job *job)
 {
     sl_feed *feed = p->maker->feed;
@@ -151,10 +160,19 @@ static void run_job(progress *p, const sl_job *job)
     if (p->good > 0 && p->slot != job->slot) {
         settle(p);
     }
+    if (atomic_load_explicit(&feed->stopping, memory_order_relaxed)) {
+        drop_one(p, job);
+        return;
+    }
     p->slot = job->slot;
     prepare(feed, p->row, job);
     p->row->timed = p->rows++ == 0 || sl_trace_running();
     const sluice_status status = p->row->timed ? make_timed(p, job, error) : make(p, job, error);
+    if (status == SLUICE_CANCELED) {
+        drop_one(p, job);
+        sl_error_clear(error);
+        return;
+    }
     p->handles[p->handle_count++] = job->bytes.handle;
     if (status == SLUICE_OK) {
         p->good++;

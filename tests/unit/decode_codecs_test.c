@@ -80,7 +80,8 @@ static void codecs_judge_what_is_not_theirs(void **state)
 {
     (void)state;
     static const uint8_t bytes[40] = {0xFF, 0xD7, 0xFF, 0xE1, 0, 8, 'E', 'x', 'i', 'f'};
-    const sl_decoder_config config = {MAX_PIXELS, 1 << 20, SLUICE_EXIF_APPLY};
+    const sl_decoder_config config = {
+        .max_pixels = MAX_PIXELS, .max_unpacked_bytes = 1 << 20, .exif = SLUICE_EXIF_APPLY};
     sl_decoder *decoder;
     assert_int_equal(sl_decoder_open(&decoder, &config, NULL), SLUICE_OK);
     for (size_t size = 1; size <= sizeof(bytes); size++) {

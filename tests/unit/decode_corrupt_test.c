@@ -36,7 +36,8 @@ static int make_guard(void **state)
 static int setup(void **state)
 {
     sl_decoder *decoder = NULL;
-    sl_decoder_config config = {MAX_PIXELS, 1 << 24, SLUICE_EXIF_APPLY};
+    sl_decoder_config config = {
+        .max_pixels = MAX_PIXELS, .max_unpacked_bytes = 1 << 24, .exif = SLUICE_EXIF_APPLY};
     assert_int_equal(sl_decoder_open(&decoder, &config, NULL), SLUICE_OK);
     *state = decoder;
     return 0;
@@ -307,18 +308,82 @@ static void too_many_scans(void **state)
     many = repeat_scan(&file, 600);
     expect(*state, many.data, many.size, SLUICE_UNSUPPORTED, "scans");
     jpeg_free(&many);
-    /* fewer are too many where the picture is as large as pictures may be */
-    sl_decoder *narrow = NULL;
-    sl_decoder_config config = {256, 0, SLUICE_EXIF_IGNORE};
-    assert_int_equal(sl_decoder_open(&narrow, &config, NULL), SLUICE_OK);
-    many = repeat_scan(&file, 50);
-    assert_int_equal(decode(narrow, many.data, many.size, 0, &view, &error), SLUICE_OK);
-    jpeg_free(&many);
-    many = repeat_scan(&file, 70);
-    expect(narrow, many.data, many.size, SLUICE_UNSUPPORTED, "scans");
-    jpeg_free(&many);
     jpeg_free(&file);
-    sl_decoder_close(narrow);
+}
+
+/* All one colour, arithmetic-coded: a scan is some bytes, and 10 us of work for each of them. */
+static jpeg_file make_bomb(size_t scans)
+{
+    enum { SIDE = 1024 };
+    uint8_t *pixels = calloc(SIDE, (size_t)SIDE * 3);
+    assert_non_null(pixels);
+    jpeg_file file =
+        jpeg_make(pixels, SIDE, SIDE, &(jpeg_options){.separate_scans = true, .arithmetic = true});
+    jpeg_file bomb = repeat_scan(&file, scans);
+    jpeg_free(&file);
+    free(pixels);
+    return bomb;
+}
+
+static sl_decoder *open_decoder(sl_decoder_config config)
+{
+    sl_decoder *decoder = NULL;
+    config.max_pixels = config.max_pixels > 0 ? config.max_pixels : 1 << 20;
+    assert_int_equal(sl_decoder_open(&decoder, &config, NULL), SLUICE_OK);
+    return decoder;
+}
+
+/* Work is bounded by max_pixels and by the bytes there are. */
+static void too_much_work_for_so_few_bytes(void **state)
+{
+    (void)state;
+    if (!jpeg_can_arithmetic()) {
+        skip();
+    }
+    sl_image view = {0};
+    sluice_error error = SLUICE_ERROR_INIT;
+    jpeg_file few = make_bomb(4);
+    jpeg_file many = make_bomb(400);
+    sl_decoder *decoder = open_decoder((sl_decoder_config){0});
+    assert_int_equal(decode(decoder, few.data, few.size, 0, &view, &error), SLUICE_OK);
+    expect(decoder, many.data, many.size, SLUICE_UNSUPPORTED, "scans");
+    sl_decoder_close(decoder);
+    decoder = open_decoder((sl_decoder_config){.max_pixels = 1 << 28});
+    assert_int_equal(decode(decoder, many.data, many.size, 0, &view, &error), SLUICE_OK);
+    sl_decoder_close(decoder);
+    jpeg_free(&few);
+    jpeg_free(&many);
+}
+
+static void long_decodes_are_given_up(void **state)
+{
+    (void)state;
+    _Atomic bool stop = true;
+    jpeg_file file = jpeg_make_pattern(64, 64, 6, &(jpeg_options){.progressive = true});
+    sl_decoder *decoder = open_decoder((sl_decoder_config){.stop = &stop});
+    sl_image view = {0};
+    sluice_error error = SLUICE_ERROR_INIT;
+    expect(decoder, file.data, file.size, SLUICE_CANCELED, "stopped");
+    atomic_store(&stop, false);
+    assert_int_equal(decode(decoder, file.data, file.size, 0, &view, &error), SLUICE_OK);
+    sl_decoder_close(decoder);
+    jpeg_free(&file);
+}
+
+/* Coefficients of a progressive picture are kept: 1024 x 1024 x 1.5 of two bytes. */
+static void memory_is_bounded(void **state)
+{
+    (void)state;
+    jpeg_file file = jpeg_make_pattern(1024, 1024, 6, &(jpeg_options){.progressive = true});
+    sl_image view = {0};
+    sluice_error error = SLUICE_ERROR_INIT;
+    sl_decoder *decoder = open_decoder((sl_decoder_config){.scratch_bytes = 3 << 20});
+    expect(decoder, file.data, file.size, SLUICE_NOMEM, "scratch memory");
+    sl_decoder_close(decoder);
+    decoder = open_decoder((sl_decoder_config){.scratch_bytes = 8 << 20});
+    assert_int_equal(decode(decoder, file.data, file.size, 0, &view, &error), SLUICE_OK);
+    sl_decoder_close(decoder);
+    jpeg_free(&file);
 }
 
 /* The `number`th restart marker. */
@@ -389,6 +454,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(headers_that_lie, setup, teardown),
         cmocka_unit_test_setup_teardown(not_a_picture, setup, teardown),
         cmocka_unit_test_setup_teardown(too_many_scans, setup, teardown),
+        cmocka_unit_test(too_much_work_for_so_few_bytes),
+        cmocka_unit_test(long_decodes_are_given_up),
+        cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test_setup_teardown(lost_restart_markers, setup, teardown),
         cmocka_unit_test_setup_teardown(good_pictures_after_bad_ones, setup, teardown),
         cmocka_unit_test_setup_teardown(truncated_one_scan, setup_libjpeg, teardown),

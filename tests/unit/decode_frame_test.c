@@ -25,7 +25,8 @@ static int setup(void **state)
 {
     fixture *f = calloc(1, sizeof(*f));
     assert_non_null(f);
-    sl_decoder_config config = {10000, 20000, SLUICE_EXIF_APPLY};
+    sl_decoder_config config = {
+        .max_pixels = 10000, .max_unpacked_bytes = 20000, .exif = SLUICE_EXIF_APPLY};
     assert_int_equal(sl_decoder_open(&f->decoder, &config, NULL), SLUICE_OK);
     pattern_fill(f->pixels, WIDTH, HEIGHT, 3, 1);
     f->packed_size = ZSTD_compress(f->packed, PACKED_MAX, f->pixels, BYTES, 3);

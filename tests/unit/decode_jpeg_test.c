@@ -19,7 +19,8 @@ enum { MAX_PIXELS = 1 << 22 };
 static sl_decoder *open_decoder(sluice_exif exif)
 {
     sl_decoder *decoder = NULL;
-    sl_decoder_config config = {MAX_PIXELS, 1 << 24, exif};
+    sl_decoder_config config = {
+        .max_pixels = MAX_PIXELS, .max_unpacked_bytes = 1 << 24, .exif = exif};
     assert_int_equal(sl_decoder_open(&decoder, &config, NULL), SLUICE_OK);
     return decoder;
 }

@@ -114,7 +114,8 @@ static void steady_state_allocates_nothing(void **state)
     images[6].bytes.size /= 2;
 
     sl_decoder *decoder = NULL;
-    sl_decoder_config config = {1 << 24, 1 << 24, SLUICE_EXIF_APPLY};
+    sl_decoder_config config = {
+        .max_pixels = 1 << 24, .max_unpacked_bytes = 1 << 24, .exif = SLUICE_EXIF_APPLY};
     assert_int_equal(sl_decoder_open(&decoder, &config, NULL), SLUICE_OK);
     decode_all(decoder, images);
     uint64_t ours = sl_memory_allocations();

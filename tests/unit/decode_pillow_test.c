@@ -17,7 +17,7 @@ enum { WIDTH = 61, HEIGHT = 43, BYTES = WIDTH * HEIGHT * 3, COLOURS = 5, FILES =
 static void decode(const jpeg_file *file, sluice_exif exif, uint8_t *pixels)
 {
     sl_decoder *decoder = NULL;
-    sl_decoder_config config = {1 << 20, 0, exif};
+    sl_decoder_config config = {.max_pixels = 1 << 20, .max_unpacked_bytes = 0, .exif = exif};
     assert_int_equal(sl_decoder_open(&decoder, &config, NULL), SLUICE_OK);
     sl_stored_image stored = {.bytes = {file->data, file->size}};
     sl_picture picture;

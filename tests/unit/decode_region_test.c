@@ -78,7 +78,8 @@ static void whole_free(whole *all)
 static int setup(void **state)
 {
     sl_decoder *decoder = NULL;
-    sl_decoder_config config = {1 << 24, 1 << 24, SLUICE_EXIF_IGNORE};
+    sl_decoder_config config = {
+        .max_pixels = 1 << 24, .max_unpacked_bytes = 1 << 24, .exif = SLUICE_EXIF_IGNORE};
     assert_int_equal(sl_decoder_open(&decoder, &config, NULL), SLUICE_OK);
     *state = decoder;
     return 0;
@@ -422,7 +423,8 @@ static void turned_and_scaled(void **state)
     static const uint32_t odd_denominators[8] = {4, 1, 1, 2, 4, 2, 1, 1};
     (void)state;
     sl_decoder *decoder = NULL;
-    sl_decoder_config config = {1 << 24, 1 << 24, SLUICE_EXIF_APPLY};
+    sl_decoder_config config = {
+        .max_pixels = 1 << 24, .max_unpacked_bytes = 1 << 24, .exif = SLUICE_EXIF_APPLY};
     assert_int_equal(sl_decoder_open(&decoder, &config, NULL), SLUICE_OK);
     for (int orientation = 1; orientation <= 8; orientation++) {
         for (uint32_t odd = 0; odd < 2; odd++) {

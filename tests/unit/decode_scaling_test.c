@@ -27,7 +27,8 @@ typedef struct scaling {
 static int setup(void **state)
 {
     static scaling made;
-    const sl_decoder_config config = {1 << 24, 1 << 24, SLUICE_EXIF_APPLY};
+    const sl_decoder_config config = {
+        .max_pixels = 1 << 24, .max_unpacked_bytes = 1 << 24, .exif = SLUICE_EXIF_APPLY};
     *state = &made;
     return sl_decoder_open(&made.decoder, &config, NULL) == SLUICE_OK &&
                    sl_scratch_open(&made.scratch, SCRATCH, SCRATCH, NULL) == SLUICE_OK

@@ -272,7 +272,8 @@ static void damage_is_judged_as_by_the_decoder(void **state)
 {
     (void)state;
     const bool arithmetic = jpeg_can_arithmetic();
-    const sl_decoder_config config = {MAX_PIXELS, 0, SLUICE_EXIF_APPLY};
+    const sl_decoder_config config = {
+        .max_pixels = MAX_PIXELS, .max_unpacked_bytes = 0, .exif = SLUICE_EXIF_APPLY};
     sl_decoder *decoder;
     assert_int_equal(sl_decoder_open(&decoder, &config, NULL), SLUICE_OK);
     sl_jpeg_retiler *retiler = open_retiler(2, false);
