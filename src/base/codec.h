@@ -36,9 +36,9 @@ typedef struct sl_codec_source {
     sl_bytes bytes;
     sl_scratch *scratch;
     uint64_t max_pixels;
-    uint32_t avoid;     /* an or of SL_ROAD_*: ways of decoding not to take */
+    uint32_t avoid;           /* an or of SL_ROAD_*: ways of decoding not to take */
     const _Atomic bool *stop; /* set: nobody waits for the picture; CANCELED then. NULL: never */
-    sl_picture claimed; /* the size as whoever has the bytes knows it; 0: not known */
+    sl_picture claimed;       /* the size as whoever has the bytes knows it; 0: not known */
 } sl_codec_source;
 
 /* What the header says. */
