@@ -29,7 +29,7 @@ static void watch(const char *device, struct nvml_summary *summary)
 {
     struct nvml_monitor *monitor = nvml_start(device, 0.005);
     assert_non_null(monitor);
-    clock_sleep_until(clock_seconds() + 0.06);
+    clock_sleep_until(clock_seconds() + 0.2);
     nvml_stop(monitor);
     nvml_stop(monitor); /* does nothing */
     nvml_summarise(monitor, 0, DBL_MAX, summary);
@@ -125,8 +125,8 @@ static void test_window(void **state)
     struct nvml_summary summary;
     script(NULL);
     struct nvml_monitor *monitor = nvml_start("0", 0.005);
-    double from = clock_seconds() + 0.03;
-    clock_sleep_until(from + 0.06);
+    double from = clock_seconds() + 0.1;
+    clock_sleep_until(from + 0.2);
     nvml_stop(monitor);
     nvml_summarise(monitor, 0, DBL_MAX, &summary);
     uint64_t all = summary.series[NVML_POWER_WATTS].count;
