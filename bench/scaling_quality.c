@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { SIDE_MAX = 224, DRAWS = 3, WINDOW = 8, STEP = 4, SIZES = 4 };
+enum { SIDE_MAX = 224, DRAWS = 20, WINDOW = 8, STEP = 4, SIZES = 4 };
 
 static const uint32_t sides[SIZES] = {224, 112, 56, 28};
 

@@ -11,7 +11,10 @@
  * ranks or retries cannot change them.
  *
  * Resampling is the antialiased triangle filter that Pillow and torchvision call BILINEAR, equal to
- * Pillow's 8-bit result within 1.
+ * Pillow's 8-bit result within 1. A JPEG whose crop is 4 times the output or more on both sides is
+ * decoded at 1/2, 1/4 or 1/8 of its size first, never to less than twice the output, as Pillow does
+ * with a reducing_gap of 2; sluice_loader_options.exact turns that off. The PSNR against the exact
+ * result is 50 dB on average over real photos, and 36 dB or more but for hard black lines on white.
  *
  * Threads: a recipe is built by one thread; once given to a loader it is copied and may be changed
  * or destroyed.

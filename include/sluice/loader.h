@@ -93,8 +93,9 @@ typedef struct sluice_loader_options {
                                     epoch, sample, status, file, offset, reason, tab-separated
                                     [none] */
     uint32_t exact; /* 1: every picture is decoded at its full size. 0: one that is to become at
-                       least 2, 4 or 8 times smaller on both sides is decoded at 1/2, 1/4 or 1/8
-                       (JPEG), which costs less and differs by some units in places [0] */
+                       least 4, 8 or 16 times smaller on both sides is decoded at 1/2, 1/4 or 1/8
+                       (JPEG), which costs less and differs by some units in places
+                       (sluice/augment.h) [0] */
     uint32_t device_slots; /* batches in device memory, the one in use included, 2..64; of no use
                               with "host" [3] */
     /*

@@ -120,6 +120,27 @@ static void measure(const balance *b, uint32_t k)
     }
 }
 
+static void scale_height(const balance *b, uint32_t output, uint32_t tap, double share)
+{
+    double *height = &b->heights[(size_t)tap * b->outputs + output];
+    b->sums[output] -= *height * (1 - share);
+    *height *= share;
+}
+
+/* A pixel on the box's edge weighs as much as lies inside. */
+static void trim_edges(const balance *b, const sl_axis *axis, const int32_t *starts)
+{
+    for (uint32_t i = 0; i < b->outputs; i++) {
+        const uint32_t pixels = (uint32_t)b->pixels[i];
+        if (pixels > 0 && starts[i] == axis->limit_start) {
+            scale_height(b, i, 0, 1 - axis->outside_start);
+        }
+        if (pixels > 0 && starts[i] + (int32_t)pixels == axis->limit_end) {
+            scale_height(b, i, pixels - 1, 1 - axis->outside_end);
+        }
+    }
+}
+
 /* The running sum is rounded, not each weight, so that errors do not add up. */
 static void round_weights(const balance *b, uint32_t k, sl_filter *filter)
 {
@@ -140,13 +161,16 @@ static void round_weights(const balance *b, uint32_t k, sl_filter *filter)
     }
 }
 
-static void weigh(const balance *b, sl_filter *filter)
+static void weigh(const balance *b, const sl_axis *axis, sl_filter *filter)
 {
     for (uint32_t i = 0; i < b->outputs; i++) {
         b->sums[i] = 0.0;
     }
     for (uint32_t k = 0; k < b->room; k++) {
         measure(b, k);
+    }
+    if (axis->outside_start > 0 || axis->outside_end > 0) {
+        trim_edges(b, axis, filter->starts);
     }
     for (uint32_t i = 0; i < b->outputs; i++) {
         b->sums[i] = b->one / (b->sums[i] > 0.0 ? b->sums[i] : 1.0);
@@ -197,7 +221,7 @@ sluice_status sl_filter_make(sl_filter *filter, const sl_axis *axis, sl_scratch 
                             "no scratch memory for the weights of %u pixels", axis->outputs);
     }
     find_starts(&b, axis, &space, filter);
-    weigh(&b, filter);
+    weigh(&b, axis, filter);
     for (uint32_t i = 0; i < axis->outputs; i++) {
         filter->taps = filter->counts[i] > filter->taps ? filter->counts[i] : filter->taps;
     }

@@ -15,6 +15,13 @@ enum { OPERATIONS_PER_GROUP = 16 };
 
 enum { CROP_TRIES = 10 };
 
+/*
+ * Pixels of the scaled picture for each of the raster, as Pillow's reducing_gap of 2. A triangle
+ * filter lets pass sinc^2 of the frequency times its reach: at the scaled picture's Nyquist
+ * frequency, above which DCT scaling leaves nothing, 0.41 at a ratio of 1, 0.09 at 1.5, 0 at 2.
+ */
+enum { LEAST_RATIO = 2 };
+
 typedef struct crop_size {
     double width, height;
 } crop_size;
@@ -215,34 +222,46 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
     return SLUICE_OK;
 }
 
+/* Whether `source` divided by `times` has enough pixels for the raster. */
+static bool is_large(uint32_t source, uint32_t raster, uint32_t times)
+{
+    return source >= (uint64_t)raster * LEAST_RATIO * times;
+}
+
 void sl_params_least(const sl_params *params, uint32_t *width, uint32_t *height)
 {
     uint32_t times = 8;
-    while (times > 1 && (params->source.width / times < params->virtual_width ||
-                         params->source.height / times < params->virtual_height)) {
+    while (times > 1 && !(is_large(params->source.width, params->virtual_width, times) &&
+                          is_large(params->source.height, params->virtual_height, times))) {
         times /= 2;
     }
     *width = times > 1 ? params->need.width / times : 0;
     *height = times > 1 ? params->need.height / times : 0;
 }
 
+/* One side of the box, in a picture scaled down by d. */
+static sl_axis axis_of(uint32_t start, uint32_t size, uint32_t d)
+{
+    const uint32_t first = start / d;
+    const uint32_t end = (start + size + d - 1) / d;
+    return (sl_axis){.box_start = (double)start / d,
+                     .box_size = (double)size / d,
+                     .limit_start = (int32_t)first,
+                     .limit_end = (int32_t)end,
+                     .outside_start = (double)(start - first * d) / d,
+                     .outside_end = (double)(end * d - (start + size)) / d};
+}
+
 void sl_params_axes(const sl_params *params, uint32_t denominator, sl_axis *horizontal,
                     sl_axis *vertical)
 {
     const sl_rect *source = &params->source;
-    uint32_t d = denominator;
-    *horizontal = (sl_axis){.box_start = (double)source->x / d,
-                            .box_size = (double)source->width / d,
-                            .limit_start = (int32_t)(source->x / d),
-                            .limit_end = (int32_t)((source->x + source->width + d - 1) / d),
-                            .virtual_size = params->virtual_width,
-                            .first = params->window_x,
-                            .outputs = params->width};
-    *vertical = (sl_axis){.box_start = (double)source->y / d,
-                          .box_size = (double)source->height / d,
-                          .limit_start = (int32_t)(source->y / d),
-                          .limit_end = (int32_t)((source->y + source->height + d - 1) / d),
-                          .virtual_size = params->virtual_height,
-                          .first = params->window_y,
-                          .outputs = params->height};
+    *horizontal = axis_of(source->x, source->width, denominator);
+    horizontal->virtual_size = params->virtual_width;
+    horizontal->first = params->window_x;
+    horizontal->outputs = params->width;
+    *vertical = axis_of(source->y, source->height, denominator);
+    vertical->virtual_size = params->virtual_height;
+    vertical->first = params->window_y;
+    vertical->outputs = params->height;
 }

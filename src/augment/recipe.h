@@ -65,8 +65,8 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
                       uint32_t picture_height, sl_params *params, sluice_error *error);
 
 /*
- * How small `need` may be decoded: `source` is at least d times larger than the virtual raster on
- * both sides, d being 2, 4 or 8, exactly when `need` is at least d times larger than this. 0 x 0
+ * How small `need` may be decoded: `source` is at least 2 d times larger than the virtual raster
+ * on both sides, d being 2, 4 or 8, exactly when `need` is at least d times larger than this. 0 x 0
  * when there is no such d.
  */
 void sl_params_least(const sl_params *params, uint32_t *width, uint32_t *height);

@@ -5,7 +5,8 @@
  * Purpose: the pixels of params' window from a view of the picture, a row at a time. The filter
  * never reads outside params->source: a crop is resized as if it were a picture of its own. Where
  * the window reaches outside the virtual raster, the output is black. With a view scaled down by d
- * (DCT scaling) the source box is taken in the scaled picture: edges divided by d, as reals.
+ * (DCT scaling) the source box is taken in the scaled picture: edges divided by d, as reals. A
+ * pixel that lies on an edge counts as far as it is inside.
  *
  * Arithmetic, the same on every machine and in every kernel:
  * - Weights are int16 with `bits` bits of fraction, 14 and one more for each doubling of the scale
@@ -42,6 +43,7 @@ enum { SL_WEIGHT_BITS = 14, SL_WEIGHT_BITS_MAX = 19 };
 typedef struct sl_axis {
     double box_start, box_size;
     int32_t limit_start, limit_end;
+    double outside_start, outside_end; /* of the first and the last pixel: not the box's, [0, 1) */
     uint32_t virtual_size;
     int32_t first;
     uint32_t outputs;

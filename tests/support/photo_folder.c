@@ -66,7 +66,7 @@ static void make_photo(const photo_folder *folder, uint32_t index)
 {
     const jpeg_options options = {.quality = 85, .progressive = index % 7 == 3};
     jpeg_file file =
-        jpeg_make_pattern(40 + index * 7 % 61, 36 + index * 5 % 47, 1000 + index, &options);
+        jpeg_make_pattern(80 + index * 7 % 61, 74 + index * 5 % 47, 1000 + index, &options);
     char path[512];
     photo_folder_file(folder, index, path, sizeof(path));
     write_file(path, file.data, (uint32_t)file.size);

@@ -5,8 +5,8 @@ pillow_oracle.py --check    exits 0 when Pillow is there
 pillow_oracle.py FOLDER     answers each line of FOLDER/questions into FOLDER/answer<line>:
 
   resize INPUT W H D  X Y BW BH  OW OH  WX WY WW WH  FLIP
-      raw RGB of W x H: crop the pixels under the box, its numbers divided by D; resize the box to
-      OW x OH (bilinear), cut the window, mirror
+      raw RGB of W x H: crop the box, its numbers divided by D; resize it to OW x OH (bilinear), cut
+      the window, mirror
   jitter INPUT W H  KIND FACTOR ...
       raw RGB: ImageEnhance steps in the order given (brightness, contrast, saturation)
   decode INPUT TURN
@@ -40,11 +40,8 @@ def resize(folder, words):
     virtual = tuple(numbers[8:10])
     window_x, window_y, window_width, window_height, flip = numbers[10:15]
     image = load(folder, source, width, height)
-    left, top = x // divisor, y // divisor
-    right, bottom = -(-(x + box_width) // divisor), -(-(y + box_height) // divisor)
-    box = (x / divisor - left, y / divisor - top,
-           (x + box_width) / divisor - left, (y + box_height) / divisor - top)
-    image = image.crop((left, top, right, bottom)).resize(virtual, Image.BILINEAR, box=box)
+    box = [edge // divisor for edge in (x, y, x + box_width, y + box_height)]
+    image = image.crop(box).resize(virtual, Image.BILINEAR)
     image = image.crop((window_x, window_y, window_x + window_width, window_y + window_height))
     return ImageOps.mirror(image) if flip else image
 

@@ -132,6 +132,15 @@ static int worst_difference(pillow *oracle, uint8_t ours[][OUT_MAX * OUT_MAX * 3
     return worst;
 }
 
+/* Pillow counts pixels on the box's edges as a whole. */
+static void align(sl_params *p, uint32_t denominator)
+{
+    p->source.x -= p->source.x % denominator;
+    p->source.y -= p->source.y % denominator;
+    p->source.width += denominator - 1 - (p->source.width + denominator - 1) % denominator;
+    p->source.height += denominator - 1 - (p->source.height + denominator - 1) % denominator;
+}
+
 /* A third of the views are scaled down by 2, 4 or 8, as a decoder does. */
 static void resampling_is_within_one_of_pillow(void **state)
 {
@@ -149,6 +158,7 @@ static void resampling_is_within_one_of_pillow(void **state)
         random_picture(&image, &random, i);
         sl_params p =
             random_params(&random, i, image.width * denominator, image.height * denominator);
+        align(&p, denominator);
         sl_image view = view_of(&image);
         view.denominator = denominator;
         bytes[i] = (size_t)p.width * p.height * 3;

@@ -107,6 +107,12 @@ static double weight(double start, double size, uint32_t outputs, int64_t i, dou
     return distance < 1.0 ? 1.0 - distance : 0.0;
 }
 
+/* How much of pixel `x` lies inside. */
+static double inside(double start, double size, double x)
+{
+    return fmin(x + 1, start + size) - fmax(x, start);
+}
+
 /* One channel of one output pixel, by the definition, over the pixels of the box. */
 static double reference(const sl_image *view, const sl_params *p, uint32_t column, uint32_t row,
                         uint32_t channel)
@@ -122,10 +128,12 @@ static double reference(const sl_image *view, const sl_params *p, uint32_t colum
     uint32_t right = (uint32_t)ceil((p->source.x + p->source.width) / d);
     uint32_t bottom = (uint32_t)ceil((p->source.y + p->source.height) / d);
     for (uint32_t y = (uint32_t)(p->source.y / d); y < bottom; y++) {
-        double down = weight(p->source.y / d, p->source.height / d, p->virtual_height, j, y);
+        double down = weight(p->source.y / d, p->source.height / d, p->virtual_height, j, y) *
+                      inside(p->source.y / d, p->source.height / d, y);
         for (uint32_t x = (uint32_t)(p->source.x / d); down > 0 && x < right; x++) {
-            double both =
-                down * weight(p->source.x / d, p->source.width / d, p->virtual_width, i, x);
+            double both = down *
+                          weight(p->source.x / d, p->source.width / d, p->virtual_width, i, x) *
+                          inside(p->source.x / d, p->source.width / d, x);
             sum += both * view->pixels[y * view->stride_bytes + (size_t)x * 3 + channel];
             weights += both;
         }

@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,12 +70,13 @@ static void expect_covered(const sl_axis *axis, uint32_t origin, uint32_t size)
     }
 }
 
-/* The rule in other words: how far the box can shrink and still be no smaller than its raster. */
+/* The rule in other words: how far the box can shrink and still have 2 pixels for each of its
+ * raster's. */
 static uint32_t rule(const sl_params *params)
 {
     const double across = (double)params->source.width / params->virtual_width;
     const double down = (double)params->source.height / params->virtual_height;
-    const double times = fmin(across, down);
+    const double times = fmin(across, down) / 2;
     return times >= 8 ? 8 : times >= 4 ? 4 : times >= 2 ? 2 : 1;
 }
 
@@ -219,11 +221,87 @@ static void draws_of_all_recipes(void **state)
     assert_true(seen[1] > 20 && seen[2] > 20 && seen[4] > 20 && seen[8] > 20);
 }
 
+/*
+ * Waves of all lengths down to two pixels, the amplitude as the length: what photos are like, and
+ * as sharp as a picture can be.
+ */
+static jpeg_file make_texture(uint32_t side, uint64_t seed)
+{
+    enum { WAVES = 150 };
+    struct {
+        double x, y, phase, height;
+    } waves[WAVES];
+    sl_random random = sl_random_for(seed, 0, 0, 0);
+    for (int i = 0; i < WAVES; i++) {
+        const double frequency = 0.5 * pow(0.01, sl_random_range(&random, 0, 1));
+        const double angle = sl_random_range(&random, 0, 2 * 3.14159265358979);
+        waves[i].x = 2 * 3.14159265358979 * frequency * cos(angle);
+        waves[i].y = 2 * 3.14159265358979 * frequency * sin(angle);
+        waves[i].phase = sl_random_range(&random, 0, 6.28);
+        waves[i].height = 2 / sqrt(frequency);
+    }
+    uint8_t *pixels = malloc((size_t)side * side * 3);
+    assert_non_null(pixels);
+    for (uint32_t k = 0; k < side * side; k++) {
+        const uint32_t x = k % side;
+        const uint32_t y = k / side;
+        double value = 128;
+        for (int i = 0; i < WAVES; i++) {
+            value += waves[i].height * cos(waves[i].x * x + waves[i].y * y + waves[i].phase);
+        }
+        memset(pixels + (size_t)k * 3, value < 0 ? 0 : value > 255 ? 255 : (int)value, 3);
+    }
+    jpeg_file file =
+        jpeg_make(pixels, side, side, &(jpeg_options){.quality = 95, .h_factor = 1, .v_factor = 1});
+    free(pixels);
+    return file;
+}
+
+static double psnr(const uint8_t *a, const uint8_t *b, size_t bytes)
+{
+    double sum = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        sum += (double)(a[i] - b[i]) * (a[i] - b[i]);
+    }
+    return 10 * log10(255.0 * 255.0 * (double)bytes / (sum + 1));
+}
+
+static void fine_texture_is_kept(void **state)
+{
+    static uint8_t ours[SIDE_MAX * SIDE_MAX * 3];
+    static uint8_t exact[SIDE_MAX * SIDE_MAX * 3];
+    scaling *s = *state;
+    uint32_t scaled = 0;
+    double least = 99;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        jpeg_file file = make_texture(160, seed);
+        for (uint64_t draw = 0; draw < 60; draw++) {
+            sl_params params;
+            sl_image view;
+            assert_int_equal(sl_draw(&recipes[draw % 2], &(sl_draw_key){seed, draw, 0, 0}, 160, 160,
+                                     &params, NULL),
+                             SLUICE_OK);
+            decode(s, &file, &params, true, &view);
+            assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, &params, exact, &s->scratch, NULL),
+                             SLUICE_OK);
+            decode(s, &file, &params, false, &view);
+            assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, &params, ours, &s->scratch, NULL),
+                             SLUICE_OK);
+            least = fmin(least, psnr(ours, exact, (size_t)params.width * params.height * 3));
+            scaled += view.denominator > 1;
+        }
+        jpeg_free(&file);
+    }
+    print_message("%u scaled, least %.1f dB\n", scaled, least);
+    assert_true(scaled > 100 && least >= 36);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spans_stay_on_what_is_needed),
         cmocka_unit_test_setup_teardown(draws_of_all_recipes, setup, teardown),
+        cmocka_unit_test_setup_teardown(fine_texture_is_kept, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
