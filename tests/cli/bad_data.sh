@@ -50,6 +50,13 @@ printf "%b" "\\x$(printf %02x $((byte ^ 255)))" | dd of="$shard" bs=1 seek="$mid
 run 3 verify packed
 says out "$(basename "$shard")"
 
+# Samples that nobody can look at are no good news.
+rm "$shard"
+run 3 verify packed
+says out "samples could not be looked at"
+run 3 verify packed --json
+json '.samples == 0 and .bad == 2'
+
 # Class folders that a copy to another file system would merge.
 mkdir -p twins/Cat twins/cat
 photo=$(find "$PWD/broken" -name '*.JPEG' -size +0 | sort | head -1)

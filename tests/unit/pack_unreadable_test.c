@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verify, and pack's reading back, of shards of which the disk does not give all: nothing that
+ * could not be looked at is called good. */
+#include "pack_setup.h"
+#include "packed.h"
+#include "shard_bytes.h"
+
+#include <sluice/sluice.h>
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PAGE = 4096, SAMPLES = 1200, NEVER = -1, ALWAYS = 0 };
+
+/* Which reads fail with EIO: those of whole pages, from this byte of a file on, but for the first
+ * `spared` of them. */
+static off_t broken_from = NEVER;
+static _Atomic int spared;
+
+/* The linker chose these names (--wrap).
+ * NOLINTBEGIN(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
+ssize_t __real_pread(int fd, void *to, size_t bytes, off_t offset);
+ssize_t __wrap_pread(int fd, void *to, size_t bytes, off_t offset);
+
+ssize_t __wrap_pread(int fd, void *to, size_t bytes, off_t offset)
+{
+    if (broken_from != NEVER && offset >= broken_from && bytes % PAGE == 0 &&
+        atomic_fetch_sub_explicit(&spared, 1, memory_order_relaxed) <= 0) {
+        errno = EIO;
+        return -1;
+    }
+    return __real_pread(fd, to, bytes, offset);
+}
+
+/* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
+
+typedef struct findings {
+    uint64_t count, io, with_sample;
+} findings;
+
+/* On a worker's thread: no asserts. */
+static void note_finding(void *user, const sluice_error *finding)
+{
+    findings *f = user;
+    f->count++;
+    f->io += finding->status == SLUICE_IO && finding->sys_errno == EIO;
+    f->with_sample += finding->sample >= 0;
+}
+
+/* Reads from byte `from` on fail, but for the first `first` of them. */
+static sluice_verify_result verify(const char *path, off_t from, int first, findings *seen)
+{
+    sluice_dataset *dataset;
+    const sluice_verify_options options = {
+        .struct_size = sizeof(options), .workers = 2, .on_finding = note_finding, .user = seen};
+    sluice_verify_result result = SLUICE_VERIFY_RESULT_INIT;
+    memset(seen, 0, sizeof(*seen));
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
+    atomic_store_explicit(&spared, first, memory_order_relaxed);
+    broken_from = from;
+    assert_int_equal(sluice_dataset_verify(dataset, &options, &result, NULL), SLUICE_OK);
+    broken_from = NEVER;
+    assert_int_equal(result.bad, seen->count);
+    sluice_dataset_close(dataset);
+    return result;
+}
+
+static void what_cannot_be_read_is_not_good(void **state)
+{
+    (void)state;
+    char folder[256];
+    file_bytes shard;
+    findings seen;
+    temporary_directory(folder, sizeof(folder));
+    packed_make(folder, &(packed_options){.samples = SAMPLES, .classes = 3});
+    file_load(&shard, folder, "shard-000000.sluice");
+    const off_t index = (off_t)get64(&shard, SHARD_INDEX_OFFSET_AT);
+    file_free(&shard);
+    assert_int_equal(verify(folder, NEVER, ALWAYS, &seen).bad, 0);
+    /* Index blocks, all the time. */
+    sluice_verify_result result = verify(folder, index, ALWAYS, &seen);
+    assert_int_equal(result.samples, 0);
+    assert_true(seen.io > 0);
+    /* Index blocks, once the index as a whole was read and found good: each sample is told. */
+    result = verify(folder, index, 1, &seen);
+    assert_int_equal(result.samples, SAMPLES);
+    assert_int_equal(seen.with_sample, SAMPLES);
+    assert_int_equal(seen.io, SAMPLES);
+    /* The header. */
+    result = verify(folder, 0, ALWAYS, &seen);
+    assert_int_equal(result.samples, 0);
+    assert_true(seen.io > 0);
+    remove_tree(folder);
+}
+
+/* Of a shard that is gone nothing is looked at, which is a finding of its own. */
+static void what_is_gone_is_not_good(void **state)
+{
+    (void)state;
+    char folder[256];
+    char shard[300];
+    findings seen;
+    temporary_directory(folder, sizeof(folder));
+    packed_make(folder, &(packed_options){.samples = 60, .classes = 3, .shard_bytes = 12900});
+    (void)snprintf(shard, sizeof(shard), "%s/shard-000001.sluice", folder);
+    assert_int_equal(unlink(shard), 0);
+    const sluice_verify_result result = verify(folder, NEVER, ALWAYS, &seen);
+    assert_true(result.samples > 0 && result.samples < 60);
+    assert_int_equal(result.bad, 2);
+    remove_tree(folder);
+}
+
+static void a_pack_that_cannot_be_read_back_is_not_published(void **state)
+{
+    (void)state;
+    pack_setup setup;
+    char work[256];
+    char path[300];
+    char manifest[340];
+    sluice_error error = SLUICE_ERROR_INIT;
+    const sluice_pack_options options = pack_options();
+    pack_setup_make(&setup, 3, 8, false);
+    temporary_directory(work, sizeof(work));
+    (void)snprintf(path, sizeof(path), "%s/pack", work);
+    (void)snprintf(manifest, sizeof(manifest), "%s/manifest.sluice", path);
+    /* Headers can be read, indexes cannot. */
+    atomic_store_explicit(&spared, ALWAYS, memory_order_relaxed);
+    broken_from = (off_t)2 * PAGE;
+    assert_int_equal(pack_run(&setup, path, &options, NULL, &error), SLUICE_IO);
+    assert_int_equal(error.sys_errno, EIO);
+    assert_non_null(strstr(error.file, "shard-"));
+    assert_int_not_equal(access(manifest, F_OK), 0);
+    assert_int_equal(count_names(path, is_temporary), 0);
+    broken_from = NEVER;
+    /* Nothing but the reading is done again. */
+    sluice_pack_result result;
+    assert_int_equal(pack_run(&setup, path, &options, &result, &error), SLUICE_OK);
+    assert_int_equal(result.resumed_samples, 24);
+    assert_int_equal(access(manifest, F_OK), 0);
+    remove_tree(work);
+    pack_setup_remove(&setup);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cannot_be_read_is_not_good),
+        cmocka_unit_test(what_is_gone_is_not_good),
+        cmocka_unit_test(a_pack_that_cannot_be_read_back_is_not_published),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
