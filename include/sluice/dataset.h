@@ -8,7 +8,10 @@
  *   - an image folder with torchvision's ImageFolder rules: one sub-folder a class, classes
  *     numbered in code-point order, nested folders followed, extensions (.jpg .jpeg .png .ppm .bmp
  *     .pgm .tif .tiff .webp) compared without case. A folder with pictures and no sub-folder that
- *     holds any is one class named ".";
+ *     holds any is one class named ".". Links to folders are followed: a folder that several lead
+ *     to counts each time. But where those of a class lead in a circle (torchvision would go round
+ *     in it), each folder counts once in that class, under the path with the fewest links. Links
+ *     that list more than 65536 folders again are refused;
  *   - with sluice_dataset_options.flat, files of tensors of one shape and nothing else.
  *
  * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and

@@ -2,6 +2,7 @@
 #include "folder_list.h"
 
 #include "error.h"
+#include "inode_set.h"
 #include "memory.h"
 
 #include <dirent.h>
@@ -14,8 +15,11 @@
 
 #define STAGE      "dataset"
 #define PATH_BYTES 4096
-#define NO_PARENT  UINT32_MAX
-#define EXTENSIONS ".jpg .jpeg .png .ppm .bmp .pgm .tif .tiff .webp"
+#define NO_DIR     UINT32_MAX
+/* Of directories that are found once more in their class, in all: a few links that lie side by
+ * side, level below level, lead to each directory below in as many ways as there are numbers. */
+#define REPEATS_MAX 65536u
+#define EXTENSIONS  ".jpg .jpeg .png .ppm .bmp .pgm .tif .tiff .webp"
 
 typedef enum entry_kind { ENTRY_PICTURE, ENTRY_DIRECTORY, ENTRY_OTHER } entry_kind;
 
@@ -26,6 +30,14 @@ typedef struct walk {
     sluice_error *error;
     struct stat root_status;
     bool classes; /* the directories found are classes: note them, enter nothing */
+    /* in the class at hand */
+    uint32_t open;     /* directory to read next, `first` of which is the one after it; NO_DIR */
+    sl_inode_set seen; /* directories */
+    bool circle;       /* links lead in a circle: the walk is ended, and begun anew with `once` */
+    bool once;         /* no directory is entered twice */
+    sl_folder_dir *links; /* with `once`: to directories that may have to be entered; owned */
+    uint32_t link_count, link_room;
+    uint32_t repeats; /* in all classes */
 } walk;
 
 static sluice_status out_of_memory(const walk *w)
@@ -129,34 +141,73 @@ static bool is_root(const walk *w, const struct stat *status)
 
 static bool lies_in_itself(const walk *w, uint32_t parent, const struct stat *status)
 {
-    for (uint32_t at = parent; at != NO_PARENT; at = w->list->dirs[at].parent) {
+    for (uint32_t at = parent; at != NO_DIR; at = w->list->dirs[at].parent) {
         const sl_folder_dir *dir = &w->list->dirs[at];
         if (dir->inode == status->st_ino && dir->device == status->st_dev) {
             return true;
         }
     }
-    return is_root(w, status);
+    return false;
 }
 
-static sluice_status add_dir(walk *w, const char *path, uint32_t parent, const struct stat *status)
+static bool push(sl_folder_dir **dirs, uint32_t *room, uint32_t *count, const sl_folder_dir *dir)
+{
+    void *memory = *dirs;
+    const bool fits = reserve32(&memory, room, *count + 1, sizeof(*dir));
+    *dirs = memory;
+    if (fits) {
+        (*dirs)[(*count)++] = *dir;
+    }
+    return fits;
+}
+
+/* To those that are read later. */
+static sluice_status enter(walk *w, const sl_folder_dir *dir)
 {
     sl_folder_list *list = w->list;
-    void *dirs = list->dirs;
-    bool fits = reserve32(&dirs, &list->dir_room, list->dir_count + 1, sizeof(*list->dirs));
-    list->dirs = dirs;
-    uint64_t text;
-    if (!fits || !add_text(list, path, strlen(path), &text)) {
+    bool first;
+    if (!sl_inode_set_add(&w->seen, (sl_inode){dir->device, dir->inode}, &first)) {
         return out_of_memory(w);
     }
-    uint32_t label = parent != NO_PARENT     ? list->dirs[parent].label
-                     : list->class_count > 0 ? list->class_count - 1
-                                             : 0;
-    list->dirs[list->dir_count++] = (sl_folder_dir){.path = text,
-                                                    .device = status->st_dev,
-                                                    .inode = status->st_ino,
-                                                    .parent = parent,
-                                                    .label = label};
+    if (!first && w->once) {
+        return SLUICE_OK;
+    }
+    w->repeats += !first;
+    if (w->repeats > REPEATS_MAX) {
+        return sl_error_file(w->error, SLUICE_INVALID, STAGE, 0, sl_folder_text(list, dir->path),
+                             -1,
+                             "more than %u folders would be listed again, since links lead to them "
+                             "in ever more ways",
+                             REPEATS_MAX);
+    }
+    if (!push(&list->dirs, &list->dir_room, &list->dir_count, dir)) {
+        return out_of_memory(w);
+    }
+    list->dirs[list->dir_count - 1].first = w->open;
+    w->open = list->dir_count - 1;
     return SLUICE_OK;
+}
+
+static sluice_status describe_dir(walk *w, const char *path, uint32_t parent,
+                                  const struct stat *status, sl_folder_dir *dir)
+{
+    const sl_folder_list *list = w->list;
+    const uint32_t label = parent != NO_DIR        ? list->dirs[parent].label
+                           : list->class_count > 0 ? list->class_count - 1
+                                                   : 0;
+    *dir = (sl_folder_dir){
+        .device = status->st_dev, .inode = status->st_ino, .parent = parent, .label = label};
+    return add_text(w->list, path, strlen(path), &dir->path) ? SLUICE_OK : out_of_memory(w);
+}
+
+/* The first of a walk. */
+static sluice_status enter_first(walk *w, const char *path, const struct stat *status)
+{
+    sl_folder_dir dir;
+    w->open = NO_DIR;
+    sl_inode_set_clear(&w->seen);
+    const sluice_status result = describe_dir(w, path, NO_DIR, status, &dir);
+    return result == SLUICE_OK ? enter(w, &dir) : result;
 }
 
 static sluice_status add_class(walk *w, const char *name)
@@ -188,21 +239,43 @@ static sluice_status add_file(walk *w, const char *name, uint32_t dir)
     return SLUICE_OK;
 }
 
-static sluice_status add_subdir(walk *w, const char *name, uint32_t dir, const struct stat *status)
+static bool is_link(const walk *w, const struct dirent *entry, uint32_t dir)
+{
+    char path[PATH_BYTES];
+    struct stat status;
+    if (entry->d_type != DT_UNKNOWN) {
+        return entry->d_type == DT_LNK;
+    }
+    return full_path(path, w->root, sl_folder_text(w->list, w->list->dirs[dir].path),
+                     entry->d_name) &&
+           lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+}
+
+static sluice_status add_subdir(walk *w, const struct dirent *entry, uint32_t dir,
+                                const struct stat *status)
 {
     if (w->classes) {
-        return add_class(w, name);
+        return add_class(w, entry->d_name);
     }
-    if (lies_in_itself(w, dir, status)) {
+    if (is_root(w, status)) {
+        return SLUICE_OK;
+    }
+    if (!w->once && lies_in_itself(w, dir, status)) {
+        w->circle = true;
         return SLUICE_OK;
     }
     char path[PATH_BYTES];
     const char *parent = sl_folder_text(w->list, w->list->dirs[dir].path);
-    if (!full_path(path, parent, "", name)) {
+    if (!full_path(path, parent, "", entry->d_name)) {
         return sl_error_file(w->error, SLUICE_IO, STAGE, ENAMETOOLONG, parent, -1,
                              "a directory below has too long a path");
     }
-    return add_dir(w, path, dir, status);
+    sl_folder_dir found;
+    const sluice_status result = describe_dir(w, path, dir, status, &found);
+    if (result < 0 || !w->once || !is_link(w, entry, dir)) {
+        return result == SLUICE_OK ? enter(w, &found) : result;
+    }
+    return push(&w->links, &w->link_room, &w->link_count, &found) ? SLUICE_OK : out_of_memory(w);
 }
 
 static sluice_status add_entry(walk *w, const struct dirent *entry, uint32_t dir)
@@ -219,7 +292,7 @@ static sluice_status add_entry(walk *w, const struct dirent *entry, uint32_t dir
     if (kind == ENTRY_PICTURE) {
         return w->classes ? SLUICE_OK : add_file(w, entry->d_name, dir);
     }
-    return kind == ENTRY_DIRECTORY ? add_subdir(w, entry->d_name, dir, &status) : SLUICE_OK;
+    return kind == ENTRY_DIRECTORY ? add_subdir(w, entry, dir, &status) : SLUICE_OK;
 }
 
 static bool is_dots(const char *name)
@@ -311,6 +384,57 @@ static sluice_status sort_class(walk *w, uint32_t first_dir, uint64_t first_file
     return SLUICE_OK;
 }
 
+static int compare_links(const void *a, const void *b, void *arena)
+{
+    return strcmp((const char *)arena + ((const sl_folder_dir *)a)->path,
+                  (const char *)arena + ((const sl_folder_dir *)b)->path);
+}
+
+static sluice_status read_open(walk *w)
+{
+    const uint32_t dir = w->open;
+    w->open = (uint32_t)w->list->dirs[dir].first;
+    return read_dir(w, dir);
+}
+
+/* Every way that leads to a directory counts. Depth first: a circle is soon found. */
+static sluice_status walk_all_ways(walk *w, const char *path, const struct stat *status)
+{
+    w->circle = false;
+    w->once = false;
+    sluice_status result = enter_first(w, path, status);
+    while (result == SLUICE_OK && w->open != NO_DIR && !w->circle) {
+        result = read_open(w);
+    }
+    return result;
+}
+
+/*
+ * Each directory counts once: what lies in the class as such, under its own path; then what links
+ * lead to, those first that are reached by fewer links, of these the first in the order of paths.
+ */
+static sluice_status walk_once(walk *w, const char *path, const struct stat *status)
+{
+    uint32_t link = 0;
+    uint32_t sorted = 0;
+    w->once = true;
+    w->link_count = 0;
+    sluice_status result = enter_first(w, path, status);
+    while (result == SLUICE_OK && (w->open != NO_DIR || link < w->link_count)) {
+        if (w->open != NO_DIR) {
+            result = read_open(w);
+            continue;
+        }
+        if (link == sorted) {
+            sorted = w->link_count;
+            qsort_r(w->links + link, sorted - link, sizeof(*w->links), compare_links,
+                    w->list->arena);
+        }
+        result = enter(w, &w->links[link++]);
+    }
+    return result;
+}
+
 /* Walks everything below directory `path` of the root. */
 static sluice_status list_class(walk *w, const char *path)
 {
@@ -322,11 +446,17 @@ static sluice_status list_class(walk *w, const char *path)
     if (is_root(w, &status)) {
         return SLUICE_OK;
     }
-    uint32_t first_dir = w->list->dir_count;
-    uint64_t first_file = w->list->file_count;
-    sluice_status result = add_dir(w, path, NO_PARENT, &status);
-    for (uint32_t i = first_dir; result == SLUICE_OK && i < w->list->dir_count; i++) {
-        result = read_dir(w, i);
+    const uint32_t first_dir = w->list->dir_count;
+    const uint64_t first_file = w->list->file_count;
+    const uint64_t first_text = w->list->arena_used;
+    const uint32_t repeats = w->repeats;
+    sluice_status result = walk_all_ways(w, path, &status);
+    if (result == SLUICE_OK && w->circle) {
+        w->list->dir_count = first_dir;
+        w->list->file_count = first_file;
+        w->list->arena_used = first_text;
+        w->repeats = repeats;
+        result = walk_once(w, path, &status);
     }
     return result == SLUICE_OK ? sort_class(w, first_dir, first_file) : result;
 }
@@ -338,7 +468,7 @@ static sluice_status list_root(walk *w)
     list->class_count = 0;
     sluice_status result = add_class(w, ".");
     if (result == SLUICE_OK) {
-        result = add_dir(w, "", NO_PARENT, &w->root_status);
+        result = enter_first(w, "", &w->root_status);
     }
     uint32_t root = list->dir_count - 1;
     if (result == SLUICE_OK) {
@@ -355,7 +485,7 @@ static sluice_status find_classes(walk *w)
         return sl_error_file(w->error, SLUICE_IO, STAGE, errno, w->root, -1, "cannot open");
     }
     w->classes = true;
-    sluice_status result = add_dir(w, "", NO_PARENT, &w->root_status);
+    sluice_status result = enter_first(w, "", &w->root_status);
     if (result == SLUICE_OK) {
         result = read_dir(w, 0);
     }
@@ -398,6 +528,8 @@ sluice_status sl_folder_list_open(sl_folder_list *list, const char *root, sluice
     *list = (sl_folder_list){0};
     walk w = {.list = list, .root = root, .error = error};
     sluice_status status = list_all(&w);
+    sl_inode_set_close(&w.seen);
+    sl_free(w.links);
     if (status < 0) {
         sl_folder_list_close(list);
     }

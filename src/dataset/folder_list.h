@@ -7,8 +7,14 @@
  * are taken in the order of their path strings ("a-b" before "a/b"), their files by name. A picture
  * is a file with one of torchvision's extensions, compared without case.
  * Apart from torchvision: what is neither a file nor a link (a FIFO ...) is no picture; a directory
- * that cannot be read is an error, not skipped; a link to a directory that it lies in is not
- * entered. A link that leads nowhere is a picture, which turns out bad when it is read.
+ * that cannot be read is an error, not skipped; the root is not entered again. A link that leads
+ * nowhere is a picture, which turns out bad when it is read.
+ *
+ * A directory that several links lead to counts as often, also within a class, as with torchvision.
+ * Only where links of a class lead in a circle, so that there would be no end, each of its
+ * directories counts once: what lies in the class as such, under its own path, then what links lead
+ * to, under the path with the fewest links, of these the first in order. Links without a circle can
+ * multiply what they lead to beyond all measure, too: 65536 repeated directories are the most.
  *
  * Memory: all names lie in one arena; a picture costs 16 bytes and its file name.
  * Threads: built by one, immutable afterwards.

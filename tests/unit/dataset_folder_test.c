@@ -166,6 +166,107 @@ static void links_are_followed_and_loops_are_not(void **state)
     remove_tree(t.root);
 }
 
+enum { MUTUAL = 12, SIDE = 17 };
+
+/* `folder` or, in it, the folder of number i, and its picture. */
+static void add_mutual(const tree *t, const char *folder, int i)
+{
+    char name[64];
+    (void)snprintf(name, sizeof(name), "%sm%02d/%02d.jpg", folder, i, i);
+    tree_add(t, name);
+    for (int j = 0; j < MUTUAL; j++) {
+        char target[64];
+        (void)snprintf(target, sizeof(target), "../m%02d", j);
+        (void)snprintf(name, sizeof(name), "%sm%02d/l%02d", folder, i, j);
+        if (j != i) {
+            tree_link(t, target, name);
+        }
+    }
+}
+
+/* Folders that all link to each other: the ways are as many as their orders. */
+static void mutual_links_end(void **state)
+{
+    (void)state;
+    tree t;
+    sl_dataset *dataset;
+    char key[SL_KEY_MAX + 1];
+    char wanted[64];
+    tree_make(&t);
+    for (int i = 0; i < MUTUAL; i++) {
+        add_mutual(&t, "", i);
+    }
+    assert_int_equal(tree_open(&t, &dataset, 0, NULL), SLUICE_OK);
+    assert_int_equal(dataset->info.samples, MUTUAL * MUTUAL); /* as classes: all in each */
+    assert_int_equal(facts_of(dataset, MUTUAL + 2, key), 1);
+    assert_string_equal(key, "m01/l02/02.jpg");
+    sl_dataset_close(dataset);
+    remove_tree(t.root);
+
+    tree_make(&t);
+    tree_add(&t, "a/0.jpg");
+    tree_add(&t, "b/0.jpg");
+    for (int i = 0; i < MUTUAL; i++) {
+        add_mutual(&t, "a/", i);
+    }
+    tree_link(&t, "../a/m03", "b/3");
+    assert_int_equal(tree_open(&t, &dataset, 0, NULL), SLUICE_OK);
+    assert_int_equal(dataset->info.samples, 1 + MUTUAL + 1 + MUTUAL); /* in one class: once */
+    for (int i = 0; i < MUTUAL; i++) {
+        (void)snprintf(wanted, sizeof(wanted), "a/m%02d/%02d.jpg", i, i);
+        assert_int_equal(facts_of(dataset, 1 + (uint64_t)i, key), 0);
+        assert_string_equal(key, wanted);
+    }
+    assert_int_equal(facts_of(dataset, 1 + MUTUAL + 1, key), 1);
+    assert_string_equal(key, "b/3/03.jpg");
+    sl_dataset_close(dataset);
+    remove_tree(t.root);
+}
+
+/* In a circle the way with the fewest links counts, whatever order a directory is read in. */
+static void a_folder_of_a_circle_counts_once(void **state)
+{
+    (void)state;
+    tree t;
+    tree_make(&t);
+    tree_add(&t, "x/1.jpg");
+    tree_add(&t, "x/real/2.jpg");
+    tree_add(&t, "y/in/3.jpg");
+    tree_link(&t, "real", "x/again");
+    tree_link(&t, "../y", "x/zy");
+    tree_link(&t, "../y", "x/y");
+    tree_link(&t, "../../x", "y/in/back");
+    tree_link(&t, "../../x/real", "y/in/a");
+    EXPECT(&t, "0 x/1.jpg", "0 x/real/2.jpg", "0 x/y/in/3.jpg", "1 y/in/3.jpg", "1 y/in/a/2.jpg",
+           "1 y/in/back/1.jpg");
+    remove_tree(t.root);
+}
+
+/* Links side by side, level below level, without a circle. */
+static void links_that_multiply_are_refused(void **state)
+{
+    (void)state;
+    tree t;
+    sl_dataset *dataset;
+    sluice_error error = SLUICE_ERROR_INIT;
+    tree_make(&t);
+    tree_add(&t, "c/0/0.jpg");
+    for (int level = 1; level <= SIDE; level++) {
+        char name[64];
+        char below[64];
+        (void)snprintf(below, sizeof(below), "../%d", level - 1);
+        (void)snprintf(name, sizeof(name), "c/%d/", level);
+        tree_add(&t, name);
+        for (const char *side = "lr"; *side; side++) {
+            (void)snprintf(name, sizeof(name), "c/%d/%c", level, *side);
+            tree_link(&t, below, name);
+        }
+    }
+    assert_int_equal(tree_open(&t, &dataset, 0, &error), SLUICE_INVALID);
+    assert_non_null(strstr(error.text, "65536"));
+    remove_tree(t.root);
+}
+
 static void pictures_without_classes_are_one_class(void **state)
 {
     (void)state;
@@ -435,6 +536,31 @@ static void random_trees_are_as_torchvision_sees_them(void **state)
     }
 }
 
+/* Folders that several links lead to, in a class and from others. */
+static void shared_folders_are_as_torchvision_sees_them(void **state)
+{
+    (void)state;
+    if (model == NULL || access("/usr/bin/python3", X_OK) != 0) {
+        print_message("skipped: no /usr/bin/python3\n");
+        skip();
+    }
+    tree t;
+    tree_make(&t);
+    tree_add(&t, "a/1.jpg");
+    tree_add(&t, "a/deep/2.jpg");
+    tree_add(&t, "b/3.jpg");
+    tree_add(&t, "c/");
+    tree_link(&t, "deep", "a/again");
+    tree_link(&t, "deep", "a/once-more");
+    tree_link(&t, "../a", "b/a");
+    tree_link(&t, "../a/deep", "b/deep");
+    tree_link(&t, "../b", "c/b");
+    tree_link(&t, "../a", "c/a");
+    tree_link(&t, "../b/a/again", "c/d");
+    compare_with_model(&t);
+    remove_tree(t.root);
+}
+
 int main(int count, char **arguments)
 {
     model = count > 1 ? arguments[1] : NULL;
@@ -442,6 +568,10 @@ int main(int count, char **arguments)
         cmocka_unit_test(the_documented_example),
         cmocka_unit_test(order_and_extensions),
         cmocka_unit_test(links_are_followed_and_loops_are_not),
+        cmocka_unit_test(mutual_links_end),
+        cmocka_unit_test(a_folder_of_a_circle_counts_once),
+        cmocka_unit_test(links_that_multiply_are_refused),
+        cmocka_unit_test(shared_folders_are_as_torchvision_sees_them),
         cmocka_unit_test(pictures_without_classes_are_one_class),
         cmocka_unit_test(nothing_found_says_what_was_looked_for),
         cmocka_unit_test(names_that_differ_in_case_only_are_refused),

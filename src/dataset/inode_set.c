@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inode_set.h"
+
+#include "memory.h"
+
+#define ROOM_LEAST 64u
+
+typedef struct sl_inode_slot {
+    sl_inode inode;
+    uint32_t generation;
+} slot;
+
+void sl_inode_set_clear(sl_inode_set *set)
+{
+    set->generation++;
+    set->count = 0;
+}
+
+/* The slot that holds `inode`, or the free one that it would go to. */
+static slot *find(const sl_inode_set *set, sl_inode inode)
+{
+    uint64_t hash = (inode.inode ^ inode.device << 32) * UINT64_C(0x9E3779B97F4A7C15);
+    uint32_t at = (uint32_t)(hash >> 32) & (set->room - 1);
+    for (;; at = (at + 1) & (set->room - 1)) {
+        slot *s = &set->slots[at];
+        if (s->generation != set->generation ||
+            (s->inode.inode == inode.inode && s->inode.device == inode.device)) {
+            return s;
+        }
+    }
+}
+
+static bool grow(sl_inode_set *set)
+{
+    const uint32_t room = set->room == 0 ? ROOM_LEAST : set->room * 2;
+    sl_inode_set wider = {.room = room, .count = set->count, .generation = set->generation};
+    wider.slots = room > set->room ? sl_calloc(room, sizeof(*wider.slots)) : NULL;
+    if (wider.slots == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < set->room; i++) {
+        if (set->slots[i].generation == set->generation) {
+            *find(&wider, set->slots[i].inode) = set->slots[i];
+        }
+    }
+    sl_free(set->slots);
+    *set = wider;
+    return true;
+}
+
+bool sl_inode_set_add(sl_inode_set *set, sl_inode inode, bool *added)
+{
+    if (set->count >= set->room / 2 && !grow(set)) {
+        return false;
+    }
+    slot *s = find(set, inode);
+    *added = s->generation != set->generation;
+    set->count += *added;
+    *s = (slot){inode, set->generation};
+    return true;
+}
+
+void sl_inode_set_close(sl_inode_set *set)
+{
+    sl_free(set->slots);
+    *set = (sl_inode_set){0};
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inode_set: which directories were seen, by device and inode.
+ *
+ * A hash table that is emptied without being touched: what was put in before counts as absent.
+ * Threads: one owner. Memory: 24 bytes for each member, and as much room again.
+ */
+#ifndef SL_INODE_SET_H
+#define SL_INODE_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct sl_inode {
+    uint64_t device, inode;
+} sl_inode;
+
+typedef struct sl_inode_set {
+    struct sl_inode_slot *slots; /* owned; `room` of them, a power of two */
+    uint32_t room, count;
+    uint32_t generation; /* of the members; other slots are free */
+} sl_inode_set;
+
+/* Makes a new (zeroed) or a used set empty. */
+void sl_inode_set_clear(sl_inode_set *set);
+/* Puts `inode` in; `*added` is false when it was there. False: no memory. */
+bool sl_inode_set_add(sl_inode_set *set, sl_inode inode, bool *added);
+void sl_inode_set_close(sl_inode_set *set);
+
+#endif
