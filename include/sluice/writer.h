@@ -71,7 +71,8 @@ typedef struct sluice_writer_options {
                              JPEGs; SLUICE_ZSTD_OFF: do not [SLUICE_ZSTD_AUTO] */
     uint64_t shard_bytes; /* a shard is closed before it would pass this, at least one sample
                              [256 MiB; 1 MiB .. 1 TiB] */
-    const char *const *classes; /* class names by label, copied; NULL: none */
+    const char *const *classes; /* class names by label, copied; at most 2^24, 65536 of them "" for
+                                   labels that are not used; NULL: none */
     uint32_t class_count;
     uint32_t overwrite;  /* 1: remove the shards of an earlier dataset in the folder [0: refuse] */
     uint32_t keep_bytes; /* 1: store JPEGs as they are, their headers checked [0: re-tile] */

@@ -2,6 +2,7 @@
 #include "dataset.h"
 
 #include "memory.h"
+#include "shard_format.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -181,6 +182,16 @@ sluice_status sl_dataset_find(const sl_dataset *dataset, uint64_t index, sl_samp
     return status;
 }
 
+/* Nobody is to ask for memory for that. */
+static sluice_status refuse_size(const sl_dataset *dataset, uint32_t object, size_t size,
+                                 sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    const bool known = sl_objects_path(dataset->objects, object, path, sizeof(path)) == SLUICE_OK;
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, known ? path : NULL, -1,
+                         "the file has %zu bytes: a sample has 2^31 - 1 at most", size);
+}
+
 sluice_status sl_dataset_read(const sl_dataset *dataset, const sl_sample *sample, sl_buffer buffer,
                               size_t *size, sluice_error *error)
 {
@@ -189,6 +200,9 @@ sluice_status sl_dataset_read(const sl_dataset *dataset, const sl_sample *sample
     if (place->bytes == 0) {
         status = sl_objects_read_whole(dataset->objects, place->object, buffer.data,
                                        buffer.capacity, size, error);
+        if (status == SLUICE_AGAIN && *size > SL_RECORD_BYTES_MAX) {
+            status = refuse_size(dataset, place->object, *size, error);
+        }
     } else {
         *size = place->bytes;
         if (place->bytes <= buffer.capacity) {

@@ -167,14 +167,11 @@ static sl_refusal decode_fields(sl_schema *schema, const uint8_t *bytes, uint32_
     return sl_accept();
 }
 
-/* `names` has exactly `count` strings, the last byte being a NUL. */
+/* Of `count` names, which were surveyed. */
 static sl_refusal decode_names(sl_schema *schema, sl_bytes names, uint32_t count, size_t at)
 {
     if (count == 0) {
-        return names.size == 0 ? sl_accept() : sl_refuse("there are names but no classes", at);
-    }
-    if (names.size < count || names.data[names.size - 1] != 0) {
-        return sl_refuse("the class names are cut short", at);
+        return sl_accept();
     }
     schema->names = sl_malloc(names.size);
     schema->classes = sl_calloc(count, sizeof(*schema->classes));
@@ -184,15 +181,10 @@ static sl_refusal decode_names(sl_schema *schema, sl_bytes names, uint32_t count
                             .offset = (uint32_t)at};
     }
     memcpy(schema->names, names.data, names.size);
-    uint32_t found = 0;
-    for (size_t i = 0; i < names.size; i += strlen(schema->names + i) + 1) {
-        if (found == count) {
-            return sl_refuse("there are more class names than classes", at + i);
-        }
-        schema->classes[found++] = schema->names + i;
-    }
-    if (found != count) {
-        return sl_refuse("there are fewer class names than classes", at);
+    char *name = schema->names;
+    for (uint32_t i = 0; i < count; i++) {
+        schema->classes[i] = name;
+        name += strlen(name) + 1;
     }
     schema->class_count = count;
     return sl_accept();
@@ -217,21 +209,84 @@ static sl_refusal check_head(const uint8_t *bytes, uint32_t version)
     return sl_accept();
 }
 
+sl_refusal sl_names_survey_begin(sl_names_survey *survey, uint32_t version, uint64_t bytes,
+                                 const uint8_t *head)
+{
+    const sl_refusal refusal = check_head(head, version);
+    if (refusal.text != NULL) {
+        return refusal;
+    }
+    const uint64_t names_at = HEAD_BYTES + row_bytes(version) * sl_load32(head);
+    *survey = (sl_names_survey){.names_at = names_at, .classes = sl_load32(head + 4)};
+    if (bytes < names_at || bytes - names_at != sl_load64(head + 8)) {
+        return sl_refuse("the parts of the metadata do not add up to their size", 8);
+    }
+    if (survey->classes == 0 && bytes > names_at) {
+        return sl_refuse("there are names but no classes", names_at);
+    }
+    return survey->classes > SL_CLASSES_MAX
+               ? sl_refuse_unknown("there are more classes than this library takes", 4)
+               : sl_accept();
+}
+
+sl_refusal sl_names_survey_add(sl_names_survey *survey, sl_bytes piece)
+{
+    const uint64_t before = survey->names_at - survey->at;
+    size_t i = survey->at >= survey->names_at ? 0 : before < piece.size ? before : piece.size;
+    while (i < piece.size) {
+        const uint8_t *nul = memchr(piece.data + i, 0, piece.size - i);
+        if (nul == NULL) {
+            survey->in_name = true;
+            break;
+        }
+        if (survey->found == survey->classes) {
+            return sl_refuse("there are more class names than classes", survey->at + i);
+        }
+        survey->found++;
+        survey->empty += nul == piece.data + i && !survey->in_name;
+        if (survey->empty > SL_EMPTY_NAMES_MAX) {
+            return sl_refuse_unknown("more classes have no name than this library takes",
+                                     survey->at + i);
+        }
+        survey->in_name = false;
+        i = (size_t)(nul - piece.data) + 1;
+    }
+    survey->at += piece.size;
+    return sl_accept();
+}
+
+sl_refusal sl_names_survey_end(const sl_names_survey *survey)
+{
+    if (survey->in_name) {
+        return sl_refuse("the class names are cut short", survey->names_at);
+    }
+    return survey->found == survey->classes
+               ? sl_accept()
+               : sl_refuse("there are fewer class names than classes", survey->names_at);
+}
+
+static sl_refusal survey_all(uint32_t version, sl_bytes bytes)
+{
+    sl_names_survey survey;
+    sl_refusal refusal = sl_names_survey_begin(&survey, version, bytes.size, bytes.data);
+    if (refusal.text == NULL) {
+        refusal = sl_names_survey_add(&survey, bytes);
+    }
+    return refusal.text == NULL ? sl_names_survey_end(&survey) : refusal;
+}
+
 sl_refusal sl_schema_decode(sl_schema *schema, uint32_t version, sl_bytes bytes)
 {
     *schema = (sl_schema){.version = version};
     if (bytes.size < HEAD_BYTES) {
         return sl_refuse("the metadata are too short", 0);
     }
-    sl_refusal refusal = check_head(bytes.data, version);
+    sl_refusal refusal = survey_all(version, bytes);
     if (refusal.text != NULL) {
         return refusal;
     }
     const uint32_t fields = sl_load32(bytes.data);
     const size_t names_at = HEAD_BYTES + row_bytes(version) * fields;
-    if (bytes.size < names_at || bytes.size - names_at != sl_load64(bytes.data + 8)) {
-        return sl_refuse("the parts of the metadata do not add up to their size", 8);
-    }
     refusal = decode_fields(schema, bytes.data, fields);
     if (refusal.text == NULL) {
         const sl_bytes text = {bytes.data + names_at, bytes.size - names_at};

@@ -25,6 +25,8 @@
 #define SL_SHARD_ROW_BYTES   64u
 #define SL_META_BYTES_MIN    64u
 #define SL_META_BYTES_MAX    ((uint64_t)1 << 28)
+#define SL_CLASSES_MAX       (1u << 24)
+#define SL_EMPTY_NAMES_MAX   65536u /* of classes: labels that are not used */
 #define SL_SHARDS_MAX        (UINT32_MAX - 1u)
 #define SL_SAMPLES_MAX       ((uint64_t)1 << 62)
 /* Of a sample, as it is stored and with all its frames unpacked: for writers and readers alike. */
@@ -135,6 +137,23 @@ sluice_status sl_schema_add_classes(sl_schema *schema, const char *const *classe
                                     sluice_error *error);
 uint64_t sl_schema_bytes(const sl_schema *schema);
 void sl_schema_encode(const sl_schema *schema, uint8_t *bytes);
+/*
+ * Class names that are looked at a piece at a time, before memory is asked for that they claim to
+ * need: a file's size says little, since what was never written takes no room on the disk.
+ */
+typedef struct sl_names_survey {
+    uint64_t names_at, at; /* byte of the metadata; where the next piece begins */
+    uint32_t classes, found, empty;
+    bool in_name; /* the last piece ended within one */
+} sl_names_survey;
+
+/* From the first SL_META_BYTES_MIN of `bytes` of metadata. */
+sl_refusal sl_names_survey_begin(sl_names_survey *survey, uint32_t version, uint64_t bytes,
+                                 const uint8_t *head);
+/* Pieces follow one another, from byte 0 on. */
+sl_refusal sl_names_survey_add(sl_names_survey *survey, sl_bytes piece);
+sl_refusal sl_names_survey_end(const sl_names_survey *survey);
+
 /* NOMEM is a refusal too. The schema is empty after a refusal. */
 sl_refusal sl_schema_decode(sl_schema *schema, uint32_t version, sl_bytes bytes);
 void sl_schema_close(sl_schema *schema);

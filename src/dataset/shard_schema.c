@@ -187,8 +187,15 @@ sluice_status sl_schema_add_classes(sl_schema *schema, const char *const *classe
                                     sluice_error *error)
 {
     size_t bytes = 0;
+    uint32_t empty = 0;
     for (uint32_t i = 0; i < count; i++) {
         bytes += strlen(classes[i]) + 1;
+        empty += classes[i][0] == '\0';
+    }
+    if (count > SL_CLASSES_MAX || empty > SL_EMPTY_NAMES_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "%u classes, %u of them without a name: at most %u and %u are possible",
+                            count, empty, SL_CLASSES_MAX, SL_EMPTY_NAMES_MAX);
     }
     if (bytes > SL_META_BYTES_MAX / 2) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,

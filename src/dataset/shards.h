@@ -32,6 +32,7 @@ typedef struct sl_shards {
     sl_dataset base;
     sl_shard *shards;
     uint32_t count; /* of shards: the dataset's objects */
+    uint32_t room;
     sl_shard_source *sources;
     uint32_t source_count;
     sl_schema schema;

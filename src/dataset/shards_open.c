@@ -11,18 +11,25 @@
 #include <sys/stat.h>
 
 #define STAGE "dataset"
+/* Sections are read in pieces of this size, which rows divide, until they are known to be sound. */
+#define PIECE_BYTES ((size_t)64 << 10)
 
 /* A manifest or shard while it is being opened. */
 typedef struct opened {
     const char *path;
     int fd;
     uint64_t bytes;
-    uint8_t *metadata; /* owned */
+    uint8_t *piece; /* PIECE_BYTES; owned */
 } opened;
+
+/* Where some of its bytes lie. */
+typedef struct section {
+    uint64_t offset, bytes, checksum;
+} section;
 
 /* Where its metadata lie. */
 typedef struct metadata {
-    uint64_t offset, bytes, checksum;
+    section at;
     uint32_t version; /* of the file */
 } metadata;
 
@@ -78,85 +85,169 @@ static bool probe(const char *path)
     return ends_with(path, SL_SHARD_SUFFIX) || kind_of_file(path) != SL_PAGE_OTHER;
 }
 
-/* Reads `bytes` at `offset` into new memory and compares their checksum. */
-static sluice_status read_section(const opened *file, uint64_t offset, uint64_t bytes,
-                                  uint64_t checksum, uint8_t **out, sluice_error *error)
+static sluice_status check_sum(const opened *file, const section *where, uint64_t sum,
+                               sluice_error *error)
 {
-    uint8_t *section = sl_malloc(bytes);
-    if (section == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, file->path, (int64_t)offset,
-                             "no memory for a section of %llu bytes", (unsigned long long)bytes);
-    }
-    sluice_status status =
-        sl_file_read(file->fd, (sl_file_name){STAGE, file->path}, section, bytes, offset, error);
-    if (status == SLUICE_OK && sl_checksum(section, bytes) != checksum) {
-        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, (int64_t)offset,
+    return sum == where->checksum
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, (int64_t)where->offset,
                                "a section does not match its checksum");
+}
+
+/* Shows all of a section to `take`, a piece from byte `at` of it at a time; then its checksum must
+ * be right. */
+static sluice_status read_pieces(const opened *file, const section *where,
+                                 sluice_status (*take)(void *ctx, sl_bytes piece, uint64_t at,
+                                                       sluice_error *error),
+                                 void *ctx, sluice_error *error)
+{
+    const sl_file_name name = {STAGE, file->path};
+    sl_checksum_stream stream;
+    sluice_status status = SLUICE_OK;
+    sl_checksum_begin(&stream);
+    for (uint64_t at = 0; status == SLUICE_OK && at < where->bytes;) {
+        const uint64_t left = where->bytes - at;
+        const size_t bytes = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
+        status = sl_file_read(file->fd, name, file->piece, bytes, where->offset + at, error);
+        if (status == SLUICE_OK) {
+            sl_checksum_add(&stream, file->piece, bytes);
+            status = take(ctx, (sl_bytes){file->piece, bytes}, at, error);
+        }
+        at += bytes;
+    }
+    return status == SLUICE_OK ? check_sum(file, where, sl_checksum_value(&stream), error) : status;
+}
+
+/* Reads a section into new memory: one that is known to hold what it claims. */
+static sluice_status read_section(const opened *file, const section *where, uint8_t **out,
+                                  sluice_error *error)
+{
+    uint8_t *bytes = sl_malloc(where->bytes);
+    if (bytes == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, file->path, (int64_t)where->offset,
+                             "no memory for a section of %llu bytes",
+                             (unsigned long long)where->bytes);
+    }
+    sluice_status status = sl_file_read(file->fd, (sl_file_name){STAGE, file->path}, bytes,
+                                        where->bytes, where->offset, error);
+    if (status == SLUICE_OK) {
+        status = check_sum(file, where, sl_checksum(bytes, where->bytes), error);
     }
     if (status < 0) {
-        sl_free(section);
+        sl_free(bytes);
         return status;
     }
-    *out = section;
+    *out = bytes;
     return SLUICE_OK;
+}
+
+/* Metadata while they are looked at. */
+typedef struct look {
+    const metadata *where;
+    sl_names_survey survey;
+    sl_refusal refusal; /* the first; of damaged bytes the checksum is the better reason */
+} look;
+
+static sluice_status look_at_piece(void *ctx, sl_bytes piece, uint64_t at, sluice_error *error)
+{
+    look *l = ctx;
+    (void)error;
+    if (at == 0) {
+        l->refusal =
+            sl_names_survey_begin(&l->survey, l->where->version, l->where->at.bytes, piece.data);
+    }
+    if (l->refusal.text == NULL) {
+        l->refusal = sl_names_survey_add(&l->survey, piece);
+    }
+    return SLUICE_OK;
+}
+
+/* Without memory that depends on what they claim. */
+static sluice_status look_at_metadata(const opened *file, const metadata *where,
+                                      sluice_error *error)
+{
+    look l = {.where = where};
+    const sluice_status status = read_pieces(file, &where->at, look_at_piece, &l, error);
+    if (status < 0) {
+        return status;
+    }
+    if (l.refusal.text == NULL) {
+        l.refusal = sl_names_survey_end(&l.survey);
+    }
+    return l.refusal.text == NULL
+               ? SLUICE_OK
+               : sl_shards_refuse(error, l.refusal, file->path, where->at.offset);
 }
 
 /* The first source's metadata become the dataset's; all others must be the same. */
 static sluice_status take_metadata(sl_shards *shards, const opened *file, const metadata *where,
                                    sluice_error *error)
 {
-    uint8_t *section = NULL;
-    sluice_status status =
-        read_section(file, where->offset, where->bytes, where->checksum, &section, error);
+    sluice_status status = look_at_metadata(file, where, error);
     if (status < 0) {
         return status;
     }
     if (shards->count > 0) {
-        sl_free(section);
-        if (where->checksum == shards->meta_checksum && where->bytes == shards->meta_bytes &&
+        if (where->at.checksum == shards->meta_checksum && where->at.bytes == shards->meta_bytes &&
             where->version == shards->schema.version) {
             return SLUICE_OK;
         }
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, file->path, (int64_t)where->offset,
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, file->path, (int64_t)where->at.offset,
                              "has other fields or class names than the shards it is joined to, or "
                              "is of another version");
     }
-    const sl_refusal refusal =
-        sl_schema_decode(&shards->schema, where->version, (sl_bytes){section, where->bytes});
-    sl_free(section);
-    if (refusal.text != NULL) {
-        return sl_shards_refuse(error, refusal, file->path, where->offset);
+    uint8_t *bytes = NULL;
+    status = read_section(file, &where->at, &bytes, error);
+    if (status < 0) {
+        return status;
     }
-    shards->meta_checksum = where->checksum;
-    shards->meta_bytes = where->bytes;
+    const sl_refusal refusal =
+        sl_schema_decode(&shards->schema, where->version, (sl_bytes){bytes, where->at.bytes});
+    sl_free(bytes);
+    if (refusal.text != NULL) {
+        return sl_shards_refuse(error, refusal, file->path, where->at.offset);
+    }
+    shards->meta_checksum = where->at.checksum;
+    shards->meta_bytes = where->at.bytes;
     shards->base.ops = where->version == 1 ? &sl_shards_ops_1 : &sl_shards_ops_2;
     return SLUICE_OK;
 }
 
-/* Room for `count` more shards and one more source. */
-static sluice_status grow(sl_shards *shards, uint64_t count, const char *path, bool lone,
-                          sluice_error *error)
+static sluice_status add_source(sl_shards *shards, const char *path, bool lone, sluice_error *error)
 {
-    if (count > SL_SHARDS_MAX - shards->count) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "too many shards");
-    }
-    sl_shard *grown =
-        sl_realloc_array(shards->shards, shards->count + (size_t)count, sizeof(*shards->shards));
-    if (grown != NULL) {
-        shards->shards = grown;
-    }
     sl_shard_source *sources =
         sl_realloc_array(shards->sources, shards->source_count + (size_t)1, sizeof(*sources));
     if (sources != NULL) {
         shards->sources = sources;
     }
     char *copy = sl_strdup(path);
-    if (grown == NULL || sources == NULL || copy == NULL) {
+    if (sources == NULL || copy == NULL) {
         sl_free(copy);
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for %llu shards",
-                             (unsigned long long)count);
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for a path");
     }
     sources[shards->source_count++] = (sl_shard_source){.path = copy, .lone = lone};
+    return SLUICE_OK;
+}
+
+/* Room for one more shard. */
+static sluice_status grow(sl_shards *shards, const char *path, sluice_error *error)
+{
+    if (shards->count < shards->room) {
+        return SLUICE_OK;
+    }
+    if (shards->count >= SL_SHARDS_MAX) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "too many shards");
+    }
+    const uint32_t more = shards->count < 16 ? 16 : shards->count / 2;
+    const uint32_t room =
+        more < SL_SHARDS_MAX - shards->count ? shards->count + more : SL_SHARDS_MAX;
+    sl_shard *grown = sl_realloc_array(shards->shards, room, sizeof(*grown));
+    if (grown == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for %u shards",
+                             room);
+    }
+    shards->shards = grown;
+    shards->room = room;
     return SLUICE_OK;
 }
 
@@ -179,6 +270,10 @@ static sluice_status add_row(sl_shards *shards, sl_shard_row row, uint64_t row_o
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)row_offset,
                              "the shards hold more samples than there can be");
     }
+    const sluice_status status = grow(shards, path, error);
+    if (status < 0) {
+        return status;
+    }
     row.first = info->samples;
     info->samples += row.samples;
     info->bytes += row.data_bytes;
@@ -188,43 +283,50 @@ static sluice_status add_row(sl_shards *shards, sl_shard_row row, uint64_t row_o
     return SLUICE_OK;
 }
 
-/* `sum` is what the rows before this one add up to. */
-static sluice_status add_manifest_row(sl_shards *shards, const sl_manifest_header *header,
-                                      const uint8_t *rows, uint64_t number, const char *path,
+/* The rows of a manifest while they are read. */
+typedef struct rows {
+    sl_shards *shards;
+    const sl_manifest_header *header;
+    const char *path;
+    uint64_t samples; /* of the dataset before the first one */
+} rows;
+
+static sluice_status add_manifest_row(const rows *r, const uint8_t *bytes, uint64_t number,
                                       sluice_error *error)
 {
     sl_shard_row row;
-    uint64_t offset = SL_PAGE_BYTES + number * SL_SHARD_ROW_BYTES;
-    sl_refusal refusal = sl_shard_row_decode(&row, rows + number * SL_SHARD_ROW_BYTES,
-                                             &shards->schema, header->meta_bytes);
+    const uint64_t offset = SL_PAGE_BYTES + number * SL_SHARD_ROW_BYTES;
+    sl_refusal refusal =
+        sl_shard_row_decode(&row, bytes, &r->shards->schema, r->header->meta_bytes);
     if (refusal.text == NULL && row.number != number) {
         refusal = sl_refuse("a shard's row has the wrong number", 56);
     }
-    if (refusal.text != NULL) {
-        return sl_shards_refuse(error, refusal, path, offset);
+    if (refusal.text == NULL && row.first != r->shards->base.info.samples - r->samples) {
+        refusal = sl_refuse("a shard's row does not follow the one before it", 0);
     }
-    return add_row(shards, row, offset, path, error);
+    if (refusal.text != NULL) {
+        return sl_shards_refuse(error, refusal, r->path, offset);
+    }
+    return add_row(r->shards, row, offset, r->path, error);
+}
+
+static sluice_status add_piece_of_rows(void *ctx, sl_bytes piece, uint64_t at, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (size_t i = 0; status == SLUICE_OK && i < piece.size; i += SL_SHARD_ROW_BYTES) {
+        status = add_manifest_row(ctx, piece.data + i, (at + i) / SL_SHARD_ROW_BYTES, error);
+    }
+    return status;
 }
 
 static sluice_status add_manifest_rows(sl_shards *shards, const opened *file,
                                        const sl_manifest_header *header, sluice_error *error)
 {
-    uint8_t *rows = NULL;
-    sluice_status status =
-        read_section(file, SL_PAGE_BYTES, header->rows_bytes, header->rows_checksum, &rows, error);
     const uint64_t samples = shards->base.info.samples;
     const uint64_t bytes = shards->base.info.bytes;
-    for (uint64_t i = 0; status == SLUICE_OK && i < header->shards; i++) {
-        uint64_t first = shards->base.info.samples - samples;
-        if (sl_load64(rows + i * SL_SHARD_ROW_BYTES) != first) {
-            status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path,
-                                   (int64_t)(SL_PAGE_BYTES + i * SL_SHARD_ROW_BYTES),
-                                   "a shard's row does not follow the one before it");
-        } else {
-            status = add_manifest_row(shards, header, rows, i, file->path, error);
-        }
-    }
-    sl_free(rows);
+    const section where = {SL_PAGE_BYTES, header->rows_bytes, header->rows_checksum};
+    rows r = {.shards = shards, .header = header, .path = file->path, .samples = samples};
+    const sluice_status status = read_pieces(file, &where, add_piece_of_rows, &r, error);
     if (status < 0) {
         return status;
     }
@@ -253,11 +355,11 @@ static sluice_status read_manifest(sl_shards *shards, const opened *file, const 
     if (refusal.text != NULL) {
         return sl_shards_refuse(error, refusal, file->path, 0);
     }
-    const metadata where = {header.meta_offset, header.meta_bytes, header.meta_checksum,
+    const metadata where = {{header.meta_offset, header.meta_bytes, header.meta_checksum},
                             header.version};
     status = take_metadata(shards, file, &where, error);
     if (status == SLUICE_OK) {
-        status = grow(shards, header.shards, folder, false, error);
+        status = add_source(shards, folder, false, error);
     }
     return status == SLUICE_OK ? add_manifest_rows(shards, file, &header, error) : status;
 }
@@ -267,7 +369,7 @@ static sluice_status read_lone_shard(sl_shards *shards, const opened *file, slui
     sl_shard_header header;
     sluice_status status = sl_shard_read_header(file->fd, file->path, file->bytes, &header, error);
     if (status == SLUICE_OK) {
-        const metadata where = {header.meta_offset, header.meta_bytes, header.meta_checksum,
+        const metadata where = {{header.meta_offset, header.meta_bytes, header.meta_checksum},
                                 header.version};
         status = take_metadata(shards, file, &where, error);
     }
@@ -277,7 +379,7 @@ static sluice_status read_lone_shard(sl_shards *shards, const opened *file, slui
                                "an index entry does not have the size of its fields");
     }
     if (status == SLUICE_OK) {
-        status = grow(shards, 1, file->path, true, error);
+        status = add_source(shards, file->path, true, error);
     }
     return status == SLUICE_OK ? add_row(shards, sl_shard_row_of(&header), 0, file->path, error)
                                : status;
@@ -291,6 +393,11 @@ static sluice_status add_file(sl_shards *shards, const char *path, const char *f
     if (status < 0) {
         return status;
     }
+    file.piece = sl_malloc(PIECE_BYTES);
+    if (file.piece == NULL) {
+        sl_file_close(file.fd);
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its sections");
+    }
     if (file.bytes < SL_PAGE_BYTES) {
         status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)file.bytes,
                                "the file has %llu bytes: too short to hold a header",
@@ -300,6 +407,7 @@ static sluice_status add_file(sl_shards *shards, const char *path, const char *f
     } else {
         status = read_lone_shard(shards, &file, error);
     }
+    sl_free(file.piece);
     sl_file_close(file.fd);
     return status;
 }
