@@ -18,7 +18,13 @@
 #define PROGRESS_NS   200000000u
 #define BUFFER_BYTES  ((size_t)256 << 10)
 
-typedef enum file_state { FILE_GOOD, FILE_INDEX_DAMAGED, FILE_UNUSABLE } file_state;
+/* What was found when a file was checked; what its samples say of the same goes without saying. */
+typedef enum file_state {
+    FILE_GOOD,
+    FILE_DAMAGED,  /* its index, perhaps */
+    FILE_UNREAD,   /* its index, perhaps: the storage failed */
+    FILE_UNUSABLE, /* its header: no sample can be found */
+} file_state;
 
 /* Of the sound samples of a file. */
 typedef struct sum {
@@ -47,7 +53,7 @@ typedef struct worker {
     size_t capacity;
     uint8_t *unpacked; /* with options.decode: what a frame holds */
     size_t unpacked_capacity;
-    uint64_t findings; /* in the file being checked */
+    file_state state; /* of the file being checked */
     void (*work)(struct worker *worker, uint64_t first, uint64_t last);
     uint64_t step;
 } worker;
@@ -65,7 +71,8 @@ static void report(verify *v, const sluice_error *finding)
 static void report_file(void *context, const sluice_error *finding)
 {
     worker *w = context;
-    w->findings++;
+    const file_state state = finding->status == SLUICE_IO ? FILE_UNREAD : FILE_DAMAGED;
+    w->state = w->state > state ? w->state : state;
     report(w->verify, finding);
 }
 
@@ -82,10 +89,9 @@ static void check_files(worker *w, uint64_t first, uint64_t last)
     const sl_dataset *dataset = w->verify->dataset;
     for (uint64_t file = first; file < last; file++) {
         sl_findings findings = {.report = report_file, .ctx = w};
-        w->findings = 0;
+        w->state = FILE_GOOD;
         sluice_status status = dataset->ops->check_object(dataset, (uint32_t)file, &findings);
-        file_state state = w->findings > 0 ? FILE_INDEX_DAMAGED : FILE_GOOD;
-        w->verify->states[file] = (uint8_t)(status < 0 ? FILE_UNUSABLE : state);
+        w->verify->states[file] = (uint8_t)(status < 0 ? FILE_UNUSABLE : w->state);
         add_result(w->verify, 0, findings.bytes_read);
     }
 }
@@ -279,9 +285,14 @@ static sluice_status check_sample(worker *w, const sl_sample *sample, sl_bytes s
     return status;
 }
 
-/* Whether what is wrong with a sample's object was reported when the object was checked. */
-static bool is_known(const verify *v, const sl_sample *sample, file_state least)
+/* Whether that a sample was found or not (`found`) is what was to be expected of its file as it was
+ * reported: it need not be looked at then. */
+static bool is_known(const verify *v, const sl_sample *sample, sluice_status found)
 {
+    file_state least = FILE_UNUSABLE;
+    if (found < 0) {
+        least = found == SLUICE_IO ? FILE_UNREAD : FILE_DAMAGED;
+    }
     return v->states != NULL && v->states[sample->place.object] >= least;
 }
 
@@ -303,7 +314,7 @@ static bool look_at(worker *w, uint64_t index, uint64_t *bytes)
     sl_bytes stored = {NULL, 0};
     sl_error_clear(&finding);
     sluice_status status = sl_dataset_find(dataset, index, &sample, &finding);
-    if (is_known(w->verify, &sample, status < 0 ? FILE_INDEX_DAMAGED : FILE_UNUSABLE)) {
+    if (is_known(w->verify, &sample, status)) {
         return false;
     }
     if (status == SLUICE_OK) {

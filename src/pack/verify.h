@@ -15,7 +15,7 @@
 /*
  * `options` is full-size; workers >= 1. OK with findings too; errors: NOMEM. A shard that cannot be
  * opened or trusted is one finding, and its samples are not looked at, nor those whose index block
- * was found damaged. That some were not is one more.
+ * was found damaged, or could not be read. That some were not is one more.
  */
 sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *options,
                         sluice_verify_result *result, sluice_error *error);

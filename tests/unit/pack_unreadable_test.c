@@ -44,7 +44,7 @@ ssize_t __wrap_pread(int fd, void *to, size_t bytes, off_t offset)
 /* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
 
 typedef struct findings {
-    uint64_t count, io, with_sample;
+    uint64_t count, io, with_sample, unseen;
 } findings;
 
 /* On a worker's thread: no asserts. */
@@ -54,6 +54,7 @@ static void note_finding(void *user, const sluice_error *finding)
     f->count++;
     f->io += finding->status == SLUICE_IO && finding->sys_errno == EIO;
     f->with_sample += finding->sample >= 0;
+    f->unseen += strstr(finding->text, "could not be looked at") != NULL;
 }
 
 /* Reads from byte `from` on fail, but for the first `first` of them. */
@@ -70,6 +71,9 @@ static sluice_verify_result verify(const char *path, off_t from, int first, find
     assert_int_equal(sluice_dataset_verify(dataset, &options, &result, NULL), SLUICE_OK);
     broken_from = NEVER;
     assert_int_equal(result.bad, seen->count);
+    sluice_dataset_info info = {.struct_size = sizeof(info)};
+    assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
+    assert_int_equal(seen->unseen, result.samples != info.samples);
     sluice_dataset_close(dataset);
     return result;
 }
@@ -99,6 +103,28 @@ static void what_cannot_be_read_is_not_good(void **state)
     result = verify(folder, 0, ALWAYS, &seen);
     assert_int_equal(result.samples, 0);
     assert_true(seen.io > 0);
+    remove_tree(folder);
+}
+
+/* What else is wrong with a shard does not explain that its index cannot be read. */
+static void a_blemish_is_no_excuse(void **state)
+{
+    (void)state;
+    char folder[256];
+    file_bytes shard;
+    findings seen;
+    temporary_directory(folder, sizeof(folder));
+    packed_make(folder, &(packed_options){.samples = SAMPLES, .classes = 3});
+    file_load(&shard, folder, "shard-000000.sluice");
+    const uint64_t index = get64(&shard, SHARD_INDEX_OFFSET_AT);
+    assert_true(sample_at(&shard, SAMPLES) < index);
+    file_store_byte(&shard, index - 1, 1); /* padding */
+    file_free(&shard);
+    assert_int_equal(verify(folder, NEVER, ALWAYS, &seen).bad, 1);
+    const sluice_verify_result result = verify(folder, (off_t)index, 1, &seen);
+    assert_int_equal(result.samples, SAMPLES);
+    assert_int_equal(seen.with_sample, SAMPLES);
+    assert_int_equal(seen.count, SAMPLES + 1);
     remove_tree(folder);
 }
 
@@ -154,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_be_read_is_not_good),
+        cmocka_unit_test(a_blemish_is_no_excuse),
         cmocka_unit_test(what_is_gone_is_not_good),
         cmocka_unit_test(a_pack_that_cannot_be_read_back_is_not_published),
     };
