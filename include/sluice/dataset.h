@@ -18,7 +18,8 @@
  * none of their index entries; both are checked against checksums as they are read. Index blocks
  * that were looked at are kept in memory, 16 MiB of them at most (those of two million samples).
  *
- * A sample is a set of named fields. Pictures are in the field "image", class numbers in "label".
+ * A sample is a set of named fields. Pictures are in the field "image", class numbers in "label":
+ * where classes have names, a label that is neither one of them nor -1 makes its sample a bad one.
  *
  * Threads: a dataset is immutable; every function may be called from any thread at once. It may be
  * shared by any number of loaders, each of which keeps it alive: closing it after

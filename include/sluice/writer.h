@@ -106,7 +106,7 @@ typedef struct sluice_writer_sample {
     uint32_t reserved;   /* 0 */
     const void *image;
     uint64_t image_bytes; /* 1 .. 1 GiB */
-    int64_t label;        /* -1: none */
+    int64_t label;        /* -1: none; below class_count where classes have names */
     const char *key;      /* a name to find it again by, at most 511 bytes; NULL: none */
 } sluice_writer_sample;
 
@@ -149,10 +149,10 @@ typedef struct sluice_value {
 /*
  * Adds a sample: `count` values, one for each field, in the order of the fields (image, label, key
  * in a writer without `fields`). Pictures are treated as by sluice_writer_add. A text named "key"
- * has at most 4095 bytes and no NUL; other texts and bytes hold anything. A sample has 2^31 - 1
- * bytes at most, before anything is compressed; sluice_dataset_read reads them all, a loader those
- * of up to its max_sample_bytes. Errors: as sluice_writer_add; INVALID: a value does not fit its
- * field.
+ * has at most 4095 bytes and no NUL; other texts and bytes hold anything. An int named "label" is a
+ * class or -1 where classes have names. A sample has 2^31 - 1 bytes at most, before anything is
+ * compressed; sluice_dataset_read reads them all, a loader those of up to its max_sample_bytes.
+ * Errors: as sluice_writer_add; INVALID: a value does not fit its field.
  */
 SLUICE_API sluice_status sluice_writer_add_values(sluice_writer *writer, const sluice_value *values,
                                                   uint32_t count,

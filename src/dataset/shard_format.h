@@ -135,6 +135,11 @@ sluice_status sl_schema_make(sl_schema *schema, const sl_field *fields, uint32_t
 /* Adds class names, copied. Errors: INVALID, NOMEM. */
 sluice_status sl_schema_add_classes(sl_schema *schema, const char *const *classes, uint32_t count,
                                     sluice_error *error);
+/* Whether `label` is a class, or none (-1). Where classes have no names, any is. */
+static inline bool sl_schema_has_label(const sl_schema *schema, int64_t label)
+{
+    return schema->class_count == 0 || (label >= -1 && label < (int64_t)schema->class_count);
+}
 uint64_t sl_schema_bytes(const sl_schema *schema);
 void sl_schema_encode(const sl_schema *schema, uint8_t *bytes);
 /*

@@ -84,6 +84,7 @@ typedef struct walk {
     const sl_schema *schema;
     sl_bytes record;
     size_t at; /* of the next blob */
+    bool wants_label;
 } walk;
 
 /* What all blobs have: size and encoding. The bytes of the value are those stored. */
@@ -155,7 +156,9 @@ static sl_refusal decode_cell(walk *w, uint32_t number, const uint8_t *cell, sl_
     const sl_field *field = &w->schema->fields[number];
     if (field->type == SLUICE_FIELD_INT) {
         value->integer = (int64_t)sl_load64(cell);
-        return sl_accept();
+        const bool known = number != w->schema->label || !w->wants_label ||
+                           sl_schema_has_label(w->schema, value->integer);
+        return known ? sl_accept() : sl_refuse("it is none of the classes", 0);
     }
     if (field->type == SLUICE_FIELD_FLOAT) {
         value->number = number_of(sl_load64(cell));
@@ -240,7 +243,11 @@ sl_refusal sl_record_decode(const sl_schema *schema, sl_bytes record, sl_values 
     if (schema->field_count < 64 && presence >> schema->field_count != 0) {
         return sl_refuse("the sample claims to have more fields than there are", 8);
     }
-    walk w = {.schema = schema, .record = record, .at = schema->head_bytes};
+    walk w = {.schema = schema,
+              .record = record,
+              .at = schema->head_bytes,
+              .wants_label =
+                  schema->label != SL_FIELD_NONE && sl_values_want(values, schema->label)};
     const sl_refusal refusal = decode_fields(&w, presence, values);
     if (copied && refusal.text == NULL) {
         values->of[schema->tail].bytes.data = values->copy.to;

@@ -58,6 +58,13 @@ sluice_status sl_shard_read_header(int fd, const char *path, uint64_t file_bytes
     return SLUICE_OK;
 }
 
+sl_refusal sl_shard_header_fits(const sl_shard_header *header, const sl_schema *schema)
+{
+    return header->record_bytes == 0 && header->entry_bytes != schema->entry_bytes
+               ? sl_refuse("an index entry does not have the size of its fields", 104)
+               : sl_accept();
+}
+
 sl_refusal sl_shard_header_trust(const sl_shards *shards, const sl_shard *shard,
                                  const uint8_t page[SL_PAGE_BYTES], sl_shard_header *header)
 {
@@ -70,7 +77,7 @@ sl_refusal sl_shard_header_trust(const sl_shards *shards, const sl_shard *shard,
         header->meta_bytes != shards->meta_bytes) {
         return sl_refuse("this is not the shard that the manifest describes", 0);
     }
-    return sl_accept();
+    return sl_shard_header_fits(header, &shards->schema);
 }
 
 /* ---- locating ---- */

@@ -67,6 +67,8 @@ sluice_status sl_shards_refuse(sluice_error *error, sl_refusal refusal, const ch
 sluice_status sl_shards_path(void *ctx, uint32_t shard, char *path, size_t bytes);
 uint64_t sl_shards_bytes(void *ctx, uint32_t shard);
 
+/* NULL text: the header's index is one of samples that have the schema's fields. */
+sl_refusal sl_shard_header_fits(const sl_shard_header *header, const sl_schema *schema);
 /* NULL text: the page is the header of the shard that the row describes. */
 sl_refusal sl_shard_header_trust(const sl_shards *shards, const sl_shard *shard,
                                  const uint8_t page[SL_PAGE_BYTES], sl_shard_header *header);

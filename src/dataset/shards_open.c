@@ -373,10 +373,9 @@ static sluice_status read_lone_shard(sl_shards *shards, const opened *file, slui
                                 header.version};
         status = take_metadata(shards, file, &where, error);
     }
-    if (status == SLUICE_OK && header.record_bytes == 0 &&
-        header.entry_bytes != shards->schema.entry_bytes) {
-        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, 104,
-                               "an index entry does not have the size of its fields");
+    if (status == SLUICE_OK) {
+        const sl_refusal refusal = sl_shard_header_fits(&header, &shards->schema);
+        status = refusal.text != NULL ? sl_shards_refuse(error, refusal, file->path, 0) : SLUICE_OK;
     }
     if (status == SLUICE_OK) {
         status = add_source(shards, file->path, true, error);

@@ -72,6 +72,12 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     if (sl_checksum(bytes.data, bytes.size) != sample->facts[FACT_CHECKSUM]) {
         return sl_refuse("the sample does not match its checksum", 0);
     }
+    const int64_t label = (int64_t)sample->facts[FACT_LABEL];
+    if (sl_values_want(values, schema->label) && !sl_schema_has_label(schema, label)) {
+        sl_refusal why = sl_refuse("it is none of the classes", 0);
+        why.field = schema->fields[schema->label].name;
+        return why;
+    }
     const sl_bytes key = {bytes.data + facts.image_bytes, bytes.size - facts.image_bytes};
     if (!facts.key_zstd && memchr(key.data, 0, key.size) != NULL) {
         return sl_refuse("the sample's key is damaged", facts.image_bytes);
@@ -82,8 +88,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
                                            .width = (uint32_t)sample->facts[FACT_SIZE],
                                            .height = (uint32_t)(sample->facts[FACT_SIZE] >> 32),
                                            .bytes = {bytes.data, facts.image_bytes}};
-    values->of[schema->label] =
-        (sl_value){.present = true, .integer = (int64_t)sample->facts[FACT_LABEL]};
+    values->of[schema->label] = (sl_value){.present = true, .integer = label};
     values->of[schema->key] = (sl_value){
         .present = true, .zstd = facts.key_zstd != 0, .offset = facts.image_bytes, .bytes = key};
     return sl_accept();

@@ -101,6 +101,17 @@ static sluice_status check_value(const sl_schema *schema, uint32_t number, sl_va
     return number == schema->key ? check_key(value->bytes, error) : SLUICE_OK;
 }
 
+static sluice_status check_label(const sl_schema *schema, const sl_values *values,
+                                 sluice_error *error)
+{
+    if (schema->label == SL_FIELD_NONE || !values->of[schema->label].present ||
+        sl_schema_has_label(schema, values->of[schema->label].integer)) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_INVALID, STAGE, "label %lld is none of the %u classes",
+                        (long long)values->of[schema->label].integer, schema->class_count);
+}
+
 static bool is_number(const sl_field *field)
 {
     return field->type == SLUICE_FIELD_INT || field->type == SLUICE_FIELD_FLOAT;
@@ -209,7 +220,10 @@ sluice_status sl_record_make(sl_record *record, const sl_record_plan *plan, sl_v
                              sluice_error *error)
 {
     *record = (sl_record){.failed = SL_FIELD_NONE};
-    sluice_status status = check_values(record, plan->schema, values, error);
+    sluice_status status = check_label(plan->schema, values, error);
+    if (status == SLUICE_OK) {
+        status = check_values(record, plan->schema, values, error);
+    }
     if (status == SLUICE_OK) {
         status = reserve(record, plan, values, error);
     }

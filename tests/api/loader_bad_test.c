@@ -2,6 +2,8 @@
 /* Bad samples under each policy, and options that are refused. */
 #include "batches.h"
 #include "loader_setup.h"
+#include "packed.h"
+#include "shard_bytes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -303,6 +305,43 @@ static void struct_sizes(void **state)
     photo_folder_remove(&photos);
 }
 
+/* Of a sample with the fields image, label and key. */
+enum { LABEL_CELL = 32, FEW = 6, FEW_CLASSES = 3, WITHOUT_CLASS = 4 };
+
+/* A label that is none of the classes. */
+static void rows_without_a_class_are_bad_samples(void **state)
+{
+    (void)state;
+    char folder[256];
+    file_bytes shard;
+    sluice_loader_options options = setup_options();
+    temporary_directory(folder, sizeof(folder));
+    packed_make(folder, &(packed_options){.samples = FEW, .classes = FEW_CLASSES});
+    file_load(&shard, folder, "shard-000000.sluice");
+    put64(&shard, sample_at(&shard, WITHOUT_CLASS) + LABEL_CELL, FEW_CLASSES);
+    seal_samples(&shard);
+    file_store(&shard, shard.size);
+    options.shuffle = SLUICE_SHUFFLE_NONE;
+    options.batch_size = FEW;
+    for (int32_t policy = SLUICE_BAD_FAIL; policy <= SLUICE_BAD_MASK; policy++) {
+        batches all;
+        options.on_bad_sample = policy;
+        sluice_loader *loader = setup_loader(shard.path, &options);
+        batches_collect(&all, loader, 1);
+        sluice_loader_close(loader);
+        assert_int_equal(all.end, policy == SLUICE_BAD_FAIL ? SLUICE_CORRUPT : SLUICE_END);
+        assert_int_equal(all.rows, policy == SLUICE_BAD_FAIL ? 0 : FEW);
+        for (uint64_t i = 0; i < all.rows; i++) {
+            const bool replaced = all.indices[i] != WITHOUT_CLASS;
+            assert_true(all.labels[i] < FEW_CLASSES);
+            assert_true(i == WITHOUT_CLASS ? replaced || !all.mask[i] : all.mask[i]);
+        }
+        batches_free(&all);
+    }
+    file_free(&shard);
+    remove_tree(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +350,7 @@ int main(void)
         cmocka_unit_test(fail_says_which),
         cmocka_unit_test(quarantine_lists_them),
         cmocka_unit_test(nothing_but_bad_samples),
+        cmocka_unit_test(rows_without_a_class_are_bad_samples),
         cmocka_unit_test(options_are_checked),
         cmocka_unit_test(refused_recipes_are_refused),
         cmocka_unit_test(struct_sizes),

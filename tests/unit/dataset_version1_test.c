@@ -130,6 +130,66 @@ static void every_flipped_byte_is_noticed(void **state)
     remove_tree(folder);
 }
 
+/* Sample 0 of the dataset at `path`, or opening it, is refused at byte `at` of the first shard. */
+static void expect_corrupt(const char *path, const file_bytes *shard, int64_t at, const char *why)
+{
+    sluice_dataset *dataset;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_sample_info info = {.struct_size = sizeof(info)};
+    sluice_status status = sluice_dataset_open(&dataset, &path, 1, NULL, &error);
+    if (status == SLUICE_OK) {
+        status = sluice_dataset_get_sample(dataset, 0, &info, &error);
+        assert_true(snapshot_verify(dataset) > 0);
+        sluice_dataset_close(dataset);
+    }
+    assert_int_equal(status, SLUICE_CORRUPT);
+    assert_string_equal(error.file, shard->path);
+    assert_int_equal(error.offset, at);
+    assert_non_null(strstr(error.text, why));
+}
+
+/* An index in which all lies where it must, with entries of another size than its fields have: in
+ * a lone shard, and in one that the manifest stands for. */
+static void an_entry_has_the_size_of_its_fields(void **state)
+{
+    (void)state;
+    char folder[256];
+    file_bytes shard;
+    file_bytes manifest;
+    copy_of(folder, sizeof(folder));
+    file_load(&shard, folder, names[1]);
+    file_load(&manifest, folder, names[0]);
+    const uint32_t entry_bytes = get32(&shard, 104) + 8;
+    put32(&shard, 104, entry_bytes);
+    put32(&shard, 108, 4032 / entry_bytes);
+    seal_header(&shard);
+    file_store(&shard, shard.size);
+    expect_corrupt(shard.path, &shard, 104, "size of its fields");
+    put64(&manifest, 4096 + 40, get64(&shard, 4088));
+    seal_manifest(&manifest);
+    file_store(&manifest, manifest.size);
+    expect_corrupt(folder, &shard, 104, "size of its fields");
+    file_free(&shard);
+    file_free(&manifest);
+    remove_tree(folder);
+}
+
+static void a_label_is_one_of_the_classes(void **state)
+{
+    (void)state;
+    char folder[256];
+    file_bytes shard;
+    copy_of(folder, sizeof(folder));
+    file_load(&shard, folder, names[1]);
+    const size_t entry = get64(&shard, SHARD_INDEX_OFFSET_AT);
+    put64(&shard, entry + 24 + 16, 2);
+    seal_shard(&shard);
+    file_store(&shard, shard.size);
+    expect_corrupt(shard.path, &shard, (int64_t)get64(&shard, entry), "none of the classes");
+    file_free(&shard);
+    remove_tree(folder);
+}
+
 /* Into version 2, which holds the same samples; the two do not join. */
 static void they_can_be_packed_again(void **state)
 {
@@ -175,6 +235,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_as_they_were),
         cmocka_unit_test(every_flipped_byte_is_noticed),
+        cmocka_unit_test(an_entry_has_the_size_of_its_fields),
+        cmocka_unit_test(a_label_is_one_of_the_classes),
         cmocka_unit_test(they_can_be_packed_again),
     };
     if (argc < 2) {
