@@ -411,6 +411,22 @@ static sluice_status add_file(sl_shards *shards, const char *path, const char *f
     return status;
 }
 
+/* A folder without a manifest. */
+static sluice_status refuse_unfinished(const char *path, sluice_error *error)
+{
+    if (holds(path, SL_JOURNAL_NAME)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "is a pack that did not finish (it has a " SL_JOURNAL_NAME
+                             ", but no " SL_MANIFEST_NAME
+                             "): pack the same dataset there again, with the same options, and "
+                             "it goes on; or with overwrite, and it starts anew");
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                         "has shards, but neither a " SL_MANIFEST_NAME " nor a " SL_JOURNAL_NAME
+                         ": whoever wrote them did not finish; write them again with overwrite, "
+                         "or open single shards by their names");
+}
+
 static sluice_status add_path(sl_shards *shards, const char *path, sluice_error *error)
 {
     struct stat found;
@@ -420,9 +436,7 @@ static sluice_status add_path(sl_shards *shards, const char *path, sluice_error 
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
         }
         if (!holds(path, SL_MANIFEST_NAME)) {
-            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                                 "has shards but no " SL_MANIFEST_NAME
-                                 ": the pack did not finish; run it again to complete it");
+            return refuse_unfinished(path, error);
         }
         return add_file(shards, buffer, path, error);
     }

@@ -18,6 +18,8 @@ json '.findings[0] | (.file | test("_3.JPEG")) and (.text | length > 0) and has(
 run 3 pack broken refused
 says err "$(basename "$victim")"
 says err "--on-bad skip"
+run 2 info refused
+says err "a pack that did not finish"
 run 0 pack broken packed --on-bad skip --json
 json '.samples == 19 and .rejected == 1'
 grep -q "_3.JPEG" packed/rejected.tsv || fail "rejected.tsv does not name the sample"

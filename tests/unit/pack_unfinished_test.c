@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said of a folder in which a pack, or a writer, did not finish; and that the advice works.
+ */
+#include "pack_setup.h"
+#include "packed.h"
+
+#include <sluice/sluice.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void expect_refused(const char *folder, const char *says, const char *says_not)
+{
+    sluice_dataset *dataset;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sluice_dataset_open(&dataset, &folder, 1, NULL, &error), SLUICE_INVALID);
+    assert_string_equal(error.file, folder);
+    if (strstr(error.text, says) == NULL || strstr(error.text, says_not) != NULL) {
+        fail_msg("\"%s\" should say \"%s\" and not \"%s\"", error.text, says, says_not);
+    }
+}
+
+static void expect_opens(const char *path)
+{
+    sluice_dataset *dataset;
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
+    sluice_dataset_close(dataset);
+}
+
+static void an_unfinished_pack_says_so(void **state)
+{
+    (void)state;
+    pack_setup setup;
+    char work[256];
+    char path[300];
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_pack_options options = pack_options();
+    pack_setup_make(&setup, 3, 8, true);
+    temporary_directory(work, sizeof(work));
+    (void)snprintf(path, sizeof(path), "%s/pack", work);
+    options.on_bad = SLUICE_PACK_BAD_FAIL;
+    options.shard_bytes = UINT64_MAX; /* none is complete when the first bad sample comes */
+    assert_true(pack_run(&setup, path, &options, NULL, &error) < 0);
+    assert_int_equal(count_names(path, is_shard), 0);
+    expect_refused(path, "a pack that did not finish", "has shards");
+    /* With overwrite it starts anew. */
+    options.overwrite = 1;
+    options.shard_bytes = PACK_SHARD_BYTES;
+    assert_true(pack_run(&setup, path, &options, NULL, &error) < 0);
+    expect_refused(path, "a pack that did not finish", "has shards");
+    /* Without, it goes on. */
+    options.overwrite = 0;
+    options.on_bad = SLUICE_PACK_BAD_SKIP;
+    assert_int_equal(pack_run(&setup, path, &options, NULL, &error), SLUICE_OK);
+    expect_opens(path);
+    remove_tree(work);
+    pack_setup_remove(&setup);
+}
+
+/* Nothing can go on there: there is no telling what was to become of them. */
+static void shards_alone_are_no_pack(void **state)
+{
+    (void)state;
+    char folder[256];
+    char path[300];
+    temporary_directory(folder, sizeof(folder));
+    packed_make(folder, &(packed_options){.samples = 9, .classes = 2});
+    (void)snprintf(path, sizeof(path), "%s/manifest.sluice", folder);
+    assert_int_equal(unlink(path), 0);
+    expect_refused(folder, "single shards", "goes on");
+    (void)snprintf(path, sizeof(path), "%s/shard-000000.sluice", folder);
+    expect_opens(path);
+    packed_make(folder, &(packed_options){.samples = 9, .classes = 2}); /* overwrites */
+    expect_opens(folder);
+    remove_tree(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_unfinished_pack_says_so),
+        cmocka_unit_test(shards_alone_are_no_pack),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
