@@ -84,13 +84,32 @@ static name_kind kind_of(const char *name)
     return kind_of_final(name, length);
 }
 
+/* So that a new folder's own name lasts, too. Where directories cannot be synced, or not be read by
+ * us, nothing can be done about it. */
+static sluice_status sync_parent(const sl_output *output, sluice_error *error)
+{
+    const int parent = openat(output->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (parent < 0) {
+        return errno == EACCES || errno == EPERM
+                   ? SLUICE_OK
+                   : fail(output, "..", "open the folder above", error);
+    }
+    sluice_status status = SLUICE_OK;
+    if (fsync(parent) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) {
+        status = fail(output, "..", "sync the folder above", error);
+    }
+    (void)close(parent);
+    return status;
+}
+
 sluice_status sl_output_open(sl_output *output, const char *path, sluice_error *error)
 {
     *output = (sl_output){.fd = -1, .path = sl_strdup(path)};
     if (output->path == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a path");
     }
-    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+    const bool created = mkdir(path, 0777) == 0;
+    if (!created && errno != EEXIST) {
         return fail(output, "", "create the folder", error);
     }
     output->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -102,7 +121,11 @@ sluice_status sl_output_open(sl_output *output, const char *path, sluice_error *
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
                              "another process is writing to this folder");
     }
-    return SLUICE_OK;
+    const sluice_status status = created ? sync_parent(output, error) : SLUICE_OK;
+    if (status < 0) {
+        (void)rmdir(path); /* the next one is to create, and sync, it again */
+    }
+    return status;
 }
 
 void sl_output_close(sl_output *output)

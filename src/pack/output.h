@@ -28,7 +28,8 @@ typedef struct sl_output_contents {
     char foreign[256]; /* something that is not ours; "" */
 } sl_output_contents;
 
-/* Creates the folder (one level) when it is missing and locks it. Errors: IO, STATE (locked). */
+/* Creates the folder (one level) when it is missing, its name synced, and locks it. Errors: IO,
+ * STATE (locked). */
 sluice_status sl_output_open(sl_output *output, const char *path, sluice_error *error);
 void sl_output_close(sl_output *output);
 sluice_status sl_output_survey(const sl_output *output, sl_output_contents *contents,

@@ -29,6 +29,11 @@ static enum { NOTHING, DIE, DISK_FULL } accident;
 static uint64_t calls_left;
 static const char *spoiled; /* a byte of this file changes just after it got its name */
 
+/* A directory whose syncs are counted, and fail with `watched_errno` unless that is 0. */
+static struct stat watched;
+static int watched_errno;
+static uint64_t watched_syncs;
+
 /* Whether the call is to fail with ENOSPC. */
 static bool now_it_happens(void)
 {
@@ -69,8 +74,17 @@ ssize_t __wrap_pwrite(int fd, const void *data, size_t bytes, off_t offset)
 /* Not done: only a power failure could tell, and the test would wait for the disk. */
 int __wrap_fsync(int fd)
 {
-    (void)fd;
-    return now_it_happens() ? -1 : 0;
+    struct stat status;
+    if (now_it_happens()) {
+        return -1;
+    }
+    if (watched.st_ino == 0 || fstat(fd, &status) != 0 || status.st_ino != watched.st_ino ||
+        status.st_dev != watched.st_dev) {
+        return 0;
+    }
+    watched_syncs++;
+    errno = watched_errno;
+    return watched_errno == 0 ? 0 : -1;
 }
 
 int __wrap_fdatasync(int fd)
@@ -267,10 +281,37 @@ static void disk_full_at_every_call(void **state)
         assert_int_equal(status, SLUICE_IO);
         assert_int_equal(error.sys_errno, ENOSPC);
         assert_true(error.file[0] != '\0');
-        assert_int_equal(count_names(f.path, is_temporary), 0);
+        assert_true(access(f.path, F_OK) != 0 || count_names(f.path, is_temporary) == 0);
         assert_true(folder_is_part_of(f.path, f.whole));
         go_on(&f, point);
     }
+    fixture_remove(&f);
+}
+
+/* Without that, a power failure could take all of it away again. */
+static void the_name_of_a_new_folder_lasts(void **state)
+{
+    (void)state;
+    fixture f;
+    sluice_error error = SLUICE_ERROR_INIT;
+    const sluice_pack_options options = pack_options();
+    fixture_make(&f);
+    assert_int_equal(stat(f.work, &watched), 0);
+    watched_errno = EIO;
+    watched_syncs = 0;
+    assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, &error), SLUICE_IO);
+    assert_int_equal(error.sys_errno, EIO);
+    assert_non_null(strstr(error.file, f.path));
+    assert_int_not_equal(access(f.path, F_OK), 0); /* the next pack has to sync it again */
+    watched_errno = EINVAL;                        /* where directories cannot be synced */
+    assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, &error), SLUICE_OK);
+    remove_tree(f.path);
+    watched_errno = 0;
+    assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, &error), SLUICE_OK);
+    assert_int_equal(watched_syncs, 3);
+    assert_int_equal(pack_run(&f.setup, f.path, &options, NULL, &error), SLUICE_OK);
+    assert_int_equal(watched_syncs, 3); /* it was there */
+    watched = (struct stat){0};
     fixture_remove(&f);
 }
 
@@ -427,6 +468,7 @@ int main(void)
         cmocka_unit_test(killed_many_times_on_the_way),
         cmocka_unit_test(killed_at_any_moment),
         cmocka_unit_test(disk_full_at_every_call),
+        cmocka_unit_test(the_name_of_a_new_folder_lasts),
         cmocka_unit_test(a_file_size_limit_is_an_error),
         cmocka_unit_test(a_full_disk_is_an_error_and_more_room_mends_it),
         cmocka_unit_test(what_was_written_is_read_back),
