@@ -156,16 +156,22 @@ int sl_object_open_path(const char *path, bool direct, uint64_t *bytes, dev_t *d
     return fd;
 }
 
+static bool is_known_locked(const sl_objects *objects, const opened *file)
+{
+    return objects->direct_known && objects->direct_dev == file->device;
+}
+
 /* Whether O_DIRECT reads work on this file: open may accept what read then refuses. */
 static bool direct_works(sl_objects *objects, const opened *file)
 {
     sl_lock(&objects->mutex);
-    while (objects->probing) {
+    bool known = is_known_locked(objects, file);
+    while (!known && objects->probing) {
         sl_cond_wait(&objects->changed, &objects->mutex);
+        known = is_known_locked(objects, file);
     }
-    const bool known = objects->direct_known && objects->direct_dev == file->device;
     const bool works = objects->direct_works;
-    objects->probing = !known;
+    objects->probing = objects->probing || !known;
     sl_unlock(&objects->mutex);
     if (known) {
         return works;
@@ -245,14 +251,31 @@ static uint16_t *key_of(sl_objects *objects, uint32_t object, bool past_cache)
     return &objects->entry_of[2 * (size_t)object + past_cache];
 }
 
-static void free_entry_locked(sl_objects *objects, entry *e)
+/* Descriptors that nobody can find any more, to be closed without the lock: that, too, may take as
+ * long as a server does. -1: none. */
+typedef struct leavers {
+    int old, oldest;
+} leavers;
+
+static void close_leavers(leavers *leaving)
 {
-    assert(e->pins == 0);
-    if (e->fd >= 0) {
-        close(e->fd);
+    if (leaving->old >= 0) {
+        close(leaving->old);
     }
+    if (leaving->oldest >= 0) {
+        close(leaving->oldest);
+    }
+    *leaving = (leavers){-1, -1};
+}
+
+/* Gives the descriptor back, which is the caller's to close; -1: there was none. */
+static int free_entry_locked(sl_objects *objects, entry *e)
+{
+    const int fd = e->fd;
+    assert(e->pins == 0);
     *key_of(objects, e->object, e->past_cache) = 0;
     *e = (entry){.fd = -1};
+    return fd;
 }
 
 /* The least recently used one that nobody pins or opens; NULL: there is none. */
@@ -270,7 +293,7 @@ static entry *oldest_locked(sl_objects *objects)
 }
 
 /* An entry that is free, or made so; NULL: all are in use. */
-static entry *room_locked(sl_objects *objects)
+static entry *room_locked(sl_objects *objects, leavers *leaving)
 {
     for (uint32_t i = 0; i < objects->capacity; i++) {
         entry *e = &objects->entries[i];
@@ -280,13 +303,15 @@ static entry *room_locked(sl_objects *objects)
     }
     entry *oldest = oldest_locked(objects);
     if (oldest != NULL) {
-        free_entry_locked(objects, oldest);
+        leaving->oldest = free_entry_locked(objects, oldest);
     }
     return oldest;
 }
 
-/* Opens the object of `e`, which is free but for its key. Lets go of the lock meanwhile. */
-static sluice_status fill_locked(sl_objects *objects, entry *e, sluice_error *error)
+/* Opens the object of `e`, which is free but for its key, once there is a descriptor less. Lets go
+ * of the lock meanwhile. */
+static sluice_status fill_locked(sl_objects *objects, entry *e, leavers *leaving,
+                                 sluice_error *error)
 {
     opened file = {.fd = -1};
     sluice_status status;
@@ -294,6 +319,7 @@ static sluice_status fill_locked(sl_objects *objects, entry *e, sluice_error *er
     do {
         e->opening = true;
         sl_unlock(&objects->mutex);
+        close_leavers(leaving);
         status = open_checked(objects, e->object, direct, &file, error);
         sl_lock(&objects->mutex);
         e->opening = false;
@@ -301,11 +327,11 @@ static sluice_status fill_locked(sl_objects *objects, entry *e, sluice_error *er
         if (oldest == NULL) {
             break;
         }
-        free_entry_locked(objects, oldest);
+        leaving->oldest = free_entry_locked(objects, oldest);
     } while (true);
     sl_cond_broadcast(&objects->changed);
     if (status != SLUICE_OK) {
-        free_entry_locked(objects, e);
+        (void)free_entry_locked(objects, e); /* it has none */
         return status;
     }
     e->fd = file.fd;
@@ -320,6 +346,7 @@ static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, b
     uint16_t *key = key_of(objects, object, past_cache);
     entry *e = *key != 0 ? &objects->entries[*key - 1] : NULL;
     bool refused = false;
+    leavers leaving = {-1, -1};
     if (e != NULL && !e->reopen && !e->opening) {
         *out = e;
         return SLUICE_OK;
@@ -329,16 +356,16 @@ static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, b
             return SLUICE_AGAIN;
         }
         refused = e->refused;
-        free_entry_locked(objects, e);
+        leaving.old = free_entry_locked(objects, e);
     }
-    e = room_locked(objects);
+    e = room_locked(objects, &leaving); /* there is some after that */
     if (e == NULL) {
         return SLUICE_AGAIN;
     }
     *e = (entry){.object = object, .past_cache = past_cache, .fd = -1, .refused = refused};
     *key = (uint16_t)(e - objects->entries + 1);
     *out = e;
-    return fill_locked(objects, e, error);
+    return fill_locked(objects, e, &leaving, error);
 }
 
 /* Whether an unpin or the end of an opening is to be expected. */

@@ -6,10 +6,12 @@
  * with two faces. Whoever may block reads (sl_objects_read: index blocks at open, tools); a fetch
  * thread pins, reads by itself, and unpins. An object can be open twice, through the page cache and
  * past it (O_DIRECT).
- * Threads: any. Lock: its own mutex, not held while a file is opened or read.
+ * Threads: any. Lock: its own mutex, not held while a file is opened, read or closed: a server that
+ * does not answer holds up those that want the same object, nobody else.
  * Invariants: a pinned descriptor is never closed; open ones <= capacity, which RLIMIT_NOFILE
- * bounds; an object that has another size than it should have is never pinned.
- * A pin that is never given back (its read never came back) keeps its descriptor for ever.
+ * bounds, but for those on their way out; an object that has another size than it should have is
+ * never pinned. A pin that is never given back (its read never came back) keeps its descriptor for
+ * ever.
  */
 #ifndef SL_OBJECTS_H
 #define SL_OBJECTS_H

@@ -15,11 +15,99 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 static char folder[64];
+
+/* A server that does not answer, for a while: whoever opens this path, or closes this descriptor,
+ * waits until it is let go; given up, it goes by itself. */
+static pthread_mutex_t gate_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_changed = PTHREAD_COND_INITIALIZER;
+/* under gate_mutex */
+static char gate_path[128];
+static int gate_fd = -1;
+static uint32_t gate_arrived;
+static bool gate_open, gate_given_up;
+
+static void wait_at_gate(void)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 5;
+    gate_arrived++;
+    (void)pthread_cond_broadcast(&gate_changed);
+    while (!gate_open && !gate_given_up) {
+        gate_given_up = pthread_cond_timedwait(&gate_changed, &gate_mutex, &until) == ETIMEDOUT;
+    }
+}
+
+/* The linker chose these names (--wrap).
+ * NOLINTBEGIN(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __real_close(int fd);
+int __wrap_close(int fd);
+
+int __wrap_open(const char *path, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    const mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    (void)pthread_mutex_lock(&gate_mutex);
+    if (strcmp(path, gate_path) == 0) {
+        wait_at_gate();
+    }
+    (void)pthread_mutex_unlock(&gate_mutex);
+    return __real_open(path, flags, mode);
+}
+
+int __wrap_close(int fd)
+{
+    (void)pthread_mutex_lock(&gate_mutex);
+    if (fd == gate_fd) {
+        gate_fd = -1;
+        wait_at_gate();
+    }
+    (void)pthread_mutex_unlock(&gate_mutex);
+    return __real_close(fd);
+}
+
+/* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
+
+static void gate_shut(const char *path, int fd)
+{
+    (void)pthread_mutex_lock(&gate_mutex);
+    (void)snprintf(gate_path, sizeof(gate_path), "%s", path);
+    gate_fd = fd;
+    gate_arrived = 0;
+    gate_open = false;
+    gate_given_up = false;
+    (void)pthread_mutex_unlock(&gate_mutex);
+}
+
+static void gate_await_arrival(void)
+{
+    (void)pthread_mutex_lock(&gate_mutex);
+    while (gate_arrived == 0) {
+        (void)pthread_cond_wait(&gate_changed, &gate_mutex);
+    }
+    (void)pthread_mutex_unlock(&gate_mutex);
+}
+
+/* Lets go of who waits. How many came; 0: they were kept too long, and went. */
+static uint32_t gate_let_go(void)
+{
+    (void)pthread_mutex_lock(&gate_mutex);
+    gate_open = true;
+    (void)pthread_cond_broadcast(&gate_changed);
+    const uint32_t arrived = gate_given_up ? 0 : gate_arrived;
+    (void)pthread_mutex_unlock(&gate_mutex);
+    return arrived;
+}
 
 static const char *path_of(uint32_t number)
 {
@@ -265,6 +353,78 @@ static void readers_wait_for_each_other(void **state)
     sl_objects_close(objects);
 }
 
+/* A thread that pins one object, waiting for it. */
+typedef struct pinner {
+    sl_objects *objects;
+    uint32_t object;
+    pthread_t thread;
+    sluice_status status;
+    sl_pin pin;
+} pinner;
+
+static void *pin_and_wait(void *argument)
+{
+    pinner *p = argument;
+    p->status = sl_objects_pin(p->objects, p->object, (sl_pin_how){.wait = true}, &p->pin, NULL);
+    return NULL;
+}
+
+static void start(pinner *p, sl_objects *objects, uint32_t object)
+{
+    *p = (pinner){.objects = objects, .object = object};
+    assert_int_equal(pthread_create(&p->thread, NULL, pin_and_wait, p), 0);
+}
+
+static void join(pinner *p)
+{
+    assert_int_equal(pthread_join(p->thread, NULL), 0);
+    assert_int_equal(p->status, SLUICE_OK);
+    sl_objects_unpin(p->objects, &p->pin);
+}
+
+static void an_open_that_hangs_keeps_nobody_else(void **state)
+{
+    (void)state;
+    pinner pinners[3];
+    sl_pin none;
+    char byte;
+    sl_objects *objects = open_objects();
+    pin_briefly(objects, 1);
+    gate_shut(path_of(0), -1);
+    start(&pinners[0], objects, 0);
+    gate_await_arrival();
+    start(&pinners[1], objects, 0);
+    start(&pinners[2], objects, 0);
+    pin_briefly(objects, 1); /* open */
+    pin_briefly(objects, 2); /* not open */
+    assert_int_equal(sl_objects_read(objects, 3, 0, &byte, 1, NULL), SLUICE_OK);
+    assert_int_equal(sl_objects_pin(objects, 0, plain, &none, NULL), SLUICE_AGAIN);
+    assert_int_equal(gate_let_go(), 1); /* the others wait for what the first one opens */
+    for (uint32_t i = 0; i < 3; i++) {
+        join(&pinners[i]);
+        assert_int_equal(pinners[i].pin.fd, pinners[0].pin.fd);
+    }
+    gate_shut("", -1);
+    sl_objects_close(objects);
+}
+
+static void a_close_that_hangs_keeps_nobody_else(void **state)
+{
+    (void)state;
+    pinner other;
+    sl_objects *objects = open_few(8); /* two of them */
+    const sl_pin zero = pin(objects, 0, plain);
+    sl_objects_unpin(objects, &zero);
+    pin_briefly(objects, 1);
+    gate_shut("", zero.fd);
+    start(&other, objects, 2); /* instead of 0 */
+    gate_await_arrival();
+    pin_briefly(objects, 1);
+    assert_int_equal(gate_let_go(), 1);
+    join(&other);
+    sl_objects_close(objects);
+}
+
 static void whole_objects(void **state)
 {
     (void)state;
@@ -283,9 +443,14 @@ static void whole_objects(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(oldest_unused_is_closed), cmocka_unit_test(reopening_waits_for_readers),
-        cmocka_unit_test(direct_is_probed),        cmocka_unit_test(refused),
-        cmocka_unit_test(few_descriptors),         cmocka_unit_test(readers_wait_for_each_other),
+        cmocka_unit_test(oldest_unused_is_closed),
+        cmocka_unit_test(reopening_waits_for_readers),
+        cmocka_unit_test(direct_is_probed),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(few_descriptors),
+        cmocka_unit_test(readers_wait_for_each_other),
+        cmocka_unit_test(an_open_that_hangs_keeps_nobody_else),
+        cmocka_unit_test(a_close_that_hangs_keeps_nobody_else),
         cmocka_unit_test(whole_objects),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
