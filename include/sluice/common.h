@@ -63,8 +63,9 @@ typedef struct sluice_error {
     int64_t sample;      /* index of the sample in its dataset, or -1 */
     int64_t offset;      /* byte in `file` at which it was noticed, or -1 */
     char stage[16];      /* "dataset", "io", "decode", "augment", "staging", "pack", "api", ... */
-    char file[512];      /* the file concerned, or "" (cut at the front when longer) */
-    char text[512];      /* one sentence in English, without the file name; never empty on error */
+    char file[512]; /* the file concerned, byte by byte, or "" (cut at the front when longer) */
+    char text[512]; /* one sentence in English, without the file name; never empty on error;
+                       names that it quotes are safe to print, as below */
 } sluice_error;
 
 #define SLUICE_ERROR_INIT                                 \
@@ -74,7 +75,9 @@ typedef struct sluice_error {
 
 /*
  * Writes "stage: file, offset N, sample N: text (errno text)", with only the parts that are known,
- * NUL-terminated and cut to `bytes`. Returns the length it would have without the cut.
+ * NUL-terminated and cut to `bytes`. Returns the length it would have without the cut. Safe to
+ * print on a terminal, whatever files and classes are called: control characters and what is no
+ * UTF-8 are written \xNN.
  */
 SLUICE_API size_t sluice_error_format(const sluice_error *error, char *buffer, size_t bytes);
 

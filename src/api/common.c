@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The version, and errors as text. */
 #include "error.h"
+#include "safe_text.h"
 
 #include <sluice/common.h>
 
@@ -38,6 +39,14 @@ static void add(text *to, const char *format, ...)
     to->length += length < 0 ? 0 : (size_t)length;
 }
 
+/* What may come from data: `field` has `room` bytes, with or without a NUL. */
+static void add_safe(text *to, const char *field, size_t room)
+{
+    const size_t at = to->length < to->bytes ? to->length : to->bytes;
+    to->length +=
+        sl_safe_text(to->bytes == at ? NULL : to->buffer + at, to->bytes - at, field, room);
+}
+
 /* What the caller's struct has of it; the rest is not known. */
 static sluice_error whole(const sluice_error *given)
 {
@@ -57,11 +66,12 @@ size_t sluice_error_format(const sluice_error *given, char *buffer, size_t bytes
         buffer[0] = '\0';
     }
     if (error->stage[0] != '\0') {
-        add(&to, "%.*s: ", (int)sizeof(error->stage), error->stage);
+        add_safe(&to, error->stage, sizeof(error->stage));
+        add(&to, ": ");
     }
     const size_t before = to.length;
     if (error->file[0] != '\0') {
-        add(&to, "%.*s", (int)sizeof(error->file), error->file);
+        add_safe(&to, error->file, sizeof(error->file));
         comma = ", ";
     }
     if (error->offset >= 0) {
@@ -71,10 +81,13 @@ size_t sluice_error_format(const sluice_error *given, char *buffer, size_t bytes
     if (error->sample >= 0) {
         add(&to, "%ssample %" PRId64, comma, error->sample);
     }
-    add(&to, "%s%.*s", to.length > before ? ": " : "", (int)sizeof(error->text), error->text);
+    add(&to, "%s", to.length > before ? ": " : "");
+    add_safe(&to, error->text, sizeof(error->text));
     if (error->sys_errno != 0) {
         char reason[REASON_BYTES];
-        add(&to, " (%s)", strerror_r(error->sys_errno, reason, sizeof(reason)));
+        add(&to, " (");
+        add_safe(&to, strerror_r(error->sys_errno, reason, sizeof(reason)), REASON_BYTES);
+        add(&to, ")");
     }
     return to.length;
 }

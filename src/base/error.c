@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "error.h"
 
+#include "safe_text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +32,18 @@ void sl_error_set_path(sluice_error *error, const char *path)
     memmove(error->file, from, strlen(from) + 1);
 }
 
+/* A text that was cut at its end does not end in the middle of a character. */
+static void end_at_character(char *text, size_t length)
+{
+    size_t end = length;
+    while (end > 0 && ((unsigned char)text[end - 1] & 0xC0U) == 0x80U) {
+        end--;
+    }
+    if (end > 0 && (unsigned char)text[end - 1] >= 0xC0U) {
+        text[end - 1] = '\0';
+    }
+}
+
 /* Built aside and copied at the end: the arguments may point into `error` itself. */
 static void record(sluice_error *built, sluice_status status, const char *stage, const char *format,
                    va_list arguments)
@@ -37,7 +51,14 @@ static void record(sluice_error *built, sluice_status status, const char *stage,
     sl_error_clear(built);
     built->status = status;
     snprintf(built->stage, sizeof(built->stage), "%s", stage);
-    vsnprintf(built->text, sizeof(built->text), format, arguments);
+    char text[sizeof(built->text)];
+    const int length = vsnprintf(text, sizeof(text), format, arguments);
+    if (length < 0) {
+        text[0] = '\0';
+    } else if ((size_t)length >= sizeof(text)) {
+        end_at_character(text, sizeof(text) - 1);
+    }
+    (void)sl_safe_text(built->text, sizeof(built->text), text, sizeof(text));
     if (built->text[0] == '\0') {
         snprintf(built->text, sizeof(built->text), "no details are known");
     }

@@ -45,8 +45,9 @@ static inline sl_refusal sl_accept(void)
 void sl_error_clear(sluice_error *error);
 
 /*
- * Records status, stage and a printf-style sentence; clears everything else. `error` may be NULL.
- * Returns `status`, so that a caller can write `return sl_error_set(...)`.
+ * Records status, stage and a printf-style sentence, made safe to print (safe_text.h); clears
+ * everything else. `error` may be NULL. Returns `status`, so that a caller can write `return
+ * sl_error_set(...)`.
  */
 sluice_status sl_error_set(sluice_error *error, sluice_status status, const char *stage,
                            const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -147,6 +147,84 @@ static void format_never_writes_past_its_room(void **state)
     }
 }
 
+/* Names come from data, and terminals obey what they are shown. */
+static void what_is_printed_is_safe(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *given, *safe;
+    } texts[] = {
+        {"plain ~ text", "plain ~ text"},
+        {"\x1b[2J\a\n\t\x7f", "\\x1b[2J\\x07\\x0a\\x09\\x7f"},
+        {"\xc2\x9b"
+         "31m\xc2\x85",
+         "\\xc2\\x9b31m\\xc2\\x85"},                        /* CSI and NEL as C1 controls */
+        {"\xe2\x82\xac \xc2\xa0", "\xe2\x82\xac \xc2\xa0"}, /* euro, no-break space */
+        {"\xf0\x9f\x90\x88", "\xf0\x9f\x90\x88"},
+        {"\xe4 \xff\x80", "\\xe4 \\xff\\x80"},                 /* Latin-1, and nothing at all */
+        {"\xc0\x9b\xe0\x82\x9b", "\\xc0\\x9b\\xe0\\x82\\x9b"}, /* longer than need be */
+        {"\xed\xa0\x80", "\\xed\\xa0\\x80"},                   /* a surrogate */
+        {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
+        {"\xe2\x82", "\\xe2\\x82"}, /* cut */
+        {"\\x1b", "\\x1b"},         /* safe already */
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        sluice_error error;
+        char wanted[256];
+        sl_error_file(&error, SLUICE_IO, "io", 0, texts[i].given, -1, "class \"%s\"",
+                      texts[i].given);
+        assert_string_equal(error.file, texts[i].given); /* the file's own name */
+        (void)snprintf(wanted, sizeof(wanted), "class \"%s\"", texts[i].safe);
+        assert_string_equal(error.text, wanted);
+        (void)snprintf(wanted, sizeof(wanted), "io: %s: class \"%s\"", texts[i].safe,
+                       texts[i].safe);
+        expect_format(&error, wanted);
+    }
+    /* A caller's own struct may hold anything. */
+    sluice_error error = SLUICE_ERROR_INIT;
+    memset(error.stage, '\x1b', sizeof(error.stage));
+    memset(error.text, '\x1b', sizeof(error.text));
+    char text[4096];
+    assert_int_equal(sluice_error_format(&error, text, sizeof(text)),
+                     4 * (sizeof(error.stage) + sizeof(error.text)) + 2);
+    assert_null(strchr(text, '\x1b'));
+}
+
+/* Characters and escapes are shown whole or not at all. */
+static void what_is_cut_is_safe(void **state)
+{
+    (void)state;
+    char name[600];
+    sluice_error error;
+    memset(name, '\x1b', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    for (size_t before = 0; before < 8; before++) {
+        sl_error_set(&error, SLUICE_IO, "io", "%.*s%s", (int)before, "12345678", name);
+        assert_int_equal((strlen(error.text) - before) % 4, 0);
+        assert_true(strlen(error.text) > sizeof(error.text) - 5);
+    }
+    for (size_t i = 0; i + 3 < sizeof(name); i += 3) {
+        memcpy(name + i, "\xe2\x82\xac", 3);
+        name[i + 3] = '\0';
+    }
+    for (size_t before = 0; before < 8; before++) {
+        sl_error_set(&error, SLUICE_IO, "io", "%.*s%s", (int)before, "12345678", name);
+        assert_null(strchr(error.text, '\\'));
+        assert_true(strlen(error.text) > sizeof(error.text) - 5);
+    }
+    sl_error_file(&error, SLUICE_IO, "", 0, "a\x1b\xe2\x82\xac", -1, "b");
+    char whole[32];
+    const size_t length = sluice_error_format(&error, whole, sizeof(whole));
+    assert_string_equal(whole, "a\\x1b\xe2\x82\xac: b");
+    for (size_t room = 1; room <= length; room++) {
+        char text[32];
+        assert_int_equal(sluice_error_format(&error, text, room), length);
+        assert_true(strlen(text) < room && strncmp(text, whole, strlen(text)) == 0);
+        const size_t kept = strlen(text);
+        assert_true(kept <= 1 || kept == 5 || kept >= 8);
+    }
+}
+
 /* Values are part of the ABI and of files: they are written out here. Codes are DLPack's. */
 static void dtypes(void **state)
 {
@@ -217,6 +295,8 @@ int main(void)
         cmocka_unit_test(copy_out_respects_the_size),
         cmocka_unit_test(format_tells_what_is_known),
         cmocka_unit_test(format_never_writes_past_its_room),
+        cmocka_unit_test(what_is_printed_is_safe),
+        cmocka_unit_test(what_is_cut_is_safe),
         cmocka_unit_test(dtypes),
         cmocka_unit_test(names_and_version),
     };
