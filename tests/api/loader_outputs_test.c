@@ -333,7 +333,9 @@ static void memory_of_others_is_refused(void **state)
         return; /* not reached */
     }
     _Alignas(256) static uint8_t host[8 * SETUP_SIZE * SETUP_SIZE * 3];
-    void *ours = fake_cuda_memory_new(sizeof(host));
+    /* in the middle of so much that the others are not too close, wherever they lie */
+    const size_t apart = (size_t)1 << 20;
+    uint8_t *ours = fake_cuda_memory_new(apart + sizeof(host) + apart);
     void *small = fake_cuda_memory_new(4096);
     fake->set(&(fake_cuda_options){.memory_device = 2});
     void *theirs = fake_cuda_memory_new(sizeof(host));
@@ -348,7 +350,7 @@ static void memory_of_others_is_refused(void **state)
     options.device = "cuda:0";
     options.output_count = 2;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        void *outputs[] = {ours, wrong[i].output};
+        void *outputs[] = {ours + apart, wrong[i].output};
         options.outputs = outputs;
         assert_int_equal(try_open(&options, wrong[i].words), SLUICE_INVALID);
     }
