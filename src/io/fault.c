@@ -43,7 +43,7 @@ struct fault {
     sl_backend base;
     sl_backend *inner;
     sl_fault_config config;
-    uint64_t requests;
+    uint64_t requests, held;
     struct slot slots[SLOTS];
     sl_read *done[SLOTS]; /* instant ones, to be reaped */
     uint32_t done_count;
@@ -164,6 +164,16 @@ static void submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
     }
 }
 
+/* Whether it is one of the first of its kind. */
+static bool is_held(struct fault *fault, const sl_read *read, uint64_t number)
+{
+    const sl_fault_config *config = &fault->config;
+    if (config->hold_at == 0) {
+        return number < config->hold_first;
+    }
+    return read->offset == config->hold_at && fault->held++ < config->hold_first;
+}
+
 /* A result of the inner backend: true when it is to be passed on now. */
 static bool judge(struct fault *fault, sl_completion *completion)
 {
@@ -172,7 +182,7 @@ static bool judge(struct fault *fault, sl_completion *completion)
     uint64_t number = slot->number;
     completion->result = spoil(fault, number, completion->read, completion->result);
     bool lost = happens(&fault->config, number, LOST, fault->config.lost_permille);
-    bool first = number < fault->config.hold_first;
+    bool first = is_held(fault, completion->read, number);
     if (!lost && !first && !is_late(fault, number, false)) {
         *slot = (struct slot){0};
         return true;

@@ -2,12 +2,18 @@
 /* Reads that go wrong by a seed: what passes costs nothing, what stays costs only its own rows. */
 #include "batches.h"
 #include "fault_setup.h"
+#include "packed.h"
+#include "photo_folder.h"
+#include "shard_bytes.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -122,6 +128,193 @@ static void passing_failures_cost_nothing(void **state)
     }
 }
 
+/* ---- an index that hangs, and many rows that wait for it ---- */
+
+#define MS UINT64_C(1000000)
+
+enum { FEW = 200, MANY = 1200, SHARD_BYTES = 24000, EACH_MISSING = 4 };
+
+/* Nothing but reads: no copy in memory. */
+static sluice_loader_options index_options(int32_t policy, int32_t backend)
+{
+    sluice_loader_options options = setup_options();
+    options.resident_bytes = 1;
+    options.on_bad_sample = policy;
+    options.io_backend = backend;
+    options.last_batch = SLUICE_LAST_SHORT;
+    return options;
+}
+
+static uint64_t count_good(const batches *all)
+{
+    uint64_t good = 0;
+    for (uint64_t i = 0; i < all->rows; i++) {
+        good += all->mask[i];
+    }
+    return good;
+}
+
+/* The read of the index block, which all rows wait for, never comes back. */
+static void look_at_hung_index(const file_bytes *shard, int32_t policy, int32_t backend)
+{
+    batches all;
+    sluice_loader_options options = index_options(policy, backend);
+    const int64_t index = (int64_t)get64(shard, SHARD_INDEX_OFFSET_AT);
+    const sl_fault_config fault = {.hold_at = (uint64_t)index, .hold_first = 1};
+    options.end_epoch = 2; /* what is asked for early is of the first */
+    options.stall_warn_ns = 20 * MS;
+    options.stall_fail_ns = 60 * MS;
+    const uint64_t before = setup_now_ns();
+    sluice_loader *loader = fault_loader(shard->path, &options, &fault);
+    batches_collect(&all, loader, 1);
+    assert_true(setup_now_ns() - before < 10000 * MS);
+    if (policy == SLUICE_BAD_FAIL) {
+        sluice_error error = SLUICE_ERROR_INIT;
+        assert_int_equal(all.end, SLUICE_IO);
+        assert_int_equal(sluice_loader_get_error(loader, &error), SLUICE_IO);
+        assert_int_equal(error.sys_errno, ETIMEDOUT);
+        assert_string_equal(error.file, shard->path);
+        assert_int_equal(error.offset, index);
+    } else {
+        assert_int_equal(all.end, SLUICE_END);
+        assert_int_equal(all.rows, FEW);
+        assert_true(policy == SLUICE_BAD_REPLACE ? count_good(&all) == FEW
+                                                 : count_good(&all) < FEW);
+        /* It is asked for again by whoever comes next. */
+        batches_free(&all);
+        batches_collect(&all, loader, 2);
+        assert_int_equal(all.end, SLUICE_END);
+        assert_int_equal(count_good(&all), FEW);
+    }
+    sluice_loader_stats stats = SLUICE_LOADER_STATS_INIT;
+    assert_int_equal(sluice_loader_get_stats(loader, &stats), SLUICE_OK);
+    assert_int_equal(stats.reads_stalled, 1);
+    batches_free(&all);
+    sluice_loader_close(loader);
+}
+
+static void an_index_read_that_hangs_is_given_up(void **state)
+{
+    (void)state;
+    char folder[256];
+    file_bytes shard;
+    temporary_directory(folder, sizeof(folder));
+    packed_make(folder, &(packed_options){.samples = FEW, .classes = 3});
+    file_load(&shard, folder, "shard-000000.sluice");
+    for (int32_t policy = SLUICE_BAD_FAIL; policy <= SLUICE_BAD_MASK; policy++) {
+        look_at_hung_index(&shard, policy, SLUICE_IO_AUTO);
+        look_at_hung_index(&shard, policy, SLUICE_IO_PREAD);
+    }
+    file_free(&shard);
+    remove_tree(folder);
+}
+
+/* Every read takes its time, so that rows wait together. */
+static const sl_fault_config slow = {.hold_first = UINT32_MAX, .late_ns = 15 * MS};
+
+/* All of epoch 1 in rows that are all on their way at once. */
+static void collect(batches *all, const char *folder, int32_t policy, int32_t backend,
+                    const sl_fault_config *fault)
+{
+    sluice_loader_options options = index_options(policy, backend);
+    options.batch_size = MANY / 3;
+    options.io_depth = 128; /* above the number of shards: all that are gone are found at once */
+    sluice_loader *loader = fault_loader(folder, &options, fault);
+    batches_collect(all, loader, 1);
+    sluice_loader_close(loader);
+}
+
+static void many_rows_wait_for_indexes(void **state)
+{
+    (void)state;
+    char folder[256];
+    batches sound;
+    temporary_directory(folder, sizeof(folder));
+    packed_make(folder,
+                &(packed_options){.samples = MANY, .classes = 3, .shard_bytes = SHARD_BYTES});
+    collect(&sound, folder, SLUICE_BAD_FAIL, SLUICE_IO_AUTO, NULL);
+    assert_int_equal(count_good(&sound), MANY);
+    for (int32_t policy = SLUICE_BAD_FAIL; policy <= SLUICE_BAD_MASK; policy++) {
+        batches late;
+        collect(&late, folder, policy, policy % 2 ? SLUICE_IO_AUTO : SLUICE_IO_PREAD, &slow);
+        assert_int_equal(late.end, SLUICE_END);
+        assert_true(batches_equal(&sound, &late));
+        batches_free(&late);
+    }
+    batches_free(&sound);
+    remove_tree(folder);
+}
+
+/* Takes each EACH_MISSING-th shard away. `missing`: of each sample, whether its shard is gone. */
+static void remove_shards(const char *folder, bool missing[MANY])
+{
+    sluice_dataset *dataset = setup_dataset(folder);
+    for (uint64_t i = 0; i < MANY; i++) {
+        sluice_sample_info info = SLUICE_SAMPLE_INFO_INIT;
+        assert_int_equal(sluice_dataset_get_sample(dataset, i, &info, NULL), SLUICE_OK);
+        const char *number = strstr(info.file, "shard-") + strlen("shard-");
+        missing[i] = strtoul(number, NULL, 10) % EACH_MISSING == 1;
+    }
+    sluice_dataset_close(dataset);
+    for (uint32_t shard = 1;; shard += EACH_MISSING) {
+        char path[300];
+        (void)snprintf(path, sizeof(path), "%s/shard-%06u.sluice", folder, shard);
+        if (unlink(path) != 0) {
+            assert_true(shard > 8);
+            return;
+        }
+    }
+}
+
+/* Substitutes, hundreds at once, wait for the indexes of their shards. */
+static void many_substitutes_wait_for_indexes(void **state)
+{
+    (void)state;
+    static bool missing[MANY];
+    char folder[256];
+    batches sound;
+    batches masked;
+    batches replaced;
+    batches again;
+    batches failed;
+    uint64_t bad = 0;
+    temporary_directory(folder, sizeof(folder));
+    packed_make(folder,
+                &(packed_options){.samples = MANY, .classes = 3, .shard_bytes = SHARD_BYTES});
+    collect(&sound, folder, SLUICE_BAD_FAIL, SLUICE_IO_AUTO, NULL);
+    remove_shards(folder, missing);
+    collect(&failed, folder, SLUICE_BAD_FAIL, SLUICE_IO_AUTO, &slow);
+    assert_int_equal(failed.end, SLUICE_IO);
+    collect(&masked, folder, SLUICE_BAD_MASK, SLUICE_IO_AUTO, &slow);
+    collect(&replaced, folder, SLUICE_BAD_REPLACE, SLUICE_IO_AUTO, &slow);
+    collect(&again, folder, SLUICE_BAD_REPLACE, SLUICE_IO_PREAD, NULL);
+    assert_int_equal(masked.end, SLUICE_END);
+    assert_int_equal(replaced.end, SLUICE_END);
+    assert_int_equal(masked.rows, MANY);
+    assert_int_equal(replaced.rows, MANY);
+    assert_true(batches_equal(&replaced, &again));
+    for (uint64_t i = 0; i < MANY; i++) {
+        const bool gone = missing[sound.indices[i]];
+        const uint8_t *row = sound.images + i * sound.row_bytes;
+        bad += gone;
+        assert_int_equal(masked.indices[i], sound.indices[i]);
+        assert_int_equal(masked.mask[i], !gone);
+        assert_true(replaced.mask[i] && !missing[replaced.indices[i]]);
+        if (!gone) {
+            assert_int_equal(replaced.indices[i], sound.indices[i]);
+            assert_memory_equal(masked.images + i * sound.row_bytes, row, sound.row_bytes);
+            assert_memory_equal(replaced.images + i * sound.row_bytes, row, sound.row_bytes);
+        }
+    }
+    assert_true(bad > 256); /* more than are looked at together */
+    batches_free(&sound);
+    batches_free(&masked);
+    batches_free(&replaced);
+    batches_free(&again);
+    batches_free(&failed);
+    remove_tree(folder);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -151,5 +344,11 @@ int main(void)
         cmocka_unit_test(dead_places_cost_only_their_rows),
         cmocka_unit_test(passing_failures_cost_nothing),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    const struct CMUnitTest of_indexes[] = {
+        cmocka_unit_test(an_index_read_that_hangs_is_given_up),
+        cmocka_unit_test(many_rows_wait_for_indexes),
+        cmocka_unit_test(many_substitutes_wait_for_indexes),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown) +
+           cmocka_run_group_tests(of_indexes, NULL, NULL);
 }
