@@ -136,6 +136,8 @@ static void serve(sl_fetch *fetch)
             sl_inbox_restarted(&fetch->inbox, news.restarts);
             continue;
         }
+        /* Delivering took its time, which must not make what is sent now look old. */
+        fetch->now_ns = sl_now_ns();
         tell_present(fetch);
         fetch->may_ask = fetch->may_ask || news.ask;
         sl_window_credit(&fetch->window, news.credit);

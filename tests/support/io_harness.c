@@ -118,6 +118,9 @@ static void deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
 {
     io_harness *h = ctx;
     const sl_fetch_item *asked = &h->items[item->tag];
+    if (h->deliver_ns > 0) {
+        sl_sleep_until_ns(sl_now_ns() + h->deliver_ns);
+    }
     size_t wanted = asked->bytes;
     if (status == SLUICE_OK && wanted == 0) {
         wanted = bytes->bytes.size; /* whole files: the test knows their sizes */

@@ -39,6 +39,7 @@ typedef struct io_harness {
     /* Each item is looked up first, with so many reads of io_lookup_file in a row, and is not found
      * where its tag is a multiple of `lookup_bad`. */
     uint32_t lookups, lookup_bad;
+    uint64_t deliver_ns;   /* what each delivery takes */
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
     sl_fetch_item items[IO_ITEMS_MAX];

@@ -171,6 +171,29 @@ static void lost_completions(void **state)
     io_harness_destroy(&h);
 }
 
+/* Who takes what was read takes longer for each item than a read may: no read is blamed for that,
+ * neither one that came back meanwhile nor one that was only sent afterwards, and takes a while. */
+static void slow_deliveries_are_no_stalls(void **state)
+{
+    (void)state;
+    for (uint32_t late = 0; late <= 1000; late += 1000) {
+        const sl_fault_config fault = {.seed = 11, .late_permille = late, .late_ns = 40 * MS};
+        set_up(&fault, SL_CACHE_BUFFERED, 6);
+        h.deliver_ns = 100 * MS;
+        h.config.stall_warn_ns = 70 * MS;
+        h.config.stall_fail_ns = 70 * MS;
+        h.config.merge_bytes = 0;          /* one request an item */
+        h.config.depth = late > 0 ? 1 : 4; /* what is late is so from its sending on */
+        io_open(&h);
+        io_run_all(&h);
+        io_expect(&h, SLUICE_OK, 6);
+        io_restart(&h);
+        assert_int_equal(io_stats(&h).stalled, 0);
+        assert_int_equal(io_stats(&h).abandoned, 0);
+        io_harness_destroy(&h);
+    }
+}
+
 /* Nothing ever comes back, from the reserve buffer neither: all fail, nothing hangs. */
 static void nothing_comes_back(void **state)
 {
@@ -324,12 +347,19 @@ static void whole_objects(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_reads),           cmocka_unit_test(late_and_reordered),
-        cmocka_unit_test(interrupted),           cmocka_unit_test(errors_that_pass),
-        cmocka_unit_test(direct_refused),        cmocka_unit_test(everything_at_once),
-        cmocka_unit_test(dead_blocks),           cmocka_unit_test(lost_completions),
-        cmocka_unit_test(nothing_comes_back),    cmocka_unit_test(late_after_all),
-        cmocka_unit_test(close_with_lost_reads), cmocka_unit_test(the_copy_hangs),
+        cmocka_unit_test(short_reads),
+        cmocka_unit_test(late_and_reordered),
+        cmocka_unit_test(interrupted),
+        cmocka_unit_test(errors_that_pass),
+        cmocka_unit_test(direct_refused),
+        cmocka_unit_test(everything_at_once),
+        cmocka_unit_test(dead_blocks),
+        cmocka_unit_test(lost_completions),
+        cmocka_unit_test(slow_deliveries_are_no_stalls),
+        cmocka_unit_test(nothing_comes_back),
+        cmocka_unit_test(late_after_all),
+        cmocka_unit_test(close_with_lost_reads),
+        cmocka_unit_test(the_copy_hangs),
     };
     const struct CMUnitTest of_files[] = {cmocka_unit_test(whole_objects)};
     int failed = 0;
