@@ -80,8 +80,9 @@ typedef struct sluice_loader_options {
                                the rest to decode in: a sample that needs more than a worker's
                                share is a bad one (NOMEM). A copy of the dataset (resident_bytes)
                                may take half of the rest. Not counted: tables of the dataset,
-                               stacks, device memory [no limit of our own: a worker takes what
-                               its pictures need, 25 bytes a pixel at most] */
+                               device memory; code and stacks, which with a few workers touch
+                               less than 8 MiB [no limit of our own: a worker takes what its
+                               pictures need, 25 bytes a pixel at most] */
     uint64_t stall_warn_ns; /* a read older than this is counted as stalled [30 s] */
     uint64_t stall_fail_ns; /* a read older than this fails its samples [120 s] */
     uint64_t end_epoch;     /* first epoch that will not be asked for; the loader does not read
@@ -156,6 +157,12 @@ SLUICE_API sluice_status sluice_device_get_text(const char *device, char *text, 
  * it has none, or with options.columns); starts its threads, reads nothing yet. `options` may be
  * NULL. On failure `*loader` is NULL. Errors: INVALID, NOMEM, UNSUPPORTED, DEVICE,
  * and the recipe's own (sluice_augment_get_error).
+ *
+ * Address space (ulimit -v) has to be there for what memory_bytes counts and for a stack of each
+ * thread (workers, io_threads where whole files are read, and 4 more; the system's default, mostly
+ * 8 MiB each), which strict overcommit counts, too. What malloc reserves for threads besides, it
+ * does without where there is none. Two workers that make 256 pictures of 224 x 224 a batch need
+ * 0.5 GiB for shards, 0.75 GiB for a folder; strict overcommit counts 0.3 and 0.35 GiB of that.
  */
 SLUICE_API sluice_status sluice_loader_open(sluice_loader **loader, sluice_dataset *dataset,
                                             const sluice_augment *recipe,

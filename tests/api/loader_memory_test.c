@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steady state allocates nothing: not through the library's counter, and not behind its back
- * (libjpeg, zstd, libc), since this program replaces malloc and counts. */
+ * (libjpeg, zstd, libc), since this program replaces malloc and counts. And what a loader takes of
+ * the machine: it works in little address space, and small files that are, or claim to be, large
+ * pictures do not make it take more memory than it was given. */
+#include "jpeg_make.h"
 #include "loader_setup.h"
 
 #include <errno.h>
@@ -9,6 +12,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -69,7 +76,7 @@ int posix_memalign(void **memory, size_t align, size_t bytes)
 #    define COUNTED 0
 #endif
 
-enum { ROWS_FEW = 8192, ROWS_MANY = 65536, ROW_SLOTS = 8 };
+enum { CLASSES = 4, PHOTOS = 80, ROWS_FEW = 8192, ROWS_MANY = 65536, ROW_SLOTS = 8 };
 #define EPOCHS_WARM 2
 #define EPOCHS      6
 
@@ -118,15 +125,20 @@ static void folder_allocates_nothing(void **state)
     steady_state(photos.path, SLUICE_IO_PREAD);
 }
 
-static void shards_allocate_nothing(void **state)
+static void pack_photos(char packed[300])
 {
-    (void)state;
-    char packed[300];
-    temporary_directory(packed, sizeof(packed));
+    temporary_directory(packed, 300);
     sluice_dataset *dataset = setup_dataset(photos.path);
     sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(sluice_pack(dataset, packed, NULL, NULL, &error), SLUICE_OK);
     sluice_dataset_close(dataset);
+}
+
+static void shards_allocate_nothing(void **state)
+{
+    (void)state;
+    char packed[300];
+    pack_photos(packed);
     steady_state(packed, SLUICE_IO_PREAD);
     steady_state(packed, SLUICE_IO_AUTO);
     remove_tree(packed);
@@ -186,6 +198,191 @@ static void tables_of_rows_are_counted(void **state)
     remove_tree(folder);
 }
 
+/* ---- of the machine ---- */
+
+#define MIB (UINT64_C(1) << 20)
+/* As include/sluice/loader.h has it: enough for two workers, and what is not in memory_bytes. */
+#define ADDRESSES   (1024 * MIB)
+#define NOT_COUNTED (8 * MIB)
+/* What the pictures below would take more than. */
+#define UNBOUNDED (48 * MIB)
+
+enum { CROP = 224, SIDE = 3000, CLAIMED = 9000, KINDS = 7 };
+enum { LESS, MORE, BROKEN };
+
+/* Exit code of a child that runs `run`. */
+static int in_child(int (*run)(const char *path), const char *path)
+{
+    int result = 0;
+    (void)fflush(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(run(path));
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFEXITED(result));
+    return WEXITSTATUS(result);
+}
+
+static sluice_augment *whole_pictures(uint32_t size)
+{
+    sluice_augment *recipe;
+    if (sluice_augment_create(&recipe) != SLUICE_OK ||
+        sluice_augment_random_resized_crop(recipe, size, size, 1.0, 1.0, 1.0, 1.0) != SLUICE_OK) {
+        abort();
+    }
+    return recipe;
+}
+
+/* Two epochs. The number of rows that are no pictures; -1: it does not work. */
+static int run_loader(const char *path, const sluice_loader_options *options, uint32_t size)
+{
+    int bad = 0;
+    sluice_loader *loader;
+    sluice_batch *batch;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_augment *recipe = whole_pictures(size);
+    sluice_dataset *dataset = setup_dataset(path);
+    sluice_status status = sluice_loader_open(&loader, dataset, recipe, options, &error);
+    for (uint64_t epoch = 0; status >= 0 && epoch < 2; epoch++) {
+        status = sluice_loader_start_epoch(loader, epoch);
+        while (status == SLUICE_OK &&
+               (status = sluice_loader_next(loader, &batch, -1)) == SLUICE_OK) {
+            sluice_tensor mask = SLUICE_TENSOR_INIT;
+            if (sluice_batch_tensor(batch, "mask", &mask) != SLUICE_OK) {
+                abort();
+            }
+            for (uint32_t i = 0; i < sluice_batch_rows(batch); i++) {
+                bad += ((const uint8_t *)mask.data)[i] == 0;
+            }
+            sluice_batch_release(batch);
+        }
+    }
+    if (status != SLUICE_END) {
+        (void)fprintf(stderr, "%s: %s\n", sluice_status_name(status), error.text);
+    }
+    sluice_loader_close(loader);
+    sluice_dataset_close(dataset);
+    sluice_augment_destroy(recipe);
+    return status == SLUICE_END ? bad : -1;
+}
+
+static int run_in_few_addresses(const char *path)
+{
+    const struct rlimit limit = {ADDRESSES, ADDRESSES};
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.workers = 2;
+    options.batch_size = PHOTOS / 2;
+    return setrlimit(RLIMIT_AS, &limit) == 0 && run_loader(path, &options, CROP) == 0 ? 0 : 1;
+}
+
+static void a_gibibyte_of_addresses_is_enough(void **state)
+{
+    (void)state;
+    char packed[300];
+    pack_photos(packed);
+    assert_int_equal(in_child(run_in_few_addresses, photos.path), 0);
+    assert_int_equal(in_child(run_in_few_addresses, packed), 0);
+    remove_tree(packed);
+}
+
+static uint64_t peak_bytes(void)
+{
+    struct rusage usage;
+    (void)getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+/* One colour, so that a large picture is a small file. */
+static jpeg_file make_plain(const jpeg_options *how)
+{
+    const size_t bytes = (size_t)SIDE * SIDE * jpeg_channels(how);
+    uint8_t *pixels = malloc(bytes);
+    if (pixels == NULL) {
+        abort();
+    }
+    memset(pixels, 100, bytes);
+    const jpeg_file file = jpeg_make(pixels, SIDE, SIDE, how);
+    free(pixels);
+    return file;
+}
+
+/* A small picture whose header says that it is a large one. */
+static jpeg_file make_claim(const jpeg_options *how)
+{
+    jpeg_file file = jpeg_make_pattern(200, 160, 1, how);
+    for (size_t at = 2; at + 9 < file.size;) {
+        const uint8_t marker = file.data[at + 1];
+        if (marker >= 0xC0 && marker <= 0xC2) { /* SOF0, SOF1, SOF2 */
+            const uint8_t side[] = {CLAIMED >> 8, CLAIMED & 255};
+            memcpy(file.data + at + 5, side, sizeof(side));
+            memcpy(file.data + at + 7, side, sizeof(side));
+            return file;
+        }
+        at += 2 + ((size_t)file.data[at + 2] << 8 | file.data[at + 3]);
+    }
+    abort();
+}
+
+static void write_and_free(const char *folder, uint32_t number, jpeg_file *file)
+{
+    char path[400];
+    (void)snprintf(path, sizeof(path), "%s/%02u.jpg", folder, number);
+    write_file(path, file->data, (uint32_t)file->size);
+    jpeg_free(file);
+}
+
+static void make_hostile(char folder[256])
+{
+    static const jpeg_options kinds[KINDS] = {{0},
+                                              {.colour = JPEG_GREY, .restart_interval = 1},
+                                              {.colour = JPEG_CMYK},
+                                              {.separate_scans = true},
+                                              {.progressive = true},
+                                              {.progressive = true, .h_factor = 1, .v_factor = 1},
+                                              {.progressive = true, .colour = JPEG_YCCK}};
+    temporary_directory(folder, 256);
+    for (uint32_t i = 0; i < KINDS; i++) {
+        jpeg_file plain = make_plain(&kinds[i]);
+        jpeg_file claim = make_claim(&kinds[i]);
+        write_and_free(folder, 2 * i, &plain);
+        write_and_free(folder, 2 * i + 1, &claim);
+    }
+}
+
+static uint64_t given; /* memory_bytes of the next run; 0: as much as there is */
+
+static int run_with_limit(const char *path)
+{
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.workers = 2;
+    options.batch_size = 2 * KINDS;
+    options.on_bad_sample = SLUICE_BAD_MASK;
+    options.read_buffer_bytes = 2 * MIB;
+    options.memory_bytes = given;
+    const uint64_t before = peak_bytes();
+    if (run_loader(path, &options, 64) < 0) {
+        return BROKEN;
+    }
+    return peak_bytes() - before > (given > 0 ? given : UNBOUNDED) + NOT_COUNTED ? MORE : LESS;
+}
+
+static void pictures_do_not_pass_the_limit(void **state)
+{
+    (void)state;
+    static const uint64_t limits[] = {12 * MIB, 16 * MIB, 32 * MIB, UNBOUNDED};
+    char hostile[256];
+    make_hostile(hostile);
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        given = limits[i];
+        assert_int_equal(in_child(run_with_limit, hostile), LESS);
+    }
+    given = 0; /* they would, if they could */
+    assert_int_equal(in_child(run_with_limit, hostile), MORE);
+    remove_tree(hostile);
+}
+
 int main(void)
 {
     if (!COUNTED) {
@@ -193,11 +390,14 @@ int main(void)
         return 77;
     }
     const struct CMUnitTest tests[] = {
+        /* first: address space that malloc reserved for threads of other tests stays taken */
+        cmocka_unit_test(a_gibibyte_of_addresses_is_enough),
         cmocka_unit_test(folder_allocates_nothing),
         cmocka_unit_test(shards_allocate_nothing),
         cmocka_unit_test(tables_of_rows_are_counted),
+        cmocka_unit_test(pictures_do_not_pass_the_limit),
     };
-    photo_folder_make(&photos, 4, 20);
+    photo_folder_make(&photos, CLASSES, PHOTOS / CLASSES);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     photo_folder_remove(&photos);
     return failed;
