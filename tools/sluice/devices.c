@@ -4,6 +4,7 @@
 #include "exit_code.h"
 #include "json.h"
 #include "options.h"
+#include "safe_text.h"
 
 #include <sluice/loader.h>
 
@@ -24,7 +25,7 @@ struct devices_output {
 static void show(struct devices_output *output, const struct device_line *line)
 {
     if (!output->as_json) {
-        printf("%-7s %-3s  %s\n", line->name, line->usable ? "yes" : "no", line->text);
+        printf("%-7s %-3s  %s\n", line->name, line->usable ? "yes" : "no", SAFE(line->text));
         return;
     }
     json_open_object(&output->json, NULL);

@@ -9,6 +9,7 @@
 #include "json.h"
 #include "options.h"
 #include "report.h"
+#include "safe_text.h"
 #include "units.h"
 
 #include <sluice/common.h>
@@ -135,11 +136,11 @@ static void print_fields(const sluice_dataset *dataset, const sluice_dataset_inf
     for (uint32_t i = 0; sluice_dataset_get_field(dataset, i, &field) == SLUICE_OK; i++) {
         char text[192];
         field_describe(&field, text, sizeof text);
-        printf("%-12s %-12s %s\n", i == 0 ? "fields" : "", field.name, text);
+        printf("%-12s %-12s %s\n", i == 0 ? "fields" : "", SAFE(field.name), SAFE(text));
     }
     for (uint32_t i = 0; i < info->fields; i++) {
         if (column_natural(dataset, i, &spec)) {
-            printf("%-12s %-12s %-7s ", columns++ == 0 ? "columns" : "", spec.name,
+            printf("%-12s %-12s %-7s ", columns++ == 0 ? "columns" : "", SAFE(spec.name),
                    column_kind_name(spec.kind));
             print_array(&spec);
         }
@@ -165,7 +166,7 @@ static void print_dataset_text(const sluice_dataset *dataset, const sluice_datas
     printf("classes      %" PRIu32, info->classes);
     for (uint32_t label = 0; label < info->classes && label < 3; label++) {
         const char *name = sluice_dataset_class_name(dataset, label);
-        printf("%s %s", label == 0 ? ":" : ",", name == NULL ? "?" : name);
+        printf("%s %s", label == 0 ? ":" : ",", name == NULL ? "?" : SAFE(name));
     }
     printf("%s\nfingerprint  %016" PRIx64 "\n", info->classes > 3 ? ", ..." : "",
            info->fingerprint);
@@ -223,13 +224,13 @@ static int show_sample(const sluice_dataset *dataset, const struct info_args *ar
     const char *name = sluice_dataset_class_name(dataset, sample.label);
     printf("sample  %" PRIu64 "\nkey     %s\nfile    %s\noffset  %" PRIu64 "\nbytes   %" PRIu64
            "\n",
-           args->sample, sample.key, sample.file, sample.offset, sample.bytes);
+           args->sample, SAFE(sample.key), SAFE(sample.file), sample.offset, sample.bytes);
     if (sample.width > 0) {
         printf("size    %" PRIu32 " x %" PRIu32 " pixels\n", sample.width, sample.height);
     } else {
         printf("size    not known without reading\n");
     }
-    printf("label   %" PRId64 "\nclass   %s\n", sample.label, name == NULL ? "(none)" : name);
+    printf("label   %" PRId64 "\nclass   %s\n", sample.label, name == NULL ? "(none)" : SAFE(name));
     return TOOL_FINE;
 }
 

@@ -10,6 +10,7 @@
 #include "options.h"
 #include "progress.h"
 #include "report.h"
+#include "safe_text.h"
 #include "units.h"
 
 #include <sluice/writer.h>
@@ -175,11 +176,12 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
     if (result->was_complete != 0) {
         printf("%" PRIu64 " samples in %" PRIu32 " shard%s, %s, were in %s already: nothing was "
                "written or verified; `sluice verify` does that\n",
-               result->samples, result->shards, result->shards == 1 ? "" : "s", bytes, args->out);
+               result->samples, result->shards, result->shards == 1 ? "" : "s", bytes,
+               SAFE(args->out));
         return;
     }
     printf("%" PRIu64 " samples in %" PRIu32 " shard%s, %s, in %s (%.1f s%s)\n", result->samples,
-           result->shards, result->shards == 1 ? "" : "s", bytes, args->out, seconds,
+           result->shards, result->shards == 1 ? "" : "s", bytes, SAFE(args->out), seconds,
            args->no_verify ? ", not verified" : ", verified");
     print_jpegs(args, result);
     print_decoded(result);
@@ -189,7 +191,7 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
     }
     if (result->rejected > 0) {
         printf("%" PRIu64 " bad samples were left out: see %s/rejected.tsv\n", result->rejected,
-               args->out);
+               SAFE(args->out));
     }
 }
 

@@ -9,6 +9,7 @@
 #include "options.h"
 #include "progress.h"
 #include "report.h"
+#include "safe_text.h"
 #include "units.h"
 
 #include <inttypes.h>
@@ -50,7 +51,7 @@ static void on_finding(void *user, const sluice_error *finding)
     char text[1400];
     sluice_error_format(finding, text, sizeof text);
     progress_end(&listener->progress);
-    printf("%s\n", text);
+    printf("%s\n", SAFE(text));
     fflush(stdout);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "json.h"
 
+#include "safe_text.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -11,42 +13,20 @@ void json_begin(struct json *json, FILE *stream)
     *json = (struct json){.stream = stream};
 }
 
-/* Length of the UTF-8 sequence at `bytes`; 0 when it is none (overlong, surrogate, cut). */
-static size_t utf8_length(const unsigned char *bytes)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t length = bytes[0] < 0x80             ? 1
-                    : (bytes[0] & 0xe0) == 0xc0 ? 2
-                    : (bytes[0] & 0xf0) == 0xe0 ? 3
-                    : (bytes[0] & 0xf8) == 0xf0 ? 4
-                                                : 0;
-    if (length < 2) {
-        return length;
-    }
-    uint32_t point = bytes[0] & (0x7fU >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((bytes[i] & 0xc0) != 0x80) {
-            return 0; /* the final NUL ends here too */
-        }
-        point = point << 6 | (bytes[i] & 0x3fU);
-    }
-    bool wrong = point < least[length] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff);
-    return wrong ? 0 : length;
-}
-
 static void write_string(FILE *stream, const char *text)
 {
     fputc('"', stream);
-    const unsigned char *at = (const unsigned char *)text;
+    const char *at = text;
     while (*at != '\0') {
-        size_t length = utf8_length(at);
+        uint32_t point;
+        size_t length = utf8_decode(at, &point);
         if (length == 0) {
             fputs("\\ufffd", stream);
             length = 1;
         } else if (*at == '"' || *at == '\\') {
             fprintf(stream, "\\%c", *at);
-        } else if (*at < 0x20) {
-            fprintf(stream, "\\u%04x", *at);
+        } else if (SAFE_TEXT_IS_CONTROL(point)) {
+            fprintf(stream, "\\u%04x", (unsigned)point); /* JSON may be read on a terminal, too */
         } else {
             fwrite(at, 1, length, stream);
         }

@@ -2,9 +2,11 @@
 #include "report.h"
 
 #include "exit_code.h"
+#include "safe_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char *command_name = "";
@@ -21,18 +23,16 @@ const char *report_command(void)
 
 void report(const char *format, ...)
 {
-    char line[2048];
+    char text[2048];
+    char line[2 * sizeof text];
     const char *space = *command_name == '\0' ? "" : " ";
     int prefix = snprintf(line, sizeof line, "sluice%s%s: ", space, command_name);
     va_list arguments;
     va_start(arguments, format);
-    size_t room = sizeof line - (size_t)prefix - 1;
-    int text = vsnprintf(line + prefix, room, format, arguments); // NOLINT: va_start stands above
+    vsnprintf(text, sizeof text, format, arguments); // NOLINT: va_start stands above
     va_end(arguments);
-    size_t length = (size_t)prefix + (size_t)(text > 0 ? text : 0);
-    if (length > sizeof line - 2) {
-        length = sizeof line - 2;
-    }
+    safe_text(line + prefix, sizeof line - (size_t)prefix - 1, text);
+    const size_t length = strlen(line);
     line[length] = '\n';
     (void)!write(STDERR_FILENO, line, length + 1);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "idle_report.h"
 
+#include "safe_text.h"
 #include "units.h"
 
 #include <inttypes.h>
@@ -17,7 +18,7 @@ static void print_program(const struct idle_report *report)
     units_format_duration(text, sizeof text, report->launch.end - report->launch.start);
     fputs("program  ", stdout);
     for (char *const *argument = report->arguments; *argument != NULL; argument++) {
-        printf(" %s", *argument);
+        printf(" %s", SAFE(*argument));
     }
     if (report->launch.signal != 0) {
         printf("\n          ended by signal %d after %s\n", report->launch.signal, text);
@@ -96,7 +97,7 @@ static void print_process(const struct idle_process *process)
     const struct idle_header *header = &process->header;
     double cpu_ms = 1e-6 * (double)(header->callback_cpu_ns + header->flush_cpu_ns);
     printf("  process %d %s: %" PRIu64 " records, %.1f ms to set up, %.1f ms of CPU time\n",
-           process->pid, header->program, process->records, 1e-6 * (double)header->setup_ns,
+           process->pid, SAFE(header->program), process->records, 1e-6 * (double)header->setup_ns,
            cpu_ms);
     if (header->state == IDLE_STATE_TRACING) {
         puts("    it ended without exit(): what it did in its last second may be missing");
@@ -113,7 +114,7 @@ static void print_process(const struct idle_process *process)
     }
     if (*header->reason != '\0' || *process->problem != '\0') {
         printf("    not traced: %s\n",
-               *process->problem != '\0' ? process->problem : header->reason);
+               SAFE(*process->problem != '\0' ? process->problem : header->reason));
     }
 }
 
@@ -145,7 +146,7 @@ void idle_report_print(const struct idle_report *report)
 {
     print_program(report);
     if (!report->any_measured) {
-        printf("nothing was measured: %s\n", report->reason);
+        printf("nothing was measured: %s\n", SAFE(report->reason));
     }
     for (size_t i = 0; i < report->run->device_count; i++) {
         if (report->measured[i]) {

@@ -16,6 +16,7 @@
 #include "photo_jpeg.h"
 #include "progress.h"
 #include "report.h"
+#include "safe_text.h"
 #include "scene.h"
 
 #include <assert.h>
@@ -203,7 +204,7 @@ static void print_result(const struct job *job, double seconds)
     }
     printf("%" PRIu64 " photos in %" PRIu64 " classes, %.1f kB and %.3f megapixels on average, "
            "in %s (%.1f s, %.0f photos/s)\n",
-           job->done, classes, mean_kb, mean_megapixels, args->folder, seconds,
+           job->done, classes, mean_kb, mean_megapixels, SAFE(args->folder), seconds,
            (double)job->done / seconds);
 }
 

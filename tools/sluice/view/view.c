@@ -12,6 +12,7 @@
 #include "options.h"
 #include "pipeline.h"
 #include "report.h"
+#include "safe_text.h"
 #include "sheet.h"
 #include "values.h"
 
@@ -213,7 +214,7 @@ static int draw_sheet(struct view *view)
         print_json(view);
     } else {
         printf("%" PRIu32 " samples x %" PRIu64 " draws in %s (%" PRIu32 " x %" PRIu32 " pixels)\n",
-               view->count, view->args->draws, view->args->out, view->sheet.width,
+               view->count, view->args->draws, SAFE(view->args->out), view->sheet.width,
                view->sheet.height);
     }
     return TOOL_FINE;

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# What comes from data reaches no terminal raw: names of files, classes and folders, findings.
+. "$(dirname "$0")/lib.sh"
+need jq
+
+esc=$(printf '\033')
+c1=$(printf '\302\233') # U+009B: CSI of eight bits
+class="evil$esc[2Jü$c1"
+name="a
+b$esc]0;x.JPEG"
+run 0 synth photos --count 2 --classes 1
+mkdir -p "data$esc[m/$class"
+photo=$(find photos -name '*.JPEG' | sort | head -1)
+cp "$photo" "data$esc[m/$class/$name"
+echo "no picture" > "data$esc[m/$class/z${esc}c.JPEG"
+printf 'x' > "$(printf 'data\033[m/evil\033[2J\303\274\302\233/raw\377.JPEG')"
+
+# harmless: neither `out` nor `err` holds a control but newlines, nor bytes that are no UTF-8.
+harmless() {
+    local file
+    for file in out err; do
+        ! tr -d '\n' < $file | LC_ALL=C grep -q '[[:cntrl:]]' || fail "$* wrote a control to $file"
+        ! LC_ALL=C grep -q "$c1" $file || fail "$* wrote a C1 control to $file"
+        iconv -f utf-8 -t utf-8 < $file > /dev/null 2>&1 || fail "$* wrote what is no UTF-8 to $file"
+    done
+}
+
+run 0 info "data$esc[m"
+harmless info
+says out 'evil\x1b[2Jü\xc2\x9b'
+run 0 info "data$esc[m" --sample 0
+harmless info --sample
+says out 'a\x0ab\x1b]0;x.JPEG'
+run 0 info "data$esc[m" --sample 0 --json
+harmless info --json
+json '.class == "evil\u001b[2Jü\u009b" and (.key | endswith("a\nb\u001b]0;x.JPEG"))'
+run 3 verify "data$esc[m"
+harmless verify
+says out 'z\x1bc.JPEG'
+says out 'raw\xff.JPEG'
+[ "$(wc -l < out)" -eq 3 ] || fail "a finding is a line"
+run 3 verify "data$esc[m" --json
+harmless verify --json
+json '.findings | length == 2'
+run 3 pack "data$esc[m" "out$esc[m"
+harmless pack
+run 0 pack "data$esc[m" "out$esc[m" --on-bad skip
+harmless pack
+says out 'out\x1b[m'
+run 1 info "$esc[none"
+harmless info
+says err '\x1b[none'
+run 2 bench x --dtype "$esc[31m"
+harmless bench
+run 0 view "data$esc[m" -o "s$esc.png" --size 32 --draws 1
+harmless view
