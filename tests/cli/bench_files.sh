@@ -22,9 +22,23 @@ cp out delivery.figures
 "$python" "$tests/check_page.py" delivery.html delivery.figures || fail "delivery.html"
 
 for option in --trace --report; do
-    run 1 bench photos --size 64 --batch 8 --epochs 1 $option nowhere/file
-    says err "nowhere/file: cannot be written: No such file"
-    says out "bottleneck"
+    # Before the run, not after it.
+    refuses 1 "nowhere/file: cannot be written: No such file" \
+        bench photos --size 64 --batch 8 --epochs 1 $option nowhere/file
+    refuses 1 "photos: cannot be written: Is a directory" bench photos $option photos
+    refuses 1 "there-is-none" bench there-is-none $option unwritten
+    [ ! -e unwritten ] || fail "$option left a file of a run that was none"
+
+    # A link is followed, a FIFO and a device are written to, and stay what they are.
+    ln -s target link && : > target
+    mkfifo pipe
+    timeout 20 cat pipe > drained &
+    run 0 bench photos --size 64 --batch 8 --epochs 1 $option pipe
+    wait
+    run 0 bench photos --size 64 --batch 8 --epochs 1 $option link
+    [ -p pipe ] && [ -s drained ] || fail "$option: the FIFO"
+    [ -L link ] && [ -s target ] || fail "$option: the link"
+    rm link target pipe drained
 done
 # The checks themselves can fail.
 jq '.traceEvents |= map(if .name == "decode" then .dur = 1e9 else . end)' steps.json > long.json

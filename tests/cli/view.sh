@@ -21,6 +21,31 @@ run 0 view photos --samples 99 --draws 1 --size 32 --pipeline eval -o e.png --js
 json '.samples | length == 30'
 refuses 1 "none/x.png" view photos --samples 2 --draws 1 --size 32 -o none/x.png
 
+# What stands there and is no regular file is written to and stays; a link is followed.
+sheet=(view photos --samples 2 --draws 1 --size 32)
+run 0 "${sheet[@]}" -o plain.png
+mkfifo pipe
+timeout 20 cat pipe > drained &
+run 0 "${sheet[@]}" -o pipe
+wait
+[ -p pipe ] || fail "the FIFO was replaced"
+cmp -s plain.png drained || fail "the FIFO got something else"
+mkdir far
+echo old > far/target
+ln -s far/target link
+ln -s far/new dangling
+for link in link dangling; do
+    run 0 "${sheet[@]}" -o $link
+    [ -L $link ] || fail "the link was replaced"
+    cmp -s plain.png $link || fail "the link's target got something else"
+done
+[ "$(find far -type f | wc -l)" -eq 2 ] || fail "something was left beside the target"
+if mknod device c 1 3 2> /dev/null && (: > device) 2> /dev/null; then # the null device's number
+    run 0 "${sheet[@]}" -o device
+    [ -c device ] || fail "the device was replaced"
+fi
+refuses 1 "far: Is a directory" "${sheet[@]}" -o far
+
 # Packed shards hold the same pictures, so in the same order they draw the same sheet.
 run 0 pack photos packed --keep-order
 run 0 view packed --samples 4 --draws 3 --size 64 -o packed.png

@@ -10,6 +10,7 @@
 #include "pipeline.h"
 #include "presets.h"
 #include "report.h"
+#include "written.h"
 
 #include <string.h>
 
@@ -202,6 +203,9 @@ static int run(void)
     }
     if (code == TOOL_FINE) {
         code = check_device();
+    }
+    if (code == TOOL_FINE && !(written_can(args.trace) && written_can(args.report))) {
+        code = TOOL_FAILED;
     }
     if (code != TOOL_FINE) {
         return code;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "written.h"
 
+#include "files.h"
 #include "report.h"
 
 #include <errno.h>
@@ -10,6 +11,15 @@ static void report_failure(const char *path)
 {
     report("%s: cannot be written: %s", path,
            strerror(errno)); // NOLINT(concurrency-mt-unsafe): other threads ask nothing
+}
+
+bool written_can(const char *path)
+{
+    if (path == NULL || files_can_write(path)) {
+        return true;
+    }
+    report_failure(path);
+    return false;
 }
 
 FILE *written_open(const char *path)

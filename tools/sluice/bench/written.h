@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* Whether `path` (NULL: nothing is to be written) could be; else reported. */
+bool written_can(const char *path);
 /* NULL: reported. */
 FILE *written_open(const char *path);
 /* Whether all of it is in the file; else reported. */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,7 +25,26 @@ static bool write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
-bool files_write(const char *path, const void *bytes, size_t size)
+/* Closes it, too. False with errno set. */
+static bool write_and_close(int fd, const void *bytes, size_t size)
+{
+    const bool written = write_all(fd, bytes, size);
+    const int first = errno;
+    if (close(fd) == 0 || !written) {
+        errno = first;
+        return written;
+    }
+    return false;
+}
+
+/* To what stands there: a device, a FIFO; or to where a link points that leads nowhere yet. */
+static bool write_through(const char *path, const void *bytes, size_t size)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return fd >= 0 && write_and_close(fd, bytes, size);
+}
+
+static bool replace(const char *path, const void *bytes, size_t size)
 {
     char aside[PATH_MAX];
     int length = snprintf(aside, sizeof aside, "%s.%ld.tmp", path, (long)getpid());
@@ -36,21 +56,45 @@ bool files_write(const char *path, const void *bytes, size_t size)
     if (fd < 0) {
         return false;
     }
-    bool done = write_all(fd, bytes, size);
-    int first = errno;
-    if (close(fd) != 0 && done) {
-        done = false;
-        first = errno;
+    if (write_and_close(fd, bytes, size) && rename(aside, path) == 0) {
+        return true;
     }
-    if (done && rename(aside, path) != 0) {
-        done = false;
-        first = errno;
+    const int first = errno;
+    unlink(aside);
+    errno = first;
+    return false;
+}
+
+bool files_write(const char *path, const void *bytes, size_t size)
+{
+    char target[PATH_MAX];
+    struct stat status;
+    if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode)) {
+        if (realpath(path, target) == NULL) {
+            return write_through(path, bytes, size);
+        }
+        path = target;
     }
-    if (!done) {
-        unlink(aside);
-        errno = first;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        return write_through(path, bytes, size);
     }
-    return done;
+    return replace(path, bytes, size);
+}
+
+bool files_can_write(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) == 0) {
+        errno = EISDIR;
+        return !S_ISDIR(status.st_mode) && access(path, W_OK) == 0;
+    }
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return errno == EEXIST; /* a link that leads nowhere yet: writing will tell */
+    }
+    close(fd);
+    unlink(path);
+    return true;
 }
 
 bool files_make_folder(const char *path)

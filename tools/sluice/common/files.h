@@ -7,8 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes `path` through a file beside it and a rename. False with errno set. */
+/*
+ * Writes `path`, or what it links to: a regular file through one beside it and a rename, so that it
+ * appears whole or not at all; what else stands there (a device, a FIFO) is written to and stays
+ * what it is. False with errno set.
+ */
 bool files_write(const char *path, const void *bytes, size_t size);
+
+/* Whether `path` could be written now, for who wants to know before much work; nothing is changed.
+ * False with errno set. */
+bool files_can_write(const char *path);
 
 /* Creates a folder; fine when it is there. False with errno set. */
 bool files_make_folder(const char *path);

@@ -111,6 +111,18 @@ void sheet_put_line(struct sheet *sheet, uint32_t row, uint32_t line, const char
     }
 }
 
+static bool cannot_write(const char *path)
+{
+    char text[128] = "";
+    report("cannot write %s: %s", path, strerror_r(errno, text, sizeof text));
+    return false;
+}
+
+bool sheet_can_write(const char *path)
+{
+    return files_can_write(path) || cannot_write(path);
+}
+
 bool sheet_write_png(const struct sheet *sheet, const char *path)
 {
     png_image image = {.version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_RGB};
@@ -126,9 +138,7 @@ bool sheet_write_png(const struct sheet *sheet, const char *path)
     if (!done) {
         report("cannot make the PNG: %s", image.message);
     } else if (!files_write(path, bytes, size)) {
-        char text[128] = "";
-        report("cannot write %s: %s", path, strerror_r(errno, text, sizeof text));
-        done = false;
+        done = cannot_write(path);
     }
     free(bytes);
     return done;

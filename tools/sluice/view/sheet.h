@@ -34,7 +34,8 @@ void sheet_put_tile(struct sheet *sheet, uint32_t row, uint32_t draw, uint32_t n
 /* Cut at the sheet's right edge; UTF-8 beyond ASCII shows as '?'. */
 void sheet_put_line(struct sheet *sheet, uint32_t row, uint32_t line, const char *text);
 
-/* The file appears whole or not at all. False: the error was reported. */
+/* As files_write. False: the error was reported. */
+bool sheet_can_write(const char *path);
 bool sheet_write_png(const struct sheet *sheet, const char *path);
 
 #endif

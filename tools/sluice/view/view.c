@@ -362,6 +362,9 @@ static int run(const struct view_args *args)
     if (code != TOOL_FINE) {
         return code;
     }
+    if (!sheet_can_write(args->out)) {
+        return TOOL_FAILED;
+    }
     sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
     if (dataset == NULL) {
         return code;
