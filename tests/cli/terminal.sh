@@ -54,3 +54,32 @@ run 2 bench x --dtype "$esc[31m"
 harmless bench
 run 0 view "data$esc[m" -o "s$esc.png" --size 32 --draws 1
 harmless view
+
+# Progress on a terminal: within its width, without escapes where TERM takes none.
+python=/usr/bin/python3
+[ -x "$python" ] || skip "$python is not installed"
+cat > on_terminal.py <<'PY'
+import fcntl, os, pty, struct, subprocess, sys, termios
+columns, command = int(sys.argv[1]), sys.argv[2:]
+ours, theirs = pty.openpty()
+fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+tool = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs)
+os.close(theirs)
+shown = b""
+try:
+    while more := os.read(ours, 65536):
+        shown += more
+except OSError:
+    pass  # the other end was closed
+sys.stdout.buffer.write(shown)
+sys.exit(tool.wait())
+PY
+TERM=xterm "$python" on_terminal.py 30 "$sluice" verify photos > out || fail "verify on a terminal"
+says out "100% 2/2"
+tr '\r' '\n' < out | sed "s/$esc\[K//" | while read -r line; do
+    [ "${#line}" -lt 30 ] || fail "a line is wider than the terminal: $line"
+done || exit 1
+for term in dumb ''; do
+    TERM=$term "$python" on_terminal.py 80 "$sluice" verify photos > out || fail "TERM=$term"
+    ! grep -q "$esc" out || fail "escapes with TERM=$term"
+done

@@ -3,68 +3,105 @@
 
 #include "clock.h"
 #include "report.h"
+#include "terminal.h"
 #include "units.h"
 
+#include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <string.h>
 
-enum { BAR_CELLS = 30 };
+enum { CELLS_MAX = 30, CELLS_MIN = 8, FRAME = 3 };
 
 static const double terminal_period_s = 0.1;
 static const double plain_period_s = 10;
+/* A rate is one after so long; and the first samples wait for caches, threads and files, so that
+ * the time left is known when a tenth is done or this much later. */
+static const double rate_s = 1, left_s = 5;
 
 void progress_begin(struct progress *progress, const char *unit)
 {
-    *progress = (struct progress){.unit = unit, .terminal = isatty(STDERR_FILENO) == 1};
-    progress->start = clock_seconds();
-    progress->last = progress->start;
+    *progress = (struct progress){.unit = unit, .terminal = terminal_can_draw()};
+    progress->begun = clock_seconds();
+    progress->last = progress->begun;
 }
 
-/* "12% 61/500 samples, 130/s, 3.4 s left" */
-static void describe(const struct progress *progress, uint64_t done, uint64_t total, char *text,
-                     size_t size)
+static void describe_left(double elapsed, uint64_t done, uint64_t open, char *text, size_t size)
 {
-    double elapsed = clock_seconds() - progress->start;
-    double rate = elapsed > 0 ? (double)(done - progress->first) / elapsed : 0;
-    char left[32] = "?";
-    if (rate > 0) {
-        units_format_duration(left, sizeof left, (double)(total - done) / rate);
+    char left[32];
+    const bool enough = elapsed >= left_s || (double)done >= 0.1 * (double)(done + open);
+    text[0] = '\0';
+    if (enough && elapsed >= rate_s && done > 0) {
+        units_format_duration(left, sizeof left, (double)open * elapsed / (double)done);
+        snprintf(text, size, ", %s left", left);
     }
-    snprintf(text, size, "%3.0f%% %llu/%llu %s, %.0f/s, %s left",
-             total > 0 ? 100 * (double)done / (double)total : 0, (unsigned long long)done,
-             (unsigned long long)total, progress->unit, rate, left);
 }
 
-static void draw_bar(struct progress *progress, uint64_t done, uint64_t total, const char *text)
+void progress_describe(const struct progress *progress, double elapsed, uint64_t done,
+                       uint64_t total, char *text, size_t size)
 {
-    char bar[BAR_CELLS + 1];
-    uint64_t filled = total > 0 ? (uint64_t)((double)BAR_CELLS * (double)done / (double)total) : 0;
-    for (uint64_t i = 0; i < BAR_CELLS; i++) {
-        bar[i] = i < filled ? '#' : '.';
+    char left[48];
+    char rate[32] = "";
+    const double part = total > 0 ? 100 * (double)done / (double)total : 0;
+    if (progress->unit == NULL) {
+        snprintf(text, size, "%3.0f%% %" PRIu64 "/%" PRIu64 " s", part, done / 1000,
+                 (total + 999) / 1000);
+        return;
     }
-    bar[BAR_CELLS] = '\0';
-    fprintf(stderr, "\r[%s] %s\x1b[K", bar, text); /* ESC [ K clears what an earlier bar left */
+    const uint64_t own = done - progress->first;
+    describe_left(elapsed, own, total - done, left, sizeof left);
+    if (elapsed >= rate_s && own > 0) {
+        snprintf(rate, sizeof rate, ", %.0f/s", (double)own / elapsed);
+    }
+    snprintf(text, size, "%3.0f%% %" PRIu64 "/%" PRIu64 " %s%s%s", part, done, total,
+             progress->unit, rate, left);
+}
+
+void progress_bar(uint64_t done, uint64_t total, const char *text, int columns, char *line,
+                  size_t size)
+{
+    char bar[CELLS_MAX + FRAME + 1] = "";
+    /* The last column stays free: some terminals go to the next line there. */
+    const size_t room = columns > 1 ? (size_t)columns : 2;
+    const size_t taken = strlen(text) + FRAME + 1;
+    const size_t spare = taken < room ? room - taken : 0;
+    const size_t cells = spare < CELLS_MAX ? spare : CELLS_MAX;
+    const size_t filled = total > 0 ? (size_t)((double)cells * (double)done / (double)total) : 0;
+    if (cells >= CELLS_MIN) {
+        bar[0] = '[';
+        memset(bar + 1, '.', cells);
+        memset(bar + 1, '#', filled);
+        memcpy(bar + 1 + cells, "] ", 3);
+    }
+    snprintf(line, room < size ? room : size, "%s%s", bar, text);
+}
+
+static void draw(struct progress *progress, uint64_t done, uint64_t total, const char *text)
+{
+    char line[256];
+    progress_bar(done, total, text, terminal_columns(), line, sizeof line);
+    fprintf(stderr, "\r%s\x1b[K", line); /* ESC [ K clears what an earlier one left */
     fflush(stderr);
     progress->drawn = true;
 }
 
 void progress_update(struct progress *progress, uint64_t done, uint64_t total)
 {
-    double now = clock_seconds();
-    if (!progress->started) {
+    const double now = clock_seconds();
+    if (!progress->started || done <= progress->first) {
         progress->started = true;
         progress->first = done;
+        progress->begun = now;
     }
-    double period = progress->terminal ? terminal_period_s : plain_period_s;
-    bool last_bar = progress->terminal && done == total;
+    const double period = progress->terminal ? terminal_period_s : plain_period_s;
+    const bool last_bar = progress->terminal && done == total;
     if ((now - progress->last < period && !last_bar) || done > total) {
         return;
     }
     progress->last = now;
     char text[160];
-    describe(progress, done, total, text, sizeof text);
+    progress_describe(progress, now - progress->begun, done, total, text, sizeof text);
     if (progress->terminal) {
-        draw_bar(progress, done, total, text);
+        draw(progress, done, total, text);
     } else {
         report("%s", text);
     }
