@@ -68,3 +68,14 @@ for command in "info" "verify" "bench" "view"; do
 done
 refuses 1 "there-is-none" pack there-is-none packed
 [ ! -e packed ] || fail "pack made a folder for nothing"
+
+# With --json every end is one object.
+for command in "info" "verify" "bench" "view" "pack x" "bench --batch 0" "pack" "info --system" \
+    "verify --nonsense" "synth --count 0"; do
+    code=0
+    # shellcheck disable=SC2086
+    "$sluice" $command there-is-none --json > out 2> err || code=$?
+    [ $code -ne 0 ] && [ -s err ] || fail "$command there-is-none --json"
+    [ "$(jq -s 'length == 1 and (.[0] | .exit_code == '$code' and (.error.text | length > 0))' out)" \
+        = true ] || fail "$command: JSON of a failure"
+done

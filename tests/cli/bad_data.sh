@@ -20,6 +20,10 @@ says err "$(basename "$victim")"
 says err "--on-bad skip"
 run 2 info refused
 says err "a pack that did not finish"
+run 3 pack broken refused --json
+json '.exit_code == 3 and .interrupted == false'
+json '.error | .status == "corrupt" or .status == "unsupported"'
+json '.error | (.file | test("_3.JPEG")) and .sample >= 0 and (.text | length > 0)'
 run 0 pack broken packed --on-bad skip --json
 json '.samples == 19 and .rejected == 1'
 grep -q "_3.JPEG" packed/rejected.tsv || fail "rejected.tsv does not name the sample"
@@ -37,6 +41,8 @@ run 0 pack cut refused --overwrite --keep-bytes
 
 run 3 bench broken --batch 4 --size 32 --epochs 1
 says err "--on-bad replace"
+run 3 bench broken --batch 4 --size 32 --epochs 1 --json
+json '.exit_code == 3 and (.error.file | test("_3.JPEG"))'
 run 0 bench broken --batch 4 --size 32 --epochs 2 --on-bad mask --json
 json '.bad_samples > 0 and .images == 40'
 run 0 bench broken --batch 4 --size 32 --epochs 2 --on-bad replace --json

@@ -20,6 +20,27 @@ stop 1 synth many --count 100000
 says err "--force"
 [ "$(find many -name '*.tmp' | wc -l)" -eq 0 ] || fail "an unfinished file was left"
 
+# What ends at once says so in JSON, too; whatever was found stands before.
+mkdir -p long/class
+run 0 synth large --count 1 --classes 1 --size-scale 3
+photo=$(find large -name '*.JPEG')
+for i in $(seq 4000); do ln "$photo" long/class/$i.jpg; done
+echo bad > long/class/0.jpg
+stop 1 verify long --decode --workers 1 --json
+json '.interrupted and .exit_code == 130 and (.findings | length) == 1'
+stop 1 pack long packed --on-bad skip --workers 1 --json
+json '.interrupted and .exit_code == 130'
+says err "goes on"
+stop 1 view long --samples 200 --draws 60 --size 91 -o sheet.png --json
+json '.interrupted'
+[ ! -e sheet.png ] || fail "view wrote after all"
+stop 0.3 bench long --batch 8 --json
+json '.interrupted and .exit_code == 130'
+stop 0.3 bench long --batch 8 --step-ms 5 --json
+json '.interrupted and .exit_code == 130'
+stop 1 synth more --count 100000 --json
+json '.interrupted'
+
 # A reader that goes away ends the writer without a word.
 "$sluice" info --system --json 2> err | true
 [ ! -s err ] || fail "a closed pipe is no error"

@@ -30,7 +30,10 @@ run() {
 says() { grep -qF -e "$2" "$1" || fail "'$2' is missing in $1"; }
 
 # json EXPRESSION: `out` is JSON and the jq expression is true of it.
-json() { jq -e "$1" out > /dev/null 2> jq.err || fail "not so: $1 $(cat jq.err)"; }
+json() {
+    [ -s out ] || fail "no JSON for $1"
+    jq -e "$1" out > /dev/null 2> jq.err || fail "not so: $1 $(cat jq.err)"
+}
 
 # refuses CODE TEXT ARGUMENT ...: the exit code, one line on stderr with the text, nothing on stdout.
 refuses() {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
 #include "exit_code.h"
+#include "interrupt.h"
+#include "outcome.h"
 #include "report.h"
 
 #include <sluice/common.h>
@@ -87,6 +89,8 @@ int main(int argc, char **argv)
         code = help(argc - 1, argv + 1);
     } else {
         code = run_command(argv[1], argc - 1, argv + 1);
+        interrupt_settle();
+        outcome_end(code);
     }
     if (fflush(stdout) != 0 || ferror(stdout)) {
         report("cannot write the output: the disk may be full");

@@ -237,6 +237,7 @@ static int pack(const sluice_dataset *dataset, const struct pack_args *args)
     double start = clock_seconds();
     sluice_status status = sluice_pack(dataset, args->out, &options, &result, &error);
     progress_end(&this.progress);
+    interrupt_settle();
     if (status < 0) {
         return report_error(&error, advice_for(&error));
     }
@@ -261,13 +262,14 @@ static sluice_dataset *open_flat(const struct pack_args *args, int *code)
 static int run(const struct pack_args *args)
 {
     int code = TOOL_FAILED;
+    interrupt_end("\nsluice pack: interrupted; the same command goes on where this one stopped\n",
+                  NULL, NULL);
     sluice_dataset *dataset = args->tensor != NULL
                                   ? open_flat(args, &code)
                                   : data_open(args->sources[0], args->case_duplicates, &code);
     if (dataset == NULL) {
         return code;
     }
-    interrupt_say("\nsluice pack: interrupted; the same command goes on where this one stopped\n");
     code = pack(dataset, args);
     sluice_dataset_close(dataset);
     return code;

@@ -7,12 +7,14 @@
 #include "interrupt.h"
 #include "json.h"
 #include "options.h"
+#include "outcome.h"
 #include "progress.h"
 #include "report.h"
 #include "safe_text.h"
 #include "units.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -23,8 +25,9 @@ struct verify_args {
     const char *dataset;
 };
 
-/* The callbacks' object; they are called by one thread at a time. */
+/* The callbacks' object. */
 struct listener {
+    pthread_mutex_t lock; /* of the JSON: an interrupt completes it */
     struct progress progress;
     struct json json;
     bool as_json;
@@ -45,7 +48,9 @@ static void on_finding(void *user, const sluice_error *finding)
 {
     struct listener *listener = user;
     if (listener->as_json) {
+        pthread_mutex_lock(&listener->lock);
         write_finding(&listener->json, finding);
+        pthread_mutex_unlock(&listener->lock);
         return;
     }
     char text[1400];
@@ -61,15 +66,34 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
     progress_update(&listener->progress, done, total);
 }
 
+/* After the findings until then. */
+static void close_json(struct listener *listener, int code)
+{
+    if (listener->as_json) {
+        json_close_array(&listener->json);
+        outcome_write(&listener->json, code);
+        json_close_object(&listener->json);
+    }
+}
+
+static void on_interrupt(void *user)
+{
+    struct listener *listener = user;
+    pthread_mutex_lock(&listener->lock); /* for good: there are no findings after this */
+    close_json(listener, TOOL_INTERRUPTED);
+}
+
 static void print_result(struct listener *listener, const sluice_verify_result *result,
                          double seconds)
 {
     if (listener->as_json) {
         struct json *json = &listener->json;
+        json_close_array(json);
         json_unsigned(json, "samples", result->samples);
         json_unsigned(json, "bytes", result->bytes);
         json_unsigned(json, "bad", result->bad);
         json_real(json, "seconds", seconds);
+        json_close_object(json);
         return;
     }
     char bytes[32];
@@ -95,37 +119,35 @@ static int verify(const sluice_dataset *dataset, const struct verify_args *args,
     sluice_error error = SLUICE_ERROR_INIT;
     double start = clock_seconds();
     sluice_status status = sluice_dataset_verify(dataset, &options, &result, &error);
+    interrupt_settle();
     progress_end(&listener->progress);
-    if (args->json) {
-        json_close_array(&listener->json);
-    }
-    if (status >= 0) {
+    int code = result.bad > 0 ? TOOL_BAD_DATA : TOOL_FINE;
+    if (status < 0) {
+        code = report_error(&error, NULL);
+        close_json(listener, code);
+    } else {
         print_result(listener, &result, clock_seconds() - start);
     }
-    if (args->json) {
-        json_close_object(&listener->json);
-    }
-    if (status < 0) {
-        return report_error(&error, NULL);
-    }
-    return result.bad > 0 ? TOOL_BAD_DATA : TOOL_FINE;
+    return code;
 }
 
 static int run(const struct verify_args *args)
 {
-    int code;
-    sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
-    if (dataset == NULL) {
-        return code;
-    }
-    interrupt_say("\nsluice verify: interrupted before all was checked\n");
-    struct listener listener = {.as_json = args->json};
-    progress_begin(&listener.progress, "samples");
+    struct listener listener = {.lock = PTHREAD_MUTEX_INITIALIZER, .as_json = args->json};
     if (args->json) {
         json_begin(&listener.json, stdout);
         json_open_object(&listener.json, NULL);
         json_open_array(&listener.json, "findings");
     }
+    interrupt_end("\nsluice verify: interrupted before all was checked\n", on_interrupt, &listener);
+    int code;
+    sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
+    if (dataset == NULL) {
+        interrupt_settle();
+        close_json(&listener, code);
+        return code;
+    }
+    progress_begin(&listener.progress, "samples");
     code = verify(dataset, args, &listener);
     sluice_dataset_close(dataset);
     return code;

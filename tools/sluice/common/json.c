@@ -6,11 +6,23 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
+
+static atomic_bool on_stdout;
 
 void json_begin(struct json *json, FILE *stream)
 {
     *json = (struct json){.stream = stream};
+    if (stream == stdout) {
+        /* relaxed: orders nothing; who prints is settled elsewhere (interrupt.h) */
+        atomic_store_explicit(&on_stdout, true, memory_order_relaxed);
+    }
+}
+
+bool json_is_on_stdout(void)
+{
+    return atomic_load_explicit(&on_stdout, memory_order_relaxed);
 }
 
 static void write_string(FILE *stream, const char *text)

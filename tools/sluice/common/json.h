@@ -20,6 +20,8 @@ struct json {
 };
 
 void json_begin(struct json *json, FILE *stream);
+/* Whether one was begun there. Any thread. */
+bool json_is_on_stdout(void);
 void json_open_object(struct json *json, const char *key);
 void json_close_object(struct json *json); /* ends with a newline when it is the outermost */
 void json_open_array(struct json *json, const char *key);

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "exit_code.h"
+#include "outcome.h"
 #include "report.h"
 #include "units.h"
 
@@ -161,6 +162,9 @@ static bool set_value(const struct option_row *row, const char *text)
     case OPTION_FLAG: {
         bool *target = row->value;
         *target = true;
+        if (strcmp(row->name, "json") == 0) {
+            outcome_want_json(); /* also where it was shortened */
+        }
         return true;
     }
     case OPTION_COUNT:
@@ -238,9 +242,25 @@ static int check_operands(struct command_usage *usage, int argc, char **argv)
     return OPTIONS_GO_ON;
 }
 
+/* Known before the rest is looked at: an argument that is wrong is answered in JSON, too. */
+static void look_for_json(const struct command_usage *usage, int argc, char **argv)
+{
+    for (const struct option_row *row = usage->rows; row->name != NULL; row++) {
+        for (int i = 1; i < argc && strcmp(row->name, "json") == 0; i++) {
+            if (strcmp(argv[i], "--") == 0) {
+                return;
+            }
+            if (strcmp(argv[i], "--json") == 0) {
+                outcome_want_json();
+            }
+        }
+    }
+}
+
 int options_parse(struct command_usage *usage, int argc, char **argv)
 {
     struct getopt_tables tables;
+    look_for_json(usage, argc, argv);
     build_tables(usage, &tables);
     opterr = 0; /* the messages are ours */
     optind = 1;

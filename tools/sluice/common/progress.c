@@ -103,7 +103,7 @@ void progress_update(struct progress *progress, uint64_t done, uint64_t total)
     if (progress->terminal) {
         draw(progress, done, total, text);
     } else {
-        report("%s", text);
+        report_note("%s", text);
     }
 }
 

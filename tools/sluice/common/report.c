@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include "exit_code.h"
+#include "outcome.h"
 #include "safe_text.h"
 
 #include <stdarg.h>
@@ -21,20 +22,38 @@ const char *report_command(void)
     return command_name;
 }
 
-void report(const char *format, ...)
+enum { TEXT_BYTES = 2048 };
+
+static void write_line(const char *text)
 {
-    char text[2048];
-    char line[2 * sizeof text];
+    char line[2 * TEXT_BYTES];
     const char *space = *command_name == '\0' ? "" : " ";
     int prefix = snprintf(line, sizeof line, "sluice%s%s: ", space, command_name);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments); // NOLINT: va_start stands above
-    va_end(arguments);
     safe_text(line + prefix, sizeof line - (size_t)prefix - 1, text);
     const size_t length = strlen(line);
     line[length] = '\n';
     (void)!write(STDERR_FILENO, line, length + 1);
+}
+
+void report(const char *format, ...)
+{
+    char text[TEXT_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments); // NOLINT: va_start stands above
+    va_end(arguments);
+    outcome_keep_text(text);
+    write_line(text);
+}
+
+void report_note(const char *format, ...)
+{
+    char text[TEXT_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments); // NOLINT: va_start stands above
+    va_end(arguments);
+    write_line(text);
 }
 
 int report_exit_code(int status)
@@ -56,6 +75,7 @@ int report_error(const sluice_error *error, const char *advice)
 {
     char text[1400];
     sluice_error_format(error, text, sizeof text);
-    report("%s%s%s", text, advice == NULL ? "" : "; ", advice == NULL ? "" : advice);
+    report_note("%s%s%s", text, advice == NULL ? "" : "; ", advice == NULL ? "" : advice);
+    outcome_keep_error(error);
     return report_exit_code(error->status);
 }

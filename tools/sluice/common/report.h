@@ -12,7 +12,10 @@
 void report_set_command(const char *name);
 const char *report_command(void);
 
+/* What is wrong: of a command that fails, the last one is also the error in its JSON. */
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What is good to know. */
+void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Reports a library error, then `advice` (what to do next; NULL: none); returns the exit code. */
 int report_error(const sluice_error *error, const char *advice);

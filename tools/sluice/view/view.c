@@ -206,6 +206,7 @@ static int draw_sheet(struct view *view)
             return code;
         }
     }
+    interrupt_settle();
     put_lines(view);
     if (!sheet_write_png(&view->sheet, view->args->out)) {
         return TOOL_FAILED;
@@ -365,11 +366,11 @@ static int run(const struct view_args *args)
     if (!sheet_can_write(args->out)) {
         return TOOL_FAILED;
     }
+    interrupt_end("\nsluice view: interrupted, nothing was written\n", NULL, NULL);
     sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
     if (dataset == NULL) {
         return code;
     }
-    interrupt_say("\nsluice view: interrupted, nothing was written\n");
     view = (struct view){.args = args, .dataset = dataset};
     code = show(&view, dataset, &set);
     sluice_loader_close(view.loader);
