@@ -83,19 +83,24 @@ typedef struct sluice_dataset_options {
      * shape without 0). Each file must be a whole number of them; with one dimension the last one
      * of a file may be shorter. Default: find out what the paths are. */
     const sluice_field *flat;
+    /* 1: accept class folders without a picture, as torchvision does with allow_empty: each has a
+     * number that no sample has. Default 0: refuse them, as torchvision does, since a folder that
+     * is there by mistake (an output, a trash can) moves the numbers of all classes behind it. */
+    uint32_t allow_empty_classes;
+    uint32_t reserved; /* 0 */
 } sluice_dataset_options;
 
-#define SLUICE_DATASET_OPTIONS_INIT             \
-    {                                           \
-        sizeof(sluice_dataset_options), 0, NULL \
+#define SLUICE_DATASET_OPTIONS_INIT                   \
+    {                                                 \
+        sizeof(sluice_dataset_options), 0, NULL, 0, 0 \
     }
 
 /*
  * Opens the dataset at `paths[0..count)`; several paths of one format are joined in the order
  * given (shards, flat files; count must be 1 for image folders). `options` may be NULL. On success
  * `*dataset` is the caller's to close; on failure it is NULL. Blocks while directories are listed.
- * Errors: INVALID (no such kind of dataset, no image, class names that collide), IO, CORRUPT,
- * UNSUPPORTED (a format version newer than this library), NOMEM.
+ * Errors: INVALID (no such kind of dataset, no image, class names that collide, a class without a
+ * picture), IO, CORRUPT, UNSUPPORTED (a format version newer than this library), NOMEM.
  */
 SLUICE_API sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *paths,
                                              size_t count, const sluice_dataset_options *options,

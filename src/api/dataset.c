@@ -54,6 +54,10 @@ sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *p
     sl_dataset *opened = NULL;
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), options, "sluice_dataset_options", &reason);
+    if (status == SLUICE_OK && (own.allow_empty_classes > 1 || own.reserved != 0)) {
+        status = sl_error_set(&reason, SLUICE_INVALID, "api",
+                              "allow_empty_classes must be 0 or 1, reserved 0");
+    }
     if (status == SLUICE_OK) {
         status = own.flat != NULL ? open_flat(&opened, paths, count, own.flat, &reason)
                                   : sl_dataset_open(&opened, paths, count, &own, &reason);

@@ -98,6 +98,9 @@ typedef struct sl_dataset_ops {
     /* The sample's key without reading it; NULL where it is only the field "key". INVALID: it does
      * not fit. */
     sluice_status (*key)(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes);
+    /* Whether the dataset is what lies below this directory, among others: whatever is made in it
+     * changes the dataset. NULL: what it consists of is told by its objects alone. */
+    bool (*has_folder)(const sl_dataset *dataset, uint64_t device, uint64_t inode);
     void (*close)(sl_dataset *dataset);
 } sl_dataset_ops;
 

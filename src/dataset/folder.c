@@ -88,6 +88,16 @@ static const char *class_name(const sl_dataset *dataset, int64_t label)
                : NULL;
 }
 
+static bool has_folder(const sl_dataset *dataset, uint64_t device, uint64_t inode)
+{
+    const sl_folder_list *list = &folder_of(dataset)->list;
+    bool found = list->root_device == device && list->root_inode == inode;
+    for (uint32_t i = 0; i < list->dir_count && !found; i++) {
+        found = list->dirs[i].device == device && list->dirs[i].inode == inode;
+    }
+    return found;
+}
+
 static void close_folder(sl_dataset *dataset)
 {
     folder *own = (folder *)(void *)dataset;
@@ -102,6 +112,7 @@ static const sl_dataset_ops folder_ops = {
     .unpack = unpack,
     .class_name = class_name,
     .key = key_of,
+    .has_folder = has_folder,
     .close = close_folder,
 };
 
@@ -160,6 +171,40 @@ static sluice_status refuse_case_duplicates(const folder *own, sluice_error *err
     return status;
 }
 
+/* `count`: classes without a picture, of which `first` is one. */
+static sluice_status report_empty(const folder *own, uint32_t count, uint32_t first,
+                                  sluice_error *error)
+{
+    char others[32] = "";
+    if (count > 1) {
+        (void)snprintf(others, sizeof(others), " and %u more", count - 1);
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->root, -1,
+                         "no picture in the class folder \"%.256s\"%s, which would be a class all "
+                         "the same (allow_empty_classes accepts that)",
+                         sl_folder_text(&own->list, own->list.classes[first]), others);
+}
+
+static sluice_status refuse_empty_classes(const folder *own, sluice_error *error)
+{
+    const sl_folder_list *list = &own->list;
+    bool *has_some = sl_calloc(list->class_count, sizeof(*has_some));
+    if (has_some == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the class names");
+    }
+    for (uint32_t i = 0; i < list->dir_count; i++) {
+        has_some[list->dirs[i].label] |= list->dirs[i].count > 0;
+    }
+    uint32_t empty = 0;
+    uint32_t first = 0;
+    for (uint32_t i = list->class_count; i-- > 0;) {
+        empty += !has_some[i];
+        first = has_some[i] ? first : i;
+    }
+    sl_free(has_some);
+    return empty > 0 ? report_empty(own, empty, first, error) : SLUICE_OK;
+}
+
 /* Over class names, keys and labels, in order. */
 static uint64_t fingerprint(const folder *own)
 {
@@ -188,11 +233,15 @@ static sluice_status complete(folder *own, const sluice_dataset_options *options
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->root, -1,
                              "more than 2^32 - 2 pictures");
     }
+    sluice_status status = SLUICE_OK;
     if (!options->allow_case_duplicates) {
-        sluice_status status = refuse_case_duplicates(own, error);
-        if (status < 0) {
-            return status;
-        }
+        status = refuse_case_duplicates(own, error);
+    }
+    if (status == SLUICE_OK && !options->allow_empty_classes) {
+        status = refuse_empty_classes(own, error);
+    }
+    if (status < 0) {
+        return status;
     }
     sluice_dataset_info *info = &own->base.info;
     info->struct_size = sizeof(*info);

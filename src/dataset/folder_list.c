@@ -484,6 +484,8 @@ static sluice_status find_classes(walk *w)
     if (stat(w->root, &w->root_status) != 0) {
         return sl_error_file(w->error, SLUICE_IO, STAGE, errno, w->root, -1, "cannot open");
     }
+    w->list->root_device = w->root_status.st_dev;
+    w->list->root_inode = w->root_status.st_ino;
     w->classes = true;
     sluice_status result = enter_first(w, "", &w->root_status);
     if (result == SLUICE_OK) {

@@ -3,9 +3,10 @@
  * folder_list: the pictures of an image folder, as torchvision's ImageFolder finds them.
  *
  * Classes are the sub-directories of the root (symbolic links to directories too, hidden and empty
- * ones too), in code-point order. Inside a class all directories are walked, links followed; they
- * are taken in the order of their path strings ("a-b" before "a/b"), their files by name. A picture
- * is a file with one of torchvision's extensions, compared without case.
+ * ones too; folder.c refuses the empty ones), in code-point order. Inside a class all directories
+ * are walked, links followed; they are taken in the order of their path strings ("a-b" before
+ * "a/b"), their files by name. A picture is a file with one of torchvision's extensions, compared
+ * without case.
  * Apart from torchvision: what is neither a file nor a link (a FIFO ...) is no picture; a directory
  * that cannot be read is an error, not skipped; the root is not entered again. A link that leads
  * nowhere is a picture, which turns out bad when it is read.
@@ -48,6 +49,7 @@ typedef struct sl_folder_list {
     uint64_t *classes; /* arena offsets of the class names */
     uint32_t dir_count, dir_room, class_count, class_room;
     uint64_t file_count, file_room;
+    uint64_t root_device, root_inode;
 } sl_folder_list;
 
 /* Lists the classes and pictures below `root`. Errors: IO, INVALID (no picture), NOMEM. */

@@ -375,11 +375,8 @@ static void identify(pack *p)
 static sluice_status run(pack *p, sluice_pack_result *result, sluice_error *error)
 {
     sl_output_contents contents = {0};
-    sluice_status status = sl_pack_refuse_own_source(p, error);
-    if (status == SLUICE_OK) {
-        status = sl_output_remove(
-            &p->output, p->options->overwrite ? SL_OUTPUT_DATASET : SL_OUTPUT_TEMPORARY, error);
-    }
+    sluice_status status = sl_output_remove(
+        &p->output, p->options->overwrite ? SL_OUTPUT_DATASET : SL_OUTPUT_TEMPORARY, error);
     if (status == SLUICE_OK) {
         status = sl_output_survey(&p->output, &contents, error);
     }
@@ -414,6 +411,9 @@ sluice_status sl_pack(const sl_dataset *dataset, const char *path,
     p->series.writer.fd = -1;
     identify(p);
     sluice_status status = open_series(p, error);
+    if (status == SLUICE_OK) {
+        status = sl_pack_refuse_own_source(dataset, path, error);
+    }
     if (status == SLUICE_OK) {
         status = sl_output_open(&p->output, path, error);
     }

@@ -32,6 +32,33 @@ for wrong in 0 20 -1 3x fast ''; do
 done
 refuses 2 "one argument too many" pack photos packed x
 
+# Into its own source: that would get another class, or become shards. Whatever the spelling is.
+listing=$(find photos | sort)
+ln -s photos linked
+ln -s "$PWD/photos/$(ls photos | head -1)" class
+for out in photos/packed photos/./packed/ linked/packed photos/../linked/packed "$PWD/photos/packed" \
+    class/packed; do
+    refuses 2 "lies in the one that is to be packed" pack photos "$out"
+    refuses 2 "lies in the one that is to be packed" pack linked/. "$out" --overwrite
+done
+(cd photos && refuses 2 "lies in" pack . packed && refuses 2 "lies in" pack ../linked packed) || exit 1
+for out in photos photos/. linked "$PWD/photos/../linked/" class; do
+    for option in --json --overwrite; do
+        run 2 pack photos "$out" $option
+        says err "holds the pictures that are to be packed"
+        grep -q -e '--overwrite' err && fail "advice to overwrite the source"
+    done
+done
+rm -f photos/out photos/err
+[ "$(find photos | sort)" = "$listing" ] || fail "the source has changed"
+run 0 pack photos photos.packed
+refuses 2 "holds the dataset that is to be packed" pack packed ./packed/. --overwrite
+# A class that is a link to elsewhere is part of it as well.
+mkdir -p joined elsewhere && cp -r "photos/$(ls photos | head -1)" elsewhere/cats
+ln -s ../elsewhere/cats joined/cats
+refuses 2 "lies in" pack joined elsewhere/cats/packed
+run 0 pack joined elsewhere/packed
+
 # Flat files: records of one shape, and tokens, of which the last record of a file may be shorter.
 python3 - << 'END'
 import array, random

@@ -64,7 +64,8 @@ static sluice_status tree_open(const tree *t, sl_dataset **dataset, uint32_t all
                                sluice_error *error)
 {
     const sluice_dataset_options options = {.struct_size = sizeof(options),
-                                            .allow_case_duplicates = allow_case};
+                                            .allow_case_duplicates = allow_case,
+                                            .allow_empty_classes = 1};
     const char *path = t->root;
     return sl_dataset_open(dataset, &path, 1, &options, error);
 }
@@ -340,6 +341,35 @@ static void names_that_differ_in_case_only_are_refused(void **state)
     }
 }
 
+static void classes_without_a_picture_are_refused(void **state)
+{
+    (void)state;
+    tree t;
+    tree_make(&t);
+    tree_add(&t, "a/1.jpg");
+    tree_add(&t, "c/deep/1.jpg");
+    tree_add(&t, "b/readme.txt");
+    const sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
+    const char *path = t.root;
+    sl_dataset *dataset;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sl_dataset_open(&dataset, &path, 1, &options, &error), SLUICE_INVALID);
+    assert_null(dataset);
+    assert_string_equal(error.file, t.root);
+    assert_non_null(strstr(error.text, "\"b\","));
+    tree_add(&t, "d/sub/");
+    assert_int_equal(sl_dataset_open(&dataset, &path, 1, &options, &error), SLUICE_INVALID);
+    assert_non_null(strstr(error.text, "\"b\" and 1 more"));
+    assert_int_equal(tree_open(&t, &dataset, 0, NULL), SLUICE_OK);
+    assert_int_equal(dataset->info.classes, 4);
+    sl_dataset_close(dataset);
+    tree_add(&t, "b/1.jpg");
+    tree_add(&t, "d/sub/1.jpg");
+    assert_int_equal(sl_dataset_open(&dataset, &path, 1, &options, &error), SLUICE_OK);
+    sl_dataset_close(dataset);
+    remove_tree(t.root);
+}
+
 static void other_names_are_not_folded_together(void **state)
 {
     (void)state;
@@ -575,6 +605,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(pictures_without_classes_are_one_class),
         cmocka_unit_test(nothing_found_says_what_was_looked_for),
         cmocka_unit_test(names_that_differ_in_case_only_are_refused),
+        cmocka_unit_test(classes_without_a_picture_are_refused),
         cmocka_unit_test(other_names_are_not_folded_together),
         cmocka_unit_test(an_unreadable_directory_is_named),
         cmocka_unit_test(the_fingerprint_follows_keys_and_labels),

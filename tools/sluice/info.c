@@ -23,7 +23,7 @@ static const uint64_t no_sample = UINT64_MAX;
 
 struct info_args {
     uint64_t sample;
-    bool case_duplicates;
+    struct data_folder folder;
     bool system, json;
     const char *dataset;
 };
@@ -298,7 +298,7 @@ static int run(const struct info_args *args)
         return show_system(args->json);
     }
     int code;
-    sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
+    sluice_dataset *dataset = data_open(args->dataset, &args->folder, &code);
     if (dataset == NULL) {
         return code;
     }
@@ -316,7 +316,7 @@ int info_main(int argc, char **argv)
          .help = "show sample N (from 0): where it lies, its size and label"},
         {"system", 0, OPTION_FLAG, &args.system,
          .help = "show what this machine offers: io_uring, memory, CPU features, CUDA"},
-        DATA_CASE_ROW(args.case_duplicates),
+        DATA_FOLDER_ROWS(args.folder),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print JSON"},
         {.name = NULL},
     };

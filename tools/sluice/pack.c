@@ -25,7 +25,7 @@ struct pack_args {
     uint64_t shard_bytes, workers, seed, tile_mcus;
     int32_t zstd_level;
     int on_bad, metadata;
-    bool case_duplicates;
+    struct data_folder folder;
     bool keep_order, keep_bytes, raw, overwrite, no_verify, verbose, json;
     const char *zstd, *tensor;
     sluice_field flat; /* with `tensor`: what the sources are files of */
@@ -266,7 +266,7 @@ static int run(const struct pack_args *args)
                   NULL, NULL);
     sluice_dataset *dataset = args->tensor != NULL
                                   ? open_flat(args, &code)
-                                  : data_open(args->sources[0], args->case_duplicates, &code);
+                                  : data_open(args->sources[0], &args->folder, &code);
     if (dataset == NULL) {
         return code;
     }
@@ -346,7 +346,7 @@ int pack_main(int argc, char **argv)
          .help = "the sources are flat files of such tensors, as numpy's tofile writes them"},
         {"zstd", 'z', OPTION_TEXT, &args.zstd, .metavar = "auto|off|LEVEL",
          .help = "compress what is no JPEG: where it pays, never, or all at level 1 to 19 [auto]"},
-        DATA_CASE_ROW(args.case_duplicates),
+        DATA_FOLDER_ROWS(args.folder),
         {"verbose", 'v', OPTION_FLAG, &args.verbose,
          .help = "name each JPEG that is stored as it is, and say why"},
         {"json", 0, OPTION_FLAG, &args.json, .help = "print the result as JSON"},

@@ -20,7 +20,7 @@
 
 struct verify_args {
     uint64_t workers;
-    bool case_duplicates;
+    struct data_folder folder;
     bool decode, json;
     const char *dataset;
 };
@@ -141,7 +141,7 @@ static int run(const struct verify_args *args)
     }
     interrupt_end("\nsluice verify: interrupted before all was checked\n", on_interrupt, &listener);
     int code;
-    sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
+    sluice_dataset *dataset = data_open(args->dataset, &args->folder, &code);
     if (dataset == NULL) {
         interrupt_settle();
         close_json(&listener, code);
@@ -161,7 +161,7 @@ int verify_main(int argc, char **argv)
          .help = "decode every picture and unpack every frame, too"},
         {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
          .help = "threads [the processors]"},
-        DATA_CASE_ROW(args.case_duplicates),
+        DATA_FOLDER_ROWS(args.folder),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print findings and result as JSON"},
         {.name = NULL},
     };

@@ -3,6 +3,7 @@
 #ifndef TOOL_BENCH_ARGS_H
 #define TOOL_BENCH_ARGS_H
 
+#include "data.h"
 #include "feed.h"
 #include "stats.h"
 
@@ -18,7 +19,8 @@ struct bench_args {
     double step_s, supply_ratio, scale; /* 0: not given */
     int pipeline, dtype, layout, io, cache, shuffle, on_bad;
     int preset; /* -1: none */
-    bool case_duplicates, exact, json, supply;
+    struct data_folder folder;
+    bool exact, json, supply;
     const char *dataset, *yardstick, *device, *trace, *report;
     struct option_list columns;
 };

@@ -210,13 +210,13 @@ static int run(void)
     if (code != TOOL_FINE) {
         return code;
     }
-    sluice_dataset *dataset = data_open(args.dataset, args.case_duplicates, &code);
+    sluice_dataset *dataset = data_open(args.dataset, &args.folder, &code);
     if (dataset == NULL) {
         return code;
     }
     sluice_dataset *yardstick = dataset;
     if (args.yardstick != NULL) {
-        yardstick = data_open(args.yardstick, args.case_duplicates, &code);
+        yardstick = data_open(args.yardstick, &args.folder, &code);
     }
     if (yardstick != NULL) {
         interrupt_catch();
@@ -290,7 +290,7 @@ static struct option_row rows[] = {
      .help = "of order and augmentation [0]"},
     {"yardstick", 0, OPTION_TEXT, &args.yardstick, .metavar = "DATASET",
      .help = "decode these images to compare with: what DATASET was packed from [DATASET]"},
-    DATA_CASE_ROW(args.case_duplicates),
+    DATA_FOLDER_ROWS(args.folder),
     {"json", 0, OPTION_FLAG, &args.json, .help = "print the figures as JSON"},
     {"trace", 0, OPTION_TEXT, &args.trace, .metavar = "FILE",
      .help = "write what threads, slots and steps did, for ui.perfetto.dev"},

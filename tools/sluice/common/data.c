@@ -13,6 +13,9 @@ static const char *advice_for(const sluice_error *error)
     if (error->status == SLUICE_INVALID && strstr(error->text, "differ in case only") != NULL) {
         return "the option is --allow-case-duplicates";
     }
+    if (error->status == SLUICE_INVALID && strstr(error->text, "allow_empty_classes") != NULL) {
+        return "the option is --allow-empty-classes, if that is meant";
+    }
     if (error->status == SLUICE_INVALID) {
         return "a dataset is a folder of class folders with pictures, or one that `sluice pack` "
                "wrote";
@@ -23,10 +26,11 @@ static const char *advice_for(const sluice_error *error)
     return NULL;
 }
 
-sluice_dataset *data_open(const char *path, bool case_duplicates, int *code)
+sluice_dataset *data_open(const char *path, const struct data_folder *folder, int *code)
 {
     const sluice_dataset_options options = {.struct_size = sizeof options,
-                                            .allow_case_duplicates = case_duplicates};
+                                            .allow_case_duplicates = folder->case_duplicates,
+                                            .allow_empty_classes = folder->empty_classes};
     sluice_dataset *dataset = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
     if (sluice_dataset_open(&dataset, &path, 1, &options, &error) < 0) {

@@ -8,19 +8,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The row of the option table that every command with a DATASET has. */
-#define DATA_CASE_ROW(flag)                                                \
-    {                                                                      \
-        "allow-case-duplicates", 0, OPTION_FLAG, &(flag),                  \
-            .help = "accept class folders whose names differ in case only" \
+/* What every command with a DATASET takes of image folders. */
+struct data_folder {
+    bool case_duplicates; /* class folders may differ in case only */
+    bool empty_classes;   /* they may hold no picture */
+};
+
+/* The rows of the option table for it. */
+#define DATA_FOLDER_ROWS(folder)                                                     \
+    {"allow-case-duplicates", 0, OPTION_FLAG, &(folder).case_duplicates,             \
+     .help = "accept class folders whose names differ in case only"},                \
+    {                                                                                \
+        "allow-empty-classes", 0, OPTION_FLAG, &(folder).empty_classes,              \
+            .help = "accept class folders without a picture: each counts as a class" \
     }
 
 /*
- * Opens the dataset at `path`; the caller closes it. `case_duplicates`: class folders may differ in
- * case only. NULL: the error was reported and `*code` is
+ * Opens the dataset at `path`; the caller closes it. NULL: the error was reported and `*code` is
  * the exit code.
  */
-sluice_dataset *data_open(const char *path, bool case_duplicates, int *code);
+sluice_dataset *data_open(const char *path, const struct data_folder *folder, int *code);
 
 /* The processors that this process may run on, at least 1. */
 uint64_t data_processors(void);

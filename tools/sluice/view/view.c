@@ -31,7 +31,7 @@ enum { PIXELS_MAX = 100000000, SHEET_PIXELS_MAX = 2 * PIXELS_MAX };
 struct view_args {
     uint64_t samples, draws, size, padding, seed;
     int pipeline;
-    bool case_duplicates;
+    struct data_folder folder;
     bool exact, json;
     const char *dataset, *out;
     struct option_list columns;
@@ -367,7 +367,7 @@ static int run(const struct view_args *args)
         return TOOL_FAILED;
     }
     interrupt_end("\nsluice view: interrupted, nothing was written\n", NULL, NULL);
-    sluice_dataset *dataset = data_open(args->dataset, args->case_duplicates, &code);
+    sluice_dataset *dataset = data_open(args->dataset, &args->folder, &code);
     if (dataset == NULL) {
         return code;
     }
@@ -406,7 +406,7 @@ int view_main(int argc, char **argv)
          .help = "decode at full size also what becomes much smaller"},
         {"output", 'o', OPTION_TEXT, &args.out, .metavar = "FILE",
          .help = "the PNG to write [sluice-view.png]"},
-        DATA_CASE_ROW(args.case_duplicates),
+        DATA_FOLDER_ROWS(args.folder),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print what was drawn as JSON"},
         {.name = NULL},
     };
