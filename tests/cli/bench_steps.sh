@@ -45,9 +45,18 @@ json '.verdict | test("accelerator-bound") | not'
 run 0 bench packed --size 32 --accelerator cosmoflow-h100 --scale 0.5 --epochs 1 --repeats 1 --json
 json '.accelerator.preset == "cosmoflow-h100" and .accelerator.step_ms == 7 and .batch == 1'
 json '.arms.sluice.steps == 40'
-run 0 bench packed --size 32 --accelerator cosmoflow-h100 --seconds 70ms --repeats 1
+run 0 bench packed --size 32 --accelerator cosmoflow-h100 --seconds 70ms --repeats 3
 says out "no MLPerf result"
-says out "20 steps an arm"
+says out "repeats       1, 10 steps an arm"
+
+# --seconds is the time of all arms and repeats, also where steps wait for data; it is said before.
+start=$(date +%s%N)
+run 0 bench packed --size 224 --batch 16 --workers 1 --step-ms 3 --seconds 4 --json
+past=$((($(date +%s%N) - start) / 1000000))
+[ $past -gt 1500 ] && [ $past -lt 12000 ] || fail "--seconds 4 took $past ms"
+json '.repeats_done >= 1 and .arms.sluice.steps >= 10'
+grep -q "sluice bench: about .* s: [1-5] repeats\? of three arms, [0-9]* steps each" err ||
+    fail "the time is not said"
 
 # Wrong from the start: no device, fewer images than a batch.
 if ! "$sluice" devices | grep -q '^cuda:'; then

@@ -16,6 +16,16 @@ stop 4 bench photos --batch 8 --size 64 --seconds 5m --json
 json '.interrupted and .images > 0 and .images_per_s > 0'
 stop 5 bench photos --batch 8 --size 64 --step-ms 10 --steps 20 --repeats 1000 --json
 json '.interrupted and .repeats_done >= 1 and .repeats_done < 1000 and (.verdict | length) > 0'
+# In the first repeat already: what was measured of it.
+stop 4 bench photos --batch 8 --size 64 --step-ms 20 --steps 2000 --json
+json '.interrupted and .repeats_done == 0 and (.repeats | length) == 1'
+json '.arms.synchronous | .steps > 0 and .steps < 2000 and .step_ms_mean.median >= 20'
+json '.arms.resident | .steps == 0 and .step_ms_mean.median == null'
+json '.comparison.recovered.median == null and (.verdict | test("interrupted"))'
+stop 4 bench photos --batch 8 --size 64 --step-ms 20 --steps 2000 --report page.html
+says out "interrupted: "
+says out "none whole"
+[ -s page.html ] || fail "no page of what was measured"
 stop 1 synth many --count 100000
 says err "--force"
 [ "$(find many -name '*.tmp' | wc -l)" -eq 0 ] || fail "an unfinished file was left"

@@ -12,12 +12,14 @@
 #include "presets.h"
 #include "report.h"
 #include "run.h"
+#include "units.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* An arm of a repeat, when the user does not say how long. */
+/* An arm of a repeat, fed without waiting, when the user does not say how long. */
 static const double arm_s = 3;
 static const uint64_t steps_least = 30;
 static const uint64_t steps_most = 10000000;
@@ -54,6 +56,7 @@ static int choose_step(struct bench_job *job, double *step_s)
     return code;
 }
 
+/* Of an arm in a repeat, unless --seconds says it. */
 static uint64_t choose_steps(const struct bench_job *job, double step_s)
 {
     const struct bench_args *args = job->args;
@@ -62,9 +65,7 @@ static uint64_t choose_steps(const struct bench_job *job, double step_s)
     if (args->steps > 0) {
         return args->steps;
     }
-    if (args->seconds > 0) {
-        steps = ceil(args->seconds / step_s);
-    } else if (args->epochs > 0) {
+    if (args->epochs > 0) {
         steps = (double)args->epochs * epoch;
     }
     return (uint64_t)fmin((double)steps_most, fmax(1, steps));
@@ -119,7 +120,7 @@ static int conclude(struct accelerated *run)
     struct bench_comparison comparison;
     struct bench_environment environment;
     struct nvml_summary nvml;
-    if (!bench_compare(result->repeats, result->done, run->accelerator->step_s,
+    if (!bench_compare(result->repeats, bench_arms_shown(result), run->accelerator->step_s,
                        run->job->source.options.batch_size, &comparison)) {
         report("no memory for the comparison");
         return TOOL_FAILED;
@@ -135,23 +136,54 @@ static int conclude(struct accelerated *run)
         .comparison = &comparison,
         .environment = &environment,
         .nvml = is_gpu(run->job) ? &nvml : NULL,
+        .steps = run->plan.steps,
         .peak_rss_mib = memory_peak_mib(),
     };
     const int code = show(run, &figures);
     return code == TOOL_FINE && result->interrupted ? TOOL_INTERRUPTED : code;
 }
 
-static int run_arms(struct accelerated *run)
+static void plan_arms(struct accelerated *run, const struct bench_warm_up *warm_up)
 {
     const struct bench_args *args = run->job->args;
+    const bool supply = args->supply || args->supply_ratio > 0;
+    struct bench_pace pace = {
+        .step_s = run->accelerator->step_s, .batch_s = bench_batch_s(warm_up), .supply = supply};
+    for (int arm = 0; arm < BENCH_ARMS; arm++) {
+        pace.skip[arm] = bench_arms_skip(&run->job->source.options, (enum bench_arm)arm);
+    }
+    struct bench_length length = {.repeats = args->repeats};
+    if (args->seconds > 0) {
+        length = bench_pace_fit(&pace, args->seconds, args->repeats);
+    } else {
+        length.steps = choose_steps(run->job, pace.step_s);
+    }
     run->plan = (struct bench_arms_plan){
         .source = &run->job->source,
         .accelerator = run->accelerator,
-        .steps = choose_steps(run->job, run->accelerator->step_s),
-        .repeats = args->repeats,
-        .supply = args->supply || args->supply_ratio > 0,
+        .steps = length.steps,
+        .repeats = length.repeats,
+        .supply = supply,
         .trace = args->trace != NULL || args->report != NULL,
+        .pace = pace,
+        .limit_s = args->seconds,
     };
+}
+
+static void say_how_long(const struct bench_arms_plan *plan)
+{
+    char text[32];
+    const double repeat_s = bench_pace_repeat_s(&plan->pace, plan->steps);
+    units_format_duration(text, sizeof text, (double)plan->repeats * repeat_s);
+    report_note("about %s: %" PRIu64 " repeat%s of three arms, %" PRIu64
+                " steps each; Ctrl-C ends it "
+                "and shows what was measured",
+                text, plan->repeats, plan->repeats == 1 ? "" : "s", plan->steps);
+}
+
+static int run_arms(struct accelerated *run)
+{
+    say_how_long(&run->plan);
     int code = bench_arms_run(&run->plan, &run->result);
     if (code == TOOL_FINE) {
         code = conclude(run);
@@ -177,6 +209,7 @@ int bench_accelerate(struct bench_job *job)
         watch_gpu(&run);
     }
     if (code == TOOL_FINE) {
+        plan_arms(&run, &warm_up);
         code = run_arms(&run);
     }
     nvml_free(run.nvml);

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "exit_code.h"
 #include "interrupt.h"
+#include "progress.h"
 #include "report.h"
 
 #include <math.h>
@@ -23,23 +24,33 @@ struct arm {
     struct bench_arms_result *result;
     struct bench_steps steps;
     uint64_t total;
+    struct progress *progress;
+    double past_s, expected_s; /* of all: before this arm, and of it, as was expected */
 };
-
-/* A supply is measured for so long at least. */
-static const double supply_s = 1;
 
 static const uint32_t default_slots = 4, default_device_slots = 3;
 
 /* What is ready before the first step is used up, and the loader in balance, after two laps of its
  * slots. */
-static size_t skip_of(const sluice_loader_options *options)
+uint64_t bench_arms_skip(const sluice_loader_options *options, enum bench_arm arm)
 {
+    if (arm != ARM_SLUICE) {
+        return SKIP_PLAIN;
+    }
     uint32_t host = options->prefetch > 0 ? options->prefetch : default_slots;
     uint32_t device = options->device_slots > 0 ? options->device_slots : default_device_slots;
-    return 2 * (size_t)(host + device);
+    return 2 * ((uint64_t)host + device);
 }
 
 /* ---- the arms ---- */
+
+static void show_progress(const struct arm *arm, uint64_t step)
+{
+    const struct bench_arms_plan *plan = arm->plan;
+    const double all = (double)plan->repeats * bench_pace_repeat_s(&plan->pace, plan->steps);
+    const double done = arm->past_s + arm->expected_s * (double)step / (double)arm->total;
+    progress_update(arm->progress, (uint64_t)(fmin(done, all) * 1e3), (uint64_t)(all * 1e3));
+}
 
 /* `*batch` is the one before, which is given back as the next is asked for: with all slots held,
  * that is when its making begins. */
@@ -73,6 +84,7 @@ static int run_synchronous(struct arm *arm)
     }
     for (uint64_t i = 0; i < arm->total && code == TOOL_FINE; i++) {
         code = step_synchronously(arm, &feed, &held[0]);
+        show_progress(arm, i);
     }
     for (uint32_t i = 0; i < SYNCHRONOUS_SLOTS; i++) {
         sluice_batch_release(held[i]);
@@ -107,15 +119,17 @@ static int run_sluice(struct arm *arm)
             from = clock_seconds();
         }
         code = step_sluice(arm, &feed);
+        show_progress(arm, i);
     }
-    if (code == TOOL_FINE) {
+    if ((code == TOOL_FINE || code == TOOL_INTERRUPTED) && from > 0) {
         bench_loader_stats(feed.loader, &after, &stages_after);
         arm->result->seconds += clock_seconds() - from;
         bottleneck_add_stats(&arm->result->stats, &before, &after);
         bottleneck_add_stages(&arm->result->stages, &stages_before, &stages_after);
-        code = accelerator->ops->finish(accelerator);
-    } else if (feed.loader != NULL) {
-        (void)accelerator->ops->finish(accelerator); /* batches may be in use there */
+    }
+    if (feed.loader != NULL) { /* after a failure, too: batches may be in use there */
+        const int finished = accelerator->ops->finish(accelerator);
+        code = code == TOOL_FINE ? finished : code;
     }
     bench_feed_close(&feed);
     return code;
@@ -129,8 +143,13 @@ static int run_resident(struct arm *arm)
         const double now = clock_seconds();
         code = interrupt_pending() ? TOOL_INTERRUPTED
                                    : accelerator->ops->step(accelerator, NULL, now, now);
+        show_progress(arm, i);
     }
-    return code == TOOL_FINE ? accelerator->ops->finish(accelerator) : code;
+    if (code != TOOL_FINE && code != TOOL_INTERRUPTED) {
+        return code;
+    }
+    const int finished = accelerator->ops->finish(accelerator);
+    return code == TOOL_FINE ? finished : code;
 }
 
 /* ---- repeats ---- */
@@ -144,7 +163,7 @@ static int out_of_memory(void)
 static int compute_figures(const struct arm *arm, struct bench_step_figures *figures)
 {
     const struct accelerator *accelerator = arm->plan->accelerator;
-    double *scratch = calloc(arm->steps.count, sizeof *scratch);
+    double *scratch = calloc(arm->steps.count + 1, sizeof *scratch);
     if (scratch == NULL) {
         return out_of_memory();
     }
@@ -156,43 +175,66 @@ static int compute_figures(const struct arm *arm, struct bench_step_figures *fig
     return TOOL_FINE;
 }
 
-static int run_arm(const struct bench_arms_plan *plan, enum bench_arm which,
-                   struct bench_arms_result *result, struct bench_step_figures *figures)
+/* Puts the steps on record and computes what they say. */
+static int keep_steps(struct arm *arm, enum bench_arm which, struct bench_step_figures *figures)
 {
-    static int (*const runs[BENCH_ARMS])(struct arm *) = {run_synchronous, run_sluice,
-                                                          run_resident};
-    struct arm arm = {.plan = plan, .result = result};
-    const size_t skip = which == ARM_SLUICE ? skip_of(&plan->source->options) : SKIP_PLAIN;
-    if (!bench_steps_begin(&arm.steps, skip, plan->steps)) {
-        return out_of_memory();
-    }
-    arm.total = skip + plan->steps;
-    const bool trace = plan->trace && result->captures[which].name == NULL;
-    int code = !trace || trace_capture_begin() ? TOOL_FINE : TOOL_FAILED;
+    struct bench_steps *last = &arm->result->steps[which];
+    const int code = compute_figures(arm, figures);
     if (code == TOOL_FINE) {
-        code = plan->accelerator->ops->begin(plan->accelerator, &arm.steps);
-    }
-    if (code == TOOL_FINE) {
-        code = runs[which](&arm);
-    }
-    if (trace && !trace_capture_end(&result->captures[which], bench_arm_names[which], &arm.steps)) {
-        code = TOOL_FAILED;
-    }
-    if (code == TOOL_FINE) {
-        code = compute_figures(&arm, figures);
-    }
-    if (code == TOOL_FINE) {
-        bench_steps_free(&result->steps[which]);
-        result->steps[which] = arm.steps;
-    } else {
-        bench_steps_free(&arm.steps);
+        bench_steps_free(last);
+        *last = arm->steps;
+        arm->steps = (struct bench_steps){0};
     }
     return code;
 }
 
-static int run_repeat(const struct bench_arms_plan *plan, struct bench_arms_result *result)
+static int run_on_record(struct arm *arm, enum bench_arm which, struct bench_step_figures *figures)
 {
-    struct bench_repeat *repeat = &result->repeats[result->done];
+    static int (*const runs[BENCH_ARMS])(struct arm *) = {run_synchronous, run_sluice,
+                                                          run_resident};
+    struct bench_arms_result *result = arm->result;
+    const struct bench_arms_plan *plan = arm->plan;
+    const bool trace = plan->trace && result->captures[which].name == NULL;
+    int code = !trace || trace_capture_begin() ? TOOL_FINE : TOOL_FAILED;
+    if (code == TOOL_FINE) {
+        code = plan->accelerator->ops->begin(plan->accelerator, &arm->steps);
+    }
+    if (code == TOOL_FINE) {
+        code = runs[which](arm);
+    }
+    if (trace &&
+        !trace_capture_end(&result->captures[which], bench_arm_names[which], &arm->steps)) {
+        code = TOOL_FAILED;
+    }
+    /* Of the first repeat, what was measured of it counts. */
+    const bool some = code == TOOL_INTERRUPTED && result->done == 0;
+    if (code == TOOL_FINE || some) {
+        const int kept = keep_steps(arm, which, figures);
+        code = kept == TOOL_FINE ? code : kept;
+        result->part = result->part || (some && kept == TOOL_FINE && figures->steps > 0);
+    }
+    return code;
+}
+
+static int run_arm(const struct bench_arms_plan *plan, enum bench_arm which,
+                   struct bench_arms_result *result, struct arm *arm)
+{
+    const uint64_t skip = bench_arms_skip(&plan->source->options, which);
+    if (!bench_steps_begin(&arm->steps, (size_t)skip, (size_t)plan->steps)) {
+        return out_of_memory();
+    }
+    arm->total = skip + plan->steps;
+    arm->expected_s = bench_pace_arm_s(&plan->pace, which, plan->steps);
+    const int code = run_on_record(arm, which, &result->repeats[result->done].arms[which]);
+    bench_steps_free(&arm->steps);
+    arm->past_s += arm->expected_s;
+    return code;
+}
+
+static int run_repeat(struct arm *arm)
+{
+    const struct bench_arms_plan *plan = arm->plan;
+    struct bench_arms_result *result = arm->result;
     double before = NAN;
     double after = NAN;
     int code = TOOL_FINE;
@@ -201,36 +243,69 @@ static int run_repeat(const struct bench_arms_plan *plan, struct bench_arms_resu
         const bool supply = plan->supply && which == ARM_SLUICE;
         code = supply ? bench_supply(plan->source, plan->steps / 2, &before) : TOOL_FINE;
         if (code == TOOL_FINE) {
-            code = run_arm(plan, which, result, &repeat->arms[which]);
+            code = run_arm(plan, which, result, arm);
         }
+        /* A whole arm before the one that was cut is something. */
+        result->part = result->part || (code == TOOL_FINE && result->done == 0);
         if (supply && code == TOOL_FINE) {
             code = bench_supply(plan->source, plan->steps / 2, &after);
         }
     }
-    repeat->supply = (before + after) / 2;
+    result->repeats[result->done].supply = (before + after) / 2;
     return code;
 }
 
-int bench_arms_run(const struct bench_arms_plan *plan, struct bench_arms_result *result)
+/* Whether the time that was asked for has room for one more. A tenth more is as good. */
+static bool has_time(const struct bench_arms_plan *plan, const struct bench_arms_result *result)
+{
+    const double past = clock_seconds() - result->from;
+    return plan->limit_s == 0 || result->done == 0 ||
+           past * (1 + 1 / (double)result->done) <= 1.1 * plan->limit_s;
+}
+
+static bool begin_repeats(const struct bench_arms_plan *plan, struct bench_arms_result *result)
 {
     *result = (struct bench_arms_result){.from = clock_seconds()};
     result->repeats = calloc(plan->repeats, sizeof *result->repeats);
     if (result->repeats == NULL) {
+        return false;
+    }
+    for (int arm = 0; arm < BENCH_ARMS; arm++) {
+        const struct bench_steps none = {0};
+        const struct bench_step_setting setting = {.step_s = plan->accelerator->step_s};
+        result->repeats[0].arms[arm] = bench_steps_figures(&none, &setting, NULL);
+    }
+    return true;
+}
+
+int bench_arms_run(const struct bench_arms_plan *plan, struct bench_arms_result *result)
+{
+    struct progress progress;
+    struct arm arm = {.plan = plan, .result = result, .progress = &progress};
+    if (!begin_repeats(plan, result)) {
         return out_of_memory();
     }
+    progress_begin(&progress, NULL);
     int code = TOOL_FINE;
-    while (result->done < plan->repeats && code == TOOL_FINE) {
-        code = run_repeat(plan, result);
+    while (result->done < plan->repeats && code == TOOL_FINE && has_time(plan, result)) {
+        code = run_repeat(&arm);
         result->done += code == TOOL_FINE;
     }
+    progress_end(&progress);
     result->to = clock_seconds();
+    result->part = result->part && result->done == 0;
     result->interrupted = code == TOOL_INTERRUPTED;
-    if (result->interrupted && result->done == 0) {
-        report("interrupted before the first repeat was whole: nothing was measured");
+    if (result->interrupted && bench_arms_shown(result) == 0) {
+        report("interrupted before a step was counted: nothing was measured");
     } else if (result->interrupted) {
         code = TOOL_FINE;
     }
     return code;
+}
+
+uint64_t bench_arms_shown(const struct bench_arms_result *result)
+{
+    return result->done > 0 ? result->done : result->part;
 }
 
 void bench_arms_free(struct bench_arms_result *result)
@@ -247,13 +322,14 @@ void bench_arms_free(struct bench_arms_result *result)
 
 int bench_supply(const struct bench_source *source, uint64_t batches, double *rows_per_s)
 {
-    const uint64_t skip = skip_of(&source->options);
+    const uint64_t skip = bench_arms_skip(&source->options, ARM_SLUICE);
     struct bench_feed feed;
     double from = 0;
     uint64_t rows = 0;
     uint64_t count = 0;
     int code = bench_feed_open(source, &feed);
-    while (code == TOOL_FINE && (count < skip + batches || clock_seconds() < from + supply_s)) {
+    while (code == TOOL_FINE &&
+           (count < skip + batches || clock_seconds() < from + bench_supply_least_s)) {
         sluice_batch *batch = NULL;
         code = bench_feed_next(&feed, &batch);
         if (code == TOOL_FINE) {

@@ -23,9 +23,8 @@
 
 #include "accelerator.h"
 #include "feed.h"
+#include "pace.h"
 #include "trace_capture.h"
-
-enum bench_arm { ARM_SYNCHRONOUS, ARM_SLUICE, ARM_RESIDENT, BENCH_ARMS };
 
 /* "synchronous", "sluice", "resident". */
 extern const char *const bench_arm_names[BENCH_ARMS];
@@ -36,6 +35,8 @@ struct bench_arms_plan {
     uint64_t steps; /* counted, of each arm in each repeat */
     uint64_t repeats;
     bool supply, trace;
+    struct bench_pace pace; /* what is expected: progress goes by it */
+    double limit_s;         /* no repeat is begun that would end much later; 0: none */
 };
 
 struct bench_repeat {
@@ -45,18 +46,23 @@ struct bench_repeat {
 
 struct bench_arms_result {
     struct bench_repeat *repeats;
-    uint64_t done;
+    uint64_t done; /* whole repeats */
+    bool part;     /* Ctrl-C in the first one: repeats[0] has what was measured, NaN elsewhere */
     bool interrupted;
     sluice_loader_stats stats;       /* of the sluice arms' windows, summed; facts of the last */
     struct bottleneck_stages stages; /* likewise */
     double seconds;                  /* the windows' length, summed */
     double from, to;                 /* of the whole, on clock_seconds' scale */
-    struct bench_steps steps[BENCH_ARMS];      /* of the last whole repeat */
+    struct bench_steps steps[BENCH_ARMS];      /* of the last repeat that `repeats` has */
     struct trace_capture captures[BENCH_ARMS]; /* of the first repeat, with trace */
 };
 
-/* TOOL_FINE also when Ctrl-C ended it after a whole repeat. Free the result in any case. */
+/* TOOL_FINE also when Ctrl-C ended it after something was measured. Free the result in any case. */
 int bench_arms_run(const struct bench_arms_plan *plan, struct bench_arms_result *result);
+/* Repeats to show. */
+uint64_t bench_arms_shown(const struct bench_arms_result *result);
+/* Steps of the arm before those that are counted. */
+uint64_t bench_arms_skip(const sluice_loader_options *options, enum bench_arm arm);
 void bench_arms_free(struct bench_arms_result *result);
 
 /* Rows/s when nothing holds the batches, over `batches` after the pipeline has filled. */

@@ -53,7 +53,12 @@ void bench_arms_judge(struct bench_arms_figures *figures)
         .rows_per_s = figures->comparison->demand,
         .processors = figures->setting.processors,
     };
-    bottleneck_describe(&run, figures->verdict, sizeof figures->verdict);
+    if (run.seconds > 0) {
+        bottleneck_describe(&run, figures->verdict, sizeof figures->verdict);
+    } else {
+        snprintf(figures->verdict, sizeof figures->verdict,
+                 "none: interrupted before sluice's arm was measured");
+    }
 }
 
 /* 0 for what would print as "-0.00". */
@@ -129,7 +134,9 @@ void bench_arms_report_text(const struct bench_arms_figures *figures)
     const struct bench_comparison *comparison = figures->comparison;
     const struct bench_arms_result *result = figures->result;
     if (result->interrupted) {
-        printf("interrupted: the figures cover the repeats that were whole until then\n");
+        printf(result->done > 0
+                   ? "interrupted: the figures cover the repeats that were whole until then\n"
+                   : "interrupted: the figures cover a part of the first repeat; - is not known\n");
     }
     printf("accelerator   %s\n", figures->accelerator->text);
     if (figures->preset != NULL) {
@@ -140,9 +147,12 @@ void bench_arms_report_text(const struct bench_arms_figures *figures)
     printf("step          %.3f ms for %" PRIu32 " %s: %.1f %s/s wanted\n",
            figures->accelerator->step_s * 1e3, figures->setting.options->batch_size, are,
            comparison->demand, are);
-    printf("repeats       %" PRIu64 ", %" PRIu64
-           " steps an arm counted in each; median (min..max)\n\n",
-           result->done, comparison->arms[ARM_SLUICE].steps);
+    if (result->done > 0) {
+        printf("repeats       %" PRIu64, result->done);
+    } else {
+        printf("repeats       none whole");
+    }
+    printf(", %" PRIu64 " steps an arm counted in each; median (min..max)\n\n", figures->steps);
     print_table(figures);
     printf("\n");
     print_spread("idle points won", &comparison->idle_points, 1, " points of 100");
@@ -150,7 +160,9 @@ void bench_arms_report_text(const struct bench_arms_figures *figures)
     print_spread("recovered share", &comparison->recovered, 100, " % of what feeding costs");
     print_supply(figures);
     printf("\n");
-    bench_stats_print(&result->stats, &result->stages, &figures->setting, result->seconds);
+    if (result->seconds > 0) {
+        bench_stats_print(&result->stats, &result->stages, &figures->setting, result->seconds);
+    }
     printf("peak memory   %.1f MiB resident\n", figures->peak_rss_mib);
     if (figures->nvml != NULL) {
         printf("GPU, all arms\n");
@@ -248,7 +260,7 @@ static void write_repeats(struct json *json, const struct bench_arms_figures *al
 {
     const struct bench_arms_result *result = all->result;
     json_open_array(json, "repeats");
-    for (uint64_t i = 0; i < result->done; i++) {
+    for (uint64_t i = 0; i < bench_arms_shown(result); i++) {
         json_open_object(json, NULL);
         bench_stats_write_rate(json, "supply_", result->repeats[i].supply, &all->setting);
         for (int arm = 0; arm < BENCH_ARMS; arm++) {

@@ -17,6 +17,7 @@ struct bench_arms_figures {
     const struct bench_comparison *comparison;
     const struct bench_environment *environment;
     const struct nvml_summary *nvml; /* NULL: no GPU */
+    uint64_t steps;                  /* counted in an arm, of a whole repeat */
     double peak_rss_mib;
     char verdict[320];
 };

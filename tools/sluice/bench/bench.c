@@ -240,7 +240,7 @@ static struct option_row rows[] = {
     {"epochs", 'e', OPTION_COUNT, &args.epochs, .min = 1, .max = 1000000000, .metavar = "E",
      .help = "epochs to measure, after one to warm up [3 s, at least 2]; with steps: in an arm"},
     {"seconds", 't', OPTION_DURATION, &args.seconds, .low = 0.05, .high = 1e6, .metavar = "TIME",
-     .help = "time to measure instead: 10s, 500ms, 2m; with steps: of an arm"},
+     .help = "time to measure instead: 10s, 500ms, 2m; with steps: of all arms"},
     {"pipeline", 'p', OPTION_CHOICE, &args.pipeline, .choices = pipeline_words,
      .help = "random resized crop and flip, centre crop, or padded random crop and flip [train]"},
     {"area-min", 0, OPTION_REAL, &args.area_min, .low = 0.0001, .high = 1, .metavar = "PART",

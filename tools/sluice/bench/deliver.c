@@ -7,7 +7,9 @@
 #include "full_decode.h"
 #include "interrupt.h"
 #include "memory_peak.h"
+#include "report.h"
 #include "run.h"
+#include "units.h"
 
 #include <math.h>
 
@@ -50,6 +52,13 @@ static int measure(const struct bench_job *job, struct bench_plan *plan,
     return code;
 }
 
+static void say_how_long(const struct bench_plan *plan, const struct bench_warm_up *warm_up)
+{
+    char text[32];
+    units_format_duration(text, sizeof text, bench_expected_s(plan, warm_up));
+    report_note("warmed up; measuring for about %s", text);
+}
+
 int bench_deliver(struct bench_job *job)
 {
     struct bench_warm_up warm_up;
@@ -67,6 +76,7 @@ int bench_deliver(struct bench_job *job)
     }
     const double warm_up_mib = memory_peak_mib();
     bench_choose_length(&plan, &warm_up);
+    say_how_long(&plan, &warm_up);
     run_yardstick(&yardstick);
     memory_peak_reset();
     code = measure(job, &plan, &result, &capture);

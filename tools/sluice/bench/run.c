@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "exit_code.h"
 #include "interrupt.h"
+#include "progress.h"
 #include "report.h"
 
 #include <math.h>
@@ -22,7 +23,25 @@ struct pass {
     double first_batch, last_batch; /* when they came; 0: none yet */
     uint64_t samples, batches, bytes;
     bool stopped; /* by the deadline or Ctrl-C */
+    bool shown;   /* with the progress */
+    struct progress progress;
+    double start;
+    uint64_t epoch_batches;
 };
+
+static void show_progress(struct pass *pass)
+{
+    const struct bench_plan *plan = pass->plan;
+    if (!pass->shown) {
+        return;
+    }
+    if (plan->seconds > 0) {
+        const double done = fmin(pass->last_batch - pass->start, plan->seconds);
+        progress_update(&pass->progress, (uint64_t)(done * 1e3), (uint64_t)(plan->seconds * 1e3));
+    } else {
+        progress_update(&pass->progress, pass->batches, plan->epochs * pass->epoch_batches);
+    }
+}
 
 static int open_loader(const struct bench_plan *plan, uint64_t end_epoch, sluice_loader **loader)
 {
@@ -53,6 +72,7 @@ static int run_epoch(struct pass *pass, uint64_t epoch)
         }
         if (status == SLUICE_OK) {
             use_batch(pass, batch);
+            show_progress(pass);
         }
         pass->stopped = interrupt_pending() || clock_seconds() >= pass->deadline;
     }
@@ -67,11 +87,13 @@ int bench_warm_up(const struct bench_plan *plan, struct bench_warm_up *warm_up)
     if (code != TOOL_FINE) {
         return code;
     }
+    report_note("warming up, for %.0f s at most", warm_up_limit_s);
     pass.deadline = start + warm_up_limit_s;
     code = run_epoch(&pass, 0);
     *warm_up = (struct bench_warm_up){.first_batch_ms = (pass.first_batch - start) * 1e3,
                                       .seconds = pass.last_batch - start,
                                       .batches = pass.batches,
+                                      .epoch_batches = sluice_loader_steps(pass.loader),
                                       .whole_epoch = !pass.stopped};
     sluice_loader_close(pass.loader);
     if (code == TOOL_FINE && interrupt_pending()) {
@@ -101,6 +123,20 @@ void bench_choose_length(struct bench_plan *plan, const struct bench_warm_up *wa
     plan->epochs = needed > (double)epochs_min ? (uint64_t)needed : epochs_min;
 }
 
+double bench_batch_s(const struct bench_warm_up *warm_up)
+{
+    const double first_s = warm_up->first_batch_ms * 1e-3;
+    return warm_up->batches > 1 ? (warm_up->seconds - first_s) / (double)(warm_up->batches - 1)
+                                : warm_up->seconds;
+}
+
+double bench_expected_s(const struct bench_plan *plan, const struct bench_warm_up *warm_up)
+{
+    const double batches = (double)plan->epochs * (double)warm_up->epoch_batches;
+    return plan->seconds > 0 ? plan->seconds
+                             : warm_up->first_batch_ms * 1e-3 + batches * bench_batch_s(warm_up);
+}
+
 static int run_epochs(struct pass *pass, struct bench_result *result)
 {
     const struct bench_plan *plan = pass->plan;
@@ -117,8 +153,12 @@ static int run_epochs(struct pass *pass, struct bench_result *result)
 
 static int run_pass(struct pass *pass, struct bench_result *result)
 {
+    progress_begin(&pass->progress, pass->plan->seconds > 0 ? NULL : "batches");
+    pass->shown = true;
+    pass->epoch_batches = sluice_loader_steps(pass->loader);
     double start = clock_seconds();
     double cpu = clock_process_cpu();
+    pass->start = start;
     if (pass->plan->seconds > 0) {
         pass->deadline = start + pass->plan->seconds;
     }
@@ -133,6 +173,7 @@ static int run_pass(struct pass *pass, struct bench_result *result)
     result->seconds = pass->last_batch - start;
     result->decoded = pass->stopped && result->stats.samples > pass->samples ? result->stats.samples
                                                                              : pass->samples;
+    progress_end(&pass->progress);
     return code;
 }
 

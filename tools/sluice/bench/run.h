@@ -23,6 +23,7 @@ struct bench_warm_up {
     double first_batch_ms; /* from before the loader's open to its first batch */
     double seconds;        /* of what was run */
     uint64_t batches;
+    uint64_t epoch_batches; /* of a whole epoch */
     bool whole_epoch;
 };
 
@@ -47,6 +48,11 @@ int bench_warm_up(const struct bench_plan *plan, struct bench_warm_up *warm_up);
  * warm-up showed.
  */
 void bench_choose_length(struct bench_plan *plan, const struct bench_warm_up *warm_up);
+/* About how long the measured run will take, in seconds. */
+double bench_expected_s(const struct bench_plan *plan, const struct bench_warm_up *warm_up);
+
+/* In which a batch came, once the first was there. */
+double bench_batch_s(const struct bench_warm_up *warm_up);
 
 /* TOOL_FINE also when Ctrl-C ended it early: result->interrupted. */
 int bench_measure(struct bench_plan *plan, struct bench_result *result);

@@ -81,6 +81,7 @@ static void draw(struct progress *progress, uint64_t done, uint64_t total, const
     progress_bar(done, total, text, terminal_columns(), line, sizeof line);
     fprintf(stderr, "\r%s\x1b[K", line); /* ESC [ K clears what an earlier one left */
     fflush(stderr);
+    terminal_put_bar();
     progress->drawn = true;
 }
 
@@ -109,8 +110,8 @@ void progress_update(struct progress *progress, uint64_t done, uint64_t total)
 
 void progress_end(struct progress *progress)
 {
-    if (progress->drawn) {
+    if (progress->drawn && terminal_take_bar()) {
         fputc('\n', stderr);
-        progress->drawn = false;
     }
+    progress->drawn = false;
 }

@@ -4,6 +4,7 @@
 #include "exit_code.h"
 #include "outcome.h"
 #include "safe_text.h"
+#include "terminal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,6 +33,9 @@ static void write_line(const char *text)
     safe_text(line + prefix, sizeof line - (size_t)prefix - 1, text);
     const size_t length = strlen(line);
     line[length] = '\n';
+    if (terminal_take_bar()) {
+        (void)!write(STDERR_FILENO, "\n", 1);
+    }
     (void)!write(STDERR_FILENO, line, length + 1);
 }
 

@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "terminal.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+/* Relaxed: orders nothing, what is written goes to one descriptor. */
+static atomic_bool bar_stands;
+
+void terminal_put_bar(void)
+{
+    atomic_store_explicit(&bar_stands, true, memory_order_relaxed);
+}
+
+bool terminal_take_bar(void)
+{
+    return atomic_exchange_explicit(&bar_stands, false, memory_order_relaxed);
+}
 
 bool terminal_can_draw(void)
 {
