@@ -79,6 +79,17 @@ for dataset in photos packed; do
     says out "bottleneck"
 done
 
+# What packing saves is known of photos in a folder, and is no advice of shards, or of small files.
+for dataset in photos packed small; do
+    run 0 bench "$dataset" --size 224 --batch 16 --seconds 1s --workers 1 --json
+    verdict=$(jq -r .verdict out)
+    case $dataset/$verdict in
+        photos/decode-bound*'`sluice pack`) would help: 20 to 40 % less'*) ;;
+        photos/decode-bound*) fail "no advice to pack: $verdict" ;;
+        */decode-bound*pack*) fail "advice to pack $dataset: $verdict" ;;
+    esac
+done
+
 run 0 info --system --json
 json '.cpus >= 1 and (.io_uring_text | length > 0) and (.cuda_text | length > 0)'
 run 0 info --system

@@ -36,7 +36,7 @@ static struct bottleneck_run run_of(const struct recorded *stats)
 
 static void expect(const struct bottleneck_run *run, enum bottleneck kind, const char *words)
 {
-    char text[320];
+    char text[400];
     assert_int_equal(bottleneck_find(run), kind);
     bottleneck_describe(run, text, sizeof text);
     assert_non_null(strstr(text, words));
@@ -66,12 +66,22 @@ static void test_workers_limit(void **state)
     expect(&run, BOTTLENECK_DECODE,
            "decode-bound: 2 of 2 workers busy 95 % (79 % of that decoding), reads idle; only more "
            "cores would help");
+    run.packing = "a third less";
+    expect(&run, BOTTLENECK_DECODE,
+           "reads idle; packing (`sluice pack`) would help: a third less; so would more cores");
+    run.packing = "";
+    expect(&run, BOTTLENECK_DECODE, "packing (`sluice pack`) would help; so would more cores");
     run.processors = 8;
+    expect(&run, BOTTLENECK_DECODE, "would help; more --workers would help (8 processors)");
+    run.packing = NULL;
     expect(&run, BOTTLENECK_DECODE, "more --workers would help (8 processors)");
     stats.in.read.busy_ns = 4 * second_ns;
     expect(&run, BOTTLENECK_DECODE, "reads in flight 40 % of the time");
     stats = stats_of(8, 10);
     expect(&run, BOTTLENECK_AUGMENT, "augment-bound");
+    run.packing = ""; /* no help with what is not decoding */
+    run.processors = 2;
+    expect(&run, BOTTLENECK_AUGMENT, "only more cores would help");
 }
 
 /* 19 s of work for 1900 rows: 10 ms a row; 510 rows/s would take 5.1 cores. */

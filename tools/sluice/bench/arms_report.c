@@ -52,6 +52,7 @@ void bench_arms_judge(struct bench_arms_figures *figures)
         .data_idle = figures->comparison->arms[ARM_SLUICE].data_idle.median,
         .rows_per_s = figures->comparison->demand,
         .processors = figures->setting.processors,
+        .packing = bench_packing(&figures->setting, &figures->result->stats),
     };
     if (run.seconds > 0) {
         bottleneck_describe(&run, figures->verdict, sizeof figures->verdict);

@@ -19,7 +19,7 @@ struct bench_arms_figures {
     const struct nvml_summary *nvml; /* NULL: no GPU */
     uint64_t steps;                  /* counted in an arm, of a whole repeat */
     double peak_rss_mib;
-    char verdict[320];
+    char verdict[400];
 };
 
 /* Fills figures->verdict from the rest. */

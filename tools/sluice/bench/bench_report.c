@@ -11,7 +11,7 @@
 struct derived {
     double rows_per_s, read_per_s, delivered_per_s; /* the latter in bytes */
     double cpu_ms, full_ms, ratio;
-    char bottleneck[320];
+    char bottleneck[400];
 };
 
 static struct derived derive(const struct bench_figures *figures)
@@ -30,6 +30,7 @@ static struct derived derive(const struct bench_figures *figures)
         .consumer = CONSUMER_FREE,
         .data_idle = (double)result->stats.host_wait_ns * 1e-9 / result->seconds,
         .processors = figures->setting.processors,
+        .packing = bench_packing(&figures->setting, &result->stats),
     };
     bottleneck_describe(&run, derived.bottleneck, sizeof derived.bottleneck);
     return derived;

@@ -2,7 +2,9 @@
 #include "bottleneck.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A stage is the limit when it is busy for more than this part of the time. */
 static const double busy_limit = 0.85;
@@ -86,13 +88,27 @@ static double cores_missing(const struct bottleneck_run *run)
     return needed - fmin(run->stats->workers, run->processors);
 }
 
+/* Of decoding: whatever else is done is the same from shards. */
+static void describe_packing(const struct bottleneck_run *run, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    if (run->packing != NULL && run->stages->decode.busy_ns >= run->stages->augment.busy_ns) {
+        snprintf(text, bytes, "packing (`sluice pack`) would help%s%s; ",
+                 run->packing[0] != '\0' ? ": " : "", run->packing);
+    }
+}
+
 static void describe_help(const struct bottleneck_run *run, char *text, size_t bytes)
 {
     const sluice_loader_stats *stats = run->stats;
+    describe_packing(run, text, bytes);
+    const bool packing = text[0] != '\0';
+    bytes -= strlen(text);
+    text += strlen(text);
     if (stats->workers < run->processors) {
         snprintf(text, bytes, "more --workers would help (%u processors)", run->processors);
     } else if (run->consumer == CONSUMER_FREE) {
-        snprintf(text, bytes, "only more cores would help");
+        snprintf(text, bytes, packing ? "so would more cores" : "only more cores would help");
     } else if (cores_missing(run) >= 0.05) {
         snprintf(text, bytes, "%.1f more cores would feed this step", cores_missing(run));
     } else {
@@ -105,7 +121,7 @@ static void describe_workers(const struct bottleneck_run *run, const char *stage
 {
     const sluice_loader_stats *stats = run->stats;
     char reads[64];
-    char help[96];
+    char help[192];
     describe_reads(run, reads, sizeof reads);
     describe_help(run, help, sizeof help);
     double share = workers_share(run);

@@ -39,6 +39,9 @@ struct bottleneck_run {
     double data_idle;  /* part of the run that the consumer did nothing for want of data, 0..1 */
     double rows_per_s; /* what steps without waits would take; not with CONSUMER_FREE */
     uint32_t processors;
+    const char
+        *packing; /* what packing is known to save, "" where no figure is; NULL: it is no help
+                   */
 };
 
 enum bottleneck bottleneck_find(const struct bottleneck_run *run);

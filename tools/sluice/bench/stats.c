@@ -17,6 +17,24 @@ const char *bench_rows_are(const struct bench_setting *setting)
     return bench_has_images(setting) ? "images" : "samples";
 }
 
+const char *bench_packing(const struct bench_setting *setting, const sluice_loader_stats *stats)
+{
+    /* Below, a JPEG is packed in the form that it has (docs/cli.md). */
+    static const uint64_t least_bytes = 15000;
+    const struct column_spec *picture = column_set_picture(setting->columns, 0);
+    if (!setting->folder || picture == NULL || stats->bytes_wanted < least_bytes * stats->samples) {
+        return NULL;
+    }
+    switch (picture->crop != COLUMN_WORD_NONE ? picture->crop : setting->pipeline) {
+    case PIPELINE_TRAIN:
+        return "20 to 40 % less CPU an image in docs/benchmarking.md";
+    case PIPELINE_EVAL:
+        return "15 % less CPU an image in docs/benchmarking.md";
+    default:
+        return "";
+    }
+}
+
 static void print_stage(const char *name, const sluice_stage_stats *stage, double seconds)
 {
     printf("  %-8s busy %6.2f s (%.2f threads), queue %3.0f %% full\n", name,

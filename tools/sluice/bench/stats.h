@@ -14,12 +14,17 @@ struct bench_setting {
     const sluice_loader_options *options;
     const struct column_set *columns;
     uint32_t processors;
+    int pipeline; /* an enum pipeline, of the columns that do not say */
+    bool folder;  /* the dataset is an image folder */
 };
 
 /* Whether rows hold pictures; if not, what counts images has nothing to say. */
 bool bench_has_images(const struct bench_setting *setting);
 /* "images" or "samples". */
 const char *bench_rows_are(const struct bench_setting *setting);
+
+/* What packing the dataset would save, as bottleneck_run has it. */
+const char *bench_packing(const struct bench_setting *setting, const sluice_loader_stats *stats);
 
 /* Lines "reading", "workers", then one a stage. `seconds`: of the run that `stats` counted. */
 void bench_stats_print(const sluice_loader_stats *stats, const struct bottleneck_stages *stages,
