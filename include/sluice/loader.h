@@ -300,12 +300,14 @@ typedef struct sluice_loader_stats {
     uint64_t reads;         /* requests completed */
     uint64_t reads_retried; /* after an error or a short read */
     uint64_t reads_stalled; /* older than stall_warn_ns */
-    uint64_t bad_samples;
-    uint64_t replaced_samples;
-    uint64_t allocations;    /* made by the library in this process so far */
-    uint64_t memory_bytes;   /* reserved by this loader, counted as in the option of that name */
-    uint64_t host_wait_ns;   /* spent by the consumer inside next */
-    uint64_t first_batch_ns; /* from open to the first batch */
+    uint64_t bad_samples;   /* met: each time that one was read and found bad, in every epoch anew,
+                               substitutes and rows made ahead included; a line of quarantine_path
+                               each */
+    uint64_t replaced_samples; /* rows that hold another sample than they should */
+    uint64_t allocations;      /* made by the library in this process so far */
+    uint64_t memory_bytes;     /* reserved by this loader, counted as in the option of that name */
+    uint64_t host_wait_ns;     /* spent by the consumer inside next */
+    uint64_t first_batch_ns;   /* from open to the first batch */
     uint64_t ready_depth[SLUICE_HISTOGRAM_BINS]; /* ready batches at each next: bin i: i batches,
                                                     the last bin: as many or more */
     char io_backend[16];                         /* "uring", "pread" */

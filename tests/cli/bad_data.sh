@@ -47,6 +47,24 @@ run 0 bench broken --batch 4 --size 32 --epochs 2 --on-bad mask --json
 json '.bad_samples > 0 and .images == 40'
 run 0 bench broken --batch 4 --size 32 --epochs 2 --on-bad replace --json
 json '.replaced_samples > 0'
+cp -r broken worse
+for victim in $(find worse -name '*.JPEG' | sort | head -8); do echo none > "$victim"; done
+for policy in mask replace; do
+    run 0 bench worse --batch 4 --size 32 --epochs 3 --on-bad $policy --quarantine $policy.tsv --json
+    lines=$(wc -l < $policy.tsv)
+    json ".bad_samples == $lines and .replaced_samples <= .bad_samples"
+    cut -f 2 $policy.tsv | sort -u > $policy.met
+    [ "$(awk -F '\t' 'NF == 6 && $5 ~ /^-?[0-9]+$/' $policy.tsv | wc -l)" -eq "$lines" ] || fail "lines"
+done
+json '.replaced_samples > 0 and .replaced_samples < .bad_samples'
+run 3 verify worse --decode --json
+json ".bad == $(wc -l < mask.met) and .bad == 8"
+run 0 bench worse --batch 4 --size 32 --epochs 1 --on-bad replace
+says out "rows replaced"
+run 0 bench worse --batch 4 --size 32 --on-bad replace --step-ms 2 --steps 10 --repeats 1 --json \
+    --quarantine steps.tsv
+json ".bad_samples > 0 and .bad_samples <= $(wc -l < steps.tsv) and .replaced_samples > 0"
+refuses 1 "cannot be written" bench worse --quarantine nowhere/list
 run 0 view broken --samples 20 --draws 1 --size 32 -o sheet.png --json
 json '.samples | map(select(.bad)) | length == 1'
 

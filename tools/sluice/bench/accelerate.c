@@ -165,6 +165,7 @@ static void plan_arms(struct accelerated *run, const struct bench_warm_up *warm_
         .repeats = length.repeats,
         .supply = supply,
         .trace = args->trace != NULL || args->report != NULL,
+        .quarantine = args->quarantine,
         .pace = pace,
         .limit_s = args->seconds,
     };

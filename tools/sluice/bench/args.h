@@ -21,7 +21,7 @@ struct bench_args {
     int preset; /* -1: none */
     struct data_folder folder;
     bool exact, json, supply;
-    const char *dataset, *yardstick, *device, *trace, *report;
+    const char *dataset, *yardstick, *device, *trace, *report, *quarantine;
     struct option_list columns;
 };
 

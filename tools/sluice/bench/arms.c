@@ -112,7 +112,9 @@ static int run_sluice(struct arm *arm)
     struct bottleneck_stages stages_before = {0};
     struct bottleneck_stages stages_after;
     double from = 0;
-    int code = bench_feed_open(arm->plan->source, &feed);
+    struct bench_source source = *arm->plan->source;
+    source.options.quarantine_path = arm->plan->quarantine;
+    int code = bench_feed_open(&source, &feed);
     for (uint64_t i = 0; i < arm->total && code == TOOL_FINE; i++) {
         if (i == arm->steps.skip) {
             bench_loader_stats(feed.loader, &before, &stages_before);

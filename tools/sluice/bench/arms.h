@@ -35,6 +35,7 @@ struct bench_arms_plan {
     uint64_t steps; /* counted, of each arm in each repeat */
     uint64_t repeats;
     bool supply, trace;
+    const char *quarantine; /* of sluice's arms; NULL: none */
     struct bench_pace pace; /* what is expected: progress goes by it */
     double limit_s;         /* no repeat is begun that would end much later; 0: none */
 };

@@ -309,6 +309,7 @@ void bench_arms_report_json(const struct bench_arms_figures *figures, FILE *stre
     bench_stats_write_stages(&json, &result->stats, &result->stages);
     write_stream(&json, &result->stats);
     json_unsigned(&json, "bad_samples", result->stats.bad_samples);
+    json_unsigned(&json, "replaced_samples", result->stats.replaced_samples);
     json_unsigned(&json, "memory_bytes", result->stats.memory_bytes);
     json_real(&json, "peak_rss_mib", figures->peak_rss_mib);
     if (figures->nvml != NULL) {

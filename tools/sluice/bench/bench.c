@@ -208,7 +208,8 @@ static int run(void)
     if (code == TOOL_FINE) {
         code = check_device();
     }
-    if (code == TOOL_FINE && !(written_can(args.trace) && written_can(args.report))) {
+    if (code == TOOL_FINE &&
+        !(written_can(args.trace) && written_can(args.report) && written_can(args.quarantine))) {
         code = TOOL_FAILED;
     }
     if (code != TOOL_FINE) {
@@ -264,6 +265,8 @@ static struct option_row rows[] = {
      .help = "order of an epoch [full]"},
     {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad_words,
      .help = "what a bad sample does [fail]"},
+    {"quarantine", 0, OPTION_TEXT, &args.quarantine, .metavar = "FILE",
+     .help = "append a line to FILE for each bad sample that the measured run meets"},
     {"exact", 0, OPTION_FLAG, &args.exact,
      .help = "decode at full size also what becomes much smaller"},
     {"step-ms", 0, OPTION_DURATION, &args.step_s, .low = 1e-6, .high = 3600, .plain_factor = 1e-3,

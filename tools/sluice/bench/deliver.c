@@ -76,6 +76,7 @@ int bench_deliver(struct bench_job *job)
     }
     const double warm_up_mib = memory_peak_mib();
     bench_choose_length(&plan, &warm_up);
+    plan.source.options.quarantine_path = job->args->quarantine;
     say_how_long(&plan, &warm_up);
     run_yardstick(&yardstick);
     memory_peak_reset();

@@ -3,12 +3,14 @@
 
 #include "clock.h"
 #include "exit_code.h"
+#include "files.h"
 #include "interrupt.h"
 #include "progress.h"
 #include "report.h"
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 static const double warm_up_limit_s = 5;
 static const double short_run_s = 3; /* of a run whose length was not given */
@@ -197,11 +199,17 @@ static int measure_once(const struct bench_plan *plan, struct bench_result *resu
 
 int bench_measure(struct bench_plan *plan, struct bench_result *result)
 {
+    const char *quarantine = plan->source.options.quarantine_path;
+    const int64_t before = quarantine != NULL ? files_size(quarantine) : 0;
     int code = measure_once(plan, result);
     while (code == TOOL_FINE && !result->interrupted && result->seconds < plan->at_least_s) {
         /* The warm-up was slower than the run: a fifth more than it needs, so that this ends. */
         double factor = 1.2 * plan->at_least_s / result->seconds;
         plan->epochs = (uint64_t)ceil((double)plan->epochs * factor);
+        if (quarantine != NULL) {
+            (void)!truncate(quarantine,
+                            before > 0 ? before : 0); /* a FIFO keeps both runs' lines */
+        }
         code = measure_once(plan, result);
     }
     return code;

@@ -60,8 +60,9 @@ void bench_stats_print(const sluice_loader_stats *stats, const struct bottleneck
     print_stage("augment", &stages->augment, seconds);
     print_stage("upload", &stages->upload, seconds);
     if (stats->bad_samples > 0) {
-        printf("bad samples   %" PRIu64 "; `sluice verify --decode` names them\n",
-               stats->bad_samples);
+        printf("bad samples   met %" PRIu64 " times, %" PRIu64 " rows replaced; --quarantine FILE "
+               "lists those met, `sluice verify --decode` all there are\n",
+               stats->bad_samples, stats->replaced_samples);
     }
 }
 
