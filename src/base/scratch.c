@@ -63,6 +63,11 @@ sluice_status sl_scratch_open(sl_scratch *scratch, size_t limit, size_t keep, sl
     return SLUICE_OK;
 }
 
+void sl_scratch_keep(sl_scratch *scratch, size_t most)
+{
+    scratch->keep_most = most;
+}
+
 void sl_scratch_close(sl_scratch *scratch)
 {
     unmap_from(scratch, 0);
@@ -74,6 +79,15 @@ static bool fits(const sl_scratch *scratch, const sl_scratch_chunk *chunk, size_
     return bytes <= chunk->bytes - (scratch->used - chunk->start);
 }
 
+static size_t all_bytes(const sl_scratch *scratch)
+{
+    size_t all = 0;
+    for (uint32_t i = 0; i < scratch->mapped; i++) {
+        all += scratch->chunks[i].bytes;
+    }
+    return all;
+}
+
 /* Goes on in the chunk behind the current one. */
 static bool enter_next(sl_scratch *scratch, size_t bytes)
 {
@@ -82,10 +96,7 @@ static bool enter_next(sl_scratch *scratch, size_t bytes)
         unmap_from(scratch, next);
     }
     if (next == scratch->mapped) {
-        size_t all = 0;
-        for (uint32_t i = 0; i < scratch->mapped; i++) {
-            all += scratch->chunks[i].bytes;
-        }
+        const size_t all = all_bytes(scratch);
         const size_t size = round_up(bytes > all / 2 ? bytes : all / 2, ALIGNMENT);
         if (next == SL_SCRATCH_CHUNKS || !map_chunk(scratch, size)) {
             return false;
@@ -128,7 +139,9 @@ void sl_scratch_release(sl_scratch *scratch, size_t mark)
 
 void sl_scratch_reset(sl_scratch *scratch)
 {
-    unmap_from(scratch, 1);
+    if (all_bytes(scratch) > scratch->keep_most) {
+        unmap_from(scratch, 1);
+    }
     scratch->used = 0;
     scratch->current = 0;
 }

@@ -4,8 +4,9 @@
  *
  * Purpose: decoders and resamplers take what they need from here, so that steady state allocates
  * nothing. It keeps one mapping of `keep` bytes, and maps more for an unusually large picture,
- * which the reset gives back; of address space, too, there is no more than a picture needed. What
- * is mapped besides `keep` counts as an allocation (memory.h), what is in it does not. Invariants:
+ * which the reset gives back unless sl_scratch_keep allows to keep it; of address space, too, there
+ * is no more than a picture needed. What is mapped counts as an allocation (memory.h), what is in
+ * it does not. Invariants:
  * pointers are 64-byte aligned and valid until the reset (or release to a mark) that follows; at
  * least 64 readable bytes follow each allocation. What is refused for the limit depends on what was
  * taken since the reset, and on nothing before. Threads: one owner thread.
@@ -27,14 +28,17 @@ typedef struct sl_scratch_chunk {
 } sl_scratch_chunk;
 
 typedef struct sl_scratch {
-    size_t limit;
+    size_t limit, keep_most;
     size_t used; /* since the reset */
     uint32_t mapped, current;
-    sl_scratch_chunk chunks[SL_SCRATCH_CHUNKS]; /* the first one is kept */
+    sl_scratch_chunk chunks[SL_SCRATCH_CHUNKS]; /* the first one is always kept */
 } sl_scratch;
 
 /* At most `limit` bytes will be taken, the smaller of both is kept. Errors: NOMEM. */
 sluice_status sl_scratch_open(sl_scratch *scratch, size_t limit, size_t keep, sluice_error *error);
+/* From now on a reset keeps what is mapped, as long as that is at most `most` bytes: for pictures
+ * one as large as the other, each of which would be mapped, and its pages cleared, anew. */
+void sl_scratch_keep(sl_scratch *scratch, size_t most);
 void sl_scratch_close(sl_scratch *scratch);
 /* NULL when the limit would be passed, or the system has no more. Contents are undefined. */
 void *sl_scratch_take(sl_scratch *scratch, size_t bytes);

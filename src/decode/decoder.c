@@ -67,6 +67,7 @@ sluice_status sl_decoder_open(sl_decoder **decoder, const sl_decoder_config *con
     sluice_status status =
         sl_scratch_open(&made->scratch, scratch_bytes(config), SCRATCH_KEEP_BYTES, error);
     if (status == SLUICE_OK) {
+        sl_scratch_keep(&made->scratch, config->keep_bytes);
         status = sl_frame_open(&made->frame, error);
     }
     for (size_t i = 0; sl_codecs[i] != NULL && status == SLUICE_OK; i++) {

@@ -41,6 +41,7 @@ typedef struct sl_decoder_config {
     uint64_t max_pixels;
     uint64_t max_unpacked_bytes; /* of a zstd frame */
     sluice_exif exif;
+    size_t keep_bytes;        /* of scratch between pictures, where they need it; 0: 32 MiB */
     uint64_t scratch_bytes;   /* at most so much memory; 0: as much as the largest picture needs */
     const _Atomic bool *stop; /* set: nobody waits for the picture at hand. NULL: never */
 } sl_decoder_config;

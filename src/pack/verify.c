@@ -17,6 +17,8 @@
 #define CHUNK_SAMPLES 64u
 #define PROGRESS_NS   200000000u
 #define BUFFER_BYTES  ((size_t)256 << 10)
+/* Of a worker's scratch: whole pictures of 85 Mpixel, which it would need for a moment anyway. */
+#define KEEP_BYTES ((size_t)256 << 20)
 
 /* What was found when a file was checked; what its samples say of the same goes without saying. */
 typedef enum file_state {
@@ -414,7 +416,8 @@ static sluice_status open_worker(verify *v, worker *w, sluice_error *error)
 {
     const sl_decoder_config config = {.max_pixels = SL_RECORD_PIXELS_MAX,
                                       .max_unpacked_bytes = SL_RECORD_IMAGE_MAX,
-                                      .exif = SLUICE_EXIF_IGNORE};
+                                      .exif = SLUICE_EXIF_IGNORE,
+                                      .keep_bytes = KEEP_BYTES};
     w->verify = v;
     sl_values_begin(&w->values, SL_VALUES_ALL);
     w->capacity = BUFFER_BYTES;

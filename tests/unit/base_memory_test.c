@@ -418,6 +418,31 @@ static void scratch_in_pieces(void **state)
     sl_scratch_close(&scratch);
 }
 
+static void scratch_keeps_what_it_may(void **state)
+{
+    (void)state;
+    sl_scratch scratch;
+    assert_int_equal(sl_scratch_open(&scratch, 16 * MIB, MIB, NULL), SLUICE_OK);
+    sl_scratch_keep(&scratch, 8 * MIB);
+    uint64_t first = 0;
+    for (int round = 0; round < 4; round++) {
+        memset(sl_scratch_take(&scratch, MIB / 2), 1, MIB / 2);
+        memset(sl_scratch_take(&scratch, 5 * MIB), 1, 5 * MIB);
+        if (round == 0) {
+            first = sl_memory_allocations();
+        }
+        assert_int_equal(sl_memory_allocations(), first);
+        sl_scratch_reset(&scratch);
+        assert_int_equal(scratch.mapped, 2);
+    }
+    /* One that needs more has it, and takes it along. */
+    memset(sl_scratch_take(&scratch, 12 * MIB), 1, 12 * MIB);
+    assert_null(sl_scratch_take(&scratch, 5 * MIB));
+    sl_scratch_reset(&scratch);
+    assert_int_equal(scratch.mapped, 1);
+    sl_scratch_close(&scratch);
+}
+
 static void refused_scratch_says_so(void **state)
 {
     (void)state;
@@ -449,6 +474,7 @@ int main(void)
         cmocka_unit_test(the_last_byte_has_readable_ones_behind),
         cmocka_unit_test(scratch_gives_back_what_is_above_keep),
         cmocka_unit_test(scratch_in_pieces),
+        cmocka_unit_test(scratch_keeps_what_it_may),
         cmocka_unit_test(refused_scratch_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
