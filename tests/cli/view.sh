@@ -51,6 +51,28 @@ run 0 pack photos packed --keep-order
 run 0 view packed --samples 4 --draws 3 --size 64 -o packed.png
 cmp -s a.png packed.png || fail "folder and shards differ"
 
+# Bad rows say why.
+cp -r photos spoiled
+victim=$(find spoiled -name '*.JPEG' | sort | head -1)
+newline=${victim%.JPEG}$(printf '\nx').JPEG
+rm "$victim"
+echo none > "$newline"
+run 0 view spoiled --samples 30 --draws 2 --size 32 -o bad.png
+says out '\x0ax.JPEG: not a picture'
+[ "$(grep -c '^bad: sample [0-9]*, ' out)" -eq 1 ] || fail "one bad row, one line"
+run 0 view spoiled --samples 30 --draws 2 --size 32 -o bad.png --json
+json '[.samples[] | select(.bad)] | length == 1 and (.[0].error | .status == "corrupt" and .offset == 0)'
+json '[.samples[] | select(.bad)][0].error.file | endswith("\nx.JPEG")'
+json '[.samples[] | select(.bad | not)] | all(.error == null)'
+
+# More samples than ranks can be, 2^20 for each row: a thousand classes that are one folder.
+mkdir -p many shared
+photo=$(find photos -name '*.JPEG' | sort | head -1)
+for i in $(seq 1100); do ln "$photo" shared/$i.jpg; done
+for i in $(seq 1100); do ln -s ../shared many/$((10000 + i)); done
+run 0 view many --samples 1 --draws 1 --size 32 -o many.png --json
+json '.samples[0] | .sample == 0 and (.bad | not)'
+
 python=/usr/bin/python3
 if "$python" -c 'import PIL' 2> /dev/null; then
     "$python" - <<'PY' || fail "the PNG does not decode to what was asked for"

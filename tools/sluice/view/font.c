@@ -100,9 +100,109 @@ static const uint8_t glyphs[95][FONT_HEIGHT] = {
     {0x00, 0x00, 0x08, 0x15, 0x02, 0x00, 0x00}, /* ~ */
 };
 
-bool font_pixel(char character, uint32_t x, uint32_t y)
+/* Those that no ASCII letter with a mark makes. */
+static const struct own_glyph {
+    uint32_t point;
+    uint8_t rows[FONT_HEIGHT];
+} own_glyphs[] = {
+    {0xa1, {0x04, 0x00, 0x04, 0x04, 0x04, 0x04, 0x04}}, /* inverted ! */
+    {0xa7, {0x0e, 0x10, 0x0e, 0x11, 0x0e, 0x01, 0x0e}}, /* section */
+    {0xb0, {0x04, 0x0a, 0x04, 0x00, 0x00, 0x00, 0x00}}, /* degree */
+    {0xb5, {0x00, 0x00, 0x11, 0x11, 0x13, 0x1d, 0x10}}, /* micro */
+    {0xb7, {0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00}}, /* middle dot */
+    {0xbf, {0x04, 0x00, 0x04, 0x08, 0x10, 0x11, 0x0e}}, /* inverted ? */
+    {0xc6, {0x0f, 0x14, 0x14, 0x1e, 0x14, 0x14, 0x17}}, /* AE */
+    {0xd0, {0x1c, 0x12, 0x11, 0x1d, 0x11, 0x12, 0x1c}}, /* Eth */
+    {0xd7, {0x00, 0x00, 0x00, 0x0a, 0x04, 0x0a, 0x00}}, /* multiplication */
+    {0xd8, {0x0e, 0x13, 0x13, 0x15, 0x19, 0x19, 0x0e}}, /* O with stroke */
+    {0xde, {0x10, 0x1e, 0x11, 0x11, 0x1e, 0x10, 0x10}}, /* Thorn */
+    {0xdf, {0x0e, 0x11, 0x11, 0x16, 0x11, 0x11, 0x16}}, /* sharp s */
+    {0xe6, {0x00, 0x00, 0x1a, 0x05, 0x0f, 0x14, 0x0f}}, /* ae */
+    {0xf0, {0x0a, 0x04, 0x0a, 0x01, 0x0f, 0x11, 0x0e}}, /* eth */
+    {0xf7, {0x00, 0x04, 0x00, 0x1f, 0x00, 0x04, 0x00}}, /* division */
+    {0xf8, {0x00, 0x00, 0x0e, 0x13, 0x15, 0x19, 0x0e}}, /* o with stroke */
+    {0xfe, {0x10, 0x10, 0x1e, 0x11, 0x1e, 0x10, 0x10}}, /* thorn */
+};
+enum { OWN_GLYPHS = sizeof own_glyphs / sizeof own_glyphs[0] };
+
+/* Of U+00C0 .. U+00FF: the ASCII letter and its mark; a space: a glyph of its own. */
+static const char latin_1_letters[] =
+    "AAAAAA CEEEEIIII NOOOOO  UUUUY  aaaaaa ceeeeiiii nooooo  uuuuy y";
+static const char latin_1_marks[] =
+    "`'^~:o ,`'^:`'^: ~`'^~:  `'^:'  `'^~:o ,`'^:`'^: ~`'^~:  `'^:' :";
+/* Of U+0100 .. U+017F. */
+static const char extended_a_letters[] =
+    "AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiIiIiJjKkkLlLlLlL"
+    "lLlNnNnNnnNnOoOoOoOoRrRrRrSsSsSsSsTtTtTtUuUuUuUuUuUuWwYyYZzZzZzs";
+
+_Static_assert(sizeof latin_1_letters == 65 && sizeof latin_1_marks == 65, "64 each");
+_Static_assert(sizeof extended_a_letters == 129, "128 letters");
+
+/* What is drawn for a code point. */
+struct drawn {
+    const uint8_t *rows;
+    char mark; /* as in latin_1_marks; 0: none */
+    bool low;  /* the letter leaves its two upper rows free */
+    bool dotless;
+};
+
+static struct drawn letter(char base, char mark)
 {
-    unsigned char code = (unsigned char)character;
-    unsigned index = code >= 32 && code < 127 ? code - 32U : '?' - 32U;
-    return x < FONT_WIDTH && y < FONT_HEIGHT && (glyphs[index][y] >> (FONT_WIDTH - 1 - x) & 1) != 0;
+    return (struct drawn){.rows = glyphs[base - 32],
+                          .mark = mark,
+                          .low = base >= 'a' && base <= 'z',
+                          .dotless = base == 'i' && mark != 0};
+}
+
+static struct drawn look_up(uint32_t point)
+{
+    if (point >= 32 && point < 127) {
+        return letter((char)point, 0);
+    }
+    for (int i = 0; i < OWN_GLYPHS; i++) {
+        if (own_glyphs[i].point == point) {
+            return (struct drawn){.rows = own_glyphs[i].rows};
+        }
+    }
+    if (point >= 0xc0 && point <= 0xff) {
+        return letter(latin_1_letters[point - 0xc0], latin_1_marks[point - 0xc0]);
+    }
+    if (point >= 0x100 && point <= 0x17f) {
+        return letter(extended_a_letters[point - 0x100], 0);
+    }
+    return letter(point == 0xa0 ? ' ' : '?', 0);
+}
+
+/* Two rows, five pixels each. */
+static const struct mark {
+    char mark;
+    uint8_t rows[2];
+} marks[] = {{'`', {0x08, 0x04}}, {'\'', {0x02, 0x04}}, {'^', {0x04, 0x0a}}, {'~', {0x0d, 0x16}},
+             {':', {0x0a, 0x00}}, {'o', {0x06, 0x06}},  {',', {0x04, 0x08}}};
+enum { MARKS = sizeof marks / sizeof marks[0] };
+
+static uint8_t mark_row(char mark, int row)
+{
+    for (int i = 0; i < MARKS && row >= 0 && row < 2; i++) {
+        if (marks[i].mark == mark) {
+            return marks[i].rows[row];
+        }
+    }
+    return 0;
+}
+
+bool font_pixel(uint32_t point, int x, int y)
+{
+    const struct drawn drawn = look_up(point);
+    const int first = drawn.mark == ',' ? FONT_HEIGHT : drawn.low ? -1 : -2;
+    uint8_t row = drawn.mark != 0 ? mark_row(drawn.mark, y - first) : 0;
+    if (y >= 0 && y < FONT_HEIGHT && !(drawn.dotless && y == 0)) {
+        row |= drawn.rows[y];
+    }
+    return x >= 0 && x < FONT_WIDTH && (row >> (FONT_WIDTH - 1 - x) & 1) != 0;
+}
+
+bool font_is_mark(uint32_t point)
+{
+    return point >= 0x300 && point <= 0x36f;
 }

@@ -4,6 +4,7 @@
 #include "files.h"
 #include "font.h"
 #include "report.h"
+#include "safe_text.h"
 
 #include <errno.h>
 #include <png.h>
@@ -86,12 +87,13 @@ void sheet_put_tile(struct sheet *sheet, uint32_t row, uint32_t draw, uint32_t n
     }
 }
 
-static void put_letter(struct sheet *sheet, uint32_t left, uint32_t top, char letter)
+static void put_letter(struct sheet *sheet, uint32_t left, uint32_t top, uint32_t point)
 {
-    for (uint32_t y = 0; y < FONT_HEIGHT * TEXT_ZOOM; y++) {
-        for (uint32_t x = 0; x < FONT_WIDTH * TEXT_ZOOM; x++) {
-            if (font_pixel(letter, x / TEXT_ZOOM, y / TEXT_ZOOM)) {
-                memset(place(sheet, left + x, top + y), ink, 3);
+    for (int y = -FONT_ABOVE * TEXT_ZOOM; y < (FONT_HEIGHT + FONT_BELOW) * TEXT_ZOOM; y++) {
+        for (int x = 0; x < FONT_WIDTH * TEXT_ZOOM; x++) {
+            const int row = (y + FONT_ABOVE * TEXT_ZOOM) / TEXT_ZOOM - FONT_ABOVE;
+            if (font_pixel(point, x / TEXT_ZOOM, row)) {
+                memset(place(sheet, left + (uint32_t)x, (uint32_t)((int)top + y)), ink, 3);
             }
         }
     }
@@ -102,11 +104,14 @@ void sheet_put_line(struct sheet *sheet, uint32_t row, uint32_t line, const char
     uint32_t advance = (FONT_WIDTH + 1) * TEXT_ZOOM;
     uint32_t top = row_top(sheet, row) + tallest(&sheet->plan) + line * LINE_HEIGHT + GAP;
     uint32_t left = GAP;
-    for (const char *at = text; *at != '\0' && left + advance + GAP <= sheet->width; at++) {
-        if (((unsigned char)*at & 0xc0) == 0x80) {
-            continue; /* the rest of a UTF-8 sequence */
+    while (*text != '\0' && left + advance + GAP <= sheet->width) {
+        uint32_t point;
+        const size_t length = utf8_decode(text, &point);
+        text += length > 0 ? length : 1;
+        if (length > 0 && font_is_mark(point)) {
+            continue;
         }
-        put_letter(sheet, left, top, *at);
+        put_letter(sheet, left, top, length > 0 ? point : UINT32_MAX);
         left += advance;
     }
 }

@@ -31,7 +31,7 @@ void sheet_free(struct sheet *sheet);
 /* `rgb` is side x side x 3 bytes, for tile `number` of group `draw` in row `row`. */
 void sheet_put_tile(struct sheet *sheet, uint32_t row, uint32_t draw, uint32_t number,
                     const uint8_t *rgb);
-/* Cut at the sheet's right edge; UTF-8 beyond ASCII shows as '?'. */
+/* Cut at the sheet's right edge; what has no letter (font.h) shows as '?'. */
 void sheet_put_line(struct sheet *sheet, uint32_t row, uint32_t line, const char *text);
 
 /* As files_write. False: the error was reported. */

@@ -11,6 +11,7 @@
 #include "json.h"
 #include "options.h"
 #include "pipeline.h"
+#include "reasons.h"
 #include "report.h"
 #include "safe_text.h"
 #include "sheet.h"
@@ -25,6 +26,8 @@
 #include <string.h>
 
 enum { ROWS_MAX = 256, DRAWS_MAX = 64, KEY_SHOWN = 480, VALUE_SHOWN = 512 };
+/* Of sluice_loader_options.world_size. */
+enum { WORLD_MAX = 1 << 20 };
 /* Of the pictures alone, and with what stands around them. */
 enum { PIXELS_MAX = 100000000, SHEET_PIXELS_MAX = 2 * PIXELS_MAX };
 
@@ -56,6 +59,8 @@ struct view {
     struct values_source values[OPTION_LIST_MAX]; /* the other columns */
     uint32_t value_count;
     char (*texts)[VALUE_SHOWN]; /* count x value_count */
+    uint64_t spacing;           /* the loader's rows that one shown stands for */
+    struct reasons reasons;
 };
 
 static int loader_failed(sluice_loader *loader, sluice_status status)
@@ -119,11 +124,14 @@ static sluice_status take_row(struct view *view, const sluice_batch *batch, uint
 static int draw_column(struct view *view, uint32_t draw)
 {
     sluice_status status = sluice_loader_start_epoch(view->loader, draw);
-    for (uint32_t row = 0; status >= 0 && row < view->count; row++) {
+    const uint64_t rows = view->count * view->spacing;
+    for (uint64_t i = 0; status >= 0 && i + view->spacing <= rows; i++) {
         sluice_batch *batch = NULL;
         status = sluice_loader_next(view->loader, &batch, -1);
-        if (status == SLUICE_OK) {
-            status = take_row(view, batch, row, draw);
+        if (status == SLUICE_OK && i % view->spacing == 0) {
+            status = take_row(view, batch, (uint32_t)(i / view->spacing), draw);
+        }
+        if (status >= 0) {
             sluice_batch_release(batch);
         }
     }
@@ -160,6 +168,47 @@ static void put_lines(struct view *view)
     }
 }
 
+/* The sample's file, whole, where it can be told. */
+static const char *file_of(const struct view *view, const struct row *shown,
+                           sluice_sample_info *sample, const struct reason *reason)
+{
+    const bool known =
+        sluice_dataset_get_sample(view->dataset, (uint64_t)shown->sample, sample, NULL) >= 0;
+    return known ? sample->file : reason->file;
+}
+
+static void write_reason(const struct view *view, struct json *json, const struct row *shown)
+{
+    sluice_sample_info sample = SLUICE_SAMPLE_INFO_INIT;
+    struct reason reason;
+    if (shown->status == SLUICE_ROW_OK || !reasons_find(&view->reasons, shown->sample, &reason)) {
+        json_null(json, "error");
+        return;
+    }
+    json_open_object(json, "error");
+    json_text(json, "status", reason.status);
+    json_text(json, "file", file_of(view, shown, &sample, &reason));
+    json_signed(json, "offset", reason.offset);
+    json_text(json, "text", reason.text);
+    json_close_object(json);
+}
+
+static void print_reasons(const struct view *view)
+{
+    for (uint32_t row = 0; row < view->count; row++) {
+        const struct row *shown = &view->rows[row];
+        sluice_sample_info sample = SLUICE_SAMPLE_INFO_INIT;
+        struct reason reason;
+        if (shown->status != SLUICE_ROW_OK) {
+            if (!reasons_find(&view->reasons, shown->sample, &reason)) {
+                reason = (struct reason){.text = "no reason is known"};
+            }
+            printf("bad: sample %" PRId64 ", %s: %s\n", shown->sample,
+                   SAFE(file_of(view, shown, &sample, &reason)), SAFE(reason.text));
+        }
+    }
+}
+
 static void write_row(const struct view *view, struct json *json, uint32_t row)
 {
     const struct row *shown = &view->rows[row];
@@ -168,6 +217,7 @@ static void write_row(const struct view *view, struct json *json, uint32_t row)
     json_signed(json, "label", shown->label);
     json_text(json, "class", sluice_dataset_class_name(view->dataset, shown->label));
     json_bool(json, "bad", shown->status != SLUICE_ROW_OK);
+    write_reason(view, json, shown);
     json_open_object(json, "values");
     for (uint32_t i = 0; i < view->value_count; i++) {
         json_text(json, view->values[i].column, text_of(view, row, i));
@@ -207,6 +257,7 @@ static int draw_sheet(struct view *view)
         }
     }
     interrupt_settle();
+    reasons_read(&view->reasons);
     put_lines(view);
     if (!sheet_write_png(&view->sheet, view->args->out)) {
         return TOOL_FAILED;
@@ -217,6 +268,7 @@ static int draw_sheet(struct view *view)
         printf("%" PRIu32 " samples x %" PRIu64 " draws in %s (%" PRIu32 " x %" PRIu32 " pixels)\n",
                view->count, view->args->draws, SAFE(view->args->out), view->sheet.width,
                view->sheet.height);
+        print_reasons(view);
     }
     return TOOL_FINE;
 }
@@ -272,7 +324,8 @@ static int sort_columns(struct view *view, const struct column_set *set,
 
 /*
  * Rank 0 of W ranks with batches of one row sees samples 0, W, 2W, ... in the dataset's order: with
- * W = samples / rows these are evenly spaced over the whole dataset.
+ * W = samples / rows these are evenly spaced over the whole dataset. W has a limit; above it, only
+ * each so-many-th of the rows is shown.
  */
 static int open_loader(struct view *view, sluice_dataset *dataset, const struct column_set *set,
                        uint64_t samples)
@@ -280,7 +333,8 @@ static int open_loader(struct view *view, sluice_dataset *dataset, const struct 
     const struct view_args *args = view->args;
     const struct column_look look = look_of(args);
     struct column_source source;
-    uint64_t world = samples / view->count;
+    const uint64_t apart = samples / view->count;
+    view->spacing = (apart + WORLD_MAX - 1) / WORLD_MAX;
     sluice_loader_options options;
     sluice_loader_options_init(&options);
     int code = column_set_make(set, &look, &source, &options);
@@ -288,7 +342,8 @@ static int open_loader(struct view *view, sluice_dataset *dataset, const struct 
         return code;
     }
     options.batch_size = 1;
-    options.world_size = world > UINT32_MAX ? UINT32_MAX : (uint32_t)world;
+    options.world_size = (uint32_t)(apart / view->spacing);
+    options.quarantine_path = reasons_begin(&view->reasons);
     options.shuffle = SLUICE_SHUFFLE_NONE;
     options.on_bad_sample = SLUICE_BAD_MASK;
     options.seed = args->seed;
@@ -371,9 +426,10 @@ static int run(const struct view_args *args)
     if (dataset == NULL) {
         return code;
     }
-    view = (struct view){.args = args, .dataset = dataset};
+    view = (struct view){.args = args, .dataset = dataset, .reasons = {.fd = -1}};
     code = show(&view, dataset, &set);
     sluice_loader_close(view.loader);
+    reasons_end(&view.reasons);
     sheet_free(&view.sheet);
     free(view.rows);
     free(view.texts);
