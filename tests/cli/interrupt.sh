@@ -40,7 +40,14 @@ stop 1 verify long --decode --workers 1 --json
 json '.interrupted and .exit_code == 130 and (.findings | length) == 1'
 stop 1 pack long packed --on-bad skip --workers 1 --json
 json '.interrupted and .exit_code == 130'
-says err "goes on"
+says err "the same command goes on"
+stop 1 pack long packed --on-bad skip --workers 1 --overwrite
+says err "the same command without --overwrite goes on"
+# A hundred thousand pictures take their time to be listed: nothing may have begun by then.
+for i in $(seq 200); do ln -s class long/$((10000 + i)); done
+stop 0.2 pack long later --on-bad skip
+if [ -e later/pack.journal ]; then says err "goes on"; else says err "before anything was packed"; fi
+find long -type l -delete
 stop 1 view long --samples 200 --draws 60 --size 91 -o sheet.png --json
 json '.interrupted'
 [ ! -e sheet.png ] || fail "view wrote after all"

@@ -59,6 +59,14 @@ ln -s ../elsewhere/cats joined/cats
 refuses 2 "lies in" pack joined elsewhere/cats/packed
 run 0 pack joined elsewhere/packed
 
+# Going on is promised only where there is something to go on from.
+run 1 pack photos nowhere/packed
+! grep -q "goes on" err || fail "there is nothing to go on from"
+(trap '' XFSZ && ulimit -f 256 && run 1 pack photos cut-off) || exit 1
+says err "the same command goes on where this one stopped"
+run 0 pack photos cut-off
+run 0 verify cut-off
+
 # Flat files: records of one shape, and tokens, of which the last record of a file may be shorter.
 python3 - << 'END'
 import array, random

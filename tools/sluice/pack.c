@@ -5,6 +5,7 @@
 #include "data.h"
 #include "exit_code.h"
 #include "field_text.h"
+#include "files.h"
 #include "interrupt.h"
 #include "json.h"
 #include "options.h"
@@ -195,7 +196,21 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
     }
 }
 
-static const char *advice_for(const sluice_error *error)
+/* Whether OUT has what a later run can go on from (docs/format.md, "How the files come about"). */
+static bool has_begun(const struct pack_args *args)
+{
+    char journal[4096];
+    const int length = snprintf(journal, sizeof journal, "%s/pack.journal", args->out);
+    return length > 0 && (size_t)length < sizeof journal && files_size(journal) >= 0;
+}
+
+static const char *same_command(const struct pack_args *args)
+{
+    return args->overwrite ? "the same command without --overwrite" : "the same command";
+}
+
+static const char *advice_for(const struct pack_args *args, const sluice_error *error, char *text,
+                              size_t bytes)
 {
     switch (error->status) {
     case SLUICE_CORRUPT:
@@ -204,9 +219,17 @@ static const char *advice_for(const sluice_error *error)
     case SLUICE_NOMEM:
         return "fewer --workers need less";
     case SLUICE_STATE:
+        if (strstr(error->text, "another process") != NULL) {
+            return "wait for it, or name another folder";
+        }
         return "name another folder, or give --overwrite to start anew";
     case SLUICE_IO:
-        return "once that is mended, the same command goes on where this one stopped";
+        if (!has_begun(args)) {
+            return NULL;
+        }
+        snprintf(text, bytes, "once that is mended, %s goes on where this one stopped",
+                 same_command(args));
+        return text;
     default:
         return NULL;
     }
@@ -239,10 +262,21 @@ static int pack(const sluice_dataset *dataset, const struct pack_args *args)
     progress_end(&this.progress);
     interrupt_settle();
     if (status < 0) {
-        return report_error(&error, advice_for(&error));
+        char advice[128];
+        return report_error(&error, advice_for(args, &error, advice, sizeof advice));
     }
     print_result(args, &result, clock_seconds() - start);
     return TOOL_FINE;
+}
+
+static void on_interrupt(void *user)
+{
+    const struct pack_args *args = user;
+    if (has_begun(args)) {
+        report_note("interrupted; %s goes on where this one stopped", same_command(args));
+    } else {
+        report_note("interrupted before anything was packed");
+    }
 }
 
 /* Files that say nothing about themselves. */
@@ -259,11 +293,10 @@ static sluice_dataset *open_flat(const struct pack_args *args, int *code)
     return dataset;
 }
 
-static int run(const struct pack_args *args)
+static int run(struct pack_args *args)
 {
     int code = TOOL_FAILED;
-    interrupt_end("\nsluice pack: interrupted; the same command goes on where this one stopped\n",
-                  NULL, NULL);
+    interrupt_end("\n", on_interrupt, args);
     sluice_dataset *dataset = args->tensor != NULL
                                   ? open_flat(args, &code)
                                   : data_open(args->sources[0], &args->folder, &code);
