@@ -309,7 +309,7 @@ sluice_status sl_config_check_epoch(const sl_config *config, const sl_dataset *d
     }
     return sl_error_set(error, SLUICE_INVALID, "loader",
                         "the dataset has %llu samples, fewer than one global batch of %llu, so an "
-                        "epoch would be empty: make the batch smaller, or choose the last batch "
-                        "PAD or SHORT",
+                        "epoch would be empty: make the batch smaller, or choose another "
+                        "last batch than DROP",
                         (unsigned long long)dataset->info.samples, (unsigned long long)global);
 }

@@ -19,6 +19,7 @@ struct bench_args {
     double step_s, supply_ratio, scale; /* 0: not given */
     int pipeline, dtype, layout, io, cache, shuffle, on_bad;
     int preset; /* -1: none */
+    int last;   /* a sluice_last_batch; -1: not given */
     struct data_folder folder;
     bool exact, json, supply;
     const char *dataset, *yardstick, *device, *trace, *report, *quarantine;

@@ -19,6 +19,7 @@ static const char *const io_words[] = {"auto", "uring", "pread", NULL};
 static const char *const cache_words[] = {"auto", "buffered", "direct", "drop", NULL};
 static const char *const shuffle_words[] = {"full", "block", "none", NULL};
 static const char *const on_bad_words[] = {"fail", "replace", "mask", NULL};
+static const char *const last_words[] = {"drop", "pad", "short", NULL};
 
 static const uint64_t default_batch = 256, default_prefetch = 4;
 
@@ -31,6 +32,7 @@ static struct bench_args args = {
     .area_max = PIPELINE_AREA_MAX,
     .padding = PIPELINE_PADDING,
     .preset = -1,
+    .last = -1,
 };
 
 static bool has_steps(void)
@@ -69,7 +71,9 @@ static void fill_options(sluice_loader_options *options)
     options->seed = args.seed;
     options->shuffle = args.shuffle;
     /* Small folders work; but steps are to be alike. */
-    options->last_batch = has_steps() ? SLUICE_LAST_DROP : SLUICE_LAST_SHORT;
+    options->last_batch = args.last >= 0 ? args.last
+                          : has_steps()  ? SLUICE_LAST_DROP
+                                         : SLUICE_LAST_SHORT;
     options->on_bad_sample = args.on_bad;
     options->io_backend = args.io;
     options->page_cache = args.cache;
@@ -155,6 +159,9 @@ static int check_steps(void)
     if (has_steps() && is_in_host() && args.prefetch > 0 && args.prefetch <= args.ahead) {
         return wrong("the steps under way hold a batch each: --prefetch must be above --ahead");
     }
+    if (has_steps() && args.last == SLUICE_LAST_SHORT) {
+        return wrong("steps are to be alike: --last drop or --last pad");
+    }
     if (args.steps > 0 && (args.epochs > 0 || args.seconds > 0)) {
         return wrong("give one of --steps, --epochs and --seconds");
     }
@@ -239,7 +246,7 @@ static struct option_row rows[] = {
     {"size", 0, OPTION_COUNT, &args.size, .min = 16, .max = 2048, .metavar = "PIXELS",
      .help = "side of the pictures that come out [224]"},
     {"batch", 'b', OPTION_COUNT, &args.batch, .min = 1, .max = 65536, .metavar = "ROWS",
-     .help = "rows of a batch; an epoch's last may be shorter, or with steps is left out [256]"},
+     .help = "rows of a batch [256]"},
     {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
      .help = "decoding threads [the processors]"},
     {"epochs", 'e', OPTION_COUNT, &args.epochs, .min = 1, .max = 1000000000, .metavar = "E",
@@ -261,6 +268,8 @@ static struct option_row rows[] = {
     {"io", 0, OPTION_CHOICE, &args.io, .choices = io_words, .help = "how files are read [auto]"},
     {"cache", 0, OPTION_CHOICE, &args.cache, .choices = cache_words,
      .help = "use of the page cache [auto]"},
+    {"last", 0, OPTION_CHOICE, &args.last, .choices = last_words,
+     .help = "an epoch's last batch, where it is not full [short; with steps drop]"},
     {"shuffle", 0, OPTION_CHOICE, &args.shuffle, .choices = shuffle_words,
      .help = "order of an epoch [full]"},
     {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad_words,

@@ -5,16 +5,34 @@
 #include "interrupt.h"
 #include "report.h"
 
-#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
 
 /* How long one call of next waits, so that Ctrl-C is noticed on storage that hangs. */
 static const int64_t patience_ns = 1000000000;
+
+static const char *advice_for(const sluice_error *error)
+{
+    switch (error->status) {
+    case SLUICE_CORRUPT:
+    case SLUICE_UNSUPPORTED:
+        return error->sample >= 0 ? "--on-bad replace goes on without such samples" : NULL;
+    case SLUICE_NOMEM:
+        return "try a smaller --batch";
+    case SLUICE_INVALID:
+        return strstr(error->text, "global batch") != NULL
+                   ? "the options are --batch and --last pad"
+                   : NULL;
+    default:
+        return NULL;
+    }
+}
 
 int bench_loader_open(const struct bench_source *source, sluice_loader **loader)
 {
     sluice_error error = SLUICE_ERROR_INIT;
     if (sluice_loader_open(loader, source->dataset, source->recipe, &source->options, &error) < 0) {
-        return report_error(&error, error.status == SLUICE_NOMEM ? "try a smaller --batch" : NULL);
+        return report_error(&error, advice_for(&error));
     }
     return TOOL_FINE;
 }
@@ -26,8 +44,7 @@ int bench_loader_failed(sluice_loader *loader, sluice_status status)
         report("the loader stopped: %s", sluice_status_name(status));
         return report_exit_code(status);
     }
-    bool bad = error.status == SLUICE_CORRUPT || error.status == SLUICE_UNSUPPORTED;
-    return report_error(&error, bad ? "--on-bad replace goes on without such samples" : NULL);
+    return report_error(&error, advice_for(&error));
 }
 
 uint64_t bench_batch_bytes(const sluice_batch *batch)
