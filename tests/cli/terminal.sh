@@ -38,6 +38,18 @@ run 3 verify "data$esc[m"
 harmless verify
 says out 'z\x1bc.JPEG'
 says out 'raw\xff.JPEG'
+echo "no picture" > "data$esc[m/$class/y
+sluice verify: all good.JPEG"
+run 3 verify "data$esc[m"
+says out 'y\x0asluice verify: all good.JPEG'
+[ "$(wc -l < out)" -eq 4 ] || fail "a finding is a line"
+run 3 verify "data$esc[m" --json
+json '[.findings[].file | select(test("y\nsluice"))] | length == 1'
+run 0 pack "data$esc[m" left-out --on-bad skip
+[ "$(wc -l < left-out/rejected.tsv)" -eq 4 ] || fail "a rejected sample is a line"
+rm "data$esc[m/$class/y
+sluice verify: all good.JPEG"
+run 3 verify "data$esc[m"
 [ "$(wc -l < out)" -eq 3 ] || fail "a finding is a line"
 run 3 verify "data$esc[m" --json
 harmless verify --json
