@@ -11,7 +11,7 @@
  *     holds any is one class named ".". Links to folders are followed: a folder that several lead
  *     to counts each time. But where those of a class lead in a circle (torchvision would go round
  *     in it), each folder counts once in that class, under the path with the fewest links. Links
- *     that list more than 65536 folders again are refused;
+ *     that list more than 65536 folders of their classes, or 2^22 files in all, again are refused;
  *   - with sluice_dataset_options.flat, files of tensors of one shape and nothing else.
  *
  * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and

@@ -19,7 +19,9 @@
 /* Of directories that are found once more in their class, in all: a few links that lie side by
  * side, level below level, lead to each directory below in as many ways as there are numbers. */
 #define REPEATS_MAX 65536u
-#define EXTENSIONS  ".jpg .jpeg .png .ppm .bmp .pgm .tif .tiff .webp"
+/* Of entries of directories that are listed once more, in their class or in another. */
+#define REPEATED_MAX (UINT64_C(1) << 22)
+#define EXTENSIONS   ".jpg .jpeg .png .ppm .bmp .pgm .tif .tiff .webp"
 
 typedef enum entry_kind { ENTRY_PICTURE, ENTRY_DIRECTORY, ENTRY_OTHER } entry_kind;
 
@@ -37,7 +39,10 @@ typedef struct walk {
     bool once;         /* no directory is entered twice */
     sl_folder_dir *links; /* with `once`: to directories that may have to be entered; owned */
     uint32_t link_count, link_room;
-    uint32_t repeats; /* in all classes */
+    /* in all classes */
+    sl_inode_set ever; /* directories of the classes before */
+    uint64_t repeated; /* entries of directories that are `again` */
+    uint32_t repeats;
 } walk;
 
 static sluice_status out_of_memory(const walk *w)
@@ -184,6 +189,8 @@ static sluice_status enter(walk *w, const sl_folder_dir *dir)
         return out_of_memory(w);
     }
     list->dirs[list->dir_count - 1].first = w->open;
+    list->dirs[list->dir_count - 1].again =
+        !first || sl_inode_set_has(&w->ever, (sl_inode){dir->device, dir->inode});
     w->open = list->dir_count - 1;
     return SLUICE_OK;
 }
@@ -301,6 +308,19 @@ static bool is_dots(const char *name)
 }
 
 /* Reads directory `dir` of the list. */
+static sluice_status count_entry(walk *w, uint32_t dir)
+{
+    const sl_folder_dir *own = &w->list->dirs[dir];
+    w->repeated += own->again;
+    return w->repeated <= REPEATED_MAX
+               ? SLUICE_OK
+               : sl_error_file(w->error, SLUICE_INVALID, STAGE, 0,
+                               sl_folder_text(w->list, own->path), -1,
+                               "more than %llu files would be listed again, since links lead to "
+                               "their folders in ever more ways",
+                               (unsigned long long)REPEATED_MAX);
+}
+
 static sluice_status read_dir(walk *w, uint32_t dir)
 {
     char path[PATH_BYTES];
@@ -325,7 +345,8 @@ static sluice_status read_dir(walk *w, uint32_t dir)
             break;
         }
         if (!is_dots(entry->d_name)) {
-            status = add_entry(w, entry, dir);
+            status = count_entry(w, dir);
+            status = status == SLUICE_OK ? add_entry(w, entry, dir) : status;
         }
     }
     (void)closedir(stream);
@@ -435,6 +456,18 @@ static sluice_status walk_once(walk *w, const char *path, const struct stat *sta
     return result;
 }
 
+static sluice_status remember_class(walk *w, uint32_t first_dir)
+{
+    bool added = true;
+    for (uint32_t i = first_dir; i < w->list->dir_count; i++) {
+        const sl_folder_dir *dir = &w->list->dirs[i];
+        if (!sl_inode_set_add(&w->ever, (sl_inode){dir->device, dir->inode}, &added)) {
+            return out_of_memory(w);
+        }
+    }
+    return SLUICE_OK;
+}
+
 /* Walks everything below directory `path` of the root. */
 static sluice_status list_class(walk *w, const char *path)
 {
@@ -450,13 +483,18 @@ static sluice_status list_class(walk *w, const char *path)
     const uint64_t first_file = w->list->file_count;
     const uint64_t first_text = w->list->arena_used;
     const uint32_t repeats = w->repeats;
+    const uint64_t repeated = w->repeated;
     sluice_status result = walk_all_ways(w, path, &status);
     if (result == SLUICE_OK && w->circle) {
         w->list->dir_count = first_dir;
         w->list->file_count = first_file;
         w->list->arena_used = first_text;
         w->repeats = repeats;
+        w->repeated = repeated;
         result = walk_once(w, path, &status);
+    }
+    if (result == SLUICE_OK) {
+        result = remember_class(w, first_dir);
     }
     return result == SLUICE_OK ? sort_class(w, first_dir, first_file) : result;
 }
@@ -529,8 +567,10 @@ sluice_status sl_folder_list_open(sl_folder_list *list, const char *root, sluice
 {
     *list = (sl_folder_list){0};
     walk w = {.list = list, .root = root, .error = error};
+    sl_inode_set_clear(&w.ever);
     sluice_status status = list_all(&w);
     sl_inode_set_close(&w.seen);
+    sl_inode_set_close(&w.ever);
     sl_free(w.links);
     if (status < 0) {
         sl_folder_list_close(list);

@@ -15,7 +15,8 @@
  * Only where links of a class lead in a circle, so that there would be no end, each of its
  * directories counts once: what lies in the class as such, under its own path, then what links lead
  * to, under the path with the fewest links, of these the first in order. Links without a circle can
- * multiply what they lead to beyond all measure, too: 65536 repeated directories are the most.
+ * multiply what they lead to beyond all measure, too: 65536 directories that are repeated in their
+ * classes are the most, and 2^22 entries of directories that were listed before.
  *
  * Memory: all names lie in one arena; a picture costs 16 bytes and its file name.
  * Threads: built by one, immutable afterwards.
@@ -34,6 +35,7 @@ typedef struct sl_folder_dir {
     uint64_t first, count; /* its pictures in the list, as found */
     uint32_t parent;       /* the directory it was found in; UINT32_MAX: the root */
     uint32_t label;
+    bool again; /* was walked before, in its class or another one */
 } sl_folder_dir;
 
 typedef struct sl_folder_file {

@@ -60,6 +60,11 @@ bool sl_inode_set_add(sl_inode_set *set, sl_inode inode, bool *added)
     return true;
 }
 
+bool sl_inode_set_has(const sl_inode_set *set, sl_inode inode)
+{
+    return set->room > 0 && find(set, inode)->generation == set->generation;
+}
+
 void sl_inode_set_close(sl_inode_set *set)
 {
     sl_free(set->slots);

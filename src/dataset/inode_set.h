@@ -25,6 +25,7 @@ typedef struct sl_inode_set {
 void sl_inode_set_clear(sl_inode_set *set);
 /* Puts `inode` in; `*added` is false when it was there. False: no memory. */
 bool sl_inode_set_add(sl_inode_set *set, sl_inode inode, bool *added);
+bool sl_inode_set_has(const sl_inode_set *set, sl_inode inode);
 void sl_inode_set_close(sl_inode_set *set);
 
 #endif

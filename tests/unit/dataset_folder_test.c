@@ -268,6 +268,57 @@ static void links_that_multiply_are_refused(void **state)
     remove_tree(t.root);
 }
 
+enum { LARGE = 3000, LARGE_LEVELS = 11, LARGE_CLASSES = 1500 };
+
+static void expect_too_often(const tree *t)
+{
+    sl_dataset *dataset;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(tree_open(t, &dataset, 0, &error), SLUICE_INVALID);
+    assert_non_null(strstr(error.text, "4194304 files"));
+}
+
+static void add_large(const tree *t, const char *folder)
+{
+    char name[64];
+    for (int i = 0; i < LARGE; i++) {
+        (void)snprintf(name, sizeof(name), "%s/%d.txt", folder, i);
+        tree_add(t, name);
+    }
+    (void)snprintf(name, sizeof(name), "%s/0.jpg", folder);
+    tree_add(t, name);
+}
+
+/* A few links, and a folder that is not small: below each other, and as classes. */
+static void links_that_multiply_files_are_refused(void **state)
+{
+    (void)state;
+    tree t;
+    char name[64];
+    tree_make(&t);
+    add_large(&t, "c/0");
+    for (int level = 1; level <= LARGE_LEVELS; level++) {
+        char below[64];
+        (void)snprintf(below, sizeof(below), "../%d", level - 1);
+        (void)snprintf(name, sizeof(name), "c/%d/", level);
+        tree_add(&t, name);
+        for (const char *side = "lr"; *side; side++) {
+            (void)snprintf(name, sizeof(name), "c/%d/%c", level, *side);
+            tree_link(&t, below, name);
+        }
+    }
+    expect_too_often(&t);
+    remove_tree(t.root);
+    tree_make(&t);
+    add_large(&t, "c");
+    for (int i = 0; i < LARGE_CLASSES; i++) {
+        (void)snprintf(name, sizeof(name), "l%d", i);
+        tree_link(&t, "c", name);
+    }
+    expect_too_often(&t);
+    remove_tree(t.root);
+}
+
 static void pictures_without_classes_are_one_class(void **state)
 {
     (void)state;
@@ -601,6 +652,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(mutual_links_end),
         cmocka_unit_test(a_folder_of_a_circle_counts_once),
         cmocka_unit_test(links_that_multiply_are_refused),
+        cmocka_unit_test(links_that_multiply_files_are_refused),
         cmocka_unit_test(shared_folders_are_as_torchvision_sees_them),
         cmocka_unit_test(pictures_without_classes_are_one_class),
         cmocka_unit_test(nothing_found_says_what_was_looked_for),
