@@ -29,6 +29,10 @@ libcmocka-dev                                 : the test framework
 python3                                       : style and ABI checks
 python3-pil                                   : Pillow, the reference for resized pixels
 python3-numpy                                 : compares arrays with it
+python3-dev                                   : headers for the Python package
+python3-pytest                                : tests of the Python package
+python3-torch                                 : the same, with torch tensors
+mypy                                          : checks that its types are those of its code
 jq                                            : reads the JSON output of the tool
 clang-format-14                               : checks the layout of the code
 clang-tidy-14                                 : static analysis of C

@@ -10,6 +10,6 @@ if [ "$tool" = none ]; then
     echo "skipped: clang-format 14 is not installed (other versions format differently)"
     exit 77
 fi
-mapfile -t files < <(find include src tools bench tests fuzz examples -name '*.[ch]' | sort)
+mapfile -t files < <(find include src tools python bench tests fuzz examples -name '*.[ch]' | sort)
 "$tool" --dry-run -Werror "${files[@]}"
 echo "format: ${#files[@]} files"

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches for training, ready before the loop asks for them.
+
+    import sluice
+    from sluice import transforms as T
+
+    data = sluice.Dataset("photos")                  # class folders, or shards from `sluice pack`
+    loader = sluice.Loader(
+        data, batch_size=256, shuffle=True, num_workers=8, dtype="float16",
+        transform=T.Compose([T.RandomResizedCrop(224), T.RandomHorizontalFlip()]))
+    for epoch in range(90):
+        for images, labels in loader:                # numpy: images.numpy(); torch: sluice.torch
+            ...
+
+`sluice.torch.DataLoader` gives torch tensors. Threads of the library read, decode and augment; no
+processes are started and nothing is pickled.
+"""
+from ._sluice import (
+    Batch,
+    CanceledError,
+    CorruptError,
+    DeviceError,
+    Error,
+    InternalError,
+    InvalidError,
+    IOError,
+    OutOfMemoryError,
+    StateError,
+    Tensor,
+    UnsupportedError,
+    version as _version,
+)
+from . import columns, transforms
+from .dataset import Dataset, Field
+from .loader import Loader
+
+__version__ = _version()
+__all__ = [
+    "Batch",
+    "CanceledError",
+    "CorruptError",
+    "Dataset",
+    "DeviceError",
+    "Error",
+    "Field",
+    "IOError",
+    "InternalError",
+    "InvalidError",
+    "Loader",
+    "OutOfMemoryError",
+    "StateError",
+    "Tensor",
+    "UnsupportedError",
+    "columns",
+    "transforms",
+]

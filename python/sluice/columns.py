@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a batch holds: columns, each made of a field of the dataset.
+
+    sluice.Loader(data, columns={
+        "view1": sluice.columns.Image("image", transform=strong),
+        "view2": sluice.columns.Image("image", transform=weak, dtype="uint8"),
+        "caption": sluice.columns.Ragged(length=512),
+        "label": sluice.columns.OneHot(1000),
+    })
+
+The key is the column's name; `field` is the dataset's, and the same name where it is not given.
+"""
+from . import transforms as _transforms
+from ._names import choice as _choice
+from ._names import dtype_number as _dtype_number
+
+__all__ = ["Image", "Number", "OneHot", "Padded", "Ragged", "Tensor", "Window"]
+
+LAYOUTS = {"NHWC": 0, "NCHW": 1, "nhwc": 0, "nchw": 1}
+
+
+class Column:
+    """One column. `missing`: 'bad' (a sample without the field is a bad one) or 'blank' (its row is
+    zero, empty, or -1)."""
+
+    _kind = 0
+
+    def __init__(self, field=None, *, missing="bad"):
+        self.field = field
+        self._values = {"kind": self._kind, "missing": _choice("missing", missing, {"bad": 0, "blank": 1})}
+
+    def _set_dtype(self, dtype):
+        if dtype is not None:
+            self._values["dtype"] = _dtype_number(dtype)
+
+    def _dict(self, name):
+        return {"field": self.field or name, "name": name, **self._values}
+
+    def __repr__(self):
+        return f"sluice.columns.{type(self).__name__}(field={self.field!r})"
+
+
+class Image(Column):
+    """Pictures through a transform: rows x height x width x 3, or rows x 3 x height x width.
+
+    transform: of sluice.transforms. dtype: 'uint8' unless it normalises or says otherwise, then
+    'float32'; also 'float16', 'bfloat16'. layout: 'NHWC' or 'NCHW'.
+    """
+
+    _kind = 1
+
+    def __init__(self, field=None, *, transform, dtype=None, layout="NHWC", missing="bad"):
+        super().__init__(field, missing=missing)
+        steps, wanted = _transforms.recipe(transform)
+        if dtype is None:
+            dtype = wanted or ("float32" if any(step[0] == "normalize" for step in steps) else "uint8")
+        self._values["recipe"] = steps
+        self._values["layout"] = _choice("layout", layout, LAYOUTS)
+        self._set_dtype(dtype)
+
+
+class Number(Column):
+    """An int or float field: one number a row. dtype: 'int64' ('float64' of floats), 'int32', 'float32'."""
+
+    _kind = 2
+
+    def __init__(self, field=None, *, dtype=None, missing="bad"):
+        super().__init__(field, missing=missing)
+        self._set_dtype(dtype)
+
+
+class Tensor(Column):
+    """A tensor field, whole, or with `shape` a part of it: part='center' or 'random'."""
+
+    _kind = 3
+
+    def __init__(self, field=None, *, shape=None, part=None, dtype=None, missing="bad"):
+        super().__init__(field, missing=missing)
+        self._set_dtype(dtype)
+        if part is not None:
+            self._values["part"] = _choice("part", part, {"whole": 0, "center": 1, "random": 2})
+        if shape is not None:
+            self._values["shape"] = tuple(shape)
+
+
+class Window(Column):
+    """`length` elements of a long tensor, every `stride` (default: `length`) of them.
+
+    The loader counts and shuffles windows then. `offset`: from the window's beginning to the column's
+    first element, so that targets are a second column with offset=1.
+    """
+
+    _kind = 4
+
+    def __init__(self, field=None, *, length, stride=None, offset=0, dtype=None, missing="bad"):
+        super().__init__(field, missing=missing)
+        self._set_dtype(dtype)
+        self._values |= {"length": length, "stride": stride or 0, "offset": offset}
+
+
+class Ragged(Column):
+    """Bytes, texts or 1-D tensors, back to back; NAME.offsets says where each row's begin.
+
+    length: the most elements that a row may have. too_long: 'bad' or 'truncate'.
+    """
+
+    _kind = 5
+
+    def __init__(self, field=None, *, length, dtype=None, too_long="bad", missing="bad"):
+        super().__init__(field, missing=missing)
+        self._set_dtype(dtype)
+        self._values["length"] = length
+        self._values["too_long"] = _choice("too_long", too_long, {"bad": 0, "truncate": 1})
+
+
+class Padded(Ragged):
+    """The same, each row followed by zeros: rows x length, and NAME.lengths."""
+
+    _kind = 6
+
+
+class OneHot(Column):
+    """An int field k as a row of `classes` numbers, 1 at k. dtype: 'uint8', 'int64', 'float32', ..."""
+
+    _kind = 7
+
+    def __init__(self, classes, field=None, *, dtype="float32", missing="bad"):
+        super().__init__(field, missing=missing)
+        self._set_dtype(dtype)
+        self._values["length"] = classes

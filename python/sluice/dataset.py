@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sluice.Dataset."""
+import array
+import os
+from typing import NamedTuple
+
+from . import _sluice
+from ._names import DTYPE_NAMES, dtype_number
+
+TYPES = {1: "image", 2: "int", 3: "float", 4: "bytes", 5: "text", 6: "tensor"}
+
+# Of the struct module; float16 has 'e', bfloat16 none.
+FORMATS = {
+    "uint8": "B", "float32": "f", "int64": "l", "int32": "i", "int16": "h", "int8": "b", "uint16": "H",
+    "uint32": "I", "uint64": "L", "float64": "d", "bool": "?",
+}  # fmt: skip
+
+
+class Field(NamedTuple):
+    """What each sample has under a name. A 0 in `shape` differs from sample to sample."""
+
+    name: str
+    type: str
+    dtype: str
+    shape: tuple
+
+
+class Dataset:
+    """Samples that lie in files, found and not read.
+
+    path: a folder of class folders with pictures (torchvision's ImageFolder rules), a folder of packed
+    shards (`sluice pack`), a manifest or a shard; or a list of those. With `flat=("float32", (3, 32, 32))`
+    the files hold nothing but tensors of that dtype and shape, back to back.
+
+    data[i] is a sample as it is stored: a dict of its fields (a picture's encoded bytes, a text as str,
+    numbers, a tensor as a memoryview). For decoded and augmented batches there is sluice.Loader.
+
+    Raises InvalidError, IOError, CorruptError, UnsupportedError. A dataset can be pickled: the other
+    process opens the same paths.
+    """
+
+    def __init__(self, path, *, allow_case_duplicates=False, flat=None):
+        paths = [path] if isinstance(path, (str, bytes, os.PathLike)) else list(path)
+        self.paths = [os.fspath(one) for one in paths]
+        self._arguments = {"allow_case_duplicates": bool(allow_case_duplicates), "flat": flat}
+        if flat is not None:
+            dtype, shape = flat
+            flat = ("", dtype_number(dtype), tuple(shape))
+        self._handle = _sluice.Dataset(self.paths, {"allow_case_duplicates": int(allow_case_duplicates)}, flat)
+        self._info = self._handle.info()
+        self._fields = [self._handle.field(i) for i in range(self._info["fields"])]
+
+    def __len__(self):
+        return self._info["samples"]
+
+    @property
+    def format(self):
+        """'folder', 'shards' or 'flat'."""
+        return self._info["format"]
+
+    @property
+    def fingerprint(self):
+        """A number that changes when the list of samples changes."""
+        return self._info["fingerprint"]
+
+    @property
+    def nbytes(self):
+        """Stored bytes of all samples; 0 where that is not known without reading (folders)."""
+        return self._info["bytes"]
+
+    @property
+    def fields(self):
+        """The fields of a sample, by name."""
+        return {
+            name: Field(name, TYPES.get(kind, "unknown"), DTYPE_NAMES.get(dtype, "unknown"), shape)
+            for name, kind, dtype, shape in self._fields
+        }
+
+    @property
+    def classes(self):
+        """Class names by label."""
+        return [self._handle.class_name(label) or "" for label in range(self._info["classes"])]
+
+    @property
+    def class_to_idx(self):
+        """Labels by class name, as torchvision has them."""
+        return {name: label for label, name in enumerate(self.classes)}
+
+    def sample(self, index):
+        """Where a sample lies: key, file, label, offset, bytes, width, height."""
+        return self._handle.sample(self._number(index))
+
+    def read(self, index, field):
+        """A field of a sample as stored: bytes; of a picture the encoded file (or raw pixels)."""
+        return self._handle.read(self._number(index), field)
+
+    def _number(self, index):
+        count = len(self)
+        number = index + count if index < 0 else index
+        if not 0 <= number < count:
+            raise IndexError(f"sample {index} of {count}")
+        return number
+
+    def __getitem__(self, index):
+        index = self._number(index)
+        return {field[0]: self._value(index, *field) for field in self._fields}
+
+    def _value(self, index, name, kind, dtype, shape):
+        data = self._handle.read(index, name)
+        kind = TYPES.get(kind)
+        if kind in ("int", "float"):
+            return array.array("q" if kind == "int" else "d", data)[0] if data else None
+        if kind == "text":
+            return data.decode("utf-8", "surrogateescape")
+        if kind == "tensor" and DTYPE_NAMES[dtype] in FORMATS:
+            return _view(data, FORMATS[DTYPE_NAMES[dtype]], shape)
+        return data
+
+    def __reduce__(self):
+        return _reopen, (self.paths, self._arguments)
+
+    def __repr__(self):
+        return f"sluice.Dataset({self.paths}, {len(self)} samples, {self.format})"
+
+
+def _reopen(paths, arguments):
+    return Dataset(paths, **arguments)
+
+
+def _view(data, format, shape):
+    """A tensor as a memoryview of its shape; flat where two dimensions differ from sample to sample."""
+    view = memoryview(data).cast(format)
+    if shape.count(0) > 1 or 0 in view.shape:
+        return view
+    known = 1
+    for size in shape:
+        known *= size or 1
+    return memoryview(data).cast(format, [size or len(view) // known for size in shape])

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sluice.Loader."""
+import os
+
+from . import _sluice, transforms as _transforms
+from ._names import choice, dtype_number
+from .columns import LAYOUTS, Column
+from .dataset import Dataset
+
+SHUFFLES = {True: 0, False: 2, "full": 0, "block": 1, "none": 2}
+LAST = {"drop": 0, "pad": 1, "short": 2}
+BAD = {"fail": 0, "replace": 1, "mask": 2}
+STATE_VERSION = 1
+
+# DataLoader's arguments that have no meaning here, and what takes their place.
+USELESS = {"pin_memory", "persistent_workers", "pin_memory_device", "timeout", "multiprocessing_context"}
+INSTEAD = {
+    "sampler": "shuffle=, rank= and world_size= give the order, and a dataset of fewer samples the choice",
+    "batch_sampler": "batch_size=, shuffle=, rank= and world_size= give the order",
+    "collate_fn": "columns= says what a batch holds, and batch_hook= is called with each batch",
+    "worker_init_fn": "there are no worker processes; seed= gives all randomness",
+    "generator": "seed= gives all randomness",
+}
+
+# Options of the library that are passed on as they are.
+PASSED_ON = {
+    "block_samples", "window_blocks", "io_depth", "io_threads", "read_buffer_bytes", "max_sample_bytes",
+    "max_pixels", "memory_bytes", "resident_bytes", "end_epoch",
+}  # fmt: skip
+
+
+def ranks(rank=None, world_size=None):
+    """(rank, world_size) of this process among those that train on the same data.
+
+    Given ones first, then torch.distributed if it is initialised, then the variables that launchers set:
+    torchrun's, Open MPI's, PMI's, PALS', and Slurm's inside a step of several tasks. ValueError where
+    only one of the two is known.
+    """
+    if rank is not None or world_size is not None:
+        if rank is None or world_size is None:
+            raise ValueError("rank and world_size go together")
+        return rank, world_size
+    return _from_torch() or _from_environment() or (0, 1)
+
+
+def _from_torch():
+    import sys
+
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return None
+    return distributed.get_rank(), distributed.get_world_size()
+
+
+def _from_environment():
+    pairs = [
+        ("RANK", "WORLD_SIZE"),
+        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        ("PMI_RANK", "PMI_SIZE"),
+        ("PALS_RANKID", "PALS_SIZE"),
+    ]
+    if os.environ.get("SLURM_STEP_ID") and os.environ.get("SLURM_NTASKS", "1") != "1":
+        pairs.append(("SLURM_PROCID", "SLURM_NTASKS"))
+    for rank, size in pairs:
+        if rank in os.environ and size in os.environ:
+            return int(os.environ[rank]), int(os.environ[size])
+        if rank in os.environ or size in os.environ:
+            missing, there = (rank, size) if size in os.environ else (size, rank)
+            raise ValueError(f"{there} is set and {missing} is not: say rank= and world_size=")
+    return None
+
+
+def _refuse(arguments):
+    for name in arguments:
+        if name in USELESS or name in PASSED_ON:
+            continue
+        if name in INSTEAD:
+            raise TypeError(f"{name}: not of use here; {INSTEAD[name]}")
+        raise TypeError(f"Loader() got an unexpected keyword argument {name!r}")
+
+
+def _nanoseconds(seconds):
+    return 0 if seconds is None else max(1, round(seconds * 1e9))
+
+
+class Loader:
+    """Batches of a dataset, made ahead by threads of the library.
+
+    dataset: a sluice.Dataset, or what one is opened from (a path).
+    batch_size: rows of this rank's batches, 1 to 65536.
+    shuffle: True or 'full' (a new permutation of all samples in every epoch), 'block' (neighbours stay
+        together: for disks that are slow at random reads), False.
+    num_workers: decoding threads [None or 0: the processors of this process].
+    transform: of sluice.transforms, for the dataset's pictures; or a dict of them by field.
+    columns: what a batch holds, a dict of sluice.columns by name [every field that has a natural column].
+    drop_last: leave out what does not fill a batch on all ranks. last_batch='pad' fills it up with rows
+        of mask 0 instead.
+    seed: of order and augmentation. The same seed, epoch and batch_size give the same batches, bit for
+        bit, whatever the number of threads.
+    dtype, layout: of pictures, 'uint8' or a floating type, 'NHWC' or 'NCHW'.
+    device: 'cpu', 'cuda', 'cuda:N' or 'auto' (a GPU where there is one).
+    on_bad_sample: 'fail' (the batch's turn raises), 'replace' (by another sample), 'mask' (the row is
+        zero, its label -1, its mask 0). quarantine: a file to which bad samples are written.
+    rank, world_size: of data-parallel ranks [torch.distributed's, or the launcher's variables].
+    prefetch_factor: batches that there is room for, those in use included [4; more of small ones].
+    exact: decode every JPEG at its full size. exif: turn pictures upright as EXIF says.
+    batch_hook: called with each batch on the thread that takes it; what it returns is given out.
+    stall_warn, stall_fail: seconds after which a read counts as stalled, and fails its samples.
+    io: 'auto', 'uring' or 'pread'. page_cache: 'auto', 'buffered', 'direct' or 'drop'.
+
+    `for batch in loader` is one epoch; the next loop the next epoch. Breaking out of a loop and starting
+    another begins the epoch that follows. set_epoch() and load_state_dict() say where to go on.
+
+    pin_memory, persistent_workers and timeout of torch's DataLoader are accepted and do nothing.
+    """
+
+    def __init__(
+        self, dataset, batch_size=1, shuffle=False, *, num_workers=None, transform=None, columns=None,
+        drop_last=False, last_batch=None, seed=0, dtype=None, layout=None, device=None, on_bad_sample="fail",
+        quarantine=None, rank=None, world_size=None, prefetch_factor=None, exact=False, exif=False,
+        batch_hook=None, stall_warn=None, stall_fail=None, io="auto", page_cache="auto", **others,
+    ):  # fmt: skip
+        _refuse(others)
+        if not isinstance(batch_size, int) or not 1 <= batch_size <= 65536:
+            raise ValueError(f"batch_size={batch_size!r}: expected 1 to 65536")
+        if num_workers is not None and num_workers < 0:
+            raise ValueError(f"num_workers={num_workers!r}: expected 1 or more, or None for all processors")
+        self.dataset = dataset if isinstance(dataset, Dataset) else Dataset(dataset)
+        self.batch_size = batch_size
+        self.rank, self.world_size = ranks(rank, world_size)
+        self.batch_hook = batch_hook
+        options = {name: others[name] for name in PASSED_ON & others.keys()}
+        options |= {
+            "batch_size": batch_size,
+            "workers": num_workers or 0,
+            "prefetch": prefetch_factor or 0,
+            "seed": seed,
+            "rank": self.rank,
+            "world_size": self.world_size,
+            "shuffle": choice("shuffle", shuffle, SHUFFLES),
+            "last_batch": choice("last_batch", last_batch or ("drop" if drop_last else "short"), LAST),
+            "on_bad_sample": choice("on_bad_sample", on_bad_sample, BAD),
+            "exif": int(exif),
+            "exact": int(exact),
+            "io_backend": choice("io", io, {"auto": 0, "uring": 1, "pread": 2}),
+            "page_cache": choice("page_cache", page_cache, {"auto": 0, "buffered": 1, "direct": 2, "drop": 3}),
+            "stall_warn_ns": _nanoseconds(stall_warn),
+            "stall_fail_ns": _nanoseconds(stall_fail),
+        }
+        recipe, columns = self._columns(transform, columns, dtype, layout, options)
+        device = "host" if device is None else str(device)
+        self._handle = _sluice.Loader(
+            self.dataset._handle, options, "host" if device == "cpu" else device, quarantine, recipe, columns
+        )
+        self._epoch = 0  # the one that the next iteration begins with
+        self._position = 0  # batches of it that were taken
+        self._cursor = None  # where a loaded state goes on
+        self._first = 0  # number of the first batch that is taken of the epoch
+        self._consumed = 0  # samples of it that were taken before, on all ranks
+        self._turn = 0  # counts iterations: an older one ends
+        self._convert = None
+
+    def _columns(self, transform, columns, dtype, layout, options):
+        """(recipe, columns) for the library."""
+        if columns is not None:
+            if transform is not None or dtype is not None or layout is not None:
+                raise TypeError("with columns=, each column has its own transform, dtype and layout")
+            for name, column in columns.items():
+                if not isinstance(column, Column):
+                    raise TypeError(f"columns[{name!r}]: expected one of sluice.columns, got {column!r}")
+            return None, [column._dict(name) for name, column in columns.items()]
+        images = [name for name, field in self.dataset.fields.items() if field.type == "image"]
+        if isinstance(transform, dict):
+            for name in transform.keys() - images:
+                raise ValueError(f"transform[{name!r}]: the dataset's pictures are {images}")
+            if len(images) > 1:
+                raise TypeError("of several pictures, say columns=")
+            transform = next(iter(transform.values()), None)
+        if transform is None:
+            if images:
+                raise TypeError(
+                    f"the pictures in {images} differ in size: transform=sluice.transforms.RandomResizedCrop(224), "
+                    "or columns=, says what a batch holds"
+                )
+            return None, None
+        steps, wanted = _transforms.recipe(transform)
+        if dtype is None:
+            dtype = wanted or ("float32" if any(step[0] == "normalize" for step in steps) else "uint8")
+        options["dtype"] = dtype_number(dtype)
+        options["layout"] = choice("layout", layout or "NHWC", LAYOUTS)
+        return steps, None
+
+    # ---- iterating ----
+
+    def __iter__(self):
+        """Begins an epoch, at once: the one after the last, or where set_epoch or a state says."""
+        if self._position and self._cursor is None:
+            self._go_to(self._epoch + 1)
+        self._begin()
+        self._turn += 1
+        return self._batches(self._turn)
+
+    def _begin(self):
+        """Starts self._epoch in the library; at the state that was loaded, if one was."""
+        cursor, self._cursor = self._cursor, None
+        if cursor is not None:
+            self._handle.restore(cursor)
+        self._handle.start(self._epoch, self._first)
+
+    def _batches(self, turn):
+        take, convert, hook = self._handle.next, self._convert, self.batch_hook
+        while turn == self._turn:
+            batch = take(convert)
+            if batch is None:
+                self._go_to(self._epoch + 1)
+                return
+            self._position = batch.index + 1
+            yield batch if hook is None else hook(batch)
+            del batch
+
+    def __len__(self):
+        """Batches of an epoch, on this rank."""
+        return self._handle.steps
+
+    @property
+    def remaining(self):
+        """Batches that are left of the epoch in progress (one more or less where a state of another
+        batch_size or world_size goes on in the middle of a batch)."""
+        return len(self) - self._position
+
+    @property
+    def epoch(self):
+        """The epoch in progress, or the next one between two."""
+        return self._epoch
+
+    def set_epoch(self, epoch):
+        """The next iteration is this epoch (after load_state_dict, the one it was saved in goes on)."""
+        if self._cursor is not None and epoch == self._epoch:
+            return
+        self._turn += 1
+        self._go_to(int(epoch))
+
+    def _go_to(self, epoch):
+        self._epoch, self._position, self._first, self._consumed, self._cursor = epoch, 0, 0, 0, None
+
+    # ---- state ----
+
+    def state_dict(self):
+        """Where this loader stands: every batch that was given out counts as consumed.
+
+        A dict of ints and strings, the same on every rank. Another loader of the same dataset, seed and
+        shuffle goes on from it, with another batch_size or number of ranks, too.
+        """
+        if self._cursor is not None:
+            cursor = self._cursor
+        elif self._position == 0:
+            cursor = b""
+        else:
+            cursor = self._handle.save()
+        return {
+            "sluice": STATE_VERSION,
+            "epoch": self._epoch,
+            "samples": self._consumed + (self._position - self._first) * self.batch_size * self.world_size,
+            "cursor": cursor.hex(),
+        }
+
+    def load_state_dict(self, state):
+        """Goes on from there with the next iteration. An iteration in progress ends."""
+        if state.get("sluice") != STATE_VERSION:
+            raise ValueError(f"not a state of this version: {state!r:.80}")
+        cursor = bytes.fromhex(state["cursor"])
+        epoch = self._handle.restore(cursor) if cursor else state["epoch"]
+        self._turn += 1
+        self._go_to(epoch)
+        self._cursor, self._consumed = cursor or None, state["samples"]
+        self._first = self._position = -(-self._consumed // (self.batch_size * self.world_size))
+
+    # ---- figures and the end ----
+
+    def stats(self):
+        """Figures since the loader was opened, as a dict: see docs/python.md."""
+        figures = self._handle.stats()
+        figures.pop("struct_size")
+        return figures
+
+    def close(self):
+        """Ends the threads. Batches and tensors stay readable. Called by `del` and `with`, too."""
+        self._turn += 1
+        self._handle.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __reduce__(self):
+        raise TypeError("a loader has threads and cannot be pickled: pickle its dataset and state_dict()")
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.dataset!r}, batch_size={self.batch_size}, epoch={self._epoch})"

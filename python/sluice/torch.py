@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch tensors: sluice.torch.DataLoader takes the place of torch.utils.data.DataLoader."""
+import torch
+
+from .loader import Loader
+
+__all__ = ["DataLoader"]
+
+LAYOUTS = {
+    torch.contiguous_format: "NCHW",
+    torch.channels_last: "NHWC",
+    "contiguous_format": "NCHW",
+    "channels_last": "NHWC",
+}
+
+
+class DataLoader(Loader):
+    """As sluice.Loader; batches hold torch tensors, pictures of shape rows x channels x height x width.
+
+    memory_format: of pictures, torch.contiguous_format or torch.channels_last (both as torch tensors of
+        the same shape; the second is what files have, and what convolutions on a GPU like).
+    """
+
+    def __init__(self, dataset, batch_size=1, shuffle=False, *, memory_format=None, layout=None, **arguments):
+        if memory_format is not None:
+            if layout is not None:
+                raise TypeError("memory_format and layout say the same: give one")
+            if memory_format not in LAYOUTS:
+                raise ValueError(f"memory_format={memory_format!r}: contiguous_format or channels_last")
+            layout = LAYOUTS[memory_format]
+        if layout is None and arguments.get("columns") is None and arguments.get("transform") is not None:
+            layout = "NCHW"
+        super().__init__(dataset, batch_size, shuffle, layout=layout, **arguments)
+        self._nhwc = set()
+        if arguments.get("columns") is None and layout == "NHWC":
+            self._nhwc = {name for name, field in self.dataset.fields.items() if field.type == "image"}
+        self._convert = self._tensor
+
+    def _tensor(self, name, tensor):
+        made = torch.from_dlpack(tensor)
+        return made.permute(0, 3, 1, 2) if name in self._nhwc else made

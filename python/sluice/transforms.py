@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens to each picture, under the names that torchvision.transforms.v2 has for it.
+
+They are descriptions: the library's threads do the work, on 8-bit pixels, with torchvision's draws
+and Pillow's arithmetic. Whatever the order in which they are given, a geometry step comes first, then
+flip, jitter, normalisation, cast and layout; an order that would mean something else is refused.
+"""
+from collections.abc import Sequence
+
+__all__ = [
+    "CenterCrop",
+    "ColorJitter",
+    "Compose",
+    "Normalize",
+    "RandomCrop",
+    "RandomHorizontalFlip",
+    "RandomResizedCrop",
+    "Resize",
+    "ToDtype",
+    "ToTensor",
+]
+
+
+def _pair(size, name="size"):
+    """(height, width), as torchvision takes sizes."""
+    if isinstance(size, int):
+        return size, size
+    size = tuple(size)
+    if len(size) == 1:
+        size *= 2
+    if len(size) != 2 or not all(isinstance(side, int) for side in size):
+        raise ValueError(f"{name} must be an int or (height, width)")
+    return size
+
+
+def _only(name, value, *allowed):
+    if not any(value is one or value == one for one in allowed):
+        raise ValueError(f"{name}={value!r}: the library has {' or '.join(map(repr, allowed))} only")
+
+
+def _is_bilinear(interpolation):
+    name = getattr(interpolation, "value", interpolation)
+    if name not in (2, "bilinear", None):
+        raise ValueError(f"interpolation={interpolation!r}: the library has bilinear (antialiased) only")
+
+
+class Transform:
+    """One step."""
+
+    _stage = 0  # in which order the library does it
+
+    def __repr__(self):
+        values = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())
+        return f"{type(self).__name__}({values})"
+
+
+class RandomResizedCrop(Transform):
+    """A random part of the picture, resized to `size`.
+
+    size: int or (height, width) of the result.
+    scale: smallest and largest part of the area.
+    ratio: smallest and largest width over height.
+    """
+
+    def __init__(self, size, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3), interpolation="bilinear", antialias=True):
+        _is_bilinear(interpolation)
+        _only("antialias", antialias, True, "warn", None)
+        self.size, self.scale, self.ratio = _pair(size), tuple(scale), tuple(ratio)
+
+    def _step(self):
+        height, width = self.size
+        return ("random_resized_crop", width, height, *map(float, self.scale + self.ratio))
+
+
+class Resize(Transform):
+    """The shorter side is resized to `size`; a CenterCrop has to follow."""
+
+    def __init__(self, size, interpolation="bilinear", max_size=None, antialias=True):
+        _is_bilinear(interpolation)
+        _only("max_size", max_size, None)
+        _only("antialias", antialias, True, "warn", None)
+        if not isinstance(size, int):
+            if len(size) != 1:
+                raise ValueError("size must be one int, that of the shorter side")
+            (size,) = size
+        self.size = size
+
+
+class CenterCrop(Transform):
+    """The middle, `size` large; behind Resize."""
+
+    def __init__(self, size):
+        self.size = _pair(size)
+
+
+class RandomCrop(Transform):
+    """A random window of the picture with black `padding` on each side; nothing is resized."""
+
+    def __init__(self, size, padding=0, pad_if_needed=False, fill=0, padding_mode="constant"):
+        _only("pad_if_needed", pad_if_needed, False)
+        _only("fill", fill, 0)
+        _only("padding_mode", padding_mode, "constant")
+        if padding is not None and not isinstance(padding, int):
+            sides = set(padding)
+            if len(sides) != 1:
+                raise ValueError("padding must be the same on all sides")
+            (padding,) = sides
+        self.size, self.padding = _pair(size), padding or 0
+
+    def _step(self):
+        height, width = self.size
+        return ("random_crop", width, height, self.padding)
+
+
+class RandomHorizontalFlip(Transform):
+    """Mirrored left to right, with probability `p`."""
+
+    _stage = 1
+
+    def __init__(self, p=0.5):
+        self.p = float(p)
+
+    def _step(self):
+        return ("random_flip", self.p)
+
+
+class ColorJitter(Transform):
+    """Brightness, contrast and saturation by factors of [max(0, 1-x), 1+x], in a random order."""
+
+    _stage = 2
+
+    def __init__(self, brightness=0.0, contrast=0.0, saturation=0.0, hue=0.0):
+        _only("hue", hue, 0, None)
+        for name, value in (("brightness", brightness), ("contrast", contrast), ("saturation", saturation)):
+            if isinstance(value, Sequence):
+                raise ValueError(f"{name} must be one number: the factor is drawn from [max(0, 1-x), 1+x]")
+        self.brightness, self.contrast, self.saturation = brightness or 0.0, contrast or 0.0, saturation or 0.0
+
+    def _step(self):
+        return ("color_jitter", float(self.brightness), float(self.contrast), float(self.saturation))
+
+
+class ToDtype(Transform):
+    """As torchvision's: the dtype of the result; with `scale`, floating values are those / 255.
+
+    The library always scales: `scale=False` is for "uint8" only.
+    """
+
+    _stage = 3
+
+    def __init__(self, dtype, scale=False):
+        from ._names import dtype_number
+
+        self.dtype, self.scale = dtype, scale
+        if dtype_number(dtype) != 0 and not scale:
+            raise ValueError("floating pictures are scaled to [0, 1]: say scale=True")
+
+
+class ToTensor(ToDtype):
+    """float32, [0, 1], as torchvision's."""
+
+    def __init__(self):
+        super().__init__("float32", scale=True)
+
+
+class Normalize(Transform):
+    """(value - mean) / std for each channel, value being scaled to [0, 1]; makes floating pictures."""
+
+    _stage = 4
+
+    def __init__(self, mean, std, inplace=False):
+        self.mean, self.std = tuple(map(float, mean)), tuple(map(float, std))
+        if len(self.mean) != 3 or len(self.std) != 3:
+            raise ValueError("mean and std have three values, for R, G and B")
+
+    def _step(self):
+        return ("normalize", *self.mean, *self.std)
+
+
+class Compose(Transform):
+    """Steps one after another."""
+
+    def __init__(self, transforms):
+        self.transforms = list(transforms)
+
+
+def _flatten(transform):
+    if isinstance(transform, Compose):
+        return [step for inner in transform.transforms for step in _flatten(inner)]
+    if isinstance(transform, (list, tuple)):
+        return [step for inner in transform for step in _flatten(inner)]
+    if not isinstance(transform, Transform):
+        raise TypeError(_advice(transform))
+    return [transform]
+
+
+def _advice(transform):
+    """What to use for a transform of torchvision, or of the user's."""
+    import difflib
+
+    name = getattr(transform, "__name__", None) or type(transform).__name__
+    near = difflib.get_close_matches(name, __all__, 1, 0.6)
+    if name in __all__:
+        return f"{name} of another library: sluice.transforms.{name} is the same, done by the library's threads"
+    nearest = f"the nearest is sluice.transforms.{near[0]}; " if near else ""
+    return (
+        f"the library has no {name}: {nearest}what is given as Loader(batch_hook=f) is called with each batch, "
+        "on the thread that takes it, and is what costs time then"
+    )
+
+
+def recipe(transform):
+    """(steps for the library, dtype or None) of a transform, or of a list of them."""
+    steps, dtype, stage, resize = [], None, -1, None
+    for step in _flatten(transform):
+        if step._stage < stage:
+            raise ValueError(f"{step!r} comes too late: the order is geometry, flip, jitter, dtype, normalisation")
+        stage = step._stage
+        if isinstance(step, ToDtype):
+            dtype = step.dtype
+        elif isinstance(step, Resize):
+            resize = step
+        elif isinstance(step, CenterCrop):
+            if resize is None:
+                raise ValueError("CenterCrop needs a Resize before it: pictures differ in size")
+            steps.append(("resize_center_crop", resize.size, step.size[1], step.size[0]))
+            resize = None
+        else:
+            steps.append(step._step())
+    if resize is not None:
+        raise ValueError("Resize needs a CenterCrop behind it: the rows of a batch have one size")
+    return steps, dtype

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dataset.h"
+
+#include "recipe.h"
+#include "waiting.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off */
+typedef struct dataset_object {
+    PyObject_HEAD
+    dataset_handle *handle;
+} dataset_object;
+/* clang-format on */
+
+/* What opening needs, in memory of its own: Python's may be gone before it ends. */
+typedef struct opening {
+    waiting_job job;
+    char **paths;
+    size_t count;
+    sluice_dataset_options options;
+    sluice_field flat;
+    dataset_handle *made;
+    sluice_error error;
+    sluice_status status;
+} opening;
+
+static void open_it(waiting_job *job)
+{
+    opening *o = (opening *)job;
+    o->status = sluice_dataset_open(&o->made->dataset, (const char *const *)o->paths, o->count,
+                                    &o->options, &o->error);
+}
+
+void dataset_drop(dataset_handle *handle)
+{
+    if (handle != NULL &&
+        atomic_fetch_sub_explicit(&handle->owners, 1, memory_order_acq_rel) == 1) {
+        sluice_dataset_close(handle->dataset);
+        free(handle);
+    }
+}
+
+dataset_handle *dataset_share(const extension *e, PyObject *object)
+{
+    if (!Py_IS_TYPE(object, e->dataset)) {
+        PyErr_SetString(PyExc_TypeError, "not a dataset");
+        return NULL;
+    }
+    dataset_handle *handle = ((dataset_object *)object)->handle;
+    atomic_fetch_add_explicit(&handle->owners, 1, memory_order_relaxed);
+    return handle;
+}
+
+static void drop_opening(waiting_job *job)
+{
+    opening *o = (opening *)job;
+    dataset_drop(o->made);
+    for (size_t i = 0; i < o->count; i++) {
+        free(o->paths[i]);
+    }
+    free((void *)o->paths);
+    free(o);
+}
+
+static char *copy_path(PyObject *path)
+{
+    PyObject *bytes = NULL;
+    if (!PyUnicode_FSConverter(path, &bytes)) {
+        return NULL;
+    }
+    char *copy = strdup(PyBytes_AsString(bytes));
+    Py_DECREF(bytes);
+    if (copy == NULL) {
+        (void)PyErr_NoMemory();
+    }
+    return copy;
+}
+
+static opening *new_opening(PyObject *paths)
+{
+    const Py_ssize_t count = PyList_Size(paths);
+    opening *o = count < 0 ? NULL : calloc(1, sizeof(*o));
+    if (o == NULL) {
+        return count < 0 ? NULL : (opening *)PyErr_NoMemory();
+    }
+    o->job = (waiting_job){open_it, drop_opening};
+    o->options = (sluice_dataset_options)SLUICE_DATASET_OPTIONS_INIT;
+    o->flat = (sluice_field)SLUICE_FIELD_INIT;
+    o->error = (sluice_error)SLUICE_ERROR_INIT;
+    o->paths = (char **)calloc((size_t)count + 1, sizeof(*o->paths));
+    o->made = calloc(1, sizeof(*o->made));
+    if (o->made != NULL) {
+        atomic_init(&o->made->owners, 1);
+    }
+    for (Py_ssize_t i = 0; o->paths != NULL && i < count; i++) {
+        o->paths[i] = copy_path(PyList_GetItem(paths, i));
+        if (o->paths[i] == NULL) {
+            drop_opening(&o->job);
+            return NULL;
+        }
+        o->count++;
+    }
+    if (o->paths == NULL || o->made == NULL) {
+        drop_opening(&o->job);
+        return (opening *)PyErr_NoMemory();
+    }
+    return o;
+}
+
+/* ("name", dtype, (shape)) */
+static int set_flat(opening *o, PyObject *flat)
+{
+    const char *name;
+    PyObject *shape;
+    if (flat == Py_None) {
+        return 0;
+    }
+    if (!PyArg_ParseTuple(flat, "siO", &name, &o->flat.dtype, &shape)) {
+        return -1;
+    }
+    const Py_ssize_t dims = PyTuple_Size(shape);
+    if (dims < 0 || dims > SLUICE_TENSOR_DIMS_MAX || strlen(name) >= sizeof(o->flat.name)) {
+        PyErr_SetString(PyExc_ValueError, "8 dimensions and a name of 31 bytes at most");
+        return -1;
+    }
+    memcpy(o->flat.name, name, strlen(name) + 1);
+    o->flat.type = SLUICE_FIELD_TENSOR;
+    o->flat.dims = (uint32_t)dims;
+    for (Py_ssize_t i = 0; i < dims; i++) {
+        o->flat.shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+    }
+    o->options.flat = &o->flat;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static const member members[] = {
+        {"allow_case_duplicates", offsetof(sluice_dataset_options, allow_case_duplicates), 'I'},
+        {NULL, 0, 0},
+    };
+    const extension *e = PyType_GetModuleState(type);
+    PyObject *paths;
+    PyObject *options;
+    PyObject *flat;
+    if (keywords != NULL && PyDict_Size(keywords) > 0) {
+        PyErr_SetString(PyExc_TypeError, "no keywords");
+        return NULL;
+    }
+    if (!PyArg_ParseTuple(arguments, "OOO", &paths, &options, &flat)) {
+        return NULL;
+    }
+    opening *o = new_opening(paths);
+    if (o == NULL) {
+        return NULL;
+    }
+    if (members_set(&o->options, members, options) < 0 || set_flat(o, flat) < 0) {
+        drop_opening(&o->job);
+        return NULL;
+    }
+    if (!wait_for(&o->job)) {
+        return NULL;
+    }
+    dataset_object *self = NULL;
+    if (o->status < 0) {
+        (void)sluice_raise(e, &o->error);
+    } else {
+        self = object_new(type);
+    }
+    if (self != NULL) {
+        self->handle = o->made;
+        o->made = NULL;
+    }
+    drop_opening(&o->job);
+    return (PyObject *)self;
+}
+
+static void dealloc(dataset_object *self)
+{
+    dataset_handle *handle = self->handle;
+    PyThreadState *thread = PyEval_SaveThread();
+    dataset_drop(handle);
+    PyEval_RestoreThread(thread);
+    object_free(self);
+}
+
+static PyObject *info(dataset_object *self, PyObject *unused)
+{
+    sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
+    (void)unused;
+    const sluice_status status = sluice_dataset_get_info(self->handle->dataset, &info);
+    if (status < 0) {
+        return sluice_raise_status(extension_of(self), status, "no information");
+    }
+    return Py_BuildValue("{s:s,s:K,s:K,s:I,s:I,s:I,s:K}", "format", info.format, "samples",
+                         (unsigned long long)info.samples, "bytes", (unsigned long long)info.bytes,
+                         "shards", info.shards, "classes", info.classes, "fields", info.fields,
+                         "fingerprint", (unsigned long long)info.fingerprint);
+}
+
+/* (name, type, dtype, shape) */
+static PyObject *field(dataset_object *self, PyObject *number)
+{
+    sluice_field field = SLUICE_FIELD_INIT;
+    const unsigned long index = PyLong_AsUnsignedLong(number);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (sluice_dataset_get_field(self->handle->dataset, (uint32_t)index, &field) < 0) {
+        PyErr_SetString(PyExc_IndexError, "no such field");
+        return NULL;
+    }
+    PyObject *shape = PyTuple_New((Py_ssize_t)field.dims);
+    for (uint32_t i = 0; shape != NULL && i < field.dims; i++) {
+        PyTuple_SetItem(shape, (Py_ssize_t)i, PyLong_FromLongLong(field.shape[i]));
+    }
+    return shape == NULL
+               ? NULL
+               : Py_BuildValue("(siiN)", field.name, (int)field.type, (int)field.dtype, shape);
+}
+
+static PyObject *class_name(dataset_object *self, PyObject *label)
+{
+    const long long number = PyLong_AsLongLong(label);
+    if (number == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    const char *name = sluice_dataset_class_name(self->handle->dataset, number);
+    return name == NULL ? Py_NewRef(Py_None) : PyUnicode_DecodeFSDefault(name);
+}
+
+static PyObject *sample(dataset_object *self, PyObject *number)
+{
+    const extension *e = extension_of(self);
+    const unsigned long long index = PyLong_AsUnsignedLongLong(number);
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    sluice_sample_info *of = malloc(sizeof(*of));
+    if (of == NULL) {
+        return PyErr_NoMemory();
+    }
+    *of = (sluice_sample_info)SLUICE_SAMPLE_INFO_INIT;
+    sluice_status status;
+    PyThreadState *thread = PyEval_SaveThread();
+    status = sluice_dataset_get_sample(self->handle->dataset, index, of, &error);
+    PyEval_RestoreThread(thread);
+    PyObject *made = NULL;
+    if (status < 0) {
+        (void)sluice_raise(e, &error);
+    } else {
+        made = Py_BuildValue(
+            "{s:N,s:N,s:L,s:K,s:K,s:I,s:I}", "key", PyUnicode_DecodeFSDefault(of->key), "file",
+            PyUnicode_DecodeFSDefault(of->file), "label", (long long)of->label, "offset",
+            (unsigned long long)of->offset, "bytes", (unsigned long long)of->bytes, "width",
+            of->width, "height", of->height);
+    }
+    free(of);
+    return made;
+}
+
+/* The bytes of one field; None where the sample lacks it. */
+static PyObject *read_field(dataset_object *self, PyObject *arguments)
+{
+    const extension *e = extension_of(self);
+    unsigned long long index;
+    const char *name;
+    if (!PyArg_ParseTuple(arguments, "Ks", &index, &name)) {
+        return NULL;
+    }
+    size_t bytes = (size_t)64 << 10;
+    PyObject *made = NULL;
+    for (;;) {
+        sluice_error error = SLUICE_ERROR_INIT;
+        sluice_status status;
+        char *buffer = malloc(bytes);
+        if (buffer == NULL) {
+            return PyErr_NoMemory();
+        }
+        size_t found = 0;
+        PyThreadState *thread = PyEval_SaveThread();
+        status =
+            sluice_dataset_read(self->handle->dataset, index, name, buffer, bytes, &found, &error);
+        PyEval_RestoreThread(thread);
+        if (status == SLUICE_OK) {
+            made = PyBytes_FromStringAndSize(buffer, (Py_ssize_t)found);
+        } else if (status < 0) {
+            (void)sluice_raise(e, &error);
+        }
+        free(buffer);
+        if (status != SLUICE_AGAIN) {
+            return made;
+        }
+        bytes = found;
+    }
+}
+
+static PyMethodDef methods[] = {
+    {"info", (PyCFunction)(void (*)(void))info, METH_NOARGS, "What it is, as a dict."},
+    {"field", (PyCFunction)(void (*)(void))field, METH_O, "(name, type, dtype, shape) of a field."},
+    {"class_name", (PyCFunction)(void (*)(void))class_name, METH_O, "Name of a class, or None."},
+    {"sample", (PyCFunction)(void (*)(void))sample, METH_O, "Where a sample lies, as a dict."},
+    {"read", (PyCFunction)(void (*)(void))read_field, METH_VARARGS,
+     "read(index, field): the field's bytes."},
+    {0},
+};
+
+static char doc[] = "Dataset(paths, options, flat): an open dataset of the library.";
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, create}, {Py_tp_dealloc, dealloc}, {Py_tp_methods, methods}, {Py_tp_doc, doc},
+    {0, NULL},
+};
+
+PyType_Spec dataset_spec = {
+    .name = "sluice._sluice.Dataset",
+    .basicsize = sizeof(dataset_object),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = slots,
+};

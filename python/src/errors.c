@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library's errors as exceptions. */
+#include "extension.h"
+
+#include <string.h>
+
+typedef struct kind {
+    const char *name, *doc;
+    PyObject **base; /* beside sluice.Error */
+} kind;
+
+#define KINDS                                                                                     \
+    {                                                                                             \
+        {NULL, NULL, NULL},                                                                       \
+            {"sluice.InvalidError", "An argument or option is out of range; nothing was done.",   \
+             &PyExc_ValueError},                                                                  \
+            {"sluice.StateError",                                                                 \
+             "Not allowed now: before an epoch, after close(), in a forked child.",               \
+             &PyExc_RuntimeError},                                                                \
+            {"sluice.OutOfMemoryError", "Memory refused by the system or by `memory_bytes`.",     \
+             &PyExc_MemoryError},                                                                 \
+            {"sluice.IOError", "The operating system refused to open, read or write a file.",     \
+             &PyExc_OSError},                                                                     \
+            {"sluice.CorruptError",                                                               \
+             "Bytes that break their format or do not match their checksum.", &PyExc_ValueError}, \
+            {"sluice.UnsupportedError", "Valid, but nothing here can handle it.",                 \
+             &PyExc_RuntimeError},                                                                \
+            {"sluice.DeviceError", "The accelerator or its driver failed.", &PyExc_RuntimeError}, \
+            {"sluice.CanceledError", "Another thread ended the wait.", &PyExc_RuntimeError},      \
+        {                                                                                         \
+            "sluice.InternalError", "A bug in sluice: please report it.", &PyExc_RuntimeError     \
+        }                                                                                         \
+    }
+
+static const char error_doc[] =
+    "What went wrong, and where.\n\n"
+    "Each status of the library has an exception of its own, which is also the built-in one that\n"
+    "says the same (OSError, ValueError, MemoryError, RuntimeError).\n\n"
+    "status : str         the status' name, such as 'corrupt'\n"
+    "stage : str          the part of the library: 'dataset', 'io', 'decode', ...\n"
+    "file : str or None   the file concerned\n"
+    "sample : int or None the sample's number in its dataset\n"
+    "offset : int or None the byte in the file at which it was noticed\n"
+    "reason : str         what is wrong, without the place\n"
+    "errno : int or None  of the system call that failed";
+
+int sluice_add_errors(extension *e, PyObject *module)
+{
+    const kind kinds[STATUSES] = KINDS;
+    e->error = PyErr_NewExceptionWithDoc("sluice.Error", error_doc, NULL, NULL);
+    if (e->error == NULL || PyModule_AddObjectRef(module, "Error", e->error) < 0) {
+        return -1;
+    }
+    for (int i = 1; i < STATUSES; i++) {
+        PyObject *bases = PyTuple_Pack(2, e->error, *kinds[i].base);
+        if (bases == NULL) {
+            return -1;
+        }
+        e->errors[i] = PyErr_NewExceptionWithDoc(kinds[i].name, kinds[i].doc, bases, NULL);
+        Py_DECREF(bases);
+        if (e->errors[i] == NULL ||
+            PyModule_AddObjectRef(module, kinds[i].name + sizeof("sluice.") - 1, e->errors[i]) <
+                0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Takes `value`. */
+static int set(PyObject *exception, const char *name, PyObject *value)
+{
+    const int result = value == NULL ? -1 : PyObject_SetAttrString(exception, name, value);
+    Py_XDECREF(value);
+    return result;
+}
+
+static PyObject *number_or_none(int64_t value, int64_t none)
+{
+    return value == none ? Py_NewRef(Py_None) : PyLong_FromLongLong(value);
+}
+
+static PyObject *path_or_none(const char *path)
+{
+    return path[0] == '\0' ? Py_NewRef(Py_None) : PyUnicode_DecodeFSDefault(path);
+}
+
+static int describe(PyObject *exception, const sluice_error *error)
+{
+    if (set(exception, "status",
+            PyUnicode_FromString(sluice_status_name((sluice_status)error->status))) < 0 ||
+        set(exception, "stage", PyUnicode_FromString(error->stage)) < 0 ||
+        set(exception, "file", path_or_none(error->file)) < 0 ||
+        set(exception, "sample", number_or_none(error->sample, -1)) < 0 ||
+        set(exception, "offset", number_or_none(error->offset, -1)) < 0) {
+        return -1;
+    }
+    PyObject *reason =
+        PyUnicode_DecodeUTF8(error->text, (Py_ssize_t)strlen(error->text), "replace");
+    return set(exception, "reason", reason) < 0 ||
+                   set(exception, "errno", number_or_none(error->sys_errno, 0)) < 0
+               ? -1
+               : 0;
+}
+
+PyObject *sluice_raise(const extension *e, const sluice_error *error)
+{
+    char text[1400];
+    const int number = -error->status;
+    PyObject *type = number > 0 && number < STATUSES ? e->errors[number] : e->error;
+    sluice_error_format(error, text, sizeof(text));
+    PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    PyObject *exception =
+        message == NULL ? NULL : PyObject_CallFunctionObjArgs(type, message, NULL);
+    Py_XDECREF(message);
+    if (exception != NULL && describe(exception, error) == 0) {
+        PyErr_SetObject(type, exception);
+    }
+    Py_XDECREF(exception);
+    return NULL;
+}
+
+PyObject *sluice_raise_status(const extension *e, sluice_status status, const char *text)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    error.status = status;
+    (void)PyOS_snprintf(error.text, sizeof(error.text), "%s", text);
+    return sluice_raise(e, &error);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hold: one of the library's holds on a batch, shared by the batch object, its tensors and all that
+ * was exported from them. The last one to let go gives the slot back: on whatever thread that is,
+ * with or without the GIL, also after the interpreter has ended. So nothing here calls Python.
+ *
+ * Owner: whoever counts. Threads: any.
+ */
+#ifndef SLUICE_PY_HOLD_H
+#define SLUICE_PY_HOLD_H
+
+#include <sluice/sluice.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How many batches of a loader are held; shared by the loader object and its holds. */
+typedef struct hold_count {
+    atomic_uint owners;
+    atomic_uint held;
+} hold_count;
+
+typedef struct hold {
+    atomic_uint owners;
+    sluice_batch *batch;
+    hold_count *count;
+    /* Of the stream that used it last, where it is on a device: the slot waits for its work.
+     * Written with the GIL, read by the last owner. */
+    struct CUstream_st *stream;
+    bool on_stream;
+} hold;
+
+hold_count *hold_count_new(void);
+void hold_count_drop(hold_count *count);
+
+/* Takes over the caller's hold on `batch`; NULL: no memory, and the batch is released. */
+hold *hold_new(sluice_batch *batch, hold_count *count);
+hold *hold_share(hold *h);
+void hold_drop(hold *h); /* NULL is fine */
+
+#endif

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An open sluice_loader; sluice.Loader stands on it.
+ *
+ * Locks: `consumer` is held by whoever starts epochs or takes batches, without the GIL; handle is
+ * written with the GIL, and by close also with `consumer`, so that nobody who has either sees it
+ * freed.
+ */
+#include "batch.h"
+#include "dataset.h"
+#include "extension.h"
+#include "hold.h"
+#include "recipe.h"
+#include "waiting.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SLICE_NS ((int64_t)WAIT_SLICE_MS * 1000000)
+#define PATIENCE 20 /* slices without a batch before a look at who holds them */
+#define TEXT_MAX 4096
+
+/* clang-format off */
+typedef struct loader_object {
+    PyObject_HEAD
+    sluice_loader *handle; /* NULL: closed */
+    hold_count *count;
+    pthread_mutex_t consumer;
+    uint64_t first; /* number of the first batch of the epoch in progress */
+    uint32_t slots;
+    bool warned;
+} loader_object;
+/* clang-format on */
+
+/* ---- open ---- */
+
+typedef struct opening {
+    waiting_job job;
+    dataset_handle *dataset;
+    sluice_augment *recipe;
+    sluice_columns *columns;
+    sluice_loader_options options;
+    char device[64];
+    char quarantine[TEXT_MAX];
+    sluice_loader *made;
+    sluice_error error;
+    sluice_status status;
+} opening;
+
+static void open_it(waiting_job *job)
+{
+    opening *o = (opening *)job;
+    o->status =
+        sluice_loader_open(&o->made, o->dataset->dataset, o->recipe, &o->options, &o->error);
+}
+
+static void drop_opening(waiting_job *job)
+{
+    opening *o = (opening *)job;
+    sluice_loader_close(o->made);
+    dataset_drop(o->dataset);
+    sluice_augment_destroy(o->recipe);
+    sluice_columns_destroy(o->columns);
+    free(o);
+}
+
+#define MEMBER(name, type)                                 \
+    {                                                      \
+#        name, offsetof(sluice_loader_options, name), type \
+    }
+
+static const member option_members[] = {
+    MEMBER(batch_size, 'I'),
+    MEMBER(workers, 'I'),
+    MEMBER(prefetch, 'I'),
+    MEMBER(dtype, 'i'),
+    MEMBER(layout, 'i'),
+    MEMBER(seed, 'Q'),
+    MEMBER(rank, 'I'),
+    MEMBER(world_size, 'I'),
+    MEMBER(shuffle, 'i'),
+    MEMBER(block_samples, 'I'),
+    MEMBER(window_blocks, 'I'),
+    MEMBER(last_batch, 'i'),
+    MEMBER(on_bad_sample, 'i'),
+    MEMBER(exif, 'i'),
+    MEMBER(io_backend, 'i'),
+    MEMBER(page_cache, 'i'),
+    MEMBER(io_depth, 'I'),
+    MEMBER(io_threads, 'I'),
+    MEMBER(read_buffer_bytes, 'Q'),
+    MEMBER(max_sample_bytes, 'Q'),
+    MEMBER(max_pixels, 'Q'),
+    MEMBER(memory_bytes, 'Q'),
+    MEMBER(stall_warn_ns, 'Q'),
+    MEMBER(stall_fail_ns, 'Q'),
+    MEMBER(end_epoch, 'Q'),
+    MEMBER(exact, 'I'),
+    MEMBER(device_slots, 'I'),
+    MEMBER(resident_bytes, 'Q'),
+    {NULL, 0, 0},
+};
+
+static int copy_text(PyObject *text, char *to, size_t room, const char **option)
+{
+    PyObject *bytes = NULL;
+    if (text == Py_None) {
+        return 0;
+    }
+    if (!PyUnicode_FSConverter(text, &bytes)) {
+        return -1;
+    }
+    const char *from = PyBytes_AsString(bytes);
+    const size_t length = strlen(from);
+    if (length >= room) {
+        PyErr_SetString(PyExc_ValueError, "too long");
+        Py_DECREF(bytes);
+        return -1;
+    }
+    memcpy(to, from, length + 1);
+    Py_DECREF(bytes);
+    *option = to;
+    return 0;
+}
+
+/* Arguments: dataset, options, device, quarantine, recipe, columns; the last four may be None. */
+static int fill_opening(const extension *e, opening *o, PyObject *arguments)
+{
+    PyObject *options;
+    PyObject *device;
+    PyObject *quarantine;
+    PyObject *recipe;
+    PyObject *columns;
+    PyObject *dataset;
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &dataset, &options, &device, &quarantine, &recipe,
+                          &columns)) {
+        return -1;
+    }
+    o->dataset = dataset_share(e, dataset);
+    if (o->dataset == NULL || members_set(&o->options, option_members, options) < 0 ||
+        copy_text(device, o->device, sizeof(o->device), &o->options.device) < 0 ||
+        copy_text(quarantine, o->quarantine, sizeof(o->quarantine), &o->options.quarantine_path) <
+            0) {
+        return -1;
+    }
+    if (recipe != Py_None) {
+        o->recipe = recipe_of(e, recipe);
+    }
+    if (!PyErr_Occurred() && columns != Py_None) {
+        o->columns = columns_of(e, columns);
+        o->options.columns = o->columns;
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static void take_handle(loader_object *self, opening *o)
+{
+    sluice_loader_stats stats = SLUICE_LOADER_STATS_INIT;
+    self->handle = o->made;
+    o->made = NULL;
+    (void)sluice_loader_get_stats(self->handle, &stats);
+    self->slots = stats.slots;
+}
+
+/* Uses `o` up. */
+static int open_with(const extension *e, loader_object *self, opening *o, PyObject *arguments)
+{
+    o->job = (waiting_job){open_it, drop_opening};
+    o->options = (sluice_loader_options)SLUICE_LOADER_OPTIONS_INIT;
+    o->error = (sluice_error)SLUICE_ERROR_INIT;
+    if (fill_opening(e, o, arguments) < 0) {
+        drop_opening(&o->job);
+        return -1;
+    }
+    if (!wait_for(&o->job)) {
+        return -1;
+    }
+    const sluice_status status = o->status;
+    if (status < 0) {
+        (void)sluice_raise(e, &o->error);
+    } else {
+        take_handle(self, o);
+    }
+    drop_opening(&o->job);
+    return status < 0 ? -1 : 0;
+}
+
+static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    const extension *e = PyType_GetModuleState(type);
+    (void)keywords;
+    loader_object *self = object_new(type);
+    if (self == NULL) {
+        return NULL;
+    }
+    pthread_mutex_init(&self->consumer, NULL);
+    self->count = hold_count_new();
+    opening *o = calloc(1, sizeof(*o));
+    if (self->count == NULL || o == NULL) {
+        free(o);
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    if (open_with(e, self, o, arguments) < 0) {
+        Py_CLEAR(self);
+    }
+    return (PyObject *)self;
+}
+
+/* ---- close ---- */
+
+static void close_handle(loader_object *self)
+{
+    sluice_loader *handle = self->handle;
+    self->handle = NULL;
+    if (handle == NULL) {
+        return;
+    }
+    PyThreadState *thread = PyEval_SaveThread();
+    sluice_loader_cancel(handle); /* who waits in next is through at once, and lets go */
+    pthread_mutex_lock(&self->consumer);
+    sluice_loader_close(handle);
+    pthread_mutex_unlock(&self->consumer);
+    PyEval_RestoreThread(thread);
+}
+
+static void dealloc(loader_object *self)
+{
+    close_handle(self);
+    hold_count_drop(self->count);
+    pthread_mutex_destroy(&self->consumer);
+    object_free(self);
+}
+
+static PyObject *close_now(loader_object *self, PyObject *unused)
+{
+    (void)unused;
+    close_handle(self);
+    Py_RETURN_NONE;
+}
+
+static bool is_open(loader_object *self)
+{
+    if (self->handle == NULL) {
+        (void)sluice_raise_status(extension_of(self), SLUICE_STATE, "the loader is closed");
+    }
+    return self->handle != NULL;
+}
+
+/* ---- the consumer's turn ---- */
+
+/* Takes `consumer`; false with an exception. */
+static bool take_turn(loader_object *self)
+{
+    bool taken = pthread_mutex_trylock(&self->consumer) == 0;
+    while (!taken) {
+        PyThreadState *thread = PyEval_SaveThread();
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += (long)SLICE_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        taken = pthread_mutex_clocklock(&self->consumer, CLOCK_MONOTONIC, &until) == 0;
+        PyEval_RestoreThread(thread);
+        if (!taken && PyErr_CheckSignals() < 0) {
+            return false;
+        }
+    }
+    if (!is_open(self)) {
+        pthread_mutex_unlock(&self->consumer);
+        return false;
+    }
+    return true;
+}
+
+static void end_turn(loader_object *self)
+{
+    pthread_mutex_unlock(&self->consumer);
+}
+
+static PyObject *raise_own(loader_object *self, sluice_status status)
+{
+    const extension *e = extension_of(self);
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (self->handle == NULL) {
+        return sluice_raise_status(e, SLUICE_CANCELED, "another thread closed the loader");
+    }
+    if (sluice_loader_get_error(self->handle, &error) == SLUICE_OK) {
+        return sluice_raise_status(e, status, "the loader refused");
+    }
+    return sluice_raise(e, &error);
+}
+
+static PyObject *start(loader_object *self, PyObject *arguments)
+{
+    unsigned long long epoch;
+    unsigned long long first;
+    int endless = 0;
+    if (!PyArg_ParseTuple(arguments, "KK|p", &epoch, &first, &endless) || !take_turn(self)) {
+        return NULL;
+    }
+    self->first = first;
+    sluice_loader *handle = self->handle;
+    sluice_status status;
+    PyThreadState *thread = PyEval_SaveThread();
+    status = endless ? sluice_loader_start_endless(handle, epoch)
+                     : sluice_loader_start_epoch(handle, epoch);
+    PyEval_RestoreThread(thread);
+    end_turn(self);
+    return status < 0 ? raise_own(self, status) : Py_NewRef(Py_None);
+}
+
+/* All batches are held: then none will come until one is let go. */
+static int warn_of_holds(loader_object *self)
+{
+    const unsigned held = atomic_load_explicit(&self->count->held, memory_order_relaxed);
+    if (self->warned || held < self->slots) {
+        return 0;
+    }
+    self->warned = true;
+    return PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                            "all %u batches of the loader are held by tensors (or arrays made from "
+                            "them) that are still alive, so no further one can be made: let go of "
+                            "them, copy what is to stay, or ask for more with prefetch_factor",
+                            (unsigned)self->slots);
+}
+
+/* OK, END, an error; AGAIN: a Python exception is set. */
+static sluice_status wait_next(loader_object *self, sluice_batch **batch)
+{
+    sluice_status status = sluice_loader_next(self->handle, batch, 0);
+    for (int slices = 0; status == SLUICE_AGAIN; slices++) {
+        sluice_loader *handle = self->handle;
+        if (handle == NULL) {
+            return SLUICE_CANCELED;
+        }
+        PyThreadState *thread = PyEval_SaveThread();
+        status = sluice_loader_next(handle, batch, SLICE_NS);
+        PyEval_RestoreThread(thread);
+        if (status == SLUICE_AGAIN &&
+            (PyErr_CheckSignals() < 0 || (slices > PATIENCE && warn_of_holds(self) < 0))) {
+            return SLUICE_AGAIN;
+        }
+    }
+    return status;
+}
+
+/* The next batch; None: the epoch is over. */
+static PyObject *next(loader_object *self, PyObject *convert)
+{
+    sluice_batch *batch = NULL;
+    if (!take_turn(self)) {
+        return NULL;
+    }
+    const sluice_status status = wait_next(self, &batch);
+    end_turn(self);
+    if (status == SLUICE_END) {
+        Py_RETURN_NONE;
+    }
+    if (status == SLUICE_AGAIN) {
+        return NULL;
+    }
+    if (status < 0) {
+        return raise_own(self, status);
+    }
+    hold *h = hold_new(batch, self->count);
+    return h == NULL
+               ? PyErr_NoMemory()
+               : batch_new(extension_of(self), h, self->first, convert == Py_None ? NULL : convert);
+}
+
+/* ---- state and figures ---- */
+
+static PyObject *save(loader_object *self, PyObject *unused)
+{
+    uint8_t cursor[SLUICE_CURSOR_BYTES];
+    size_t bytes = sizeof(cursor);
+    (void)unused;
+    if (!is_open(self)) {
+        return NULL;
+    }
+    const sluice_status status = sluice_loader_save(self->handle, cursor, &bytes);
+    return status < 0 ? raise_own(self, status)
+                      : PyBytes_FromStringAndSize((const char *)cursor, (Py_ssize_t)bytes);
+}
+
+static PyObject *restore(loader_object *self, PyObject *cursor)
+{
+    char *data;
+    Py_ssize_t bytes;
+    uint64_t epoch = 0;
+    if (PyBytes_AsStringAndSize(cursor, &data, &bytes) < 0 || !take_turn(self)) {
+        return NULL;
+    }
+    const sluice_status status = sluice_loader_restore(self->handle, data, (size_t)bytes, &epoch);
+    end_turn(self);
+    return status < 0 ? raise_own(self, status) : PyLong_FromUnsignedLongLong(epoch);
+}
+
+static PyObject *get_steps(loader_object *self, void *unused)
+{
+    (void)unused;
+    return is_open(self) ? PyLong_FromUnsignedLongLong(sluice_loader_steps(self->handle)) : NULL;
+}
+
+static PyObject *get_slots(loader_object *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLong(self->slots);
+}
+
+static PyObject *get_held(loader_object *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLong(atomic_load_explicit(&self->count->held, memory_order_relaxed));
+}
+
+static PyObject *get_closed(loader_object *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(self->handle == NULL);
+}
+
+static PyObject *list_of(const uint64_t *values, size_t count)
+{
+    PyObject *list = PyList_New((Py_ssize_t)count);
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        PyList_SetItem(list, (Py_ssize_t)i, PyLong_FromUnsignedLongLong(values[i]));
+    }
+    return list;
+}
+
+static PyObject *stats(loader_object *self, PyObject *unused)
+{
+    sluice_loader_stats s = SLUICE_LOADER_STATS_INIT;
+    (void)unused;
+    if (!is_open(self)) {
+        return NULL;
+    }
+    const sluice_status status = sluice_loader_get_stats(self->handle, &s);
+    if (status < 0) {
+        return raise_own(self, status);
+    }
+#define U(name) #name, (unsigned long long)s.name
+    return Py_BuildValue(
+        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,"
+        "s:K,s:s,s:s,s:s,s:s,s:N,s:N}",
+        U(workers), U(slots), U(io_direct), U(samples), U(batches), U(bytes_wanted), U(bytes_read),
+        U(reads), U(reads_retried), U(reads_stalled), U(bad_samples), U(replaced_samples),
+        U(allocations), U(memory_bytes), U(host_wait_ns), U(first_batch_ns), U(host_wait_max_ns),
+        U(steps_timed), U(stream_stall_ns), U(stream_busy_ns), U(stream_span_ns),
+        U(converts_on_device), U(struct_size), "io_backend", s.io_backend, "io_reason", s.io_reason,
+        "device", s.device, "pinning", s.pinning, "ready_depth",
+        list_of(s.ready_depth, SLUICE_HISTOGRAM_BINS), "host_waits",
+        list_of(s.host_waits, SLUICE_WAIT_BINS));
+#undef U
+}
+
+/* (busy_ns, items, depth) of a stage. */
+static PyObject *stage(loader_object *self, PyObject *number)
+{
+    sluice_stage_stats s = SLUICE_STAGE_STATS_INIT;
+    const long which = PyLong_AsLong(number);
+    if ((which == -1 && PyErr_Occurred()) || !is_open(self)) {
+        return NULL;
+    }
+    const sluice_status status = sluice_loader_get_stage(self->handle, (sluice_stage)which, &s);
+    return status < 0
+               ? sluice_raise_status(extension_of(self), status, "no such stage")
+               : Py_BuildValue("(KKN)", (unsigned long long)s.busy_ns, (unsigned long long)s.items,
+                               list_of(s.depth, SLUICE_HISTOGRAM_BINS));
+}
+
+static PyObject *cancel(loader_object *self, PyObject *unused)
+{
+    (void)unused;
+    if (!is_open(self)) {
+        return NULL;
+    }
+    sluice_loader_cancel(self->handle);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"start", (PyCFunction)(void (*)(void))start, METH_VARARGS,
+     "start(epoch, first, endless=False)"},
+    {"next", (PyCFunction)(void (*)(void))next, METH_O,
+     "next(convert): the next batch; None: the epoch is over."},
+    {"save", (PyCFunction)(void (*)(void))save, METH_NOARGS, "The cursor."},
+    {"restore", (PyCFunction)(void (*)(void))restore, METH_O, "restore(cursor): its epoch."},
+    {"stats", (PyCFunction)(void (*)(void))stats, METH_NOARGS, "Figures, as a dict."},
+    {"stage", (PyCFunction)(void (*)(void))stage, METH_O, "(busy_ns, items, depth) of a stage."},
+    {"cancel", (PyCFunction)(void (*)(void))cancel, METH_NOARGS, "Ends the epoch."},
+    {"close", (PyCFunction)(void (*)(void))close_now, METH_NOARGS, "Ends all."},
+    {0},
+};
+
+static PyGetSetDef attributes[] = {
+    {"steps", (getter)get_steps, NULL, "Batches of an epoch.", NULL},
+    {"slots", (getter)get_slots, NULL, "Batches that there is room for.", NULL},
+    {"held", (getter)get_held, NULL, "Batches in use.", NULL},
+    {"closed", (getter)get_closed, NULL, "Whether it was closed.", NULL},
+    {0},
+};
+
+static char doc[] =
+    "Loader(dataset, options, device, quarantine, recipe, columns): an open loader of the library.";
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, create},        {Py_tp_dealloc, dealloc}, {Py_tp_methods, methods},
+    {Py_tp_getset, attributes}, {Py_tp_doc, doc},         {0, NULL},
+};
+
+PyType_Spec loader_spec = {
+    .name = "sluice._sluice.Loader",
+    .basicsize = sizeof(loader_object),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = slots,
+};

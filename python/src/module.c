@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module sluice._sluice: its types, exceptions and functions. */
+#include "extension.h"
+
+static PyObject *version(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyUnicode_FromString(sluice_version());
+}
+
+static PyObject *dtype_name(PyObject *module, PyObject *number)
+{
+    (void)module;
+    const long dtype = PyLong_AsLong(number);
+    return dtype == -1 && PyErr_Occurred()
+               ? NULL
+               : PyUnicode_FromString(sluice_dtype_name((sluice_dtype)dtype));
+}
+
+static PyObject *device_text(PyObject *module, PyObject *name)
+{
+    const extension *e = PyModule_GetState(module);
+    const char *device = PyUnicode_AsUTF8AndSize(name, NULL);
+    char text[256] = "";
+    if (device == NULL) {
+        return NULL;
+    }
+    sluice_status status;
+    PyThreadState *thread = PyEval_SaveThread();
+    status = sluice_device_get_text(device, text, sizeof(text));
+    PyEval_RestoreThread(thread);
+    if (status == SLUICE_INVALID) {
+        return sluice_raise_status(e, status, text);
+    }
+    return Py_BuildValue("(Ns)", PyBool_FromLong(status == SLUICE_OK), text);
+}
+
+static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
+{
+    *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    return *type == NULL ? -1 : PyModule_AddType(module, *type);
+}
+
+static int execute(PyObject *module)
+{
+    extension *e = PyModule_GetState(module);
+    if (sluice_add_errors(e, module) < 0 || add_type(module, &dataset_spec, &e->dataset) < 0 ||
+        add_type(module, &loader_spec, &e->loader) < 0 ||
+        add_type(module, &batch_spec, &e->batch) < 0 ||
+        add_type(module, &tensor_spec, &e->tensor) < 0) {
+        return -1;
+    }
+    return 0;
+}
+
+static int traverse(PyObject *module, visitproc visit, void *arg)
+{
+    extension *e = PyModule_GetState(module);
+    Py_VISIT(e->error);
+    for (int i = 1; i < STATUSES; i++) {
+        Py_VISIT(e->errors[i]);
+    }
+    Py_VISIT(e->dataset);
+    Py_VISIT(e->loader);
+    Py_VISIT(e->batch);
+    Py_VISIT(e->tensor);
+    return 0;
+}
+
+static int clear(PyObject *module)
+{
+    extension *e = PyModule_GetState(module);
+    Py_CLEAR(e->error);
+    for (int i = 1; i < STATUSES; i++) {
+        Py_CLEAR(e->errors[i]);
+    }
+    Py_CLEAR(e->dataset);
+    Py_CLEAR(e->loader);
+    Py_CLEAR(e->batch);
+    Py_CLEAR(e->tensor);
+    return 0;
+}
+
+static PyMethodDef methods[] = {
+    {"version", version, METH_NOARGS, "version($module, /)\n--\n\nThe library's version."},
+    {"dtype_name", dtype_name, METH_O,
+     "dtype_name($module, number, /)\n--\n\nThe library's name of a dtype."},
+    {"device_text", device_text, METH_O,
+     "device_text($module, device, /)\n--\n\n(whether batches can live there, what it is or why "
+     "not)."},
+    {0},
+};
+
+PyMODINIT_FUNC PyInit__sluice(void); // NOLINT: Python wants this name
+
+PyMODINIT_FUNC PyInit__sluice(void) // NOLINT
+{
+    static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, {0, NULL}};
+    static PyModuleDef definition = {
+        PyModuleDef_HEAD_INIT,
+        .m_name = "sluice._sluice",
+        .m_doc = "The library's handles; sluice is what to import.",
+        .m_size = sizeof(extension),
+        .m_methods = methods,
+        .m_slots = slots,
+        .m_traverse = traverse,
+        .m_clear = clear,
+    };
+    return PyModuleDef_Init(&definition);
+}

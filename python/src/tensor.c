@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tensor.h"
+
+#include "dlpack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off */
+typedef struct tensor_object {
+    PyObject_HEAD
+    hold *hold;
+    sluice_tensor tensor;
+    Py_ssize_t shape[SLUICE_TENSOR_DIMS_MAX], strides[SLUICE_TENSOR_DIMS_MAX]; /* in bytes */
+} tensor_object;
+/* clang-format on */
+
+/* What other libraries call a dtype. */
+typedef struct dtype_names {
+    const char *name;  /* numpy's and torch's */
+    char *format;      /* of the struct module, the ones that numpy takes for its own; NULL: none */
+    const char *array; /* of the array interface */
+} dtype_names;
+
+static const dtype_names *names_of(int32_t dtype)
+{
+    static const dtype_names names[] = {
+        [SLUICE_U8] = {"uint8", "B", "|u1"},    [SLUICE_F32] = {"float32", "f", "<f4"},
+        [SLUICE_F16] = {"float16", "e", "<f2"}, [SLUICE_BF16] = {"bfloat16", NULL, "<V2"},
+        [SLUICE_I64] = {"int64", "l", "<i8"},   [SLUICE_I32] = {"int32", "i", "<i4"},
+        [SLUICE_I16] = {"int16", "h", "<i2"},   [SLUICE_I8] = {"int8", "b", "|i1"},
+        [SLUICE_U16] = {"uint16", "H", "<u2"},  [SLUICE_U32] = {"uint32", "I", "<u4"},
+        [SLUICE_U64] = {"uint64", "L", "<u8"},  [SLUICE_F64] = {"float64", "d", "<f8"},
+        [SLUICE_BOOL] = {"bool", "?", "|b1"},
+    };
+    static const dtype_names unknown = {"unknown", NULL, "|V1"};
+    return dtype >= 0 && (size_t)dtype < sizeof(names) / sizeof(*names) ? &names[dtype] : &unknown;
+}
+
+static bool is_on_device(const tensor_object *self)
+{
+    return self->tensor.device_type == SLUICE_DEVICE_TYPE_CUDA;
+}
+
+PyObject *tensor_new(const extension *e, hold *h, const sluice_tensor *tensor)
+{
+    tensor_object *self = object_new(e->tensor);
+    if (self == NULL) {
+        return NULL;
+    }
+    const Py_ssize_t bytes = (Py_ssize_t)sluice_dtype_bytes((sluice_dtype)tensor->dtype);
+    self->hold = hold_share(h);
+    self->tensor = *tensor;
+    for (uint32_t i = 0; i < tensor->dims; i++) {
+        self->shape[i] = (Py_ssize_t)tensor->shape[i];
+        self->strides[i] = (Py_ssize_t)tensor->strides[i] * bytes;
+    }
+    return (PyObject *)self;
+}
+
+static void dealloc(tensor_object *self)
+{
+    hold_drop(self->hold);
+    object_free(self);
+}
+
+/* ---- what it is ---- */
+
+static PyObject *tuple_of(const int64_t *values, uint32_t count)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t)count);
+    for (uint32_t i = 0; tuple != NULL && i < count; i++) {
+        PyTuple_SetItem(tuple, (Py_ssize_t)i, PyLong_FromLongLong(values[i]));
+    }
+    if (PyErr_Occurred()) {
+        Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+static PyObject *get_shape(tensor_object *self, void *unused)
+{
+    (void)unused;
+    return tuple_of(self->tensor.shape, self->tensor.dims);
+}
+
+static PyObject *get_dtype(tensor_object *self, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(names_of(self->tensor.dtype)->name);
+}
+
+static PyObject *get_device(tensor_object *self, void *unused)
+{
+    (void)unused;
+    return is_on_device(self) ? PyUnicode_FromFormat("cuda:%d", (int)self->tensor.device_number)
+                              : PyUnicode_FromString("cpu");
+}
+
+static PyObject *get_ndim(tensor_object *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLong(self->tensor.dims);
+}
+
+static PyObject *get_nbytes(tensor_object *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(self->tensor.size_bytes);
+}
+
+static PyObject *get_data_ptr(tensor_object *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromVoidPtr(self->tensor.data);
+}
+
+static PyObject *repr(tensor_object *self)
+{
+    PyObject *shape = get_shape(self, NULL);
+    PyObject *device = get_device(self, NULL);
+    PyObject *text = NULL;
+    if (shape != NULL && device != NULL) {
+        text = PyUnicode_FromFormat("sluice.Tensor(shape=%S, dtype=%s, device='%U')", shape,
+                                    names_of(self->tensor.dtype)->name, device);
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(device);
+    return text;
+}
+
+static Py_ssize_t length(tensor_object *self)
+{
+    if (self->tensor.dims == 0) {
+        PyErr_SetString(PyExc_TypeError, "a tensor without dimensions has no length");
+        return -1;
+    }
+    return (Py_ssize_t)self->tensor.shape[0];
+}
+
+/* Rows, as a tensor over the same memory. */
+static PyObject *rows(tensor_object *self, Py_ssize_t first, Py_ssize_t count, bool drop_dimension)
+{
+    sluice_tensor slice = SLUICE_TENSOR_INIT;
+    const extension *e = extension_of(self);
+    const sluice_status status = sluice_tensor_slice(&self->tensor, first, count, &slice);
+    if (status < 0) {
+        return sluice_raise_status(e, status, "no such rows");
+    }
+    if (drop_dimension) {
+        slice.dims--;
+        memmove(slice.shape, slice.shape + 1, slice.dims * sizeof(*slice.shape));
+        memmove(slice.strides, slice.strides + 1, slice.dims * sizeof(*slice.strides));
+    }
+    return tensor_new(e, self->hold, &slice);
+}
+
+static PyObject *subscript(tensor_object *self, PyObject *key)
+{
+    const Py_ssize_t size = length(self);
+    if (size < 0) {
+        return NULL;
+    }
+    if (PyIndex_Check(key)) {
+        Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
+        if (index == -1 && PyErr_Occurred()) {
+            return NULL;
+        }
+        index += index < 0 ? size : 0;
+        if (index < 0 || index >= size) {
+            PyErr_Format(PyExc_IndexError, "there are %zd rows", size);
+            return NULL;
+        }
+        return rows(self, index, 1, true);
+    }
+    if (Py_IS_TYPE(key, &PySlice_Type)) {
+        Py_ssize_t start;
+        Py_ssize_t stop;
+        Py_ssize_t step;
+        if (PySlice_Unpack(key, &start, &stop, &step) < 0) {
+            return NULL;
+        }
+        const Py_ssize_t count = PySlice_AdjustIndices(size, &start, &stop, step);
+        if (step != 1) {
+            PyErr_SetString(PyExc_ValueError,
+                            "rows are taken one after another (step 1): use .numpy() or .torch()");
+            return NULL;
+        }
+        return rows(self, start, count, false);
+    }
+    PyErr_SetString(PyExc_TypeError,
+                    "rows are numbers or slices: use .numpy() or .torch() for anything else");
+    return NULL;
+}
+
+static PyObject *item(tensor_object *self, Py_ssize_t index)
+{
+    const Py_ssize_t size = length(self);
+    if (size < 0 || index < 0 || index >= size) {
+        if (size >= 0) {
+            PyErr_SetString(PyExc_IndexError, "no such row");
+        }
+        return NULL;
+    }
+    return rows(self, index, 1, true);
+}
+
+/* ---- buffer protocol ---- */
+
+static int get_buffer(tensor_object *self, Py_buffer *view, int flags)
+{
+    const dtype_names *names = names_of(self->tensor.dtype);
+    view->obj = NULL;
+    if (is_on_device(self)) {
+        PyErr_SetString(PyExc_BufferError, "this tensor is in the GPU's memory: use DLPack");
+        return -1;
+    }
+    if (names->format == NULL) {
+        PyErr_Format(PyExc_BufferError,
+                     "the buffer protocol has no %s: use DLPack, as torch.from_dlpack(tensor) does",
+                     names->name);
+        return -1;
+    }
+    view->buf = self->tensor.data;
+    view->obj = Py_NewRef((PyObject *)self);
+    view->len = (Py_ssize_t)self->tensor.size_bytes;
+    view->itemsize = (Py_ssize_t)sluice_dtype_bytes((sluice_dtype)self->tensor.dtype);
+    view->readonly = 0;
+    view->ndim = (int)self->tensor.dims;
+    view->format = (flags & PyBUF_FORMAT) != 0 ? names->format : NULL;
+    view->shape = (flags & PyBUF_ND) != 0 ? self->shape : NULL;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? self->strides : NULL;
+    view->suboffsets = NULL;
+    view->internal = NULL;
+    return 0;
+}
+
+/* ---- DLPack ---- */
+
+/* What an exported tensor needs besides its memory. */
+typedef struct exported {
+    union {
+        dlpack_managed old;
+        dlpack_versioned versioned;
+    } as;
+    hold *hold;
+    void *copy; /* owned; NULL: the batch's memory */
+    int64_t shape[SLUICE_TENSOR_DIMS_MAX], strides[SLUICE_TENSOR_DIMS_MAX];
+} exported;
+
+static void drop_exported(exported *out)
+{
+    hold_drop(out->hold);
+    free(out->copy);
+    free(out);
+}
+
+static void delete_old(dlpack_managed *self)
+{
+    drop_exported(self->context);
+}
+
+static void delete_versioned(dlpack_versioned *self)
+{
+    drop_exported(self->context);
+}
+
+/* A capsule that nobody took still has its name. */
+static void drop_capsule(PyObject *capsule)
+{
+    if (PyCapsule_IsValid(capsule, "dltensor")) {
+        dlpack_managed *managed = PyCapsule_GetPointer(capsule, "dltensor");
+        managed->deleter(managed);
+    } else if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+        dlpack_versioned *managed = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+        managed->deleter(managed);
+    }
+}
+
+static void fill(exported *out, const sluice_tensor *tensor, dlpack_tensor *to)
+{
+    memcpy(out->shape, tensor->shape, sizeof(out->shape));
+    memcpy(out->strides, tensor->strides, sizeof(out->strides));
+    *to = (dlpack_tensor){.data = tensor->size_bytes == 0 ? NULL
+                                  : out->copy != NULL     ? out->copy
+                                                          : tensor->data,
+                          .device_type = DLPACK_CPU, /* importers refuse pinned memory as such */
+                          .ndim = (int32_t)tensor->dims,
+                          .lanes = 1,
+                          .shape = out->shape,
+                          .strides = out->strides};
+    if (tensor->device_type == SLUICE_DEVICE_TYPE_CUDA) {
+        to->device_type = DLPACK_CUDA;
+        to->device_id = tensor->device_number;
+    }
+    (void)sluice_dtype_dlpack((sluice_dtype)tensor->dtype, &to->code, &to->bits);
+}
+
+static PyObject *export_as(const tensor_object *self, bool versioned, bool copy)
+{
+    exported *out = calloc(1, sizeof(*out));
+    if (out != NULL && copy && self->tensor.size_bytes > 0) {
+        out->copy = malloc((size_t)self->tensor.size_bytes);
+        if (out->copy == NULL) {
+            free(out);
+            out = NULL;
+        } else {
+            memcpy(out->copy, self->tensor.data, (size_t)self->tensor.size_bytes);
+        }
+    }
+    if (out == NULL) {
+        return PyErr_NoMemory();
+    }
+    out->hold = copy ? NULL : hold_share(self->hold);
+    PyObject *capsule;
+    if (versioned) {
+        out->as.versioned = (dlpack_versioned){.major = DLPACK_MAJOR,
+                                               .minor = DLPACK_MINOR,
+                                               .context = out,
+                                               .deleter = delete_versioned,
+                                               .flags = copy ? DLPACK_IS_COPIED : 0};
+        fill(out, &self->tensor, &out->as.versioned.tensor);
+        capsule = PyCapsule_New(&out->as.versioned, "dltensor_versioned", drop_capsule);
+    } else {
+        out->as.old = (dlpack_managed){.context = out, .deleter = delete_old};
+        fill(out, &self->tensor, &out->as.old.tensor);
+        capsule = PyCapsule_New(&out->as.old, "dltensor", drop_capsule);
+    }
+    if (capsule == NULL) {
+        drop_exported(out);
+    }
+    return capsule;
+}
+
+/* The consumer's stream, of __dlpack__ or of the CUDA array interface: it waits for the batch. */
+static int wait_on(tensor_object *self, struct CUstream_st *stream)
+{
+    const sluice_status status = sluice_batch_wait(self->hold->batch, stream);
+    if (status < 0) {
+        (void)sluice_raise_status(extension_of(self), status,
+                                  "the stream cannot wait for the batch");
+        return -1;
+    }
+    self->hold->stream = stream;
+    self->hold->on_stream = true;
+    return 0;
+}
+
+static int wait_on_given(tensor_object *self, PyObject *stream)
+{
+    if (!is_on_device(self)) {
+        if (stream != Py_None) {
+            PyErr_SetString(PyExc_BufferError, "a tensor in host memory has no stream");
+            return -1;
+        }
+        return 0;
+    }
+    if (stream == Py_None) {
+        return wait_on(self, NULL);
+    }
+    const long long number = PyLong_AsLongLong(stream);
+    if (number == -1) {
+        return PyErr_Occurred() ? -1 : 0; /* -1: do not wait */
+    }
+    if (number == 0 || number < -1) {
+        PyErr_SetString(
+            PyExc_BufferError,
+            "stream 0 may be the legacy default one (1) or the thread's (2): say which");
+        return -1;
+    }
+    return wait_on(self, PyLong_AsVoidPtr(stream));
+}
+
+/* Whether dl_device is where the tensor is; -1 raised. */
+static int check_device(const tensor_object *self, PyObject *device)
+{
+    int type;
+    int number;
+    if (device == Py_None) {
+        return 0;
+    }
+    if (!PyArg_ParseTuple(device, "ii;dl_device must be (type, number)", &type, &number)) {
+        return -1;
+    }
+    const int own = is_on_device(self) ? DLPACK_CUDA : DLPACK_CPU;
+    if (type != own || (own == DLPACK_CUDA && number != self->tensor.device_number)) {
+        PyErr_SetString(PyExc_BufferError, "the tensor is on another device, and is not copied");
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *dlpack(tensor_object *self, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
+    PyObject *stream = Py_None;
+    PyObject *version = Py_None;
+    PyObject *device = Py_None;
+    PyObject *copy = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$OOOO:__dlpack__", names, &stream,
+                                     &version, &device, &copy)) {
+        return NULL;
+    }
+    int major = 0;
+    int minor = 0;
+    const int must_copy = PyObject_IsTrue(copy);
+    if (must_copy < 0 || check_device(self, device) < 0 ||
+        (version != Py_None &&
+         !PyArg_ParseTuple(version, "ii;max_version must be (major, minor)", &major, &minor))) {
+        return NULL;
+    }
+    if (must_copy && is_on_device(self)) {
+        PyErr_SetString(PyExc_BufferError, "tensors on a device are not copied: clone the import");
+        return NULL;
+    }
+    if (wait_on_given(self, stream) < 0) {
+        return NULL;
+    }
+    return export_as(self, major >= DLPACK_MAJOR, must_copy == 1);
+}
+
+static PyObject *dlpack_device(tensor_object *self, PyObject *unused)
+{
+    (void)unused;
+    return is_on_device(self) ? Py_BuildValue("(ii)", DLPACK_CUDA, self->tensor.device_number)
+                              : Py_BuildValue("(ii)", DLPACK_CPU, 0);
+}
+
+/* ---- array interfaces ---- */
+
+static PyObject *interface(tensor_object *self, PyObject *stream)
+{
+    PyObject *shape = get_shape(self, NULL);
+    PyObject *data = shape == NULL
+                         ? NULL
+                         : Py_BuildValue("(NO)", PyLong_FromVoidPtr(self->tensor.data), Py_False);
+    if (data == NULL) {
+        Py_XDECREF(shape);
+        return NULL;
+    }
+    return stream == NULL
+               ? Py_BuildValue("{s:N,s:s,s:N,s:i}", "shape", shape, "typestr",
+                               names_of(self->tensor.dtype)->array, "data", data, "version", 3)
+               : Py_BuildValue("{s:N,s:s,s:N,s:i,s:O}", "shape", shape, "typestr",
+                               names_of(self->tensor.dtype)->array, "data", data, "version", 3,
+                               "stream", stream);
+}
+
+static PyObject *no_attribute(const char *name, const char *why)
+{
+    PyErr_Format(PyExc_AttributeError, "%s: %s", name, why);
+    return NULL;
+}
+
+static PyObject *get_array_interface(tensor_object *self, void *unused)
+{
+    (void)unused;
+    return is_on_device(self) ? no_attribute("__array_interface__", "the tensor is on a GPU")
+                              : interface(self, NULL);
+}
+
+/* The stream is the legacy default one (1), on which the importer is to wait. */
+static PyObject *get_cuda_interface(tensor_object *self, void *unused)
+{
+    (void)unused;
+    if (!is_on_device(self)) {
+        return no_attribute("__cuda_array_interface__", "the tensor is in host memory");
+    }
+    if (wait_on(self, NULL) < 0) {
+        return NULL;
+    }
+    PyObject *one = PyLong_FromLong(1);
+    PyObject *made = one == NULL ? NULL : interface(self, one);
+    Py_XDECREF(one);
+    return made;
+}
+
+/* ---- numpy and torch ---- */
+
+static PyObject *to_numpy(tensor_object *self, PyObject *unused)
+{
+    (void)unused;
+    if (is_on_device(self)) {
+        PyErr_SetString(PyExc_TypeError, "the tensor is on a GPU: use .torch().cpu().numpy()");
+        return NULL;
+    }
+    if (names_of(self->tensor.dtype)->format == NULL) {
+        PyErr_Format(PyExc_TypeError, "numpy has no %s: use .torch(), or ask for another dtype",
+                     names_of(self->tensor.dtype)->name);
+        return NULL;
+    }
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *array =
+        numpy == NULL ? NULL : PyObject_CallMethod(numpy, "asarray", "O", (PyObject *)self);
+    Py_XDECREF(numpy);
+    return array;
+}
+
+static PyObject *to_torch(tensor_object *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *torch = PyImport_ImportModule("torch");
+    PyObject *made =
+        torch == NULL ? NULL : PyObject_CallMethod(torch, "from_dlpack", "O", (PyObject *)self);
+    Py_XDECREF(torch);
+    return made;
+}
+
+static PyMethodDef methods[] = {
+    {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
+     "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "The memory as a DLPack capsule, without a copy unless `copy` is true. It stays valid as "
+     "long\n"
+     "as the importer keeps it, also after the batch, the loader and the dataset are gone."},
+    {"__dlpack_device__", (PyCFunction)(void (*)(void))dlpack_device, METH_NOARGS,
+     "__dlpack_device__($self, /)\n--\n\nWhere it is, as DLPack numbers devices: (type, number)."},
+    {"numpy", (PyCFunction)(void (*)(void))to_numpy, METH_NOARGS,
+     "numpy($self, /)\n--\n\nA writable numpy array over the same memory. TypeError for tensors on "
+     "a GPU\n"
+     "and for bfloat16, which numpy does not have."},
+    {"torch", (PyCFunction)(void (*)(void))to_torch, METH_NOARGS,
+     "torch($self, /)\n--\n\nA torch tensor over the same memory (torch.from_dlpack)."},
+    {0},
+};
+
+static PyGetSetDef attributes[] = {
+    {"shape", (getter)get_shape, NULL, "Sizes of the dimensions; the first one is rows.", NULL},
+    {"dtype", (getter)get_dtype, NULL, "Name of the elements' type: 'uint8', 'float16', ...", NULL},
+    {"device", (getter)get_device, NULL, "'cpu' or 'cuda:N'.", NULL},
+    {"ndim", (getter)get_ndim, NULL, "Number of dimensions.", NULL},
+    {"nbytes", (getter)get_nbytes, NULL, "Bytes of all elements.", NULL},
+    {"data_ptr", (getter)get_data_ptr, NULL, "Address of the first element.", NULL},
+    {"__array_interface__", (getter)get_array_interface, NULL, "For numpy.", NULL},
+    {"__cuda_array_interface__", (getter)get_cuda_interface, NULL, "For CuPy, Numba and others.",
+     NULL},
+    {0},
+};
+
+static char doc[] =
+    "A column of a batch: a dense array in host or GPU memory.\n\n"
+    "Other libraries take it without a copy: numpy.asarray(t), torch.from_dlpack(t),\n"
+    "jax.dlpack.from_dlpack(t), cupy.from_dlpack(t), memoryview(t). t[i] and t[a:b] are rows over\n"
+    "the same memory. It may outlive its batch, loader and dataset; as long as it, or anything "
+    "made\n"
+    "from it, is alive, the batch's slot is not used again.";
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_repr, repr},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, attributes},
+    {Py_tp_doc, doc},
+    {Py_mp_length, length},
+    {Py_mp_subscript, subscript},
+    {Py_sq_length, length},
+    {Py_sq_item, item},
+    {Py_bf_getbuffer, get_buffer},
+    {0, NULL},
+};
+
+PyType_Spec tensor_spec = {
+    .name = "sluice.Tensor",
+    .basicsize = sizeof(tensor_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = slots,
+};

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "waiting.h"
+
+#include "extension.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Shared by the two threads; the last one frees it. */
+typedef struct ticket {
+    pthread_mutex_t mutex; /* guards the flags */
+    pthread_cond_t changed;
+    bool done, abandoned;
+    waiting_job *job;
+} ticket;
+
+static void destroy(ticket *t)
+{
+    pthread_cond_destroy(&t->changed);
+    pthread_mutex_destroy(&t->mutex);
+    free(t);
+}
+
+static void *run(void *argument)
+{
+    ticket *t = argument;
+    waiting_job *job = t->job;
+    job->work(job);
+    pthread_mutex_lock(&t->mutex);
+    const bool abandoned = t->abandoned;
+    t->done = true;
+    pthread_cond_signal(&t->changed);
+    pthread_mutex_unlock(&t->mutex);
+    if (abandoned) {
+        destroy(t);
+        job->drop(job);
+    }
+    return NULL;
+}
+
+static ticket *start(waiting_job *job)
+{
+    ticket *t = calloc(1, sizeof(*t));
+    pthread_condattr_t attributes;
+    pthread_t thread;
+    if (t == NULL) {
+        return NULL;
+    }
+    t->job = job;
+    pthread_mutex_init(&t->mutex, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&t->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (pthread_create(&thread, NULL, run, t) != 0) {
+        destroy(t);
+        return NULL;
+    }
+    pthread_detach(thread);
+    return t;
+}
+
+/* Whether it is done, after a slice of time at most. */
+static bool wait_slice(ticket *t)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)WAIT_SLICE_MS * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&t->mutex);
+    while (!t->done && pthread_cond_timedwait(&t->changed, &t->mutex, &until) == 0) {
+    }
+    const bool done = t->done;
+    pthread_mutex_unlock(&t->mutex);
+    return done;
+}
+
+static bool abandon(ticket *t)
+{
+    pthread_mutex_lock(&t->mutex);
+    t->abandoned = true;
+    const bool done = t->done;
+    pthread_mutex_unlock(&t->mutex);
+    if (done) { /* just now: then the thread is through with both */
+        waiting_job *job = t->job;
+        destroy(t);
+        job->drop(job);
+    }
+    return false;
+}
+
+bool wait_for(waiting_job *job)
+{
+    ticket *t = start(job);
+    if (t == NULL) { /* no thread to be had: then without signals */
+        PyThreadState *thread = PyEval_SaveThread();
+        job->work(job);
+        PyEval_RestoreThread(thread);
+        return true;
+    }
+    bool done = false;
+    while (!done) {
+        PyThreadState *thread = PyEval_SaveThread();
+        done = wait_slice(t);
+        PyEval_RestoreThread(thread);
+        if (!done && PyErr_CheckSignals() < 0) {
+            return abandon(t);
+        }
+    }
+    destroy(t);
+    return true;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * waiting: library calls that may block for long, made so that Ctrl-C ends the wait at once. The
+ * call runs on a thread of its own; the caller's looks for signals meanwhile. When one raises, the
+ * job is abandoned: its thread ends the call and frees what it made.
+ */
+#ifndef SLUICE_PY_WAITING_H
+#define SLUICE_PY_WAITING_H
+
+#include <stdbool.h>
+
+enum { WAIT_SLICE_MS = 50 }; /* between looks for signals */
+
+typedef struct waiting_job {
+    void (*work)(struct waiting_job *job); /* the call, without the GIL; reads and writes what
+                                      follows `job` in the caller's struct */
+    void (*drop)(
+        struct waiting_job *job); /* after it, when nobody waits any more: frees all, `job` too */
+} waiting_job;
+
+/* With the GIL. True: done, the job is the caller's again. False: a signal raised; the job is gone,
+ * or will be. */
+bool wait_for(waiting_job *job);
+
+#endif

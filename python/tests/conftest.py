@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+import subprocess
+import sys
+import textwrap
+
+import numpy
+import pytest
+
+import sluice
+
+Image = pytest.importorskip("PIL.Image")
+
+CLASSES, PER_CLASS = 3, 11
+
+
+def make_photos(root):
+    """Smooth pictures of different sizes, in class folders."""
+    random = numpy.random.default_rng(1)
+    for label in range(CLASSES):
+        folder = root / f"class{label}"
+        folder.mkdir(parents=True)
+        for number in range(PER_CLASS):
+            height, width = random.integers(40, 90, 2)
+            small = random.integers(0, 255, (5, 5, 3), dtype=numpy.uint8)
+            picture = Image.fromarray(small).resize((int(width), int(height)), Image.BICUBIC)
+            picture.save(folder / f"p{number:02}.jpg", quality=90)
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory):
+    root = tmp_path_factory.mktemp("data") / "photos"
+    make_photos(root)
+    return root
+
+
+@pytest.fixture
+def data(photos):
+    return sluice.Dataset(photos)
+
+
+@pytest.fixture
+def crop():
+    return sluice.transforms.RandomResizedCrop(16)
+
+
+@pytest.fixture
+def run_python():
+    """Runs a program in an interpreter of its own; returns the finished process."""
+
+    def run(program, *arguments, timeout=60):
+        return subprocess.run(
+            [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(program), *map(str, arguments)],
+            capture_output=True, text=True, timeout=timeout,
+        )  # fmt: skip
+
+    return run

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""run.py PACKAGE_FOLDER TEST_FILE: pytest of one file, with the package that was built there.
+
+run.py PACKAGE_FOLDER --stubs: mypy's stubtest. Exits with 77, and says why, where what it needs is not
+installed.
+"""
+import importlib.util
+import os
+import subprocess
+import sys
+
+
+def need(*names):
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if missing:
+        print(f"skipped: there is no {' and no '.join(missing)} for {sys.executable}")
+        sys.exit(77)
+
+
+def main():
+    package, what = sys.argv[1:]
+    environment = os.environ | {
+        "PYTHONPATH": f"{package}:{os.path.dirname(os.path.abspath(__file__))}",
+        "MYPYPATH": package,
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    if what == "--stubs":
+        need("mypy", "numpy")
+        command = ["mypy.stubtest", "sluice._sluice"]
+    else:
+        need("pytest", "numpy", "PIL", *(["torch"] if "torch" in os.path.basename(what) else []))
+        command = ["pytest", "-q", "-p", "no:cacheprovider", what]
+    return subprocess.run([sys.executable, "-m", *command], env=environment, cwd=package).returncode
+
+
+sys.exit(main())

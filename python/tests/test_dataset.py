@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Datasets and their samples."""
+import numpy
+import pytest
+
+import sluice
+
+
+def test_a_folder(data, photos):
+    files = sorted(photos.rglob("*.jpg"))
+    assert len(data) == len(files) == 33 and data.format == "folder"
+    assert data.classes == ["class0", "class1", "class2"] and data.class_to_idx["class2"] == 2
+    assert data.fields["image"].type == "image" and data.fields["label"].dtype == "int64"
+    for index in (0, 14, 32, -1):
+        sample = data[index]
+        assert sample["image"] == files[index].read_bytes()
+        assert sample["label"] == int(files[index].parent.name[-1])
+        assert sample["key"] == str(files[index].relative_to(photos))
+        assert data.sample(index)["file"] == str(files[index])
+    for index in (33, -34):
+        with pytest.raises(IndexError):
+            data[index]
+    assert [sample["label"] for sample in data] == [0] * 11 + [1] * 11 + [2] * 11
+
+
+def test_paths_of_all_kinds(photos):
+    for path in (photos, str(photos), bytes(photos), [photos]):
+        assert len(sluice.Dataset(path)) == 33
+
+
+def test_flat_files(tmp_path):
+    values = numpy.arange(60, dtype=numpy.float32).reshape(5, 3, 4)
+    values.tofile(tmp_path / "a.bin")
+    values.tofile(tmp_path / "b.bin")
+    data = sluice.Dataset([tmp_path / "a.bin", tmp_path / "b.bin"], flat=("float32", (3, 4)))
+    assert len(data) == 10 and data.format == "flat"
+    assert (numpy.asarray(data[6]["tensor"]) == values[1]).all()
+    loader = sluice.Loader(data, batch_size=10)
+    assert (next(iter(loader))["tensor"].numpy() == numpy.concatenate([values, values])).all()
+
+
+def test_token_windows(tmp_path):
+    tokens = numpy.arange(1000, dtype=numpy.uint16)
+    tokens.tofile(tmp_path / "tokens.bin")
+    data = sluice.Dataset(tmp_path / "tokens.bin", flat=("uint16", (1000,)))
+    window = sluice.columns.Window
+    loader = sluice.Loader(
+        data,
+        batch_size=4,
+        shuffle=True,
+        columns={
+            "input": window("tensor", length=64, dtype="int32"),
+            "target": window("tensor", length=64, offset=1, dtype="int32"),
+        },
+    )
+    seen = []
+    for inputs, targets in loader:
+        assert inputs.dtype == "int32" and (inputs.numpy() + 1 == targets.numpy()).all()
+        seen += inputs.numpy()[:, 0].tolist()
+    assert sorted(seen) == list(range(0, 960, 64))
+
+
+@pytest.mark.parametrize("kind", ["missing", "empty", "file", "forbidden"])
+def test_what_is_no_dataset(tmp_path, kind):
+    path = tmp_path / kind
+    if kind == "empty":
+        path.mkdir()
+    elif kind == "file":
+        path.write_text("hello")
+    with pytest.raises(sluice.Error) as caught:
+        sluice.Dataset(path)
+    assert caught.value.file and str(path) in str(caught.value) and caught.value.reason
+
+
+def test_errors_are_pythons_own(tmp_path):
+    with pytest.raises(OSError) as caught:
+        sluice.Dataset(tmp_path / "missing")
+    assert caught.value.errno == 2
+    for name, builtin in (
+        ("InvalidError", ValueError), ("StateError", RuntimeError), ("OutOfMemoryError", MemoryError),
+        ("IOError", OSError), ("CorruptError", ValueError),
+    ):  # fmt: skip
+        kind = getattr(sluice, name)
+        assert issubclass(kind, builtin) and issubclass(kind, sluice.Error) and kind.__doc__

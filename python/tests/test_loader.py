@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Order, epochs, states, ranks, policies, arguments."""
+import json
+import pickle
+import threading
+import warnings
+
+import numpy
+import pytest
+
+import sluice
+from sluice import columns as C
+from sluice import transforms as T
+
+SAMPLES = 33
+
+
+def open_loader(data, **options):
+    options = {"batch_size": 4, "transform": T.RandomResizedCrop(16), "shuffle": True, "seed": 5} | options
+    return sluice.Loader(data, **options)
+
+
+def indices(batches):
+    return [batch["index"].numpy().tolist() for batch in batches]
+
+
+def contents(batches):
+    return [{name: column.numpy().copy() for name, column in batch.items()} for batch in batches]
+
+
+def same(a, b):
+    return len(a) == len(b) and all(
+        x.keys() == y.keys() and all((x[name] == y[name]).all() for name in x) for x, y in zip(a, b)
+    )
+
+
+def test_an_epoch_is_every_sample_once(data):
+    loader = open_loader(data)
+    for epoch in range(3):
+        assert loader.epoch == epoch and len(loader) == 9
+        seen = indices(loader)
+        assert [len(rows) for rows in seen] == [4] * 8 + [1]
+        assert sorted(sum(seen, [])) == list(range(SAMPLES))
+
+
+def test_epochs_follow_one_another_and_differ(data):
+    loader = open_loader(data)
+    first, second = indices(loader), indices(loader)
+    assert first != second
+    loader.set_epoch(0)
+    assert indices(loader) == first and indices(loader) == second
+    assert indices(open_loader(data, seed=6)) != first
+
+
+def test_no_shuffle_is_the_datasets_order(data):
+    loader = open_loader(data, shuffle=False)
+    assert sum(indices(loader), []) == list(range(SAMPLES))
+    loader.set_epoch(0)
+    labels = sum((batch["label"].numpy().tolist() for batch in loader), [])
+    assert labels == [data.sample(i)["label"] for i in range(SAMPLES)]
+
+
+def test_the_last_batch(data):
+    assert len(open_loader(data, drop_last=True)) == 8
+    padded = list(batch["mask"].numpy().tolist() for batch in open_loader(data, last_batch="pad"))
+    assert padded[-1] == [1, 0, 0, 0] and len(padded) == 9
+
+
+def test_breaking_out_begins_the_next_epoch(data):
+    loader = open_loader(data)
+    for batch in loader:
+        if batch.index == 2:
+            break
+    assert loader.epoch == 0 and loader.remaining == 6
+    for batch in loader:
+        assert batch.epoch == 1
+        break
+
+
+def test_an_older_iteration_ends(data):
+    loader = open_loader(data)
+    first = iter(loader)
+    next(first)
+    second = iter(loader)
+    next(second)
+    assert list(first) == []
+    assert next(second).index == 1
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_threads_change_nothing(data, workers):
+    assert same(contents(open_loader(data)), contents(open_loader(data, num_workers=workers)))
+
+
+def test_resume_at_every_batch(data):
+    whole = [contents(open_loader(data)), None]
+    loader = open_loader(data)
+    list(loader)
+    whole[1] = contents(loader)
+    for taken in range(10):
+        loader = open_loader(data)
+        loader.set_epoch(0)
+        iterator = iter(loader)
+        for _ in range(taken):
+            next(iterator, None)
+        next(iterator, None) if taken == 9 else None
+        state = json.loads(json.dumps(loader.state_dict()))
+        assert all(isinstance(value, (int, str)) for value in state.values())
+        other = open_loader(data, num_workers=2)
+        other.load_state_dict(state)
+        assert other.state_dict() == state
+        if taken < 9:
+            assert other.remaining == 9 - taken and len(other) == 9
+            assert same(contents(other), whole[0][taken:])
+            assert same(contents(other), whole[1])
+        else:
+            assert other.epoch == 1 and same(contents(other), whole[1])
+
+
+def test_a_state_ends_an_iteration_in_progress(data):
+    loader = open_loader(data)
+    state = loader.state_dict()
+    iterator = iter(loader)
+    next(iterator)
+    loader.load_state_dict(state)
+    assert list(iterator) == []
+    assert [batch.index for batch in loader] == list(range(9))
+
+
+def test_set_epoch_after_a_state(data):
+    loader = open_loader(data)
+    iterator = iter(loader)
+    next(iterator), next(iterator)
+    other = open_loader(data)
+    other.load_state_dict(loader.state_dict())
+    for epoch in range(other.epoch, 2):
+        other.set_epoch(epoch)
+        assert [batch.index for batch in other][0] == (2 if epoch == 0 else 0)
+
+
+def test_ranks_share_an_epoch_and_a_state(data):
+    """1 -> 3 -> 2 ranks: every sample once, whoever reads it."""
+    seen = []
+    loader = open_loader(data, batch_size=3, rank=0, world_size=1)
+    iterator = iter(loader)
+    seen += sum(indices([next(iterator), next(iterator)]), [])
+    state = loader.state_dict()
+    del iterator
+    states = []
+    for rank in range(3):
+        three = open_loader(data, batch_size=1, rank=rank, world_size=3)
+        three.load_state_dict(state)
+        iterator = iter(three)
+        seen += sum(indices([next(iterator), next(iterator)]), [])
+        states.append(three.state_dict())
+    assert states[0] == states[1] == states[2]
+    for rank in range(2):
+        two = open_loader(data, batch_size=2, rank=rank, world_size=2)
+        two.load_state_dict(states[1])
+        seen += sum(indices(two), [])
+    assert sorted(seen) == list(range(SAMPLES))
+
+
+def test_states_of_something_else_are_refused(data):
+    loader = open_loader(data)
+    next(iter(loader))
+    state = loader.state_dict()
+    with pytest.raises(sluice.InvalidError):
+        open_loader(data, seed=99).load_state_dict(state)
+    with pytest.raises(ValueError):
+        loader.load_state_dict({})
+    with pytest.raises(ValueError):
+        loader.load_state_dict(state | {"sluice": 77})
+    with pytest.raises(sluice.CorruptError):
+        loader.load_state_dict(state | {"cursor": "00" * (len(state["cursor"]) // 2)})
+
+
+def test_ranks_of_launchers(data, monkeypatch):
+    for name in ("RANK", "WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_ID"):
+        monkeypatch.delenv(name, raising=False)
+    assert open_loader(data).world_size == 1
+    monkeypatch.setenv("SLURM_PROCID", "3")
+    monkeypatch.setenv("SLURM_NTASKS", "4")
+    assert open_loader(data).world_size == 1  # set, but Slurm did not start this
+    monkeypatch.setenv("SLURM_STEP_ID", "0")
+    assert (open_loader(data).rank, open_loader(data).world_size) == (3, 4)
+    monkeypatch.setenv("RANK", "1")
+    with pytest.raises(ValueError, match="WORLD_SIZE"):
+        open_loader(data)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert (open_loader(data).rank, open_loader(data).world_size) == (1, 2)
+    assert open_loader(data, rank=0, world_size=1).world_size == 1
+    with pytest.raises(ValueError, match="together"):
+        open_loader(data, rank=0)
+
+
+@pytest.fixture
+def broken(tmp_path, photos):
+    import shutil
+
+    shutil.copytree(photos, tmp_path / "broken")
+    victim = tmp_path / "broken" / "class1" / "p03.jpg"
+    victim.write_bytes(victim.read_bytes()[:200])
+    return sluice.Dataset(tmp_path / "broken"), victim
+
+
+def test_bad_samples(broken, tmp_path):
+    data, victim = broken
+    with pytest.raises(sluice.CorruptError) as caught:
+        list(open_loader(data))
+    error = caught.value
+    assert error.file == str(victim) and error.sample == 14 and error.reason and error.status == "corrupt"
+    masks = [batch["mask"].numpy().tolist() for batch in open_loader(data, on_bad_sample="mask")]
+    assert sum(masks, []).count(0) == 1
+    listed = tmp_path / "bad.tsv"
+    loader = open_loader(data, on_bad_sample="replace", quarantine=listed)
+    statuses = sum((batch["status"].numpy().tolist() for batch in loader), [])
+    assert statuses.count(1) == 1 and loader.stats()["replaced_samples"] >= 1
+    assert str(victim) in listed.read_text()
+
+
+def test_the_hook(data):
+    loader = open_loader(data, batch_hook=lambda batch: batch["label"].numpy().sum())
+    assert all(isinstance(made, numpy.int64) for made in loader)
+
+    def fail(batch):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        list(open_loader(data, batch_hook=fail))
+
+
+def test_columns(data):
+    loader = sluice.Loader(
+        data,
+        batch_size=5,
+        columns={
+            "large": C.Image("image", transform=T.RandomResizedCrop((20, 30)), layout="NCHW", dtype="float16"),
+            "small": C.Image("image", transform=[T.Resize(16), T.CenterCrop(12)]),
+            "label": C.OneHot(3),
+            "key": C.Ragged(length=100),
+        },
+    )
+    large, small, label, key, offsets = next(iter(loader))
+    assert large.shape == (5, 3, 20, 30) and large.dtype == "float16"
+    assert small.shape == (5, 12, 12, 3) and label.shape == (5, 3) and label.numpy().sum() == 5
+    text = bytes(memoryview(key))
+    offsets = offsets.numpy()
+    assert text[offsets[1] : offsets[2]].decode() == data.sample(1)["key"]
+    with pytest.raises(TypeError, match="columns"):
+        sluice.Loader(data, columns={"image": 3})
+    with pytest.raises(TypeError, match="own transform"):
+        sluice.Loader(data, columns={"label": C.Number()}, dtype="float32")
+    with pytest.raises(sluice.InvalidError):
+        sluice.Loader(data, columns={"none": C.Number()})
+
+
+def test_pictures_are_pillows(data, photos):
+    from PIL import Image
+
+    loader = open_loader(
+        data, shuffle=False, exact=True, transform=T.Compose([T.Resize(32), T.CenterCrop((24, 28))])
+    )
+    for batch in loader:
+        for row, index in zip(batch["image"], batch["index"].numpy()):
+            picture = Image.open(data.sample(int(index))["file"]).convert("RGB")
+            width, height = picture.size
+            short = min(width, height)
+            size = (32, int(32 * height / width)) if width == short else (int(32 * width / height), 32)
+            picture = picture.resize(size, Image.BILINEAR)
+            left, top = round((size[0] - 28) / 2.0), round((size[1] - 24) / 2.0)
+            expected = numpy.asarray(picture.crop((left, top, left + 28, top + 24))).astype(int)
+            assert numpy.abs(expected - row.numpy()).max() <= 1
+
+
+def test_floating_pictures(data):
+    plain = contents(open_loader(data, dtype="float32"))
+    normal = contents(open_loader(data, transform=[T.RandomResizedCrop(16), T.Normalize([0.5] * 3, [0.25] * 3)]))
+    for a, b in zip(plain, normal):
+        assert numpy.allclose((a["image"] - 0.5) / 0.25, b["image"], atol=1e-5)
+
+
+def test_arguments_are_explained(data):
+    crop = T.RandomResizedCrop(16)
+    for name in ("sampler", "batch_sampler", "collate_fn", "worker_init_fn", "generator"):
+        with pytest.raises(TypeError, match=name):
+            open_loader(data, **{name: None})
+    open_loader(data, pin_memory=True, persistent_workers=True, timeout=3)
+    with pytest.raises(TypeError, match="unexpected"):
+        open_loader(data, nonsense=1)
+    with pytest.raises(ValueError, match="'full'"):
+        open_loader(data, shuffle="some")
+    with pytest.raises(ValueError, match="float16"):
+        open_loader(data, dtype="complex64")
+    with pytest.raises(TypeError, match="transform"):
+        sluice.Loader(data)
+    for size in (0, -1, 1 << 20, 1.5):
+        with pytest.raises(ValueError, match="batch_size"):
+            sluice.Loader(data, size, transform=crop)
+    with pytest.raises(sluice.UnsupportedError):
+        open_loader(data, device="cuda:77")
+    with pytest.raises(sluice.OutOfMemoryError):
+        open_loader(data, memory_bytes=1000)
+    with pytest.raises(MemoryError):
+        open_loader(data, memory_bytes=1000)
+
+
+def test_figures(data):
+    loader = open_loader(data, num_workers=2)
+    list(loader)
+    figures = loader.stats()
+    assert figures["workers"] == 2 and figures["batches"] == 9 and figures["samples"] >= SAMPLES
+    assert figures["device"] == "host" and figures["io_backend"] in ("uring", "pread")
+    assert sum(figures["host_waits"]) == 10 or sum(figures["host_waits"]) == 9
+
+
+def test_closed_loaders_say_so(data):
+    with open_loader(data) as loader:
+        batch = next(iter(loader))
+    image = batch["image"].numpy().copy()
+    loader.close()
+    for call in (lambda: iter(loader), lambda: len(loader), loader.stats):
+        with pytest.raises(sluice.StateError, match="closed"):
+            call()
+    assert (batch["image"].numpy() == image).all()
+
+
+def test_two_threads_take_turns(data):
+    loader = open_loader(data, batch_size=1)
+    iterator, lock, seen = iter(loader), threading.Lock(), []
+    handle = loader._handle
+
+    def take():
+        while (batch := handle.next(None)) is not None:
+            with lock:
+                seen.append(int(batch["index"].numpy()[0]))
+
+    threads = [threading.Thread(target=take) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sorted(seen) == list(range(SAMPLES))
+    del iterator
+
+
+def test_another_thread_closes(data):
+    loader = open_loader(data, prefetch_factor=2)
+    iterator = iter(loader)
+    kept = [next(iterator), next(iterator)]
+    failed = []
+
+    def wait():
+        try:
+            next(iterator)
+        except sluice.Error as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    loader.close()
+    thread.join(10)
+    assert not thread.is_alive() and len(failed) == 1
+    assert all(len(batch["image"].numpy()) == 4 for batch in kept)
+
+
+def test_batches_kept_too_long_are_named(data):
+    loader = open_loader(data, prefetch_factor=2)
+    iterator = iter(loader)
+    kept = [next(iterator)["image"].numpy(), next(iterator)["image"].numpy()]
+    timer = threading.Timer(2, kept.clear)
+    timer.start()
+    with pytest.warns(RuntimeWarning, match="all 2 batches"):
+        assert next(iterator).index == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert next(iterator).index == 3
+
+
+def test_pickles(data):
+    loader = open_loader(data)
+    with pytest.raises(TypeError, match="state_dict"):
+        pickle.dumps(loader)
+    other = pickle.loads(pickle.dumps(data))
+    assert len(other) == len(data) and other.fingerprint == data.fingerprint
+
+
+def test_iterating_makes_no_garbage(data):
+    """References and memory stay the same from batch to batch."""
+    import gc
+    import resource
+
+    loader = open_loader(data)
+    list(loader)
+    gc.collect()
+    before, memory = len(gc.get_objects()), 0
+    for epoch in range(60):
+        for batch in loader:
+            batch["image"].numpy(), batch["label"]
+            memoryview(batch["image"])
+        if epoch == 20:
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    del batch
+    gc.collect()
+    assert len(gc.get_objects()) - before < 20
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 2048
+    assert loader._handle.held == 0

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signals, forks, spawned processes, and the interpreter's end in every state."""
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+OPEN = """
+import sys, sluice
+from sluice import transforms as T
+data = sluice.Dataset(sys.argv[1])
+loader = sluice.Loader(data, batch_size=4, transform=T.RandomResizedCrop(16), prefetch_factor=2)
+"""
+
+STATES = {
+    "a dataset": "",
+    "no epoch": "pass",
+    "in an epoch": "iterator = iter(loader); batch = next(iterator)",
+    "a tensor": "image = next(iter(loader))['image']",
+    "an array": "image = next(iter(loader))['image'].numpy()",
+    "a capsule": "capsule = next(iter(loader))['image'].__dlpack__()",
+    "a global cycle": "loader.me = loader; loader.b = next(iter(loader)); loader.b2 = loader.b['image']",
+    "closed": "batch = next(iter(loader)); loader.close()",
+    "a thread that waits": """
+import threading, time
+iterator = iter(loader); kept = [next(iterator), next(iterator)]
+threading.Thread(target=next, args=(iterator,), daemon=True).start()
+time.sleep(0.2)
+""",
+    "an exception": "next(iter(loader)); raise SystemExit(0)",
+    "a hook that fails": """
+loader.batch_hook = lambda batch: 1 / 0
+try:
+    list(loader)
+except ZeroDivisionError:
+    pass
+""",
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_the_interpreters_end(run_python, photos, state):
+    done = run_python(OPEN + STATES[state], photos)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+
+
+def interrupt(program, *arguments):
+    """Seconds from SIGINT, sent 0.5 s after the program says 'go', to the end; and its last words."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout.readline() == "go\n"
+    time.sleep(0.5)
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    return time.monotonic() - start, out, process.returncode
+
+
+def test_ctrl_c_while_waiting(photos):
+    """The time is said by the program itself, so that the interpreter's own end does not count."""
+    _, out, code = interrupt(
+        OPEN
+        + """
+import signal, time
+at = []
+def handler(number, frame):
+    at.append(time.monotonic())
+    raise KeyboardInterrupt
+signal.signal(signal.SIGINT, handler)
+iterator = iter(loader)
+kept = [next(iterator), next(iterator)]
+print("go", flush=True)
+try:
+    next(iterator)
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - at[0] < 5, flush=True)
+kept.clear()
+print(next(iter(loader)).index)
+""",
+        photos,
+    )
+    assert out == "interrupted True\n0\n" and code == 0
+
+
+def test_ctrl_c_while_opening(tmp_path):
+    """A path whose listing hangs: a FIFO in the place of a manifest blocks open()."""
+    import os
+
+    os.mkfifo(tmp_path / "x.sluice")
+    seconds, _, code = interrupt(
+        """
+import sys, sluice
+print("go", flush=True)
+try:
+    sluice.Dataset(sys.argv[1])
+except sluice.Error:
+    raise SystemExit(3)
+""",
+        tmp_path / "x.sluice",
+    )
+    assert code in (3, -signal.SIGINT) and seconds < 5
+
+
+def test_a_forked_child_is_told(run_python, photos):
+    done = run_python(
+        OPEN
+        + """
+import os
+iterator = iter(loader)
+batch = next(iterator)
+child = os.fork()
+if child == 0:
+    try:
+        next(iterator)
+    except sluice.StateError:
+        os._exit(7)
+    os._exit(1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+batch = None  # of two batches, the loop needs both
+batches = sum(1 for _ in iterator)
+assert batches == len(loader) - 1, batches
+""",
+        photos,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_dataset_in_spawned_processes(run_python, photos, tmp_path):
+    program = tmp_path / "spawn.py"
+    program.write_text(
+        textwrap.dedent(
+            """
+            import multiprocessing, sys
+            import sluice
+
+            def count(data):
+                loader = sluice.Loader(data, batch_size=4, transform=sluice.transforms.RandomResizedCrop(16))
+                return sum(batch.rows for batch in loader)
+
+            if __name__ == "__main__":
+                with multiprocessing.get_context("spawn").Pool(2) as pool:
+                    print(pool.map(count, [sluice.Dataset(sys.argv[1])] * 2))
+            """
+        )
+    )
+    done = subprocess.run([sys.executable, program, photos], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "[33, 33]\n", done.stderr
+
+
+def test_import_is_light(run_python):
+    done = run_python(
+        """
+import sys
+import sluice
+heavy = {"numpy", "torch", "PIL", "asyncio", "multiprocessing", "subprocess", "concurrent"} & set(sys.modules)
+print(sorted(heavy))
+"""
+    )
+    assert done.stdout == "[]\n"

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors, and the protocols by which others take them."""
+import ctypes
+import gc
+import threading
+
+import numpy
+import pytest
+
+import sluice
+from sluice import transforms as T
+
+VERSIONED, OLD = b"dltensor_versioned", b"dltensor"
+
+
+def name_of(capsule):
+    get = ctypes.pythonapi.PyCapsule_GetName
+    get.restype, get.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    return get(capsule)
+
+
+def pointer_of(capsule):
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return get(capsule, name_of(capsule))
+
+
+@pytest.fixture
+def loader(data, crop):
+    with sluice.Loader(data, batch_size=8, transform=crop, num_workers=2) as made:
+        yield made
+
+
+@pytest.fixture
+def batch(loader):
+    return next(iter(loader))
+
+
+def test_attributes(batch):
+    image = batch["image"]
+    assert image.shape == (8, 16, 16, 3) and image.ndim == 4 and len(image) == 8
+    assert image.dtype == "uint8" and image.device == "cpu" and image.nbytes == 8 * 16 * 16 * 3
+    assert batch["label"].dtype == "int64" and batch["label"].shape == (8,)
+    assert "uint8" in repr(image) and "(8, 16, 16, 3)" in repr(image)
+
+
+def test_all_roads_show_the_same_memory(batch):
+    image = batch["image"]
+    arrays = [
+        image.numpy(),
+        numpy.asarray(image),
+        numpy.asarray(memoryview(image)),
+        numpy.from_dlpack(image),
+        numpy.ndarray(image.shape, "u1", memoryview(image)),
+    ]
+    interface = image.__array_interface__
+    assert interface["data"] == (image.data_ptr, False) and interface["typestr"] == "|u1"
+    for array in arrays:
+        assert array.__array_interface__["data"][0] == image.data_ptr
+        assert array.shape == image.shape
+    arrays[0][0, 0, 0, 0] ^= 255
+    assert all((array == arrays[0]).all() for array in arrays)
+
+
+def test_arrays_can_be_written(batch):
+    assert batch["image"].numpy().flags.writeable
+    assert not memoryview(batch["image"]).readonly
+
+
+@pytest.mark.parametrize("copy", [None, False, True])
+@pytest.mark.parametrize("version", [None, (0, 8), (1, 0), (1, 1), (2, 0)])
+def test_capsules(batch, version, copy):
+    capsule = batch["image"].__dlpack__(max_version=version, copy=copy)
+    assert name_of(capsule) == (VERSIONED if version and version >= (1, 0) else OLD)
+
+
+def test_the_versioned_struct(batch):
+    class Tensor(ctypes.Structure):
+        _fields_ = [
+            ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+            ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+            ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+            ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
+        ]  # fmt: skip
+
+    class Versioned(ctypes.Structure):
+        _fields_ = [
+            ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+            ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", Tensor),
+        ]  # fmt: skip
+
+    image = batch["image"]
+    for copy, flags in ((False, 0), (True, 2)):
+        capsule = image.__dlpack__(max_version=(1, 1), copy=copy)
+        made = Versioned.from_address(pointer_of(capsule))
+        assert (made.major, made.flags) == (1, flags)
+        tensor = made.tensor
+        assert (tensor.data == image.data_ptr) is not copy
+        assert (tensor.device_type, tensor.device_id, tensor.ndim) == (1, 0, 4)
+        assert (tensor.code, tensor.bits, tensor.lanes, tensor.byte_offset) == (1, 8, 1, 0)
+        assert tuple(tensor.shape[:4]) == image.shape
+        assert tuple(tensor.strides[:4]) == (16 * 16 * 3, 16 * 3, 3, 1)
+        assert ctypes.string_at(tensor.data, image.nbytes) == bytes(memoryview(image))
+
+
+def test_a_stream_is_the_devices(batch):
+    assert batch["image"].__dlpack_device__() == (1, 0)
+    batch["image"].__dlpack__(stream=None, dl_device=(1, 0))
+    for stream in (-1, 0, 1, 2, 12345):
+        with pytest.raises(BufferError):
+            batch["image"].__dlpack__(stream=stream)
+    with pytest.raises(BufferError):
+        batch["image"].__dlpack__(dl_device=(2, 0))
+    with pytest.raises(AttributeError):
+        batch["image"].__cuda_array_interface__
+
+
+def test_bfloat16_has_no_buffer(data):
+    torch = pytest.importorskip("torch")
+    loader = sluice.Loader(data, batch_size=4, transform=T.RandomResizedCrop(16), dtype="bfloat16")
+    image = next(iter(loader))["image"]
+    with pytest.raises(BufferError, match="DLPack"):
+        memoryview(image)
+    with pytest.raises(TypeError, match="torch"):
+        image.numpy()
+    assert image.torch().dtype == torch.bfloat16
+    assert image.__array_interface__["typestr"] == "<V2"
+
+
+def test_rows(batch):
+    image, array = batch["image"], batch["image"].numpy()
+    assert (image[2].numpy() == array[2]).all() and image[2].shape == (16, 16, 3)
+    assert (image[-1].numpy() == array[-1]).all()
+    assert (image[2:5].numpy() == array[2:5]).all() and len(image[5:2]) == 0
+    assert numpy.asarray(image[5:5]).shape == (0, 16, 16, 3)
+    assert [int(number.numpy()) for number in batch["index"]] == list(batch["index"].numpy())
+    with pytest.raises(IndexError):
+        image[8]
+    with pytest.raises(ValueError):
+        image[::2]
+    with pytest.raises(TypeError):
+        image["a"]
+
+
+def test_an_empty_tensor_exports(batch):
+    empty = batch["image"][3:3]
+    assert numpy.from_dlpack(empty).shape == (0, 16, 16, 3)
+    torch = pytest.importorskip("torch")
+    assert torch.from_dlpack(empty).shape == (0, 16, 16, 3)
+
+
+def test_a_tensor_outlives_all(data, crop):
+    kept = []
+    for road in (lambda t: t, lambda t: t.numpy(), memoryview, numpy.from_dlpack, lambda t: t[1:3].numpy()):
+        loader = sluice.Loader(data, batch_size=8, transform=crop)
+        image = next(iter(loader))["image"]
+        kept.append((road(image), bytes(memoryview(image))))
+        loader.close()
+        del loader, image
+    gc.collect()
+    for thing, expected in kept:
+        found = bytes(memoryview(thing))
+        assert found == expected or found == expected[768 : 768 * 3]
+
+
+def test_orders_of_letting_go(data, crop):
+    """Batch, tensor, export, loader: in each order, the slot is whole until the last is gone."""
+    import itertools
+
+    for order in itertools.permutations(range(4)):
+        loader = sluice.Loader(data, batch_size=8, transform=crop)
+        batch = next(iter(loader))
+        tensor = batch["image"]
+        things = [loader, batch, tensor, numpy.from_dlpack(tensor)]
+        expected = things[3].tobytes()
+        del loader, batch, tensor
+        for which in order:
+            if things[3] is not None:
+                assert things[3].tobytes() == expected
+            things[which] = None
+
+
+def test_a_deleter_on_a_foreign_thread(loader, batch):
+    """Without the GIL: called by ctypes, which lets go of it."""
+    capsule = batch["image"].__dlpack__()
+    pointer = pointer_of(capsule)
+    rename = ctypes.pythonapi.PyCapsule_SetName
+    rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    rename(capsule, b"used_dltensor")
+    deleter = ctypes.cast(pointer + 56, ctypes.POINTER(ctypes.c_void_p))[0]
+    held = loader._handle.held
+    batch.release()
+    del batch
+    thread = threading.Thread(target=ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter), args=(pointer,))
+    thread.start()
+    thread.join()
+    assert loader._handle.held <= held
+
+
+def test_released_batches_say_so(batch):
+    image = batch["image"].numpy()
+    before = image.copy()
+    batch.release()
+    batch.release()
+    with pytest.raises(sluice.StateError, match="released"):
+        batch["image"]
+    assert (image == before).all() and "released" in repr(batch)
+
+
+def test_a_batch_is_a_mapping_and_a_tuple(batch):
+    images, labels = batch
+    assert images is batch["image"] and labels is batch["label"]
+    assert batch.keys() == ["image", "label", "index", "mask", "status"]
+    assert list(dict(batch)) == batch.keys() and len(batch.values()) == 5
+    assert [name for name, _ in batch.items()] == batch.keys()
+    assert "image" in batch and "nothing" not in batch and 3 not in batch
+    assert len(batch) == batch.rows == 8 and batch.index == 0 and batch.epoch == 0
+    with pytest.raises(KeyError, match="nothing"):
+        batch["nothing"]
+    with pytest.raises(TypeError):
+        batch[0]
+
+
+def test_types_cannot_be_made_or_derived_from():
+    for kind in (sluice.Tensor, sluice.Batch):
+        with pytest.raises(TypeError):
+            kind()
+        with pytest.raises(TypeError):
+            type("Derived", (kind,), {})

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sluice.torch."""
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import sluice.torch  # noqa: E402
+from sluice import transforms as T  # noqa: E402
+
+
+def open_loader(data, **options):
+    options = {"batch_size": 4, "seed": 2, "transform": T.RandomResizedCrop(16)} | options
+    return sluice.torch.DataLoader(data, **options)
+
+
+def test_batches_are_torch_tensors(data):
+    for images, labels in open_loader(data):
+        assert isinstance(images, torch.Tensor) and images.shape[1:] == (3, 16, 16)
+        assert images.dtype == torch.uint8 and images.is_contiguous() and labels.dtype == torch.int64
+    batch = next(iter(open_loader(data)))
+    assert isinstance(batch["index"], torch.Tensor) and batch["image"] is batch["image"]
+
+
+def test_memory_formats_hold_the_same(data):
+    plain = next(iter(open_loader(data)))["image"].clone()
+    last = next(iter(open_loader(data, memory_format=torch.channels_last)))["image"]
+    assert last.shape == plain.shape and (last == plain).all()
+    assert last.is_contiguous(memory_format=torch.channels_last)
+    with pytest.raises(ValueError):
+        open_loader(data, memory_format=torch.preserve_format)
+    with pytest.raises(TypeError):
+        open_loader(data, memory_format="channels_last", layout="NHWC")
+
+
+def test_dtypes_of_torch(data):
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        assert next(iter(open_loader(data, dtype=dtype)))["image"].dtype == dtype
+
+
+def test_tensors_outlive_the_loader(data):
+    kept = next(iter(open_loader(data)))["image"]
+    copy = kept.clone()
+    assert (kept == copy).all()
+    kept += 1
+    assert (kept != copy).all()
+
+
+def test_a_state_goes_through_torch_save(data, tmp_path):
+    loader = open_loader(data, shuffle=True)
+    iterator = iter(loader)
+    next(iterator)
+    torch.save({"loader": loader.state_dict()}, tmp_path / "state.pt")
+    rest = [batch["index"].tolist() for batch in iterator]
+    other = open_loader(data, shuffle=True)
+    other.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True)["loader"])
+    assert [batch["index"].tolist() for batch in other] == rest
+
+
+def test_a_step_of_training(data):
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())
+    loader = open_loader(data, transform=[T.RandomResizedCrop(16), T.Normalize([0.5] * 3, [0.2] * 3)])
+    for images, labels in loader:
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        loss.backward()
+    assert loss.isfinite()
