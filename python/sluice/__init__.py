@@ -33,6 +33,7 @@ from ._sluice import (
 from . import columns, transforms
 from .dataset import Dataset, Field
 from .loader import Loader
+from .writer import Writer
 
 __version__ = _version()
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "StateError",
     "Tensor",
     "UnsupportedError",
+    "Writer",
     "columns",
     "transforms",
 ]

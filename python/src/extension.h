@@ -21,7 +21,7 @@ enum { STATUSES = 10 }; /* of errors: -1 to -9 */
 typedef struct extension {
     PyObject *error;            /* sluice.Error */
     PyObject *errors[STATUSES]; /* by -status; owned */
-    PyTypeObject *dataset, *loader, *batch, *tensor;
+    PyTypeObject *dataset, *loader, *batch, *tensor, *writer;
 } extension;
 
 /* Of an object of one of this module's types, from which none can be derived. Borrowed. */
@@ -53,6 +53,6 @@ PyObject *sluice_raise_status(const extension *e, sluice_status status, const ch
 /* Makes the exceptions and adds them to the module. */
 int sluice_add_errors(extension *e, PyObject *module);
 
-extern PyType_Spec dataset_spec, loader_spec, batch_spec, tensor_spec;
+extern PyType_Spec dataset_spec, loader_spec, batch_spec, tensor_spec, writer_spec;
 
 #endif

@@ -48,7 +48,8 @@ static int execute(PyObject *module)
     if (sluice_add_errors(e, module) < 0 || add_type(module, &dataset_spec, &e->dataset) < 0 ||
         add_type(module, &loader_spec, &e->loader) < 0 ||
         add_type(module, &batch_spec, &e->batch) < 0 ||
-        add_type(module, &tensor_spec, &e->tensor) < 0) {
+        add_type(module, &tensor_spec, &e->tensor) < 0 ||
+        add_type(module, &writer_spec, &e->writer) < 0) {
         return -1;
     }
     return 0;
@@ -65,6 +66,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(e->loader);
     Py_VISIT(e->batch);
     Py_VISIT(e->tensor);
+    Py_VISIT(e->writer);
     return 0;
 }
 
@@ -79,6 +81,7 @@ static int clear(PyObject *module)
     Py_CLEAR(e->loader);
     Py_CLEAR(e->batch);
     Py_CLEAR(e->tensor);
+    Py_CLEAR(e->writer);
     return 0;
 }
 

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sluice.Writer."""
+import os
+
+from . import _sluice
+from ._names import choice, dtype_number
+
+TYPES = {"image": 1, "int": 2, "float": 3, "bytes": 4, "text": 5, "tensor": 6}
+COMPRESSION = {"auto": 0, "never": 1, "always": 2}
+
+
+def _field(name, what):
+    """What a field is, from 'image', ('tensor', dtype, shape), ..."""
+    if isinstance(what, str):
+        what = (what,)
+    kind, *rest = what
+    number = choice(f"fields[{name!r}]", kind, TYPES)
+    if kind == "tensor":
+        if len(rest) != 2:
+            raise TypeError(f"fields[{name!r}]: expected ('tensor', dtype, shape); a 0 in shape differs by sample")
+        return name, number, dtype_number(rest[0]), tuple(rest[1]), COMPRESSION["auto"]
+    if rest:
+        raise TypeError(f"fields[{name!r}]: {kind} takes nothing more")
+    return name, number, 0, (), COMPRESSION["auto"]
+
+
+class Writer:
+    """Makes packed shards, sample by sample.
+
+        with sluice.Writer("packed", fields={"image": "image", "caption": "text"}) as writer:
+            for path, caption in samples:
+                writer.add(image=open(path, "rb").read(), caption=caption)
+
+    path: the folder, made when it is missing (one level).
+    fields: what samples hold, by name: 'image', 'int', 'float', 'bytes', 'text' or ('tensor', dtype,
+        shape), where a 0 in shape differs from sample to sample [image, label (an int) and key (a text)].
+    classes: names of the classes, by label.
+    overwrite: remove the shards of an earlier dataset in the folder instead of refusing.
+    keep_bytes: store JPEGs as they are instead of re-tiling them without loss.
+    zstd: 'auto' (fields that become smaller by a quarter), 'off', or a level, 1 to 19.
+    shard_bytes: a shard is closed before it would pass this [256 MiB].
+
+    Leaving the `with` block finishes the dataset; with an exception it is given up, and no manifest
+    written. One thread at a time.
+    """
+
+    def __init__(
+        self, path, fields=None, *, classes=(), overwrite=False, keep_bytes=False, zstd="auto", shard_bytes=0
+    ):
+        fields = {"image": "image", "label": "int", "key": "text"} if fields is None else fields
+        if not fields:
+            raise ValueError("a sample has 1 field at least")
+        self.path = os.fspath(path)
+        self.fields = list(fields)
+        options = {
+            "overwrite": int(overwrite),
+            "keep_bytes": int(keep_bytes),
+            "zstd_level": {"auto": 0, "off": -1}.get(zstd, zstd),
+            "shard_bytes": shard_bytes,
+        }
+        made = [_field(name, what) for name, what in fields.items()]
+        self._handle = _sluice.Writer(self.path, options, made, list(classes))
+
+    def add(self, **values):
+        """Adds a sample: a value for each field, by name; a field left out, or None, is missing in it.
+
+        image: the bytes of a JPEG, or pixels (uint8, height x width x 3). int, float: numbers. text: str.
+        bytes, tensor: anything with the buffer protocol, as numpy arrays have (C-contiguous).
+
+        CorruptError and UnsupportedError are of this sample: nothing was added, and the next may follow.
+        """
+        unknown = values.keys() - set(self.fields)
+        if unknown:
+            raise TypeError(f"no field {sorted(unknown)[0]!r}: there are {', '.join(self.fields)}")
+        self._handle.add([values.get(name) for name in self.fields])
+
+    def finish(self):
+        """Completes the last shard and writes the manifest."""
+        self._handle.finish()
+
+    def abort(self):
+        """Gives the unfinished shard up. Complete shards stay, without a manifest."""
+        self._handle.abort()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        if kind is None:
+            self.finish()
+        else:
+            self.abort()
+
+    def __repr__(self):
+        return f"sluice.Writer({self.path!r}, fields={self.fields})"

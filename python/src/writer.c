@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An open sluice_writer; sluice.Writer stands on it.
+ *
+ * One thread at a time: `busy`, guarded by the GIL, is set while a call is made without it, and who
+ * comes meanwhile is refused.
+ */
+#include "extension.h"
+#include "recipe.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIELDS_MAX = 64 };
+
+/* clang-format off */
+typedef struct writer_object {
+    PyObject_HEAD
+    sluice_writer *handle; /* NULL: finished or aborted */
+    bool busy;
+    uint32_t count;
+    sluice_field fields[FIELDS_MAX];
+} writer_object;
+/* clang-format on */
+
+#define MEMBER(name, type)                                 \
+    {                                                      \
+#        name, offsetof(sluice_writer_options, name), type \
+    }
+
+static const member option_members[] = {
+    MEMBER(zstd_level, 'i'),
+    MEMBER(shard_bytes, 'Q'),
+    MEMBER(overwrite, 'I'),
+    MEMBER(keep_bytes, 'I'),
+    MEMBER(tile_mcus, 'I'),
+    MEMBER(jpeg_metadata, 'i'),
+    {NULL, 0, 0},
+};
+
+/* ---- open ---- */
+
+/* (name, type, dtype, shape, compression) */
+static int set_field(sluice_field *field, PyObject *tuple)
+{
+    const char *name;
+    PyObject *shape;
+    *field = (sluice_field)SLUICE_FIELD_INIT;
+    if (!PyArg_ParseTuple(tuple, "siiOi", &name, &field->type, &field->dtype, &shape,
+                          &field->compression)) {
+        return -1;
+    }
+    const Py_ssize_t dims = PyTuple_Size(shape);
+    if (dims < 0 || dims > SLUICE_TENSOR_DIMS_MAX || strlen(name) >= sizeof(field->name)) {
+        PyErr_SetString(PyExc_ValueError, "8 dimensions and a name of 31 bytes at most");
+        return -1;
+    }
+    memcpy(field->name, name, strlen(name) + 1);
+    field->dims = (uint32_t)dims;
+    for (Py_ssize_t i = 0; i < dims; i++) {
+        field->shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int set_fields(writer_object *self, PyObject *list)
+{
+    const Py_ssize_t count = PyList_Size(list);
+    if (count < 0 || count > FIELDS_MAX) {
+        PyErr_SetString(PyExc_ValueError, "a sample has 64 fields at most");
+        return -1;
+    }
+    self->count = (uint32_t)count;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (set_field(&self->fields[i], PyList_GetItem(list, i)) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Names that live as long as `list` does; the array is the caller's to free. */
+static const char **names_of(PyObject *list, Py_ssize_t count)
+{
+    const char **names = (const char **)calloc((size_t)count + 1, sizeof(*names));
+    if (names == NULL) {
+        (void)PyErr_NoMemory();
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        names[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(list, i), NULL);
+        if (names[i] == NULL) {
+            free((void *)names);
+            return NULL;
+        }
+    }
+    return names;
+}
+
+static int open_with(const extension *e, writer_object *self, PyObject *path, PyObject *classes,
+                     sluice_writer_options *options)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    const Py_ssize_t count = PyList_Size(classes);
+    const char **names = count < 0 ? NULL : names_of(classes, count);
+    if (names == NULL) {
+        return -1;
+    }
+    options->classes = count > 0 ? names : NULL;
+    options->class_count = (uint32_t)count;
+    options->fields = self->fields;
+    options->field_count = self->count;
+    PyThreadState *thread = PyEval_SaveThread();
+    const sluice_status status =
+        sluice_writer_open(&self->handle, PyBytes_AsString(path), options, &error);
+    PyEval_RestoreThread(thread);
+    free((void *)names);
+    if (status < 0) {
+        (void)sluice_raise(e, &error);
+        return -1;
+    }
+    return 0;
+}
+
+/* Arguments: path, options, fields, classes. */
+static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    const extension *e = PyType_GetModuleState(type);
+    sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
+    PyObject *path = NULL;
+    PyObject *dict;
+    PyObject *fields;
+    PyObject *classes;
+    (void)keywords;
+    if (!PyArg_ParseTuple(arguments, "O&OOO", PyUnicode_FSConverter, &path, &dict, &fields,
+                          &classes)) {
+        return NULL;
+    }
+    writer_object *self = object_new(type);
+    if (self != NULL &&
+        (members_set(&options, option_members, dict) < 0 || set_fields(self, fields) < 0 ||
+         open_with(e, self, path, classes, &options) < 0)) {
+        Py_CLEAR(self);
+    }
+    Py_DECREF(path);
+    return (PyObject *)self;
+}
+
+/* ---- values ---- */
+
+/* Buffers and references that a sample's values point into. */
+typedef struct sample {
+    sluice_value values[FIELDS_MAX];
+    Py_buffer buffers[FIELDS_MAX];
+    uint32_t held;
+} sample;
+
+static int take_buffer(sample *s, PyObject *object, sluice_value *value)
+{
+    Py_buffer *buffer = &s->buffers[s->held];
+    if (PyObject_GetBuffer(object, buffer, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) < 0) {
+        return -1;
+    }
+    s->held++;
+    value->data = buffer->buf;
+    value->bytes = (uint64_t)buffer->len;
+    return 0;
+}
+
+/* An encoded file's bytes, or pixels: rows x columns x 3 of u8. */
+static int set_image(sample *s, PyObject *object, sluice_value *value)
+{
+    if (take_buffer(s, object, value) < 0) {
+        return -1;
+    }
+    const Py_buffer *buffer = &s->buffers[s->held - 1];
+    if (buffer->ndim == 3 && buffer->itemsize == 1 && buffer->shape[2] == 3) {
+        value->raw_height = (uint32_t)buffer->shape[0];
+        value->raw_width = (uint32_t)buffer->shape[1];
+        return 0;
+    }
+    if (buffer->ndim != 1 || buffer->itemsize != 1) {
+        PyErr_SetString(PyExc_TypeError, "a picture is the bytes of a file, or pixels as uint8 of "
+                                         "the shape (height, width, 3)");
+        return -1;
+    }
+    return 0;
+}
+
+static int set_tensor(sample *s, const sluice_field *field, PyObject *object, sluice_value *value)
+{
+    if (take_buffer(s, object, value) < 0) {
+        return -1;
+    }
+    const Py_buffer *buffer = &s->buffers[s->held - 1];
+    const bool plain = buffer->ndim == 1 && buffer->itemsize == 1; /* its bytes, of any shape */
+    if (!plain && (size_t)buffer->itemsize != sluice_dtype_bytes((sluice_dtype)field->dtype)) {
+        PyErr_Format(PyExc_TypeError, "%s: elements have %zd bytes where a %s has %zu", field->name,
+                     buffer->itemsize, sluice_dtype_name((sluice_dtype)field->dtype),
+                     sluice_dtype_bytes((sluice_dtype)field->dtype));
+        return -1;
+    }
+    if (!plain || buffer->ndim == (int)field->dims) {
+        if (buffer->ndim != (int)field->dims) {
+            PyErr_Format(PyExc_ValueError, "%s: %d dimensions where there are to be %u",
+                         field->name, buffer->ndim, (unsigned)field->dims);
+            return -1;
+        }
+        const Py_ssize_t size = (Py_ssize_t)sluice_dtype_bytes((sluice_dtype)field->dtype);
+        for (int i = 0; i < buffer->ndim; i++) {
+            value->shape[i] = buffer->shape[i] / (plain ? size : 1);
+        }
+    }
+    return 0;
+}
+
+static int set_text(PyObject *object, sluice_value *value)
+{
+    Py_ssize_t bytes;
+    value->data = PyUnicode_AsUTF8AndSize(object, &bytes);
+    value->bytes = (uint64_t)bytes;
+    return value->data == NULL ? -1 : 0;
+}
+
+static int set_value(sample *s, const sluice_field *field, PyObject *object, sluice_value *value)
+{
+    *value = (sluice_value)SLUICE_VALUE_INIT;
+    if (object == Py_None) {
+        value->absent = 1;
+        return 0;
+    }
+    switch (field->type) {
+    case SLUICE_FIELD_IMAGE:
+        return set_image(s, object, value);
+    case SLUICE_FIELD_INT:
+        value->integer = PyLong_AsLongLong(object);
+        return value->integer == -1 && PyErr_Occurred() ? -1 : 0;
+    case SLUICE_FIELD_FLOAT:
+        value->number = PyFloat_AsDouble(object);
+        return value->number == -1 && PyErr_Occurred() ? -1 : 0;
+    case SLUICE_FIELD_TEXT:
+        return set_text(object, value);
+    case SLUICE_FIELD_TENSOR:
+        return set_tensor(s, field, object, value);
+    default:
+        return take_buffer(s, object, value);
+    }
+}
+
+static bool is_free(writer_object *self)
+{
+    if (self->handle == NULL || self->busy) {
+        (void)sluice_raise_status(extension_of(self), SLUICE_STATE,
+                                  self->busy ? "another thread is using the writer"
+                                             : "the writer is finished");
+        return false;
+    }
+    return true;
+}
+
+static PyObject *add_sample(writer_object *self, sample *s)
+{
+    const extension *e = extension_of(self);
+    sluice_error error = SLUICE_ERROR_INIT;
+    self->busy = true;
+    PyThreadState *thread = PyEval_SaveThread();
+    const sluice_status status =
+        sluice_writer_add_values(self->handle, s->values, self->count, &error);
+    PyEval_RestoreThread(thread);
+    self->busy = false;
+    return status < 0 ? sluice_raise(e, &error) : Py_NewRef(Py_None);
+}
+
+/* add(values): one for each field, in order; None: the sample lacks it. */
+static PyObject *add(writer_object *self, PyObject *values)
+{
+    PyObject *made = NULL;
+    if (!is_free(self)) {
+        return NULL;
+    }
+    if (PyList_Size(values) != (Py_ssize_t)self->count) {
+        PyErr_SetString(PyExc_TypeError, "a value for each field");
+        return NULL;
+    }
+    sample *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        return PyErr_NoMemory();
+    }
+    uint32_t i = 0;
+    while (i < self->count && set_value(s, &self->fields[i], PyList_GetItem(values, (Py_ssize_t)i),
+                                        &s->values[i]) == 0) {
+        i++;
+    }
+    if (i == self->count) {
+        made = add_sample(self, s);
+    }
+    for (uint32_t k = 0; k < s->held; k++) {
+        PyBuffer_Release(&s->buffers[k]);
+    }
+    free(s);
+    return made;
+}
+
+/* ---- the end ---- */
+
+static PyObject *finish(writer_object *self, PyObject *unused)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    (void)unused;
+    if (!is_free(self)) {
+        return NULL;
+    }
+    sluice_writer *handle = self->handle;
+    self->handle = NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    const sluice_status status = sluice_writer_finish(handle, &error);
+    PyEval_RestoreThread(thread);
+    return status < 0 ? sluice_raise(extension_of(self), &error) : Py_NewRef(Py_None);
+}
+
+static void abort_handle(writer_object *self)
+{
+    sluice_writer *handle = self->handle;
+    self->handle = NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    sluice_writer_abort(handle);
+    PyEval_RestoreThread(thread);
+}
+
+static PyObject *abort_now(writer_object *self, PyObject *unused)
+{
+    (void)unused;
+    if (self->handle != NULL && !is_free(self)) {
+        return NULL;
+    }
+    abort_handle(self);
+    Py_RETURN_NONE;
+}
+
+static void dealloc(writer_object *self)
+{
+    abort_handle(self);
+    object_free(self);
+}
+
+static PyMethodDef methods[] = {
+    {"add", (PyCFunction)(void (*)(void))add, METH_O, "add(values): a sample."},
+    {"finish", (PyCFunction)(void (*)(void))finish, METH_NOARGS, "Writes the manifest."},
+    {"abort", (PyCFunction)(void (*)(void))abort_now, METH_NOARGS, "Gives up."},
+    {0},
+};
+
+static char doc[] = "Writer(path, options, fields, classes): an open writer of the library.";
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, create}, {Py_tp_dealloc, dealloc}, {Py_tp_methods, methods}, {Py_tp_doc, doc},
+    {0, NULL},
+};
+
+PyType_Spec writer_spec = {
+    .name = "sluice._sluice.Writer",
+    .basicsize = sizeof(writer_object),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = slots,
+};

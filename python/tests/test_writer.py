@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writers, and what is read back."""
+import io
+
+import numpy
+import pytest
+from PIL import Image
+
+import sluice
+
+
+def jpeg(number, size=(48, 40)):
+    made = io.BytesIO()
+    Image.fromarray(numpy.full((5, 5, 3), 40 + 20 * number, numpy.uint8)).resize(size).save(made, "JPEG")
+    return made.getvalue()
+
+
+FIELDS = {
+    "picture": "image",
+    "caption": "text",
+    "blob": "bytes",
+    "score": "float",
+    "count": "int",
+    "boxes": ("tensor", "float32", (0, 4)),
+    "tokens": ("tensor", "uint16", (0,)),
+    "fixed": ("tensor", "int64", (2, 3)),
+}
+
+
+def sample(number):
+    return {
+        "picture": jpeg(number),
+        "caption": f"picture {number} ü",
+        "blob": bytes(range(number)),
+        "score": number / 4,
+        "count": -number,
+        "boxes": numpy.arange(number * 4, dtype=numpy.float32).reshape(number, 4),
+        "tokens": numpy.arange(number + 1, dtype=numpy.uint16),
+        "fixed": numpy.arange(6, dtype=numpy.int64).reshape(2, 3) + number,
+    }
+
+
+def test_all_fields_come_back(tmp_path):
+    with sluice.Writer(tmp_path / "packed", FIELDS, keep_bytes=True) as writer:
+        for number in range(8):
+            writer.add(**sample(number))
+        writer.add(picture=jpeg(8))
+    data = sluice.Dataset(tmp_path / "packed")
+    assert len(data) == 9 and data.format == "shards"
+    assert {name: field.type for name, field in data.fields.items()} == {
+        name: what if isinstance(what, str) else what[0] for name, what in FIELDS.items()
+    }
+    for number in range(8):
+        expected, found = sample(number), data[number]
+        assert found.keys() == expected.keys()
+        for name in ("picture", "caption", "blob", "score", "count"):
+            assert found[name] == expected[name], name
+        for name in ("tokens", "fixed"):
+            assert (numpy.asarray(found[name]) == expected[name]).all(), name
+        assert (numpy.asarray(found["boxes"]).reshape(-1, 4) == expected["boxes"]).all()
+    assert data[8]["score"] is None and data[8]["caption"] == ""
+
+
+def test_pixels(tmp_path):
+    pixels = numpy.random.default_rng(2).integers(0, 256, (3, 20, 24, 3), dtype=numpy.uint8)
+    with sluice.Writer(tmp_path / "packed", {"image": "image", "label": "int"}, classes=["a", "b"]) as writer:
+        for number, picture in enumerate(pixels):
+            writer.add(image=picture, label=number % 2)
+    data = sluice.Dataset(tmp_path / "packed")
+    assert data.classes == ["a", "b"] and data[1]["image"] == pixels[1].tobytes()
+    crop = sluice.transforms.RandomCrop((20, 24))
+    (batch,) = sluice.Loader(data, batch_size=3, transform=crop)
+    assert (batch["image"].numpy() == pixels).all() and batch["label"].numpy().tolist() == [0, 1, 0]
+
+
+def test_an_exception_leaves_no_dataset(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        with sluice.Writer(tmp_path / "packed") as writer:
+            writer.add(image=jpeg(1))
+            raise ZeroDivisionError
+    with pytest.raises(sluice.Error):
+        sluice.Dataset(tmp_path / "packed")
+    for call in (writer.finish, lambda: writer.add(image=jpeg(1))):
+        with pytest.raises(sluice.StateError, match="finished"):
+            call()
+    writer.abort()
+
+
+def test_bad_pictures_are_refused_alone(tmp_path):
+    with sluice.Writer(tmp_path / "packed") as writer:
+        writer.add(image=jpeg(1), label=0, key="one")
+        for bad in (jpeg(2)[:300], b"GIF89a" + bytes(100)):
+            with pytest.raises((sluice.CorruptError, sluice.UnsupportedError)):
+                writer.add(image=bad)
+        writer.add(image=jpeg(3), label=1, key="three")
+    assert [sample["key"] for sample in sluice.Dataset(tmp_path / "packed")] == ["one", "three"]
+
+
+@pytest.mark.parametrize(
+    "values, kind",
+    [
+        ({"nothing": 1}, TypeError),
+        ({"count": "three"}, TypeError),
+        ({"count": 1 << 70}, OverflowError),
+        ({"score": "x"}, TypeError),
+        ({"caption": b"bytes"}, TypeError),
+        ({"blob": "text"}, TypeError),
+        ({"picture": numpy.zeros((4, 4), numpy.uint8)}, TypeError),
+        ({"tokens": numpy.zeros(3, numpy.uint32)}, TypeError),
+        ({"boxes": numpy.zeros(3, numpy.float32)}, ValueError),
+        ({"boxes": numpy.zeros((3, 5), numpy.float32)}, ValueError),
+        ({"fixed": numpy.zeros((3, 2), numpy.int64)}, ValueError),
+        ({"fixed": numpy.zeros((2, 6), numpy.int64)[:, ::2]}, (BufferError, ValueError)),
+    ],
+)
+def test_values_that_do_not_fit(tmp_path, values, kind):
+    with sluice.Writer(tmp_path / "packed", FIELDS) as writer:
+        with pytest.raises(kind):
+            writer.add(**values)
+        writer.add(**sample(1))
+
+
+def test_fields_that_there_are_not(tmp_path):
+    for fields in ({"x": "video"}, {"x": "tensor"}, {"x": ("int", 3)}, {"x": ("tensor", "complex", (1,))}, {}):
+        with pytest.raises((ValueError, TypeError)):
+            sluice.Writer(tmp_path / "packed", fields)
+    with pytest.raises(sluice.InvalidError):
+        sluice.Writer(tmp_path / "packed", {"": "int"})
+    with pytest.raises(ValueError):
+        sluice.Writer(tmp_path / "packed", {f"f{number}": "int" for number in range(65)})
+
+
+def test_overwriting_is_asked_for(tmp_path):
+    for overwrite in (False, True):
+        with sluice.Writer(tmp_path / "packed", overwrite=overwrite) as writer:
+            writer.add(image=jpeg(1))
+        with pytest.raises(sluice.StateError):
+            sluice.Writer(tmp_path / "packed")
