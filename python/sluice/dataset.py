@@ -30,7 +30,8 @@ class Dataset:
 
     path: a folder of class folders with pictures (torchvision's ImageFolder rules), a folder of packed
     shards (`sluice pack`), a manifest or a shard; or a list of those. With `flat=("float32", (3, 32, 32))`
-    the files hold nothing but tensors of that dtype and shape, back to back.
+    the files hold nothing but tensors of that dtype and shape, back to back. Class folders without a
+    picture, and those whose names differ in case only, are refused unless they are allowed.
 
     data[i] is a sample as it is stored: a dict of its fields (a picture's encoded bytes, a text as str,
     numbers, a tensor as a memoryview). For decoded and augmented batches there is sluice.Loader.
@@ -39,14 +40,15 @@ class Dataset:
     process opens the same paths.
     """
 
-    def __init__(self, path, *, allow_case_duplicates=False, flat=None):
+    def __init__(self, path, *, flat=None, allow_empty_classes=False, allow_case_duplicates=False):
         paths = [path] if isinstance(path, (str, bytes, os.PathLike)) else list(path)
         self.paths = [os.fspath(one) for one in paths]
-        self._arguments = {"allow_case_duplicates": bool(allow_case_duplicates), "flat": flat}
+        allowed = {"allow_empty_classes": allow_empty_classes, "allow_case_duplicates": allow_case_duplicates}
+        self._arguments = {"flat": flat, **allowed}
         if flat is not None:
             dtype, shape = flat
             flat = ("", dtype_number(dtype), tuple(shape))
-        self._handle = _sluice.Dataset(self.paths, {"allow_case_duplicates": int(allow_case_duplicates)}, flat)
+        self._handle = _sluice.Dataset(self.paths, {name: int(bool(is_set)) for name, is_set in allowed.items()}, flat)
         self._info = self._handle.info()
         self._fields = [self._handle.field(i) for i in range(self._info["fields"])]
 

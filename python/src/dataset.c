@@ -139,6 +139,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
 {
     static const member members[] = {
         {"allow_case_duplicates", offsetof(sluice_dataset_options, allow_case_duplicates), 'I'},
+        {"allow_empty_classes", offsetof(sluice_dataset_options, allow_empty_classes), 'I'},
         {NULL, 0, 0},
     };
     const extension *e = PyType_GetModuleState(type);

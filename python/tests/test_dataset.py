@@ -82,3 +82,13 @@ def test_errors_are_pythons_own(tmp_path):
     ):  # fmt: skip
         kind = getattr(sluice, name)
         assert issubclass(kind, builtin) and issubclass(kind, sluice.Error) and kind.__doc__
+
+
+def test_class_folders_that_are_refused(tmp_path, photos):
+    import shutil
+
+    shutil.copytree(photos, tmp_path / "photos")
+    (tmp_path / "photos" / "empty").mkdir()
+    with pytest.raises(sluice.InvalidError, match="empty"):
+        sluice.Dataset(tmp_path / "photos")
+    assert len(sluice.Dataset(tmp_path / "photos", allow_empty_classes=True).classes) == 4
