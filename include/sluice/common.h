@@ -43,8 +43,9 @@ typedef enum sluice_status {
     SLUICE_CORRUPT = -5,     /* bytes that break their format or do not match their checksum */
     SLUICE_UNSUPPORTED = -6, /* valid, but nothing here can handle it */
     SLUICE_DEVICE = -7,      /* the accelerator or its driver failed */
-    SLUICE_CANCELED = -8,    /* sluice_loader_cancel or _close ended the wait */
-    SLUICE_INTERNAL = -9     /* a bug in sluice: please report it */
+    SLUICE_CANCELED =
+        -8,              /* what was asked to end did: a loader canceled or closed, a should_stop */
+    SLUICE_INTERNAL = -9 /* a bug in sluice: please report it */
 } sluice_status;
 
 /* The status' name in lower case ("corrupt"); never NULL. */

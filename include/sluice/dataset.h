@@ -185,11 +185,13 @@ typedef struct sluice_verify_options {
     /* called now and then by one thread; may be NULL */
     void (*on_progress)(void *user, uint64_t samples_done, uint64_t samples_total);
     void *user;
+    /* asked several times a second by one thread: not 0 ends with CANCELED; may be NULL */
+    int32_t (*should_stop)(void *user);
 } sluice_verify_options;
 
-#define SLUICE_VERIFY_OPTIONS_INIT                               \
-    {                                                            \
-        sizeof(sluice_verify_options), 0, 0, 0, NULL, NULL, NULL \
+#define SLUICE_VERIFY_OPTIONS_INIT                                     \
+    {                                                                  \
+        sizeof(sluice_verify_options), 0, 0, 0, NULL, NULL, NULL, NULL \
     }
 
 typedef struct sluice_verify_result {
@@ -207,8 +209,8 @@ typedef struct sluice_verify_result {
 
 /*
  * Reads the whole dataset and checks every checksum and the header of every picture and frame.
- * Returns OK when it could
- * look at everything, also with findings: `result->bad` counts them. `options` may be NULL.
+ * Returns OK when it could look at everything, also with findings: `result->bad` counts them.
+ * `options` may be NULL. Errors: CANCELED (should_stop), NOMEM.
  */
 SLUICE_API sluice_status sluice_dataset_verify(const sluice_dataset *dataset,
                                                const sluice_verify_options *options,

@@ -214,11 +214,14 @@ typedef struct sluice_pack_options {
     uint32_t raw; /* 1: decode pictures and store their pixels, in stored orientation (EXIF is not
                      applied, and gone) [0: encoded]. Not with keep_bytes. */
     uint32_t reserved; /* 0 */
+    /* asked several times a second by one thread: not 0 ends with CANCELED, and a later call goes
+       on; may be NULL */
+    int32_t (*should_stop)(void *user);
 } sluice_pack_options;
 
-#define SLUICE_PACK_OPTIONS_INIT                                                             \
-    {                                                                                        \
-        sizeof(sluice_pack_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0 \
+#define SLUICE_PACK_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(sluice_pack_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL \
     }
 
 typedef struct sluice_pack_result {
@@ -255,8 +258,8 @@ typedef struct sluice_pack_result {
  * keep_bytes or raw is set, whatever the name of their field. A run that was
  * interrupted (killed, disk full) is continued by calling again with the same dataset and options:
  * the result is the same, byte for byte. Blocks until done. Errors: STATE (the folder holds another
- * dataset, or a pack with other options), IO, CORRUPT or UNSUPPORTED (a bad sample, with FAIL),
- * INVALID, NOMEM.
+ * dataset, or a pack with other options), CANCELED (should_stop), IO, CORRUPT or UNSUPPORTED (a bad
+ * sample, with FAIL), INVALID, NOMEM.
  */
 SLUICE_API sluice_status sluice_pack(const sluice_dataset *dataset, const char *path,
                                      const sluice_pack_options *options, sluice_pack_result *result,

@@ -53,6 +53,13 @@ static void report_progress(pack *p, uint64_t position, bool always)
     p->options->on_progress(p->options->user, &progress);
 }
 
+static sluice_status check_stop(const pack *p, sluice_error *error)
+{
+    return p->options->should_stop != NULL && p->options->should_stop(p->options->user) != 0
+               ? sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped: a later call goes on")
+               : SLUICE_OK;
+}
+
 static sluice_status check_journal(pack *p, sluice_error *error)
 {
     sluice_error first;
@@ -121,6 +128,7 @@ static sluice_status measure_frames(pack *p, sl_frames *frames, sluice_error *er
             }
         }
         sl_prepare_done(p->prepare, prepared);
+        status = status == SLUICE_OK ? check_stop(p, error) : status;
     }
     sl_prepare_close(p->prepare);
     p->prepare = NULL;
@@ -227,6 +235,7 @@ static sluice_status write_all(pack *p, sluice_error *error)
         status = write_one(p, prepared, error);
         sl_prepare_done(p->prepare, prepared);
         report_progress(p, position + 1, false);
+        status = status == SLUICE_OK ? check_stop(p, error) : status;
     }
     return status == SLUICE_OK ? cut(p, samples, error) : status;
 }
@@ -254,6 +263,13 @@ static void keep_reporting(void *user, uint64_t done, uint64_t total)
     report_progress(b->pack, b->pack->dataset->info.samples, false);
 }
 
+static int32_t stop_reading(void *user)
+{
+    const back *b = user;
+    const sluice_pack_options *options = b->pack->options;
+    return options->should_stop != NULL ? options->should_stop(options->user) : 0;
+}
+
 static sluice_status read_back(pack *p, const char *manifest, sluice_error *error)
 {
     sl_dataset *packed;
@@ -267,7 +283,8 @@ static sluice_status read_back(pack *p, const char *manifest, sluice_error *erro
                                            .workers = p->options->workers,
                                            .on_finding = keep_first,
                                            .on_progress = keep_reporting,
-                                           .user = &b};
+                                           .user = &b,
+                                           .should_stop = stop_reading};
     sluice_verify_result result;
     status = sl_verify(packed, &options, &result, error);
     sl_dataset_close(packed);

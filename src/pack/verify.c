@@ -11,6 +11,7 @@
 #include "record.h"
 #include "thread.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #define STAGE         "verify"
@@ -36,8 +37,9 @@ typedef struct sum {
 typedef struct verify {
     const sl_dataset *dataset;
     const sluice_verify_options *options;
-    uint8_t *states; /* a file_state for each file; written in the first phase only */
-    sum *sums;       /* likewise, of formats where something stands for all samples of a file */
+    uint8_t *states;     /* a file_state for each file; written in the first phase only */
+    sum *sums;           /* likewise, of formats where something stands for all samples of a file */
+    atomic_bool stopped; /* relaxed: a worker that sees it late looks at some more */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     /* under mutex */
@@ -336,11 +338,16 @@ static bool look_at(worker *w, uint64_t index, uint64_t *bytes)
     return true;
 }
 
+static bool is_stopped(const verify *v)
+{
+    return atomic_load_explicit(&v->stopped, memory_order_relaxed);
+}
+
 static void check_samples(worker *w, uint64_t first, uint64_t last)
 {
     uint64_t looked_at = 0;
     uint64_t bytes = 0;
-    for (uint64_t index = first; index < last; index++) {
+    for (uint64_t index = first; index < last && !is_stopped(w->verify); index++) {
         looked_at += look_at(w, index, &bytes);
     }
     add_result(w->verify, looked_at, bytes);
@@ -351,7 +358,7 @@ static void run(void *argument)
     worker *w = argument;
     verify *v = w->verify;
     sl_lock(&v->mutex);
-    while (v->next < v->total) {
+    while (v->next < v->total && !is_stopped(v)) {
         uint64_t first = v->next;
         uint64_t last = v->total - first < w->step ? v->total : first + w->step;
         v->next = last;
@@ -371,19 +378,30 @@ static void progress(const verify *v, uint64_t done)
     }
 }
 
+static void ask_to_stop(verify *v)
+{
+    if (v->options->should_stop != NULL && v->options->should_stop(v->options->user) != 0) {
+        atomic_store_explicit(&v->stopped, true, memory_order_relaxed);
+    }
+}
+
 /* Reports progress until the workers are through. */
 static void wait_for_workers(verify *v, bool samples)
 {
+    ask_to_stop(v);
     sl_lock(&v->mutex);
     while (v->running > 0) {
         (void)sl_cond_wait_until(&v->changed, &v->mutex, sl_now_ns() + PROGRESS_NS);
         uint64_t done = samples ? v->next : 0;
         sl_unlock(&v->mutex);
         progress(v, done);
+        ask_to_stop(v);
         sl_lock(&v->mutex);
     }
     sl_unlock(&v->mutex);
-    progress(v, samples ? v->total : 0);
+    if (!is_stopped(v)) {
+        progress(v, samples ? v->total : 0);
+    }
 }
 
 static sluice_status run_phase(verify *v, worker *workers, bool samples, sluice_error *error)
@@ -408,6 +426,9 @@ static sluice_status run_phase(verify *v, worker *workers, bool samples, sluice_
     wait_for_workers(v, samples);
     for (uint32_t i = 0; i < v->options->workers; i++) {
         sl_thread_join(&workers[i].thread);
+    }
+    if (status == SLUICE_OK && is_stopped(v)) {
+        status = sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped before all was checked");
     }
     return status;
 }

@@ -461,6 +461,45 @@ static void lost_and_wrong_shards_are_made_again(void **state)
     fixture_remove(&f);
 }
 
+/* Counts down; 0 from then on. */
+static int32_t count_down(void *user)
+{
+    uint32_t *left = user;
+    if (*left > 0) {
+        --*left;
+    }
+    return *left == 0;
+}
+
+/* Stopped after each number of questions, on the way and while what was written is read back. */
+static void stopped_at_every_question(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f);
+    sluice_status status = SLUICE_CANCELED;
+    uint32_t stops = 0;
+    while (status != SLUICE_OK) {
+        uint32_t left = stops + 1;
+        sluice_error error = SLUICE_ERROR_INIT;
+        sluice_pack_options options = pack_options();
+        options.should_stop = count_down;
+        options.user = &left;
+        status = pack_run(&f.setup, f.path, &options, NULL, &error);
+        if (status != SLUICE_OK) {
+            assert_int_equal(status, SLUICE_CANCELED);
+            assert_int_equal(error.status, SLUICE_CANCELED);
+            assert_true(folder_is_part_of(f.path, f.whole));
+            go_on(&f, ++stops);
+        } else {
+            assert_true(folders_equal(f.path, f.whole));
+        }
+    }
+    print_message("stopped %u times\n", stops);
+    assert_true(stops > 24);
+    fixture_remove(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -473,6 +512,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_is_an_error_and_more_room_mends_it),
         cmocka_unit_test(what_was_written_is_read_back),
         cmocka_unit_test(lost_and_wrong_shards_are_made_again),
+        cmocka_unit_test(stopped_at_every_question),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,6 +176,31 @@ static void a_pack_that_cannot_be_read_back_is_not_published(void **state)
     pack_setup_remove(&setup);
 }
 
+static int32_t stop(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+static void what_was_stopped_has_no_result(void **state)
+{
+    (void)state;
+    char folder[256];
+    const char *path = folder;
+    sluice_dataset *dataset;
+    sluice_error error = SLUICE_ERROR_INIT;
+    const sluice_verify_options options = {.struct_size = sizeof(options), .should_stop = stop};
+    sluice_verify_result result = SLUICE_VERIFY_RESULT_INIT;
+    temporary_directory(folder, sizeof(folder));
+    packed_make(folder, &(packed_options){.samples = SAMPLES, .classes = 3});
+    assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
+    assert_int_equal(sluice_dataset_verify(dataset, &options, &result, &error), SLUICE_CANCELED);
+    assert_int_equal(error.status, SLUICE_CANCELED);
+    assert_int_equal(result.samples, 0);
+    sluice_dataset_close(dataset);
+    remove_tree(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +208,7 @@ int main(void)
         cmocka_unit_test(a_blemish_is_no_excuse),
         cmocka_unit_test(what_is_gone_is_not_good),
         cmocka_unit_test(a_pack_that_cannot_be_read_back_is_not_published),
+        cmocka_unit_test(what_was_stopped_has_no_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
