@@ -33,6 +33,7 @@ from ._sluice import (
 from . import columns, transforms
 from .dataset import Dataset, Field
 from .loader import Loader
+from .packing import PackResult, pack
 from .writer import Writer
 
 __version__ = _version()
@@ -49,10 +50,12 @@ __all__ = [
     "InvalidError",
     "Loader",
     "OutOfMemoryError",
+    "PackResult",
     "StateError",
     "Tensor",
     "UnsupportedError",
     "Writer",
     "columns",
+    "pack",
     "transforms",
 ]

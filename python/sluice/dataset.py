@@ -25,6 +25,14 @@ class Field(NamedTuple):
     shape: tuple
 
 
+class Verified(NamedTuple):
+    """What Dataset.verify found."""
+
+    samples: int
+    bytes: int
+    findings: list
+
+
 class Dataset:
     """Samples that lie in files, found and not read.
 
@@ -95,6 +103,18 @@ class Dataset:
     def read(self, index, field):
         """A field of a sample as stored: bytes; of a picture the encoded file (or raw pixels)."""
         return self._handle.read(self._number(index), field)
+
+    def verify(self, decode=False, *, workers=None, progress=True):
+        """Reads all of it and checks every checksum and header; with `decode` also every picture's pixels
+        and every frame.
+
+        Returns (samples looked at, bytes read, findings): the findings are exceptions, with file, sample,
+        offset and reason, that are not raised. Empty: all is good.
+        """
+        from .packing import progress_of
+
+        with progress_of(progress, "verify") as show:
+            return Verified(*_sluice.verify(self._handle, {"decode": int(decode), "workers": workers or 0}, show))
 
     def _number(self, index):
         count = len(self)

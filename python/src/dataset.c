@@ -85,7 +85,7 @@ static opening *new_opening(PyObject *paths)
     if (o == NULL) {
         return count < 0 ? NULL : (opening *)PyErr_NoMemory();
     }
-    o->job = (waiting_job){open_it, drop_opening};
+    o->job = (waiting_job){.work = open_it, .drop = drop_opening};
     o->options = (sluice_dataset_options)SLUICE_DATASET_OPTIONS_INIT;
     o->flat = (sluice_field)SLUICE_FIELD_INIT;
     o->error = (sluice_error)SLUICE_ERROR_INIT;

@@ -103,20 +103,33 @@ static int describe(PyObject *exception, const sluice_error *error)
                : 0;
 }
 
-PyObject *sluice_raise(const extension *e, const sluice_error *error)
+static PyObject *type_of(const extension *e, const sluice_error *error)
+{
+    const int number = -error->status;
+    return number > 0 && number < STATUSES ? e->errors[number] : e->error;
+}
+
+PyObject *sluice_exception(const extension *e, const sluice_error *error)
 {
     char text[1400];
-    const int number = -error->status;
-    PyObject *type = number > 0 && number < STATUSES ? e->errors[number] : e->error;
     sluice_error_format(error, text, sizeof(text));
     PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
     PyObject *exception =
-        message == NULL ? NULL : PyObject_CallFunctionObjArgs(type, message, NULL);
+        message == NULL ? NULL : PyObject_CallFunctionObjArgs(type_of(e, error), message, NULL);
     Py_XDECREF(message);
-    if (exception != NULL && describe(exception, error) == 0) {
-        PyErr_SetObject(type, exception);
+    if (exception != NULL && describe(exception, error) < 0) {
+        Py_CLEAR(exception);
     }
-    Py_XDECREF(exception);
+    return exception;
+}
+
+PyObject *sluice_raise(const extension *e, const sluice_error *error)
+{
+    PyObject *exception = sluice_exception(e, error);
+    if (exception != NULL) {
+        PyErr_SetObject(type_of(e, error), exception);
+        Py_DECREF(exception);
+    }
     return NULL;
 }
 

@@ -167,7 +167,7 @@ static void take_handle(loader_object *self, opening *o)
 /* Uses `o` up. */
 static int open_with(const extension *e, loader_object *self, opening *o, PyObject *arguments)
 {
-    o->job = (waiting_job){open_it, drop_opening};
+    o->job = (waiting_job){.work = open_it, .drop = drop_opening};
     o->options = (sluice_loader_options)SLUICE_LOADER_OPTIONS_INIT;
     o->error = (sluice_error)SLUICE_ERROR_INIT;
     if (fill_opening(e, o, arguments) < 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module sluice._sluice: its types, exceptions and functions. */
 #include "extension.h"
+#include "whole.h"
 
 static PyObject *version(PyObject *module, PyObject *unused)
 {
@@ -92,6 +93,8 @@ static PyMethodDef methods[] = {
     {"device_text", device_text, METH_O,
      "device_text($module, device, /)\n--\n\n(whether batches can live there, what it is or why "
      "not)."},
+    {"pack", whole_pack, METH_VARARGS, "pack(dataset, path, options, progress)"},
+    {"verify", whole_verify, METH_VARARGS, "verify(dataset, options, progress)"},
     {0},
 };
 

@@ -79,6 +79,9 @@ static bool wait_slice(ticket *t)
 
 static bool abandon(ticket *t)
 {
+    if (t->job->stop != NULL) {
+        t->job->stop(t->job);
+    }
     pthread_mutex_lock(&t->mutex);
     t->abandoned = true;
     const bool done = t->done;
@@ -105,7 +108,7 @@ bool wait_for(waiting_job *job)
         PyThreadState *thread = PyEval_SaveThread();
         done = wait_slice(t);
         PyEval_RestoreThread(thread);
-        if (!done && PyErr_CheckSignals() < 0) {
+        if (!done && (PyErr_CheckSignals() < 0 || (job->look != NULL && job->look(job) < 0))) {
             return abandon(t);
         }
     }

@@ -12,14 +12,19 @@
 enum { WAIT_SLICE_MS = 50 }; /* between looks for signals */
 
 typedef struct waiting_job {
-    void (*work)(struct waiting_job *job); /* the call, without the GIL; reads and writes what
-                                      follows `job` in the caller's struct */
-    void (*drop)(
-        struct waiting_job *job); /* after it, when nobody waits any more: frees all, `job` too */
+    /* The call, without the GIL; reads and writes what follows `job` in the caller's struct. */
+    void (*work)(struct waiting_job *job);
+    /* After it, when nobody waits any more: frees all, `job` too; on any thread. */
+    void (*drop)(struct waiting_job *job);
+    /* With the GIL, now and then while it runs: shows progress; -1 with an exception ends the wait.
+     * NULL: nothing to show. */
+    int (*look)(struct waiting_job *job);
+    /* Nobody waits any more: the call should end soon. NULL: it cannot be told. */
+    void (*stop)(struct waiting_job *job);
 } waiting_job;
 
-/* With the GIL. True: done, the job is the caller's again. False: a signal raised; the job is gone,
- * or will be. */
+/* With the GIL. True: done, the job is the caller's again. False: a signal or `look` raised; the
+ * job is gone, or will be. */
 bool wait_for(waiting_job *job);
 
 #endif

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sluice.pack, and progress."""
+import os
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from . import _sluice
+from ._names import choice
+from .dataset import Dataset
+
+
+class PackResult(NamedTuple):
+    """What a pack came to. `rejected`: bad samples left out, listed in rejected.tsv of the folder."""
+
+    path: str
+    samples: int
+    rejected: int
+    shards: int
+    bytes: int
+    resumed_samples: int
+    jpegs_retiled: int
+    jpegs_kept: int
+    jpeg_bytes_before: int
+    jpeg_bytes_after: int
+    decoded: int
+    was_complete: bool
+
+
+@contextmanager
+def progress_of(progress, what):
+    """A function of (done, total) for True (a bar by tqdm, where that is installed), a callable, or None."""
+    if callable(progress) or not progress:
+        yield progress or None
+        return
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        yield None
+        return
+    with tqdm(unit=" samples", desc=what, disable=None) as bar:
+
+        def show(done, total):
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield show
+
+
+def pack(
+    source, path, *, workers=None, overwrite=False, on_bad_sample="fail", keep_order=False, keep_bytes=False,
+    raw=False, seed=0, zstd="auto", shard_bytes=0, metadata="keep", verify=True, progress=True,
+):  # fmt: skip
+    """Packs a dataset, with all its fields, into shards in the folder `path`.
+
+    source: a sluice.Dataset, or what one is opened from (a path).
+    workers: threads [one for each processor].
+    overwrite: remove what an earlier pack left in the folder, instead of going on with it.
+    on_bad_sample: 'fail', or 'skip': leave it out and list it in rejected.tsv.
+    keep_order: the dataset's order instead of a shuffled one (`seed`).
+    keep_bytes: store JPEGs as they are instead of re-tiling them without loss. raw: store pixels.
+    metadata: 'keep' or 'drop' EXIF, ICC profiles and comments of re-tiled JPEGs.
+    zstd, shard_bytes: as in sluice.Writer. verify: read back what was written.
+    progress: True (a bar where tqdm is installed), or a function of (done, total).
+
+    A run that was interrupted, also by Ctrl-C, is continued by the same call. Raises CorruptError or
+    UnsupportedError for a bad sample, StateError where the folder holds something else, IOError.
+    """
+    dataset = source if isinstance(source, Dataset) else Dataset(source)
+    options = {
+        "workers": workers or 0,
+        "overwrite": int(overwrite),
+        "on_bad": choice("on_bad_sample", on_bad_sample, {"fail": 0, "skip": 1}),
+        "keep_order": int(keep_order),
+        "keep_bytes": int(keep_bytes),
+        "raw": int(raw),
+        "seed": seed,
+        "zstd_level": {"auto": 0, "off": -1}.get(zstd, zstd),
+        "shard_bytes": shard_bytes,
+        "jpeg_metadata": choice("metadata", metadata, {"keep": 0, "drop": 1}),
+        "skip_verify": int(not verify),
+    }
+    with progress_of(progress, "pack") as show:
+        made = _sluice.pack(dataset._handle, os.fspath(path), options, show)
+    return PackResult(path=os.fspath(path), **made)

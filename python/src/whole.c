@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "whole.h"
+
+#include "dataset.h"
+#include "recipe.h"
+#include "waiting.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A call over all samples. Its callbacks come on threads of the library, without the GIL. */
+typedef struct walk {
+    waiting_job job;
+    dataset_handle *dataset;
+    char *path;                   /* pack */
+    PyObject *progress;           /* borrowed from the caller, who waits; NULL: none */
+    _Atomic uint64_t done, total; /* relaxed: shown, nothing more */
+    atomic_bool stopped;          /* likewise: read until it is seen */
+    uint64_t shown;               /* with the GIL */
+    sluice_pack_options pack_options;
+    sluice_pack_result packed;
+    sluice_verify_options verify_options;
+    sluice_verify_result verified;
+    sluice_error *findings; /* written by one thread at a time, read when all is over */
+    size_t count, room;
+    bool lost; /* a finding for which there was no memory */
+    sluice_error error;
+    sluice_status status;
+} walk;
+
+static void drop(waiting_job *job)
+{
+    walk *w = (walk *)job;
+    dataset_drop(w->dataset);
+    free(w->path);
+    free(w->findings);
+    free(w);
+}
+
+static void stop(waiting_job *job)
+{
+    atomic_store_explicit(&((walk *)job)->stopped, true, memory_order_relaxed);
+}
+
+static int32_t is_stopped(void *user)
+{
+    return atomic_load_explicit(&((walk *)user)->stopped, memory_order_relaxed);
+}
+
+static int look(waiting_job *job)
+{
+    walk *w = (walk *)job;
+    const uint64_t done = atomic_load_explicit(&w->done, memory_order_relaxed);
+    if (w->progress == NULL || done == w->shown) {
+        return 0;
+    }
+    w->shown = done;
+    PyObject *made = PyObject_CallFunction(
+        w->progress, "KK", (unsigned long long)done,
+        (unsigned long long)atomic_load_explicit(&w->total, memory_order_relaxed));
+    Py_XDECREF(made);
+    return made == NULL ? -1 : 0;
+}
+
+static void note(walk *w, uint64_t done, uint64_t total)
+{
+    atomic_store_explicit(&w->total, total, memory_order_relaxed);
+    atomic_store_explicit(&w->done, done, memory_order_relaxed);
+}
+
+static walk *walk_new(const extension *e, PyObject *dataset, PyObject *progress,
+                      void (*work)(waiting_job *job))
+{
+    walk *w = calloc(1, sizeof(*w));
+    if (w == NULL) {
+        return (walk *)PyErr_NoMemory();
+    }
+    w->job = (waiting_job){.work = work, .drop = drop, .look = look, .stop = stop};
+    w->dataset = dataset_share(e, dataset);
+    w->progress = progress == Py_None ? NULL : progress;
+    w->error = (sluice_error)SLUICE_ERROR_INIT;
+    if (w->dataset == NULL) {
+        drop(&w->job);
+        return NULL;
+    }
+    return w;
+}
+
+/* Runs it; NULL with an exception, and then it is gone. */
+static walk *walk_run(const extension *e, walk *w)
+{
+    if (!wait_for(&w->job)) {
+        return NULL;
+    }
+    if (w->status < 0) {
+        (void)sluice_raise(e, &w->error);
+    } else if (w->lost) {
+        (void)PyErr_NoMemory();
+    } else {
+        (void)look(&w->job);
+    }
+    if (PyErr_Occurred()) {
+        drop(&w->job);
+        return NULL;
+    }
+    return w;
+}
+
+/* ---- pack ---- */
+
+#define MEMBER(name, type)                               \
+    {                                                    \
+#        name, offsetof(sluice_pack_options, name), type \
+    }
+
+static const member pack_members[] = {
+    MEMBER(workers, 'I'),
+    MEMBER(shard_bytes, 'Q'),
+    MEMBER(seed, 'Q'),
+    MEMBER(keep_order, 'I'),
+    MEMBER(overwrite, 'I'),
+    MEMBER(on_bad, 'i'),
+    MEMBER(skip_verify, 'I'),
+    MEMBER(zstd_level, 'i'),
+    MEMBER(keep_bytes, 'I'),
+    MEMBER(jpeg_metadata, 'i'),
+    MEMBER(tile_mcus, 'I'),
+    MEMBER(raw, 'I'),
+    {NULL, 0, 0},
+};
+
+static void on_pack_progress(void *user, const sluice_pack_progress *progress)
+{
+    note(user, progress->samples_done, progress->samples_total);
+}
+
+static void pack_it(waiting_job *job)
+{
+    walk *w = (walk *)job;
+    w->status = sluice_pack(w->dataset->dataset, w->path, &w->pack_options, &w->packed, &w->error);
+}
+
+static PyObject *packed_dict(const sluice_pack_result *r)
+{
+#define U(name) #name, (unsigned long long)r->name
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:O}", U(shards), U(samples),
+                         U(rejected), U(bytes), U(resumed_samples), U(jpegs_retiled), U(jpegs_kept),
+                         U(jpeg_bytes_before), U(jpeg_bytes_after), U(decoded), "was_complete",
+                         r->was_complete ? Py_True : Py_False);
+#undef U
+}
+
+static int set_pack(walk *w, PyObject *path, PyObject *options)
+{
+    PyObject *bytes = NULL;
+    w->pack_options = (sluice_pack_options)SLUICE_PACK_OPTIONS_INIT;
+    w->packed = (sluice_pack_result)SLUICE_PACK_RESULT_INIT;
+    if (!PyUnicode_FSConverter(path, &bytes)) {
+        return -1;
+    }
+    w->path = strdup(PyBytes_AsString(bytes));
+    Py_DECREF(bytes);
+    if (w->path == NULL) {
+        (void)PyErr_NoMemory();
+        return -1;
+    }
+    if (members_set(&w->pack_options, pack_members, options) < 0) {
+        return -1;
+    }
+    w->pack_options.on_progress = on_pack_progress;
+    w->pack_options.should_stop = is_stopped;
+    w->pack_options.user = w;
+    return 0;
+}
+
+PyObject *whole_pack(PyObject *module, PyObject *arguments)
+{
+    const extension *e = PyModule_GetState(module);
+    PyObject *dataset;
+    PyObject *path;
+    PyObject *options;
+    PyObject *progress;
+    if (!PyArg_ParseTuple(arguments, "OOOO", &dataset, &path, &options, &progress)) {
+        return NULL;
+    }
+    walk *w = walk_new(e, dataset, progress, pack_it);
+    if (w == NULL) {
+        return NULL;
+    }
+    if (set_pack(w, path, options) < 0) {
+        drop(&w->job);
+        return NULL;
+    }
+    w = walk_run(e, w);
+    if (w == NULL) {
+        return NULL;
+    }
+    PyObject *made = packed_dict(&w->packed);
+    drop(&w->job);
+    return made;
+}
+
+/* ---- verify ---- */
+
+static const member verify_members[] = {
+    {"workers", offsetof(sluice_verify_options, workers), 'I'},
+    {"decode", offsetof(sluice_verify_options, decode), 'I'},
+    {NULL, 0, 0},
+};
+
+static void on_verify_progress(void *user, uint64_t done, uint64_t total)
+{
+    note(user, done, total);
+}
+
+static void on_finding(void *user, const sluice_error *finding)
+{
+    walk *w = user;
+    if (w->count == w->room) {
+        const size_t room = w->room == 0 ? 16 : w->room * 2;
+        sluice_error *more = realloc(w->findings, room * sizeof(*more));
+        if (more == NULL) {
+            w->lost = true;
+            return;
+        }
+        w->findings = more;
+        w->room = room;
+    }
+    w->findings[w->count++] = *finding;
+}
+
+static void verify_it(waiting_job *job)
+{
+    walk *w = (walk *)job;
+    w->status =
+        sluice_dataset_verify(w->dataset->dataset, &w->verify_options, &w->verified, &w->error);
+}
+
+static PyObject *findings_list(const extension *e, const walk *w)
+{
+    PyObject *list = PyList_New((Py_ssize_t)w->count);
+    for (size_t i = 0; i < w->count && !PyErr_Occurred(); i++) {
+        PyList_SetItem(list, (Py_ssize_t)i, sluice_exception(e, &w->findings[i]));
+    }
+    if (PyErr_Occurred()) {
+        Py_CLEAR(list);
+    }
+    return list;
+}
+
+PyObject *whole_verify(PyObject *module, PyObject *arguments)
+{
+    const extension *e = PyModule_GetState(module);
+    PyObject *dataset;
+    PyObject *options;
+    PyObject *progress;
+    if (!PyArg_ParseTuple(arguments, "OOO", &dataset, &options, &progress)) {
+        return NULL;
+    }
+    walk *w = walk_new(e, dataset, progress, verify_it);
+    if (w == NULL) {
+        return NULL;
+    }
+    w->verify_options = (sluice_verify_options)SLUICE_VERIFY_OPTIONS_INIT;
+    w->verified = (sluice_verify_result)SLUICE_VERIFY_RESULT_INIT;
+    if (members_set(&w->verify_options, verify_members, options) < 0) {
+        drop(&w->job);
+        return NULL;
+    }
+    w->verify_options.on_finding = on_finding;
+    w->verify_options.on_progress = on_verify_progress;
+    w->verify_options.should_stop = is_stopped;
+    w->verify_options.user = w;
+    w = walk_run(e, w);
+    if (w == NULL) {
+        return NULL;
+    }
+    PyObject *findings = findings_list(e, w);
+    PyObject *made = findings == NULL
+                         ? NULL
+                         : Py_BuildValue("(KKN)", (unsigned long long)w->verified.samples,
+                                         (unsigned long long)w->verified.bytes, findings);
+    drop(&w->job);
+    return made;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* whole: what is done with all of a dataset at once: packing and verifying, with progress, and
+ * ended by Ctrl-C. */
+#ifndef SLUICE_PY_WHOLE_H
+#define SLUICE_PY_WHOLE_H
+
+#include "extension.h"
+
+/* pack(dataset, path, options, progress) -> dict; progress(done, total) or None. */
+PyObject *whole_pack(PyObject *module, PyObject *arguments);
+/* verify(dataset, options, progress) -> (samples, bytes, list of exceptions). */
+PyObject *whole_verify(PyObject *module, PyObject *arguments);
+
+#endif
