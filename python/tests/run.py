@@ -28,7 +28,7 @@ def main():
         need("mypy", "numpy")
         command = ["mypy.stubtest", "sluice._sluice"]
     else:
-        need("pytest", "numpy", "PIL", *(["torch"] if os.path.basename(what) in ("test_torch.py", "test_docs.py") else []))
+        need("pytest", "numpy", "PIL", *(["torch"] if os.path.basename(what) in ("test_torch.py", "test_docs.py", "test_examples.py") else []))
         command = ["pytest", "-q", "-p", "no:cacheprovider", what]
     return subprocess.run([sys.executable, "-m", *command], env=environment, cwd=package).returncode
 
