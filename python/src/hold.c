@@ -43,15 +43,33 @@ hold *hold_share(hold *h)
     return h;
 }
 
+hold *hold_for_stream(hold *h, struct CUstream_st *stream)
+{
+    hold *made = calloc(1, sizeof(*made));
+    if (made == NULL || sluice_batch_retain(h->batch) < 0) {
+        free(made);
+        return NULL;
+    }
+    atomic_init(&made->owners, 1);
+    made->batch = h->batch;
+    made->parent = hold_share(h);
+    made->stream = stream;
+    return made;
+}
+
 void hold_drop(hold *h)
 {
     if (h == NULL || atomic_fetch_sub_explicit(&h->owners, 1, memory_order_acq_rel) != 1) {
         return;
     }
-    if (!h->on_stream || sluice_batch_release_on(h->batch, h->stream) == SLUICE_INVALID) {
+    hold *parent = h->parent;
+    if (parent == NULL || sluice_batch_release_on(h->batch, h->stream) == SLUICE_INVALID) {
         sluice_batch_release(h->batch);
     }
-    atomic_fetch_sub_explicit(&h->count->held, 1, memory_order_relaxed);
-    hold_count_drop(h->count);
+    if (parent == NULL) {
+        atomic_fetch_sub_explicit(&h->count->held, 1, memory_order_relaxed);
+        hold_count_drop(h->count);
+    }
     free(h);
+    hold_drop(parent);
 }

@@ -24,11 +24,11 @@ typedef struct hold_count {
 typedef struct hold {
     atomic_uint owners;
     sluice_batch *batch;
-    hold_count *count;
-    /* Of the stream that used it last, where it is on a device: the slot waits for its work.
-     * Written with the GIL, read by the last owner. */
+    hold_count *count; /* NULL: it has a parent */
+    /* One for a stream: the slot is not used again before that stream's work so far is done. It
+     * keeps the hold that it was made from. */
+    struct hold *parent;
     struct CUstream_st *stream;
-    bool on_stream;
 } hold;
 
 hold_count *hold_count_new(void);
@@ -37,6 +37,8 @@ void hold_count_drop(hold_count *count);
 /* Takes over the caller's hold on `batch`; NULL: no memory, and the batch is released. */
 hold *hold_new(sluice_batch *batch, hold_count *count);
 hold *hold_share(hold *h);
+/* One more of the library's holds, for who uses the batch on `stream`. NULL: it cannot be had. */
+hold *hold_for_stream(hold *h, struct CUstream_st *stream);
 void hold_drop(hold *h); /* NULL is fine */
 
 #endif

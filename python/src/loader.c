@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SLICE_NS ((int64_t)WAIT_SLICE_MS * 1000000)
 #define PATIENCE 20 /* slices without a batch before a look at who holds them */
@@ -28,6 +29,7 @@ typedef struct loader_object {
     sluice_loader *handle; /* NULL: closed */
     hold_count *count;
     pthread_mutex_t consumer;
+    pid_t process; /* that opened it: in a forked child the mutex may be held by nobody */
     uint64_t first; /* number of the first batch of the epoch in progress */
     uint32_t slots;
     bool warned;
@@ -196,6 +198,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
         return NULL;
     }
     pthread_mutex_init(&self->consumer, NULL);
+    self->process = getpid();
     self->count = hold_count_new();
     opening *o = calloc(1, sizeof(*o));
     if (self->count == NULL || o == NULL) {
@@ -211,11 +214,20 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
 
 /* ---- close ---- */
 
+static bool is_forked(const loader_object *self)
+{
+    return getpid() != self->process;
+}
+
 static void close_handle(loader_object *self)
 {
     sluice_loader *handle = self->handle;
     self->handle = NULL;
     if (handle == NULL) {
+        return;
+    }
+    if (is_forked(self)) {
+        sluice_loader_close(handle); /* forgets it */
         return;
     }
     PyThreadState *thread = PyEval_SaveThread();
@@ -254,6 +266,11 @@ static bool is_open(loader_object *self)
 /* Takes `consumer`; false with an exception. */
 static bool take_turn(loader_object *self)
 {
+    if (is_forked(self)) {
+        (void)sluice_raise_status(extension_of(self), SLUICE_STATE,
+                                  "the loader is that of the process before the fork");
+        return false;
+    }
     bool taken = pthread_mutex_trylock(&self->consumer) == 0;
     while (!taken) {
         PyThreadState *thread = PyEval_SaveThread();
@@ -327,35 +344,43 @@ static int warn_of_holds(loader_object *self)
                             (unsigned)self->slots);
 }
 
-/* OK, END, an error; AGAIN: a Python exception is set. */
-static sluice_status wait_next(loader_object *self, sluice_batch **batch)
+/* One turn: a batch that is there, or one that comes within a slice of time. AGAIN: none did. */
+static sluice_status take_one(loader_object *self, int64_t timeout_ns, sluice_batch **batch)
 {
     sluice_status status = sluice_loader_next(self->handle, batch, 0);
-    for (int slices = 0; status == SLUICE_AGAIN; slices++) {
+    if (status == SLUICE_AGAIN && timeout_ns > 0) {
         sluice_loader *handle = self->handle;
-        if (handle == NULL) {
-            return SLUICE_CANCELED;
-        }
         PyThreadState *thread = PyEval_SaveThread();
-        status = sluice_loader_next(handle, batch, SLICE_NS);
+        status = sluice_loader_next(handle, batch, timeout_ns);
         PyEval_RestoreThread(thread);
-        if (status == SLUICE_AGAIN &&
-            (PyErr_CheckSignals() < 0 || (slices > PATIENCE && warn_of_holds(self) < 0))) {
+    }
+    return status;
+}
+
+/* Until there is something else to say than AGAIN; AGAIN: a Python exception is set. Signals are
+ * looked for between turns: their handlers may close the loader. */
+static sluice_status wait_next(loader_object *self, sluice_batch **batch)
+{
+    for (int slices = 0;; slices++) {
+        if (!take_turn(self)) {
+            return SLUICE_AGAIN;
+        }
+        const sluice_status status = take_one(self, SLICE_NS, batch);
+        end_turn(self);
+        if (status != SLUICE_AGAIN) {
+            return status;
+        }
+        if (PyErr_CheckSignals() < 0 || (slices > PATIENCE && warn_of_holds(self) < 0)) {
             return SLUICE_AGAIN;
         }
     }
-    return status;
 }
 
 /* The next batch; None: the epoch is over. */
 static PyObject *next(loader_object *self, PyObject *convert)
 {
     sluice_batch *batch = NULL;
-    if (!take_turn(self)) {
-        return NULL;
-    }
     const sluice_status status = wait_next(self, &batch);
-    end_turn(self);
     if (status == SLUICE_END) {
         Py_RETURN_NONE;
     }

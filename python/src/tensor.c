@@ -296,8 +296,10 @@ static void fill(exported *out, const sluice_tensor *tensor, dlpack_tensor *to)
     (void)sluice_dtype_dlpack((sluice_dtype)tensor->dtype, &to->code, &to->bits);
 }
 
-static PyObject *export_as(const tensor_object *self, bool versioned, bool copy)
+/* Takes over `own`, which keeps the memory; NULL: a copy. */
+static PyObject *export_as(const tensor_object *self, bool versioned, hold *own)
 {
+    const bool copy = own == NULL;
     exported *out = calloc(1, sizeof(*out));
     if (out != NULL && copy && self->tensor.size_bytes > 0) {
         out->copy = malloc((size_t)self->tensor.size_bytes);
@@ -309,9 +311,10 @@ static PyObject *export_as(const tensor_object *self, bool versioned, bool copy)
         }
     }
     if (out == NULL) {
+        hold_drop(own);
         return PyErr_NoMemory();
     }
-    out->hold = copy ? NULL : hold_share(self->hold);
+    out->hold = own;
     PyObject *capsule;
     if (versioned) {
         out->as.versioned = (dlpack_versioned){.major = DLPACK_MAJOR,
@@ -332,43 +335,43 @@ static PyObject *export_as(const tensor_object *self, bool versioned, bool copy)
     return capsule;
 }
 
-/* The consumer's stream, of __dlpack__ or of the CUDA array interface: it waits for the batch. */
-static int wait_on(tensor_object *self, struct CUstream_st *stream)
+/* Makes the consumer's stream wait for the batch; returns a hold for it, or NULL with an exception.
+ */
+static hold *hold_on(tensor_object *self, struct CUstream_st *stream)
 {
     const sluice_status status = sluice_batch_wait(self->hold->batch, stream);
-    if (status < 0) {
-        (void)sluice_raise_status(extension_of(self), status,
+    hold *made = status < 0 ? NULL : hold_for_stream(self->hold, stream);
+    if (made == NULL) {
+        (void)sluice_raise_status(extension_of(self), status < 0 ? status : SLUICE_NOMEM,
                                   "the stream cannot wait for the batch");
-        return -1;
     }
-    self->hold->stream = stream;
-    self->hold->on_stream = true;
-    return 0;
+    return made;
 }
 
-static int wait_on_given(tensor_object *self, PyObject *stream)
+/* A hold for whoever imports the tensor, on the stream that it names; NULL with an exception. */
+static hold *hold_for(tensor_object *self, PyObject *stream)
 {
     if (!is_on_device(self)) {
         if (stream != Py_None) {
             PyErr_SetString(PyExc_BufferError, "a tensor in host memory has no stream");
-            return -1;
+            return NULL;
         }
-        return 0;
+        return hold_share(self->hold);
     }
     if (stream == Py_None) {
-        return wait_on(self, NULL);
+        return hold_on(self, NULL);
     }
     const long long number = PyLong_AsLongLong(stream);
-    if (number == -1) {
-        return PyErr_Occurred() ? -1 : 0; /* -1: do not wait */
+    if (number == -1) { /* do not wait */
+        return PyErr_Occurred() ? NULL : hold_share(self->hold);
     }
     if (number == 0 || number < -1) {
         PyErr_SetString(
             PyExc_BufferError,
             "stream 0 may be the legacy default one (1) or the thread's (2): say which");
-        return -1;
+        return NULL;
     }
-    return wait_on(self, PyLong_AsVoidPtr(stream));
+    return hold_on(self, PyLong_AsVoidPtr(stream));
 }
 
 /* Whether dl_device is where the tensor is; -1 raised. */
@@ -413,10 +416,15 @@ static PyObject *dlpack(tensor_object *self, PyObject *arguments, PyObject *keyw
         PyErr_SetString(PyExc_BufferError, "tensors on a device are not copied: clone the import");
         return NULL;
     }
-    if (wait_on_given(self, stream) < 0) {
+    hold *own = hold_for(self, stream);
+    if (own == NULL) {
         return NULL;
     }
-    return export_as(self, major >= DLPACK_MAJOR, must_copy == 1);
+    if (must_copy == 1) {
+        hold_drop(own);
+        own = NULL;
+    }
+    return export_as(self, major >= DLPACK_MAJOR, own);
 }
 
 static PyObject *dlpack_device(tensor_object *self, PyObject *unused)
@@ -459,16 +467,20 @@ static PyObject *get_array_interface(tensor_object *self, void *unused)
                               : interface(self, NULL);
 }
 
-/* The stream is the legacy default one (1), on which the importer is to wait. */
+/* The stream is the legacy default one (1), on which the importer is to wait. What it makes keeps
+ * this object, which from now on keeps the slot until that stream's work is done. */
 static PyObject *get_cuda_interface(tensor_object *self, void *unused)
 {
     (void)unused;
     if (!is_on_device(self)) {
         return no_attribute("__cuda_array_interface__", "the tensor is in host memory");
     }
-    if (wait_on(self, NULL) < 0) {
+    hold *own = hold_on(self, NULL);
+    if (own == NULL) {
         return NULL;
     }
+    hold_drop(self->hold);
+    self->hold = own;
     PyObject *one = PyLong_FromLong(1);
     PyObject *made = one == NULL ? NULL : interface(self, one);
     Py_XDECREF(one);
@@ -506,6 +518,15 @@ static PyObject *to_torch(tensor_object *self, PyObject *unused)
     return made;
 }
 
+/* numpy asks for this where there is no buffer and no interface, before it goes through the rows.
+ */
+static PyObject *to_array(tensor_object *self, PyObject *arguments, PyObject *keywords)
+{
+    (void)arguments;
+    (void)keywords;
+    return to_numpy(self, NULL);
+}
+
 static PyMethodDef methods[] = {
     {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
@@ -518,6 +539,8 @@ static PyMethodDef methods[] = {
      "numpy($self, /)\n--\n\nA writable numpy array over the same memory. TypeError for tensors on "
      "a GPU\n"
      "and for bfloat16, which numpy does not have."},
+    {"__array__", (PyCFunction)(void (*)(void))to_array, METH_VARARGS | METH_KEYWORDS,
+     "For numpy: numpy() or its TypeError."},
     {"torch", (PyCFunction)(void (*)(void))to_torch, METH_NOARGS,
      "torch($self, /)\n--\n\nA torch tensor over the same memory (torch.from_dlpack)."},
     {0},

@@ -87,6 +87,52 @@ print(next(iter(loader)).index)
     assert out == "interrupted True\n0\n" and code == 0
 
 
+def test_a_handler_may_close_the_loader(run_python, photos):
+    done = run_python(
+        OPEN
+        + """
+import os, signal, threading
+signal.signal(signal.SIGTERM, lambda number, frame: loader.close())
+iterator = iter(loader)
+kept = [next(iterator), next(iterator)]
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
+try:
+    next(iterator)
+except sluice.Error as error:
+    print(error.status)
+""",
+        photos,
+    )
+    assert done.stdout.strip() in ("state", "canceled") and done.returncode == 0, done.stderr
+
+
+def test_a_child_of_a_process_with_a_waiting_thread(run_python, photos):
+    """The child has no thread that could let go of anything, and ends."""
+    done = run_python(
+        OPEN
+        + """
+import os, threading, time
+iterator = iter(loader)
+kept = [next(iterator), next(iterator)]
+threading.Thread(target=next, args=(iterator,), daemon=True).start()
+time.sleep(0.2)
+child = os.fork()
+if child == 0:
+    try:
+        loader._handle.next(None)
+    except sluice.StateError:
+        kept.clear()
+        loader.close()
+        raise SystemExit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+kept.clear()
+time.sleep(0.2)
+""",
+        photos,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_ctrl_c_while_opening(tmp_path):
     """A path whose listing hangs: a FIFO in the place of a manifest blocks open()."""
     import os

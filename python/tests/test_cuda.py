@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batches on a device, with a driver that pretends."""
+import ctypes
+import os
+
+import numpy
+import pytest
+
+import sluice
+from sluice import transforms as T
+from test_tensor import name_of, pointer_of
+
+if "SLUICE_CUDA_DRIVER" not in os.environ:
+    pytest.skip("there is no driver that pretends", allow_module_level=True)
+
+
+def open_loader(data, **options):
+    options = {"batch_size": 4, "transform": T.RandomResizedCrop(16), "device": "cuda", "prefetch_factor": 4} | options
+    return sluice.Loader(data, **options)
+
+
+@pytest.fixture
+def loader(data):
+    with open_loader(data) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def driver():
+    made, context = ctypes.CDLL(os.environ["SLUICE_CUDA_DRIVER"]), ctypes.c_void_p()
+    assert made.cuInit(0) == 0 and made.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+    assert made.cuCtxPushCurrent_v2(context) == 0
+    yield made
+    made.cuCtxPopCurrent_v2(ctypes.byref(context))
+    made.cuDevicePrimaryCtxRelease_v2(0)
+
+
+def pixels(driver, tensor):
+    """What lies at the tensor's address, once the legacy default stream has come to it."""
+    buffer, stream = ctypes.create_string_buffer(tensor.nbytes), ctypes.c_void_p(1)
+    bytes_, address = ctypes.c_size_t(tensor.nbytes), ctypes.c_uint64(tensor.data_ptr)
+    assert driver.cuMemcpyDtoHAsync_v2(buffer, address, bytes_, stream) == 0
+    assert driver.cuStreamSynchronize(stream) == 0
+    return numpy.frombuffer(buffer, tensor.dtype).reshape(tensor.shape)
+
+
+def test_columns_are_there(loader, data, driver):
+    batch = next(iter(loader))
+    image = batch["image"]
+    assert image.device == batch.device == "cuda:0" and image.__dlpack_device__() == (2, 0)
+    host = next(iter(open_loader(data, device="cpu")))
+    capsule = image.__dlpack__(stream=1)
+    assert pointer_of(capsule) and (pixels(driver, image) == host["image"].numpy()).all()
+    for road in (memoryview, numpy.asarray, lambda t: t.__array_interface__):
+        with pytest.raises((BufferError, AttributeError, TypeError)):
+            road(image)
+    with pytest.raises(TypeError, match="torch"):
+        image.numpy()
+
+
+def test_streams(loader):
+    image = next(iter(loader))["image"]
+    for stream in (None, -1, 1, 2):
+        for version, name in ((None, b"dltensor"), ((1, 0), b"dltensor_versioned")):
+            assert name_of(image.__dlpack__(stream=stream, max_version=version)) == name
+    for stream in (0, -2):
+        with pytest.raises(BufferError):
+            image.__dlpack__(stream=stream)
+    with pytest.raises(BufferError):
+        image.__dlpack__(copy=True)
+    with pytest.raises(BufferError):
+        image.__dlpack__(dl_device=(1, 0))
+    image.__dlpack__(dl_device=(2, 0))
+
+
+def test_the_cuda_array_interface(loader):
+    batch = next(iter(loader))
+    interface = batch["image"].__cuda_array_interface__
+    assert interface["version"] == 3 and interface["stream"] == 1
+    assert interface["shape"] == (4, 16, 16, 3) and interface["data"] == (batch["image"].data_ptr, False)
+
+
+def test_slots_come_back(loader):
+    """Whoever held them, on whatever stream."""
+    for turn in range(6):
+        for number, batch in enumerate(loader):
+            capsules = [batch["image"].__dlpack__(stream=stream) for stream in (None, 1, 2, -1)]
+            if number % 2:
+                batch["label"].__cuda_array_interface__
+            pointers = [pointer_of(capsule) for capsule in capsules]
+            assert all(pointers)
+            del capsules
+        assert loader.epoch == turn + 1
+    del batch
+    assert loader._handle.held == 0
+
+
+def test_epochs_are_the_hosts(data, driver):
+    options = {"shuffle": True, "dtype": "float16", "layout": "NCHW"}
+    count = 0
+    for batch, host in zip(open_loader(data, **options), open_loader(data, device="cpu", **options)):
+        capsule = batch["image"].__dlpack__(stream=1)
+        assert (pixels(driver, batch["index"]) == host["index"].numpy()).all()
+        difference = pixels(driver, batch["image"]).astype(float) - host["image"].numpy()
+        assert numpy.abs(difference).max() < 1e-3
+        count += 1
+        del capsule
+    assert count == 9
