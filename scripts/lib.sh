@@ -32,6 +32,7 @@ python3-numpy                                 : compares arrays with it
 python3-dev                                   : headers for the Python package
 python3-pytest                                : tests of the Python package
 python3-torch                                 : the same, with torch tensors
+python3-venv                                  : installs its wheel into an empty environment
 mypy                                          : checks that its types are those of its code
 jq                                            : reads the JSON output of the tool
 clang-format-14                               : checks the layout of the code

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a wheel with nothing but cmake, a compiler and Python itself (PEP 517; no package index).
+
+`pip install .` calls this. The wheel holds the package, the tool (`python -m sluice`) and the shared
+libraries that both need besides the C library's own, found next to them (RPATH $ORIGIN).
+"""
+import base64
+import hashlib
+import os
+import pathlib
+import re
+import subprocess
+import sysconfig
+import tempfile
+import tomllib
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# Every Linux with a C library has these.
+SYSTEM = re.compile(r"^(lib(c|m|dl|rt|pthread|gcc_s|resolv)\.so|ld-linux|linux-vdso)")
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    return []
+
+
+def run(*command):
+    subprocess.run(list(map(str, command)), check=True, cwd=ROOT)
+
+
+def build(folder):
+    """The package's folder, built."""
+    run(
+        "cmake", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DSLUICE_BUILD_EXAMPLES=OFF",
+        "-DSLUICE_INSTALL=OFF", "-DSLUICE_WHEEL=ON",
+    )  # fmt: skip
+    run("cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1), "--target", "sluice_python", "sluice_tool")
+    package = pathlib.Path(folder) / "python" / "sluice"
+    if not (package / "_sluice.abi3.so").exists():
+        raise RuntimeError("no Python headers were found: install python3-dev")
+    return package
+
+
+def needed(binary):
+    """Shared libraries that a binary is linked to, by soname, where the loader finds them."""
+    lines = subprocess.run(["ldd", binary], check=True, capture_output=True, text=True).stdout.splitlines()
+    found = dict(re.findall(r"^\s*(\S+) => (/\S+)", "\n".join(lines), re.MULTILINE))
+    return {name: path for name, path in found.items() if not SYSTEM.match(name)}
+
+
+def contents(package, tool, libraries):
+    """(name in the wheel, file, whether it is a program) of everything."""
+    for path in sorted(package.iterdir()):
+        if path.is_file():
+            yield f"sluice/{path.name}", path, False
+    yield "sluice/bin/sluice", tool, True
+    for name, path in sorted(libraries.items()):
+        yield f"sluice/lib/{name}", pathlib.Path(path), False
+
+
+def licenses(libraries):
+    """(name, text) of the licences of what the wheel carries, where Debian's packages have them."""
+    yield "LICENSE", (ROOT / "LICENSE").read_text()
+    for name, path in sorted(libraries.items()):
+        found = subprocess.run(["dpkg-query", "-S", os.path.realpath(path)], capture_output=True, text=True)
+        text = pathlib.Path("/usr/share/doc") / found.stdout.split(":")[0] / "copyright"
+        if found.returncode == 0 and text.exists():
+            yield f"{name}.txt", text.read_text()
+
+
+def metadata(tag):
+    info = f"sluice-{PROJECT['version']}.dist-info"
+    yield f"{info}/METADATA", (
+        f"Metadata-Version: 2.1\nName: {PROJECT['name']}\nVersion: {PROJECT['version']}\n"
+        f"Summary: {PROJECT['description']}\nRequires-Python: {PROJECT['requires-python']}\n"
+        f"License: {PROJECT['license']['text']}\n"
+    )
+    yield f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: sluice\nRoot-Is-Purelib: false\nTag: {tag}\n"
+
+
+def record_row(name, data):
+    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    return f"{name},sha256={digest},{len(data)}\n"
+
+
+def add(wheel, name, data, is_program=False):
+    entry = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
+    entry.external_attr = (0o100755 if is_program else 0o100644) << 16
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    wheel.writestr(entry, data)
+    return record_row(name, data)
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    tag = f"cp311-abi3-{platform}"
+    name = f"sluice-{PROJECT['version']}-{tag}.whl"
+    with tempfile.TemporaryDirectory() as folder:
+        package, tool = build(folder), pathlib.Path(folder) / "bin" / "sluice"
+        libraries = needed(package / "_sluice.abi3.so") | needed(tool)
+        with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w") as wheel:
+            records = [
+                add(wheel, inside, path.read_bytes(), is_program)
+                for inside, path, is_program in contents(package, tool, libraries)
+            ]
+            records += [add(wheel, inside, text.encode()) for inside, text in metadata(tag)]
+            info = f"sluice-{PROJECT['version']}.dist-info"
+            records += [add(wheel, f"{info}/licenses/{called}", text.encode()) for called, text in licenses(libraries)]
+            last = f"{info}/RECORD"
+            add(wheel, last, ("".join(records) + f"{last},,\n").encode())
+    return name
