@@ -34,6 +34,7 @@ from . import columns, transforms
 from .dataset import Dataset, Field
 from .loader import Loader
 from .packing import PackResult, pack
+from .profiling import Marks, Profile, marks, profile
 from .writer import Writer
 
 __version__ = _version()
@@ -49,13 +50,17 @@ __all__ = [
     "InternalError",
     "InvalidError",
     "Loader",
+    "Marks",
     "OutOfMemoryError",
     "PackResult",
+    "Profile",
     "StateError",
     "Tensor",
     "UnsupportedError",
     "Writer",
     "columns",
+    "marks",
     "pack",
+    "profile",
     "transforms",
 ]

@@ -98,6 +98,7 @@ class Loader:
         quarantine: Any,
         recipe: list[tuple[Any, ...]] | None,
         columns: list[dict[str, Any]] | None,
+        hold_ms: int,
         /,
     ) -> Loader: ...
     @property

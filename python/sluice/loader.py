@@ -105,6 +105,7 @@ class Loader:
     prefetch_factor: batches that there is room for, those in use included [4; more of small ones].
     exact: decode every JPEG at its full size. exif: turn pictures upright as EXIF says.
     batch_hook: called with each batch on the thread that takes it; what it returns is given out.
+    hold_timeout: seconds to wait when tensors hold all batches there is room for, then StateError.
     stall_warn, stall_fail: seconds after which a read counts as stalled, and fails its samples.
     io: 'auto', 'uring' or 'pread'. page_cache: 'auto', 'buffered', 'direct' or 'drop'.
 
@@ -118,7 +119,7 @@ class Loader:
         self, dataset, batch_size=1, shuffle=False, *, num_workers=None, transform=None, columns=None,
         drop_last=False, last_batch=None, seed=0, dtype=None, layout=None, device=None, on_bad_sample="fail",
         quarantine=None, rank=None, world_size=None, prefetch_factor=None, exact=False, exif=False,
-        batch_hook=None, stall_warn=None, stall_fail=None, io="auto", page_cache="auto", **others,
+        batch_hook=None, hold_timeout=30.0, stall_warn=None, stall_fail=None, io="auto", page_cache="auto", **others,
     ):  # fmt: skip
         _refuse(others)
         if not isinstance(batch_size, int) or not 1 <= batch_size <= 65536:
@@ -150,8 +151,9 @@ class Loader:
         recipe, columns = self._columns(transform, columns, dtype, layout, options)
         device = "host" if device is None else str(device)
         self._handle = _sluice.Loader(
-            self.dataset._handle, options, "host" if device == "cpu" else device, quarantine, recipe, columns
-        )
+            self.dataset._handle, options, "host" if device == "cpu" else device, quarantine, recipe, columns,
+            round(hold_timeout * 1000),
+        )  # fmt: skip
         self._epoch = 0  # the one that the next iteration begins with
         self._position = 0  # batches of it that were taken
         self._cursor = None  # where a loaded state goes on

@@ -31,6 +31,7 @@ typedef struct loader_object {
     pthread_mutex_t consumer;
     pid_t process; /* that opened it: in a forked child the mutex may be held by nobody */
     uint64_t first; /* number of the first batch of the epoch in progress */
+    uint64_t hold_ms; /* how long to wait when all batches are held */
     uint32_t slots;
     bool warned;
 } loader_object;
@@ -44,6 +45,7 @@ typedef struct opening {
     sluice_augment *recipe;
     sluice_columns *columns;
     sluice_loader_options options;
+    uint64_t hold_ms;
     char device[64];
     char quarantine[TEXT_MAX];
     sluice_loader *made;
@@ -127,7 +129,8 @@ static int copy_text(PyObject *text, char *to, size_t room, const char **option)
     return 0;
 }
 
-/* Arguments: dataset, options, device, quarantine, recipe, columns; the last four may be None. */
+/* Arguments: dataset, options, device, quarantine, recipe, columns, of which the last four may be
+ * None, and hold_ms. */
 static int fill_opening(const extension *e, opening *o, PyObject *arguments)
 {
     PyObject *options;
@@ -136,10 +139,12 @@ static int fill_opening(const extension *e, opening *o, PyObject *arguments)
     PyObject *recipe;
     PyObject *columns;
     PyObject *dataset;
-    if (!PyArg_ParseTuple(arguments, "OOOOOO", &dataset, &options, &device, &quarantine, &recipe,
-                          &columns)) {
+    unsigned long long hold_ms;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOK", &dataset, &options, &device, &quarantine, &recipe,
+                          &columns, &hold_ms)) {
         return -1;
     }
+    o->hold_ms = hold_ms;
     o->dataset = dataset_share(e, dataset);
     if (o->dataset == NULL || members_set(&o->options, option_members, options) < 0 ||
         copy_text(device, o->device, sizeof(o->device), &o->options.device) < 0 ||
@@ -164,6 +169,7 @@ static void take_handle(loader_object *self, opening *o)
     o->made = NULL;
     (void)sluice_loader_get_stats(self->handle, &stats);
     self->slots = stats.slots;
+    self->hold_ms = o->hold_ms;
 }
 
 /* Uses `o` up. */
@@ -329,11 +335,21 @@ static PyObject *start(loader_object *self, PyObject *arguments)
     return status < 0 ? raise_own(self, status) : Py_NewRef(Py_None);
 }
 
-/* All batches are held: then none will come until one is let go. */
-static int warn_of_holds(loader_object *self)
+/* All batches are held: then none will come until one is let go. `slices`: waited so far. */
+static int look_at_holds(loader_object *self, uint64_t slices)
 {
     const unsigned held = atomic_load_explicit(&self->count->held, memory_order_relaxed);
-    if (self->warned || held < self->slots) {
+    if (held < self->slots) {
+        return 0;
+    }
+    if (slices * WAIT_SLICE_MS >= self->hold_ms) {
+        (void)sluice_raise_status(extension_of(self), SLUICE_STATE,
+                                  "all batches of the loader are held by tensors (or arrays made "
+                                  "from them) that are still alive: let go of them, or copy what "
+                                  "is to stay");
+        return -1;
+    }
+    if (self->warned) {
         return 0;
     }
     self->warned = true;
@@ -361,7 +377,7 @@ static sluice_status take_one(loader_object *self, int64_t timeout_ns, sluice_ba
  * looked for between turns: their handlers may close the loader. */
 static sluice_status wait_next(loader_object *self, sluice_batch **batch)
 {
-    for (int slices = 0;; slices++) {
+    for (uint64_t slices = 0;; slices++) {
         if (!take_turn(self)) {
             return SLUICE_AGAIN;
         }
@@ -370,7 +386,7 @@ static sluice_status wait_next(loader_object *self, sluice_batch **batch)
         if (status != SLUICE_AGAIN) {
             return status;
         }
-        if (PyErr_CheckSignals() < 0 || (slices > PATIENCE && warn_of_holds(self) < 0)) {
+        if (PyErr_CheckSignals() < 0 || (slices > PATIENCE && look_at_holds(self, slices) < 0)) {
             return SLUICE_AGAIN;
         }
     }
@@ -531,7 +547,8 @@ static PyGetSetDef attributes[] = {
 };
 
 static char doc[] =
-    "Loader(dataset, options, device, quarantine, recipe, columns): an open loader of the library.";
+    "Loader(dataset, options, device, quarantine, recipe, columns, hold_ms): an open loader of the "
+    "library.";
 
 static PyType_Slot slots[] = {
     {Py_tp_new, create},        {Py_tp_dealloc, dealloc}, {Py_tp_methods, methods},

@@ -377,6 +377,13 @@ def test_batches_kept_too_long_are_named(data):
         assert next(iterator).index == 3
 
 
+def test_batches_that_nobody_lets_go_of_are_an_error(data):
+    loader = open_loader(data, prefetch_factor=2, hold_timeout=1.2)
+    with pytest.warns(RuntimeWarning), pytest.raises(sluice.StateError, match="held"):
+        list(loader)
+    assert len(next(iter(loader))) == 4
+
+
 def test_pickles(data):
     loader = open_loader(data)
     with pytest.raises(TypeError, match="state_dict"):

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a training loop waits for data, and marks for `sluice idle`."""
+import os
+import time
+from contextlib import contextmanager
+
+READ, DECODE, AUGMENT, UPLOAD = range(4)
+
+# As in `sluice bench`: a stage is the limit when it is busy for more than this part of the time, a loop
+# that waits less than this is fed, a queue that is found empty this often starves what is behind it.
+BUSY, FED, STARVED = 0.85, 0.02, 0.5
+
+
+class Profile:
+    """What the time went into, from one moment to another: see sluice.profile.
+
+    seconds: how long. batches, samples: taken and decoded in it.
+    waiting: the part of the time that the loop spent waiting for a batch, 0 to 1.
+    workers_busy: the part of the workers' time in which they decoded or augmented.
+    reads_busy: the part of the time with a read in flight. queue_empty: how often a worker that took a
+        sample found none behind it.
+    limit: 'loop', 'decode', 'augment', 'copy', 'read' or 'none'. str(): the verdict in a sentence.
+    """
+
+    def __init__(self, loader):
+        self._loader = loader
+        self._start = self._take()
+        self._end = None
+
+    def _take(self):
+        handle = self._loader._handle
+        return time.perf_counter(), handle.stats(), [handle.stage(stage) for stage in range(4)]
+
+    def __enter__(self):
+        self._start, self._end = self._take(), None
+        return self
+
+    def __exit__(self, *exception):
+        self._end = None if self._loader._handle.closed else self._take()
+
+    def _between(self):
+        (before, first, stages), (after, last, later) = self._start, self._end or self._take()
+        numbers = {name: last[name] - first[name] for name in ("host_wait_ns", "batches", "samples")}
+        busy = [b[0] - a[0] for a, b in zip(stages, later)]
+        depth = [b - a for a, b in zip(stages[DECODE][2], later[DECODE][2])]
+        return max(after - before, 1e-9), numbers, busy, depth, last["workers"]
+
+    @property
+    def seconds(self):
+        return self._between()[0]
+
+    @property
+    def batches(self):
+        return self._between()[1]["batches"]
+
+    @property
+    def samples(self):
+        return self._between()[1]["samples"]
+
+    @property
+    def waiting(self):
+        seconds, numbers, *_ = self._between()
+        return min(1.0, numbers["host_wait_ns"] / 1e9 / seconds)
+
+    @property
+    def workers_busy(self):
+        seconds, _, busy, _, workers = self._between()
+        return (busy[DECODE] + busy[AUGMENT]) / 1e9 / (workers * seconds)
+
+    @property
+    def reads_busy(self):
+        seconds, _, busy, *_ = self._between()
+        return min(1.0, busy[READ] / 1e9 / seconds)
+
+    @property
+    def queue_empty(self):
+        depth = self._between()[3]
+        return depth[0] / sum(depth) if sum(depth) else 0.0
+
+    @property
+    def limit(self):
+        seconds, _, busy, _, _ = self._between()
+        if self.waiting < FED:
+            return "loop"
+        if self.workers_busy >= BUSY:
+            return "decode" if busy[DECODE] >= busy[AUGMENT] else "augment"
+        if busy[UPLOAD] / 1e9 / seconds >= BUSY:
+            return "copy"
+        return "read" if self.queue_empty >= STARVED else "none"
+
+    def __str__(self):
+        if self.batches == 0:
+            return "no batch was taken in this time"
+        folder = self._loader.dataset.format == "folder"
+        pack = ", and packing (sluice.pack) makes decoding cheaper" if folder else ""
+        said = {
+            "loop": f"the loop is the limit: it waited for data {self.waiting:.1%} of the time",
+            "decode": f"decoding is the limit: workers were busy {self.workers_busy:.0%} of the time; more cores "
+            f"(num_workers) would help{pack}",
+            "augment": f"augmenting is the limit: workers were busy {self.workers_busy:.0%} of the time; more cores "
+            "(num_workers), uint8 pictures or a GPU that converts them would help",
+            "copy": "copies to the GPU are the limit: uint8 pictures that the GPU converts are a quarter of float32",
+            "read": f"reading is the limit: workers found nothing to do {self.queue_empty:.0%} of the times that they "
+            "asked; faster storage" + (" or packing (sluice.pack)" if folder else "") + " would help",
+            "none": f"nothing is at its limit: workers were busy {self.workers_busy:.0%} of the time",
+        }[self.limit]
+        waited = "" if self.limit == "loop" else f"; the loop waited for data {self.waiting:.0%} of the time"
+        return said + waited
+
+    def __repr__(self):
+        return f"<sluice.Profile of {self.seconds:.1f} s: {self}>"
+
+
+def profile(loader):
+    """Says why a loop waits for data, if it does.
+
+        with sluice.profile(loader) as profile:
+            for batch in loader:
+                step(batch)
+        print(profile)          # "decoding is the limit: workers were busy 97% of the time; ..."
+
+    Without `with`, from the call on. Costs nothing: the loader counts anyway.
+    """
+    return Profile(loader)
+
+
+class Marks:
+    """Tells `sluice idle` when a program waited for data, with any loader: see sluice.marks."""
+
+    def __init__(self):
+        folder = os.environ.get("SLUICE_IDLE_DIR")
+        self._file = open(f"{folder}/marks.{os.getpid()}", "a", encoding="ascii") if folder else None
+
+    @contextmanager
+    def waiting(self):
+        """Around what waits for the next batch."""
+        start = time.monotonic_ns()
+        try:
+            yield
+        finally:
+            if self._file:
+                print("wait", start, time.monotonic_ns(), file=self._file)
+
+    def step(self):
+        """A step is done (as far as the host knows)."""
+        if self._file:
+            print("step", time.monotonic_ns(), file=self._file)
+
+    def batches(self, loader):
+        """The batches of any loader, with both marks made around them."""
+        iterator = iter(loader)
+        while True:
+            with self.waiting():
+                try:
+                    batch = next(iterator)
+                except StopIteration:
+                    return
+            yield batch
+            self.step()
+
+    def close(self):
+        if self._file:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+
+def marks():
+    """Marks for `sluice idle -- python train.py`; of no effect without it.
+
+        with sluice.marks() as marks:
+            for batch in marks.batches(loader):     # of sluice, torch, or anything that is iterated
+                step(batch)
+    """
+    return Marks()
