@@ -71,8 +71,8 @@ def _from_environment():
 
 
 def _refuse(arguments):
-    for name in arguments:
-        if name in USELESS or name in PASSED_ON:
+    for name, value in arguments.items():
+        if name in USELESS or name in PASSED_ON or (name in INSTEAD and value is None):
             continue
         if name in INSTEAD:
             raise TypeError(f"{name}: not of use here; {INSTEAD[name]}")

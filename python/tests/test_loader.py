@@ -284,7 +284,8 @@ def test_arguments_are_explained(data):
     crop = T.RandomResizedCrop(16)
     for name in ("sampler", "batch_sampler", "collate_fn", "worker_init_fn", "generator"):
         with pytest.raises(TypeError, match=name):
-            open_loader(data, **{name: None})
+            open_loader(data, **{name: object()})
+        open_loader(data, **{name: None})
     open_loader(data, pin_memory=True, persistent_workers=True, timeout=3)
     with pytest.raises(TypeError, match="unexpected"):
         open_loader(data, nonsense=1)
