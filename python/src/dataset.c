@@ -78,33 +78,45 @@ static char *copy_path(PyObject *path)
     return copy;
 }
 
+/* Room for `count` paths, none of which is there yet; NULL: no memory. */
+static opening *opening_with_room(size_t count)
+{
+    opening *o = calloc(1, sizeof(*o));
+    char **paths = (char **)calloc(count + 1, sizeof(*paths));
+    dataset_handle *made = calloc(1, sizeof(*made));
+    if (o == NULL || paths == NULL || made == NULL) {
+        free(made);
+        free((void *)paths);
+        free(o);
+        return NULL;
+    }
+    atomic_init(&made->owners, 1);
+    *o = (opening){.job = {.work = open_it, .drop = drop_opening},
+                   .paths = paths,
+                   .options = SLUICE_DATASET_OPTIONS_INIT,
+                   .flat = SLUICE_FIELD_INIT,
+                   .made = made,
+                   .error = SLUICE_ERROR_INIT};
+    return o;
+}
+
 static opening *new_opening(PyObject *paths)
 {
     const Py_ssize_t count = PyList_Size(paths);
-    opening *o = count < 0 ? NULL : calloc(1, sizeof(*o));
+    if (count < 0) {
+        return NULL;
+    }
+    opening *o = opening_with_room((size_t)count);
     if (o == NULL) {
-        return count < 0 ? NULL : (opening *)PyErr_NoMemory();
+        return (opening *)PyErr_NoMemory();
     }
-    o->job = (waiting_job){.work = open_it, .drop = drop_opening};
-    o->options = (sluice_dataset_options)SLUICE_DATASET_OPTIONS_INIT;
-    o->flat = (sluice_field)SLUICE_FIELD_INIT;
-    o->error = (sluice_error)SLUICE_ERROR_INIT;
-    o->paths = (char **)calloc((size_t)count + 1, sizeof(*o->paths));
-    o->made = calloc(1, sizeof(*o->made));
-    if (o->made != NULL) {
-        atomic_init(&o->made->owners, 1);
-    }
-    for (Py_ssize_t i = 0; o->paths != NULL && i < count; i++) {
+    for (Py_ssize_t i = 0; i < count; i++) {
         o->paths[i] = copy_path(PyList_GetItem(paths, i));
         if (o->paths[i] == NULL) {
             drop_opening(&o->job);
             return NULL;
         }
         o->count++;
-    }
-    if (o->paths == NULL || o->made == NULL) {
-        drop_opening(&o->job);
-        return (opening *)PyErr_NoMemory();
     }
     return o;
 }
