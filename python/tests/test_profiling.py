@@ -2,6 +2,7 @@
 """The verdict, and marks."""
 import os
 import time
+import types
 
 import pytest
 
@@ -15,26 +16,47 @@ def loader(data):
         yield made
 
 
-def test_a_slow_loop_is_the_limit(loader):
-    for _ in loader:
-        pass
-    with sluice.profile(loader) as profile:
-        for _ in loader:
-            time.sleep(0.005)
-    assert profile.limit == "loop" and "the loop is the limit" in str(profile)
-    assert profile.batches == 33 and profile.waiting < 0.02 and profile.seconds > 0.1
-    assert "loop" in repr(profile)
+class Handle:
+    """A loader's figures, one second apart."""
+
+    closed = False
+
+    def __init__(self, waited, decode, augment, upload, empty):
+        self.looks, self.after = 0, (waited, decode, augment, upload, empty)
+
+    def stats(self):
+        self.looks += 1
+        waited = self.after[0] if self.looks > 1 else 0
+        return {"host_wait_ns": waited * 1e9, "batches": self.looks * 9, "samples": self.looks * 99, "workers": 2}
+
+    def stage(self, number):
+        if self.looks < 2:
+            return 0, 0, [0] * 17
+        _, decode, augment, upload, empty = self.after
+        return (0.5, decode, augment, upload)[number] * 1e9, 99, [empty * 100, *[0] * 15, 100 - empty * 100]
 
 
-def test_a_loop_that_only_takes_waits(data):
-    loader = sluice.Loader(data, batch_size=33, transform=T.RandomResizedCrop(600), num_workers=1)
-    with sluice.profile(loader) as profile:
-        for _ in range(8):
-            for batch in loader:
-                del batch
-    assert profile.waiting > 0.3 and profile.workers_busy > 0.3
-    assert profile.limit in ("decode", "augment", "none", "read")
-    assert "of the time" in str(profile)
+@pytest.mark.parametrize(
+    "limit, words, figures",
+    [
+        ("loop", "waited for data 1.0%", (0.01, 0.5, 0.1, 0, 0.9)),
+        ("decode", "workers were busy 95%", (0.9, 1.5, 0.4, 0, 0)),
+        ("augment", "workers were busy 95%", (0.9, 0.4, 1.5, 0, 0)),
+        ("copy", "copies", (0.5, 0.4, 0.4, 0.9, 0)),
+        ("read", "nothing to do 80%", (0.9, 0.4, 0.1, 0, 0.8)),
+        ("none", "nothing is at its limit", (0.2, 0.6, 0.3, 0.1, 0.1)),
+    ],
+)
+def test_verdicts(monkeypatch, limit, words, figures):
+    clock = iter([10.0, 11.0])
+    monkeypatch.setattr("sluice.profiling.time.perf_counter", lambda: next(clock))
+    loader = types.SimpleNamespace(_handle=Handle(*figures), dataset=types.SimpleNamespace(format="folder"))
+    profile = sluice.profile(loader)
+    profile.__exit__()
+    assert profile.limit == limit and words in str(profile), str(profile)
+    assert (profile.seconds, profile.batches, profile.samples) == (1.0, 9, 99)
+    assert ("sluice.pack" in str(profile)) == (limit in ("decode", "read"))
+    assert ("; the loop waited" in str(profile)) == (limit != "loop")
 
 
 def test_figures_stay_when_the_time_is_over(loader):
