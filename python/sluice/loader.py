@@ -281,9 +281,7 @@ class Loader:
 
     def stats(self):
         """Figures since the loader was opened, as a dict: see docs/python.md."""
-        figures = self._handle.stats()
-        figures.pop("struct_size")
-        return figures
+        return self._handle.stats()
 
     def close(self):
         """Ends the threads. Batches and tensors stay readable. Called by `del` and `with`, too."""

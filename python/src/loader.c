@@ -7,193 +7,14 @@
  * freed.
  */
 #include "batch.h"
-#include "dataset.h"
-#include "extension.h"
-#include "hold.h"
-#include "recipe.h"
+#include "loader_object.h"
 #include "waiting.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #define SLICE_NS ((int64_t)WAIT_SLICE_MS * 1000000)
 #define PATIENCE 20 /* slices without a batch before a look at who holds them */
-#define TEXT_MAX 4096
-
-/* clang-format off */
-typedef struct loader_object {
-    PyObject_HEAD
-    sluice_loader *handle; /* NULL: closed */
-    hold_count *count;
-    pthread_mutex_t consumer;
-    pid_t process; /* that opened it: in a forked child the mutex may be held by nobody */
-    uint64_t first; /* number of the first batch of the epoch in progress */
-    uint64_t hold_ms; /* how long to wait when all batches are held */
-    uint32_t slots;
-    bool warned;
-} loader_object;
-/* clang-format on */
-
-/* ---- open ---- */
-
-typedef struct opening {
-    waiting_job job;
-    dataset_handle *dataset;
-    sluice_augment *recipe;
-    sluice_columns *columns;
-    sluice_loader_options options;
-    uint64_t hold_ms;
-    char device[64];
-    char quarantine[TEXT_MAX];
-    sluice_loader *made;
-    sluice_error error;
-    sluice_status status;
-} opening;
-
-static void open_it(waiting_job *job)
-{
-    opening *o = (opening *)job;
-    o->status =
-        sluice_loader_open(&o->made, o->dataset->dataset, o->recipe, &o->options, &o->error);
-}
-
-static void drop_opening(waiting_job *job)
-{
-    opening *o = (opening *)job;
-    sluice_loader_close(o->made);
-    dataset_drop(o->dataset);
-    sluice_augment_destroy(o->recipe);
-    sluice_columns_destroy(o->columns);
-    free(o);
-}
-
-#define MEMBER(name, type)                                 \
-    {                                                      \
-#        name, offsetof(sluice_loader_options, name), type \
-    }
-
-static const member option_members[] = {
-    MEMBER(batch_size, 'I'),
-    MEMBER(workers, 'I'),
-    MEMBER(prefetch, 'I'),
-    MEMBER(dtype, 'i'),
-    MEMBER(layout, 'i'),
-    MEMBER(seed, 'Q'),
-    MEMBER(rank, 'I'),
-    MEMBER(world_size, 'I'),
-    MEMBER(shuffle, 'i'),
-    MEMBER(block_samples, 'I'),
-    MEMBER(window_blocks, 'I'),
-    MEMBER(last_batch, 'i'),
-    MEMBER(on_bad_sample, 'i'),
-    MEMBER(exif, 'i'),
-    MEMBER(io_backend, 'i'),
-    MEMBER(page_cache, 'i'),
-    MEMBER(io_depth, 'I'),
-    MEMBER(io_threads, 'I'),
-    MEMBER(read_buffer_bytes, 'Q'),
-    MEMBER(max_sample_bytes, 'Q'),
-    MEMBER(max_pixels, 'Q'),
-    MEMBER(memory_bytes, 'Q'),
-    MEMBER(stall_warn_ns, 'Q'),
-    MEMBER(stall_fail_ns, 'Q'),
-    MEMBER(end_epoch, 'Q'),
-    MEMBER(exact, 'I'),
-    MEMBER(device_slots, 'I'),
-    MEMBER(resident_bytes, 'Q'),
-    {NULL, 0, 0},
-};
-
-static int copy_text(PyObject *text, char *to, size_t room, const char **option)
-{
-    PyObject *bytes = NULL;
-    if (text == Py_None) {
-        return 0;
-    }
-    if (!PyUnicode_FSConverter(text, &bytes)) {
-        return -1;
-    }
-    const char *from = PyBytes_AsString(bytes);
-    const size_t length = strlen(from);
-    if (length >= room) {
-        PyErr_SetString(PyExc_ValueError, "too long");
-        Py_DECREF(bytes);
-        return -1;
-    }
-    memcpy(to, from, length + 1);
-    Py_DECREF(bytes);
-    *option = to;
-    return 0;
-}
-
-/* Arguments: dataset, options, device, quarantine, recipe, columns, of which the last four may be
- * None, and hold_ms. */
-static int fill_opening(const extension *e, opening *o, PyObject *arguments)
-{
-    PyObject *options;
-    PyObject *device;
-    PyObject *quarantine;
-    PyObject *recipe;
-    PyObject *columns;
-    PyObject *dataset;
-    unsigned long long hold_ms;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOK", &dataset, &options, &device, &quarantine, &recipe,
-                          &columns, &hold_ms)) {
-        return -1;
-    }
-    o->hold_ms = hold_ms;
-    o->dataset = dataset_share(e, dataset);
-    if (o->dataset == NULL || members_set(&o->options, option_members, options) < 0 ||
-        copy_text(device, o->device, sizeof(o->device), &o->options.device) < 0 ||
-        copy_text(quarantine, o->quarantine, sizeof(o->quarantine), &o->options.quarantine_path) <
-            0) {
-        return -1;
-    }
-    if (recipe != Py_None) {
-        o->recipe = recipe_of(e, recipe);
-    }
-    if (!PyErr_Occurred() && columns != Py_None) {
-        o->columns = columns_of(e, columns);
-        o->options.columns = o->columns;
-    }
-    return PyErr_Occurred() ? -1 : 0;
-}
-
-static void take_handle(loader_object *self, opening *o)
-{
-    sluice_loader_stats stats = SLUICE_LOADER_STATS_INIT;
-    self->handle = o->made;
-    o->made = NULL;
-    (void)sluice_loader_get_stats(self->handle, &stats);
-    self->slots = stats.slots;
-    self->hold_ms = o->hold_ms;
-}
-
-/* Uses `o` up. */
-static int open_with(const extension *e, loader_object *self, opening *o, PyObject *arguments)
-{
-    o->job = (waiting_job){.work = open_it, .drop = drop_opening};
-    o->options = (sluice_loader_options)SLUICE_LOADER_OPTIONS_INIT;
-    o->error = (sluice_error)SLUICE_ERROR_INIT;
-    if (fill_opening(e, o, arguments) < 0) {
-        drop_opening(&o->job);
-        return -1;
-    }
-    if (!wait_for(&o->job)) {
-        return -1;
-    }
-    const sluice_status status = o->status;
-    if (status < 0) {
-        (void)sluice_raise(e, &o->error);
-    } else {
-        take_handle(self, o);
-    }
-    drop_opening(&o->job);
-    return status < 0 ? -1 : 0;
-}
 
 static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
@@ -206,13 +27,11 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
     pthread_mutex_init(&self->consumer, NULL);
     self->process = getpid();
     self->count = hold_count_new();
-    opening *o = calloc(1, sizeof(*o));
-    if (self->count == NULL || o == NULL) {
-        free(o);
+    if (self->count == NULL) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
-    if (open_with(e, self, o, arguments) < 0) {
+    if (loader_open(e, self, arguments) < 0) {
         Py_CLEAR(self);
     }
     return (PyObject *)self;
@@ -487,13 +306,13 @@ static PyObject *stats(loader_object *self, PyObject *unused)
 #define U(name) #name, (unsigned long long)s.name
     return Py_BuildValue(
         "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,"
-        "s:K,s:s,s:s,s:s,s:s,s:N,s:N}",
+        "s:s,s:s,s:s,s:s,s:N,s:N}",
         U(workers), U(slots), U(io_direct), U(samples), U(batches), U(bytes_wanted), U(bytes_read),
         U(reads), U(reads_retried), U(reads_stalled), U(bad_samples), U(replaced_samples),
         U(allocations), U(memory_bytes), U(host_wait_ns), U(first_batch_ns), U(host_wait_max_ns),
         U(steps_timed), U(stream_stall_ns), U(stream_busy_ns), U(stream_span_ns),
-        U(converts_on_device), U(struct_size), "io_backend", s.io_backend, "io_reason", s.io_reason,
-        "device", s.device, "pinning", s.pinning, "ready_depth",
+        U(converts_on_device), "io_backend", s.io_backend, "io_reason", s.io_reason, "device",
+        s.device, "pinning", s.pinning, "ready_depth",
         list_of(s.ready_depth, SLUICE_HISTOGRAM_BINS), "host_waits",
         list_of(s.host_waits, SLUICE_WAIT_BINS));
 #undef U

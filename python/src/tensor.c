@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tensor.h"
 
-#include "dlpack.h"
+#include "tensor_object.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* clang-format off */
-typedef struct tensor_object {
-    PyObject_HEAD
-    hold *hold;
-    sluice_tensor tensor;
-    Py_ssize_t shape[SLUICE_TENSOR_DIMS_MAX], strides[SLUICE_TENSOR_DIMS_MAX]; /* in bytes */
-} tensor_object;
-/* clang-format on */
 
 /* What other libraries call a dtype. */
 typedef struct dtype_names {
@@ -35,11 +26,6 @@ static const dtype_names *names_of(int32_t dtype)
     };
     static const dtype_names unknown = {"unknown", NULL, "|V1"};
     return dtype >= 0 && (size_t)dtype < sizeof(names) / sizeof(*names) ? &names[dtype] : &unknown;
-}
-
-static bool is_on_device(const tensor_object *self)
-{
-    return self->tensor.device_type == SLUICE_DEVICE_TYPE_CUDA;
 }
 
 PyObject *tensor_new(const extension *e, hold *h, const sluice_tensor *tensor)
@@ -93,8 +79,9 @@ static PyObject *get_dtype(tensor_object *self, void *unused)
 static PyObject *get_device(tensor_object *self, void *unused)
 {
     (void)unused;
-    return is_on_device(self) ? PyUnicode_FromFormat("cuda:%d", (int)self->tensor.device_number)
-                              : PyUnicode_FromString("cpu");
+    return tensor_is_on_device(self)
+               ? PyUnicode_FromFormat("cuda:%d", (int)self->tensor.device_number)
+               : PyUnicode_FromString("cpu");
 }
 
 static PyObject *get_ndim(tensor_object *self, void *unused)
@@ -211,7 +198,7 @@ static int get_buffer(tensor_object *self, Py_buffer *view, int flags)
 {
     const dtype_names *names = names_of(self->tensor.dtype);
     view->obj = NULL;
-    if (is_on_device(self)) {
+    if (tensor_is_on_device(self)) {
         PyErr_SetString(PyExc_BufferError, "this tensor is in the GPU's memory: use DLPack");
         return -1;
     }
@@ -233,205 +220,6 @@ static int get_buffer(tensor_object *self, Py_buffer *view, int flags)
     view->suboffsets = NULL;
     view->internal = NULL;
     return 0;
-}
-
-/* ---- DLPack ---- */
-
-/* What an exported tensor needs besides its memory. */
-typedef struct exported {
-    union {
-        dlpack_managed old;
-        dlpack_versioned versioned;
-    } as;
-    hold *hold;
-    void *copy; /* owned; NULL: the batch's memory */
-    int64_t shape[SLUICE_TENSOR_DIMS_MAX], strides[SLUICE_TENSOR_DIMS_MAX];
-} exported;
-
-static void drop_exported(exported *out)
-{
-    hold_drop(out->hold);
-    free(out->copy);
-    free(out);
-}
-
-static void delete_old(dlpack_managed *self)
-{
-    drop_exported(self->context);
-}
-
-static void delete_versioned(dlpack_versioned *self)
-{
-    drop_exported(self->context);
-}
-
-/* A capsule that nobody took still has its name. */
-static void drop_capsule(PyObject *capsule)
-{
-    if (PyCapsule_IsValid(capsule, "dltensor")) {
-        dlpack_managed *managed = PyCapsule_GetPointer(capsule, "dltensor");
-        managed->deleter(managed);
-    } else if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
-        dlpack_versioned *managed = PyCapsule_GetPointer(capsule, "dltensor_versioned");
-        managed->deleter(managed);
-    }
-}
-
-static void fill(exported *out, const sluice_tensor *tensor, dlpack_tensor *to)
-{
-    memcpy(out->shape, tensor->shape, sizeof(out->shape));
-    memcpy(out->strides, tensor->strides, sizeof(out->strides));
-    *to = (dlpack_tensor){.data = tensor->size_bytes == 0 ? NULL
-                                  : out->copy != NULL     ? out->copy
-                                                          : tensor->data,
-                          .device_type = DLPACK_CPU, /* importers refuse pinned memory as such */
-                          .ndim = (int32_t)tensor->dims,
-                          .lanes = 1,
-                          .shape = out->shape,
-                          .strides = out->strides};
-    if (tensor->device_type == SLUICE_DEVICE_TYPE_CUDA) {
-        to->device_type = DLPACK_CUDA;
-        to->device_id = tensor->device_number;
-    }
-    (void)sluice_dtype_dlpack((sluice_dtype)tensor->dtype, &to->code, &to->bits);
-}
-
-/* Takes over `own`, which keeps the memory; NULL: a copy. */
-static PyObject *export_as(const tensor_object *self, bool versioned, hold *own)
-{
-    const bool copy = own == NULL;
-    exported *out = calloc(1, sizeof(*out));
-    if (out != NULL && copy && self->tensor.size_bytes > 0) {
-        out->copy = malloc((size_t)self->tensor.size_bytes);
-        if (out->copy == NULL) {
-            free(out);
-            out = NULL;
-        } else {
-            memcpy(out->copy, self->tensor.data, (size_t)self->tensor.size_bytes);
-        }
-    }
-    if (out == NULL) {
-        hold_drop(own);
-        return PyErr_NoMemory();
-    }
-    out->hold = own;
-    PyObject *capsule;
-    if (versioned) {
-        out->as.versioned = (dlpack_versioned){.major = DLPACK_MAJOR,
-                                               .minor = DLPACK_MINOR,
-                                               .context = out,
-                                               .deleter = delete_versioned,
-                                               .flags = copy ? DLPACK_IS_COPIED : 0};
-        fill(out, &self->tensor, &out->as.versioned.tensor);
-        capsule = PyCapsule_New(&out->as.versioned, "dltensor_versioned", drop_capsule);
-    } else {
-        out->as.old = (dlpack_managed){.context = out, .deleter = delete_old};
-        fill(out, &self->tensor, &out->as.old.tensor);
-        capsule = PyCapsule_New(&out->as.old, "dltensor", drop_capsule);
-    }
-    if (capsule == NULL) {
-        drop_exported(out);
-    }
-    return capsule;
-}
-
-/* Makes the consumer's stream wait for the batch; returns a hold for it, or NULL with an exception.
- */
-static hold *hold_on(tensor_object *self, struct CUstream_st *stream)
-{
-    const sluice_status status = sluice_batch_wait(self->hold->batch, stream);
-    hold *made = status < 0 ? NULL : hold_for_stream(self->hold, stream);
-    if (made == NULL) {
-        (void)sluice_raise_status(extension_of(self), status < 0 ? status : SLUICE_NOMEM,
-                                  "the stream cannot wait for the batch");
-    }
-    return made;
-}
-
-/* A hold for whoever imports the tensor, on the stream that it names; NULL with an exception. */
-static hold *hold_for(tensor_object *self, PyObject *stream)
-{
-    if (!is_on_device(self)) {
-        if (stream != Py_None) {
-            PyErr_SetString(PyExc_BufferError, "a tensor in host memory has no stream");
-            return NULL;
-        }
-        return hold_share(self->hold);
-    }
-    if (stream == Py_None) {
-        return hold_on(self, NULL);
-    }
-    const long long number = PyLong_AsLongLong(stream);
-    if (number == -1) { /* do not wait */
-        return PyErr_Occurred() ? NULL : hold_share(self->hold);
-    }
-    if (number == 0 || number < -1) {
-        PyErr_SetString(
-            PyExc_BufferError,
-            "stream 0 may be the legacy default one (1) or the thread's (2): say which");
-        return NULL;
-    }
-    return hold_on(self, PyLong_AsVoidPtr(stream));
-}
-
-/* Whether dl_device is where the tensor is; -1 raised. */
-static int check_device(const tensor_object *self, PyObject *device)
-{
-    int type;
-    int number;
-    if (device == Py_None) {
-        return 0;
-    }
-    if (!PyArg_ParseTuple(device, "ii;dl_device must be (type, number)", &type, &number)) {
-        return -1;
-    }
-    const int own = is_on_device(self) ? DLPACK_CUDA : DLPACK_CPU;
-    if (type != own || (own == DLPACK_CUDA && number != self->tensor.device_number)) {
-        PyErr_SetString(PyExc_BufferError, "the tensor is on another device, and is not copied");
-        return -1;
-    }
-    return 0;
-}
-
-static PyObject *dlpack(tensor_object *self, PyObject *arguments, PyObject *keywords)
-{
-    static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
-    PyObject *stream = Py_None;
-    PyObject *version = Py_None;
-    PyObject *device = Py_None;
-    PyObject *copy = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|$OOOO:__dlpack__", names, &stream,
-                                     &version, &device, &copy)) {
-        return NULL;
-    }
-    int major = 0;
-    int minor = 0;
-    const int must_copy = PyObject_IsTrue(copy);
-    if (must_copy < 0 || check_device(self, device) < 0 ||
-        (version != Py_None &&
-         !PyArg_ParseTuple(version, "ii;max_version must be (major, minor)", &major, &minor))) {
-        return NULL;
-    }
-    if (must_copy && is_on_device(self)) {
-        PyErr_SetString(PyExc_BufferError, "tensors on a device are not copied: clone the import");
-        return NULL;
-    }
-    hold *own = hold_for(self, stream);
-    if (own == NULL) {
-        return NULL;
-    }
-    if (must_copy == 1) {
-        hold_drop(own);
-        own = NULL;
-    }
-    return export_as(self, major >= DLPACK_MAJOR, own);
-}
-
-static PyObject *dlpack_device(tensor_object *self, PyObject *unused)
-{
-    (void)unused;
-    return is_on_device(self) ? Py_BuildValue("(ii)", DLPACK_CUDA, self->tensor.device_number)
-                              : Py_BuildValue("(ii)", DLPACK_CPU, 0);
 }
 
 /* ---- array interfaces ---- */
@@ -463,8 +251,8 @@ static PyObject *no_attribute(const char *name, const char *why)
 static PyObject *get_array_interface(tensor_object *self, void *unused)
 {
     (void)unused;
-    return is_on_device(self) ? no_attribute("__array_interface__", "the tensor is on a GPU")
-                              : interface(self, NULL);
+    return tensor_is_on_device(self) ? no_attribute("__array_interface__", "the tensor is on a GPU")
+                                     : interface(self, NULL);
 }
 
 /* The stream is the legacy default one (1), on which the importer is to wait. What it makes keeps
@@ -472,10 +260,10 @@ static PyObject *get_array_interface(tensor_object *self, void *unused)
 static PyObject *get_cuda_interface(tensor_object *self, void *unused)
 {
     (void)unused;
-    if (!is_on_device(self)) {
+    if (!tensor_is_on_device(self)) {
         return no_attribute("__cuda_array_interface__", "the tensor is in host memory");
     }
-    hold *own = hold_on(self, NULL);
+    hold *own = tensor_hold_on(self, NULL);
     if (own == NULL) {
         return NULL;
     }
@@ -492,7 +280,7 @@ static PyObject *get_cuda_interface(tensor_object *self, void *unused)
 static PyObject *to_numpy(tensor_object *self, PyObject *unused)
 {
     (void)unused;
-    if (is_on_device(self)) {
+    if (tensor_is_on_device(self)) {
         PyErr_SetString(PyExc_TypeError, "the tensor is on a GPU: use .torch().cpu().numpy()");
         return NULL;
     }
@@ -528,12 +316,12 @@ static PyObject *to_array(tensor_object *self, PyObject *arguments, PyObject *ke
 }
 
 static PyMethodDef methods[] = {
-    {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
+    {"__dlpack__", (PyCFunction)(void (*)(void))tensor_dlpack, METH_VARARGS | METH_KEYWORDS,
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "The memory as a DLPack capsule, without a copy unless `copy` is true. It stays valid as "
      "long\n"
      "as the importer keeps it, also after the batch, the loader and the dataset are gone."},
-    {"__dlpack_device__", (PyCFunction)(void (*)(void))dlpack_device, METH_NOARGS,
+    {"__dlpack_device__", (PyCFunction)(void (*)(void))tensor_dlpack_device, METH_NOARGS,
      "__dlpack_device__($self, /)\n--\n\nWhere it is, as DLPack numbers devices: (type, number)."},
     {"numpy", (PyCFunction)(void (*)(void))to_numpy, METH_NOARGS,
      "numpy($self, /)\n--\n\nA writable numpy array over the same memory. TypeError for tensors on "

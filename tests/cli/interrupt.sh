@@ -11,13 +11,13 @@ stop() {
     [ "$code" -eq 130 ] || fail "sluice ${*:2}: exit code $code instead of 130"
 }
 
-# stop_after TEXT SECONDS ARGUMENT ...: the same, so long after the text has come on stderr.
-stop_after() {
+# stop_once CONDITION SECONDS ARGUMENT ...: the same, so long after the condition, a command, holds.
+stop_once() {
     local code=0
     "$sluice" "${@:3}" > out 2> err &
     local process=$!
     for _ in $(seq 600); do
-        ! grep -qF -e "$1" err || break
+        ! eval "$1" || break
         sleep 0.1
     done
     sleep "$2"
@@ -25,20 +25,8 @@ stop_after() {
     wait $process || code=$?
     [ "$code" -eq 130 ] || fail "sluice ${*:3}: exit code $code instead of 130"
 }
-
-# stop_when FILE ARGUMENT ...: the same, once the file is there.
-stop_when() {
-    local code=0
-    "$sluice" "${@:2}" > out 2> err &
-    local process=$!
-    for _ in $(seq 600); do
-        [ ! -e "$1" ] || break
-        sleep 0.1
-    done
-    kill -INT $process
-    wait $process || code=$?
-    [ "$code" -eq 130 ] || fail "sluice ${*:2}: exit code $code instead of 130"
-}
+stop_after() { stop_once "grep -qF -e '$1' err" "${@:2}"; } # TEXT on stderr
+stop_when() { stop_once "[ -e '$1' ]" 0 "${@:2}"; }          # FILE
 
 run 0 synth photos --count 30 --classes 3 --size-scale 0.3
 stop_after "measuring" 1 bench photos --batch 8 --size 64 --seconds 5m --json

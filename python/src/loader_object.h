@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* loader_object: the object of loader.c, and how it is opened. */
+#ifndef SLUICE_PY_LOADER_OBJECT_H
+#define SLUICE_PY_LOADER_OBJECT_H
+
+#include "extension.h"
+#include "hold.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* clang-format off */
+typedef struct loader_object {
+    PyObject_HEAD
+    sluice_loader *handle; /* NULL: closed */
+    hold_count *count;
+    pthread_mutex_t consumer;
+    pid_t process; /* that opened it: in a forked child the mutex may be held by nobody */
+    uint64_t first; /* number of the first batch of the epoch in progress */
+    uint64_t hold_ms; /* how long to wait when all batches are held */
+    uint32_t slots;
+    bool warned;
+} loader_object;
+/* clang-format on */
+
+/*
+ * Opens the library's loader for a new object. Arguments: dataset, options, device, quarantine,
+ * recipe, columns, of which the last four may be None, and hold_ms. Looks for signals meanwhile. -1
+ * with an exception.
+ */
+int loader_open(const extension *e, loader_object *self, PyObject *arguments);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tensor_object: what the files of tensor.h share: the object, and its exports by DLPack. An export
+ * has a hold of its own on the batch, and is freed without a call to Python: its importer may do so
+ * on any thread, also after the interpreter has ended.
+ */
+#ifndef SLUICE_PY_TENSOR_OBJECT_H
+#define SLUICE_PY_TENSOR_OBJECT_H
+
+#include "extension.h"
+#include "hold.h"
+
+#include <stdbool.h>
+
+/* clang-format off */
+typedef struct tensor_object {
+    PyObject_HEAD
+    hold *hold;
+    sluice_tensor tensor;
+    Py_ssize_t shape[SLUICE_TENSOR_DIMS_MAX], strides[SLUICE_TENSOR_DIMS_MAX]; /* in bytes */
+} tensor_object;
+/* clang-format on */
+
+static inline bool tensor_is_on_device(const tensor_object *self)
+{
+    return self->tensor.device_type == SLUICE_DEVICE_TYPE_CUDA;
+}
+
+/* Makes the consumer's stream wait for the batch; returns a hold for it, or NULL with an exception.
+ */
+hold *tensor_hold_on(tensor_object *self, struct CUstream_st *stream);
+
+/* The methods __dlpack__ and __dlpack_device__. */
+PyObject *tensor_dlpack(tensor_object *self, PyObject *arguments, PyObject *keywords);
+PyObject *tensor_dlpack_device(tensor_object *self, PyObject *unused);
+
+#endif
