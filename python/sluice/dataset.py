@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """sluice.Dataset."""
 import array
+import operator
 import os
 from typing import NamedTuple
 
@@ -49,7 +50,11 @@ class Dataset:
     """
 
     def __init__(self, path, *, flat=None, allow_empty_classes=False, allow_case_duplicates=False):
-        paths = [path] if isinstance(path, (str, bytes, os.PathLike)) else list(path)
+        if isinstance(path, (str, bytes, os.PathLike)):
+            path = [path]
+        elif not isinstance(path, (list, tuple)):
+            raise TypeError(f"path={path!r}: expected a path or a list of paths")
+        paths = list(path)
         self.paths = [os.fspath(one) for one in paths]
         allowed = {"allow_empty_classes": allow_empty_classes, "allow_case_duplicates": allow_case_duplicates}
         self._arguments = {"flat": flat, **allowed}
@@ -117,7 +122,7 @@ class Dataset:
             return Verified(*_sluice.verify(self._handle, {"decode": int(decode), "workers": workers or 0}, show))
 
     def _number(self, index):
-        count = len(self)
+        count, index = len(self), operator.index(index)
         number = index + count if index < 0 else index
         if not 0 <= number < count:
             raise IndexError(f"sample {index} of {count}")

@@ -268,9 +268,12 @@ class Loader:
 
     def load_state_dict(self, state):
         """Goes on from there with the next iteration. An iteration in progress ends."""
-        if state.get("sluice") != STATE_VERSION:
-            raise ValueError(f"not a state of this version: {state!r:.80}")
-        cursor = bytes.fromhex(state["cursor"])
+        if not isinstance(state, dict) or state.get("sluice") != STATE_VERSION:
+            raise ValueError(f"not what state_dict() of this version gave: {str(state):.80}")
+        try:
+            cursor = bytes.fromhex(state["cursor"])
+        except ValueError:
+            raise ValueError("the state is damaged: its cursor is no hexadecimal text") from None
         epoch = self._handle.restore(cursor) if cursor else state["epoch"]
         self._turn += 1
         self._go_to(epoch)

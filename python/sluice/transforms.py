@@ -25,11 +25,13 @@ def _pair(size, name="size"):
     """(height, width), as torchvision takes sizes."""
     if isinstance(size, int):
         return size, size
+    if not isinstance(size, Sequence):
+        raise ValueError(f"{name}={size!r}: expected an int or (height, width)")
     size = tuple(size)
     if len(size) == 1:
         size *= 2
     if len(size) != 2 or not all(isinstance(side, int) for side in size):
-        raise ValueError(f"{name} must be an int or (height, width)")
+        raise ValueError(f"{name}={size!r}: expected an int or (height, width)")
     return size
 
 

@@ -24,11 +24,12 @@ static int store(void *at, char type, PyObject *value, const char *name)
         return 0;
     }
     const unsigned long long number = PyLong_AsUnsignedLongLong(value);
-    if (number == (unsigned long long)-1 && PyErr_Occurred()) {
+    const bool failed = number == (unsigned long long)-1 && PyErr_Occurred() != NULL;
+    if (failed && !PyErr_ExceptionMatches(PyExc_OverflowError)) {
         return -1;
     }
-    if (number > limit) {
-        PyErr_Format(PyExc_OverflowError, "%s is too large", name);
+    if (failed || number > limit) {
+        PyErr_Format(PyExc_OverflowError, "%s=%R: expected 0 to %llu", name, value, limit);
         return -1;
     }
     if (type == 'I') {

@@ -17,6 +17,10 @@ def test_a_folder(data, photos):
         assert sample["label"] == int(files[index].parent.name[-1])
         assert sample["key"] == str(files[index].relative_to(photos))
         assert data.sample(index)["file"] == str(files[index])
+    with pytest.raises(TypeError):
+        data["image"]
+    with pytest.raises(TypeError, match="path=3"):
+        sluice.Dataset(3)
     for index in (33, -34):
         with pytest.raises(IndexError):
             data[index]

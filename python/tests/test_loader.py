@@ -171,6 +171,10 @@ def test_states_of_something_else_are_refused(data):
         loader.load_state_dict({})
     with pytest.raises(ValueError):
         loader.load_state_dict(state | {"sluice": 77})
+    with pytest.raises(ValueError, match="state_dict"):
+        loader.load_state_dict(None)
+    with pytest.raises(ValueError, match="damaged"):
+        loader.load_state_dict(state | {"cursor": "zz"})
     with pytest.raises(sluice.CorruptError):
         loader.load_state_dict(state | {"cursor": "00" * (len(state["cursor"]) // 2)})
 
@@ -298,6 +302,8 @@ def test_arguments_are_explained(data):
     for size in (0, -1, 1 << 20, 1.5):
         with pytest.raises(ValueError, match="batch_size"):
             sluice.Loader(data, size, transform=crop)
+    with pytest.raises(OverflowError, match="seed=-1"):
+        open_loader(data, seed=-1)
     with pytest.raises(sluice.UnsupportedError):
         open_loader(data, device="cuda:77")
     with pytest.raises(sluice.OutOfMemoryError):

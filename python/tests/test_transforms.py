@@ -49,6 +49,7 @@ def test_orders_that_would_mean_something_else(transforms, words):
         lambda: T.Normalize([1], [1]),
         lambda: T.ToDtype("float32"),
         lambda: T.RandomResizedCrop((1, 2, 3)),
+        lambda: T.RandomResizedCrop(8.5),
     ],
 )
 def test_what_there_is_not(make):
