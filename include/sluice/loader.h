@@ -308,7 +308,8 @@ typedef struct sluice_loader_stats {
     uint64_t memory_bytes;     /* reserved by this loader, counted as in the option of that name */
     uint64_t host_wait_ns;     /* spent by the consumer inside next */
     uint64_t first_batch_ns;   /* from open to the first batch */
-    uint64_t ready_depth[SLUICE_HISTOGRAM_BINS]; /* ready batches at each next: bin i: i batches,
+    uint64_t ready_depth[SLUICE_HISTOGRAM_BINS]; /* ready batches when next was called, for each
+                                                    that was taken: bin i: i batches,
                                                     the last bin: as many or more */
     char io_backend[16];                         /* "uring", "pread" */
     char io_reason[128];                         /* why not io_uring, or "" */

@@ -142,13 +142,13 @@ sluice_status sl_staging_next(sl_staging *staging, int64_t timeout_ns, sluice_ba
     const uint32_t last_bin = SL_READY_BINS - 1;
     sl_lock(&staging->mutex);
     const uint32_t ready = sl_slots_ready(&staging->slots);
-    staging->stats.ready_depth[ready < last_bin ? ready : last_bin]++;
     sluice_status status = sl_staging_peek_locked(staging);
     if (status == SLUICE_AGAIN && timeout_ns != 0) {
         status = wait_locked(staging, timeout_ns);
     }
     if (status == SLUICE_OK) {
         note_wait_locked(staging);
+        staging->stats.ready_depth[ready < last_bin ? ready : last_bin]++;
         *batch = take_locked(staging);
     } else if (status < 0) {
         explain_locked(staging, status, error);

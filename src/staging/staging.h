@@ -148,7 +148,7 @@ typedef struct sl_staging_stats {
     uint64_t upload_busy_ns; /* with a copy queued or in flight */
     uint64_t uploads;
     uint64_t upload_depth[SL_DEPTH_BINS]; /* FULL slots of all, at each of them */
-    uint64_t ready_depth[SL_READY_BINS];  /* READY batches at each next, by number */
+    uint64_t ready_depth[SL_READY_BINS];  /* READY batches when each was asked for, by number */
     uint64_t host_wait_ns, host_wait_max_ns;
     uint64_t host_waits[SL_WAIT_BINS]; /* bin i: batches waited for [2^(i-1), 2^i) us */
     sl_timing_sums stream;
