@@ -172,6 +172,33 @@ SLUICE_API sluice_status sluice_dataset_read(const sluice_dataset *dataset, uint
                                              const char *field, void *buffer, size_t capacity,
                                              size_t *bytes, sluice_error *error) SLUICE_MUST_CHECK;
 
+/* A picture of one sample, decoded whole. */
+typedef struct sluice_pixels {
+    uint32_t struct_size;
+    int32_t exif;        /* in: a sluice_exif [IGNORE] */
+    uint64_t max_pixels; /* in: a larger picture is refused, at most 2^32 [100,000,000] */
+    uint8_t *buffer;     /* in: room for height x width x 3 bytes, RGB, row by row; may be NULL */
+    size_t capacity;     /* in: bytes of it */
+    uint32_t width;      /* out: 0 where the sample lacks the field */
+    uint32_t height;     /* out */
+} sluice_pixels;
+
+#define SLUICE_PIXELS_INIT                         \
+    {                                              \
+        sizeof(sluice_pixels), 0, 0, NULL, 0, 0, 0 \
+    }
+
+/*
+ * Reads and decodes one picture of one sample at its full size: the pixels that a loader with
+ * `exact` crops and resizes. AGAIN, with width and height and nothing in the buffer, when that is
+ * too small. Opens a decoder for each call: a blocking convenience for tools and for looking at
+ * single samples, not the fast road. Errors: INVALID (index, or no field of pictures of that name),
+ * IO, CORRUPT, UNSUPPORTED (no such codec here, or more than max_pixels), NOMEM.
+ */
+SLUICE_API sluice_status sluice_dataset_decode(const sluice_dataset *dataset, uint64_t index,
+                                               const char *field, sluice_pixels *pixels,
+                                               sluice_error *error) SLUICE_MUST_CHECK;
+
 /* One finding of sluice_dataset_verify. */
 typedef void (*sluice_verify_callback)(void *user, const sluice_error *finding);
 

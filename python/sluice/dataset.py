@@ -43,7 +43,8 @@ class Dataset:
     picture, and those whose names differ in case only, are refused unless they are allowed.
 
     data[i] is a sample as it is stored: a dict of its fields (a picture's encoded bytes, a text as str,
-    numbers, a tensor as a memoryview). For decoded and augmented batches there is sluice.Loader.
+    numbers, a tensor as a memoryview); data.decode(i) its picture, decoded. For decoded and augmented
+    batches there is sluice.Loader.
 
     Raises InvalidError, IOError, CorruptError, UnsupportedError. A dataset can be pickled: the other
     process opens the same paths.
@@ -108,6 +109,25 @@ class Dataset:
     def read(self, index, field):
         """A field of a sample as stored: bytes; of a picture the encoded file (or raw pixels)."""
         return self._handle.read(self._number(index), field)
+
+    def decode(self, index, field=None, *, exif=False):
+        """A picture of a sample, decoded at its full size: a writable memoryview of uint8, height x width x 3
+        (numpy.asarray and torch.from_numpy(numpy.asarray(...)) take it without a copy); None where the sample
+        lacks it.
+
+        field: of pictures [the first]. exif: turn it upright. These are the pixels that a Loader with
+        exact=True crops and resizes. It decodes on this thread, other threads run meanwhile; for training
+        there is Loader.
+        """
+        if field is None:
+            field = next((name for name, of in self.fields.items() if of.type == "image"), None)
+            if field is None:
+                raise ValueError("the dataset has no field of pictures")
+        decoded = self._handle.decode(self._number(index), field, int(exif))
+        if decoded is None:
+            return None
+        height, width, pixels = decoded
+        return memoryview(pixels).cast("B", (height, width, 3))
 
     def verify(self, decode=False, *, workers=None, progress=True):
         """Reads all of it and checks every checksum and header; with `decode` also every picture's pixels

@@ -311,6 +311,43 @@ static PyObject *read_field(dataset_object *self, PyObject *arguments)
     }
 }
 
+/* (height, width, bytes) of a picture, decoded; None where the sample lacks it. */
+static PyObject *decode(dataset_object *self, PyObject *arguments)
+{
+    const extension *e = extension_of(self);
+    unsigned long long index;
+    const char *name;
+    sluice_pixels pixels = SLUICE_PIXELS_INIT;
+    sluice_status status = SLUICE_AGAIN;
+    PyObject *made = NULL;
+    if (!PyArg_ParseTuple(arguments, "Ksi", &index, &name, &pixels.exif)) {
+        return NULL;
+    }
+    while (status == SLUICE_AGAIN) {
+        sluice_error error = SLUICE_ERROR_INIT;
+        PyThreadState *thread = PyEval_SaveThread();
+        status = sluice_dataset_decode(self->handle->dataset, index, name, &pixels, &error);
+        PyEval_RestoreThread(thread);
+        if (status < 0) {
+            Py_XDECREF(made);
+            return sluice_raise(e, &error);
+        }
+        if (status == SLUICE_AGAIN) {
+            Py_XDECREF(made);
+            pixels.capacity = (size_t)pixels.width * pixels.height * 3;
+            made = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)pixels.capacity);
+            if (made == NULL) {
+                return NULL;
+            }
+            pixels.buffer = (uint8_t *)PyByteArray_AsString(made);
+        }
+    }
+    if (made == NULL) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("(IIN)", pixels.height, pixels.width, made);
+}
+
 static PyMethodDef methods[] = {
     {"info", (PyCFunction)(void (*)(void))info, METH_NOARGS, "What it is, as a dict."},
     {"field", (PyCFunction)(void (*)(void))field, METH_O, "(name, type, dtype, shape) of a field."},
@@ -318,6 +355,8 @@ static PyMethodDef methods[] = {
     {"sample", (PyCFunction)(void (*)(void))sample, METH_O, "Where a sample lies, as a dict."},
     {"read", (PyCFunction)(void (*)(void))read_field, METH_VARARGS,
      "read(index, field): the field's bytes."},
+    {"decode", (PyCFunction)(void (*)(void))decode, METH_VARARGS,
+     "decode(index, field, exif): (height, width, RGB as a bytearray) of a picture, or None."},
     {0},
 };
 

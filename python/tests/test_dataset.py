@@ -2,6 +2,7 @@
 """Datasets and their samples."""
 import numpy
 import pytest
+from PIL import Image
 
 import sluice
 
@@ -25,6 +26,33 @@ def test_a_folder(data, photos):
         with pytest.raises(IndexError):
             data[index]
     assert [sample["label"] for sample in data] == [0] * 11 + [1] * 11 + [2] * 11
+
+
+def test_decoded_pictures(data, photos, tmp_path):
+    files = sorted(photos.rglob("*.jpg"))
+    for index in (0, 14, -1):
+        pixels = data.decode(index)
+        assert pixels.format == "B" and not pixels.readonly
+        expected = numpy.asarray(Image.open(files[index]).convert("RGB"))
+        assert numpy.asarray(pixels).shape == expected.shape and (numpy.asarray(pixels) == expected).all()
+    turned = Image.open(files[0])
+    turned.getexif()[274] = 6
+    (tmp_path / "class").mkdir()
+    turned.save(tmp_path / "class" / "turned.jpg", exif=turned.getexif(), quality=95)
+    upright = sluice.Dataset(tmp_path)
+    assert upright.decode(0).shape == (turned.height, turned.width, 3)
+    assert upright.decode(0, exif=True).shape == (turned.width, turned.height, 3)
+    with sluice.Writer(tmp_path / "packed", {"number": "int", "photo": "image"}) as writer:
+        writer.add(number=1, photo=numpy.arange(30, dtype=numpy.uint8).reshape(5, 2, 3))
+        writer.add(number=2)
+    packed = sluice.Dataset(tmp_path / "packed")
+    assert bytes(packed.decode(0)) == bytes(range(30)) and packed.decode(1, "photo") is None
+    with pytest.raises(sluice.InvalidError, match="number"):
+        packed.decode(0, "number")
+    (tmp_path / "class" / "turned.jpg").write_bytes(b"no picture")
+    with pytest.raises(sluice.CorruptError) as caught:
+        upright.decode(0)
+    assert caught.value.file.endswith("turned.jpg") and caught.value.sample == 0
 
 
 def test_paths_of_all_kinds(photos):

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct sl_bytes {
     const uint8_t *data;
@@ -33,5 +34,14 @@ typedef struct sl_image {
     uint32_t picture_width, picture_height;
     uint32_t denominator;
 } sl_image;
+
+/* Copies all rows of a view to `to`, one behind the other. */
+static inline void sl_image_copy(const sl_image *view, uint8_t *to)
+{
+    const size_t row = (size_t)view->width * view->channels;
+    for (uint32_t y = 0; y < view->height; y++) {
+        memcpy(to + y * row, view->pixels + y * view->stride_bytes, row);
+    }
+}
 
 #endif

@@ -167,6 +167,18 @@ sluice_status sl_dataset_unpack(const sl_dataset *dataset, const sl_sample *samp
  */
 sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                                   sl_values *values, sluice_error *error);
+/* A sample's stored bytes, and what they hold of the fields that were asked for. */
+typedef struct sl_stored_sample {
+    uint8_t *bytes; /* what the spans of `values` lie in */
+    sl_sample sample;
+    sl_values values;
+} sl_stored_sample;
+
+/* Reads the fields in the mask `wanted`. On failure `*record` is NULL. Allocates: for tools.
+ * Errors: as those of find, read and unpack. */
+sluice_status sl_dataset_read_sample(const sl_dataset *dataset, uint64_t index, uint64_t wanted,
+                                     sl_stored_sample **record, sluice_error *error);
+void sl_dataset_free_sample(sl_stored_sample *record); /* NULL is fine */
 /*
  * Reads one field of a sample as it was before packing: checked, a zstd frame unpacked; numbers as
  * their 8 bytes. `*size` is its size, 0 when the sample lacks it; AGAIN when that is more than the

@@ -9,14 +9,8 @@
 
 #define STAGE "dataset"
 
-/* A sample's stored bytes, and what they hold. */
-typedef struct record {
-    uint8_t *bytes; /* owned */
-    sl_sample sample;
-    sl_values values;
-} record;
-
-static sluice_status read_stored(const sl_dataset *dataset, record *r, sluice_error *error)
+static sluice_status read_stored(const sl_dataset *dataset, sl_stored_sample *r,
+                                 sluice_error *error)
 {
     size_t size = 0;
     sluice_status status = sl_dataset_read(dataset, &r->sample, (sl_buffer){NULL, 0}, &size, error);
@@ -83,14 +77,32 @@ static sluice_status give(const sl_field *field, const sl_value *value, sl_buffe
                        : copy(value->bytes.data, value->bytes.size, buffer, size);
 }
 
+static sl_stored_sample *new_record(uint64_t wanted, sluice_error *error)
+{
+    sl_stored_sample *r = sl_calloc(1, sizeof(*r));
+    if (r == NULL) {
+        (void)sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample");
+    } else {
+        sl_values_begin(&r->values, wanted);
+    }
+    return r;
+}
+
+void sl_dataset_free_sample(sl_stored_sample *record)
+{
+    if (record != NULL) {
+        sl_free(record->bytes);
+        sl_free(record);
+    }
+}
+
 sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                                   sl_values *values, sluice_error *error)
 {
-    record *r = sl_calloc(1, sizeof(*r));
+    sl_stored_sample *r = new_record(SL_VALUES_ALL, error);
     if (r == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample");
+        return SLUICE_NOMEM;
     }
-    sl_values_begin(&r->values, SL_VALUES_ALL);
     sluice_status status = sl_dataset_find(dataset, index, &r->sample, error);
     if (status == SLUICE_OK && dataset->whole_objects) {
         /* Everything but the pictures themselves is in the index. */
@@ -100,32 +112,48 @@ sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_
     }
     *sample = r->sample;
     *values = r->values;
-    sl_free(r->bytes);
-    sl_free(r);
+    sl_dataset_free_sample(r);
     return status;
+}
+
+sluice_status sl_dataset_read_sample(const sl_dataset *dataset, uint64_t index, uint64_t wanted,
+                                     sl_stored_sample **record, sluice_error *error)
+{
+    *record = NULL;
+    sl_stored_sample *r = new_record(wanted, error);
+    if (r == NULL) {
+        return SLUICE_NOMEM;
+    }
+    sluice_status status = sl_dataset_find(dataset, index, &r->sample, error);
+    if (status == SLUICE_OK) {
+        status = read_stored(dataset, r, error);
+        if (status < 0) {
+            sl_sample_blame(dataset, &r->sample, NULL, error);
+        }
+    }
+    if (status < 0) {
+        sl_dataset_free_sample(r);
+        return status;
+    }
+    *record = r;
+    return SLUICE_OK;
 }
 
 sluice_status sl_dataset_read_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
                                     sl_buffer buffer, size_t *size, sluice_error *error)
 {
     *size = 0;
-    record *r = sl_calloc(1, sizeof(*r));
-    if (r == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample");
+    sl_stored_sample *r = NULL;
+    sluice_status status = sl_dataset_read_sample(dataset, index, UINT64_C(1) << field, &r, error);
+    if (status < 0) {
+        return status;
     }
-    sl_values_begin(&r->values, UINT64_C(1) << field);
-    sluice_status status = sl_dataset_find(dataset, index, &r->sample, error);
-    if (status == SLUICE_OK) {
-        status = read_stored(dataset, r, error);
-        if (status == SLUICE_OK) {
-            status = give(&dataset->fields[field], &r->values.of[field], buffer, size, error);
-        }
-        if (status < 0) {
-            sl_sample_blame(dataset, &r->sample, &r->values.of[field], error);
-        }
+    const sl_value *value = &r->values.of[field];
+    status = give(&dataset->fields[field], value, buffer, size, error);
+    if (status < 0) {
+        sl_sample_blame(dataset, &r->sample, value, error);
     }
-    sl_free(r->bytes);
-    sl_free(r);
+    sl_dataset_free_sample(r);
     return status;
 }
 

@@ -159,14 +159,6 @@ static sluice_status make_jpeg(const job *j, uint32_t number, sl_value *value, s
     return SLUICE_OK;
 }
 
-static void copy_pixels(const sl_image *view, sl_rect all, uint8_t *to)
-{
-    const size_t row = (size_t)all.width * 3;
-    for (uint32_t y = 0; y < all.height; y++) {
-        memcpy(to + y * row, view->pixels + y * view->stride_bytes, row);
-    }
-}
-
 /* Replaces an encoded picture by its pixels, as stored: not turned. */
 static sluice_status decode(const job *j, uint32_t number, sl_value *value, sluice_error *error)
 {
@@ -188,7 +180,7 @@ static sluice_status decode(const job *j, uint32_t number, sl_value *value, slui
     if (status < 0 || piece == NULL) {
         return status;
     }
-    copy_pixels(&view, all, piece);
+    sl_image_copy(&view, piece);
     j->made->decoded++;
     j->made->decoded_bytes_before += value->bytes.size;
     j->made->decoded_bytes_after += bytes;

@@ -30,6 +30,7 @@ static void check_all()
     const sluice_dataset_info dataset_info = SLUICE_DATASET_INFO_INIT;
     const sluice_field field = SLUICE_FIELD_INIT;
     const sluice_sample_info sample_info = SLUICE_SAMPLE_INFO_INIT;
+    const sluice_pixels pixels = SLUICE_PIXELS_INIT;
     const sluice_verify_options verify_options = SLUICE_VERIFY_OPTIONS_INIT;
     const sluice_verify_result verify_result = SLUICE_VERIFY_RESULT_INIT;
     const sluice_loader_options loader_options = SLUICE_LOADER_OPTIONS_INIT;
@@ -49,6 +50,7 @@ static void check_all()
     check(dataset_info, "dataset_info");
     check(field, "field");
     check(sample_info, "sample_info");
+    check(pixels, "pixels");
     check(verify_options, "verify_options");
     check(verify_result, "verify_result");
     check(loader_options, "loader_options");

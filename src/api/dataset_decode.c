@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice_dataset_decode: one picture of one sample, whole. */
+#include "api.h"
+#include "dataset.h"
+#include "decoder.h"
+#include "error.h"
+#include "record.h"
+
+#define PIXELS_MAX (UINT64_C(1) << 32)
+static sluice_status check(sluice_pixels *own, const sluice_pixels *pixels, sluice_error *error)
+{
+    const sluice_status status =
+        sl_api_read_struct(own, sizeof(*own), pixels, "sluice_pixels", error);
+    if (status < 0) {
+        return status;
+    }
+    if (own->exif != SLUICE_EXIF_IGNORE && own->exif != SLUICE_EXIF_APPLY) {
+        return sl_error_set(error, SLUICE_INVALID, "api", "exif must be a sluice_exif");
+    }
+    if (own->buffer == NULL && own->capacity > 0) {
+        return sl_error_set(error, SLUICE_INVALID, "api", "buffer is missing");
+    }
+    if (own->max_pixels > PIXELS_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, "api", "max_pixels must be at most 2^32");
+    }
+    return SLUICE_OK;
+}
+
+/* SL_FIELD_NONE, and why in `error`, where there is none of pictures. */
+static uint32_t find_image(const sl_dataset *dataset, const char *name, sluice_error *error)
+{
+    const uint32_t field = sl_dataset_field(dataset, name);
+    if (field < SL_FIELDS_MAX && dataset->fields[field].type == SLUICE_FIELD_IMAGE) {
+        return field;
+    }
+    (void)sl_error_set(error, SLUICE_INVALID, "api", "there is no field of pictures \"%.64s\"",
+                       name);
+    return SL_FIELD_NONE;
+}
+
+/* Whole; AGAIN with its size where the buffer is too small. */
+static sluice_status decode_to(sl_decoder *decoder, const sl_value *image, sluice_pixels *own,
+                               sluice_error *error)
+{
+    const sl_stored_image stored = {.bytes = image->bytes,
+                                    .codec = image->codec,
+                                    .zstd = image->zstd,
+                                    .width = image->width,
+                                    .height = image->height};
+    sl_picture picture;
+    sl_image view;
+    sluice_status status = sl_decoder_open_picture(decoder, &stored, &picture, error);
+    if (status < 0) {
+        return status;
+    }
+    own->width = picture.width;
+    own->height = picture.height;
+    if ((uint64_t)picture.width * picture.height * 3 > own->capacity) {
+        return SLUICE_AGAIN;
+    }
+    const sl_rect all = {0, 0, picture.width, picture.height};
+    status = sl_decoder_decode(decoder, all, 0, 0, &view, error);
+    if (status == SLUICE_OK) {
+        sl_image_copy(&view, own->buffer);
+    }
+    return status;
+}
+
+static sluice_status decode_value(const sl_value *image, sluice_pixels *own, sluice_error *error)
+{
+    const uint64_t most = own->max_pixels > 0 ? own->max_pixels : SL_RECORD_PIXELS_MAX;
+    const sl_decoder_config config = {.max_pixels = most,
+                                      .max_unpacked_bytes = SL_RECORD_IMAGE_MAX,
+                                      .exif = (sluice_exif)own->exif};
+    sl_decoder *decoder = NULL;
+    sluice_status status = sl_decoder_open(&decoder, &config, error);
+    if (status == SLUICE_OK) {
+        status = decode_to(decoder, image, own, error);
+    }
+    sl_decoder_close(decoder);
+    return status;
+}
+
+static sluice_status decode(const sl_dataset *dataset, uint64_t index, const char *name,
+                            sluice_pixels *own, sluice_error *error)
+{
+    sl_stored_sample *sample = NULL;
+    own->width = 0;
+    own->height = 0;
+    const uint32_t field = find_image(dataset, name, error);
+    if (field >= SL_FIELDS_MAX) {
+        return SLUICE_INVALID;
+    }
+    sluice_status status =
+        sl_dataset_read_sample(dataset, index, UINT64_C(1) << field, &sample, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    const sl_value *image = &sample->values.of[field];
+    status = image->present ? decode_value(image, own, error) : SLUICE_OK;
+    if (status < 0) {
+        sl_sample_blame(dataset, &sample->sample, image, error);
+    }
+    sl_dataset_free_sample(sample);
+    return status;
+}
+
+sluice_status sluice_dataset_decode(const sluice_dataset *dataset, uint64_t index,
+                                    const char *field, sluice_pixels *pixels, sluice_error *error)
+{
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
+    if (dataset == NULL || field == NULL || pixels == NULL) {
+        return sl_api_missing(error, dataset != NULL ? "field or pixels" : "dataset");
+    }
+    sluice_error reason;
+    sluice_pixels own;
+    sl_error_clear(&reason);
+    sluice_status status = check(&own, pixels, &reason);
+    if (status == SLUICE_OK) {
+        status = decode(sl_api_const_dataset(dataset), index, field, &own, &reason);
+    }
+    if (status < 0) {
+        return sl_api_fail(error, &reason);
+    }
+    const sluice_status written = sl_api_write_struct(pixels, &own, sizeof(own));
+    return written < 0 ? written : status;
+}
