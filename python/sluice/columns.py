@@ -27,6 +27,7 @@ class Column:
 
     def __init__(self, field=None, *, missing="bad"):
         self.field = field
+        self._functions = []
         self._values = {"kind": self._kind, "missing": _choice("missing", missing, {"bad": 0, "blank": 1})}
 
     def _set_dtype(self, dtype):
@@ -51,12 +52,11 @@ class Image(Column):
 
     def __init__(self, field=None, *, transform, dtype=None, layout="NHWC", missing="bad"):
         super().__init__(field, missing=missing)
-        steps, wanted = _transforms.recipe(transform)
-        if dtype is None:
-            dtype = wanted or ("float32" if any(step[0] == "normalize" for step in steps) else "uint8")
-        self._values["recipe"] = steps
+        recipe = _transforms.recipe(transform)
+        self._functions = recipe.functions
+        self._values["recipe"] = recipe.steps
         self._values["layout"] = _choice("layout", layout, LAYOUTS)
-        self._set_dtype(dtype)
+        self._set_dtype(dtype or recipe.dtype)
 
 
 class Number(Column):

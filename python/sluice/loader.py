@@ -6,6 +6,7 @@ from . import _sluice, transforms as _transforms
 from ._names import choice, dtype_number
 from .columns import LAYOUTS, Column
 from .dataset import Dataset
+from .functions import Conversion, Functions
 
 SHUFFLES = {True: 0, False: 2, "full": 0, "block": 1, "none": 2}
 LAST = {"drop": 0, "pad": 1, "short": 2}
@@ -148,6 +149,7 @@ class Loader:
             "stall_warn_ns": _nanoseconds(stall_warn),
             "stall_fail_ns": _nanoseconds(stall_fail),
         }
+        self._functions = {}  # of transforms.Python, by column
         recipe, columns = self._columns(transform, columns, dtype, layout, options)
         device = "host" if device is None else str(device)
         self._handle = _sluice.Loader(
@@ -160,7 +162,7 @@ class Loader:
         self._first = 0  # number of the first batch that is taken of the epoch
         self._consumed = 0  # samples of it that were taken before, on all ranks
         self._turn = 0  # counts iterations: an older one ends
-        self._convert = None
+        self._convert = Conversion(self._functions) if self._functions else None
 
     def _columns(self, transform, columns, dtype, layout, options):
         """(recipe, columns) for the library."""
@@ -170,6 +172,8 @@ class Loader:
             for name, column in columns.items():
                 if not isinstance(column, Column):
                     raise TypeError(f"columns[{name!r}]: expected one of sluice.columns, got {column!r}")
+            for name, column in columns.items():
+                self._add_functions(name, column._functions)
             return None, [column._dict(name) for name, column in columns.items()]
         images = [name for name, field in self.dataset.fields.items() if field.type == "image"]
         if isinstance(transform, dict):
@@ -185,12 +189,15 @@ class Loader:
                     "or columns=, says what a batch holds"
                 )
             return None, None
-        steps, wanted = _transforms.recipe(transform)
-        if dtype is None:
-            dtype = wanted or ("float32" if any(step[0] == "normalize" for step in steps) else "uint8")
-        options["dtype"] = dtype_number(dtype)
+        recipe = _transforms.recipe(transform)
+        self._add_functions(images[0], recipe.functions)
+        options["dtype"] = dtype_number(dtype or recipe.dtype)
         options["layout"] = choice("layout", layout or "NHWC", LAYOUTS)
-        return steps, None
+        return recipe.steps, None
+
+    def _add_functions(self, name, functions):
+        if functions:
+            self._functions[name] = Functions(name, functions)
 
     # ---- iterating ----
 
@@ -284,7 +291,7 @@ class Loader:
 
     def stats(self):
         """Figures since the loader was opened, as a dict: see docs/python.md."""
-        return self._handle.stats()
+        return self._handle.stats() | {"python": {name: of.cost() for name, of in self._functions.items()}}
 
     def close(self):
         """Ends the threads. Batches and tensors stay readable. Called by `del` and `with`, too."""

@@ -19,6 +19,7 @@ class Profile:
     workers_busy: the part of the workers' time in which they decoded or augmented.
     reads_busy: the part of the time with a read in flight. queue_empty: how often a worker that took a
         sample found none behind it.
+    python: the part of the time spent in functions of transforms.Python.
     limit: 'loop', 'decode', 'augment', 'copy', 'read' or 'none'. str(): the verdict in a sentence.
     """
 
@@ -28,8 +29,9 @@ class Profile:
         self._end = None
 
     def _take(self):
-        handle = self._loader._handle
-        return time.perf_counter(), handle.stats(), [handle.stage(stage) for stage in range(4)]
+        handle, now = self._loader._handle, time.perf_counter()
+        functions = sum(of.nanoseconds for of in self._loader._functions.values()) / 1e9
+        return now, handle.stats() | {"python_seconds": functions}, [handle.stage(stage) for stage in range(4)]
 
     def __enter__(self):
         self._start, self._end = self._take(), None
@@ -40,7 +42,7 @@ class Profile:
 
     def _between(self):
         (before, first, stages), (after, last, later) = self._start, self._end or self._take()
-        numbers = {name: last[name] - first[name] for name in ("host_wait_ns", "batches", "samples")}
+        numbers = {name: last[name] - first[name] for name in ("host_wait_ns", "batches", "samples", "python_seconds")}
         busy = [b[0] - a[0] for a, b in zip(stages, later)]
         depth = [b - a for a, b in zip(stages[DECODE][2], later[DECODE][2])]
         return max(after - before, 1e-9), numbers, busy, depth, last["workers"]
@@ -78,6 +80,11 @@ class Profile:
         return depth[0] / sum(depth) if sum(depth) else 0.0
 
     @property
+    def python(self):
+        seconds, numbers, *_ = self._between()
+        return min(1.0, numbers["python_seconds"] / seconds)
+
+    @property
     def limit(self):
         seconds, _, busy, _, _ = self._between()
         if self.waiting < FED:
@@ -105,7 +112,8 @@ class Profile:
             "none": f"nothing is at its limit: workers were busy {self.workers_busy:.0%} of the time",
         }[self.limit]
         waited = "" if self.limit == "loop" else f"; the loop waited for data {self.waiting:.0%} of the time"
-        return said + waited
+        functions = f"; functions of transforms.Python took {self.python:.0%} of it" if self.python >= FED else ""
+        return said + waited + functions
 
     def __repr__(self):
         return f"<sluice.Profile of {self.seconds:.1f} s: {self}>"

@@ -2,6 +2,7 @@
 """torch tensors: sluice.torch.DataLoader takes the place of torch.utils.data.DataLoader."""
 import torch
 
+from .functions import Conversion
 from .loader import Loader
 
 __all__ = ["DataLoader"]
@@ -31,11 +32,22 @@ class DataLoader(Loader):
         if layout is None and arguments.get("columns") is None and arguments.get("transform") is not None:
             layout = "NCHW"
         super().__init__(dataset, batch_size, shuffle, layout=layout, **arguments)
-        self._nhwc = set()
+        nhwc = set()
         if arguments.get("columns") is None and layout == "NHWC":
-            self._nhwc = {name for name, field in self.dataset.fields.items() if field.type == "image"}
-        self._convert = self._tensor
+            nhwc = {name for name, field in self.dataset.fields.items() if field.type == "image"}
+        self._convert = _ToTorch(self._functions, nhwc)
 
-    def _tensor(self, name, tensor):
+
+class _ToTorch(Conversion):
+    def __init__(self, functions, nhwc):
+        super().__init__(functions)
+        self.nhwc = nhwc
+
+    def array(self, name, tensor):
         made = torch.from_dlpack(tensor)
-        return made.permute(0, 3, 1, 2) if name in self._nhwc else made
+        return made.permute(0, 3, 1, 2) if name in self.nhwc else made
+
+    def __call__(self, name, tensor):
+        array = self.array(name, tensor)
+        functions = self.functions.get(name)
+        return array if functions is None else functions(array)

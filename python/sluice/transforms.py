@@ -4,14 +4,17 @@
 They are descriptions: the library's threads do the work, on 8-bit pixels, with torchvision's draws
 and Pillow's arithmetic. Whatever the order in which they are given, a geometry step comes first, then
 flip, jitter, normalisation, cast and layout; an order that would mean something else is refused.
+What the library has not is Python(f): the slow way, and it says what it costs.
 """
 from collections.abc import Sequence
+from typing import NamedTuple
 
 __all__ = [
     "CenterCrop",
     "ColorJitter",
     "Compose",
     "Normalize",
+    "Python",
     "RandomCrop",
     "RandomHorizontalFlip",
     "RandomResizedCrop",
@@ -179,6 +182,28 @@ class Normalize(Transform):
         return ("normalize", *self.mean, *self.std)
 
 
+class Python(Transform):
+    """A function of your own, for what the library has not. It comes last, and it is the slow way.
+
+    function: called with the column as the loop would get it (a numpy array, rows x height x width x 3;
+        under sluice.torch a torch tensor; of batches on a device a sluice.Tensor), which it may change;
+        what it returns, of as many rows, takes the column's place.
+    per_sample: it is called with each row, and the results are stacked to a new array. Much slower
+        still; a RuntimeWarning says what it came to.
+
+    It runs on the thread that takes batches, when the column is first asked for, with the GIL: all its
+    time is added to the step. Loader.stats()["python"] has that time, and sluice.profile says it. Rows
+    of bad samples that are masked (zeros) are given to it, too.
+    """
+
+    _stage = 5
+
+    def __init__(self, function, per_sample=False):
+        if not callable(function):
+            raise TypeError(f"function={function!r}: expected something that can be called")
+        self.function, self.per_sample = function, bool(per_sample)
+
+
 class Compose(Transform):
     """Steps one after another."""
 
@@ -206,20 +231,30 @@ def _advice(transform):
         return f"{name} of another library: sluice.transforms.{name} is the same, done by the library's threads"
     nearest = f"the nearest is sluice.transforms.{near[0]}; " if near else ""
     return (
-        f"the library has no {name}: {nearest}what is given as Loader(batch_hook=f) is called with each batch, "
-        "on the thread that takes it, and is what costs time then"
+        f"the library has no {name}: {nearest}sluice.transforms.Python(f), as the last step, calls a function of "
+        "your own with each batch of pictures, on the thread that takes it, whose time it costs"
     )
 
 
+class Recipe(NamedTuple):
+    """What a transform comes to."""
+
+    steps: list  # for the library
+    dtype: object
+    functions: list  # of Python, in their order
+
+
 def recipe(transform):
-    """(steps for the library, dtype or None) of a transform, or of a list of them."""
-    steps, dtype, stage, resize = [], None, -1, None
+    """The Recipe of a transform, or of a list of them."""
+    steps, dtype, functions, stage, resize = [], None, [], -1, None
     for step in _flatten(transform):
         if step._stage < stage:
-            raise ValueError(f"{step!r} comes too late: the order is geometry, flip, jitter, dtype, normalisation")
+            raise ValueError(f"{step!r} comes too late: the order is geometry, flip, jitter, dtype, normalisation, Python")
         stage = step._stage
         if isinstance(step, ToDtype):
             dtype = step.dtype
+        elif isinstance(step, Python):
+            functions.append(step)
         elif isinstance(step, Resize):
             resize = step
         elif isinstance(step, CenterCrop):
@@ -231,4 +266,6 @@ def recipe(transform):
             steps.append(step._step())
     if resize is not None:
         raise ValueError("Resize needs a CenterCrop behind it: the rows of a batch have one size")
-    return steps, dtype
+    if dtype is None:
+        dtype = "float32" if any(step[0] == "normalize" for step in steps) else "uint8"
+    return Recipe(steps, dtype, functions)

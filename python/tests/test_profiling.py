@@ -50,13 +50,25 @@ class Handle:
 def test_verdicts(monkeypatch, limit, words, figures):
     clock = iter([10.0, 11.0])
     monkeypatch.setattr("sluice.profiling.time.perf_counter", lambda: next(clock))
-    loader = types.SimpleNamespace(_handle=Handle(*figures), dataset=types.SimpleNamespace(format="folder"))
+    loader = types.SimpleNamespace(_functions={}, _handle=Handle(*figures), dataset=types.SimpleNamespace(format="folder"))
     profile = sluice.profile(loader)
     profile.__exit__()
     assert profile.limit == limit and words in str(profile), str(profile)
     assert (profile.seconds, profile.batches, profile.samples) == (1.0, 9, 99)
     assert ("sluice.pack" in str(profile)) == (limit in ("decode", "read"))
     assert ("; the loop waited" in str(profile)) == (limit != "loop")
+
+
+def test_functions_of_python_are_said(monkeypatch):
+    clock = iter([10.0, 12.0])
+    monkeypatch.setattr("sluice.profiling.time.perf_counter", lambda: next(clock))
+    cost = types.SimpleNamespace(nanoseconds=7_000_000_000)
+    handle = Handle(0.2, 0.6, 0.3, 0.1, 0.1)
+    loader = types.SimpleNamespace(_functions={"image": cost}, _handle=handle, dataset=types.SimpleNamespace(format="shards"))
+    profile = sluice.profile(loader)
+    cost.nanoseconds += 1_000_000_000
+    profile.__exit__()
+    assert profile.python == 0.5 and "functions of transforms.Python took 50% of it" in str(profile)
 
 
 def test_figures_stay_when_the_time_is_over(loader):

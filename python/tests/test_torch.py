@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """sluice.torch."""
+import gc
+import weakref
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -35,6 +38,28 @@ def test_memory_formats_hold_the_same(data):
 def test_dtypes_of_torch(data):
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
         assert next(iter(open_loader(data, dtype=dtype)))["image"].dtype == dtype
+
+
+@pytest.mark.parametrize("per_sample", [False, True])
+def test_functions_are_given_torch_tensors(data, per_sample):
+    plain = next(iter(open_loader(data)))["image"].clone()
+    function = T.Python(lambda images: images.float().flip(-1), per_sample)
+    made = next(iter(open_loader(data, transform=[T.RandomResizedCrop(16), function])))["image"]
+    assert made.dtype == torch.float32 and (made == plain.flip(-1)).all()
+
+
+def test_a_loader_goes_with_its_last_name(data):
+    """Not when garbage is collected next: its threads end."""
+    gc.collect()
+    gc.disable()
+    try:
+        loader = open_loader(data, transform=[T.RandomResizedCrop(16), T.Python(lambda images: images)])
+        batch = next(iter(loader))
+        images, gone = batch["image"], weakref.ref(loader)
+        del loader
+        assert gone() is None and images.shape[0] == 4 and batch["label"].shape == (4,)
+    finally:
+        gc.enable()
 
 
 def test_tensors_outlive_the_loader(data):

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transforms: from torchvision's names to the library's steps, and what is refused."""
+import numpy
 import pytest
 
+import sluice
 from sluice import transforms as T
 
 
 def steps(*transforms):
-    return T.recipe(T.Compose(transforms))
+    return T.recipe(T.Compose(transforms))[:2]
 
 
 def test_steps():
-    assert steps(T.RandomResizedCrop(224)) == ([("random_resized_crop", 224, 224, 0.08, 1.0, 0.75, 4 / 3)], None)
+    assert steps(T.RandomResizedCrop(224)) == ([("random_resized_crop", 224, 224, 0.08, 1.0, 0.75, 4 / 3)], "uint8")
     assert steps(T.RandomResizedCrop((20, 30), (0.1, 0.5)))[0][0][:5] == ("random_resized_crop", 30, 20, 0.1, 0.5)
     assert steps(T.Resize(256), T.CenterCrop(224))[0] == [("resize_center_crop", 256, 224, 224)]
     assert steps(T.RandomCrop(32, padding=4), T.RandomHorizontalFlip(0.3))[0] == [
@@ -28,6 +30,7 @@ def test_steps():
         ([T.CenterCrop(3)], "Resize before"),
         ([T.Resize(3)], "CenterCrop behind"),
         ([T.RandomHorizontalFlip(), T.RandomCrop(3)], "too late"),
+        ([T.RandomCrop(3), T.Python(len), T.Normalize([1] * 3, [1] * 3)], "too late"),
     ],
 )
 def test_orders_that_would_mean_something_else(transforms, words):
@@ -68,8 +71,62 @@ def test_the_nearest_is_named():
         steps(RandomHorizontalFlipp())
     with pytest.raises(TypeError, match="is the same"):
         steps(CenterCrop())
-    with pytest.raises(TypeError, match="batch_hook"):
+    with pytest.raises(TypeError, match=r"sluice.transforms.Python\(f\), as the last"):
         steps(lambda picture: picture)
+
+
+def loader_of(data, *transforms, **options):
+    return sluice.Loader(data, batch_size=4, transform=[T.RandomResizedCrop(16), *transforms], **options)
+
+
+def test_functions_on_a_batch(data):
+    plain = [batch["image"].numpy().copy() for batch in loader_of(data)]
+    loader = loader_of(data, T.Python(lambda images: 255 - images), T.Python(lambda images: images.mean((1, 2))))
+    made = [images.copy() for images, _ in loader]
+    assert all((a == (255 - b).mean((1, 2))).all() for a, b in zip(made, plain)) and len(made) == len(plain)
+    cost = loader.stats()["python"]["image"]
+    assert cost["calls"] == len(plain) and cost["samples"] == 33 and cost["seconds"] > 0
+    assert loader_of(data).stats()["python"] == {}
+    batch = next(iter(loader))
+    assert batch["image"] is batch["image"]  # called once for a batch
+    assert loader.stats()["python"]["image"]["calls"] == len(plain) + 1
+
+
+def test_functions_on_a_sample_say_what_they_cost(data):
+    sizes = []
+
+    def darker(picture):
+        sizes.append(picture.shape)
+        return picture // 2
+
+    plain = [batch["image"].numpy().copy() for batch in loader_of(data)]
+    with pytest.warns(RuntimeWarning, match=r"column 'image' takes \d+ us a sample, \d+\.\d ms a batch") as warned:
+        made = [images for images, _ in loader_of(data, T.Python(darker, per_sample=True))]
+    assert len(warned) == 1 and sizes == [(16, 16, 3)] * 33
+    assert all((a == b // 2).all() for a, b in zip(made, plain))
+
+
+def test_functions_in_columns(data):
+    def first(*transforms):
+        columns = {
+            "a": sluice.columns.Image("image", transform=[T.RandomResizedCrop(16), *transforms]),
+            "b": sluice.columns.Image("image", transform=T.RandomResizedCrop(16)),
+        }
+        a, b = next(iter(sluice.Loader(data, batch_size=4, columns=columns)))
+        return numpy.asarray(a).copy(), b.numpy().copy()
+
+    (a, b), (plain, same) = first(T.Python(lambda images: images.astype("int16") - 128)), first()
+    assert a.dtype == "int16" and (a + 128 == plain).all() and (b == same).all()
+
+
+def test_functions_that_fail(data):
+    for function, words in ((lambda images: None, "returned None"), (lambda images: images[1:], "3 rows: expected 4")):
+        with pytest.raises(ValueError, match=words):
+            next(iter(loader_of(data, T.Python(function))))["image"]
+    with pytest.raises(ZeroDivisionError):
+        next(iter(loader_of(data, T.Python(lambda images: 1 / 0))))["image"]
+    with pytest.raises(TypeError, match="can be called"):
+        T.Python(3)
 
 
 def test_they_show_themselves():
