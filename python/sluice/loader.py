@@ -151,6 +151,7 @@ class Loader:
         }
         self._functions = {}  # of transforms.Python, by column
         recipe, columns = self._columns(transform, columns, dtype, layout, options)
+        self._opened = (options, recipe, columns)
         device = "host" if device is None else str(device)
         self._handle = _sluice.Loader(
             self.dataset._handle, options, "host" if device == "cpu" else device, quarantine, recipe, columns,
@@ -309,3 +310,8 @@ class Loader:
 
     def __repr__(self):
         return f"{type(self).__name__}({self.dataset!r}, batch_size={self.batch_size}, epoch={self._epoch})"
+
+    def _repr_html_(self):
+        from .notebook import page
+
+        return page(self)

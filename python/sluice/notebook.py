@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a Loader shows itself in a notebook: figures, and the first samples of its epoch as the loop sees them.
+
+The samples come from a loader of their own, so that the one that is shown stays where it is. Without
+numpy there are figures only.
+"""
+import base64
+import html
+import struct
+import zlib
+
+from . import _sluice
+from ._names import dtype_number
+
+SAMPLES = 12
+SIDE = 128  # pixels; larger pictures are shrunk by a whole number
+COMMON = ("index", "mask", "status")
+BAD = 2  # of "status"
+
+
+def page(loader):
+    """The loader as HTML."""
+    title = f"<b>{text(type(loader).__name__)}</b> over {text(repr(loader.dataset))}"
+    if loader._handle.closed:
+        return f"<div>{title}: closed</div>"
+    rows = "".join(f"<tr><th style='text-align:left'>{name}</th><td>{text(value)}</td></tr>" for name, value in figures(loader))
+    return f"<div>{title}<table>{rows}</table>{sheet(loader)}</div>"
+
+
+def text(value):
+    """Safe in a page, whatever bytes a file's name has."""
+    return html.escape(str(value).encode("utf-8", "backslashreplace").decode())
+
+
+def figures(loader):
+    stats = loader.stats()
+    yield "batches", f"{len(loader)} of {loader.batch_size} an epoch"
+    if loader.world_size > 1:
+        yield "rank", f"{loader.rank} of {loader.world_size}"
+    yield "position", f"epoch {loader.epoch}, {len(loader) - loader.remaining} batches taken, {loader.remaining} left"
+    yield "made by", f"{stats['workers']} threads, on {stats['device']}, {stats['slots']} batches at a time"
+    yield "memory", f"{stats['memory_bytes'] / 2**20:.0f} MiB"
+    if stats["batches"]:
+        waited = stats["host_wait_ns"] / 1e6 / stats["batches"]
+        yield "so far", f"{stats['batches']} batches, {stats['samples']} samples; waited {waited:.2f} ms for a batch"
+        yield "bad samples", f"{stats['bad_samples']}, of which {stats['replaced_samples']} were replaced"
+
+
+def sheet(loader):
+    try:
+        import numpy  # noqa: F401
+    except ImportError:
+        return "<div>(for its pictures, install numpy)</div>"
+    try:
+        cells = "".join(samples(loader))
+    except _sluice.Error as error:
+        return f"<div>its samples cannot be shown: {text(error)}</div>"
+    return f"<div style='display:flex;flex-wrap:wrap;gap:8px'>{cells}</div>"
+
+
+def samples(loader):
+    """The first ones of the epoch, as HTML."""
+    handle = reopen(loader)
+    try:
+        handle.start(loader.epoch, 0)
+        batch = handle.next(None)
+        if batch is not None:
+            columns = {name: batch[name] for name in batch.keys()}
+            for row in range(batch.rows):
+                yield f"<div style='font-size:11px;max-width:{SIDE}px;overflow-wrap:anywhere'>{sample(loader, columns, row)}</div>"
+    finally:
+        handle.close()
+
+
+def reopen(loader):
+    """The library's loader over the same, of few rows, whose pictures are pixels that can be looked at."""
+    options, recipe, columns = loader._opened
+    options = options | {
+        "batch_size": min(loader.batch_size, SAMPLES), "workers": 1, "prefetch": 2, "dtype": 0, "layout": 0,
+        "last_batch": 2, "on_bad_sample": 2, "resident_bytes": 1, "rank": 0, "world_size": 1,
+    }  # fmt: skip
+    if columns is not None:
+        columns = [visible(column) for column in columns]
+    return _sluice.Loader(loader.dataset._handle, options, "host", None, without_normalize(recipe), columns, 30000)
+
+
+def without_normalize(recipe):
+    return recipe and [step for step in recipe if step[0] != "normalize"]
+
+
+def visible(column):
+    if "recipe" not in column:
+        return column
+    return column | {"recipe": without_normalize(column["recipe"]), "dtype": dtype_number("uint8"), "layout": 0}
+
+
+def sample(loader, columns, row):
+    """A row: its pictures, and below them the rest."""
+    if columns["status"].numpy()[row] == BAD:
+        return f"sample {columns['index'].numpy()[row]} is bad"
+    pictures, words = [], []
+    for name, column in columns.items():
+        if name in COMMON:
+            continue
+        if len(column.shape) == 4 and column.shape[3] == 3 and column.dtype == "uint8":
+            pictures.append(picture(column.numpy()[row]))
+        elif column.shape == (columns["index"].shape[0],):
+            words.append(f"{text(name)}: {text(number(loader, name, column.numpy()[row]))}")
+    return "".join(pictures) + "<br>".join(words)
+
+
+def number(loader, name, value):
+    """A label by its class's name."""
+    if name == "label" and 0 <= value < len(loader.dataset.classes):
+        return f"{value} {loader.dataset.classes[value]}"
+    return value
+
+
+def picture(pixels):
+    """uint8, height x width x 3, as <img>."""
+    height, width, _ = pixels.shape
+    factor = -(-max(height, width) // SIDE)
+    down, across = min(factor, height), min(factor, width)  # source pixels of each of the thumbnail
+    height, width = height // down, width // across
+    boxes = pixels[: height * down, : width * across].reshape(height, down, width, across, 3)
+    data = base64.b64encode(png(boxes.mean((1, 3)).astype("uint8"))).decode()
+    return f"<img width={width} height={height} src='data:image/png;base64,{data}'>"
+
+
+def png(pixels):
+    """uint8 RGB as a PNG file (ISO/IEC 15948): no filters, one IDAT chunk."""
+    height, width, _ = pixels.shape
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    lines = b"".join(b"\0" + line.tobytes() for line in pixels)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")
