@@ -42,7 +42,7 @@ def figures(loader):
     yield "memory", f"{stats['memory_bytes'] / 2**20:.0f} MiB"
     if stats["batches"]:
         waited = stats["host_wait_ns"] / 1e6 / stats["batches"]
-        yield "so far", f"{stats['batches']} batches, {stats['samples']} samples; waited {waited:.2f} ms for a batch"
+        yield "so far", f"{stats['batches']} batches ({stats['samples']} samples decoded); waited {waited:.2f} ms for a batch"
         yield "bad samples", f"{stats['bad_samples']}, of which {stats['replaced_samples']} were replaced"
 
 
