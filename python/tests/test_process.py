@@ -30,6 +30,48 @@ iterator = iter(loader); kept = [next(iterator), next(iterator)]
 threading.Thread(target=next, args=(iterator,), daemon=True).start()
 time.sleep(0.2)
 """,
+    "a thread that packs": """
+import threading, time
+def pack():
+    while True:
+        sluice.pack(data, sys.argv[2] + "/packed", overwrite=True, progress=None)
+threading.Thread(target=pack, daemon=True).start()
+time.sleep(0.2)
+""",
+    "a thread that opens and verifies": """
+import threading, time
+def work():
+    while True:
+        sluice.Dataset(sys.argv[1]).verify(progress=None)
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+""",
+    "threads that take batches": """
+import threading, time
+def take():
+    while True:
+        for batch in loader:
+            batch["image"].numpy()
+for _ in range(3):
+    threading.Thread(target=take, daemon=True).start()
+time.sleep(0.2)
+""",
+    "a writer at work": """
+writer = sluice.Writer(sys.argv[2] + "/packed", {"x": "int"})
+writer.add(x=1)
+""",
+    "a function at its end": """
+import atexit
+atexit.register(lambda: print(next(iter(loader)).rows, file=sys.stdout))
+""",
+    "a loop that is left by os._exit": "import os; next(iter(loader)); os._exit(0)",
+    "a generator that is not finished": "iterator = iter(loader); next(iterator); loader = None",
+    "an error that is kept": """
+try:
+    sluice.Dataset("/none")
+except sluice.Error as error:
+    kept = error
+""",
     "an exception": "next(iter(loader)); raise SystemExit(0)",
     "a hook that fails": """
 loader.batch_hook = lambda batch: 1 / 0
@@ -42,8 +84,8 @@ except ZeroDivisionError:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_the_interpreters_end(run_python, photos, state):
-    done = run_python(OPEN + STATES[state], photos)
+def test_the_interpreters_end(run_python, photos, tmp_path, state):
+    done = run_python(OPEN + STATES[state], photos, tmp_path)
     assert done.returncode == 0 and done.stderr == "", done.stderr
 
 
