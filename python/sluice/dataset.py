@@ -17,6 +17,9 @@ FORMATS = {
 }  # fmt: skip
 
 
+inherited = []  # never closed: the parent's
+
+
 class Field(NamedTuple):
     """What each sample has under a name. A 0 in `shape` differs from sample to sample."""
 
@@ -59,12 +62,27 @@ class Dataset:
         self.paths = [os.fspath(one) for one in paths]
         allowed = {"allow_empty_classes": allow_empty_classes, "allow_case_duplicates": allow_case_duplicates}
         self._arguments = {"flat": flat, **allowed}
+        self._open()
+        self._info = self._handle.info()
+        self._fields = [self._handle.field(i) for i in range(self._info["fields"])]
+
+    def _open(self):
+        allowed = dict(self._arguments)
+        flat = allowed.pop("flat")
         if flat is not None:
             dtype, shape = flat
             flat = ("", dtype_number(dtype), tuple(shape))
-        self._handle = _sluice.Dataset(self.paths, {name: int(bool(is_set)) for name, is_set in allowed.items()}, flat)
-        self._info = self._handle.info()
-        self._fields = [self._handle.field(i) for i in range(self._info["fields"])]
+        self._opened = _sluice.Dataset(self.paths, {name: int(bool(is_set)) for name, is_set in allowed.items()}, flat)
+        self._process = os.getpid()
+
+    @property
+    def _handle(self):
+        """The library's dataset; in a forked child one of its own: threads of the parent may have held the
+        inherited one's locks."""
+        if self._process != os.getpid():
+            inherited.append(self._opened)
+            self._open()
+        return self._opened
 
     def __len__(self):
         return self._info["samples"]

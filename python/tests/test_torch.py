@@ -3,6 +3,7 @@
 import gc
 import weakref
 
+import numpy
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -79,6 +80,32 @@ def test_a_state_goes_through_torch_save(data, tmp_path):
     other = open_loader(data, shuffle=True)
     other.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True)["loader"])
     assert [batch["index"].tolist() for batch in other] == rest
+
+
+class Decoded(torch.utils.data.Dataset):
+    """A map-style dataset, as torch's DataLoader takes it."""
+
+    def __init__(self, data):
+        self.data, self.inherited = data, data._opened
+
+    def __len__(self):
+        return len(self.data)
+
+    def __getitem__(self, index):
+        pixels = torch.from_numpy(numpy.asarray(self.data.decode(index)))
+        return pixels.float().mean(), self.data[index]["label"], self.data._opened is self.inherited
+
+
+def test_torchs_worker_processes_beside_us(data):
+    """Forked while our threads use the same dataset: they have it opened again."""
+    own = iter(open_loader(data))
+    next(own)
+    workers = torch.utils.data.DataLoader(Decoded(data), batch_size=11, num_workers=2, multiprocessing_context="fork")
+    means, labels, shared = zip(*workers)
+    assert torch.cat(labels).tolist() == [sample["label"] for sample in data] and not torch.cat(shared).any()
+    expected = [numpy.asarray(data.decode(index)).mean() for index in range(33)]
+    assert numpy.allclose(torch.cat(means).numpy(), expected, rtol=1e-4)
+    assert sum(len(labels) for _, labels in own) == 29
 
 
 def test_a_step_of_training(data):
