@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples, run."""
+import importlib.util
+import json
 import pathlib
 import re
 import subprocess
 import sys
 
+import numpy
 import pytest
+from PIL import Image
 
-pytest.importorskip("torch")
+import sluice
+
+torch = pytest.importorskip("torch")
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
@@ -37,3 +43,78 @@ def test_killed_and_continued(photos, tmp_path):
 
 def test_tokens():
     assert re.search(r"\d+ million tokens/s", run("tokens.py", "--steps", 150))
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def make_own_layout(folder):
+    """Pictures with a red rectangle in each but the first; the fourth is cut off, and the last is not there."""
+    folder.mkdir()
+    with open(folder / "samples.jsonl", "w", encoding="utf-8") as lines:
+        sizes = [(90, 70), (64, 64), (70, 150), (120, 80), (75, 75), (190, 90), (80, 80)]
+        for number, (width, height) in enumerate(sizes):
+            pixels = numpy.full((height, width, 3), (20, 40, 60), numpy.uint8)
+            left, top, right, bottom = box = width // 4, height // 3, width // 2, height - 8
+            if number > 0:
+                pixels[top:bottom, left:right] = (250, 20, 20)
+            name = f"picture {number} ä.jpg"
+            if number < 6:
+                Image.fromarray(pixels).save(folder / name, quality=95, subsampling=0)
+            record = {
+                "file": name, "width": width, "height": height, "caption": f"ein Bild, {number}", "score": number / 7,
+                "boxes": [box] * min(number, 1), "embedding": [number + i / 16 for i in range(16)],
+            }  # fmt: skip
+            lines.write(json.dumps(record) + "\n")
+    cut = folder / "picture 3 ä.jpg"
+    cut.write_bytes(cut.read_bytes()[:-100])
+
+
+def test_packing_ones_own(tmp_path):
+    lines = run("pack_custom.py").splitlines()
+    assert [line.split(":")[0] for line in lines if "skipped" in line] == ["skipped 005.jpg", "skipped 009.jpg"]
+    assert "62 samples packed, 0 of them not as in the source" in lines and "epoch 4" in lines[-1]
+    make_own_layout(tmp_path / "own")
+    out = run("pack_custom.py", tmp_path / "own", "--out", tmp_path / "packed")
+    assert "skipped picture 3 ä.jpg" in out and "skipped picture 6 ä.jpg" in out and "5 samples packed, 0 of" in out
+    data = sluice.Dataset(tmp_path / "packed")
+    assert [sample["key"][8] for sample in data] == ["0", "1", "2", "4", "5"]
+    assert numpy.frombuffer(data[3]["embedding"], numpy.float16).tolist() == [4 + i / 16 for i in range(16)]
+    assert data[3]["boxes"].tolist() == [[18, 25, 37, 67]] and data[3]["score"] == 4 / 7
+    assert data[4]["caption"] == "ein Bild, 5" and len(data[0]["boxes"]) == 0
+
+
+def test_boxes_follow_the_crop(tmp_path):
+    make_own_layout(tmp_path / "own")
+    example = load("pack_custom")
+    example.pack(tmp_path / "own", tmp_path / "packed")
+    (batch,) = example.open_loader(sluice.Dataset(tmp_path / "packed"))
+    boxes, seen = example.boxes_in_view(batch), 0
+    for row, picture in enumerate(batch["image"]):
+        y, x = torch.where((picture[0] > 0) & (picture[1] < 0))
+        mine = boxes[batch["boxes.offsets"][row] : batch["boxes.offsets"][row + 1]]
+        assert len(mine) == (len(x) > 0)
+        if len(mine):
+            found = torch.stack([x.min(), y.min(), x.max() + 1, y.max() + 1])
+            assert (found - mine[0]).abs().max() <= 1.5, (batch["index"][row], found, mine)
+            seen += 1
+    assert seen == 4
+    side, none = torch.tensor([70]), {"boxes": torch.zeros(0, 4), "boxes.offsets": torch.tensor([0, 0])}
+    assert example.boxes_in_view(none | {"width": side, "height": side}).shape == (0, 4)
+
+
+def test_a_difference_is_told(tmp_path):
+    make_own_layout(tmp_path / "own")
+    example = load("pack_custom")
+    record = example.pack(tmp_path / "own", tmp_path / "packed")[1]
+    sample = sluice.Dataset(tmp_path / "packed")[1]
+    assert example.is_same(sample, record, tmp_path / "own")
+    others = {"score": 0.5, "caption": "x", "width": 1, "boxes": [[0, 0, 1, 1]], "embedding": [0.0] * 16}
+    for name, other in others.items():
+        assert not example.is_same(sample, record | {name: other}, tmp_path / "own"), name
+    Image.new("RGB", (64, 64)).save(tmp_path / "own" / record["file"])
+    assert not example.is_same(sample, record, tmp_path / "own")
