@@ -23,7 +23,7 @@ def run(name, *arguments, code=0):
         [sys.executable, EXAMPLES / name, *map(str, arguments)], capture_output=True, text=True, timeout=150
     )
     assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout
+    return done.stdout if code == 0 else done.stdout + done.stderr
 
 
 def test_training():
@@ -118,3 +118,13 @@ def test_a_difference_is_told(tmp_path):
         assert not example.is_same(sample, record | {name: other}, tmp_path / "own"), name
     Image.new("RGB", (64, 64)).save(tmp_path / "own" / record["file"])
     assert not example.is_same(sample, record, tmp_path / "own")
+
+
+def test_pairs():
+    lines = run("clip_pairs.py").splitlines()
+    captions, pictures, chance = map(float, re.findall(r"[\d.]+(?=%)", lines[-1]))
+    assert lines[-2].startswith("step 300") and min(captions, pictures) > 60 and chance == 3.1
+
+
+def test_pairs_without_training_are_chance():
+    assert "hardly better than chance" in run("clip_pairs.py", "--steps", 0, code=1)
