@@ -2,6 +2,7 @@
 """The examples, run."""
 import importlib.util
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -18,10 +19,11 @@ torch = pytest.importorskip("torch")
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
 
-def run(name, *arguments, code=0):
+def run(name, *arguments, code=0, launcher=()):
     done = subprocess.run(
-        [sys.executable, EXAMPLES / name, *map(str, arguments)], capture_output=True, text=True, timeout=150
-    )
+        [sys.executable, *launcher, EXAMPLES / name, *map(str, arguments)],
+        capture_output=True, text=True, timeout=150, env=os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},
+    )  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout if code == 0 else done.stdout + done.stderr
 
@@ -128,3 +130,61 @@ def test_pairs():
 
 def test_pairs_without_training_are_chance():
     assert "hardly better than chance" in run("clip_pairs.py", "--steps", 0, code=1)
+
+
+def run_ranks(processes, *arguments, code=0):
+    # 9:1 is the default, no redirection, said in a way that torch 1.13 understands in Python 3.11, too.
+    options = ["--standalone", "--monitor_interval=0.1", "--redirects=9:1", "--tee=9:1"]
+    launcher = ["-m", "torch.distributed.run", *options, f"--nproc_per_node={processes}"]
+    return run("ddp_torchrun.py", *arguments, code=code, launcher=launcher).splitlines()
+
+
+@pytest.fixture(scope="module")
+def whole(photos, tmp_path_factory):
+    """What two ranks that save and do not stop print, and their checkpoint."""
+    checkpoint = tmp_path_factory.mktemp("ranks") / "whole.pt"
+    return run_ranks(2, photos, "--checkpoint", checkpoint, "--save-at", 3), checkpoint
+
+
+def test_ranks_share_an_epoch(whole):
+    assert whole[0][:-1] == [
+        "ranks: [(0, 2), (1, 2)]",
+        "epoch 0: 5 steps on each rank, each of 33 samples once",
+        "epoch 1: saved behind step 3",
+        "epoch 1: 5 steps on each rank, each of 33 samples once",
+    ]
+
+
+def test_as_many_ranks_go_on_bit_for_bit(photos, whole):
+    assert run_ranks(2, photos, "--checkpoint", whole[1], "--resume") == [
+        "going on in epoch 1 behind 24 of 33 samples",
+        "ranks: [(0, 2), (1, 2)]",
+        "epoch 1: 2 steps on each rank, each of 33 samples once",
+        whole[0][-1],
+    ]
+
+
+@pytest.fixture(scope="module")
+def stopped(photos, tmp_path_factory):
+    """A checkpoint of two ranks that stopped after two steps of their last epoch."""
+    checkpoint = tmp_path_factory.mktemp("ranks") / "stopped.pt"
+    lines = run_ranks(2, photos, "--checkpoint", checkpoint, "--stop")
+    assert lines[1:] == ["epoch 0: 5 steps on each rank, each of 33 samples once", "epoch 1: saved behind step 2"]
+    return checkpoint
+
+
+@pytest.mark.parametrize("processes, steps", [(1, 5), (3, 2)])
+def test_ranks_may_become_fewer_or_more(photos, stopped, processes, steps):
+    going_on, ranks, epoch, _ = run_ranks(processes, photos, "--checkpoint", stopped, "--resume")
+    assert going_on == "going on in epoch 1 behind 16 of 33 samples"
+    assert ranks == f"ranks: {[(rank, processes) for rank in range(processes)]}"
+    assert epoch == f"epoch 1: {steps} steps on each rank, each of 33 samples once"
+
+
+@pytest.mark.parametrize("times, told", [(0, "32 samples, 32"), (2, "34 samples, 33")])
+def test_what_ranks_lose_or_have_twice_is_told(photos, stopped, tmp_path, times, told):
+    state = torch.load(stopped)
+    first, *others = state["seen"]
+    torch.save(state | {"seen": others + [first] * times}, tmp_path / "other.pt")
+    lines = run_ranks(1, photos, "--checkpoint", tmp_path / "other.pt", "--resume", code=1)
+    assert f"epoch 1: {told} different ones, of 33" in lines

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Data-parallel training whose ranks share each epoch exactly, also when their number changes half-way.
+
+    torchrun --nproc_per_node 2 ddp_torchrun.py FOLDER [--checkpoint FILE] [--epochs N] [--save-at STEP] [--stop]
+    torchrun --nproc_per_node 3 ddp_torchrun.py FOLDER --checkpoint FILE --resume
+
+FOLDER: class folders of pictures, or shards. DistributedDataParallel on the CPU, over gloo; the loader
+finds its rank by itself. In the last epoch, behind step STEP [half of it], rank 0 saves model, optimiser
+and loader; with --stop all end there. --resume goes on from there, with any number of processes. Fails
+where the ranks' steps, states or weights differ, or where the ranks together did not have each sample of
+an epoch once, what they had before the checkpoint included.
+"""
+import argparse
+import hashlib
+import os
+
+import torch
+from torch import distributed, nn
+
+import sluice.torch
+from sluice import transforms as T
+
+
+def gather(value):
+    """What each rank has, on every rank."""
+    values = [None] * distributed.get_world_size()
+    distributed.all_gather_object(values, value)
+    return values
+
+
+def gather_same(what, value):
+    """Raises on every rank, so that none waits for another, where they differ."""
+    values = gather(value)
+    if any(other != values[0] for other in values):
+        raise SystemExit(f"{what} differ between ranks: {values}")
+    return values[0]
+
+
+def train_step(model, optimizer, batch):
+    """DistributedDataParallel takes the mean over ranks: times their number, by all rows, it is that over rows."""
+    rows = batch["mask"].sum()
+    distributed.all_reduce(rows)
+    # Rows that only fill up the last batch have the mask 0 and the label -1.
+    loss = nn.functional.cross_entropy(model(batch["image"]), batch["label"], ignore_index=-1, reduction="sum")
+    optimizer.zero_grad()
+    (loss * distributed.get_world_size() / rows).backward()
+    optimizer.step()
+
+
+def save(path, model, optimizer, loader, seen):
+    state = gather_same("states", loader.state_dict())
+    seen = sum(gather(seen), [])
+    if distributed.get_rank() == 0:
+        made = {"model": model.module.state_dict(), "optimizer": optimizer.state_dict(), "loader": state, "seen": seen}
+        torch.save(made, path + ".tmp")
+        os.replace(path + ".tmp", path)
+
+
+def train(arguments, say):
+    torch.manual_seed(0)
+    loader = sluice.torch.DataLoader(
+        arguments.folder, batch_size=4, shuffle=True, last_batch="pad", seed=7, num_workers=1,
+        transform=T.Compose([T.RandomResizedCrop(32), T.RandomHorizontalFlip(), T.ToTensor()]),
+    )  # fmt: skip
+    classes, count = len(loader.dataset.classes), len(loader.dataset)
+    model = nn.Sequential(nn.Conv2d(3, 8, 3, 2), nn.ReLU(), nn.AvgPool2d(3), nn.Flatten(), nn.Linear(200, classes))
+    model = nn.parallel.DistributedDataParallel(model)
+    optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9)
+    seen = []  # numbers of the samples that this rank had in this epoch; only for the proof
+    if arguments.resume:
+        state = torch.load(arguments.checkpoint)
+        model.module.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        loader.load_state_dict(state["loader"])
+        seen = state["seen"] if distributed.get_rank() == 0 else []
+        say(f"going on in epoch {loader.epoch} behind {len(state['seen'])} of {count} samples")
+    say(f"ranks: {gather((loader.rank, loader.world_size))}")
+    save_at = arguments.save_at or len(loader) // 2
+    for epoch in range(loader.epoch, arguments.epochs):
+        loader.set_epoch(epoch)
+        steps = 0
+        for batch in loader:
+            train_step(model, optimizer, batch)
+            steps += 1
+            seen += batch["index"][batch["mask"].bool()].tolist()
+            if arguments.checkpoint and not arguments.resume and (epoch, steps) == (arguments.epochs - 1, save_at):
+                save(arguments.checkpoint, model, optimizer, loader, seen)
+                say(f"epoch {epoch}: saved behind step {steps}")
+                if arguments.stop:
+                    return
+        gather_same("steps", steps)
+        seen = sorted(sum(gather(seen), []))
+        if seen != list(range(count)):
+            raise SystemExit(f"epoch {epoch}: {len(seen)} samples, {len(set(seen))} different ones, of {count}")
+        say(f"epoch {epoch}: {steps} steps on each rank, each of {count} samples once")
+        seen = []
+    weights = b"".join(weight.detach().numpy().tobytes() for weight in model.parameters())
+    say(f"weights on all ranks: {gather_same('weights', hashlib.sha256(weights).hexdigest()[:16])}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder")
+    parser.add_argument("--checkpoint")
+    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--save-at", type=int)
+    parser.add_argument("--stop", action="store_true")
+    parser.add_argument("--resume", action="store_true")
+    arguments = parser.parse_args()
+    if (arguments.stop or arguments.resume) and arguments.checkpoint is None:
+        parser.error("--stop and --resume need --checkpoint")
+    torch.set_num_threads(1)
+    distributed.init_process_group("gloo")
+    train(arguments, print if distributed.get_rank() == 0 else lambda text: None)
+    distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
