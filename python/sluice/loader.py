@@ -236,7 +236,7 @@ class Loader:
     def remaining(self):
         """Batches that are left of the epoch in progress (one more or less where a state of another
         batch_size or world_size goes on in the middle of a batch)."""
-        return len(self) - self._position
+        return max(0, len(self) - self._position)
 
     @property
     def epoch(self):
@@ -286,7 +286,8 @@ class Loader:
         self._turn += 1
         self._go_to(epoch)
         self._cursor, self._consumed = cursor or None, state["samples"]
-        self._first = self._position = -(-self._consumed // (self.batch_size * self.world_size))
+        # Rows that filled up the last batches of other ranks count as samples.
+        self._first = self._position = min(len(self), -(-self._consumed // (self.batch_size * self.world_size)))
 
     # ---- figures and the end ----
 

@@ -419,3 +419,17 @@ def test_iterating_makes_no_garbage(data):
     assert len(gc.get_objects()) - before < 20
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 2048
     assert loader._handle.held == 0
+
+
+def test_remaining_after_a_padded_epoch_of_more_ranks(data, crop):
+    options = {"batch_size": 4, "transform": crop, "last_batch": "pad"}
+    ranks = [sluice.Loader(data, rank=rank, world_size=4, **options) for rank in range(4)]
+    for batches in zip(*ranks):
+        assert ranks[0].remaining >= 0
+    alone = sluice.Loader(data, rank=0, world_size=1, **options)
+    iterator = iter(ranks[0])
+    states = [(next(iterator), ranks[0].state_dict())[1] for _ in range(len(ranks[0]))]
+    for state in states:
+        alone.load_state_dict(state)
+        before = alone.remaining
+        assert before >= 0 and abs(sum(1 for _ in alone) - before) <= 1
