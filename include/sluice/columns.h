@@ -59,11 +59,12 @@ typedef enum sluice_column_kind {
                                  else by looking at every index entry, 2^30 at most (UNSUPPORTED).
                                  Only a window's bytes are read, so that they come without their
                                  sample's checksum: sluice_dataset_verify looks for damage */
-    SLUICE_COLUMN_RAGGED = 5, /* bytes, a text, or a tensor of one dimension: the values of all rows
-                                 back to back, and NAME.offsets (i64, rows + 1): row i is
-                                 [offsets[i], offsets[i + 1]) */
-    SLUICE_COLUMN_PADDED = 6, /* the same, each row followed by zeros: rows x length, and
-                                 NAME.lengths (i64, rows) */
+    SLUICE_COLUMN_RAGGED = 5, /* bytes, a text, or a tensor whose first dimension differs from
+                                 sample to sample: the values of all rows back to back, and
+                                 NAME.offsets (i64, rows + 1): row i is
+                                 [offsets[i], offsets[i + 1]) along the first dimension */
+    SLUICE_COLUMN_PADDED = 6, /* the same, each row followed by zeros: rows x length (x the
+                                 tensor's other dimensions), and NAME.lengths (i64, rows) */
     SLUICE_COLUMN_ONE_HOT = 7 /* an int field k: rows x length, 1 at k; `dtype` as NUMBER, or u8 */
 } sluice_column_kind;
 

@@ -99,9 +99,11 @@ class Window(Column):
 
 
 class Ragged(Column):
-    """Bytes, texts or 1-D tensors, back to back; NAME.offsets says where each row's begin.
+    """Bytes, texts (as UTF-8), or tensors whose first dimension differs, back to back; NAME.offsets says where
+    each row's begin, along the first dimension.
 
-    length: the most elements that a row may have. too_long: 'bad' or 'truncate'.
+    length: the most that a row may have, in the first dimension. too_long: 'bad', or 'truncate', which cuts
+    texts at that byte.
     """
 
     _kind = 5
@@ -114,7 +116,7 @@ class Ragged(Column):
 
 
 class Padded(Ragged):
-    """The same, each row followed by zeros: rows x length, and NAME.lengths."""
+    """The same, each row followed by zeros: rows x length (x other dimensions), and NAME.lengths."""
 
     _kind = 6
 

@@ -3,9 +3,10 @@
 import os
 
 from . import _sluice
-from ._names import choice, dtype_number
+from ._names import DTYPE_NAMES, choice, dtype_number
 
 TYPES = {"image": 1, "int": 2, "float": 3, "bytes": 4, "text": 5, "tensor": 6}
+TYPE_NAMES = {number: name for name, number in TYPES.items()}
 COMPRESSION = {"auto": 0, "never": 1, "always": 2}
 
 
@@ -22,6 +23,21 @@ def _field(name, what):
     if rest:
         raise TypeError(f"fields[{name!r}]: {kind} takes nothing more")
     return name, number, 0, (), COMPRESSION["auto"]
+
+
+def _array(name, values, dtype, shape):
+    """Lists of numbers as an array; what the dtype cannot hold is refused."""
+    import numpy
+
+    given = numpy.asarray(values)
+    if given.size == 0:
+        return numpy.empty((0, *shape[1:]), "uint16" if dtype == "bfloat16" else dtype)
+    if dtype == "bfloat16" or given.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: lists of numbers cannot become {dtype}")
+    made = given.astype(dtype)
+    if made.dtype.kind != "f" and not (made == given).all():
+        raise ValueError(f"{name}: numbers that {dtype} cannot hold")
+    return made
 
 
 class Writer:
@@ -59,20 +75,41 @@ class Writer:
             "shard_bytes": shard_bytes,
         }
         made = [_field(name, what) for name, what in fields.items()]
+        self._kinds = {name: (TYPE_NAMES[kind], DTYPE_NAMES.get(dtype), shape) for name, kind, dtype, shape, _ in made}
         self._handle = _sluice.Writer(self.path, options, made, list(classes))
 
     def add(self, **values):
         """Adds a sample: a value for each field, by name; a field left out, or None, is missing in it.
 
-        image: the bytes of a JPEG, or pixels (uint8, height x width x 3). int, float: numbers. text: str.
-        bytes, tensor: anything with the buffer protocol, as numpy arrays have (C-contiguous).
+        image: the bytes of a JPEG, or pixels (uint8, height x width x 3), also as a PIL image. int, float:
+        numbers. text: str. bytes: anything with the buffer protocol. tensor: an array of the field's dtype
+        (numpy's, torch's on the CPU, memoryviews; bfloat16 as uint16), its bytes, or lists of numbers.
 
         CorruptError and UnsupportedError are of this sample: nothing was added, and the next may follow.
         """
         unknown = values.keys() - set(self.fields)
         if unknown:
             raise TypeError(f"no field {sorted(unknown)[0]!r}: there are {', '.join(self.fields)}")
-        self._handle.add([values.get(name) for name in self.fields])
+        self._handle.add([self._plain(name, values.get(name)) for name in self.fields])
+
+    def _plain(self, name, value):
+        """The value as something with the buffer protocol, where its field takes that."""
+        kind, dtype, shape = self._kinds[name]
+        if kind not in ("image", "tensor") or isinstance(value, (bytes, bytearray, memoryview)):
+            return value
+        if kind == "tensor" and isinstance(value, (list, tuple)):
+            return _array(name, value, dtype, shape)
+        if kind == "image" and callable(getattr(value, "convert", None)):
+            value = value.convert("RGB")
+        if str(getattr(value, "dtype", None)) == "torch.bfloat16":
+            import torch
+
+            return value.contiguous().view(torch.int16).numpy().view("uint16")
+        if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+            import numpy
+
+            return numpy.ascontiguousarray(value)
+        return value
 
     def finish(self):
         """Completes the last shard and writes the manifest."""

@@ -168,6 +168,39 @@ static int take_buffer(sample *s, PyObject *object, sluice_value *value)
     return 0;
 }
 
+/* DLPack's code for what the letter of a buffer's format means (those of the struct module, and
+ * numpy's); -1: none of a field. */
+static int kind_of(char letter)
+{
+    enum { INT = 0, UINT = 1, FLOAT = 2, BOOL = 6 };
+    if (letter == '?') {
+        return BOOL;
+    }
+    if (letter == 'e' || letter == 'f' || letter == 'd') {
+        return FLOAT;
+    }
+    if (letter != '\0' && strchr("bhilqn", letter) != NULL) {
+        return INT;
+    }
+    return letter != '\0' && strchr("BHILQN", letter) != NULL ? UINT : -1;
+}
+
+/* Whether the elements are those of `dtype`, in this machine's order. bfloat16, for which there is
+ * no letter, is taken as the 16 bits that it is. */
+static bool has_elements(const Py_buffer *buffer, sluice_dtype dtype)
+{
+    const char *format = buffer->format != NULL ? buffer->format : "B";
+    uint8_t code = 0;
+    uint8_t bits = 0;
+    if (*format == '@' || *format == '=' || *format == '<') {
+        format++;
+    }
+    (void)sluice_dtype_dlpack(dtype, &code, &bits);
+    const int kind = format[0] != '\0' && format[1] == '\0' ? kind_of(format[0]) : -1;
+    const int wanted = dtype == SLUICE_BF16 ? kind_of('H') : code;
+    return kind == wanted && (size_t)buffer->itemsize == sluice_dtype_bytes(dtype);
+}
+
 /* An encoded file's bytes, or pixels: rows x columns x 3 of u8. */
 static int set_image(sample *s, PyObject *object, sluice_value *value)
 {
@@ -175,7 +208,7 @@ static int set_image(sample *s, PyObject *object, sluice_value *value)
         return -1;
     }
     const Py_buffer *buffer = &s->buffers[s->held - 1];
-    if (buffer->ndim == 3 && buffer->itemsize == 1 && buffer->shape[2] == 3) {
+    if (buffer->ndim == 3 && has_elements(buffer, SLUICE_U8) && buffer->shape[2] == 3) {
         value->raw_height = (uint32_t)buffer->shape[0];
         value->raw_width = (uint32_t)buffer->shape[1];
         return 0;
@@ -194,11 +227,12 @@ static int set_tensor(sample *s, const sluice_field *field, PyObject *object, sl
         return -1;
     }
     const Py_buffer *buffer = &s->buffers[s->held - 1];
-    const bool plain = buffer->ndim == 1 && buffer->itemsize == 1; /* its bytes, of any shape */
-    if (!plain && (size_t)buffer->itemsize != sluice_dtype_bytes((sluice_dtype)field->dtype)) {
-        PyErr_Format(PyExc_TypeError, "%s: elements have %zd bytes where a %s has %zu", field->name,
-                     buffer->itemsize, sluice_dtype_name((sluice_dtype)field->dtype),
-                     sluice_dtype_bytes((sluice_dtype)field->dtype));
+    /* Its bytes, of any shape. */
+    const bool plain = buffer->ndim == 1 && has_elements(buffer, SLUICE_U8);
+    if (!plain && !has_elements(buffer, (sluice_dtype)field->dtype)) {
+        PyErr_Format(PyExc_TypeError, "%s: elements are '%s' of %zd bytes, and are to be %s",
+                     field->name, buffer->format != NULL ? buffer->format : "B", buffer->itemsize,
+                     sluice_dtype_name((sluice_dtype)field->dtype));
         return -1;
     }
     if (!plain || buffer->ndim == (int)field->dims) {

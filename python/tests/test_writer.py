@@ -110,7 +110,13 @@ def test_bad_pictures_are_refused_alone(tmp_path):
         ({"boxes": numpy.zeros(3, numpy.float32)}, ValueError),
         ({"boxes": numpy.zeros((3, 5), numpy.float32)}, ValueError),
         ({"fixed": numpy.zeros((3, 2), numpy.int64)}, ValueError),
-        ({"fixed": numpy.zeros((2, 6), numpy.int64)[:, ::2]}, (BufferError, ValueError)),
+        ({"boxes": numpy.zeros((3, 4), numpy.int32)}, TypeError),
+        ({"boxes": numpy.zeros((3, 4), ">f4")}, TypeError),
+        ({"fixed": numpy.zeros((2, 3), numpy.uint64)}, TypeError),
+        ({"fixed": numpy.zeros((2, 3), "m8[s]")}, (TypeError, ValueError)),
+        ({"fixed": [[1, 2, 3.5], [4, 5, 6]]}, ValueError),
+        ({"fixed": [["a", "b", "c"]] * 2}, TypeError),
+        ({"picture": numpy.zeros((4, 4, 3), numpy.int8)}, TypeError),
     ],
 )
 def test_values_that_do_not_fit(tmp_path, values, kind):
@@ -118,6 +124,30 @@ def test_values_that_do_not_fit(tmp_path, values, kind):
         with pytest.raises(kind):
             writer.add(**values)
         writer.add(**sample(1))
+
+
+def test_what_is_taken_for_a_tensor(tmp_path):
+    torch = pytest.importorskip("torch")
+    fields = {"boxes": ("tensor", "float32", (0, 4)), "half": ("tensor", "bfloat16", (3,)), "fixed": ("tensor", "int64", (2, 3))}
+    numbers = numpy.arange(12, dtype=numpy.int64).reshape(2, 6)[:, ::2]
+    halves = torch.tensor([1.5, -2, 3], dtype=torch.bfloat16)
+    with sluice.Writer(tmp_path / "packed", fields) as writer:
+        writer.add(boxes=[], half=halves, fixed=numbers)
+        writer.add(boxes=[(1, 2, 3, 4)], half=bytes(6), fixed=torch.from_numpy(numbers))
+        writer.add(boxes=torch.ones(2, 4), half=numpy.array([1, 2, 3], numpy.uint16), fixed=numbers.tolist())
+    data = sluice.Dataset(tmp_path / "packed")
+    assert [numpy.asarray(sample["boxes"]).ravel().tolist() for sample in data] == [[], [1, 2, 3, 4], [1] * 8]
+    assert all((numpy.asarray(sample["fixed"]) == numbers).all() for sample in data)
+    (batch,) = sluice.Loader(data, batch_size=3, columns={"half": sluice.columns.Tensor()})
+    assert torch.from_dlpack(batch["half"])[0].tolist() == [1.5, -2, 3]
+
+
+def test_pil_images(tmp_path):
+    picture = Image.fromarray(numpy.random.default_rng(3).integers(0, 256, (6, 7), dtype=numpy.uint8))
+    with sluice.Writer(tmp_path / "packed") as writer:
+        writer.add(image=picture)
+    stored = sluice.Dataset(tmp_path / "packed").decode(0)
+    assert (numpy.asarray(stored) == numpy.asarray(picture.convert("RGB"))).all()
 
 
 def test_fields_that_there_are_not(tmp_path):
