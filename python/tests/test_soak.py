@@ -112,5 +112,3 @@ def test_a_hundred_loaders(run_python, photos):
     assert blocks < 100 and (threads, files) == (0, 0), done.stdout
     if not ASAN:
         assert memory < 4 << 20, done.stdout
-
-
