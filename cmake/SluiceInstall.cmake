@@ -1,4 +1,4 @@
-# install: libraries, headers, the tool, a CMake package and a pkg-config file.
+# install: libraries, headers, the tool with its man pages, a CMake package and a pkg-config file.
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
 
 install(TARGETS sluice EXPORT sluice_shared_targets)
@@ -8,6 +8,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/sluice DESTINATION ${CMAKE_INSTA
 if(TARGET sluice_tool)
   install(TARGETS sluice_tool)
   install(TARGETS sluice_inject LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sluice)
+endif()
+if(TARGET man)
+  install(DIRECTORY ${SLUICE_MAN_FOLDER}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+          FILES_MATCHING PATTERN "*.1")
 endif()
 
 foreach(kind shared static)

@@ -34,6 +34,8 @@ python3-pytest                                : tests of the Python package
 python3-torch                                 : the same, with torch tensors
 python3-venv                                  : installs its wheel into an empty environment
 mypy                                          : checks that its types are those of its code
+help2man                                      : makes the man pages
+groff-base                                    : checks them
 jq                                            : reads the JSON output of the tool
 clang-format-14                               : checks the layout of the code
 clang-tidy-14                                 : static analysis of C

@@ -7,7 +7,7 @@ for command in synth pack info verify bench idle view devices; do
     run 0 --help
     says out "  $command"
     run 0 "$command" --help
-    says out "usage: sluice $command"
+    says out "Usage: sluice $command"
     says out "Examples:"
     says out "  sluice $command "
     cp out by_option
@@ -15,6 +15,8 @@ for command in synth pack info verify bench idle view devices; do
     cmp -s out by_option || fail "'help $command' and '$command --help' differ"
     run 0 "$command" -h
 done
+run 0 pack --help
+says out "  or:  sluice pack [OPTION ...] --tensor TYPE FILE ... OUT"
 run 0 help
 says out "Commands:"
 run 0 --version

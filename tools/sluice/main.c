@@ -29,7 +29,9 @@ static const struct command commands[] = {
 
 static void print_help(FILE *stream)
 {
-    fputs("usage: sluice COMMAND [OPTION ...] [ARGUMENT ...]\n\nCommands:\n", stream);
+    fputs("Usage: sluice COMMAND [OPTION ...] [ARGUMENT ...]\n\n"
+          "Makes, packs, checks, measures and shows datasets for training.\n\nCommands:\n",
+          stream);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         fprintf(stream, "  %-8s %s\n", commands[i].name, commands[i].summary);
     }

@@ -55,10 +55,24 @@ static void print_row(const struct option_row *row)
     printf(length > 24 ? "\n%31s%s\n" : "%1s%s\n", "", row->help);
 }
 
+/* A line for each way to call it, as help2man reads them. */
+static void print_usage(const char *arguments)
+{
+    const char *lead = "Usage:";
+    while (arguments != NULL) {
+        const char *end = strstr(arguments, " | ");
+        size_t length = end != NULL ? (size_t)(end - arguments) : strlen(arguments);
+        printf("%s sluice %s [OPTION ...]%s%.*s\n", lead, report_command(), length > 0 ? " " : "",
+               (int)length, arguments);
+        lead = "  or: ";
+        arguments = end != NULL ? end + strlen(" | ") : NULL;
+    }
+}
+
 static void print_help(const struct command_usage *usage)
 {
-    printf("usage: sluice %s [OPTION ...]%s%s\n\n%s\n\nOptions:\n", report_command(),
-           usage->arguments[0] != '\0' ? " " : "", usage->arguments, usage->summary);
+    print_usage(usage->arguments);
+    printf("\n%s\n\nOptions:\n", usage->summary);
     for (const struct option_row *row = usage->rows; row->name != NULL; row++) {
         print_row(row);
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * options: command lines as tables. A command describes itself and its options once; parsing, range
- * checks, messages and --help come from that table. Main thread only.
+ * checks, messages and --help come from that table, and the man pages from --help (cmake/make-man).
+ * Main thread only.
  *
  * Values: bytes take units (64MiB and 256K are powers of 1024, 10MB and 5kB powers of 1000);
  * durations take ns, us, ms, s, m, h; both accept a plain number.
@@ -46,7 +47,7 @@ struct option_row {
 };
 
 struct command_usage {
-    const char *arguments; /* "FOLDER OUT" */
+    const char *arguments; /* "FOLDER OUT"; " | " between ways to call it */
     const char *summary;   /* one paragraph, lines broken by hand */
     const char *examples;  /* lines that begin with "  sluice " */
     struct option_row *rows;

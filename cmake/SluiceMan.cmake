@@ -1,0 +1,18 @@
+# Man pages, from what the built tool's --help says (cmake/make-man).
+if(SLUICE_SANITIZE OR CMAKE_CROSSCOMPILING) # the tool may not run as it is
+  return()
+endif()
+find_program(SLUICE_HELP2MAN help2man)
+if(NOT SLUICE_HELP2MAN)
+  message(STATUS "no help2man: the man pages are not built")
+  return()
+endif()
+
+set(SLUICE_MAN_FOLDER ${PROJECT_BINARY_DIR}/man/man1)
+add_custom_command(
+  OUTPUT ${SLUICE_MAN_FOLDER}/stamp
+  COMMAND ${PROJECT_SOURCE_DIR}/cmake/make-man $<TARGET_FILE:sluice_tool> ${SLUICE_MAN_FOLDER}
+  COMMAND ${CMAKE_COMMAND} -E touch ${SLUICE_MAN_FOLDER}/stamp
+  DEPENDS sluice_tool ${PROJECT_SOURCE_DIR}/cmake/make-man
+  COMMENT "Making the man pages" VERBATIM)
+add_custom_target(man ALL DEPENDS ${SLUICE_MAN_FOLDER}/stamp)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+# man.sh SLUICE [FOLDER]: each command has a man page in FOLDER that says what its --help says.
+. "$(dirname "$0")/lib.sh"
+need help2man
+need groff
+[ -n "${2-}" ] || skip "help2man was not there when the build was configured"
+pages=$2
+
+# render NAME: the page as text, one blank between words, one line for each of the source's that is
+# typed as it stands.
+render() {
+    groff -man -ww -Tascii -P-cbou -rLL=400n -rHY=0 "$pages/$1.1" > text 2> err ||
+        fail "groff cannot read $1.1"
+    [ ! -s err ] || fail "groff warns of $1.1"
+    tr -s ' ' < text > page
+}
+
+# heads FILE LINE: a line of FILE is LINE and nothing else.
+heads() { grep -qxF -e "$2" "$1" || fail "$pages/$name.1: no line '$2'"; }
+
+run 0 --help
+mapfile -t commands < <(awk '/^Commands:/ { inside = 1; next } inside && !NF { exit } inside { print $1 }' out)
+[ "${#commands[@]}" -ge 8 ] || fail "--help lists ${#commands[@]} commands"
+[ "$(find "$pages" -name '*.1' | wc -l)" -eq $((${#commands[@]} + 1)) ] || fail "not a page for each command"
+
+name=sluice
+render sluice
+says page " sluice COMMAND [OPTION ...] [ARGUMENT ...]"
+for command in "${commands[@]}"; do
+    grep -qE "sluice-$command\(1\)" page || fail "sluice.1 does not lead to sluice-$command"
+done
+
+for command in "${commands[@]}"; do
+    name=sluice-$command
+    render "$name"
+    run 0 "$command" --help
+    for section in NAME SYNOPSIS DESCRIPTION OPTIONS EXAMPLES 'SEE ALSO'; do heads page "$section"; done
+    says page " sluice(1)"
+    says page " $name - "
+    ! grep -q 'sage:' page || fail "$name.1: the usage is no synopsis"
+    while IFS= read -r usage; do
+        heads page " $usage"
+    done < <(sed -nE 's/^(Usage|  or):  ?(.*)/\2/p' out)
+
+    # Options: a line that begins with the option in the help is a tag in the page.
+    sed -n '/^Options:/,/^$/s/^ \{1,6\}\(-.*\)/\1/p' out |
+        sed -E 's/^(-[a-z], )?(--[a-z-]+) ?([^ ]*).*/\1\2 \3/; s/ $//' > options
+    [ "$(wc -l < options)" -ge 2 ] || fail "$command --help has no options"
+    sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$pages/$name.1" | sed -E 's/\\f.//g; s/\\-/-/g' > tags
+    while IFS= read -r option; do
+        grep -A 1 -xF '.TP' tags | grep -qxF -e "$option" ||
+            fail "$name.1: '$option' of $command --help is no option"
+        says page " ${option%% *}"
+    done < options
+
+    sed '1,/^Examples:/d; s/^ *//' out > examples
+    while IFS= read -r example; do heads page " $example"; done < examples
+done
+
+# The same input gives the same bytes, whenever; and no folder of the build is named.
+SOURCE_DATE_EPOCH=1000000000 "$(dirname "$0")/../../cmake/make-man" "$sluice" first 2> err || fail "make-man"
+mkdir elsewhere
+cp "$sluice" elsewhere/sluice
+SOURCE_DATE_EPOCH=1000000000 "$(dirname "$0")/../../cmake/make-man" elsewhere/sluice second 2> err || fail "make-man"
+diff -r first second > out || fail "two runs of make-man differ"
+says first/sluice.1 '"September 2001"'
+echo "man: ${#commands[@]} commands"
