@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a wheel with nothing but cmake, a compiler and Python itself (PEP 517; no package index).
 
-`pip install .` calls this. The wheel holds the package, the tool (`python -m sluice`) and the shared
-libraries that both need besides the C library's own, found next to them (RPATH $ORIGIN).
+`pip install .` calls this. The wheel holds the package, the tool (`python -m sluice`) with the library of `sluice
+idle` beside it, and the shared libraries that they need besides the C library's own, found next to them (RPATH
+$ORIGIN).
 """
 import base64
 import hashlib
@@ -35,7 +36,10 @@ def build(folder):
         "cmake", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DSLUICE_BUILD_EXAMPLES=OFF",
         "-DSLUICE_INSTALL=OFF", "-DSLUICE_WHEEL=ON",
     )  # fmt: skip
-    run("cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1), "--target", "sluice_python", "sluice_tool")
+    run(
+        "cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1),
+        "--target", "sluice_python", "sluice_tool", "sluice_inject",
+    )  # fmt: skip
     package = pathlib.Path(folder) / "python" / "sluice"
     if not (package / "_sluice.abi3.so").exists():
         raise RuntimeError("no Python headers were found: install python3-dev")
@@ -49,12 +53,13 @@ def needed(binary):
     return {name: path for name, path in found.items() if not SYSTEM.match(name)}
 
 
-def contents(package, tool, libraries):
+def contents(package, programs, libraries):
     """(name in the wheel, file, whether it is a program) of everything."""
     for path in sorted(package.iterdir()):
         if path.is_file():
             yield f"sluice/{path.name}", path, False
-    yield "sluice/bin/sluice", tool, True
+    for path in programs:  # beside each other: there the tool looks first
+        yield f"sluice/bin/{path.name}", path, True
     for name, path in sorted(libraries.items()):
         yield f"sluice/lib/{name}", pathlib.Path(path), False
 
@@ -97,12 +102,13 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     tag = f"cp311-abi3-{platform}"
     name = f"sluice-{PROJECT['version']}-{tag}.whl"
     with tempfile.TemporaryDirectory() as folder:
-        package, tool = build(folder), pathlib.Path(folder) / "bin" / "sluice"
-        libraries = needed(package / "_sluice.abi3.so") | needed(tool)
+        package, built = build(folder), pathlib.Path(folder) / "bin"
+        programs = [built / "sluice", built / "libsluice_inject.so"]
+        libraries = needed(package / "_sluice.abi3.so") | needed(programs[0])
         with zipfile.ZipFile(pathlib.Path(wheel_directory) / name, "w") as wheel:
             records = [
                 add(wheel, inside, path.read_bytes(), is_program)
-                for inside, path, is_program in contents(package, tool, libraries)
+                for inside, path, is_program in contents(package, programs, libraries)
             ]
             records += [add(wheel, inside, text.encode()) for inside, text in metadata(tag)]
             info = f"sluice-{PROJECT['version']}.dist-info"

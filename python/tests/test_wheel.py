@@ -21,9 +21,9 @@ assert own + "libjpeg.so" in maps and own + "libzstd.so" in maps, maps
 """
 
 
-def run(*command):
+def run(*command, code=0):
     done = subprocess.run(list(map(str, command)), env=BARE, capture_output=True, text=True, timeout=300, cwd="/")
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
 
 
@@ -43,7 +43,8 @@ def test_it_is_small_and_whole(wheel):
         assert archive.testzip() is None
         record = archive.read(next(name for name in names if name.endswith("RECORD"))).decode()
     assert {line.split(",")[0] for line in record.splitlines()} == names
-    assert {"sluice/__init__.py", "sluice/_sluice.abi3.so", "sluice/py.typed", "sluice/bin/sluice"} <= names
+    assert {"sluice/__init__.py", "sluice/_sluice.abi3.so", "sluice/py.typed"} <= names
+    assert {"sluice/bin/sluice", "sluice/bin/libsluice_inject.so"} <= names
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
@@ -56,3 +57,6 @@ def test_it_installs_and_runs(wheel, photos, tmp_path):
     assert rows == "33" and where.startswith(str(tmp_path / "venv"))
     assert run(python, "-m", "sluice", "--version").startswith("sluice ")
     assert "33" in run(python, "-m", "sluice", "info", photos)
+    # A program without CUDA is run, and there is nothing to measure: the library to measure with was found.
+    said = run(python, "-m", "sluice", "idle", "--", "echo", "it ran", code=1)
+    assert "it ran" in said and "did not start CUDA" in said
