@@ -64,4 +64,18 @@ if [ -x "$prefix/bin/sluice" ]; then
     # shellcheck disable=SC2016
     step "installed idle" sh -c '"$1" idle -- true | grep "did not start CUDA"' - "$prefix/bin/sluice"
 fi
+
+# The Python package is installed where it is asked for, and then finds the tool in PATH.
+if find "$prefix" -name '*.py' | grep -q .; then
+    echo "the Python package is installed without being asked for"
+    exit 1
+fi
+if [ -e "$build/python/sluice/_sluice.abi3.so" ]; then
+    step "install python" cmake --install "$build" --prefix "$prefix" --component python
+    export PYTHONPATH=$prefix/lib/python3/dist-packages PYTHONDONTWRITEBYTECODE=1
+    step "installed python" /usr/bin/python3 -c \
+        'import importlib.metadata, sluice; assert importlib.metadata.version("sluice") == sluice.__version__'
+    [ ! -x "$prefix/bin/sluice" ] ||
+        step "python -m" env PATH="$prefix/bin:$PATH" /usr/bin/python3 -m sluice --version
+fi
 echo "install: CMake and pkg-config, shared and static"

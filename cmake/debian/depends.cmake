@@ -1,0 +1,25 @@
+# Read by cpack before it makes packages: adds to each what dpkg-shlibdeps finds. CPack can do that
+# (CPACK_DEBIAN_PACKAGE_SHLIBDEPS), but then adds scripts that call ldconfig, where Debian has triggers.
+find_program(shlibdeps dpkg-shlibdeps)
+if(NOT shlibdeps)
+  message(FATAL_ERROR "there is no dpkg-shlibdeps (Debian: dpkg-dev)")
+endif()
+set(work ${CPACK_PACKAGE_DIRECTORY}/shlibdeps)
+file(WRITE ${work}/debian/control "Source: sluice\n\nPackage: sluice\nArchitecture: any\n")
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+  if(NOT ${component}_binaries)
+    continue()
+  endif()
+  list(TRANSFORM ${component}_binaries PREPEND -e)
+  execute_process(
+    COMMAND ${shlibdeps} -O ${${component}_binaries} WORKING_DIRECTORY ${work}
+    OUTPUT_VARIABLE found ERROR_VARIABLE error RESULT_VARIABLE result)
+  if(NOT result EQUAL 0 OR NOT found MATCHES "Depends=([^\n]+)")
+    message(FATAL_ERROR "dpkg-shlibdeps cannot say what the ${component} needs: ${error}")
+  endif()
+  set(found ${CMAKE_MATCH_1})
+  string(TOUPPER ${component} name)
+  list(APPEND CPACK_DEBIAN_${name}_PACKAGE_DEPENDS ${found})
+  list(JOIN CPACK_DEBIAN_${name}_PACKAGE_DEPENDS ", " CPACK_DEBIAN_${name}_PACKAGE_DEPENDS)
+endforeach()
+file(REMOVE_RECURSE ${work})
