@@ -36,6 +36,7 @@ python3-venv                                  : installs its wheel into an empty
 mypy                                          : checks that its types are those of its code
 help2man                                      : makes the man pages
 groff-base                                    : checks them
+dpkg-dev                                      : makes and looks at Debian packages
 jq                                            : reads the JSON output of the tool
 clang-format-14                               : checks the layout of the code
 clang-tidy-14                                 : static analysis of C
