@@ -33,6 +33,7 @@ python3-dev                                   : headers for the Python package
 python3-pytest                                : tests of the Python package
 python3-torch                                 : the same, with torch tensors
 python3-venv                                  : installs its wheel into an empty environment
+libarchive-tools                              : makes tars (bsdtar) for the tests of their reader
 mypy                                          : checks that its types are those of its code
 help2man                                      : makes the man pages
 groff-base                                    : checks them

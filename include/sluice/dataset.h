@@ -12,6 +12,11 @@
  *     to counts each time. But where those of a class lead in a circle (torchvision would go round
  *     in it), each folder counts once in that class, under the path with the fewest links. Links
  *     that list more than 65536 folders of their classes, or 2^22 files in all, again are refused;
+ *   - tar archives as WebDataset has them, or a folder with archives (*.tar) and without folders:
+ *     files that are called alike up to the first dot of their name, and follow one another, are a
+ *     sample; docs/formats.md says what its fields are. Each archive's headers are walked when it
+ *     is opened, several at a time, and an index is kept in $SLUICE_CACHE_DIR, or else
+ *     $XDG_CACHE_HOME/sluice or ~/.cache/sluice (SLUICE_CACHE_DIR="": none is);
  *   - with sluice_dataset_options.flat, files of tensors of one shape and nothing else.
  *
  * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and
@@ -97,7 +102,9 @@ typedef struct sluice_dataset_options {
 
 /*
  * Opens the dataset at `paths[0..count)`; several paths of one format are joined in the order
- * given (shards, flat files; count must be 1 for image folders). `options` may be NULL. On success
+ * given (shards, archives, flat files; count must be 1 for image folders). A path with a range
+ * (train-{000000..000146}.tar, both ends included) stands for as many. `options` may be NULL. On
+ * success
  * `*dataset` is the caller's to close; on failure it is NULL. Blocks while directories are listed.
  * Errors: INVALID (no such kind of dataset, no image, class names that collide, a class without a
  * picture), IO, CORRUPT, UNSUPPORTED (a format version newer than this library), NOMEM.
@@ -111,13 +118,13 @@ SLUICE_API void sluice_dataset_close(sluice_dataset *dataset);
 
 typedef struct sluice_dataset_info {
     uint32_t struct_size;
-    uint32_t shards;      /* files of a packed dataset; 0 for an image folder */
+    uint32_t shards;      /* files of a packed dataset, tar archives; 0 for an image folder */
     uint64_t samples;     /* at least 1 */
     uint64_t bytes;       /* stored bytes of all samples; 0: not known without reading (folder) */
     uint64_t fingerprint; /* changes when the list of samples changes */
     uint32_t classes;
     uint32_t fields;
-    char format[16]; /* "shards", "folder", "flat" */
+    char format[16]; /* "shards", "folder", "tar", "flat" */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \
@@ -127,6 +134,10 @@ typedef struct sluice_dataset_info {
 
 SLUICE_API sluice_status sluice_dataset_get_info(const sluice_dataset *dataset,
                                                  sluice_dataset_info *info);
+
+/* What the dataset was taken for, a sentence for people: "tar archives, whose files ...". Valid
+ * until it is closed. */
+SLUICE_API const char *sluice_dataset_describe(const sluice_dataset *dataset);
 
 /* Field `index`, 0 .. fields-1 of sluice_dataset_info; INVALID for others. */
 SLUICE_API sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t index,

@@ -6,6 +6,7 @@
 #include "dtype.h"
 #include "error.h"
 #include "flat.h"
+#include "path_range.h"
 #include "verify.h"
 
 #include <stdio.h>
@@ -30,6 +31,29 @@ static sluice_status open_flat(sl_dataset **dataset, const char *const *paths, s
     }
     field.name[sizeof(field.name) - 1] = '\0';
     return sl_flat_open(dataset, paths, count, &field, error);
+}
+
+static sluice_status open_paths(sl_dataset **dataset, const sl_path_list *list,
+                                const sluice_dataset_options *own, sluice_error *error)
+{
+    const char *const *paths = (const char *const *)list->paths;
+    return own->flat != NULL ? open_flat(dataset, paths, list->count, own->flat, error)
+                             : sl_dataset_open(dataset, paths, list->count, own, error);
+}
+
+static sluice_status open_ranges(sl_dataset **dataset, const char *const *paths, size_t count,
+                                 const sluice_dataset_options *own, sluice_error *error)
+{
+    sl_path_list list = {0};
+    sluice_status status = SLUICE_OK;
+    for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = sl_path_range_add(&list, paths[i], error);
+    }
+    if (status == SLUICE_OK) {
+        status = open_paths(dataset, &list, own, error);
+    }
+    sl_path_list_free(&list);
+    return status;
 }
 
 sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *paths, size_t count,
@@ -59,8 +83,7 @@ sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *p
                               "allow_empty_classes must be 0 or 1, reserved 0");
     }
     if (status == SLUICE_OK) {
-        status = own.flat != NULL ? open_flat(&opened, paths, count, own.flat, &reason)
-                                  : sl_dataset_open(&opened, paths, count, &own, &reason);
+        status = open_ranges(&opened, paths, count, &own, &reason);
     }
     if (status < 0) {
         return sl_api_fail(error, &reason);
@@ -81,6 +104,11 @@ sluice_status sluice_dataset_get_info(const sluice_dataset *dataset, sluice_data
     }
     const sluice_dataset_info *own = &sl_api_const_dataset(dataset)->info;
     return sl_api_write_struct(info, own, sizeof(*own));
+}
+
+const char *sluice_dataset_describe(const sluice_dataset *dataset)
+{
+    return dataset != NULL ? sl_api_const_dataset(dataset)->kind : "";
 }
 
 /* How a value of the field looks in memory. */

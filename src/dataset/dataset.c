@@ -11,8 +11,35 @@
 
 #define STAGE "dataset"
 
-/* The format table: the first row whose probe likes the path opens it. */
-static const sl_format *const formats[] = {&sl_format_shards, &sl_format_folder};
+/* The format table. A path that several rows but the last take is not to be guessed about. */
+static const sl_format *const formats[] = {&sl_format_shards, &sl_format_tars, &sl_format_folder};
+
+enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+/* NULL, with an error: none, or several. */
+static const sl_format *find_format(const char *path, sluice_error *error)
+{
+    const sl_format *found = NULL;
+    for (size_t i = 0; i < FORMATS; i++) {
+        if ((found != NULL && i + 1 == FORMATS) || !formats[i]->probe(path)) {
+            continue;
+        }
+        if (found != NULL) {
+            (void)sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                                "holds a dataset of the format \"%s\" and one of \"%s\": name the "
+                                "files of the one that is meant",
+                                found->name, formats[i]->name);
+            return NULL;
+        }
+        found = formats[i];
+    }
+    if (found == NULL) {
+        (void)sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                            "neither a folder of pictures, nor packed shards (*.sluice), nor tar "
+                            "archives");
+    }
+    return found;
+}
 
 sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, size_t count,
                               const sluice_dataset_options *options, sluice_error *error)
@@ -25,13 +52,8 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
     if (stat(paths[0], &status) != 0) {
         return sl_error_file(error, SLUICE_IO, STAGE, errno, paths[0], -1, "cannot open");
     }
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        if (formats[i]->probe(paths[0])) {
-            return formats[i]->open(dataset, paths, count, options, error);
-        }
-    }
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
-                         "neither a folder of pictures nor packed shards (*.sluice)");
+    const sl_format *format = find_format(paths[0], error);
+    return format != NULL ? format->open(dataset, paths, count, options, error) : SLUICE_INVALID;
 }
 
 sl_dataset *sl_dataset_ref(sl_dataset *dataset)

@@ -112,6 +112,7 @@ struct sl_dataset {
     const sl_field *fields;   /* info.fields of them */
     sl_objects *objects;      /* the format closes it */
     bool whole_objects;       /* each sample is an object of its own */
+    char kind[128];           /* what it is, and what it was known by: a sentence for people */
 };
 
 /* A row of the format table. */
@@ -123,7 +124,7 @@ typedef struct sl_format {
                           const sluice_dataset_options *options, sluice_error *error);
 } sl_format;
 
-extern const sl_format sl_format_shards, sl_format_folder;
+extern const sl_format sl_format_shards, sl_format_tars, sl_format_folder;
 
 /* Probes the table in order and opens. `options` is full-size, not NULL. */
 sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, size_t count,

@@ -250,6 +250,8 @@ static sluice_status open_files(flat *own, const char *const *paths, size_t coun
     info->struct_size = sizeof(*info);
     info->fingerprint = fingerprint(own, own->record_bytes);
     info->fields = 1;
+    (void)snprintf(own->base.kind, sizeof(own->base.kind),
+                   "files of tensors and nothing else, as was said when they were opened");
     memcpy(info->format, "flat", sizeof("flat"));
     own->base.fields = &own->field;
     const sl_object_names names = {

@@ -249,6 +249,8 @@ static sluice_status complete(folder *own, const sluice_dataset_options *options
     info->fingerprint = fingerprint(own);
     info->classes = own->list.class_count;
     info->fields = FIELDS;
+    (void)snprintf(own->base.kind, sizeof(own->base.kind),
+                   "a folder of class folders with pictures (torchvision's ImageFolder)");
     memcpy(info->format, "folder", sizeof("folder"));
     own->base.fields = fields;
     own->base.whole_objects = true;

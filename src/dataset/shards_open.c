@@ -469,6 +469,8 @@ static sluice_status complete(sl_shards *shards, sluice_error *error)
     info->classes = shards->schema.class_count;
     info->fields = shards->schema.field_count;
     memcpy(info->format, "shards", sizeof("shards"));
+    (void)snprintf(shards->base.kind, sizeof(shards->base.kind),
+                   "shards that sluice packed (version %u)", shards->schema.version);
     shards->base.fields = shards->schema.fields;
     const sl_object_names names = {
         .ctx = shards, .count = shards->count, .path = sl_shards_path, .bytes = sl_shards_bytes};

@@ -99,6 +99,7 @@ static void print_dataset_json(const sluice_dataset *dataset, const sluice_datas
     json_begin(&json, stdout);
     json_open_object(&json, NULL);
     json_text(&json, "format", info->format);
+    json_text(&json, "description", sluice_dataset_describe(dataset));
     json_unsigned(&json, "samples", info->samples);
     if (sized) {
         json_unsigned(&json, "bytes", info->bytes);
@@ -159,9 +160,11 @@ static void print_dataset_text(const sluice_dataset *dataset, const sluice_datas
         units_format_bytes(bytes, sizeof bytes, info->bytes);
         units_format_bytes(mean, sizeof mean, info->bytes / info->samples);
     }
-    printf("format       %s\nsamples      %" PRIu64 "\nbytes        %s (%s a sample)\n",
-           info->format, info->samples, bytes, mean);
-    printf("shards       %" PRIu32 "\n", info->shards);
+    printf("format       %s: %s\n", info->format, sluice_dataset_describe(dataset));
+    printf("samples      %" PRIu64 "\nbytes        %s (%s a sample)\n", info->samples, bytes, mean);
+    if (info->shards > 0) {
+        printf("files        %" PRIu32 "\n", info->shards);
+    }
     print_fields(dataset, info);
     printf("classes      %" PRIu32, info->classes);
     for (uint32_t label = 0; label < info->classes && label < 3; label++) {

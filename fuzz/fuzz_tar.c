@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fuzz_tar: any bytes as a tar archive, and as an index of one that was kept. Input: one byte (an
+ * index, or an archive, whose headers' checksums may be put right), then the file. Samples lie
+ * behind one another in the archive, and what is made of them inside them.
+ */
+#include "fuzz.h"
+
+#include "checksum.h"
+#include "little_endian.h"
+#include "memory.h"
+#include "tar_cache.h"
+#include "tar_fields.h"
+#include "tar_walk.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define END_BYTES ((size_t)2 * SL_TAR_BLOCK)
+
+enum { SEAL = 1, INDEX = 2, MODES = 4, CHECKSUM = 148, MAGIC = 257 };
+
+static void seal_header(uint8_t *block)
+{
+    uint32_t sum = 0;
+    memset(block + CHECKSUM, ' ', 8);
+    for (uint32_t i = 0; i < SL_TAR_BLOCK; i++)
+        sum += block[i];
+    char text[9];
+    (void)snprintf(text, sizeof(text), "%06o", sum);
+    memcpy(block + CHECKSUM, text, 7);
+}
+
+/* Of whatever says that it is a header. */
+static void seal_headers(uint8_t *file, size_t size)
+{
+    for (size_t at = 0; at + SL_TAR_BLOCK <= size; at += SL_TAR_BLOCK) {
+        if (memcmp(file + at + MAGIC, "ustar", 5) == 0)
+            seal_header(file + at);
+    }
+}
+
+static void look_at_values(const sl_tar_fields *fields, sl_bytes sample, const sl_values *values)
+{
+    for (uint32_t i = 0; i < fields->count; i++) {
+        const sl_value *value = &values->of[i];
+        if (!value->present || fields->fields[i].type == SLUICE_FIELD_INT)
+            continue;
+        if (i == fields->key) {
+            fuzz_expect(value->bytes.size <= SL_VALUES_ROOM, "a key fits");
+            continue;
+        }
+        fuzz_expect(value->bytes.data == sample.data + value->offset, "offsets are right");
+        fuzz_expect(value->bytes.size <= sample.size &&
+                        value->offset <= sample.size - value->bytes.size,
+                    "values lie inside their sample");
+    }
+}
+
+static void unpack_samples(const sl_tar_index *index, const uint8_t *file)
+{
+    static sl_values values;
+    static sl_tar_fields fields;
+    if (sl_tar_fields_make(&fields, &index, 1, NULL) < 0)
+        return;
+    for (uint64_t i = 0; i < index->samples; i++) {
+        const size_t size = index->bytes[i];
+        uint8_t *copy = malloc(size); /* of just that size, for the sanitizer */
+        fuzz_expect(copy != NULL, "memory");
+        memcpy(copy, file + index->offsets[i], size);
+        sl_values_begin(&values, SL_VALUES_ALL);
+        const sl_bytes sample = {copy, size};
+        const sl_refusal refusal = sl_tar_fields_unpack(&fields, sample, &values);
+        fuzz_expect(refusal.text == NULL || refusal.status < 0, "a refusal has a status");
+        fuzz_expect(refusal.offset <= size, "a refusal points into the sample");
+        if (refusal.text == NULL)
+            look_at_values(&fields, sample, &values);
+        free(copy);
+    }
+}
+
+static void run_index(const uint8_t *bytes, size_t size, bool seal)
+{
+    sl_tar_index index;
+    uint8_t *copy = malloc(size + 1);
+    fuzz_expect(copy != NULL, "memory");
+    memcpy(copy, bytes, size);
+    if (seal && size >= 8)
+        sl_store64(copy + size - 8, sl_checksum(copy, size - 8));
+    if (sl_tar_index_decode(&index, copy, size)) {
+        uint8_t *again = NULL;
+        size_t bytes_again = 0;
+        uint64_t end = 0;
+        for (uint64_t i = 0; i < index.samples; i++) {
+            fuzz_expect(index.offsets[i] >= end, "samples lie behind one another");
+            end = index.offsets[i] + index.bytes[i];
+        }
+        fuzz_expect(end <= index.file_bytes, "samples lie in the archive");
+        fuzz_expect(sl_tar_index_encode(&index, &again, &bytes_again), "it is encoded");
+        fuzz_expect(bytes_again == size, "its size is the same");
+        sl_free(again);
+        sl_tar_index_close(&index);
+    }
+    free(copy);
+}
+
+static void run_archive(uint8_t *file, size_t size)
+{
+    char path[64];
+    sl_tar_index index;
+    sluice_error error = SLUICE_ERROR_INIT;
+    const int fd = memfd_create("tar", MFD_CLOEXEC);
+    fuzz_expect(fd >= 0 && write(fd, file, size) == (ssize_t)size, "a file of memory");
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    if (sl_tar_index_walk(&index, path, &error) == SLUICE_OK) {
+        unpack_samples(&index, file);
+        uint8_t *bytes = NULL;
+        size_t encoded = 0;
+        sl_tar_index again;
+        fuzz_expect(sl_tar_index_encode(&index, &bytes, &encoded), "an index is encoded");
+        fuzz_expect(sl_tar_index_decode(&again, bytes, encoded), "and decoded");
+        fuzz_expect(again.samples == index.samples, "with all samples");
+        sl_tar_index_close(&again);
+        sl_free(bytes);
+        sl_tar_index_close(&index);
+    } else {
+        fuzz_expect(error.status < 0 && error.text[0] != '\0', "a refusal has a reason");
+        fuzz_expect(error.offset <= (int64_t)size, "and points into the file");
+    }
+    (void)close(fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 1)
+        return 0;
+    const uint8_t mode = data[0] % MODES;
+    if (mode & INDEX) {
+        run_index(data + 1, size - 1, mode & SEAL);
+        return 0;
+    }
+    uint8_t *file = malloc(size);
+    fuzz_expect(file != NULL, "memory");
+    memcpy(file, data + 1, size - 1);
+    if (mode & SEAL)
+        seal_headers(file, size - 1);
+    run_archive(file, size - 1);
+    free(file);
+    return 0;
+}
+
+/* ---- seeds ---- */
+
+static size_t add(uint8_t *to, size_t at, char type, const char *name, const char *payload)
+{
+    const size_t bytes = strlen(payload);
+    uint8_t *header = to + at;
+    memset(header, 0, SL_TAR_BLOCK);
+    (void)snprintf((char *)header, 100, "%s", name);
+    (void)snprintf((char *)header + 100, 8, "0000644");
+    (void)snprintf((char *)header + 124, 12, "%011o", (unsigned)bytes & 0777777U);
+    header[156] = (uint8_t)type;
+    (void)snprintf((char *)header + MAGIC, 6, "ustar");
+    (void)snprintf((char *)header + MAGIC + 6, 3, "00");
+    seal_header(header);
+    const size_t padded = (bytes + SL_TAR_BLOCK - 1) / SL_TAR_BLOCK * SL_TAR_BLOCK;
+    memset(header + SL_TAR_BLOCK, 0, padded);
+    for (size_t i = 0; i < bytes; i++)
+        header[SL_TAR_BLOCK + i] = (uint8_t)payload[i];
+    return at + SL_TAR_BLOCK + padded;
+}
+
+size_t fuzz_seed(unsigned index, uint8_t *buffer)
+{
+    uint8_t *file = buffer + 1;
+    size_t at = 0;
+    if (index >= 6)
+        return 0;
+    if (index >= 4) { /* an index */
+        const uint64_t offsets[3] = {0, 1024, 9000};
+        sl_tar_index made = {.file_bytes = 20480};
+        uint8_t *bytes = NULL;
+        size_t size = 0;
+        for (unsigned i = 0; i < 3; i++)
+            fuzz_expect(sl_tar_index_add(&made, offsets[i], 600 + i), "memory");
+        (void)sl_tar_index_extension(&made, "jpg");
+        (void)sl_tar_index_extension(&made, "cls");
+        fuzz_expect(sl_tar_index_encode(&made, &bytes, &size), "an index is encoded");
+        memcpy(file, bytes, size);
+        sl_free(bytes);
+        sl_tar_index_close(&made);
+        buffer[0] = (uint8_t)(INDEX + index % 2);
+        return 1 + size;
+    }
+    at = add(file, at, 'g', "global", "13 comment=ab\n");
+    at = add(file, at, '5', "dir/", "");
+    at = add(file, at, '0', "dir/a.jpg", "picture");
+    at = add(file, at, '0', "dir/a.cls", " 17\n");
+    if (index % 4 > 1) {
+        at = add(file, at, 'x', "pax",
+                 "17 path=b.seg.pn\n"
+                 "10 size=4\n"
+                 "22 GNU.sparse.major=1\n");
+        at = add(file, at, '0', "short", "mask");
+        at = add(file, at, 'L', "long", "a/very/long/name/of/c.TXT");
+        at = add(file, at, '0', "short", "text");
+    }
+    at = add(file, at, '0', "c.json", "{}");
+    memset(file + at, 0, END_BYTES);
+    buffer[0] = index % 2;
+    return 1 + at + END_BYTES;
+}

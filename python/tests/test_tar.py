@@ -1,0 +1,451 @@
+# SPDX-License-Identifier: Apache-2.0
+"""WebDataset's tars, made by Python's tarfile, GNU tar and bsdtar, against a reader written from its rules."""
+import io
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import tarfile
+
+import numpy
+import pytest
+from PIL import Image
+
+import sluice
+from sluice import transforms as T
+
+PICTURES = {"jpg", "jpeg", "png", "webp", "ppm", "pgm", "pbm", "bmp", "tif", "tiff"}
+INTEGERS = {"cls", "cls2", "class", "count", "index", "inx", "id"}
+TEXTS = {"txt", "text", "transcript", "caption", "json", "jsn"}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("SLUICE_CACHE_DIR", str(folder / "made"))
+    return folder / "made"
+
+
+def jpeg(number=0, size=(20, 16)):
+    made = io.BytesIO()
+    Image.new("RGB", size, (number * 9 % 256, 80, 160)).save(made, "JPEG")
+    return made.getvalue()
+
+
+def model(path):
+    """[(key, {extension: bytes})]: WebDataset's group_by_keys, of the members that tarfile finds."""
+    samples = []
+    with tarfile.open(path, errors="surrogateescape") as archive:
+        for member in archive:
+            name = member.name
+            if not member.isreg() or any(part.startswith("__") and part.endswith("__") and len(part) > 3 for part in name.split("/")):
+                continue
+            folder, _, last = name.rpartition("/")
+            base, dot, extension = last.partition(".")
+            if not base or not extension:
+                continue
+            key = f"{folder}/{base}" if "/" in name else base
+            if not samples or samples[-1][0] != key:
+                samples.append((key, {}))
+            assert extension.lower() not in samples[-1][1]
+            samples[-1][1][extension.lower()] = archive.extractfile(member).read()
+    return samples
+
+
+def field_of(extension, several):
+    if extension in PICTURES and not several:
+        return "image"
+    return "label" if extension == "cls" else extension
+
+
+def value_of(extension, data):
+    last = extension.rpartition(".")[2]
+    if last in INTEGERS:
+        return int(data)
+    return data.decode("utf-8", "surrogateescape") if last in TEXTS else data
+
+
+def expected(paths):
+    samples = [sample for path in paths for sample in model(path)]
+    several = any(len(parts.keys() & PICTURES) > 1 for _, parts in samples)
+    return [
+        {"key": key} | {field_of(extension, several): value_of(extension, data) for extension, data in parts.items()}
+        for key, parts in samples
+    ]
+
+
+def without_missing(sample):
+    return {name: value for name, value in sample.items() if value not in (None, "", b"")}
+
+
+def check(paths, *given):
+    """The dataset holds what the model finds, without and with an index that is kept."""
+    paths = [paths] if not isinstance(paths, list) else paths
+    wanted = [without_missing(sample) for sample in expected(paths)]
+    for _ in range(2):
+        data = sluice.Dataset(*given or (paths,))
+        assert data.format == "tar" and len(data) == len(wanted)
+        assert [without_missing(sample) for sample in data] == wanted
+    return data
+
+
+def add(archive, name, data, **facts):
+    member = tarfile.TarInfo(name)
+    member.size = len(data)
+    for key, value in facts.items():
+        setattr(member, key, value)
+    archive.addfile(member, io.BytesIO(data))
+
+
+def write(path, members, **options):
+    with tarfile.open(path, "w", **options) as archive:
+        for name, data in members:
+            add(archive, name, data)
+    return path
+
+
+def usual(count=5, first=0):
+    for number in range(first, first + count):
+        yield f"{number:04}.jpg", jpeg(number)
+        yield f"{number:04}.cls", f" {number}\n".encode()
+        yield f"{number:04}.txt", f"caption «{number}»".encode()
+
+
+def test_the_usual(tmp_path):
+    data = check(write(tmp_path / "a.tar", usual()))
+    assert list(data.fields) == ["image", "label", "txt", "key"]
+    assert [data.fields[name].type for name in data.fields] == ["image", "int", "text", "text"]
+    assert data[3]["label"] == 3 and data[3]["key"] == "0003" and data[3]["txt"] == "caption «3»"
+    assert data.decode(2).shape == (16, 20, 3)
+
+
+@pytest.mark.parametrize("format", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_names(tmp_path, format):
+    names = ["a.x/b.jpg", "a.x/b.seg.PNG", "./c.jpg", "d" * 60 + "/" + "e" * 60 + ".jpg", "ü/ß.jpg", "no extension", ".hidden.jpg",
+             "dot.", "__meta__.json", "x/__skip__/y.jpg", "__half/z.jpg", "f.JPG", "____.jpg", "q/.cls", "g.v1.json"]  # fmt: skip
+    if format != tarfile.USTAR_FORMAT:
+        names += ["h" * 99 + ".txt", "h" * 100 + ".txt", "i" * 500 + "/" + "k" * 500 + ".txt", "日本/" * 40 + "a.txt"]
+    members = [(name, bytes([number]) * (number * 97)) for number, name in enumerate(names)]
+    check(write(tmp_path / "a.tar", members, format=format))
+
+
+def test_names_that_are_no_utf_8(tmp_path):
+    path = write(tmp_path / "a.tar", [("x\udcff.jpg", jpeg())], format=tarfile.GNU_FORMAT, errors="surrogateescape")
+    assert check(path)[0]["key"] == "x\udcff"
+
+
+def test_what_is_no_file(tmp_path):
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        for kind in (tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE):
+            add(archive, "0.jpg", b"", type=kind, linkname="0.jpg")
+        add(archive, "0.jpg", jpeg(0))
+        add(archive, "dir.d", b"", type=tarfile.DIRTYPE)
+        add(archive, "0.cls", b"4")
+        add(archive, "link.cls", b"", type=tarfile.SYMTYPE, linkname="0.cls")
+        add(archive, "1.jpg", jpeg(1), type=tarfile.CONTTYPE)
+        add(archive, "2.jpg", jpeg(2), type=tarfile.AREGTYPE)
+        add(archive, "3.txt", b"")
+    data = check(tmp_path / "a.tar")
+    assert len(data) == 4 and data[0]["label"] == 4
+
+
+def test_members_of_other_orders(tmp_path):
+    members = [("a.jpg", jpeg(1)), ("b.jpg", jpeg(2)), ("a.cls", b"1"), ("readme", b"x" * 3000), ("a.txt", b"of a"), ("b.txt", b"of b")]
+    data = check(write(tmp_path / "a.tar", members))
+    assert [sample["key"] for sample in data] == ["a", "b", "a", "b"]
+
+
+def test_two_pictures_in_a_sample(tmp_path):
+    data = check(write(tmp_path / "a.tar", [("a.jpg", jpeg(1)), ("a.png", b"\x89PNG"), ("b.jpg", jpeg(2)), ("c.seg.png", b"\x89PNG")]))
+    assert {name for name, field in data.fields.items() if field.type == "image"} == {"jpg", "png", "seg.png"}
+
+
+def test_pictures_of_several_kinds(tmp_path):
+    data = check(write(tmp_path / "a.tar", [("a.jpg", jpeg(1)), ("b.jpeg", jpeg(2)), ("c.png", b"\x89PNG")]))
+    assert list(data.fields) == ["image", "key"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_comes(tmp_path, seed):
+    """Archives by chance: names, sizes, kinds, formats."""
+    chance = random.Random(seed)
+    paths = []
+    for number in range(3):
+        members = []
+        for sample in range(chance.randrange(1, 40)):
+            base = "/".join("".join(chance.choices("ab.é_ 0", k=chance.randrange(1, 70))) for _ in range(chance.randrange(1, 4)))
+            extensions = chance.sample(["jpg", "cls", "json", "npy", "a.b", "pyd", "TXT", "txt2"], chance.randrange(1, 5))
+            for extension in extensions:
+                size = chance.choice([0, 1, 511, 512, 513, 5000, 70000]) if extension != "cls" else 0
+                data = str(chance.randrange(-99, 99)).encode() if extension == "cls" else chance.randbytes(size)
+                folder, _, last = base.rpartition("/")
+                members.append((f"{folder}/{last.replace('.', '')}-{sample}.{extension}", data))
+        paths.append(write(tmp_path / f"{number}.tar", members, format=chance.choice([0, 1, 2])))
+    check(paths)
+
+
+def program(*names):
+    found = next((found for found in map(shutil.which, names) if found), None)
+    return pytest.param(found or names[0], id=names[0], marks=[] if found else pytest.mark.skip(f"there is no {names[0]} here"))
+
+
+@pytest.mark.parametrize("tar", [program("tar"), program("bsdtar")])
+@pytest.mark.parametrize("format", ["ustar", "gnu", "pax", "v7"])
+def test_other_peoples_tars(tmp_path, tar, format):
+    source = tmp_path / "source"
+    long = ("l" * 70 + "/") * 2 if format in ("gnu", "pax") else "l/"
+    for number in range(7):
+        for name, data in ((f"{number}.jpg", jpeg(number)), (f"{number}.cls", b"5"), (f"{long}{number}.äö.txt", b"text" * number)):
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).write_bytes(data)
+    (source / "link.jpg").symlink_to("0.jpg")
+    if "bsdtar" in tar:
+        format = {"gnu": "gnutar"}.get(format, format)
+    names = sorted(str(path.relative_to(source)) for path in source.rglob("*"))
+    done = subprocess.run([tar, "-C", source, "--format", format, "-cf", tmp_path / "a.tar", "--no-recursion", *names],
+                          capture_output=True, text=True, env=os.environ | {"LC_ALL": "C.UTF-8"})  # fmt: skip
+    if done.returncode != 0 and "nrecognized" in done.stderr + done.stdout:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    check(tmp_path / "a.tar")
+
+
+def test_a_sparse_file_is_refused_alone(tmp_path):
+    tar = shutil.which("tar")
+    for name, size in (("a.npy", 100), ("b.npy", 1 << 20), ("c.npy", 200)):
+        with open(tmp_path / name, "wb") as file:
+            if size == 1 << 20:
+                for at in range(0, size, 8192):
+                    file.seek(at)
+                    file.write(b"x" * 512)
+            else:
+                file.write(b"y" * size)
+    for number, format in enumerate(("gnu", "pax")):
+        path = tmp_path / f"{format}.tar"
+        command = [tar, "-S", f"--format={format}", "-C", tmp_path, "-cf", path, "a.npy", "b.npy", "c.npy"]
+        assert subprocess.run(command, capture_output=True).returncode == 0
+        data = sluice.Dataset(path)
+        assert len(data) >= 3 and data[0]["npy"] == b"y" * 100 and data[len(data) - 1]["npy"] == b"y" * 200
+        if path.stat().st_size < 1 << 19:  # tar found the holes
+            with pytest.raises(sluice.UnsupportedError, match="sparse"):
+                data[1]
+
+
+def test_many_archives(tmp_path, cache):
+    for number in range(5):
+        write(tmp_path / f"set-{number:03}.tar", usual(4, number * 4))
+    write(tmp_path / "set-005.tar", [])
+    paths = sorted(tmp_path.glob("*.tar"))
+    for given in (tmp_path, str(tmp_path) + "/set-{000..005}.tar", paths, [str(tmp_path) + "/set-{000..002}.tar", *paths[3:]]):
+        check(paths, given)
+    assert len(list(cache.iterdir())) == 6
+    order = [str(tmp_path / f"set-00{number}.tar") for number in (3, 0)]
+    check(order, order)
+    with pytest.raises(sluice.IOError) as caught:
+        sluice.Dataset(str(tmp_path) + "/set-{004..006}.tar")
+    assert caught.value.file.endswith("set-006.tar")
+    for wrong in ("/set-{2..1}.tar", "/set-{0..99999999999}.tar"):
+        with pytest.raises(sluice.InvalidError, match="range"):
+            sluice.Dataset(str(tmp_path) + wrong)
+
+
+def test_training(tmp_path):
+    """The same batches as of a folder with the same pictures; resumed; packed."""
+    names = []
+    for number in range(24):
+        folder = tmp_path / "photos" / f"c{number // 8}"
+        folder.mkdir(parents=True, exist_ok=True)
+        picture = Image.fromarray(numpy.random.default_rng(number).integers(0, 255, (4, 5, 3), dtype=numpy.uint8))
+        picture.resize((50 + number, 40)).save(folder / f"{number:02}.jpg")
+        names.append(folder / f"{number:02}.jpg")
+    for shard in range(3):
+        members = [
+            (f"{path.stem}.{extension}", path.read_bytes() if extension == "jpg" else str(shard).encode())
+            for path in names[8 * shard : 8 * shard + 8]
+            for extension in ("cls", "jpg")
+        ]
+        write(tmp_path / f"{shard}.tar", members)
+    options = {"batch_size": 5, "shuffle": True, "seed": 3, "transform": T.RandomResizedCrop(16), "num_workers": 2}
+
+    def batches(source):
+        return [[column.numpy().tobytes() for column in batch] for batch in sluice.Loader(source, **options)]
+
+    tars = str(tmp_path / "{0..2}.tar")
+    whole = batches(tars)
+    assert whole == batches(tmp_path / "photos") and len(whole) == 5
+    loader = sluice.Loader(tars, **options)
+    iterator = iter(loader)
+    next(iterator), next(iterator)
+    state = loader.state_dict()
+    rest = [[column.numpy().tobytes() for column in batch] for batch in iterator]
+    other = sluice.Loader(tars, **options)
+    other.load_state_dict(state)
+    assert [[column.numpy().tobytes() for column in batch] for batch in other] == rest == whole[2:]
+    sluice.pack(tars, tmp_path / "packed", keep_order=True, progress=None)
+    packed = sluice.Dataset(tmp_path / "packed")
+    assert [(sample["key"], sample["label"]) for sample in packed] == [(path.stem, i // 8) for i, path in enumerate(names)]
+    assert all(packed.decode(i).tobytes() == sluice.Dataset(tars).decode(i).tobytes() for i in range(24))
+    assert sluice.Dataset(tars).verify(decode=True, progress=None)[2] == []
+
+
+# ---- what is wrong ----
+
+
+def test_cut_short_anywhere(tmp_path):
+    whole = write(tmp_path / "whole.tar", usual(2), format=tarfile.PAX_FORMAT).read_bytes()
+    end = whole.rindex(b"caption") + 512
+    path = tmp_path / "cut.tar"
+    for size in [*range(0, end, 256), *range(1, end, 331)]:
+        path.write_bytes(whole[:size])
+        with pytest.raises(sluice.CorruptError) as caught:
+            sluice.Dataset(path)
+        assert caught.value.file == str(path) and 0 <= caught.value.offset <= size
+    path.write_bytes(whole[: end // 512 * 512 + 512])
+    assert len(sluice.Dataset(path)) == 2  # one block of zeros is mark enough
+
+
+def test_damaged_headers(tmp_path):
+    whole = write(tmp_path / "whole.tar", usual(3)).read_bytes()
+    path = tmp_path / "damaged.tar"
+    for at in range(0, 512, 3):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x15]) + whole[at + 1 :])
+        with pytest.raises(sluice.CorruptError, match="checksum"):
+            sluice.Dataset(path)
+
+
+def header(name=b"a.jpg", size=b"00000000000\0", kind=b"0", magic=b"ustar\x0000", prefix=b"", extended=b""):
+    block = bytearray(512)
+    for at, data in ((0, name), (100, b"0000644\0"), (124, size), (148, b" " * 8), (156, kind), (257, magic), (345, prefix)):
+        block[at : at + len(data)] = data
+    if extended:
+        block[482] = 1
+    block[148:156] = b"%06o\0 " % sum(block)
+    return bytes(block)
+
+
+END = bytes(1024)
+
+
+@pytest.mark.parametrize(
+    "archive, kind, words",
+    [
+        (b"", sluice.CorruptError, "too short"),
+        (b"x" * 511, sluice.CorruptError, "too short"),
+        (bytes(10240), sluice.InvalidError, "no sample"),
+        (header(size=b"77777777777\0"), sluice.CorruptError, "cut short"),
+        (header(size=b"\x80" + b"\xff" * 11) + END, sluice.CorruptError, "number"),
+        (header(size=b"\x80\0\0\0\x7f" + b"\xff" * 7) + END, sluice.CorruptError, "impossible"),
+        (header(size=b"\xff" * 12) + END, sluice.CorruptError, "number"),
+        (header(size=b"0000000000x\0") + END, sluice.CorruptError, "number"),
+        (header(kind=b"L", size=b"00000000005\0") + b"x.jpg".ljust(512, b"\0") + END, sluice.CorruptError, "between a long name"),
+        (header(kind=b"L", size=b"77777777777\0"), sluice.UnsupportedError, "1 MiB"),
+        (header(kind=b"L", size=b"00000020000\0") + b"x" * 8192 + header() + END, sluice.UnsupportedError, "4095"),
+        (header(kind=b"K", size=b"\x80" + b"\0" * 3 + b"\x7f" + b"\xff" * 7) + END, sluice.CorruptError, "impossible"),
+        (header(kind=b"x", size=b"00000000010\0") + b"9 size=1".ljust(512, b"\0") + header() + END, sluice.CorruptError, "pax"),
+        (header(kind=b"x", size=b"00000000013\0") + b"11 size=-1\n".ljust(512, b"\0") + header() + END, sluice.CorruptError, "pax"),
+        (header(kind=b"x", size=b"00000000030\0") + b"24 size=9999999999999999\n".ljust(512, b"\0") + header() + END,
+         sluice.CorruptError, "pax"),
+        (header(kind=b"g", size=b"00000000012\0") + b"10 size=5\n".ljust(512, b"\0") + header() + END, sluice.CorruptError, "pax"),
+        (header(kind=b"M") + END, sluice.UnsupportedError, "volumes"),
+        (header() + END + header(b"b.jpg") + END, sluice.CorruptError, "several joined"),
+        (header(), sluice.CorruptError, "truncate -s"),
+        (header(b"a." + b"e" * 40) + END, sluice.UnsupportedError, "extension"),
+        (b"".join(header(b"a.e%d" % i) for i in range(64)) + END, sluice.UnsupportedError, "more than 63 extensions"),
+        (header(b"a.key") + END, sluice.UnsupportedError, "key"),
+        (b"\x1f\x8b" + bytes(1000), sluice.UnsupportedError, "gzip"),
+        (b"\x28\xb5\x2f\xfd" + bytes(1000), sluice.UnsupportedError, "zstd"),
+        (b"BZh9" + bytes(1000), sluice.UnsupportedError, "bzip2"),
+    ],
+)  # fmt: skip
+def test_archives_that_are_none(tmp_path, archive, kind, words):
+    path = tmp_path / "a.tar"
+    path.write_bytes(archive)
+    with pytest.raises(kind, match=words) as caught:
+        sluice.Dataset(path)
+    if words != "key":
+        assert caught.value.file == str(path)
+
+
+def test_samples_that_are_bad_alone(tmp_path):
+    members = [("a.cls", b"1"), ("b.cls", b"one"), ("c.cls", b"99999999999999999999"), ("d.cls", b""), ("e.cls", b"-7"), ("f.cls", b"+8 ")]
+    data = sluice.Dataset(write(tmp_path / "a.tar", members))
+    assert [data[i]["label"] for i in (0, 4, 5)] == [1, -7, 8]
+    for number in (1, 2, 3):
+        with pytest.raises(sluice.CorruptError, match='"label": it is no whole number') as caught:
+            data[number]
+        assert caught.value.sample == number and caught.value.offset == 1024 * number
+    twice = sluice.Dataset(write(tmp_path / "b.tar", [("a.txt", b"1"), ("a.txt", b"2"), ("b.txt", b"3")]))
+    with pytest.raises(sluice.CorruptError, match="twice"):
+        twice[0]
+    assert twice[1]["txt"] == "3"
+    loader = sluice.Loader(data, batch_size=6, on_bad_sample="mask", columns={"label": sluice.columns.Number()})
+    (batch,) = loader
+    assert batch["label"].numpy().tolist() == [1, -1, -1, -1, -7, 8] and batch["mask"].numpy().tolist() == [1, 0, 0, 0, 1, 1]
+
+
+def test_archives_that_change(tmp_path):
+    path = write(tmp_path / "a.tar", usual(4))
+    data = sluice.Dataset(path)
+    before = path.read_bytes()
+    write(path, [(name.replace("000", "100"), content[:-1] + b"0") for name, content in usual(4)])
+    assert path.stat().st_size == len(before)
+    assert sluice.Dataset(path)[0]["key"] == "1000"  # another time of change
+    write(path, [("0.txt", b"x" * 700), *usual(3)])
+    assert path.stat().st_size == len(before)
+    data = sluice.Dataset(path)
+    write(path, [("0.txt", b"x" * 1700), *usual(3)])
+    for number in range(1, 4):
+        with pytest.raises(sluice.CorruptError, match="archive was changed|checksum"):
+            data[number]
+    os.truncate(path, 3000)
+    for look in (lambda: data[3], lambda: sluice.Dataset(path)):
+        with pytest.raises(sluice.CorruptError):
+            look()
+    path.unlink()
+    with pytest.raises(sluice.IOError):
+        sluice.Dataset(path)
+
+
+def test_indexes_that_are_kept(tmp_path, cache, monkeypatch):
+    path = write(tmp_path / "a.tar", usual(4))
+    wanted = [sample["key"] for sample in sluice.Dataset(path)]
+    (index,) = cache.iterdir()
+    good = index.read_bytes()
+    for wrong in (b"", good[:40], good[:-1], good + b"x", b"X" + good[1:], bytes(len(good)), good[:-9] + b"\1" + good[-8:]):
+        index.write_bytes(wrong)
+        assert [sample["key"] for sample in sluice.Dataset(path)] == wanted
+        assert index.read_bytes() == good  # made anew
+    index.unlink()
+    beside = pathlib.Path(str(path) + ".sluice-index")
+    beside.write_bytes(good)
+    assert len(sluice.Dataset(path)) == 4 and not list(cache.iterdir())
+    beside.unlink()
+    monkeypatch.setenv("SLUICE_CACHE_DIR", "")
+    assert len(sluice.Dataset(path)) == 4 and not list(cache.iterdir())
+    monkeypatch.setenv("SLUICE_CACHE_DIR", "/proc/none/such")
+    assert len(sluice.Dataset(path)) == 4
+    monkeypatch.delenv("SLUICE_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert len(sluice.Dataset(path)) == 4 and len(list((tmp_path / "xdg" / "sluice").iterdir())) == 1
+
+
+def test_folders_that_are_ambiguous(tmp_path):
+    write(tmp_path / "a.tar", usual(2))
+    (tmp_path / "n0001").mkdir()
+    with pytest.raises(sluice.InvalidError, match='folder "n0001": name the archives'):
+        sluice.Dataset(tmp_path)
+    assert len(sluice.Dataset(tmp_path / "a.tar")) == 2
+    (tmp_path / "n0001").rename(tmp_path / ".hidden")
+    (tmp_path / "a.tar.gz").write_bytes(b"\x1f\x8b" + bytes(2000))
+    with pytest.raises(sluice.UnsupportedError, match="gzip") as caught:
+        sluice.Dataset(tmp_path)
+    assert caught.value.file.endswith("a.tar.gz")
+
+
+def test_other_names_for_a_tar(tmp_path):
+    write(tmp_path / "no-suffix", usual(2))
+    assert sluice.Dataset(tmp_path / "no-suffix").format == "tar"
+    (tmp_path / "picture.jpg").write_bytes(jpeg())
+    with pytest.raises(sluice.InvalidError, match="nor tar archives"):
+        sluice.Dataset(tmp_path / "picture.jpg")

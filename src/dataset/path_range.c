@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "path_range.h"
+
+#include "error.h"
+#include "memory.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STAGE "dataset"
+
+enum { DIGITS_MAX = 12, PATH_BYTES = 4096 };
+
+/* "{first..last}" in a path. */
+typedef struct range {
+    const char *begin, *end; /* the brace, and what is behind the other one */
+    uint64_t first, last;
+    int width; /* digits at least */
+} range;
+
+static const char *read_number(const char *at, uint64_t *number, int *digits)
+{
+    *number = 0;
+    *digits = 0;
+    for (; *at >= '0' && *at <= '9' && *digits < DIGITS_MAX; at++, ++*digits) {
+        *number = *number * 10 + (uint64_t)(*at - '0');
+    }
+    return *digits > 0 ? at : NULL;
+}
+
+static bool read_range(const char *brace, range *r)
+{
+    int first_digits;
+    int last_digits;
+    const char *at = read_number(brace + 1, &r->first, &first_digits);
+    if (at == NULL || strncmp(at, "..", 2) != 0) {
+        return false;
+    }
+    at = read_number(at + 2, &r->last, &last_digits);
+    r->begin = brace;
+    r->end = at != NULL ? at + 1 : NULL;
+    r->width = brace[1] == '0' && first_digits > 1 ? first_digits : 0;
+    return at != NULL && *at == '}';
+}
+
+static bool find_range(const char *path, range *r)
+{
+    for (const char *brace = strchr(path, '{'); brace != NULL; brace = strchr(brace + 1, '{')) {
+        if (read_range(brace, r)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static sluice_status add(sl_path_list *list, const char *path, sluice_error *error)
+{
+    if (list->count == list->room) {
+        const size_t room = list->room < 8 ? 8 : list->room * 2;
+        char **paths = list->count >= SL_PATHS_MAX
+                           ? NULL
+                           : (char **)sl_realloc_array((void *)list->paths, room, sizeof(*paths));
+        if (paths == NULL) {
+            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no room for more paths");
+        }
+        list->paths = paths;
+        list->room = room;
+    }
+    char *copy = sl_strdup(path);
+    if (copy == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for a path");
+    }
+    list->paths[list->count++] = copy;
+    return SLUICE_OK;
+}
+
+static sluice_status expand(sl_path_list *list, const char *path, sluice_error *error);
+
+/* With each number in the range's place. */
+static sluice_status add_numbers(sl_path_list *list, const char *path, const range *r,
+                                 sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint64_t number = r->first; status == SLUICE_OK && number <= r->last; number++) {
+        char one[PATH_BYTES];
+        const int length = snprintf(one, sizeof(one), "%.*s%0*llu%s", (int)(r->begin - path), path,
+                                    r->width, (unsigned long long)number, r->end);
+        if (length < 0 || (size_t)length >= sizeof(one)) {
+            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
+        }
+        status = expand(list, one, error);
+    }
+    return status;
+}
+
+static sluice_status expand(sl_path_list *list, const char *path, sluice_error *error)
+{
+    range r;
+    if (!find_range(path, &r)) {
+        return add(list, path, error);
+    }
+    if (r.last < r.first || r.last - r.first >= SL_PATHS_MAX) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "{%llu..%llu} is no range of up to %u numbers",
+                             (unsigned long long)r.first, (unsigned long long)r.last, SL_PATHS_MAX);
+    }
+    return add_numbers(list, path, &r, error);
+}
+
+sluice_status sl_path_range_add(sl_path_list *list, const char *path, sluice_error *error)
+{
+    return access(path, F_OK) == 0 ? add(list, path, error) : expand(list, path, error);
+}
+
+void sl_path_list_free(sl_path_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        sl_free(list->paths[i]);
+    }
+    sl_free((void *)list->paths);
+    *list = (sl_path_list){0};
+}

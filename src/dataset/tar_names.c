@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tar_names.h"
+
+#include <string.h>
+
+/* "__meta__" and the like, from `name` to `end`. */
+static bool is_meta(const char *name, const char *end)
+{
+    return end - name >= 4 && memcmp(name, "__", 2) == 0 && memcmp(end - 2, "__", 2) == 0;
+}
+
+static bool has_meta_component(const char *name)
+{
+    for (;;) {
+        const char *slash = strchr(name, '/');
+        const char *end = slash != NULL ? slash : name + strlen(name);
+        if (is_meta(name, end)) {
+            return true;
+        }
+        if (slash == NULL) {
+            return false;
+        }
+        name = slash + 1;
+    }
+}
+
+sl_tar_name sl_tar_split(const char *name, sl_tar_part *part)
+{
+    const char *slash = strrchr(name, '/');
+    const char *last = slash != NULL ? slash + 1 : name;
+    const char *dot = strchr(last, '.');
+    if (dot == NULL || dot == last || has_meta_component(name)) {
+        return SL_TAR_NAME_NONE;
+    }
+    const size_t bytes = strlen(dot + 1);
+    if (bytes >= sizeof(part->extension)) {
+        return SL_TAR_NAME_LONG;
+    }
+    part->key_bytes = (size_t)(dot - name);
+    for (size_t i = 0; i <= bytes; i++) {
+        const char letter = dot[1 + i];
+        part->extension[i] = (char)(letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter);
+    }
+    return bytes > 0 ? SL_TAR_NAME_GOOD : SL_TAR_NAME_NONE;
+}
+
+/* WebDataset's decoders go by the last of an extension's parts (webdataset/autodecode.py). */
+static const struct {
+    const char *extension;
+    sluice_field_type type;
+} types[] = {
+    {"jpg", SLUICE_FIELD_IMAGE},  {"jpeg", SLUICE_FIELD_IMAGE},      {"png", SLUICE_FIELD_IMAGE},
+    {"webp", SLUICE_FIELD_IMAGE}, {"ppm", SLUICE_FIELD_IMAGE},       {"pgm", SLUICE_FIELD_IMAGE},
+    {"pbm", SLUICE_FIELD_IMAGE},  {"bmp", SLUICE_FIELD_IMAGE},       {"tif", SLUICE_FIELD_IMAGE},
+    {"tiff", SLUICE_FIELD_IMAGE}, {"cls", SLUICE_FIELD_INT},         {"cls2", SLUICE_FIELD_INT},
+    {"class", SLUICE_FIELD_INT},  {"count", SLUICE_FIELD_INT},       {"index", SLUICE_FIELD_INT},
+    {"inx", SLUICE_FIELD_INT},    {"id", SLUICE_FIELD_INT},          {"txt", SLUICE_FIELD_TEXT},
+    {"text", SLUICE_FIELD_TEXT},  {"transcript", SLUICE_FIELD_TEXT}, {"caption", SLUICE_FIELD_TEXT},
+    {"json", SLUICE_FIELD_TEXT},  {"jsn", SLUICE_FIELD_TEXT},
+};
+
+sluice_field_type sl_tar_type(const char *extension)
+{
+    const char *dot = strrchr(extension, '.');
+    const char *last = dot != NULL ? dot + 1 : extension;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (strcmp(types[i].extension, last) == 0) {
+            return types[i].type;
+        }
+    }
+    return SLUICE_FIELD_BYTES;
+}
+
+bool sl_tar_is_picture(const char *extension)
+{
+    return strchr(extension, '.') == NULL && sl_tar_type(extension) == SLUICE_FIELD_IMAGE;
+}
