@@ -13,10 +13,6 @@
 #define STAGE "dataset"
 /* Read at once, as long as members are small: headers lie close to one another then. */
 #define WINDOW_BYTES ((size_t)64 << 10)
-/* The kernel is told that so much will be read, where members are small enough that this is less
- * than fetching each header. */
-#define AHEAD_BYTES   ((uint64_t)4 << 20)
-#define AHEAD_MEMBERS 8U /* of this many members or more in it */
 
 /* ---- what an index holds ---- */
 
@@ -70,7 +66,7 @@ typedef struct walker {
     int fd;
     uint64_t window_at; /* of the bytes in the window */
     size_t window_bytes;
-    uint64_t told, members; /* up to where the kernel was told to read; members met */
+    uint64_t members; /* met so far */
     sl_tar_walk walk;
     uint64_t begin, end; /* of the sample at hand; begin == end: there is none */
     size_t key_bytes;
@@ -85,16 +81,6 @@ static sluice_status fail(const walker *w, sluice_status status, uint64_t offset
     return sl_error_file(error, status, STAGE, 0, w->path, (int64_t)offset, "%s", text);
 }
 
-static void tell_kernel(walker *w, uint64_t at)
-{
-    const bool small = w->members >= AHEAD_MEMBERS && at / w->members < AHEAD_BYTES / AHEAD_MEMBERS;
-    if (small && at + AHEAD_BYTES / 2 > w->told) {
-        const uint64_t from = w->told > at ? w->told : at;
-        (void)posix_fadvise(w->fd, (off_t)from, (off_t)AHEAD_BYTES, POSIX_FADV_WILLNEED);
-        w->told = from + AHEAD_BYTES;
-    }
-}
-
 /* `bytes` at `at`, in the window or (NULL: with an error) read now. */
 static const uint8_t *look(walker *w, uint64_t at, size_t bytes, sluice_error *error)
 {
@@ -106,7 +92,6 @@ static const uint8_t *look(walker *w, uint64_t at, size_t bytes, sluice_error *e
         (void)fail(w, SLUICE_CORRUPT, at < size ? at : size, "the archive is cut short", error);
         return NULL;
     }
-    tell_kernel(w, at);
     const sl_file_name name = {STAGE, w->path};
     if (bytes > WINDOW_BYTES) {
         return sl_file_read(w->fd, name, w->extra, bytes, at, error) < 0 ? NULL : w->extra;
@@ -280,6 +265,7 @@ static sluice_status walk_open(walker *w, sluice_error *error)
     if (fstat(w->fd, &facts) == 0) {
         w->index->modified_ns = (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec;
     }
+    (void)posix_fadvise(w->fd, 0, 0, POSIX_FADV_RANDOM); /* payloads are not wanted */
     sluice_status status = check_begin(w, error);
     if (status == SLUICE_OK) {
         sl_tar_begin(&w->walk, 0);
