@@ -12,6 +12,7 @@
 #include "tar_cache.h"
 #include "tar_fields.h"
 #include "tar_walk.h"
+#include "tar_wds2idx.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 
 #define END_BYTES ((size_t)2 * SL_TAR_BLOCK)
 
-enum { SEAL = 1, INDEX = 2, MODES = 4, CHECKSUM = 148, MAGIC = 257 };
+enum { SEAL = 1, INDEX = 2, MODES = 4, TEXT = 255, CHECKSUM = 148, MAGIC = 257 };
 
 static void seal_header(uint8_t *block)
 {
@@ -106,6 +107,23 @@ static void run_index(const uint8_t *bytes, size_t size, bool seal)
     free(copy);
 }
 
+/* Of an archive that is as large as can be, and of a small one. */
+static void run_text(const char *text, size_t size)
+{
+    sl_tar_index index;
+    for (uint64_t bytes = 4096; bytes < INT64_MAX / 4096; bytes *= 4096) {
+        if (!sl_tar_wds2idx_parse(&index, text, size, bytes))
+            continue;
+        uint64_t end = 0;
+        for (uint64_t i = 0; i < index.samples; i++) {
+            fuzz_expect(index.offsets[i] >= end, "samples lie behind one another");
+            end = index.offsets[i] + index.bytes[i];
+            fuzz_expect(end <= bytes, "samples lie in the archive");
+        }
+        sl_tar_index_close(&index);
+    }
+}
+
 static void run_archive(uint8_t *file, size_t size)
 {
     char path[64];
@@ -137,6 +155,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1)
         return 0;
     const uint8_t mode = data[0] % MODES;
+    if (data[0] == TEXT) {
+        run_text((const char *)data + 1, size - 1);
+        return 0;
+    }
     if (mode & INDEX) {
         run_index(data + 1, size - 1, mode & SEAL);
         return 0;
@@ -176,6 +198,13 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
 {
     uint8_t *file = buffer + 1;
     size_t at = 0;
+    if (index == 6) {
+        static const char text[] = "v1.2 2\njpg 512 300 a.jpg cls 1536 1 a.cls\n"
+                                   "JPG 2560 99 b.JPG cls 3584 2 b.cls \n";
+        buffer[0] = TEXT;
+        memcpy(file, text, sizeof(text) - 1);
+        return sizeof(text);
+    }
     if (index >= 6)
         return 0;
     if (index >= 4) { /* an index */

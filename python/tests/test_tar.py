@@ -430,6 +430,44 @@ def test_indexes_that_are_kept(tmp_path, cache, monkeypatch):
     assert len(sluice.Dataset(path)) == 4 and len(list((tmp_path / "xdg" / "sluice").iterdir())) == 1
 
 
+def write_wds2idx(path, members):
+    """As DALI's wds2idx 1.2 writes it."""
+    groups = []
+    with tarfile.open(path) as archive:
+        for member in archive:
+            base, _, extension = member.name.rpartition("/")[2].partition(".")
+            if not groups or groups[-1][0] != base:
+                groups.append((base, []))
+            groups[-1][1].append(f"{extension} {member.offset_data} {member.size} {member.name}")
+    index = path.with_suffix(".idx")
+    index.write_text(f"v1.2 {len(groups)}\n" + "".join(" ".join(parts) + "\n" for _, parts in groups))
+    return index
+
+
+@pytest.mark.parametrize("format", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_indexes_of_dali(tmp_path, cache, format):
+    long = [("d" * 90 + "/" + "e" * 60 + "." + extension, data) for extension, data in (("jpg", jpeg(8)), ("cls", b"4"))]
+    path = write(tmp_path / "a.tar", [*usual(3), *long, *usual(2, 7)], format=format)
+    index = write_wds2idx(path, None)
+    check(path)
+    assert not cache.exists()  # nothing had to be walked
+    good = index.read_text()
+    lines = good.splitlines(True)
+    wrong = [
+        "", "v1.2\n", "v1.1 6\n", lines[0].replace("6", "5") + "".join(lines[1:]), "".join(lines[:-1]), good.replace("0001.jpg", "00 01.jpg"),
+        good.replace(" 512 ", " 1024 ", 1), good.replace(" 512 ", " 99999999 ", 1), good.replace("cls", "c" * 40), lines[0] + "\n" * 6,
+    ]  # fmt: skip
+    for text in wrong:
+        index.write_text(text)
+        check(path)
+        assert cache.exists(), text  # walked
+        shutil.rmtree(cache)
+    index.write_text(good)
+    os.utime(index, (1, 1))  # older than the archive
+    check(path)
+    assert cache.exists()
+
+
 def test_folders_that_are_ambiguous(tmp_path):
     write(tmp_path / "a.tar", usual(2))
     (tmp_path / "n0001").mkdir()

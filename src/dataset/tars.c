@@ -11,6 +11,7 @@
 #include "tar_cache.h"
 #include "tar_fields.h"
 #include "tar_walk.h"
+#include "tar_wds2idx.h"
 #include "thread.h"
 
 #include <dirent.h>
@@ -296,7 +297,8 @@ static void open_files(void *argument)
         sluice_error error;
         tar_file *file = &o->own->files[number];
         sl_error_clear(&error);
-        if (sl_tar_cache_load(&file->index, file->path, o->folder)) {
+        if (sl_tar_cache_load(&file->index, file->path, o->folder) ||
+            sl_tar_wds2idx_load(&file->index, file->path)) {
             continue;
         }
         if (sl_tar_index_walk(&file->index, file->path, &error) == SLUICE_OK) {
