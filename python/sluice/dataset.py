@@ -3,7 +3,7 @@
 import array
 import operator
 import os
-from typing import NamedTuple
+from collections import namedtuple
 
 from . import _sluice
 from ._names import DTYPE_NAMES, dtype_number
@@ -20,21 +20,12 @@ FORMATS = {
 inherited = []  # never closed: the parent's
 
 
-class Field(NamedTuple):
-    """What each sample has under a name. A 0 in `shape` differs from sample to sample."""
-
-    name: str
-    type: str
-    dtype: str
-    shape: tuple
+Field = namedtuple("Field", ["name", "type", "dtype", "shape"])
+Field.__doc__ = "What each sample has under a name. A 0 in `shape` differs from sample to sample."
 
 
-class Verified(NamedTuple):
-    """What Dataset.verify found."""
-
-    samples: int
-    bytes: int
-    findings: list
+Verified = namedtuple("Verified", ["samples", "bytes", "findings"])
+Verified.__doc__ = "What Dataset.verify found."
 
 
 class Dataset:

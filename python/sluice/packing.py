@@ -1,29 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """sluice.pack, and progress."""
 import os
+from collections import namedtuple
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from . import _sluice
 from ._names import choice
 from .dataset import Dataset
 
 
-class PackResult(NamedTuple):
-    """What a pack came to. `rejected`: bad samples left out, listed in rejected.tsv of the folder."""
-
-    path: str
-    samples: int
-    rejected: int
-    shards: int
-    bytes: int
-    resumed_samples: int
-    jpegs_retiled: int
-    jpegs_kept: int
-    jpeg_bytes_before: int
-    jpeg_bytes_after: int
-    decoded: int
-    was_complete: bool
+PackResult = namedtuple("PackResult", [
+    "path", "samples", "rejected", "shards", "bytes", "resumed_samples", "jpegs_retiled", "jpegs_kept",
+    "jpeg_bytes_before", "jpeg_bytes_after", "decoded", "was_complete",
+])  # fmt: skip
+PackResult.__doc__ = "What a pack came to. `rejected`: bad samples left out, listed in rejected.tsv of the folder."
 
 
 @contextmanager

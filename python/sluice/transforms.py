@@ -6,8 +6,8 @@ and Pillow's arithmetic. Whatever the order in which they are given, a geometry 
 flip, jitter, normalisation, cast and layout; an order that would mean something else is refused.
 What the library has not is Python(f): the slow way, and it says what it costs.
 """
+from collections import namedtuple
 from collections.abc import Sequence
-from typing import NamedTuple
 
 __all__ = [
     "CenterCrop",
@@ -236,12 +236,8 @@ def _advice(transform):
     )
 
 
-class Recipe(NamedTuple):
-    """What a transform comes to."""
-
-    steps: list  # for the library
-    dtype: object
-    functions: list  # of Python, in their order
+Recipe = namedtuple("Recipe", ["steps", "dtype", "functions"])
+Recipe.__doc__ = "What a transform comes to: steps for the library, the pictures' dtype, functions of Python."
 
 
 def recipe(transform):

@@ -254,7 +254,7 @@ def test_import_is_light(run_python):
         """
 import sys
 import sluice
-heavy = {"numpy", "torch", "PIL", "asyncio", "multiprocessing", "subprocess", "concurrent"} & set(sys.modules)
+heavy = {"typing", "re", "numpy", "torch", "PIL", "asyncio", "multiprocessing", "subprocess", "concurrent"} & set(sys.modules)
 print(sorted(heavy))
 """
     )
