@@ -29,7 +29,8 @@ def main():
         command = ["mypy.stubtest", "sluice._sluice"]
     else:
         need("pytest", "numpy", "PIL", *(["torch"] if os.path.basename(what) in ("test_torch.py", "test_docs.py", "test_examples.py") else []))
-        command = ["pytest", "-q", "-p", "no:cacheprovider", what]
+        # What a sanitizer says goes past Python: it is to be seen when the process ends with that.
+        command = ["pytest", "-q", "--capture=sys", "-p", "no:cacheprovider", what]
     return subprocess.run([sys.executable, "-m", *command], env=environment, cwd=package).returncode
 
 

@@ -318,7 +318,7 @@ static void open_files(void *argument)
 /* Waiting for storage is what most of it is: more threads than processors. */
 static sluice_status open_indexes(tars *own, sluice_error *error)
 {
-    sl_thread threads[OPENERS_MAX];
+    sl_thread threads[OPENERS_MAX] = {0};
     opener *o = sl_calloc(1, sizeof(*o));
     if (o == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
