@@ -17,6 +17,10 @@
  *     sample; docs/formats.md says what its fields are. Each archive's headers are walked when it
  *     is opened, several at a time, and an index is kept in $SLUICE_CACHE_DIR, or else
  *     $XDG_CACHE_HOME/sluice or ~/.cache/sluice (SLUICE_CACHE_DIR="": none is);
+ *   - .npy files, each row of whose array is a sample with the field "tensor" (of an array of one
+ *     dimension: each stretch of 2^20 elements);
+ *   - Megatron-LM's NAME.bin with NAME.idx, each sequence of which is a sample with the field
+ *     "tokens";
  *   - with sluice_dataset_options.flat, files of tensors of one shape and nothing else.
  *
  * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and
@@ -102,9 +106,9 @@ typedef struct sluice_dataset_options {
 
 /*
  * Opens the dataset at `paths[0..count)`; several paths of one format are joined in the order
- * given (shards, archives, flat files; count must be 1 for image folders). A path with a range
- * (train-{000000..000146}.tar, both ends included) stands for as many. `options` may be NULL. On
- * success
+ * given (shards, archives, arrays, flat files; count must be 1 for image folders). A path with a
+ * range (train-{000000..000146}.tar, both ends included) stands for as many. `options` may be NULL.
+ * On success
  * `*dataset` is the caller's to close; on failure it is NULL. Blocks while directories are listed.
  * Errors: INVALID (no such kind of dataset, no image, class names that collide, a class without a
  * picture), IO, CORRUPT, UNSUPPORTED (a format version newer than this library), NOMEM.
@@ -124,7 +128,7 @@ typedef struct sluice_dataset_info {
     uint64_t fingerprint; /* changes when the list of samples changes */
     uint32_t classes;
     uint32_t fields;
-    char format[16]; /* "shards", "folder", "tar", "flat" */
+    char format[16]; /* "shards", "folder", "tar", "npy", "megatron", "flat" */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \

@@ -15,8 +15,9 @@
 
 typedef struct flat_file {
     char *path; /* owned */
-    uint64_t bytes;
-    uint64_t first; /* number of its first sample */
+    uint64_t file_bytes;
+    uint64_t begin, bytes; /* of the records in it */
+    uint64_t first;        /* number of its first sample */
 } flat_file;
 
 typedef struct flat {
@@ -58,7 +59,7 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     const uint64_t offset = (index - file->first) * own->record_bytes;
     const uint64_t left = file->bytes - offset;
     *sample = (sl_sample){
-        .place = {.offset = offset,
+        .place = {.offset = file->begin + offset,
                   .bytes = left < own->record_bytes ? (uint32_t)left : own->record_bytes,
                   .object = number}};
     return SLUICE_OK;
@@ -136,7 +137,7 @@ static sluice_status path_of(void *ctx, uint32_t number, char *path, size_t byte
 static uint64_t bytes_of(void *ctx, uint32_t number)
 {
     const flat *own = ctx;
-    return own->files[number].bytes;
+    return own->files[number].file_bytes;
 }
 
 /* ---- opening ---- */
@@ -159,12 +160,9 @@ static sluice_status measure_record(flat *own, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* Whether the file is a whole number of records, or of elements where that is enough. */
+/* Whether the part is a whole number of records, or of elements where that is enough. */
 static sluice_status check_size(const flat *own, const flat_file *file, sluice_error *error)
 {
-    if (file->bytes == 0) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, file->path, 0, "the file is empty");
-    }
     const uint32_t unit = own->field.dims == 1 ? own->element_bytes : own->record_bytes;
     const uint64_t rest = file->bytes % unit;
     if (rest == 0) {
@@ -178,28 +176,25 @@ static sluice_status check_size(const flat *own, const flat_file *file, sluice_e
                          (unsigned long long)rest);
 }
 
-static sluice_status add_file(flat *own, const char *path, sluice_error *error)
+static sluice_status add_part(flat *own, const sl_flat_part *part, sluice_error *error)
 {
-    int fd;
     flat_file *file = &own->files[own->count];
     sluice_dataset_info *info = &own->base.info;
-    file->first = info->samples;
-    file->path = sl_strdup(path);
+    *file = (flat_file){.path = sl_strdup(part->path),
+                        .file_bytes = part->file_bytes,
+                        .begin = part->begin,
+                        .bytes = part->bytes,
+                        .first = info->samples};
     if (file->path == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
     }
     own->count++;
-    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &fd, &file->bytes, error);
-    if (status < 0) {
-        return status;
-    }
-    sl_file_close(fd);
-    status = check_size(own, file, error);
+    sluice_status status = check_size(own, file, error);
     if (status == SLUICE_OK && file->bytes > INT64_MAX - info->bytes) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, file->path, 0,
                                "the files have more than 2^63 bytes in all");
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && file->bytes > 0) {
         info->samples += (file->bytes - 1) / own->record_bytes + 1;
         info->bytes += file->bytes;
         if (file->bytes % own->record_bytes != 0) {
@@ -224,24 +219,21 @@ static uint64_t fingerprint(const flat *own, uint32_t record_bytes)
         const char *slash = strrchr(own->files[i].path, '/');
         const char *name = slash != NULL ? slash + 1 : own->files[i].path;
         sl_checksum_add(&stream, name, strlen(name) + 1);
-        sl_checksum_add_u64(&stream, own->files[i].bytes);
+        sl_checksum_add_u64(&stream, own->files[i].file_bytes);
     }
     return sl_checksum_value(&stream);
 }
 
-static sluice_status open_files(flat *own, const char *const *paths, size_t count,
-                                sluice_error *error)
+static sluice_status open_parts(flat *own, const sl_flat_part *parts, size_t count,
+                                const sl_flat_kind *kind, sluice_error *error)
 {
-    if (count == 0 || count > UINT32_MAX - 1) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "no path was given, or too many");
-    }
     own->files = sl_calloc(count, sizeof(*own->files));
     if (own->files == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
     }
     sluice_status status = measure_record(own, error);
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_file(own, paths[i], error);
+        status = add_part(own, &parts[i], error);
     }
     if (status < 0) {
         return status;
@@ -250,17 +242,17 @@ static sluice_status open_files(flat *own, const char *const *paths, size_t coun
     info->struct_size = sizeof(*info);
     info->fingerprint = fingerprint(own, own->record_bytes);
     info->fields = 1;
-    (void)snprintf(own->base.kind, sizeof(own->base.kind),
-                   "files of tensors and nothing else, as was said when they were opened");
-    memcpy(info->format, "flat", sizeof("flat"));
+    (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s", kind->kind);
+    (void)snprintf(info->format, sizeof(info->format), "%s", kind->format);
     own->base.fields = &own->field;
     const sl_object_names names = {
         .ctx = own, .count = own->count, .path = path_of, .bytes = bytes_of};
     return sl_objects_open(&own->base.objects, &names, error);
 }
 
-sluice_status sl_flat_open(sl_dataset **dataset, const char *const *paths, size_t count,
-                           const sl_field *field, sluice_error *error)
+sluice_status sl_flat_open_parts(sl_dataset **dataset, const sl_flat_part *parts, size_t count,
+                                 const sl_field *field, const sl_flat_kind *kind,
+                                 sluice_error *error)
 {
     *dataset = NULL;
     flat *own = sl_calloc(1, sizeof(*own));
@@ -272,11 +264,52 @@ sluice_status sl_flat_open(sl_dataset **dataset, const char *const *paths, size_
     own->field.type = SLUICE_FIELD_TENSOR;
     own->field.compression = SLUICE_COMPRESSION_NEVER;
     atomic_init(&own->base.references, 1);
-    const sluice_status status = open_files(own, paths, count, error);
+    const sluice_status status = open_parts(own, parts, count, kind, error);
     if (status < 0) {
         sl_dataset_close(&own->base);
         return status;
     }
     *dataset = &own->base;
     return SLUICE_OK;
+}
+
+/* All of a file. */
+static sluice_status measure_file(sl_flat_part *part, const char *path, sluice_error *error)
+{
+    int fd;
+    *part = (sl_flat_part){.path = path};
+    const sluice_status status =
+        sl_file_open((sl_file_name){STAGE, path}, &fd, &part->file_bytes, error);
+    if (status < 0) {
+        return status;
+    }
+    sl_file_close(fd);
+    part->bytes = part->file_bytes;
+    return part->bytes > 0
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, 0, "the file is empty");
+}
+
+sluice_status sl_flat_open(sl_dataset **dataset, const char *const *paths, size_t count,
+                           const sl_field *field, sluice_error *error)
+{
+    static const sl_flat_kind kind = {
+        "flat", "files of tensors and nothing else, as was said when they were opened"};
+    *dataset = NULL;
+    if (count == 0 || count > UINT32_MAX - 1) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "no path was given, or too many");
+    }
+    sl_flat_part *parts = sl_calloc(count, sizeof(*parts));
+    if (parts == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    sluice_status status = SLUICE_OK;
+    for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = measure_file(&parts[i], paths[i], error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_flat_open_parts(dataset, parts, count, field, &kind, error);
+    }
+    sl_free(parts);
+    return status;
 }

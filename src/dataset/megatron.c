@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Megatron-LM's indexed datasets, NAME.bin with NAME.idx: each sequence is a sample, a tensor of
+ * tokens of any length. Empty sequences are none: there is nothing to read of them. The index is
+ * kept in memory, 12 bytes a sequence. Several of one dtype are joined.
+ */
+#include "checksum.h"
+#include "dataset.h"
+#include "dtype.h"
+#include "file.h"
+#include "megatron_index.h"
+#include "memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+typedef struct bin_file {
+    char *path; /* owned */
+    uint64_t bytes;
+    uint64_t first; /* number of its first sequence */
+} bin_file;
+
+typedef struct megatron {
+    sl_dataset base;
+    sl_field field;
+    bin_file *files;
+    uint32_t count;
+    uint64_t *offsets; /* of each sequence, in its file */
+    uint32_t *sizes;   /* bytes */
+    uint64_t room;
+    sl_checksum_stream sum; /* over all indexes */
+} megatron;
+
+static const megatron *megatron_of(const sl_dataset *dataset)
+{
+    return (const megatron *)(const void *)dataset;
+}
+
+/* ---- ops ---- */
+
+/* Files without a sequence share their first number with the next one: the last of them has it. */
+static uint32_t find_file(const megatron *own, uint64_t index)
+{
+    uint32_t low = 0;
+    uint32_t high = own->count - 1;
+    while (low < high) {
+        const uint32_t middle = low + (high - low + 1) / 2;
+        if (own->files[middle].first <= index) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sl_place *lookup, sl_refusal *why)
+{
+    (void)lookup;
+    (void)why;
+    const megatron *own = megatron_of(dataset);
+    *sample = (sl_sample){.place = {.offset = own->offsets[index],
+                                    .bytes = own->sizes[index],
+                                    .object = find_file(own, index)}};
+    return SLUICE_OK;
+}
+
+static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+{
+    (void)field;
+    sl_sample sample;
+    const sluice_status status = locate(dataset, index, &sample, lookup, why);
+    *place = sample.place;
+    return status;
+}
+
+static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+{
+    (void)dataset;
+    (void)index;
+    *count = 1;
+    return false;
+}
+
+static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                         sl_values *values)
+{
+    if (bytes.size != sample->place.bytes) {
+        return sl_refuse("the sequence is cut short", 0);
+    }
+    values->of[0] = (sl_value){.present = true, .bytes = bytes};
+    values->of[0].shape[0] = bytes.size / sl_dtype_bytes(megatron_of(dataset)->field.dtype);
+    return sl_accept();
+}
+
+static const char *class_name(const sl_dataset *dataset, int64_t label)
+{
+    (void)dataset;
+    (void)label;
+    return NULL;
+}
+
+static void close_megatron(sl_dataset *dataset)
+{
+    megatron *own = (megatron *)(void *)dataset;
+    sl_objects_close(own->base.objects);
+    for (uint32_t i = 0; i < own->count; i++) {
+        sl_free(own->files[i].path);
+    }
+    sl_free(own->files);
+    sl_free(own->offsets);
+    sl_free(own->sizes);
+    sl_free(own);
+}
+
+static const sl_dataset_ops megatron_ops = {
+    .locate = locate,
+    .locate_field = locate_field,
+    .stretch = stretch,
+    .unpack = unpack,
+    .class_name = class_name,
+    .close = close_megatron,
+};
+
+static sluice_status path_of(void *ctx, uint32_t number, char *path, size_t bytes)
+{
+    const megatron *own = ctx;
+    const int length = snprintf(path, bytes, "%s", own->files[number].path);
+    return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
+}
+
+static uint64_t bytes_of(void *ctx, uint32_t number)
+{
+    const megatron *own = ctx;
+    return own->files[number].bytes;
+}
+
+/* ---- paths ---- */
+
+/* The other file of the two: NAME.idx of NAME.bin or NAME.idx. False: it is called otherwise. */
+static bool name_file(char *name, const char *path, const char *suffix)
+{
+    const size_t length = strlen(path);
+    if (length < 5 || length >= SL_PATH_BYTES ||
+        (strcmp(path + length - 4, ".bin") != 0 && strcmp(path + length - 4, ".idx") != 0)) {
+        return false;
+    }
+    (void)snprintf(name, SL_PATH_BYTES, "%.*s%s", (int)(length - 4), path, suffix);
+    return true;
+}
+
+static bool probe(const char *path)
+{
+    int fd;
+    char name[SL_PATH_BYTES];
+    uint8_t head[SL_MEGATRON_HEAD_BYTES];
+    if (!name_file(name, path, ".idx")) {
+        return false;
+    }
+    const sl_file_name file = {STAGE, name};
+    if (sl_file_open(file, &fd, NULL, NULL) < 0) {
+        return false;
+    }
+    const bool good = sl_file_read(fd, file, head, sizeof(head), 0, NULL) >= 0 &&
+                      sl_megatron_is(head, sizeof(head));
+    sl_file_close(fd);
+    return good;
+}
+
+/* ---- opening ---- */
+
+static sluice_status make_room(megatron *own, uint64_t more, const char *path, sluice_error *error)
+{
+    const uint64_t room = own->room + more;
+    uint64_t *offsets = sl_realloc_array(own->offsets, room > 0 ? room : 1, sizeof(*offsets));
+    own->offsets = offsets != NULL ? offsets : own->offsets;
+    uint32_t *sizes = sl_realloc_array(own->sizes, room > 0 ? room : 1, sizeof(*sizes));
+    own->sizes = sizes != NULL ? sizes : own->sizes;
+    if (offsets == NULL || sizes == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
+                             "no memory for %llu sequences", (unsigned long long)room);
+    }
+    own->room = room;
+    return SLUICE_OK;
+}
+
+static sluice_status take_sequences(megatron *own, const sl_megatron_head *head,
+                                    const uint8_t *tables, const char *path, sluice_error *error)
+{
+    sluice_dataset_info *info = &own->base.info;
+    const uint64_t bin_bytes = own->files[own->count - 1].bytes;
+    for (uint64_t i = 0; i < head->sequences; i++) {
+        sl_megatron_sequence sequence;
+        const sl_refusal refusal = sl_megatron_sequence_at(head, tables, i, bin_bytes, &sequence);
+        if (refusal.text != NULL) {
+            return sl_error_file(error, refusal.status, STAGE, 0, path,
+                                 (int64_t)(SL_MEGATRON_HEAD_BYTES + i * 4), "%s", refusal.text);
+        }
+        if (sequence.bytes == 0) {
+            continue;
+        }
+        own->offsets[info->samples] = sequence.offset;
+        own->sizes[info->samples] = (uint32_t)sequence.bytes;
+        info->samples++;
+        info->bytes += sequence.bytes;
+    }
+    return SLUICE_OK;
+}
+
+/* An index, whole. */
+static sluice_status take_index(megatron *own, const uint8_t *bytes, uint64_t size,
+                                const char *path, sluice_error *error)
+{
+    sl_megatron_head head;
+    const sl_refusal refusal = sl_megatron_parse(&head, bytes, size);
+    if (refusal.text != NULL) {
+        return sl_error_file(error, refusal.status, STAGE, 0, path, refusal.offset, "%s",
+                             refusal.text);
+    }
+    if (own->count > 1 && head.dtype != own->field.dtype) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, 0,
+                             "its tokens have another dtype than those it is joined to");
+    }
+    own->field.dtype = head.dtype;
+    sl_checksum_add(&own->sum, bytes, size);
+    const sluice_status status = make_room(own, head.sequences, path, error);
+    return status < 0 ? status
+                      : take_sequences(own, &head, bytes + SL_MEGATRON_HEAD_BYTES, path, error);
+}
+
+static sluice_status read_index(megatron *own, const char *path, sluice_error *error)
+{
+    int fd;
+    uint64_t size;
+    const sl_file_name name = {STAGE, path};
+    sluice_status status = sl_file_open(name, &fd, &size, error);
+    if (status < 0) {
+        return status;
+    }
+    uint8_t *bytes = sl_malloc(size > 0 ? size : 1);
+    status = bytes == NULL
+                 ? sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
+                                 "no memory for an index of %llu bytes", (unsigned long long)size)
+                 : sl_file_read(fd, name, bytes, size, 0, error);
+    sl_file_close(fd);
+    if (status == SLUICE_OK) {
+        status = take_index(own, bytes, size, path, error);
+    }
+    sl_free(bytes);
+    return status;
+}
+
+static sluice_status add_pair(megatron *own, const char *path, sluice_error *error)
+{
+    int fd;
+    char index[SL_PATH_BYTES];
+    char bin[SL_PATH_BYTES];
+    bin_file *file = &own->files[own->count];
+    if (!name_file(index, path, ".idx") || !name_file(bin, path, ".bin")) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "is not called NAME.bin or NAME.idx, as the others are");
+    }
+    *file = (bin_file){.path = sl_strdup(bin), .first = own->base.info.samples};
+    if (file->path == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    own->count++;
+    const sluice_status status = sl_file_open((sl_file_name){STAGE, bin}, &fd, &file->bytes, error);
+    if (status < 0) {
+        return status;
+    }
+    sl_file_close(fd);
+    return read_index(own, index, error);
+}
+
+static sluice_status open_all(megatron *own, const char *const *paths, size_t count,
+                              sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    own->files = sl_calloc(count, sizeof(*own->files));
+    if (own->files == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    sl_checksum_begin(&own->sum);
+    for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = add_pair(own, paths[i], error);
+    }
+    sluice_dataset_info *info = &own->base.info;
+    if (status == SLUICE_OK && info->samples == 0) {
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
+                               "there is no sequence with a token");
+    }
+    if (status < 0) {
+        return status;
+    }
+    info->struct_size = sizeof(*info);
+    info->fingerprint = sl_checksum_value(&own->sum);
+    info->fields = 1;
+    info->shards = own->count;
+    (void)snprintf(info->format, sizeof(info->format), "megatron");
+    (void)snprintf(own->base.kind, sizeof(own->base.kind),
+                   "Megatron-LM's indexed dataset (.bin and .idx): each sequence is a sample");
+    own->base.fields = &own->field;
+    const sl_object_names names = {
+        .ctx = own, .count = own->count, .path = path_of, .bytes = bytes_of};
+    return sl_objects_open(&own->base.objects, &names, error);
+}
+
+static sluice_status open_megatron(sl_dataset **dataset, const char *const *paths, size_t count,
+                                   const sluice_dataset_options *options, sluice_error *error)
+{
+    (void)options;
+    megatron *own = sl_calloc(1, sizeof(*own));
+    if (own == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    own->base.ops = &megatron_ops;
+    own->field = (sl_field){.name = "tokens",
+                            .type = SLUICE_FIELD_TENSOR,
+                            .dims = 1,
+                            .compression = SLUICE_COMPRESSION_NEVER};
+    atomic_init(&own->base.references, 1);
+    const sluice_status status = open_all(own, paths, count, error);
+    if (status < 0) {
+        sl_dataset_close(&own->base);
+        return status;
+    }
+    *dataset = &own->base;
+    return SLUICE_OK;
+}
+
+const sl_format sl_format_megatron = {.name = "megatron", .probe = probe, .open = open_megatron};

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * .npy files: each row of the array (along its first dimension) is a sample, read where it lies. An
+ * array of one dimension is a series, of tokens say: its samples are stretches of SERIES elements,
+ * and what of them becomes a row of a batch windows say. Files of one dtype and row are joined.
+ */
+#include "dataset.h"
+#include "dtype.h"
+#include "file.h"
+#include "flat.h"
+#include "memory.h"
+#include "npy_header.h"
+
+#include <string.h>
+
+#define STAGE  "dataset"
+#define SERIES ((uint64_t)1 << 20)
+
+static bool probe(const char *path)
+{
+    int fd;
+    uint8_t prefix[SL_NPY_PREFIX_BYTES];
+    const sl_file_name name = {STAGE, path};
+    if (sl_file_open(name, &fd, NULL, NULL) < 0) {
+        return false;
+    }
+    const bool is_npy = sl_file_read(fd, name, prefix, sizeof(prefix), 0, NULL) >= 0 &&
+                        sl_npy_is(prefix, sizeof(prefix));
+    sl_file_close(fd);
+    return is_npy;
+}
+
+static sluice_status refuse(const char *path, sl_refusal refusal, sluice_error *error)
+{
+    return sl_error_file(error, refusal.status, STAGE, 0, path, refusal.offset, "%s", refusal.text);
+}
+
+/* An open file of `bytes`. */
+static sluice_status read_header(int fd, const char *path, uint64_t bytes, sl_npy *npy,
+                                 sluice_error *error)
+{
+    uint8_t prefix[SL_NPY_PREFIX_BYTES];
+    const sl_file_name name = {STAGE, path};
+    if (bytes < sizeof(prefix)) {
+        return refuse(path, sl_refuse("the file is too short for a .npy file", 0), error);
+    }
+    sluice_status status = sl_file_read(fd, name, prefix, sizeof(prefix), 0, error);
+    if (status < 0) {
+        return status;
+    }
+    const uint64_t length = sl_npy_length(prefix);
+    if (length == 0) {
+        return refuse(path,
+                      sl_npy_is(prefix, sizeof(prefix))
+                          ? sl_refuse_unknown("its version of the .npy format is not known", 6)
+                          : sl_refuse("it is no .npy file, as the others are", 0),
+                      error);
+    }
+    if (length > SL_NPY_HEADER_MAX || length > bytes) {
+        return refuse(path, sl_refuse("its header is longer than it can be", 8), error);
+    }
+    uint8_t *header = sl_malloc(length);
+    if (header == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, 0, "no memory for its header");
+    }
+    status = sl_file_read(fd, name, header, length, 0, error);
+    if (status == SLUICE_OK) {
+        const sl_refusal refusal = sl_npy_parse(npy, (sl_bytes){header, length});
+        status = refusal.text != NULL ? refuse(path, refusal, error) : SLUICE_OK;
+    }
+    sl_free(header);
+    return status;
+}
+
+static sluice_status check_size(const char *path, uint64_t bytes, const sl_npy *npy,
+                                sluice_error *error)
+{
+    if (npy->dims == 0 || npy->dims > SLUICE_TENSOR_DIMS_MAX) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, 0,
+                             "its array has %u dimensions: there can be 1 to %d", npy->dims,
+                             SLUICE_TENSOR_DIMS_MAX);
+    }
+    if (bytes - npy->data == npy->bytes) {
+        return SLUICE_OK;
+    }
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)npy->data,
+                         "its array has %llu bytes by its header, and the file has %llu",
+                         (unsigned long long)npy->bytes, (unsigned long long)(bytes - npy->data));
+}
+
+static sluice_status measure(sl_flat_part *part, const char *path, sl_npy *npy, sluice_error *error)
+{
+    int fd;
+    *part = (sl_flat_part){.path = path};
+    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &fd, &part->file_bytes, error);
+    if (status < 0) {
+        return status;
+    }
+    status = read_header(fd, path, part->file_bytes, npy, error);
+    sl_file_close(fd);
+    if (status == SLUICE_OK) {
+        status = check_size(path, part->file_bytes, npy, error);
+    }
+    part->begin = npy->data;
+    part->bytes = npy->bytes;
+    return status;
+}
+
+/* What a row is. */
+static void set_field(sl_field *field, const sl_npy *npy)
+{
+    *field = (sl_field){.name = "tensor", .type = SLUICE_FIELD_TENSOR, .dtype = npy->dtype};
+    if (npy->dims == 1) {
+        field->dims = 1;
+        field->shape[0] = SERIES;
+        return;
+    }
+    field->dims = npy->dims - 1;
+    memcpy(field->shape, npy->shape + 1, field->dims * sizeof(field->shape[0]));
+}
+
+static bool is_same_field(const sl_field *a, const sl_field *b)
+{
+    return a->dtype == b->dtype && a->dims == b->dims &&
+           memcmp(a->shape, b->shape, a->dims * sizeof(a->shape[0])) == 0;
+}
+
+static sluice_status measure_all(sl_flat_part *parts, const char *const *paths, size_t count,
+                                 sl_field *field, sluice_error *error)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        sl_npy npy = {0};
+        sl_field own;
+        const sluice_status status = measure(&parts[i], paths[i], &npy, error);
+        if (status < 0) {
+            return status;
+        }
+        set_field(&own, &npy);
+        if (i > 0 && !is_same_field(&own, field)) {
+            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[i], 0,
+                                 "its rows have another dtype or shape than those of %s", paths[0]);
+        }
+        *field = own;
+        bytes += npy.bytes;
+    }
+    return bytes > 0 ? SLUICE_OK
+                     : sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], 0,
+                                     "there is no element in it");
+}
+
+static sluice_status open_npy(sl_dataset **dataset, const char *const *paths, size_t count,
+                              const sluice_dataset_options *options, sluice_error *error)
+{
+    static const sl_flat_kind rows = {"npy", "arrays (.npy), each row of which is a sample"};
+    static const sl_flat_kind series = {
+        "npy", "arrays (.npy) of one dimension, in stretches of 2^20 elements (for windows)"};
+    sl_field field = {.dims = 0};
+    (void)options;
+    sl_flat_part *parts = sl_calloc(count, sizeof(*parts));
+    if (parts == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    sluice_status status = measure_all(parts, paths, count, &field, error);
+    if (status == SLUICE_OK) {
+        const bool is_series = field.dims == 1 && field.shape[0] == SERIES;
+        status =
+            sl_flat_open_parts(dataset, parts, count, &field, is_series ? &series : &rows, error);
+    }
+    sl_free(parts);
+    return status;
+}
+
+const sl_format sl_format_npy = {.name = "npy", .probe = probe, .open = open_npy};

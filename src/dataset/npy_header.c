@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npy_header.h"
+
+#include "dtype.h"
+#include "little_endian.h"
+
+#include <string.h>
+
+static const char magic[6] = "\x93NUMPY";
+
+enum { MAJOR = 6, LENGTH = 8 };
+
+bool sl_npy_is(const uint8_t *bytes, size_t size)
+{
+    return size >= SL_NPY_PREFIX_BYTES && memcmp(bytes, magic, sizeof(magic)) == 0;
+}
+
+uint64_t sl_npy_length(const uint8_t *prefix)
+{
+    if (!sl_npy_is(prefix, SL_NPY_PREFIX_BYTES)) {
+        return 0;
+    }
+    switch (prefix[MAJOR]) {
+    case 1:
+        return LENGTH + 2 + (uint64_t)sl_load16(prefix + LENGTH);
+    case 2:
+    case 3:
+        return LENGTH + 4 + (uint64_t)sl_load32(prefix + LENGTH);
+    default:
+        return 0;
+    }
+}
+
+/* ---- the dict ---- */
+
+typedef struct reader {
+    const char *begin, *at, *end;
+} reader;
+
+static void skip_blanks(reader *r)
+{
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t')) {
+        r->at++;
+    }
+}
+
+/* Whether the next thing is `letter`, which is taken then. */
+static bool take(reader *r, char letter)
+{
+    skip_blanks(r);
+    if (r->at < r->end && *r->at == letter) {
+        r->at++;
+        return true;
+    }
+    return false;
+}
+
+static bool take_word(reader *r, const char *word)
+{
+    const size_t length = strlen(word);
+    skip_blanks(r);
+    if ((size_t)(r->end - r->at) >= length && memcmp(r->at, word, length) == 0) {
+        r->at += length;
+        return true;
+    }
+    return false;
+}
+
+/* 'text' or "text", without escapes. */
+static bool take_string(reader *r, const char **text, size_t *bytes)
+{
+    skip_blanks(r);
+    if (r->at == r->end || (*r->at != '\'' && *r->at != '"')) {
+        return false;
+    }
+    const char quote = *r->at++;
+    *text = r->at;
+    while (r->at < r->end && *r->at != quote && *r->at != '\\') {
+        r->at++;
+    }
+    *bytes = (size_t)(r->at - *text);
+    return r->at < r->end && *r->at++ == quote;
+}
+
+/* Digits, and the L that Python 2 left behind them. */
+static bool take_number(reader *r, uint64_t *number)
+{
+    const char *first = r->at;
+    *number = 0;
+    for (; r->at < r->end && *r->at >= '0' && *r->at <= '9'; r->at++) {
+        if (*number > (uint64_t)INT64_MAX / 10 - 1) {
+            return false;
+        }
+        *number = *number * 10 + (uint64_t)(*r->at - '0');
+    }
+    const bool good = r->at > first;
+    (void)take(r, 'L');
+    return good;
+}
+
+static bool take_shape(reader *r, sl_npy *npy)
+{
+    if (!take(r, '(')) {
+        return false;
+    }
+    npy->dims = 0;
+    while (!take(r, ')')) {
+        skip_blanks(r);
+        if (npy->dims == SL_NPY_DIMS_MAX || !take_number(r, &npy->shape[npy->dims++])) {
+            return false;
+        }
+        if (!take(r, ',')) {
+            return take(r, ')');
+        }
+    }
+    return true;
+}
+
+/* ---- what it means ---- */
+
+static const struct {
+    char name[3];
+    sluice_dtype dtype;
+} types[] = {
+    {"b1", SLUICE_BOOL}, {"i1", SLUICE_I8},  {"u1", SLUICE_U8},  {"i2", SLUICE_I16},
+    {"u2", SLUICE_U16},  {"i4", SLUICE_I32}, {"u4", SLUICE_U32}, {"i8", SLUICE_I64},
+    {"u8", SLUICE_U64},  {"f2", SLUICE_F16}, {"f4", SLUICE_F32}, {"f8", SLUICE_F64},
+};
+
+static sl_refusal set_dtype(sl_npy *npy, const reader *r, const char *text, size_t bytes)
+{
+    const size_t at = (size_t)(text - r->begin);
+    if (bytes >= 2 && text[1] == 'O') {
+        return sl_refuse_unknown(
+            "its elements are pickled objects, which are never loaded: save an "
+            "array of numbers",
+            at);
+    }
+    for (size_t i = 0; bytes == 3 && i < sizeof(types) / sizeof(types[0]); i++) {
+        if (memcmp(text + 1, types[i].name, 2) != 0) {
+            continue;
+        }
+        npy->dtype = types[i].dtype;
+        if (text[0] == '<' || text[0] == '|' || sl_dtype_bytes(npy->dtype) == 1) {
+            return sl_accept();
+        }
+        return sl_refuse_unknown("its numbers are in big-endian order: save "
+                                 "array.astype(array.dtype.newbyteorder('<'))",
+                                 at);
+    }
+    return sl_refuse_unknown("its elements are neither numbers nor booleans", at);
+}
+
+/* One `key: value,` of the dict; what was found is a bit of `*found`. */
+static sl_refusal take_entry(reader *r, sl_npy *npy, bool *fortran, uint32_t *found)
+{
+    enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
+    const char *key;
+    size_t bytes;
+    if (!take_string(r, &key, &bytes) || !take(r, ':')) {
+        return sl_refuse("its header is no dict as numpy writes it", (size_t)(r->at - r->begin));
+    }
+    const char *text;
+    size_t length;
+    bool good = false;
+    uint32_t bit = 0;
+    if (bytes == 5 && memcmp(key, "descr", 5) == 0) {
+        bit = DESCR;
+        if (take(r, '[')) {
+            return sl_refuse_unknown("its elements are records of several fields",
+                                     (size_t)(r->at - r->begin));
+        }
+        if (take_string(r, &text, &length)) {
+            const sl_refusal refusal = set_dtype(npy, r, text, length);
+            if (refusal.text != NULL) {
+                return refusal;
+            }
+            good = true;
+        }
+    } else if (bytes == 13 && memcmp(key, "fortran_order", 13) == 0) {
+        bit = ORDER;
+        *fortran = take_word(r, "True");
+        good = *fortran || take_word(r, "False");
+    } else if (bytes == 5 && memcmp(key, "shape", 5) == 0) {
+        bit = SHAPE;
+        good = take_shape(r, npy);
+    }
+    if (!good || (*found & bit) != 0) {
+        return sl_refuse("its header is no dict as numpy writes it", (size_t)(key - r->begin));
+    }
+    *found |= bit;
+    return sl_accept();
+}
+
+static sl_refusal take_dict(reader *r, sl_npy *npy, bool *fortran)
+{
+    enum { ALL = 7 };
+    uint32_t found = 0;
+    if (!take(r, '{')) {
+        return sl_refuse("its header is no dict", (size_t)(r->at - r->begin));
+    }
+    while (!take(r, '}')) {
+        const sl_refusal refusal = take_entry(r, npy, fortran, &found);
+        if (refusal.text != NULL) {
+            return refusal;
+        }
+        if (!take(r, ',')) {
+            if (!take(r, '}')) {
+                return sl_refuse("its header is cut short", (size_t)(r->at - r->begin));
+            }
+            break;
+        }
+    }
+    return found == ALL ? sl_accept() : sl_refuse("its header lacks something", LENGTH);
+}
+
+/* Two dimensions or more that have more than one element are laid out in an order. */
+static bool has_order(const sl_npy *npy)
+{
+    uint32_t long_ones = 0;
+    for (uint32_t i = 0; i < npy->dims; i++) {
+        long_ones += npy->shape[i] > 1;
+    }
+    return long_ones > 1;
+}
+
+static bool measure(sl_npy *npy)
+{
+    npy->bytes = sl_dtype_bytes(npy->dtype);
+    for (uint32_t i = 0; i < npy->dims; i++) {
+        if (npy->shape[i] != 0 && npy->bytes > (uint64_t)INT64_MAX / npy->shape[i]) {
+            return false;
+        }
+        npy->bytes *= npy->shape[i];
+    }
+    return true;
+}
+
+sl_refusal sl_npy_parse(sl_npy *npy, sl_bytes header)
+{
+    bool fortran = false;
+    *npy = (sl_npy){.data = header.size};
+    const size_t first = header.data[MAJOR] == 1 ? LENGTH + 2 : LENGTH + 4;
+    const char *begin = (const char *)header.data;
+    reader r = {begin, begin + (first < header.size ? first : header.size), begin + header.size};
+    const sl_refusal refusal = take_dict(&r, npy, &fortran);
+    if (refusal.text != NULL) {
+        return refusal;
+    }
+    if (!measure(npy)) {
+        return sl_refuse("its shape is impossible", LENGTH);
+    }
+    if (fortran && has_order(npy)) {
+        return sl_refuse_unknown("it is in Fortran's order: save numpy.ascontiguousarray(array)",
+                                 LENGTH);
+    }
+    return sl_accept();
+}
