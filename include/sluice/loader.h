@@ -280,7 +280,8 @@ SLUICE_API sluice_status sluice_loader_save(sluice_loader *loader, void *cursor,
  * Continues from a cursor: the next start at the cursor's epoch begins after what had been
  * consumed, and `*epoch` is that epoch. Another world_size, batch_size, or number of workers is
  * fine. INVALID when the cursor is of another dataset, seed or shuffle; CORRUPT when damaged;
- * UNSUPPORTED when it is of another version.
+ * UNSUPPORTED when it is of another version. A NULL cursor of 0 bytes (`epoch` may be NULL, too)
+ * forgets one that no start has used yet.
  */
 SLUICE_API sluice_status sluice_loader_restore(sluice_loader *loader, const void *cursor,
                                                size_t bytes, uint64_t *epoch) SLUICE_MUST_CHECK;

@@ -28,16 +28,24 @@ Verified = namedtuple("Verified", ["samples", "bytes", "findings"])
 Verified.__doc__ = "What Dataset.verify found."
 
 
+def _absolute(path):
+    """So that it is found after a change of folder, too. What is not there stays as it was given."""
+    brace = b"{" if isinstance(path, bytes) else "{"
+    return os.path.abspath(path) if brace in path or os.path.exists(path) else path
+
+
 class Dataset:
     """Samples that lie in files, found and not read.
 
     path: a folder of class folders with pictures (torchvision's ImageFolder rules), a folder of packed
-    shards (`sluice pack`), a manifest or a shard; or a list of those. With `flat=("float32", (3, 32, 32))`
+    shards (`sluice pack`), a manifest or a shard, tar archives as WebDataset has them, .npy files and others
+    (docs/formats.md), also with ranges ("train-{000..146}.tar"); or a list of those. With `flat=("float32", (3, 32, 32))`
     the files hold nothing but tensors of that dtype and shape, back to back. Class folders without a
     picture, and those whose names differ in case only, are refused unless they are allowed.
 
     data[i] is a sample as it is stored: a dict of its fields (a picture's encoded bytes, a text as str,
-    numbers, a tensor as a memoryview); data.decode(i) its picture, decoded. For decoded and augmented
+    numbers, a tensor as a memoryview, of 16-bit floats its bytes); a number or a picture that the sample
+    lacks is None, a text or tensor empty. data.decode(i) its picture, decoded. For decoded and augmented
     batches there is sluice.Loader.
 
     Raises InvalidError, IOError, CorruptError, UnsupportedError. A dataset can be pickled: the other
@@ -50,7 +58,7 @@ class Dataset:
         elif not isinstance(path, (list, tuple)):
             raise TypeError(f"path={path!r}: expected a path or a list of paths")
         paths = list(path)
-        self.paths = [os.fspath(one) for one in paths]
+        self.paths = [_absolute(os.fspath(one)) for one in paths]
         allowed = {"allow_empty_classes": allow_empty_classes, "allow_case_duplicates": allow_case_duplicates}
         self._arguments = {"flat": flat, **allowed}
         self._open()
@@ -80,7 +88,7 @@ class Dataset:
 
     @property
     def format(self):
-        """'folder', 'shards' or 'flat'."""
+        """'folder', 'shards', 'tar', 'npy', 'megatron' or 'flat'."""
         return self._info["format"]
 
     @property
@@ -166,6 +174,8 @@ class Dataset:
         kind = TYPES.get(kind)
         if kind in ("int", "float"):
             return array.array("q" if kind == "int" else "d", data)[0] if data else None
+        if kind == "image":
+            return data or None
         if kind == "text":
             return data.decode("utf-8", "surrogateescape")
         if kind == "tensor" and DTYPE_NAMES[dtype] in FORMATS:

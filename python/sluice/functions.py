@@ -6,14 +6,29 @@ import warnings
 WARN_AFTER = 8  # calls, so that what the first ones set up weighs little
 
 
-def _stack(rows):
-    if type(rows[0]).__module__.partition(".")[0] == "torch":
+def _is_torch(array):
+    return type(array).__module__.partition(".")[0] == "torch"
+
+
+def _stack(rows, like):
+    if _is_torch(like):
         import torch
 
-        return torch.stack(rows)
+        return torch.stack([row if isinstance(row, torch.Tensor) else torch.as_tensor(row) for row in rows])
     import numpy
 
-    return numpy.stack(rows)
+    made = numpy.stack(rows)
+    if made.dtype == object:
+        raise TypeError(f"rows of {type(rows[0]).__name__} are no array")
+    return made
+
+
+def _rows(array):
+    """How many there are; -1: it is nothing that has rows."""
+    try:
+        return -1 if isinstance(array, (str, bytes, dict)) else len(array)
+    except TypeError:
+        return -1
 
 
 class Functions:
@@ -25,21 +40,31 @@ class Functions:
         self._warn = any(step.per_sample for step in steps)
 
     def __call__(self, array):
+        if self._warn and self.calls == WARN_AFTER:  # before they may change the array, as it can be an error
+            self._warn = False
+            warnings.warn(f"{self}; with per_sample=False it would be called once a batch", RuntimeWarning, stacklevel=3)
         rows, start = len(array), time.perf_counter_ns()
         for step in self.steps:
-            if not step.per_sample:
-                array = step.function(array)
-            elif rows:
-                array = _stack([step.function(row) for row in array])
-            if array is None or len(array) != rows:
-                given = "None" if array is None else f"{len(array)} rows"
-                raise ValueError(f"{step!r} of column {self.column!r} returned {given}: expected {rows} rows")
+            array = self._run(step, array, rows)
         self.nanoseconds += time.perf_counter_ns() - start
         self.calls += 1
         self.rows += rows
-        if self._warn and self.calls == WARN_AFTER:
-            warnings.warn(f"{self}; with per_sample=False it would be called once a batch", RuntimeWarning, stacklevel=2)
         return array
+
+    def _run(self, step, array, rows):
+        if not step.per_sample:
+            made = step.function(array)
+        elif rows:
+            results = [step.function(row) for row in array]
+            if any(result is None for result in results):
+                raise ValueError(f"{step!r} of column {self.column!r} returned None for a row")
+            made = _stack(results, array)
+        else:
+            made = array
+        if _rows(made) != rows:
+            given = f"{_rows(made)} rows" if _rows(made) >= 0 else f"{type(made).__name__}"
+            raise ValueError(f"{step!r} of column {self.column!r} returned {given}: expected {rows} rows")
+        return made
 
     def cost(self):
         return {"calls": self.calls, "samples": self.rows, "seconds": self.nanoseconds / 1e9}

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """sluice.Loader."""
+import operator
 import os
+from _thread import allocate_lock
 
 from . import _sluice, transforms as _transforms
 from ._names import choice, dtype_number
@@ -26,7 +28,7 @@ INSTEAD = {
 # Options of the library that are passed on as they are.
 PASSED_ON = {
     "block_samples", "window_blocks", "io_depth", "io_threads", "read_buffer_bytes", "max_sample_bytes",
-    "max_pixels", "memory_bytes", "resident_bytes", "end_epoch",
+    "max_pixels", "memory_bytes", "resident_bytes",
 }  # fmt: skip
 
 
@@ -80,8 +82,68 @@ def _refuse(arguments):
         raise TypeError(f"Loader() got an unexpected keyword argument {name!r}")
 
 
-def _nanoseconds(seconds):
-    return 0 if seconds is None else max(1, round(seconds * 1e9))
+def _seconds(name, seconds):
+    """Checked; None: the default."""
+    if seconds is not None and not seconds > 0:
+        raise ValueError(f"{name}={seconds!r}: expected seconds above 0")
+    return seconds
+
+
+def _nanoseconds(name, seconds):
+    return 0 if _seconds(name, seconds) is None else max(1, round(seconds * 1e9))
+
+
+def _integer(name, value, least=0, most=2**63 - 1):
+    """An int, also of numpy, in range."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool) or not least <= number <= most:
+        raise ValueError(f"{name}={value!r}: expected an integer, {least} to {most}")
+    return number
+
+
+def _flag(name, value):
+    if value not in (0, 1):
+        raise ValueError(f"{name}={value!r}: expected True or False")
+    return bool(value)
+
+
+def _check_uint8(name, column, field):
+    """The library takes uint8, which is 0, for "as it is by nature"."""
+    asked = column._values.get("dtype") == 0 and type(column).__name__ not in ("Image", "OneHot")
+    natural = {"int": "int64", "float": "float64", "tensor": field and field.dtype}.get(field and field.type, "uint8")
+    if asked and natural != "uint8":
+        raise ValueError(f"columns[{name!r}]: {natural} does not become uint8")
+
+
+class Batches:
+    """One iteration of a loader. It ends where the epoch does, and where set_epoch() or load_state_dict()
+    goes elsewhere; once another iteration was begun, or the loader closed, it raises StateError."""
+
+    def __init__(self, loader, turn):
+        self._loader, self._turn, self._over = loader, turn, False
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        loader = self._loader
+        with loader._lock:  # of threads that share a loader, one at a time
+            if not self._over and self._turn != loader._turn:
+                self._over = True
+                if loader._why:
+                    raise _sluice.StateError(f"this iteration is over: {loader._why}")
+            batch = None if self._over else loader._take()
+            if batch is None:
+                self._over = True
+                raise StopIteration
+        hook = loader.batch_hook
+        if hook is None:
+            return batch
+        made = hook(batch)
+        return batch if made is None else made
 
 
 class Loader:
@@ -100,18 +162,23 @@ class Loader:
         bit, whatever the number of threads.
     dtype, layout: of pictures, 'uint8' or a floating type, 'NHWC' or 'NCHW'.
     device: 'cpu', 'cuda', 'cuda:N' or 'auto' (a GPU where there is one).
-    on_bad_sample: 'fail' (the batch's turn raises), 'replace' (by another sample), 'mask' (the row is
+    on_bad_sample: 'fail' (the batch's turn raises, and so does every later one: open the loader anew), 'replace' (by another sample), 'mask' (the row is
         zero, its label -1, its mask 0). quarantine: a file to which bad samples are written.
     rank, world_size: of data-parallel ranks [torch.distributed's, or the launcher's variables].
     prefetch_factor: batches that there is room for, those in use included [4; more of small ones].
     exact: decode every JPEG at its full size. exif: turn pictures upright as EXIF says.
-    batch_hook: called with each batch on the thread that takes it; what it returns is given out.
+    batch_hook: called with each batch on the thread that takes it; what it returns is given out (None: the batch).
     hold_timeout: seconds to wait when tensors hold all batches there is room for, then StateError.
     stall_warn, stall_fail: seconds after which a read counts as stalled, and fails its samples.
     io: 'auto', 'uring' or 'pread'. page_cache: 'auto', 'buffered', 'direct' or 'drop'.
 
+    block_samples, window_blocks: of shuffle='block' [64 samples, 16 blocks]. io_depth, io_threads,
+    read_buffer_bytes, max_sample_bytes, max_pixels, memory_bytes, resident_bytes: as in sluice/loader.h.
+
     `for batch in loader` is one epoch; the next loop the next epoch. Breaking out of a loop and starting
-    another begins the epoch that follows. set_epoch() and load_state_dict() say where to go on.
+    another begins the epoch that follows. set_epoch() and load_state_dict() say where to go on. A loader
+    has one iteration at a time: beginning another ends the one before, which then raises StateError.
+    Several threads may share one iterator.
 
     pin_memory, persistent_workers and timeout of torch's DataLoader are accepted and do nothing.
     """
@@ -123,31 +190,34 @@ class Loader:
         batch_hook=None, hold_timeout=30.0, stall_warn=None, stall_fail=None, io="auto", page_cache="auto", **others,
     ):  # fmt: skip
         _refuse(others)
-        if not isinstance(batch_size, int) or not 1 <= batch_size <= 65536:
-            raise ValueError(f"batch_size={batch_size!r}: expected 1 to 65536")
-        if num_workers is not None and num_workers < 0:
-            raise ValueError(f"num_workers={num_workers!r}: expected 1 or more, or None for all processors")
+        batch_size = _integer("batch_size", batch_size, 1, 65536)
+        num_workers = 0 if num_workers is None else _integer("num_workers", num_workers, 0, 1024)
+        prefetch_factor = 0 if prefetch_factor is None else _integer("prefetch_factor", prefetch_factor, 0, 64)
+        if batch_hook is not None and not callable(batch_hook):
+            raise ValueError(f"batch_hook={batch_hook!r}: expected something that can be called")
         self.dataset = dataset if isinstance(dataset, Dataset) else Dataset(dataset)
         self.batch_size = batch_size
-        self.rank, self.world_size = ranks(rank, world_size)
+        rank, world_size = ranks(rank, world_size)
+        self.rank = _integer("rank", rank, 0, 2**32 - 1)
+        self.world_size = _integer("world_size", world_size, 1, 2**32 - 1)
         self.batch_hook = batch_hook
-        options = {name: others[name] for name in PASSED_ON & others.keys()}
+        options = {name: _integer(name, others[name]) for name in PASSED_ON & others.keys()}
         options |= {
             "batch_size": batch_size,
-            "workers": num_workers or 0,
-            "prefetch": prefetch_factor or 0,
-            "seed": seed,
+            "workers": num_workers,
+            "prefetch": prefetch_factor,
+            "seed": _integer("seed", seed, 0, 2**64 - 1),
             "rank": self.rank,
             "world_size": self.world_size,
             "shuffle": choice("shuffle", shuffle, SHUFFLES),
-            "last_batch": choice("last_batch", last_batch or ("drop" if drop_last else "short"), LAST),
+            "last_batch": choice("last_batch", last_batch or ("drop" if _flag("drop_last", drop_last) else "short"), LAST),
             "on_bad_sample": choice("on_bad_sample", on_bad_sample, BAD),
-            "exif": int(exif),
-            "exact": int(exact),
+            "exif": int(_flag("exif", exif)),
+            "exact": int(_flag("exact", exact)),
             "io_backend": choice("io", io, {"auto": 0, "uring": 1, "pread": 2}),
             "page_cache": choice("page_cache", page_cache, {"auto": 0, "buffered": 1, "direct": 2, "drop": 3}),
-            "stall_warn_ns": _nanoseconds(stall_warn),
-            "stall_fail_ns": _nanoseconds(stall_fail),
+            "stall_warn_ns": _nanoseconds("stall_warn", stall_warn),
+            "stall_fail_ns": _nanoseconds("stall_fail", stall_fail),
         }
         self._functions = {}  # of transforms.Python, by column
         recipe, columns = self._columns(transform, columns, dtype, layout, options)
@@ -155,7 +225,7 @@ class Loader:
         device = "host" if device is None else str(device)
         self._handle = _sluice.Loader(
             self.dataset._handle, options, "host" if device == "cpu" else device, quarantine, recipe, columns,
-            round(hold_timeout * 1000),
+            round(min(_seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000),
         )  # fmt: skip
         self._epoch = 0  # the one that the next iteration begins with
         self._position = 0  # batches of it that were taken
@@ -163,16 +233,21 @@ class Loader:
         self._first = 0  # number of the first batch that is taken of the epoch
         self._consumed = 0  # samples of it that were taken before, on all ranks
         self._turn = 0  # counts iterations: an older one ends
+        self._why = ""  # why that is an error; "": it just ends
+        self._lock = allocate_lock()  # held while a batch is taken, or an iteration begun
         self._convert = Conversion(self._functions) if self._functions else None
 
     def _columns(self, transform, columns, dtype, layout, options):
         """(recipe, columns) for the library."""
         if columns is not None:
+            if not isinstance(columns, dict):
+                raise TypeError(f"columns={columns!r}: expected a dict of sluice.columns by name")
             if transform is not None or dtype is not None or layout is not None:
                 raise TypeError("with columns=, each column has its own transform, dtype and layout")
             for name, column in columns.items():
                 if not isinstance(column, Column):
                     raise TypeError(f"columns[{name!r}]: expected one of sluice.columns, got {column!r}")
+                _check_uint8(name, column, self.dataset.fields.get(column.field or name))
             for name, column in columns.items():
                 self._add_functions(name, column._functions)
             return None, [column._dict(name) for name, column in columns.items()]
@@ -204,29 +279,31 @@ class Loader:
 
     def __iter__(self):
         """Begins an epoch, at once: the one after the last, or where set_epoch or a state says."""
-        if self._position and self._cursor is None:
-            self._go_to(self._epoch + 1)
-        self._begin()
-        self._turn += 1
-        return self._batches(self._turn)
+        with self._lock:
+            if self._position and self._cursor is None:
+                self._go_to(self._epoch + 1)
+            self._begin()
+            self._end_iteration("another one of this loader was begun")
+            return Batches(self, self._turn)
 
     def _begin(self):
         """Starts self._epoch in the library; at the state that was loaded, if one was."""
         cursor, self._cursor = self._cursor, None
-        if cursor is not None:
-            self._handle.restore(cursor)
+        self._handle.restore(cursor)
         self._handle.start(self._epoch, self._first)
 
-    def _batches(self, turn):
-        take, convert, hook = self._handle.next, self._convert, self.batch_hook
-        while turn == self._turn:
-            batch = take(convert)
-            if batch is None:
-                self._go_to(self._epoch + 1)
-                return
+    def _end_iteration(self, why=""):
+        self._turn += 1
+        self._why = why
+
+    def _take(self):
+        """The next batch; None: the epoch is over."""
+        batch = self._handle.next(self._convert)
+        if batch is None:
+            self._go_to(self._epoch + 1)
+        else:
             self._position = batch.index + 1
-            yield batch if hook is None else hook(batch)
-            del batch
+        return batch
 
     def __len__(self):
         """Batches of an epoch, on this rank."""
@@ -244,11 +321,13 @@ class Loader:
         return self._epoch
 
     def set_epoch(self, epoch):
-        """The next iteration is this epoch (after load_state_dict, the one it was saved in goes on)."""
+        """The next iteration is this epoch (after load_state_dict, the one it was saved in goes on). An
+        iteration in progress ends."""
+        epoch = _integer("epoch", epoch)
         if self._cursor is not None and epoch == self._epoch:
             return
-        self._turn += 1
-        self._go_to(int(epoch))
+        self._end_iteration()
+        self._go_to(epoch)
 
     def _go_to(self, epoch):
         self._epoch, self._position, self._first, self._consumed, self._cursor = epoch, 0, 0, 0, None
@@ -275,29 +354,43 @@ class Loader:
         }
 
     def load_state_dict(self, state):
-        """Goes on from there with the next iteration. An iteration in progress ends."""
+        """Goes on from there with the next iteration. An iteration in progress ends. ValueError, and
+        nothing has changed, for what is no state of such a loader."""
         if not isinstance(state, dict) or state.get("sluice") != STATE_VERSION:
             raise ValueError(f"not what state_dict() of this version gave: {str(state):.80}")
+        missing = {"epoch", "samples", "cursor"} - state.keys()
+        if missing:
+            raise ValueError(f"the state is damaged: it has no {sorted(missing)[0]!r}")
+        epoch = _integer("the state's epoch", state["epoch"])
+        samples = _integer("the state's samples", state["samples"])
         try:
             cursor = bytes.fromhex(state["cursor"])
-        except ValueError:
+        except (TypeError, ValueError):
             raise ValueError("the state is damaged: its cursor is no hexadecimal text") from None
-        epoch = self._handle.restore(cursor) if cursor else state["epoch"]
-        self._turn += 1
+        # The library says whether the cursor is of such a loader, and its epoch; it is used in __iter__.
+        if cursor and self._handle.restore(cursor) != epoch:
+            raise ValueError(f"the state is damaged: its cursor is of another epoch than {epoch}")
+        self._end_iteration()
         self._go_to(epoch)
-        self._cursor, self._consumed = cursor or None, state["samples"]
+        self._cursor, self._consumed = cursor or None, samples if cursor else 0
         # Rows that filled up the last batches of other ranks count as samples.
         self._first = self._position = min(len(self), -(-self._consumed // (self.batch_size * self.world_size)))
 
     # ---- figures and the end ----
 
     def stats(self):
-        """Figures since the loader was opened, as a dict: see docs/python.md."""
+        """Figures since the loader was opened, as a dict.
+
+        As sluice_loader_stats of sluice/loader.h has them, times in nanoseconds: workers, slots, samples
+        (decoded, those made ahead included), batches (given out), bytes_read, reads, bad_samples,
+        replaced_samples, memory_bytes, host_wait_ns (spent in waiting for batches), first_batch_ns,
+        io_backend, device, ... "python": calls, samples and seconds of transforms.Python, by column.
+        """
         return self._handle.stats() | {"python": {name: of.cost() for name, of in self._functions.items()}}
 
     def close(self):
         """Ends the threads. Batches and tensors stay readable. Called by `del` and `with`, too."""
-        self._turn += 1
+        self._end_iteration("the loader was closed")
         self._handle.close()
 
     def __enter__(self):
@@ -310,7 +403,8 @@ class Loader:
         raise TypeError("a loader has threads and cannot be pickled: pickle its dataset and state_dict()")
 
     def __repr__(self):
-        return f"{type(self).__name__}({self.dataset!r}, batch_size={self.batch_size}, epoch={self._epoch})"
+        rank = f", rank={self.rank}, world_size={self.world_size}" if self.world_size > 1 else ""
+        return f"{type(self).__name__}({self.dataset!r}, batch_size={self.batch_size}, epoch={self._epoch}{rank})"
 
     def _repr_html_(self):
         from .notebook import page

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a Loader shows itself in a notebook: figures, and the first samples of its epoch as the loop sees them.
+"""How a Loader shows itself in a notebook: figures, and the first samples of its epoch (of all ranks), as its
+transform makes them, before normalisation and functions of Python.
 
 The samples come from a loader of their own, so that the one that is shown stays where it is. Without
 numpy there are figures only.

@@ -18,8 +18,9 @@ LAYOUTS = {
 class DataLoader(Loader):
     """As sluice.Loader; batches hold torch tensors, pictures of shape rows x channels x height x width.
 
-    memory_format: of pictures, torch.contiguous_format or torch.channels_last (both as torch tensors of
-        the same shape; the second is what files have, and what convolutions on a GPU like).
+    All arguments of sluice.Loader, and memory_format: of pictures, torch.contiguous_format or
+        torch.channels_last (both as torch tensors of the same shape; the second is what files have, and
+        what convolutions on a GPU like). With columns=, each picture is as its column's layout says.
     """
 
     def __init__(self, dataset, batch_size=1, shuffle=False, *, memory_format=None, layout=None, **arguments):
@@ -31,6 +32,7 @@ class DataLoader(Loader):
             layout = LAYOUTS[memory_format]
         if layout is None and arguments.get("columns") is None and arguments.get("transform") is not None:
             layout = "NCHW"
+        layout = layout.upper() if isinstance(layout, str) else layout
         super().__init__(dataset, batch_size, shuffle, layout=layout, **arguments)
         nhwc = set()
         if arguments.get("columns") is None and layout == "NHWC":

@@ -74,6 +74,8 @@ class Writer:
             "zstd_level": {"auto": 0, "off": -1}.get(zstd, zstd),
             "shard_bytes": shard_bytes,
         }
+        if isinstance(classes, str):
+            raise TypeError(f"classes={classes!r}: expected the names, a list")
         made = [_field(name, what) for name, what in fields.items()]
         self._kinds = {name: (TYPE_NAMES[kind], DTYPE_NAMES.get(dtype), shape) for name, kind, dtype, shape, _ in made}
         self._handle = _sluice.Writer(self.path, options, made, list(classes))
@@ -108,7 +110,7 @@ class Writer:
         if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
             import numpy
 
-            return numpy.ascontiguousarray(value)
+            return numpy.asarray(value, order="C")
         return value
 
     def finish(self):

@@ -69,59 +69,96 @@ static bool is_held(batch_object *self)
     return self->hold != NULL;
 }
 
-static PyObject *convert_column(batch_object *self, PyObject *name, const char *text)
+/* A share of the hold for the length of a call, in which Python code may release the batch; NULL
+ * with an exception. */
+static hold *take_hold(batch_object *self)
+{
+    return is_held(self) ? hold_share(self->hold) : NULL;
+}
+
+/* Ellipsis: a function of the user's failed on the column, and may have changed it half-way. */
+static void keep_column(batch_object *self, PyObject *name, PyObject *made)
+{
+    PyObject *type;
+    PyObject *value;
+    PyObject *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (self->columns != NULL &&
+        PyDict_SetItem(self->columns, name, made != NULL ? made : Py_Ellipsis) < 0) {
+        PyErr_Clear(); /* it is made anew then */
+    }
+    PyErr_Restore(type, value, trace);
+}
+
+static PyObject *convert_column(batch_object *self, hold *own, PyObject *name, const char *text)
 {
     const extension *e = extension_of(self);
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
-    if (sluice_batch_tensor(self->hold->batch, text, &tensor) < 0) {
+    const sluice_status status = sluice_batch_tensor(own->batch, text, &tensor);
+    if (status == SLUICE_INVALID) {
         PyErr_SetObject(PyExc_KeyError, name);
         return NULL;
     }
-    PyObject *made = tensor_new(e, self->hold, &tensor);
+    if (status < 0) {
+        return sluice_raise_status(e, status, "the batch is that of the process before the fork");
+    }
+    PyObject *made = tensor_new(e, own, &tensor);
     if (made != NULL && self->convert != NULL) {
-        PyObject *converted = PyObject_CallFunctionObjArgs(self->convert, name, made, NULL);
+        PyObject *convert = Py_NewRef(self->convert);
+        PyObject *converted = PyObject_CallFunctionObjArgs(convert, name, made, NULL);
+        Py_DECREF(convert);
         Py_DECREF(made);
         made = converted;
+        keep_column(self, name, made);
+        return made;
     }
-    if (made != NULL && PyDict_SetItem(self->columns, name, made) < 0) {
-        Py_CLEAR(made);
+    if (made != NULL) {
+        keep_column(self, name, made);
     }
     return made;
 }
 
-static PyObject *column(batch_object *self, PyObject *name)
+static PyObject *column_of(batch_object *self, hold *own, PyObject *name)
 {
-    if (!is_held(self)) {
-        return NULL;
+    PyObject *made = self->columns == NULL ? NULL : PyDict_GetItemWithError(self->columns, name);
+    if (made == Py_Ellipsis) {
+        return sluice_raise_status(extension_of(self), SLUICE_STATE,
+                                   "a function failed on this column, and may have changed it");
     }
-    if (!PyUnicode_Check(name)) {
-        PyErr_SetString(PyExc_TypeError, "columns are asked for by name");
-        return NULL;
-    }
-    PyObject *made = PyDict_GetItemWithError(self->columns, name);
     if (made != NULL || PyErr_Occurred()) {
         return Py_XNewRef(made);
     }
     const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
-    return text == NULL ? NULL : convert_column(self, name, text);
+    return text == NULL ? NULL : convert_column(self, own, name, text);
 }
 
-static PyObject *make_column(batch_object *self, uint32_t number,
-                             PyObject *(*make)(batch_object *self, PyObject *name))
+static PyObject *column(batch_object *self, PyObject *name)
 {
-    PyObject *name = PyUnicode_FromString(sluice_batch_column_name(self->hold->batch, number));
-    PyObject *made = name == NULL ? NULL : make(self, name);
-    Py_XDECREF(name);
+    if (!PyUnicode_Check(name)) {
+        PyErr_SetString(PyExc_TypeError, "columns are asked for by name");
+        return NULL;
+    }
+    hold *own = take_hold(self);
+    PyObject *made = own == NULL ? NULL : column_of(self, own, name);
+    hold_drop(own);
     return made;
 }
 
-/* Columns [0, count) as `make` makes them. */
-static PyObject *list_of(batch_object *self, uint32_t count,
-                         PyObject *(*make)(batch_object *self, PyObject *name))
+typedef PyObject *(*make_one)(batch_object *self, hold *own, PyObject *name);
+
+/* Columns [0, count) as `make` makes them; of all, or (`skip`) of those that were asked for. */
+static PyObject *list_of(batch_object *self, hold *own, uint32_t skip, make_one make)
 {
-    PyObject *list = PyList_New((Py_ssize_t)count);
-    for (uint32_t i = 0; i < count && !PyErr_Occurred(); i++) {
-        PyList_SetItem(list, (Py_ssize_t)i, make_column(self, i, make));
+    const uint32_t count = sluice_batch_columns(own->batch) - skip;
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list != NULL && i < count && !PyErr_Occurred(); i++) {
+        PyObject *name = PyUnicode_FromString(sluice_batch_column_name(own->batch, i));
+        PyObject *made = name == NULL ? NULL : make(self, own, name);
+        if (made != NULL) {
+            (void)PyList_Append(list, made);
+        }
+        Py_XDECREF(made);
+        Py_XDECREF(name);
     }
     if (PyErr_Occurred()) {
         Py_CLEAR(list);
@@ -129,49 +166,49 @@ static PyObject *list_of(batch_object *self, uint32_t count,
     return list;
 }
 
-static PyObject *name_itself(batch_object *self, PyObject *name)
+static PyObject *name_itself(batch_object *self, hold *own, PyObject *name)
 {
     (void)self;
+    (void)own;
     return Py_NewRef(name);
 }
 
-static PyObject *name_and_column(batch_object *self, PyObject *name)
+static PyObject *name_and_column(batch_object *self, hold *own, PyObject *name)
 {
-    PyObject *made = column(self, name);
+    PyObject *made = column_of(self, own, name);
     return made == NULL ? NULL : Py_BuildValue("(ON)", name, made);
 }
 
-static PyObject *all(batch_object *self, PyObject *(*make)(batch_object *self, PyObject *name))
+static PyObject *all(batch_object *self, uint32_t skip, make_one make)
 {
-    return is_held(self) ? list_of(self, sluice_batch_columns(self->hold->batch), make) : NULL;
+    hold *own = take_hold(self);
+    PyObject *list = own == NULL ? NULL : list_of(self, own, skip, make);
+    hold_drop(own);
+    return list;
 }
 
 static PyObject *keys(batch_object *self, PyObject *unused)
 {
     (void)unused;
-    return all(self, name_itself);
+    return all(self, 0, name_itself);
 }
 
 static PyObject *values(batch_object *self, PyObject *unused)
 {
     (void)unused;
-    return all(self, column);
+    return all(self, 0, column_of);
 }
 
 static PyObject *items(batch_object *self, PyObject *unused)
 {
     (void)unused;
-    return all(self, name_and_column);
+    return all(self, 0, name_and_column);
 }
 
 /* The columns that were asked for, so that `for images, labels in loader` works. */
 static PyObject *iterate(batch_object *self)
 {
-    if (!is_held(self)) {
-        return NULL;
-    }
-    const uint32_t count = sluice_batch_columns(self->hold->batch) - COMMON_COLUMNS;
-    PyObject *list = list_of(self, count, column);
+    PyObject *list = all(self, COMMON_COLUMNS, column_of);
     PyObject *iterator = list == NULL ? NULL : PyObject_GetIter(list);
     Py_XDECREF(list);
     return iterator;
@@ -181,10 +218,22 @@ static int contains(batch_object *self, PyObject *name)
 {
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
     const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    if (!is_held(self) || (text == NULL && PyErr_Occurred())) {
+    if (text == NULL && PyErr_Occurred()) {
         return -1;
     }
-    return text != NULL && sluice_batch_tensor(self->hold->batch, text, &tensor) == SLUICE_OK;
+    hold *own = take_hold(self);
+    if (own == NULL) {
+        return -1;
+    }
+    const sluice_status status =
+        text == NULL ? SLUICE_INVALID : sluice_batch_tensor(own->batch, text, &tensor);
+    hold_drop(own);
+    if (status < 0 && status != SLUICE_INVALID) {
+        (void)sluice_raise_status(extension_of(self), status,
+                                  "the batch is that of the process before the fork");
+        return -1;
+    }
+    return status == SLUICE_OK;
 }
 
 static Py_ssize_t row_count(batch_object *self)
@@ -195,9 +244,12 @@ static Py_ssize_t row_count(batch_object *self)
 static PyObject *release_now(batch_object *self, PyObject *unused)
 {
     (void)unused;
-    PyDict_Clear(self->columns);
-    hold_drop(self->hold);
-    self->hold = NULL;
+    hold *own = self->hold;
+    self->hold = NULL; /* before Python code runs that might release it, too */
+    if (self->columns != NULL) {
+        PyDict_Clear(self->columns);
+    }
+    hold_drop(own);
     Py_RETURN_NONE;
 }
 

@@ -47,7 +47,15 @@ static const char error_doc[] =
 int sluice_add_errors(extension *e, PyObject *module)
 {
     const kind kinds[STATUSES] = KINDS;
-    e->error = PyErr_NewExceptionWithDoc("sluice.Error", error_doc, NULL, NULL);
+    /* On the class, so that there is one where the library did not make it, and so that what is set
+     * lies in the instance's dict, which pickle takes along (an OSError keeps its errno elsewhere). */
+    PyObject *defaults =
+        Py_BuildValue("{s:s,s:s,s:O,s:O,s:O,s:s,s:O}", "status", "", "stage", "", "file", Py_None,
+                      "sample", Py_None, "offset", Py_None, "reason", "", "errno", Py_None);
+    e->error = defaults == NULL
+                   ? NULL
+                   : PyErr_NewExceptionWithDoc("sluice.Error", error_doc, NULL, defaults);
+    Py_XDECREF(defaults);
     if (e->error == NULL || PyModule_AddObjectRef(module, "Error", e->error) < 0) {
         return -1;
     }

@@ -157,9 +157,15 @@ static PyObject *start(loader_object *self, PyObject *arguments)
 /* All batches are held: then none will come until one is let go. `slices`: waited so far. */
 static int look_at_holds(loader_object *self, uint64_t slices)
 {
-    const unsigned held = atomic_load_explicit(&self->count->held, memory_order_relaxed);
-    if (held < self->slots) {
+    const atomic_uint *held = &self->count->held;
+    if (atomic_load_explicit(held, memory_order_relaxed) < self->slots) {
         return 0;
+    }
+    if (!self->warned) { /* they may be garbage that is only not collected yet */
+        (void)PyGC_Collect();
+        if (atomic_load_explicit(held, memory_order_relaxed) < self->slots) {
+            return 0;
+        }
     }
     if (slices * WAIT_SLICE_MS >= self->hold_ms) {
         (void)sluice_raise_status(extension_of(self), SLUICE_STATE,
@@ -172,7 +178,7 @@ static int look_at_holds(loader_object *self, uint64_t slices)
         return 0;
     }
     self->warned = true;
-    return PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+    return PyErr_WarnFormat(PyExc_RuntimeWarning, 2,
                             "all %u batches of the loader are held by tensors (or arrays made from "
                             "them) that are still alive, so no further one can be made: let go of "
                             "them, copy what is to stay, or ask for more with prefetch_factor",
@@ -248,10 +254,11 @@ static PyObject *save(loader_object *self, PyObject *unused)
 
 static PyObject *restore(loader_object *self, PyObject *cursor)
 {
-    char *data;
-    Py_ssize_t bytes;
+    char *data = NULL; /* None: forget an earlier one */
+    Py_ssize_t bytes = 0;
     uint64_t epoch = 0;
-    if (PyBytes_AsStringAndSize(cursor, &data, &bytes) < 0 || !take_turn(self)) {
+    if ((cursor != Py_None && PyBytes_AsStringAndSize(cursor, &data, &bytes) < 0) ||
+        !take_turn(self)) {
         return NULL;
     }
     const sluice_status status = sluice_loader_restore(self->handle, data, (size_t)bytes, &epoch);

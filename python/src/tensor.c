@@ -138,6 +138,9 @@ static PyObject *rows(tensor_object *self, Py_ssize_t first, Py_ssize_t count, b
         slice.dims--;
         memmove(slice.shape, slice.shape + 1, slice.dims * sizeof(*slice.shape));
         memmove(slice.strides, slice.strides + 1, slice.dims * sizeof(*slice.strides));
+        if (slice.dims == 0 && !tensor_is_on_device(self)) {
+            return tensor_element(self, slice.data);
+        }
     }
     return tensor_new(e, self->hold, &slice);
 }
@@ -194,6 +197,16 @@ static PyObject *item(tensor_object *self, Py_ssize_t index)
 
 /* ---- buffer protocol ---- */
 
+/* Whether C's order and Fortran's differ. */
+static bool has_order(const tensor_object *self)
+{
+    uint32_t long_ones = 0;
+    for (uint32_t i = 0; i < self->tensor.dims; i++) {
+        long_ones += self->tensor.shape[i] > 1;
+    }
+    return long_ones > 1;
+}
+
 static int get_buffer(tensor_object *self, Py_buffer *view, int flags)
 {
     const dtype_names *names = names_of(self->tensor.dtype);
@@ -206,6 +219,10 @@ static int get_buffer(tensor_object *self, Py_buffer *view, int flags)
         PyErr_Format(PyExc_BufferError,
                      "the buffer protocol has no %s: use DLPack, as torch.from_dlpack(tensor) does",
                      names->name);
+        return -1;
+    }
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && has_order(self)) {
+        PyErr_SetString(PyExc_BufferError, "the tensor is in C's order, not in Fortran's");
         return -1;
     }
     view->buf = self->tensor.data;
@@ -251,8 +268,12 @@ static PyObject *no_attribute(const char *name, const char *why)
 static PyObject *get_array_interface(tensor_object *self, void *unused)
 {
     (void)unused;
-    return tensor_is_on_device(self) ? no_attribute("__array_interface__", "the tensor is on a GPU")
-                                     : interface(self, NULL);
+    if (tensor_is_on_device(self)) {
+        return no_attribute("__array_interface__", "the tensor is on a GPU");
+    }
+    return names_of(self->tensor.dtype)->format == NULL
+               ? no_attribute("__array_interface__", "numpy has no such dtype")
+               : interface(self, NULL);
 }
 
 /* The stream is the legacy default one (1), on which the importer is to wait. What it makes keeps
@@ -263,12 +284,14 @@ static PyObject *get_cuda_interface(tensor_object *self, void *unused)
     if (!tensor_is_on_device(self)) {
         return no_attribute("__cuda_array_interface__", "the tensor is in host memory");
     }
-    hold *own = tensor_hold_on(self, NULL);
-    if (own == NULL) {
-        return NULL;
+    if (self->hold->parent == NULL || self->hold->stream != NULL) { /* asked for the first time */
+        hold *own = tensor_hold_on(self, NULL);
+        if (own == NULL) {
+            return NULL;
+        }
+        hold_drop(self->hold);
+        self->hold = own;
     }
-    hold_drop(self->hold);
-    self->hold = own;
     PyObject *one = PyLong_FromLong(1);
     PyObject *made = one == NULL ? NULL : interface(self, one);
     Py_XDECREF(one);
@@ -310,9 +333,31 @@ static PyObject *to_torch(tensor_object *self, PyObject *unused)
  */
 static PyObject *to_array(tensor_object *self, PyObject *arguments, PyObject *keywords)
 {
-    (void)arguments;
-    (void)keywords;
-    return to_numpy(self, NULL);
+    static char *names[] = {"dtype", "copy", NULL};
+    PyObject *dtype = Py_None;
+    PyObject *copy = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OO:__array__", names, &dtype, &copy)) {
+        return NULL;
+    }
+    const int must_copy = copy == Py_None ? 0 : PyObject_IsTrue(copy);
+    PyObject *array = must_copy < 0 ? NULL : to_numpy(self, NULL);
+    if (array != NULL && (must_copy == 1 || dtype != Py_None)) {
+        PyObject *made = dtype != Py_None ? PyObject_CallMethod(array, "astype", "O", dtype)
+                                          : PyObject_CallMethod(array, "copy", NULL);
+        Py_DECREF(array);
+        array = made;
+    }
+    return array;
+}
+
+static PyObject *no_pickle(tensor_object *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    PyErr_SetString(PyExc_TypeError,
+                    "a tensor is memory of its loader and cannot be pickled: pickle "
+                    "a copy, as .numpy().copy()");
+    return NULL;
 }
 
 static PyMethodDef methods[] = {
@@ -328,7 +373,12 @@ static PyMethodDef methods[] = {
      "a GPU\n"
      "and for bfloat16, which numpy does not have."},
     {"__array__", (PyCFunction)(void (*)(void))to_array, METH_VARARGS | METH_KEYWORDS,
-     "For numpy: numpy() or its TypeError."},
+     "__array__($self, /, dtype=None, copy=None)\n--\n\nFor numpy: numpy(), or its TypeError."},
+    {"item", (PyCFunction)(void (*)(void))tensor_item, METH_NOARGS,
+     "item($self, /)\n--\n\nThe number in a tensor of one element."},
+    {"tolist", (PyCFunction)(void (*)(void))tensor_to_list, METH_NOARGS,
+     "tolist($self, /)\n--\n\nThe elements as (lists of) Python's numbers."},
+    {"__reduce__", (PyCFunction)(void (*)(void))no_pickle, METH_NOARGS, "Refuses."},
     {"torch", (PyCFunction)(void (*)(void))to_torch, METH_NOARGS,
      "torch($self, /)\n--\n\nA torch tensor over the same memory (torch.from_dlpack)."},
     {0},
@@ -351,7 +401,8 @@ static char doc[] =
     "A column of a batch: a dense array in host or GPU memory.\n\n"
     "Other libraries take it without a copy: numpy.asarray(t), torch.from_dlpack(t),\n"
     "jax.dlpack.from_dlpack(t), cupy.from_dlpack(t), memoryview(t). t[i] and t[a:b] are rows over\n"
-    "the same memory. It may outlive its batch, loader and dataset; as long as it, or anything "
+    "the same memory; t[i] of one dimension is a number. It may outlive its batch, loader and "
+    "dataset; as long as it, or anything "
     "made\n"
     "from it, is alive, the batch's slot is not used again.";
 
@@ -365,6 +416,12 @@ static PyType_Slot slots[] = {
     {Py_mp_subscript, subscript},
     {Py_sq_length, length},
     {Py_sq_item, item},
+    {Py_nb_int, tensor_as_int},
+    {Py_nb_float, tensor_as_float},
+    {Py_nb_index, tensor_as_index},
+    {Py_nb_bool, tensor_as_bool},
+    {Py_tp_richcompare, tensor_compare},
+    {Py_tp_hash, tensor_hash},
     {Py_bf_getbuffer, get_buffer},
     {0, NULL},
 };

@@ -140,6 +140,15 @@ static hold *hold_for(tensor_object *self, PyObject *stream)
     return tensor_hold_on(self, PyLong_AsVoidPtr(stream));
 }
 
+static bool read_pair(const char *name, PyObject *pair, int *first, int *second)
+{
+    if (!PyTuple_Check(pair) || !PyArg_ParseTuple(pair, "ii", first, second)) {
+        PyErr_Format(PyExc_TypeError, "%s=%R: expected a tuple of two numbers", name, pair);
+        return false;
+    }
+    return true;
+}
+
 /* Whether dl_device is where the tensor is; -1 raised. */
 static int check_device(const tensor_object *self, PyObject *device)
 {
@@ -148,7 +157,7 @@ static int check_device(const tensor_object *self, PyObject *device)
     if (device == Py_None) {
         return 0;
     }
-    if (!PyArg_ParseTuple(device, "ii;dl_device must be (type, number)", &type, &number)) {
+    if (!read_pair("dl_device", device, &type, &number)) {
         return -1;
     }
     const int own = tensor_is_on_device(self) ? DLPACK_CUDA : DLPACK_CPU;
@@ -174,8 +183,7 @@ PyObject *tensor_dlpack(tensor_object *self, PyObject *arguments, PyObject *keyw
     int minor = 0;
     const int must_copy = PyObject_IsTrue(copy);
     if (must_copy < 0 || check_device(self, device) < 0 ||
-        (version != Py_None &&
-         !PyArg_ParseTuple(version, "ii;max_version must be (major, minor)", &major, &minor))) {
+        (version != Py_None && !read_pair("max_version", version, &major, &minor))) {
         return NULL;
     }
     if (must_copy && tensor_is_on_device(self)) {

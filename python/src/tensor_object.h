@@ -30,6 +30,18 @@ static inline bool tensor_is_on_device(const tensor_object *self)
  */
 hold *tensor_hold_on(tensor_object *self, struct CUstream_st *stream);
 
+/* An element as Python has it: int, float or bool. */
+PyObject *tensor_element(const tensor_object *self, const uint8_t *from);
+/* The one element of a tensor that has no other, and that as what numbers are asked for. */
+PyObject *tensor_item(tensor_object *self, PyObject *unused);
+PyObject *tensor_as_int(tensor_object *self);
+PyObject *tensor_as_index(tensor_object *self);
+PyObject *tensor_as_float(tensor_object *self);
+int tensor_as_bool(tensor_object *self);
+PyObject *tensor_to_list(tensor_object *self, PyObject *unused);
+PyObject *tensor_compare(PyObject *self, PyObject *other, int operation);
+Py_hash_t tensor_hash(PyObject *self);
+
 /* The methods __dlpack__ and __dlpack_device__. */
 PyObject *tensor_dlpack(tensor_object *self, PyObject *arguments, PyObject *keywords);
 PyObject *tensor_dlpack_device(tensor_object *self, PyObject *unused);

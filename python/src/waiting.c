@@ -4,6 +4,7 @@
 #include "extension.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -14,6 +15,9 @@ typedef struct ticket {
     bool done, abandoned;
     waiting_job *job;
 } ticket;
+
+/* Jobs that can be stopped, were, and have not ended yet. */
+static atomic_uint stopping;
 
 static void destroy(ticket *t)
 {
@@ -33,8 +37,12 @@ static void *run(void *argument)
     pthread_cond_signal(&t->changed);
     pthread_mutex_unlock(&t->mutex);
     if (abandoned) {
+        const bool counted = job->stop != NULL;
         destroy(t);
         job->drop(job);
+        if (counted) {
+            atomic_fetch_sub_explicit(&stopping, 1, memory_order_release);
+        }
     }
     return NULL;
 }
@@ -85,6 +93,9 @@ static bool abandon(ticket *t)
     pthread_mutex_lock(&t->mutex);
     t->abandoned = true;
     const bool done = t->done;
+    if (!done && t->job->stop != NULL) {
+        atomic_fetch_add_explicit(&stopping, 1, memory_order_relaxed);
+    }
     pthread_mutex_unlock(&t->mutex);
     if (done) { /* just now: then the thread is through with both */
         waiting_job *job = t->job;
@@ -113,5 +124,22 @@ bool wait_for(waiting_job *job)
         }
     }
     destroy(t);
+    return true;
+}
+
+bool wait_for_stopped(void)
+{
+    enum { SLICES = 10000 / WAIT_SLICE_MS };
+    const struct timespec slice = {.tv_nsec = WAIT_SLICE_MS * 1000000L / 10};
+    /* acquire: pairs with the release of a job that has ended, so that its files are closed */
+    for (int i = 0; i < 10 * SLICES && atomic_load_explicit(&stopping, memory_order_acquire) > 0;
+         i++) {
+        PyThreadState *thread = PyEval_SaveThread();
+        (void)nanosleep(&slice, NULL);
+        PyEval_RestoreThread(thread);
+        if (PyErr_CheckSignals() < 0) {
+            return false;
+        }
+    }
     return true;
 }

@@ -27,4 +27,8 @@ typedef struct waiting_job {
  * job is gone, or will be. */
 bool wait_for(waiting_job *job);
 
+/* Waits for jobs that were stopped and abandoned (for 10 s at most): they hold what the next one
+ * wants. False with an exception. */
+bool wait_for_stopped(void);
+
 #endif

@@ -186,7 +186,7 @@ PyObject *whole_pack(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OOOO", &dataset, &path, &options, &progress)) {
         return NULL;
     }
-    walk *w = walk_new(e, dataset, progress, pack_it);
+    walk *w = wait_for_stopped() ? walk_new(e, dataset, progress, pack_it) : NULL;
     if (w == NULL) {
         return NULL;
     }

@@ -221,6 +221,12 @@ static int set_image(sample *s, PyObject *object, sluice_value *value)
     return 0;
 }
 
+/* Bytes as such; an array of u8 is an array. */
+static bool is_bytes(PyObject *object)
+{
+    return PyBytes_Check(object) || PyByteArray_Check(object) || PyMemoryView_Check(object);
+}
+
 static int set_tensor(sample *s, const sluice_field *field, PyObject *object, sluice_value *value)
 {
     if (take_buffer(s, object, value) < 0) {
@@ -228,7 +234,7 @@ static int set_tensor(sample *s, const sluice_field *field, PyObject *object, sl
     }
     const Py_buffer *buffer = &s->buffers[s->held - 1];
     /* Its bytes, of any shape. */
-    const bool plain = buffer->ndim == 1 && has_elements(buffer, SLUICE_U8);
+    const bool plain = is_bytes(object) && buffer->ndim == 1 && has_elements(buffer, SLUICE_U8);
     if (!plain && !has_elements(buffer, (sluice_dtype)field->dtype)) {
         PyErr_Format(PyExc_TypeError, "%s: elements are '%s' of %zd bytes, and are to be %s",
                      field->name, buffer->format != NULL ? buffer->format : "B", buffer->itemsize,

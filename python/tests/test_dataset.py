@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets and their samples."""
+import copy
+import pickle
+
 import numpy
 import pytest
 from PIL import Image
@@ -124,3 +127,23 @@ def test_class_folders_that_are_refused(tmp_path, photos):
     with pytest.raises(sluice.InvalidError, match="empty"):
         sluice.Dataset(tmp_path / "photos")
     assert len(sluice.Dataset(tmp_path / "photos", allow_empty_classes=True).classes) == 4
+
+
+def test_paths_hold_after_a_change_of_folder(photos, tmp_path, monkeypatch):
+    monkeypatch.chdir(photos.parent)
+    data = sluice.Dataset("photos")
+    monkeypatch.chdir(tmp_path)
+    assert data[3]["image"] and pickle.loads(pickle.dumps(data))[3] == data[3]
+    with pytest.raises(sluice.IOError) as caught:
+        sluice.Dataset("photos")
+    assert caught.value.file == "photos"
+
+
+def test_exceptions_travel(tmp_path):
+    with pytest.raises(sluice.IOError) as caught:
+        sluice.Dataset(tmp_path / "none")
+    for error in (pickle.loads(pickle.dumps(caught.value)), copy.copy(caught.value)):
+        assert type(error) is sluice.IOError and str(error) == str(caught.value)
+        assert (error.errno, error.file, error.status, error.stage) == (2, str(tmp_path / "none"), "io", "dataset")
+    own = sluice.CorruptError("mine")
+    assert str(own) == "mine" and own.file is own.sample is own.errno is None and own.reason == ""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Order, epochs, states, ranks, policies, arguments."""
+import gc
 import json
 import pickle
 import threading
@@ -83,8 +84,20 @@ def test_an_older_iteration_ends(data):
     next(first)
     second = iter(loader)
     next(second)
-    assert list(first) == []
-    assert next(second).index == 1
+    with pytest.raises(sluice.StateError, match="another one"):
+        next(first)
+    assert next(second).index == 1 and list(first) == []
+    with pytest.raises(sluice.StateError, match="another one"):  # two loops, one in the other
+        for _ in loader:
+            for _ in loader:
+                pass
+    for _ in loader:
+        loader.set_epoch(7)  # ends it
+    third = iter(loader)
+    assert next(third).epoch == 7
+    loader.close()
+    with pytest.raises(sluice.StateError, match="closed"):
+        next(third)
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -302,8 +315,19 @@ def test_arguments_are_explained(data):
     for size in (0, -1, 1 << 20, 1.5):
         with pytest.raises(ValueError, match="batch_size"):
             sluice.Loader(data, size, transform=crop)
-    with pytest.raises(OverflowError, match="seed=-1"):
-        open_loader(data, seed=-1)
+    for name, values in {
+        "seed": (-1, "a", 1.5, 1 << 64), "num_workers": (-1, "2"), "rank": (-1,), "hold_timeout": (-1, 0), "stall_fail": (0, -1),
+        "exact": ("no", 2), "drop_last": ("x",), "batch_hook": (5,), "columns": ([],), "max_pixels": ("x",),
+    }.items():  # fmt: skip
+        for value in values:
+            options = {name: value} | ({"world_size": 2} if name == "rank" else {})
+            with pytest.raises((ValueError, TypeError), match=f"{name}="):
+                open_loader(data, **options)
+    for size in (numpy.int64(4), 4):
+        assert len(open_loader(data, batch_size=size, seed=numpy.int64(5), num_workers=numpy.int32(1))) == 9
+    for epoch in (-1, 1.5, "3", 1 << 64):
+        with pytest.raises(ValueError, match="epoch="):
+            open_loader(data).set_epoch(epoch)
     with pytest.raises(sluice.UnsupportedError):
         open_loader(data, device="cuda:77")
     with pytest.raises(sluice.OutOfMemoryError):
@@ -433,3 +457,82 @@ def test_remaining_after_a_padded_epoch_of_more_ranks(data, crop):
         alone.load_state_dict(state)
         before = alone.remaining
         assert before >= 0 and abs(sum(1 for _ in alone) - before) <= 1
+
+
+def test_states_that_are_not_used_leave_nothing(data):
+    loader = open_loader(data)
+    fresh = loader.state_dict()
+    iterator = iter(loader)
+    next(iterator), next(iterator)
+    middle = loader.state_dict()
+    for forget in (lambda: loader.load_state_dict(fresh), lambda: (loader.set_epoch(3), loader.set_epoch(0))):
+        loader.load_state_dict(middle)
+        forget()
+        assert loader.remaining == 9 and sum(batch.rows for batch in loader) == SAMPLES
+    loader.load_state_dict(middle)
+    assert sum(batch.rows for batch in loader) == SAMPLES - 8
+    wrong = [
+        {"samples": -50}, {"samples": 10**30}, {"samples": 1.5}, {"epoch": -3}, {"epoch": "a"}, {"epoch": 77}, {"cursor": None}, {"cursor": "zz"},
+    ]  # fmt: skip
+    for change in wrong:
+        other = open_loader(data)
+        with pytest.raises(ValueError):
+            other.load_state_dict(middle | change)
+        assert other.remaining == 9 and sum(batch.rows for batch in other) == SAMPLES
+    for name in ("samples", "epoch", "cursor"):
+        with pytest.raises(ValueError, match=name):
+            loader.load_state_dict({key: value for key, value in middle.items() if key != name})
+
+
+def test_threads_that_share_an_iterator(data):
+    loader = open_loader(data, batch_size=1)
+    iterator, seen = iter(loader), []
+
+    def take():
+        for batch in iterator:
+            seen.append(batch["index"].tolist()[0])
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(seen) == list(range(SAMPLES))
+
+
+def test_garbage_does_not_hold_batches(data, recwarn):
+    class Node:
+        pass
+
+    loader, count = open_loader(data, batch_size=1, prefetch_factor=2), 0
+    before = gc.get_threshold()
+    gc.set_threshold(1_000_000)  # nothing is collected by itself
+    try:
+        for batch in loader:
+            node = Node()
+            node.me, node.batch = node, batch
+            del node, batch
+            count += 1
+            if count == 5:
+                break
+    finally:
+        gc.set_threshold(*before)
+    assert count == 5 and not recwarn.list
+
+
+def test_uint8_is_not_ignored(tmp_path, data):
+    columns = sluice.columns
+    for column in (columns.Number("label", dtype="uint8"), columns.Tensor("x", dtype="uint8")):
+        with sluice.Writer(tmp_path / "p", {"label": "int", "x": ("tensor", "float32", (2,))}, overwrite=True) as writer:
+            writer.add(label=1, x=numpy.ones(2, "f4"))
+        with pytest.raises(ValueError, match="does not become uint8"):
+            sluice.Loader(tmp_path / "p", columns={"c": column})
+    with sluice.Writer(tmp_path / "q", {"x": ("tensor", "uint8", (2,))}) as writer:
+        writer.add(x=numpy.ones(2, "u1"))
+    (batch,) = sluice.Loader(tmp_path / "q", columns={"x": columns.Tensor(dtype="uint8")})
+    assert batch["x"].dtype == "uint8"
+
+
+def test_a_hook_that_returns_nothing(data):
+    seen = []
+    assert [batch.index for batch in open_loader(data, batch_hook=lambda batch: seen.append(batch.index))] == seen == list(range(9))

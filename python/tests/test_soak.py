@@ -93,7 +93,7 @@ def run(times):
                       lambda: loader.load_state_dict({"sluice": 1, "cursor": "00", "epoch": 0, "samples": 0})):
             try:
                 wrong()
-            except (sluice.Error, OverflowError, IndexError):
+            except (sluice.Error, ValueError, IndexError):
                 pass
 run(30)
 gc.collect()

@@ -2,6 +2,7 @@
 """Tensors, and the protocols by which others take them."""
 import ctypes
 import gc
+import pickle
 import threading
 
 import numpy
@@ -124,7 +125,11 @@ def test_bfloat16_has_no_buffer(data):
     with pytest.raises(TypeError, match="torch"):
         image.numpy()
     assert image.torch().dtype == torch.bfloat16
-    assert image.__array_interface__["typestr"] == "<V2"
+    assert not hasattr(image, "__array_interface__")
+    for convert in (numpy.asarray, numpy.array):
+        with pytest.raises(TypeError, match="bfloat16"):
+            convert(image)
+    assert image.tolist() == image.torch().tolist()
 
 
 def test_rows(batch):
@@ -133,7 +138,8 @@ def test_rows(batch):
     assert (image[-1].numpy() == array[-1]).all()
     assert (image[2:5].numpy() == array[2:5]).all() and len(image[5:2]) == 0
     assert numpy.asarray(image[5:5]).shape == (0, 16, 16, 3)
-    assert [int(number.numpy()) for number in batch["index"]] == list(batch["index"].numpy())
+    assert list(batch["index"]) == batch["index"].tolist() == batch["index"].numpy().tolist()
+    assert image.tolist() == array.tolist() and image[1][2][3][1] == array[1, 2, 3, 1]
     with pytest.raises(IndexError):
         image[8]
     with pytest.raises(ValueError):
@@ -226,3 +232,121 @@ def test_types_cannot_be_made_or_derived_from():
             kind()
         with pytest.raises(TypeError):
             type("Derived", (kind,), {})
+
+
+def test_numbers(data):
+    """A tensor of one element is a number, and no other is."""
+    one = next(iter(sluice.Loader(data, batch_size=1, transform=T.RandomResizedCrop(16))))
+    label, image = one["label"], one["image"]
+    assert int(label) == label.item() == label[0] == float(label) == label.numpy()[0] and [10, 20, 30][label] in (10, 20, 30)
+    assert bool(label) == bool(label.numpy()[0])
+    for convert in (int, float, bool, lambda tensor: tensor.item(), lambda tensor: [1][tensor]):
+        with pytest.raises(TypeError, match="one element"):
+            convert(image)
+    for other in (3, label.numpy(), one["index"]):
+        with pytest.raises(TypeError, match="not compared"):
+            label == other
+    assert label == label and label != None and label in {label: 1}  # noqa: E711
+    torch = pytest.importorskip("torch")
+    assert torch.as_tensor(label).tolist() == label.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "bool"])
+def test_elements_of_all_dtypes(tmp_path, dtype):
+    if dtype == "float16":
+        values = numpy.arange(1 << 16, dtype=numpy.uint16).view("float16")
+    elif dtype.startswith("float"):
+        values = numpy.array([0.0, -0.0, 1.5, -2.25, numpy.inf, -numpy.inf, numpy.nan, 1e-40, 3e38], dtype)
+    elif dtype == "bool":
+        values = numpy.array([True, False])
+    else:
+        values = numpy.array([numpy.iinfo(dtype).min, 0, 1, numpy.iinfo(dtype).max], dtype)
+    with sluice.Writer(tmp_path / "p", {"x": ("tensor", dtype, values.shape), "none": ("tensor", dtype, ())}) as writer:
+        writer.add(x=values, none=values[1])
+    (batch,) = sluice.Loader(tmp_path / "p")
+    assert numpy.array_equal(batch["x"].tolist(), [values.tolist()], equal_nan=dtype.startswith("float"))
+    assert all(type(a) is type(b) for a, b in zip(batch["x"].tolist()[0], values.tolist())) and batch["none"].shape == (1,)
+
+
+def test_arguments_of_the_protocols(batch):
+    image = batch["image"]
+    for name in ("max_version", "dl_device"):
+        for wrong in ([1, 0], 3, (1,), ("a", "b")):
+            with pytest.raises(TypeError):
+                image.__dlpack__(**{name: wrong})
+    assert image.__array__(numpy.float64).dtype == numpy.float64
+    copy = image.__array__(copy=True)
+    copy += 1
+    assert not (copy == image.numpy()).all()
+    for protocol in range(5):
+        with pytest.raises(TypeError, match="pickle"):
+            pickle.dumps(image, protocol)
+    buffers = pytest.importorskip("_testbuffer")
+    with pytest.raises(BufferError, match="order"):
+        buffers.ndarray(image, getbuf=buffers.PyBUF_F_CONTIGUOUS)
+    assert buffers.ndarray(image, getbuf=buffers.PyBUF_C_CONTIGUOUS).nbytes == image.nbytes
+    assert buffers.ndarray(batch["label"], getbuf=buffers.PyBUF_F_CONTIGUOUS).nbytes == 64
+
+
+def test_a_batch_that_is_released_while_it_is_asked(data):
+    box = []
+    loader = sluice.Loader(data, batch_size=8, transform=[T.RandomResizedCrop(8), T.Python(lambda a: (box[0].release(), a)[1])])
+    for use in (list, lambda batch: batch.items(), lambda batch: batch.values(), lambda batch: batch["image"]):
+        batch = next(iter(loader))
+        box[:] = [batch]
+        use(batch)
+        with pytest.raises(sluice.StateError, match="released"):
+            batch["label"]
+
+    class Name(str):
+        def __hash__(self):
+            box[0].release()
+            return hash(str(self))
+
+    batch = next(iter(loader))
+    box[:] = [batch]
+    assert batch[Name("label")].shape == (8,)
+    plain = sluice.Loader(data, batch_size=2, transform=T.RandomResizedCrop(8))
+    for batch in plain:
+        thread = threading.Thread(target=batch.release)
+        thread.start()
+        try:
+            batch.items()
+        except sluice.StateError:
+            pass
+        thread.join()
+
+
+def test_a_function_that_fails_is_not_called_again(data):
+    calls = []
+
+    def fail_half_way(images):
+        calls.append(1)
+        images //= 2
+        raise ZeroDivisionError
+
+    batch = next(iter(sluice.Loader(data, batch_size=4, transform=[T.RandomResizedCrop(8), T.Python(fail_half_way)])))
+    with pytest.raises(ZeroDivisionError):
+        batch["image"]
+    with pytest.raises(sluice.StateError, match="failed"):
+        batch["image"]
+    assert len(calls) == 1 and batch["label"].shape == (4,)
+
+
+def test_a_forked_child_reads_what_it_has(run_python, photos):
+    program = """
+import os, sys, sluice
+from sluice import transforms as T
+batch = next(iter(sluice.Loader(sys.argv[1], batch_size=4, transform=T.RandomResizedCrop(16))))
+image = memoryview(batch["image"])
+total = sum(image.cast("B"))
+child = os.fork()
+if child == 0:
+    try:
+        batch["label"]
+    except sluice.StateError as error:
+        os._exit(3 if sum(image.cast("B")) == total and "fork" in str(error) else 4)
+    os._exit(5)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert run_python(program, photos).stdout == "3\n"

@@ -120,7 +120,7 @@ def test_functions_in_columns(data):
 
 
 def test_functions_that_fail(data):
-    for function, words in ((lambda images: None, "returned None"), (lambda images: images[1:], "3 rows: expected 4")):
+    for function, words in ((lambda images: None, "returned NoneType"), (lambda images: "abcd", "returned str"), (lambda images: 3, "returned int"), (lambda images: images[1:], "3 rows: expected 4")):
         with pytest.raises(ValueError, match=words):
             next(iter(loader_of(data, T.Python(function))))["image"]
     with pytest.raises(ZeroDivisionError):

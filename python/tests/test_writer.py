@@ -84,6 +84,8 @@ def test_an_exception_leaves_no_dataset(tmp_path):
         with pytest.raises(sluice.StateError, match="finished"):
             call()
     writer.abort()
+    with pytest.raises(TypeError, match="classes="):
+        sluice.Writer(tmp_path / "other", classes="abc")
 
 
 def test_bad_pictures_are_refused_alone(tmp_path):
@@ -117,6 +119,7 @@ def test_bad_pictures_are_refused_alone(tmp_path):
         ({"fixed": [[1, 2, 3.5], [4, 5, 6]]}, ValueError),
         ({"fixed": [["a", "b", "c"]] * 2}, TypeError),
         ({"picture": numpy.zeros((4, 4, 3), numpy.int8)}, TypeError),
+        ({"fixed": numpy.zeros(48, numpy.uint8)}, TypeError),
     ],
 )
 def test_values_that_do_not_fit(tmp_path, values, kind):

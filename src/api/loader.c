@@ -102,7 +102,8 @@ sluice_status sluice_loader_save(sluice_loader *loader, void *cursor, size_t *by
 sluice_status sluice_loader_restore(sluice_loader *loader, const void *cursor, size_t bytes,
                                     uint64_t *epoch)
 {
-    if (loader == NULL || cursor == NULL || epoch == NULL) {
+    const bool forgets = cursor == NULL && bytes == 0;
+    if (loader == NULL || (!forgets && (cursor == NULL || epoch == NULL))) {
         return refuse(loader, "sluice_loader_restore: cursor or epoch is NULL");
     }
     return sl_loader_is_ours(loader) ? sl_loader_restore(loader, cursor, bytes, epoch)

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -28,7 +29,7 @@ static uint8_t *map_aligned(size_t bytes)
 }
 
 /* The memory of a charged slab; NULL with errno set. */
-static uint8_t *make(size_t bytes)
+static uint8_t *make(size_t bytes, bool for_devices)
 {
     sl_memory_count_allocation();
     uint8_t *base = map_aligned(bytes);
@@ -37,11 +38,14 @@ static uint8_t *make(size_t bytes)
     }
     /* Best effort: without them the slab works, slower or with a caveat for forks. */
     (void)madvise(base, bytes, MADV_HUGEPAGE);
-    (void)madvise(base, bytes, MADV_DONTFORK);
+    if (for_devices) {
+        (void)madvise(base, bytes, MADV_DONTFORK);
+    }
     return base;
 }
 
-sluice_status sl_slab_open(sl_slab *slab, size_t bytes, sl_budget *budget, sluice_error *error)
+static sluice_status open_slab(sl_slab *slab, size_t bytes, sl_budget *budget, bool for_devices,
+                               sluice_error *error)
 {
     assert(bytes > 0);
     memset(slab, 0, sizeof(*slab));
@@ -57,7 +61,7 @@ sluice_status sl_slab_open(sl_slab *slab, size_t bytes, sl_budget *budget, sluic
             "are in use",
             rounded, (unsigned long long)budget->limit, (unsigned long long)sl_budget_used(budget));
     }
-    uint8_t *base = make(rounded);
+    uint8_t *base = make(rounded, for_devices);
     if (base == NULL) {
         const int reason = errno;
         if (budget != NULL) {
@@ -68,6 +72,17 @@ sluice_status sl_slab_open(sl_slab *slab, size_t bytes, sl_budget *budget, sluic
     }
     *slab = (sl_slab){.base = base, .bytes = rounded, .budget = budget};
     return SLUICE_OK;
+}
+
+sluice_status sl_slab_open(sl_slab *slab, size_t bytes, sl_budget *budget, sluice_error *error)
+{
+    return open_slab(slab, bytes, budget, true, error);
+}
+
+sluice_status sl_slab_open_plain(sl_slab *slab, size_t bytes, sl_budget *budget,
+                                 sluice_error *error)
+{
+    return open_slab(slab, bytes, budget, false, error);
 }
 
 void sl_slab_close(sl_slab *slab)

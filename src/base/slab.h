@@ -28,6 +28,9 @@ typedef struct sl_slab {
  * all zero, which sl_slab_close accepts. Errors: NOMEM.
  */
 sluice_status sl_slab_open(sl_slab *slab, size_t bytes, sl_budget *budget, sluice_error *error);
+/* The same, of memory that no device writes to: a forked child has it, too, as it was. */
+sluice_status sl_slab_open_plain(sl_slab *slab, size_t bytes, sl_budget *budget,
+                                 sluice_error *error);
 /* Unmaps; the slab is all zero afterwards. In a forked child the range is not mapped: only forget
  * it there with sl_slab_forget. */
 void sl_slab_close(sl_slab *slab);

@@ -360,7 +360,14 @@ sluice_status sl_loader_restore(sluice_loader *loader, const void *cursor, size_
     if (!sl_loader_enter(loader)) {
         return SLUICE_CANCELED;
     }
-    const sluice_status status = restore(loader, &(sl_bytes){cursor, bytes}, epoch);
+    sluice_status status = SLUICE_OK;
+    if (cursor == NULL) {
+        sl_lock(&loader->mutex);
+        loader->restoring = false;
+        sl_unlock(&loader->mutex);
+    } else {
+        status = restore(loader, &(sl_bytes){cursor, bytes}, epoch);
+    }
     sl_loader_leave(loader);
     return status;
 }

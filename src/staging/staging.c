@@ -139,8 +139,10 @@ static sluice_status open_host(sl_staging *staging, sluice_error *error)
     sluice_status status = sl_layout_make(&staging->layout, config->parts, config->part_count,
                                           config->batch, config->host_slots, error);
     if (status == SLUICE_OK) {
-        status = sl_slab_open(&staging->slab, staging->layout.stride * config->host_slots,
-                              config->budget, error);
+        /* Where batches are handed out as they are, what users have of them stays readable in
+         * processes that they fork. */
+        status = (device->shares_memory ? sl_slab_open_plain : sl_slab_open)(
+            &staging->slab, staging->layout.stride * config->host_slots, config->budget, error);
     }
     if (status == SLUICE_OK && config->may_touch != NULL) {
         status = config->may_touch(config->ctx, error);

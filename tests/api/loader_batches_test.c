@@ -309,10 +309,17 @@ static void cursor_waits_for_its_epoch(void **state)
     assert_int_equal(sluice_loader_restore(loader, cursor.bytes, cursor.size, &epoch), SLUICE_OK);
     batches other;
     batches rest;
+    batches forgotten;
     batches_collect(&other, loader, 9);
     batches_collect(&rest, loader, epoch);
     assert_int_equal(other.steps, SAMPLES / 8);
     assert_int_equal(rest.steps, SAMPLES / 8 - 2);
+    assert_int_equal(sluice_loader_restore(loader, cursor.bytes, cursor.size, &epoch), SLUICE_OK);
+    assert_int_equal(sluice_loader_restore(loader, NULL, 1, &epoch), SLUICE_INVALID);
+    assert_int_equal(sluice_loader_restore(loader, NULL, 0, NULL), SLUICE_OK);
+    batches_collect(&forgotten, loader, epoch);
+    assert_int_equal(forgotten.steps, SAMPLES / 8);
+    batches_free(&forgotten);
     batches_free(&begin);
     batches_free(&other);
     batches_free(&rest);

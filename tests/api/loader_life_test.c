@@ -363,8 +363,8 @@ static void descriptor_tells(void **state)
 
 /* ---- fork ---- */
 
-/* What the child finds: STATE everywhere, and a close that returns. */
-static int child_checks(sluice_loader *loader, sluice_batch *batch)
+/* What the child finds: STATE everywhere, the pixels, and a close that returns. */
+static int child_checks(sluice_loader *loader, sluice_batch *batch, const sluice_tensor *image)
 {
     sluice_batch *other;
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
@@ -380,7 +380,8 @@ static int child_checks(sluice_loader *loader, sluice_batch *batch)
                        sluice_loader_next(loader, NULL, 0) != SLUICE_STATE ||
                        sluice_batch_tensor(batch, "image", &tensor) != SLUICE_STATE ||
                        sluice_batch_retain(batch) != SLUICE_STATE ||
-                       sluice_batch_release_on(batch, NULL) != SLUICE_STATE;
+                       sluice_batch_release_on(batch, NULL) != SLUICE_STATE ||
+                       memchr(image->data, 0xEE, image->size_bytes) == NULL;
     sluice_loader_cancel(loader);
     sluice_batch_release(batch);
     sluice_loader_close(loader);
@@ -394,10 +395,13 @@ static void fork_leaves_the_parent_alone(void **state)
     sluice_batch *batch;
     assert_int_equal(sluice_loader_start_epoch(loader, 0), SLUICE_OK);
     assert_int_equal(sluice_loader_next(loader, &batch, -1), SLUICE_OK);
+    sluice_tensor image = SLUICE_TENSOR_INIT;
+    assert_int_equal(sluice_batch_tensor(batch, "image", &image), SLUICE_OK);
+    memset(image.data, 0xEE, image.size_bytes);
     const pid_t child = fork();
     assert_true(child >= 0);
-    if (child == 0) {
-        _exit(child_checks(loader, batch));
+    if (child == 0) { /* which has a copy of what the parent held */
+        _exit(child_checks(loader, batch, &image));
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
