@@ -122,15 +122,14 @@ static PyObject *list_from(const tensor_object *self, uint32_t dim, const uint8_
     if (dim == self->tensor.dims) {
         return tensor_element(self, from);
     }
-    const Py_ssize_t count = (Py_ssize_t)self->tensor.shape[dim];
-    PyObject *list = PyList_New(count);
-    for (Py_ssize_t i = 0; list != NULL && i < count; i++) {
+    PyObject *list = PyList_New(0);
+    for (Py_ssize_t i = 0; list != NULL && i < self->shape[dim]; i++) {
         PyObject *one = list_from(self, dim + 1, from + i * self->strides[dim]);
-        if (one == NULL) {
-            Py_CLEAR(list);
-            break;
+        if (one == NULL || PyList_Append(list, one) < 0) {
+            Py_DECREF(list);
+            list = NULL;
         }
-        (void)PyList_SetItem(list, i, one);
+        Py_XDECREF(one);
     }
     return list;
 }
