@@ -10,9 +10,17 @@
 
 The key is the column's name; `field` is the dataset's, and the same name where it is not given.
 """
+from __future__ import annotations
+
 from . import transforms as _transforms
 from ._names import choice as _choice
 from ._names import dtype_number as _dtype_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ._types import Dtype, Steps
 
 __all__ = ["Image", "Number", "OneHot", "Padded", "Ragged", "Tensor", "Window"]
 
@@ -25,7 +33,7 @@ class Column:
 
     _kind = 0
 
-    def __init__(self, field=None, *, missing="bad"):
+    def __init__(self, field: str | None = None, *, missing: str = "bad") -> None:
         self.field = field
         self._functions = []
         self._values = {"kind": self._kind, "missing": _choice("missing", missing, {"bad": 0, "blank": 1})}
@@ -50,7 +58,10 @@ class Image(Column):
 
     _kind = 1
 
-    def __init__(self, field=None, *, transform, dtype=None, layout="NHWC", missing="bad"):
+    def __init__(
+        self, field: str | None = None, *, transform: Steps, dtype: Dtype = None, layout: str = "NHWC",
+        missing: str = "bad",
+    ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         recipe = _transforms.recipe(transform)
         self._functions = recipe.functions
@@ -64,7 +75,7 @@ class Number(Column):
 
     _kind = 2
 
-    def __init__(self, field=None, *, dtype=None, missing="bad"):
+    def __init__(self, field: str | None = None, *, dtype: Dtype = None, missing: str = "bad") -> None:
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
 
@@ -74,7 +85,10 @@ class Tensor(Column):
 
     _kind = 3
 
-    def __init__(self, field=None, *, shape=None, part=None, dtype=None, missing="bad"):
+    def __init__(
+        self, field: str | None = None, *, shape: Sequence[int] | None = None, part: str | None = None,
+        dtype: Dtype = None, missing: str = "bad",
+    ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
         if part is not None:
@@ -92,7 +106,10 @@ class Window(Column):
 
     _kind = 4
 
-    def __init__(self, field=None, *, length, stride=None, offset=0, dtype=None, missing="bad"):
+    def __init__(
+        self, field: str | None = None, *, length: int, stride: int | None = None, offset: int = 0,
+        dtype: Dtype = None, missing: str = "bad",
+    ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
         self._values |= {"length": length, "stride": stride or 0, "offset": offset}
@@ -108,7 +125,10 @@ class Ragged(Column):
 
     _kind = 5
 
-    def __init__(self, field=None, *, length, dtype=None, too_long="bad", missing="bad"):
+    def __init__(
+        self, field: str | None = None, *, length: int, dtype: Dtype = None, too_long: str = "bad",
+        missing: str = "bad",
+    ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
         self._values["length"] = length
@@ -126,7 +146,9 @@ class OneHot(Column):
 
     _kind = 7
 
-    def __init__(self, classes, field=None, *, dtype="float32", missing="bad"):
+    def __init__(
+        self, classes: int, field: str | None = None, *, dtype: Dtype = "float32", missing: str = "bad"
+    ) -> None:
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
         self._values["length"] = classes

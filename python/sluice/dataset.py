@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """sluice.Dataset."""
+from __future__ import annotations
+
 import array
 import operator
 import os
@@ -7,6 +9,13 @@ from collections import namedtuple
 
 from . import _sluice
 from ._names import DTYPE_NAMES, dtype_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ._types import Field as Field, Paths, Progress, Verified as Verified
 
 TYPES = {1: "image", 2: "int", 3: "float", 4: "bytes", 5: "text", 6: "tensor"}
 
@@ -20,12 +29,11 @@ FORMATS = {
 inherited = []  # never closed: the parent's
 
 
-Field = namedtuple("Field", ["name", "type", "dtype", "shape"])
-Field.__doc__ = "What each sample has under a name. A 0 in `shape` differs from sample to sample."
-
-
-Verified = namedtuple("Verified", ["samples", "bytes", "findings"])
-Verified.__doc__ = "What Dataset.verify found."
+if not TYPE_CHECKING:  # else as _types.py has them: the typing module takes long to import
+    Field = namedtuple("Field", ["name", "type", "dtype", "shape"])
+    Field.__doc__ = "What each sample has under a name. A 0 in `shape` differs from sample to sample."
+    Verified = namedtuple("Verified", ["samples", "bytes", "findings"])
+    Verified.__doc__ = "What Dataset.verify found."
 
 
 def _absolute(path):
@@ -52,7 +60,10 @@ class Dataset:
     process opens the same paths.
     """
 
-    def __init__(self, path, *, flat=None, allow_empty_classes=False, allow_case_duplicates=False):
+    def __init__(
+        self, path: Paths, *, flat: tuple[Any, Sequence[int]] | None = None, allow_empty_classes: bool = False,
+        allow_case_duplicates: bool = False,
+    ) -> None:  # fmt: skip
         if isinstance(path, (str, bytes, os.PathLike)):
             path = [path]
         elif not isinstance(path, (list, tuple)):
@@ -65,7 +76,7 @@ class Dataset:
         self._info = self._handle.info()
         self._fields = [self._handle.field(i) for i in range(self._info["fields"])]
 
-    def _open(self):
+    def _open(self) -> None:
         allowed = dict(self._arguments)
         flat = allowed.pop("flat")
         if flat is not None:
@@ -75,7 +86,7 @@ class Dataset:
         self._process = os.getpid()
 
     @property
-    def _handle(self):
+    def _handle(self) -> _sluice.Dataset:
         """The library's dataset; in a forked child one of its own: threads of the parent may have held the
         inherited one's locks."""
         if self._process != os.getpid():
@@ -83,26 +94,26 @@ class Dataset:
             self._open()
         return self._opened
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._info["samples"]
 
     @property
-    def format(self):
+    def format(self) -> str:
         """'folder', 'shards', 'tar', 'npy', 'megatron' or 'flat'."""
         return self._info["format"]
 
     @property
-    def fingerprint(self):
+    def fingerprint(self) -> int:
         """A number that changes when the list of samples changes."""
         return self._info["fingerprint"]
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Stored bytes of all samples; 0 where that is not known without reading (folders)."""
         return self._info["bytes"]
 
     @property
-    def fields(self):
+    def fields(self) -> dict[str, Field]:
         """The fields of a sample, by name."""
         return {
             name: Field(name, TYPES.get(kind, "unknown"), DTYPE_NAMES.get(dtype, "unknown"), shape)
@@ -110,24 +121,24 @@ class Dataset:
         }
 
     @property
-    def classes(self):
+    def classes(self) -> list[str]:
         """Class names by label."""
         return [self._handle.class_name(label) or "" for label in range(self._info["classes"])]
 
     @property
-    def class_to_idx(self):
+    def class_to_idx(self) -> dict[str, int]:
         """Labels by class name, as torchvision has them."""
         return {name: label for label, name in enumerate(self.classes)}
 
-    def sample(self, index):
+    def sample(self, index: int) -> dict[str, Any]:
         """Where a sample lies: key, file, label, offset, bytes, width, height."""
         return self._handle.sample(self._number(index))
 
-    def read(self, index, field):
+    def read(self, index: int, field: str) -> bytes:
         """A field of a sample as stored: bytes; of a picture the encoded file (or raw pixels)."""
         return self._handle.read(self._number(index), field)
 
-    def decode(self, index, field=None, *, exif=False):
+    def decode(self, index: int, field: str | None = None, *, exif: bool = False) -> memoryview | None:
         """A picture of a sample, decoded at its full size: a writable memoryview of uint8, height x width x 3
         (numpy.asarray and torch.from_numpy(numpy.asarray(...)) take it without a copy); None where the sample
         lacks it.
@@ -146,7 +157,7 @@ class Dataset:
         height, width, pixels = decoded
         return memoryview(pixels).cast("B", (height, width, 3))
 
-    def verify(self, decode=False, *, workers=None, progress=True):
+    def verify(self, decode: bool = False, *, workers: int | None = None, progress: Progress = True) -> Verified:
         """Reads all of it and checks every checksum and header; with `decode` also every picture's pixels
         and every frame.
 
@@ -165,7 +176,7 @@ class Dataset:
             raise IndexError(f"sample {index} of {count}")
         return number
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> dict[str, Any]:
         index = self._number(index)
         return {field[0]: self._value(index, *field) for field in self._fields}
 

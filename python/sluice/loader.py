@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """sluice.Loader."""
+from __future__ import annotations
+
 import operator
 import os
 from _thread import allocate_lock
@@ -10,13 +12,19 @@ from .columns import LAYOUTS, Column
 from .dataset import Dataset
 from .functions import Conversion, Functions
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any, Self
+
+    from ._types import Columns, Dtype, Hook, Paths, Steps
+
 SHUFFLES = {True: 0, False: 2, "full": 0, "block": 1, "none": 2}
 LAST = {"drop": 0, "pad": 1, "short": 2}
 BAD = {"fail": 0, "replace": 1, "mask": 2}
 STATE_VERSION = 1
 
-# DataLoader's arguments that have no meaning here, and what takes their place.
-USELESS = {"pin_memory", "persistent_workers", "pin_memory_device", "timeout", "multiprocessing_context"}
+# DataLoader's arguments that are refused, and what takes their place.
 INSTEAD = {
     "sampler": "shuffle=, rank= and world_size= give the order, and a dataset of fewer samples the choice",
     "batch_sampler": "batch_size=, shuffle=, rank= and world_size= give the order",
@@ -24,12 +32,6 @@ INSTEAD = {
     "worker_init_fn": "there are no worker processes; seed= gives all randomness",
     "generator": "seed= gives all randomness",
 }
-
-# Options of the library that are passed on as they are.
-PASSED_ON = {
-    "block_samples", "window_blocks", "io_depth", "io_threads", "read_buffer_bytes", "max_sample_bytes",
-    "max_pixels", "memory_bytes", "resident_bytes",
-}  # fmt: skip
 
 
 def ranks(rank=None, world_size=None):
@@ -75,11 +77,8 @@ def _from_environment():
 
 def _refuse(arguments):
     for name, value in arguments.items():
-        if name in USELESS or name in PASSED_ON or (name in INSTEAD and value is None):
-            continue
-        if name in INSTEAD:
+        if value is not None:
             raise TypeError(f"{name}: not of use here; {INSTEAD[name]}")
-        raise TypeError(f"Loader() got an unexpected keyword argument {name!r}")
 
 
 def _seconds(name, seconds):
@@ -184,12 +183,23 @@ class Loader:
     """
 
     def __init__(
-        self, dataset, batch_size=1, shuffle=False, *, num_workers=None, transform=None, columns=None,
-        drop_last=False, last_batch=None, seed=0, dtype=None, layout=None, device=None, on_bad_sample="fail",
-        quarantine=None, rank=None, world_size=None, prefetch_factor=None, exact=False, exif=False,
-        batch_hook=None, hold_timeout=30.0, stall_warn=None, stall_fail=None, io="auto", page_cache="auto", **others,
-    ):  # fmt: skip
-        _refuse(others)
+        self, dataset: Dataset | Paths, batch_size: int = 1, shuffle: bool | str = False, *,
+        num_workers: int | None = None, transform: Steps | Mapping[str, Steps] | None = None,
+        columns: Columns | None = None, drop_last: bool = False, last_batch: str | None = None, seed: int = 0,
+        dtype: Dtype = None, layout: str | None = None, device: Any = None, on_bad_sample: str = "fail",
+        quarantine: str | os.PathLike[str] | None = None, rank: int | None = None, world_size: int | None = None,
+        prefetch_factor: int | None = None, exact: bool = False, exif: bool = False, batch_hook: Hook | None = None,
+        hold_timeout: float | None = 30.0, stall_warn: float | None = None, stall_fail: float | None = None,
+        io: str = "auto", page_cache: str = "auto", block_samples: int = 0, window_blocks: int = 0, io_depth: int = 0,
+        io_threads: int = 0, read_buffer_bytes: int = 0, max_sample_bytes: int = 0, max_pixels: int = 0,
+        memory_bytes: int = 0, resident_bytes: int = 0, pin_memory: Any = None, persistent_workers: Any = None,
+        pin_memory_device: Any = None, timeout: Any = None, multiprocessing_context: Any = None, sampler: None = None,
+        batch_sampler: None = None, collate_fn: None = None, worker_init_fn: None = None, generator: None = None,
+    ) -> None:  # fmt: skip
+        _refuse({
+            "sampler": sampler, "batch_sampler": batch_sampler, "collate_fn": collate_fn,
+            "worker_init_fn": worker_init_fn, "generator": generator,
+        })  # fmt: skip
         batch_size = _integer("batch_size", batch_size, 1, 65536)
         num_workers = 0 if num_workers is None else _integer("num_workers", num_workers, 0, 1024)
         prefetch_factor = 0 if prefetch_factor is None else _integer("prefetch_factor", prefetch_factor, 0, 64)
@@ -201,7 +211,12 @@ class Loader:
         self.rank = _integer("rank", rank, 0, 2**32 - 1)
         self.world_size = _integer("world_size", world_size, 1, 2**32 - 1)
         self.batch_hook = batch_hook
-        options = {name: _integer(name, others[name]) for name in PASSED_ON & others.keys()}
+        passed_on = {
+            "block_samples": block_samples, "window_blocks": window_blocks, "io_depth": io_depth,
+            "io_threads": io_threads, "read_buffer_bytes": read_buffer_bytes, "max_sample_bytes": max_sample_bytes,
+            "max_pixels": max_pixels, "memory_bytes": memory_bytes, "resident_bytes": resident_bytes,
+        }  # fmt: skip
+        options = {name: _integer(name, value) for name, value in passed_on.items()}
         options |= {
             "batch_size": batch_size,
             "workers": num_workers,
@@ -277,7 +292,7 @@ class Loader:
 
     # ---- iterating ----
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         """Begins an epoch, at once: the one after the last, or where set_epoch or a state says."""
         with self._lock:
             if self._position and self._cursor is None:
@@ -305,22 +320,22 @@ class Loader:
             self._position = batch.index + 1
         return batch
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Batches of an epoch, on this rank."""
         return self._handle.steps
 
     @property
-    def remaining(self):
+    def remaining(self) -> int:
         """Batches that are left of the epoch in progress (one more or less where a state of another
         batch_size or world_size goes on in the middle of a batch)."""
         return max(0, len(self) - self._position)
 
     @property
-    def epoch(self):
+    def epoch(self) -> int:
         """The epoch in progress, or the next one between two."""
         return self._epoch
 
-    def set_epoch(self, epoch):
+    def set_epoch(self, epoch: int) -> None:
         """The next iteration is this epoch (after load_state_dict, the one it was saved in goes on). An
         iteration in progress ends."""
         epoch = _integer("epoch", epoch)
@@ -334,7 +349,7 @@ class Loader:
 
     # ---- state ----
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, int | str]:
         """Where this loader stands: every batch that was given out counts as consumed.
 
         A dict of ints and strings, the same on every rank. Another loader of the same dataset, seed and
@@ -353,7 +368,7 @@ class Loader:
             "cursor": cursor.hex(),
         }
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on from there with the next iteration. An iteration in progress ends. ValueError, and
         nothing has changed, for what is no state of such a loader."""
         if not isinstance(state, dict) or state.get("sluice") != STATE_VERSION:
@@ -378,7 +393,7 @@ class Loader:
 
     # ---- figures and the end ----
 
-    def stats(self):
+    def stats(self) -> dict[str, Any]:
         """Figures since the loader was opened, as a dict.
 
         As sluice_loader_stats of sluice/loader.h has them, times in nanoseconds: workers, slots, samples
@@ -388,15 +403,15 @@ class Loader:
         """
         return self._handle.stats() | {"python": {name: of.cost() for name, of in self._functions.items()}}
 
-    def close(self):
+    def close(self) -> None:
         """Ends the threads. Batches and tensors stay readable. Called by `del` and `with`, too."""
         self._end_iteration("the loader was closed")
         self._handle.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: Any) -> None:
         self.close()
 
     def __reduce__(self):
@@ -406,7 +421,7 @@ class Loader:
         rank = f", rank={self.rank}, world_size={self.world_size}" if self.world_size > 1 else ""
         return f"{type(self).__name__}({self.dataset!r}, batch_size={self.batch_size}, epoch={self._epoch}{rank})"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         from .notebook import page
 
         return page(self)

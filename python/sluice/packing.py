@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """sluice.pack, and progress."""
+from __future__ import annotations
+
 import os
 from collections import namedtuple
 from contextlib import contextmanager
@@ -8,12 +10,17 @@ from . import _sluice
 from ._names import choice
 from .dataset import Dataset
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import PackResult as PackResult, Paths, Progress
 
-PackResult = namedtuple("PackResult", [
-    "path", "samples", "rejected", "shards", "bytes", "resumed_samples", "jpegs_retiled", "jpegs_kept",
-    "jpeg_bytes_before", "jpeg_bytes_after", "decoded", "was_complete",
-])  # fmt: skip
-PackResult.__doc__ = "What a pack came to. `rejected`: bad samples left out, listed in rejected.tsv of the folder."
+
+if not TYPE_CHECKING:
+    PackResult = namedtuple("PackResult", [
+        "path", "samples", "rejected", "shards", "bytes", "resumed_samples", "jpegs_retiled", "jpegs_kept",
+        "jpeg_bytes_before", "jpeg_bytes_after", "decoded", "was_complete",
+    ])  # fmt: skip
+    PackResult.__doc__ = "What a pack came to. `rejected`: bad samples left out, listed in rejected.tsv of the folder."
 
 
 @contextmanager
@@ -37,9 +44,11 @@ def progress_of(progress, what):
 
 
 def pack(
-    source, path, *, workers=None, overwrite=False, on_bad_sample="fail", keep_order=False, keep_bytes=False,
-    raw=False, seed=0, zstd="auto", shard_bytes=0, metadata="keep", verify=True, progress=True,
-):  # fmt: skip
+    source: Dataset | Paths, path: str | os.PathLike[str], *, workers: int | None = None, overwrite: bool = False,
+    on_bad_sample: str = "fail", keep_order: bool = False, keep_bytes: bool = False, raw: bool = False, seed: int = 0,
+    zstd: str | int = "auto", shard_bytes: int = 0, metadata: str = "keep", verify: bool = True,
+    progress: Progress = True,
+) -> PackResult:  # fmt: skip
     """Packs a dataset, with all its fields, into shards in the folder `path`.
 
     source: a sluice.Dataset, or what one is opened from (a path).

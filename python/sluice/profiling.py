@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Why a training loop waits for data, and marks for `sluice idle`."""
+from __future__ import annotations
+
 import os
 import time
 from contextlib import contextmanager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from .loader import Loader
 
 READ, DECODE, AUGMENT, UPLOAD = range(4)
 
@@ -23,7 +32,7 @@ class Profile:
     limit: 'loop', 'decode', 'augment', 'copy', 'read' or 'none'. str(): the verdict in a sentence.
     """
 
-    def __init__(self, loader):
+    def __init__(self, loader: Loader) -> None:
         self._loader = loader
         self._start = self._take()
         self._end = None
@@ -33,7 +42,7 @@ class Profile:
         functions = sum(of.nanoseconds for of in self._loader._functions.values()) / 1e9
         return now, handle.stats() | {"python_seconds": functions}, [handle.stage(stage) for stage in range(4)]
 
-    def __enter__(self):
+    def __enter__(self) -> Profile:
         self._start, self._end = self._take(), None
         return self
 
@@ -85,7 +94,7 @@ class Profile:
         return min(1.0, numbers["python_seconds"] / seconds)
 
     @property
-    def limit(self):
+    def limit(self) -> str:
         seconds, _, busy, _, _ = self._between()
         if self.waiting < FED:
             return "loop"
@@ -119,7 +128,7 @@ class Profile:
         return f"<sluice.Profile of {self.seconds:.1f} s: {self}>"
 
 
-def profile(loader):
+def profile(loader: Loader) -> Profile:
     """Says why a loop waits for data, if it does.
 
         with sluice.profile(loader) as profile:
@@ -140,7 +149,7 @@ class Marks:
         self._file = open(f"{folder}/marks.{os.getpid()}", "a", encoding="ascii") if folder else None
 
     @contextmanager
-    def waiting(self):
+    def waiting(self) -> Iterator[None]:
         """Around what waits for the next batch."""
         start = time.monotonic_ns()
         try:
@@ -149,12 +158,12 @@ class Marks:
             if self._file:
                 print("wait", start, time.monotonic_ns(), file=self._file)
 
-    def step(self):
+    def step(self) -> None:
         """A step is done (as far as the host knows)."""
         if self._file:
             print("step", time.monotonic_ns(), file=self._file)
 
-    def batches(self, loader):
+    def batches(self, loader: Iterable[Any]) -> Iterator[Any]:
         """The batches of any loader, with both marks made around them."""
         iterator = iter(loader)
         while True:
@@ -171,14 +180,14 @@ class Marks:
             self._file.close()
             self._file = None
 
-    def __enter__(self):
+    def __enter__(self) -> Marks:
         return self
 
     def __exit__(self, *exception):
         self.close()
 
 
-def marks():
+def marks() -> Marks:
     """Marks for `sluice idle -- python train.py`; of no effect without it.
 
         with sluice.marks() as marks:

@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch tensors: sluice.torch.DataLoader takes the place of torch.utils.data.DataLoader."""
+from __future__ import annotations
+
 import torch
 
 from .functions import Conversion
 from .loader import Loader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._types import Paths
+    from .dataset import Dataset
 
 __all__ = ["DataLoader"]
 
@@ -23,7 +32,10 @@ class DataLoader(Loader):
         what convolutions on a GPU like). With columns=, each picture is as its column's layout says.
     """
 
-    def __init__(self, dataset, batch_size=1, shuffle=False, *, memory_format=None, layout=None, **arguments):
+    def __init__(
+        self, dataset: Dataset | Paths, batch_size: int = 1, shuffle: bool | str = False, *, memory_format: Any = None,
+        layout: str | None = None, **arguments: Any,
+    ) -> None:  # fmt: skip
         if memory_format is not None:
             if layout is not None:
                 raise TypeError("memory_format and layout say the same: give one")

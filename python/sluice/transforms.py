@@ -6,8 +6,17 @@ and Pillow's arithmetic. Whatever the order in which they are given, a geometry 
 flip, jitter, normalisation, cast and layout; an order that would mean something else is refused.
 What the library has not is Python(f): the slow way, and it says what it costs.
 """
+from __future__ import annotations
+
 from collections import namedtuple
 from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ._types import Dtype, Size, Values
 
 __all__ = [
     "CenterCrop",
@@ -67,7 +76,10 @@ class RandomResizedCrop(Transform):
     ratio: smallest and largest width over height.
     """
 
-    def __init__(self, size, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3), interpolation="bilinear", antialias=True):
+    def __init__(
+        self, size: Size, scale: Values = (0.08, 1.0), ratio: Values = (3 / 4, 4 / 3), interpolation: Any = "bilinear",
+        antialias: Any = True,
+    ) -> None:  # fmt: skip
         _is_bilinear(interpolation)
         _only("antialias", antialias, True, "warn", None)
         self.size, self.scale, self.ratio = _pair(size), tuple(scale), tuple(ratio)
@@ -80,7 +92,9 @@ class RandomResizedCrop(Transform):
 class Resize(Transform):
     """The shorter side is resized to `size`; a CenterCrop has to follow."""
 
-    def __init__(self, size, interpolation="bilinear", max_size=None, antialias=True):
+    def __init__(
+        self, size: Size, interpolation: Any = "bilinear", max_size: None = None, antialias: Any = True
+    ) -> None:
         _is_bilinear(interpolation)
         _only("max_size", max_size, None)
         _only("antialias", antialias, True, "warn", None)
@@ -94,14 +108,17 @@ class Resize(Transform):
 class CenterCrop(Transform):
     """The middle, `size` large; behind Resize."""
 
-    def __init__(self, size):
+    def __init__(self, size: Size) -> None:
         self.size = _pair(size)
 
 
 class RandomCrop(Transform):
     """A random window of the picture with black `padding` on each side; nothing is resized."""
 
-    def __init__(self, size, padding=0, pad_if_needed=False, fill=0, padding_mode="constant"):
+    def __init__(
+        self, size: Size, padding: Size | None = 0, pad_if_needed: bool = False, fill: int = 0,
+        padding_mode: str = "constant",
+    ) -> None:  # fmt: skip
         _only("pad_if_needed", pad_if_needed, False)
         _only("fill", fill, 0)
         _only("padding_mode", padding_mode, "constant")
@@ -122,7 +139,7 @@ class RandomHorizontalFlip(Transform):
 
     _stage = 1
 
-    def __init__(self, p=0.5):
+    def __init__(self, p: float = 0.5) -> None:
         self.p = float(p)
 
     def _step(self):
@@ -134,7 +151,9 @@ class ColorJitter(Transform):
 
     _stage = 2
 
-    def __init__(self, brightness=0.0, contrast=0.0, saturation=0.0, hue=0.0):
+    def __init__(
+        self, brightness: float = 0.0, contrast: float = 0.0, saturation: float = 0.0, hue: float | None = 0.0
+    ) -> None:
         _only("hue", hue, 0, None)
         for name, value in (("brightness", brightness), ("contrast", contrast), ("saturation", saturation)):
             if isinstance(value, Sequence):
@@ -153,7 +172,7 @@ class ToDtype(Transform):
 
     _stage = 3
 
-    def __init__(self, dtype, scale=False):
+    def __init__(self, dtype: Dtype, scale: bool = False) -> None:
         from ._names import dtype_number
 
         self.dtype, self.scale = dtype, scale
@@ -164,7 +183,7 @@ class ToDtype(Transform):
 class ToTensor(ToDtype):
     """float32, [0, 1], as torchvision's."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("float32", scale=True)
 
 
@@ -173,7 +192,7 @@ class Normalize(Transform):
 
     _stage = 4
 
-    def __init__(self, mean, std, inplace=False):
+    def __init__(self, mean: Values, std: Values, inplace: bool = False) -> None:
         self.mean, self.std = tuple(map(float, mean)), tuple(map(float, std))
         if len(self.mean) != 3 or len(self.std) != 3:
             raise ValueError("mean and std have three values, for R, G and B")
@@ -198,7 +217,7 @@ class Python(Transform):
 
     _stage = 5
 
-    def __init__(self, function, per_sample=False):
+    def __init__(self, function: Callable[[Any], Any], per_sample: bool = False) -> None:
         if not callable(function):
             raise TypeError(f"function={function!r}: expected something that can be called")
         self.function, self.per_sample = function, bool(per_sample)
@@ -207,7 +226,7 @@ class Python(Transform):
 class Compose(Transform):
     """Steps one after another."""
 
-    def __init__(self, transforms):
+    def __init__(self, transforms: Sequence[Transform]) -> None:
         self.transforms = list(transforms)
 
 

@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """sluice.Writer."""
+from __future__ import annotations
+
 import os
 
 from . import _sluice
 from ._names import DTYPE_NAMES, choice, dtype_number
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
 TYPES = {"image": 1, "int": 2, "float": 3, "bytes": 4, "text": 5, "tensor": 6}
 TYPE_NAMES = {number: name for name, number in TYPES.items()}
@@ -61,8 +68,9 @@ class Writer:
     """
 
     def __init__(
-        self, path, fields=None, *, classes=(), overwrite=False, keep_bytes=False, zstd="auto", shard_bytes=0
-    ):
+        self, path: str | os.PathLike[str], fields: Mapping[str, Any] | None = None, *, classes: Sequence[str] = (),
+        overwrite: bool = False, keep_bytes: bool = False, zstd: str | int = "auto", shard_bytes: int = 0,
+    ) -> None:  # fmt: skip
         fields = {"image": "image", "label": "int", "key": "text"} if fields is None else fields
         if not fields:
             raise ValueError("a sample has 1 field at least")
@@ -80,7 +88,7 @@ class Writer:
         self._kinds = {name: (TYPE_NAMES[kind], DTYPE_NAMES.get(dtype), shape) for name, kind, dtype, shape, _ in made}
         self._handle = _sluice.Writer(self.path, options, made, list(classes))
 
-    def add(self, **values):
+    def add(self, **values: Any) -> None:
         """Adds a sample: a value for each field, by name; a field left out, or None, is missing in it.
 
         image: the bytes of a JPEG, or pixels (uint8, height x width x 3), also as a PIL image. int, float:
@@ -113,18 +121,18 @@ class Writer:
             return numpy.asarray(value, order="C")
         return value
 
-    def finish(self):
+    def finish(self) -> None:
         """Completes the last shard and writes the manifest."""
         self._handle.finish()
 
-    def abort(self):
+    def abort(self) -> None:
         """Gives the unfinished shard up. Complete shards stay, without a manifest."""
         self._handle.abort()
 
-    def __enter__(self):
+    def __enter__(self) -> Writer:
         return self
 
-    def __exit__(self, kind, value, traceback):
+    def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         if kind is None:
             self.finish()
         else:

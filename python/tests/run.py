@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py PACKAGE_FOLDER TEST_FILE: pytest of one file, with the package that was built there.
 
-run.py PACKAGE_FOLDER --stubs: mypy's stubtest. Exits with 77, and says why, where what it needs is not
+run.py PACKAGE_FOLDER --stubs: mypy's stubtest, and mypy of a program that uses the package (typed.py). Exits with 77, and says why, where what it needs is not
 installed.
 """
 import importlib.util
@@ -27,6 +27,11 @@ def main():
     if what == "--stubs":
         need("mypy", "numpy")
         command = ["mypy.stubtest", "sluice._sluice"]
+        typed = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "typed.py")]
+        options = ["--strict", "--follow-imports=silent", "--cache-dir", os.devnull]
+        code = subprocess.run([sys.executable, "-m", "mypy", *options, *typed], env=environment, cwd=package).returncode
+        if code != 0:
+            return code
     else:
         need("pytest", "numpy", "PIL", *(["torch"] if os.path.basename(what) in ("test_torch.py", "test_docs.py", "test_examples.py") else []))
         # What a sanitizer says goes past Python: it is to be seen when the process ends with that.

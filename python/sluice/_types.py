@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types of arguments, for type checkers: nothing imports this when a program runs."""
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from . import _sluice
+from .columns import Column
+from .transforms import Transform
+
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+Paths = Path | Sequence[Path]
+Progress = bool | None | Callable[[int, int], Any]
+Dtype = Any  # "float16", numpy.float16, torch.float16
+Steps = Transform | Sequence[Transform]
+Size = int | Sequence[int]
+Columns = Mapping[str, Column]
+Hook = Callable[[_sluice.Batch], Any]
+Values = Iterable[float]
+
+
+class Field(NamedTuple):
+    name: str
+    type: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+class Verified(NamedTuple):
+    samples: int
+    bytes: int
+    findings: list[_sluice.Error]
+
+
+class PackResult(NamedTuple):
+    path: str
+    samples: int
+    rejected: int
+    shards: int
+    bytes: int
+    resumed_samples: int
+    jpegs_retiled: int
+    jpegs_kept: int
+    jpeg_bytes_before: int
+    jpeg_bytes_after: int
+    decoded: int
+    was_complete: bool

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that uses the package, for mypy: what is right has types, and each mistake that is marked is found."""
+import sluice
+import sluice.torch
+from sluice import transforms as T
+
+data = sluice.Dataset("photos")
+count: int = len(data)
+sample = data[0]
+pixels: memoryview | None = data.decode(0)
+loader = sluice.Loader(data, batch_size=8, shuffle=True, transform=[T.RandomResizedCrop(224), T.Normalize([0.5] * 3, [0.2] * 3)])
+for batch in loader:
+    index: int = batch.index
+state = loader.state_dict()
+loader.load_state_dict(state)
+made: int = sluice.pack(data, "packed").samples
+with sluice.Writer("w", {"x": "int"}) as writer:
+    writer.add(x=1)
+with sluice.Loader("packed", columns={"a": sluice.columns.Image("image", transform=T.RandomCrop(8))}) as other:
+    print(other.remaining)
+with sluice.profile(loader) as profile:
+    print(profile.limit)
+sluice.Loader(data, batch_sise=8)  # type: ignore[call-arg]
+sluice.Loader(5)  # type: ignore[arg-type]
+T.RandomHorizontalFlip("x")  # type: ignore[arg-type]
+data.decode("a")  # type: ignore[arg-type]
+sluice.torch.DataLoader(data, "8")  # type: ignore[arg-type]
