@@ -7,10 +7,11 @@
 #include "fuzz.h"
 
 #include "checksum.h"
+#include "file_index.h"
 #include "little_endian.h"
 #include "memory.h"
-#include "tar_cache.h"
 #include "tar_fields.h"
+#include "tar_index.h"
 #include "tar_walk.h"
 #include "tar_wds2idx.h"
 
@@ -60,7 +61,7 @@ static void look_at_values(const sl_tar_fields *fields, sl_bytes sample, const s
     }
 }
 
-static void unpack_samples(const sl_tar_index *index, const uint8_t *file)
+static void unpack_samples(const sl_file_index *index, const uint8_t *file)
 {
     static sl_values values;
     static sl_tar_fields fields;
@@ -84,13 +85,13 @@ static void unpack_samples(const sl_tar_index *index, const uint8_t *file)
 
 static void run_index(const uint8_t *bytes, size_t size, bool seal)
 {
-    sl_tar_index index;
+    sl_file_index index;
     uint8_t *copy = malloc(size + 1);
     fuzz_expect(copy != NULL, "memory");
     memcpy(copy, bytes, size);
     if (seal && size >= 8)
         sl_store64(copy + size - 8, sl_checksum(copy, size - 8));
-    if (sl_tar_index_decode(&index, copy, size)) {
+    if (sl_file_index_decode(&index, copy, size)) {
         uint8_t *again = NULL;
         size_t bytes_again = 0;
         uint64_t end = 0;
@@ -99,10 +100,10 @@ static void run_index(const uint8_t *bytes, size_t size, bool seal)
             end = index.offsets[i] + index.bytes[i];
         }
         fuzz_expect(end <= index.file_bytes, "samples lie in the archive");
-        fuzz_expect(sl_tar_index_encode(&index, &again, &bytes_again), "it is encoded");
+        fuzz_expect(sl_file_index_encode(&index, &again, &bytes_again), "it is encoded");
         fuzz_expect(bytes_again == size, "its size is the same");
         sl_free(again);
-        sl_tar_index_close(&index);
+        sl_file_index_close(&index);
     }
     free(copy);
 }
@@ -110,7 +111,7 @@ static void run_index(const uint8_t *bytes, size_t size, bool seal)
 /* Of an archive that is as large as can be, and of a small one. */
 static void run_text(const char *text, size_t size)
 {
-    sl_tar_index index;
+    sl_file_index index;
     for (uint64_t bytes = 4096; bytes < INT64_MAX / 4096; bytes *= 4096) {
         if (!sl_tar_wds2idx_parse(&index, text, size, bytes))
             continue;
@@ -120,14 +121,14 @@ static void run_text(const char *text, size_t size)
             end = index.offsets[i] + index.bytes[i];
             fuzz_expect(end <= bytes, "samples lie in the archive");
         }
-        sl_tar_index_close(&index);
+        sl_file_index_close(&index);
     }
 }
 
 static void run_archive(uint8_t *file, size_t size)
 {
     char path[64];
-    sl_tar_index index;
+    sl_file_index index;
     sluice_error error = SLUICE_ERROR_INIT;
     const int fd = memfd_create("tar", MFD_CLOEXEC);
     fuzz_expect(fd >= 0 && write(fd, file, size) == (ssize_t)size, "a file of memory");
@@ -136,13 +137,13 @@ static void run_archive(uint8_t *file, size_t size)
         unpack_samples(&index, file);
         uint8_t *bytes = NULL;
         size_t encoded = 0;
-        sl_tar_index again;
-        fuzz_expect(sl_tar_index_encode(&index, &bytes, &encoded), "an index is encoded");
-        fuzz_expect(sl_tar_index_decode(&again, bytes, encoded), "and decoded");
+        sl_file_index again;
+        fuzz_expect(sl_file_index_encode(&index, &bytes, &encoded), "an index is encoded");
+        fuzz_expect(sl_file_index_decode(&again, bytes, encoded), "and decoded");
         fuzz_expect(again.samples == index.samples, "with all samples");
-        sl_tar_index_close(&again);
+        sl_file_index_close(&again);
         sl_free(bytes);
-        sl_tar_index_close(&index);
+        sl_file_index_close(&index);
     } else {
         fuzz_expect(error.status < 0 && error.text[0] != '\0', "a refusal has a reason");
         fuzz_expect(error.offset <= (int64_t)size, "and points into the file");
@@ -209,17 +210,17 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
         return 0;
     if (index >= 4) { /* an index */
         const uint64_t offsets[3] = {0, 1024, 9000};
-        sl_tar_index made = {.file_bytes = 20480};
+        sl_file_index made = {.file_bytes = 20480};
         uint8_t *bytes = NULL;
         size_t size = 0;
         for (unsigned i = 0; i < 3; i++)
-            fuzz_expect(sl_tar_index_add(&made, offsets[i], 600 + i), "memory");
-        (void)sl_tar_index_extension(&made, "jpg");
-        (void)sl_tar_index_extension(&made, "cls");
-        fuzz_expect(sl_tar_index_encode(&made, &bytes, &size), "an index is encoded");
+            fuzz_expect(sl_file_index_add(&made, offsets[i], 600 + i), "memory");
+        (void)sl_file_index_name(&made, "jpg");
+        (void)sl_file_index_name(&made, "cls");
+        fuzz_expect(sl_file_index_encode(&made, &bytes, &size), "an index is encoded");
         memcpy(file, bytes, size);
         sl_free(bytes);
-        sl_tar_index_close(&made);
+        sl_file_index_close(&made);
         buffer[0] = (uint8_t)(INDEX + index % 2);
         return 1 + size;
     }

@@ -34,7 +34,7 @@ static uint32_t field_of(sl_tar_fields *fields, const char *name, sluice_field_t
 
 /* What fields are made of. */
 typedef struct extensions {
-    char names[SL_TAR_EXTENSIONS_MAX][SL_TAR_EXTENSION_BYTES]; /* sorted */
+    char names[SL_INDEX_NAMES_MAX][SL_TAR_EXTENSION_BYTES]; /* sorted */
     uint32_t count;
     bool one_picture;
 } extensions;
@@ -44,23 +44,23 @@ static bool has(const extensions *all, const char *name)
     return bsearch(name, all->names, all->count, SL_TAR_EXTENSION_BYTES, compare_names) != NULL;
 }
 
-static sluice_status collect(extensions *all, const sl_tar_index *const *indexes, uint32_t count,
+static sluice_status collect(extensions *all, const sl_file_index *const *indexes, uint32_t count,
                              sluice_error *error)
 {
-    sl_tar_index *together = &(sl_tar_index){0};
+    sl_file_index *together = &(sl_file_index){0};
     all->one_picture = true;
     for (uint32_t i = 0; i < count; i++) {
-        all->one_picture = all->one_picture && !indexes[i]->has_two_pictures;
-        for (uint32_t k = 0; k < indexes[i]->extension_count; k++) {
-            if (sl_tar_index_extension(together, indexes[i]->extensions[k]) == SL_FIELD_NONE) {
+        all->one_picture = all->one_picture && (indexes[i]->facts & SL_TAR_TWO_PICTURES) == 0;
+        for (uint32_t k = 0; k < indexes[i]->name_count; k++) {
+            if (sl_file_index_name(together, indexes[i]->names[k]) == SL_FIELD_NONE) {
                 return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                                     "the archives' members have more than %u extensions",
-                                    SL_TAR_EXTENSIONS_MAX);
+                                    SL_INDEX_NAMES_MAX);
             }
         }
     }
-    all->count = together->extension_count;
-    memcpy(all->names, together->extensions, sizeof(all->names));
+    all->count = together->name_count;
+    memcpy(all->names, together->names, sizeof(all->names));
     qsort(all->names, all->count, SL_TAR_EXTENSION_BYTES, compare_names);
     return SLUICE_OK;
 }
@@ -100,7 +100,7 @@ static void add_extensions(sl_tar_fields *fields, const extensions *all, uint32_
     }
 }
 
-sluice_status sl_tar_fields_make(sl_tar_fields *fields, const sl_tar_index *const *indexes,
+sluice_status sl_tar_fields_make(sl_tar_fields *fields, const sl_file_index *const *indexes,
                                  uint32_t count, sluice_error *error)
 {
     extensions all = {.count = 0};

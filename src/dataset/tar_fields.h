@@ -25,7 +25,7 @@ typedef struct sl_tar_fields {
 } sl_tar_fields;
 
 /* Over all extensions of `count` indexes. Errors: UNSUPPORTED (too many, or two of one name). */
-sluice_status sl_tar_fields_make(sl_tar_fields *fields, const sl_tar_index *const *indexes,
+sluice_status sl_tar_fields_make(sl_tar_fields *fields, const sl_file_index *const *indexes,
                                  uint32_t count, sluice_error *error);
 
 /* Takes a sample's bytes apart: `bytes` begin with its first member. */

@@ -14,54 +14,8 @@
 /* Read at once, as long as members are small: headers lie close to one another then. */
 #define WINDOW_BYTES ((size_t)64 << 10)
 
-/* ---- what an index holds ---- */
-
-void sl_tar_index_close(sl_tar_index *index)
-{
-    sl_free(index->offsets);
-    sl_free(index->bytes);
-    index->offsets = NULL;
-    index->bytes = NULL;
-}
-
-bool sl_tar_index_add(sl_tar_index *index, uint64_t offset, uint64_t bytes)
-{
-    if (index->samples == index->room) {
-        const uint64_t room = index->room < 256 ? 256 : index->room + index->room / 2;
-        uint64_t *offsets = sl_realloc_array(index->offsets, room, sizeof(*offsets));
-        index->offsets = offsets != NULL ? offsets : index->offsets;
-        uint32_t *sizes = sl_realloc_array(index->bytes, room, sizeof(*sizes));
-        index->bytes = sizes != NULL ? sizes : index->bytes;
-        if (offsets == NULL || sizes == NULL) {
-            return false;
-        }
-        index->room = room;
-    }
-    index->offsets[index->samples] = offset;
-    index->bytes[index->samples] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
-    index->samples++;
-    return true;
-}
-
-uint32_t sl_tar_index_extension(sl_tar_index *index, const char *extension)
-{
-    for (uint32_t i = 0; i < index->extension_count; i++) {
-        if (strcmp(index->extensions[i], extension) == 0) {
-            return i;
-        }
-    }
-    if (index->extension_count == SL_TAR_EXTENSIONS_MAX) {
-        return SL_FIELD_NONE;
-    }
-    const uint32_t number = index->extension_count++;
-    memcpy(index->extensions[number], extension, strlen(extension) + 1);
-    return number;
-}
-
-/* ---- walking ---- */
-
 typedef struct walker {
-    sl_tar_index *index;
+    sl_file_index *index;
     const char *path;
     int fd;
     uint64_t window_at; /* of the bytes in the window */
@@ -114,8 +68,8 @@ static sluice_status end_sample(walker *w, sluice_error *error)
     if (w->begin == w->end) {
         return SLUICE_OK;
     }
-    w->index->has_two_pictures = w->index->has_two_pictures || w->pictures > 1;
-    const bool added = sl_tar_index_add(w->index, w->begin, w->end - w->begin);
+    w->index->facts |= w->pictures > 1 ? SL_TAR_TWO_PICTURES : 0;
+    const bool added = sl_file_index_add(w->index, w->begin, w->end - w->begin);
     w->begin = w->end;
     return added ? SLUICE_OK
                  : fail(w, SLUICE_NOMEM, w->begin, "no memory for the archive's index", error);
@@ -138,13 +92,13 @@ static sluice_status add_part(walker *w, const sl_tar_part *part, sluice_error *
     }
     w->end = member->data + member->bytes;
     w->pictures += sl_tar_is_picture(part->extension);
-    if (sl_tar_index_extension(w->index, part->extension) != SL_FIELD_NONE) {
+    if (sl_file_index_name(w->index, part->extension) != SL_FIELD_NONE) {
         return SLUICE_OK;
     }
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, (int64_t)member->begin,
                          "the archive's members have more than %u extensions, the last of them "
                          "\"%s\": a key ends at the first dot of a file's name",
-                         SL_TAR_EXTENSIONS_MAX, part->extension);
+                         SL_INDEX_NAMES_MAX, part->extension);
 }
 
 static sluice_status add_member(walker *w, sluice_error *error)
@@ -274,9 +228,9 @@ static sluice_status walk_open(walker *w, sluice_error *error)
     return status == SLUICE_OK ? end_sample(w, error) : status;
 }
 
-sluice_status sl_tar_index_walk(sl_tar_index *index, const char *path, sluice_error *error)
+sluice_status sl_tar_index_walk(sl_file_index *index, const char *path, sluice_error *error)
 {
-    memset(index, 0, sizeof(*index));
+    *index = (sl_file_index){.kind = SL_INDEX_TAR};
     walker *w = sl_malloc(sizeof(*w));
     if (w == NULL) {
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory to walk a tar");
@@ -292,7 +246,7 @@ sluice_status sl_tar_index_walk(sl_tar_index *index, const char *path, sluice_er
     }
     sl_free(w);
     if (status < 0) {
-        sl_tar_index_close(index);
+        sl_file_index_close(index);
     }
     return status;
 }

@@ -10,12 +10,13 @@
 #ifndef SL_TAR_WDS2IDX_H
 #define SL_TAR_WDS2IDX_H
 
-#include "tar_index.h"
+#include "file_index.h"
 
 /* Of the archive at `path`. False: there is none that can be used. */
-bool sl_tar_wds2idx_load(sl_tar_index *index, const char *path);
+bool sl_tar_wds2idx_load(sl_file_index *index, const char *path);
 
 /* Of such a text, for an archive of `file_bytes`. */
-bool sl_tar_wds2idx_parse(sl_tar_index *index, const char *text, size_t bytes, uint64_t file_bytes);
+bool sl_tar_wds2idx_parse(sl_file_index *index, const char *text, size_t bytes,
+                          uint64_t file_bytes);
 
 #endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file_index.h"
+
+#include "checksum.h"
+#include "little_endian.h"
+#include "memory.h"
+
+#include <string.h>
+
+void sl_file_index_close(sl_file_index *index)
+{
+    sl_free(index->offsets);
+    sl_free(index->bytes);
+    index->offsets = NULL;
+    index->bytes = NULL;
+}
+
+bool sl_file_index_add(sl_file_index *index, uint64_t offset, uint64_t bytes)
+{
+    if (index->samples == index->room) {
+        const uint64_t room = index->room < 256 ? 256 : index->room + index->room / 2;
+        uint64_t *offsets = sl_realloc_array(index->offsets, room, sizeof(*offsets));
+        index->offsets = offsets != NULL ? offsets : index->offsets;
+        uint32_t *sizes = sl_realloc_array(index->bytes, room, sizeof(*sizes));
+        index->bytes = sizes != NULL ? sizes : index->bytes;
+        if (offsets == NULL || sizes == NULL) {
+            return false;
+        }
+        index->room = room;
+    }
+    index->offsets[index->samples] = offset;
+    index->bytes[index->samples] = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+    index->samples++;
+    return true;
+}
+
+uint32_t sl_file_index_name(sl_file_index *index, const char *name)
+{
+    for (uint32_t i = 0; i < index->name_count; i++) {
+        if (strcmp(index->names[i], name) == 0) {
+            return i;
+        }
+    }
+    if (index->name_count == SL_INDEX_NAMES_MAX) {
+        return SL_FIELD_NONE;
+    }
+    const uint32_t number = index->name_count++;
+    memcpy(index->names[number], name, strlen(name) + 1);
+    return number;
+}
+
+/* ---- as bytes ---- */
+
+static const char magic[8] = "SLUICETI";
+
+enum { VERSION = 1, HEAD_BYTES = 48, SUM_BYTES = 8, SAMPLE_BYTES = 12 };
+
+/* ---- bytes ---- */
+
+bool sl_file_index_encode(const sl_file_index *index, uint8_t **bytes, size_t *size)
+{
+    const size_t names = (size_t)index->name_count * SL_FIELD_NAME_BYTES;
+    *size = HEAD_BYTES + names + index->samples * SAMPLE_BYTES + SUM_BYTES;
+    uint8_t *at = sl_malloc(*size);
+    *bytes = at;
+    if (at == NULL) {
+        return false;
+    }
+    memcpy(at, magic, sizeof(magic));
+    sl_store32(at + 8, VERSION);
+    sl_store32(at + 12, index->name_count);
+    sl_store64(at + 16, index->file_bytes);
+    sl_store64(at + 24, (uint64_t)index->modified_ns);
+    sl_store64(at + 32, index->samples);
+    sl_store32(at + 40, index->facts);
+    sl_store32(at + 44, index->kind);
+    at += HEAD_BYTES;
+    memset(at, 0, names);
+    for (uint32_t i = 0; i < index->name_count; i++) {
+        char *name = (char *)at + (size_t)i * SL_FIELD_NAME_BYTES;
+        memcpy(name, index->names[i], strlen(index->names[i]));
+    }
+    at += names;
+    for (uint64_t i = 0; i < index->samples; i++, at += 8) {
+        sl_store64(at, index->offsets[i]);
+    }
+    for (uint64_t i = 0; i < index->samples; i++, at += 4) {
+        sl_store32(at, index->bytes[i]);
+    }
+    sl_store64(at, sl_checksum(*bytes, *size - SUM_BYTES));
+    return true;
+}
+
+static bool decode_names(sl_file_index *index, const uint8_t *names, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = (const char *)names + (size_t)i * SL_FIELD_NAME_BYTES;
+        const bool ends = memchr(name, '\0', SL_FIELD_NAME_BYTES) != NULL;
+        if (!ends || name[0] == '\0' || sl_file_index_name(index, name) != i) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Samples lie behind one another, in the file. */
+static bool decode_samples(sl_file_index *index, const uint8_t *at, uint64_t samples)
+{
+    const uint8_t *sizes = at + samples * 8;
+    uint64_t end = 0;
+    for (uint64_t i = 0; i < samples; i++) {
+        const uint64_t offset = sl_load64(at + i * 8);
+        const uint32_t bytes = sl_load32(sizes + i * 4);
+        if (offset < end || offset > index->file_bytes || bytes > index->file_bytes - offset ||
+            bytes == 0 || !sl_file_index_add(index, offset, bytes)) {
+            return false;
+        }
+        end = offset + bytes;
+    }
+    return true;
+}
+
+bool sl_file_index_decode(sl_file_index *index, const uint8_t *bytes, size_t size)
+{
+    memset(index, 0, sizeof(*index));
+    if (size < HEAD_BYTES + SUM_BYTES || memcmp(bytes, magic, sizeof(magic)) != 0 ||
+        sl_load32(bytes + 8) != VERSION || sl_load32(bytes + 44) > SL_INDEX_TFRECORD) {
+        return false;
+    }
+    const uint32_t count = sl_load32(bytes + 12);
+    const uint64_t samples = sl_load64(bytes + 32);
+    if (count > SL_INDEX_NAMES_MAX) {
+        return false;
+    }
+    const size_t names = (size_t)count * SL_FIELD_NAME_BYTES;
+    const size_t rest = size - HEAD_BYTES - SUM_BYTES;
+    if (rest < names || (rest - names) % SAMPLE_BYTES != 0 ||
+        (rest - names) / SAMPLE_BYTES != samples ||
+        sl_load64(bytes + size - SUM_BYTES) != sl_checksum(bytes, size - SUM_BYTES)) {
+        return false;
+    }
+    index->file_bytes = sl_load64(bytes + 16);
+    index->modified_ns = (int64_t)sl_load64(bytes + 24);
+    index->facts = sl_load32(bytes + 40);
+    index->kind = (sl_index_kind)sl_load32(bytes + 44);
+    if (decode_names(index, bytes + HEAD_BYTES, count) &&
+        decode_samples(index, bytes + HEAD_BYTES + names, samples)) {
+        return true;
+    }
+    sl_file_index_close(index);
+    return false;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file_index: where the samples of one file lie that has no index of its own.
+ *
+ * Purpose: what walking a tar or a TFRecord comes to, kept by index_store.h. Samples lie behind one
+ * another. Threads: one builds an index; then it is immutable. Ownership: sl_file_index_close.
+ * Memory: 12 bytes a sample.
+ */
+#ifndef SL_FILE_INDEX_H
+#define SL_FILE_INDEX_H
+
+#include "value.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SL_INDEX_NAMES_MAX (SL_FIELDS_MAX - 1U)
+
+typedef enum sl_index_kind { SL_INDEX_TAR = 0, SL_INDEX_TFRECORD = 1 } sl_index_kind;
+
+typedef struct sl_file_index {
+    sl_index_kind kind;
+    uint32_t facts; /* the format's own */
+    uint64_t file_bytes;
+    int64_t modified_ns; /* since the epoch */
+    uint64_t samples, room;
+    uint64_t *offsets;   /* of its first byte */
+    uint32_t *bytes;     /* of it; UINT32_MAX: that, or more */
+    uint32_t name_count; /* of what its samples have, where walking tells */
+    char names[SL_INDEX_NAMES_MAX][SL_FIELD_NAME_BYTES]; /* as they were met */
+} sl_file_index;
+
+/* Of all zero is fine. */
+void sl_file_index_close(sl_file_index *index);
+
+/* False: no memory. */
+bool sl_file_index_add(sl_file_index *index, uint64_t offset, uint64_t bytes);
+/* Number of the name, which is short enough, a new one if need be; SL_FIELD_NONE: there are too
+ * many. */
+uint32_t sl_file_index_name(sl_file_index *index, const char *name);
+
+/* An index as bytes (malloc'd by sl_malloc), and back; false: no memory, or not sound. */
+bool sl_file_index_encode(const sl_file_index *index, uint8_t **bytes, size_t *size);
+bool sl_file_index_decode(sl_file_index *index, const uint8_t *bytes, size_t size);
+
+#endif

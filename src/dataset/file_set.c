@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file_set.h"
+
+#include "checksum.h"
+#include "cpu.h"
+#include "index_store.h"
+#include "memory.h"
+#include "thread.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE "dataset"
+
+enum { OPENERS_MAX = 32, FILES_MAX = 1 << 24 };
+
+/* ---- what is one ---- */
+
+bool sl_ends_with(const char *text, const char *suffix)
+{
+    const size_t length = strlen(text);
+    const size_t tail = strlen(suffix);
+    return length > tail && strcmp(text + length - tail, suffix) == 0;
+}
+
+static bool begins(const sl_file_kind *kind, const char *path)
+{
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL) {
+        return false;
+    }
+    const bool is_one = kind->begins(file);
+    (void)fclose(file);
+    return is_one;
+}
+
+/* NULL at the end. */
+static const char *next_name(DIR *folder)
+{
+    const struct dirent *entry = readdir(folder); // NOLINT(concurrency-mt-unsafe): our own stream
+    return entry != NULL ? entry->d_name : NULL;
+}
+
+static bool holds_one(const sl_file_kind *kind, const char *path)
+{
+    bool found = false;
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return false;
+    }
+    for (const char *name; !found && (name = next_name(folder)) != NULL;) {
+        found = name[0] != '.' && kind->is_named(name);
+    }
+    (void)closedir(folder);
+    return found;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+bool sl_file_set_probe(const sl_file_kind *kind, const char *path)
+{
+    struct stat facts;
+    if (stat(path, &facts) != 0) {
+        return false;
+    }
+    if (S_ISDIR(facts.st_mode)) {
+        return holds_one(kind, path);
+    }
+    return S_ISREG(facts.st_mode) && (kind->is_named(base_name(path)) || begins(kind, path));
+}
+
+/* ---- which ---- */
+
+static sluice_status add_file(sl_file_set *set, const char *path, sluice_error *error)
+{
+    if (set->count == set->room) {
+        const uint32_t room = set->room < 16 ? 16 : set->room + set->room / 2;
+        sl_set_file *files =
+            room > FILES_MAX ? NULL : sl_realloc_array(set->files, room, sizeof(*files));
+        if (files == NULL) {
+            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no room for %u files",
+                                 room);
+        }
+        set->files = files;
+        set->room = room;
+    }
+    char *copy = sl_strdup(path);
+    if (copy == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for a path");
+    }
+    set->files[set->count++] = (sl_set_file){.path = copy};
+    return SLUICE_OK;
+}
+
+/* Folders of classes beside files: it is not to be guessed which are meant. */
+static sluice_status add_entry(sl_file_set *set, const char *folder, const char *name,
+                               sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    struct stat facts;
+    const int length = snprintf(path, sizeof(path), "%s/%s", folder, name);
+    if (name[0] == '.') {
+        return SLUICE_OK;
+    }
+    if (length < 0 || (size_t)length >= sizeof(path)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+                             "the path of a file in it is too long");
+    }
+    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+                             "holds %s and the folder \"%.256s\": name the %s (%.256s/*%s) "
+                             "or that folder",
+                             set->kind->plural, name, strrchr(set->kind->plural, ' ') + 1, folder,
+                             set->kind->suffix);
+    }
+    return set->kind->is_named(name) ? add_file(set, path, error) : SLUICE_OK;
+}
+
+static sluice_status add_folder(sl_file_set *set, const char *path, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot list the folder");
+    }
+    for (const char *name; status == SLUICE_OK && (name = next_name(folder)) != NULL;) {
+        status = add_entry(set, path, name, error);
+    }
+    (void)closedir(folder);
+    return status;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(((const sl_set_file *)a)->path, ((const sl_set_file *)b)->path);
+}
+
+/* A path: a file, or a folder of them, which come in the order of their names. */
+static sluice_status add_path(sl_file_set *set, const char *path, sluice_error *error)
+{
+    struct stat facts;
+    if (stat(path, &facts) != 0) {
+        return sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot open");
+    }
+    if (!S_ISDIR(facts.st_mode)) {
+        return add_file(set, path, error);
+    }
+    const uint32_t first = set->count;
+    const sluice_status status = add_folder(set, path, error);
+    if (status == SLUICE_OK && set->count > first) {
+        qsort(set->files + first, set->count - first, sizeof(*set->files), compare_paths);
+    }
+    return status;
+}
+
+/* ---- their indexes ---- */
+
+typedef struct opener {
+    sl_file_set *set;
+    char folder[SL_PATH_BYTES]; /* of the cache */
+    _Atomic uint32_t next;      /* file to be opened */
+    pthread_mutex_t mutex;      /* guards what follows */
+    uint32_t failed;            /* the first file that cannot be opened */
+    sluice_error error;         /* its */
+} opener;
+
+static void open_files(void *argument)
+{
+    opener *o = argument;
+    const sl_file_kind *kind = o->set->kind;
+    for (;;) {
+        /* relaxed: the files themselves were there before the threads */
+        const uint32_t number = atomic_fetch_add_explicit(&o->next, 1, memory_order_relaxed);
+        if (number >= o->set->count) {
+            return;
+        }
+        sluice_error error;
+        sl_set_file *file = &o->set->files[number];
+        sl_error_clear(&error);
+        if (sl_index_store_load(&file->index, kind->index, file->path, o->folder) ||
+            kind->load(&file->index, file->path)) {
+            continue;
+        }
+        if (kind->walk(&file->index, file->path, &error) == SLUICE_OK) {
+            sl_index_store_keep(&file->index, file->path, o->folder);
+            continue;
+        }
+        sl_lock(&o->mutex);
+        if (number < o->failed) {
+            o->failed = number;
+            o->error = error;
+        }
+        sl_unlock(&o->mutex);
+        atomic_store_explicit(&o->next, o->set->count, memory_order_relaxed);
+    }
+}
+
+/* Waiting for storage is what most of it is: more threads than processors. */
+static sluice_status open_indexes(sl_file_set *set, sluice_error *error)
+{
+    sl_thread threads[OPENERS_MAX] = {0};
+    opener *o = sl_calloc(1, sizeof(*o));
+    if (o == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    o->set = set;
+    o->failed = UINT32_MAX;
+    atomic_init(&o->next, 0);
+    sl_mutex_init(&o->mutex);
+    (void)sl_index_store_folder(o->folder, sizeof(o->folder));
+    uint32_t wanted = 4 * sl_cpu_count();
+    wanted = wanted < OPENERS_MAX ? wanted : OPENERS_MAX;
+    wanted = wanted < set->count ? wanted : set->count;
+    uint32_t started = 0;
+    while (started + 1 < wanted &&
+           sl_thread_start(&threads[started], "sluice-open", open_files, o, NULL) == SLUICE_OK) {
+        started++; /* this thread is one, too: where none can be had, it does it all */
+    }
+    open_files(o);
+    for (uint32_t i = 0; i < started; i++) {
+        sl_thread_join(&threads[i]);
+    }
+    sluice_status status = SLUICE_OK;
+    if (o->failed != UINT32_MAX) {
+        status = (sluice_status)o->error.status;
+        if (error != NULL) {
+            *error = o->error;
+        }
+    }
+    sl_mutex_destroy(&o->mutex);
+    sl_free(o);
+    return status;
+}
+
+/* ---- the set ---- */
+
+static void count_samples(sl_file_set *set)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        sl_set_file *file = &set->files[i];
+        file->first = set->samples;
+        set->samples += file->index.samples;
+        for (uint64_t k = 0; k < file->index.samples; k++) {
+            set->bytes += file->index.bytes[k];
+        }
+    }
+}
+
+sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const char *const *paths,
+                               size_t count, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    set->kind = kind;
+    for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = add_path(set, paths[i], error);
+    }
+    if (status == SLUICE_OK && set->count == 0) {
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1, "holds no %s",
+                               kind->plural);
+    }
+    if (status == SLUICE_OK) {
+        status = open_indexes(set, error);
+    }
+    if (status == SLUICE_OK) {
+        count_samples(set);
+    }
+    return status;
+}
+
+void sl_file_set_close(sl_file_set *set)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        sl_file_index_close(&set->files[i].index);
+        sl_free(set->files[i].path);
+    }
+    sl_free(set->files);
+}
+
+/* Files without a sample share their first number with the next one: the last of them has it. */
+static uint32_t find_file(const sl_file_set *set, uint64_t index)
+{
+    uint32_t low = 0;
+    uint32_t high = set->count - 1;
+    while (low < high) {
+        const uint32_t middle = low + (high - low + 1) / 2;
+        if (set->files[middle].first <= index) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+void sl_file_set_locate(const sl_file_set *set, uint64_t index, sl_sample *sample)
+{
+    const uint32_t number = find_file(set, index);
+    const sl_set_file *file = &set->files[number];
+    const uint64_t local = index - file->first;
+    *sample = (sl_sample){.place = {.offset = file->index.offsets[local],
+                                    .bytes = file->index.bytes[local],
+                                    .object = number}};
+}
+
+uint64_t sl_file_set_fingerprint(const sl_file_set *set)
+{
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sl_set_file *file = &set->files[i];
+        const char *name = base_name(file->path);
+        sl_checksum_add(&stream, name, strlen(name) + 1);
+        sl_checksum_add_u64(&stream, file->index.file_bytes);
+        sl_checksum_add_u64(&stream, file->index.samples);
+        sl_checksum_add(&stream, file->index.offsets,
+                        file->index.samples * sizeof(*file->index.offsets));
+    }
+    return sl_checksum_value(&stream);
+}
+
+static sluice_status path_of(void *ctx, uint32_t number, char *path, size_t bytes)
+{
+    const sl_file_set *set = ctx;
+    const int length = snprintf(path, bytes, "%s", set->files[number].path);
+    return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
+}
+
+static uint64_t bytes_of(void *ctx, uint32_t number)
+{
+    const sl_file_set *set = ctx;
+    return set->files[number].index.file_bytes;
+}
+
+sluice_status sl_file_set_objects(sl_file_set *set, sl_objects **objects, sluice_error *error)
+{
+    const sl_object_names names = {
+        .ctx = set, .count = set->count, .path = path_of, .bytes = bytes_of};
+    return sl_objects_open(objects, &names, error);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file_set: the files of a dataset that lie as they are, each with an index.
+ *
+ * Purpose: what formats have in common whose samples are stretches of files that have no index: tar
+ * archives, TFRecords. Paths are files or folders of them; files are opened by as many threads as
+ * help, and their indexes come from the store, from what another tool left beside them, or by
+ * walking. Threads: one opens it; then it is immutable. Ownership: sl_file_set_close.
+ */
+#ifndef SL_FILE_SET_H
+#define SL_FILE_SET_H
+
+#include "dataset.h"
+#include "file_index.h"
+
+#include <stdio.h>
+
+/* What a format's files are. */
+typedef struct sl_file_kind {
+    sl_index_kind index;
+    const char *plural, *suffix; /* "tar archives", ".tar" */
+    /* Whether a file of this name is one, in a folder. */
+    bool (*is_named)(const char *name);
+    /* Whether a file begins as one, whatever its name. */
+    bool (*begins)(FILE *file);
+    /* An index that another tool left beside the file. */
+    bool (*load)(sl_file_index *index, const char *path);
+    sluice_status (*walk)(sl_file_index *index, const char *path, sluice_error *error);
+} sl_file_kind;
+
+typedef struct sl_set_file {
+    char *path; /* owned */
+    sl_file_index index;
+    uint64_t first; /* number of its first sample */
+} sl_set_file;
+
+typedef struct sl_file_set {
+    const sl_file_kind *kind;
+    sl_set_file *files;
+    uint32_t count, room;
+    uint64_t samples, bytes;
+} sl_file_set;
+
+/* Whether a path is a file of the kind, or a folder with one. */
+bool sl_file_set_probe(const sl_file_kind *kind, const char *path);
+
+/*
+ * Files in the order of the paths, those of a folder in the order of their names. `set` is all
+ * zero. Errors: INVALID (none; a folder that holds folders, too), IO, NOMEM and those of walking,
+ * of the first file that has one.
+ */
+sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const char *const *paths,
+                               size_t count, sluice_error *error);
+/* Of all zero is fine. */
+void sl_file_set_close(sl_file_set *set);
+
+/* A sample's place. */
+void sl_file_set_locate(const sl_file_set *set, uint64_t index, sl_sample *sample);
+/* Of names, sizes and places. */
+uint64_t sl_file_set_fingerprint(const sl_file_set *set);
+/* The files as objects; the set has to outlive them. */
+sluice_status sl_file_set_objects(sl_file_set *set, sl_objects **objects, sluice_error *error);
+
+/* Whether `text` ends with `suffix` and is longer. */
+bool sl_ends_with(const char *text, const char *suffix);
+
+#endif

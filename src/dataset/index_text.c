@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "index_text.h"
+
+#include "file.h"
+#include "memory.h"
+
+#include <sys/stat.h>
+
+size_t sl_index_text_word(sl_index_text *text, const char **word)
+{
+    while (text->at < text->end && *text->at == ' ') {
+        text->at++;
+    }
+    *word = text->at;
+    while (text->at < text->end && *text->at != ' ' && *text->at != '\n') {
+        text->at++;
+    }
+    return (size_t)(text->at - *word);
+}
+
+bool sl_index_text_number(sl_index_text *text, uint64_t *number)
+{
+    const char *word;
+    const size_t bytes = sl_index_text_word(text, &word);
+    *number = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        if (word[i] < '0' || word[i] > '9' || *number > (uint64_t)INT64_MAX / 10 - 1) {
+            return false;
+        }
+        *number = *number * 10 + (uint64_t)(word[i] - '0');
+    }
+    return bytes > 0;
+}
+
+bool sl_index_text_end_line(sl_index_text *text)
+{
+    while (text->at < text->end && *text->at == ' ') {
+        text->at++;
+    }
+    if (text->at < text->end && *text->at == '\n') {
+        text->at++;
+        return true;
+    }
+    return text->at == text->end;
+}
+
+static bool is_older(const struct stat *a, const struct stat *b)
+{
+    return a->st_mtim.tv_sec < b->st_mtim.tv_sec ||
+           (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
+}
+
+static bool read_and_parse(sl_file_index *index, const char *name, uint64_t file_bytes,
+                           sl_index_text_parse parse)
+{
+    int fd;
+    uint64_t bytes;
+    const sl_file_name file = {"dataset", name};
+    if (sl_file_open(file, &fd, &bytes, NULL) < 0) {
+        return false;
+    }
+    char *text = sl_malloc(bytes > 0 ? bytes : 1);
+    const bool good = text != NULL && sl_file_read(fd, file, text, bytes, 0, NULL) >= 0 &&
+                      parse(index, text, bytes, file_bytes);
+    sl_file_close(fd);
+    sl_free(text);
+    return good;
+}
+
+bool sl_index_text_load(sl_file_index *index, const char *path, const char *name,
+                        sl_index_text_parse parse)
+{
+    struct stat file;
+    struct stat own;
+    if (stat(path, &file) != 0 || stat(name, &own) != 0 || is_older(&own, &file) ||
+        !read_and_parse(index, name, (uint64_t)file.st_size, parse)) {
+        return false;
+    }
+    index->modified_ns = (int64_t)file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec;
+    return true;
+}
