@@ -4,6 +4,7 @@
 #include "dtype.h"
 #include "error.h"
 #include "memory.h"
+#include "packed_value.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -389,11 +390,10 @@ sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *by
 {
     const sl_value *value = &row->values.of[column->field_number];
     *bytes = value->bytes;
-    if (!value->zstd) {
+    if (!sl_is_packed(value)) {
         return SLUICE_OK;
     }
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
     sl_scratch_reset(scratch);
-    return sl_frame_unpack(sl_decoder_frame(row->decoder), value->bytes, scratch->limit, scratch,
-                           bytes, error);
+    return sl_packed_unpack(sl_decoder_frame(row->decoder), value, scratch, bytes, error);
 }

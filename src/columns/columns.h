@@ -179,7 +179,7 @@ static inline void *sl_column_row(const sl_column *column, sl_part_view parts, u
     const uint32_t number = column->first_part + part;
     return parts[number] + row * column->set->parts[number].row_bytes;
 }
-/* The value of the column's field, unpacked if it is a frame. `*bytes` stays until the next call.
+/* The value of the column's field, unpacked if it is packed. `*bytes` stays until the next call.
  */
 sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *bytes,
                               sluice_error *error);

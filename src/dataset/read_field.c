@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fields of single samples, for tools. */
 #include "dataset.h"
-#include "frame.h"
 #include "memory.h"
+#include "packed_value.h"
 #include "shard_format.h"
 
 #include <string.h>
@@ -48,16 +48,16 @@ static sluice_status copy(const void *data, size_t bytes, sl_buffer buffer, size
     return SLUICE_OK;
 }
 
-static sluice_status unpack_frame(sl_bytes packed, sl_buffer buffer, size_t *size,
-                                  sluice_error *error)
+static sluice_status unpack(const sl_value *value, sl_buffer buffer, size_t *size,
+                            sluice_error *error)
 {
     uint64_t bytes = 0;
-    const sluice_status status = sl_frame_size(packed, SL_RECORD_BYTES_MAX, &bytes, error);
+    const sluice_status status = sl_packed_size(value, SL_RECORD_BYTES_MAX, &bytes, error);
     *size = bytes;
     if (status < 0 || bytes > buffer.capacity) {
         return status < 0 ? status : SLUICE_AGAIN;
     }
-    return sl_frame_unpack_to(NULL, packed, buffer.data, bytes, error);
+    return sl_packed_unpack_to(NULL, value, buffer.data, bytes, error);
 }
 
 static sluice_status give(const sl_field *field, const sl_value *value, sl_buffer buffer,
@@ -73,8 +73,8 @@ static sluice_status give(const sl_field *field, const sl_value *value, sl_buffe
     if (field->type == SLUICE_FIELD_FLOAT) {
         return copy(&value->number, sizeof(value->number), buffer, size);
     }
-    return value->zstd ? unpack_frame(value->bytes, buffer, size, error)
-                       : copy(value->bytes.data, value->bytes.size, buffer, size);
+    return sl_is_packed(value) ? unpack(value, buffer, size, error)
+                               : copy(value->bytes.data, value->bytes.size, buffer, size);
 }
 
 static sl_stored_sample *new_record(uint64_t wanted, sluice_error *error)

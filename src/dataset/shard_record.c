@@ -101,6 +101,7 @@ static sl_refusal decode_blob(walk *w, const sl_field *field, const uint8_t *cel
         return sl_refuse("it does not fit into its sample", 0);
     }
     value->zstd = cell[4] == SL_BLOB_ZSTD;
+    value->list = SL_LIST_NONE;
     value->offset = (uint32_t)w->at;
     value->bytes = (sl_bytes){w->record.data + w->at, bytes};
     w->at += bytes;

@@ -3,9 +3,9 @@
 
 #include "codecs.h"
 #include "error.h"
-#include "frame.h"
 #include "jpeg_codec.h"
 #include "memory.h"
+#include "packed_value.h"
 
 #include <string.h>
 
@@ -67,7 +67,7 @@ static void keep_piece(const job *j, uint32_t number, uint8_t *piece, sl_value *
     value->bytes = (sl_bytes){piece, bytes};
 }
 
-/* Replaces a frame by what it holds. */
+/* Replaces what is packed by what it holds. */
 static sluice_status unpack(const job *j, uint32_t number, sl_value *value, sluice_error *error)
 {
     const sl_field *field = &j->maker->config.plan->schema->fields[number];
@@ -75,12 +75,12 @@ static sluice_status unpack(const job *j, uint32_t number, sl_value *value, slui
         field->type == SLUICE_FIELD_IMAGE ? SL_RECORD_IMAGE_MAX : SL_RECORD_BYTES_MAX;
     uint64_t bytes = 0;
     uint8_t *piece = NULL;
-    sluice_status status = sl_frame_size(value->bytes, most, &bytes, error);
+    sluice_status status = sl_packed_size(value, most, &bytes, error);
     if (status == SLUICE_OK) {
         status = new_piece(j, bytes, &piece, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_frame_unpack_to(NULL, value->bytes, piece, bytes, error);
+        status = sl_packed_unpack_to(NULL, value, piece, bytes, error);
     }
     if (status < 0 || piece == NULL) {
         sl_free(piece);
@@ -88,6 +88,7 @@ static sluice_status unpack(const job *j, uint32_t number, sl_value *value, slui
     }
     keep_piece(j, number, piece, value, bytes);
     value->zstd = false;
+    value->list = SL_LIST_NONE;
     return SLUICE_OK;
 }
 
@@ -213,7 +214,7 @@ static sluice_status make_picture(const job *j, uint32_t number, sl_value *value
 static sluice_status make_field(const job *j, uint32_t number, sl_value *value, sluice_error *error)
 {
     const sl_field *field = &j->maker->config.plan->schema->fields[number];
-    if (value->zstd) {
+    if (sl_is_packed(value)) {
         const sluice_status status = unpack(j, number, value, error);
         if (status < 0) {
             return status;

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "frame.h"
 #include "memory.h"
+#include "packed_value.h"
 #include "record.h"
 #include "thread.h"
 
@@ -195,22 +196,21 @@ static uint64_t tensor_bytes(const sl_field *field, const sl_value *value)
     return bytes;
 }
 
-/* The size of a frame's contents, as far as its header says. */
-static sluice_status measure_frame(const sl_field *field, const sl_value *value, uint64_t *bytes,
-                                   sluice_error *error)
+/* The size of what is packed, as far as its header says. */
+static sluice_status measure_packed(const sl_field *field, const sl_value *value, uint64_t *bytes,
+                                    sluice_error *error)
 {
-    const sluice_status status = sl_frame_size(value->bytes, SL_RECORD_BYTES_MAX, bytes, error);
+    const sluice_status status = sl_packed_size(value, SL_RECORD_BYTES_MAX, bytes, error);
     if (status < 0 || field->type != SLUICE_FIELD_TENSOR || *bytes == tensor_bytes(field, value)) {
         return status;
     }
     return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                        "field \"%s\": the zstd frame does not hold a tensor of its shape",
-                        field->name);
+                        "field \"%s\": what is packed is no tensor of its shape", field->name);
 }
 
 /* To the worker's memory; a frame that has a checksum is checked by that, too. */
-static sluice_status unpack_frame(worker *w, sl_bytes packed, uint64_t size, sl_bytes *unpacked,
-                                  sluice_error *error)
+static sluice_status unpack(worker *w, const sl_value *value, uint64_t size, sl_bytes *unpacked,
+                            sluice_error *error)
 {
     if (size > w->unpacked_capacity) {
         uint8_t *grown = sl_realloc_array(w->unpacked, size, 1);
@@ -222,7 +222,7 @@ static sluice_status unpack_frame(worker *w, sl_bytes packed, uint64_t size, sl_
         w->unpacked_capacity = size;
     }
     *unpacked = (sl_bytes){w->unpacked, size};
-    return sl_frame_unpack_to(sl_decoder_frame(w->decoder), packed, w->unpacked, size, error);
+    return sl_packed_unpack_to(sl_decoder_frame(w->decoder), value, w->unpacked, size, error);
 }
 
 /* What a loader, or who reads a key, would stumble over. */
@@ -252,12 +252,13 @@ static sluice_status check_other(worker *w, const sl_field *field, const sl_valu
 {
     sl_bytes bytes = value->bytes;
     uint64_t size = 0;
-    sluice_status status = value->zstd ? measure_frame(field, value, &size, error) : SLUICE_OK;
+    sluice_status status =
+        sl_is_packed(value) ? measure_packed(field, value, &size, error) : SLUICE_OK;
     if (status < 0 || w->decoder == NULL) {
         return status;
     }
-    if (value->zstd) {
-        status = unpack_frame(w, value->bytes, size, &bytes, error);
+    if (sl_is_packed(value)) {
+        status = unpack(w, value, size, &bytes, error);
     }
     return status == SLUICE_OK ? check_contents(field, bytes, error) : status;
 }
