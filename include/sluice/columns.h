@@ -89,7 +89,7 @@ typedef struct sluice_column {
     uint32_t struct_size;
     int32_t kind;      /* a sluice_column_kind */
     const char *field; /* the dataset's */
-    const char *name;  /* the column's, 1 to 31 letters, digits, _, - or . [the field's] */
+    const char *name;  /* the column's, 1 to 31 letters, digits, _, -, . or / [the field's] */
     const sluice_augment *recipe; /* IMAGE; copied */
     int32_t
         dtype; /* a sluice_dtype: IMAGE and PADDED or RAGGED bytes [U8]; NUMBER and ONE_HOT [I64;

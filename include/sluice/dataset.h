@@ -17,6 +17,9 @@
  *     sample; docs/formats.md says what its fields are. Each archive's headers are walked when it
  *     is opened, several at a time, and an index is kept in $SLUICE_CACHE_DIR, or else
  *     $XDG_CACHE_HOME/sluice or ~/.cache/sluice (SLUICE_CACHE_DIR="": none is);
+ *   - TFRecord files of tf.train.Example (*.tfrecord, *.tfrecords, *.tfrec, NAME-00000-of-01024),
+ *     or a folder with such files and without folders: each record is a sample; docs/formats.md
+ *     says what its fields are. Indexes are made and kept as those of archives are;
  *   - .npy files, each row of whose array is a sample with the field "tensor" (of an array of one
  *     dimension: each stretch of 2^20 elements);
  *   - Megatron-LM's NAME.bin with NAME.idx, each sequence of which is a sample with the field
@@ -97,11 +100,22 @@ typedef struct sluice_dataset_options {
      * is there by mistake (an output, a trash can) moves the numbers of all classes behind it. */
     uint32_t allow_empty_classes;
     uint32_t reserved; /* 0 */
+    /*
+     * Not NULL: `field_count` fields, at most 64, of a format whose samples have keys of their own
+     * (TFRecord), each as "NAME=KEY" or "NAME=KEY:TYPE": what it is called here, what the data call
+     * it, and what it is: image, int, float, bytes, text, or DTYPE[SHAPE], a tensor: f32[4], i64[]
+     * (as many as there are), u8[28,28,1] (of bytes: little-endian elements), f32[0,4] (rows of 4).
+     * Without TYPE it is found out. The dataset has these fields then, in this order, and no
+     * others. Default: all keys, by rules of the format (docs/formats.md).
+     */
+    const char *const *fields;
+    uint32_t field_count;
+    uint32_t reserved_2; /* 0 */
 } sluice_dataset_options;
 
-#define SLUICE_DATASET_OPTIONS_INIT                   \
-    {                                                 \
-        sizeof(sluice_dataset_options), 0, NULL, 0, 0 \
+#define SLUICE_DATASET_OPTIONS_INIT                               \
+    {                                                             \
+        sizeof(sluice_dataset_options), 0, NULL, 0, 0, NULL, 0, 0 \
     }
 
 /*
@@ -122,13 +136,13 @@ SLUICE_API void sluice_dataset_close(sluice_dataset *dataset);
 
 typedef struct sluice_dataset_info {
     uint32_t struct_size;
-    uint32_t shards;      /* files of a packed dataset, tar archives; 0 for an image folder */
-    uint64_t samples;     /* at least 1 */
-    uint64_t bytes;       /* stored bytes of all samples; 0: not known without reading (folder) */
+    uint32_t shards;  /* files of a packed dataset, archives, TFRecords; 0 for an image folder */
+    uint64_t samples; /* at least 1 */
+    uint64_t bytes;   /* stored bytes of all samples; 0: not known without reading (folder) */
     uint64_t fingerprint; /* changes when the list of samples changes */
     uint32_t classes;
     uint32_t fields;
-    char format[16]; /* "shards", "folder", "tar", "npy", "megatron", "flat" */
+    char format[16]; /* "shards", "folder", "tar", "tfrecord", "npy", "megatron", "flat" */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \

@@ -86,7 +86,12 @@ class Batch:
 @final
 class Dataset:
     def __new__(
-        cls, paths: list[str | bytes], options: dict[str, int], flat: tuple[str, int, tuple[int, ...]] | None, /
+        cls,
+        paths: list[str | bytes],
+        options: dict[str, int],
+        flat: tuple[str, int, tuple[int, ...]] | None,
+        fields: list[str],
+        /,
     ) -> Dataset: ...
     def info(self) -> dict[str, Any]: ...
     def field(self, number: int, /) -> tuple[str, int, int, tuple[int, ...]]: ...

@@ -12,7 +12,7 @@ from ._names import DTYPE_NAMES, dtype_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from ._types import Field as Field, Paths, Progress, Verified as Verified
@@ -42,14 +42,29 @@ def _absolute(path):
     return os.path.abspath(path) if brace in path or os.path.exists(path) else path
 
 
+def field_choices(fields: Mapping[str, str | tuple[str, str]] | None) -> list[str]:
+    """As the library takes them: "NAME=KEY" or "NAME=KEY:TYPE"."""
+    choices = []
+    for name, key in (fields or {}).items():
+        if "=" in name:
+            raise ValueError(f"fields: {name!r} is no name")
+        choices.append(f"{name}={key if isinstance(key, str) else ':'.join(key)}")
+    return choices
+
+
 class Dataset:
     """Samples that lie in files, found and not read.
 
     path: a folder of class folders with pictures (torchvision's ImageFolder rules), a folder of packed
-    shards (`sluice pack`), a manifest or a shard, tar archives as WebDataset has them, .npy files and others
-    (docs/formats.md), also with ranges ("train-{000..146}.tar"); or a list of those. With `flat=("float32", (3, 32, 32))`
-    the files hold nothing but tensors of that dtype and shape, back to back. Class folders without a
+    shards (`sluice pack`), a manifest or a shard, tar archives as WebDataset has them, TFRecords, .npy files and
+    others (docs/formats.md), also with ranges ("train-{000..146}.tar"); or a list of those. With
+    `flat=("float32", (3, 32, 32))` the files hold nothing but tensors of that dtype and shape, back to back. Class folders without a
     picture, and those whose names differ in case only, are refused unless they are allowed.
+
+    fields: of TFRecords, which features are wanted and what they are called here [all, by docs/formats.md]:
+    {"image": "image/encoded", "label": "image/class/label:int", "box": ("box", "f32[4]")}. What is behind the
+    colon, or in a pair, is the type: image, int, float, bytes, text, or a tensor as dtype[shape]: i64[] has as many
+    elements as there are, f32[0,4] as many rows, u8[28,28] is made of bytes.
 
     data[i] is a sample as it is stored: a dict of its fields (a picture's encoded bytes, a text as str,
     numbers, a tensor as a memoryview, of 16-bit floats its bytes); a number or a picture that the sample
@@ -61,7 +76,8 @@ class Dataset:
     """
 
     def __init__(
-        self, path: Paths, *, flat: tuple[Any, Sequence[int]] | None = None, allow_empty_classes: bool = False,
+        self, path: Paths, *, flat: tuple[Any, Sequence[int]] | None = None,
+        fields: Mapping[str, str | tuple[str, str]] | None = None, allow_empty_classes: bool = False,
         allow_case_duplicates: bool = False,
     ) -> None:  # fmt: skip
         if isinstance(path, (str, bytes, os.PathLike)):
@@ -71,7 +87,7 @@ class Dataset:
         paths = list(path)
         self.paths = [_absolute(os.fspath(one)) for one in paths]
         allowed = {"allow_empty_classes": allow_empty_classes, "allow_case_duplicates": allow_case_duplicates}
-        self._arguments = {"flat": flat, **allowed}
+        self._arguments = {"flat": flat, "fields": fields, **allowed}
         self._open()
         self._info = self._handle.info()
         self._fields = [self._handle.field(i) for i in range(self._info["fields"])]
@@ -82,7 +98,9 @@ class Dataset:
         if flat is not None:
             dtype, shape = flat
             flat = ("", dtype_number(dtype), tuple(shape))
-        self._opened = _sluice.Dataset(self.paths, {name: int(bool(is_set)) for name, is_set in allowed.items()}, flat)
+        fields = field_choices(allowed.pop("fields"))
+        options = {name: int(bool(is_set)) for name, is_set in allowed.items()}
+        self._opened = _sluice.Dataset(self.paths, options, flat, fields)
         self._process = os.getpid()
 
     @property
@@ -99,7 +117,7 @@ class Dataset:
 
     @property
     def format(self) -> str:
-        """'folder', 'shards', 'tar', 'npy', 'megatron' or 'flat'."""
+        """'folder', 'shards', 'tar', 'tfrecord', 'npy', 'megatron' or 'flat'."""
         return self._info["format"]
 
     @property

@@ -21,6 +21,7 @@ typedef struct opening {
     size_t count;
     sluice_dataset_options options;
     sluice_field flat;
+    char **fields; /* options.field_count of them */
     dataset_handle *made;
     sluice_error error;
     sluice_status status;
@@ -60,6 +61,10 @@ static void drop_opening(waiting_job *job)
     for (size_t i = 0; i < o->count; i++) {
         free(o->paths[i]);
     }
+    for (size_t i = 0; i < o->options.field_count; i++) {
+        free(o->fields[i]);
+    }
+    free((void *)o->fields);
     free((void *)o->paths);
     free(o);
 }
@@ -121,6 +126,29 @@ static opening *new_opening(PyObject *paths)
     return o;
 }
 
+/* ["NAME=KEY", ...] */
+static int set_fields(opening *o, PyObject *fields)
+{
+    const Py_ssize_t count = PyList_Size(fields);
+    if (count < 0) {
+        return -1;
+    }
+    o->fields = (char **)calloc((size_t)count + 1, sizeof(*o->fields));
+    if (o->fields == NULL) {
+        (void)PyErr_NoMemory();
+        return -1;
+    }
+    o->options.fields = (const char *const *)o->fields;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        o->fields[i] = copy_path(PyList_GetItem(fields, i));
+        if (o->fields[i] == NULL) {
+            return -1;
+        }
+        o->options.field_count++;
+    }
+    return 0;
+}
+
 /* ("name", dtype, (shape)) */
 static int set_flat(opening *o, PyObject *flat)
 {
@@ -158,18 +186,20 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
     PyObject *paths;
     PyObject *options;
     PyObject *flat;
+    PyObject *fields;
     if (keywords != NULL && PyDict_Size(keywords) > 0) {
         PyErr_SetString(PyExc_TypeError, "no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(arguments, "OOO", &paths, &options, &flat)) {
+    if (!PyArg_ParseTuple(arguments, "OOOO", &paths, &options, &flat, &fields)) {
         return NULL;
     }
     opening *o = new_opening(paths);
     if (o == NULL) {
         return NULL;
     }
-    if (members_set(&o->options, members, options) < 0 || set_flat(o, flat) < 0) {
+    if (members_set(&o->options, members, options) < 0 || set_flat(o, flat) < 0 ||
+        set_fields(o, fields) < 0) {
         drop_opening(&o->job);
         return NULL;
     }

@@ -65,7 +65,7 @@ static bool is_name(const char *name, size_t room)
         const char c = name[length];
         const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
         if (length == room - 1 ||
-            !(letter || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.')) {
+            !(letter || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.' || c == '/')) {
             return false;
         }
     }
@@ -122,8 +122,7 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     }
     if (!is_name(c->name != NULL ? c->name : c->field, SL_COLUMN_NAME_BYTES)) {
         return "name (that of the field, unless there is one) must be 1 to 31 letters, digits, _, "
-               "- "
-               "or .";
+               "-, . or /";
     }
     if (c->kind == SLUICE_COLUMN_IMAGE && c->recipe == NULL) {
         return "an image needs a recipe";

@@ -56,6 +56,19 @@ static sluice_status open_ranges(sl_dataset **dataset, const char *const *paths,
     return status;
 }
 
+static sluice_status check_fields(const sluice_dataset_options *own, sluice_error *error)
+{
+    for (uint32_t i = 0; i < own->field_count; i++) {
+        if (own->fields == NULL || own->fields[i] == NULL) {
+            return sl_error_set(error, SLUICE_INVALID, "api", "a field is missing (NULL)");
+        }
+    }
+    if (own->field_count > 0 && own->flat != NULL) {
+        return sl_error_set(error, SLUICE_INVALID, "api", "flat files have one field: see flat");
+    }
+    return SLUICE_OK;
+}
+
 sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *paths, size_t count,
                                   const sluice_dataset_options *options, sluice_error *error)
 {
@@ -78,9 +91,13 @@ sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *p
     sl_dataset *opened = NULL;
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), options, "sluice_dataset_options", &reason);
-    if (status == SLUICE_OK && (own.allow_empty_classes > 1 || own.reserved != 0)) {
+    if (status == SLUICE_OK &&
+        (own.allow_empty_classes > 1 || own.reserved != 0 || own.reserved_2 != 0)) {
         status = sl_error_set(&reason, SLUICE_INVALID, "api",
                               "allow_empty_classes must be 0 or 1, reserved 0");
+    }
+    if (status == SLUICE_OK) {
+        status = check_fields(&own, &reason);
     }
     if (status == SLUICE_OK) {
         status = open_ranges(&opened, paths, count, &own, &reason);

@@ -12,8 +12,9 @@
 #define STAGE "dataset"
 
 /* The format table. A path that several rows but the last take is not to be guessed about. */
-static const sl_format *const formats[] = {&sl_format_shards, &sl_format_tars, &sl_format_npy,
-                                           &sl_format_megatron, &sl_format_folder};
+static const sl_format *const formats[] = {&sl_format_shards,    &sl_format_tars,
+                                           &sl_format_tfrecords, &sl_format_npy,
+                                           &sl_format_megatron,  &sl_format_folder};
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
@@ -35,9 +36,10 @@ static const sl_format *find_format(const char *path, sluice_error *error)
         found = formats[i];
     }
     if (found == NULL) {
-        (void)sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                            "neither a folder of pictures, nor packed shards (*.sluice), nor tar "
-                            "archives, nor arrays (.npy, or Megatron's .bin with .idx)");
+        (void)sl_error_file(
+            error, SLUICE_INVALID, STAGE, 0, path, -1,
+            "neither a folder of pictures, nor packed shards (*.sluice), nor tar "
+            "archives, nor TFRecord files, nor arrays (.npy, or Megatron's .bin with .idx)");
     }
     return found;
 }
@@ -54,7 +56,16 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
         return sl_error_file(error, SLUICE_IO, STAGE, errno, paths[0], -1, "cannot open");
     }
     const sl_format *format = find_format(paths[0], error);
-    return format != NULL ? format->open(dataset, paths, count, options, error) : SLUICE_INVALID;
+    if (format == NULL) {
+        return SLUICE_INVALID;
+    }
+    if (options->field_count > 0 && !format->takes_fields) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
+                             "fields are chosen of TFRecord files only: the dataset is of the "
+                             "format \"%s\"",
+                             format->name);
+    }
+    return format->open(dataset, paths, count, options, error);
 }
 
 sl_dataset *sl_dataset_ref(sl_dataset *dataset)

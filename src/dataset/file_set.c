@@ -114,6 +114,9 @@ static sluice_status add_entry(sl_file_set *set, const char *folder, const char 
                              "the path of a file in it is too long");
     }
     if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode)) {
+        if (set->kind->skips_folder != NULL && set->kind->skips_folder(name)) {
+            return SLUICE_OK;
+        }
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
                              "holds %s and the folder \"%.256s\": name the %s (%.256s/*%s) "
                              "or that folder",

@@ -21,6 +21,8 @@ typedef struct sl_file_kind {
     const char *plural, *suffix; /* "tar archives", ".tar" */
     /* Whether a file of this name is one, in a folder. */
     bool (*is_named)(const char *name);
+    /* Whether a folder beside them is no reason to ask what is meant; NULL: none is. */
+    bool (*skips_folder)(const char *name);
     /* Whether a file begins as one, whatever its name. */
     bool (*begins)(FILE *file);
     /* An index that another tool left beside the file. */

@@ -228,7 +228,9 @@ static int run(void)
     }
     sluice_dataset *yardstick = dataset;
     if (args.yardstick != NULL) {
-        yardstick = data_open(args.yardstick, &args.folder, &code);
+        struct data_folder folder = args.folder;
+        folder.fields.count = 0; /* it may be of another format */
+        yardstick = data_open(args.yardstick, &folder, &code);
     }
     if (yardstick != NULL) {
         interrupt_catch();

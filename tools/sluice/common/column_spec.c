@@ -244,9 +244,9 @@ static bool take_item(char *item, struct column_spec *spec, uint32_t *given,
 static bool take_name(const char *from, size_t length, char *name, const struct fault *fault)
 {
     static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
     if (length == 0 || length >= COLUMN_NAME_BYTES || strspn(from, letters) < length) {
-        return wrong(fault, "\"%.*s\" is no name: expected 1 to 31 letters, digits, _, - or .",
+        return wrong(fault, "\"%.*s\" is no name: expected 1 to 31 letters, digits, _, -, . or /",
                      (int)(length < ITEM_BYTES ? length : ITEM_BYTES), from);
     }
     memcpy(name, from, length);

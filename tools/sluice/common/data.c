@@ -16,6 +16,12 @@ static const char *advice_for(const sluice_error *error)
     if (error->status == SLUICE_INVALID && strstr(error->text, "allow_empty_classes") != NULL) {
         return "the option is --allow-empty-classes, if that is meant";
     }
+    if (strstr(error->text, "option fields") != NULL) {
+        return "the option is --field NAME=KEY, or --field NAME=KEY:TYPE";
+    }
+    if (error->status == SLUICE_INVALID && strstr(error->text, "field") != NULL) {
+        return NULL;
+    }
     if (error->status == SLUICE_INVALID) {
         return "a dataset is a folder of class folders with pictures, or one that `sluice pack` "
                "wrote";
@@ -30,7 +36,9 @@ sluice_dataset *data_open(const char *path, const struct data_folder *folder, in
 {
     const sluice_dataset_options options = {.struct_size = sizeof options,
                                             .allow_case_duplicates = folder->case_duplicates,
-                                            .allow_empty_classes = folder->empty_classes};
+                                            .allow_empty_classes = folder->empty_classes,
+                                            .fields = folder->fields.at,
+                                            .field_count = (uint32_t)folder->fields.count};
     sluice_dataset *dataset = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
     if (sluice_dataset_open(&dataset, &path, 1, &options, &error) < 0) {

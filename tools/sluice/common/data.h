@@ -3,24 +3,35 @@
 #ifndef TOOL_DATA_H
 #define TOOL_DATA_H
 
+#include "options.h"
+
 #include <sluice/dataset.h>
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What every command with a DATASET takes of image folders. */
+/* What every command with a DATASET takes for it. */
 struct data_folder {
-    bool case_duplicates; /* class folders may differ in case only */
-    bool empty_classes;   /* they may hold no picture */
+    bool case_duplicates;      /* class folders may differ in case only */
+    bool empty_classes;        /* they may hold no picture */
+    struct option_list fields; /* of TFRecords */
 };
 
 /* The rows of the option table for it. */
-#define DATA_FOLDER_ROWS(folder)                                                     \
-    {"allow-case-duplicates", 0, OPTION_FLAG, &(folder).case_duplicates,             \
-     .help = "accept class folders whose names differ in case only"},                \
-    {                                                                                \
-        "allow-empty-classes", 0, OPTION_FLAG, &(folder).empty_classes,              \
-            .help = "accept class folders without a picture: each counts as a class" \
+#define DATA_FOLDER_ROWS(folder)                                                                \
+    {"allow-case-duplicates", 0, OPTION_FLAG, &(folder).case_duplicates,                        \
+     .help = "accept class folders whose names differ in case only"},                           \
+        {"field",                                                                               \
+         0,                                                                                     \
+         OPTION_LIST,                                                                           \
+         &(folder).fields,                                                                      \
+         .metavar = "NAME=KEY[:TYPE]",                                                          \
+         .help = "a feature of TFRecords and what it is to be called; repeat it. TYPE: image, " \
+                 "int, float, bytes, "                                                          \
+                 "text, or a tensor as i64[], f32[4], u8[28,28]"},                              \
+    {                                                                                           \
+        "allow-empty-classes", 0, OPTION_FLAG, &(folder).empty_classes,                         \
+            .help = "accept class folders without a picture: each counts as a class"            \
     }
 
 /*

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TFRecords of tf.train.Example. Opening needs an index of each file (tfrecord_index.h) and a look
+ * at some records, for which fields there are (example_fields.h); then a sample is a record.
+ */
+#include "example_fields.h"
+#include "file_set.h"
+#include "memory.h"
+#include "shard_format.h"
+#include "tfrecord_index.h"
+
+#include <string.h>
+
+#define STAGE "dataset"
+
+enum { LOOKS = 64 };
+
+typedef struct tfrecords {
+    sl_dataset base;
+    sl_example_fields fields;
+    sl_file_set set;
+} tfrecords;
+
+static const tfrecords *records_of(const sl_dataset *dataset)
+{
+    return (const tfrecords *)(const void *)dataset;
+}
+
+/* ---- ops ---- */
+
+static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sl_place *lookup, sl_refusal *why)
+{
+    (void)lookup;
+    (void)why;
+    sl_file_set_locate(&records_of(dataset)->set, index, sample);
+    return SLUICE_OK;
+}
+
+static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                         sl_values *values)
+{
+    sl_bytes example;
+    if (bytes.size != sample->place.bytes) {
+        return sl_refuse("the record is cut short", 0);
+    }
+    const sl_refusal refusal = sl_tfrecord_open(bytes, &example);
+    return refusal.text != NULL ? refusal
+                                : sl_example_fields_unpack(&records_of(dataset)->fields, example,
+                                                           SL_TFRECORD_HEAD, values);
+}
+
+static const char *class_name(const sl_dataset *dataset, int64_t label)
+{
+    (void)dataset;
+    (void)label;
+    return NULL;
+}
+
+static void close_records(sl_dataset *dataset)
+{
+    tfrecords *own = (tfrecords *)(void *)dataset;
+    sl_objects_close(own->base.objects);
+    sl_file_set_close(&own->set);
+    sl_free(own);
+}
+
+static const sl_dataset_ops tfrecords_ops = {
+    .locate = locate,
+    .unpack = unpack,
+    .class_name = class_name,
+    .close = close_records,
+};
+
+/* ---- what is one ---- */
+
+static size_t digits_before(const char *begin, const char *end)
+{
+    const char *at = end;
+    while (at > begin && at[-1] >= '0' && at[-1] <= '9') {
+        at--;
+    }
+    return (size_t)(end - at);
+}
+
+/* "NAME-00000-of-01024". */
+static bool is_numbered(const char *name)
+{
+    const char *end = name + strlen(name);
+    const size_t all = digits_before(name, end);
+    if (all < 5 || (size_t)(end - name) < all + 4 || memcmp(end - all - 4, "-of-", 4) != 0) {
+        return false;
+    }
+    end -= all + 4;
+    const size_t number = digits_before(name, end);
+    return number >= 5 && (size_t)(end - name) > number + 1 && end[-(ptrdiff_t)number - 1] == '-';
+}
+
+/* By its name; compressed ones, too, so that they are refused by name and not overlooked. */
+static bool is_named(const char *name)
+{
+    static const char *const suffixes[] = {".tfrecord",      ".tfrecords",     ".tfrec",
+                                           ".tfrecord.gz",   ".tfrecords.gz",  ".tfrec.gz",
+                                           ".tfrecord.zlib", ".tfrecords.zlib"};
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        if (sl_ends_with(name, suffixes[i])) {
+            return true;
+        }
+    }
+    return is_numbered(name);
+}
+
+static bool begins(FILE *file)
+{
+    uint8_t head[SL_TFRECORD_HEAD];
+    uint64_t length;
+    return fread(head, 1, sizeof(head), file) == sizeof(head) && sl_tfrecord_head(head, &length);
+}
+
+static bool is_of_indexes(const char *name)
+{
+    return strcmp(name, "idx") == 0 || strcmp(name, "idx_files") == 0;
+}
+
+static const sl_file_kind tfrecord_files = {
+    .index = SL_INDEX_TFRECORD,
+    .plural = "TFRecord files",
+    .suffix = ".tfrecord",
+    .is_named = is_named,
+    .skips_folder = is_of_indexes,
+    .begins = begins,
+    .load = sl_tfrecord_idx_load,
+    .walk = sl_tfrecord_walk,
+};
+
+static bool probe(const char *path)
+{
+    return sl_file_set_probe(&tfrecord_files, path);
+}
+
+/* ---- fields ---- */
+
+/* What opening needs to find them. */
+typedef struct looker {
+    tfrecords *own;
+    sl_field_choice choices[SL_FIELDS_MAX];
+    uint32_t choice_count;
+    sl_example_keys keys;
+} looker;
+
+static sluice_status look_at(looker *look, const sl_sample *sample, sl_buffer buffer,
+                             sluice_error *error)
+{
+    const sl_dataset *dataset = &look->own->base;
+    size_t size;
+    sl_bytes example;
+    const sluice_status status = sl_dataset_read(dataset, sample, buffer, &size, error);
+    if (status < 0) {
+        return status;
+    }
+    sl_refusal why = sl_tfrecord_open((sl_bytes){buffer.data, size}, &example);
+    if (why.text == NULL) {
+        why = sl_example_look(&look->keys, look->choice_count > 0 ? look->choices : NULL,
+                              look->choice_count, example);
+        why.offset += SL_TFRECORD_HEAD;
+    }
+    return why.text == NULL
+               ? SLUICE_OK
+               : sl_dataset_refuse(dataset, sample->place.object, sample->place.offset, why, error);
+}
+
+/* Over all of them, the first and the last included. Bad ones tell nothing, unless all are. */
+static sluice_status look_around(looker *look, sluice_error *error)
+{
+    const uint64_t samples = look->own->set.samples;
+    const uint64_t looks = samples < LOOKS ? samples : LOOKS;
+    bool found = false;
+    sluice_status status = SLUICE_OK;
+    sluice_error reason;
+    for (uint64_t i = 0; i < looks; i++) {
+        sl_sample sample;
+        sl_file_set_locate(&look->own->set, looks > 1 ? (samples - 1) * i / (looks - 1) : 0,
+                           &sample);
+        uint8_t *memory = sample.place.bytes <= SL_RECORD_BYTES_MAX
+                              ? sl_malloc(sample.place.bytes)
+                              : NULL; /* no sample: it is too large for one */
+        const sluice_status looked =
+            memory != NULL
+                ? look_at(look, &sample, (sl_buffer){memory, sample.place.bytes}, &reason)
+                : SLUICE_AGAIN;
+        sl_free(memory);
+        found = found || looked == SLUICE_OK;
+        if (looked < 0 && status == SLUICE_OK && error != NULL) {
+            *error = reason;
+        }
+        status = looked < 0 && status == SLUICE_OK ? looked : status;
+    }
+    if (found || status < 0) {
+        return found ? SLUICE_OK : status;
+    }
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, look->own->set.files[0].path, -1,
+                         "its records have more than 2^31 - 1 bytes");
+}
+
+static sluice_status find_fields(looker *look, const sluice_dataset_options *options,
+                                 sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    if (options->field_count > SL_FIELDS_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "there can be %u fields at most",
+                            SL_FIELDS_MAX);
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && i < options->field_count; i++) {
+        status = sl_field_choice_parse(&look->choices[i], options->fields[i], error);
+        look->choice_count++;
+    }
+    if (status == SLUICE_OK) {
+        status = look_around(look, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    sl_example_fields *fields = &look->own->fields;
+    status = look->choice_count > 0 ? sl_example_fields_choose(fields, &look->keys, look->choices,
+                                                               look->choice_count, error)
+                                    : sl_example_fields_find(fields, &look->keys, error);
+    if (status < 0 && error != NULL) {
+        sl_error_set_path(error, look->own->set.files[0].path);
+    }
+    return status;
+}
+
+/* ---- opening ---- */
+
+static sluice_status open_set(tfrecords *own, const char *const *paths, size_t count,
+                              sluice_error *error)
+{
+    sluice_status status = sl_file_set_open(&own->set, &tfrecord_files, paths, count, error);
+    if (status == SLUICE_OK && own->set.samples == 0) {
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->set.files[0].path, -1,
+                               "no sample: the file is empty");
+    }
+    return status == SLUICE_OK ? sl_file_set_objects(&own->set, &own->base.objects, error) : status;
+}
+
+static sluice_status open_all(tfrecords *own, const char *const *paths, size_t count,
+                              const sluice_dataset_options *options, sluice_error *error)
+{
+    sluice_status status = open_set(own, paths, count, error);
+    if (status < 0) {
+        return status;
+    }
+    looker *look = sl_calloc(1, sizeof(*look));
+    if (look == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    look->own = own;
+    status = find_fields(look, options, error);
+    sl_free(look);
+    sluice_dataset_info *info = &own->base.info;
+    info->struct_size = sizeof(*info);
+    info->samples = own->set.samples;
+    info->bytes = own->set.bytes;
+    info->fingerprint = sl_file_set_fingerprint(&own->set);
+    info->fields = own->fields.count;
+    info->shards = own->set.count;
+    (void)snprintf(own->base.kind, sizeof(own->base.kind),
+                   "%s, each of whose records is a sample (tf.train.Example)",
+                   own->set.count == 1 ? "a TFRecord file" : "TFRecord files");
+    memcpy(info->format, "tfrecord", sizeof("tfrecord"));
+    own->base.fields = own->fields.fields;
+    return status;
+}
+
+static sluice_status open_records(sl_dataset **dataset, const char *const *paths, size_t count,
+                                  const sluice_dataset_options *options, sluice_error *error)
+{
+    tfrecords *own = sl_calloc(1, sizeof(*own));
+    if (own == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    own->base.ops = &tfrecords_ops;
+    atomic_init(&own->base.references, 1);
+    const sluice_status status = open_all(own, paths, count, options, error);
+    if (status < 0) {
+        sl_dataset_close(&own->base);
+        return status;
+    }
+    *dataset = &own->base;
+    return SLUICE_OK;
+}
+
+const sl_format sl_format_tfrecords = {.name = "tfrecord",
+                                       .takes_fields = true,
+                                       .probe = probe,
+                                       .open = open_records};
