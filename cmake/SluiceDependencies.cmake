@@ -2,6 +2,7 @@
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(JPEG REQUIRED)
+find_package(PNG 1.6 REQUIRED) # with zlib
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing>=2.3)
@@ -20,7 +21,4 @@ unset(CMAKE_REQUIRED_LIBRARIES)
 if(NOT SLUICE_JPEG_IS_TURBO)
   message(FATAL_ERROR "sluice needs libjpeg-turbo 2.1 or newer (Debian: libjpeg62-turbo-dev, "
                       "Ubuntu: libjpeg-turbo8-dev)")
-endif()
-if(SLUICE_BUILD_TOOL)
-  find_package(PNG REQUIRED)
 endif()

@@ -27,7 +27,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libsluice-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "libsluice${abi} ${same}, libjpeg-dev, liburing-dev (>= 2.3), libxxhash-dev, libzstd-dev")
+    "libsluice${abi} ${same}, libjpeg-dev, libpng-dev, liburing-dev (>= 2.3), libxxhash-dev, libzstd-dev, zlib1g-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "library that keeps a GPU fed during training (development files)
 ${about}
 .

@@ -20,7 +20,7 @@ libjpeg-dev|libjpeg62-turbo-dev|libjpeg-turbo8-dev : libjpeg-turbo, decodes phot
 liburing-dev                                  : io_uring, reads files without a thread per read
 libzstd-dev                                   : zstd, compressed fields of shards
 libxxhash-dev                                 : XXH3, checksums of samples
-libpng-dev                                    : writes the contact sheets of sluice view
+libpng-dev                                    : decodes PNG, writes the contact sheets of sluice view
 '
 # shellcheck disable=SC2034 # used by those who source this
 packages_to_test='

@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "jpeg_codec.h"
+#include "png_codec.h"
 #include "raw_codec.h"
 #include "signature.h"
 #include "value.h"
@@ -12,6 +13,7 @@
 const sl_codec *const sl_codecs[SL_CODECS_MAX + 1] = {
     &sl_codec_jpeg,
     &sl_codec_raw,
+    &sl_codec_png,
 };
 
 static sluice_status refuse(uint8_t number, sl_bytes bytes, sluice_error *error)

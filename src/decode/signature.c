@@ -11,7 +11,6 @@ typedef struct signature {
 
 /* More exact ones first. */
 static const signature signatures[] = {
-    {"PNG", 0, 8, "\x89PNG\r\n\x1a\n"},
     {"GIF", 0, 4, "GIF8"},
     {"WebP", 8, 4, "WEBP"},
     {"TIFF", 0, 4, {'I', 'I', '*', 0}},

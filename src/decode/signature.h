@@ -5,7 +5,7 @@
 
 #include "view.h"
 
-/* "PNG", "WebP", ...; NULL when the bytes begin like nothing known. */
+/* "GIF", "TIFF", ...; NULL when the bytes begin like nothing known. */
 const char *sl_signature_name(sl_bytes bytes);
 
 #endif

@@ -14,6 +14,8 @@ enum {
     ENTRY_BYTES = 12
 };
 
+static const char signature[6] = "Exif\0";
+
 typedef struct tiff {
     sl_bytes bytes;
     bool big_endian;
@@ -71,9 +73,17 @@ static bool has_segment(uint32_t marker)
     return marker >= FIRST_SEGMENT && (marker < MARKER_RST0 || marker > MARKER_SOS);
 }
 
+uint32_t sl_exif_orientation_of_block(sl_bytes block)
+{
+    if (block.size >= sizeof(signature) && memcmp(block.data, signature, sizeof(signature)) == 0) {
+        block.data += sizeof(signature);
+        block.size -= sizeof(signature);
+    }
+    return orientation_in_tiff(block);
+}
+
 uint32_t sl_exif_orientation(sl_bytes jpeg)
 {
-    static const char signature[6] = "Exif\0";
     size_t at = 2;
     while (inside(jpeg, at, 4) && jpeg.data[at] == 0xFF) {
         uint32_t marker = jpeg.data[at + 1];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exif: the orientation of a JPEG.
+ * exif: the orientation of a picture.
  *
- * Purpose: reads one number out of the APP1 segment. Bounds-checked; whatever is not understood
- * counts as "upright", as every viewer does. Threads: pure.
+ * Purpose: reads one number out of a JPEG's APP1 segment, or out of the same block of another
+ * format. Bounds-checked; whatever is not understood counts as "upright", as every viewer does.
+ * Threads: pure.
  */
 #ifndef SL_EXIF_H
 #define SL_EXIF_H
@@ -12,5 +13,7 @@
 
 /* 1..8; 1 when there is none or when it makes no sense. */
 uint32_t sl_exif_orientation(sl_bytes jpeg);
+/* The same of what a PNG or a WebP has: a TIFF file, perhaps behind the six bytes of a segment. */
+uint32_t sl_exif_orientation_of_block(sl_bytes block);
 
 #endif

@@ -51,6 +51,19 @@ run 0 pack photos packed --keep-order
 run 0 view packed --samples 4 --draws 3 --size 64 -o packed.png
 cmp -s a.png packed.png || fail "folder and shards differ"
 
+# A sheet is a PNG, so a folder of them is a dataset: seen, packed as it is and as pixels, checked.
+mkdir -p sheets/class
+cp a.png sheets/class/1.png
+cp c.png sheets/class/2.png
+run 0 view sheets --samples 2 --draws 2 --size 48 -o of_files.png
+run 0 pack sheets sheets_packed --keep-order
+run 0 pack sheets sheets_pixels --keep-order --raw
+for packed in sheets_packed sheets_pixels; do
+    run 0 verify $packed --decode
+    run 0 view $packed --samples 2 --draws 2 --size 48 -o of_$packed.png
+    cmp -s of_files.png of_$packed.png || fail "$packed holds other pictures"
+done
+
 # Bad rows say why.
 cp -r photos spoiled
 victim=$(find spoiled -name '*.JPEG' | sort | head -1)

@@ -19,10 +19,10 @@ static void add_file(const pack_setup *setup, const char *name, const void *data
 
 static void add_bad_files(pack_setup *setup)
 {
-    static const char png[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\2\0\0\0";
+    static const char gif[] = "GIF89a\1\0\1\0\0\0\0;";
     static const char huge[] = "\xFF\xD8\xFF\xC0\0\x11\x08\xEA\x60\xEA\x60\3\1\x22\0\2\x11\1\3\x11"
                                "\1\xFF\xDA\0\x0C\3\1\0\2\x11\3\x11\0\x3F\0";
-    add_file(setup, "c00/p0003.png", png, sizeof(png));
+    add_file(setup, "c00/p0003.png", gif, sizeof(gif));
     add_file(setup, "c00/z empty.jpg", "", 0);
     add_file(setup, "c01/a\ttab\\.jpg", "this is no picture", 18);
     add_file(setup, "c01/p0001x.jpg", huge, sizeof(huge) - 1);

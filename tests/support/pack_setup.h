@@ -19,7 +19,7 @@
 typedef struct pack_setup {
     photo_folder photos;
     sl_dataset *dataset;
-    uint32_t bad; /* files that no pack can take: PNG, empty, junk, absent, too large */
+    uint32_t bad; /* files that no pack can take: GIF, empty, junk, absent, too large */
 } pack_setup;
 
 /* `classes` x `per_class` photos, and five bad files when `bad`. */

@@ -10,7 +10,8 @@ pillow_oracle.py FOLDER     answers each line of FOLDER/questions into FOLDER/an
   jitter INPUT W H  KIND FACTOR ...
       raw RGB: ImageEnhance steps in the order given (brightness, contrast, saturation)
   decode INPUT TURN
-      an encoded picture to RGB, turned upright by its EXIF orientation when TURN is 1
+      an encoded picture to RGB, turned upright by its EXIF orientation when TURN is 1; of grey of 16
+      bits the upper 8, where Pillow's own conversion makes everything above 255 white
 
 INPUT is the number n of FOLDER/input<n>.
 """
@@ -57,6 +58,8 @@ def decode(folder, words):
     image = Image.open(f"{folder}/input{words[0]}")
     if words[1] == "1":
         image = ImageOps.exif_transpose(image)
+    if image.mode.startswith("I"):
+        image = Image.frombytes("L", image.size, bytes(value >> 8 for value in image.getdata()))
     return image.convert("RGB")
 
 

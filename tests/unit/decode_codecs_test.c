@@ -6,6 +6,8 @@
 #include "error.h"
 #include "jpeg_codec.h"
 #include "jpeg_make.h"
+#include "png_codec.h"
+#include "png_make.h"
 #include "raw_codec.h"
 #include "value.h"
 
@@ -47,6 +49,7 @@ static void numbers_stay(void **state)
     (void)state;
     assert_int_equal(sl_codec_jpeg.number, 1);
     assert_int_equal(sl_codec_raw.number, 2); /* docs/format.md */
+    assert_int_equal(sl_codec_png.number, 3);
 }
 
 static void numbers_are_believed_and_bytes_looked_at(void **state)
@@ -133,6 +136,21 @@ static void sizes_of_jpegs(void **state)
     }
 }
 
+static void sizes_of_pngs(void **state)
+{
+    (void)state;
+    const png_options how = {.orientation = 6};
+    png_file file = png_make(53, 37, 4, &how);
+    sl_codec_source source = {.bytes = {file.data, file.size}, .max_pixels = MAX_PIXELS};
+    expect_size(&sl_codec_png, &source, 53, 37);
+    source.max_pixels = 53 * 37 - 1;
+    expect_none(&sl_codec_png, &source, SLUICE_UNSUPPORTED);
+    source.max_pixels = MAX_PIXELS;
+    source.bytes.size--;
+    expect_none(&sl_codec_png, &source, SLUICE_CORRUPT);
+    png_make_free(&file);
+}
+
 static void sizes_of_pixels(void **state)
 {
     (void)state;
@@ -157,6 +175,7 @@ int main(void)
         cmocka_unit_test(numbers_are_believed_and_bytes_looked_at),
         cmocka_unit_test(codecs_judge_what_is_not_theirs),
         cmocka_unit_test(sizes_of_jpegs),
+        cmocka_unit_test(sizes_of_pngs),
         cmocka_unit_test(sizes_of_pixels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

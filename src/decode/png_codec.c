@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "png_codec.h"
+
+#include "error.h"
+#include "memory.h"
+#include "png_chunks.h"
+#include "png_pixels.h"
+
+#include <png.h>
+#include <setjmp.h>
+#include <string.h>
+
+#define STAGE "decode"
+
+/* Header, palette, picture data and an end. */
+enum { PARTS = 4 };
+
+typedef struct png_state {
+    sl_png png;
+    sl_png_colours colours;
+    /* of the call at hand */
+    jmp_buf jump;
+    const sl_codec_source *source;
+    sluice_error *error;
+    sluice_status status;
+    sl_rect need;
+    uint8_t *pixels; /* out */
+    /* what libpng reads: the rest of each part */
+    sl_bytes parts[PARTS];
+    uint32_t part;
+    const uint8_t *checked; /* picture data before it are right */
+} png_state;
+
+static const uint8_t end_chunk[] = {0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82};
+
+/* libpng's functions do not return after an error, and all its memory is scratch. */
+_Noreturn static void leave(png_state *state, sluice_status status)
+{
+    state->status = status;
+    longjmp(state->jump, 1);
+}
+
+/* How far picture data were read; where they end once libpng is behind them. */
+static int64_t offset_of(const png_state *state)
+{
+    const sl_bytes *data = &state->png.data;
+    const size_t left = state->part > 2 ? 0 : state->parts[2].size;
+    return data->data + (data->size - left) - state->source->bytes.data;
+}
+
+_Noreturn static void fail(png_state *state, sluice_status status, const char *text)
+{
+    leave(state, sl_error_file(state->error, status, STAGE, 0, NULL, offset_of(state), "%s", text));
+}
+
+_Noreturn static void on_error(png_structp png, png_const_charp text)
+{
+    fail(png_get_error_ptr(png), SLUICE_CORRUPT, text);
+}
+
+/*
+ * libpng sees nothing but picture data, so what it warns of is wrong with those. Bytes behind their
+ * end do no harm.
+ */
+static void on_warning(png_structp png, png_const_charp text)
+{
+    if (strstr(text, "xtra compressed data") == NULL &&
+        strstr(text, "oo much image data") == NULL) {
+        on_error(png, text);
+    }
+}
+
+static png_voidp on_malloc(png_structp png, png_alloc_size_t size)
+{
+    png_state *state = png_get_mem_ptr(png);
+    void *memory = sl_scratch_take(state->source->scratch, size);
+    if (memory == NULL) {
+        fail(state, SLUICE_NOMEM, "the picture needs more scratch memory than there is for it");
+    }
+    return memory;
+}
+
+static void on_free(png_structp png, png_voidp memory)
+{
+    (void)png;
+    (void)memory;
+}
+
+static void check_stop(png_state *state)
+{
+    /* relaxed: whoever sees it late works a little longer */
+    if (state->source->stop != NULL &&
+        atomic_load_explicit(state->source->stop, memory_order_relaxed)) {
+        fail(state, SLUICE_CANCELED, "stopped");
+    }
+}
+
+/* The next chunk of picture data, before its first byte is read. */
+static void check_chunk(png_state *state, const sl_bytes *rest)
+{
+    const size_t offset = (size_t)(rest->data - state->source->bytes.data);
+    const sluice_status status = sl_png_check_sum(*rest, offset, state->source->stop, state->error);
+    if (status != SLUICE_OK) {
+        leave(state, status);
+    }
+    state->checked = rest->data + SL_PNG_CHUNK_BYTES + sl_png_load32(rest->data);
+}
+
+static void on_read(png_structp png, png_bytep to, size_t wanted)
+{
+    png_state *state = png_get_io_ptr(png);
+    check_stop(state);
+    while (state->part < PARTS && state->parts[state->part].size == 0) {
+        state->part++;
+    }
+    if (state->part == PARTS) {
+        fail(state, SLUICE_CORRUPT, "the PNG's picture data end early");
+    }
+    sl_bytes *rest = &state->parts[state->part];
+    if (state->part == 2 && rest->data == state->checked) {
+        check_chunk(state, rest);
+    }
+    /* libpng reads a chunk's head, pieces of its content, and its checksum. */
+    if (wanted > rest->size) {
+        fail(state, SLUICE_INTERNAL, "libpng reads past a chunk");
+    }
+    memcpy(to, rest->data, wanted);
+    rest->data += wanted;
+    rest->size -= wanted;
+}
+
+/* ---- decoding: runs below setjmp ---- */
+
+static png_structp begin(png_state *state)
+{
+    png_structp png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, state, on_error, on_warning,
+                                               state, on_malloc, on_free);
+    if (png == NULL) {
+        fail(state, SLUICE_INTERNAL, "libpng is not of the version that it was built for");
+    }
+    png_infop info = png_create_info_struct(png);
+    png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    png_set_crc_action(png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE); /* check_chunk does it */
+    png_set_option(png, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);
+    png_set_check_for_invalid_index(png, 0); /* sl_png_to_rgb does it */
+    png_set_read_fn(png, state, on_read);
+    png_read_info(png, info);
+    return png;
+}
+
+static void convert(png_state *state, const uint8_t *row, uint32_t y)
+{
+    const sl_rect *need = &state->need;
+    uint8_t *rgb = state->pixels + (size_t)(y - need->y) * need->width * 3;
+    if (row != rgb &&
+        !sl_png_to_rgb(&state->png, &state->colours, row, need->x, need->width, rgb)) {
+        fail(state, SLUICE_CORRUPT, "a pixel has a colour that the PNG's palette lacks");
+    }
+}
+
+static void *take(png_state *state, uint64_t bytes)
+{
+    void *memory = bytes <= SIZE_MAX ? sl_scratch_take(state->source->scratch, bytes) : NULL;
+    if (memory == NULL) {
+        fail(state, SLUICE_NOMEM, "the picture needs more scratch memory than there is for it");
+    }
+    return memory;
+}
+
+/* Rows as stored: RGB where that is what is wanted, else where they are converted from. */
+typedef struct rows {
+    uint8_t *first; /* of the row need.y */
+    uint64_t step;  /* 0: one after the other in the same place */
+} rows;
+
+static rows place_rows(png_state *state)
+{
+    const sl_rect *need = &state->need;
+    const sl_png *png = &state->png;
+    const uint64_t bytes = sl_png_row_bytes(png);
+    if (png->colour == SL_PNG_RGB && png->depth == 8 && need->width == png->size.width) {
+        return (rows){state->pixels, bytes};
+    }
+    return png->interlaced ? (rows){take(state, bytes * need->height), bytes}
+                           : (rows){take(state, bytes), 0};
+}
+
+/* All rows of a pass; of the last one no more than are needed, if not `all` are. */
+static void read_pass(png_state *state, png_structp png, const rows *to, bool all)
+{
+    const sl_rect *need = &state->need;
+    const uint32_t end = need->y + need->height;
+    const uint32_t last = all ? state->png.size.height : end;
+    for (uint32_t y = 0; y < last; y++) {
+        check_stop(state);
+        const bool needed = y >= need->y && y < end;
+        uint8_t *row = needed ? to->first + (y - need->y) * to->step : NULL;
+        png_read_row(png, row, NULL);
+        if (needed && !state->png.interlaced) {
+            convert(state, row, y);
+        }
+    }
+}
+
+static void decode_work(png_state *state)
+{
+    const sl_rect *need = &state->need;
+    const bool to_end = need->y + need->height == state->png.size.height;
+    state->pixels = take(state, (uint64_t)need->width * need->height * 3);
+    const rows to = place_rows(state);
+    sl_png_colours_of(&state->png, &state->colours);
+    png_structp png = begin(state);
+    const int passes = state->png.interlaced ? png_set_interlace_handling(png) : 1;
+    for (int pass = 1; pass <= passes; pass++) {
+        read_pass(state, png, &to, pass < passes || to_end);
+    }
+    for (uint32_t y = need->y; state->png.interlaced && y < need->y + need->height; y++) {
+        check_stop(state);
+        convert(state, to.first + (y - need->y) * to.step, y);
+    }
+    if (to_end) {
+        png_read_end(png, NULL);
+    }
+}
+
+/* ---- the row of the table ---- */
+
+/*
+ * Per pixel, at most: 3 bytes of RGB, 8 as stored, and twice 8 in libpng (the row at hand and the
+ * one before it), all of it where a picture is one row of 16-bit RGBA. Besides: libpng's and zlib's
+ * states, about 60 kB.
+ */
+static uint64_t png_scratch_bytes(uint64_t max_pixels)
+{
+    const uint64_t most = UINT64_C(1) << 40;
+    return (max_pixels < most ? max_pixels : most) * 27 + ((uint64_t)1 << 20);
+}
+
+static sluice_status png_open(void **state, sluice_error *error)
+{
+    *state = sl_calloc(1, sizeof(png_state));
+    return *state != NULL ? SLUICE_OK
+                          : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a PNG decoder");
+}
+
+static sluice_status png_header(void *state, const sl_codec_source *source, sl_codec_info *info,
+                                sluice_error *error)
+{
+    png_state *own = state;
+    const sluice_status status = sl_png_read(&own->png, source, error);
+    *info = (sl_codec_info){own->png.size, own->png.orientation};
+    return status;
+}
+
+static sluice_status png_decode(void *state, const sl_codec_source *source,
+                                const sl_codec_request *request, sl_image *view,
+                                sluice_error *error)
+{
+    png_state *own = state;
+    const sl_rect *need = &request->need;
+    own->source = source;
+    own->error = error;
+    own->need = *need;
+    own->parts[0] = (sl_bytes){source->bytes.data, SL_PNG_HEAD_BYTES};
+    own->parts[1] = own->png.palette;
+    own->parts[2] = own->png.data;
+    own->parts[3] = (sl_bytes){end_chunk, sizeof(end_chunk)};
+    own->part = 0;
+    own->checked = own->png.data.data;
+    if (setjmp(own->jump) != 0) {
+        return own->status;
+    }
+    decode_work(own);
+    *view = (sl_image){.pixels = own->pixels,
+                       .width = need->width,
+                       .height = need->height,
+                       .channels = 3,
+                       .stride_bytes = (size_t)need->width * 3,
+                       .origin_x = need->x,
+                       .origin_y = need->y,
+                       .picture_width = own->png.size.width,
+                       .picture_height = own->png.size.height,
+                       .denominator = 1};
+    return SLUICE_OK;
+}
+
+const sl_codec sl_codec_png = {
+    .name = "PNG",
+    .number = 3,
+    .denominator_max = 1,
+    .probe = sl_png_probe,
+    .scratch_bytes = png_scratch_bytes,
+    .open = png_open,
+    .close = sl_free,
+    .header = png_header,
+    .decode = png_decode,
+};

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Damaged and hostile PNGs: an error with a reason and an offset, no memory and no time. */
+#include "clock.h"
+#include "decoder.h"
+#include "png_codec.h"
+#include "png_make.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { MAX_PIXELS = 100000000 };
+
+typedef struct fixture {
+    sl_decoder *decoder;
+    atomic_bool stop;
+} fixture;
+
+static int open_with(void **state, uint64_t scratch_bytes)
+{
+    fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    const sl_decoder_config config = {.max_pixels = MAX_PIXELS,
+                                      .max_unpacked_bytes = 1 << 20,
+                                      .exif = SLUICE_EXIF_APPLY,
+                                      .scratch_bytes = scratch_bytes,
+                                      .stop = &f->stop};
+    assert_int_equal(sl_decoder_open(&f->decoder, &config, NULL), SLUICE_OK);
+    *state = f;
+    return 0;
+}
+
+static int setup(void **state)
+{
+    return open_with(state, 0);
+}
+
+static int teardown(void **state)
+{
+    fixture *f = *state;
+    sl_decoder_close(f->decoder);
+    free(f);
+    return 0;
+}
+
+/* Rows [0, rows) (0: all) of a copy of just that size, for the sanitizer. */
+static sluice_status decode(const fixture *f, const uint8_t *data, size_t size, uint32_t rows,
+                            sluice_error *error)
+{
+    uint8_t *copy = malloc(size > 0 ? size : 1);
+    assert_non_null(copy);
+    memcpy(copy, data, size);
+    const sl_stored_image stored = {.bytes = {copy, size}, .codec = sl_codec_png.number};
+    sl_picture picture;
+    sl_image view;
+    sluice_status status = sl_decoder_open_picture(f->decoder, &stored, &picture, error);
+    if (status == SLUICE_OK) {
+        const sl_rect need = {0, 0, picture.width, rows > 0 ? rows : picture.height};
+        status = sl_decoder_decode(f->decoder, need, 0, 0, &view, error);
+    }
+    free(copy);
+    return status;
+}
+
+static void expect(const fixture *f, const png_file *file, sluice_status expected, const char *text)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    const sluice_status status = decode(f, file->data, file->size, 0, &error);
+    if (status != expected || strstr(error.text, text) == NULL) {
+        fail_msg("status %d, \"%s\" where \"%s\" was expected", status, error.text, text);
+    }
+    assert_true(status != SLUICE_CORRUPT ||
+                (error.offset >= 0 && error.offset <= (int64_t)file->size));
+}
+
+static const png_options kinds[] = {
+    {.colour = 2, .depth = 8, .data_bytes = 60},
+    {.colour = 3, .depth = 4, .interlaced = true},
+    {.is_grey = true, .depth = 16, .orientation = 3, .orientation_end = true},
+};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/* Wherever it ends, and however little is asked for. */
+static void truncated_everywhere(void **state)
+{
+    for (uint32_t i = 0; i < 2 * KINDS; i++) {
+        png_file file = png_make(13, 11, i, &kinds[i / 2]);
+        assert_int_equal(decode(*state, file.data, file.size, i % 2, NULL), SLUICE_OK);
+        for (size_t size = 1; size < file.size; size++) {
+            sluice_error error = SLUICE_ERROR_INIT;
+            assert_int_equal(decode(*state, file.data, size, i % 2, &error), SLUICE_CORRUPT);
+            assert_in_range(error.offset, 0, size);
+        }
+        png_make_free(&file);
+    }
+}
+
+/* Each bit of the file, checksums not among them: what is wrong is found, or was not read. */
+static void flipped_everywhere(void **state)
+{
+    for (uint32_t i = 0; i < KINDS; i++) {
+        png_file file = png_make(13, 11, i, &kinds[i]);
+        for (size_t bit = 0; bit < 8 * file.size; bit++) {
+            sluice_error error = SLUICE_ERROR_INIT;
+            file.data[bit / 8] ^= (uint8_t)(1U << bit % 8);
+            const sluice_status status = decode(*state, file.data, file.size, 0, &error);
+            assert_true(status == SLUICE_CORRUPT || (status == SLUICE_UNSUPPORTED && bit / 8 < 33));
+            file.data[bit / 8] ^= (uint8_t)(1U << bit % 8);
+        }
+        png_make_free(&file);
+    }
+}
+
+/* The same, with checksums that are right: no crash, and no state left for the next picture. */
+static void flipped_and_sealed(void **state)
+{
+    uint32_t refused = 0;
+    for (uint32_t i = 0; i < KINDS; i++) {
+        png_file file = png_make(13, 11, i, &kinds[i]);
+        uint8_t *damaged = malloc(file.size);
+        assert_non_null(damaged);
+        for (size_t bit = 0; bit < 8 * file.size; bit++) {
+            memcpy(damaged, file.data, file.size);
+            damaged[bit / 8] ^= (uint8_t)(1U << bit % 8);
+            png_make_seal(damaged, file.size);
+            sluice_error error = SLUICE_ERROR_INIT;
+            const sluice_status status = decode(*state, damaged, file.size, 0, &error);
+            assert_true(status == SLUICE_OK || status == SLUICE_CORRUPT ||
+                        status == SLUICE_UNSUPPORTED);
+            refused += status != SLUICE_OK;
+        }
+        free(damaged);
+        assert_int_equal(decode(*state, file.data, file.size, 0, NULL), SLUICE_OK);
+        png_make_free(&file);
+    }
+    assert_true(refused > 1000);
+}
+
+static void headers_that_no_png_has(void **state)
+{
+    static const struct {
+        uint32_t width, height, depth, colour;
+    } headers[] = {{0, 1, 8, 2}, {1, 0, 8, 2}, {1U << 31, 1, 8, 2}, {1, UINT32_MAX, 8, 2},
+                   {1, 1, 3, 0}, {1, 1, 4, 2}, {1, 1, 16, 3},       {1, 1, 8, 1},
+                   {1, 1, 8, 5}, {1, 1, 8, 7}, {1, 1, 0, 0},        {1, 1, 2, 4}};
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+        png_file file = png_make_begin(headers[i].width, headers[i].height, headers[i].depth,
+                                       headers[i].colour, false);
+        png_make_data(&file, "\0\0\0\0", 4);
+        png_make_chunk(&file, "IEND", NULL, 0);
+        expect(*state, &file, SLUICE_CORRUPT, i < 4 ? "width or height" : "no PNG has");
+        png_make_free(&file);
+    }
+}
+
+static void chunks_in_the_wrong_place(void **state)
+{
+    static const struct {
+        const char *chunks[5]; /* behind IHDR of a picture of one pixel with a palette */
+        const char *text;
+    } orders[] = {
+        {{"IDAT"}, "no palette"},
+        {{"PLTE", "IEND"}, "no picture data"},
+        {{"PLTE", "PLTE", "IDAT", "IEND"}, "a palette"},
+        {{"PLTE", "IDAT", "PLTE", "IEND"}, "a palette"},
+        {{"PLTE", "IDAT", "tEXt", "IDAT", "IEND"}, "two places"},
+        {{"PLTE", "IHDR", "IDAT", "IEND"}, "second header"},
+        {{"PLTE", "IDAT"}, "end chunk"},
+        {{"PLTE", "I.AT"}, "no type"},
+    };
+    png_file file;
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+        file = png_make_begin(1, 1, 8, 3, false);
+        for (size_t k = 0; k < 5 && orders[i].chunks[k] != NULL; k++) {
+            if (strcmp(orders[i].chunks[k], "IDAT") == 0) {
+                png_make_data(&file, "\0\0", 2);
+            } else {
+                const bool is_palette = strcmp(orders[i].chunks[k], "PLTE") == 0;
+                png_make_chunk(&file, orders[i].chunks[k], "abc", is_palette ? 3 : 0);
+            }
+        }
+        expect(*state, &file, SLUICE_CORRUPT, orders[i].text);
+        png_make_free(&file);
+    }
+    file = png_make_begin(1, 1, 8, 2, false);
+    png_make_chunk(&file, "CgBI", "abcd", 4);
+    png_make_data(&file, "\0\1\2\3", 4);
+    png_make_chunk(&file, "IEND", NULL, 0);
+    expect(*state, &file, SLUICE_UNSUPPORTED, "CgBI");
+    png_make_free(&file);
+}
+
+static void colours_beyond_the_palette(void **state)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        png_options options = {
+            .colour = 3, .depth = i < 2 ? 8 : 4, .colours = 11, .interlaced = i % 2 == 1};
+        png_file file = png_make(9, 9, i, &options);
+        expect(*state, &file, SLUICE_OK, "");
+        png_make_free(&file);
+        options.excess = i < 2 ? 200 : 11;
+        options.colours = i < 2 ? 11 : 1;
+        file = png_make(9, 9, i, &options);
+        expect(*state, &file, SLUICE_CORRUPT, "palette lacks");
+        png_make_free(&file);
+    }
+}
+
+/* Too few rows, too many, none at all, and a stream whose own checksum is wrong. */
+static void picture_data_of_the_wrong_length(void **state)
+{
+    static uint8_t rows[64 * 193];
+    for (uint32_t height = 0; height <= 64; height += 8) {
+        png_file file = png_make_begin(64, 32, 8, 2, false);
+        png_make_data(&file, rows, (size_t)height * 193);
+        png_make_chunk(&file, "IEND", NULL, 0);
+        /* what follows the picture does no harm */
+        expect(*state, &file, height < 32 ? SLUICE_CORRUPT : SLUICE_OK, "");
+        file.data[png_make_find(file.data, file.size, "IEND") - 5] ^= 1; /* the stream's checksum */
+        png_make_seal(file.data, file.size);
+        if (height <= 32) {
+            expect(*state, &file, SLUICE_CORRUPT, "");
+        }
+        png_make_free(&file);
+    }
+}
+
+static uint64_t peak_kib(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return (uint64_t)usage.ru_maxrss;
+}
+
+/* Adds a chunk of 64 MiB of zeros, deflated behind a name. */
+static void add_bomb(png_file *file, const char *type)
+{
+    const size_t size = (size_t)64 << 20;
+    uint8_t *zeros = calloc(1, size);
+    assert_non_null(zeros);
+    png_file packed = png_make_begin(1, 1, 8, 2, false);
+    png_make_data(&packed, zeros, size);
+    const size_t at = png_make_find(packed.data, packed.size, "IDAT");
+    uint8_t *content = packed.data + at + 5; /* over the length and the type: "x", 0, 0 */
+    memcpy(content, "x\0", 3);
+    png_make_chunk(file, type, content, packed.size - at - 9);
+    png_make_free(&packed);
+    free(zeros);
+}
+
+static void bombs_cost_nothing(void **state)
+{
+    png_file text = png_make_begin(1, 1, 8, 2, false);
+    add_bomb(&text, "zTXt");
+    add_bomb(&text, "iCCP");
+    add_bomb(&text, "iTXt");
+    for (int i = 0; i < 300000; i++) {
+        png_make_chunk(&text, "tEXt", "a\0b", 3);
+    }
+    png_make_data(&text, "\0\1\2\3", 4);
+    png_make_chunk(&text, "IEND", NULL, 0);
+    png_file large =
+        png_make_begin(10000, 10000, 16, 6, true); /* 800 MB of rows, says the header */
+    png_make_data(&large, "\0\1\2\3", 4);
+    png_make_chunk(&large, "IEND", NULL, 0);
+    png_file huge = png_make_begin(60000, 60000, 8, 2, false);
+    const uint64_t before = peak_kib();
+    const uint64_t start = sl_now_ns();
+    expect(*state, &text, SLUICE_OK, "");
+    expect(*state, &large, SLUICE_CORRUPT, "cannot be 10000 x 10000 pixels");
+    expect(*state, &huge, SLUICE_UNSUPPORTED, "60000 x 60000");
+    assert_true(sl_now_ns() - start < UINT64_C(2000000000));
+    assert_true(peak_kib() - before < 40 << 10); /* the copy of 4 MB, under sanitizers too */
+    png_make_free(&text);
+    png_make_free(&large);
+    png_make_free(&huge);
+}
+
+/* What the table says is enough, whatever the shape. */
+static void memory_stays_within_the_bound(void **state)
+{
+    static const sl_picture shapes[] = {{60000, 1}, {1, 60000}, {300, 200}, {3, 20000}, {2, 1}};
+    (void)state;
+    for (uint32_t i = 0; i < 5 * KINDS; i++) {
+        const sl_picture shape = shapes[i % 5];
+        png_options options = {.colour = 6, .depth = 16};
+        if (i >= 5) {
+            options = kinds[i / 5];
+        }
+        for (int interlaced = 0; interlaced < 2; interlaced++) {
+            void *own = NULL;
+            options.interlaced = interlaced == 1;
+            png_file file = png_make(shape.width, shape.height, i, &options);
+            (void)open_with(&own, sl_codec_png.scratch_bytes((uint64_t)shape.width * shape.height));
+            /* once more for the picture turned upright */
+            const bool turned = options.orientation > 0;
+            const sluice_status status =
+                decode(own, file.data, file.size, turned ? shape.height / 2 : 0, NULL);
+            assert_int_equal(status, SLUICE_OK);
+            (void)teardown(&own);
+            (void)open_with(&own, (uint64_t)4 << 10);
+            assert_int_equal(decode(own, file.data, file.size, 0, NULL), SLUICE_NOMEM);
+            (void)teardown(&own);
+            png_make_free(&file);
+        }
+    }
+}
+
+static void stops_when_nobody_waits(void **state)
+{
+    fixture *f = *state;
+    const png_options options = {.interlaced = true};
+    png_file file = png_make(100, 100, 1, &options);
+    const sl_stored_image stored = {.bytes = {file.data, file.size}};
+    sl_picture picture;
+    sl_image view;
+    assert_int_equal(sl_decoder_open_picture(f->decoder, &stored, &picture, NULL), SLUICE_OK);
+    atomic_store_explicit(&f->stop, true, memory_order_relaxed);
+    const sl_rect need = {0, 0, 1, 1};
+    assert_int_equal(sl_decoder_decode(f->decoder, need, 0, 0, &view, NULL), SLUICE_CANCELED);
+    assert_int_equal(sl_decoder_open_picture(f->decoder, &stored, &picture, NULL), SLUICE_CANCELED);
+    atomic_store_explicit(&f->stop, false, memory_order_relaxed);
+    assert_int_equal(decode(f, file.data, file.size, 0, NULL), SLUICE_OK);
+    png_make_free(&file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(truncated_everywhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(flipped_everywhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(flipped_and_sealed, setup, teardown),
+        cmocka_unit_test_setup_teardown(headers_that_no_png_has, setup, teardown),
+        cmocka_unit_test_setup_teardown(chunks_in_the_wrong_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(colours_beyond_the_palette, setup, teardown),
+        cmocka_unit_test_setup_teardown(picture_data_of_the_wrong_length, setup, teardown),
+        cmocka_unit_test_setup_teardown(bombs_cost_nothing, setup, teardown),
+        cmocka_unit_test(memory_stays_within_the_bound),
+        cmocka_unit_test_setup_teardown(stops_when_nobody_waits, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
