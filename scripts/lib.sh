@@ -21,6 +21,7 @@ liburing-dev                                  : io_uring, reads files without a 
 libzstd-dev                                   : zstd, compressed fields of shards
 libxxhash-dev                                 : XXH3, checksums of samples
 libpng-dev                                    : decodes PNG, writes the contact sheets of sluice view
+libwebp-dev                                   : decodes WebP (built without it, sluice refuses WebP)
 '
 # shellcheck disable=SC2034 # used by those who source this
 packages_to_test='

@@ -50,7 +50,7 @@ extern "C" {
 typedef struct sluice_dataset sluice_dataset;
 
 typedef enum sluice_field_type {
-    SLUICE_FIELD_IMAGE = 1, /* an encoded picture (JPEG) or raw pixels; decoded to u8 RGB */
+    SLUICE_FIELD_IMAGE = 1, /* a JPEG, PNG or WebP, or raw pixels; decoded to u8 RGB */
     SLUICE_FIELD_INT = 2,   /* one signed 64-bit integer */
     SLUICE_FIELD_FLOAT = 3, /* one binary64 */
     SLUICE_FIELD_BYTES = 4,
@@ -58,7 +58,7 @@ typedef enum sluice_field_type {
     SLUICE_FIELD_TENSOR = 6 /* an array of numbers */
 } sluice_field_type;
 
-/* Whether values are stored as zstd frames. Numbers and JPEGs never are. */
+/* Whether values are stored as zstd frames. Numbers and encoded pictures never are. */
 typedef enum sluice_compression {
     SLUICE_COMPRESSION_AUTO = 0,  /* writers: where a look at the first samples says that it pays;
                                      of a dataset: as it happens */

@@ -80,9 +80,11 @@ typedef struct sluice_loader_options {
                                the rest to decode in: a sample that needs more than a worker's
                                share is a bad one (NOMEM). A copy of the dataset (resident_bytes)
                                may take half of the rest. Not counted: tables of the dataset,
-                               device memory; code and stacks, which with a few workers touch
-                               less than 8 MiB [no limit of our own: a worker takes what its
-                               pictures need, 25 bytes a pixel at most] */
+                               device memory; the Huffman tables of a lossless WebP that was made
+                               to harm (up to 1.3 GB, where usual pictures take 1 MB); code and
+                               stacks, which with a few workers touch less than 8 MiB [no limit of
+                               our own: a worker takes what its pictures need, 25 bytes a pixel at
+                               most; 41 of a PNG of 16 bits that is one row] */
     uint64_t stall_warn_ns; /* a read older than this is counted as stalled [30 s] */
     uint64_t stall_fail_ns; /* a read older than this fails its samples [120 s] */
     uint64_t end_epoch;     /* first epoch that will not be asked for; the loader does not read

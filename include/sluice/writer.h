@@ -102,7 +102,7 @@ SLUICE_API sluice_status sluice_writer_open(sluice_writer **writer, const char *
 typedef struct sluice_writer_sample {
     uint32_t struct_size;
     uint32_t raw_width;  /* > 0: `image` is raw u8 RGB pixels, raw_width x raw_height x 3 bytes; */
-    uint32_t raw_height; /* 0: `image` is an encoded picture (JPEG) */
+    uint32_t raw_height; /* 0: `image` is a JPEG, PNG or WebP */
     uint32_t reserved;   /* 0 */
     const void *image;
     uint64_t image_bytes; /* 1 .. 1 GiB */
@@ -116,7 +116,8 @@ typedef struct sluice_writer_sample {
     }
 
 /*
- * Adds a sample; a JPEG is re-tiled unless keep_bytes is set, otherwise just its header is read.
+ * Adds a sample; a JPEG is re-tiled unless keep_bytes is set; of other pictures, and then, just the
+ * header is read, and of PNG and WebP that the file is whole.
  * CORRUPT or UNSUPPORTED leave the writer as it was, so the caller may go on. After IO (disk full)
  * only abort is left. STATE: the writer has other fields.
  */

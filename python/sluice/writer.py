@@ -91,7 +91,7 @@ class Writer:
     def add(self, **values: Any) -> None:
         """Adds a sample: a value for each field, by name; a field left out, or None, is missing in it.
 
-        image: the bytes of a JPEG, or pixels (uint8, height x width x 3), also as a PIL image. int, float:
+        image: the bytes of a JPEG, PNG or WebP, or pixels (uint8, height x width x 3), also as a PIL image. int, float:
         numbers. text: str. bytes: anything with the buffer protocol. tensor: an array of the field's dtype
         (numpy's, torch's on the CPU, memoryviews; bfloat16 as uint16), its bytes, or lists of numbers.
 

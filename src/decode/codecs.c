@@ -7,6 +7,7 @@
 #include "raw_codec.h"
 #include "signature.h"
 #include "value.h"
+#include "webp_codec.h"
 
 #define STAGE "decode"
 
@@ -14,6 +15,7 @@ const sl_codec *const sl_codecs[SL_CODECS_MAX + 1] = {
     &sl_codec_jpeg,
     &sl_codec_raw,
     &sl_codec_png,
+    &sl_codec_webp,
 };
 
 static sluice_status refuse(uint8_t number, sl_bytes bytes, sluice_error *error)

@@ -6,18 +6,23 @@
  * crop to be drawn), then decode at least the rectangle asked for.
  * Colour contract (out: RGB, 3 channels): grey is replicated; YCbCr of any sampling through
  * libjpeg's default (fancy) upsampling and ISLOW transform; RGB as stored; CMYK and YCCK as Pillow
- * converts them (inverted Adobe convention).
- * Strictness: a JPEG that ends early, has a broken entropy stream or lost restart markers within
- * what is read is CORRUPT, never grey filling; harmless junk between markers is accepted, junk in
- * front of a restart marker is not (the interval was read wrong). Rows below the rectangle are not
- * read; of a picture whose restart intervals form a grid only those under the rectangle are.
- * Pictures of several scans (progressive) are read to their end marker, which must be there; so
- * must that of arithmetic-coded ones, where libjpeg takes missing bytes for zeros. Orientation:
- * with exif = APPLY, header sizes, rectangle and pixels are those of the upright picture. Limits:
- * width*height > max_pixels is UNSUPPORTED, decided before any pixel memory is taken; so are more
- * than 500 scans, or more of them than jpeg/jpeg_scans.h allows for so few bytes. All memory comes
- * from the decoder's scratch, which each open_picture resets: NOMEM where a picture needs more than
- * scratch_bytes. Long decodes end with CANCELED soon after `stop` is set.
+ * converts them (inverted Adobe convention). Of PNG and WebP: alpha and transparent colours are
+ * left out, gamma and profiles, too; of 16 bits the upper 8 count. That is Pillow's convert("RGB"),
+ * but for grey of 16 bits, which Pillow cuts off at 255 (png_pixels.h). Strictness: a JPEG that
+ * ends early, has a broken entropy stream or lost restart markers within what is read is CORRUPT,
+ * never grey filling; harmless junk between markers is accepted, junk in front of a restart marker
+ * is not (the interval was read wrong). Rows below the rectangle are not read; of a picture whose
+ * restart intervals form a grid only those under the rectangle are. Pictures of several scans
+ * (progressive) are read to their end marker, which must be there; so must that of arithmetic-coded
+ * ones, where libjpeg takes missing bytes for zeros. A PNG has to be whole, from the signature to
+ * the end chunk; the checksums of what is read must be right, and colours that the palette lacks
+ * are CORRUPT. A WebP must be whole, too; it has no checksums. Of an APNG the picture for other
+ * readers is taken, an animated WebP is UNSUPPORTED. Orientation: with exif = APPLY, header sizes,
+ * rectangle and pixels are those of the upright picture. Limits: width*height > max_pixels is
+ * UNSUPPORTED, decided before any pixel memory is taken; so are more than 500 scans, or more of
+ * them than jpeg/jpeg_scans.h allows for so few bytes. All memory comes from the decoder's scratch,
+ * which each open_picture resets (libwebp's is counted there, see webp_codec.h): NOMEM where a
+ * picture needs more than scratch_bytes. Long decodes end with CANCELED soon after `stop` is set.
  * Threads: one owner thread per decoder.
  */
 #ifndef SL_DECODER_H

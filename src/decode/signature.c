@@ -12,7 +12,6 @@ typedef struct signature {
 /* More exact ones first. */
 static const signature signatures[] = {
     {"GIF", 0, 4, "GIF8"},
-    {"WebP", 8, 4, "WEBP"},
     {"TIFF", 0, 4, {'I', 'I', '*', 0}},
     {"TIFF", 0, 4, {'M', 'M', 0, '*'}},
     {"JPEG 2000", 0, 8, {0, 0, 0, 12, 'j', 'P', ' ', ' '}},

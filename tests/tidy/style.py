@@ -37,6 +37,8 @@ FOREIGN = {
     r"xxhash\.h": ("src/base/checksum.c", "src/base/checksum_avx2.c", "tests/"),
     r"png\.h": ("src/decode/png_codec.c", "tools/", "bench/", "tests/", "fuzz/"),
     r"zlib\.h": ("src/decode/png_chunks.c", "bench/", "tests/", "fuzz/"),
+    r"webp/.*\.h": ("src/decode/webp_codec.c", "bench/", "tests/", "fuzz/"),
+    r"spng\.h": ("bench/",),
     r"cmocka\.h": ("tests/",),
     r"cuda.*\.h": ("tests/unit/cuda_header_test.c",),
     r"threads\.h": (),

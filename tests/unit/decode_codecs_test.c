@@ -10,6 +10,7 @@
 #include "png_make.h"
 #include "raw_codec.h"
 #include "value.h"
+#include "webp_codec.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ static void numbers_stay(void **state)
     assert_int_equal(sl_codec_jpeg.number, 1);
     assert_int_equal(sl_codec_raw.number, 2); /* docs/format.md */
     assert_int_equal(sl_codec_png.number, 3);
+    assert_int_equal(sl_codec_webp.number, 4);
 }
 
 static void numbers_are_believed_and_bytes_looked_at(void **state)

@@ -378,7 +378,8 @@ int pack_main(int argc, char **argv)
         {"tensor", 0, OPTION_TEXT, &args.tensor, .metavar = "[NAME=]DTYPE:SHAPE",
          .help = "the sources are flat files of such tensors, as numpy's tofile writes them"},
         {"zstd", 'z', OPTION_TEXT, &args.zstd, .metavar = "auto|off|LEVEL",
-         .help = "compress what is no JPEG: where it pays, never, or all at level 1 to 19 [auto]"},
+         .help =
+             "compress what is no picture: where it pays, never, or all at level 1 to 19 [auto]"},
         DATA_FOLDER_ROWS(args.folder),
         {"verbose", 'v', OPTION_FLAG, &args.verbose,
          .help = "name each JPEG that is stored as it is, and say why"},

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "webp_codec.h"
+
+#include "error.h"
+#include "memory.h"
+#include "webp_chunks.h"
+
+#include <webp/decode.h>
+
+#define STAGE "decode"
+
+enum {
+    SIDE_MAX = 16383,
+    MARGIN = 2, /* pixels that upsampling looks at beside a cut, and cuts at even places */
+    /* A larger picture is decoded in pieces, between which it is looked whether anybody waits. */
+    LONG_PIXELS = 1 << 21,
+    PIECES = 64,
+    PIECE_BYTES_MIN = 1 << 14
+};
+
+/*
+ * What libwebp takes from the heap, at most: for each column the rows at hand; of a lossless
+ * picture 4 bytes of each pixel, a quarter of that for each of three transforms, and tables.
+ */
+#define COLUMN_BYTES   ((uint64_t)128)
+#define LOSSLESS_BYTES ((uint64_t)7)
+#define FIXED_BYTES    ((uint64_t)4 << 20)
+
+static uint64_t heap_bytes(uint64_t width, uint64_t pixels, bool lossless)
+{
+    return FIXED_BYTES + width * COLUMN_BYTES + (lossless ? pixels * LOSSLESS_BYTES : 0);
+}
+
+static uint64_t webp_scratch_bytes(uint64_t max_pixels)
+{
+    const uint64_t most = (uint64_t)SIDE_MAX * SIDE_MAX;
+    const uint64_t pixels = max_pixels < most ? max_pixels : most;
+    return pixels * 3 + heap_bytes(SIDE_MAX, pixels, true) + 4096;
+}
+
+static sluice_status webp_open(void **state, sluice_error *error)
+{
+    *state = sl_calloc(1, sizeof(sl_webp));
+    return *state != NULL
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a WebP decoder");
+}
+
+static sluice_status webp_header(void *state, const sl_codec_source *source, sl_codec_info *info,
+                                 sluice_error *error)
+{
+    sl_webp *webp = state;
+    const sluice_status status = sl_webp_read(webp, source, error);
+    *info = (sl_codec_info){webp->size, webp->orientation};
+    return status;
+}
+
+/* One side of what to decode: `need` and what is looked at beside it. */
+static void widen(uint32_t *start, uint32_t *size, uint32_t limit)
+{
+    const uint32_t end = (*start + *size + MARGIN + 1) & ~1U;
+    *start = *start > MARGIN ? (*start - MARGIN) & ~1U : 0;
+    *size = (end < limit ? end : limit) - *start;
+}
+
+static bool is_stopped(const sl_codec_source *source)
+{
+    /* relaxed: whoever sees it late works a little longer */
+    return source->stop != NULL && atomic_load_explicit(source->stop, memory_order_relaxed);
+}
+
+/* VP8_STATUS_USER_ABORT where nobody waits any more. */
+static VP8StatusCode decode_in_pieces(sl_bytes data, const sl_codec_source *source,
+                                      WebPDecoderConfig *config)
+{
+    VP8StatusCode status = VP8_STATUS_SUSPENDED;
+    const size_t share = data.size / PIECES;
+    const size_t piece = share > PIECE_BYTES_MIN ? share : PIECE_BYTES_MIN;
+    WebPIDecoder *decoder = WebPIDecode(NULL, 0, config);
+    if (decoder == NULL) {
+        return VP8_STATUS_OUT_OF_MEMORY;
+    }
+    for (size_t given = 0; given < data.size && status == VP8_STATUS_SUSPENDED;) {
+        given = data.size - given > piece ? given + piece : data.size;
+        status =
+            is_stopped(source) ? VP8_STATUS_USER_ABORT : WebPIUpdate(decoder, data.data, given);
+    }
+    WebPIDelete(decoder);
+    return status;
+}
+
+static VP8StatusCode run(const sl_webp *webp, const sl_codec_source *source,
+                         WebPDecoderConfig *config)
+{
+    if ((uint64_t)webp->size.width * webp->size.height > LONG_PIXELS) {
+        return decode_in_pieces(webp->data, source, config);
+    }
+    return is_stopped(source) ? VP8_STATUS_USER_ABORT
+                              : WebPDecode(webp->data.data, webp->data.size, config);
+}
+
+static sluice_status describe(VP8StatusCode code, int64_t offset, sluice_error *error)
+{
+    switch (code) {
+    case VP8_STATUS_OK:
+        return SLUICE_OK;
+    case VP8_STATUS_OUT_OF_MEMORY:
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for libwebp");
+    case VP8_STATUS_USER_ABORT:
+        return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
+    case VP8_STATUS_UNSUPPORTED_FEATURE:
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, NULL, offset,
+                             "libwebp does not know this kind of WebP");
+    case VP8_STATUS_BITSTREAM_ERROR:
+    case VP8_STATUS_SUSPENDED:
+    case VP8_STATUS_NOT_ENOUGH_DATA:
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, offset,
+                             "the WebP's picture data are damaged or end early");
+    default:
+        return sl_error_set(error, SLUICE_INTERNAL, STAGE, "libwebp failed (%d)", (int)code);
+    }
+}
+
+/* NULL where it, and what libwebp takes besides, is more than the scratch may have. */
+static uint8_t *take_pixels(const sl_webp *webp, sl_rect part, sl_scratch *scratch)
+{
+    const uint64_t pixels = (uint64_t)webp->size.width * webp->size.height;
+    uint8_t *memory = sl_scratch_take(scratch, (size_t)part.width * part.height * 3);
+    const size_t mark = sl_scratch_mark(scratch);
+    if (memory == NULL ||
+        sl_scratch_take(scratch, heap_bytes(webp->size.width, pixels, webp->lossless)) == NULL) {
+        return NULL;
+    }
+    sl_scratch_release(scratch, mark);
+    return memory;
+}
+
+static sluice_status webp_decode(void *state, const sl_codec_source *source,
+                                 const sl_codec_request *request, sl_image *view,
+                                 sluice_error *error)
+{
+    const sl_webp *webp = state;
+    WebPDecoderConfig config;
+    sl_rect part = request->need;
+    if (!webp->lossless) {
+        widen(&part.x, &part.width, webp->size.width);
+        widen(&part.y, &part.height, webp->size.height);
+    }
+    uint8_t *pixels = take_pixels(webp, part, source->scratch);
+    if (pixels == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE,
+                            "the picture needs more scratch memory than there is for it");
+    }
+    if (!WebPInitDecoderConfig(&config)) {
+        return sl_error_set(error, SLUICE_INTERNAL, STAGE, "libwebp is of another version");
+    }
+    config.options.use_cropping = 1;
+    config.options.crop_left = (int)part.x;
+    config.options.crop_top = (int)part.y;
+    config.options.crop_width = (int)part.width;
+    config.options.crop_height = (int)part.height;
+    config.output.colorspace = MODE_RGB;
+    config.output.is_external_memory = 1;
+    config.output.u.RGBA.rgba = pixels;
+    config.output.u.RGBA.stride = (int)(part.width * 3);
+    config.output.u.RGBA.size = (size_t)part.width * part.height * 3;
+    *view = (sl_image){.pixels = pixels,
+                       .width = part.width,
+                       .height = part.height,
+                       .channels = 3,
+                       .stride_bytes = (size_t)part.width * 3,
+                       .origin_x = part.x,
+                       .origin_y = part.y,
+                       .picture_width = webp->size.width,
+                       .picture_height = webp->size.height,
+                       .denominator = 1};
+    return describe(run(webp, source, &config), webp->data.data - source->bytes.data, error);
+}
+
+const sl_codec sl_codec_webp = {
+    .name = "WebP",
+    .number = 4,
+    .denominator_max = 1,
+    .probe = sl_webp_probe,
+    .scratch_bytes = webp_scratch_bytes,
+    .open = webp_open,
+    .close = sl_free,
+    .header = webp_header,
+    .decode = webp_decode,
+};

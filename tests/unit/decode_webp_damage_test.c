@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Damaged and hostile WebPs, animations, and limits. */
+#include "clock.h"
+#include "decoder.h"
+#include "webp_codec.h"
+#include "webp_make.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { MAX_PIXELS = 50000000, RIFF = 12, HEAD = 8 };
+
+typedef struct fixture {
+    sl_decoder *decoder;
+    atomic_bool stop;
+} fixture;
+
+static int open_with(void **state, uint64_t scratch_bytes)
+{
+    fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    const sl_decoder_config config = {.max_pixels = MAX_PIXELS,
+                                      .max_unpacked_bytes = 1 << 20,
+                                      .exif = SLUICE_EXIF_APPLY,
+                                      .scratch_bytes = scratch_bytes,
+                                      .stop = &f->stop};
+    assert_int_equal(sl_decoder_open(&f->decoder, &config, NULL), SLUICE_OK);
+    *state = f;
+    return 0;
+}
+
+static int setup(void **state)
+{
+    return open_with(state, 0);
+}
+
+static int teardown(void **state)
+{
+    fixture *f = *state;
+    sl_decoder_close(f->decoder);
+    free(f);
+    return 0;
+}
+
+/* All of a copy of just that size, for the sanitizer. */
+static sluice_status decode(const fixture *f, const uint8_t *data, size_t size, sluice_error *error)
+{
+    uint8_t *copy = malloc(size > 0 ? size : 1);
+    assert_non_null(copy);
+    memcpy(copy, data, size);
+    const sl_stored_image stored = {.bytes = {copy, size}, .codec = sl_codec_webp.number};
+    sl_picture picture;
+    sl_image view;
+    sluice_status status = sl_decoder_open_picture(f->decoder, &stored, &picture, error);
+    if (status == SLUICE_OK) {
+        const sl_rect all = {0, 0, picture.width, picture.height};
+        status = sl_decoder_decode(f->decoder, all, 0, 0, &view, error);
+    }
+    free(copy);
+    return status;
+}
+
+static void expect(const fixture *f, const webp_file *file, sluice_status expected,
+                   const char *text)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    const sluice_status status = decode(f, file->data, file->size, &error);
+    if (status != expected || strstr(error.text, text) == NULL) {
+        fail_msg("status %d, \"%s\" where \"%s\" was expected", status, error.text, text);
+    }
+}
+
+static const webp_options kinds[] = {
+    {0},
+    {.alpha = true, .orientation = 5},
+    {.lossless = true},
+    {.lossless = true, .alpha = true, .orientation = 2},
+};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static void store32(uint8_t *to, size_t value)
+{
+    for (int i = 0; i < 4; i++) {
+        to[i] = (uint8_t)(value >> (8 * i));
+    }
+}
+
+/* Wherever it ends, also if the container says that it ends there. */
+static void truncated_everywhere(void **state)
+{
+    for (uint32_t i = 0; i < KINDS; i++) {
+        webp_file file = webp_make(33, 21, i, &kinds[i]);
+        assert_int_equal(decode(*state, file.data, file.size, NULL), SLUICE_OK);
+        for (size_t size = 1; size < file.size; size++) {
+            sluice_error error = SLUICE_ERROR_INIT;
+            assert_int_equal(decode(*state, file.data, size, &error), SLUICE_CORRUPT);
+            assert_in_range(error.offset, 0, size);
+        }
+        for (size_t size = RIFF; size + 36 < file.size; size++) {
+            store32(file.data + 4, size - HEAD);
+            assert_int_equal(decode(*state, file.data, size, NULL), SLUICE_CORRUPT);
+        }
+        webp_free(&file);
+    }
+}
+
+/* A picture cut short in chunks that are whole: libwebp has to see it. */
+static void short_picture_data(void **state)
+{
+    for (uint32_t i = 0; i < 3; i += 2) {
+        webp_file file = webp_make(65, 67, i, &kinds[i]);
+        for (size_t size = 20; size < file.size - 64; size += 2) {
+            store32(file.data + 4, size);
+            store32(file.data + RIFF + 4, size - RIFF);
+            sluice_error error = SLUICE_ERROR_INIT;
+            assert_int_equal(decode(*state, file.data, size + HEAD, &error), SLUICE_CORRUPT);
+        }
+        webp_free(&file);
+    }
+}
+
+static void flipped_everywhere(void **state)
+{
+    uint32_t refused = 0;
+    for (uint32_t i = 0; i < KINDS; i++) {
+        webp_file file = webp_make(33, 21, i, &kinds[i]);
+        for (size_t bit = 0; bit < 8 * file.size; bit += bit < 800 ? 1 : 7) {
+            sluice_error error = SLUICE_ERROR_INIT;
+            file.data[bit / 8] ^= (uint8_t)(1U << bit % 8);
+            const sluice_status status = decode(*state, file.data, file.size, &error);
+            assert_true(status == SLUICE_OK || status == SLUICE_CORRUPT ||
+                        status == SLUICE_UNSUPPORTED);
+            refused += status != SLUICE_OK;
+            file.data[bit / 8] ^= (uint8_t)(1U << bit % 8);
+        }
+        webp_free(&file);
+    }
+    assert_true(refused > 300);
+}
+
+static void containers_that_lie(void **state)
+{
+    const webp_options animated = {.animated = true};
+    const webp_options turned = {.orientation = 1};
+    webp_file file = webp_make(20, 20, 1, &animated);
+    expect(*state, &file, SLUICE_UNSUPPORTED, "animated");
+    webp_free(&file);
+    file = webp_make(20, 20, 1, &turned);
+    file.data[RIFF + HEAD + 4] ^= 1; /* the canvas's width */
+    expect(*state, &file, SLUICE_CORRUPT, "another size");
+    file.data[RIFF + HEAD + 4] ^= 1;
+    memcpy(file.data + RIFF + HEAD + 10, "VP8x", 4);
+    expect(*state, &file, SLUICE_CORRUPT, "no picture");
+    memcpy(file.data + RIFF, "ALPH", 4);
+    expect(*state, &file, SLUICE_CORRUPT, "no chunk that it may");
+    webp_free(&file);
+}
+
+/* 16383 x 16383 pixels in a kilobyte. */
+static void large_sizes_are_refused_by_the_header(void **state)
+{
+    for (uint32_t i = 0; i < 3; i += 2) {
+        webp_file file = webp_make(20, 20, i, &kinds[i]);
+        uint8_t *picture = file.data + RIFF + HEAD;
+        if (kinds[i].lossless) {
+            store32(picture + 1, 0x0FFFFFFF);
+        } else {
+            store32(picture + 6, 0xFFFFFFFF);
+        }
+        const uint64_t start = sl_now_ns();
+        expect(*state, &file, SLUICE_UNSUPPORTED, "above the limit");
+        assert_true(sl_now_ns() - start < UINT64_C(100000000));
+        webp_free(&file);
+    }
+}
+
+static uint64_t peak_bytes(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return (uint64_t)usage.ru_maxrss << 10;
+}
+
+/* What decoding takes at its peak; in a process of its own, since peaks do not go down. */
+static bool stays_below(uint64_t bound, const webp_file *file)
+{
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        void *own = NULL;
+        (void)open_with(&own, bound);
+        const uint64_t before = peak_bytes();
+        const sluice_status status = decode(own, file->data, file->size, NULL);
+        _exit(status == SLUICE_OK && peak_bytes() - before < bound + file->size ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* What libwebp takes from the heap is counted, too. */
+static void memory_stays_within_the_bound(void **state)
+{
+    enum { WIDTH = 3000, HEIGHT = 1000 };
+    const uint64_t bound = sl_codec_webp.scratch_bytes((uint64_t)WIDTH * HEIGHT);
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        /* 0, 1: of kinds 0 and 2; 2, 3: the same in a column */
+        const webp_options *kind = &kinds[i % 2 == 0 ? 0 : 2];
+        webp_file file = i < 2 ? webp_make(WIDTH, HEIGHT, i, kind) : webp_make(2, 16000, i, kind);
+        assert_true(stays_below(bound, &file));
+        void *own = NULL;
+        (void)open_with(&own, (uint64_t)2 << 20);
+        assert_int_equal(decode(own, file.data, file.size, NULL), SLUICE_NOMEM);
+        (void)teardown(&own);
+        webp_free(&file);
+    }
+}
+
+static void stops_when_nobody_waits(void **state)
+{
+    fixture *f = *state;
+    for (uint32_t i = 0; i < 2; i++) {
+        webp_file file = webp_make(i == 0 ? 20 : 2000, i == 0 ? 20 : 1100, 1, &kinds[0]);
+        atomic_store_explicit(&f->stop, true, memory_order_relaxed);
+        assert_int_equal(decode(f, file.data, file.size, NULL), SLUICE_CANCELED);
+        atomic_store_explicit(&f->stop, false, memory_order_relaxed);
+        assert_int_equal(decode(f, file.data, file.size, NULL), SLUICE_OK);
+        webp_free(&file);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_stays_within_the_bound),
+        cmocka_unit_test_setup_teardown(truncated_everywhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(short_picture_data, setup, teardown),
+        cmocka_unit_test_setup_teardown(flipped_everywhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(containers_that_lie, setup, teardown),
+        cmocka_unit_test_setup_teardown(large_sizes_are_refused_by_the_header, setup, teardown),
+        cmocka_unit_test_setup_teardown(stops_when_nobody_waits, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
