@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_picture: any bytes, decoded as a picture. Input: one byte of flags and the number of a
- * codec, one that places the rectangle, then the stored bytes.
+ * codec (15: the bytes tell, and a PNG's checksums are made right), one that places the rectangle,
+ * then the stored bytes.
  */
 #include "fuzz.h"
 
 #include "decoder.h"
 #include "jpeg_codec.h"
 #include "jpeg_make.h"
+#include "png_codec.h"
+#include "png_make.h"
+#include "webp_codec.h"
+#ifdef SLUICE_TEST_WEBP
+#    include "webp_make.h"
+#endif
 
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
 enum { HEAD_BYTES = 2, FLAG_RAW = 1, FLAG_ZSTD = 2, FLAG_UPRIGHT = 4, FLAG_SMALL = 8 };
-enum { CODEC_SHIFT = 4 };
+enum { CODEC_SHIFT = 4, SEALED = 15 };
 enum { RAW_WIDTH = 7, RAW_HEIGHT = 5 };
 
 static sl_decoder *shared_decoder(sluice_exif exif)
@@ -61,10 +68,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *copy = malloc(bytes ? bytes : 1);
     fuzz_expect(copy != NULL, "a megabyte of memory");
     memcpy(copy, data + HEAD_BYTES, bytes);
+    const bool sealed = data[0] >> CODEC_SHIFT == SEALED;
+    if (sealed)
+        png_make_seal(copy, bytes);
     sl_decoder *decoder =
         shared_decoder(data[0] & FLAG_UPRIGHT ? SLUICE_EXIF_APPLY : SLUICE_EXIF_IGNORE);
     sl_stored_image stored = {.bytes = {copy, bytes},
-                              .codec = data[0] & FLAG_RAW ? SL_CODEC_RAW : data[0] >> CODEC_SHIFT,
+                              .codec = data[0] & FLAG_RAW ? SL_CODEC_RAW
+                                       : sealed           ? SL_CODEC_BY_BYTES
+                                                          : data[0] >> CODEC_SHIFT,
                               .zstd = data[0] & FLAG_ZSTD,
                               .width = RAW_WIDTH,
                               .height = RAW_HEIGHT};
@@ -103,16 +115,14 @@ static size_t raw_seed(bool packed, uint8_t *buffer)
     return ZSTD_compress(buffer, FUZZ_INPUT_MAX - HEAD_BYTES, pixels, sizeof(pixels), 3);
 }
 
-size_t fuzz_seed(unsigned index, uint8_t *buffer)
+static size_t take(uint8_t *buffer, const void *data, size_t size)
 {
-    if (index >= 3 * KINDS + 2)
-        return 0;
-    if (index >= 3 * KINDS) {
-        bool packed = index > 3 * KINDS;
-        buffer[0] = packed ? FLAG_RAW | FLAG_ZSTD : FLAG_RAW;
-        buffer[1] = 0xf0;
-        return HEAD_BYTES + raw_seed(packed, buffer + HEAD_BYTES);
-    }
+    memcpy(buffer + HEAD_BYTES, data, size);
+    return HEAD_BYTES + size;
+}
+
+static size_t jpeg_seed(unsigned index, uint8_t *buffer)
+{
     /* whole, a scaled-down part of the upright picture, and said to be a JPEG whatever it becomes
      */
     bool part = index >= KINDS && index < 2 * KINDS;
@@ -121,8 +131,80 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
         buffer[0] = (uint8_t)(sl_codec_jpeg.number << CODEC_SHIFT);
     buffer[1] = part ? 0xa5 : 0xf0;
     jpeg_file file = jpeg_make_pattern(37, 23, index, &kinds[index % KINDS]);
-    memcpy(buffer + HEAD_BYTES, file.data, file.size);
-    size_t size = file.size;
+    const size_t size = take(buffer, file.data, file.size);
     jpeg_free(&file);
-    return HEAD_BYTES + size;
+    return size;
+}
+
+static const png_options png_kinds[] = {
+    {0},
+    {.colour = 6, .depth = 16, .interlaced = true},
+    {.colour = 3, .depth = 4, .colours = 11, .transparent = true, .data_bytes = 50},
+    {.is_grey = true, .depth = 1, .interlaced = true, .orientation = 6},
+    {.is_grey = true, .depth = 16, .orientation = 3, .orientation_end = true},
+    {.colour = 4, .depth = 8},
+};
+enum { PNG_KINDS = sizeof(png_kinds) / sizeof(*png_kinds) };
+
+/* Sealed and whole, sealed and a part, and as it comes. */
+static size_t png_seed(unsigned index, uint8_t *buffer)
+{
+    const unsigned way = index / PNG_KINDS;
+    buffer[0] = (uint8_t)((way < 2 ? SEALED : sl_codec_png.number) << CODEC_SHIFT);
+    buffer[0] |= way == 1 ? FLAG_UPRIGHT : 0;
+    buffer[1] = way == 1 ? 0xa5 : 0xf0;
+    png_file file = png_make(19, 13, index, &png_kinds[index % PNG_KINDS]);
+    const size_t size = take(buffer, file.data, file.size);
+    png_make_free(&file);
+    return size;
+}
+
+#ifdef SLUICE_TEST_WEBP
+static const webp_options webp_kinds[] = {
+    {0},
+    {.simple_filter = true, .quality = 10, .orientation = 6},
+    {.alpha = true},
+    {.lossless = true},
+    {.lossless = true, .alpha = true, .orientation = 3},
+    {.animated = true},
+};
+enum { WEBP_KINDS = sizeof(webp_kinds) / sizeof(*webp_kinds) };
+
+static size_t webp_seed(unsigned index, uint8_t *buffer)
+{
+    const bool part = index >= WEBP_KINDS;
+    buffer[0] = (uint8_t)(part ? FLAG_UPRIGHT : sl_codec_webp.number << CODEC_SHIFT);
+    buffer[1] = part ? 0xa5 : 0xf0;
+    webp_file file = webp_make(37, 23, index, &webp_kinds[index % WEBP_KINDS]);
+    const size_t size = take(buffer, file.data, file.size);
+    webp_free(&file);
+    return size;
+}
+#else
+enum { WEBP_KINDS = 1 };
+
+/* A container with nothing in it. */
+static size_t webp_seed(unsigned index, uint8_t *buffer)
+{
+    buffer[0] = (uint8_t)(sl_codec_webp.number << CODEC_SHIFT);
+    buffer[1] = (uint8_t)index;
+    return take(buffer, "RIFF\4\0\0\0WEBP", 12);
+}
+#endif
+
+size_t fuzz_seed(unsigned index, uint8_t *buffer)
+{
+    if (index < 3 * KINDS)
+        return jpeg_seed(index, buffer);
+    index -= 3 * KINDS;
+    if (index < 2) {
+        buffer[0] = index == 1 ? FLAG_RAW | FLAG_ZSTD : FLAG_RAW;
+        buffer[1] = 0xf0;
+        return HEAD_BYTES + raw_seed(index == 1, buffer + HEAD_BYTES);
+    }
+    index -= 2;
+    if (index < 3 * PNG_KINDS)
+        return png_seed(index, buffer);
+    index -= 3 * PNG_KINDS;
+    return index < 2 * WEBP_KINDS ? webp_seed(index, buffer) : 0;
 }
