@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 
+import numpy
 import pytest
 
 import sluice
@@ -90,3 +91,28 @@ except KeyboardInterrupt:
     sluice.pack(tmp_path / "many", tmp_path / "packed", shard_bytes=1 << 20)
     sluice.pack(tmp_path / "many", tmp_path / "whole", shard_bytes=1 << 20)
     assert digest(tmp_path / "packed") == digest(tmp_path / "whole")
+
+
+def test_the_same_call_again_at_once(tmp_path, run_python):
+    """In the process that was interrupted, while the first call's thread is still busy with a sample."""
+    values = numpy.random.default_rng(1).integers(0, 3, 1 << 20, dtype=numpy.uint8)
+    with sluice.Writer(tmp_path / "source", {"x": ("tensor", "uint8", values.shape)}, zstd="off") as writer:
+        for _ in range(3):
+            writer.add(x=values)
+    program = """
+import signal, sys, sluice
+def handler(number, frame):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, handler)
+data = sluice.Dataset(sys.argv[1])
+def pack():
+    return sluice.pack(data, sys.argv[2], workers=1, zstd=19, progress=None)
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+try:
+    pack()
+except KeyboardInterrupt:
+    print("interrupted")
+print(pack().samples)
+"""
+    done = run_python(program, tmp_path / "source", tmp_path / "packed", timeout=120)
+    assert done.stdout == "interrupted\n3\n", done.stdout + done.stderr
