@@ -178,7 +178,7 @@ sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t i
 const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t label)
 {
     const sl_dataset *own = sl_api_const_dataset(dataset);
-    return own != NULL ? own->ops->class_name(own, label) : NULL;
+    return own != NULL ? sl_dataset_class_name(own, label) : NULL;
 }
 
 /* NULL: there is no such field of that type, or the sample lacks it. */

@@ -88,6 +88,11 @@ void sl_dataset_close(sl_dataset *dataset)
     }
 }
 
+const char *sl_dataset_class_name(const sl_dataset *dataset, int64_t label)
+{
+    return dataset->ops->class_name != NULL ? dataset->ops->class_name(dataset, label) : NULL;
+}
+
 uint32_t sl_dataset_field(const sl_dataset *dataset, const char *name)
 {
     for (uint32_t i = 0; i < dataset->info.fields; i++) {

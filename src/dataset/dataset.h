@@ -93,7 +93,7 @@ typedef struct sl_dataset_ops {
     uint64_t (*sum)(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes);
     sl_refusal (*check_sum)(const sl_dataset *dataset, uint32_t object, uint64_t sum,
                             uint64_t count);
-    /* Name of class `label`; NULL when there is none. */
+    /* Name of class `label`; NULL when there is none. NULL: no class has a name. */
     const char *(*class_name)(const sl_dataset *dataset, int64_t label);
     /* The sample's key without reading it; NULL where it is only the field "key". INVALID: it does
      * not fit. */
@@ -135,6 +135,8 @@ sl_dataset *sl_dataset_ref(sl_dataset *dataset);
 /* NULL is fine. */
 void sl_dataset_close(sl_dataset *dataset);
 
+/* Name of class `label`; NULL when there is none. */
+const char *sl_dataset_class_name(const sl_dataset *dataset, int64_t label);
 /* Number of the field of that name; SL_FIELD_NONE. */
 uint32_t sl_dataset_field(const sl_dataset *dataset, const char *name);
 

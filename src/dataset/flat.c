@@ -100,13 +100,6 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     return sl_accept();
 }
 
-static const char *class_name(const sl_dataset *dataset, int64_t label)
-{
-    (void)dataset;
-    (void)label;
-    return NULL;
-}
-
 static void close_flat(sl_dataset *dataset)
 {
     flat *own = (flat *)(void *)dataset;
@@ -123,7 +116,6 @@ static const sl_dataset_ops flat_ops = {
     .locate_field = locate_field,
     .stretch = stretch,
     .unpack = unpack,
-    .class_name = class_name,
     .close = close_flat,
 };
 

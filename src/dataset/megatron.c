@@ -97,13 +97,6 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     return sl_accept();
 }
 
-static const char *class_name(const sl_dataset *dataset, int64_t label)
-{
-    (void)dataset;
-    (void)label;
-    return NULL;
-}
-
 static void close_megatron(sl_dataset *dataset)
 {
     megatron *own = (megatron *)(void *)dataset;
@@ -122,7 +115,6 @@ static const sl_dataset_ops megatron_ops = {
     .locate_field = locate_field,
     .stretch = stretch,
     .unpack = unpack,
-    .class_name = class_name,
     .close = close_megatron,
 };
 

@@ -46,13 +46,6 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     return sl_tar_fields_unpack(&tars_of(dataset)->fields, bytes, values);
 }
 
-static const char *class_name(const sl_dataset *dataset, int64_t label)
-{
-    (void)dataset;
-    (void)label;
-    return NULL;
-}
-
 static void close_tars(sl_dataset *dataset)
 {
     tars *own = (tars *)(void *)dataset;
@@ -64,7 +57,6 @@ static void close_tars(sl_dataset *dataset)
 static const sl_dataset_ops tars_ops = {
     .locate = locate,
     .unpack = unpack,
-    .class_name = class_name,
     .close = close_tars,
 };
 

@@ -50,13 +50,6 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
                                                            SL_TFRECORD_HEAD, values);
 }
 
-static const char *class_name(const sl_dataset *dataset, int64_t label)
-{
-    (void)dataset;
-    (void)label;
-    return NULL;
-}
-
 static void close_records(sl_dataset *dataset)
 {
     tfrecords *own = (tfrecords *)(void *)dataset;
@@ -68,7 +61,6 @@ static void close_records(sl_dataset *dataset)
 static const sl_dataset_ops tfrecords_ops = {
     .locate = locate,
     .unpack = unpack,
-    .class_name = class_name,
     .close = close_records,
 };
 

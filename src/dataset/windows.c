@@ -150,7 +150,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 static const char *class_name(const sl_dataset *dataset, int64_t label)
 {
     const sl_dataset *of = windows_of(dataset)->of;
-    return of->ops->class_name(of, label);
+    return sl_dataset_class_name(of, label);
 }
 
 static void close_windows(sl_dataset *dataset)

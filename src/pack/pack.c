@@ -349,7 +349,7 @@ static sluice_status open_series(pack *p, sluice_error *error)
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the class names");
     }
     for (uint32_t i = 0; i < count; i++) {
-        classes[i] = p->dataset->ops->class_name(p->dataset, i);
+        classes[i] = sl_dataset_class_name(p->dataset, i);
     }
     /* How the source stores them does not matter. */
     sl_field fields[SL_FIELDS_MAX];
