@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "file_set.h"
 
-#include "checksum.h"
 #include "cpu.h"
 #include "index_store.h"
 #include "memory.h"
@@ -15,7 +14,7 @@
 
 #define STAGE "dataset"
 
-enum { OPENERS_MAX = 32, FILES_MAX = 1 << 24 };
+enum { OPENERS_MAX = 32 };
 
 /* ---- what is one ---- */
 
@@ -78,27 +77,6 @@ bool sl_file_set_probe(const sl_file_kind *kind, const char *path)
 
 /* ---- which ---- */
 
-static sluice_status add_file(sl_file_set *set, const char *path, sluice_error *error)
-{
-    if (set->count == set->room) {
-        const uint32_t room = set->room < 16 ? 16 : set->room + set->room / 2;
-        sl_set_file *files =
-            room > FILES_MAX ? NULL : sl_realloc_array(set->files, room, sizeof(*files));
-        if (files == NULL) {
-            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no room for %u files",
-                                 room);
-        }
-        set->files = files;
-        set->room = room;
-    }
-    char *copy = sl_strdup(path);
-    if (copy == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for a path");
-    }
-    set->files[set->count++] = (sl_set_file){.path = copy};
-    return SLUICE_OK;
-}
-
 /* Folders of classes beside files: it is not to be guessed which are meant. */
 static sluice_status add_entry(sl_file_set *set, const char *folder, const char *name,
                                sluice_error *error)
@@ -123,7 +101,7 @@ static sluice_status add_entry(sl_file_set *set, const char *folder, const char 
                              set->kind->plural, name, strrchr(set->kind->plural, ' ') + 1, folder,
                              set->kind->suffix);
     }
-    return set->kind->is_named(name) ? add_file(set, path, error) : SLUICE_OK;
+    return set->kind->is_named(name) ? sl_file_list_add(&set->list, path, error) : SLUICE_OK;
 }
 
 static sluice_status add_folder(sl_file_set *set, const char *path, sluice_error *error)
@@ -142,7 +120,7 @@ static sluice_status add_folder(sl_file_set *set, const char *path, sluice_error
 
 static int compare_paths(const void *a, const void *b)
 {
-    return strcmp(((const sl_set_file *)a)->path, ((const sl_set_file *)b)->path);
+    return strcmp(((const sl_listed_file *)a)->path, ((const sl_listed_file *)b)->path);
 }
 
 /* A path: a file, or a folder of them, which come in the order of their names. */
@@ -153,12 +131,13 @@ static sluice_status add_path(sl_file_set *set, const char *path, sluice_error *
         return sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot open");
     }
     if (!S_ISDIR(facts.st_mode)) {
-        return add_file(set, path, error);
+        return sl_file_list_add(&set->list, path, error);
     }
-    const uint32_t first = set->count;
+    sl_file_list *list = &set->list;
+    const uint32_t first = list->count;
     const sluice_status status = add_folder(set, path, error);
-    if (status == SLUICE_OK && set->count > first) {
-        qsort(set->files + first, set->count - first, sizeof(*set->files), compare_paths);
+    if (status == SLUICE_OK && list->count > first) {
+        qsort(list->files + first, list->count - first, sizeof(*list->files), compare_paths);
     }
     return status;
 }
@@ -181,18 +160,18 @@ static void open_files(void *argument)
     for (;;) {
         /* relaxed: the files themselves were there before the threads */
         const uint32_t number = atomic_fetch_add_explicit(&o->next, 1, memory_order_relaxed);
-        if (number >= o->set->count) {
+        if (number >= o->set->list.count) {
             return;
         }
         sluice_error error;
-        sl_set_file *file = &o->set->files[number];
+        const char *path = o->set->list.files[number].path;
+        sl_file_index *index = &o->set->indexes[number];
         sl_error_clear(&error);
-        if (sl_index_store_load(&file->index, kind->index, file->path, o->folder) ||
-            kind->load(&file->index, file->path)) {
+        if (sl_index_store_load(index, kind->index, path, o->folder) || kind->load(index, path)) {
             continue;
         }
-        if (kind->walk(&file->index, file->path, &error) == SLUICE_OK) {
-            sl_index_store_keep(&file->index, file->path, o->folder);
+        if (kind->walk(index, path, &error) == SLUICE_OK) {
+            sl_index_store_keep(index, path, o->folder);
             continue;
         }
         sl_lock(&o->mutex);
@@ -201,7 +180,7 @@ static void open_files(void *argument)
             o->error = error;
         }
         sl_unlock(&o->mutex);
-        atomic_store_explicit(&o->next, o->set->count, memory_order_relaxed);
+        atomic_store_explicit(&o->next, o->set->list.count, memory_order_relaxed);
     }
 }
 
@@ -210,7 +189,9 @@ static sluice_status open_indexes(sl_file_set *set, sluice_error *error)
 {
     sl_thread threads[OPENERS_MAX] = {0};
     opener *o = sl_calloc(1, sizeof(*o));
-    if (o == NULL) {
+    set->indexes = sl_calloc(set->list.count, sizeof(*set->indexes));
+    if (o == NULL || set->indexes == NULL) {
+        sl_free(o);
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
     }
     o->set = set;
@@ -220,7 +201,7 @@ static sluice_status open_indexes(sl_file_set *set, sluice_error *error)
     (void)sl_index_store_folder(o->folder, sizeof(o->folder));
     uint32_t wanted = 4 * sl_cpu_count();
     wanted = wanted < OPENERS_MAX ? wanted : OPENERS_MAX;
-    wanted = wanted < set->count ? wanted : set->count;
+    wanted = wanted < set->list.count ? wanted : set->list.count;
     uint32_t started = 0;
     while (started + 1 < wanted &&
            sl_thread_start(&threads[started], "sluice-open", open_files, o, NULL) == SLUICE_OK) {
@@ -246,12 +227,13 @@ static sluice_status open_indexes(sl_file_set *set, sluice_error *error)
 
 static void count_samples(sl_file_set *set)
 {
-    for (uint32_t i = 0; i < set->count; i++) {
-        sl_set_file *file = &set->files[i];
-        file->first = set->samples;
-        set->samples += file->index.samples;
-        for (uint64_t k = 0; k < file->index.samples; k++) {
-            set->bytes += file->index.bytes[k];
+    for (uint32_t i = 0; i < set->list.count; i++) {
+        const sl_file_index *index = &set->indexes[i];
+        set->list.files[i].first = set->samples;
+        set->list.files[i].bytes = index->file_bytes;
+        set->samples += index->samples;
+        for (uint64_t k = 0; k < index->samples; k++) {
+            set->bytes += index->bytes[k];
         }
     }
 }
@@ -264,7 +246,7 @@ sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = add_path(set, paths[i], error);
     }
-    if (status == SLUICE_OK && set->count == 0) {
+    if (status == SLUICE_OK && set->list.count == 0) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1, "holds no %s",
                                kind->plural);
     }
@@ -279,71 +261,31 @@ sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const
 
 void sl_file_set_close(sl_file_set *set)
 {
-    for (uint32_t i = 0; i < set->count; i++) {
-        sl_file_index_close(&set->files[i].index);
-        sl_free(set->files[i].path);
+    for (uint32_t i = 0; set->indexes != NULL && i < set->list.count; i++) {
+        sl_file_index_close(&set->indexes[i]);
     }
-    sl_free(set->files);
-}
-
-/* Files without a sample share their first number with the next one: the last of them has it. */
-static uint32_t find_file(const sl_file_set *set, uint64_t index)
-{
-    uint32_t low = 0;
-    uint32_t high = set->count - 1;
-    while (low < high) {
-        const uint32_t middle = low + (high - low + 1) / 2;
-        if (set->files[middle].first <= index) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
+    sl_free(set->indexes);
+    sl_file_list_close(&set->list);
 }
 
 void sl_file_set_locate(const sl_file_set *set, uint64_t index, sl_sample *sample)
 {
-    const uint32_t number = find_file(set, index);
-    const sl_set_file *file = &set->files[number];
-    const uint64_t local = index - file->first;
-    *sample = (sl_sample){.place = {.offset = file->index.offsets[local],
-                                    .bytes = file->index.bytes[local],
-                                    .object = number}};
+    const uint32_t number = sl_file_list_find(&set->list, index);
+    const sl_file_index *found = &set->indexes[number];
+    const uint64_t local = index - set->list.files[number].first;
+    *sample = (sl_sample){
+        .place = {.offset = found->offsets[local], .bytes = found->bytes[local], .object = number}};
 }
 
 uint64_t sl_file_set_fingerprint(const sl_file_set *set)
 {
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
-    for (uint32_t i = 0; i < set->count; i++) {
-        const sl_set_file *file = &set->files[i];
-        const char *name = base_name(file->path);
-        sl_checksum_add(&stream, name, strlen(name) + 1);
-        sl_checksum_add_u64(&stream, file->index.file_bytes);
-        sl_checksum_add_u64(&stream, file->index.samples);
-        sl_checksum_add(&stream, file->index.offsets,
-                        file->index.samples * sizeof(*file->index.offsets));
+    for (uint32_t i = 0; i < set->list.count; i++) {
+        const sl_file_index *index = &set->indexes[i];
+        sl_file_list_sum(&set->list, i, &stream);
+        sl_checksum_add_u64(&stream, index->samples);
+        sl_checksum_add(&stream, index->offsets, index->samples * sizeof(*index->offsets));
     }
     return sl_checksum_value(&stream);
-}
-
-static sluice_status path_of(void *ctx, uint32_t number, char *path, size_t bytes)
-{
-    const sl_file_set *set = ctx;
-    const int length = snprintf(path, bytes, "%s", set->files[number].path);
-    return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
-}
-
-static uint64_t bytes_of(void *ctx, uint32_t number)
-{
-    const sl_file_set *set = ctx;
-    return set->files[number].index.file_bytes;
-}
-
-sluice_status sl_file_set_objects(sl_file_set *set, sl_objects **objects, sluice_error *error)
-{
-    const sl_object_names names = {
-        .ctx = set, .count = set->count, .path = path_of, .bytes = bytes_of};
-    return sl_objects_open(objects, &names, error);
 }

@@ -12,6 +12,7 @@
 
 #include "dataset.h"
 #include "file_index.h"
+#include "file_list.h"
 
 #include <stdio.h>
 
@@ -30,16 +31,10 @@ typedef struct sl_file_kind {
     sluice_status (*walk)(sl_file_index *index, const char *path, sluice_error *error);
 } sl_file_kind;
 
-typedef struct sl_set_file {
-    char *path; /* owned */
-    sl_file_index index;
-    uint64_t first; /* number of its first sample */
-} sl_set_file;
-
 typedef struct sl_file_set {
     const sl_file_kind *kind;
-    sl_set_file *files;
-    uint32_t count, room;
+    sl_file_list list;
+    sl_file_index *indexes; /* one of each file */
     uint64_t samples, bytes;
 } sl_file_set;
 
@@ -60,9 +55,6 @@ void sl_file_set_close(sl_file_set *set);
 void sl_file_set_locate(const sl_file_set *set, uint64_t index, sl_sample *sample);
 /* Of names, sizes and places. */
 uint64_t sl_file_set_fingerprint(const sl_file_set *set);
-/* The files as objects; the set has to outlive them. */
-sluice_status sl_file_set_objects(sl_file_set *set, sl_objects **objects, sluice_error *error);
-
 /* Whether `text` ends with `suffix` and is longer. */
 bool sl_ends_with(const char *text, const char *suffix);
 

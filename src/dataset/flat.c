@@ -5,6 +5,7 @@
 #include "dtype.h"
 #include "error.h"
 #include "file.h"
+#include "file_list.h"
 #include "memory.h"
 #include "shard_format.h"
 
@@ -13,39 +14,22 @@
 
 #define STAGE "dataset"
 
-typedef struct flat_file {
-    char *path; /* owned */
-    uint64_t file_bytes;
-    uint64_t begin, bytes; /* of the records in it */
-    uint64_t first;        /* number of its first sample */
-} flat_file;
+/* Where the records lie in a file. */
+typedef struct span {
+    uint64_t begin, bytes;
+} span;
 
 typedef struct flat {
     sl_dataset base;
     sl_field field;
     uint32_t record_bytes, element_bytes;
-    flat_file *files;
-    uint32_t count;
+    sl_file_list list;
+    span *spans; /* one in each file */
 } flat;
 
 static const flat *flat_of(const sl_dataset *dataset)
 {
     return (const flat *)(const void *)dataset;
-}
-
-static uint32_t find_file(const flat *own, uint64_t index)
-{
-    uint32_t low = 0;
-    uint32_t high = own->count - 1;
-    while (low < high) {
-        const uint32_t middle = low + (high - low + 1) / 2;
-        if (own->files[middle].first <= index) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
 }
 
 static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
@@ -54,12 +38,12 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     (void)lookup;
     (void)why;
     const flat *own = flat_of(dataset);
-    const uint32_t number = find_file(own, index);
-    const flat_file *file = &own->files[number];
-    const uint64_t offset = (index - file->first) * own->record_bytes;
-    const uint64_t left = file->bytes - offset;
+    const uint32_t number = sl_file_list_find(&own->list, index);
+    const span *records = &own->spans[number];
+    const uint64_t offset = (index - own->list.files[number].first) * own->record_bytes;
+    const uint64_t left = records->bytes - offset;
     *sample = (sl_sample){
-        .place = {.offset = file->begin + offset,
+        .place = {.offset = records->begin + offset,
                   .bytes = left < own->record_bytes ? (uint32_t)left : own->record_bytes,
                   .object = number}};
     return SLUICE_OK;
@@ -78,9 +62,9 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
 static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     const flat *own = flat_of(dataset);
-    const flat_file *file = &own->files[find_file(own, index)];
-    const uint64_t whole = file->bytes / own->record_bytes;
-    const uint64_t local = index - file->first;
+    const uint32_t number = sl_file_list_find(&own->list, index);
+    const uint64_t whole = own->spans[number].bytes / own->record_bytes;
+    const uint64_t local = index - own->list.files[number].first;
     *count = local < whole ? whole - local : 1;
     return true;
 }
@@ -104,10 +88,8 @@ static void close_flat(sl_dataset *dataset)
 {
     flat *own = (flat *)(void *)dataset;
     sl_objects_close(own->base.objects);
-    for (uint32_t i = 0; i < own->count; i++) {
-        sl_free(own->files[i].path);
-    }
-    sl_free(own->files);
+    sl_file_list_close(&own->list);
+    sl_free(own->spans);
     sl_free(own);
 }
 
@@ -118,19 +100,6 @@ static const sl_dataset_ops flat_ops = {
     .unpack = unpack,
     .close = close_flat,
 };
-
-static sluice_status path_of(void *ctx, uint32_t number, char *path, size_t bytes)
-{
-    const flat *own = ctx;
-    const int length = snprintf(path, bytes, "%s", own->files[number].path);
-    return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
-}
-
-static uint64_t bytes_of(void *ctx, uint32_t number)
-{
-    const flat *own = ctx;
-    return own->files[number].file_bytes;
-}
 
 /* ---- opening ---- */
 
@@ -153,43 +122,43 @@ static sluice_status measure_record(flat *own, sluice_error *error)
 }
 
 /* Whether the part is a whole number of records, or of elements where that is enough. */
-static sluice_status check_size(const flat *own, const flat_file *file, sluice_error *error)
+static sluice_status check_size(const flat *own, const sl_flat_part *part, sluice_error *error)
 {
     const uint32_t unit = own->field.dims == 1 ? own->element_bytes : own->record_bytes;
-    const uint64_t rest = file->bytes % unit;
+    const uint64_t rest = part->bytes % unit;
     if (rest == 0) {
         return SLUICE_OK;
     }
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, file->path, (int64_t)(file->bytes - rest),
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, part->path, (int64_t)(part->bytes - rest),
                          "the file has %llu bytes, which is no whole number of %s of %u bytes: "
                          "%llu are left over",
-                         (unsigned long long)file->bytes,
+                         (unsigned long long)part->bytes,
                          own->field.dims == 1 ? "elements" : "records", unit,
                          (unsigned long long)rest);
 }
 
 static sluice_status add_part(flat *own, const sl_flat_part *part, sluice_error *error)
 {
-    flat_file *file = &own->files[own->count];
     sluice_dataset_info *info = &own->base.info;
-    *file = (flat_file){.path = sl_strdup(part->path),
-                        .file_bytes = part->file_bytes,
-                        .begin = part->begin,
-                        .bytes = part->bytes,
-                        .first = info->samples};
-    if (file->path == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    const uint32_t number = own->list.count;
+    sluice_status status = sl_file_list_add(&own->list, part->path, error);
+    if (status == SLUICE_OK) {
+        status = check_size(own, part, error);
     }
-    own->count++;
-    sluice_status status = check_size(own, file, error);
-    if (status == SLUICE_OK && file->bytes > INT64_MAX - info->bytes) {
-        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, file->path, 0,
-                               "the files have more than 2^63 bytes in all");
+    if (status < 0) {
+        return status;
     }
-    if (status == SLUICE_OK && file->bytes > 0) {
-        info->samples += (file->bytes - 1) / own->record_bytes + 1;
-        info->bytes += file->bytes;
-        if (file->bytes % own->record_bytes != 0) {
+    if (part->bytes > INT64_MAX - info->bytes) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, part->path, 0,
+                             "the files have more than 2^63 bytes in all");
+    }
+    own->list.files[number].bytes = part->file_bytes;
+    own->list.files[number].first = info->samples;
+    own->spans[number] = (span){part->begin, part->bytes};
+    if (part->bytes > 0) {
+        info->samples += (part->bytes - 1) / own->record_bytes + 1;
+        info->bytes += part->bytes;
+        if (part->bytes % own->record_bytes != 0) {
             own->field.shape[0] = 0; /* the last record is shorter */
         }
     }
@@ -207,11 +176,8 @@ static uint64_t fingerprint(const flat *own, uint32_t record_bytes)
     for (uint32_t i = 0; i < own->field.dims; i++) {
         sl_checksum_add_u64(&stream, own->field.shape[i]);
     }
-    for (uint32_t i = 0; i < own->count; i++) {
-        const char *slash = strrchr(own->files[i].path, '/');
-        const char *name = slash != NULL ? slash + 1 : own->files[i].path;
-        sl_checksum_add(&stream, name, strlen(name) + 1);
-        sl_checksum_add_u64(&stream, own->files[i].file_bytes);
+    for (uint32_t i = 0; i < own->list.count; i++) {
+        sl_file_list_sum(&own->list, i, &stream);
     }
     return sl_checksum_value(&stream);
 }
@@ -219,8 +185,8 @@ static uint64_t fingerprint(const flat *own, uint32_t record_bytes)
 static sluice_status open_parts(flat *own, const sl_flat_part *parts, size_t count,
                                 const sl_flat_kind *kind, sluice_error *error)
 {
-    own->files = sl_calloc(count, sizeof(*own->files));
-    if (own->files == NULL) {
+    own->spans = sl_calloc(count, sizeof(*own->spans));
+    if (own->spans == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
     }
     sluice_status status = measure_record(own, error);
@@ -237,9 +203,7 @@ static sluice_status open_parts(flat *own, const sl_flat_part *parts, size_t cou
     (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s", kind->kind);
     (void)snprintf(info->format, sizeof(info->format), "%s", kind->format);
     own->base.fields = &own->field;
-    const sl_object_names names = {
-        .ctx = own, .count = own->count, .path = path_of, .bytes = bytes_of};
-    return sl_objects_open(&own->base.objects, &names, error);
+    return sl_file_list_objects(&own->list, &own->base.objects, error);
 }
 
 sluice_status sl_flat_open_parts(sl_dataset **dataset, const sl_flat_part *parts, size_t count,

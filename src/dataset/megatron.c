@@ -8,6 +8,7 @@
 #include "dataset.h"
 #include "dtype.h"
 #include "file.h"
+#include "file_list.h"
 #include "megatron_index.h"
 #include "memory.h"
 
@@ -16,17 +17,10 @@
 
 #define STAGE "dataset"
 
-typedef struct bin_file {
-    char *path; /* owned */
-    uint64_t bytes;
-    uint64_t first; /* number of its first sequence */
-} bin_file;
-
 typedef struct megatron {
     sl_dataset base;
     sl_field field;
-    bin_file *files;
-    uint32_t count;
+    sl_file_list list; /* the .bin files */
     uint64_t *offsets; /* of each sequence, in its file */
     uint32_t *sizes;   /* bytes */
     uint64_t room;
@@ -40,22 +34,6 @@ static const megatron *megatron_of(const sl_dataset *dataset)
 
 /* ---- ops ---- */
 
-/* Files without a sequence share their first number with the next one: the last of them has it. */
-static uint32_t find_file(const megatron *own, uint64_t index)
-{
-    uint32_t low = 0;
-    uint32_t high = own->count - 1;
-    while (low < high) {
-        const uint32_t middle = low + (high - low + 1) / 2;
-        if (own->files[middle].first <= index) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
-}
-
 static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                             sl_place *lookup, sl_refusal *why)
 {
@@ -64,7 +42,7 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     const megatron *own = megatron_of(dataset);
     *sample = (sl_sample){.place = {.offset = own->offsets[index],
                                     .bytes = own->sizes[index],
-                                    .object = find_file(own, index)}};
+                                    .object = sl_file_list_find(&own->list, index)}};
     return SLUICE_OK;
 }
 
@@ -101,10 +79,7 @@ static void close_megatron(sl_dataset *dataset)
 {
     megatron *own = (megatron *)(void *)dataset;
     sl_objects_close(own->base.objects);
-    for (uint32_t i = 0; i < own->count; i++) {
-        sl_free(own->files[i].path);
-    }
-    sl_free(own->files);
+    sl_file_list_close(&own->list);
     sl_free(own->offsets);
     sl_free(own->sizes);
     sl_free(own);
@@ -117,19 +92,6 @@ static const sl_dataset_ops megatron_ops = {
     .unpack = unpack,
     .close = close_megatron,
 };
-
-static sluice_status path_of(void *ctx, uint32_t number, char *path, size_t bytes)
-{
-    const megatron *own = ctx;
-    const int length = snprintf(path, bytes, "%s", own->files[number].path);
-    return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
-}
-
-static uint64_t bytes_of(void *ctx, uint32_t number)
-{
-    const megatron *own = ctx;
-    return own->files[number].bytes;
-}
 
 /* ---- paths ---- */
 
@@ -184,7 +146,7 @@ static sluice_status take_sequences(megatron *own, const sl_megatron_head *head,
                                     const uint8_t *tables, const char *path, sluice_error *error)
 {
     sluice_dataset_info *info = &own->base.info;
-    const uint64_t bin_bytes = own->files[own->count - 1].bytes;
+    const uint64_t bin_bytes = own->list.files[own->list.count - 1].bytes;
     for (uint64_t i = 0; i < head->sequences; i++) {
         sl_megatron_sequence sequence;
         const sl_refusal refusal = sl_megatron_sequence_at(head, tables, i, bin_bytes, &sequence);
@@ -213,7 +175,7 @@ static sluice_status take_index(megatron *own, const uint8_t *bytes, uint64_t si
         return sl_error_file(error, refusal.status, STAGE, 0, path, refusal.offset, "%s",
                              refusal.text);
     }
-    if (own->count > 1 && head.dtype != own->field.dtype) {
+    if (own->list.count > 1 && head.dtype != own->field.dtype) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, 0,
                              "its tokens have another dtype than those it is joined to");
     }
@@ -251,17 +213,17 @@ static sluice_status add_pair(megatron *own, const char *path, sluice_error *err
     int fd;
     char index[SL_PATH_BYTES];
     char bin[SL_PATH_BYTES];
-    bin_file *file = &own->files[own->count];
     if (!name_file(index, path, ".idx") || !name_file(bin, path, ".bin")) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                              "is not called NAME.bin or NAME.idx, as the others are");
     }
-    *file = (bin_file){.path = sl_strdup(bin), .first = own->base.info.samples};
-    if (file->path == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    sluice_status status = sl_file_list_add(&own->list, bin, error);
+    if (status < 0) {
+        return status;
     }
-    own->count++;
-    const sluice_status status = sl_file_open((sl_file_name){STAGE, bin}, &fd, &file->bytes, error);
+    sl_listed_file *file = &own->list.files[own->list.count - 1];
+    file->first = own->base.info.samples;
+    status = sl_file_open((sl_file_name){STAGE, bin}, &fd, &file->bytes, error);
     if (status < 0) {
         return status;
     }
@@ -273,10 +235,6 @@ static sluice_status open_all(megatron *own, const char *const *paths, size_t co
                               sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
-    own->files = sl_calloc(count, sizeof(*own->files));
-    if (own->files == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
-    }
     sl_checksum_begin(&own->sum);
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = add_pair(own, paths[i], error);
@@ -292,14 +250,12 @@ static sluice_status open_all(megatron *own, const char *const *paths, size_t co
     info->struct_size = sizeof(*info);
     info->fingerprint = sl_checksum_value(&own->sum);
     info->fields = 1;
-    info->shards = own->count;
+    info->shards = own->list.count;
     (void)snprintf(info->format, sizeof(info->format), "megatron");
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "Megatron-LM's indexed dataset (.bin and .idx): each sequence is a sample");
     own->base.fields = &own->field;
-    const sl_object_names names = {
-        .ctx = own, .count = own->count, .path = path_of, .bytes = bytes_of};
-    return sl_objects_open(&own->base.objects, &names, error);
+    return sl_file_list_objects(&own->list, &own->base.objects, error);
 }
 
 static sluice_status open_megatron(sl_dataset **dataset, const char *const *paths, size_t count,

@@ -101,14 +101,15 @@ static bool probe(const char *path)
 static sluice_status make_fields(tars *own, sluice_error *error)
 {
     const sl_file_index **indexes =
-        (const sl_file_index **)sl_calloc(own->set.count, sizeof(const sl_file_index *));
+        (const sl_file_index **)sl_calloc(own->set.list.count, sizeof(const sl_file_index *));
     if (indexes == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
     }
-    for (uint32_t i = 0; i < own->set.count; i++) {
-        indexes[i] = &own->set.files[i].index;
+    for (uint32_t i = 0; i < own->set.list.count; i++) {
+        indexes[i] = &own->set.indexes[i];
     }
-    const sluice_status status = sl_tar_fields_make(&own->fields, indexes, own->set.count, error);
+    const sluice_status status =
+        sl_tar_fields_make(&own->fields, indexes, own->set.list.count, error);
     sl_free((void *)indexes);
     return status;
 }
@@ -118,7 +119,7 @@ static sluice_status open_all(tars *own, const char *const *paths, size_t count,
 {
     sluice_status status = sl_file_set_open(&own->set, &tar_files, paths, count, error);
     if (status == SLUICE_OK && own->set.samples == 0) {
-        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->set.files[0].path, -1,
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->set.list.files[0].path, -1,
                                "no sample: none of its files is called KEY.EXTENSION");
     }
     if (status == SLUICE_OK) {
@@ -133,13 +134,13 @@ static sluice_status open_all(tars *own, const char *const *paths, size_t count,
     info->bytes = own->set.bytes;
     info->fingerprint = sl_file_set_fingerprint(&own->set);
     info->fields = own->fields.count;
-    info->shards = own->set.count;
+    info->shards = own->set.list.count;
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "%s, whose files called alike up to their first dot are a sample (WebDataset)",
-                   own->set.count == 1 ? "a tar archive" : "tar archives");
+                   own->set.list.count == 1 ? "a tar archive" : "tar archives");
     memcpy(info->format, "tar", sizeof("tar"));
     own->base.fields = own->fields.fields;
-    return sl_file_set_objects(&own->set, &own->base.objects, error);
+    return sl_file_list_objects(&own->set.list, &own->base.objects, error);
 }
 
 static sluice_status open_tars(sl_dataset **dataset, const char *const *paths, size_t count,

@@ -190,7 +190,7 @@ static sluice_status look_around(looker *look, sluice_error *error)
     if (found || status < 0) {
         return found ? SLUICE_OK : status;
     }
-    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, look->own->set.files[0].path, -1,
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, look->own->set.list.files[0].path, -1,
                          "its records have more than 2^31 - 1 bytes");
 }
 
@@ -217,7 +217,7 @@ static sluice_status find_fields(looker *look, const sluice_dataset_options *opt
                                                                look->choice_count, error)
                                     : sl_example_fields_find(fields, &look->keys, error);
     if (status < 0 && error != NULL) {
-        sl_error_set_path(error, look->own->set.files[0].path);
+        sl_error_set_path(error, look->own->set.list.files[0].path);
     }
     return status;
 }
@@ -229,10 +229,11 @@ static sluice_status open_set(tfrecords *own, const char *const *paths, size_t c
 {
     sluice_status status = sl_file_set_open(&own->set, &tfrecord_files, paths, count, error);
     if (status == SLUICE_OK && own->set.samples == 0) {
-        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->set.files[0].path, -1,
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->set.list.files[0].path, -1,
                                "no sample: the file is empty");
     }
-    return status == SLUICE_OK ? sl_file_set_objects(&own->set, &own->base.objects, error) : status;
+    return status == SLUICE_OK ? sl_file_list_objects(&own->set.list, &own->base.objects, error)
+                               : status;
 }
 
 static sluice_status open_all(tfrecords *own, const char *const *paths, size_t count,
@@ -255,10 +256,10 @@ static sluice_status open_all(tfrecords *own, const char *const *paths, size_t c
     info->bytes = own->set.bytes;
     info->fingerprint = sl_file_set_fingerprint(&own->set);
     info->fields = own->fields.count;
-    info->shards = own->set.count;
+    info->shards = own->set.list.count;
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "%s, each of whose records is a sample (tf.train.Example)",
-                   own->set.count == 1 ? "a TFRecord file" : "TFRecord files");
+                   own->set.list.count == 1 ? "a TFRecord file" : "TFRecord files");
     memcpy(info->format, "tfrecord", sizeof("tfrecord"));
     own->base.fields = own->fields.fields;
     return status;

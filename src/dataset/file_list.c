@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file_list.h"
+
+#include "error.h"
+#include "memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+enum { FILES_MAX = 1 << 24 };
+
+sluice_status sl_file_list_add(sl_file_list *list, const char *path, sluice_error *error)
+{
+    if (list->count == list->room) {
+        const uint32_t room = list->room < 16 ? 16 : list->room + list->room / 2;
+        sl_listed_file *files =
+            room > FILES_MAX ? NULL : sl_realloc_array(list->files, room, sizeof(*files));
+        if (files == NULL) {
+            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no room for %u files",
+                                 room);
+        }
+        list->files = files;
+        list->room = room;
+    }
+    char *copy = sl_strdup(path);
+    if (copy == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for a path");
+    }
+    list->files[list->count++] = (sl_listed_file){.path = copy};
+    return SLUICE_OK;
+}
+
+void sl_file_list_close(sl_file_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        sl_free(list->files[i].path);
+    }
+    sl_free(list->files);
+}
+
+/* Files without a sample share their first number with the next one: the last of them has it. */
+uint32_t sl_file_list_find(const sl_file_list *list, uint64_t sample)
+{
+    uint32_t low = 0;
+    uint32_t high = list->count - 1;
+    while (low < high) {
+        const uint32_t middle = low + (high - low + 1) / 2;
+        if (list->files[middle].first <= sample) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+static sluice_status path_of(void *ctx, uint32_t number, char *path, size_t bytes)
+{
+    const sl_file_list *list = ctx;
+    const int length = snprintf(path, bytes, "%s", list->files[number].path);
+    return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
+}
+
+static uint64_t bytes_of(void *ctx, uint32_t number)
+{
+    const sl_file_list *list = ctx;
+    return list->files[number].bytes;
+}
+
+sluice_status sl_file_list_objects(sl_file_list *list, sl_objects **objects, sluice_error *error)
+{
+    const sl_object_names names = {
+        .ctx = list, .count = list->count, .path = path_of, .bytes = bytes_of};
+    return sl_objects_open(objects, &names, error);
+}
+
+void sl_file_list_sum(const sl_file_list *list, uint32_t file, sl_checksum_stream *stream)
+{
+    const char *path = list->files[file].path;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    sl_checksum_add(stream, name, strlen(name) + 1);
+    sl_checksum_add_u64(stream, list->files[file].bytes);
+}

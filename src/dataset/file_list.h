@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file_list: the files of a dataset whose samples are counted on from one to the next.
+ *
+ * Purpose: which file a sample lies in, and the files as objects, for formats whose files are
+ * joined. Threads: one builds a list; then it is immutable. Ownership: sl_file_list_close.
+ */
+#ifndef SL_FILE_LIST_H
+#define SL_FILE_LIST_H
+
+#include "checksum.h"
+#include "objects.h"
+
+#include <stdint.h>
+
+typedef struct sl_listed_file {
+    char *path;     /* owned */
+    uint64_t bytes; /* of the file */
+    uint64_t first; /* number of its first sample */
+} sl_listed_file;
+
+typedef struct sl_file_list {
+    sl_listed_file *files;
+    uint32_t count, room;
+} sl_file_list;
+
+/* Adds a file, whose size and first sample are the caller's to fill in. Errors: NOMEM. */
+sluice_status sl_file_list_add(sl_file_list *list, const char *path, sluice_error *error);
+/* Of all zero is fine. */
+void sl_file_list_close(sl_file_list *list);
+
+/* The file that a sample lies in. */
+uint32_t sl_file_list_find(const sl_file_list *list, uint64_t sample);
+/* The files as objects; the list has to outlive them. Errors: NOMEM. */
+sluice_status sl_file_list_objects(sl_file_list *list, sl_objects **objects, sluice_error *error);
+/* Adds a file's name, without the folders, and its size to a fingerprint. */
+void sl_file_list_sum(const sl_file_list *list, uint32_t file, sl_checksum_stream *stream);
+
+#endif
