@@ -13,6 +13,13 @@ Image = pytest.importorskip("PIL.Image")
 CLASSES, PER_CLASS = 3, 11
 
 
+def pytest_sessionfinish(session, exitstatus):
+    """77, as ctest takes it, where every test of the file was skipped."""
+    stats = session.config.pluginmanager.get_plugin("terminalreporter").stats
+    if exitstatus in (0, 5) and stats.get("skipped") and not stats.get("passed"):
+        session.exitstatus = 77
+
+
 def make_photos(root):
     """Smooth pictures of different sizes, in class folders."""
     random = numpy.random.default_rng(1)

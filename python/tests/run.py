@@ -36,7 +36,7 @@ def main():
     else:
         need("pytest", "numpy", "PIL", *(["torch"] if os.path.basename(what) in ("test_torch.py", "test_docs.py", "test_examples.py") else []))
         # What a sanitizer says goes past Python: it is to be seen when the process ends with that.
-        command = ["pytest", "-q", "--capture=sys", "-p", "no:cacheprovider", what]
+        command = ["pytest", "-q", "-rs", "--capture=sys", "-p", "no:cacheprovider", what]
     return subprocess.run([sys.executable, "-m", *command], env=environment, cwd=package).returncode
 
 
