@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,12 +135,14 @@ static bool write_new(const char *path, const uint8_t *bytes, size_t size)
 
 void sl_index_store_keep(const sl_file_index *index, const char *path, const char *folder)
 {
+    static atomic_uint kept; /* threads may keep the same file's index at once */
     char name[SL_PATH_BYTES];
     char temporary[SL_PATH_BYTES];
     uint8_t *bytes = NULL;
     size_t size = 0;
     if (!name_in_folder(name, sizeof(name), path, folder) ||
-        !fits(snprintf(temporary, sizeof(temporary), "%s.%ld", name, (long)getpid()),
+        !fits(snprintf(temporary, sizeof(temporary), "%s.%ld.%u", name, (long)getpid(),
+                       atomic_fetch_add_explicit(&kept, 1, memory_order_relaxed)),
               sizeof(temporary)) ||
         !make_folder(folder) || !sl_file_index_encode(index, &bytes, &size)) {
         return;
