@@ -19,12 +19,10 @@ static const char *advice_for(const sluice_error *error)
     if (strstr(error->text, "option fields") != NULL) {
         return "the option is --field NAME=KEY, or --field NAME=KEY:TYPE";
     }
-    if (error->status == SLUICE_INVALID && strstr(error->text, "field") != NULL) {
-        return NULL;
-    }
-    if (error->status == SLUICE_INVALID) {
-        return "a dataset is a folder of class folders with pictures, or one that `sluice pack` "
-               "wrote";
+    if (strstr(error->text, "no pictures in") != NULL ||
+        strstr(error->text, "neither a folder") != NULL) {
+        return "a dataset is a folder of class folders with pictures, what `sluice pack` wrote, or "
+               "one of the formats in docs/formats.md";
     }
     if (error->sys_errno == ENOENT) {
         return "check the path; `sluice synth FOLDER` makes a dataset to try things with";
