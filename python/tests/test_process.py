@@ -50,8 +50,11 @@ time.sleep(0.2)
 import threading, time
 def take():
     while True:
-        for batch in loader:
-            batch["image"].numpy()
+        try:
+            for batch in loader:
+                batch["image"].numpy()
+        except sluice.StateError:  # another thread has begun an iteration
+            pass
 for _ in range(3):
     threading.Thread(target=take, daemon=True).start()
 time.sleep(0.2)
