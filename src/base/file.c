@@ -2,10 +2,11 @@
 #include "file.h"
 
 #include "error.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <stdint.h>
 #include <unistd.h>
 
 /* Some kernels transfer no more than this at once. */
@@ -58,6 +59,43 @@ sluice_status sl_file_read(int fd, sl_file_name name, void *buffer, size_t bytes
         bytes -= (size_t)got;
     }
     return SLUICE_OK;
+}
+
+/* A file that shrinks meanwhile is refused by the read; what it grows by is left out. */
+static sluice_status read_all(int fd, sl_file_name name, uint64_t size, uint8_t **data,
+                              sluice_error *error)
+{
+    uint8_t *read = size < SIZE_MAX ? sl_malloc(size + 1) : NULL; /* never of 0 bytes */
+    if (read == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, name.stage, 0, name.path, -1,
+                             "no memory for its %llu bytes", (unsigned long long)size);
+    }
+    const sluice_status status = sl_file_read(fd, name, read, size, 0, error);
+    if (status < 0) {
+        sl_free(read);
+        return status;
+    }
+    *data = read;
+    return SLUICE_OK;
+}
+
+sluice_status sl_file_read_whole(sl_file_name name, uint64_t most, uint8_t **data, size_t *bytes,
+                                 sluice_error *error)
+{
+    int fd = -1;
+    uint64_t size = 0;
+    *data = NULL;
+    sluice_status status = sl_file_open(name, &fd, &size, error);
+    if (status < 0) {
+        return status;
+    }
+    status = size > most ? sl_error_file(error, SLUICE_UNSUPPORTED, name.stage, 0, name.path, -1,
+                                         "it has %llu bytes: %llu are the most",
+                                         (unsigned long long)size, (unsigned long long)most)
+                         : read_all(fd, name, size, data, error);
+    sl_file_close(fd);
+    *bytes = size;
+    return status;
 }
 
 sluice_status sl_file_write(int fd, sl_file_name name, const void *buffer, size_t bytes,

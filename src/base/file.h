@@ -11,6 +11,8 @@
 
 #include <sluice/common.h>
 
+#include <sys/stat.h>
+
 /* Who is asking: named in errors. */
 typedef struct sl_file_name {
     const char *stage;
@@ -23,9 +25,21 @@ sluice_status sl_file_open(sl_file_name name, int *fd, uint64_t *size, sluice_er
 /* Reads exactly `bytes`: IO, or CORRUPT when the file ends before. */
 sluice_status sl_file_read(int fd, sl_file_name name, void *buffer, size_t bytes, uint64_t offset,
                            sluice_error *error);
+/*
+ * All of a file, which the caller frees (sl_free). Errors: as of open and read; UNSUPPORTED: it has
+ * more than `most` bytes; NOMEM.
+ */
+sluice_status sl_file_read_whole(sl_file_name name, uint64_t most, uint8_t **data, size_t *bytes,
+                                 sluice_error *error);
 /* Writes exactly `bytes` at `offset`: IO otherwise. */
 sluice_status sl_file_write(int fd, sl_file_name name, const void *buffer, size_t bytes,
                             uint64_t offset, sluice_error *error);
+/* When the file was last changed, in ns since 1970. */
+static inline int64_t sl_file_modified_ns(const struct stat *facts)
+{
+    return (int64_t)facts->st_mtim.tv_sec * 1000000000 + facts->st_mtim.tv_nsec;
+}
+
 /* Closes when fd >= 0. */
 void sl_file_close(int fd);
 

@@ -53,36 +53,17 @@ static bool name_in_folder(char *name, size_t bytes, const char *path, const cha
                 bytes);
 }
 
-static uint8_t *read_whole(const char *path, size_t *size)
-{
-    int fd;
-    uint64_t bytes;
-    const sl_file_name name = {"dataset", path};
-    if (sl_file_open(name, &fd, &bytes, NULL) < 0) {
-        return NULL;
-    }
-    uint8_t *read = sl_malloc(bytes > 0 ? bytes : 1);
-    if (read != NULL && sl_file_read(fd, name, read, bytes, 0, NULL) < 0) {
-        sl_free(read);
-        read = NULL;
-    }
-    sl_file_close(fd);
-    *size = bytes;
-    return read;
-}
-
 static bool load_from(sl_file_index *index, sl_index_kind kind, const char *path,
                       const struct stat *facts)
 {
-    size_t size = 0;
-    uint8_t *bytes = read_whole(path, &size);
-    if (bytes == NULL) {
+    size_t size;
+    uint8_t *bytes;
+    if (sl_file_read_whole((sl_file_name){"dataset", path}, UINT64_MAX, &bytes, &size, NULL) < 0) {
         return false;
     }
-    const int64_t modified = (int64_t)facts->st_mtim.tv_sec * 1000000000 + facts->st_mtim.tv_nsec;
     bool good = sl_file_index_decode(index, bytes, size);
     if (good && (index->kind != kind || index->file_bytes != (uint64_t)facts->st_size ||
-                 index->modified_ns != modified)) {
+                 index->modified_ns != sl_file_modified_ns(facts))) {
         sl_file_index_close(index);
         good = false;
     }

@@ -4,8 +4,6 @@
 #include "file.h"
 #include "memory.h"
 
-#include <sys/stat.h>
-
 size_t sl_index_text_word(sl_index_text *text, const char **word)
 {
     while (text->at < text->end && *text->at == ' ') {
@@ -53,16 +51,12 @@ static bool is_older(const struct stat *a, const struct stat *b)
 static bool read_and_parse(sl_file_index *index, const char *name, uint64_t file_bytes,
                            sl_index_text_parse parse)
 {
-    int fd;
-    uint64_t bytes;
-    const sl_file_name file = {"dataset", name};
-    if (sl_file_open(file, &fd, &bytes, NULL) < 0) {
+    uint8_t *text;
+    size_t bytes;
+    if (sl_file_read_whole((sl_file_name){"dataset", name}, UINT64_MAX, &text, &bytes, NULL) < 0) {
         return false;
     }
-    char *text = sl_malloc(bytes > 0 ? bytes : 1);
-    const bool good = text != NULL && sl_file_read(fd, file, text, bytes, 0, NULL) >= 0 &&
-                      parse(index, text, bytes, file_bytes);
-    sl_file_close(fd);
+    const bool good = parse(index, (const char *)text, bytes, file_bytes);
     sl_free(text);
     return good;
 }
@@ -76,6 +70,6 @@ bool sl_index_text_load(sl_file_index *index, const char *path, const char *name
         !read_and_parse(index, name, (uint64_t)file.st_size, parse)) {
         return false;
     }
-    index->modified_ns = (int64_t)file.st_mtim.tv_sec * 1000000000 + file.st_mtim.tv_nsec;
+    index->modified_ns = sl_file_modified_ns(&file);
     return true;
 }

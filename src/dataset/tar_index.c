@@ -217,7 +217,7 @@ static sluice_status walk_open(walker *w, sluice_error *error)
 {
     struct stat facts;
     if (fstat(w->fd, &facts) == 0) {
-        w->index->modified_ns = (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec;
+        w->index->modified_ns = sl_file_modified_ns(&facts);
     }
     (void)posix_fadvise(w->fd, 0, 0, POSIX_FADV_RANDOM); /* payloads are not wanted */
     sluice_status status = check_begin(w, error);
