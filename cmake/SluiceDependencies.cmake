@@ -5,6 +5,7 @@ find_package(JPEG REQUIRED)
 find_package(PNG 1.6 REQUIRED) # with zlib
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.13)
 pkg_check_modules(URING REQUIRED IMPORTED_TARGET liburing>=2.3)
 
 set(SLUICE_WEBP AUTO CACHE STRING "Decode WebP pictures (ON: needs libwebp; AUTO: where it is; OFF)")

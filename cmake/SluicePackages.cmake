@@ -27,7 +27,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libsluice-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "libsluice${abi} ${same}, libjpeg-dev, libpng-dev, liburing-dev (>= 2.3), libxxhash-dev, libzstd-dev, zlib1g-dev")
+    "libsluice${abi} ${same}, libjansson-dev, libjpeg-dev, libpng-dev, liburing-dev (>= 2.3), libxxhash-dev, libzstd-dev, zlib1g-dev")
 if(TARGET PkgConfig::WEBP)
   string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libwebp-dev")
 endif()

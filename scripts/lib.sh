@@ -20,6 +20,7 @@ libjpeg-dev|libjpeg62-turbo-dev|libjpeg-turbo8-dev : libjpeg-turbo, decodes phot
 liburing-dev                                  : io_uring, reads files without a thread per read
 libzstd-dev                                   : zstd, compressed fields of shards
 libxxhash-dev                                 : XXH3, checksums of samples
+libjansson-dev                                : JSON, which many formats keep their index in
 libpng-dev                                    : decodes PNG, writes the contact sheets of sluice view
 libwebp-dev                                   : decodes WebP (built without it, sluice refuses WebP)
 '

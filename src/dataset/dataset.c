@@ -61,8 +61,8 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
     }
     if (options->field_count > 0 && !format->takes_fields) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
-                             "fields are chosen of TFRecord files only: the dataset is of the "
-                             "format \"%s\"",
+                             "fields cannot be chosen of the format \"%s\", which this "
+                             "dataset has",
                              format->name);
     }
     return format->open(dataset, paths, count, options, error);

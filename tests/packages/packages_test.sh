@@ -69,8 +69,8 @@ done
 [ "$(find "${packages[@]/#/$work/}" ! -type d -printf '%P\n' | sort | uniq -d)" = "" ] ||
     fail "two packages hold the same file"
 
-field "libsluice$abi" Depends '.*libc6 .*libjpeg.*libpng16.*liburing2 .*libzstd1 .*'
-field libsluice-dev Depends "libsluice$abi \(= $version-1\), libjpeg-dev, libpng-dev, .*"
+field "libsluice$abi" Depends '.*libc6 .*libjansson4 .*libjpeg.*libpng16.*liburing2 .*libzstd1 .*'
+field libsluice-dev Depends "libsluice$abi \(= $version-1\), libjansson-dev, libjpeg-dev, libpng-dev, .*"
 field sluice Depends '.*libc6 .*libjpeg.*libpng16.*'
 field python3-sluice Depends "python3 \(>= 3.11\), sluice \(= $version-1\), .*libc6 .*libjpeg.*"
 field python3-sluice Suggests python3-numpy

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * json_file: JSON that other tools wrote, by jansson.
+ *
+ * Purpose: a file or a text as a tree, with a limit of size before it is read, and errors that name
+ * file, line and reason; and what a tree holds, where it may hold anything. jansson takes its
+ * memory of the C library: its hooks are the whole process's, and so not ours to set. Threads:
+ * pure. Ownership: json_decref by whoever loaded.
+ */
+#ifndef SL_JSON_FILE_H
+#define SL_JSON_FILE_H
+
+#include "view.h"
+
+#include <sluice/common.h>
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* Of the index of a dataset: those of a million shards have less. */
+#define SL_JSON_BYTES_MAX ((uint64_t)1 << 30)
+
+/* The file, an object or an array. Errors: IO, CORRUPT (no JSON), UNSUPPORTED (more than
+ * SL_JSON_BYTES_MAX), NOMEM. */
+sluice_status sl_json_load(json_t **root, const char *path, sluice_error *error);
+/* NULL: it is no JSON. */
+json_t *sl_json_parse(sl_bytes text);
+
+/* Member `key` of what may be no object; NULL: none, or null. */
+const json_t *sl_json_member(const json_t *object, const char *key);
+/* A text that is a member; NULL: it is none. */
+const char *sl_json_text(const json_t *object, const char *key);
+/* A number of 0 to INT64_MAX that is a member; false: it is none. */
+bool sl_json_count(const json_t *object, const char *key, uint64_t *count);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * side_columns: columns of small values that are kept in memory, beside samples that are read.
+ *
+ * Purpose: in files that store column by column a sample's label and caption lie elsewhere than its
+ * picture; they are read when the dataset is opened, so that a sample takes one read, as any other.
+ * Memory: 8 bytes a number, its own and 8 bytes a text, and 1 for whether it is there; all columns
+ * of a set together SL_SIDE_BYTES_MAX at most.
+ * Threads: one fills a set; then it is immutable. Ownership: sl_side_columns_close.
+ */
+#ifndef SL_SIDE_COLUMNS_H
+#define SL_SIDE_COLUMNS_H
+
+#include "error.h"
+#include "value.h"
+
+#define SL_SIDE_BYTES_MAX ((uint64_t)8 << 30)
+
+typedef struct sl_side_column {
+    sl_field field; /* of ints, floats, or what is bytes */
+    uint64_t rows;
+    uint64_t *cells; /* int64, binary64, or the end in `pool` of what is bytes */
+    bool *present;
+    uint8_t *pool;
+    uint64_t room, pool_bytes, pool_room;
+} sl_side_column;
+
+typedef struct sl_side_columns {
+    sl_side_column of[SL_FIELDS_MAX];
+    uint32_t count;
+    uint64_t bytes; /* of memory, of all of them */
+} sl_side_columns;
+
+/* Of all zero is fine. */
+void sl_side_columns_close(sl_side_columns *columns);
+
+/* Adds a column without rows; its number. There are 64 at most. */
+uint32_t sl_side_columns_add(sl_side_columns *columns, const sl_field *field);
+/*
+ * Adds a row to a column: as `value` has it (present, integer, number or bytes, which are copied).
+ * Errors: NOMEM (also: more than SL_SIDE_BYTES_MAX together).
+ */
+sluice_status sl_side_columns_put(sl_side_columns *columns, uint32_t column, const sl_value *value,
+                                  sluice_error *error);
+/* A row as a value; spans lie in the column. Refuses a tensor that is no whole number of elements.
+ */
+sl_refusal sl_side_columns_get(const sl_side_columns *columns, uint32_t column, uint64_t row,
+                               sl_value *value);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source_columns.h"
+
+#include "dtype.h"
+#include "error.h"
+#include "field_choice.h"
+
+#include <string.h>
+
+#define STAGE "dataset"
+
+/* ---- names ---- */
+
+static uint32_t find_column(const sl_source_column *columns, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(columns[i].name, name) == 0) {
+            return i;
+        }
+    }
+    return SL_FIELD_NONE;
+}
+
+/* The column that is called "image" though its name is another; NONE. */
+static uint32_t usual_image(const sl_source_column *columns, uint32_t count)
+{
+    uint32_t found = SL_FIELD_NONE;
+    if (find_column(columns, count, "image") != SL_FIELD_NONE) {
+        return SL_FIELD_NONE;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (columns[i].refused == NULL && columns[i].field.type == SLUICE_FIELD_IMAGE) {
+            if (found != SL_FIELD_NONE) {
+                return SL_FIELD_NONE;
+            }
+            found = i;
+        }
+    }
+    return found;
+}
+
+static uint32_t usual_label(const sl_source_column *columns, uint32_t count)
+{
+    static const char *const names[] = {"class", "cls", "fine_label", "target", "labels", "y"};
+    if (find_column(columns, count, "label") != SL_FIELD_NONE) {
+        return SL_FIELD_NONE;
+    }
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const uint32_t found = find_column(columns, count, names[i]);
+        if (found != SL_FIELD_NONE && columns[found].refused == NULL &&
+            columns[found].field.type == SLUICE_FIELD_INT) {
+            return found;
+        }
+    }
+    return SL_FIELD_NONE;
+}
+
+static void set_name(sl_field *field, const char *name)
+{
+    const size_t bytes = strlen(name);
+    const char *from = bytes < sizeof(field->name) ? name : name + bytes - sizeof(field->name) + 1;
+    memset(field->name, 0, sizeof(field->name));
+    memcpy(field->name, from, strlen(from));
+    for (char *at = field->name; *at != '\0'; at++) {
+        *at = *at < '!' || *at > '~' ? '_' : *at;
+    }
+    if (field->name[0] == '\0') {
+        field->name[0] = '_';
+    }
+}
+
+static bool is_taken(const sl_source_fields *fields, const char *name)
+{
+    for (uint32_t i = 0; i < fields->count; i++) {
+        if (strcmp(fields->fields[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static sluice_status refuse(const char *path, sluice_status status, const char *name,
+                            const char *why, sluice_error *error)
+{
+    return sl_error_file(error, status, STAGE, 0, path, -1, "column \"%.256s\": %s", name, why);
+}
+
+/* ---- all of them ---- */
+
+static sluice_status find_all(sl_source_fields *fields, const sl_source_column *columns,
+                              uint32_t count, const char *path, sluice_error *error)
+{
+    const uint32_t image = usual_image(columns, count);
+    const uint32_t label = usual_label(columns, count);
+    for (uint32_t i = 0; i < count; i++) {
+        sl_field field = columns[i].field;
+        if (columns[i].refused != NULL) {
+            return refuse(path, SLUICE_UNSUPPORTED, columns[i].name, columns[i].refused, error);
+        }
+        if (fields->count == SL_FIELDS_MAX) {
+            return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+                                 "it has more than %u columns: name the fields that are meant (the "
+                                 "option fields)",
+                                 SL_FIELDS_MAX);
+        }
+        set_name(&field, i == image ? "image" : i == label ? "label" : columns[i].name);
+        if (is_taken(fields, field.name)) {
+            return refuse(path, SLUICE_UNSUPPORTED, columns[i].name,
+                          "another column would be a field of the same name: name the fields that "
+                          "are meant (the option fields)",
+                          error);
+        }
+        fields->column[fields->count] = i;
+        fields->fields[fields->count++] = field;
+    }
+    return SLUICE_OK;
+}
+
+/* ---- those that are chosen ---- */
+
+static bool is_of_bytes(sluice_field_type type)
+{
+    return type == SLUICE_FIELD_IMAGE || type == SLUICE_FIELD_BYTES || type == SLUICE_FIELD_TEXT;
+}
+
+static bool is_same(const sl_field *a, const sl_field *b)
+{
+    if (a->type != b->type || a->type != SLUICE_FIELD_TENSOR) {
+        return a->type == b->type;
+    }
+    return a->dtype == b->dtype && a->dims == b->dims &&
+           memcmp(a->shape, b->shape, a->dims * sizeof(a->shape[0])) == 0;
+}
+
+/* `field` as the choice wants it, if it can be that; NULL, or why it cannot. */
+static const char *fit(sl_field *field, const sl_source_column *column,
+                       const sl_field_choice *choice)
+{
+    *field = column->field;
+    if (column->refused != NULL) {
+        return column->refused;
+    }
+    if (!choice->typed || is_same(&choice->field, &column->field)) {
+        return NULL;
+    }
+    if (!is_of_bytes(column->field.type)) {
+        return "it is not of that type";
+    }
+    if (!is_of_bytes(choice->field.type) && choice->field.type != SLUICE_FIELD_TENSOR) {
+        return "it holds bytes, and no number";
+    }
+    *field = choice->field;
+    return NULL;
+}
+
+static sluice_status choose(sl_source_fields *fields, const sl_source_column *columns,
+                            uint32_t count, const sl_field_choice *choice, const char *path,
+                            sluice_error *error)
+{
+    sl_field field;
+    const uint32_t column = find_column(columns, count, choice->key);
+    if (column == SL_FIELD_NONE) {
+        return refuse(path, SLUICE_INVALID, choice->key, "there is none of that name", error);
+    }
+    const char *why = fit(&field, &columns[column], choice);
+    if (why == NULL && is_taken(fields, choice->field.name)) {
+        why = "there are two fields of the name that it is to have";
+    }
+    if (why != NULL) {
+        return refuse(path, SLUICE_INVALID, choice->key, why, error);
+    }
+    memcpy(field.name, choice->field.name, sizeof(field.name));
+    fields->column[fields->count] = column;
+    fields->fields[fields->count++] = field;
+    return SLUICE_OK;
+}
+
+sluice_status sl_source_fields_find(sl_source_fields *fields, const sl_source_column *columns,
+                                    uint32_t count, const sluice_dataset_options *options,
+                                    const char *path, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    fields->count = 0;
+    if (options->field_count > SL_FIELDS_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "there can be %u fields at most",
+                            SL_FIELDS_MAX);
+    }
+    if (options->field_count == 0) {
+        status = find_all(fields, columns, count, path, error);
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && i < options->field_count; i++) {
+        sl_field_choice choice;
+        status = sl_field_choice_parse(&choice, options->fields[i], error);
+        if (status == SLUICE_OK) {
+            status = choose(fields, columns, count, &choice, path, error);
+        }
+    }
+    if (status == SLUICE_OK && fields->count == 0) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+                             "it has no column that a field could be");
+    }
+    return status;
+}
+
+sl_refusal sl_source_value(const sl_field *field, sl_value *value)
+{
+    if (field->type == SLUICE_FIELD_IMAGE) {
+        value->codec = SL_CODEC_BY_BYTES;
+    }
+    if (field->type != SLUICE_FIELD_TENSOR) {
+        return sl_accept();
+    }
+    uint64_t step = sl_dtype_bytes(field->dtype);
+    for (uint32_t i = 0; i < field->dims; i++) {
+        step *= field->shape[i] > 0 ? field->shape[i] : 1;
+        value->shape[i] = field->shape[i];
+    }
+    const bool open = field->dims > 0 && field->shape[0] == 0;
+    if (open ? value->bytes.size % step != 0 : value->bytes.size != step) {
+        return sl_refuse("its bytes are not as many as its tensor takes", value->offset);
+    }
+    if (open) {
+        value->shape[0] = value->bytes.size / step;
+    }
+    return sl_accept();
+}
