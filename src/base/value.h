@@ -10,6 +10,7 @@
 #define SL_VALUE_H
 
 #include "number_list.h"
+#include "value_room.h"
 #include "view.h"
 
 #include <sluice/dataset.h>
@@ -60,12 +61,13 @@ typedef struct sl_copy_wish {
     size_t bytes;
 } sl_copy_wish;
 
-/* The values of one sample. Made once for many samples. */
+/* The values of one sample. Made once for many samples: zeroed, and ended by sl_values_end. */
 typedef struct sl_values {
     uint64_t wanted; /* bit i: field i is; the others need not be filled */
     sl_copy_wish copy;
     sl_value of[SL_FIELDS_MAX];
     char room[SL_VALUES_ROOM]; /* for a text that is not in the sample's bytes as it is meant */
+    sl_value_room unpacked;    /* for values that lie in what has to be unpacked */
 } sl_values;
 
 /* Says which are wanted, and none of them elsewhere. */
@@ -73,6 +75,12 @@ static inline void sl_values_begin(sl_values *values, uint64_t wanted)
 {
     values->wanted = wanted;
     values->copy.to = NULL;
+}
+
+/* Frees what unpacking took. */
+static inline void sl_values_end(sl_values *values)
+{
+    sl_value_room_close(&values->unpacked);
 }
 
 static inline bool sl_values_want(const sl_values *values, uint32_t field)

@@ -92,6 +92,7 @@ void sl_dataset_free_sample(sl_stored_sample *record)
 {
     if (record != NULL) {
         sl_free(record->bytes);
+        sl_values_end(&record->values);
         sl_free(record);
     }
 }
@@ -112,6 +113,7 @@ sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_
     }
     *sample = r->sample;
     *values = r->values;
+    values->unpacked = (sl_value_room){0};
     sl_dataset_free_sample(r);
     return status;
 }

@@ -18,6 +18,7 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
     if (maker->rows == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, "loader", "no memory for rows");
     }
+    maker->row_count = workers;
     for (uint32_t i = 0; i < workers; i++) {
         sl_values_begin(&maker->rows[i].values, feed->columns->wanted);
         maker->rows[i].seed = feed->config->options.seed;
@@ -29,8 +30,12 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
 
 void sl_row_maker_close(sl_row_maker *maker)
 {
+    for (uint32_t i = 0; i < maker->row_count; i++) {
+        sl_values_end(&maker->rows[i].values);
+    }
     sl_free(maker->rows);
     maker->rows = NULL;
+    maker->row_count = 0;
 }
 
 static void trace(sluice_trace_kind kind, const sl_job *job, uint64_t begin, uint64_t end)

@@ -18,6 +18,7 @@
 typedef struct sl_row_maker {
     sl_feed *feed;
     sl_row *rows; /* of every worker */
+    uint32_t row_count;
     sl_stage decode, augment;
 } sl_row_maker;
 

@@ -14,6 +14,7 @@
 /* One sample while it is being made. */
 typedef struct job {
     sl_maker *maker;
+    sl_values *values;
     const sl_allowance *allowance;
     sl_made *made;
 } job;
@@ -90,6 +91,19 @@ static sluice_status unpack(const job *j, uint32_t number, sl_value *value, slui
     value->zstd = false;
     value->list = SL_LIST_NONE;
     return SLUICE_OK;
+}
+
+/* Copies what lies where the next sample's values will. */
+static sluice_status take_out(const job *j, uint32_t number, sl_value *value, sluice_error *error)
+{
+    uint8_t *piece = NULL;
+    const size_t bytes = value->bytes.size;
+    const sluice_status status = new_piece(j, bytes, &piece, error);
+    if (status == SLUICE_OK) {
+        memcpy(piece, value->bytes.data, bytes);
+        keep_piece(j, number, piece, value, bytes);
+    }
+    return status;
 }
 
 /* ---- pictures ---- */
@@ -214,11 +228,14 @@ static sluice_status make_picture(const job *j, uint32_t number, sl_value *value
 static sluice_status make_field(const job *j, uint32_t number, sl_value *value, sluice_error *error)
 {
     const sl_field *field = &j->maker->config.plan->schema->fields[number];
+    sluice_status status = SLUICE_OK;
     if (sl_is_packed(value)) {
-        const sluice_status status = unpack(j, number, value, error);
-        if (status < 0) {
-            return status;
-        }
+        status = unpack(j, number, value, error);
+    } else if (sl_value_room_has(&j->values->unpacked, value->bytes.data)) {
+        status = take_out(j, number, value, error);
+    }
+    if (status < 0) {
+        return status;
     }
     return field->type == SLUICE_FIELD_IMAGE ? make_picture(j, number, value, error) : SLUICE_OK;
 }
@@ -227,7 +244,7 @@ sluice_status sl_maker_make(sl_maker *maker, sl_values *values, const sl_allowan
                             sl_made *made, sluice_error *error)
 {
     const sl_schema *schema = maker->config.plan->schema;
-    const job j = {.maker = maker, .allowance = allowance, .made = made};
+    const job j = {.maker = maker, .values = values, .allowance = allowance, .made = made};
     uint64_t framed = 0;
     for (uint32_t i = 0; i < schema->field_count; i++) {
         sl_value *value = &values->of[i];

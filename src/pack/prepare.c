@@ -318,6 +318,7 @@ void sl_prepare_close(sl_prepare *prepare)
     for (uint32_t i = 0; i < prepare->started; i++) {
         sl_thread_join(&prepare->workers[i].thread);
         sl_maker_close(&prepare->workers[i].maker);
+        sl_values_end(&prepare->workers[i].values);
     }
     for (uint32_t i = 0; prepare->slots != NULL && i < prepare->slot_count; i++) {
         free_slot(&prepare->slots[i]);

@@ -522,6 +522,7 @@ sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *
         sl_decoder_close(workers[i].decoder);
         sl_free(workers[i].buffer);
         sl_free(workers[i].unpacked);
+        sl_values_end(&workers[i].values);
     }
     sl_cond_destroy(&v.changed);
     sl_mutex_destroy(&v.mutex);
