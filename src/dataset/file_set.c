@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "file_set.h"
 
-#include "cpu.h"
 #include "index_store.h"
 #include "memory.h"
-#include "thread.h"
+#include "open_many.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,8 +12,6 @@
 #include <sys/stat.h>
 
 #define STAGE "dataset"
-
-enum { OPENERS_MAX = 32 };
 
 /* ---- what is one ---- */
 
@@ -147,78 +144,36 @@ static sluice_status add_path(sl_file_set *set, const char *path, sluice_error *
 typedef struct opener {
     sl_file_set *set;
     char folder[SL_PATH_BYTES]; /* of the cache */
-    _Atomic uint32_t next;      /* file to be opened */
-    pthread_mutex_t mutex;      /* guards what follows */
-    uint32_t failed;            /* the first file that cannot be opened */
-    sluice_error error;         /* its */
 } opener;
 
-static void open_files(void *argument)
+static sluice_status open_file(void *ctx, uint32_t number, sluice_error *error)
 {
-    opener *o = argument;
+    const opener *o = ctx;
     const sl_file_kind *kind = o->set->kind;
-    for (;;) {
-        /* relaxed: the files themselves were there before the threads */
-        const uint32_t number = atomic_fetch_add_explicit(&o->next, 1, memory_order_relaxed);
-        if (number >= o->set->list.count) {
-            return;
-        }
-        sluice_error error;
-        const char *path = o->set->list.files[number].path;
-        sl_file_index *index = &o->set->indexes[number];
-        sl_error_clear(&error);
-        if (sl_index_store_load(index, kind->index, path, o->folder) || kind->load(index, path)) {
-            continue;
-        }
-        if (kind->walk(index, path, &error) == SLUICE_OK) {
-            sl_index_store_keep(index, path, o->folder);
-            continue;
-        }
-        sl_lock(&o->mutex);
-        if (number < o->failed) {
-            o->failed = number;
-            o->error = error;
-        }
-        sl_unlock(&o->mutex);
-        atomic_store_explicit(&o->next, o->set->list.count, memory_order_relaxed);
+    const char *path = o->set->list.files[number].path;
+    sl_file_index *index = &o->set->indexes[number];
+    if (sl_index_store_load(index, kind->index, path, o->folder) || kind->load(index, path)) {
+        return SLUICE_OK;
     }
+    const sluice_status status = kind->walk(index, path, error);
+    if (status == SLUICE_OK) {
+        sl_index_store_keep(index, path, o->folder);
+    }
+    return status;
 }
 
-/* Waiting for storage is what most of it is: more threads than processors. */
 static sluice_status open_indexes(sl_file_set *set, sluice_error *error)
 {
-    sl_thread threads[OPENERS_MAX] = {0};
     opener *o = sl_calloc(1, sizeof(*o));
     set->indexes = sl_calloc(set->list.count, sizeof(*set->indexes));
-    if (o == NULL || set->indexes == NULL) {
-        sl_free(o);
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    sluice_status status = SLUICE_NOMEM;
+    if (o != NULL && set->indexes != NULL) {
+        o->set = set;
+        (void)sl_index_store_folder(o->folder, sizeof(o->folder));
+        status = sl_open_many(set->list.count, open_file, o, error);
+    } else {
+        (void)sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
     }
-    o->set = set;
-    o->failed = UINT32_MAX;
-    atomic_init(&o->next, 0);
-    sl_mutex_init(&o->mutex);
-    (void)sl_index_store_folder(o->folder, sizeof(o->folder));
-    uint32_t wanted = 4 * sl_cpu_count();
-    wanted = wanted < OPENERS_MAX ? wanted : OPENERS_MAX;
-    wanted = wanted < set->list.count ? wanted : set->list.count;
-    uint32_t started = 0;
-    while (started + 1 < wanted &&
-           sl_thread_start(&threads[started], "sluice-open", open_files, o, NULL) == SLUICE_OK) {
-        started++; /* this thread is one, too: where none can be had, it does it all */
-    }
-    open_files(o);
-    for (uint32_t i = 0; i < started; i++) {
-        sl_thread_join(&threads[i]);
-    }
-    sluice_status status = SLUICE_OK;
-    if (o->failed != UINT32_MAX) {
-        status = (sluice_status)o->error.status;
-        if (error != NULL) {
-            *error = o->error;
-        }
-    }
-    sl_mutex_destroy(&o->mutex);
     sl_free(o);
     return status;
 }
@@ -238,7 +193,7 @@ static void count_samples(sl_file_set *set)
     }
 }
 
-sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const char *const *paths,
+sluice_status sl_file_set_list(sl_file_set *set, const sl_file_kind *kind, const char *const *paths,
                                size_t count, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
@@ -250,6 +205,13 @@ sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1, "holds no %s",
                                kind->plural);
     }
+    return status;
+}
+
+sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const char *const *paths,
+                               size_t count, sluice_error *error)
+{
+    sluice_status status = sl_file_set_list(set, kind, paths, count, error);
     if (status == SLUICE_OK) {
         status = open_indexes(set, error);
     }

@@ -48,6 +48,10 @@ bool sl_file_set_probe(const sl_file_kind *kind, const char *path);
  */
 sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const char *const *paths,
                                size_t count, sluice_error *error);
+/* Lists the files, for formats that have their own indexes: of the kind what tells files apart is
+ * used. Errors: INVALID, IO, NOMEM. */
+sluice_status sl_file_set_list(sl_file_set *set, const sl_file_kind *kind, const char *const *paths,
+                               size_t count, sluice_error *error);
 /* Of all zero is fine. */
 void sl_file_set_close(sl_file_set *set);
 
