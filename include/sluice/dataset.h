@@ -20,6 +20,9 @@
  *   - TFRecord files of tf.train.Example (*.tfrecord, *.tfrecords, *.tfrec, NAME-00000-of-01024),
  *     or a folder with such files and without folders: each record is a sample; docs/formats.md
  *     says what its fields are. Indexes are made and kept as those of archives are;
+ *   - Parquet files (*.parquet), or a folder with such files and without folders: each row is a
+ *     sample; docs/formats.md says what its fields are. All columns but that of large values, which
+ *     is the pictures', are kept in memory;
  *   - .npy files, each row of whose array is a sample with the field "tensor" (of an array of one
  *     dimension: each stretch of 2^20 elements);
  *   - Megatron-LM's NAME.bin with NAME.idx, each sequence of which is a sample with the field
@@ -102,11 +105,11 @@ typedef struct sluice_dataset_options {
     uint32_t reserved; /* 0 */
     /*
      * Not NULL: `field_count` fields, at most 64, of a format whose samples have keys of their own
-     * (TFRecord), each as "NAME=KEY" or "NAME=KEY:TYPE": what it is called here, what the data call
-     * it, and what it is: image, int, float, bytes, text, or DTYPE[SHAPE], a tensor: f32[4], i64[]
-     * (as many as there are), u8[28,28,1] (of bytes: little-endian elements), f32[0,4] (rows of 4).
-     * Without TYPE it is found out. The dataset has these fields then, in this order, and no
-     * others. Default: all keys, by rules of the format (docs/formats.md).
+     * (TFRecord, Parquet), each as "NAME=KEY" or "NAME=KEY:TYPE": what it is called here, what the
+     * data call it, and what it is: image, int, float, bytes, text, or DTYPE[SHAPE], a tensor:
+     * f32[4], i64[] (as many as there are), u8[28,28,1] (of bytes: little-endian elements),
+     * f32[0,4] (rows of 4). Without TYPE it is found out. The dataset has these fields then, in
+     * this order, and no others. Default: all keys, by rules of the format (docs/formats.md).
      */
     const char *const *fields;
     uint32_t field_count;
@@ -142,7 +145,8 @@ typedef struct sluice_dataset_info {
     uint64_t fingerprint; /* changes when the list of samples changes */
     uint32_t classes;
     uint32_t fields;
-    char format[16]; /* "shards", "folder", "tar", "tfrecord", "npy", "megatron", "flat" */
+    char format[16]; /* "shards", "folder", "tar", "tfrecord", "parquet", "npy", "megatron", "flat",
+                        ... */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \

@@ -1,27 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What keys of tf.train.Examples are, by looking at some. */
 #include "example_fields.h"
+#include "source_columns.h"
 
 #include <string.h>
-
-/* Decoders are not to be had here: what a picture begins with is. */
-static bool is_picture(sl_bytes bytes)
-{
-    static const struct {
-        uint8_t offset, size;
-        const char *bytes;
-    } known[] = {
-        {0, 3, "\xff\xd8\xff"}, {0, 8, "\x89PNG\r\n\x1a\n"}, {8, 4, "WEBP"}, {0, 4, "GIF8"},
-        {0, 2, "BM"},
-    };
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (bytes.size > (size_t)known[i].offset + known[i].size &&
-            memcmp(bytes.data + known[i].offset, known[i].bytes, known[i].size) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /* Bytes of the sign that begins at `at`; 0: it is no UTF-8. */
 static size_t sign_bytes(sl_bytes text, size_t at)
@@ -101,7 +83,7 @@ static bool look_at(sl_example_key *key, const sl_feature *feature)
     key->most = count > key->most ? count : key->most;
     if (last.size > 0) {
         key->any = true;
-        key->all_pictures = key->all_pictures && is_picture(last);
+        key->all_pictures = key->all_pictures && sl_source_is_picture(last);
         key->all_text = key->all_text && is_text(last);
     }
     return true;

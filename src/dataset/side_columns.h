@@ -16,17 +16,24 @@
 
 #define SL_SIDE_BYTES_MAX ((uint64_t)8 << 30)
 
+typedef enum sl_side_state {
+    SL_SIDE_ABSENT = 0,
+    SL_SIDE_PRESENT,
+    SL_SIDE_REFUSED /* a bad sample: it is there, and cannot be taken */
+} sl_side_state;
+
 typedef struct sl_side_column {
     sl_field field; /* of ints, floats, or what is bytes */
     uint64_t rows;
     uint64_t *cells; /* int64, binary64, or the end in `pool` of what is bytes */
-    bool *present;
+    uint8_t *state;  /* of each row: an sl_side_state */
     uint8_t *pool;
     uint64_t room, pool_bytes, pool_room;
+    const char *refused; /* why rows are, that are */
 } sl_side_column;
 
 typedef struct sl_side_columns {
-    sl_side_column of[SL_FIELDS_MAX];
+    sl_side_column *of;
     uint32_t count;
     uint64_t bytes; /* of memory, of all of them */
 } sl_side_columns;
@@ -34,17 +41,23 @@ typedef struct sl_side_columns {
 /* Of all zero is fine. */
 void sl_side_columns_close(sl_side_columns *columns);
 
-/* Adds a column without rows; its number. There are 64 at most. */
-uint32_t sl_side_columns_add(sl_side_columns *columns, const sl_field *field);
+/* Columns of these fields, without rows; `columns` is all zero. Errors: NOMEM. */
+sluice_status sl_side_columns_open(sl_side_columns *columns, const sl_field *fields, uint32_t count,
+                                   sluice_error *error);
+/* Adds all rows of a set with the same columns. Errors: NOMEM, as of put. */
+sluice_status sl_side_columns_append(sl_side_columns *columns, const sl_side_columns *rows,
+                                     sluice_error *error);
 /*
  * Adds a row to a column: as `value` has it (present, integer, number or bytes, which are copied).
  * Errors: NOMEM (also: more than SL_SIDE_BYTES_MAX together).
  */
-sluice_status sl_side_columns_put(sl_side_columns *columns, uint32_t column, const sl_value *value,
+sluice_status sl_side_columns_put(sl_side_columns *columns, uint32_t number, const sl_value *value,
                                   sluice_error *error);
+/* The row that was put last is refused, for what the column's `refused` says, a literal. */
+void sl_side_columns_refuse(sl_side_columns *columns, uint32_t number, const char *why);
 /* A row as a value; spans lie in the column. Refuses a tensor that is no whole number of elements.
  */
-sl_refusal sl_side_columns_get(const sl_side_columns *columns, uint32_t column, uint64_t row,
+sl_refusal sl_side_columns_get(const sl_side_columns *columns, uint32_t number, uint64_t row,
                                sl_value *value);
 
 #endif

@@ -121,29 +121,36 @@ static void side_columns_keep_rows(void **state)
     (void)state;
     enum { ROWS = 5000 };
     sl_side_columns columns = {.count = 0};
+    sl_side_columns all = {.count = 0};
     sl_value value;
-    const uint32_t ints =
-        sl_side_columns_add(&columns, &(sl_field){.name = "i", .type = SLUICE_FIELD_INT});
-    const uint32_t texts =
-        sl_side_columns_add(&columns, &(sl_field){.name = "t", .type = SLUICE_FIELD_TEXT});
+    enum { INTS, TEXTS };
+    const sl_field fields[] = {{.name = "i", .type = SLUICE_FIELD_INT},
+                               {.name = "t", .type = SLUICE_FIELD_TEXT}};
+    assert_int_equal(sl_side_columns_open(&columns, fields, 2, NULL), SLUICE_OK);
+    assert_int_equal(sl_side_columns_open(&all, fields, 2, NULL), SLUICE_OK);
     char text[16];
     for (int i = 0; i < ROWS; i++) {
         const int length = snprintf(text, sizeof(text), "%d", i);
         value = (sl_value){.present = i % 3 != 0, .integer = -i};
-        assert_int_equal(sl_side_columns_put(&columns, ints, &value, NULL), SLUICE_OK);
+        assert_int_equal(sl_side_columns_put(&columns, INTS, &value, NULL), SLUICE_OK);
         value.bytes = (sl_bytes){(const uint8_t *)text, i % 5 == 0 ? 0 : (size_t)length};
-        assert_int_equal(sl_side_columns_put(&columns, texts, &value, NULL), SLUICE_OK);
+        assert_int_equal(sl_side_columns_put(&columns, TEXTS, &value, NULL), SLUICE_OK);
     }
-    for (int i = 0; i < ROWS; i++) {
+    for (int times = 0; times < 2; times++) {
+        assert_int_equal(sl_side_columns_append(&all, &columns, NULL), SLUICE_OK);
+    }
+    sl_side_columns_close(&columns);
+    for (uint64_t row = 0; row < (uint64_t)2 * ROWS; row++) {
+        const int i = (int)(row % ROWS);
         const int length = snprintf(text, sizeof(text), "%d", i);
-        assert_null(sl_side_columns_get(&columns, ints, (uint64_t)i, &value).text);
+        assert_null(sl_side_columns_get(&all, INTS, row, &value).text);
         assert_int_equal(value.present, i % 3 != 0);
         assert_int_equal(value.integer, i % 3 != 0 ? -i : 0);
-        assert_null(sl_side_columns_get(&columns, texts, (uint64_t)i, &value).text);
+        assert_null(sl_side_columns_get(&all, TEXTS, row, &value).text);
         assert_int_equal(value.bytes.size, i % 3 != 0 && i % 5 != 0 ? length : 0);
         assert_memory_equal(value.bytes.data, text, value.bytes.size);
     }
-    sl_side_columns_close(&columns);
+    sl_side_columns_close(&all);
 }
 
 static sluice_status load(const char *text, json_t **root, sluice_error *error)

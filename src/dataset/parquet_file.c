@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parquet_file.h"
+
+#include "file.h"
+#include "little_endian.h"
+#include "memory.h"
+#include "thrift.h"
+
+#include <stdint.h>
+
+#define STAGE "dataset"
+
+enum { MAGIC_BYTES = 4, TAIL_BYTES = 8, DEPTH_MAX = 32, LEVEL_MAX = 64 };
+
+/* Values for each byte of a file, at most: those of runs take none, and are not to fill memory. */
+enum { VALUES_A_BYTE = 64 };
+
+enum { REQUIRED = 0, REPEATED = 2 };
+
+/* Numbers of ConvertedType, and of the members of LogicalType. */
+enum {
+    CONVERTED_UTF8 = 0,
+    CONVERTED_LIST = 3,
+    CONVERTED_ENUM = 4,
+    CONVERTED_DECIMAL = 5,
+    CONVERTED_UINT_8 = 11,
+    CONVERTED_UINT_64 = 14,
+    CONVERTED_INT_8 = 15,
+    CONVERTED_INT_64 = 18,
+    CONVERTED_JSON = 19,
+    CONVERTED_INTERVAL = 21
+};
+enum {
+    LOGICAL_STRING = 1,
+    LOGICAL_LIST = 3,
+    LOGICAL_ENUM = 4,
+    LOGICAL_DECIMAL = 5,
+    LOGICAL_INTEGER = 10,
+    LOGICAL_JSON = 12
+};
+
+bool sl_parquet_is(const uint8_t magic[4])
+{
+    return memcmp(magic, "PAR1", MAGIC_BYTES) == 0;
+}
+
+void sl_parquet_close(sl_parquet *parquet)
+{
+    sl_free(parquet->leaves);
+    sl_free(parquet->group_rows);
+    sl_free(parquet->chunks);
+    sl_free(parquet->features);
+    *parquet = (sl_parquet){0};
+}
+
+/* ---- the schema ---- */
+
+typedef struct element {
+    int64_t type, type_bytes, repetition, children, converted;
+    sl_bytes name;
+    bool is_list, is_leaf;
+    uint8_t meaning, bits;
+} element;
+
+/* A group whose children follow. */
+typedef struct group {
+    uint32_t number, children, left;
+    uint32_t def, rep, item_def;
+    size_t name_bytes; /* of the names down to it */
+    bool is_list;      /* its child is the repeated part, whose name says nothing */
+    bool is_part;      /* it is that part, of one child, whose name says nothing either */
+} group;
+
+typedef struct schema {
+    sl_parquet *parquet;
+    group groups[DEPTH_MAX];
+    uint32_t depth, numbers;
+    char name[SL_PARQUET_NAME_BYTES];
+} schema;
+
+static void read_integer_type(sl_thrift *t, element *e)
+{
+    sl_thrift_field field = {0};
+    int64_t bits = 0;
+    bool is_signed = true;
+    while (sl_thrift_next(t, &field)) {
+        if (field.id == 1) {
+            bits = sl_thrift_integer(t, &field);
+        } else if (field.id == 2) {
+            is_signed = sl_thrift_bool(t, &field);
+        } else {
+            sl_thrift_skip(t, &field);
+        }
+    }
+    e->meaning = is_signed ? SL_PARQUET_SIGNED : SL_PARQUET_UNSIGNED;
+    e->bits = (uint8_t)bits;
+}
+
+/* A union: one of its members is there. */
+static void read_logical(sl_thrift *t, element *e)
+{
+    sl_thrift_field field = {0};
+    while (sl_thrift_next(t, &field)) {
+        switch (field.id) {
+        case LOGICAL_STRING:
+        case LOGICAL_ENUM:
+        case LOGICAL_JSON:
+            e->meaning = SL_PARQUET_TEXT;
+            break;
+        case LOGICAL_LIST:
+            e->is_list = true;
+            break;
+        case LOGICAL_DECIMAL:
+            e->meaning = SL_PARQUET_OTHER;
+            break;
+        case LOGICAL_INTEGER:
+            if (field.type == SL_THRIFT_STRUCT) {
+                read_integer_type(t, e);
+                continue;
+            }
+            break;
+        default:
+            break;
+        }
+        sl_thrift_skip(t, &field);
+    }
+}
+
+/* The older way to say the same; the newer one counts. */
+static void take_converted(element *e)
+{
+    const int64_t c = e->converted;
+    e->is_list = e->is_list || c == CONVERTED_LIST;
+    if (e->meaning != SL_PARQUET_AS_IS) {
+        return;
+    }
+    if (c == CONVERTED_UTF8 || c == CONVERTED_ENUM || c == CONVERTED_JSON) {
+        e->meaning = SL_PARQUET_TEXT;
+    } else if (c >= CONVERTED_UINT_8 && c <= CONVERTED_UINT_64) {
+        e->meaning = SL_PARQUET_UNSIGNED;
+        e->bits = (uint8_t)(8 << (c - CONVERTED_UINT_8));
+    } else if (c >= CONVERTED_INT_8 && c <= CONVERTED_INT_64) {
+        e->meaning = SL_PARQUET_SIGNED;
+        e->bits = (uint8_t)(8 << (c - CONVERTED_INT_8));
+    } else if (c == CONVERTED_DECIMAL || c == CONVERTED_INTERVAL) {
+        e->meaning = SL_PARQUET_OTHER;
+    }
+}
+
+static void read_element(sl_thrift *t, element *e)
+{
+    sl_thrift_field field = {0};
+    *e = (element){.type = -1, .converted = -1, .name = {(const uint8_t *)"", 0}};
+    while (sl_thrift_next(t, &field)) {
+        switch (field.id) {
+        case 1:
+            e->type = sl_thrift_integer(t, &field);
+            e->is_leaf = true;
+            break;
+        case 2:
+            e->type_bytes = sl_thrift_integer(t, &field);
+            break;
+        case 3:
+            e->repetition = sl_thrift_integer(t, &field);
+            break;
+        case 4:
+            e->name = sl_thrift_binary(t, &field);
+            break;
+        case 5:
+            e->children = sl_thrift_integer(t, &field);
+            break;
+        case 6:
+            e->converted = sl_thrift_integer(t, &field);
+            break;
+        case 10:
+            if (field.type == SL_THRIFT_STRUCT) {
+                read_logical(t, e);
+                break;
+            }
+            sl_thrift_skip(t, &field);
+            break;
+        default:
+            sl_thrift_skip(t, &field);
+        }
+    }
+    take_converted(e);
+}
+
+/* The names down to it, `bytes` of them in s->name; false: they are too long. */
+static bool join_name(schema *s, const group *parent, const element *e, size_t *bytes)
+{
+    const bool says_nothing =
+        parent->is_part || (parent->is_list && e->repetition == REPEATED) || s->depth == 0;
+    *bytes = parent->name_bytes;
+    if (says_nothing) {
+        return true;
+    }
+    const size_t dot = *bytes > 0 ? 1 : 0;
+    if (*bytes + dot + e->name.size >= sizeof(s->name) || memchr(e->name.data, 0, e->name.size)) {
+        return false;
+    }
+    s->name[*bytes] = '.';
+    memcpy(s->name + *bytes + dot, e->name.data, e->name.size);
+    *bytes += dot + e->name.size;
+    return true;
+}
+
+static void add_leaf(schema *s, const group *parent, const group *own, const element *e)
+{
+    sl_parquet_leaf *leaf = &s->parquet->leaves[s->parquet->leaf_count++];
+    *leaf = (sl_parquet_leaf){.parent = parent->number,
+                              .siblings = parent->children,
+                              .type_bytes = (uint32_t)e->type_bytes,
+                              .type = (uint8_t)e->type,
+                              .meaning = e->meaning,
+                              .bits = e->bits,
+                              .max_def = (uint8_t)own->def,
+                              .max_rep = (uint8_t)own->rep,
+                              .item_def = (uint8_t)own->item_def};
+    memcpy(leaf->name, s->name, own->name_bytes);
+}
+
+/* NULL, or what is wrong. */
+static const char *add_element(schema *s, const element *e)
+{
+    static const group above = {.children = 1};
+    const group *parent = s->depth > 0 ? &s->groups[s->depth - 1] : &above;
+    group own = {.number = s->numbers++,
+                 .def = parent->def,
+                 .rep = parent->rep,
+                 .item_def = parent->item_def};
+    if (e->repetition < 0 || e->repetition > REPEATED || e->children < 0 ||
+        e->children > UINT16_MAX || e->type > SL_PARQUET_FIXED || (e->is_leaf && e->type < 0) ||
+        e->type_bytes < 0 || e->type_bytes > INT32_MAX) {
+        return "its schema is damaged";
+    }
+    if (!join_name(s, parent, e, &own.name_bytes)) {
+        return "a column's name has more than 255 bytes";
+    }
+    if (s->depth > 0) { /* of the root it does not count */
+        own.def += e->repetition != REQUIRED;
+        own.rep += e->repetition == REPEATED;
+        own.item_def = e->repetition == REPEATED ? own.def : own.item_def;
+    }
+    own.children = own.left = (uint32_t)e->children;
+    own.is_list = e->is_list;
+    own.is_part = parent->is_list && e->repetition == REPEATED && e->children == 1;
+    if (own.def > LEVEL_MAX || s->depth == DEPTH_MAX) {
+        return "its schema is nested too deeply";
+    }
+    if (!e->is_leaf) {
+        s->groups[s->depth++] = own;
+        return NULL;
+    }
+    if (s->parquet->leaf_count == SL_PARQUET_LEAVES_MAX || s->depth == 0) {
+        return "it has more than 1024 columns, or none";
+    }
+    add_leaf(s, parent, &own, e);
+    return NULL;
+}
+
+static const char *read_schema(sl_parquet *parquet, sl_thrift *t, const sl_thrift_field *field)
+{
+    const uint32_t count = sl_thrift_list(t, field, SL_THRIFT_STRUCT);
+    schema s = {.parquet = parquet};
+    parquet->leaves = sl_calloc(count < SL_PARQUET_LEAVES_MAX ? count + 1 : SL_PARQUET_LEAVES_MAX,
+                                sizeof(*parquet->leaves));
+    if (parquet->leaves == NULL) {
+        return "no memory for its schema";
+    }
+    for (uint32_t i = 0; i < count && !t->bad; i++) {
+        element e;
+        read_element(t, &e);
+        if (i > 0 && s.depth == 0) {
+            return "its schema is damaged";
+        }
+        const char *why = t->bad ? NULL : add_element(&s, &e);
+        if (why != NULL) {
+            return why;
+        }
+        while (s.depth > 0 && s.groups[s.depth - 1].left == 0) {
+            s.depth--;
+        }
+        if (s.depth > 0) {
+            s.groups[s.depth - 1].left--;
+        }
+    }
+    return NULL;
+}
+
+/* ---- row groups ---- */
+
+typedef struct chunk_facts {
+    int64_t codec, values, unpacked, bytes, data, dictionary;
+    bool there, elsewhere, encrypted;
+} chunk_facts;
+
+static void read_chunk_facts(sl_thrift *t, chunk_facts *c)
+{
+    sl_thrift_field field = {0};
+    c->there = true;
+    while (sl_thrift_next(t, &field)) {
+        switch (field.id) {
+        case 4:
+            c->codec = sl_thrift_integer(t, &field);
+            break;
+        case 5:
+            c->values = sl_thrift_integer(t, &field);
+            break;
+        case 6:
+            c->unpacked = sl_thrift_integer(t, &field);
+            break;
+        case 7:
+            c->bytes = sl_thrift_integer(t, &field);
+            break;
+        case 9:
+            c->data = sl_thrift_integer(t, &field);
+            break;
+        case 11:
+            c->dictionary = sl_thrift_integer(t, &field);
+            break;
+        default:
+            sl_thrift_skip(t, &field);
+        }
+    }
+}
+
+static void read_chunk(sl_thrift *t, chunk_facts *c)
+{
+    sl_thrift_field field = {0};
+    *c = (chunk_facts){.there = false};
+    while (sl_thrift_next(t, &field)) {
+        c->elsewhere = c->elsewhere || field.id == 1;
+        c->encrypted = c->encrypted || field.id == 8;
+        if (field.id == 3 && field.type == SL_THRIFT_STRUCT) {
+            read_chunk_facts(t, c);
+        } else {
+            sl_thrift_skip(t, &field);
+        }
+    }
+}
+
+/* NULL, or what is wrong. */
+static const char *take_chunk(const sl_parquet *parquet, const chunk_facts *c,
+                              sl_parquet_chunk *chunk)
+{
+    if (c->encrypted || c->elsewhere) {
+        return c->encrypted ? "it is encrypted" : "its columns lie in other files";
+    }
+    const int64_t begin = c->dictionary > 0 && c->dictionary < c->data ? c->dictionary : c->data;
+    if (!c->there || begin < MAGIC_BYTES || c->bytes < 0 || c->values < 0 || c->codec < 0 ||
+        (uint64_t)begin > parquet->bytes || (uint64_t)c->bytes > parquet->bytes - (uint64_t)begin) {
+        return "a column's pages do not lie in the file";
+    }
+    if ((uint64_t)c->values > parquet->bytes * VALUES_A_BYTE) {
+        return "it claims to have more values than its bytes can hold";
+    }
+    *chunk = (sl_parquet_chunk){.offset = (uint64_t)begin,
+                                .bytes = (uint64_t)c->bytes,
+                                .values = (uint64_t)c->values,
+                                .unpacked = c->unpacked > 0 ? (uint64_t)c->unpacked : 0,
+                                .codec = (uint32_t)c->codec};
+    return NULL;
+}
+
+static const char *read_chunks(sl_parquet *parquet, sl_thrift *t, const sl_thrift_field *field,
+                               uint32_t number)
+{
+    const uint32_t count = sl_thrift_list(t, field, SL_THRIFT_STRUCT);
+    if (!t->bad && count != parquet->leaf_count) {
+        return "a row group has not the columns of the schema";
+    }
+    for (uint32_t i = 0; i < count && !t->bad; i++) {
+        chunk_facts facts;
+        read_chunk(t, &facts);
+        const char *why =
+            t->bad ? NULL
+                   : take_chunk(parquet, &facts,
+                                &parquet->chunks[(size_t)number * parquet->leaf_count + i]);
+        if (why != NULL) {
+            return why;
+        }
+    }
+    return NULL;
+}
+
+static const char *read_group(sl_parquet *parquet, sl_thrift *t, uint32_t number)
+{
+    sl_thrift_field field = {0};
+    const char *why = NULL;
+    bool has_chunks = parquet->leaf_count == 0;
+    int64_t rows = -1;
+    while (why == NULL && sl_thrift_next(t, &field)) {
+        if (field.id == 1) {
+            why = read_chunks(parquet, t, &field, number);
+            has_chunks = true;
+        } else if (field.id == 3) {
+            rows = sl_thrift_integer(t, &field);
+        } else {
+            sl_thrift_skip(t, &field);
+        }
+    }
+    if (why == NULL && !t->bad && (rows < 0 || !has_chunks)) {
+        return "a row group says not how many rows it has";
+    }
+    parquet->group_rows[number] = (uint64_t)rows;
+    return why;
+}
+
+static const char *read_groups(sl_parquet *parquet, sl_thrift *t, const sl_thrift_field *field)
+{
+    const uint32_t count = sl_thrift_list(t, field, SL_THRIFT_STRUCT);
+    if (parquet->leaves == NULL) {
+        return "its row groups come before its schema";
+    }
+    /* Each chunk takes some bytes of the footer, so that a count without them costs nothing. */
+    const uint64_t left = (uint64_t)(t->end - t->at);
+    if ((uint64_t)count * (parquet->leaf_count + 1) > left) {
+        return "it claims to have more row groups than there can be";
+    }
+    parquet->group_rows = sl_calloc((size_t)count + 1, sizeof(*parquet->group_rows));
+    parquet->chunks = sl_calloc((size_t)count * parquet->leaf_count + 1, sizeof(*parquet->chunks));
+    if (parquet->group_rows == NULL || parquet->chunks == NULL) {
+        return "no memory for its row groups";
+    }
+    const char *why = NULL;
+    for (uint32_t i = 0; i < count && why == NULL && !t->bad; i++) {
+        why = read_group(parquet, t, i);
+        const uint64_t rows = parquet->group_rows[i];
+        if (why == NULL && rows > parquet->bytes * VALUES_A_BYTE - parquet->rows) {
+            why = "it claims to have more rows than its bytes can hold";
+        }
+        parquet->rows += why == NULL ? rows : 0;
+    }
+    parquet->group_count = count;
+    return why;
+}
+
+/* ---- the footer ---- */
+
+static const char *read_key_value(sl_parquet *parquet, sl_thrift *t)
+{
+    static const char name[] = "huggingface";
+    sl_thrift_field field = {0};
+    sl_bytes key = {NULL, 0};
+    sl_bytes value = {NULL, 0};
+    while (sl_thrift_next(t, &field)) {
+        if (field.id == 1) {
+            key = sl_thrift_binary(t, &field);
+        } else if (field.id == 2) {
+            value = sl_thrift_binary(t, &field);
+        } else {
+            sl_thrift_skip(t, &field);
+        }
+    }
+    if (t->bad || key.size != strlen(name) || memcmp(key.data, name, key.size) != 0 ||
+        value.size == 0 || parquet->features != NULL) {
+        return NULL;
+    }
+    parquet->features = sl_malloc(value.size);
+    if (parquet->features == NULL) {
+        return "no memory for what it says of its columns";
+    }
+    memcpy(parquet->features, value.data, value.size);
+    parquet->features_bytes = value.size;
+    return NULL;
+}
+
+static const char *read_key_values(sl_parquet *parquet, sl_thrift *t, const sl_thrift_field *field)
+{
+    const uint32_t count = sl_thrift_list(t, field, SL_THRIFT_STRUCT);
+    const char *why = NULL;
+    for (uint32_t i = 0; i < count && why == NULL && !t->bad; i++) {
+        why = read_key_value(parquet, t);
+    }
+    return why;
+}
+
+static const char *read_footer(sl_parquet *parquet, sl_thrift *t)
+{
+    sl_thrift_field field = {0};
+    const char *why = NULL;
+    int64_t rows = -1;
+    while (why == NULL && sl_thrift_next(t, &field)) {
+        if (field.id == 2 && parquet->leaves == NULL) {
+            why = read_schema(parquet, t, &field);
+        } else if (field.id == 3) {
+            rows = sl_thrift_integer(t, &field);
+        } else if (field.id == 4 && parquet->chunks == NULL) {
+            why = read_groups(parquet, t, &field);
+        } else if (field.id == 5) {
+            why = read_key_values(parquet, t, &field);
+        } else if (field.id == 8) {
+            why = "it is encrypted";
+        } else {
+            sl_thrift_skip(t, &field);
+        }
+    }
+    if (why == NULL && (t->bad || rows < 0 || parquet->chunks == NULL)) {
+        return "its footer is damaged";
+    }
+    return why == NULL && (uint64_t)rows != parquet->rows
+               ? "its row groups have not as many rows as the file should have"
+               : why;
+}
+
+sl_refusal sl_parquet_parse(sl_parquet *parquet, sl_bytes footer, uint64_t bytes)
+{
+    sl_thrift t;
+    parquet->bytes = bytes;
+    sl_thrift_begin(&t, footer);
+    const char *why = read_footer(parquet, &t);
+    return why == NULL ? sl_accept() : sl_refuse(why, (size_t)(t.at - footer.data));
+}
+
+static sluice_status refuse(const char *path, uint64_t offset, const char *why, sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)offset, "%s", why);
+}
+
+/* Where the footer lies, by the file's last bytes. */
+static sluice_status find_footer(const sl_parquet *parquet, int fd, const char *path,
+                                 uint64_t *offset, size_t *size, sluice_error *error)
+{
+    uint8_t tail[TAIL_BYTES];
+    const uint64_t bytes = parquet->bytes;
+    if (bytes < MAGIC_BYTES + TAIL_BYTES) {
+        return refuse(path, 0, "the file is too short for a Parquet file", error);
+    }
+    const sluice_status status = sl_file_read(fd, (sl_file_name){STAGE, path}, tail, sizeof(tail),
+                                              bytes - TAIL_BYTES, error);
+    if (status < 0) {
+        return status;
+    }
+    if (memcmp(tail + 4, "PARE", MAGIC_BYTES) == 0) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1, "it is encrypted");
+    }
+    *size = sl_load32(tail);
+    if (!sl_parquet_is(tail + 4)) {
+        return refuse(path, bytes - MAGIC_BYTES,
+                      "it does not end as a Parquet file does: it is cut short, or being written",
+                      error);
+    }
+    if (*size > bytes - MAGIC_BYTES - TAIL_BYTES) {
+        return refuse(path, bytes - TAIL_BYTES, "its footer is longer than the file", error);
+    }
+    *offset = bytes - TAIL_BYTES - *size;
+    return SLUICE_OK;
+}
+
+sluice_status sl_parquet_read(sl_parquet *parquet, int fd, const char *path, sluice_error *error)
+{
+    struct stat facts;
+    uint64_t offset = 0;
+    size_t size = 0;
+    if (fstat(fd, &facts) != 0) {
+        return sl_error_file(error, SLUICE_IO, STAGE, 0, path, -1, "cannot stat");
+    }
+    parquet->bytes = (uint64_t)facts.st_size;
+    parquet->modified_ns = sl_file_modified_ns(&facts);
+    sluice_status status = find_footer(parquet, fd, path, &offset, &size, error);
+    if (status < 0) {
+        return status;
+    }
+    uint8_t *footer = sl_malloc(size + 1);
+    if (footer == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its footer");
+    }
+    status = sl_file_read(fd, (sl_file_name){STAGE, path}, footer, size, offset, error);
+    if (status == SLUICE_OK) {
+        const sl_refusal why = sl_parquet_parse(parquet, (sl_bytes){footer, size}, parquet->bytes);
+        if (why.text != NULL) {
+            status = refuse(path, offset + why.offset, why.text, error);
+        }
+    }
+    sl_free(footer);
+    return status;
+}

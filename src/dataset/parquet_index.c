@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parquet_index.h"
+
+#include "file.h"
+#include "little_endian.h"
+#include "memory.h"
+#include "parquet_pages.h"
+
+#include <stdlib.h>
+
+#define STAGE "dataset"
+
+/* Behind a value that is larger, only the next one's length is read. */
+enum { LOOK_MAX = 512, LENGTH_BYTES = 4 };
+
+sluice_status sl_parquet_index_open(sl_parquet_index *index, uint64_t rows, sluice_error *error)
+{
+    index->rows = rows;
+    index->cells = rows < SIZE_MAX / 16 ? sl_calloc((size_t)rows + 1, sizeof(*index->cells)) : NULL;
+    index->sizes = rows < SIZE_MAX / 16 ? sl_calloc((size_t)rows + 1, sizeof(*index->sizes)) : NULL;
+    return index->cells != NULL && index->sizes != NULL
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an index of %llu rows",
+                              (unsigned long long)rows);
+}
+
+void sl_parquet_index_close(sl_parquet_index *index)
+{
+    sl_free(index->cells);
+    sl_free(index->sizes);
+    sl_free(index->stretches.of);
+    *index = (sl_parquet_index){0};
+}
+
+/* ---- stretches ---- */
+
+static bool follows(const sl_parquet_stretch *last, const sl_parquet_stretch *stretch)
+{
+    return last->where == SL_PARQUET_EXACT && stretch->where == SL_PARQUET_EXACT &&
+           last->file == stretch->file;
+}
+
+static bool add_stretch(sl_parquet_stretches *to, const sl_parquet_stretch *stretch)
+{
+    if (to->count > 0 && follows(&to->of[to->count - 1], stretch)) {
+        return true;
+    }
+    if (to->count == to->room) {
+        const uint32_t room = to->room < 8 ? 8 : to->room + to->room / 2;
+        sl_parquet_stretch *grown =
+            to->count < UINT32_MAX / 2 ? sl_realloc_array(to->of, room, sizeof(*grown)) : NULL;
+        if (grown == NULL) {
+            return false;
+        }
+        to->of = grown;
+        to->room = room;
+    }
+    to->of[to->count++] = *stretch;
+    return true;
+}
+
+sluice_status sl_parquet_index_add(sl_parquet_index *index, const sl_parquet_stretches *found,
+                                   sluice_error *error)
+{
+    for (uint32_t i = 0; i < found->count; i++) {
+        if (!add_stretch(&index->stretches, &found->of[i])) {
+            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an index");
+        }
+    }
+    return SLUICE_OK;
+}
+
+const sl_parquet_stretch *sl_parquet_index_find(const sl_parquet_index *index, uint64_t row)
+{
+    uint32_t low = 0;
+    uint32_t high = index->stretches.count - 1;
+    while (low < high) {
+        const uint32_t middle = low + (high - low + 1) / 2;
+        if (index->stretches.of[middle].first <= row) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return &index->stretches.of[low];
+}
+
+/* ---- filling ---- */
+
+typedef struct filler {
+    sl_parquet_index *index;
+    const sl_parquet_place *place;
+    const sl_parquet_leaf *leaf;
+    sl_parquet_stretches *found;
+    uint64_t row, end; /* of the index */
+    uint32_t file;
+    sl_parquet_walk walk;
+    bool has_dictionary;
+    sl_parquet_page dictionary;
+} filler;
+
+static sluice_status fail(const filler *f, uint64_t offset, sluice_status status, const char *why,
+                          sluice_error *error)
+{
+    return sl_error_file(error, status, STAGE, 0, f->place->path, (int64_t)offset,
+                         "column \"%s\": %s", f->leaf->name, why);
+}
+
+static sluice_status read_at(const filler *f, void *to, size_t bytes, uint64_t offset,
+                             sluice_error *error)
+{
+    return sl_file_read(f->place->fd, (sl_file_name){STAGE, f->place->path}, to, bytes, offset,
+                        error);
+}
+
+/* The length that lies at `at`: from the window, or read, all alone or with what is behind it. */
+static sluice_status look(filler *f, uint64_t at, uint64_t end, bool alone, uint32_t *length,
+                          sluice_error *error)
+{
+    sl_parquet_walk *w = &f->walk;
+    if (end - at < LENGTH_BYTES) {
+        return fail(f, at, SLUICE_CORRUPT, "a page has fewer values than it should", error);
+    }
+    if (at < w->window_at || at - w->window_at + LENGTH_BYTES > w->window_bytes) {
+        size_t wanted = alone ? LENGTH_BYTES : sizeof(w->window);
+        wanted = end - at < wanted ? (size_t)(end - at) : wanted;
+        w->window_bytes = 0;
+        const sluice_status status = read_at(f, w->window, wanted, at, error);
+        if (status < 0) {
+            return status;
+        }
+        w->window_at = at;
+        w->window_bytes = wanted;
+    }
+    *length = sl_load32(w->window + (at - w->window_at));
+    return SLUICE_OK;
+}
+
+/* Values one behind the other, each with its length in front. */
+typedef struct run {
+    uint64_t at, end;
+    bool was_large;  /* the last one */
+    uint64_t offset; /* of it */
+    uint32_t size;
+} run;
+
+static sluice_status step(filler *f, run *r, sluice_error *error)
+{
+    const sluice_status status = look(f, r->at, r->end, r->was_large, &r->size, error);
+    if (status < 0) {
+        return status;
+    }
+    r->offset = r->at + LENGTH_BYTES;
+    if (r->size > r->end - r->offset || r->size > INT32_MAX) {
+        return fail(f, r->at, SLUICE_CORRUPT, "a value is longer than its page", error);
+    }
+    r->at = r->offset + r->size;
+    r->was_large = r->size > LOOK_MAX;
+    return SLUICE_OK;
+}
+
+/* The body of a page as it is meant, to `to`. */
+static sluice_status load(const filler *f, const sl_parquet_page *page, uint8_t *to,
+                          sluice_error *error)
+{
+    const size_t plain =
+        page->kind == SL_PARQUET_DATA_2 ? (size_t)page->rep_bytes + page->def_bytes : 0;
+    uint8_t *stored = sl_malloc((size_t)page->bytes + 1);
+    if (stored == NULL) {
+        return fail(f, page->offset, SLUICE_NOMEM, "no memory for a page", error);
+    }
+    sluice_status status = read_at(f, stored, page->bytes, page->offset, error);
+    if (status == SLUICE_OK) {
+        memcpy(to, stored, plain);
+        status =
+            sl_page_unpack(NULL, page->compressed ? (sl_page_codec)f->walk.codec : SL_PAGE_PLAIN,
+                           (sl_bytes){stored + plain, page->bytes - plain}, to + plain,
+                           page->unpacked - plain, NULL);
+        if (status < 0) {
+            status = fail(f, page->offset, SLUICE_CORRUPT, "a page cannot be unpacked", error);
+        }
+    }
+    sl_free(stored);
+    return status;
+}
+
+/* Levels in front of values: where they lie in a body, and how many bytes they are. */
+typedef struct level_place {
+    uint64_t offset;
+    uint32_t bytes;
+    uint32_t end; /* where values begin, in the body */
+} level_place;
+
+static sluice_status place_levels(filler *f, const sl_parquet_page *page, level_place *levels,
+                                  sluice_error *error)
+{
+    uint32_t bytes = 0;
+    *levels = (level_place){.offset = page->offset, .bytes = page->def_bytes};
+    levels->end = page->rep_bytes + page->def_bytes;
+    if (page->kind == SL_PARQUET_DATA_2 || f->leaf->max_def == 0) {
+        return SLUICE_OK;
+    }
+    const sluice_status status =
+        look(f, page->offset, page->offset + page->bytes, false, &bytes, error);
+    if (status < 0) {
+        return status;
+    }
+    *levels = (level_place){.offset = page->offset + LENGTH_BYTES, .bytes = bytes};
+    levels->end = LENGTH_BYTES + levels->bytes;
+    return levels->bytes <= page->bytes - LENGTH_BYTES
+               ? SLUICE_OK
+               : fail(f, page->offset, SLUICE_CORRUPT, "a page's levels are longer than it", error);
+}
+
+static bool next_present(const filler *f, sl_levels *levels, bool *present)
+{
+    uint32_t level = 0;
+    *present = true;
+    if (f->leaf->max_def == 0) {
+        return true;
+    }
+    if (!sl_levels_next(levels, &level) || level > f->leaf->max_def) {
+        return false;
+    }
+    *present = level == f->leaf->max_def;
+    return true;
+}
+
+static sluice_status fill_exact(filler *f, const sl_parquet_page *page, sluice_error *error)
+{
+    level_place place;
+    sl_levels levels;
+    sluice_status status = place_levels(f, page, &place, error);
+    uint8_t *memory = status == SLUICE_OK ? sl_malloc((size_t)place.bytes + 1) : NULL;
+    if (memory == NULL) {
+        return status < 0 ? status
+                          : fail(f, page->offset, SLUICE_NOMEM, "no memory for levels", error);
+    }
+    status = read_at(f, memory, place.bytes, place.offset, error);
+    sl_levels_begin(&levels, (sl_bytes){memory, place.bytes}, sl_levels_width(f->leaf->max_def));
+    run r = {.at = page->offset + place.end, .end = page->offset + page->bytes};
+    for (uint32_t i = 0; status == SLUICE_OK && i < page->values; i++, f->row++) {
+        bool present;
+        f->index->sizes[f->row] = SL_PARQUET_NULL_SIZE;
+        if (!next_present(f, &levels, &present)) {
+            status = fail(f, page->offset, SLUICE_CORRUPT, "a page's levels are damaged", error);
+        } else if (present) {
+            status = step(f, &r, error);
+            f->index->cells[f->row] = r.offset;
+            f->index->sizes[f->row] = r.size;
+        }
+    }
+    sl_free(memory);
+    return status;
+}
+
+static sl_page_pick pick_of(const filler *f, const sl_parquet_page *page)
+{
+    return (sl_page_pick){
+        .codec = page->compressed ? (uint8_t)f->walk.codec : SL_PAGE_PLAIN,
+        .max_level = page->kind == SL_PARQUET_DICTIONARY ? 0 : f->leaf->max_def,
+        .sized_levels = page->kind == SL_PARQUET_DATA_1 && f->leaf->max_def > 0,
+        .plain_bytes = page->kind == SL_PARQUET_DATA_2 ? page->rep_bytes + page->def_bytes : 0,
+        .bytes = page->unpacked};
+}
+
+/* Numbers of the dictionary's values, row by row. */
+static sluice_status read_numbers(filler *f, const sl_parquet_page *page, sl_bytes body,
+                                  sluice_error *error)
+{
+    sl_levels defs = {.run = 0};
+    sl_levels numbers;
+    size_t begin = page->rep_bytes + page->def_bytes;
+    if (page->kind == SL_PARQUET_DATA_1 && f->leaf->max_def > 0) {
+        begin = body.size >= LENGTH_BYTES ? LENGTH_BYTES + (size_t)sl_load32(body.data) : SIZE_MAX;
+    }
+    if (begin >= body.size) { /* the width of numbers takes a byte */
+        return fail(f, page->offset, SLUICE_CORRUPT, "a page's levels are longer than it", error);
+    }
+    const size_t sized = page->kind == SL_PARQUET_DATA_1 && f->leaf->max_def > 0 ? LENGTH_BYTES : 0;
+    sl_levels_begin(
+        &defs, (sl_bytes){body.data + sized + page->rep_bytes, begin - sized - page->rep_bytes},
+        sl_levels_width(f->leaf->max_def));
+    sl_levels_begin(&numbers, (sl_bytes){body.data + begin + 1, body.size - begin - 1},
+                    body.data[begin] <= 32 ? body.data[begin] : 32);
+    for (uint32_t i = 0; i < page->values; i++, f->row++) {
+        bool present;
+        uint32_t number = 0;
+        if (!next_present(f, &defs, &present) ||
+            (present && (!sl_levels_next(&numbers, &number) || number >= f->dictionary.values))) {
+            return fail(f, page->offset, SLUICE_CORRUPT, "a page is damaged", error);
+        }
+        f->index->cells[f->row] = number;
+        f->index->sizes[f->row] = present ? 0 : SL_PARQUET_NULL_SIZE;
+    }
+    return SLUICE_OK;
+}
+
+/* Dictionaries that are not compressed: rows get the places of their values. */
+static sluice_status place_rows(filler *f, uint64_t first, run *values, sluice_error *error)
+{
+    const sl_parquet_page *page = &f->dictionary;
+    run r = {.at = page->offset, .end = page->offset + page->bytes};
+    for (uint32_t i = 0; i < page->values; i++) {
+        const sluice_status status = step(f, &r, error);
+        if (status < 0) {
+            return status;
+        }
+        values[i] = r;
+    }
+    for (uint64_t row = first; row < f->row; row++) {
+        if (f->index->sizes[row] != SL_PARQUET_NULL_SIZE) {
+            const run *found = &values[f->index->cells[row]];
+            f->index->cells[row] = found->offset;
+            f->index->sizes[row] = found->size;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status make_exact(filler *f, uint64_t first, sluice_error *error)
+{
+    /* each takes its length, at least */
+    run *values = f->dictionary.values <= f->dictionary.bytes / LENGTH_BYTES
+                      ? sl_calloc((size_t)f->dictionary.values + 1, sizeof(*values))
+                      : NULL;
+    if (values == NULL) {
+        return fail(f, f->dictionary.offset, SLUICE_CORRUPT,
+                    "a dictionary has more values than fit", error);
+    }
+    const sluice_status status = place_rows(f, first, values, error);
+    sl_free(values);
+    return status;
+}
+
+static sluice_status fill_by_dictionary(filler *f, const sl_parquet_page *page, sluice_error *error)
+{
+    const uint64_t first = f->row;
+    if (!f->has_dictionary) {
+        return fail(f, page->offset, SLUICE_CORRUPT, "its dictionary is missing", error);
+    }
+    uint8_t *body = sl_malloc((size_t)page->unpacked + 1);
+    if (body == NULL) {
+        return fail(f, page->offset, SLUICE_NOMEM, "no memory for a page", error);
+    }
+    sluice_status status = load(f, page, body, error);
+    if (status == SLUICE_OK) {
+        status = read_numbers(f, page, (sl_bytes){body, page->unpacked}, error);
+    }
+    sl_free(body);
+    return status == SLUICE_OK && !f->dictionary.compressed ? make_exact(f, first, error) : status;
+}
+
+static sluice_status fill_page(filler *f, const sl_parquet_page *page, sluice_error *error)
+{
+    sl_parquet_stretch stretch = {.first = f->row, .file = f->file, .where = SL_PARQUET_EXACT};
+    const bool by_dictionary = page->encoding == SL_PARQUET_PLAIN_DICTIONARY ||
+                               page->encoding == SL_PARQUET_RLE_DICTIONARY;
+    sluice_status status = SLUICE_OK;
+    if (page->values > f->end - f->row) {
+        return fail(f, page->offset, SLUICE_CORRUPT, "a row group has more rows than it should",
+                    error);
+    }
+    if (!by_dictionary && page->encoding != SL_PARQUET_PLAIN) {
+        return fail(f, page->offset, SLUICE_UNSUPPORTED,
+                    "its values are encoded in a way of which single ones cannot be read (PLAIN "
+                    "and dictionaries can)",
+                    error);
+    }
+    if (by_dictionary && (!f->has_dictionary || f->dictionary.compressed)) {
+        stretch.where = SL_PARQUET_IN_DICTIONARY;
+        stretch.offset = f->dictionary.offset;
+        stretch.bytes = f->dictionary.bytes;
+        stretch.pick = pick_of(f, &f->dictionary);
+    } else if (!by_dictionary && page->compressed) {
+        stretch.where = SL_PARQUET_IN_PAGE;
+        stretch.offset = page->offset;
+        stretch.bytes = page->bytes;
+        stretch.pick = pick_of(f, page);
+    }
+    if (page->values > 0 && !add_stretch(f->found, &stretch)) {
+        return fail(f, page->offset, SLUICE_NOMEM, "no memory for an index", error);
+    }
+    if (by_dictionary) {
+        status = fill_by_dictionary(f, page, error);
+    } else if (stretch.where == SL_PARQUET_EXACT) {
+        status = fill_exact(f, page, error);
+    } else {
+        f->row += page->values;
+    }
+    return status;
+}
+
+sluice_status sl_parquet_index_fill(sl_parquet_index *index, const sl_parquet_place *place,
+                                    uint32_t leaf, sl_parquet_stretches *found, sluice_error *error)
+{
+    const sl_parquet *parquet = place->parquet;
+    const sl_parquet_chunk *chunk =
+        &parquet->chunks[(size_t)place->group * parquet->leaf_count + leaf];
+    filler *f = sl_calloc(1, sizeof(*f));
+    if (f == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an index");
+    }
+    *f = (filler){.index = index,
+                  .place = place,
+                  .leaf = &parquet->leaves[leaf],
+                  .found = found,
+                  .row = place->first,
+                  .end = place->first + parquet->group_rows[place->group],
+                  .file = place->file};
+    sl_parquet_walk_begin(&f->walk, place->fd, place->path, chunk);
+    sluice_status status = SLUICE_OK;
+    while (status == SLUICE_OK) {
+        sl_parquet_page page;
+        status = sl_parquet_walk_next(&f->walk, chunk->values, &page, error);
+        if (status == SLUICE_OK && page.kind == SL_PARQUET_DICTIONARY) {
+            f->dictionary = page;
+            f->has_dictionary = true;
+        } else if (status == SLUICE_OK) {
+            status = fill_page(f, &page, error);
+        }
+    }
+    if (status == SLUICE_END) {
+        status = f->row == f->end ? SLUICE_OK
+                                  : fail(f, chunk->offset, SLUICE_CORRUPT,
+                                         "a row group has fewer rows than it should", error);
+    }
+    sl_free(f);
+    return status;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parquet_page.h"
+
+#include "error.h"
+#include "little_endian.h"
+#include "snappy.h"
+
+#define STAGE "dataset"
+
+enum { GROUP = 8 }; /* numbers that are packed together */
+
+/* ---- compression ---- */
+
+bool sl_page_codec_known(uint32_t codec)
+{
+    return codec == SL_PAGE_PLAIN || codec == SL_PAGE_SNAPPY || codec == SL_PAGE_ZSTD;
+}
+
+static sluice_status refuse(sluice_error *error)
+{
+    return sl_error_set(error, SLUICE_CORRUPT, STAGE, "a page cannot be unpacked: it is damaged");
+}
+
+sluice_status sl_page_unpack(sl_frame *frame, sl_page_codec codec, sl_bytes packed, uint8_t *to,
+                             size_t size, sluice_error *error)
+{
+    if (codec == SL_PAGE_ZSTD) { /* of several frames, perhaps, that need not tell their size */
+        return sl_frame_unpack_to(frame, packed, to, size, error);
+    }
+    if (codec == SL_PAGE_SNAPPY) {
+        return sl_snappy_unpack(packed, to, size) ? SLUICE_OK : refuse(error);
+    }
+    if (packed.size != size) {
+        return refuse(error);
+    }
+    if (size > 0) {
+        memcpy(to, packed.data, size);
+    }
+    return SLUICE_OK;
+}
+
+/* ---- levels ---- */
+
+uint32_t sl_levels_width(uint32_t most)
+{
+    uint32_t width = 0;
+    for (; most > 0; most >>= 1) {
+        width++;
+    }
+    return width;
+}
+
+void sl_levels_begin(sl_levels *levels, sl_bytes bytes, uint32_t width)
+{
+    *levels = (sl_levels){.at = bytes.data, .end = bytes.data + bytes.size, .width = width};
+}
+
+static bool read_varint(sl_levels *levels, uint64_t *number)
+{
+    *number = 0;
+    for (uint32_t shift = 0; shift < 63; shift += 7) {
+        if (levels->at == levels->end) {
+            return false;
+        }
+        const uint8_t byte = *levels->at++;
+        *number |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A run, or packed groups, the last of which may be cut short where the page ends. */
+static bool begin_run(sl_levels *levels)
+{
+    uint64_t head;
+    if (!read_varint(levels, &head)) {
+        return false;
+    }
+    const uint64_t left = (uint64_t)(levels->end - levels->at);
+    if ((head & 1) != 0) {
+        const uint64_t groups = head >> 1;
+        if (groups > UINT32_MAX) {
+            return false;
+        }
+        levels->packed = groups * GROUP;
+        levels->bits = 0;
+        return levels->packed > 0;
+    }
+    const uint32_t bytes = (levels->width + 7) / 8;
+    if (bytes > left) {
+        return false;
+    }
+    levels->value = 0;
+    for (uint32_t i = 0; i < bytes; i++) {
+        levels->value |= (uint32_t)levels->at[i] << 8 * i;
+    }
+    levels->at += bytes;
+    levels->run = head >> 1;
+    return levels->run > 0;
+}
+
+static bool next_packed(sl_levels *levels, uint32_t *value)
+{
+    const uint64_t left = (uint64_t)(levels->end - levels->at) * 8;
+    if (levels->bits + levels->width > left) {
+        return false;
+    }
+    *value = 0;
+    for (uint32_t i = 0; i < levels->width; i++, levels->bits++) {
+        *value |= (uint32_t)(levels->at[levels->bits / 8] >> levels->bits % 8 & 1) << i;
+    }
+    if (--levels->packed == 0) {
+        levels->at += (levels->bits + 7) / 8;
+    }
+    return true;
+}
+
+bool sl_levels_next(sl_levels *levels, uint32_t *value)
+{
+    if (levels->run == 0 && levels->packed == 0 && !begin_run(levels)) {
+        return false;
+    }
+    if (levels->packed > 0) {
+        return next_packed(levels, value);
+    }
+    levels->run--;
+    *value = levels->value;
+    return true;
+}
+
+/* ---- one value ---- */
+
+/* The levels of a body, and what follows them. */
+static sl_refusal split(const sl_page_pick *pick, sl_bytes body, sl_levels *levels, size_t *values)
+{
+    size_t begin = 0;
+    size_t bytes = pick->plain_bytes;
+    if (pick->sized_levels) {
+        if (body.size < 4) {
+            return sl_refuse("the page is cut short", 0);
+        }
+        begin = 4;
+        bytes = sl_load32(body.data);
+    }
+    if (bytes > body.size - begin) {
+        return sl_refuse("the page's levels are longer than the page", 0);
+    }
+    sl_levels_begin(levels, (sl_bytes){body.data + begin, bytes}, sl_levels_width(pick->max_level));
+    *values = begin + bytes;
+    return sl_accept();
+}
+
+/* How many values come before that of the row. */
+static sl_refusal count_before(const sl_page_pick *pick, sl_levels *levels, uint32_t *before)
+{
+    uint32_t level = 0;
+    *before = 0;
+    for (uint32_t row = 0; row <= pick->row; row++) {
+        if (!sl_levels_next(levels, &level) || level > pick->max_level) {
+            return sl_refuse("the page's levels are damaged", 0);
+        }
+        *before += row < pick->row && level == pick->max_level;
+    }
+    return level == pick->max_level ? sl_accept()
+                                    : sl_refuse("the row has no value (it is null)", 0);
+}
+
+sl_refusal sl_page_find(const sl_page_pick *pick, sl_bytes body, sl_bytes *value)
+{
+    uint32_t before = pick->row;
+    size_t at = pick->plain_bytes;
+    if (pick->max_level > 0) {
+        sl_levels levels;
+        sl_refusal why = split(pick, body, &levels, &at);
+        why = why.text == NULL ? count_before(pick, &levels, &before) : why;
+        if (why.text != NULL) {
+            return why;
+        }
+    }
+    for (uint32_t i = 0;; i++) {
+        if (at > body.size || body.size - at < 4) {
+            return sl_refuse("the page has fewer values than it should", 0);
+        }
+        const uint32_t bytes = sl_load32(body.data + at);
+        at += 4;
+        if (bytes > body.size - at) {
+            return sl_refuse("a value is longer than its page", 0);
+        }
+        if (i == before) {
+            *value = (sl_bytes){body.data + at, bytes};
+            return sl_accept();
+        }
+        at += bytes;
+    }
+}
+
+sl_refusal sl_page_open(const sl_page_pick *pick, sl_bytes stored, sl_value_room *room,
+                        uint64_t tag, sl_bytes *body)
+{
+    const size_t plain = pick->plain_bytes;
+    if (plain > stored.size || plain > pick->bytes) {
+        return sl_refuse("the page's levels are longer than the page", 0);
+    }
+    if (sl_value_room_holds(room, tag, pick->bytes)) {
+        *body = (sl_bytes){room->data, pick->bytes};
+        return sl_accept();
+    }
+    uint8_t *to = sl_value_room_take(room, pick->bytes);
+    sl_frame *frame = pick->codec == SL_PAGE_ZSTD ? sl_value_room_frame(room) : NULL;
+    if (to == NULL || (pick->codec == SL_PAGE_ZSTD && frame == NULL)) {
+        return (sl_refusal){.text = "no memory for its page", .status = SLUICE_NOMEM};
+    }
+    memcpy(to, stored.data, plain);
+    if (sl_page_unpack(frame, (sl_page_codec)pick->codec,
+                       (sl_bytes){stored.data + plain, stored.size - plain}, to + plain,
+                       pick->bytes - plain, NULL) < 0) {
+        return sl_refuse("its page cannot be unpacked: it is damaged", 0);
+    }
+    sl_value_room_tag(room, tag);
+    *body = (sl_bytes){to, pick->bytes};
+    return sl_accept();
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parquet_page: pages of values, and one value out of them.
+ *
+ * Purpose: what a dataset needs that reads pages at open, and a worker that has to unpack one for a
+ * single value: compression, levels, and byte arrays of variable length. A page's body is levels
+ * (how much of the value's path is there: LEVEL of 0 to `max`), then values. Source: Apache
+ * Parquet, Encodings.md. Threads: pure.
+ */
+#ifndef SL_PARQUET_PAGE_H
+#define SL_PARQUET_PAGE_H
+
+#include "error.h"
+#include "frame.h"
+#include "value_room.h"
+#include "view.h"
+
+#include <stdbool.h>
+
+/* Numbers of Parquet's CompressionCodec; there are others, which are refused. */
+typedef enum sl_page_codec {
+    SL_PAGE_PLAIN = 0,
+    SL_PAGE_SNAPPY = 1,
+    SL_PAGE_ZSTD = 6
+} sl_page_codec;
+
+bool sl_page_codec_known(uint32_t codec);
+
+/*
+ * Unpacks to `to`, `size` bytes. `frame` NULL: with a context for this call. Errors: CORRUPT,
+ * NOMEM.
+ */
+sluice_status sl_page_unpack(sl_frame *frame, sl_page_codec codec, sl_bytes packed, uint8_t *to,
+                             size_t size, sluice_error *error);
+
+/* ---- numbers of a few bits: runs of one, and packed groups of eight ---- */
+
+typedef struct sl_levels {
+    const uint8_t *at, *end;
+    uint32_t width;  /* bits of each, 0 to 32 */
+    uint32_t value;  /* of the run */
+    uint64_t run;    /* left of it */
+    uint64_t packed; /* left of packed ones */
+    uint64_t bits;   /* read of the packed ones, from `at` */
+} sl_levels;
+
+/* Bits that numbers of 0 to `most` take. */
+uint32_t sl_levels_width(uint32_t most);
+void sl_levels_begin(sl_levels *levels, sl_bytes bytes, uint32_t width);
+/* False: there is no more, or it is damaged. */
+bool sl_levels_next(sl_levels *levels, uint32_t *value);
+
+/* ---- one value of a page ---- */
+
+/* Which value of a page of byte arrays, stored one behind the other. */
+typedef struct sl_page_pick {
+    uint8_t codec;        /* an sl_page_codec */
+    uint8_t max_level;    /* of how much is there; 0: no levels are stored */
+    bool sized_levels;    /* they begin with their size (a page of version 1) */
+    uint32_t plain_bytes; /* in front of what is compressed: levels of a page of version 2 */
+    uint32_t bytes;       /* of the body when unpacked, those included */
+    uint32_t row;
+} sl_page_pick;
+
+/* The value in an unpacked body. Refuses what is damaged, and a row that has none. */
+sl_refusal sl_page_find(const sl_page_pick *pick, sl_bytes body, sl_bytes *value);
+/*
+ * Unpacks the stored body in a room, unless the room has it: `tag` tells pages apart. `*body` is
+ * valid until something else is unpacked there.
+ */
+sl_refusal sl_page_open(const sl_page_pick *pick, sl_bytes stored, sl_value_room *room,
+                        uint64_t tag, sl_bytes *body);
+
+#endif

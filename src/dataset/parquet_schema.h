@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parquet_schema: which columns a Parquet file has, as source_columns.h wants them.
+ *
+ * Purpose: leaves become columns: numbers and byte arrays as they are; structures of "bytes" and
+ * "path", which is how Hugging Face stores pictures and sounds, are one column; a list of numbers
+ * is a tensor. Lists of anything else, lists of lists, decimal numbers and times of 96 bits are
+ * left out. Threads: pure. Ownership: sl_parquet_columns_close.
+ */
+#ifndef SL_PARQUET_SCHEMA_H
+#define SL_PARQUET_SCHEMA_H
+
+#include "hf_features.h"
+#include "parquet_file.h"
+#include "source_columns.h"
+
+typedef struct sl_parquet_columns {
+    uint32_t count;
+    sl_source_column *of;
+    uint32_t *leaf; /* of each */
+} sl_parquet_columns;
+
+/* Errors: NOMEM. */
+sluice_status sl_parquet_columns_find(sl_parquet_columns *columns, const sl_parquet *parquet,
+                                      const sl_features *features, sluice_error *error);
+/* Of all zero is fine. */
+void sl_parquet_columns_close(sl_parquet_columns *columns);
+/* Whether both files have the same leaves. */
+bool sl_parquet_is_alike(const sl_parquet *a, const sl_parquet *b);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parquet_side.h"
+
+#include "dtype.h"
+#include "memory.h"
+#include "parquet_values.h"
+
+#define STAGE "dataset"
+
+/* A row in the making. */
+typedef struct maker {
+    const sl_parquet_place *place;
+    const sl_parquet_leaf *leaf;
+    sl_side_columns *columns;
+    uint32_t column;
+    uint64_t rows, wanted;
+    bool is_open;    /* lists: a row was begun */
+    bool is_present; /* and is there */
+    bool has_null;   /* among its elements */
+    sl_value_room elements;
+    size_t bytes; /* of them */
+} maker;
+
+static sluice_status fail(const maker *m, sluice_status status, const char *why,
+                          sluice_error *error)
+{
+    return sl_error_file(error, status, STAGE, 0, m->place->path, -1,
+                         "column \"%s\", row %llu of row group %u: %s", m->leaf->name,
+                         (unsigned long long)m->rows, m->place->group, why);
+}
+
+static sluice_status put(maker *m, const sl_value *value, sluice_error *error)
+{
+    if (m->rows == m->wanted) {
+        return fail(m, SLUICE_CORRUPT, "the row group should not have it", error);
+    }
+    m->rows++;
+    return sl_side_columns_put(m->columns, m->column, value, error);
+}
+
+static bool is_too_large(const maker *m, const sl_parquet_slot *slot)
+{
+    return m->leaf->type == SL_PARQUET_INT64 && m->leaf->meaning == SL_PARQUET_UNSIGNED &&
+           slot->integer < 0;
+}
+
+static sluice_status take_value(void *ctx, const sl_parquet_slot *slot, sluice_error *error)
+{
+    maker *m = ctx;
+    const sl_value value = {.present = slot->def == m->leaf->max_def,
+                            .integer = slot->integer,
+                            .number = slot->number,
+                            .bytes = slot->bytes};
+    const sluice_status status = put(m, &value, error);
+    if (status == SLUICE_OK && value.present && is_too_large(m, slot)) {
+        sl_side_columns_refuse(m->columns, m->column, "its number is above 2^63 - 1");
+    }
+    return status;
+}
+
+/* ---- lists ---- */
+
+static sluice_status end_row(maker *m, sluice_error *error)
+{
+    if (!m->is_open) {
+        return SLUICE_OK;
+    }
+    const sl_value value = {.present = m->is_present, .bytes = {m->elements.data, m->bytes}};
+    m->is_open = false;
+    m->bytes = 0;
+    const sluice_status status = put(m, &value, error);
+    if (status == SLUICE_OK && m->has_null) {
+        sl_side_columns_refuse(m->columns, m->column, "its list holds a null");
+    }
+    return status;
+}
+
+static bool make_room(maker *m, size_t more)
+{
+    const size_t needed = m->bytes + more;
+    if (needed <= m->elements.bytes) {
+        return true;
+    }
+    uint8_t *grown = sl_realloc_array(m->elements.data, needed + needed / 2, 1);
+    if (grown != NULL) {
+        m->elements.data = grown;
+        m->elements.bytes = needed + needed / 2;
+    }
+    return grown != NULL;
+}
+
+/* Little-endian, as the elements of all tensors are. */
+static sluice_status add_element(maker *m, const sl_parquet_slot *slot, sluice_error *error)
+{
+    const sluice_dtype dtype = m->columns->of[m->column].field.dtype;
+    const size_t bytes = sl_dtype_bytes(dtype);
+    if (!make_room(m, bytes)) {
+        return fail(m, SLUICE_NOMEM, "no memory for a list", error);
+    }
+    uint8_t *to = m->elements.data + m->bytes;
+    if (dtype == SLUICE_F32) {
+        const float number = (float)slot->number; /* it was one: nothing is lost */
+        memcpy(to, &number, sizeof(number));
+    } else if (dtype == SLUICE_F64) {
+        memcpy(to, &slot->number, sizeof(slot->number));
+    } else {
+        for (size_t i = 0; i < bytes; i++) {
+            to[i] = (uint8_t)((uint64_t)slot->integer >> 8 * i);
+        }
+    }
+    m->bytes += bytes;
+    return SLUICE_OK;
+}
+
+static sluice_status take_element(void *ctx, const sl_parquet_slot *slot, sluice_error *error)
+{
+    maker *m = ctx;
+    if (slot->rep == 0) {
+        const sluice_status status = end_row(m, error);
+        if (status < 0) {
+            return status;
+        }
+        m->is_open = true;
+        m->has_null = false;
+        m->is_present = slot->def + 1 >= m->leaf->item_def; /* the list itself is there */
+    } else if (!m->is_open) {
+        return fail(m, SLUICE_CORRUPT, "it goes on with a list that was not begun", error);
+    }
+    if (slot->def == m->leaf->max_def) {
+        return add_element(m, slot, error);
+    }
+    m->has_null = m->has_null || slot->def >= m->leaf->item_def;
+    return SLUICE_OK;
+}
+
+sluice_status sl_parquet_side_read(const sl_parquet_place *place, uint32_t leaf,
+                                   sl_side_columns *columns, uint32_t column, sluice_error *error)
+{
+    const sl_parquet *parquet = place->parquet;
+    maker m = {.place = place,
+               .leaf = &parquet->leaves[leaf],
+               .columns = columns,
+               .column = column,
+               .wanted = parquet->group_rows[place->group]};
+    const bool is_list = m.leaf->max_rep > 0;
+    const sl_parquet_sink sink = {.ctx = &m, .take = is_list ? take_element : take_value};
+    sluice_status status = sl_parquet_decode(
+        m.leaf, &parquet->chunks[(size_t)place->group * parquet->leaf_count + leaf], place->fd,
+        place->path, &sink, error);
+    if (status == SLUICE_OK && is_list) {
+        status = end_row(&m, error);
+    }
+    if (status == SLUICE_OK && m.rows != m.wanted) {
+        status = fail(&m, SLUICE_CORRUPT, "the row group has no more, and should have", error);
+    }
+    sl_value_room_close(&m.elements);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parquet_values: all values of a leaf in a row group, in their order.
+ *
+ * Purpose: what opening a file has to know of its small columns: pages are read, unpacked, and
+ * their values decoded, whatever the encoding. Source: Apache Parquet, Encodings.md. Threads: one
+ * owner. Memory: two pages and a dictionary.
+ */
+#ifndef SL_PARQUET_VALUES_H
+#define SL_PARQUET_VALUES_H
+
+#include "parquet_file.h"
+
+/* A value, or that there is none: `def` is how much of its path there is, `rep` at which list it
+ * goes on (0: a new row). */
+typedef struct sl_parquet_slot {
+    uint32_t def, rep;
+    int64_t integer; /* of BOOLEAN, INT32, INT64 */
+    double number;   /* of FLOAT, DOUBLE */
+    sl_bytes bytes;  /* of BYTES, FIXED, INT96; valid until the next one */
+} sl_parquet_slot;
+
+typedef struct sl_parquet_sink {
+    void *ctx;
+    /* Takes a slot. < 0 ends the decoding. */
+    sluice_status (*take)(void *ctx, const sl_parquet_slot *slot, sluice_error *error);
+} sl_parquet_sink;
+
+/*
+ * Hands each slot of the chunk to the sink. Errors: IO, CORRUPT, UNSUPPORTED (an encoding or
+ * compression that is not known), NOMEM, and the sink's.
+ */
+sluice_status sl_parquet_decode(const sl_parquet_leaf *leaf, const sl_parquet_chunk *chunk, int fd,
+                                const char *path, const sl_parquet_sink *sink, sluice_error *error);
+
+#endif
