@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What keys of tf.train.Examples are, by looking at some. */
 #include "example_fields.h"
-#include "source_columns.h"
+#include "picture_signature.h"
 
 #include <string.h>
 
@@ -83,7 +83,7 @@ static bool look_at(sl_example_key *key, const sl_feature *feature)
     key->most = count > key->most ? count : key->most;
     if (last.size > 0) {
         key->any = true;
-        key->all_pictures = key->all_pictures && sl_source_is_picture(last);
+        key->all_pictures = key->all_pictures && sl_begins_picture(last);
         key->all_text = key->all_text && is_text(last);
     }
     return true;

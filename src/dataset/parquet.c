@@ -16,6 +16,7 @@
 #include "parquet_index.h"
 #include "parquet_schema.h"
 #include "parquet_values.h"
+#include "picture_signature.h"
 
 #include <fcntl.h>
 
@@ -294,7 +295,7 @@ static sluice_status take_first(void *ctx, const sl_parquet_slot *slot, sluice_e
         return SLUICE_OK;
     }
     g->any = true;
-    g->is_picture = sl_source_is_picture(slot->bytes);
+    g->is_picture = sl_begins_picture(slot->bytes);
     return SLUICE_END;
 }
 

@@ -226,22 +226,3 @@ sl_refusal sl_source_value(const sl_field *field, sl_value *value)
     }
     return sl_accept();
 }
-
-/* Decoders are not to be had here: what a picture begins with is. */
-bool sl_source_is_picture(sl_bytes bytes)
-{
-    static const struct {
-        uint8_t offset, size;
-        const char *bytes;
-    } known[] = {
-        {0, 3, "\xff\xd8\xff"}, {0, 8, "\x89PNG\r\n\x1a\n"}, {8, 4, "WEBP"}, {0, 4, "GIF8"},
-        {0, 2, "BM"},
-    };
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (bytes.size > (size_t)known[i].offset + known[i].size &&
-            memcmp(bytes.data + known[i].offset, known[i].bytes, known[i].size) == 0) {
-            return true;
-        }
-    }
-    return false;
-}

@@ -47,7 +47,4 @@ sluice_status sl_source_fields_find(sl_source_fields *fields, const sl_source_co
  */
 sl_refusal sl_source_value(const sl_field *field, sl_value *value);
 
-/* Whether bytes begin as a picture does (JPEG, PNG, WebP, GIF, BMP). */
-bool sl_source_is_picture(sl_bytes bytes);
-
 #endif
