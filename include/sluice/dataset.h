@@ -23,6 +23,9 @@
  *   - Parquet files (*.parquet), or a folder with such files and without folders: each row is a
  *     sample; docs/formats.md says what its fields are. All columns but that of large values, which
  *     is the pictures', are kept in memory;
+ *   - MXNet's RecordIO files (*.rec), or a folder with such files and without folders: each record
+ *     is a sample with the fields "image" (or "data"), "label" and "id". Indexes are made and kept
+ *     as those of archives are, or are MXNet's (*.idx);
  *   - .npy files, each row of whose array is a sample with the field "tensor" (of an array of one
  *     dimension: each stretch of 2^20 elements);
  *   - Megatron-LM's NAME.bin with NAME.idx, each sequence of which is a sample with the field
@@ -105,7 +108,7 @@ typedef struct sluice_dataset_options {
     uint32_t reserved; /* 0 */
     /*
      * Not NULL: `field_count` fields, at most 64, of a format whose samples have keys of their own
-     * (TFRecord, Parquet), each as "NAME=KEY" or "NAME=KEY:TYPE": what it is called here, what the
+     * (docs/formats.md), each as "NAME=KEY" or "NAME=KEY:TYPE": what it is called here, what the
      * data call it, and what it is: image, int, float, bytes, text, or DTYPE[SHAPE], a tensor:
      * f32[4], i64[] (as many as there are), u8[28,28,1] (of bytes: little-endian elements),
      * f32[0,4] (rows of 4). Without TYPE it is found out. The dataset has these fields then, in
@@ -139,14 +142,14 @@ SLUICE_API void sluice_dataset_close(sluice_dataset *dataset);
 
 typedef struct sluice_dataset_info {
     uint32_t struct_size;
-    uint32_t shards;  /* files of a packed dataset, archives, TFRecords; 0 for an image folder */
-    uint64_t samples; /* at least 1 */
-    uint64_t bytes;   /* stored bytes of all samples; 0: not known without reading (folder) */
+    uint32_t shards;      /* files of a dataset that has several; 0 for an image folder */
+    uint64_t samples;     /* at least 1 */
+    uint64_t bytes;       /* stored bytes of all samples; 0: not known without reading (folder) */
     uint64_t fingerprint; /* changes when the list of samples changes */
     uint32_t classes;
     uint32_t fields;
-    char format[16]; /* "shards", "folder", "tar", "tfrecord", "parquet", "npy", "megatron", "flat",
-                        ... */
+    char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "npy", "megatron",
+                        "folder", "flat" */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \

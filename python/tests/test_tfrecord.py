@@ -498,5 +498,5 @@ def test_other_names(tmp_path):
         assert sluice.Dataset(tf.write(tmp_path / name, [{"label": 1}])).format == "tfrecord"
     for name in ("x-0-of-1", "-of-01024", "00000-of-01024", "x-00000-of-01024.txt"):
         (tmp_path / name).write_bytes(b"no record at all")
-        with pytest.raises(sluice.InvalidError, match="nor TFRecord files"):
+        with pytest.raises(sluice.InvalidError, match="TFRecords"):
             sluice.Dataset(tmp_path / name)

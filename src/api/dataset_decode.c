@@ -45,6 +45,7 @@ static sluice_status decode_to(sl_decoder *decoder, const sl_value *image, sluic
     const sl_stored_image stored = {.bytes = image->bytes,
                                     .codec = image->codec,
                                     .zstd = image->zstd,
+                                    .list = image->list,
                                     .width = image->width,
                                     .height = image->height};
     sl_picture picture;

@@ -14,7 +14,12 @@
 
 #include <stdbool.h>
 
-typedef enum sl_list_kind { SL_LIST_NONE = 0, SL_LIST_I64, SL_LIST_F32 } sl_list_kind;
+typedef enum sl_list_kind {
+    SL_LIST_NONE = 0,
+    SL_LIST_I64,
+    SL_LIST_F32,
+    SL_LIST_SPLIT /* of bytes, of any field: parts of a record (split_bytes.h), and not for here */
+} sl_list_kind;
 
 typedef struct sl_list_facts {
     uint64_t count;

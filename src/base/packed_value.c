@@ -2,12 +2,18 @@
 #include "packed_value.h"
 
 #include "error.h"
+#include "split_bytes.h"
 
 #define STAGE "list"
 
 static uint64_t element_bytes(const sl_value *value)
 {
     return value->list == SL_LIST_I64 ? 8 : 4;
+}
+
+static bool is_split(const sl_value *value)
+{
+    return value->list == SL_LIST_SPLIT;
 }
 
 static sluice_status refuse(sluice_error *error)
@@ -21,14 +27,18 @@ sluice_status sl_packed_size(const sl_value *value, uint64_t max_bytes, uint64_t
     if (value->zstd) {
         return sl_frame_size(value->bytes, max_bytes, size, error);
     }
-    sl_list_facts facts;
-    if (!sl_list_look((sl_list_kind)value->list, value->bytes, &facts)) {
+    sl_list_facts facts = {.count = 0};
+    if (is_split(value)) {
+        *size = sl_split_size(value->bytes);
+    } else if (sl_list_look((sl_list_kind)value->list, value->bytes, &facts)) {
+        *size = facts.count * element_bytes(value); /* no more numbers than bytes: cannot wrap */
+    } else {
         return refuse(error);
     }
-    *size = facts.count * element_bytes(value); /* no more numbers than bytes: cannot wrap */
     if (*size > max_bytes) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "the list of numbers takes %llu bytes, more than %llu",
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "%s %llu bytes, more than %llu",
+                            is_split(value) ? "what was stored in parts has"
+                                            : "the list of numbers takes",
                             (unsigned long long)*size, (unsigned long long)max_bytes);
     }
     return SLUICE_OK;
@@ -40,25 +50,26 @@ sluice_status sl_packed_unpack_to(sl_frame *frame, const sl_value *value, void *
     if (value->zstd) {
         return sl_frame_unpack_to(frame, value->bytes, to, size, error);
     }
-    return sl_list_read((sl_list_kind)value->list, value->bytes, to, size / element_bytes(value))
-               ? SLUICE_OK
-               : refuse(error);
+    const bool good = is_split(value) ? sl_split_join(value->bytes, to, size)
+                                      : sl_list_read((sl_list_kind)value->list, value->bytes, to,
+                                                     size / element_bytes(value));
+    return good ? SLUICE_OK : refuse(error);
 }
 
-sluice_status sl_packed_unpack(sl_frame *frame, const sl_value *value, sl_scratch *scratch,
-                               sl_bytes *unpacked, sluice_error *error)
+sluice_status sl_packed_unpack(sl_frame *frame, const sl_value *value, uint64_t max_bytes,
+                               sl_scratch *scratch, sl_bytes *unpacked, sluice_error *error)
 {
     if (value->zstd) {
-        return sl_frame_unpack(frame, value->bytes, scratch->limit, scratch, unpacked, error);
+        return sl_frame_unpack(frame, value->bytes, max_bytes, scratch, unpacked, error);
     }
     uint64_t size = 0;
-    const sluice_status status = sl_packed_size(value, scratch->limit, &size, error);
+    const sluice_status status = sl_packed_size(value, max_bytes, &size, error);
     if (status < 0) {
         return status;
     }
     void *to = sl_scratch_take(scratch, size > 0 ? size : 1);
     if (to == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %llu bytes of numbers",
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory to unpack %llu bytes",
                             (unsigned long long)size);
     }
     *unpacked = (sl_bytes){to, size};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * packed_value: values whose stored bytes are not those that are meant: zstd frames, lists of
- * numbers.
+ * numbers, records in parts.
  *
  * Purpose: the one place that tells them apart. Threads, memory: those of frame.h.
  */
@@ -24,7 +24,7 @@ sluice_status sl_packed_size(const sl_value *value, uint64_t max_bytes, uint64_t
 sluice_status sl_packed_unpack_to(sl_frame *frame, const sl_value *value, void *to, uint64_t size,
                                   sluice_error *error);
 /* Both, `*unpacked` in scratch. NOMEM when that is too small. */
-sluice_status sl_packed_unpack(sl_frame *frame, const sl_value *value, sl_scratch *scratch,
-                               sl_bytes *unpacked, sluice_error *error);
+sluice_status sl_packed_unpack(sl_frame *frame, const sl_value *value, uint64_t max_bytes,
+                               sl_scratch *scratch, sl_bytes *unpacked, sluice_error *error);
 
 #endif

@@ -70,6 +70,7 @@ static sluice_status open_and_draw(const sl_column *column, sl_row *row, const s
     const sl_stored_image stored = {.bytes = value->bytes,
                                     .codec = value->codec,
                                     .zstd = value->zstd,
+                                    .list = value->list,
                                     .width = value->width,
                                     .height = value->height};
     const sl_draw_key key = {.seed = row->seed,

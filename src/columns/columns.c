@@ -395,5 +395,6 @@ sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *by
     }
     sl_scratch *scratch = sl_decoder_scratch(row->decoder);
     sl_scratch_reset(scratch);
-    return sl_packed_unpack(sl_decoder_frame(row->decoder), value, scratch, bytes, error);
+    return sl_packed_unpack(sl_decoder_frame(row->decoder), value, scratch->limit, scratch, bytes,
+                            error);
 }

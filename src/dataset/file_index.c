@@ -124,7 +124,7 @@ bool sl_file_index_decode(sl_file_index *index, const uint8_t *bytes, size_t siz
 {
     memset(index, 0, sizeof(*index));
     if (size < HEAD_BYTES + SUM_BYTES || memcmp(bytes, magic, sizeof(magic)) != 0 ||
-        sl_load32(bytes + 8) != VERSION || sl_load32(bytes + 44) > SL_INDEX_TFRECORD) {
+        sl_load32(bytes + 8) != VERSION || sl_load32(bytes + 44) > SL_INDEX_RECORDIO) {
         return false;
     }
     const uint32_t count = sl_load32(bytes + 12);

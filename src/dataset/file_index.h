@@ -2,9 +2,9 @@
 /*
  * file_index: where the samples of one file lie that has no index of its own.
  *
- * Purpose: what walking a tar or a TFRecord comes to, kept by index_store.h. Samples lie behind one
- * another. Threads: one builds an index; then it is immutable. Ownership: sl_file_index_close.
- * Memory: 12 bytes a sample.
+ * Purpose: what walking a tar, a TFRecord or a RecordIO file comes to, kept by index_store.h.
+ * Samples lie behind one another. Threads: one builds an index; then it is immutable. Ownership:
+ * sl_file_index_close. Memory: 12 bytes a sample.
  */
 #ifndef SL_FILE_INDEX_H
 #define SL_FILE_INDEX_H
@@ -16,7 +16,11 @@
 
 #define SL_INDEX_NAMES_MAX (SL_FIELDS_MAX - 1U)
 
-typedef enum sl_index_kind { SL_INDEX_TAR = 0, SL_INDEX_TFRECORD = 1 } sl_index_kind;
+typedef enum sl_index_kind {
+    SL_INDEX_TAR = 0,
+    SL_INDEX_TFRECORD = 1,
+    SL_INDEX_RECORDIO = 2
+} sl_index_kind;
 
 typedef struct sl_file_index {
     sl_index_kind kind;

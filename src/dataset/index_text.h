@@ -2,9 +2,9 @@
 /*
  * index_text: indexes that other tools wrote beside files: lines of words and numbers.
  *
- * Purpose: what those of DALI's wds2idx (tar_wds2idx.h) and tfrecord2idx (tfrecord_idx.h) have in
- * common. One that is older than its file, or cannot be read, is as if it were not there.
- * Threads: pure, but for the files.
+ * Purpose: what those of DALI's wds2idx (tar_wds2idx.h) and tfrecord2idx (tfrecord_idx.h) and of
+ * MXNet (recordio_index.h) have in common. One that is older than its file, or cannot be read, is
+ * as if it were not there. Threads: pure, but for the files.
  */
 #ifndef SL_INDEX_TEXT_H
 #define SL_INDEX_TEXT_H

@@ -6,6 +6,7 @@
 #include "frame.h"
 #include "memory.h"
 #include "orient.h"
+#include "packed_value.h"
 
 #include <assert.h>
 
@@ -138,10 +139,11 @@ sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_stored_image
                                         .avoid = decoder->avoid,
                                         .stop = decoder->config.stop,
                                         .claimed = {stored->width, stored->height}};
-    if (stored->zstd) {
+    const sl_value packed = {.zstd = stored->zstd, .list = stored->list, .bytes = stored->bytes};
+    if (sl_is_packed(&packed)) {
         sluice_status status =
-            sl_frame_unpack(decoder->frame, stored->bytes, decoder->config.max_unpacked_bytes,
-                            &decoder->scratch, &decoder->source.bytes, error);
+            sl_packed_unpack(decoder->frame, &packed, decoder->config.max_unpacked_bytes,
+                             &decoder->scratch, &decoder->source.bytes, error);
         if (status != SLUICE_OK) {
             return status;
         }

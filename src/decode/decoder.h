@@ -44,7 +44,7 @@ typedef struct sl_decoder sl_decoder;
 
 typedef struct sl_decoder_config {
     uint64_t max_pixels;
-    uint64_t max_unpacked_bytes; /* of a zstd frame */
+    uint64_t max_unpacked_bytes; /* of what is packed (packed_value.h) */
     sluice_exif exif;
     size_t keep_bytes;        /* of scratch between pictures, where they need it; 0: 32 MiB */
     uint64_t scratch_bytes;   /* at most so much memory; 0: as much as the largest picture needs */
@@ -60,6 +60,7 @@ typedef struct sl_stored_image {
     sl_bytes bytes;
     uint8_t codec; /* its number; SL_CODEC_BY_BYTES */
     bool zstd;     /* bytes are one zstd frame of such a picture */
+    uint8_t list;  /* SL_LIST_SPLIT: they are parts of it; SL_LIST_NONE */
     uint32_t width, height;
 } sl_stored_image;
 

@@ -56,7 +56,7 @@ typedef struct worker {
     sl_values values;    /* of the sample at hand */
     uint8_t *buffer;
     size_t capacity;
-    uint8_t *unpacked; /* with options.decode: what a frame holds */
+    uint8_t *unpacked; /* what a frame holds, with options.decode; what was stored in parts */
     size_t unpacked_capacity;
     file_state state; /* of the file being checked */
     void (*work)(struct worker *worker, uint64_t first, uint64_t last);
@@ -222,7 +222,8 @@ static sluice_status unpack(worker *w, const sl_value *value, uint64_t size, sl_
         w->unpacked_capacity = size;
     }
     *unpacked = (sl_bytes){w->unpacked, size};
-    return sl_packed_unpack_to(sl_decoder_frame(w->decoder), value, w->unpacked, size, error);
+    sl_frame *frame = w->decoder != NULL ? sl_decoder_frame(w->decoder) : NULL;
+    return sl_packed_unpack_to(frame, value, w->unpacked, size, error);
 }
 
 /* What a loader, or who reads a key, would stumble over. */
@@ -263,14 +264,32 @@ static sluice_status check_other(worker *w, const sl_field *field, const sl_valu
     return status == SLUICE_OK ? check_contents(field, bytes, error) : status;
 }
 
+/* A picture that was stored in parts, as if it were not. */
+static sluice_status join(worker *w, sl_value *image, sluice_error *error)
+{
+    sl_bytes whole = {NULL, 0};
+    uint64_t size = 0;
+    sluice_status status = sl_packed_size(image, SL_RECORD_IMAGE_MAX, &size, error);
+    if (status == SLUICE_OK) {
+        status = unpack(w, image, size, &whole, error);
+    }
+    image->bytes = whole;
+    image->list = SL_LIST_NONE;
+    return status;
+}
+
 static sluice_status check_value(worker *w, const sl_field *field, const sl_value *value,
                                  sluice_error *error)
 {
     if (field->type != SLUICE_FIELD_IMAGE) {
         return check_other(w, field, value, error);
     }
-    const sluice_status status = check_header(value, error);
-    return status == SLUICE_OK && w->decoder != NULL ? decode(w, value, error) : status;
+    sl_value whole = *value;
+    sluice_status status = value->list != SL_LIST_NONE ? join(w, &whole, error) : SLUICE_OK;
+    if (status == SLUICE_OK) {
+        status = check_header(&whole, error);
+    }
+    return status == SLUICE_OK && w->decoder != NULL ? decode(w, &whole, error) : status;
 }
 
 static sluice_status check_sample(worker *w, const sl_sample *sample, sl_bytes stored,

@@ -14,7 +14,7 @@
 struct data_folder {
     bool case_duplicates;      /* class folders may differ in case only */
     bool empty_classes;        /* they may hold no picture */
-    struct option_list fields; /* of TFRecords */
+    struct option_list fields; /* of formats whose samples have keys of their own */
 };
 
 /* The rows of the option table for it. */

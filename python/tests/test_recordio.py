@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MXNet's RecordIO files, made by a writer of the tests' own (recordios.py)."""
+import io
+import os
+import pathlib
+import struct
+
+import numpy
+import pytest
+import recordios as rec
+from PIL import Image
+
+import sluice
+from sluice import transforms as T
+
+MAGIC = rec.MAGIC_BYTES
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("SLUICE_CACHE_DIR", str(folder / "made"))
+    return folder / "made"
+
+
+def jpeg(number=0, comment=b""):
+    """With a comment that may hold anything: its bytes begin at byte 6."""
+    made = io.BytesIO()
+    noise = numpy.random.default_rng(number).integers(0, 255, (4, 5, 3), dtype=numpy.uint8)
+    Image.fromarray(noise).resize((40 + number % 9, 32)).save(made, "JPEG")
+    data = made.getvalue()
+    return data[:2] + b"\xff\xfe" + struct.pack(">H", len(comment) + 2) + comment + data[2:] if comment else data
+
+
+def magics(number):
+    """Comments whose magic numbers lie where a record is split, and where it is not."""
+    return [b"", b"ab" + MAGIC, b"abc" + MAGIC, b"ab" + MAGIC * 3, b"ab" + MAGIC + b"wxyz" + MAGIC + b"!"][number % 5]
+
+
+def photos(count, first=0):
+    return [(number % 7, number * 3, jpeg(number, magics(number))) for number in range(first, first + count)]
+
+
+def write(path, samples, **options):
+    rec.write(path, [rec.image(label, data, key) for label, key, data in samples], **options)
+    return path
+
+
+def check(source, samples, **options):
+    """Twice: the second time by an index that is kept."""
+    for _ in range(2):
+        data = sluice.Dataset(source, **options)
+        assert data.format == "recordio" and len(data) == len(samples)
+        for found, (label, key, content) in zip(data, samples):
+            assert (found["label"], found["id"]) == (label, key)
+            assert bytes(found["image"]) == content
+    return data
+
+
+def pixels(data):
+    return numpy.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
+
+
+@pytest.mark.parametrize("beside", [{"idx": False}, {}, {"lst": True}, {"keys": [7, 5, 5, 0, *range(100, 116)]}])
+def test_pictures(tmp_path, cache, beside):
+    samples = photos(20)
+    path = write(tmp_path / "a.rec", samples, **beside)
+    assert b"".join(rec.frame(rec.image(*sample[:1], sample[2], sample[1])) for sample in samples) == path.read_bytes()
+    data = check(path, samples)
+    assert {name: field.type for name, field in data.fields.items()} == {"image": "image", "label": "int", "id": "int"}
+    assert all((numpy.asarray(data.decode(i)) == pixels(sample[2])).all() for i, sample in enumerate(samples))
+    assert data.verify(decode=True, progress=None)[2] == [] and data.verify(progress=None)[2] == []
+    assert cache.exists() == (beside == {"idx": False})  # else nothing was walked
+
+
+def test_split_anywhere(tmp_path):
+    """Header, labels, picture; the first, the last, several behind one another."""
+    key = rec.MAGIC
+    label = struct.unpack("<f", MAGIC)[0]
+    bodies = [b"", MAGIC, MAGIC * 4, b"abcd" + MAGIC, MAGIC + b"a", b"abc" + MAGIC, b"abcd" + MAGIC + MAGIC[:3], MAGIC[:2], b"ab" + MAGIC * 2]
+    for labels in (1.0, [1.0], [label], [label] * 3, [2.0, label, 3.0], [label, 2.0], list(range(1000)) + [label]):
+        for first in (key, 5, key | key << 32, 0x0A00CED723):
+            records = [rec.image(labels, body, first & 2**63 - 1) for body in bodies]
+            path = tmp_path / "a.rec"
+            rec.write(path, records, idx=False)
+            data = sluice.Dataset(path)
+            assert list(data.fields) == ["data", "label", "id"]
+            for found, body in zip(data, bodies):
+                assert bytes(found["data"]) == body and found["id"] == first & 2**63 - 1
+                if isinstance(labels, list):
+                    assert numpy.array(found["label"]).tobytes() == numpy.array(labels, "<f4").tobytes()
+                else:
+                    assert found["label"] == 1
+            columns = {"label": sluice.columns.Tensor(dtype="float32")} if isinstance(labels, list) else {"label": sluice.columns.Number()}
+            columns["data"] = sluice.columns.Ragged(length=64, missing="blank")
+            (batch,) = sluice.Loader(data, batch_size=len(bodies), columns=columns)
+            assert batch["data"].numpy().tobytes() == b"".join(bodies)
+            assert batch["label"].numpy().tobytes() == numpy.array([labels] * len(bodies), batch["label"].numpy().dtype).tobytes()
+            assert data.verify(decode=True, progress=None)[2] == []
+
+
+def test_plain_records(tmp_path):
+    bodies = [b"", b"text that is no header, but longer", MAGIC, MAGIC * 2, b"abcd" * 100 + MAGIC + b"x", b"\xff" * 24]
+    rec.write(tmp_path / "a.rec", bodies)
+    data = sluice.Dataset(tmp_path / "a.rec")
+    assert list(data.fields) == ["data"] and [bytes(sample["data"]) for sample in data] == bodies
+    rec.write(tmp_path / "b.rec", [sample[2] for sample in photos(10)])
+    data = sluice.Dataset(tmp_path / "b.rec")
+    assert list(data.fields) == ["image"] and [bytes(sample["image"]) for sample in data] == [sample[2] for sample in photos(10)]
+    assert data.verify(decode=True, progress=None)[2] == []
+    rec.write(tmp_path / "c.rec", [struct.pack("<3h", n, -n, 7) for n in range(5)])
+    data = sluice.Dataset(tmp_path / "c.rec", fields={"x": "data:i16[3]"})
+    assert [sample["x"].tolist() for sample in data] == [[n, -n, 7] for n in range(5)]
+    (tmp_path / "no_name").write_bytes(rec.frame(b"abc"))
+    assert sluice.Dataset(tmp_path / "no_name").format == "recordio"
+
+
+def test_labels(tmp_path):
+    path = tmp_path / "a.rec"
+
+    def opened(labels, **options):
+        rec.write(path, [rec.image(label, jpeg(i), i) for i, label in enumerate(labels)])
+        return sluice.Dataset(path, **options)
+
+    data = opened([0.5, 1, -3, float("nan"), float("inf")])
+    assert data.fields["label"].type == "float" and [sample["label"] for sample in data][:3] == [0.5, 1, -3]
+    data = opened([-1, 2**24, 0, 2.0**62])
+    assert data.fields["label"].type == "int" and [sample["label"] for sample in data] == [-1, 2**24, 0, 2**62]
+    data = opened([[1, 2.5], [3, 4], [5, 6]])
+    assert data.fields["label"].shape == (2,) and data[0]["label"].tolist() == [1, 2.5]
+    data = opened([[1, 2.5], [3], [4, 5, 6]])
+    assert data.fields["label"].shape == (0,) and [len(sample["label"]) for sample in data] == [2, 1, 3]
+    mixed = [[9.0, 10.0], *[float(i) for i in range(6)], 0.5]  # as face recognition has it, and worse
+    data = opened(mixed)
+    assert data.fields["label"].type == "float" and data[7]["label"] == 0.5
+    with pytest.raises(sluice.CorruptError, match='"label": it has several numbers') as caught:
+        data[0]
+    assert caught.value.sample == 0 and caught.value.file == str(path)
+    data = opened(mixed, fields={"image": "image", "id": "id"})
+    assert [sample["id"] for sample in data] == list(range(8))
+    data = opened(mixed, fields={"label": "label:f32[0]"})
+    assert data[0]["label"].tolist() == [9, 10]
+    with pytest.raises(sluice.CorruptError, match='"label": it has one number'):
+        data[1]
+    data = opened([1.0] * 300, fields={"label": "label:float"})
+    assert data[0]["label"] == 1.0 and data.fields["label"].type == "float"
+    whole = [1.0] * 300
+    whole[1] = 0.5  # between those that are looked at
+    with pytest.raises(sluice.CorruptError, match="no whole number.*label=label:float"):
+        opened(whole)[1]
+
+
+def test_without_a_picture(tmp_path):
+    """InsightFace: the first record says how many there are."""
+    samples = [rec.image([100.0, 200.0], b"", 0), *[rec.image(float(i), jpeg(i), i) for i in range(1, 30)]]
+    rec.write(tmp_path / "train.rec", samples)
+    data = sluice.Dataset(tmp_path, fields={"image": "image", "id": "id"})
+    assert data[0]["image"] is None and data[1]["image"] is not None
+    loader = sluice.Loader(data, batch_size=30, transform=T.RandomResizedCrop(16), on_bad_sample="mask")
+    (batch,) = loader
+    assert batch["mask"].numpy().tolist() == [0] + [1] * 29
+
+
+def test_ids(tmp_path):
+    rec.write(tmp_path / "a.rec", [rec.image(1, b"x", key, 5) for key in (0, 2**63 - 1, 2**63)])
+    data = sluice.Dataset(tmp_path / "a.rec")
+    assert data[1]["id"] == 2**63 - 1
+    with pytest.raises(sluice.CorruptError, match='"id"'):
+        data[2]
+    assert bytes(sluice.Dataset(tmp_path / "a.rec", fields={"x": "data"})[2]["x"]) == b"x"
+
+
+def test_indexes_of_others(tmp_path, cache):
+    samples = photos(40)
+    path = write(tmp_path / "a.rec", samples, idx=False)
+    offsets, at = [], 0
+    for label, key, data in samples:
+        offsets.append(at)
+        at += len(rec.frame(rec.image(label, data, key)))
+
+    def used(text, name="a.idx", old=False):
+        for file in [*tmp_path.glob("*.idx"), *(cache.glob("*") if cache.exists() else [])]:
+            file.unlink()
+        (tmp_path / name).write_text(text)
+        os.utime(tmp_path / name, (1, 1) if old else None)
+        check(path, samples)
+        return not list(cache.glob("*")) if cache.exists() else True
+
+    def lines(numbers):
+        return "".join(f"{i}\t{number}\n" for i, number in enumerate(numbers))
+
+    assert used(lines(offsets)) and used(lines(offsets), name="a.rec.idx") and used(lines(offsets)[:-1])
+    assert used("".join(f"key {i}\t{number} \n" for i, number in enumerate(offsets)))
+    assert not used(lines(offsets), old=True)
+    for wrong in (offsets[1:], offsets[:-1], offsets[::-1], [*offsets, at], [*offsets, at + 8], [number + 4 for number in offsets],
+                  [0, 4, *offsets[1:]], [0, *[number - 4 for number in offsets[1:]]], [0, 2**63, 2**64], []):  # fmt: skip
+        assert not used(lines(wrong)), wrong
+    for wrong in ("", "\n", "0 0\n", "0\t-8\n", "0\tx\n", "\t", "0\t0\t8\n", "x" * 10000):
+        assert not used(wrong), wrong
+    gap = lines(offsets[:1] + offsets[2:])  # one is left out, where nobody looks: a bad sample, and nothing else
+    (tmp_path / "a.idx").write_text(gap)
+    for file in cache.glob("*"):
+        file.unlink()
+    data = sluice.Dataset(path)
+    if len(data) == 39:
+        with pytest.raises(sluice.CorruptError, match="ends before its place does"):
+            data[0]
+
+
+def test_several_files_and_ranks(tmp_path):
+    samples = []
+    for number in range(5):
+        part = photos(7, 7 * number)
+        write(tmp_path / f"train-{number}.rec", part, idx=number % 2 == 0, lst=number % 3 == 0)
+        samples += part
+    (tmp_path / "train-5.rec").write_bytes(b"")
+    for given in (tmp_path, str(tmp_path / "train-{0..5}.rec"), sorted(tmp_path.glob("*.rec"))):
+        check(given, samples)
+    seen = []
+    for rank in range(3):
+        loader = sluice.Loader(tmp_path, batch_size=3, shuffle=True, seed=1, rank=rank, world_size=3,
+                               columns={"id": sluice.columns.Number()}, drop_last=False, num_workers=2)  # fmt: skip
+        seen += [int(key) for batch in loader for key, mask in zip(batch["id"].numpy(), batch["mask"].numpy()) if mask]
+    assert set(seen) == {sample[1] for sample in samples} and len(seen) <= len(samples) + 2
+
+
+def test_training(tmp_path):
+    """The same batches as of a folder with the same pictures, as of what was packed of it; resumed."""
+    names = []
+    for number in range(24):
+        folder = tmp_path / "photos" / f"c{number // 8}"
+        folder.mkdir(parents=True, exist_ok=True)
+        names.append(folder / f"{number:02}.jpg")
+        names[-1].write_bytes(jpeg(number, magics(number)))
+    for shard in range(3):
+        write(tmp_path / f"{shard}.rec", [(shard, i, names[i].read_bytes()) for i in range(8 * shard, 8 * shard + 8)])
+
+    def batches(source):
+        columns = {"image": sluice.columns.Image(transform=T.RandomResizedCrop(16)), "label": sluice.columns.Number()}
+        made = sluice.Loader(source, batch_size=5, shuffle=True, seed=3, num_workers=2, columns=columns)
+        return [[batch[name].numpy().tobytes() for name in ("image", "label")] for batch in made]
+
+    records = str(tmp_path / "{0..2}.rec")
+    whole = batches(records)
+    assert whole == batches(tmp_path / "photos") and len(whole) == 5
+    sluice.pack(records, tmp_path / "packed", keep_order=True, keep_bytes=True, progress=None)
+    assert batches(tmp_path / "packed") == whole
+    packed = sluice.Dataset(tmp_path / "packed")
+    assert packed.verify(decode=True, progress=None)[2] == []
+    for before, after in zip(sluice.Dataset(records), packed):
+        assert {name: bytes(v) if name == "image" else v for name, v in before.items()} == {
+            name: bytes(v) if name == "image" else v for name, v in after.items()
+        }
+
+
+# ---- what is wrong ----
+
+
+def test_cut_short_anywhere(tmp_path):
+    path = write(tmp_path / "a.rec", [(i, i, b"ab" * i + b"xy" * (i % 2) + MAGIC * i) for i in range(4)], idx=False)
+    whole = path.read_bytes()
+    ends, at = [0], 0
+    for i in range(4):
+        at += len(rec.frame(rec.image(i, b"ab" * i + b"xy" * (i % 2) + MAGIC * i, i)))
+        ends.append(at)
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        if size == 0:
+            with pytest.raises(sluice.InvalidError, match="empty"):
+                sluice.Dataset(path)
+        elif size in ends:
+            assert len(sluice.Dataset(path)) == ends.index(size)  # nothing in a RecordIO file tells
+        else:
+            with pytest.raises(sluice.CorruptError, match="cut short") as caught:
+                sluice.Dataset(path)
+            assert caught.value.file == str(path) and 0 <= caught.value.offset <= size
+
+
+def test_damaged_heads(tmp_path):
+    bodies = [b"x" * 40, b"abcd" + MAGIC + b"ef", b"y" * 30]
+    framed = [rec.frame(rec.image(1, body)) for body in bodies]
+    whole = b"".join(framed)
+    second = len(framed[0])
+    path = tmp_path / "a.rec"
+    words = {0: "magic number", 4: "", 36: "magic number"}
+    for begin, match in words.items():
+        for at in range(second + begin, second + begin + 4):
+            for bit in range(8):
+                path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :])
+                try:
+                    data = sluice.Dataset(path)  # a length that fits the padding says something else of the last bytes
+                    assert begin == 4 and [bytes(sample["data"]) for sample in data] != bodies
+                except sluice.CorruptError as error:
+                    assert match in str(error) and error.file == str(path) and second <= error.offset <= len(whole)
+                except sluice.UnsupportedError:
+                    pytest.fail("no length is that large")
+
+
+def part(kind, data):
+    return MAGIC + struct.pack("<I", kind << 29 | len(data)) + data + bytes(-len(data) % 4)
+
+
+@pytest.mark.parametrize(
+    "data, words",
+    [
+        (b"x" * 100, "no record begins here"), (bytes(100), "no record begins here"), (b"x" * 7, "cut short"),
+        (part(2, b"abcd"), "no record begins with"), (part(3, b"abcd"), "no record begins with"), (part(4, b""), "no record begins with"),
+        (part(7, b""), "no record begins with"), (part(1, b"abcd"), "cut short"), (part(1, b"abcd") + part(0, b""), "of another kind"),
+        (part(1, b"abcd") + part(1, b""), "of another kind"), (part(1, b"abcd") + bytes(8), "next part is missing"),
+        (part(1, b"abc") + part(3, b""), "multiple of 4"), (part(1, b"") + part(2, b"") * 5 + part(2, b"a"), "multiple of 4"),
+        (part(0, b"a" * 30) + b"\n", "cut short"), (part(0, b"a" * 30) + b"\n" * 8, "no record begins here"),
+        (MAGIC + b"\xff\xff\xff\x1f" + bytes(100), "longer than what is left"),
+    ],
+)  # fmt: skip
+def test_files_that_are_none(tmp_path, data, words):
+    path = tmp_path / "a.rec"
+    path.write_bytes(data)
+    with pytest.raises(sluice.CorruptError, match=words) as caught:
+        sluice.Dataset(path)
+    assert caught.value.file == str(path)
+
+
+def test_samples_that_are_bad_alone(tmp_path):
+    bad = {
+        3: (rec.frame(b"abc"), "no IRHeader"), 10: (rec.frame(b""), "no IRHeader"),
+        17: (rec.frame(struct.pack("<IfQQ", 1000, 0, 0, 0) + b"x" * 3999), "fewer labels"),
+        24: (part(1, bytes(24)) + part(3, MAGIC + b"abcd"), "was not split at each magic number"),
+        31: (part(1, bytes(24) + MAGIC) + part(3, b""), "was not split at each magic number"),
+        38: (part(1, MAGIC) + part(2, MAGIC) + part(3, bytes(24)), "was not split at each magic number"),
+    }  # fmt: skip
+    good = rec.frame(rec.image(1, b"\xff\xd8\xff" + b"x" * 50, 9))
+    path = tmp_path / "a.rec"
+    path.write_bytes(b"".join(bad[i][0] if i in bad else good for i in range(200)))
+    data = sluice.Dataset(path)
+    for number, (_, words) in bad.items():
+        with pytest.raises(sluice.CorruptError, match=words) as caught:
+            data[number]
+        assert caught.value.sample == number and caught.value.offset >= number * 24
+    (batch,) = sluice.Loader(data, batch_size=200, on_bad_sample="mask", columns={"label": sluice.columns.Number()})
+    assert batch["mask"].numpy().tolist() == [0 if i in bad else 1 for i in range(200)]
+
+
+def test_files_that_change(tmp_path):
+    path = write(tmp_path / "a.rec", [(i, i, b"x" * 40) for i in range(4)])
+    data = sluice.Dataset(path)
+    write(path, [(i, i, b"x" * (20 if i % 2 else 60)) for i in range(4)])
+    with pytest.raises(sluice.CorruptError):
+        data[2]
+    fresh = sluice.Dataset(path)
+    assert fresh.fingerprint != data.fingerprint and bytes(fresh[1]["data"]) == b"x" * 20
+
+
+def test_choices_that_cannot_be(tmp_path):
+    path = write(tmp_path / "a.rec", photos(3))
+    for fields in ({"x": "y"}, {"x": "id:float"}, {"x": "label:text"}, {"x": "label:u8[1]"}, {"x": "image:int"}):
+        with pytest.raises(sluice.InvalidError):
+            sluice.Dataset(path, fields=fields)
+    assert pathlib.Path(path).exists()

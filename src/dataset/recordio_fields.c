@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "recordio_fields.h"
+
+#include "field_choice.h"
+#include "little_endian.h"
+#include "picture_signature.h"
+
+#include <string.h>
+
+enum { CONTENT, LABEL, ID, COLUMNS };
+enum { HEADER = 24, SIGNATURE = 16 };
+
+typedef struct header {
+    uint32_t labels; /* behind it; 0: the one in it */
+    float label;
+    uint64_t id;
+    uint64_t end; /* of header and labels */
+} header;
+
+/* False: it is none, whatever it holds. */
+static bool read_header(header *of, const sl_recordio *record)
+{
+    uint8_t bytes[HEADER];
+    if (sl_recordio_peek(record, bytes, HEADER) != HEADER) {
+        return false;
+    }
+    const uint32_t bits = sl_load32(bytes + 4);
+    of->labels = sl_load32(bytes);
+    memcpy(&of->label, &bits, sizeof(of->label));
+    of->id = sl_load64(bytes + 8);
+    of->end = HEADER + (uint64_t)of->labels * 4;
+    return of->end <= record->size;
+}
+
+/* What lies from `from`, a multiple of 4, to `to`, another one or the end. */
+static void give_bytes(const sl_recordio *record, uint64_t from, uint64_t to, sl_value *value)
+{
+    const sl_bytes *all = &record->stored;
+    const uint64_t begin = record->split ? sl_split_find(*all, from) : from;
+    const uint64_t end =
+        to == record->size ? all->size : (record->split ? sl_split_find(*all, to) : to);
+    value->present = true;
+    value->bytes = (sl_bytes){all->data + begin, (size_t)(end - begin)};
+    value->list = end - begin != to - from ? SL_LIST_SPLIT : SL_LIST_NONE;
+    value->offset = (uint32_t)(SL_RECORDIO_HEAD + begin);
+}
+
+static bool is_whole(float number)
+{
+    return number >= -0x1p62F && number <= 0x1p62F && (float)(int64_t)number == number;
+}
+
+/* ---- looking ---- */
+
+static bool looks_as_picture(const sl_recordio *record, uint64_t from)
+{
+    sl_value value;
+    give_bytes(record, from, record->size, &value);
+    return sl_begins_picture(value.bytes);
+}
+
+void sl_recordio_look(sl_recordio_looks *looks, const sl_recordio *record)
+{
+    header head;
+    looks->records++;
+    looks->plain_pictures += looks_as_picture(record, 0);
+    if (!read_header(&head, record)) {
+        return;
+    }
+    looks->headers++;
+    if (record->size > head.end) {
+        looks->contents++;
+        looks->pictures += looks_as_picture(record, head.end);
+    }
+    if (head.labels == 0) {
+        looks->numbers++;
+        looks->whole += is_whole(head.label);
+        return;
+    }
+    if (looks->tensors++ == 0) {
+        looks->labels_least = looks->labels_most = head.labels;
+    }
+    looks->labels_least = head.labels < looks->labels_least ? head.labels : looks->labels_least;
+    looks->labels_most = head.labels > looks->labels_most ? head.labels : looks->labels_most;
+}
+
+/* ---- fields ---- */
+
+static sl_source_column column_of(const char *name, sluice_field_type type)
+{
+    sl_source_column column = {.field = {.type = type, .compression = SLUICE_COMPRESSION_NEVER}};
+    memcpy(column.name, name, strlen(name));
+    return column;
+}
+
+static void set_label(sl_field *label, const sl_recordio_looks *looks)
+{
+    if (looks->tensors <= looks->numbers) {
+        label->type = looks->whole == looks->numbers ? SLUICE_FIELD_INT : SLUICE_FIELD_FLOAT;
+        return;
+    }
+    label->type = SLUICE_FIELD_TENSOR;
+    label->dtype = SLUICE_F32;
+    label->dims = 1;
+    label->shape[0] = looks->labels_least == looks->labels_most ? looks->labels_most : 0;
+}
+
+/* A type that a label can have, whatever those looked at have, is the user's to say. */
+static sluice_status choose_label(sl_field *label, const sluice_dataset_options *options,
+                                  sluice_error *error)
+{
+    for (uint32_t i = 0; i < options->field_count; i++) {
+        sl_field_choice choice;
+        const sluice_status status = sl_field_choice_parse(&choice, options->fields[i], error);
+        if (status < 0) {
+            return status;
+        }
+        const sl_field *wanted = &choice.field;
+        const bool can_be = wanted->type == SLUICE_FIELD_INT ||
+                            wanted->type == SLUICE_FIELD_FLOAT ||
+                            (wanted->type == SLUICE_FIELD_TENSOR && wanted->dtype == SLUICE_F32 &&
+                             wanted->dims == 1);
+        if (choice.typed && can_be && strcmp(choice.key, "label") == 0) {
+            *label = *wanted;
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_recordio_fields_find(sl_recordio_fields *fields, const sl_recordio_looks *looks,
+                                      const sluice_dataset_options *options, const char *path,
+                                      sluice_error *error)
+{
+    fields->headers = looks->headers > looks->records / 2;
+    const bool pictures = fields->headers ? looks->pictures > looks->contents / 2
+                                          : looks->plain_pictures > looks->records / 2;
+    sl_source_column columns[COLUMNS] = {
+        [CONTENT] = column_of(pictures ? "image" : "data",
+                              pictures ? SLUICE_FIELD_IMAGE : SLUICE_FIELD_BYTES),
+        [LABEL] = column_of("label", SLUICE_FIELD_INT),
+        [ID] = column_of("id", SLUICE_FIELD_INT)};
+    set_label(&columns[LABEL].field, looks);
+    const sluice_status status = choose_label(&columns[LABEL].field, options, error);
+    return status < 0 ? status
+                      : sl_source_fields_find(&fields->source, columns,
+                                              fields->headers ? COLUMNS : CONTENT + 1, options,
+                                              path, error);
+}
+
+/* ---- values ---- */
+
+static sl_refusal give_label(const sl_field *field, const sl_recordio *record, const header *head,
+                             sl_value *value)
+{
+    if (field->type == SLUICE_FIELD_TENSOR) {
+        if (head->labels == 0) {
+            return sl_refuse("it has one number as its label, and not several", SL_RECORDIO_HEAD);
+        }
+        if (field->shape[0] != 0 && field->shape[0] != head->labels) {
+            return sl_refuse("it has another number of values", SL_RECORDIO_HEAD);
+        }
+        give_bytes(record, HEADER, head->end, value);
+        value->shape[0] = head->labels;
+        return sl_accept();
+    }
+    if (head->labels != 0) {
+        return sl_refuse("it has several numbers as its label, and not one", SL_RECORDIO_HEAD);
+    }
+    if (field->type == SLUICE_FIELD_INT && !is_whole(head->label)) {
+        return sl_refuse("it is no whole number, as in the records that were looked at (choose "
+                         "label=label:float)",
+                         SL_RECORDIO_HEAD + 4);
+    }
+    value->present = true;
+    value->number = head->label;
+    value->integer = is_whole(head->label) ? (int64_t)head->label : 0;
+    return sl_accept();
+}
+
+static sl_refusal give_content(const sl_field *field, const sl_recordio *record, uint64_t from,
+                               sl_value *value)
+{
+    give_bytes(record, from, record->size, value);
+    /* Records without a picture are there to say something about others. */
+    value->present = field->type != SLUICE_FIELD_IMAGE || from < record->size;
+    const sl_bytes bytes = value->bytes;
+    value->bytes.size = (size_t)(record->size - from);
+    const sl_refusal refusal = sl_source_value(field, value);
+    value->bytes = bytes;
+    return refusal;
+}
+
+static sl_refusal give(uint32_t column, const sl_field *field, const sl_recordio *record,
+                       const header *head, sl_value *value)
+{
+    if (column == CONTENT) {
+        return give_content(field, record, head->end, value);
+    }
+    if (column == LABEL) {
+        return give_label(field, record, head, value);
+    }
+    value->present = true;
+    value->integer = (int64_t)head->id;
+    return head->id <= INT64_MAX ? sl_accept()
+                                 : sl_refuse("it is above 2^63 - 1", SL_RECORDIO_HEAD + 8);
+}
+
+sl_refusal sl_recordio_fields_unpack(const sl_recordio_fields *fields, const sl_recordio *record,
+                                     sl_values *values)
+{
+    header head = {.end = 0};
+    if (fields->headers && !read_header(&head, record)) {
+        return sl_refuse("the record has no IRHeader, or fewer labels than that says",
+                         SL_RECORDIO_HEAD);
+    }
+    for (uint32_t i = 0; i < fields->source.count; i++) {
+        if (!sl_values_want(values, i)) {
+            continue;
+        }
+        const sl_field *field = &fields->source.fields[i];
+        values->of[i] = (sl_value){.present = false};
+        sl_refusal refusal = give(fields->source.column[i], field, record, &head, &values->of[i]);
+        if (refusal.text != NULL) {
+            refusal.field = field->name;
+            return refusal;
+        }
+    }
+    return sl_accept();
+}

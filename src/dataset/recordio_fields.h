@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recordio_fields: what the records of MXNet's RecordIO files are, by looking at some, and a
+ * record's values.
+ *
+ * Purpose: nothing in a file says what its records hold. Those of im2rec and mx.recordio.pack begin
+ * with an IRHeader (u32 flag, f32 label, u64 id, u64 id2; then `flag` f32 labels, if it is not 0),
+ * and the rest is a picture, or what else was packed. If most of the records that are looked at can
+ * be such, all are taken for it: fields "image" (or "data": bytes), "label" and "id". If not, they
+ * are bytes without a header: one field, "image" or "data". A label that is one number is an int
+ * when it is a whole number in all of them, else a float; several are a tensor f32.
+ * Threads: looking has one owner; what was found is immutable.
+ */
+#ifndef SL_RECORDIO_FIELDS_H
+#define SL_RECORDIO_FIELDS_H
+
+#include "recordio_index.h"
+#include "source_columns.h"
+
+/* Of the records that were looked at; all zero at first. */
+typedef struct sl_recordio_looks {
+    uint32_t records, headers;          /* that can begin with a header */
+    uint32_t plain_pictures;            /* records that begin as a picture */
+    uint32_t contents, pictures;        /* behind headers: that are not empty, that are pictures */
+    uint32_t numbers, whole, tensors;   /* labels */
+    uint32_t labels_least, labels_most; /* of tensors */
+} sl_recordio_looks;
+
+typedef struct sl_recordio_fields {
+    sl_source_fields source;
+    bool headers;
+} sl_recordio_fields;
+
+void sl_recordio_look(sl_recordio_looks *looks, const sl_recordio *record);
+/* `path` is named in errors: those of sl_source_fields_find. */
+sluice_status sl_recordio_fields_find(sl_recordio_fields *fields, const sl_recordio_looks *looks,
+                                      const sluice_dataset_options *options, const char *path,
+                                      sluice_error *error);
+/* A record's values, those that are wanted. Spans lie in the record. */
+sl_refusal sl_recordio_fields_unpack(const sl_recordio_fields *fields, const sl_recordio *record,
+                                     sl_values *values);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MXNet's RecordIO files. Opening needs an index of each (recordio_index.h) and a look at some
+ * records, for what they hold (recordio_fields.h); then a sample is a record.
+ */
+#include "file_set.h"
+#include "memory.h"
+#include "recordio_fields.h"
+#include "shard_format.h"
+
+#include <string.h>
+
+#define STAGE "dataset"
+
+enum { LOOKS = 64 };
+
+typedef struct recordios {
+    sl_dataset base;
+    sl_recordio_fields fields;
+    sl_file_set set;
+} recordios;
+
+static const recordios *records_of(const sl_dataset *dataset)
+{
+    return (const recordios *)(const void *)dataset;
+}
+
+/* ---- ops ---- */
+
+static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sl_place *lookup, sl_refusal *why)
+{
+    (void)lookup;
+    (void)why;
+    sl_file_set_locate(&records_of(dataset)->set, index, sample);
+    return SLUICE_OK;
+}
+
+static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                         sl_values *values)
+{
+    sl_recordio record;
+    if (bytes.size != sample->place.bytes) {
+        return sl_refuse("the record is cut short", 0);
+    }
+    const sl_refusal refusal = sl_recordio_open(&record, bytes);
+    return refusal.text != NULL
+               ? refusal
+               : sl_recordio_fields_unpack(&records_of(dataset)->fields, &record, values);
+}
+
+static void close_records(sl_dataset *dataset)
+{
+    recordios *own = (recordios *)(void *)dataset;
+    sl_objects_close(own->base.objects);
+    sl_file_set_close(&own->set);
+    sl_free(own);
+}
+
+static const sl_dataset_ops recordio_ops = {
+    .locate = locate,
+    .unpack = unpack,
+    .close = close_records,
+};
+
+/* ---- what is one ---- */
+
+static bool is_named(const char *name)
+{
+    return sl_ends_with(name, ".rec");
+}
+
+static bool begins(FILE *file)
+{
+    uint8_t head[SL_RECORDIO_HEAD];
+    return fread(head, 1, sizeof(head), file) == sizeof(head) && sl_recordio_begins(head);
+}
+
+static const sl_file_kind recordio_files = {
+    .index = SL_INDEX_RECORDIO,
+    .plural = "RecordIO files",
+    .suffix = ".rec",
+    .is_named = is_named,
+    .begins = begins,
+    .load = sl_recordio_idx_load,
+    .walk = sl_recordio_walk,
+};
+
+static bool probe(const char *path)
+{
+    return sl_file_set_probe(&recordio_files, path);
+}
+
+/* ---- fields ---- */
+
+static sluice_status look_at(recordios *own, const sl_sample *sample, sl_recordio_looks *looks,
+                             sluice_error *error)
+{
+    size_t size;
+    sl_recordio record;
+    const sl_place *place = &sample->place;
+    const sl_buffer buffer = {sl_malloc(place->bytes), place->bytes};
+    if (buffer.data == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory to look at a record");
+    }
+    sluice_status status = sl_dataset_read(&own->base, sample, buffer, &size, error);
+    if (status == SLUICE_OK) {
+        const sl_refusal why = sl_recordio_open(&record, (sl_bytes){buffer.data, size});
+        if (why.text != NULL) {
+            status = sl_dataset_refuse(&own->base, place->object, place->offset, why, error);
+        } else {
+            sl_recordio_look(looks, &record);
+        }
+    }
+    sl_free(buffer.data);
+    return status;
+}
+
+/* Over all of them, the first and the last included. Bad ones tell nothing, unless all are. */
+static sluice_status look_around(recordios *own, sl_recordio_looks *looks, sluice_error *error)
+{
+    const uint64_t samples = own->set.samples;
+    const uint64_t count = samples < LOOKS ? samples : LOOKS;
+    sluice_status status = SLUICE_OK;
+    for (uint64_t i = 0; i < count; i++) {
+        sl_sample sample;
+        sl_file_set_locate(&own->set, count > 1 ? (samples - 1) * i / (count - 1) : 0, &sample);
+        const sluice_status looked =
+            look_at(own, &sample, looks, status == SLUICE_OK ? error : NULL);
+        status = looked < 0 && status == SLUICE_OK ? looked : status;
+    }
+    return looks->records > 0 ? SLUICE_OK : status;
+}
+
+/* ---- opening ---- */
+
+static sluice_status open_set(recordios *own, const char *const *paths, size_t count,
+                              sluice_error *error)
+{
+    sluice_status status = sl_file_set_open(&own->set, &recordio_files, paths, count, error);
+    if (status == SLUICE_OK && own->set.samples == 0) {
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->set.list.files[0].path, -1,
+                               "no sample: the file is empty");
+    }
+    return status == SLUICE_OK ? sl_file_list_objects(&own->set.list, &own->base.objects, error)
+                               : status;
+}
+
+static sluice_status open_all(recordios *own, const char *const *paths, size_t count,
+                              const sluice_dataset_options *options, sluice_error *error)
+{
+    sl_recordio_looks looks = {0};
+    sluice_status status = open_set(own, paths, count, error);
+    if (status == SLUICE_OK) {
+        status = look_around(own, &looks, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_recordio_fields_find(&own->fields, &looks, options, own->set.list.files[0].path,
+                                         error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    sluice_dataset_info *info = &own->base.info;
+    info->struct_size = sizeof(*info);
+    info->samples = own->set.samples;
+    info->bytes = own->set.bytes;
+    info->fingerprint = sl_file_set_fingerprint(&own->set);
+    info->fields = own->fields.source.count;
+    info->shards = own->set.list.count;
+    (void)snprintf(own->base.kind, sizeof(own->base.kind),
+                   "%s, each of whose records is a sample%s",
+                   own->set.list.count == 1 ? "a RecordIO file" : "RecordIO files",
+                   own->fields.headers ? " (MXNet's IRHeader, and what follows)"
+                                       : " (plain, without MXNet's IRHeader)");
+    (void)snprintf(info->format, sizeof(info->format), "recordio");
+    own->base.fields = own->fields.source.fields;
+    return SLUICE_OK;
+}
+
+static sluice_status open_records(sl_dataset **dataset, const char *const *paths, size_t count,
+                                  const sluice_dataset_options *options, sluice_error *error)
+{
+    recordios *own = sl_calloc(1, sizeof(*own));
+    if (own == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    own->base.ops = &recordio_ops;
+    atomic_init(&own->base.references, 1);
+    const sluice_status status = open_all(own, paths, count, options, error);
+    if (status < 0) {
+        sl_dataset_close(&own->base);
+        return status;
+    }
+    *dataset = &own->base;
+    return SLUICE_OK;
+}
+
+const sl_format sl_format_recordio = {.name = "recordio",
+                                      .takes_fields = true,
+                                      .probe = probe,
+                                      .open = open_records};
