@@ -26,6 +26,7 @@
  *   - MXNet's RecordIO files (*.rec), or a folder with such files and without folders: each record
  *     is a sample with the fields "image" (or "data"), "label" and "id". Indexes are made and kept
  *     as those of archives are, or are MXNet's (*.idx);
+ *   - FFCV's .beton files of version 2, each row of which is a sample with the file's fields;
  *   - .npy files, each row of whose array is a sample with the field "tensor" (of an array of one
  *     dimension: each stretch of 2^20 elements);
  *   - Megatron-LM's NAME.bin with NAME.idx, each sequence of which is a sample with the field
@@ -111,6 +112,9 @@ typedef struct sluice_dataset_options {
      * (docs/formats.md), each as "NAME=KEY" or "NAME=KEY:TYPE": what it is called here, what the
      * data call it, and what it is: image, int, float, bytes, text, or DTYPE[SHAPE], a tensor:
      * f32[4], i64[] (as many as there are), u8[28,28,1] (of bytes: little-endian elements),
+     * (docs/formats.md), each as "NAME=KEY" or "NAME=KEY:TYPE": what it is called here, what the
+     * what the data call it, and what it is: image, int, float, bytes, text, or DTYPE[SHAPE], a
+     * tensor: f32[4], i64[] (as many as there are), u8[28,28,1] (of bytes: little-endian elements),
      * f32[0,4] (rows of 4). Without TYPE it is found out. The dataset has these fields then, in
      * this order, and no others. Default: all keys, by rules of the format (docs/formats.md).
      */
@@ -148,8 +152,8 @@ typedef struct sluice_dataset_info {
     uint64_t fingerprint; /* changes when the list of samples changes */
     uint32_t classes;
     uint32_t fields;
-    char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "npy", "megatron",
-                        "folder", "flat" */
+    char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "beton", "npy",
+                        "megatron", "folder", "flat" */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \

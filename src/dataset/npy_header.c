@@ -127,28 +127,28 @@ static const struct {
     {"u8", SLUICE_U64},  {"f2", SLUICE_F16}, {"f4", SLUICE_F32}, {"f8", SLUICE_F64},
 };
 
-static sl_refusal set_dtype(sl_npy *npy, const reader *r, const char *text, size_t bytes)
+const char *sl_npy_dtype(const char *text, size_t bytes, sluice_dtype *dtype)
 {
-    const size_t at = (size_t)(text - r->begin);
     if (bytes >= 2 && text[1] == 'O') {
-        return sl_refuse_unknown(
-            "its elements are pickled objects, which are never loaded: save an "
-            "array of numbers",
-            at);
+        return "its elements are pickled objects, which are never loaded: save an array of numbers";
     }
     for (size_t i = 0; bytes == 3 && i < sizeof(types) / sizeof(types[0]); i++) {
         if (memcmp(text + 1, types[i].name, 2) != 0) {
             continue;
         }
-        npy->dtype = types[i].dtype;
-        if (text[0] == '<' || text[0] == '|' || sl_dtype_bytes(npy->dtype) == 1) {
-            return sl_accept();
-        }
-        return sl_refuse_unknown("its numbers are in big-endian order: save "
-                                 "array.astype(array.dtype.newbyteorder('<'))",
-                                 at);
+        *dtype = types[i].dtype;
+        return text[0] == '<' || text[0] == '|' || sl_dtype_bytes(*dtype) == 1
+                   ? NULL
+                   : "its numbers are in big-endian order: save "
+                     "array.astype(array.dtype.newbyteorder('<'))";
     }
-    return sl_refuse_unknown("its elements are neither numbers nor booleans", at);
+    return "its elements are neither numbers nor booleans";
+}
+
+static sl_refusal set_dtype(sl_npy *npy, const reader *r, const char *text, size_t bytes)
+{
+    const char *why = sl_npy_dtype(text, bytes, &npy->dtype);
+    return why == NULL ? sl_accept() : sl_refuse_unknown(why, (size_t)(text - r->begin));
 }
 
 /* One `key: value,` of the dict; what was found is a bit of `*found`. */

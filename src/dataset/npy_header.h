@@ -30,6 +30,9 @@ typedef struct sl_npy {
     uint64_t bytes; /* of the array */
 } sl_npy;
 
+/* A dtype as numpy calls it: "<f4", "|u1". NULL, or a literal: why it is none that can be taken. */
+const char *sl_npy_dtype(const char *text, size_t bytes, sluice_dtype *dtype);
+
 /* Whether a file begins like this. */
 bool sl_npy_is(const uint8_t *bytes, size_t size);
 /* Bytes up to where the array begins, of at least SL_NPY_PREFIX_BYTES; 0: not such a file, or a

@@ -18,20 +18,20 @@ struct data_folder {
 };
 
 /* The rows of the option table for it. */
-#define DATA_FOLDER_ROWS(folder)                                                                \
-    {"allow-case-duplicates", 0, OPTION_FLAG, &(folder).case_duplicates,                        \
-     .help = "accept class folders whose names differ in case only"},                           \
-        {"field",                                                                               \
-         0,                                                                                     \
-         OPTION_LIST,                                                                           \
-         &(folder).fields,                                                                      \
-         .metavar = "NAME=KEY[:TYPE]",                                                          \
-         .help = "a feature of TFRecords and what it is to be called; repeat it. TYPE: image, " \
-                 "int, float, bytes, "                                                          \
-                 "text, or a tensor as i64[], f32[4], u8[28,28]"},                              \
-    {                                                                                           \
-        "allow-empty-classes", 0, OPTION_FLAG, &(folder).empty_classes,                         \
-            .help = "accept class folders without a picture: each counts as a class"            \
+#define DATA_FOLDER_ROWS(folder)                                                               \
+    {"allow-case-duplicates", 0, OPTION_FLAG, &(folder).case_duplicates,                       \
+     .help = "accept class folders whose names differ in case only"},                          \
+        {"field",                                                                              \
+         0,                                                                                    \
+         OPTION_LIST,                                                                          \
+         &(folder).fields,                                                                     \
+         .metavar = "NAME=KEY[:TYPE]",                                                         \
+         .help = "a feature (TFRecord, RecordIO, .beton) and what it is to be called; repeat " \
+                 "it. TYPE: image, int, float, bytes, "                                        \
+                 "text, or a tensor as i64[], f32[4], u8[28,28]"},                             \
+    {                                                                                          \
+        "allow-empty-classes", 0, OPTION_FLAG, &(folder).empty_classes,                        \
+            .help = "accept class folders without a picture: each counts as a class"           \
     }
 
 /*

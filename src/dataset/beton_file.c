@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "beton_file.h"
+
+#include "file.h"
+#include "little_endian.h"
+#include "memory.h"
+#include "side_columns.h"
+
+#include <string.h>
+
+#define STAGE       "dataset"
+#define CHUNK_BYTES ((size_t)1 << 20)
+
+typedef struct reader {
+    sl_beton_file *file;
+    sl_file_name name;
+    int fd;
+} reader;
+
+static sluice_status fail(const reader *r, sl_refusal why, uint64_t offset, sluice_error *error)
+{
+    return sl_error_file(error, why.status, STAGE, 0, r->name.path, (int64_t)(offset + why.offset),
+                         "%s", why.text);
+}
+
+/* ---- header ---- */
+
+static sluice_status read_columns(const reader *r, sluice_error *error)
+{
+    sl_beton_file *file = r->file;
+    const size_t bytes = (size_t)file->head.columns * SL_BETON_FIELD;
+    uint8_t *fields = sl_malloc(bytes);
+    file->columns = sl_calloc(file->head.columns, sizeof(*file->columns));
+    sluice_status status = fields == NULL || file->columns == NULL
+                               ? sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset")
+                               : sl_file_read(r->fd, r->name, fields, bytes, SL_BETON_HEAD, error);
+    if (status == SLUICE_OK) {
+        const sl_refusal why = sl_beton_columns_parse(&file->head, file->columns, fields);
+        status = why.text != NULL ? fail(r, why, 0, error) : SLUICE_OK;
+    }
+    sl_free(fields);
+    for (uint32_t i = 0; status == SLUICE_OK && i < file->head.columns; i++) {
+        file->pictures += file->columns[i].kind == SL_BETON_PICTURE;
+    }
+    return status;
+}
+
+static sluice_status read_head(const reader *r, sluice_error *error)
+{
+    uint8_t bytes[SL_BETON_HEAD];
+    const sluice_status status = sl_file_read(r->fd, r->name, bytes, sizeof(bytes), 0, error);
+    if (status < 0) {
+        return status;
+    }
+    const sl_refusal why = sl_beton_head_parse(&r->file->head, bytes, r->file->bytes);
+    return why.text != NULL ? fail(r, why, 0, error) : read_columns(r, error);
+}
+
+/* ---- rows ---- */
+
+/* Room for what the file is long enough to have. */
+static sluice_status make_room(const reader *r, sluice_error *error)
+{
+    sl_beton_file *file = r->file;
+    const sl_beton_head *head = &file->head;
+    const uint64_t most = head->row_bytes + (uint64_t)file->pictures * sizeof(*file->sizes);
+    if (file->pictures > 0 && head->table_rows / file->pictures < head->samples) {
+        return fail(r, sl_refuse("its allocation table has fewer rows than it has pictures", 0),
+                    head->table_at, error);
+    }
+    if (head->samples > SL_SIDE_BYTES_MAX / most) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, r->name.path, 8,
+                             "its rows take more than 8 GiB of memory");
+    }
+    file->rows = sl_malloc(head->samples * head->row_bytes);
+    file->sizes = sl_calloc(head->samples * file->pictures + 1, sizeof(*file->sizes));
+    return file->rows != NULL && file->sizes != NULL
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, r->name.path, -1,
+                               "no memory for the rows of %llu samples",
+                               (unsigned long long)head->samples);
+}
+
+/* Before more is read: whether pictures lie among the pages. */
+static sluice_status check_pictures(const reader *r, uint64_t first, uint64_t count,
+                                    sluice_error *error)
+{
+    const sl_beton_file *file = r->file;
+    const sl_beton_head *head = &file->head;
+    for (uint64_t i = first; i < first + count; i++) {
+        for (uint32_t c = 0; c < head->columns; c++) {
+            sl_beton_piece piece;
+            if (file->columns[c].kind == SL_BETON_PICTURE &&
+                sl_beton_piece_of(&file->columns[c], sl_beton_file_row(file, i), 0, &piece) &&
+                (piece.at < head->rows_at + head->samples * head->row_bytes ||
+                 piece.at >= head->table_at)) {
+                return sl_error_file(
+                    error, SLUICE_CORRUPT, STAGE, 0, r->name.path,
+                    (int64_t)(head->rows_at + i * head->row_bytes + file->columns[c].at),
+                    "the picture of sample %llu lies outside of the pages", (unsigned long long)i);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status read_rows(const reader *r, sluice_error *error)
+{
+    const sl_beton_head *head = &r->file->head;
+    const uint64_t step = CHUNK_BYTES / head->row_bytes + 1;
+    sluice_status status = SLUICE_OK;
+    for (uint64_t i = 0; status == SLUICE_OK && i < head->samples; i += step) {
+        const uint64_t count = head->samples - i < step ? head->samples - i : step;
+        const uint64_t at = i * head->row_bytes;
+        status = sl_file_read(r->fd, r->name, r->file->rows + at, count * head->row_bytes,
+                              head->rows_at + at, error);
+        if (status == SLUICE_OK) {
+            status = check_pictures(r, i, count, error);
+        }
+    }
+    return status;
+}
+
+/* ---- the table ---- */
+
+static sl_refusal take_allocation(sl_beton_file *file, const uint8_t *allocation)
+{
+    const uint64_t sample = sl_load64(allocation);
+    const uint64_t at = sl_load64(allocation + 8);
+    const uint64_t bytes = sl_load64(allocation + 16);
+    if (sample >= file->head.samples) {
+        return sl_refuse("its allocation table has a sample that there is not", 0);
+    }
+    if (bytes > UINT32_MAX) {
+        return sl_refuse("its allocation table has bytes that no page can hold", 16);
+    }
+    for (uint32_t c = 0; c < file->head.columns; c++) {
+        sl_beton_piece piece;
+        if (file->columns[c].kind != SL_BETON_PICTURE) {
+            continue;
+        }
+        uint32_t *size = &file->sizes[sample * file->pictures + file->columns[c].picture];
+        /* What has no bytes lies where the next thing begins, and is not that. */
+        if (sl_beton_piece_of(&file->columns[c], sl_beton_file_row(file, sample), 0, &piece) &&
+            piece.at == at && bytes > *size) {
+            *size = (uint32_t)bytes;
+        }
+    }
+    return sl_accept();
+}
+
+static sluice_status read_table(const reader *r, sluice_error *error)
+{
+    const sl_beton_head *head = &r->file->head;
+    const uint64_t step = CHUNK_BYTES / SL_BETON_ALLOCATION;
+    sluice_status status = SLUICE_OK;
+    uint8_t *bytes = sl_malloc(step * SL_BETON_ALLOCATION);
+    if (bytes == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an allocation table");
+    }
+    for (uint64_t i = 0; status == SLUICE_OK && i < head->table_rows; i += step) {
+        const uint64_t count = head->table_rows - i < step ? head->table_rows - i : step;
+        const uint64_t at = head->table_at + i * SL_BETON_ALLOCATION;
+        status = sl_file_read(r->fd, r->name, bytes, count * SL_BETON_ALLOCATION, at, error);
+        for (uint64_t k = 0; status == SLUICE_OK && k < count; k++) {
+            const sl_refusal why = take_allocation(r->file, bytes + k * SL_BETON_ALLOCATION);
+            status =
+                why.text != NULL ? fail(r, why, at + k * SL_BETON_ALLOCATION, error) : SLUICE_OK;
+        }
+    }
+    sl_free(bytes);
+    return status;
+}
+
+/* ---- the file ---- */
+
+sluice_status sl_beton_file_open(sl_beton_file *file, const char *path, sluice_error *error)
+{
+    reader r = {.file = file, .name = {STAGE, path}};
+    *file = (sl_beton_file){.rows = NULL};
+    sluice_status status = sl_file_open(r.name, &r.fd, &file->bytes, error);
+    if (status < 0) {
+        return status;
+    }
+    status = read_head(&r, error);
+    if (status == SLUICE_OK) {
+        status = make_room(&r, error);
+    }
+    if (status == SLUICE_OK) {
+        status = read_rows(&r, error);
+    }
+    if (status == SLUICE_OK && file->pictures > 0) {
+        status = read_table(&r, error);
+    }
+    sl_file_close(r.fd);
+    return status;
+}
+
+void sl_beton_file_close(sl_beton_file *file)
+{
+    sl_free(file->columns);
+    sl_free(file->rows);
+    sl_free(file->sizes);
+    *file = (sl_beton_file){.rows = NULL};
+}
+
+bool sl_beton_file_alike(const sl_beton_file *a, const sl_beton_file *b)
+{
+    bool same = a->head.columns == b->head.columns;
+    for (uint32_t i = 0; same && i < a->head.columns; i++) {
+        const sl_source_column *one = &a->columns[i].source;
+        const sl_source_column *other = &b->columns[i].source;
+        same = a->columns[i].kind == b->columns[i].kind && strcmp(one->name, other->name) == 0 &&
+               (one->refused == NULL) == (other->refused == NULL) &&
+               one->field.dtype == other->field.dtype && one->field.dims == other->field.dims &&
+               memcmp(one->field.shape, other->field.shape, sizeof(one->field.shape)) == 0;
+    }
+    return same;
+}
+
+const uint8_t *sl_beton_file_row(const sl_beton_file *file, uint64_t sample)
+{
+    return file->rows + sample * file->head.row_bytes;
+}
+
+bool sl_beton_file_piece(const sl_beton_file *file, uint64_t sample, uint32_t column,
+                         sl_beton_piece *piece)
+{
+    const sl_beton_column *of = &file->columns[column];
+    const uint32_t allocated =
+        of->kind == SL_BETON_PICTURE ? file->sizes[sample * file->pictures + of->picture] : 0;
+    return sl_beton_piece_of(of, sl_beton_file_row(file, sample), allocated, piece);
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * FFCV's .beton files: each row is a sample. Its numbers are in memory (beton_file.h); what its row
+ * points to lies in one page, one thing behind the other, and is read as one stretch, which begins
+ * with the first and ends with the last of the fields that the dataset has. A sample that points to
+ * nothing is its row, so that it has bytes, too. Several files of the same fields are joined.
+ */
+#include "beton_file.h"
+#include "checksum.h"
+#include "dataset.h"
+#include "file_list.h"
+#include "memory.h"
+#include "shard_format.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE "dataset"
+
+typedef struct betons {
+    sl_dataset base;
+    sl_source_fields fields;
+    uint64_t again; /* bit i: field i is of a column that one before it is of */
+    sl_file_list list;
+    sl_beton_file *files; /* as many as in the list */
+    uint32_t opened;
+} betons;
+
+static const betons *betons_of(const sl_dataset *dataset)
+{
+    return (const betons *)(const void *)dataset;
+}
+
+/* ---- where a sample lies ---- */
+
+static sl_place row_place(const sl_beton_head *head, uint64_t sample)
+{
+    return (sl_place){.offset = head->rows_at + sample * head->row_bytes,
+                      .bytes = (uint32_t)head->row_bytes};
+}
+
+/* A sample of a file; `object` is not filled in. */
+static sl_place find_place(const betons *own, const sl_beton_file *file, uint64_t sample)
+{
+    uint64_t begin = UINT64_MAX;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < own->fields.count; i++) {
+        sl_beton_piece piece;
+        if (sl_beton_file_piece(file, sample, own->fields.column[i], &piece) && piece.bytes > 0) {
+            begin = piece.at < begin ? piece.at : begin;
+            end = piece.at + piece.bytes > end ? piece.at + piece.bytes : end;
+        }
+    }
+    return end == 0 ? row_place(&file->head, sample)
+                    : (sl_place){.offset = begin, .bytes = (uint32_t)(end - begin)};
+}
+
+/* NULL, or why a sample's bytes cannot be where its row says. What has none may point anywhere. */
+static const char *check_piece(const sl_beton_file *file, const sl_beton_column *column,
+                               const sl_beton_piece *piece, uint64_t *page)
+{
+    const sl_beton_head *head = &file->head;
+    if (piece->bytes == 0) {
+        return column->kind == SL_BETON_PICTURE ? "the allocation table has no row for it" : NULL;
+    }
+    if (piece->at < head->rows_at + head->samples * head->row_bytes ||
+        piece->at >= head->table_at || piece->bytes > head->table_at - piece->at) {
+        return "its bytes lie outside of the pages";
+    }
+    const uint64_t first = piece->at / head->page_bytes;
+    if ((piece->at + piece->bytes - 1) / head->page_bytes != first ||
+        (*page != UINT64_MAX && *page != first)) {
+        return "its sample's bytes do not lie in one page";
+    }
+    *page = first;
+    return NULL;
+}
+
+static sluice_status blame(const betons *own, uint32_t number, uint64_t sample, uint32_t column,
+                           const char *why, sluice_error *error)
+{
+    const sl_beton_file *file = &own->files[number];
+    return sl_error_file(
+        error, SLUICE_CORRUPT, STAGE, 0, own->list.files[number].path,
+        (int64_t)(row_place(&file->head, sample).offset + file->columns[column].at),
+        "sample %llu, field \"%s\": %s", (unsigned long long)sample,
+        file->columns[column].source.name, why);
+}
+
+static sluice_status check_sample(const betons *own, uint32_t number, uint64_t sample,
+                                  sluice_error *error)
+{
+    const sl_beton_file *file = &own->files[number];
+    uint64_t page = UINT64_MAX;
+    uint64_t total = 0; /* less than 64 pages */
+    for (uint32_t i = 0; i < own->fields.count; i++) {
+        sl_beton_piece piece;
+        const uint32_t column = own->fields.column[i];
+        if (!sl_beton_file_piece(file, sample, column, &piece)) {
+            continue;
+        }
+        const char *why = check_piece(file, &file->columns[column], &piece, &page);
+        if (why != NULL) {
+            return blame(own, number, sample, column, why, error);
+        }
+        total += (own->again >> i & 1) != 0 ? 0 : piece.bytes;
+    }
+    const uint64_t span = find_place(own, file, sample).bytes;
+    if (total > 0 && (total > span || span > SL_RECORD_BYTES_MAX)) {
+        return blame(own, number, sample, own->fields.column[0],
+                     total > span ? "its sample's fields overlap"
+                                  : "its sample takes more than 2^31 - 1 bytes",
+                     error);
+    }
+    return SLUICE_OK;
+}
+
+/* ---- ops ---- */
+
+static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sl_place *lookup, sl_refusal *why)
+{
+    (void)lookup;
+    (void)why;
+    const betons *own = betons_of(dataset);
+    const uint32_t number = sl_file_list_find(&own->list, index);
+    *sample = (sl_sample){
+        .place = find_place(own, &own->files[number], index - own->list.files[number].first)};
+    sample->place.object = number;
+    return SLUICE_OK;
+}
+
+static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                         sl_values *values)
+{
+    const betons *own = betons_of(dataset);
+    const sl_place *place = &sample->place;
+    const sl_beton_file *file = &own->files[place->object];
+    const uint64_t local = sample->index - own->list.files[place->object].first;
+    if (bytes.size != place->bytes) {
+        return sl_refuse("the sample is cut short", 0);
+    }
+    for (uint32_t i = 0; i < own->fields.count; i++) {
+        sl_value *value = &values->of[i];
+        sl_beton_piece piece;
+        if (!sl_values_want(values, i)) {
+            continue;
+        }
+        *value = (sl_value){.present = false};
+        sl_bytes own_bytes = {bytes.data, 0};
+        if (sl_beton_file_piece(file, local, own->fields.column[i], &piece) && piece.bytes > 0) {
+            value->offset = (uint32_t)(piece.at - place->offset);
+            own_bytes = (sl_bytes){bytes.data + value->offset, (size_t)piece.bytes};
+        }
+        sl_refusal refusal =
+            sl_beton_value(&file->columns[own->fields.column[i]], &own->fields.fields[i],
+                           sl_beton_file_row(file, local), own_bytes, value);
+        if (refusal.text != NULL) {
+            refusal.field = own->fields.fields[i].name;
+            return refusal;
+        }
+    }
+    return sl_accept();
+}
+
+static void close_betons(sl_dataset *dataset)
+{
+    betons *own = (betons *)(void *)dataset;
+    sl_objects_close(own->base.objects);
+    sl_file_list_close(&own->list);
+    for (uint32_t i = 0; i < own->opened; i++) {
+        sl_beton_file_close(&own->files[i]);
+    }
+    sl_free(own->files);
+    sl_free(own);
+}
+
+static const sl_dataset_ops beton_ops = {
+    .locate = locate,
+    .unpack = unpack,
+    .close = close_betons,
+};
+
+/* ---- opening ---- */
+
+static bool probe(const char *path)
+{
+    static const char suffix[] = ".beton";
+    const size_t length = strlen(path);
+    struct stat facts;
+    return length >= sizeof(suffix) && strcmp(path + length + 1 - sizeof(suffix), suffix) == 0 &&
+           stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+static sluice_status add_file(betons *own, const char *path, sluice_error *error)
+{
+    sl_beton_file *file = &own->files[own->opened];
+    sluice_status status = sl_file_list_add(&own->list, path, error);
+    if (status < 0) {
+        return status;
+    }
+    own->opened++;
+    status = sl_beton_file_open(file, path, error);
+    if (status < 0) {
+        return status;
+    }
+    if (!sl_beton_file_alike(file, &own->files[0])) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, SL_BETON_HEAD,
+                             "its fields are not those of the files it is joined to");
+    }
+    sl_listed_file *listed = &own->list.files[own->opened - 1];
+    listed->bytes = file->bytes;
+    listed->first = own->base.info.samples;
+    own->base.info.samples += file->head.samples;
+    return SLUICE_OK;
+}
+
+static sluice_status find_fields(betons *own, const sluice_dataset_options *options,
+                                 sluice_error *error)
+{
+    const sl_beton_file *file = &own->files[0];
+    sl_source_column *columns = sl_calloc(file->head.columns, sizeof(*columns));
+    if (columns == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    for (uint32_t i = 0; i < file->head.columns; i++) {
+        columns[i] = file->columns[i].source;
+    }
+    const sluice_status status = sl_source_fields_find(&own->fields, columns, file->head.columns,
+                                                       options, own->list.files[0].path, error);
+    sl_free(columns);
+    for (uint32_t i = 0; status == SLUICE_OK && i < own->fields.count; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            own->again |= (uint64_t)(own->fields.column[k] == own->fields.column[i]) << i;
+        }
+    }
+    return status;
+}
+
+/* All samples of all files: that they can be found, and what there is to be known of them. */
+static sluice_status look_at_samples(betons *own, sluice_error *error)
+{
+    sl_checksum_stream sum;
+    sl_checksum_begin(&sum);
+    for (uint32_t i = 0; i < own->opened; i++) {
+        const sl_beton_file *file = &own->files[i];
+        const sl_beton_head *head = &file->head;
+        for (uint64_t k = 0; k < head->samples; k++) {
+            const sluice_status status = check_sample(own, i, k, error);
+            if (status < 0) {
+                return status;
+            }
+            own->base.info.bytes += find_place(own, file, k).bytes;
+        }
+        sl_file_list_sum(&own->list, i, &sum);
+        sl_checksum_add(&sum, file->rows, head->samples * head->row_bytes);
+        sl_checksum_add(&sum, file->sizes, head->samples * file->pictures * sizeof(*file->sizes));
+    }
+    own->base.info.fingerprint = sl_checksum_value(&sum);
+    return SLUICE_OK;
+}
+
+static sluice_status open_all(betons *own, const char *const *paths, size_t count,
+                              const sluice_dataset_options *options, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    own->files = sl_calloc(count, sizeof(*own->files));
+    if (own->files == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = add_file(own, paths[i], error);
+    }
+    if (status == SLUICE_OK) {
+        status = find_fields(own, options, error);
+    }
+    if (status == SLUICE_OK) {
+        status = look_at_samples(own, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    sluice_dataset_info *info = &own->base.info;
+    info->struct_size = sizeof(*info);
+    info->fields = own->fields.count;
+    info->shards = own->list.count;
+    (void)snprintf(info->format, sizeof(info->format), "beton");
+    (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s, each of whose rows is a sample",
+                   own->list.count == 1 ? "FFCV's .beton file" : "FFCV's .beton files");
+    own->base.fields = own->fields.fields;
+    return sl_file_list_objects(&own->list, &own->base.objects, error);
+}
+
+static sluice_status open_betons(sl_dataset **dataset, const char *const *paths, size_t count,
+                                 const sluice_dataset_options *options, sluice_error *error)
+{
+    betons *own = sl_calloc(1, sizeof(*own));
+    if (own == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    own->base.ops = &beton_ops;
+    atomic_init(&own->base.references, 1);
+    const sluice_status status = open_all(own, paths, count, options, error);
+    if (status < 0) {
+        sl_dataset_close(&own->base);
+        return status;
+    }
+    *dataset = &own->base;
+    return SLUICE_OK;
+}
+
+const sl_format sl_format_beton = {.name = "beton",
+                                   .takes_fields = true,
+                                   .probe = probe,
+                                   .open = open_betons};
