@@ -2,39 +2,9 @@
 /* What keys of tf.train.Examples are, by looking at some. */
 #include "example_fields.h"
 #include "picture_signature.h"
+#include "utf8.h"
 
 #include <string.h>
-
-/* Bytes of the sign that begins at `at`; 0: it is no UTF-8. */
-static size_t sign_bytes(sl_bytes text, size_t at)
-{
-    const uint8_t first = text.data[at];
-    const size_t bytes = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    if (first == 0 || (first >= 0x80 && first < 0xc2) || first > 0xf4 || bytes > text.size - at) {
-        return 0;
-    }
-    for (size_t i = 1; i < bytes; i++) {
-        if ((text.data[at + i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    const uint8_t second = bytes > 1 ? text.data[at + 1] : 0;
-    const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-                       (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
-    return wrong ? 0 : bytes;
-}
-
-static bool is_text(sl_bytes text)
-{
-    for (size_t at = 0; at < text.size;) {
-        const size_t bytes = sign_bytes(text, at);
-        if (bytes == 0) {
-            return false;
-        }
-        at += bytes;
-    }
-    return true;
-}
 
 static sl_example_key *key_of(sl_example_keys *keys, sl_bytes name)
 {
@@ -84,7 +54,7 @@ static bool look_at(sl_example_key *key, const sl_feature *feature)
     if (last.size > 0) {
         key->any = true;
         key->all_pictures = key->all_pictures && sl_begins_picture(last);
-        key->all_text = key->all_text && is_text(last);
+        key->all_text = key->all_text && sl_is_utf8(last);
     }
     return true;
 }
