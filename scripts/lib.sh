@@ -33,6 +33,7 @@ python3-pil                                   : Pillow, the reference for resize
 python3-numpy                                 : compares arrays with it
 python3-dev                                   : headers for the Python package
 python3-pytest                                : tests of the Python package
+python3-lmdb                                  : LMDB itself, to compare its reader with
 python3-protobuf                              : another writer of tf.train.Examples
 python3-torch                                 : the same, with torch tensors
 python3-venv                                  : installs its wheel into an empty environment

@@ -31,6 +31,9 @@
  *     dimension: each stretch of 2^20 elements);
  *   - Megatron-LM's NAME.bin with NAME.idx, each sequence of which is a sample with the field
  *     "tokens";
+ *   - LMDB: a folder with data.mdb, or such a file; each entry is a sample, in the order of keys.
+ *     Keys are walked when it is opened, nothing is mapped or locked, and it is not to be written
+ *     meanwhile; docs/formats.md says what the fields are;
  *   - with sluice_dataset_options.flat, files of tensors of one shape and nothing else.
  *
  * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and
@@ -108,15 +111,12 @@ typedef struct sluice_dataset_options {
     uint32_t allow_empty_classes;
     uint32_t reserved; /* 0 */
     /*
-     * Not NULL: `field_count` fields, at most 64, of a format whose samples have keys of their own
-     * (docs/formats.md), each as "NAME=KEY" or "NAME=KEY:TYPE": what it is called here, what the
-     * data call it, and what it is: image, int, float, bytes, text, or DTYPE[SHAPE], a tensor:
-     * f32[4], i64[] (as many as there are), u8[28,28,1] (of bytes: little-endian elements),
-     * (docs/formats.md), each as "NAME=KEY" or "NAME=KEY:TYPE": what it is called here, what the
-     * what the data call it, and what it is: image, int, float, bytes, text, or DTYPE[SHAPE], a
-     * tensor: f32[4], i64[] (as many as there are), u8[28,28,1] (of bytes: little-endian elements),
-     * f32[0,4] (rows of 4). Without TYPE it is found out. The dataset has these fields then, in
-     * this order, and no others. Default: all keys, by rules of the format (docs/formats.md).
+     * Not NULL: `field_count` fields, at most 64, of a format whose samples have keys or columns of
+     * their own, each as "NAME=KEY" or "NAME=KEY:TYPE": what it is called here, what the data call
+     * it, and what it is: image, int, float, bytes, text, or DTYPE[SHAPE], a tensor: f32[4], i64[]
+     * (as many as there are), u8[28,28,1] (of bytes: little-endian elements), f32[0,4] (rows of 4).
+     * Without TYPE it is found out. The dataset has these fields then, in this order, and no
+     * others. Default: all keys, by rules of the format (docs/formats.md).
      */
     const char *const *fields;
     uint32_t field_count;
@@ -152,8 +152,8 @@ typedef struct sluice_dataset_info {
     uint64_t fingerprint; /* changes when the list of samples changes */
     uint32_t classes;
     uint32_t fields;
-    char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "beton", "npy",
-                        "megatron", "folder", "flat" */
+    char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "beton", "lmdb",
+                        "npy", "megatron", "folder", "flat" */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \

@@ -118,7 +118,7 @@ class Dataset:
 
     @property
     def format(self) -> str:
-        """'folder', 'shards', 'tar', 'tfrecord', 'recordio', 'parquet', 'beton', 'npy', 'megatron' or 'flat'."""
+        """'folder', 'shards', 'tar', 'tfrecord', 'recordio', 'parquet', 'beton', 'lmdb', 'npy', 'megatron' or 'flat'."""
         return self._info["format"]
 
     @property

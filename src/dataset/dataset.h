@@ -96,7 +96,7 @@ typedef struct sl_dataset_ops {
     /* Name of class `label`; NULL when there is none. NULL: no class has a name. */
     const char *(*class_name)(const sl_dataset *dataset, int64_t label);
     /* The sample's key without reading it; NULL where it is only the field "key". INVALID: it does
-     * not fit. */
+     * not fit; IO, CORRUPT: it cannot be read. */
     sluice_status (*key)(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes);
     /* Whether the dataset is what lies below this directory, among others: whatever is made in it
      * changes the dataset. NULL: what it consists of is told by its objects alone. */
@@ -126,7 +126,8 @@ typedef struct sl_format {
 } sl_format;
 
 extern const sl_format sl_format_shards, sl_format_tars, sl_format_tfrecords, sl_format_recordio,
-    sl_format_parquet, sl_format_beton, sl_format_npy, sl_format_megatron, sl_format_folder;
+    sl_format_parquet, sl_format_beton, sl_format_lmdb, sl_format_npy, sl_format_megatron,
+    sl_format_folder;
 
 /* Probes the table in order and opens. `options` is full-size, not NULL. */
 sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, size_t count,

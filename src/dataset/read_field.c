@@ -179,6 +179,12 @@ sluice_status sl_dataset_key(const sl_dataset *dataset, uint64_t index, char *ke
     if (status == SLUICE_OK) {
         return status;
     }
+    if (status < 0 && status != SLUICE_INVALID) {
+        return sl_error_set(error, status, STAGE,
+                            "the key of sample %llu cannot be read: the file was changed since it "
+                            "was opened, or does not answer",
+                            (unsigned long long)index);
+    }
     return sl_error_set(error, SLUICE_INVALID, STAGE,
                         "the key of sample %llu has more than %zu bytes", (unsigned long long)index,
                         bytes - 1);

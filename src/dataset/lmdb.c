@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * LMDB files: folders with data.mdb, or such a file by itself. Opening walks the keys once
+ * (lmdb_index.h); what the values are is found by looking at some (lmdb_values.h). Then a sample is
+ * a stretch of the file, read by the same queue as all others: nothing is mapped. Its head (a
+ * node's, or that of the value's pages) is read with it and shows most changes of the file.
+ */
+#include "dataset.h"
+#include "file_list.h"
+#include "lmdb_index.h"
+#include "lmdb_values.h"
+#include "memory.h"
+#include "shard_format.h"
+#include "utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE "dataset"
+
+enum { LOOKS = 64 };
+
+typedef struct lmdb {
+    sl_dataset base;
+    sl_source_fields fields;
+    sl_lmdb_columns columns;
+    sl_file_list list;
+    sl_lmdb_index *indexes; /* one of each file */
+    sl_side_columns labels; /* of text recognition */
+} lmdb;
+
+static const lmdb *lmdb_of(const sl_dataset *dataset)
+{
+    return (const lmdb *)(const void *)dataset;
+}
+
+/* ---- ops ---- */
+
+static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sl_place *lookup, sl_refusal *why)
+{
+    (void)lookup;
+    (void)why;
+    const lmdb *own = lmdb_of(dataset);
+    const uint32_t number = sl_file_list_find(&own->list, index);
+    const sl_file_index *places = &own->indexes[number].places;
+    const uint64_t local = index - own->list.files[number].first;
+    *sample = (sl_sample){.place = {.offset = places->offsets[local],
+                                    .bytes = places->bytes[local],
+                                    .object = number}};
+    return SLUICE_OK;
+}
+
+static sl_refusal value_of(const lmdb *own, const sl_sample *sample, sl_bytes bytes,
+                           sl_bytes *value)
+{
+    if (bytes.size != sample->place.bytes) {
+        return sl_refuse("the entry is cut short", 0);
+    }
+    return sl_lmdb_value(bytes, sample->place.offset, own->indexes[sample->place.object].page_bytes,
+                         value);
+}
+
+/* A sample while it is taken apart. */
+typedef struct parts {
+    const lmdb *own;
+    const sl_sample *sample;
+    sl_bytes stored, value;
+    sl_datum datum;
+} parts;
+
+static sl_refusal take(const parts *p, uint32_t number, sl_value *value)
+{
+    const lmdb *own = p->own;
+    const sl_field *field = &own->fields.fields[number];
+    const sl_lmdb_part part = own->columns.parts[own->fields.column[number]];
+    sl_refusal why;
+    if (part == SL_LMDB_LABEL) {
+        why = sl_side_columns_get(&own->labels, 0, p->sample->index, value);
+        return why.text == NULL && value->present ? sl_source_value(field, value) : why;
+    }
+    if (part == SL_LMDB_VALUE) {
+        *value = (sl_value){.present = true,
+                            .bytes = p->value,
+                            .offset = (uint32_t)(p->value.data - p->stored.data)};
+        return sl_source_value(field, value);
+    }
+    why = sl_lmdb_datum_value(&p->datum, part, field, value);
+    if (value->bytes.size > 0) {
+        value->offset = (uint32_t)(value->bytes.data - p->stored.data);
+    }
+    return why;
+}
+
+static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                         sl_values *values)
+{
+    parts p = {.own = lmdb_of(dataset), .sample = sample, .stored = bytes};
+    sl_refusal why = value_of(p.own, sample, bytes, &p.value);
+    if (why.text == NULL && p.own->columns.parts[0] != SL_LMDB_VALUE) {
+        why = sl_datum_parse(&p.datum, p.value);
+        why.offset += (uint32_t)(p.value.data - bytes.data);
+    }
+    for (uint32_t i = 0; why.text == NULL && i < p.own->fields.count; i++) {
+        values->of[i] = (sl_value){.present = false};
+        if (sl_values_want(values, i)) {
+            why = take(&p, i, &values->of[i]);
+            why.field = p.own->fields.fields[i].name;
+        }
+    }
+    return why;
+}
+
+/* Keys are for people: those that are no text are none. */
+static bool is_printable(sl_bytes key)
+{
+    for (size_t i = 0; i < key.size; i++) {
+        if (key.data[i] < ' ' || key.data[i] == 0x7f) {
+            return false;
+        }
+    }
+    return sl_is_utf8(key);
+}
+
+static sluice_status read_key(const lmdb *own, uint64_t index, uint8_t *page, char *key,
+                              size_t bytes)
+{
+    sl_bytes found;
+    const uint32_t number = sl_file_list_find(&own->list, index);
+    const sl_lmdb_index *file = &own->indexes[number];
+    const uint64_t local = index - own->list.files[number].first;
+    const sl_lmdb_leaf *leaf = sl_lmdb_index_leaf(file, local);
+    const sluice_status status = sl_objects_read(
+        own->base.objects, number, leaf->page * file->page_bytes, page, file->page_bytes, NULL);
+    if (status < 0) {
+        return status;
+    }
+    const sl_refusal why =
+        sl_lmdb_index_key(file, leaf, (sl_bytes){page, file->page_bytes}, local, &found);
+    if (why.text != NULL) {
+        return why.status;
+    }
+    if (!is_printable(found)) {
+        return SLUICE_OK;
+    }
+    if (found.size >= bytes) {
+        return SLUICE_INVALID;
+    }
+    memcpy(key, found.data, found.size);
+    key[found.size] = '\0';
+    return SLUICE_OK;
+}
+
+static sluice_status key_of(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
+{
+    uint8_t *page = sl_malloc(SL_LMDB_PAGE_MAX);
+    const sluice_status status =
+        page != NULL ? read_key(lmdb_of(dataset), index, page, key, bytes) : SLUICE_NOMEM;
+    sl_free(page);
+    return status;
+}
+
+static void close_lmdb(sl_dataset *dataset)
+{
+    lmdb *own = (lmdb *)(void *)dataset;
+    sl_objects_close(own->base.objects);
+    for (uint32_t i = 0; own->indexes != NULL && i < own->list.count; i++) {
+        sl_lmdb_index_close(&own->indexes[i]);
+    }
+    sl_free(own->indexes);
+    sl_file_list_close(&own->list);
+    sl_side_columns_close(&own->labels);
+    sl_free(own);
+}
+
+static const sl_dataset_ops lmdb_ops = {
+    .locate = locate,
+    .unpack = unpack,
+    .key = key_of,
+    .close = close_lmdb,
+};
+
+/* ---- paths ---- */
+
+/* The file of a path: itself, or data.mdb in a folder. False: it is too long. */
+static bool name_file(char name[SL_PATH_BYTES], const char *path)
+{
+    struct stat facts;
+    const bool folder = stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+    const int length = snprintf(name, SL_PATH_BYTES, "%s%s", path, folder ? "/data.mdb" : "");
+    return length >= 0 && (size_t)length < SL_PATH_BYTES;
+}
+
+static bool probe(const char *path)
+{
+    struct stat facts;
+    char name[SL_PATH_BYTES];
+    uint8_t head[SL_LMDB_META_BYTES];
+    if (!name_file(name, path) || stat(name, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        return false;
+    }
+    if (strcmp(name, path) != 0) {
+        return true; /* data.mdb: whatever is wrong with it is said by its name */
+    }
+    FILE *file = fopen(name, "rbe");
+    const bool begins =
+        file != NULL && fread(head, 1, sizeof(head), file) == sizeof(head) && sl_lmdb_begins(head);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return begins;
+}
+
+/* ---- fields ---- */
+
+/* One value; AGAIN: it is too large for a sample. */
+static sluice_status look_at(const lmdb *own, uint64_t index, sl_lmdb_look *look,
+                             sluice_error *error)
+{
+    sl_sample sample;
+    size_t size;
+    sl_bytes value;
+    (void)sl_dataset_locate(&own->base, index, &sample, NULL, NULL);
+    uint8_t *memory =
+        sample.place.bytes <= SL_RECORD_BYTES_MAX ? sl_malloc(sample.place.bytes) : NULL;
+    if (memory == NULL) {
+        return SLUICE_AGAIN;
+    }
+    sluice_status status =
+        sl_dataset_read(&own->base, &sample, (sl_buffer){memory, sample.place.bytes}, &size, error);
+    if (status == SLUICE_OK) {
+        const sl_refusal why = value_of(own, &sample, (sl_bytes){memory, size}, &value);
+        status = why.text != NULL ? sl_dataset_refuse(&own->base, sample.place.object,
+                                                      sample.place.offset, why, error)
+                                  : SLUICE_OK;
+    }
+    if (status == SLUICE_OK) {
+        sl_lmdb_look_at(look, value);
+    }
+    sl_free(memory);
+    return status;
+}
+
+/* Over all of them, the first and the last included. Bad ones tell nothing, unless all are. */
+static sluice_status look_around(const lmdb *own, sl_lmdb_look *look, sluice_error *error)
+{
+    const uint64_t samples = own->base.info.samples;
+    const uint64_t looks = samples < LOOKS ? samples : LOOKS;
+    bool found = false;
+    sluice_status status = SLUICE_OK;
+    for (uint64_t i = 0; i < looks; i++) {
+        const uint64_t index = looks > 1 ? (samples - 1) / (looks - 1) * i +
+                                               (samples - 1) % (looks - 1) * i / (looks - 1)
+                                         : 0;
+        sluice_error reason;
+        sl_error_clear(&reason);
+        const sluice_status looked = look_at(own, index, look, &reason);
+        found = found || looked == SLUICE_OK;
+        if (looked < 0 && status == SLUICE_OK) {
+            status = looked;
+            if (error != NULL) {
+                *error = reason;
+            }
+        }
+    }
+    if (found || status < 0) {
+        return found ? SLUICE_OK : status;
+    }
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, own->list.files[0].path, -1,
+                         "its values have more than 2^31 - 1 bytes");
+}
+
+static sluice_status find_fields(lmdb *own, const sluice_dataset_options *options,
+                                 sluice_error *error)
+{
+    sl_lmdb_look look = {.values = 0};
+    const sluice_status status = look_around(own, &look, error);
+    if (status < 0) {
+        return status;
+    }
+    bool text = true;
+    for (uint32_t i = 0; i < own->list.count; i++) {
+        text = text && own->indexes[i].text;
+    }
+    sl_field *label = &own->labels.of[0].field;
+    label->type = text ? SLUICE_FIELD_TEXT : SLUICE_FIELD_BYTES;
+    sl_lmdb_columns_make(&own->columns, &look, own->indexes[0].recognition ? label : NULL);
+    return sl_source_fields_find(&own->fields, own->columns.of, own->columns.count, options,
+                                 own->list.files[0].path, error);
+}
+
+/* ---- opening ---- */
+
+static sluice_status add_file(lmdb *own, const char *path, sluice_error *error)
+{
+    char name[SL_PATH_BYTES];
+    sluice_dataset_info *info = &own->base.info;
+    if (!name_file(name, path)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "its path is too long");
+    }
+    sluice_status status = sl_file_list_add(&own->list, name, error);
+    if (status < 0) {
+        return status;
+    }
+    const uint32_t number = own->list.count - 1;
+    sl_lmdb_index *index = &own->indexes[number];
+    sl_listed_file *file = &own->list.files[number];
+    file->first = info->samples;
+    status = sl_lmdb_index_make(index, name, &own->labels, error);
+    if (status < 0) {
+        return status;
+    }
+    if (index->recognition != own->indexes[0].recognition) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, name, -1,
+                             "only this one, or only those that it is joined to, has keys image-N "
+                             "and label-N");
+    }
+    file->bytes = index->places.file_bytes;
+    info->samples += index->places.samples;
+    for (uint64_t i = 0; i < index->places.samples; i++) {
+        info->bytes += index->places.bytes[i];
+    }
+    return SLUICE_OK;
+}
+
+static uint64_t fingerprint(const lmdb *own)
+{
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    for (uint32_t i = 0; i < own->list.count; i++) {
+        const sl_file_index *places = &own->indexes[i].places;
+        sl_file_list_sum(&own->list, i, &stream);
+        sl_checksum_add_u64(&stream, own->indexes[i].transaction);
+        sl_checksum_add_u64(&stream, places->samples);
+        sl_checksum_add(&stream, places->offsets, places->samples * sizeof(*places->offsets));
+    }
+    return sl_checksum_value(&stream);
+}
+
+static void describe(lmdb *own)
+{
+    uint64_t left_out = 0;
+    char others[64] = "";
+    sluice_dataset_info *info = &own->base.info;
+    for (uint32_t i = 0; i < own->list.count; i++) {
+        left_out += own->indexes[i].left_out;
+    }
+    if (left_out > 0) {
+        (void)snprintf(others, sizeof(others), "; %llu other entries are left out",
+                       (unsigned long long)left_out);
+    }
+    (void)snprintf(own->base.kind, sizeof(own->base.kind), "LMDB, by its keys: %s%s",
+                   own->columns.words, others);
+    (void)snprintf(info->format, sizeof(info->format), "lmdb");
+}
+
+static sluice_status open_all(lmdb *own, const char *const *paths, size_t count,
+                              const sluice_dataset_options *options, sluice_error *error)
+{
+    static const sl_field label = {.name = "label", .type = SLUICE_FIELD_TEXT};
+    sluice_status status = sl_side_columns_open(&own->labels, &label, 1, error);
+    for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = add_file(own, paths[i], error);
+    }
+    sluice_dataset_info *info = &own->base.info;
+    if (status == SLUICE_OK && info->samples == 0) {
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->list.files[0].path, -1,
+                               "no sample: it has no entry that could be one");
+    }
+    if (status == SLUICE_OK) {
+        status = sl_file_list_objects(&own->list, &own->base.objects, error);
+    }
+    if (status == SLUICE_OK) {
+        status = find_fields(own, options, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    info->struct_size = sizeof(*info);
+    info->fingerprint = fingerprint(own);
+    info->fields = own->fields.count;
+    info->shards = own->list.count;
+    own->base.fields = own->fields.fields;
+    describe(own);
+    return SLUICE_OK;
+}
+
+static sluice_status open_lmdb(sl_dataset **dataset, const char *const *paths, size_t count,
+                               const sluice_dataset_options *options, sluice_error *error)
+{
+    lmdb *own = sl_calloc(1, sizeof(*own));
+    sl_lmdb_index *indexes = sl_calloc(count, sizeof(*indexes));
+    if (own == NULL || indexes == NULL) {
+        sl_free(own);
+        sl_free(indexes);
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    own->base.ops = &lmdb_ops;
+    own->indexes = indexes;
+    atomic_init(&own->base.references, 1);
+    const sluice_status status = open_all(own, paths, count, options, error);
+    if (status < 0) {
+        sl_dataset_close(&own->base);
+        return status;
+    }
+    *dataset = &own->base;
+    return SLUICE_OK;
+}
+
+const sl_format sl_format_lmdb = {.name = "lmdb",
+                                  .takes_fields = true,
+                                  .probe = probe,
+                                  .open = open_lmdb};

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lmdb_walk.h"
+
+#include "file.h"
+#include "memory.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+static sluice_status refuse(const sl_lmdb *file, uint64_t offset, sl_refusal why,
+                            sluice_error *error)
+{
+    return sl_error_file(error, why.status, STAGE, 0, file->path, (int64_t)(offset + why.offset),
+                         "%s", why.text);
+}
+
+/* ---- pages ---- */
+
+/* Whether `count` pages from `number` on can be there, and `bytes` of them in the file. */
+static bool holds(const sl_lmdb *file, uint64_t number, uint64_t count, uint64_t bytes)
+{
+    const uint64_t last = file->meta.last_page;
+    const uint64_t page_bytes = file->meta.page_bytes;
+    return number > 1 && number <= last && count - 1 <= last - number &&
+           number <= UINT64_MAX / SL_LMDB_PAGE_MAX && number * page_bytes <= file->bytes &&
+           bytes <= file->bytes - number * page_bytes;
+}
+
+static sluice_status read_page(const sl_lmdb *file, uint64_t number, uint8_t *memory,
+                               sl_lmdb_page *page, sluice_error *error)
+{
+    const uint32_t bytes = file->meta.page_bytes;
+    const uint64_t offset = number * bytes;
+    const sluice_status status =
+        sl_file_read(file->fd, (sl_file_name){STAGE, file->path}, memory, bytes, offset, error);
+    if (status < 0) {
+        return status;
+    }
+    const sl_refusal why = sl_lmdb_page_open(page, (sl_bytes){memory, bytes}, number);
+    return why.text != NULL ? refuse(file, offset, why, error) : SLUICE_OK;
+}
+
+/* ---- opening ---- */
+
+static sluice_status read_meta(const sl_lmdb *file, uint64_t offset, sl_lmdb_meta *meta,
+                               sluice_error *error)
+{
+    uint8_t head[SL_LMDB_META_BYTES];
+    if (file->bytes < sizeof(head) || offset > file->bytes - sizeof(head)) {
+        return refuse(file, file->bytes, sl_refuse("the file is cut short in its meta pages", 0),
+                      error);
+    }
+    const sluice_status status = sl_file_read(file->fd, (sl_file_name){STAGE, file->path}, head,
+                                              sizeof(head), offset, error);
+    if (status < 0) {
+        return status;
+    }
+    const sl_refusal why = sl_lmdb_meta_parse(meta, head);
+    return why.text != NULL ? refuse(file, offset, why, error) : SLUICE_OK;
+}
+
+/* The tree of the one named database that there is, where there is nothing else. */
+static sluice_status enter_named(sl_lmdb *file, sluice_error *error)
+{
+    sl_lmdb_page page = {.leaf = false};
+    sl_lmdb_node node;
+    const uint64_t root = file->tree.root;
+    uint8_t *memory = sl_malloc(file->meta.page_bytes);
+    sluice_status status = memory != NULL ? read_page(file, root, memory, &page, error)
+                                          : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, file->path,
+                                                          -1, "no memory to walk an LMDB file");
+    if (status == SLUICE_OK && page.leaf && page.nodes == 1) {
+        sl_refusal why = sl_lmdb_node_at(&page, 0, &node);
+        if (why.text == NULL && node.tree) {
+            why = sl_lmdb_tree_of(&node, &file->tree);
+        }
+        status =
+            why.text != NULL ? refuse(file, root * file->meta.page_bytes, why, error) : SLUICE_OK;
+    }
+    sl_free(memory);
+    return status;
+}
+
+static sluice_status find_tree(sl_lmdb *file, sluice_error *error)
+{
+    sl_lmdb_meta other = {.page_bytes = 0};
+    sluice_status status = read_meta(file, 0, &file->meta, error);
+    if (status == SLUICE_OK) {
+        status = read_meta(file, file->meta.page_bytes, &other, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    if (other.page_bytes != file->meta.page_bytes) {
+        return refuse(file, 0, sl_refuse("its meta pages contradict each other", 0), error);
+    }
+    file->meta = other.transaction > file->meta.transaction ? other : file->meta;
+    file->tree = file->meta.main;
+    if (file->tree.entries == 1 && file->tree.depth == 1 &&
+        holds(file, file->tree.root, 1, file->meta.page_bytes)) {
+        status = enter_named(file, error);
+    }
+    if (status == SLUICE_OK && (file->tree.flags & SL_LMDB_SEVERAL) != 0) {
+        status = sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, file->path, -1,
+                               "its keys have several values each (MDB_DUPSORT), which cannot be "
+                               "read: store one value a key");
+    }
+    return status;
+}
+
+sluice_status sl_lmdb_open(sl_lmdb *file, const char *path, sluice_error *error)
+{
+    *file = (sl_lmdb){.path = path, .fd = -1};
+    sluice_status status =
+        sl_file_open((sl_file_name){STAGE, path}, &file->fd, &file->bytes, error);
+    if (status == SLUICE_OK) {
+        (void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_RANDOM); /* values are not wanted */
+        status = find_tree(file, error);
+    }
+    if (status < 0) {
+        sl_lmdb_close(file);
+    }
+    return status;
+}
+
+void sl_lmdb_close(sl_lmdb *file)
+{
+    sl_file_close(file->fd);
+    file->fd = -1;
+}
+
+/* ---- walking ---- */
+
+typedef struct level {
+    sl_lmdb_page page;
+    uint64_t number; /* of the page */
+    uint32_t next;   /* node */
+} level;
+
+typedef struct walker {
+    const sl_lmdb *file;
+    sl_lmdb_visit visit;
+    void *ctx;
+    uint8_t *pages;
+    uint64_t visited, entries;
+    uint32_t depth; /* levels in use */
+    level levels[SL_LMDB_DEPTH_MAX];
+} walker;
+
+/* Children are read one after the other: has the kernel fetch those of a page at once. */
+static void announce(const walker *w, const level *at)
+{
+    const uint64_t bytes = w->file->meta.page_bytes;
+    uint64_t first = 0;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < at->page.nodes; i++) {
+        sl_lmdb_node node;
+        if (sl_lmdb_node_at(&at->page, i, &node).text != NULL ||
+            !holds(w->file, node.page, 1, bytes)) {
+            return; /* walking will say it */
+        }
+        if (count > 0 && node.page == first + count) {
+            count++;
+            continue;
+        }
+        if (count > 0) {
+            (void)posix_fadvise(w->file->fd, (off_t)(first * bytes), (off_t)(count * bytes),
+                                POSIX_FADV_WILLNEED);
+        }
+        first = node.page;
+        count = 1;
+    }
+    if (count > 0) {
+        (void)posix_fadvise(w->file->fd, (off_t)(first * bytes), (off_t)(count * bytes),
+                            POSIX_FADV_WILLNEED);
+    }
+}
+
+/* `from`: where its number stands. */
+static sluice_status enter(walker *w, uint64_t number, uint64_t from, sluice_error *error)
+{
+    const sl_lmdb *file = w->file;
+    const uint32_t bytes = file->meta.page_bytes;
+    if (!holds(file, number, 1, bytes)) {
+        return refuse(file, from,
+                      sl_refuse("it points to a page that the file does not have: it is damaged, "
+                                "or cut short",
+                                0),
+                      error);
+    }
+    level *at = &w->levels[w->depth];
+    const sluice_status status =
+        read_page(file, number, w->pages + (size_t)w->depth * bytes, &at->page, error);
+    if (status < 0) {
+        return status;
+    }
+    const bool bottom = w->depth + 1 == file->tree.depth;
+    if (at->page.leaf != bottom || w->visited++ > file->meta.last_page) {
+        return refuse(file, number * bytes,
+                      sl_refuse("its tree is damaged: a page stands where it cannot", 0), error);
+    }
+    at->number = number;
+    at->next = 0;
+    w->depth++;
+    if (!bottom) {
+        announce(w, at);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status refuse_named(const walker *w, const sl_lmdb_node *node, sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->file->path, -1,
+                         "it holds named databases (\"%.*s\") beside others: copy the one that is "
+                         "meant to a folder of its own (mdb_dump -s NAME FROM | mdb_load TO)",
+                         (int)(node->key.size < 100 ? node->key.size : 100),
+                         (const char *)node->key.data);
+}
+
+static sluice_status take(walker *w, const level *at, const sl_lmdb_node *node, sluice_error *error)
+{
+    const sl_lmdb *file = w->file;
+    const uint64_t page_bytes = file->meta.page_bytes;
+    const uint64_t here = at->number * page_bytes + node->at;
+    sl_lmdb_entry entry = {
+        .key = node->key, .value = node->value, .leaf = at->number, .file = file};
+    if (node->tree) {
+        return refuse_named(w, node, error);
+    }
+    if (node->apart) {
+        entry.bytes = SL_LMDB_HEAD + (uint64_t)node->value_bytes;
+        entry.offset = node->page * page_bytes;
+        if (!holds(file, node->page, (entry.bytes - 1) / page_bytes + 1, entry.bytes)) {
+            return refuse(file, here,
+                          sl_refuse("a value lies where the file has nothing: it is damaged, or "
+                                    "cut short",
+                                    0),
+                          error);
+        }
+    } else {
+        entry.offset = here;
+        entry.bytes =
+            (uint64_t)(node->value.data - at->page.bytes.data) + node->value.size - node->at;
+    }
+    w->entries++;
+    return w->visit(w->ctx, &entry, error);
+}
+
+static sluice_status step(walker *w, sluice_error *error)
+{
+    level *at = &w->levels[w->depth - 1];
+    sl_lmdb_node node;
+    if (at->next == at->page.nodes) {
+        w->depth--;
+        return SLUICE_OK;
+    }
+    const uint64_t offset = at->number * w->file->meta.page_bytes;
+    const sl_refusal why = sl_lmdb_node_at(&at->page, at->next++, &node);
+    if (why.text != NULL) {
+        return refuse(w->file, offset, why, error);
+    }
+    return at->page.leaf ? take(w, at, &node, error) : enter(w, node.page, offset + node.at, error);
+}
+
+static sluice_status walk(walker *w, sluice_error *error)
+{
+    sluice_status status = enter(w, w->file->tree.root, 0, error);
+    while (status == SLUICE_OK && w->depth > 0) {
+        status = step(w, error);
+    }
+    if (status == SLUICE_OK && w->entries != w->file->tree.entries) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, w->file->path, -1,
+                             "its tree is damaged: it has %llu entries, and says %llu",
+                             (unsigned long long)w->entries,
+                             (unsigned long long)w->file->tree.entries);
+    }
+    return status;
+}
+
+sluice_status sl_lmdb_walk(const sl_lmdb *file, sl_lmdb_visit visit, void *ctx, sluice_error *error)
+{
+    if (file->tree.root == SL_LMDB_NO_ROOT) {
+        return SLUICE_OK;
+    }
+    walker *w = sl_calloc(1, sizeof(*w));
+    uint8_t *pages = sl_malloc((size_t)file->tree.depth * file->meta.page_bytes);
+    sluice_status status = SLUICE_NOMEM;
+    if (w == NULL || pages == NULL) {
+        (void)sl_error_file(error, SLUICE_NOMEM, STAGE, 0, file->path, -1,
+                            "no memory to walk an LMDB file");
+    } else {
+        *w = (walker){.file = file, .visit = visit, .ctx = ctx, .pages = pages};
+        status = walk(w, error);
+    }
+    sl_free(pages);
+    sl_free(w);
+    return status;
+}
