@@ -3,6 +3,7 @@
 
 #include "apply.h"
 #include "dtype.h"
+#include "half.h"
 
 #include <math.h>
 #include <string.h>
@@ -91,35 +92,13 @@ static bool f64_to_odd(void *to, const uint8_t *from, size_t count)
     return true;
 }
 
-/* Binary16 is exact in binary32. Bits in, bits out: the same on every machine. */
-static float float_from_half(uint16_t half)
-{
-    const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
-    uint32_t exponent = half >> 10 & 0x1F;
-    uint32_t mantissa = half & 0x3FF;
-    uint32_t bits = sign | mantissa << 13;
-    float value;
-    if (exponent == 0x1F) {
-        bits |= 0x7F800000;
-    } else if (exponent != 0) {
-        bits |= (exponent + 127 - 15) << 23;
-    } else if (mantissa != 0) { /* subnormal there, normal here */
-        for (exponent = 127 - 14; (mantissa & 0x400) == 0; exponent--) {
-            mantissa <<= 1;
-        }
-        bits = sign | exponent << 23 | (mantissa & 0x3FF) << 13;
-    }
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
 static bool f16_to_f32(void *to_, const uint8_t *from, size_t count)
 {
     float *to = to_;
     for (size_t i = 0; i < count; i++) {
         uint16_t half;
         memcpy(&half, from + i * sizeof(half), sizeof(half));
-        to[i] = float_from_half(half);
+        to[i] = sl_float_from_half(half);
     }
     return true;
 }
