@@ -27,6 +27,8 @@
  *     is a sample with the fields "image" (or "data"), "label" and "id". Indexes are made and kept
  *     as those of archives are, or are MXNet's (*.idx);
  *   - FFCV's .beton files of version 2, each row of which is a sample with the file's fields;
+ *   - MDS, the shards of MosaicML's Streaming: a folder with the index.json that lists them, or
+ * that file; docs/formats.md says what the fields are;
  *   - .npy files, each row of whose array is a sample with the field "tensor" (of an array of one
  *     dimension: each stretch of 2^20 elements);
  *   - Megatron-LM's NAME.bin with NAME.idx, each sequence of which is a sample with the field
@@ -152,8 +154,8 @@ typedef struct sluice_dataset_info {
     uint64_t fingerprint; /* changes when the list of samples changes */
     uint32_t classes;
     uint32_t fields;
-    char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "beton", "lmdb",
-                        "npy", "megatron", "folder", "flat" */
+    char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "mds", "beton",
+                        "lmdb", "npy", "megatron", "folder", "flat" */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "index_json.h"
+
+#include "error.h"
+#include "file.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE "dataset"
+#define NAME  "index.json"
+
+/* Both writers put their list first, or behind a version. */
+enum { HEAD_BYTES = 1024, ENTRIES_LOOKED_AT = 1024, FOLDERS_LOOKED_AT = 16 };
+
+/* ---- which ---- */
+
+static const char *skip_blanks(const char *at)
+{
+    while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r') {
+        at++;
+    }
+    return at;
+}
+
+/* Where the list called `name` begins in a text; NULL: nowhere. */
+static const char *find_list(const char *text, const char *name)
+{
+    char key[16];
+    (void)snprintf(key, sizeof(key), "\"%s\"", name);
+    for (const char *at = text; (at = strstr(at, key)) != NULL; at++) {
+        const char *behind = skip_blanks(at + strlen(key));
+        if (*behind == ':' && *skip_blanks(behind + 1) == '[') {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+static bool lists(const char *path, const char *list)
+{
+    int fd;
+    uint64_t size;
+    char text[HEAD_BYTES + 1] = "";
+    const sl_file_name name = {STAGE, path};
+    if (sl_file_open(name, &fd, &size, NULL) < 0) {
+        return false;
+    }
+    const size_t bytes = size < HEAD_BYTES ? size : HEAD_BYTES;
+    const bool read = sl_file_read(fd, name, text, bytes, 0, NULL) >= 0;
+    sl_file_close(fd);
+    const char *shards = read ? find_list(text, "shards") : NULL;
+    const char *chunks = read ? find_list(text, "chunks") : NULL;
+    const bool first = shards != NULL && (chunks == NULL || shards < chunks);
+    return strcmp(list, "shards") == 0 ? first : chunks != NULL && !first;
+}
+
+static bool join(char path[SL_PATH_BYTES], const char *folder, const char *name)
+{
+    const int length = snprintf(path, SL_PATH_BYTES, "%s/%s", folder, name);
+    return length >= 0 && length < SL_PATH_BYTES;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+static bool may_be_folder(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' &&
+           (entry->d_type == DT_DIR || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN);
+}
+
+/* A folder in `folder` with an index of its own, by its name: of the first few that there are,
+ * since a folder of pictures may have thousands. */
+static bool find_folder(const char *folder, const char *list, char name[NAME_MAX + 1])
+{
+    char path[SL_PATH_BYTES];
+    DIR *entries = opendir(folder);
+    bool found = false;
+    int folders = 0;
+    for (int i = 0; entries != NULL && !found && i < ENTRIES_LOOKED_AT; i++) {
+        const struct dirent *entry = readdir(entries); // NOLINT(concurrency-mt-unsafe): our own
+        if (entry == NULL || folders == FOLDERS_LOOKED_AT) {
+            break;
+        }
+        if (may_be_folder(entry)) {
+            folders++;
+            (void)snprintf(name, NAME_MAX + 1, "%s", entry->d_name);
+            found = snprintf(path, sizeof(path), "%s/%s/" NAME, folder, name) < SL_PATH_BYTES &&
+                    lists(path, list);
+        }
+    }
+    if (entries != NULL) {
+        (void)closedir(entries);
+    }
+    return found;
+}
+
+static bool is_json(const char *path)
+{
+    const size_t bytes = strlen(path);
+    return bytes > 5 && strcmp(path + bytes - 5, ".json") == 0;
+}
+
+bool sl_index_json_probe(const char *path, const char *list)
+{
+    char file[SL_PATH_BYTES];
+    char name[NAME_MAX + 1];
+    struct stat facts;
+    if (!is_folder(path)) {
+        return is_json(path) && lists(path, list);
+    }
+    if (!join(file, path, NAME)) {
+        return false;
+    }
+    return stat(file, &facts) == 0 ? lists(file, list) : find_folder(path, list, name);
+}
+
+/* ---- opening ---- */
+
+static sluice_status refuse_folder(const char *path, const char *list, sluice_error *error)
+{
+    char name[NAME_MAX + 1];
+    if (find_folder(path, list, name)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "has no " NAME ", but its folder \"%.256s\" has one: name the folders "
+                             "that are meant (%.256s/%.256s)",
+                             name, path, name);
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "has no " NAME);
+}
+
+sluice_status sl_index_json_load(sl_index_json *index, const char *path, const char *list,
+                                 sluice_error *error)
+{
+    struct stat facts;
+    const bool folder = is_folder(path);
+    if (!(folder ? join(index->path, path, NAME)
+                 : snprintf(index->path, SL_PATH_BYTES, "%s", path) < SL_PATH_BYTES)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
+    }
+    if (folder && stat(index->path, &facts) != 0) {
+        return refuse_folder(path, list, error);
+    }
+    const sluice_status status = sl_json_load(&index->root, index->path, error);
+    if (status == SLUICE_OK && !json_is_array(sl_json_member(index->root, list))) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, index->path, -1, "has no list \"%s\"",
+                             list);
+    }
+    return status;
+}
+
+void sl_index_json_close(sl_index_json *index)
+{
+    json_decref(index->root);
+    index->root = NULL;
+}
+
+/* Whether a path is one that does not leave its folder. */
+static bool stays(const char *name)
+{
+    if (name == NULL || name[0] == '\0' || name[0] == '/') {
+        return false;
+    }
+    for (const char *part = name; part != NULL; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+sluice_status sl_index_json_file(const sl_index_json *index, const char *name,
+                                 char path[SL_PATH_BYTES], sluice_error *error)
+{
+    if (!stays(name)) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, index->path, -1,
+                             "names the file \"%.256s\", which is none in its folder",
+                             name != NULL ? name : "");
+    }
+    const char *slash = strrchr(index->path, '/');
+    const int folder = slash != NULL ? (int)(slash - index->path) + 1 : 0;
+    const int length = snprintf(path, SL_PATH_BYTES, "%.*s%s", folder, index->path, name);
+    return length >= 0 && length < SL_PATH_BYTES
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_INVALID, STAGE, 0, index->path, -1,
+                               "names a file whose path is too long");
+}
+
+sluice_status sl_index_json_refuse(const sl_index_json *index, sluice_status status, int64_t number,
+                                   const char *why, sluice_error *error)
+{
+    if (number < 0) {
+        return sl_error_file(error, status, STAGE, 0, index->path, -1, "%s", why);
+    }
+    return sl_error_file(error, status, STAGE, 0, index->path, -1, "entry %lld of its list: %s",
+                         (long long)number, why);
+}

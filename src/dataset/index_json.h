@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * index_json: the index.json of a folder of shards.
+ *
+ * Purpose: MDS and LitData both have a file of that name, and are told apart by what it lists;
+ * which it is, where it lies, and the files that it names, which lie below its folder. Threads:
+ * pure. Ownership: sl_index_json_close.
+ */
+#ifndef SL_INDEX_JSON_H
+#define SL_INDEX_JSON_H
+
+#include "json_file.h"
+#include "objects.h"
+
+typedef struct sl_index_json {
+    char path[SL_PATH_BYTES]; /* of the file */
+    json_t *root;
+} sl_index_json;
+
+/*
+ * Whether `path` is such a file, a folder with one, or a folder without one whose folders have it
+ * (which sl_index_json_load refuses), and the first list in it is called `list`: "shards" or
+ * "chunks".
+ */
+bool sl_index_json_probe(const char *path, const char *list);
+
+/* `index` is all zero. Errors: INVALID (none; a list of another name; folders that have to be
+ * named), those of sl_json_load. */
+sluice_status sl_index_json_load(sl_index_json *index, const char *path, const char *list,
+                                 sluice_error *error);
+/* Of all zero is fine. */
+void sl_index_json_close(sl_index_json *index);
+
+/* The path of a file that the index names. Errors: CORRUPT (it is outside the folder, or none),
+ * INVALID (its path is too long). */
+sluice_status sl_index_json_file(const sl_index_json *index, const char *name,
+                                 char path[SL_PATH_BYTES], sluice_error *error);
+/* An error about the index: its status. `number`: of an entry of the list; -1: of none. */
+sluice_status sl_index_json_refuse(const sl_index_json *index, sluice_status status, int64_t number,
+                                   const char *why, sluice_error *error);
+
+#endif

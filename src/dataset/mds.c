@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MDS, the shards of MosaicML's Streaming: a folder with index.json, which lists shards and says
+ * which columns they have. What is in a shard is sized_dataset.h's.
+ */
+#include "file_set.h"
+#include "index_json.h"
+#include "mds_columns.h"
+#include "sized_dataset.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE   "dataset"
+#define LIST    "shards"
+#define VERSION 2
+
+static bool probe(const char *path)
+{
+    return sl_index_json_probe(path, LIST);
+}
+
+/* While a dataset is opened. */
+typedef struct opener {
+    sl_sized_dataset *own;
+    sl_index_json first, index; /* of the first path, and of the one that is read */
+    const json_t *columns;      /* the first shard, which says what columns all have */
+} opener;
+
+/* ---- columns ---- */
+
+static sluice_status add_column(opener *o, const json_t *shard, size_t number, sluice_error *error)
+{
+    sl_sized_columns *columns = &o->own->columns;
+    const json_t *names = sl_json_member(shard, "column_names");
+    const json_t *encodings = sl_json_member(shard, "column_encodings");
+    const char *name = json_string_value(json_array_get(names, number));
+    const char *encoding = json_string_value(json_array_get(encodings, number));
+    const json_t *size = json_array_get(sl_json_member(shard, "column_sizes"), number);
+    const json_int_t bytes = json_is_integer(size) ? json_integer_value(size) : 0;
+    if (name == NULL || encoding == NULL || bytes < 0 || bytes > INT32_MAX ||
+        (!json_is_integer(size) && !json_is_null(size))) {
+        return sl_index_json_refuse(&o->index, SLUICE_CORRUPT, 0,
+                                    "it does not say what its columns are", error);
+    }
+    if (strlen(name) >= SL_SOURCE_NAME_BYTES) {
+        return sl_index_json_refuse(&o->index, SLUICE_UNSUPPORTED, 0,
+                                    "a column's name has more than 255 bytes", error);
+    }
+    const sluice_status status = sl_sized_columns_add(columns, o->index.path, error);
+    if (status == SLUICE_OK) {
+        sl_sized_column *column = &columns->of[columns->count - 1];
+        sl_source_column *source = &columns->sources[columns->count - 1];
+        (void)snprintf(source->name, sizeof(source->name), "%s", name);
+        sl_mds_column(encoding, column, source);
+        column->bytes = (uint32_t)bytes;
+    }
+    return status;
+}
+
+static sluice_status add_columns(opener *o, const json_t *shard, sluice_error *error)
+{
+    const json_t *names = sl_json_member(shard, "column_names");
+    const size_t count = json_array_size(names);
+    sluice_status status = SLUICE_OK;
+    if (count == 0 || json_array_size(sl_json_member(shard, "column_encodings")) != count ||
+        json_array_size(sl_json_member(shard, "column_sizes")) != count) {
+        return sl_index_json_refuse(&o->index, SLUICE_CORRUPT, 0,
+                                    "it does not say what its columns are", error);
+    }
+    for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = add_column(o, shard, i, error);
+    }
+    o->columns = shard;
+    return status;
+}
+
+static bool has_same_columns(const json_t *a, const json_t *b)
+{
+    static const char *const keys[] = {"column_names", "column_encodings", "column_sizes"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (!json_equal(json_object_get(a, keys[i]), json_object_get(b, keys[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- shards ---- */
+
+static sluice_status refuse_compressed(const char *path, sluice_error *error)
+{
+    static const struct {
+        const char *end, *command;
+    } ways[] = {
+        {".zstd", "for f in *.zstd; do zstd -d \"$f\" -o \"${f%.zstd}\"; done"},
+        {".gz", "gunzip -k *.gz"},
+        {".bz2", "bunzip2 -k *.bz2"},
+        {".br", "brotli -d *.br"},
+    };
+    const char *command = "";
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        command = sl_ends_with(path, ways[i].end) ? ways[i].command : command;
+    }
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+                         "the shard is compressed as a whole: unpack all of them, beside, and "
+                         "leave index.json as it is%s%s",
+                         command[0] != '\0' ? ": " : "", command);
+}
+
+/* Compressed ones may lie unpacked beside, as they do in a cache of the original. */
+static sluice_status check_unpacked(const opener *o, const json_t *shard, const char *path,
+                                    sluice_error *error)
+{
+    char packed[SL_PATH_BYTES];
+    struct stat facts;
+    const json_t *zip = sl_json_member(shard, "zip_data");
+    if (zip == NULL || stat(path, &facts) == 0) {
+        return SLUICE_OK;
+    }
+    const sluice_status status =
+        sl_index_json_file(&o->index, sl_json_text(zip, "basename"), packed, error);
+    return status == SLUICE_OK && stat(packed, &facts) == 0 ? refuse_compressed(packed, error)
+                                                            : status;
+}
+
+/* Of its hashes the one that is known here; 0: there is none. */
+static uint64_t find_hash(const json_t *raw)
+{
+    const char *text = sl_json_text(sl_json_member(raw, "hashes"), "xxh3_64");
+    uint64_t hash = 0;
+    if (text == NULL || strlen(text) != 16) {
+        return 0;
+    }
+    for (; *text != '\0'; text++) {
+        const char *digits = "0123456789abcdef";
+        const char *digit = strchr(digits, *text);
+        if (digit == NULL) {
+            return 0;
+        }
+        hash = hash << 4 | (uint64_t)(digit - digits);
+    }
+    return hash;
+}
+
+static const char *why_unknown(const json_t *shard)
+{
+    uint64_t version;
+    const char *format = sl_json_text(shard, "format");
+    if (format == NULL || strcmp(format, "mds") != 0) {
+        return "its format is not \"mds\": write the dataset anew by MDSWriter";
+    }
+    if (!sl_json_count(shard, "version", &version) || version != VERSION) {
+        return "its version is not 2, which is the one that is known";
+    }
+    return NULL;
+}
+
+static sluice_status add_shard(opener *o, const json_t *shard, size_t number, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    sl_sized_file file = {.path = path};
+    const json_t *raw = sl_json_member(shard, "raw_data");
+    const char *why = why_unknown(shard);
+    if (why != NULL) {
+        return sl_index_json_refuse(&o->index, SLUICE_UNSUPPORTED, (int64_t)number, why, error);
+    }
+    if (!sl_json_count(shard, "samples", &file.samples) ||
+        !sl_json_count(raw, "bytes", &file.bytes) || sl_json_text(raw, "basename") == NULL) {
+        return sl_index_json_refuse(&o->index, SLUICE_CORRUPT, (int64_t)number,
+                                    "it does not say what its file is", error);
+    }
+    if (o->columns != NULL && !has_same_columns(shard, o->columns)) {
+        return sl_index_json_refuse(&o->index, SLUICE_UNSUPPORTED, (int64_t)number,
+                                    "it has other columns than the first: open those with other "
+                                    "columns as another dataset",
+                                    error);
+    }
+    sluice_status status =
+        sl_index_json_file(&o->index, sl_json_text(raw, "basename"), path, error);
+    if (status == SLUICE_OK) {
+        status = check_unpacked(o, shard, path, error);
+    }
+    if (status == SLUICE_OK && o->columns == NULL) {
+        status = add_columns(o, shard, error);
+    }
+    file.hash = find_hash(raw);
+    return status == SLUICE_OK ? sl_sized_dataset_add(o->own, &file, error) : status;
+}
+
+/* ---- opening ---- */
+
+static sluice_status add_path(opener *o, const char *path, sluice_error *error)
+{
+    uint64_t version;
+    sluice_status status = sl_index_json_load(&o->index, path, LIST, error);
+    if (status < 0) {
+        return status;
+    }
+    if (!sl_json_count(o->index.root, "version", &version) || version != VERSION) {
+        return sl_index_json_refuse(&o->index, SLUICE_UNSUPPORTED, -1,
+                                    "its version is not 2, which is the one that is known", error);
+    }
+    const json_t *shards = sl_json_member(o->index.root, LIST);
+    for (size_t i = 0; status == SLUICE_OK && i < json_array_size(shards); i++) {
+        status = add_shard(o, json_array_get(shards, i), i, error);
+    }
+    if (o->first.root == NULL && o->columns != NULL) {
+        o->first = o->index; /* which the columns lie in */
+        o->index.root = NULL;
+    }
+    sl_index_json_close(&o->index);
+    return status;
+}
+
+static sluice_status open_all(opener *o, const char *const *paths, size_t count,
+                              const sluice_dataset_options *options, sluice_error *error)
+{
+    sluice_status status = sl_sized_dataset_new(&o->own, error);
+    for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = add_path(o, paths[i], error);
+    }
+    sl_index_json_close(&o->index);
+    sl_index_json_close(&o->first);
+    if (status < 0) {
+        return status;
+    }
+    sl_dataset *base = &o->own->base;
+    (void)snprintf(base->info.format, sizeof(base->info.format), "mds");
+    (void)snprintf(base->kind, sizeof(base->kind),
+                   "MDS shards (MosaicML Streaming), as their index.json lists them");
+    return sl_sized_dataset_finish(o->own, options, paths[0], error);
+}
+
+static sluice_status open_mds(sl_dataset **dataset, const char *const *paths, size_t count,
+                              const sluice_dataset_options *options, sluice_error *error)
+{
+    opener o = {0};
+    const sluice_status status = open_all(&o, paths, count, options, error);
+    if (status < 0) {
+        sl_dataset_close(o.own != NULL ? &o.own->base : NULL);
+        return status;
+    }
+    *dataset = &o.own->base;
+    return SLUICE_OK;
+}
+
+const sl_format sl_format_mds = {.name = "mds",
+                                 .takes_fields = true,
+                                 .probe = probe,
+                                 .open = open_mds};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * offset_files: files that begin with a table of where their samples lie.
+ *
+ * Purpose: the shards of MDS and the chunks of LitData: u32 samples, u32 offsets[samples + 1] from
+ * the beginning of the file, little-endian, then whatever lies there. How many samples a file has,
+ * and how large it is, is told by an index beside them, and held against the file.
+ * Memory: 4 bytes a sample. Threads: one builds; then it is immutable. Ownership:
+ * sl_offset_files_close.
+ */
+#ifndef SL_OFFSET_FILES_H
+#define SL_OFFSET_FILES_H
+
+#include "dataset.h"
+#include "file_list.h"
+
+typedef struct sl_offset_files {
+    sl_file_list list;
+    uint32_t **tables;   /* of each file: its samples, and where each begins, and the last ends */
+    uint64_t samples;    /* of all */
+    uint64_t bytes;      /* of all samples; known when the tables are read */
+    bool may_lack_table; /* the sizes that are told may be without the table's */
+} sl_offset_files;
+
+/* Of all zero is fine. */
+void sl_offset_files_close(sl_offset_files *files);
+
+/* A file, by what the index says of it. Errors: NOMEM. */
+sluice_status sl_offset_files_add(sl_offset_files *files, const char *path, uint64_t bytes,
+                                  uint64_t samples, sluice_error *error);
+/* Reads all tables, several at a time. Errors: IO, CORRUPT (a file of another size or another
+ * number of samples, offsets that are in no order or outside), NOMEM. */
+sluice_status sl_offset_files_read(sl_offset_files *files, sluice_error *error);
+
+/* How many samples a file has. */
+uint64_t sl_offset_files_samples(const sl_offset_files *files, uint32_t file);
+/* As ops->locate: refuses a sample of no bytes, or too many. */
+sluice_status sl_offset_files_locate(const sl_offset_files *files, uint64_t index,
+                                     sl_sample *sample, sl_place *lookup, sl_refusal *why);
+/* Of names, sizes and numbers of samples. */
+uint64_t sl_offset_files_fingerprint(const sl_offset_files *files);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sized_columns.h"
+
+#include "dtype.h"
+#include "half.h"
+#include "little_endian.h"
+#include "memory.h"
+
+#include <string.h>
+
+#define STAGE "dataset"
+
+static const char unknown[] =
+    "an array whose dtype and dimensions none of the samples looked at tells: choose the other "
+    "fields";
+
+void sl_sized_columns_close(sl_sized_columns *columns)
+{
+    sl_free(columns->of);
+    sl_free(columns->sources);
+    columns->of = NULL;
+    columns->sources = NULL;
+}
+
+sluice_status sl_sized_columns_add(sl_sized_columns *columns, const char *path, sluice_error *error)
+{
+    if (columns->count == SL_SOURCE_COLUMNS_MAX) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+                             "it has more than %u columns", SL_SOURCE_COLUMNS_MAX);
+    }
+    if (columns->count == columns->room) {
+        const uint32_t room = columns->room == 0 ? 16 : 2 * columns->room;
+        sl_sized_column *of = sl_realloc_array(columns->of, room, sizeof(*of));
+        columns->of = of != NULL ? of : columns->of;
+        sl_source_column *sources = sl_realloc_array(columns->sources, room, sizeof(*sources));
+        columns->sources = sources != NULL ? sources : columns->sources;
+        if (of == NULL || sources == NULL) {
+            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for columns");
+        }
+        columns->room = room;
+    }
+    columns->of[columns->count] = (sl_sized_column){0};
+    memset(&columns->sources[columns->count], 0, sizeof(*columns->sources));
+    columns->count++;
+    return SLUICE_OK;
+}
+
+/* ---- where each column lies ---- */
+
+/* begins[i + 1] is where column i ends. */
+typedef struct column_extents {
+    uint32_t begins[SL_SOURCE_COLUMNS_MAX + 1];
+} column_extents;
+
+static sl_refusal measure(const sl_sized_columns *columns, sl_bytes sample, column_extents *extents)
+{
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < columns->count; i++) {
+        at += columns->of[i].bytes == 0 ? 4 : 0;
+    }
+    if (at > sample.size) {
+        return sl_refuse("the sample is shorter than the sizes of its columns", 0);
+    }
+    uint32_t told = 0;
+    for (uint32_t i = 0; i < columns->count; i++) {
+        uint32_t bytes = columns->of[i].bytes;
+        extents->begins[i] = (uint32_t)at;
+        if (bytes == 0) {
+            bytes = sl_load32(sample.data + told);
+            told += 4;
+        }
+        if (bytes > sample.size - at) {
+            return sl_refuse("a column is longer than what is left of its sample",
+                             told > 0 ? told - 4 : 0);
+        }
+        at += bytes;
+    }
+    extents->begins[columns->count] = (uint32_t)at;
+    return at == sample.size ? sl_accept()
+                             : sl_refuse("the sample is longer than its columns together", at);
+}
+
+static sl_bytes part(sl_bytes sample, const column_extents *extents, uint32_t column)
+{
+    const uint32_t begin = extents->begins[column];
+    return (sl_bytes){sample.data + begin, extents->begins[column + 1] - begin};
+}
+
+/* ---- values ---- */
+
+static double load_float(const uint8_t *from, sluice_dtype dtype)
+{
+    float single;
+    double value;
+    uint32_t bits;
+    uint64_t wide;
+    switch (dtype) {
+    case SLUICE_F16:
+        return sl_float_from_half(sl_load16(from));
+    case SLUICE_F32:
+        bits = sl_load32(from);
+        memcpy(&single, &bits, sizeof(single));
+        return single;
+    default:
+        wide = sl_load64(from);
+        memcpy(&value, &wide, sizeof(value));
+        return value;
+    }
+}
+
+static uint64_t load_integer(const uint8_t *from, sluice_dtype dtype)
+{
+    switch (dtype) {
+    case SLUICE_BOOL:
+        return from[0] != 0;
+    case SLUICE_U8:
+        return from[0];
+    case SLUICE_I8:
+        return (uint64_t)(int64_t)(int8_t)from[0];
+    case SLUICE_U16:
+        return sl_load16(from);
+    case SLUICE_I16:
+        return (uint64_t)(int64_t)(int16_t)sl_load16(from);
+    case SLUICE_U32:
+        return sl_load32(from);
+    case SLUICE_I32:
+        return (uint64_t)(int64_t)(int32_t)sl_load32(from);
+    default:
+        return sl_load64(from);
+    }
+}
+
+static sl_refusal take_number(const sl_sized_column *column, sl_value *value)
+{
+    const sluice_dtype dtype = column->dtype;
+    const uint8_t *from = value->bytes.data;
+    if (value->bytes.size != sl_dtype_bytes(dtype)) {
+        return sl_refuse("its number has not as many bytes as its type", 0);
+    }
+    if (dtype == SLUICE_F16 || dtype == SLUICE_F32 || dtype == SLUICE_F64) {
+        value->number = load_float(from, dtype);
+    } else {
+        const uint64_t bits = load_integer(from, dtype);
+        if (dtype == SLUICE_U64 && bits > INT64_MAX) {
+            return sl_refuse_unknown("its number is above 2^63 - 1", 0);
+        }
+        value->integer = (int64_t)bits;
+    }
+    value->bytes = (sl_bytes){NULL, 0};
+    return sl_accept();
+}
+
+static sl_refusal take_pixels(sl_value *value)
+{
+    const sl_bytes bytes = value->bytes;
+    if (bytes.size < 12) {
+        return sl_refuse("its picture is cut short", 0);
+    }
+    const uint32_t mode = sl_load32(bytes.data + 8);
+    if (mode > bytes.size - 12) {
+        return sl_refuse("its picture is cut short", 8);
+    }
+    if (mode != 3 || memcmp(bytes.data + 12, "RGB", 3) != 0) {
+        return sl_refuse_unknown("its picture has another mode than RGB: store it so, or as PNG",
+                                 12);
+    }
+    value->codec = SL_CODEC_RAW;
+    value->width = sl_load32(bytes.data);
+    value->height = sl_load32(bytes.data + 4);
+    value->offset += 15;
+    value->bytes = (sl_bytes){bytes.data + 15, bytes.size - 15};
+    const uint64_t pixels = (uint64_t)value->width * value->height;
+    if (pixels == 0 || value->bytes.size % 3 != 0 || pixels != value->bytes.size / 3) {
+        return sl_refuse("its picture has not as many pixels as its size says", 0);
+    }
+    return sl_accept();
+}
+
+static sl_refusal take_array(const sl_sized_column *column, const sl_field *field, sl_value *value)
+{
+    sl_array array = {.dtype = column->dtype};
+    const sl_refusal refusal = sl_array_parse(&array, column->head, value->bytes);
+    if (refusal.text != NULL) {
+        return refusal;
+    }
+    if (array.dtype != field->dtype || array.dims != field->dims) {
+        return sl_refuse_unknown("its array is of another dtype, or has another number of "
+                                 "dimensions, than those of the first samples",
+                                 0);
+    }
+    memcpy(value->shape, array.shape, array.dims * sizeof(array.shape[0]));
+    value->offset += array.data;
+    value->bytes.data += array.data;
+    value->bytes.size -= array.data;
+    return sl_accept();
+}
+
+/* The refusal's offset counts from the column's bytes. */
+static sl_refusal take(const sl_sized_column *column, const sl_field *field, sl_value *value)
+{
+    if (column->kind == SL_SIZED_NUMBER) {
+        return take_number(column, value);
+    }
+    if (column->kind == SL_SIZED_ARRAY) {
+        return take_array(column, field, value);
+    }
+    if (column->kind == SL_SIZED_PIXELS && field->type == SLUICE_FIELD_IMAGE) {
+        return take_pixels(value);
+    }
+    sl_refusal refusal = sl_source_value(field, value); /* as stored, also where it is chosen so */
+    refusal.offset = 0;
+    return refusal;
+}
+
+sl_refusal sl_sized_columns_unpack(const sl_sized_columns *columns, sl_bytes sample,
+                                   sl_values *values)
+{
+    column_extents extents;
+    sl_refusal refusal = measure(columns, sample, &extents);
+    for (uint32_t i = 0; refusal.text == NULL && i < columns->fields.count; i++) {
+        if (!sl_values_want(values, i)) {
+            continue;
+        }
+        const sl_field *field = &columns->fields.fields[i];
+        const uint32_t column = columns->fields.column[i];
+        values->of[i] = (sl_value){.present = true,
+                                   .bytes = part(sample, &extents, column),
+                                   .offset = extents.begins[column]};
+        refusal = take(&columns->of[column], field, &values->of[i]);
+        if (refusal.text != NULL) {
+            refusal.offset += extents.begins[column];
+            refusal.field = field->name;
+        }
+    }
+    return refusal;
+}
+
+/* ---- fields ---- */
+
+static bool is_unknown(const sl_sized_columns *columns, uint32_t column)
+{
+    return columns->of[column].kind == SL_SIZED_ARRAY &&
+           columns->sources[column].field.type != SLUICE_FIELD_TENSOR;
+}
+
+bool sl_sized_columns_unknown(const sl_sized_columns *columns)
+{
+    for (uint32_t i = 0; i < columns->count; i++) {
+        if (is_unknown(columns, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+sl_refusal sl_sized_columns_look(sl_sized_columns *columns, sl_bytes sample)
+{
+    column_extents extents;
+    sl_refusal refusal = measure(columns, sample, &extents);
+    if (refusal.text != NULL) {
+        return refusal;
+    }
+    for (uint32_t i = 0; i < columns->count; i++) {
+        if (!is_unknown(columns, i)) {
+            continue;
+        }
+        sl_array array = {.dtype = columns->of[i].dtype};
+        const sl_refusal why =
+            sl_array_parse(&array, columns->of[i].head, part(sample, &extents, i));
+        if (why.text != NULL) {
+            refusal = why;
+            refusal.offset += extents.begins[i];
+            continue;
+        }
+        columns->sources[i].refused = NULL;
+        columns->sources[i].field = (sl_field){.type = SLUICE_FIELD_TENSOR,
+                                               .dtype = array.dtype,
+                                               .dims = array.dims,
+                                               .compression = SLUICE_COMPRESSION_NEVER};
+    }
+    return refusal;
+}
+
+sluice_status sl_sized_columns_find(sl_sized_columns *columns,
+                                    const sluice_dataset_options *options, const char *path,
+                                    sluice_error *error)
+{
+    for (uint32_t i = 0; i < columns->count; i++) {
+        if (is_unknown(columns, i)) {
+            columns->sources[i].refused = unknown;
+        }
+    }
+    const sluice_status status = sl_source_fields_find(&columns->fields, columns->sources,
+                                                       columns->count, options, path, error);
+    sl_free(columns->sources);
+    columns->sources = NULL;
+    return status;
+}

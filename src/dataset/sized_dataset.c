@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sized_dataset.h"
+
+#include "checksum.h"
+#include "memory.h"
+
+#define STAGE "dataset"
+/* Read at once of a file whose hash is checked. */
+#define PIECE_BYTES ((size_t)1 << 20)
+
+/* Samples that are looked at, if those before are bad. */
+enum { LOOKS = 16 };
+
+static const sl_sized_dataset *sized_of(const sl_dataset *dataset)
+{
+    return (const sl_sized_dataset *)(const void *)dataset;
+}
+
+/* ---- ops ---- */
+
+static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sl_place *lookup, sl_refusal *why)
+{
+    return sl_offset_files_locate(&sized_of(dataset)->files, index, sample, lookup, why);
+}
+
+static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                         sl_values *values)
+{
+    if (bytes.size != sample->place.bytes) {
+        return sl_refuse("the sample is cut short", 0);
+    }
+    return sl_sized_columns_unpack(&sized_of(dataset)->columns, bytes, values);
+}
+
+static sluice_status hash_file(const sl_dataset *dataset, uint32_t object, uint8_t *piece,
+                               sl_findings *findings, sluice_error *finding)
+{
+    const uint64_t size = sized_of(dataset)->files.list.files[object].bytes;
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    for (uint64_t at = 0; at < size;) {
+        const size_t bytes = size - at < PIECE_BYTES ? (size_t)(size - at) : PIECE_BYTES;
+        const sluice_status status =
+            sl_objects_read(dataset->objects, object, at, piece, bytes, finding);
+        if (status < 0) {
+            return status;
+        }
+        sl_checksum_add(&stream, piece, bytes);
+        findings->bytes_read += bytes;
+        at += bytes;
+    }
+    if (sl_checksum_value(&stream) == sized_of(dataset)->hashes[object]) {
+        return SLUICE_OK;
+    }
+    return sl_dataset_refuse(dataset, object, 0,
+                             sl_refuse("the file does not match its hash (xxh3_64)", 0), finding);
+}
+
+static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
+{
+    sluice_error finding;
+    if (sized_of(dataset)->hashes[object] == 0) {
+        return SLUICE_OK;
+    }
+    uint8_t *piece = sl_malloc(PIECE_BYTES);
+    sl_error_clear(&finding);
+    const sluice_status status =
+        piece == NULL ? sl_error_set(&finding, SLUICE_NOMEM, STAGE, "no memory for checking a file")
+                      : hash_file(dataset, object, piece, findings, &finding);
+    sl_free(piece);
+    if (status < 0) {
+        findings->report(findings->ctx, &finding);
+    }
+    return SLUICE_OK; /* what is wrong with which sample is worth knowing */
+}
+
+static void close_sized(sl_dataset *dataset)
+{
+    sl_sized_dataset *own = (sl_sized_dataset *)(void *)dataset;
+    sl_objects_close(own->base.objects);
+    sl_offset_files_close(&own->files);
+    sl_sized_columns_close(&own->columns);
+    sl_free(own->hashes);
+    sl_free(own);
+}
+
+static const sl_dataset_ops sized_ops = {
+    .locate = locate,
+    .unpack = unpack,
+    .check_object = check_object,
+    .close = close_sized,
+};
+
+/* ---- opening ---- */
+
+sluice_status sl_sized_dataset_new(sl_sized_dataset **dataset, sluice_error *error)
+{
+    sl_sized_dataset *own = sl_calloc(1, sizeof(*own));
+    *dataset = own;
+    if (own == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    own->base.ops = &sized_ops;
+    own->base.info.struct_size = sizeof(own->base.info);
+    atomic_init(&own->base.references, 1);
+    return SLUICE_OK;
+}
+
+sluice_status sl_sized_dataset_add(sl_sized_dataset *own, const sl_sized_file *file,
+                                   sluice_error *error)
+{
+    const uint32_t number = own->files.list.count;
+    if (number == own->hash_room) {
+        const uint32_t room = number < 16 ? 16 : number + number / 2;
+        uint64_t *hashes = sl_realloc_array(own->hashes, room, sizeof(*hashes));
+        if (hashes == NULL) {
+            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no room for %u files", room);
+        }
+        own->hashes = hashes;
+        own->hash_room = room;
+    }
+    own->hashes[number] = file->hash;
+    return sl_offset_files_add(&own->files, file->path, file->bytes, file->samples, error);
+}
+
+static sluice_status look_at(sl_sized_dataset *own, uint64_t index, sluice_error *error)
+{
+    size_t size;
+    sl_sample sample;
+    sluice_status status = sl_dataset_find(&own->base, index, &sample, error);
+    if (status < 0) {
+        return status;
+    }
+    const sl_buffer buffer = {sl_malloc(sample.place.bytes), sample.place.bytes};
+    if (buffer.data == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample");
+    }
+    status = sl_dataset_read(&own->base, &sample, buffer, &size, error);
+    if (status == SLUICE_OK) {
+        const sl_refusal why = sl_sized_columns_look(&own->columns, (sl_bytes){buffer.data, size});
+        status = why.text != NULL ? sl_dataset_refuse(&own->base, sample.place.object,
+                                                      sample.place.offset, why, error)
+                                  : SLUICE_OK;
+    }
+    sl_free(buffer.data);
+    return status;
+}
+
+/* A bad sample tells nothing; that all are will be said when one is wanted. */
+static void look_around(sl_sized_dataset *own)
+{
+    for (uint64_t i = 0; i < LOOKS && i < own->files.samples; i++) {
+        if (!sl_sized_columns_unknown(&own->columns) || look_at(own, i, NULL) == SLUICE_OK) {
+            return;
+        }
+    }
+}
+
+sluice_status sl_sized_dataset_finish(sl_sized_dataset *own, const sluice_dataset_options *options,
+                                      const char *path, sluice_error *error)
+{
+    sluice_dataset_info *info = &own->base.info;
+    if (own->files.samples == 0) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "has no sample");
+    }
+    sluice_status status = sl_offset_files_read(&own->files, error);
+    if (status == SLUICE_OK) {
+        status = sl_file_list_objects(&own->files.list, &own->base.objects, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    info->samples = own->files.samples;
+    info->bytes = own->files.bytes;
+    info->shards = own->files.list.count;
+    info->fingerprint = sl_offset_files_fingerprint(&own->files);
+    look_around(own);
+    status = sl_sized_columns_find(&own->columns, options, path, error);
+    info->fields = own->columns.fields.count;
+    own->base.fields = own->columns.fields.fields;
+    return status;
+}
