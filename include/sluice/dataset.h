@@ -29,6 +29,8 @@
  *   - FFCV's .beton files of version 2, each row of which is a sample with the file's fields;
  *   - MDS, the shards of MosaicML's Streaming: a folder with the index.json that lists them, or
  * that file; docs/formats.md says what the fields are;
+ *   - LitData's chunks: a folder with the index.json that lists them, or that file; each leaf of a
+ *     sample is a field, and each chunk of tokens (TokensLoader) a sample with the field "tokens";
  *   - .npy files, each row of whose array is a sample with the field "tensor" (of an array of one
  *     dimension: each stretch of 2^20 elements);
  *   - Megatron-LM's NAME.bin with NAME.idx, each sequence of which is a sample with the field
@@ -154,8 +156,8 @@ typedef struct sluice_dataset_info {
     uint64_t fingerprint; /* changes when the list of samples changes */
     uint32_t classes;
     uint32_t fields;
-    char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "mds", "beton",
-                        "lmdb", "npy", "megatron", "folder", "flat" */
+    char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "mds", "litdata",
+                        "beton", "lmdb", "npy", "megatron", "folder", "flat" */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * LitData, the chunks of Lightning: a folder with index.json, which lists chunks and says what a
+ * sample is. What is in a chunk is sized_dataset.h's, or litdata_tokens.h's.
+ */
+#include "index_json.h"
+#include "litdata_columns.h"
+#include "litdata_tokens.h"
+#include "sized_dataset.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE "dataset"
+#define LIST  "chunks"
+
+enum { COMPRESSION_BYTES = 64 };
+
+static bool probe(const char *path)
+{
+    return sl_index_json_probe(path, LIST);
+}
+
+/* While a dataset is opened. */
+typedef struct opener {
+    sl_sized_dataset *own;
+    sl_index_json first, index; /* of the first path, and of the one that is read */
+    bool tokens;
+} opener;
+
+/* ---- chunks ---- */
+
+/* A command is only made of what is known: it is meant to be copied. */
+static bool is_zstd(const char *compression)
+{
+    const size_t bytes = strlen(compression);
+    return strcmp(compression, "zstd") == 0 ||
+           (strncmp(compression, "zstd:", 5) == 0 && bytes > 5 &&
+            strspn(compression + 5, "0123456789") == bytes - 5);
+}
+
+static sluice_status refuse_compressed(const char *path, const char *compression,
+                                       sluice_error *error)
+{
+    char command[256] = "";
+    if (is_zstd(compression)) {
+        (void)snprintf(command, sizeof(command),
+                       ": for f in *.%s.bin; do zstd -d \"$f\" -o \"${f%%.%s.bin}.bin\"; done",
+                       compression, compression);
+    }
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+                         "the chunk is compressed as a whole: unpack all of them, beside, and "
+                         "leave index.json as it is%s",
+                         command);
+}
+
+/* The file that a chunk is in when it is unpacked: its name without ".COMPRESSION", as the original
+ * has it. */
+static sluice_status find_file(const opener *o, const char *name, const char *compression,
+                               char path[SL_PATH_BYTES], sluice_error *error)
+{
+    char packed[SL_PATH_BYTES];
+    char plain[SL_PATH_BYTES];
+    char part[COMPRESSION_BYTES + 2];
+    struct stat facts;
+    const sluice_status status = sl_index_json_file(&o->index, name, packed, error);
+    if (status < 0 || compression == NULL) {
+        (void)snprintf(path, SL_PATH_BYTES, "%s", packed);
+        return status;
+    }
+    (void)snprintf(part, sizeof(part), ".%s", compression);
+    const char *found = strstr(name, part);
+    if (found == NULL) {
+        return refuse_compressed(packed, compression, error);
+    }
+    (void)snprintf(plain, sizeof(plain), "%.*s%s", (int)(found - name), name, found + strlen(part));
+    if (sl_index_json_file(&o->index, plain, path, error) < 0) {
+        return SLUICE_CORRUPT;
+    }
+    return stat(path, &facts) == 0 ? SLUICE_OK : refuse_compressed(packed, compression, error);
+}
+
+static sluice_status add_chunk(opener *o, const json_t *chunk, size_t number,
+                               const char *compression, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    sl_sized_file file = {.path = path};
+    const char *name = sl_json_text(chunk, "filename");
+    if (!sl_json_count(chunk, "chunk_size", &file.samples) ||
+        !sl_json_count(chunk, "chunk_bytes", &file.bytes) || name == NULL) {
+        return sl_index_json_refuse(&o->index, SLUICE_CORRUPT, (int64_t)number,
+                                    "it does not say what its file is", error);
+    }
+    const sluice_status status = find_file(o, name, compression, path, error);
+    return status == SLUICE_OK ? sl_sized_dataset_add(o->own, &file, error) : status;
+}
+
+/* ---- what they hold ---- */
+
+static sluice_status refuse_index(const opener *o, const char *why, sluice_error *error)
+{
+    return sl_index_json_refuse(&o->index, SLUICE_UNSUPPORTED, -1, why, error);
+}
+
+static sluice_status check_config(opener *o, const json_t *config, sluice_error *error)
+{
+    const char *loader = sl_json_text(config, "item_loader");
+    const char *compression = sl_json_text(config, "compression");
+    if (sl_json_member(config, "encryption") != NULL) {
+        return refuse_index(o, "its chunks are encrypted: write it anew without encryption", error);
+    }
+    if (loader != NULL && strcmp(loader, "ParquetLoader") == 0) {
+        return refuse_index(o, "its chunks are Parquet files: name those instead", error);
+    }
+    if (loader != NULL && strcmp(loader, "PyTreeLoader") != 0 &&
+        strcmp(loader, "TokensLoader") != 0) {
+        return refuse_index(o, "its item_loader is not known: PyTreeLoader and TokensLoader are",
+                            error);
+    }
+    if (compression != NULL &&
+        (compression[0] == '\0' || strlen(compression) > COMPRESSION_BYTES)) {
+        return refuse_index(o, "its compression is not known", error);
+    }
+    o->tokens = loader != NULL && strcmp(loader, "TokensLoader") == 0;
+    return SLUICE_OK;
+}
+
+/* Of one dataset all say the same of what a sample is. */
+static bool is_same_config(const json_t *a, const json_t *b)
+{
+    static const char *const keys[] = {"data_format", "data_spec", "item_loader"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const json_t *left = sl_json_member(a, keys[i]);
+        const json_t *right = sl_json_member(b, keys[i]);
+        if (left != right && !json_equal(left, right)) { /* none equals none, too */
+            return false;
+        }
+    }
+    return true;
+}
+
+static sluice_status take_config(opener *o, const json_t *config, sluice_error *error)
+{
+    const sluice_status status = check_config(o, config, error);
+    if (status < 0) {
+        return status;
+    }
+    if (o->first.root == NULL) {
+        return sl_litdata_columns(&o->index, &o->own->columns, error);
+    }
+    return is_same_config(config, sl_json_member(o->first.root, "config"))
+               ? SLUICE_OK
+               : refuse_index(o,
+                              "its samples are others than those of the first: open it as another "
+                              "dataset",
+                              error);
+}
+
+/* ---- opening ---- */
+
+static sluice_status add_path(opener *o, const char *path, sluice_error *error)
+{
+    sluice_status status = sl_index_json_load(&o->index, path, LIST, error);
+    if (status < 0) {
+        return status;
+    }
+    const json_t *config = sl_json_member(o->index.root, "config");
+    const json_t *chunks = sl_json_member(o->index.root, LIST);
+    status = take_config(o, config, error);
+    for (size_t i = 0; status == SLUICE_OK && i < json_array_size(chunks); i++) {
+        status =
+            add_chunk(o, json_array_get(chunks, i), i, sl_json_text(config, "compression"), error);
+    }
+    if (o->first.root == NULL && status == SLUICE_OK) {
+        o->first = o->index;
+        o->index.root = NULL;
+    }
+    sl_index_json_close(&o->index);
+    return status;
+}
+
+/* One leaf, of elements and nothing else, which has a name of its own only in a dict. */
+static sluice_status open_tokens(opener *o, sl_dataset **dataset,
+                                 const sluice_dataset_options *options, const char *path,
+                                 sluice_error *error)
+{
+    sl_sized_columns *columns = &o->own->columns;
+    sl_source_column *source = &columns->sources[0];
+    if (columns->count != 1 || source->field.type != SLUICE_FIELD_TENSOR ||
+        source->refused != NULL) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+                             "its TokensLoader reads other things than one tensor of tokens");
+    }
+    if (strcmp(source->name, "0") == 0) {
+        (void)snprintf(source->name, sizeof(source->name), "tokens");
+    }
+    const sluice_status status = sl_sized_columns_find(columns, options, path, error);
+    return status == SLUICE_OK
+               ? sl_litdata_tokens_open(dataset, &o->own->files, &columns->fields, path, error)
+               : status;
+}
+
+static sluice_status open_items(opener *o, sl_dataset **dataset,
+                                const sluice_dataset_options *options, const char *path,
+                                sluice_error *error)
+{
+    sl_dataset *base = &o->own->base;
+    (void)snprintf(base->info.format, sizeof(base->info.format), "litdata");
+    (void)snprintf(base->kind, sizeof(base->kind),
+                   "LitData's chunks, as their index.json lists them");
+    const sluice_status status = sl_sized_dataset_finish(o->own, options, path, error);
+    if (status == SLUICE_OK) {
+        *dataset = base;
+        o->own = NULL;
+    }
+    return status;
+}
+
+static sluice_status open_all(opener *o, sl_dataset **dataset, const char *const *paths,
+                              size_t count, const sluice_dataset_options *options,
+                              sluice_error *error)
+{
+    sluice_status status = sl_sized_dataset_new(&o->own, error);
+    if (status < 0) {
+        return status;
+    }
+    o->own->files.may_lack_table = true; /* as in releases before 0.2.40 */
+    for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = add_path(o, paths[i], error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    return o->tokens ? open_tokens(o, dataset, options, paths[0], error)
+                     : open_items(o, dataset, options, paths[0], error);
+}
+
+static sluice_status open_litdata(sl_dataset **dataset, const char *const *paths, size_t count,
+                                  const sluice_dataset_options *options, sluice_error *error)
+{
+    opener o = {0};
+    const sluice_status status = open_all(&o, dataset, paths, count, options, error);
+    sl_index_json_close(&o.index);
+    sl_index_json_close(&o.first);
+    sl_dataset_close(o.own != NULL ? &o.own->base : NULL);
+    return status;
+}
+
+const sl_format sl_format_litdata = {.name = "litdata",
+                                     .takes_fields = true,
+                                     .probe = probe,
+                                     .open = open_litdata};
