@@ -21,8 +21,8 @@
  *     or a folder with such files and without folders: each record is a sample; docs/formats.md
  *     says what its fields are. Indexes are made and kept as those of archives are;
  *   - Parquet files (*.parquet), or a folder with such files and without folders: each row is a
- *     sample; docs/formats.md says what its fields are. All columns but that of large values, which
- *     is the pictures', are kept in memory;
+ *     sample; docs/formats.md says what its fields are. All columns but those of large values, as
+ *     pictures are, are kept in memory;
  *   - MXNet's RecordIO files (*.rec), or a folder with such files and without folders: each record
  *     is a sample with the fields "image" (or "data"), "label" and "id". Indexes are made and kept
  *     as those of archives are, or are MXNet's (*.idx);

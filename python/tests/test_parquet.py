@@ -241,6 +241,44 @@ def test_labels_are_classes(tmp_path):
         data[3]
 
 
+PAIRS = {
+    "plain": {},
+    "snappy": {"codec": "SNAPPY"},
+    "one of them": {"codec": {"left": "SNAPPY"}, "dictionary": {"right"}},
+}
+
+
+@pytest.mark.parametrize("layout", PAIRS)
+def test_several_large_columns(tmp_path, layout):
+    """A sample lies in as many places: each is read once, and all of them are one sample."""
+    right = [None if i % 9 == 4 else jpeg(1000 + i) + bytes(30_000 + 10 * i) for i in range(ROWS)]
+    parquets.write(tmp_path / "a.parquet", {
+        "left": Column("image", [{"bytes": image, "path": None} for image in IMAGES]), "label": Column("int64", LABELS),
+        "right": Column("image", [image and {"bytes": image, "path": None} for image in right]),
+        "sound": Column("binary", [b"%05d" % i * 4000 for i in range(ROWS)])},
+        rows_per_group=25, rows_per_page=7, **PAIRS[layout])  # fmt: skip
+    data = sluice.Dataset(tmp_path / "a.parquet")
+    for i in list(range(ROWS)) + [3, 50, 4]:
+        if layout == "snappy" and right[i] is None:
+            continue
+        sample = data[i]
+        assert sample["left"] == IMAGES[i] and sample["right"] == right[i] and sample["label"] == LABELS[i]
+        assert sample["sound"] == b"%05d" % i * 4000
+    assert len(data.verify(progress=None).findings) == (sum(image is None for image in right) if layout == "snappy" else 0)
+    asked = {
+        "left": sluice.columns.Image(transform=T.RandomResizedCrop(16)), "label": sluice.columns.Number(),
+        "sound": sluice.columns.Ragged(length=20000)}  # fmt: skip
+    chosen = sluice.Dataset(tmp_path / "a.parquet", fields={"left": "left", "label": "label", "sound": "sound"})
+    sluice.pack(chosen, tmp_path / "packed", keep_bytes=True, keep_order=True, progress=None)
+    two = [sluice.Loader(of, 8, True, seed=4, columns=asked) for of in (chosen, sluice.Dataset(tmp_path / "packed"))]
+    count = 0
+    for one, other in itertools.zip_longest(*two):
+        for name in ("left", "label", "sound"):
+            assert one[name].numpy().tobytes() == other[name].numpy().tobytes()
+        count += one.rows
+    assert count == ROWS // 8 * 8 or count == ROWS
+
+
 def test_splits_are_not_joined(tmp_path):
     write(tmp_path, "train-00000-of-00001.parquet")
     write(tmp_path, "test-00000-of-00001.parquet")

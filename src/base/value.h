@@ -53,6 +53,8 @@ typedef struct sl_value {
 
 #define SL_VALUES_ALL  UINT64_MAX
 #define SL_VALUES_ROOM 4096
+/* Fields that each may lie in something of its own that has to be unpacked. */
+#define SL_VALUE_ROOMS 4U
 
 /* Where the bytes of a field are wanted, all `bytes` of them. Whoever reads them for a check may
  * copy them there on the way; the value's bytes lie there then. */
@@ -68,7 +70,7 @@ typedef struct sl_values {
     sl_copy_wish copy;
     sl_value of[SL_FIELDS_MAX];
     char room[SL_VALUES_ROOM]; /* for a text that is not in the sample's bytes as it is meant */
-    sl_value_room unpacked;    /* for values that lie in what has to be unpacked */
+    sl_value_room unpacked[SL_VALUE_ROOMS]; /* for values that lie in what has to be unpacked */
 } sl_values;
 
 /* Says which are wanted, and none of them elsewhere. */
@@ -81,7 +83,20 @@ static inline void sl_values_begin(sl_values *values, uint64_t wanted)
 /* Frees what unpacking took. */
 static inline void sl_values_end(sl_values *values)
 {
-    sl_value_room_close(&values->unpacked);
+    for (uint32_t i = 0; i < SL_VALUE_ROOMS; i++) {
+        sl_value_room_close(&values->unpacked[i]);
+    }
+}
+
+/* Whether `data` lies where the next sample's values will. */
+static inline bool sl_values_pass(const sl_values *values, const uint8_t *data)
+{
+    for (uint32_t i = 0; i < SL_VALUE_ROOMS; i++) {
+        if (sl_value_room_has(&values->unpacked[i], data)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static inline bool sl_values_want(const sl_values *values, uint32_t field)

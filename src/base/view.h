@@ -15,6 +15,12 @@ typedef struct sl_bytes {
     size_t size;
 } sl_bytes;
 
+/* A stretch of an object. */
+typedef struct sl_piece {
+    uint64_t offset;
+    uint32_t bytes;
+} sl_piece;
+
 /* A rectangle of pixels, integers, origin at the top left. */
 typedef struct sl_rect {
     uint32_t x, y, width, height;

@@ -109,6 +109,7 @@ sluice_status sl_dataset_locate(const sl_dataset *dataset, uint64_t index, sl_sa
                                 sl_place *lookup, sl_refusal *why)
 {
     assert(index < dataset->info.samples);
+    sample->pieces = 0;
     const sluice_status status = dataset->ops->locate(dataset, index, sample, lookup, why);
     sample->index = index;
     return status;
@@ -233,6 +234,37 @@ static sluice_status refuse_size(const sl_dataset *dataset, uint32_t object, siz
                          "the file has %zu bytes: a sample has 2^31 - 1 at most", size);
 }
 
+/* `offset` of a sample's bytes, in its object. */
+static uint64_t offset_of(const sl_dataset *dataset, const sl_sample *sample, uint64_t offset)
+{
+    for (uint32_t i = 0; sample->pieces > 1 && i < sample->pieces; i++) {
+        const sl_piece piece = dataset->ops->piece(dataset, sample, i);
+        if (offset < piece.bytes) {
+            return piece.offset + offset;
+        }
+        offset -= piece.bytes;
+    }
+    return sample->place.offset + offset;
+}
+
+static sluice_status read_place(const sl_dataset *dataset, const sl_sample *sample, uint8_t *to,
+                                sluice_error *error)
+{
+    const sl_place *place = &sample->place;
+    sluice_status status = SLUICE_OK;
+    if (sample->pieces <= 1) {
+        return sl_objects_read(dataset->objects, place->object, place->offset, to, place->bytes,
+                               error);
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && i < sample->pieces; i++) {
+        const sl_piece piece = dataset->ops->piece(dataset, sample, i);
+        status =
+            sl_objects_read(dataset->objects, place->object, piece.offset, to, piece.bytes, error);
+        to += piece.bytes;
+    }
+    return status;
+}
+
 sluice_status sl_dataset_read(const sl_dataset *dataset, const sl_sample *sample, sl_buffer buffer,
                               size_t *size, sluice_error *error)
 {
@@ -247,8 +279,7 @@ sluice_status sl_dataset_read(const sl_dataset *dataset, const sl_sample *sample
     } else {
         *size = place->bytes;
         if (place->bytes <= buffer.capacity) {
-            status = sl_objects_read(dataset->objects, place->object, place->offset, buffer.data,
-                                     place->bytes, error);
+            status = read_place(dataset, sample, buffer.data, error);
         }
     }
     if (status < 0 && error != NULL) {
@@ -264,7 +295,8 @@ sluice_status sl_dataset_unpack(const sl_dataset *dataset, const sl_sample *samp
     if (why.text == NULL) {
         return SLUICE_OK;
     }
-    sl_dataset_refuse(dataset, sample->place.object, sample->place.offset, why, error);
+    const uint64_t offset = offset_of(dataset, sample, why.offset);
+    sl_dataset_refuse(dataset, sample->place.object, offset - why.offset, why, error);
     if (error != NULL) {
         error->sample = (int64_t)sample->index;
     }
@@ -284,6 +316,6 @@ void sl_sample_blame(const sl_dataset *dataset, const sl_sample *sample, const s
     if (error->offset < 0 || (value != NULL && value->zstd)) {
         error->offset = 0; /* inside a frame there are no offsets of the file */
     }
-    error->offset += (int64_t)(sample->place.offset + (value != NULL ? value->offset : 0));
+    error->offset += (int64_t)offset_of(dataset, sample, value != NULL ? value->offset : 0);
     error->sample = (int64_t)sample->index;
 }

@@ -31,6 +31,7 @@ typedef struct sl_place {
 typedef struct sl_sample {
     uint64_t index;
     sl_place place;
+    uint32_t pieces;   /* above 1: place.bytes are those of so many pieces of the object */
     uint64_t facts[4]; /* the format's own, from locate to unpack */
 } sl_sample;
 
@@ -58,6 +59,9 @@ typedef struct sl_dataset_ops {
      */
     sluice_status (*locate)(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                             sl_place *lookup, sl_refusal *why);
+    /* Where piece `number` of a located sample lies that has several: unpack gets them one behind
+     * the other. NULL: none has. */
+    sl_piece (*piece)(const sl_dataset *dataset, const sl_sample *sample, uint32_t number);
     /* Takes in what a lookup found. NULL: locate never says AGAIN. */
     sl_refusal (*learn)(const sl_dataset *dataset, const sl_place *lookup, sl_bytes bytes);
     /*
@@ -112,6 +116,7 @@ struct sl_dataset {
     const sl_field *fields;   /* info.fields of them */
     sl_objects *objects;      /* the format closes it */
     bool whole_objects;       /* each sample is an object of its own */
+    uint32_t pieces;          /* that a sample has, at most; 0 is 1 */
     char kind[128];           /* what it is, and what it was known by: a sentence for people */
 };
 

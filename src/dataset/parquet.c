@@ -26,7 +26,8 @@ enum {
     LENGTH_BYTES = 4,
     LARGE = 4096,     /* bytes of a row on average, from which on a column is not kept in memory */
     LITTLE = 1 << 20, /* unless all of it is little */
-    NO_BYTES = 4      /* of the file are read for a sample that has none there */
+    READS_MAX = SL_VALUE_ROOMS, /* columns that are not */
+    NO_BYTES = 4                /* of the file are read for a sample that has none there */
 };
 
 typedef struct parquets {
@@ -35,10 +36,11 @@ typedef struct parquets {
     sl_features features;
     sl_source_fields fields;
     uint32_t side_of[SL_FIELDS_MAX]; /* number of the column in memory; NONE: it is read */
-    uint32_t read;                   /* field that is; NONE: none is */
-    uint32_t label;                  /* field with names of classes; NONE */
+    uint32_t read[READS_MAX];        /* fields that are */
+    uint32_t reads;
+    uint32_t label; /* field with names of classes; NONE */
     char label_column[SL_SOURCE_NAME_BYTES];
-    sl_parquet_index index;
+    sl_parquet_index index[READS_MAX]; /* of each that is read */
     sl_side_columns side;
 } parquets;
 
@@ -49,34 +51,47 @@ static const parquets *parquets_of(const sl_dataset *dataset)
 
 /* ---- ops ---- */
 
-enum { FACT_STRETCH, FACT_NULL };
+/* The bytes that a sample's value is in: a few of the file's first where it has none. */
+static sl_piece place_of(const parquets *own, uint64_t row, uint32_t read,
+                         const sl_parquet_stretch **stretch)
+{
+    const sl_parquet_index *index = &own->index[read];
+    const uint32_t size = index->sizes[row];
+    *stretch = sl_parquet_index_find(index, row);
+    if (size == SL_PARQUET_NULL_SIZE) {
+        return (sl_piece){0, NO_BYTES};
+    }
+    if ((*stretch)->where == SL_PARQUET_EXACT) {
+        return (sl_piece){index->cells[row] - LENGTH_BYTES, size + LENGTH_BYTES};
+    }
+    return (sl_piece){(*stretch)->offset, (*stretch)->bytes};
+}
+
+static sl_piece piece(const sl_dataset *dataset, const sl_sample *sample, uint32_t number)
+{
+    const sl_parquet_stretch *stretch;
+    return place_of(parquets_of(dataset), sample->index, number, &stretch);
+}
 
 static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                             sl_place *lookup, sl_refusal *why)
 {
     const parquets *own = parquets_of(dataset);
-    (void)lookup;
-    (void)why;
-    *sample = (sl_sample){.place = {.bytes = NO_BYTES}, .facts = {[FACT_NULL] = 1}};
-    if (own->read == SL_FIELD_NONE) {
-        sample->place.object = sl_file_list_find(&own->set.list, index);
-        return SLUICE_OK;
+    uint64_t bytes = 0;
+    *sample = (sl_sample){.index = index, .place = {.bytes = NO_BYTES}, .pieces = own->reads};
+    sample->place.object = sl_file_list_find(&own->set.list, index);
+    for (uint32_t i = 0; i < own->reads; i++) {
+        const sl_parquet_stretch *stretch;
+        const sl_piece found = place_of(own, index, i, &stretch);
+        sample->place.offset = i == 0 ? found.offset : sample->place.offset;
+        bytes += found.bytes;
     }
-    const sl_parquet_stretch *stretch = sl_parquet_index_find(&own->index, index);
-    const uint32_t size = own->index.sizes[index];
-    sample->place.object = stretch->file;
-    sample->facts[FACT_STRETCH] = (uint64_t)(stretch - own->index.stretches.of);
-    if (size == SL_PARQUET_NULL_SIZE) {
-        return SLUICE_OK;
+    if (bytes > UINT32_MAX) {
+        *lookup = sample->place;
+        *why = sl_refuse_unknown("the sample has more than 2^32 - 1 bytes", 0);
+        return SLUICE_UNSUPPORTED;
     }
-    sample->facts[FACT_NULL] = 0;
-    if (stretch->where == SL_PARQUET_EXACT) {
-        sample->place.offset = own->index.cells[index] - LENGTH_BYTES;
-        sample->place.bytes = size + LENGTH_BYTES;
-    } else {
-        sample->place.offset = stretch->offset;
-        sample->place.bytes = stretch->bytes;
-    }
+    sample->place.bytes = bytes > 0 ? (uint32_t)bytes : NO_BYTES;
     return SLUICE_OK;
 }
 
@@ -89,38 +104,65 @@ static sl_refusal find_exact(sl_bytes bytes, sl_bytes *found)
     return sl_accept();
 }
 
-static sl_refusal find_in_page(const parquets *own, const sl_sample *sample, sl_bytes bytes,
-                               sl_value_room *room, sl_bytes *found)
+/* A value that is read, out of the bytes that it is in. */
+typedef struct reading {
+    const parquets *own;
+    uint32_t number; /* of those that are read */
+    uint64_t row;
+    const sl_parquet_stretch *stretch;
+} reading;
+
+static sl_refusal find_in_page(const reading *r, sl_bytes bytes, sl_values *values, sl_bytes *found)
 {
-    const uint64_t number = sample->facts[FACT_STRETCH];
-    const sl_parquet_stretch *stretch = &own->index.stretches.of[number];
-    sl_page_pick pick = stretch->pick;
+    const sl_parquet_index *index = &r->own->index[r->number];
+    const uint64_t tag = (uint64_t)(r->stretch - index->stretches.of);
+    sl_value_room *room = &values->unpacked[index->room];
+    sl_page_pick pick = r->stretch->pick;
     sl_bytes body;
-    pick.row = stretch->where == SL_PARQUET_IN_PAGE ? (uint32_t)(sample->index - stretch->first)
-                                                    : (uint32_t)own->index.cells[sample->index];
-    const sl_refusal why = sl_page_open(&pick, bytes, room, number, &body);
+    pick.row = r->stretch->where == SL_PARQUET_IN_PAGE ? (uint32_t)(r->row - r->stretch->first)
+                                                       : (uint32_t)index->cells[r->row];
+    const sl_refusal why = sl_page_open(&pick, bytes, room, tag, &body);
     return why.text != NULL ? why : sl_page_find(&pick, body, found);
 }
 
-static sl_refusal unpack_read(const parquets *own, const sl_sample *sample, sl_bytes bytes,
-                              sl_values *values)
+static sl_refusal unpack_value(const reading *r, sl_bytes bytes, sl_values *values, uint32_t offset)
 {
-    const sl_field *field = &own->fields.fields[own->read];
-    const uint64_t number = sample->facts[FACT_STRETCH];
-    sl_value *value = &values->of[own->read];
-    *value = (sl_value){.present = sample->facts[FACT_NULL] == 0};
+    const uint32_t field = r->own->read[r->number];
+    sl_value *value = &values->of[field];
+    *value = (sl_value){.present = r->own->index[r->number].sizes[r->row] != SL_PARQUET_NULL_SIZE};
     if (!value->present) {
         return sl_accept();
     }
-    const bool is_exact = own->index.stretches.of[number].where == SL_PARQUET_EXACT;
-    sl_refusal why = is_exact ? find_exact(bytes, &value->bytes)
-                              : find_in_page(own, sample, bytes, &values->unpacked, &value->bytes);
+    const bool is_exact = r->stretch->where == SL_PARQUET_EXACT;
+    sl_refusal why =
+        is_exact ? find_exact(bytes, &value->bytes) : find_in_page(r, bytes, values, &value->bytes);
     if (why.text == NULL) {
         value->offset = is_exact ? LENGTH_BYTES : 0;
-        why = sl_source_value(field, value);
+        why = sl_source_value(&r->own->fields.fields[field], value);
     }
-    why.field = field->name;
+    value->offset += offset;
+    why.offset += offset;
+    why.field = r->own->fields.fields[field].name;
     return why;
+}
+
+static sl_refusal unpack_reads(const parquets *own, const sl_sample *sample, sl_bytes bytes,
+                               sl_values *values)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; i < own->reads; i++) {
+        reading r = {.own = own, .number = i, .row = sample->index};
+        const sl_piece place = place_of(own, sample->index, i, &r.stretch);
+        if (sl_values_want(values, own->read[i])) {
+            const sl_refusal why =
+                unpack_value(&r, (sl_bytes){bytes.data + at, place.bytes}, values, (uint32_t)at);
+            if (why.text != NULL) {
+                return why;
+            }
+        }
+        at += place.bytes;
+    }
+    return sl_accept();
 }
 
 static sl_refusal check_label(const parquets *own, const sl_value *value)
@@ -135,19 +177,15 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
                          sl_values *values)
 {
     const parquets *own = parquets_of(dataset);
-    sl_refusal why = sl_accept();
     if (bytes.size != sample->place.bytes) {
         return sl_refuse("the sample is cut short", 0);
     }
+    sl_refusal why = unpack_reads(own, sample, bytes, values);
     for (uint32_t i = 0; why.text == NULL && i < own->fields.count; i++) {
-        if (!sl_values_want(values, i)) {
+        if (!sl_values_want(values, i) || own->side_of[i] == SL_FIELD_NONE) {
             continue;
         }
-        if (i == own->read) {
-            why = unpack_read(own, sample, bytes, values);
-        } else {
-            why = sl_side_columns_get(&own->side, own->side_of[i], sample->index, &values->of[i]);
-        }
+        why = sl_side_columns_get(&own->side, own->side_of[i], sample->index, &values->of[i]);
         if (why.text == NULL && i == own->label) {
             why = check_label(own, &values->of[i]);
         }
@@ -167,7 +205,9 @@ static void close_parquets(sl_dataset *dataset)
 {
     parquets *own = (parquets *)(void *)dataset;
     sl_objects_close(own->base.objects);
-    sl_parquet_index_close(&own->index);
+    for (uint32_t i = 0; i < own->reads; i++) {
+        sl_parquet_index_close(&own->index[i]);
+    }
     sl_side_columns_close(&own->side);
     sl_features_close(&own->features);
     sl_file_set_close(&own->set);
@@ -176,6 +216,7 @@ static void close_parquets(sl_dataset *dataset)
 
 static const sl_dataset_ops parquets_ops = {
     .locate = locate,
+    .piece = piece,
     .unpack = unpack,
     .class_name = class_name,
     .close = close_parquets,
@@ -212,7 +253,7 @@ static bool probe(const char *path)
 typedef struct group_work {
     uint32_t file, group;
     uint64_t first; /* row */
-    sl_parquet_stretches found;
+    sl_parquet_stretches found[READS_MAX];
     sl_side_columns side;
 } group_work;
 
@@ -367,24 +408,24 @@ static bool is_large(const opening *o, uint32_t number, uint64_t *bytes)
            *bytes / o->own->base.info.samples >= least;
 }
 
-/* Which field is read. */
-static sluice_status choose_read(opening *o, sluice_error *error)
+/* Which fields are read. */
+static sluice_status choose_reads(opening *o, sluice_error *error)
 {
     parquets *own = o->own;
-    own->read = SL_FIELD_NONE;
     for (uint32_t i = 0; i < own->fields.count; i++) {
         uint64_t bytes;
+        own->side_of[i] = 0;
         if (!is_large(o, i, &bytes)) {
             continue;
         }
-        if (own->read != SL_FIELD_NONE) {
+        if (own->reads == READS_MAX) {
             return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path_of(o, 0), -1,
-                                 "the columns of \"%s\" and \"%s\" both are large, and one such "
-                                 "column can be read: choose the fields that are wanted (the "
-                                 "option fields)",
-                                 own->fields.fields[own->read].name, own->fields.fields[i].name);
+                                 "more than %d of its columns are large: choose the fields that "
+                                 "are wanted (the option fields)",
+                                 READS_MAX);
         }
-        own->read = i;
+        own->side_of[i] = SL_FIELD_NONE;
+        own->read[own->reads++] = i;
     }
     return SLUICE_OK;
 }
@@ -425,14 +466,14 @@ static sluice_status find_fields(opening *o, const sluice_dataset_options *optio
         o->leaf_of[i] = o->columns.leaf[own->fields.column[i]];
     }
     if (status == SLUICE_OK) {
-        status = choose_read(o, error);
+        status = choose_reads(o, error);
     }
     if (status == SLUICE_OK) {
         find_label(own, o);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < own->fields.count; i++) {
-        own->side_of[i] = i == own->read ? SL_FIELD_NONE : o->side_count;
-        if (i != own->read) {
+        if (own->side_of[i] != SL_FIELD_NONE) {
+            own->side_of[i] = o->side_count;
             o->side_fields[o->side_count] = own->fields.fields[i];
             o->side_leaf[o->side_count++] = o->leaf_of[i];
         }
@@ -472,9 +513,9 @@ static sluice_status read_group(void *ctx, uint32_t number, sluice_error *error)
     if (status < 0) {
         return status;
     }
-    if (o->own->read != SL_FIELD_NONE) {
-        status = sl_parquet_index_fill(&o->own->index, &place, o->leaf_of[o->own->read],
-                                       &work->found, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->own->reads; i++) {
+        status = sl_parquet_index_fill(&o->own->index[i], &place, o->leaf_of[o->own->read[i]],
+                                       &work->found[i], error);
     }
     if (status == SLUICE_OK) {
         status = sl_side_columns_open(&work->side, o->side_fields, o->side_count, error);
@@ -490,8 +531,9 @@ static sluice_status read_rows(opening *o, sluice_error *error)
 {
     parquets *own = o->own;
     sluice_status status = list_groups(o, error);
-    if (status == SLUICE_OK && own->read != SL_FIELD_NONE) {
-        status = sl_parquet_index_open(&own->index, own->base.info.samples, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < own->reads; i++) {
+        own->index[i].room = i % SL_VALUE_ROOMS;
+        status = sl_parquet_index_open(&own->index[i], own->base.info.samples, error);
     }
     if (status == SLUICE_OK) {
         status = sl_side_columns_open(&own->side, o->side_fields, o->side_count, error);
@@ -502,8 +544,8 @@ static sluice_status read_rows(opening *o, sluice_error *error)
     for (uint32_t i = 0; status == SLUICE_OK && i < o->group_count; i++) {
         status = sl_side_columns_append(&own->side, &o->groups[i].side, error);
         sl_side_columns_close(&o->groups[i].side);
-        if (status == SLUICE_OK) {
-            status = sl_parquet_index_add(&own->index, &o->groups[i].found, error);
+        for (uint32_t k = 0; status == SLUICE_OK && k < own->reads; k++) {
+            status = sl_parquet_index_add(&own->index[k], &o->groups[i].found[k], error);
         }
     }
     return status;
@@ -563,42 +605,38 @@ static uint64_t fingerprint_of(const opening *o)
     return sl_checksum_value(&stream);
 }
 
-static uint64_t bytes_of(const parquets *own)
+/* Of one that is read; `*pages`: whether values lie in pages with others. */
+static uint64_t bytes_of_index(const sl_parquet_index *index, bool *pages)
 {
     uint64_t bytes = 0;
-    for (uint64_t i = 0; own->read != SL_FIELD_NONE && i < own->index.rows; i++) {
-        bytes += own->index.sizes[i] != SL_PARQUET_NULL_SIZE ? own->index.sizes[i] : 0;
+    for (uint64_t i = 0; i < index->rows; i++) {
+        bytes += index->sizes[i] != SL_PARQUET_NULL_SIZE ? index->sizes[i] : 0;
     }
-    for (uint32_t i = 0; i < own->index.stretches.count; i++) {
-        bytes += own->index.stretches.of[i].bytes;
+    for (uint32_t i = 0; i < index->stretches.count; i++) {
+        bytes += index->stretches.of[i].bytes;
+        *pages = *pages || index->stretches.of[i].where != SL_PARQUET_EXACT;
     }
-    return bytes + own->side.bytes;
-}
-
-/* Whether samples take a page each, of several. */
-static bool has_pages(const parquets *own)
-{
-    for (uint32_t i = 0; i < own->index.stretches.count; i++) {
-        if (own->index.stretches.of[i].where != SL_PARQUET_EXACT) {
-            return true;
-        }
-    }
-    return false;
+    return bytes;
 }
 
 static void describe(opening *o)
 {
     parquets *own = o->own;
     sluice_dataset_info *info = &own->base.info;
+    bool pages = false;
     info->struct_size = sizeof(*info);
-    info->bytes = bytes_of(own);
+    info->bytes = own->side.bytes;
+    for (uint32_t i = 0; i < own->reads; i++) {
+        info->bytes += bytes_of_index(&own->index[i], &pages);
+    }
+    own->base.pieces = own->reads;
     info->fingerprint = fingerprint_of(o);
     info->fields = own->fields.count;
     info->shards = own->set.list.count;
     memcpy(info->format, "parquet", sizeof("parquet"));
     (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s, each of whose rows is a sample%s",
                    own->set.list.count == 1 ? "a Parquet file" : "Parquet files",
-                   has_pages(own) ? "; compressed: shuffle by blocks, or pack" : "");
+                   pages ? "; compressed: shuffle by blocks, or pack" : "");
     own->base.fields = own->fields.fields;
 }
 
@@ -640,7 +678,9 @@ static void close_opening(opening *o)
         sl_parquet_close(&o->files[i]);
     }
     for (uint32_t i = 0; o->groups != NULL && i < o->group_count; i++) {
-        sl_free(o->groups[i].found.of);
+        for (uint32_t k = 0; k < READS_MAX; k++) {
+            sl_free(o->groups[i].found[k].of);
+        }
         sl_side_columns_close(&o->groups[i].side);
     }
     sl_parquet_columns_close(&o->columns);

@@ -2,7 +2,7 @@
 /*
  * parquet_index: where the large values of a leaf lie, row by row.
  *
- * Purpose: a sample takes one read. Where values are stored as they are (PLAIN, not compressed),
+ * Purpose: a value takes one read. Where values are stored as they are (PLAIN, not compressed),
  * that reads just its bytes: the index knows them. Where pages are compressed it reads the page
  * that the value is in, or the dictionary's. Opening goes from value to value, since only the value
  * before tells where the next one is: 4 bytes are read of each, by several threads.
@@ -40,6 +40,7 @@ typedef struct sl_parquet_stretches {
 } sl_parquet_stretches;
 
 typedef struct sl_parquet_index {
+    uint32_t room; /* of the values' rooms, where its pages are unpacked */
     uint64_t rows;
     uint64_t *cells; /* of each row */
     uint32_t *sizes;

@@ -113,7 +113,7 @@ sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_
     }
     *sample = r->sample;
     *values = r->values;
-    values->unpacked = (sl_value_room){0};
+    memset(values->unpacked, 0, sizeof(values->unpacked));
     sl_dataset_free_sample(r);
     return status;
 }

@@ -3,7 +3,7 @@
  * backend: the contract of everything that reads bytes from files.
  *
  * Purpose: submit reads, get each one's completion exactly once, in any order. Implementations:
- * uring.c (io_uring), pread_pool.c (threads; also opens and reads whole small files), fault.c
+ * uring.c (io_uring), pread_pool.c (threads; also whole small files, and reads in pieces), fault.c
  * (wraps another and misbehaves by a seed).
  * Threads: open, submit, reap and close by one thread, the owner (the fetch thread); wake from any
  * thread.
@@ -16,14 +16,16 @@
 #define SL_BACKEND_H
 
 #include "slab.h"
+#include "view.h"
 
 #include <sluice/common.h>
 
 #include <stdbool.h>
 
 typedef enum sl_read_kind {
-    SL_READ_AT = 0,  /* pread(fd, buffer, length, offset) */
-    SL_READ_FILE = 1 /* open path, read all of it (at most `length`), close */
+    SL_READ_AT = 0,    /* pread(fd, buffer, length, offset) */
+    SL_READ_FILE = 1,  /* open path, read all of it (at most `length`), close */
+    SL_READ_PIECES = 2 /* pread(fd) of each piece, one behind the other in the buffer */
 } sl_read_kind;
 
 /* One read. Owned by the caller, unchanged from submit to completion. */
@@ -34,6 +36,8 @@ typedef struct sl_read {
     uint64_t offset;
     uint32_t length; /* bytes of room in buffer */
     uint8_t *buffer;
+    const sl_piece *pieces; /* READ_PIECES: `length` bytes in all */
+    uint32_t piece_count;
     bool drop_cache; /* READ_FILE: advise the kernel to forget the pages afterwards */
     /* READ_FILE: with O_DIRECT where that works; `length` and `buffer` are multiples of
      * SL_DIRECT_ALIGN. READ_AT: the descriptor is such a one. */
@@ -44,6 +48,7 @@ typedef struct sl_completion {
     sl_read *read;
     /*
      * READ_AT: bytes read (may be short; 0 at the end of the file) or -errno.
+     * READ_PIECES: bytes read, all of them; or -errno, ENODATA where the file ends before.
      * READ_FILE: bytes read, all of the file; -EFBIG when it is longer than `length` (then
      * file_bytes is its size); else -errno, ESTALE when it shrank while being read.
      */

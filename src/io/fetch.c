@@ -179,6 +179,9 @@ static sluice_status open_kind(sl_fetch *fetch, sl_backend **backend, sluice_err
     if (config->whole_objects) {
         (void)snprintf(reason, sizeof(fetch->stats.reason),
                        "whole files are opened and read by threads");
+    } else if (config->pieces > 1) {
+        (void)snprintf(reason, sizeof(fetch->stats.reason),
+                       "samples that lie in several places are read by threads");
     } else if (config->backend != SLUICE_IO_PREAD) {
         sluice_status status = sl_backend_uring.open(backend, &wanted, error);
         if (status != SLUICE_UNSUPPORTED || config->backend == SLUICE_IO_URING) {
@@ -298,8 +301,9 @@ static uint64_t tables_bytes(const sl_fetch_config *config)
 {
     const uint64_t wants = (uint64_t)config->lookahead + window_inserts(config);
     const uint64_t units = config->arena_bytes / SL_ARENA_UNIT;
-    const uint64_t request =
-        sizeof(sl_request) + SL_PATH_BYTES + sizeof(sl_read *) + sizeof(sl_completion);
+    const uint64_t request = sizeof(sl_request) + SL_PATH_BYTES +
+                             sl_fetch_pieces(config) * sizeof(sl_piece) + sizeof(sl_read *) +
+                             sizeof(sl_completion);
     return wants * sizeof(sl_want) + config->lookahead * sizeof(uint32_t) +
            ((uint64_t)config->inserts + 1) * sizeof(sl_fetch_item) + config->depth * request +
            units * sizeof(sl_held) + units / 8;
@@ -352,7 +356,7 @@ static sluice_status allocate(sl_fetch *fetch, sluice_error *error)
         status = sl_window_open(&fetch->window, &window, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_requests_open(&fetch->requests, config->depth, error);
+        status = sl_requests_open(&fetch->requests, config->depth, sl_fetch_pieces(config), error);
     }
     if (status == SLUICE_OK) {
         status = sl_read_buffers_open(&fetch->buffers, &buffers, error);

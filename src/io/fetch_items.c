@@ -16,7 +16,8 @@ static bool acceptable(const sl_fetch *fetch, const sl_fetch_item *item, sl_fail
     if (item->bytes == 0) {
         return fetch->config.whole_objects;
     }
-    if (item->offset > (uint64_t)INT64_MAX - item->bytes) {
+    if (item->offset > (uint64_t)INT64_MAX - item->bytes ||
+        item->pieces > sl_fetch_pieces(&fetch->config)) {
         return false;
     }
     if (item->bytes > fetch->config.max_sample_bytes) {

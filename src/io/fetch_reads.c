@@ -19,10 +19,11 @@ static bool may_be_direct(const sl_fetch *fetch)
     return fetch->config.cache == SL_CACHE_DIRECT || fetch->config.cache == SL_CACHE_AUTO;
 }
 
-/* Sets the request to read the span. Returns the bytes of buffer that it needs. */
+/* Sets the request to read the span. Returns the bytes of buffer that it needs. Pieces lie one
+ * behind the other in the buffer, as if they did in the object. */
 static size_t aim(const sl_fetch *fetch, sl_request *request, const sl_span *span)
 {
-    const uint64_t align = may_be_direct(fetch) ? SL_DIRECT_ALIGN : 1;
+    const uint64_t align = may_be_direct(fetch) && request->piece_count == 0 ? SL_DIRECT_ALIGN : 1;
     request->start = span->low / align * align;
     request->needed = (uint32_t)(span->high - request->start);
     request->span = (uint32_t)((request->needed + align - 1) / align * align);
@@ -50,6 +51,10 @@ static bool aim_request(sl_fetch *fetch, sl_request *request, uint32_t index, sl
     /* The reserve is only for what is delivered as soon as it is read. */
     const bool may_reserve = sl_window_is_due(&fetch->window, index);
     *span = sl_window_span(&fetch->window, index, true);
+    request->piece_count = want->item.pieces > 1 ? want->item.pieces : 0;
+    for (uint32_t i = 0; i < request->piece_count; i++) {
+        request->pieces[i] = fetch->source.piece(fetch->source.ctx, &want->item, i);
+    }
     if (want->item.bytes == 0) {
         return aim_at_whole(fetch, request, want, may_reserve);
     }
@@ -106,7 +111,7 @@ static void choose_way(sl_fetch *fetch, sl_request *request)
         request->reads_ahead = false;
         return;
     }
-    request->past_cache = may_be_direct(fetch) && !request->resident;
+    request->past_cache = may_be_direct(fetch) && !request->resident && request->piece_count == 0;
     if (fetch->config.cache != SL_CACHE_AUTO || !request->past_cache) {
         return;
     }
@@ -143,7 +148,11 @@ static void describe_read(const sl_fetch *fetch, sl_request *request)
 {
     const uint32_t got = request->got;
     sl_read *read = &request->read;
-    *read = (sl_read){.kind = request->whole ? SL_READ_FILE : SL_READ_AT,
+    *read = (sl_read){.kind = request->whole             ? SL_READ_FILE
+                              : request->piece_count > 0 ? SL_READ_PIECES
+                                                         : SL_READ_AT,
+                      .pieces = request->pieces,
+                      .piece_count = request->piece_count,
                       .fd = -1,
                       .offset = request->start + got,
                       .length = request->span - got,

@@ -53,6 +53,12 @@ struct sl_fetch {
     sl_fetch_stats published;  /* mutex */
 };
 
+/* Pieces that an item has, at most. */
+static inline uint32_t sl_fetch_pieces(const sl_fetch_config *config)
+{
+    return config->pieces > 1 ? config->pieces : 1;
+}
+
 /* ---- fetch_items.c ---- */
 
 /* Asks the source, as far as there is room. */

@@ -151,6 +151,33 @@ static sl_completion read_at(sl_read *read)
     return (sl_completion){.read = read, .result = got < 0 ? -errno : (int64_t)got};
 }
 
+static sl_completion read_pieces(sl_read *read)
+{
+    uint64_t done = 0;
+    for (uint32_t i = 0; i < read->piece_count; i++) {
+        const sl_piece *piece = &read->pieces[i];
+        const int64_t got = read_up_to(read->fd, read->buffer + done, piece->bytes, piece->offset);
+        if (got < (int64_t)piece->bytes) {
+            return (sl_completion){.read = read, .result = got < 0 ? got : -ENODATA};
+        }
+        done += piece->bytes;
+    }
+    return (sl_completion){.read = read, .result = (int64_t)done};
+}
+
+static sl_completion read_any(sl_read *read)
+{
+    switch (read->kind) {
+    case SL_READ_FILE:
+        return read_file(read);
+    case SL_READ_PIECES:
+        return read_pieces(read);
+    case SL_READ_AT:
+        break;
+    }
+    return read_at(read);
+}
+
 static void finish_locked(struct pool *pool, const sl_completion *completion)
 {
     assert(pool->finished < pool->depth);
@@ -215,7 +242,7 @@ static void run_reader(void *argument)
         pool->running++;
         sl_unlock(&pool->mutex);
         const uint64_t start = sl_now_ns();
-        sl_completion completion = read->kind == SL_READ_FILE ? read_file(read) : read_at(read);
+        sl_completion completion = read_any(read);
         const uint64_t ns = sl_now_ns() - start;
         sl_lock(&pool->mutex);
         pool->quick = is_quick(&completion, ns);

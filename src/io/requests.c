@@ -6,18 +6,21 @@
 
 #include <assert.h>
 
-sluice_status sl_requests_open(sl_requests *requests, uint32_t depth, sluice_error *error)
+sluice_status sl_requests_open(sl_requests *requests, uint32_t depth, uint32_t pieces,
+                               sluice_error *error)
 {
     *requests = (sl_requests){.depth = depth};
     requests->all = sl_calloc(depth, sizeof(*requests->all));
     requests->paths = sl_malloc((size_t)depth * SL_PATH_BYTES);
-    if (requests->all == NULL || requests->paths == NULL) {
+    requests->pieces = sl_calloc((size_t)depth * pieces, sizeof(*requests->pieces));
+    if (requests->all == NULL || requests->paths == NULL || requests->pieces == NULL) {
         sl_requests_close(requests, false);
         return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for %u reads", depth);
     }
     for (uint32_t i = depth; i-- > 0;) {
         sl_request *request = &requests->all[i];
         request->path = requests->paths + (size_t)i * SL_PATH_BYTES;
+        request->pieces = requests->pieces + (size_t)i * pieces;
         request->next = requests->free;
         requests->free = request;
     }
@@ -32,6 +35,7 @@ void sl_requests_close(sl_requests *requests, bool leak)
     if (!leak) {
         sl_free(requests->all);
         sl_free(requests->paths);
+        sl_free(requests->pieces);
     }
     *requests = (sl_requests){0};
 }
@@ -41,8 +45,10 @@ sl_request *sl_requests_take(sl_requests *requests)
     sl_request *request = requests->free;
     if (request != NULL) {
         requests->free = request->next;
-        *request =
-            (sl_request){.state = SL_REQUEST_MADE, .wants = SL_WANT_NONE, .path = request->path};
+        *request = (sl_request){.state = SL_REQUEST_MADE,
+                                .wants = SL_WANT_NONE,
+                                .path = request->path,
+                                .pieces = request->pieces};
     }
     return request;
 }

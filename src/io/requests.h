@@ -46,7 +46,9 @@ typedef struct sl_request {
     bool resident;                /* for the copy of the dataset in memory: it has no wants */
     sl_pin pin;                   /* while `pinned` */
     bool pinned;
-    char *path; /* room for one */
+    char *path;       /* room for one */
+    sl_piece *pieces; /* room for as many as a want has; `piece_count` 0: it is one stretch */
+    uint32_t piece_count;
     sl_read_buffer buffer;
     uint8_t *to;     /* where the first byte goes: the buffer's begin, or in the copy */
     uint64_t start;  /* of the first byte, in the object */
@@ -65,11 +67,13 @@ typedef struct sl_requests {
     sl_request *free;
     sl_request *line_first, *line_last; /* IN_LINE, oldest first */
     char *paths;
+    sl_piece *pieces;
     uint32_t depth, flying, waiting, pin_waiting, abandoned;
 } sl_requests;
 
-/* Errors: NOMEM. */
-sluice_status sl_requests_open(sl_requests *requests, uint32_t depth, sluice_error *error);
+/* `pieces`: that a want has, at most. Errors: NOMEM. */
+sluice_status sl_requests_open(sl_requests *requests, uint32_t depth, uint32_t pieces,
+                               sluice_error *error);
 /* `leak`: the kernel may still write to what requests point at: they stay allocated. */
 void sl_requests_close(sl_requests *requests, bool leak);
 

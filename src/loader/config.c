@@ -237,7 +237,8 @@ static uint64_t choose_resident(const sluice_loader_options *o, const sl_dataset
 {
     const uint64_t mean = mean_bytes(dataset);
     /* A read of the copy that hangs must not be the only one that there can be. */
-    if (o->page_cache != SLUICE_CACHE_AUTO || mean == 0 || o->io_depth < 2) {
+    if (o->page_cache != SLUICE_CACHE_AUTO || mean == 0 || o->io_depth < 2 ||
+        dataset->pieces > 1) { /* which lie in one stretch nowhere */
         return 0;
     }
     if (o->resident_bytes != 0) {

@@ -152,6 +152,7 @@ void sl_feed_submit(sl_feed *feed, const sl_task *tasks, uint32_t count);
 
 sluice_status sl_feed_next(void *ctx, sl_fetch_item *item);
 sluice_status sl_feed_learn(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_failure *failure);
+sl_piece sl_feed_piece(void *ctx, const sl_fetch_item *item, uint32_t number);
 void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
                      const sl_fetch_bytes *bytes, const sluice_error *error);
 void sl_feed_flush(void *ctx);

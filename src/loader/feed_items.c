@@ -28,8 +28,12 @@ static sl_fetch_item locate(const sl_feed *feed, sl_row_want *want)
     sl_refusal why;
     const sluice_status status =
         sl_dataset_locate(feed->dataset, index, &want->sample, &lookup, &why);
-    return status == SLUICE_OK ? item_at(&want->sample.place, status)
-                               : item_at(&lookup, SLUICE_AGAIN);
+    if (status != SLUICE_OK) {
+        return item_at(&lookup, SLUICE_AGAIN);
+    }
+    sl_fetch_item item = item_at(&want->sample.place, status);
+    item.pieces = want->sample.pieces;
+    return item;
 }
 
 sluice_status sl_feed_next(void *ctx, sl_fetch_item *item)
@@ -73,7 +77,15 @@ sluice_status sl_feed_learn(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_f
     item->bytes = next.bytes;
     item->object = next.object;
     item->lookup = next.lookup;
+    item->pieces = status == SLUICE_OK ? sample->pieces : 0;
     return SLUICE_OK;
+}
+
+sl_piece sl_feed_piece(void *ctx, const sl_fetch_item *item, uint32_t number)
+{
+    sl_feed *feed = ctx;
+    const sl_sample *sample = &want_of(feed, item)->sample;
+    return feed->dataset->ops->piece(feed->dataset, sample, number);
 }
 
 /*

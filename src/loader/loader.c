@@ -43,6 +43,7 @@ sl_fetch_config sl_loader_fetch_config(sluice_loader *loader)
         .backend = (sluice_io_backend)o->io_backend,
         .objects = loader->dataset->objects,
         .whole_objects = loader->dataset->whole_objects,
+        .pieces = loader->dataset->pieces,
         .cache = loader->config.cache,
         .fills = loader->config.fills,
         .depth = o->io_depth,
@@ -69,6 +70,7 @@ static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fa
     const sl_fetch_source source = {.ctx = &loader->feed,
                                     .next = sl_feed_next,
                                     .learn = sl_feed_learn,
+                                    .piece = sl_feed_piece,
                                     .deliver = sl_feed_deliver,
                                     .flush = sl_feed_flush};
     const sluice_status status = sl_fetch_open(&loader->fetch, &config, &source, error);

@@ -231,7 +231,7 @@ static sluice_status make_field(const job *j, uint32_t number, sl_value *value, 
     sluice_status status = SLUICE_OK;
     if (sl_is_packed(value)) {
         status = unpack(j, number, value, error);
-    } else if (sl_value_room_has(&j->values->unpacked, value->bytes.data)) {
+    } else if (sl_values_pass(j->values, value->bytes.data)) {
         status = take_out(j, number, value, error);
     }
     if (status < 0) {

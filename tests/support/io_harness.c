@@ -56,6 +56,16 @@ static sl_fetch_item lookup_of(uint64_t tag, uint32_t n)
                            .lookup = true};
 }
 
+/* All of one size but the last, which has the rest. */
+static sl_piece piece_of(void *ctx, const sl_fetch_item *item, uint32_t number)
+{
+    const io_harness *h = ctx;
+    const uint32_t each = item->bytes / h->pieces;
+    const uint64_t places = h->piece_span - item->bytes;
+    return (sl_piece){.offset = (item->offset + (uint64_t)number * 7919) % places,
+                      .bytes = number + 1 < h->pieces ? each : item->bytes - number * each};
+}
+
 static sluice_status next(void *ctx, sl_fetch_item *item)
 {
     io_harness *h = ctx;
@@ -98,6 +108,19 @@ static sluice_status path_of(void *ctx, uint32_t file, char *path, size_t bytes)
     return SLUICE_OK;
 }
 
+static bool pieces_match(io_harness *h, const sl_fetch_item *item, const sl_bytes *bytes)
+{
+    bool same = bytes->size == item->bytes;
+    size_t at = 0;
+    for (uint32_t i = 0; same && i < h->pieces; i++) {
+        const sl_piece piece = piece_of(h, item, i);
+        for (uint32_t k = 0; same && k < piece.bytes; k++, at++) {
+            same = bytes->data[at] == io_byte(item->object, piece.offset + k);
+        }
+    }
+    return same;
+}
+
 static bool bytes_match(const io_harness *h, const sl_fetch_item *item, const sl_bytes *bytes,
                         size_t wanted)
 {
@@ -125,7 +148,9 @@ static void deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
     if (status == SLUICE_OK && wanted == 0) {
         wanted = bytes->bytes.size; /* whole files: the test knows their sizes */
     }
-    bool right = status != SLUICE_OK || bytes_match(h, item, &bytes->bytes, wanted);
+    bool right =
+        status != SLUICE_OK || (h->pieces > 0 ? pieces_match(h, item, &bytes->bytes)
+                                              : bytes_match(h, item, &bytes->bytes, wanted));
     right = right &&
             (h->lookups > 0 || (item->offset == asked->offset && item->object == asked->object));
     right = right && (status == SLUICE_OK ||
@@ -222,7 +247,8 @@ static void *release_later(void *argument)
 
 void io_open(io_harness *h)
 {
-    const sl_fetch_source source = {.ctx = h, .next = next, .learn = learn, .deliver = deliver};
+    const sl_fetch_source source = {
+        .ctx = h, .next = next, .learn = learn, .piece = piece_of, .deliver = deliver};
     const sl_object_names names = {
         .ctx = h, .count = h->files > 0 ? h->files : IO_FILES, .path = path_of, .bytes = h->bytes};
     sluice_error error = SLUICE_ERROR_INIT;

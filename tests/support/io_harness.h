@@ -39,6 +39,9 @@ typedef struct io_harness {
     /* Each item is looked up first, with so many reads of io_lookup_file in a row, and is not found
      * where its tag is a multiple of `lookup_bad`. */
     uint32_t lookups, lookup_bad;
+    /* Items lie in so many pieces, all over files of `piece_span` bytes. 0: they do not. */
+    uint32_t pieces;
+    uint64_t piece_span;
     uint64_t deliver_ns;   /* what each delivery takes */
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;

@@ -360,6 +360,39 @@ static void looked_up(void **state)
     }
 }
 
+/* Items that lie in several pieces, looked up or not; a file that ends before fails them. */
+static void pieces(void **state)
+{
+    (void)state;
+    for (uint32_t lookups = 0; lookups < 2; lookups++) {
+        io_harness_init(&h, backend);
+        h.fault = (sl_fault_config){.seed = 7, .late_permille = 200, .again_permille = 100};
+        h.config.fault = &h.fault;
+        h.config.cache = lookups == 0 ? SL_CACHE_AUTO : SL_CACHE_DIRECT;
+        h.config.pieces = 5;
+        h.pieces = 5;
+        h.piece_span = 300001;
+        h.lookups = lookups;
+        io_make_file(&h, IO_LOOKUP_FILE, (uint64_t)310 * IO_LOOKUP_BYTES);
+        add_random(3, 200000, 300, 20000);
+        for (uint32_t i = 0; i < 3; i++) {
+            io_make_file(&h, i, i < 2 ? 300001 : 200);
+        }
+        uint32_t short_ones = 0;
+        for (uint32_t i = 0; i < h.count; i++) {
+            h.items[i].pieces = 5;
+            short_ones += h.items[i].object == 2;
+        }
+        h.release = IO_RELEASE_LATER;
+        io_open(&h);
+        io_run_all(&h);
+        io_expect(&h, SLUICE_OK, h.count - short_ones);
+        assert_true(short_ones > 0);
+        assert_string_equal(io_stats(&h).backend, "pread");
+        io_harness_destroy(&h);
+    }
+}
+
 /* A look-up that cannot be read fails its item as any other read does. */
 static void lookup_is_missing(void **state)
 {
@@ -486,6 +519,7 @@ int main(void)
         cmocka_unit_test(restart_with_late_reads),
         cmocka_unit_test(close_at_random_moments),
         cmocka_unit_test(looked_up),
+        cmocka_unit_test(pieces),
         cmocka_unit_test(lookup_is_missing),
         cmocka_unit_test(kept_in_memory),
         cmocka_unit_test(not_kept_in_memory),
