@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """WebDataset's tars, made by Python's tarfile, GNU tar and bsdtar, against a reader written from its rules."""
 import io
+import json
 import os
 import pathlib
 import random
@@ -487,3 +488,43 @@ def test_other_names_for_a_tar(tmp_path):
     (tmp_path / "picture.jpg").write_bytes(jpeg())
     with pytest.raises(sluice.InvalidError, match="of a known format: tar archives"):
         sluice.Dataset(tmp_path / "picture.jpg")
+
+
+def test_lists_of_archives(tmp_path):
+    """As WebDataset's widsindex makes them."""
+    (tmp_path / "data").mkdir()
+    shards = []
+    for number in range(3):
+        name = f"train-{number:06}.tar"
+        with tarfile.open(tmp_path / "data" / name, "w") as archive:
+            for i in range(4 + number):
+                member = tarfile.TarInfo(f"{number}{i}.jpg")
+                data = jpeg(10 * number + i)
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
+        shards.append({"url": name, "nsamples": 4 + number, "filesize": 1})
+    listed = {"__kind__": "wids-shard-index-v1", "wids_version": 1, "shardlist": shards[::-1], "name": "train"}
+
+    def write(where="data/index.json", **changes):
+        (tmp_path / where).write_text(json.dumps(listed | changes))
+        return tmp_path / where
+
+    data = sluice.Dataset(write())
+    assert len(data) == 15 and data.format == "tar" and [data[i]["image"] for i in (0, 6)] == [jpeg(20), jpeg(10)]
+    assert len(sluice.Dataset(write("index.json", base="data"))) == 15
+    assert len(sluice.Dataset(write("index.json", base=str(tmp_path / "data")))) == 15
+    assert len(sluice.Dataset(write(shardlist=[shard["url"] for shard in shards]))) == 15
+    for changes, reason in [
+        ({"shardlist": [{"url": "train-000000.tar", "nsamples": 5}]}, "have 5 samples, and they have 4"),
+        ({"shardlist": []}, "no list of archives"),
+        ({"shardlist": [{"nsamples": 5}]}, 'no "url"'),
+        ({"shardlist": [{"url": "https://x/train-000000.tar"}]}, "remote"),
+        ({"base": "s3://x"}, "remote"),
+        ({"shardlist": ["train-{000000..000002}.tar"]}, "each archive has to be named"),
+        ({"shardlist": ["none.tar"]}, "none.tar"),
+    ]:
+        with pytest.raises(sluice.Error, match=reason):
+            sluice.Dataset(write(**changes))
+    (tmp_path / "cut.json").write_text(json.dumps(listed)[:-5])
+    with pytest.raises(sluice.CorruptError, match="cut.json.*no JSON"):
+        sluice.Dataset(tmp_path / "cut.json")

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lists of tar archives in JSON, as WebDataset's widsindex makes them: {"__kind__":
+ * "wids-shard-index-v1", "shardlist": [{"url": "train-000000.tar", "nsamples": 1000}, ...]}. They
+ * become the archives that they name, in their order, which are opened as any others; "nsamples"
+ * has to be what is in them, all together.
+ */
+#include "dataset.h"
+#include "file_set.h"
+#include "json_file.h"
+#include "memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+/* Its kind stands at the beginning. */
+enum { LOOK_BYTES = 4096 };
+
+static bool probe(const char *path)
+{
+    char head[LOOK_BYTES + 1];
+    FILE *file = sl_ends_with(path, ".json") ? fopen(path, "rbe") : NULL;
+    if (file == NULL) {
+        return false;
+    }
+    head[fread(head, 1, LOOK_BYTES, file)] = '\0';
+    (void)fclose(file);
+    return strstr(head, "\"wids-shard-index-v1\"") != NULL || strstr(head, "\"shardlist\"") != NULL;
+}
+
+/* The archives of a list. */
+typedef struct archives {
+    const char *list; /* path of the JSON */
+    char **paths;     /* owned, and each */
+    size_t count;
+    uint64_t samples; /* that the list says they have */
+    bool counted;     /* it says so of each */
+} archives;
+
+static void close_archives(archives *a)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        sl_free(a->paths[i]);
+    }
+    sl_free(a->paths);
+}
+
+static sluice_status refuse(const archives *a, sluice_status status, const char *what,
+                            const char *why, sluice_error *error)
+{
+    return sl_error_file(error, status, STAGE, 0, a->list, -1, "%s%.300s%s%s",
+                         what != NULL ? "\"" : "", what != NULL ? what : "",
+                         what != NULL ? "\": " : "", why);
+}
+
+/* A path counts from `base`, or else from the folder of the list. */
+static sluice_status add(archives *a, const char *url, const char *base, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    const char *slash = strrchr(a->list, '/');
+    const bool is_whole = url[0] == '/';
+    if (strstr(url, "://") != NULL || (base != NULL && strstr(base, "://") != NULL)) {
+        return refuse(a, SLUICE_UNSUPPORTED, url, "archives that are remote cannot be read", error);
+    }
+    if (strchr(url, '{') != NULL) {
+        return refuse(a, SLUICE_UNSUPPORTED, url, "each archive has to be named", error);
+    }
+    const int folder = is_whole || slash == NULL || (base != NULL && base[0] == '/')
+                           ? 0
+                           : (int)(slash - a->list + 1);
+    const int length =
+        snprintf(path, sizeof(path), "%.*s%s%s%s", folder, a->list,
+                 base != NULL && !is_whole ? base : "", base != NULL && !is_whole ? "/" : "", url);
+    if (length < 0 || (size_t)length >= sizeof(path)) {
+        return refuse(a, SLUICE_INVALID, NULL, "the path of an archive is too long", error);
+    }
+    a->paths[a->count] = sl_strdup(path);
+    if (a->paths[a->count] == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a list of archives");
+    }
+    a->count++;
+    return SLUICE_OK;
+}
+
+static sluice_status add_all(archives *a, const json_t *root, sluice_error *error)
+{
+    const json_t *list = sl_json_member(root, "shardlist");
+    const char *base = sl_json_text(root, "base");
+    const size_t count = json_array_size(list);
+    if (count == 0) {
+        return refuse(a, SLUICE_UNSUPPORTED, NULL,
+                      "it has no list of archives (\"shardlist\"), or an empty one", error);
+    }
+    a->paths = (char **)sl_calloc(count, sizeof(*a->paths));
+    if (a->paths == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a list of archives");
+    }
+    a->counted = true;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *shard = json_array_get(list, i);
+        const char *url =
+            json_is_string(shard) ? json_string_value(shard) : sl_json_text(shard, "url");
+        uint64_t samples = 0;
+        if (url == NULL || url[0] == '\0') {
+            return refuse(a, SLUICE_CORRUPT, NULL, "one of its archives has no \"url\"", error);
+        }
+        const sluice_status status = add(a, url, base, error);
+        if (status < 0) {
+            return status;
+        }
+        a->counted = a->counted && sl_json_count(shard, "nsamples", &samples);
+        a->samples += samples;
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_count(const archives *a, const sl_dataset *dataset, sluice_error *error)
+{
+    return !a->counted || a->samples == dataset->info.samples
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, a->list, -1,
+                               "it says that its archives have %llu samples, and they have %llu: "
+                               "it is older than they are, or an archive is another",
+                               (unsigned long long)a->samples,
+                               (unsigned long long)dataset->info.samples);
+}
+
+static sluice_status open_list(sl_dataset **dataset, const char *const *paths, size_t count,
+                               const sluice_dataset_options *options, sluice_error *error)
+{
+    json_t *root = NULL;
+    archives a = {.list = paths[0]};
+    if (count > 1) {
+        return refuse(&a, SLUICE_INVALID, NULL, "lists of archives cannot be joined", error);
+    }
+    sluice_status status = sl_json_load(&root, paths[0], error);
+    if (status == SLUICE_OK) {
+        status = add_all(&a, root, error);
+    }
+    if (status == SLUICE_OK) {
+        status =
+            sl_format_tars.open(dataset, (const char *const *)a.paths, a.count, options, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_count(&a, *dataset, error);
+        if (status < 0) {
+            sl_dataset_close(*dataset);
+            *dataset = NULL;
+        }
+    }
+    close_archives(&a);
+    json_decref(root);
+    return status;
+}
+
+const sl_format sl_format_wids = {.name = "wids", .probe = probe, .open = open_list};
