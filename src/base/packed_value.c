@@ -2,9 +2,10 @@
 #include "packed_value.h"
 
 #include "error.h"
+#include "inflate.h"
 #include "split_bytes.h"
 
-#define STAGE "list"
+#define STAGE "unpack"
 
 static uint64_t element_bytes(const sl_value *value)
 {
@@ -21,11 +22,33 @@ static sluice_status refuse(sluice_error *error)
     return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the list of numbers is damaged");
 }
 
+static sluice_status refuse_size(const char *what, uint64_t size, uint64_t max_bytes,
+                                 sluice_error *error)
+{
+    return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "the %s takes %llu bytes, more than %llu",
+                        what, (unsigned long long)size, (unsigned long long)max_bytes);
+}
+
+static sluice_status inflate_to(const sl_value *value, sl_scratch *scratch, void *to,
+                                sluice_error *error)
+{
+    const sl_deflated stream = {.packed = value->bytes,
+                                .bytes = value->unpacked_bytes,
+                                .head_bytes = value->head_bytes,
+                                .crc = value->crc};
+    return sl_inflate(&stream, scratch, to, error);
+}
+
 sluice_status sl_packed_size(const sl_value *value, uint64_t max_bytes, uint64_t *size,
                              sluice_error *error)
 {
     if (value->zstd) {
         return sl_frame_size(value->bytes, max_bytes, size, error);
+    }
+    if (value->deflate) {
+        *size = value->unpacked_bytes - value->head_bytes;
+        return *size <= max_bytes ? SLUICE_OK
+                                  : refuse_size("deflate stream", *size, max_bytes, error);
     }
     sl_list_facts facts = {.count = 0};
     if (is_split(value)) {
@@ -36,10 +59,8 @@ sluice_status sl_packed_size(const sl_value *value, uint64_t max_bytes, uint64_t
         return refuse(error);
     }
     if (*size > max_bytes) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "%s %llu bytes, more than %llu",
-                            is_split(value) ? "what was stored in parts has"
-                                            : "the list of numbers takes",
-                            (unsigned long long)*size, (unsigned long long)max_bytes);
+        return refuse_size(is_split(value) ? "record that was stored in parts" : "list of numbers",
+                           *size, max_bytes, error);
     }
     return SLUICE_OK;
 }
@@ -49,6 +70,9 @@ sluice_status sl_packed_unpack_to(sl_frame *frame, const sl_value *value, void *
 {
     if (value->zstd) {
         return sl_frame_unpack_to(frame, value->bytes, to, size, error);
+    }
+    if (value->deflate) {
+        return inflate_to(value, NULL, to, error);
     }
     const bool good = is_split(value) ? sl_split_join(value->bytes, to, size)
                                       : sl_list_read((sl_list_kind)value->list, value->bytes, to,
@@ -73,5 +97,8 @@ sluice_status sl_packed_unpack(sl_frame *frame, const sl_value *value, uint64_t 
                             (unsigned long long)size);
     }
     *unpacked = (sl_bytes){to, size};
+    if (value->deflate) {
+        return inflate_to(value, scratch, to, error);
+    }
     return sl_packed_unpack_to(frame, value, to, size, error);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packed_value: values whose stored bytes are not those that are meant: zstd frames, lists of
- * numbers, records in parts.
+ * packed_value: values whose stored bytes are not those that are meant: zstd frames, deflate
+ * streams, lists of numbers, records in parts.
  *
- * Purpose: the one place that tells them apart. Threads, memory: those of frame.h.
+ * Purpose: the one place that tells them apart. Threads, memory: those of frame.h and
+ * inflate.h.
  */
 #ifndef SL_PACKED_VALUE_H
 #define SL_PACKED_VALUE_H
@@ -13,7 +14,21 @@
 
 static inline bool sl_is_packed(const sl_value *value)
 {
-    return value->zstd || value->list != SL_LIST_NONE;
+    return value->zstd || value->deflate || value->list != SL_LIST_NONE;
+}
+
+/* Whether places in what is meant are none in the stored bytes. */
+static inline bool sl_is_compressed(const sl_value *value)
+{
+    return value->zstd || value->deflate;
+}
+
+/* It is by its bytes what is meant, from now on. */
+static inline void sl_set_unpacked(sl_value *value, sl_bytes bytes)
+{
+    value->zstd = value->deflate = false;
+    value->list = SL_LIST_NONE;
+    value->bytes = bytes;
 }
 
 /* The size of what is meant. Errors: CORRUPT, UNSUPPORTED (above max_bytes). */

@@ -2,6 +2,7 @@
 #include "dataset.h"
 
 #include "memory.h"
+#include "packed_value.h"
 #include "shard_format.h"
 
 #include <assert.h>
@@ -314,8 +315,8 @@ void sl_sample_blame(const sl_dataset *dataset, const sl_sample *sample, const s
     if (sl_objects_path(dataset->objects, sample->place.object, path, sizeof(path)) == SLUICE_OK) {
         sl_error_set_path(error, path);
     }
-    if (error->offset < 0 || (value != NULL && value->zstd)) {
-        error->offset = 0; /* inside a frame there are no offsets of the file */
+    if (error->offset < 0 || (value != NULL && sl_is_compressed(value))) {
+        error->offset = 0; /* inside what is compressed there are no offsets of the file */
     }
     error->offset += (int64_t)offset_of(dataset, sample, value != NULL ? value->offset : 0);
     error->sample = (int64_t)sample->index;

@@ -88,8 +88,7 @@ static sluice_status unpack(const job *j, uint32_t number, sl_value *value, slui
         return status;
     }
     keep_piece(j, number, piece, value, bytes);
-    value->zstd = false;
-    value->list = SL_LIST_NONE;
+    sl_set_unpacked(value, value->bytes);
     return SLUICE_OK;
 }
 
@@ -245,11 +244,11 @@ sluice_status sl_maker_make(sl_maker *maker, sl_values *values, const sl_allowan
 {
     const sl_schema *schema = maker->config.plan->schema;
     const job j = {.maker = maker, .values = values, .allowance = allowance, .made = made};
-    uint64_t framed = 0;
+    uint64_t compressed = 0;
     for (uint32_t i = 0; i < schema->field_count; i++) {
         sl_value *value = &values->of[i];
         const sl_value before = *value;
-        framed |= (uint64_t)before.zstd << i;
+        compressed |= (uint64_t)sl_is_compressed(&before) << i;
         const sluice_status status = value->present ? make_field(&j, i, value, error) : SLUICE_OK;
         if (status < 0) {
             made->blame = before;
@@ -259,7 +258,7 @@ sluice_status sl_maker_make(sl_maker *maker, sl_values *values, const sl_allowan
     const sluice_status status = sl_record_make(&made->record, maker->config.plan, values, error);
     if (status < 0 && made->record.failed < schema->field_count) {
         made->blame = values->of[made->record.failed];
-        made->blame.zstd = (framed >> made->record.failed & 1) != 0;
+        made->blame.zstd = (compressed >> made->record.failed & 1) != 0;
     }
     return status;
 }

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inflate.h"
+
+#include "crc32.h"
+#include "error.h"
+#include "memory.h"
+
+#include <stdalign.h>
+#include <stdbool.h>
+#define ZLIB_CONST /* what is unpacked is not written to */
+#include <zlib.h>
+
+#define STAGE "inflate"
+
+/* zlib takes 40 KiB: its window and its tables. */
+enum { ROOM_BYTES = 64 << 10, DISCARD_BYTES = 4096, RAW = -15 };
+
+typedef struct room {
+    size_t used;
+    alignas(16) uint8_t bytes[ROOM_BYTES];
+} room;
+
+/* For zlib; its memory goes with the room. */
+static void *take(void *context, unsigned count, unsigned bytes)
+{
+    room *r = context;
+    const uint64_t wanted = ((uint64_t)count * bytes + 63) / 64 * 64;
+    if (wanted > ROOM_BYTES - r->used) {
+        return NULL;
+    }
+    void *taken = r->bytes + r->used;
+    r->used += wanted;
+    return taken;
+}
+
+static void give(void *context, void *memory)
+{
+    (void)context;
+    (void)memory;
+}
+
+static bool begin(z_stream *z, room *r, sl_bytes packed)
+{
+    r->used = 0;
+    *z = (z_stream){.zalloc = take, .zfree = give, .opaque = r};
+    z->next_in = packed.data;
+    z->avail_in = (uInt)packed.size;
+    return inflateInit2(z, RAW) == Z_OK;
+}
+
+/* The next `bytes` that come out; false: there are not so many. */
+static bool write_out(z_stream *z, void *to, size_t bytes)
+{
+    z->next_out = to;
+    z->avail_out = (uInt)bytes;
+    while (z->avail_out > 0) {
+        const int result = inflate(z, Z_SYNC_FLUSH);
+        if (result != Z_OK) {
+            return result == Z_STREAM_END && z->avail_out == 0;
+        }
+    }
+    return true;
+}
+
+/* Whether nothing more comes out, and nothing more is there. */
+static bool has_ended(z_stream *z)
+{
+    uint8_t more;
+    z->next_out = &more;
+    z->avail_out = 1;
+    return inflate(z, Z_FINISH) == Z_STREAM_END && z->avail_out == 1 && z->avail_in == 0;
+}
+
+static sluice_status unpack(const sl_deflated *stream, room *r, uint8_t *to, sluice_error *error)
+{
+    z_stream z;
+    uint8_t discarded[DISCARD_BYTES];
+    uint32_t crc = 0;
+    if (!begin(&z, r, stream->packed)) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "zlib needs more memory than %d bytes",
+                            ROOM_BYTES);
+    }
+    bool good = true;
+    for (uint32_t left = stream->head_bytes; good && left > 0;) {
+        const uint32_t bytes = left < DISCARD_BYTES ? left : DISCARD_BYTES;
+        good = write_out(&z, discarded, bytes);
+        crc = good ? sl_crc32(crc, discarded, bytes) : crc;
+        left -= bytes;
+    }
+    const size_t bytes = (size_t)(stream->bytes - stream->head_bytes);
+    if (!good || !write_out(&z, to, bytes) || !has_ended(&z)) {
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                            "the deflate stream is damaged, or has another size than %llu bytes",
+                            (unsigned long long)stream->bytes);
+    }
+    if (sl_crc32(crc, to, bytes) != stream->crc) {
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                            "the checksum (CRC-32) of what was unpacked is wrong");
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_inflate(const sl_deflated *stream, sl_scratch *scratch, void *to,
+                         sluice_error *error)
+{
+    if (stream->packed.size > UINT32_MAX || stream->bytes - stream->head_bytes > UINT32_MAX) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                            "a deflate stream, or what it holds, has more than 2^32 bytes");
+    }
+    room *r = scratch != NULL ? sl_scratch_take(scratch, sizeof(*r)) : sl_malloc(sizeof(*r));
+    if (r == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for zlib");
+    }
+    const sluice_status status = unpack(stream, r, to, error);
+    if (scratch == NULL) {
+        sl_free(r);
+    }
+    return status;
+}
+
+size_t sl_inflate_head(sl_bytes packed, void *to, size_t bytes)
+{
+    room r;
+    z_stream z;
+    if (packed.size > UINT32_MAX || !begin(&z, &r, packed)) {
+        return 0;
+    }
+    (void)write_out(&z, to, bytes);
+    return bytes - z.avail_out;
+}

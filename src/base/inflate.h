@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inflate: values that are stored as a raw deflate stream, as zip archives have them.
+ *
+ * Purpose: the one place that unpacks such streams, and the one verdict on them: exactly one, of
+ * just the size and the CRC-32 that the archive says. Reports are of stage "inflate".
+ * Threads: pure. Memory: 64 KiB at a time for zlib, from the stack, scratch or heap.
+ */
+#ifndef SL_INFLATE_H
+#define SL_INFLATE_H
+
+#include "scratch.h"
+#include "view.h"
+
+/* At its best deflate makes 258 bytes of two bits. */
+#define SL_INFLATE_RATIO_MAX 1032U
+
+typedef struct sl_deflated {
+    sl_bytes packed;
+    uint64_t bytes;      /* that come out of it */
+    uint32_t head_bytes; /* of them, the first: not wanted */
+    uint32_t crc;        /* of all that come out */
+} sl_deflated;
+
+/*
+ * Unpacks to `to`, which has room for the bytes behind the head. `scratch` NULL: with memory of its
+ * own. Errors: CORRUPT (not what the archive says), NOMEM.
+ */
+sluice_status sl_inflate(const sl_deflated *stream, sl_scratch *scratch, void *to,
+                         sluice_error *error);
+/* The first `bytes` that come out, or as many as there are: how many. What is damaged ends there.
+ * Takes 64 KiB of the stack. */
+size_t sl_inflate_head(sl_bytes packed, void *to, size_t bytes);
+
+#endif
