@@ -70,9 +70,11 @@ typedef struct sluice_loader_options {
     int32_t page_cache;         /* a sluice_page_cache [AUTO] */
     uint32_t io_depth;          /* reads in flight, 1..512 [32] */
     uint32_t io_threads;        /* of the pread pool, 1..64 [8] */
-    uint64_t read_buffer_bytes; /* memory for encoded samples [32 MiB; SHUFFLE_BLOCK: one and a half
-                                   windows, 32 MiB .. 1 GiB] */
-    uint64_t max_sample_bytes;  /* a larger encoded sample is a bad one, at most 1 GiB [64 MiB] */
+    uint64_t read_buffer_bytes; /* memory for encoded samples [four average ones, 32 MiB .. 1 GiB,
+                                   and above 32 MiB at most a quarter of memory_bytes;
+                                   SHUFFLE_BLOCK: one and a half windows, 32 MiB .. 1 GiB] */
+    uint64_t max_sample_bytes;  /* a larger encoded sample is a bad one, at most 1 GiB [four average
+                                   ones, 64 MiB .. 1 GiB; of an image folder 64 MiB] */
     uint64_t max_pixels;        /* a larger picture is a bad sample [100,000,000] */
     uint64_t memory_bytes;  /* host memory. Open fails with NOMEM when batch slots, read buffer and
                                the tables of rows and samples on their way (some 200 bytes a row

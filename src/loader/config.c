@@ -25,6 +25,9 @@
 #define LOOKAHEAD_MAX              65536
 /* Of a sample whose size is not known: room that is worth having at once. */
 #define GUESSED_BYTES ((uint64_t)128 << 10)
+/* So many times an average one: samples that the read buffer holds of large ones, since reading
+ * waits for rows where there is room for one only; and what the largest may have. */
+#define LARGE_SAMPLES 4
 /* Smaller pictures cost more to be read than to be made rows of. */
 #define RESIDENT_MEAN_BYTES   ((uint64_t)32 << 10)
 #define RESIDENT_MOST         (1024 * MIB)
@@ -69,7 +72,9 @@ static uint64_t mean_bytes(const sl_dataset *dataset)
 static uint64_t default_read_buffer(const sluice_loader_options *o, const sl_dataset *dataset)
 {
     if (o->shuffle != SLUICE_SHUFFLE_BLOCK) {
-        return 32 * MIB;
+        const uint64_t share = clamp(o->memory_bytes / 4, 32 * MIB, 1024 * MIB);
+        const uint64_t wanted = (LARGE_SAMPLES * mean_bytes(dataset) + MIB - 1) / MIB * MIB;
+        return clamp(wanted, 32 * MIB, share);
     }
     const uint64_t window = (uint64_t)o->block_samples * o->window_blocks;
     const uint64_t samples = window < dataset->info.samples ? window : dataset->info.samples;
@@ -89,10 +94,11 @@ static void fill_defaults(sluice_loader_options *o, const sl_dataset *dataset)
     fill_u32(&o->window_blocks, 16);
     fill_u32(&o->io_depth, 32);
     fill_u32(&o->io_threads, 8);
-    fill_u64(&o->read_buffer_bytes, default_read_buffer(o, dataset));
-    fill_u64(&o->max_sample_bytes, 64 * MIB);
-    fill_u64(&o->max_pixels, 100000000);
     fill_u64(&o->memory_bytes, UINT64_MAX);
+    fill_u64(&o->read_buffer_bytes, default_read_buffer(o, dataset));
+    fill_u64(&o->max_sample_bytes,
+             clamp(LARGE_SAMPLES * mean_bytes(dataset), 64 * MIB, 1024 * MIB));
+    fill_u64(&o->max_pixels, 100000000);
     fill_u64(&o->stall_warn_ns, 30 * SECOND_NS);
     fill_u64(&o->stall_fail_ns, 120 * SECOND_NS);
     fill_u64(&o->end_epoch, UINT64_MAX);

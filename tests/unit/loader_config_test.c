@@ -414,6 +414,26 @@ static void small_samples_stay_in_memory(void **state)
     assert_int_equal(made(&options, samples, samples * 1000).resident_bytes, 0);
 }
 
+/* Of large samples some fit into the read buffer, and ones larger than most are none too large. */
+static void large_samples_have_room(void **state)
+{
+    (void)state;
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    options.batch_size = 8;
+    sluice_loader_options filled = made(&options, 100, UINT64_C(100) * 8 * MIB).options;
+    assert_true(filled.read_buffer_bytes == 32 * MIB && filled.max_sample_bytes == 64 * MIB);
+    filled = made(&options, 100, UINT64_C(100) * 140 * MIB).options;
+    assert_true(filled.read_buffer_bytes == 560 * MIB && filled.max_sample_bytes == 560 * MIB);
+    filled = made(&options, 100, UINT64_C(100) * 1000 * MIB).options;
+    assert_true(filled.read_buffer_bytes == 1024 * MIB && filled.max_sample_bytes == 1024 * MIB);
+    options.memory_bytes = UINT64_C(1000) * MIB;
+    assert_int_equal(made(&options, 100, UINT64_C(100) * 140 * MIB).options.read_buffer_bytes,
+                     250 * MIB);
+    options.max_sample_bytes = 5 * MIB;
+    assert_int_equal(made(&options, 100, UINT64_C(100) * 140 * MIB).options.max_sample_bytes,
+                     5 * MIB);
+}
+
 /* In whole huge pages: what the reads in flight of a first batch take. */
 static void what_a_first_batch_needs(void **state)
 {
@@ -422,7 +442,7 @@ static void what_a_first_batch_needs(void **state)
     const uint64_t samples = 100000;
     assert_int_equal(made(&options, samples, samples * 10).first_bytes, 2 * MIB);
     assert_int_equal(made(&options, samples, samples * 100000).first_bytes, 4 * MIB);
-    assert_int_equal(made(&options, samples, samples * 50000000).first_bytes, 32 * MIB);
+    assert_int_equal(made(&options, samples, samples * 50000000).first_bytes, 191 * MIB);
     options.batch_size = 2;
     assert_int_equal(made(&options, samples, samples * 100000).first_bytes, 2 * MIB);
 }
@@ -465,6 +485,7 @@ int main(void)
         cmocka_unit_test(how_far_ahead_is_read),
         cmocka_unit_test(small_samples_go_together),
         cmocka_unit_test(small_samples_stay_in_memory),
+        cmocka_unit_test(large_samples_have_room),
         cmocka_unit_test(what_a_first_batch_needs),
         cmocka_unit_test(the_page_cache),
     };
