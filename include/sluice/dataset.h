@@ -33,6 +33,9 @@
  *     sample is a field, and each chunk of tokens (TokensLoader) a sample with the field "tokens";
  *   - .npy files, each row of whose array is a sample with the field "tensor" (of an array of one
  *     dimension: each stretch of 2^20 elements);
+ *   - .npz files, several or a folder of them (and without folders): each is a sample, each of its
+ *     arrays a field, called by its name; or one such file: if all its arrays have the same length
+ *     along the first dimension, above 1, each row is a sample, else it is one sample;
  *   - Megatron-LM's NAME.bin with NAME.idx, each sequence of which is a sample with the field
  *     "tokens";
  *   - LMDB: a folder with data.mdb, or such a file; each entry is a sample, in the order of keys.
@@ -157,7 +160,7 @@ typedef struct sluice_dataset_info {
     uint32_t classes;
     uint32_t fields;
     char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "mds", "litdata",
-                        "beton", "lmdb", "npy", "megatron", "folder", "flat" */
+                        "beton", "lmdb", "npz", "npy", "megatron", "folder", "flat" */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* .npz files: which of the two ways they are read. */
+#include "npz.h"
+
+#include "memory.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE "dataset"
+
+static bool is_named(const char *name)
+{
+    return sl_ends_with(name, ".npz");
+}
+
+/* Archives are many things: the name counts, too. */
+static bool begins(FILE *file)
+{
+    (void)file;
+    return false;
+}
+
+static const sl_file_kind npz_files = {.plural = ".npz files",
+                                       .suffix = ".npz",
+                                       .is_named = is_named,
+                                       .begins = begins};
+
+static bool probe(const char *path)
+{
+    return sl_file_set_probe(&npz_files, path);
+}
+
+sl_source_column *sl_npz_columns(const sl_npz_file *file, bool of_rows)
+{
+    sl_source_column *columns = sl_calloc(file->count > 0 ? file->count : 1, sizeof(*columns));
+    for (uint32_t i = 0; columns != NULL && i < file->count; i++) {
+        const sl_npz_entry *entry = &file->entries[i];
+        memcpy(columns[i].name, entry->name, sizeof(columns[i].name));
+        columns[i].refused = entry->refused;
+        if (entry->refused == NULL) {
+            sl_npz_field(&columns[i].field, &entry->npy, of_rows && entry->npy.dims > 0);
+        }
+    }
+    return columns;
+}
+
+/* Of one file: whether its rows are the samples; `fields` are those of rows then. */
+static sluice_status look(const char *path, sl_npz_file *file, sl_source_fields *fields,
+                          const sluice_dataset_options *options, bool *has_rows,
+                          sluice_error *error)
+{
+    sl_source_fields by_rows;
+    *has_rows = false;
+    sl_source_column *columns = sl_npz_columns(file, true);
+    if (columns == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory to look at it");
+    }
+    /* Choices of a type may fit one way only; what fits neither is told by who reads samples. */
+    if (sl_source_fields_find(&by_rows, columns, file->count, options, path, NULL) == SLUICE_OK) {
+        *has_rows = sl_npz_has_rows(file, &by_rows);
+        *fields = by_rows;
+    }
+    sl_free(columns);
+    return SLUICE_OK;
+}
+
+static sluice_status open_one(sl_dataset **dataset, const char *path, sl_file_set *set,
+                              const sluice_dataset_options *options, sluice_error *error)
+{
+    sl_npz_file file;
+    sl_source_fields fields = {.count = 0};
+    bool has_rows = false;
+    sluice_status status = sl_npz_file_read(&file, path, error);
+    if (status < 0) {
+        return status;
+    }
+    status = look(path, &file, &fields, options, &has_rows, error);
+    if (status == SLUICE_OK && has_rows) {
+        status = sl_npz_open_rows(dataset, path, &file, &fields, error);
+    }
+    sl_npz_file_close(&file);
+    if (status < 0 || has_rows) {
+        return status;
+    }
+    return sl_npz_open_samples(
+        dataset, set, "one .npz file, whose arrays have no rows in common: it is one sample",
+        options, error);
+}
+
+static sluice_status open_npz(sl_dataset **dataset, const char *const *paths, size_t count,
+                              const sluice_dataset_options *options, sluice_error *error)
+{
+    struct stat facts;
+    sl_file_set set = {.samples = 0};
+    sluice_status status = sl_file_set_list(&set, &npz_files, paths, count, error);
+    if (status == SLUICE_OK && count == 1 && stat(paths[0], &facts) == 0 &&
+        !S_ISDIR(facts.st_mode)) {
+        status = open_one(dataset, paths[0], &set, options, error);
+    } else if (status == SLUICE_OK) {
+        status = sl_npz_open_samples(dataset, &set, ".npz files, each of which is a sample",
+                                     options, error);
+    }
+    sl_file_set_close(&set);
+    return status;
+}
+
+const sl_format sl_format_npz = {.name = "npz",
+                                 .takes_fields = true,
+                                 .probe = probe,
+                                 .open = open_npz};

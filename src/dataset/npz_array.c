@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npz_array.h"
+
+#include "crc32.h"
+#include "dtype.h"
+#include "half.h"
+#include "inflate.h"
+#include "little_endian.h"
+
+#include <string.h>
+
+static const char suffix[4] = {'.', 'n', 'p', 'y'};
+
+bool sl_npz_name(const sl_zip_member *member, sl_bytes *name)
+{
+    *name = member->name;
+    if (name->size < sizeof(suffix) ||
+        memcmp(name->data + name->size - sizeof(suffix), suffix, sizeof(suffix)) != 0) {
+        return false;
+    }
+    name->size -= sizeof(suffix);
+    return true;
+}
+
+sl_bytes sl_npz_head(const sl_zip_member *member, sl_bytes packed, uint8_t room[SL_NPZ_HEAD_BYTES])
+{
+    if (member->method == SL_ZIP_DEFLATED) {
+        return (sl_bytes){room, sl_inflate_head(packed, room, SL_NPZ_HEAD_BYTES)};
+    }
+    return (sl_bytes){packed.data,
+                      packed.size < SL_NPZ_HEAD_BYTES ? packed.size : SL_NPZ_HEAD_BYTES};
+}
+
+sl_refusal sl_npz_parse(sl_npy *npy, const sl_zip_member *member, sl_bytes head)
+{
+    *npy = (sl_npy){.dims = 0};
+    if (head.size < SL_NPY_PREFIX_BYTES || !sl_npy_is(head.data, head.size)) {
+        return head.size < member->bytes && head.size < SL_NPZ_HEAD_BYTES
+                   ? sl_refuse("it is damaged where it begins", 0)
+                   : sl_refuse_unknown("it is no array as numpy saves them", 0);
+    }
+    const uint64_t length = sl_npy_length(head.data);
+    if (length == 0) {
+        return sl_refuse_unknown("its version of the .npy format is not known", 0);
+    }
+    if (length > SL_NPZ_HEAD_BYTES) {
+        return sl_refuse_unknown("its header has more than 4096 bytes", 0);
+    }
+    if (length > head.size) {
+        return sl_refuse("its header is longer than it can be", 0);
+    }
+    const sl_refusal refusal = sl_npy_parse(npy, (sl_bytes){head.data, (size_t)length});
+    if (refusal.text != NULL) {
+        return refusal;
+    }
+    if (npy->dims > SLUICE_TENSOR_DIMS_MAX) {
+        return sl_refuse_unknown("it has more than 8 dimensions", 0);
+    }
+    if (member->bytes < npy->data || member->bytes - npy->data != npy->bytes) {
+        return sl_refuse("its array has another size than its header says", 0);
+    }
+    if (member->method == SL_ZIP_DEFLATED &&
+        member->bytes / SL_INFLATE_RATIO_MAX > member->packed) {
+        return sl_refuse("it is said to hold more than deflate can pack into so few bytes", 0);
+    }
+    return sl_accept();
+}
+
+/* ---- fields ---- */
+
+void sl_npz_field(sl_field *field, const sl_npy *npy, bool of_rows)
+{
+    const uint32_t left_out = of_rows ? 1 : 0;
+    *field = (sl_field){.type = SLUICE_FIELD_TENSOR,
+                        .dtype = npy->dtype,
+                        .dims = npy->dims - left_out,
+                        .compression = SLUICE_COMPRESSION_NEVER};
+    memcpy(field->shape, npy->shape + left_out, field->dims * sizeof(field->shape[0]));
+    if (field->dims > 0) {
+        return;
+    }
+    const bool is_float =
+        npy->dtype == SLUICE_F16 || npy->dtype == SLUICE_F32 || npy->dtype == SLUICE_F64;
+    field->type = is_float ? SLUICE_FIELD_FLOAT : SLUICE_FIELD_INT;
+    field->dtype = is_float ? SLUICE_F64 : SLUICE_I64;
+}
+
+sl_refusal sl_npz_number(sluice_dtype dtype, const uint8_t *bytes, sl_value *value)
+{
+    uint8_t wide[8] = {0};
+    float single;
+    memcpy(wide, bytes, sl_dtype_bytes(dtype));
+    const uint64_t bits = sl_load64(wide);
+    const uint32_t unused = 64 - 8 * (uint32_t)sl_dtype_bytes(dtype);
+    value->present = true;
+    switch (dtype) {
+    case SLUICE_F16:
+        value->number = (double)sl_float_from_half((uint16_t)bits);
+        return sl_accept();
+    case SLUICE_F32:
+        memcpy(&single, bytes, sizeof(single));
+        value->number = (double)single;
+        return sl_accept();
+    case SLUICE_F64:
+        memcpy(&value->number, bytes, sizeof(value->number));
+        return sl_accept();
+    case SLUICE_I8:
+    case SLUICE_I16:
+    case SLUICE_I32:
+    case SLUICE_I64:
+        value->integer = (int64_t)(bits << unused) >> unused;
+        return sl_accept();
+    case SLUICE_BOOL:
+        value->integer = (int64_t)bits;
+        return bits <= 1 ? sl_accept() : sl_refuse("a bool is neither 0 nor 1", 0);
+    default:
+        value->integer = (int64_t)bits;
+        return bits <= INT64_MAX ? sl_accept() : sl_refuse_unknown("a number is above 2^63 - 1", 0);
+    }
+}
+
+/* ---- values ---- */
+
+/* An archive while it is taken apart. */
+typedef struct archive {
+    const sl_npz_fields *fields;
+    sl_bytes bytes;
+    sl_values *values;
+    uint64_t limit; /* where the directory begins */
+    sl_zip_member taken[SL_FIELDS_MAX];
+    uint32_t count;
+} archive;
+
+static sl_refusal check_array(const archive *a, uint32_t number, const sl_npy *npy)
+{
+    sl_field own;
+    const sl_field *field = &a->fields->fields[number];
+    sl_npz_field(&own, npy, false);
+    if (npy->dtype != a->fields->dtypes[number] || own.dims != field->dims) {
+        return sl_refuse("it has another dtype, or number of dimensions, than in the files that "
+                         "were looked at",
+                         0);
+    }
+    for (uint32_t i = 0; i < field->dims; i++) {
+        if (field->shape[i] != 0 && field->shape[i] != own.shape[i]) {
+            return sl_refuse("it has another shape than in all files that were looked at", 0);
+        }
+    }
+    return sl_accept();
+}
+
+/* Of an array that is stored, or of a number, all of which is in `head`. */
+static sl_refusal take_plain(const sl_field *field, const sl_zip_member *member, const sl_npy *npy,
+                             sl_bytes head, sl_value *value)
+{
+    if (head.size != member->bytes || sl_crc32(0, head.data, head.size) != member->crc) {
+        return sl_refuse("its checksum (CRC-32) is wrong", 0);
+    }
+    if (field->type != SLUICE_FIELD_TENSOR) {
+        return sl_npz_number(npy->dtype, head.data + npy->data, value);
+    }
+    value->offset = (uint32_t)(member->data + npy->data);
+    value->bytes = (sl_bytes){head.data + npy->data, (size_t)npy->bytes};
+    return sl_accept();
+}
+
+static sl_refusal take_array(const archive *a, uint32_t number, const sl_zip_member *member)
+{
+    uint8_t room[SL_NPZ_HEAD_BYTES];
+    sl_npy npy;
+    const sl_field *field = &a->fields->fields[number];
+    sl_value *value = &a->values->of[number];
+    const sl_bytes packed = {a->bytes.data + member->data, (size_t)member->packed};
+    if (member->refused != NULL) {
+        return sl_refuse_unknown(member->refused, 0);
+    }
+    const sl_bytes head = sl_npz_head(member, packed, room);
+    sl_refusal refusal = sl_npz_parse(&npy, member, head);
+    if (refusal.text == NULL) {
+        refusal = check_array(a, number, &npy);
+    }
+    if (refusal.text != NULL) {
+        return refusal;
+    }
+    *value = (sl_value){.present = true};
+    memcpy(value->shape, npy.shape, sizeof(value->shape));
+    if (member->method == SL_ZIP_STORED) {
+        return take_plain(field, member, &npy, packed, value);
+    }
+    if (field->type != SLUICE_FIELD_TENSOR) {
+        return take_plain(field, member, &npy, head, value);
+    }
+    value->deflate = true;
+    value->offset = (uint32_t)member->data;
+    value->bytes = packed;
+    value->head_bytes = (uint32_t)npy.data;
+    value->unpacked_bytes = member->bytes;
+    value->crc = member->crc;
+    return sl_accept();
+}
+
+/* A member that is a field, or several. */
+static sl_refusal enter(archive *a, sl_zip_member *member)
+{
+    const size_t left = a->bytes.size - (size_t)member->header;
+    sl_refusal refusal =
+        sl_zip_enter(member, (sl_bytes){a->bytes.data + member->header, left}, a->limit);
+    if (refusal.text != NULL) {
+        refusal.offset += (uint32_t)member->header;
+        return refusal;
+    }
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (sl_zip_overlap(&a->taken[i], member)) {
+            return sl_refuse("two members of the zip archive overlap", (size_t)member->header);
+        }
+    }
+    a->taken[a->count++] = *member;
+    return sl_accept();
+}
+
+static sl_refusal take_member(archive *a, sl_zip_member *member)
+{
+    sl_bytes name;
+    bool entered = false;
+    for (uint32_t i = 0; sl_npz_name(member, &name) && i < a->fields->count; i++) {
+        if (!sl_values_want(a->values, i) || strlen(a->fields->names[i]) != name.size ||
+            memcmp(a->fields->names[i], name.data, name.size) != 0) {
+            continue;
+        }
+        sl_refusal refusal = entered ? sl_accept()
+                             : a->values->of[i].present
+                                 ? sl_refuse("an array is there twice", (size_t)member->header)
+                                 : enter(a, member);
+        if (refusal.text == NULL) {
+            entered = true;
+            refusal = take_array(a, i, member);
+            refusal.offset += (uint32_t)member->data;
+        }
+        if (refusal.text != NULL) {
+            refusal.field = a->fields->fields[i].name;
+            return refusal;
+        }
+    }
+    return sl_accept();
+}
+
+sl_refusal sl_npz_unpack(const sl_npz_fields *fields, sl_bytes bytes, sl_values *values)
+{
+    sl_zip_end end;
+    sl_zip_walk walk;
+    sl_zip_member member;
+    bool found = true;
+    archive a = {.fields = fields, .bytes = bytes, .values = values};
+    for (uint32_t i = 0; i < fields->count; i++) {
+        values->of[i] = (sl_value){.present = false};
+    }
+    sl_refusal refusal = sl_zip_find_end(&end, bytes, bytes.size);
+    if (refusal.text != NULL) {
+        return refusal;
+    }
+    a.limit = end.offset;
+    sl_zip_begin(&walk, &end, (sl_bytes){bytes.data + end.offset, (size_t)end.bytes});
+    while (found) {
+        refusal = sl_zip_next(&walk, &member, &found);
+        if (refusal.text != NULL) {
+            refusal.offset += (uint32_t)end.offset;
+        } else if (found) {
+            refusal = take_member(&a, &member);
+        }
+        if (refusal.text != NULL) {
+            return refusal;
+        }
+    }
+    return sl_accept();
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "npz_file.h"
+
+#include "crc32.h"
+#include "file.h"
+#include "inflate.h"
+#include "memory.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+enum {
+    TAIL_FIRST = 4096,
+    DIRECTORY_MOST = 1 << 20,
+    /* A local header with its name and fields, and the head of what follows. */
+    ENTRY_BYTES = 2 * SL_NPZ_HEAD_BYTES,
+    PIECE_BYTES = 1 << 20,
+};
+
+typedef struct reader {
+    sl_npz_file *file;
+    const char *path;
+    int fd;
+    uint64_t limit; /* where the directory begins */
+} reader;
+
+static sluice_status refuse(const char *path, uint64_t offset, sl_refusal refusal,
+                            const char *member, sluice_error *error)
+{
+    const bool named = member != NULL && member[0] != '\0';
+    return sl_error_file(error, refusal.status, STAGE, 0, path, (int64_t)(offset + refusal.offset),
+                         "%s%.256s%s%s", named ? "member \"" : "", named ? member : "",
+                         named ? "\": " : "", refusal.text);
+}
+
+static sluice_status no_memory(const char *path, sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory to look at it");
+}
+
+/* ---- the directory ---- */
+
+/* Finds the end in the last `bytes`, and has the directory read. */
+static sluice_status find_end(reader *r, uint8_t *tail, size_t bytes, sl_zip_end *end,
+                              sluice_error *error)
+{
+    const uint64_t all = r->file->bytes;
+    bytes = bytes < all ? bytes : (size_t)all;
+    const sluice_status status =
+        sl_file_read(r->fd, (sl_file_name){STAGE, r->path}, tail, bytes, all - bytes, error);
+    if (status < 0) {
+        return status;
+    }
+    const sl_refusal refusal = sl_zip_find_end(end, (sl_bytes){tail, bytes}, all);
+    return refusal.text == NULL ? SLUICE_OK : refuse(r->path, all - bytes, refusal, NULL, error);
+}
+
+static sluice_status read_directory(reader *r, sl_zip_end *end, sluice_error *error)
+{
+    uint8_t *tail = sl_malloc(SL_ZIP_TAIL_BYTES);
+    if (tail == NULL) {
+        return no_memory(r->path, error);
+    }
+    sluice_status status = find_end(r, tail, TAIL_FIRST, end, NULL);
+    if (status < 0 && status != SLUICE_IO) { /* a long comment, perhaps */
+        status = find_end(r, tail, SL_ZIP_TAIL_BYTES, end, error);
+    } else if (status < 0) {
+        status = find_end(r, tail, TAIL_FIRST, end, error);
+    }
+    sl_free(tail);
+    if (status < 0) {
+        return status;
+    }
+    if (end->bytes > DIRECTORY_MOST || end->members > SL_SOURCE_COLUMNS_MAX) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, r->path, (int64_t)end->offset,
+                             "the archive has more than %u members, or long names: it is none of "
+                             "a sample's arrays",
+                             SL_SOURCE_COLUMNS_MAX);
+    }
+    r->limit = end->offset;
+    r->file->directory = sl_malloc(end->bytes > 0 ? end->bytes : 1);
+    r->file->entries = sl_calloc(end->members > 0 ? end->members : 1, sizeof(sl_npz_entry));
+    if (r->file->directory == NULL || r->file->entries == NULL) {
+        return no_memory(r->path, error);
+    }
+    return sl_file_read(r->fd, (sl_file_name){STAGE, r->path}, r->file->directory, end->bytes,
+                        end->offset, error);
+}
+
+/* ---- members ---- */
+
+/* As many of the file's bytes at `from` as `room` takes and there are before the directory. */
+static sluice_status read_at(const reader *r, uint64_t from, uint8_t *room, sl_bytes *bytes,
+                             sluice_error *error)
+{
+    const uint64_t left = r->limit - from;
+    *bytes = (sl_bytes){room, left < ENTRY_BYTES ? (size_t)left : ENTRY_BYTES};
+    return sl_file_read(r->fd, (sl_file_name){STAGE, r->path}, room, bytes->size, from, error);
+}
+
+static sluice_status enter(const reader *r, sl_npz_entry *entry, uint8_t *room, sl_bytes *packed,
+                           sluice_error *error)
+{
+    sl_bytes local;
+    sl_zip_member *member = &entry->member;
+    sluice_status status = read_at(r, member->header, room, &local, error);
+    if (status < 0) {
+        return status;
+    }
+    const sl_refusal refusal = sl_zip_enter(member, local, r->limit);
+    if (refusal.text != NULL) {
+        return refuse(r->path, member->header, refusal, entry->name, error);
+    }
+    const uint64_t before = member->data - member->header;
+    const uint64_t wanted = member->packed < SL_NPZ_HEAD_BYTES ? member->packed : SL_NPZ_HEAD_BYTES;
+    if (before + wanted <= local.size) {
+        *packed = (sl_bytes){room + before, local.size - (size_t)before};
+    } else {
+        status = read_at(r, member->data, room, packed, error);
+    }
+    if (packed->size > member->packed) {
+        packed->size = (size_t)member->packed;
+    }
+    return status;
+}
+
+/* What it is called and holds. */
+static sluice_status read_entry(const reader *r, sl_npz_entry *entry, sluice_error *error)
+{
+    uint8_t room[ENTRY_BYTES];
+    uint8_t unpacked[SL_NPZ_HEAD_BYTES];
+    sl_bytes packed = {room, 0};
+    const sluice_status status = enter(r, entry, room, &packed, error);
+    if (status < 0) {
+        return status;
+    }
+    if (entry->refused == NULL) {
+        const sl_refusal refusal = sl_npz_parse(&entry->npy, &entry->member,
+                                                sl_npz_head(&entry->member, packed, unpacked));
+        if (refusal.text != NULL && refusal.status != SLUICE_UNSUPPORTED) {
+            return refuse(r->path, entry->member.data, refusal, entry->name, error);
+        }
+        entry->refused = refusal.text;
+    }
+    return SLUICE_OK;
+}
+
+/* False: there is no array of that name. */
+static bool is_folder(const sl_zip_member *member)
+{
+    return member->bytes == 0 && member->name.size > 0 &&
+           member->name.data[member->name.size - 1] == '/';
+}
+
+static sluice_status name_entry(const reader *r, sl_npz_entry *entry, sluice_error *error)
+{
+    sl_bytes name = entry->member.name;
+    const bool is_array = sl_npz_name(&entry->member, &name);
+    entry->refused =
+        is_array ? entry->member.refused : "it is no array as numpy.savez stores them (NAME.npy)";
+    if (name.size >= sizeof(entry->name) || memchr(name.data, 0, name.size) != NULL) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, r->path,
+                             (int64_t)entry->member.header,
+                             "a member's name has more than %u bytes, or a NUL among them",
+                             SL_SOURCE_NAME_BYTES - 1);
+    }
+    memcpy(entry->name, name.data, name.size);
+    return SLUICE_OK;
+}
+
+static sluice_status check_entry(const reader *r, const sl_npz_entry *entry, sluice_error *error)
+{
+    for (const sl_npz_entry *other = r->file->entries; other < entry; other++) {
+        const bool is_same = strcmp(other->name, entry->name) == 0;
+        if (is_same || sl_zip_overlap(&other->member, &entry->member)) {
+            return refuse(r->path, entry->member.header,
+                          sl_refuse(is_same ? "it is there twice" : "it overlaps another one", 0),
+                          entry->name, error);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status read_entries(const reader *r, const sl_zip_end *end, sluice_error *error)
+{
+    sl_zip_walk walk;
+    bool found = true;
+    sl_zip_begin(&walk, end, (sl_bytes){r->file->directory, (size_t)end->bytes});
+    for (;;) {
+        sl_zip_member member = {.method = 0};
+        const sl_refusal refusal = sl_zip_next(&walk, &member, &found);
+        if (refusal.text != NULL) {
+            return refuse(r->path, end->offset, refusal, NULL, error);
+        }
+        if (!found) {
+            return SLUICE_OK;
+        }
+        if (is_folder(&member)) {
+            continue;
+        }
+        sl_npz_entry *entry = &r->file->entries[r->file->count++];
+        entry->member = member;
+        sluice_status status = name_entry(r, entry, error);
+        if (status == SLUICE_OK) {
+            status = read_entry(r, entry, error);
+        }
+        if (status == SLUICE_OK) {
+            status = check_entry(r, entry, error);
+        }
+        if (status < 0) {
+            return status;
+        }
+    }
+}
+
+sluice_status sl_npz_file_read(sl_npz_file *file, const char *path, sluice_error *error)
+{
+    sl_zip_end end = {.offset = 0};
+    *file = (sl_npz_file){.count = 0};
+    reader r = {.file = file, .path = path};
+    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &r.fd, &file->bytes, error);
+    if (status < 0) {
+        return status;
+    }
+    (void)posix_fadvise(r.fd, 0, 0, POSIX_FADV_RANDOM); /* arrays are not wanted */
+    status = read_directory(&r, &end, error);
+    if (status == SLUICE_OK) {
+        status = read_entries(&r, &end, error);
+    }
+    sl_file_close(r.fd);
+    if (status < 0) {
+        sl_npz_file_close(file);
+    }
+    return status;
+}
+
+void sl_npz_file_close(sl_npz_file *file)
+{
+    sl_free(file->directory);
+    sl_free(file->entries);
+    *file = (sl_npz_file){.count = 0};
+}
+
+/* ---- all of a member ---- */
+
+static sluice_status unpack(const sl_npz_entry *entry, sl_bytes packed, uint8_t **data,
+                            sluice_error *error)
+{
+    const sl_deflated stream = {.packed = packed,
+                                .bytes = entry->member.bytes,
+                                .head_bytes = (uint32_t)entry->npy.data,
+                                .crc = entry->member.crc};
+    *data = sl_malloc(entry->npy.bytes > 0 ? entry->npy.bytes : 1);
+    if (*data == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an array");
+    }
+    const sluice_status status = sl_inflate(&stream, NULL, *data, error);
+    if (status < 0) {
+        sl_free(*data);
+    }
+    return status;
+}
+
+static sluice_status load(const sl_npz_entry *entry, const char *path, int fd, uint8_t **data,
+                          sluice_error *error)
+{
+    const sl_zip_member *member = &entry->member;
+    uint8_t *packed = sl_malloc(member->packed > 0 ? member->packed : 1);
+    if (packed == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an array");
+    }
+    sluice_status status =
+        sl_file_read(fd, (sl_file_name){STAGE, path}, packed, member->packed, member->data, error);
+    if (status == SLUICE_OK && member->method == SL_ZIP_DEFLATED) {
+        status = unpack(entry, (sl_bytes){packed, (size_t)member->packed}, data, error);
+    } else if (status == SLUICE_OK && sl_crc32(0, packed, member->packed) != member->crc) {
+        status = sl_error_set(error, SLUICE_CORRUPT, STAGE, "its checksum (CRC-32) is wrong");
+    } else if (status == SLUICE_OK) {
+        memmove(packed, packed + entry->npy.data, (size_t)entry->npy.bytes);
+        *data = packed;
+        return status;
+    }
+    sl_free(packed);
+    return status;
+}
+
+sluice_status sl_npz_file_load(const sl_npz_entry *entry, const char *path, uint64_t most,
+                               uint8_t **data, sluice_error *error)
+{
+    int fd;
+    *data = NULL;
+    if (entry->member.bytes > most) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, (int64_t)entry->member.data,
+                             "member \"%.256s\" has %llu bytes, more than %llu", entry->name,
+                             (unsigned long long)entry->member.bytes, (unsigned long long)most);
+    }
+    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &fd, NULL, error);
+    if (status < 0) {
+        return status;
+    }
+    sluice_error reason;
+    sl_error_clear(&reason);
+    status = load(entry, path, fd, data, &reason);
+    sl_file_close(fd);
+    if (status < 0) {
+        return sl_error_file(error, status, STAGE, reason.sys_errno, path,
+                             (int64_t)entry->member.data, "member \"%.256s\": %s", entry->name,
+                             reason.text);
+    }
+    return status;
+}
+
+static sluice_status check(const sl_zip_member *member, const char *path, int fd, uint8_t *piece,
+                           sluice_error *error)
+{
+    uint32_t crc = 0;
+    for (uint64_t at = 0; at < member->packed; at += PIECE_BYTES) {
+        const uint64_t left = member->packed - at;
+        const size_t bytes = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
+        const sluice_status status =
+            sl_file_read(fd, (sl_file_name){STAGE, path}, piece, bytes, member->data + at, error);
+        if (status < 0) {
+            return status;
+        }
+        crc = sl_crc32(crc, piece, bytes);
+    }
+    return crc == member->crc
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)member->data,
+                               "the checksum (CRC-32) of the member that begins here is wrong");
+}
+
+sluice_status sl_npz_file_check(const sl_zip_member *member, const char *path, uint64_t *bytes_read,
+                                sluice_error *error)
+{
+    int fd;
+    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &fd, NULL, error);
+    if (status < 0) {
+        return status;
+    }
+    uint8_t *piece = sl_malloc(PIECE_BYTES);
+    status = piece != NULL ? check(member, path, fd, piece, error) : no_memory(path, error);
+    *bytes_read += status == SLUICE_OK ? member->packed : 0;
+    sl_free(piece);
+    sl_file_close(fd);
+    return status;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rows of one .npz file. The array with the largest rows is the main one: its rows are the
+ * samples' places. With one array alone the dataset is that of such a .npy file (flat.h).
+ */
+#include "dtype.h"
+#include "flat.h"
+#include "memory.h"
+#include "npz.h"
+#include "shard_format.h"
+#include "side_columns.h"
+
+#include <string.h>
+
+#define STAGE  "dataset"
+#define SERIES ((uint64_t)1 << 20)
+
+typedef struct rows {
+    sl_dataset base;
+    sl_file_list list;
+    sl_source_fields fields;
+    bool is_main[SL_FIELDS_MAX]; /* whether each field is of that array */
+    sl_zip_member main;          /* its name is gone */
+    sluice_dtype main_dtype;
+    uint64_t begin; /* of its first row, in the file */
+    uint32_t row_bytes;
+    sl_side_columns sides; /* of each field; none of the main array's has rows */
+} rows;
+
+static const rows *rows_of(const sl_dataset *dataset)
+{
+    return (const rows *)(const void *)dataset;
+}
+
+/* ---- ops ---- */
+
+static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sl_place *lookup, sl_refusal *why)
+{
+    (void)lookup;
+    (void)why;
+    const rows *own = rows_of(dataset);
+    *sample = (sl_sample){
+        .place = {.offset = own->begin + index * own->row_bytes, .bytes = own->row_bytes}};
+    return SLUICE_OK;
+}
+
+static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+{
+    sl_sample sample;
+    (void)locate(dataset, index, &sample, lookup, why);
+    *place = sample.place;
+    if (rows_of(dataset)->is_main[field]) {
+        return SLUICE_OK;
+    }
+    *lookup = sample.place;
+    *why = sl_refuse_unknown("windows can be taken of the array with the largest rows only", 0);
+    return SLUICE_UNSUPPORTED;
+}
+
+static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+{
+    *count = dataset->info.samples - index;
+    return true;
+}
+
+static sl_refusal take_row(const rows *own, const sl_field *field, sl_bytes row, sl_value *value)
+{
+    *value = (sl_value){.present = true};
+    if (field->type != SLUICE_FIELD_TENSOR) {
+        return sl_npz_number(own->main_dtype, row.data, value);
+    }
+    value->bytes = row;
+    memcpy(value->shape, field->shape, sizeof(value->shape));
+    return sl_accept();
+}
+
+static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                         sl_values *values)
+{
+    const rows *own = rows_of(dataset);
+    if (bytes.size != own->row_bytes) {
+        return sl_refuse("the row is cut short", 0);
+    }
+    for (uint32_t i = 0; i < own->fields.count; i++) {
+        sl_refusal refusal = sl_accept();
+        if (sl_values_want(values, i)) {
+            refusal = own->is_main[i]
+                          ? take_row(own, &own->fields.fields[i], bytes, &values->of[i])
+                          : sl_side_columns_get(&own->sides, i, sample->index, &values->of[i]);
+        }
+        if (refusal.text != NULL) {
+            refusal.field = own->fields.fields[i].name;
+            return refusal;
+        }
+    }
+    return sl_accept();
+}
+
+/* Rows have no checksum, all of them together have. Those in memory were checked at open. */
+static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
+{
+    const rows *own = rows_of(dataset);
+    sluice_error error;
+    sl_error_clear(&error);
+    if (sl_npz_file_check(&own->main, own->list.files[object].path, &findings->bytes_read, &error) <
+        0) {
+        findings->report(findings->ctx, &error);
+    }
+    return SLUICE_OK;
+}
+
+static void close_rows(sl_dataset *dataset)
+{
+    rows *own = (rows *)(void *)dataset;
+    sl_objects_close(own->base.objects);
+    sl_file_list_close(&own->list);
+    sl_side_columns_close(&own->sides);
+    sl_free(own);
+}
+
+static const sl_dataset_ops rows_ops = {
+    .locate = locate,
+    .locate_field = locate_field,
+    .stretch = stretch,
+    .unpack = unpack,
+    .check_object = check_object,
+    .close = close_rows,
+};
+
+/* ---- which arrays ---- */
+
+bool sl_npz_has_rows(const sl_npz_file *file, const sl_source_fields *fields)
+{
+    for (uint32_t i = 0; i < fields->count; i++) {
+        const sl_npy *npy = &file->entries[fields->column[i]].npy;
+        const sl_npy *first = &file->entries[fields->column[0]].npy;
+        if (npy->dims == 0 || npy->shape[0] < 2 || npy->shape[0] != first->shape[0]) {
+            return false;
+        }
+    }
+    return fields->count > 0;
+}
+
+static sluice_status refuse(const char *path, const sl_npz_entry *entry, const char *why,
+                            sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, (int64_t)entry->member.data,
+                         "array \"%.256s\": %s", entry->name, why);
+}
+
+/* The entry of the largest rows, which can be read one by one. */
+static sluice_status find_main(const char *path, const sl_npz_file *file,
+                               const sl_source_fields *fields, const sl_npz_entry **main,
+                               sluice_error *error)
+{
+    *main = &file->entries[fields->column[0]];
+    for (uint32_t i = 0; i < fields->count; i++) {
+        const sl_npz_entry *entry = &file->entries[fields->column[i]];
+        if (entry->npy.bytes == 0) {
+            return refuse(path, entry,
+                          "its rows have no elements: leave it out (the option fields)", error);
+        }
+        *main = entry->npy.bytes > (*main)->npy.bytes ? entry : *main;
+    }
+    if ((*main)->member.method != SL_ZIP_STORED) {
+        return refuse(path, *main,
+                      "its rows, each of which would be a sample, cannot be read one by one, since "
+                      "it is compressed: save it with numpy.savez",
+                      error);
+    }
+    return (*main)->npy.bytes / (*main)->npy.shape[0] <= SL_RECORD_BYTES_MAX
+               ? SLUICE_OK
+               : refuse(path, *main, "a row has more than 2^31 - 1 bytes", error);
+}
+
+/* ---- arrays in memory ---- */
+
+static sluice_status keep_rows(rows *own, uint32_t number, const sl_npz_entry *entry,
+                               const uint8_t *data, sluice_error *error)
+{
+    const sl_field *field = &own->fields.fields[number];
+    const size_t bytes = (size_t)(entry->npy.bytes / entry->npy.shape[0]);
+    for (uint64_t i = 0; i < entry->npy.shape[0]; i++) {
+        sl_value value = {.present = true, .bytes = {data + i * bytes, bytes}};
+        const sl_refusal refusal = field->type == SLUICE_FIELD_TENSOR
+                                       ? sl_accept()
+                                       : sl_npz_number(entry->npy.dtype, value.bytes.data, &value);
+        if (refusal.text != NULL) {
+            return sl_error_set(error, refusal.status, STAGE, "array \"%.256s\", row %llu: %s",
+                                entry->name, (unsigned long long)i, refusal.text);
+        }
+        const sluice_status status = sl_side_columns_put(&own->sides, number, &value, error);
+        if (status < 0) {
+            return status;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status load(rows *own, uint32_t number, const sl_npz_entry *entry, uint64_t *left,
+                          sluice_error *error)
+{
+    uint8_t *data;
+    const char *path = own->list.files[0].path;
+    if (entry->member.bytes > *left) {
+        return refuse(path, entry,
+                      "the arrays that are kept in memory, all but the one with the largest rows, "
+                      "have more than 1 GiB: make a file for each sample, or choose fields",
+                      error);
+    }
+    *left -= entry->member.bytes;
+    sluice_status status = sl_npz_file_load(entry, path, SL_NPZ_ROWS_BYTES_MAX, &data, error);
+    if (status == SLUICE_OK) {
+        status = keep_rows(own, number, entry, data, error);
+        if (status < 0 && error != NULL) {
+            sl_error_set_path(error, path);
+        }
+        sl_free(data);
+    }
+    return status;
+}
+
+static sluice_status load_all(rows *own, const sl_npz_file *file, const sl_npz_entry *main,
+                              sluice_error *error)
+{
+    uint64_t left = SL_NPZ_ROWS_BYTES_MAX;
+    sluice_status status =
+        sl_side_columns_open(&own->sides, own->fields.fields, own->fields.count, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < own->fields.count; i++) {
+        const sl_npz_entry *entry = &file->entries[own->fields.column[i]];
+        own->is_main[i] = entry == main;
+        if (entry != main) {
+            status = load(own, i, entry, &left, error);
+        }
+    }
+    return status;
+}
+
+/* ---- opening ---- */
+
+static uint64_t fingerprint(const rows *own)
+{
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    sl_file_list_sum(&own->list, 0, &stream);
+    sl_checksum_add_u64(&stream, own->begin);
+    sl_checksum_add_u64(&stream, own->base.info.samples);
+    for (uint32_t i = 0; i < own->fields.count; i++) {
+        const sl_field *field = &own->fields.fields[i];
+        sl_checksum_add(&stream, field->name, sizeof(field->name));
+        sl_checksum_add_u64(&stream, own->fields.column[i]);
+    }
+    return sl_checksum_value(&stream);
+}
+
+static sluice_status open_all(rows *own, const char *path, const sl_npz_file *file,
+                              const sl_npz_entry *main, sluice_error *error)
+{
+    sluice_status status = sl_file_list_add(&own->list, path, error);
+    if (status < 0) {
+        return status;
+    }
+    own->list.files[0].bytes = file->bytes;
+    own->main = main->member;
+    own->main.name = (sl_bytes){NULL, 0};
+    own->main_dtype = main->npy.dtype;
+    own->begin = main->member.data + main->npy.data;
+    own->row_bytes = (uint32_t)(main->npy.bytes / main->npy.shape[0]);
+    status = load_all(own, file, main, error);
+    if (status < 0) {
+        return status;
+    }
+    sluice_dataset_info *info = &own->base.info;
+    info->struct_size = sizeof(*info);
+    info->samples = main->npy.shape[0];
+    info->bytes = main->npy.bytes;
+    info->fields = own->fields.count;
+    info->fingerprint = fingerprint(own);
+    (void)snprintf(own->base.kind, sizeof(own->base.kind),
+                   "one .npz file, whose arrays are of one length: each row of them is a sample");
+    memcpy(info->format, "npz", sizeof("npz"));
+    own->base.fields = own->fields.fields;
+    return sl_file_list_objects(&own->list, &own->base.objects, error);
+}
+
+static sluice_status open_several(sl_dataset **dataset, const char *path, const sl_npz_file *file,
+                                  const sl_source_fields *fields, sluice_error *error)
+{
+    const sl_npz_entry *main;
+    sluice_status status = find_main(path, file, fields, &main, error);
+    if (status < 0) {
+        return status;
+    }
+    rows *own = sl_calloc(1, sizeof(*own));
+    if (own == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    own->base.ops = &rows_ops;
+    own->fields = *fields;
+    atomic_init(&own->base.references, 1);
+    status = open_all(own, path, file, main, error);
+    if (status < 0) {
+        sl_dataset_close(&own->base);
+        return status;
+    }
+    *dataset = &own->base;
+    return SLUICE_OK;
+}
+
+/* One array alone: a series where it has one dimension. */
+static sluice_status open_single(sl_dataset **dataset, const char *path, const sl_npz_file *file,
+                                 const sl_source_fields *fields, sluice_error *error)
+{
+    static const sl_flat_kind of_rows = {
+        "npz", "one .npz file with one array, each row of which is a sample"};
+    static const sl_flat_kind of_series = {
+        "npz", "one .npz file with one array of one dimension, in stretches of 2^20 elements (for "
+               "windows)"};
+    const sl_npz_entry *entry;
+    const sluice_status status = find_main(path, file, fields, &entry, error);
+    if (status < 0) {
+        return status;
+    }
+    const bool is_series = entry->npy.dims == 1;
+    sl_field field = fields->fields[0];
+    const sl_flat_part part = {.path = path,
+                               .file_bytes = file->bytes,
+                               .begin = entry->member.data + entry->npy.data,
+                               .bytes = entry->npy.bytes};
+    if (is_series) {
+        field.dtype = entry->npy.dtype;
+        field.dims = 1;
+        field.shape[0] = SERIES;
+    }
+    return sl_flat_open_parts(dataset, &part, 1, &field, is_series ? &of_series : &of_rows, error);
+}
+
+sluice_status sl_npz_open_rows(sl_dataset **dataset, const char *path, const sl_npz_file *file,
+                               const sl_source_fields *fields, sluice_error *error)
+{
+    return fields->count == 1 ? open_single(dataset, path, file, fields, error)
+                              : open_several(dataset, path, file, fields, error);
+}

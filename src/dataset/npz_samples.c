@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* .npz files, each of which is a sample. */
+#include "memory.h"
+#include "npz.h"
+#include "open_many.h"
+#include "shard_format.h"
+#include "thread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE "dataset"
+
+/* Files that opening looks at: all, or so many, spread over them. */
+enum { LOOKS = 4096 };
+
+typedef struct npz {
+    sl_dataset base;
+    sl_npz_fields fields;
+    sl_file_list list;
+} npz;
+
+static const npz *npz_of(const sl_dataset *dataset)
+{
+    return (const npz *)(const void *)dataset;
+}
+
+/* ---- ops ---- */
+
+static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sl_place *lookup, sl_refusal *why)
+{
+    (void)lookup;
+    (void)why;
+    const uint64_t bytes = npz_of(dataset)->list.files[index].bytes;
+    /* Of an empty file a byte is asked for, which is not there: a bad sample. */
+    *sample =
+        (sl_sample){.place = {.bytes = bytes > 0 ? (uint32_t)bytes : 1, .object = (uint32_t)index}};
+    return SLUICE_OK;
+}
+
+static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                         sl_values *values)
+{
+    if (bytes.size != sample->place.bytes) {
+        return sl_refuse("the file is cut short", 0);
+    }
+    return sl_npz_unpack(&npz_of(dataset)->fields, bytes, values);
+}
+
+/* The file's name, without ".npz". */
+static sluice_status key_of(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
+{
+    const char *path = npz_of(dataset)->list.files[index].path;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+    const size_t length = strlen(name) - (sl_ends_with(name, ".npz") ? strlen(".npz") : 0);
+    if (length >= bytes) {
+        return SLUICE_INVALID;
+    }
+    memcpy(key, name, length);
+    key[length] = '\0';
+    return SLUICE_OK;
+}
+
+static void close_npz(sl_dataset *dataset)
+{
+    npz *own = (npz *)(void *)dataset;
+    sl_objects_close(own->base.objects);
+    sl_file_list_close(&own->list);
+    sl_free(own);
+}
+
+static const sl_dataset_ops npz_ops = {
+    .locate = locate,
+    .unpack = unpack,
+    .key = key_of,
+    .close = close_npz,
+};
+
+/* ---- fields ---- */
+
+/* An array as it is in all files that were looked at. */
+typedef struct column {
+    sl_source_column source;
+    sluice_dtype dtype;
+    uint64_t order; /* of the first file that has it, and in that */
+} column;
+
+typedef struct looker {
+    const sl_file_list *list;
+    uint64_t looks;
+    pthread_mutex_t mutex; /* guards what follows */
+    column columns[SL_SOURCE_COLUMNS_MAX];
+    uint32_t count;
+    bool too_many;
+    uint64_t failed; /* the first look that failed; UINT64_MAX: none */
+    uint64_t good;
+    sluice_error error;
+} looker;
+
+static uint64_t file_of(const looker *look, uint64_t number)
+{
+    return look->looks > 1 ? (look->list->count - 1) * number / (look->looks - 1) : 0;
+}
+
+/* Shapes that differ are open. */
+static void join(column *known, const column *other)
+{
+    sl_field *a = &known->source.field;
+    const sl_field *b = &other->source.field;
+    known->order = known->order < other->order ? known->order : other->order;
+    if (known->source.refused != NULL || other->source.refused != NULL) {
+        known->source.refused =
+            known->source.refused != NULL ? known->source.refused : other->source.refused;
+    } else if (known->dtype != other->dtype || a->dims != b->dims) {
+        known->source.refused =
+            "its dtype or its number of dimensions differs from file to file: save all of them "
+            "alike, or leave it out (the option fields)";
+    }
+    for (uint32_t i = 0; known->source.refused == NULL && i < a->dims; i++) {
+        a->shape[i] = a->shape[i] == b->shape[i] ? a->shape[i] : 0;
+    }
+}
+
+static void add_column(looker *look, const column *found)
+{
+    for (uint32_t i = 0; i < look->count; i++) {
+        if (strcmp(look->columns[i].source.name, found->source.name) == 0) {
+            join(&look->columns[i], found);
+            return;
+        }
+    }
+    if (look->count == SL_SOURCE_COLUMNS_MAX) {
+        look->too_many = true;
+        return;
+    }
+    look->columns[look->count++] = *found;
+}
+
+static void add_file(looker *look, const sl_npz_file *file, uint64_t number)
+{
+    for (uint32_t i = 0; i < file->count; i++) {
+        const sl_npz_entry *entry = &file->entries[i];
+        column found = {.dtype = entry->npy.dtype,
+                        .order = number * SL_SOURCE_COLUMNS_MAX + i,
+                        .source = {.refused = entry->refused}};
+        memcpy(found.source.name, entry->name, sizeof(entry->name));
+        if (entry->refused == NULL) {
+            sl_npz_field(&found.source.field, &entry->npy, false);
+        }
+        add_column(look, &found);
+    }
+    look->good++;
+}
+
+/* Bad files tell nothing, unless all are. */
+static sluice_status look_at(void *context, uint32_t number, sluice_error *error)
+{
+    looker *look = context;
+    sl_npz_file file;
+    const char *path = look->list->files[file_of(look, number)].path;
+    const sluice_status status = sl_npz_file_read(&file, path, error);
+    sl_lock(&look->mutex);
+    if (status == SLUICE_OK) {
+        add_file(look, &file, number);
+    } else if (number < look->failed) {
+        look->failed = number;
+        look->error = *error;
+    }
+    sl_unlock(&look->mutex);
+    if (status == SLUICE_OK) {
+        sl_npz_file_close(&file);
+    }
+    return SLUICE_OK;
+}
+
+static int compare_columns(const void *a, const void *b)
+{
+    const uint64_t first = ((const column *)a)->order;
+    const uint64_t second = ((const column *)b)->order;
+    return first < second ? -1 : first > second;
+}
+
+static sluice_status choose_fields(npz *own, looker *look, const sluice_dataset_options *options,
+                                   sluice_error *error)
+{
+    sl_source_fields fields;
+    qsort(look->columns, look->count, sizeof(look->columns[0]), compare_columns);
+    sl_source_column *columns = sl_calloc(look->count + 1, sizeof(*columns));
+    if (columns == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    for (uint32_t i = 0; i < look->count; i++) {
+        columns[i] = look->columns[i].source;
+    }
+    const sluice_status status = sl_source_fields_find(&fields, columns, look->count, options,
+                                                       own->list.files[0].path, error);
+    sl_free(columns);
+    if (status < 0) {
+        return status;
+    }
+    own->fields.count = fields.count;
+    for (uint32_t i = 0; i < fields.count; i++) {
+        const column *source = &look->columns[fields.column[i]];
+        own->fields.fields[i] = fields.fields[i];
+        own->fields.dtypes[i] = source->dtype;
+        memcpy(own->fields.names[i], source->source.name, sizeof(source->source.name));
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status find_fields(npz *own, const sluice_dataset_options *options,
+                                 sluice_error *error)
+{
+    looker *look = sl_calloc(1, sizeof(*look));
+    if (look == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    look->list = &own->list;
+    look->looks = own->list.count < LOOKS ? own->list.count : LOOKS;
+    look->failed = UINT64_MAX;
+    sl_mutex_init(&look->mutex);
+    (void)sl_open_many((uint32_t)look->looks, look_at, look, NULL); /* no look fails */
+    sl_mutex_destroy(&look->mutex);
+    sluice_status status = SLUICE_OK;
+    if (look->good == 0) {
+        status = (sluice_status)look->error.status;
+        if (error != NULL) {
+            *error = look->error;
+        }
+    } else if (look->too_many) {
+        status = sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, own->list.files[0].path, -1,
+                               "there are more than %u different arrays in such files",
+                               SL_SOURCE_COLUMNS_MAX);
+    } else {
+        status = choose_fields(own, look, options, error);
+    }
+    sl_free(look);
+    return status;
+}
+
+/* ---- opening ---- */
+
+static sluice_status measure(npz *own, sluice_error *error)
+{
+    for (uint32_t i = 0; i < own->list.count; i++) {
+        struct stat facts;
+        sl_listed_file *file = &own->list.files[i];
+        if (stat(file->path, &facts) != 0) {
+            return sl_error_file(error, SLUICE_IO, STAGE, errno, file->path, -1, "cannot open");
+        }
+        if (!S_ISREG(facts.st_mode)) {
+            return sl_error_file(error, SLUICE_IO, STAGE, 0, file->path, -1, "it is no file");
+        }
+        if (facts.st_size > SL_RECORD_BYTES_MAX) {
+            return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, file->path, -1,
+                                 "the file has %lld bytes: a sample has 2^31 - 1 at most",
+                                 (long long)facts.st_size);
+        }
+        file->first = i;
+        file->bytes = (uint64_t)facts.st_size;
+        own->base.info.bytes += file->bytes;
+    }
+    return SLUICE_OK;
+}
+
+/* Over the fields, and names and sizes of the files. */
+static uint64_t fingerprint(const npz *own)
+{
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    for (uint32_t i = 0; i < own->fields.count; i++) {
+        sl_checksum_add(&stream, own->fields.fields[i].name, sizeof(own->fields.fields[i].name));
+        sl_checksum_add(&stream, own->fields.names[i], strlen(own->fields.names[i]) + 1);
+    }
+    for (uint32_t i = 0; i < own->list.count; i++) {
+        sl_file_list_sum(&own->list, i, &stream);
+    }
+    return sl_checksum_value(&stream);
+}
+
+static sluice_status open_all(npz *own, const char *kind, const sluice_dataset_options *options,
+                              sluice_error *error)
+{
+    sluice_status status = measure(own, error);
+    if (status == SLUICE_OK) {
+        status = find_fields(own, options, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    sluice_dataset_info *info = &own->base.info;
+    info->struct_size = sizeof(*info);
+    info->samples = own->list.count;
+    info->fingerprint = fingerprint(own);
+    info->fields = own->fields.count;
+    (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s", kind);
+    memcpy(info->format, "npz", sizeof("npz"));
+    own->base.fields = own->fields.fields;
+    return sl_file_list_objects(&own->list, &own->base.objects, error);
+}
+
+sluice_status sl_npz_open_samples(sl_dataset **dataset, sl_file_set *set, const char *kind,
+                                  const sluice_dataset_options *options, sluice_error *error)
+{
+    npz *own = sl_calloc(1, sizeof(*own));
+    if (own == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    own->base.ops = &npz_ops;
+    own->list = set->list;
+    set->list = (sl_file_list){.count = 0};
+    atomic_init(&own->base.references, 1);
+    const sluice_status status = open_all(own, kind, options, error);
+    if (status < 0) {
+        sl_dataset_close(&own->base);
+        return status;
+    }
+    *dataset = &own->base;
+    return SLUICE_OK;
+}

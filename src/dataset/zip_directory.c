@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "zip_directory.h"
+
+#include "little_endian.h"
+
+#include <string.h>
+
+/* Records, as they begin. */
+#define SIGNATURE_LOCAL   0x04034b50U
+#define SIGNATURE_MEMBER  0x02014b50U
+#define SIGNATURE_END     0x06054b50U
+#define SIGNATURE_END64   0x06064b50U
+#define SIGNATURE_LOCATOR 0x07064b50U
+
+enum {
+    MEMBER_BYTES = 46,
+    END64_BYTES = 56,
+    LOCATOR_BYTES = 20,
+    EXTRA_ZIP64 = 1,
+    /* flags */
+    ENCRYPTED = 1,
+    PATCHED = 1 << 5,
+    STRONGLY_ENCRYPTED = 1 << 6,
+    MASKED = 1 << 13,
+};
+
+/* ---- the end ---- */
+
+/* The zip64 end record, for which there is a locator at `locator` of the tail. */
+static sl_refusal read_end64(sl_zip_end *end, sl_bytes tail, size_t locator, uint64_t first,
+                             uint64_t *before)
+{
+    const uint8_t *at = tail.data + locator;
+    const uint64_t offset = sl_load64(at + 8);
+    if (sl_load32(at + 4) != 0 || sl_load32(at + 16) > 1) {
+        return sl_refuse_unknown("the zip archive is split over several files", locator);
+    }
+    if (offset < first || offset - first > locator || locator - (offset - first) < END64_BYTES) {
+        return sl_refuse("the zip64 end record does not lie before its locator", locator);
+    }
+    const size_t begin = (size_t)(offset - first);
+    at = tail.data + begin;
+    if (sl_load32(at) != SIGNATURE_END64 || sl_load64(at + 4) != locator - begin - 12) {
+        return sl_refuse("there is no zip64 end record where one should be", begin);
+    }
+    if (sl_load32(at + 16) != 0 || sl_load32(at + 20) != 0 ||
+        sl_load64(at + 24) != sl_load64(at + 32)) {
+        return sl_refuse_unknown("the zip archive is split over several files", begin);
+    }
+    *end = (sl_zip_end){
+        .members = sl_load64(at + 32), .bytes = sl_load64(at + 40), .offset = sl_load64(at + 48)};
+    *before = offset;
+    return sl_accept();
+}
+
+/* The end record at `at` of the tail, which begins at `first` of the file. */
+static sl_refusal read_end(sl_zip_end *end, sl_bytes tail, size_t at, uint64_t first)
+{
+    const uint8_t *record = tail.data + at;
+    uint64_t before = first + at;
+    if (at >= LOCATOR_BYTES && sl_load32(record - LOCATOR_BYTES) == SIGNATURE_LOCATOR) {
+        const sl_refusal refusal = read_end64(end, tail, at - LOCATOR_BYTES, first, &before);
+        if (refusal.text != NULL) {
+            return refusal;
+        }
+    } else if (sl_load32(record + 4) != 0 || sl_load16(record + 8) != sl_load16(record + 10)) {
+        return sl_refuse_unknown("the zip archive is split over several files", at);
+    } else {
+        *end = (sl_zip_end){.members = sl_load16(record + 10),
+                            .bytes = sl_load32(record + 12),
+                            .offset = sl_load32(record + 16)};
+    }
+    if (end->offset > before || end->bytes != before - end->offset) {
+        return sl_refuse("the zip archive's directory is not where its end record says: bytes are "
+                         "missing, or were put before it",
+                         at);
+    }
+    if (end->members > end->bytes / MEMBER_BYTES) {
+        return sl_refuse("the zip archive's directory is too short for its members", at);
+    }
+    return sl_accept();
+}
+
+sl_refusal sl_zip_find_end(sl_zip_end *end, sl_bytes tail, uint64_t file_bytes)
+{
+    *end = (sl_zip_end){.offset = 0};
+    if (tail.size < SL_ZIP_END_BYTES) {
+        return sl_refuse("it is too short for a zip archive", 0);
+    }
+    const size_t last = tail.size - SL_ZIP_END_BYTES;
+    const size_t first = last > UINT16_MAX ? last - UINT16_MAX : 0;
+    for (size_t at = last + 1; at-- > first;) {
+        if (tail.data[at] == 'P' && sl_load32(tail.data + at) == SIGNATURE_END &&
+            sl_load16(tail.data + at + 20) == last - at) {
+            return read_end(end, tail, at, file_bytes - tail.size);
+        }
+    }
+    return sl_refuse("there is no end of a zip archive: it is none, or it was cut short", last);
+}
+
+/* ---- the directory ---- */
+
+void sl_zip_begin(sl_zip_walk *walk, const sl_zip_end *end, sl_bytes directory)
+{
+    *walk = (sl_zip_walk){.directory = directory, .left = end->members, .limit = end->offset};
+}
+
+/* The zip64 field among the extra ones; data NULL: there is none. */
+static sl_bytes find_zip64(sl_bytes extra)
+{
+    for (size_t at = 0; extra.size - at >= 4;) {
+        const size_t bytes = sl_load16(extra.data + at + 2);
+        if (bytes > extra.size - at - 4) {
+            break;
+        }
+        if (sl_load16(extra.data + at) == EXTRA_ZIP64) {
+            return (sl_bytes){extra.data + at + 4, bytes};
+        }
+        at += 4 + bytes;
+    }
+    return (sl_bytes){NULL, 0};
+}
+
+/* The numbers that an entry leaves to the zip64 field, which has just those, in this order. False:
+ * they are not there. */
+static bool read_open(sl_bytes extra, sl_zip_member *m)
+{
+    uint64_t *const numbers[] = {&m->bytes, &m->packed, &m->header};
+    const sl_bytes field = find_zip64(extra);
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (*numbers[i] != UINT32_MAX) {
+            continue;
+        }
+        if (field.size - used < 8) {
+            return false;
+        }
+        *numbers[i] = sl_load64(field.data + used);
+        used += 8;
+    }
+    return true;
+}
+
+static const char *find_reason(uint16_t flags, uint16_t method)
+{
+    if ((flags & (ENCRYPTED | STRONGLY_ENCRYPTED | MASKED)) != 0) {
+        return "it is encrypted";
+    }
+    if ((flags & PATCHED) != 0) {
+        return "it is a patch of other data";
+    }
+    return method == SL_ZIP_STORED || method == SL_ZIP_DEFLATED
+               ? NULL
+               : "it is compressed by a method other than deflate: save it with numpy.savez or "
+                 "numpy.savez_compressed";
+}
+
+static sl_refusal check_member(const sl_zip_walk *walk, const sl_zip_member *m)
+{
+    const uint64_t room = walk->limit;
+    const uint64_t least = SL_ZIP_LOCAL_BYTES + m->name.size;
+    if (m->header > room || room - m->header < least || m->packed > room - m->header - least) {
+        return sl_refuse("a member of the zip archive does not lie before its directory", walk->at);
+    }
+    if (m->method == SL_ZIP_STORED && m->refused == NULL && m->packed != m->bytes) {
+        return sl_refuse("a member of the zip archive is stored in another size than it has",
+                         walk->at);
+    }
+    return sl_accept();
+}
+
+sl_refusal sl_zip_next(sl_zip_walk *walk, sl_zip_member *member, bool *found)
+{
+    const size_t left = walk->directory.size - walk->at;
+    const uint8_t *at = walk->directory.data + walk->at;
+    *found = walk->left > 0;
+    if (!*found) {
+        return left == 0 ? sl_accept()
+                         : sl_refuse("more follows the zip archive's last member", walk->at);
+    }
+    if (left < MEMBER_BYTES || sl_load32(at) != SIGNATURE_MEMBER) {
+        return sl_refuse("the zip archive's directory is damaged", walk->at);
+    }
+    const size_t name = sl_load16(at + 28);
+    const size_t extra = sl_load16(at + 30);
+    const size_t bytes = MEMBER_BYTES + name + extra + sl_load16(at + 32);
+    if (bytes > left) {
+        return sl_refuse("the zip archive's directory is cut short", walk->at);
+    }
+    *member = (sl_zip_member){.name = {at + MEMBER_BYTES, name},
+                              .refused = find_reason(sl_load16(at + 8), sl_load16(at + 10)),
+                              .method = sl_load16(at + 10),
+                              .crc = sl_load32(at + 16),
+                              .packed = sl_load32(at + 20),
+                              .bytes = sl_load32(at + 24),
+                              .header = sl_load32(at + 42)};
+    if (!read_open((sl_bytes){at + MEMBER_BYTES + name, extra}, member)) {
+        return sl_refuse("a member of the zip archive lacks its zip64 sizes", walk->at);
+    }
+    if (sl_load16(at + 34) != 0 && sl_load16(at + 34) != UINT16_MAX) {
+        return sl_refuse_unknown("the zip archive is split over several files", walk->at);
+    }
+    const sl_refusal refusal = check_member(walk, member);
+    walk->at += bytes;
+    walk->left--;
+    return refusal;
+}
+
+sl_refusal sl_zip_enter(sl_zip_member *member, sl_bytes local, uint64_t limit)
+{
+    if (local.size < SL_ZIP_LOCAL_BYTES + member->name.size ||
+        sl_load32(local.data) != SIGNATURE_LOCAL) {
+        return sl_refuse("there is no header of a zip member where the directory says", 0);
+    }
+    const uint8_t *name = local.data + SL_ZIP_LOCAL_BYTES;
+    if (sl_load16(local.data + 8) != member->method ||
+        sl_load16(local.data + 26) != member->name.size ||
+        memcmp(name, member->name.data, member->name.size) != 0) {
+        return sl_refuse("the header of a zip member is not that of the directory's", 0);
+    }
+    member->data =
+        member->header + SL_ZIP_LOCAL_BYTES + member->name.size + sl_load16(local.data + 28);
+    if (member->data > limit || member->packed > limit - member->data) {
+        return sl_refuse("a zip member does not end before the directory", 0);
+    }
+    return sl_accept();
+}
