@@ -45,6 +45,8 @@ json '.verdict | test("accelerator-bound") | not'
 run 0 bench packed --size 32 --accelerator cosmoflow-h100 --scale 0.5 --epochs 1 --repeats 1 --json
 json '.accelerator.preset == "cosmoflow-h100" and .accelerator.step_ms == 7 and .batch == 1'
 json '.arms.sluice.steps == 40'
+run 0 bench packed --size 32 --accelerator unet3d-b200 --steps 2 --repeats 1 --json
+json '.accelerator.preset == "unet3d-b200" and .accelerator.step_ms == 162 and .batch == 7'
 run 0 bench packed --size 32 --accelerator cosmoflow-h100 --seconds 70ms --repeats 3
 says out "no MLPerf result"
 says out "repeats       1, 10 steps an arm"
