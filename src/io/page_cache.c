@@ -13,9 +13,12 @@
 /* By number, since older headers lack the name; the same on all machines. */
 #define CACHESTAT 451
 
-#define ALL_THERE 0xffU
-#define REST_WARM 15U
-#define REST_COLD 63U
+/* Of so many pages one may be missing: to read it costs no more than to read all of them past the
+ * page cache. */
+#define PAGES_A_MISS 64U
+#define ALL_THERE    0xffU
+#define REST_WARM    15U
+#define REST_COLD    63U
 
 sluice_status sl_page_cache_open(sl_page_cache *cache, uint32_t objects, sluice_error *error)
 {
@@ -53,7 +56,7 @@ bool sl_page_cache_is_warm(const sl_page_cache *cache, uint32_t object)
     return !cache->cannot_tell && object < cache->objects && cache->seen[object] == ALL_THERE;
 }
 
-/* 1: all of it, 0: not, -1: this kernel has no cachestat. */
+/* 1: nearly all of it, 0: not, -1: this kernel has no cachestat. */
 static int ask_cachestat(const sl_cached_range *range)
 {
     const struct {
@@ -68,7 +71,7 @@ static int ask_cachestat(const sl_cached_range *range)
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     const uint64_t end = range->offset + range->bytes;
     const uint64_t pages = (end + page - 1) / page - range->offset / page;
-    return answer.cached >= pages ? 1 : 0;
+    return answer.cached >= pages - pages / PAGES_A_MISS ? 1 : 0;
 }
 
 /* The same of its last byte; -1: nobody can tell. */

@@ -41,7 +41,8 @@ typedef struct sl_cached_range {
     uint64_t offset, bytes;
 } sl_cached_range;
 
-/* Asks, and takes in the answer: whether all of it is there. */
+/* Asks, and takes in the answer: whether all of it is there; of 256 KiB and more, all but a 64th.
+ */
 bool sl_page_cache_has(sl_page_cache *cache, const sl_cached_range *range);
 /* Has the kernel begin to read it, without waiting. */
 void sl_page_cache_read_ahead(const sl_cached_range *range);

@@ -74,6 +74,29 @@ static void what_is_there_is_seen(void **state)
     }
 }
 
+/* Of a long range a page may be missing, not more. */
+static void a_page_may_be_missing(void **state)
+{
+    (void)state;
+    enum { PAGE = 4096, MISSING = 100 * PAGE };
+    static uint8_t all[FILE_BYTES];
+    sl_page_cache cache;
+    assert_int_equal(sl_page_cache_open(&cache, 1, NULL), SLUICE_OK);
+    assert_int_equal(pread(file, all, FILE_BYTES, 0), FILE_BYTES);
+    assert_int_equal(fsync(file), 0);
+    assert_int_equal(posix_fadvise(file, MISSING, PAGE, POSIX_FADV_DONTNEED), 0);
+    const bool kept = has(&cache, MISSING, PAGE);
+    if (kept || cache.no_cachestat) {
+        print_message("this file system keeps its pages, or does not tell of each\n");
+    } else {
+        assert_true(has(&cache, 0, FILE_BYTES));
+        assert_false(has(&cache, MISSING - PAGE, (uint64_t)10 * PAGE));
+        assert_int_equal(posix_fadvise(file, MISSING, (off_t)64 * PAGE, POSIX_FADV_DONTNEED), 0);
+        assert_false(has(&cache, 0, FILE_BYTES));
+    }
+    sl_page_cache_close(&cache);
+}
+
 /* Steady answers are asked for less often; mixed ones each time. */
 static void it_is_asked_when_in_doubt(void **state)
 {
@@ -125,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_there_is_seen),
+        cmocka_unit_test(a_page_may_be_missing),
         cmocka_unit_test(it_is_asked_when_in_doubt),
         cmocka_unit_test(nobody_can_tell),
     };
