@@ -7,8 +7,10 @@
 #include <assert.h>
 #include <sys/mman.h>
 
-/* Pages of the reserve beyond this go back to the system after use. */
-#define RESERVE_KEEP ((size_t)2 << 20)
+/* Pages of the reserve beyond this, or beyond that part of the arena, go back to the system after
+ * use: to have those of a large sample cleared anew for each costs more than to read it. */
+#define RESERVE_KEEP  ((size_t)2 << 20)
+#define RESERVE_SHARE 4U
 /* Given back under one lock. */
 #define RUNS_MAX 64U
 
@@ -128,8 +130,11 @@ static void give_runs(sl_read_buffers *buffers, const sl_run *runs, uint32_t cou
 
 static void give_reserve(sl_read_buffers *buffers, size_t used)
 {
-    if (used > RESERVE_KEEP) {
-        (void)madvise(buffers->reserve.base, buffers->reserve.bytes, MADV_DONTNEED);
+    const size_t share =
+        buffers->config.arena_bytes / RESERVE_SHARE / SL_SLAB_ALIGN * SL_SLAB_ALIGN;
+    const size_t keep = share > RESERVE_KEEP ? share : RESERVE_KEEP;
+    if (used > keep && buffers->reserve.bytes > keep) {
+        (void)madvise(buffers->reserve.base + keep, buffers->reserve.bytes - keep, MADV_DONTNEED);
     }
     /* Pairs with the load in take_now. */
     atomic_store_explicit(&buffers->reserve_busy, 0, memory_order_seq_cst);
