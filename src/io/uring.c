@@ -23,6 +23,9 @@
 #define PAUSE_NS      ((uint64_t)1000000) /* when the kernel has no room for a request */
 #define DRAIN_TICK_NS ((uint64_t)100000000)
 #define NS_PER_S      ((uint64_t)1000000000)
+/* What the page cache has is copied by the thread that submits the read, one request after the
+ * other: copies from so long on are left to threads of the kernel's. */
+#define LONG_BYTES ((size_t)4 << 20)
 
 struct uring {
     sl_backend base;
@@ -67,6 +70,9 @@ static void prepare(struct uring *uring, sl_read *read)
         io_uring_prep_read(sqe, read->fd, read->buffer, read->length, read->offset);
     }
     io_uring_sqe_set_data(sqe, read);
+    if (read->length >= LONG_BYTES && !read->direct) {
+        io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
+    }
 }
 
 static void submit(sl_backend *backend, sl_read *const *reads, uint32_t count)
