@@ -39,6 +39,26 @@ const char *sl_features_item_type(const sl_features *features, const char *colum
                                           : sl_json_member(feature, "feature"));
 }
 
+uint32_t sl_features_shape(const sl_features *features, const char *column, uint64_t *shape)
+{
+    const json_t *feature = sl_json_member(features->columns, column);
+    const json_t *given = sl_json_member(feature, "shape");
+    const char *type = sl_json_text(feature, "_type");
+    const size_t dims = json_array_size(given);
+    if (type == NULL || strncmp(type, "Array", 5) != 0 || dims > SLUICE_TENSOR_DIMS_MAX) {
+        return 0;
+    }
+    for (size_t i = 0; i < dims; i++) {
+        const json_t *length = json_array_get(given, i);
+        const json_int_t elements = json_is_integer(length) ? json_integer_value(length) : 0;
+        if (elements < 0 || (elements == 0 && !json_is_null(length))) {
+            return 0;
+        }
+        shape[i] = (uint64_t)elements;
+    }
+    return (uint32_t)dims;
+}
+
 static const json_t *names_of(const sl_features *features, const char *column)
 {
     const json_t *feature = sl_json_member(features->columns, column);

@@ -12,6 +12,8 @@
 
 #include "json_file.h"
 
+#include <sluice/common.h>
+
 typedef struct sl_features {
     json_t *root;
     const json_t *columns; /* NULL: nothing is said */
@@ -27,6 +29,9 @@ void sl_features_close(sl_features *features);
 const char *sl_features_type(const sl_features *features, const char *column);
 /* The same of the elements of a list. */
 const char *sl_features_item_type(const sl_features *features, const char *column);
+/* Dimensions of an Array2D to Array5D; 0: it is none. `shape`: SLUICE_TENSOR_DIMS_MAX of them, 0
+ * where each sample has its own. */
+uint32_t sl_features_shape(const sl_features *features, const char *column, uint64_t *shape);
 /* Classes of a ClassLabel; 0: it is none. */
 uint32_t sl_features_classes(const sl_features *features, const char *column);
 /* NULL: there is none of that number. */
