@@ -23,6 +23,10 @@
  *   - Parquet files (*.parquet), or a folder with such files and without folders: each row is a
  *     sample; docs/formats.md says what its fields are. All columns but those of large values, as
  *     pictures are, are kept in memory;
+ *   - Arrow streams and files (*.arrow, *.feather), a folder that Dataset.save_to_disk of Hugging
+ *     Face's datasets made, or a folder with such files and without folders: each row is a sample;
+ *     docs/formats.md says what its fields are. One column is read with a sample, all others are
+ *     kept in memory;
  *   - MXNet's RecordIO files (*.rec), or a folder with such files and without folders: each record
  *     is a sample with the fields "image" (or "data"), "label" and "id". Indexes are made and kept
  *     as those of archives are, or are MXNet's (*.idx);
@@ -159,8 +163,8 @@ typedef struct sluice_dataset_info {
     uint64_t fingerprint; /* changes when the list of samples changes */
     uint32_t classes;
     uint32_t fields;
-    char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "mds", "litdata",
-                        "beton", "lmdb", "npz", "npy", "megatron", "folder", "flat" */
+    char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "arrow", "mds",
+                        "litdata", "beton", "lmdb", "npz", "npy", "megatron", "folder", "flat" */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \

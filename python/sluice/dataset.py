@@ -119,7 +119,7 @@ class Dataset:
 
     @property
     def format(self) -> str:
-        """'folder', 'shards', 'tar', 'tfrecord', 'recordio', 'parquet', 'mds', 'litdata', 'beton', 'lmdb', 'npz', 'npy', 'megatron' or 'flat'."""
+        """'folder', 'shards', 'tar', 'tfrecord', 'recordio', 'parquet', 'arrow', 'mds', 'litdata', 'beton', 'lmdb', 'npz', 'npy', 'megatron' or 'flat'."""
         return self._info["format"]
 
     @property

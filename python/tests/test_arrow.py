@@ -1,0 +1,642 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrow files and the folders of Hugging Face's datasets, made by a writer of the tests' own (arrows.py, from the
+specification) and by other libraries (foreign/)."""
+import array
+import io
+import json
+import math
+import os
+import pathlib
+import random
+import shutil
+import struct
+
+import arrows
+import numpy
+import pytest
+from arrows import Column
+from PIL import Image
+
+import sluice
+from sluice import transforms as T
+
+FOREIGN = pathlib.Path(__file__).parent / "foreign"
+
+
+def jpeg(number=0, size=(20, 16)):
+    made = io.BytesIO()
+    Image.new("RGB", size, (number * 9 % 256, 80, 160)).save(made, "JPEG")
+    return made.getvalue()
+
+
+def plain(value):
+    """As it was given to the writer: a tensor as lists."""
+    return value.tolist() if isinstance(value, memoryview) else value
+
+
+def same(found, wanted):
+    if isinstance(wanted, float) and math.isnan(wanted):
+        return math.isnan(found)
+    return (plain(found) or None) == (wanted or None) if not isinstance(wanted, (int, float)) else found == wanted
+
+
+def picture(value):
+    return value["bytes"] if value is not None else None
+
+
+def check(data, columns, rows=None):
+    """The dataset holds these columns' values, in this order of rows."""
+    values = {name: [picture(v) for v in column.values] if column.kind == "image" else column.values
+              for name, column in columns.items()}
+    rows = rows if rows is not None else range(len(next(iter(values.values()))))
+    assert data.format == "arrow" and len(data) == len(rows) and list(data.fields) == list(columns)
+    for sample, row in zip(data, rows):
+        for name in columns:
+            assert same(sample[name], values[name][row]), (name, row, plain(sample[name]), values[name][row])
+    return data
+
+
+def photos(count, first=0):
+    """Pictures, labels and captions, some of which are not there."""
+    numbers = range(first, first + count)
+    return {
+        "image": Column("image", [{"bytes": jpeg(n), "path": f"{n}.jpg"} if n % 7 != 3 else None for n in numbers]),
+        "label": Column("int64", [n % 3 for n in numbers]),
+        "caption": Column("string", [f"number {n} «ä»" if n % 5 != 2 else None for n in numbers]),
+        "score": Column("double", [n / 8 for n in numbers]),
+    }
+
+
+FEATURES = {"image": "image", "label": ("cat", "dog", "eel"), "caption": "string", "score": "float64"}
+
+
+# ---- what is read ----
+
+
+@pytest.mark.parametrize("file", [False, True])
+@pytest.mark.parametrize("rows", [None, 1, (7, 0, 12)])
+def test_photos(tmp_path, file, rows):
+    path, columns = tmp_path / "a.arrow", photos(40)
+    write = arrows.write_file if file else arrows.write_stream
+    write(path, columns, metadata={"huggingface": arrows.features_json(**FEATURES)}, rows_per_batch=rows)
+    data = check(sluice.Dataset(path), columns)
+    assert [field.type for field in data.fields.values()] == ["image", "int", "text", "float"]
+    assert data.classes == ["cat", "dog", "eel"]
+    assert data.decode(5).shape == (16, 20, 3) and data.sample(4)["label"] == 1
+    assert data.verify(decode=True, progress=None)[2] == []
+
+
+def test_samples_are_one_read(tmp_path):
+    """Each sample's place is that of its picture's bytes, and of no others."""
+    path, columns = tmp_path / "a.arrow", photos(40)
+    layout = arrows.write_stream(path, columns, rows_per_batch=9)
+    data = sluice.Dataset(path)
+    for index, span in enumerate(layout.spans["image.bytes"]):
+        place = data.sample(index)
+        assert (place["offset"], place["bytes"]) == (span or (0, 8))
+    assert data.nbytes == sum(span[1] if span else 8 for span in layout.spans["image.bytes"])
+
+
+NUMBERS = {
+    "int8": [0, 1, -1, 127, -128], "uint8": [0, 255], "int16": [-(2**15), 2**15 - 1], "uint16": [2**16 - 1, 3],
+    "int32": [-(2**31), 2**31 - 1], "uint32": [2**32 - 1], "int64": [-(2**63), 2**63 - 1], "uint64": [0, 2**63 - 1],
+    "bool": [True, False, False, True], "float16": [0.0, -0.0, 1.5, -65504.0, 2.0**-24, math.inf, -math.inf, math.nan],
+    "float": [0.5, -2.0**100, math.inf, math.nan], "double": [0.1, -1e300, 5e-324, math.nan],
+    "timestamp_us": [-5, 2**60],
+    "date": [-5, 2**31 - 1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("validity", ["needed", "always"])
+@pytest.mark.parametrize("file", [False, True])
+def test_numbers(tmp_path, validity, file):
+    columns = {}
+    for kind, values in NUMBERS.items():
+        columns[kind] = Column(kind, [values[i % len(values)] for i in range(50)])
+        columns[kind + "_null"] = Column(kind, [None if i % 3 == 1 else values[i % len(values)] for i in range(50)])
+    write = arrows.write_file if file else arrows.write_stream
+    write(tmp_path / "a.arrow", columns, rows_per_batch=(11, 1, 17), validity=validity)
+    data = check(sluice.Dataset(tmp_path / "a.arrow"), columns)
+    assert {field.type for name, field in data.fields.items() if name.startswith(("float", "double"))} == {"float"}
+    (batch,) = sluice.Loader(data, batch_size=50, columns={"int32": sluice.columns.Number(),
+        "double": sluice.columns.Number()})
+    assert batch["int32"].numpy().tolist() == columns["int32"].values
+
+
+@pytest.mark.parametrize("kind", ["string", "binary", "large_string", "large_binary", "fixed[3]",
+    "dictionary[int8]<string>", "dictionary[uint16]<large_string>"])
+@pytest.mark.parametrize("size", [1, 50])  # kept in memory, and read with each sample
+@pytest.mark.parametrize("options", [{}, {"slack": 5}, {"rows_per_batch": 7, "alignment": 64},
+    {"legacy": True, "rows_per_batch": 7}, {"end": False}])
+def test_texts_and_bytes(tmp_path, kind, size, options):
+    values = ["" if n % 4 == 0 else None if n % 4 == 1 else f"«{n}»" * n for n in range(30)]
+    size = size if "[" not in kind else 1
+    values = [value and value * size for value in values]
+    if "binary" in kind:
+        values = [value if value is None else value.encode() for value in values]
+    elif kind == "fixed[3]":
+        values = [None if n % 4 == 1 else b"%03d" % n for n in range(30)]
+    columns = {"it": Column(kind, values), "number": Column("int32", range(30))}
+    for write in (arrows.write_stream, arrows.write_file):
+        layout = write(tmp_path / "a.arrow", columns, **options)
+        data = check(sluice.Dataset(tmp_path / "a.arrow"), columns)
+        assert data.fields["it"].type == ("text" if "string" in kind else "bytes")
+        if size > 1:
+            assert [(data.sample(i)["offset"], data.sample(i)["bytes"]) for i in range(30) if values[i]] == [
+                span for span, value in zip(layout.spans["it"], values) if value]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind, dtype, shape", [
+    ("list<int32>", "int32", (0,)), ("large_list<float>", "float32", (0,)), ("list<uint8>", "uint8", (0,)),
+    ("list<double>", "float64", (0,)),
+    ("list<int64>", "int64", (0,)), ("fixed_list[4]<int16>", "int16", (4,)),
+    ("fixed_list[2]<fixed_list[3]<float>>", "float32", (2, 3)),
+    ("list<fixed_list[2]<int8>>", "int8", (0, 2)),
+])  # fmt: skip
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("options", [{}, {"slack": 3, "rows_per_batch": 4}, {"validity": "always"}])
+def test_lists(tmp_path, kind, dtype, shape, large, options):
+    def value(number):
+        flat = [(number * 7 + i) % 100 for i in range(6)]
+        return {(4,): flat[:4], (2, 3): [flat[:3], flat[3:]],
+            (0, 2): [flat[:2], flat[2:4], flat[4:]][: number % 4]}.get(
+            shape, flat[: number % 7] * (40 if large else 1))  # fmt: skip
+
+    values = [None if n % 5 == 3 else value(n) for n in range(23)]
+    columns = {"it": Column(kind, values), "number": Column("int32", range(23))}
+    for write in (arrows.write_stream, arrows.write_file):
+        write(tmp_path / "a.arrow", columns, **options)
+        data = sluice.Dataset(tmp_path / "a.arrow")
+        assert (data.fields["it"].type, data.fields["it"].dtype, data.fields["it"].shape) == ("tensor", dtype, shape)
+        check(data, columns)
+        assert (data.nbytes > 23 * 8) == (large and shape == (0,))
+
+
+def test_arrays_of_a_shape_that_is_known(tmp_path):
+    """Array2D and Array3D of Hugging Face: lists of lists."""
+    values = [[[n + i + j for j in range(5)] for i in range(4)] for n in range(20)]
+    tall = [[[n] * 3 for _ in range(n % 4)] for n in range(20)]
+    columns = {"it": Column("list<list<int32>>", values), "tall": Column("list<list<uint8>>", tall),
+        "other": Column("list<list<int8>>", tall)}
+    features = {"it": {"_type": "Array2D", "shape": [4, 5], "dtype": "int32"},
+        "tall": {"_type": "Array2D", "shape": [None, 3], "dtype": "uint8"}}
+
+    def write(**more):
+        metadata = {"huggingface": json.dumps({"info": {"features": features | more}})}
+        arrows.write_stream(tmp_path / "a.arrow", columns, metadata=metadata, rows_per_batch=6, slack=2)
+        return sluice.Dataset(tmp_path / "a.arrow")
+
+    data = write()
+    assert {name: field.shape for name, field in data.fields.items()} == {"it": (4, 5),
+        "tall": (0, 3)}  # of "other" nobody knows
+    check(data, {name: columns[name] for name in ("it", "tall")})
+    values[7][2] = [1, 2]
+    columns["it"].values[9] = values[9][:3]
+    data = write()
+    for number in (7, 9):
+        with pytest.raises(sluice.UnsupportedError, match='"it": its list has another number of elements'):
+            data[number]
+    assert plain(data[8]["it"]) == values[8]
+    with pytest.raises(sluice.InvalidError, match='"other": what it holds'):
+        sluice.Dataset(tmp_path / "a.arrow", fields={"other": "other"})
+
+
+def test_what_is_left_out(tmp_path):
+    kinds = {"list<string>": ["a"], "list<list<int32>>": [[1]], "list<struct<a:int32>>": [{"a": 1}],
+        "list<image>": [{"bytes": b"a", "path": "b"}],
+             "null": None, "list<bool>": [True], "dictionary[int8]<int32>": 5}  # fmt: skip
+    columns = {f"c{i}": Column(kind.replace("image", "struct<bytes:binary,path:string>"), [value] * 5)
+               for i, (kind, value) in enumerate(kinds.items())}
+    columns["number"] = Column("int32", range(5))
+    arrows.write_stream(tmp_path / "a.arrow", columns)
+    check(sluice.Dataset(tmp_path / "a.arrow"), {"number": columns["number"]})
+    for i in range(len(kinds)):
+        with pytest.raises(sluice.Error, match=f'column "c{i}": what it holds'):
+            sluice.Dataset(tmp_path / "a.arrow", fields={"x": f"c{i}"})
+
+
+def test_structures(tmp_path):
+    rows = [None if n % 5 == 4 else {"width": n, "name": None if n % 3 == 1 else f"n{n}" * 70,
+        "in": {"size": [n] * n, "word": "ab"[n % 2]}} for n in range(20)]
+    kind = "struct<width:int16,name:string,in:struct<size:list<int32>,word:dictionary[int8]<string>>>"
+    columns = {"box": Column(kind, rows), "label": Column("int8", range(20))}
+    arrows.write_stream(tmp_path / "a.arrow", columns, rows_per_batch=6)
+    data = sluice.Dataset(tmp_path / "a.arrow")
+    assert list(data.fields) == ["box.width", "box.name", "box.in.size", "box.in.word", "label"] and data.nbytes > 1000
+    for sample, row in zip(data, rows):
+        row = row or {"width": None, "name": None, "in": {"size": None, "word": None}}
+        assert sample["box.width"] == row["width"] and (sample["box.name"] or None) == row["name"]
+        assert same(sample["box.in.size"], row["in"]["size"]) and same(sample["box.in.word"], row["in"]["word"])
+    data = sluice.Dataset(tmp_path / "a.arrow", fields={"w": "box.width:int", "s": "box.in.size"})
+    assert data[7]["w"] == 7 and data[7]["s"].tolist() == [7] * 7
+
+
+def types(path):
+    return {name: field.type for name, field in sluice.Dataset(path).fields.items()}
+
+
+def test_pictures_that_nobody_says_are_any(tmp_path):
+    some = [None if n == 0 else jpeg(n) for n in range(9)]
+    columns = {"struct": Column("image", [{"bytes": value, "path": None} for value in some]),
+        "number": Column("int8", range(9))}
+    arrows.write_stream(tmp_path / "a.arrow", columns, rows_per_batch=1)
+    assert types(tmp_path / "a.arrow") == {"image": "image", "number": "int"}
+    columns = {"binary": Column("binary", some), "sound": Column("image",
+        [{"bytes": b"RIFF" + bytes(n), "path": "x"} for n in range(9)])}
+    arrows.write_file(tmp_path / "a.arrow", columns)
+    data = sluice.Dataset(tmp_path / "a.arrow")
+    assert {name: field.type for name, field in data.fields.items()} == {"image": "image", "sound": "bytes"}
+    assert data[3]["image"] == some[3] and data[0]["image"] is None and data[4]["sound"] == b"RIFF" + bytes(4)
+    features = arrows.features_json(binary={"_type": "Audio"}, sound={"_type": "Image"})
+    arrows.write_file(tmp_path / "a.arrow", columns, metadata={"huggingface": features})
+    assert types(tmp_path / "a.arrow") == {"binary": "bytes", "image": "image"}
+
+
+def test_fields_that_are_chosen(tmp_path):
+    columns = photos(20) | {"raw": Column("binary", [bytes([n, 0, n + 1, 0]) for n in range(20)])}
+    arrows.write_stream(tmp_path / "a.arrow", columns, rows_per_batch=6)
+    data = sluice.Dataset(tmp_path / "a.arrow", fields={"n": "label:int", "a": "image", "b": ("image", "bytes"),
+        "r": ("raw", "u16[2]")})
+    assert {name: field.type for name, field in data.fields.items()} == {"n": "int", "a": "image", "b": "bytes",
+        "r": "tensor"}
+    for number, sample in enumerate(data):
+        wanted = picture(columns["image"].values[number])
+        assert sample["a"] == wanted and (sample["b"] or None) == wanted and plain(sample["r"]) == [number, number + 1]
+    for fields, words in (({"a": "nothing"}, "none of that name"), ({"a": "label:f32[]"}, "not of that type")):
+        with pytest.raises(sluice.InvalidError, match=words):
+            sluice.Dataset(tmp_path / "a.arrow", fields=fields)
+
+
+@pytest.mark.parametrize("mode", ["whole", "delta", "replace"])
+def test_dictionaries(tmp_path, mode):
+    values = [None if n % 9 == 4 else f"word {n * n % 17}" for n in range(60)]
+    columns = {"word": Column("dictionary[int16]<string>", values),
+        "bytes": Column("dictionary[int32]<binary>", [b"%d" % (n % 5) for n in range(60)])}
+    arrows.write_stream(tmp_path / "a.arrow", columns, rows_per_batch=13, dictionaries=mode)
+    check(sluice.Dataset(tmp_path / "a.arrow"), columns)
+    if mode != "replace":
+        arrows.write_file(tmp_path / "a.arrow", columns, rows_per_batch=13, dictionaries=mode)
+        check(sluice.Dataset(tmp_path / "a.arrow"), columns)
+
+
+def test_compressed(tmp_path):
+    """Small enough to be kept in memory."""
+    columns = photos(30) | {"list": Column("list<int32>", [[n] * 50 for n in range(30)]),
+        "word": Column("dictionary[int8]<string>", ["abc" * 30] * 30)}
+    for write in (arrows.write_stream, arrows.write_file):
+        write(tmp_path / "a.arrow", columns, codec="ZSTD", rows_per_batch=11)
+        data = check(sluice.Dataset(tmp_path / "a.arrow"), columns)
+        assert data.nbytes == 30 * 8
+
+
+@pytest.mark.parametrize("path", sorted(FOREIGN.glob("*.arrow")), ids=lambda path: path.stem)
+def test_files_of_other_libraries(path):
+    told = json.loads((FOREIGN / ("polars_uncompressed.json" if "polars" in path.stem
+        else "arrowjs_file.json")).read_text())
+
+    def value(stored):
+        return bytes.fromhex(stored["hex"]) if isinstance(stored, dict) and "hex" in stored else stored
+
+    columns = {name: [value(one) for one in values] for name, values in told["columns"].items()}
+    data = sluice.Dataset(path)
+    assert set(data.fields) == set(columns) - {"tags", "images"}  # lists of texts and of structures
+    for row in range(told["rows"]):
+        numbers = columns["nums"][row]
+        wanted = {name: columns[name][row] for name in data.fields}
+        wanted["image"] = value((wanted["image"] or {"bytes": None})["bytes"])
+        elsewhere = columns["image"][row] and columns["image"][row]["path"] and not wanted["image"]
+        if (numbers and None in numbers) or elsewhere:
+            words = '"nums": its list holds a null|"image": .* only its path'
+            with pytest.raises(sluice.UnsupportedError, match=words):
+                data[row]
+            continue
+        sample = data[row]
+        for name in data.fields:
+            assert same(sample[name], wanted[name]), (name, row)
+    chosen = sluice.Dataset(path, fields={name: name for name in ("id", "text", "data")})
+    assert [sample["id"] for sample in chosen] == columns["id"]
+    assert [sample["text"] or None for sample in chosen] == [text or None for text in columns["text"]]
+    if "polars" not in path.stem:
+        assert data.classes == ["cat", "dog", "eel"]
+
+
+# ---- folders ----
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_saved_datasets(tmp_path, shards):
+    columns = photos(40)
+    arrows.save_to_disk(tmp_path / "d", columns, FEATURES, shards=shards, rows_per_batch=7)
+    data = check(sluice.Dataset(tmp_path / "d"), columns)
+    assert data.classes == ["cat", "dog", "eel"]
+    assert sluice.Dataset(str(tmp_path / "d") + "/").fingerprint == data.fingerprint
+    (tmp_path / "d" / "extra.arrow").write_bytes(b"not named by state.json")
+    check(sluice.Dataset(tmp_path / "d"), columns)
+
+
+def test_classes_are_those_of_the_folder(tmp_path):
+    """dataset_info.json, which the library itself goes by."""
+    arrows.save_to_disk(tmp_path / "d", photos(9), FEATURES)
+    info = json.loads((tmp_path / "d" / "dataset_info.json").read_text())
+    info["features"]["label"]["names"] = ["x", "y", "z"]
+    (tmp_path / "d" / "dataset_info.json").write_text(json.dumps(info))
+    assert sluice.Dataset(tmp_path / "d").classes == ["x", "y", "z"]
+    (tmp_path / "d" / "dataset_info.json").write_text("no JSON")
+    assert sluice.Dataset(tmp_path / "d").classes == ["cat", "dog", "eel"]
+
+
+def test_tables_of_row_numbers(tmp_path):
+    columns, chance = photos(40), random.Random(3)
+    for name, rows in (("filter", range(1, 40, 3)), ("shuffle", chance.sample(range(40), 40)),
+            ("repeat", [5, 5, 0, 39, 5]), ("one", [17])):
+        arrows.save_to_disk(tmp_path / name, columns, FEATURES, shards=3, indices=list(rows), rows_per_batch=7)
+        data = check(sluice.Dataset(tmp_path / name), columns, list(rows))
+        assert data.fingerprint != sluice.Dataset(list(map(str, sorted((tmp_path / name).glob("data-*"))))).fingerprint
+    both = sluice.Dataset([tmp_path / "one", tmp_path / "filter"])
+    check(both, {name: Column(column.kind, column.values * 2) for name, column in columns.items()},
+        [17, *range(41, 80, 3)])
+    arrows.save_to_disk(tmp_path / "whole", columns, FEATURES, shards=1)
+    both = sluice.Dataset([tmp_path / "one", tmp_path / "whole"])
+    check(both, {name: Column(column.kind, column.values * 2) for name, column in columns.items()},
+        [17, *range(40, 80)])
+    for wrong, words in (([3, 40], "number 1 of its rows is none of the 40"), ([2**63], "none of the 40"),
+            ([], "no row numbers")):
+        arrows.save_to_disk(tmp_path / "wrong", columns, FEATURES, indices=wrong)
+        with pytest.raises(sluice.Error, match=words) as caught:
+            sluice.Dataset(tmp_path / "wrong")
+        assert caught.value.file.endswith("indices.arrow")
+    for numbers in (photos(3), {"indices": Column("string", ["a"])}):
+        arrows.save_to_disk(tmp_path / "wrong", columns, FEATURES, indices=[1])
+        arrows.write_stream(tmp_path / "wrong" / "indices.arrow", numbers)
+        with pytest.raises(sluice.CorruptError, match="no table of row numbers"):
+            sluice.Dataset(tmp_path / "wrong")
+
+
+def test_splits(tmp_path):
+    arrows.save_dict(tmp_path / "d", {"train": photos(20), "test": photos(5)}, FEATURES)
+    with pytest.raises(sluice.InvalidError, match='"train", "test".*d/train'):
+        sluice.Dataset(tmp_path / "d")
+    assert len(sluice.Dataset(tmp_path / "d" / "test")) == 5
+    arrows.save_cache(tmp_path / "c", "pets", photos(20), FEATURES, split="train", shards=3)
+    check(sluice.Dataset(tmp_path / "c"), photos(20))
+    arrows.save_cache(tmp_path / "c", "pets", photos(5), FEATURES, split="test")
+    with pytest.raises(sluice.InvalidError, match="several datasets.*name the files"):
+        sluice.Dataset(tmp_path / "c")
+    check(sluice.Dataset(tmp_path / "c" / "pets-test.arrow"), photos(5))
+    check(sluice.Dataset(str(tmp_path / "c" / "pets-train-{00000..00002}-of-00003.arrow")), photos(20))
+    (tmp_path / "c" / "pets-test.arrow").unlink()
+    (tmp_path / "c" / "folder").mkdir()
+    with pytest.raises(sluice.InvalidError, match='the folder "folder"'):
+        sluice.Dataset(tmp_path / "c")
+
+
+@pytest.mark.parametrize("state, words", [
+    ({"_data_files": [{"filename": "../d/data-00000-of-00001.arrow"}]}, "does not lie beside it"),
+    ({"_data_files": [{"filename": "/etc/passwd"}]}, "does not lie beside it"),
+    ({"_data_files": [{}]}, "does not lie beside it"), ({"_data_files": [5]}, "does not lie beside it"),
+    ({"_data_files": [{"filename": "none.arrow"}]}, "cannot open"), ({"_data_files": []}, "empty dataset"),
+    ({"_data_files": [{"filename": "data-00000-of-00001.arrow", "skip": 2, "take": 3}]}, "parts of files"),
+])  # fmt: skip
+def test_states_that_are_wrong(tmp_path, state, words):
+    arrows.save_to_disk(tmp_path / "d", photos(9), FEATURES, shards=1)
+    (tmp_path / "d" / "state.json").write_text(json.dumps(state))
+    with pytest.raises(sluice.Error, match=words):
+        sluice.Dataset(tmp_path / "d")
+    (tmp_path / "d" / "state.json").write_text('{"of": "something else"}')
+    check(sluice.Dataset(tmp_path / "d"), photos(9))
+    (tmp_path / "d" / "state.json").write_text("{")
+    with pytest.raises(sluice.CorruptError, match="no JSON"):
+        sluice.Dataset(tmp_path / "d")
+
+
+def test_files_that_do_not_fit(tmp_path):
+    arrows.write_stream(tmp_path / "part-0.arrow", photos(5))
+    arrows.write_stream(tmp_path / "part-1.arrow", {"label": Column("int32", [1])})
+    with pytest.raises(sluice.InvalidError, match="other columns than"):
+        sluice.Dataset(tmp_path)
+    empty = {name: Column(column.kind, []) for name, column in photos(1).items()}
+    arrows.write_stream(tmp_path / "part-1.arrow", empty)
+    check(sluice.Dataset(tmp_path), photos(5))
+    with pytest.raises(sluice.InvalidError, match="no rows"):
+        sluice.Dataset(tmp_path / "part-1.arrow")
+
+
+def test_names_that_tell_nothing(tmp_path):
+    arrows.write_file(tmp_path / "a", photos(5))
+    arrows.write_stream(tmp_path / "b", photos(5))
+    twice = {name: Column(column.kind, column.values * 2) for name, column in photos(5).items()}
+    check(sluice.Dataset([tmp_path / "a", tmp_path / "b"]), twice)
+
+
+# ---- training ----
+
+
+def test_training(tmp_path):
+    """The same batches as of a packed copy, for each rank; each sample once; resumed."""
+    columns = photos(60)
+    columns["image"] = Column("image", [{"bytes": jpeg(n, (50 + n, 40)), "path": None} for n in range(60)])
+    arrows.save_to_disk(tmp_path / "d", columns, FEATURES, shards=4, rows_per_batch=9,
+        indices=[n * 7 % 60 for n in range(60)])
+    data = sluice.Dataset(tmp_path / "d")
+    sluice.pack(data, tmp_path / "packed", keep_order=True, keep_bytes=True, progress=None)
+    packed = sluice.Dataset(tmp_path / "packed")
+    assert packed.verify(decode=True, progress=None)[2] == [] and packed.classes == data.classes
+    for before, after in zip(data, packed):
+        assert {name: plain(value) for name, value in before.items()} == {name: plain(v) for name, v in after.items()}
+    columns = {"image": sluice.columns.Image(transform=T.RandomResizedCrop(16)), "label": sluice.columns.Number(),
+        "caption": sluice.columns.Ragged(length=40, missing="blank")}
+
+    def batches(source, **options):
+        loader = sluice.Loader(source, batch_size=6, shuffle=True, seed=3, num_workers=2, columns=columns, **options)
+        return [{name: batch[name].numpy().tobytes() for name in ("image", "label", "caption", "index")}
+            for batch in loader]
+
+    seen = []
+    for rank in range(2):
+        found = batches(data, rank=rank, world_size=2)
+        assert found == batches(packed, rank=rank, world_size=2)
+        seen += [number for batch in found for number in array.array("q", batch["index"])]
+    assert sorted(seen) == list(range(60))
+
+
+def test_windows_of_tokens(tmp_path):
+    values = [None if n == 4 else [(n * 31 + i) % 5000 for i in range(n * 13)] for n in range(40)]
+    columns = {"input_ids": Column("list<int32>", values), "types": Column("list<int8>",
+        [[1] * min(n, 9) for n in range(40)])}
+    arrows.save_to_disk(tmp_path / "d", columns, {}, shards=2, rows_per_batch=7)
+    data = sluice.Dataset(tmp_path / "d")
+    loader = sluice.Loader(data, batch_size=3, columns={"input_ids": sluice.columns.Window(length=32, stride=16)},
+        drop_last=False)
+    found = [row.tolist() for batch in loader for row in batch["input_ids"].numpy()]
+    assert found == [value[i : i + 32] for value in values if value for i in range(0, len(value) - 31, 16)]
+    with pytest.raises(sluice.UnsupportedError, match="largest values"):
+        sluice.Loader(data, batch_size=3, columns={"types": sluice.columns.Window(length=2, stride=1)})
+
+
+# ---- what is wrong ----
+
+
+def test_bad_samples(tmp_path):
+    columns = photos(12)
+    columns["label"].values[5] = 3
+    columns["label"].values[6] = -1
+    columns["label"].values[7] = None
+    columns["big"] = Column("uint64", [2**63 if n == 8 else n for n in range(12)])
+    columns["list"] = Column("list<int32>", [[1, None] if n == 9 else [n] for n in range(12)])
+    columns["image"].values[10] = {"bytes": None, "path": "pictures/x.jpg"}
+    arrows.save_to_disk(tmp_path / "d", columns, FEATURES, rows_per_batch=5)
+    data = sluice.Dataset(tmp_path / "d")
+    for number, words in ((5, '"label": it is none of the classes'), (8, '"big": its number is above'),
+            (9, '"list": its list holds a null'), (10, '"image": it is not in the file')):
+        with pytest.raises(sluice.Error, match=words) as caught:
+            data[number]
+        assert caught.value.sample == number and "data-0000" in caught.value.file
+    assert data[6]["label"] == -1 and data[7]["label"] is None and data[11]["list"].tolist() == [11]
+    (batch,) = sluice.Loader(data, batch_size=12, on_bad_sample="mask",
+        columns={name: sluice.columns.Number(missing="blank") for name in ("label", "big")})
+    assert batch["mask"].numpy().tolist() == [0 if n in (5, 8) else 1 for n in range(12)]
+    columns["image"] = Column("image", [{"bytes": None, "path": "x.jpg"}] * 12)
+    arrows.save_to_disk(tmp_path / "d", columns, FEATURES, rows_per_batch=5)
+    with pytest.raises(sluice.UnsupportedError, match="of its pictures: it is not in the file.*save_to_disk"):
+        sluice.Dataset(tmp_path / "d")
+
+
+def test_lists_with_nulls_that_are_read(tmp_path):
+    values = [[n] * 100 for n in range(9)]
+    values[4] = [1] * 99 + [None]
+    arrows.write_stream(tmp_path / "a.arrow", {"it": Column("list<int64>", values)})
+    data = sluice.Dataset(tmp_path / "a.arrow")
+    with pytest.raises(sluice.UnsupportedError, match='"it": its list holds a null'):
+        data[4]
+    assert data[5]["it"].tolist() == values[5] and data.nbytes > 6000
+
+
+def test_two_columns_of_large_values(tmp_path):
+    """Refused where both are large in all; else one is kept in memory."""
+    columns = {"a": Column("binary", [bytes(5000)] * 20), "b": Column("binary", [b"x" * 6000] * 20)}
+    arrows.write_stream(tmp_path / "a.arrow", columns)
+    data = check(sluice.Dataset(tmp_path / "a.arrow"), columns)
+    assert data.nbytes == 20 * 6000
+    noise = random.Random(1).randbytes(66 << 20)
+    rows = [noise[i << 20 : (i + 1) << 20] for i in range(66)]
+    columns = {"a": Column("binary", [*rows[:65], b""]), "b": Column("binary", rows), "c": Column("int8", range(66))}
+    arrows.write_stream(tmp_path / "a.arrow", columns)
+    with pytest.raises(sluice.UnsupportedError, match='two columns of large values, "b" and "a".*option fields'):
+        sluice.Dataset(tmp_path / "a.arrow")
+    data = sluice.Dataset(tmp_path / "a.arrow", fields={"a": "a", "c": "c"})
+    assert data[65] == {"a": b"", "c": 65} and data[3]["a"] == rows[3]
+    arrows.write_stream(tmp_path / "a.arrow", {"a": Column("binary", rows)}, codec="ZSTD")
+    with pytest.raises(sluice.UnsupportedError, match="compressed.*uncompressed"):
+        sluice.Dataset(tmp_path / "a.arrow")
+
+
+def small():
+    return {"text": Column("string", ["t" * 70 * n for n in range(5)]), "label": Column("int32", [0, None, 2, 3, 4])}
+
+
+@pytest.mark.parametrize("file", [False, True])
+def test_cut_short_anywhere(tmp_path, file):
+    path = tmp_path / "a.arrow"
+    layout = (arrows.write_file if file else arrows.write_stream)(path, small(), rows_per_batch=2)
+    whole = path.read_bytes()
+    ends = {offset + metadata + body: number + 1 for number, (offset, metadata, body) in enumerate(layout.batches)}
+    for size in reversed(range(len(whole))):
+        os.truncate(path, size)
+        if not file and size in ends:
+            assert len(sluice.Dataset(path)) == min(5, 2 * ends[size])  # nothing in a stream tells
+            continue
+        if not file and size == layout.batches[0][0]:
+            with pytest.raises(sluice.InvalidError, match="no rows"):
+                sluice.Dataset(path)
+            continue
+        with pytest.raises(sluice.CorruptError, match="cut short|does not begin|damaged") as caught:
+            sluice.Dataset(path)
+        assert caught.value.file == str(path) and 0 <= caught.value.offset <= size
+
+
+@pytest.mark.parametrize("file", [False, True])
+def test_damage_anywhere(tmp_path, file):
+    """Bytes changed, one at a time: an error, or values that are there; never anything else."""
+    path = tmp_path / "a.arrow"
+    (arrows.write_file if file else arrows.write_stream)(path, small(), rows_per_batch=3)
+    whole = path.read_bytes()
+    descriptor = os.open(path, os.O_RDWR)
+    for at in range(0, len(whole), 2):
+        os.pwrite(descriptor, bytes([whole[at] ^ (0xFF, 0x01, 0x80)[at // 2 % 3]]), at)
+        try:
+            data = sluice.Dataset(path)
+            assert len(data) <= 8 * len(whole)
+            for number in range(min(len(data), 3)):
+                data[number]
+        except sluice.Error as error:
+            assert error.file == str(path)
+        os.pwrite(descriptor, whole[at : at + 1], at)
+    os.close(descriptor)
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("data, words", [
+    (b"", "cut short"), (b"ARROW1\0\0", "cut short"), (b"ARROW1\0\0" + bytes(30), "footer"),
+        (b"ARROW1\0\0" + bytes(8) + struct.pack("<I", 2**31) + b"ARROW1", "footer"),
+    (b"ARROW1\0\0" + bytes(8) + struct.pack("<I", 8) + b"ARROW1", "damaged"),
+    (b"\xff\xff\xff\xff" + bytes(4), "damaged"), (b"\xff\xff\xff\xff\xff\xff\xff\x7f", "cut short"),
+    (b"FEA1" + bytes(50), "Feather of version 1"), (b"PK\3\4" + bytes(100), "does not begin"), (bytes(100), "damaged"),
+    (b"\xff\xff\xff\xff\x10\0\0\0" + bytes(16), "damaged"),
+])  # fmt: skip
+def test_files_that_are_none(tmp_path, data, words):
+    path = tmp_path / "a.arrow"
+    path.write_bytes(data)
+    with pytest.raises(sluice.Error, match=words) as caught:
+        sluice.Dataset(path)
+    assert caught.value.file == str(path)
+
+
+def test_offsets_that_lie(tmp_path):
+    path = tmp_path / "a.arrow"
+    values = ["x" * 100, "y" * 200, "z" * 300]
+    for kind, form in (("string", "<I"), ("large_string", "<Q")):
+        layout = arrows.write_stream(path, {"it": Column(kind, values)})
+        whole = path.read_bytes()
+        begin = whole.index(struct.pack(form, 100) + struct.pack(form, 300)) - struct.calcsize(form)
+        assert layout.spans["it"][0][0] > begin
+        for number, wrong in ((0, 101), (1, 301), (2, 99), (3, 601), (3, 299), (1, 2**31), (2, 2**32 - 1),
+                (3, 2**31 - 1)):
+            at = begin + number * struct.calcsize(form)
+            path.write_bytes(whole[:at] + struct.pack(form, wrong) + whole[at + struct.calcsize(form) :])
+            with pytest.raises(sluice.CorruptError, match='column "it", row . of a batch: the offsets'):
+                sluice.Dataset(path)
+
+
+def test_joined_streams(tmp_path):
+    arrows.write_stream(tmp_path / "a.arrow", photos(5))
+    whole = (tmp_path / "a.arrow").read_bytes()
+    (tmp_path / "a.arrow").write_bytes(whole + whole)
+    with pytest.raises(sluice.CorruptError, match="joined streams"):
+        sluice.Dataset(tmp_path / "a.arrow")
+    arrows.write_stream(tmp_path / "a.arrow", photos(5), end=False)
+    whole = (tmp_path / "a.arrow").read_bytes()
+    (tmp_path / "a.arrow").write_bytes(whole + whole)
+    with pytest.raises(sluice.CorruptError, match="second schema"):
+        sluice.Dataset(tmp_path / "a.arrow")
+
+
+def test_files_that_change(tmp_path):
+    arrows.write_stream(tmp_path / "a.arrow", photos(20))
+    data = sluice.Dataset(tmp_path / "a.arrow")
+    arrows.write_stream(tmp_path / "a.arrow", photos(10))
+    with pytest.raises(sluice.CorruptError):
+        data[15]
+    (tmp_path / "a.arrow").unlink()
+    with pytest.raises(sluice.IOError):
+        sluice.Dataset(tmp_path / "a.arrow")
+
+
+def test_folders_that_are_ambiguous(tmp_path):
+    arrows.write_stream(tmp_path / "a.arrow", photos(5))
+    (tmp_path / "a.tar").write_bytes(bytes(10240))
+    with pytest.raises(sluice.InvalidError, match='format "tar" and one of "arrow"'):
+        sluice.Dataset(tmp_path)
+    shutil.rmtree(tmp_path)
+    tmp_path.mkdir()
+    with pytest.raises(sluice.Error):
+        sluice.Dataset(tmp_path)

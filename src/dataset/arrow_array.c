@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arrow_array.h"
+
+#include "half.h"
+#include "little_endian.h"
+#include "memory.h"
+#include "side_columns.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+enum { VIEW_BYTES = 16, VIEW_INLINE = 12 };
+/* zstd makes 128 KiB of 4 bytes at best. */
+enum { ZSTD_RATIO_MAX = 40000 };
+
+static const char wrong_offsets[] = "the offsets of a column's values are damaged";
+
+void sl_arrow_array_close(sl_arrow_array *array)
+{
+    for (uint32_t i = 0; i < array->level_count; i++) {
+        sl_free(array->levels[i].validity);
+        sl_free(array->levels[i].offsets);
+    }
+    for (uint32_t i = 0; array->data != NULL && i < array->data_count; i++) {
+        sl_free(array->data[i].bytes);
+    }
+    sl_free(array->data);
+    memset(array, 0, sizeof(*array));
+}
+
+/* ---- buffers ---- */
+
+static sluice_status no_memory(const sl_arrow_body *body, uint64_t bytes, sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, body->reader->path, (int64_t)body->at,
+                         "no memory for a buffer of %llu bytes", (unsigned long long)bytes);
+}
+
+static sluice_status unpack(const sl_arrow_body *body, uint64_t at, sl_bytes packed,
+                            sl_arrow_data *data, sluice_error *error)
+{
+    const int64_t size = (int64_t)sl_load64(packed.data);
+    const sl_bytes rest = {packed.data + 8, packed.size - 8};
+    data->size = size == -1 ? rest.size : (uint64_t)size;
+    if (size < -1 || data->size > SL_SIDE_BYTES_MAX || data->size / ZSTD_RATIO_MAX > packed.size) {
+        return sl_arrow_corrupt(body->reader, at, "a compressed buffer has an impossible size",
+                                error);
+    }
+    data->bytes = sl_malloc(data->size + 1);
+    if (data->bytes == NULL) {
+        return no_memory(body, data->size, error);
+    }
+    if (size == -1) {
+        memcpy(data->bytes, rest.data, rest.size);
+        return SLUICE_OK;
+    }
+    sluice_error why;
+    if (sl_frame_unpack_to(body->frame, rest, data->bytes, data->size, &why) == SLUICE_OK) {
+        return SLUICE_OK;
+    }
+    return sl_arrow_corrupt(body->reader, at, why.text, error);
+}
+
+static sluice_status read_packed(const sl_arrow_body *body, sl_arrow_buffer buffer,
+                                 sl_arrow_data *data, sluice_error *error)
+{
+    const uint64_t at = body->at + buffer.offset;
+    if (buffer.bytes < 8) {
+        return buffer.bytes == 0
+                   ? SLUICE_OK
+                   : sl_arrow_corrupt(body->reader, at, "a compressed buffer is cut short", error);
+    }
+    uint8_t *packed = sl_malloc(buffer.bytes);
+    if (packed == NULL) {
+        return no_memory(body, buffer.bytes, error);
+    }
+    sluice_status status = sl_arrow_read(body->reader, at, packed, buffer.bytes, error);
+    if (status == SLUICE_OK) {
+        status = unpack(body, at, (sl_bytes){packed, buffer.bytes}, data, error);
+    }
+    sl_free(packed);
+    return status;
+}
+
+/* Reads a buffer that has to have `needed` bytes: those, or all (`whole`). */
+static sluice_status load(const sl_arrow_body *body, uint32_t number, uint64_t needed, bool whole,
+                          sl_arrow_data *data, sluice_error *error)
+{
+    const sl_arrow_buffer buffer = sl_arrow_batch_buffer(body->batch, number);
+    sluice_status status = SLUICE_OK;
+    *data = (sl_arrow_data){.at = body->at + buffer.offset};
+    if (body->batch->codec != SL_ARROW_PLAIN) {
+        status = read_packed(body, buffer, data, error);
+    } else if (needed <= buffer.bytes) {
+        data->size = whole ? buffer.bytes : needed;
+        data->bytes = sl_malloc(data->size + 1);
+        status = data->bytes != NULL
+                     ? sl_arrow_read(body->reader, data->at, data->bytes, data->size, error)
+                     : no_memory(body, data->size, error);
+    }
+    if (status == SLUICE_OK && data->size < needed) {
+        status = sl_arrow_corrupt(body->reader, data->at,
+                                  "a buffer is shorter than its array needs it", error);
+    }
+    if (status < 0) {
+        sl_free(data->bytes);
+        data->bytes = NULL;
+    }
+    return status;
+}
+
+/* ---- opening ---- */
+
+static sluice_status open_level(sl_arrow_level *level, const sl_arrow_body *body, uint32_t node,
+                                sluice_error *error)
+{
+    uint64_t nulls;
+    uint64_t more;
+    sl_arrow_data read = {NULL, 0, 0};
+    sluice_status status = SLUICE_OK;
+    const uint32_t first = sl_arrow_batch_first(body->batch, level->node, &more);
+    level->length = sl_arrow_batch_length(body->batch, node, &nulls);
+    if (nulls > 0) {
+        status =
+            load(body, first, level->length / 8 + (level->length % 8 > 0), false, &read, error);
+        level->validity = read.bytes;
+    }
+    const bool offsets = !level->node->coded && (level->node->layout == SL_ARROW_AS_BYTES ||
+                                                 level->node->layout == SL_ARROW_AS_LISTS);
+    if (status == SLUICE_OK && offsets && level->length > 0) {
+        const uint64_t width = level->node->wide ? 8 : 4;
+        status = load(body, first + 1, (level->length + 1) * width, false, &read, error);
+        level->offsets = read.bytes;
+    }
+    return status;
+}
+
+/* Bytes of the values in a buffer; false: impossibly many. */
+static bool data_bytes(const sl_arrow_level *leaf, uint64_t *bytes)
+{
+    const sl_arrow_node *node = leaf->node;
+    const uint64_t bits = node->coded                           ? node->code_bits
+                          : node->layout == SL_ARROW_AS_NUMBERS ? node->bits
+                          : node->layout == SL_ARROW_AS_VIEWS   ? (uint64_t)VIEW_BYTES * 8
+                                                                : 0;
+    if (__builtin_mul_overflow(leaf->length, bits, bytes)) {
+        return false;
+    }
+    *bytes = *bytes / 8 + (*bytes % 8 > 0);
+    return true;
+}
+
+/* A buffer that may stay where it is. */
+static sluice_status open_data(sl_arrow_data *data, const sl_arrow_body *body, uint32_t number,
+                               uint64_t needed, bool read, sluice_error *error)
+{
+    if (read) {
+        return load(body, number, needed, true, data, error);
+    }
+    const sl_arrow_buffer buffer = sl_arrow_batch_buffer(body->batch, number);
+    *data = (sl_arrow_data){NULL, body->at + buffer.offset, buffer.bytes};
+    return buffer.bytes >= needed
+               ? SLUICE_OK
+               : sl_arrow_corrupt(body->reader, data->at,
+                                  "a buffer is shorter than its array needs it", error);
+}
+
+static sluice_status open_leaf(sl_arrow_array *array, const sl_arrow_body *body, bool with_data,
+                               sluice_error *error)
+{
+    uint64_t more;
+    uint64_t needed;
+    const sl_arrow_level *leaf = &array->levels[array->level_count - 1];
+    const bool views = leaf->node->layout == SL_ARROW_AS_VIEWS && !leaf->node->coded;
+    const uint32_t first = sl_arrow_batch_first(body->batch, leaf->node, &more);
+    const uint32_t number = first + (leaf->offsets != NULL ? 2 : 1);
+    if (!data_bytes(leaf, &needed)) {
+        return sl_arrow_corrupt(body->reader, body->at, "an array has an impossible length", error);
+    }
+    array->data = sl_calloc(more + 1, sizeof(*array->data));
+    if (array->data == NULL) {
+        return no_memory(body, more, error);
+    }
+    array->data_count = (uint32_t)more + 1;
+    sluice_status status =
+        open_data(&array->data[0], body, number, needed, with_data || views, error);
+    for (uint32_t i = 1; status == SLUICE_OK && i <= more; i++) {
+        status = open_data(&array->data[i], body, number + i, 0, with_data, error);
+    }
+    return status;
+}
+
+static sluice_status open_array(sl_arrow_array *array, const sl_arrow_body *body,
+                                const sl_arrow_chain *chain, bool with_data, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    array->level_count = chain->count;
+    for (uint32_t i = 0; status == SLUICE_OK && i < chain->count; i++) {
+        array->levels[i].items = chain->items[i];
+        status = open_level(&array->levels[i], body, chain->nodes[i], error);
+    }
+    array->rows = array->levels[0].length;
+    if (status == SLUICE_OK && array->levels[chain->count - 1].length > 0) {
+        status = open_leaf(array, body, with_data, error);
+    }
+    if (status < 0) {
+        sl_arrow_array_close(array);
+    }
+    return status;
+}
+
+sluice_status sl_arrow_array_open(sl_arrow_array *array, const sl_arrow_body *body,
+                                  const sl_arrow_chain *chain, bool with_data, sluice_error *error)
+{
+    memset(array, 0, sizeof(*array));
+    for (uint32_t i = 0; i < chain->count; i++) {
+        array->levels[i].node = &body->schema->nodes[chain->nodes[i]];
+    }
+    return open_array(array, body, chain, with_data, error);
+}
+
+sluice_status sl_arrow_words_open(sl_arrow_array *array, const sl_arrow_body *body,
+                                  const sl_arrow_node *node, sluice_error *error)
+{
+    static const sl_arrow_chain alone = {.count = 1};
+    memset(array, 0, sizeof(*array));
+    array->levels[0].node = node;
+    return open_array(array, body, &alone, true, error);
+}
+
+/* ---- rows ---- */
+
+static bool is_there(const sl_arrow_level *level, uint64_t item)
+{
+    return level->validity == NULL || (level->validity[item / 8] >> item % 8 & 1) != 0;
+}
+
+static uint64_t offset_of(const sl_arrow_level *level, uint64_t item)
+{
+    return level->node->wide ? sl_load64(level->offsets + item * 8)
+                             : sl_load32(level->offsets + item * 4);
+}
+
+/* From lists begin to end of this level to their elements. False: the offsets are damaged. */
+static bool descend(const sl_arrow_level *level, uint64_t *begin, uint64_t *end,
+                    sl_arrow_state *state)
+{
+    if (level->node->layout == SL_ARROW_AS_STRUCTS) {
+        return true;
+    }
+    if (level->node->layout == SL_ARROW_AS_FIXED_LISTS) {
+        return !__builtin_mul_overflow(*begin, level->node->items, begin) &&
+               !__builtin_mul_overflow(*end, level->node->items, end);
+    }
+    if (*begin == *end) {
+        *begin = *end = 0;
+        return true;
+    }
+    uint64_t before = offset_of(level, *begin);
+    const uint64_t first = before;
+    for (uint64_t i = *begin + 1; i <= *end; i++) {
+        const uint64_t next = offset_of(level, i);
+        if (next < before) {
+            return false;
+        }
+        if (level->items > 0 && next - before != level->items) {
+            *state = SL_ARROW_OTHER_SHAPE;
+        }
+        before = next;
+    }
+    *begin = first;
+    *end = before;
+    return true;
+}
+
+static sl_refusal place_bytes(const sl_arrow_array *array, sl_arrow_span *span)
+{
+    const sl_arrow_level *leaf = &array->levels[array->level_count - 1];
+    const uint64_t begin = offset_of(leaf, span->item);
+    const uint64_t end = offset_of(leaf, span->item + 1);
+    if (end < begin || end > array->data[0].size) {
+        return sl_refuse(wrong_offsets, 0);
+    }
+    span->offset = begin;
+    span->bytes = end - begin;
+    return sl_accept();
+}
+
+static sl_refusal place_view(const sl_arrow_array *array, sl_arrow_span *span)
+{
+    const uint8_t *view = array->data[0].bytes + span->item * VIEW_BYTES;
+    const uint32_t bytes = sl_load32(view);
+    span->bytes = bytes;
+    if (bytes <= VIEW_INLINE) {
+        span->offset = span->item * VIEW_BYTES + 4;
+        return sl_accept();
+    }
+    const uint32_t number = sl_load32(view + 8);
+    const uint32_t offset = sl_load32(view + 12);
+    if (number >= array->data_count - 1 || offset > array->data[number + 1].size ||
+        bytes > array->data[number + 1].size - offset) {
+        return sl_refuse(wrong_offsets, 0);
+    }
+    span->data = number + 1;
+    span->offset = offset;
+    return sl_accept();
+}
+
+/* Values begin to end of the last level. */
+static sl_refusal place(const sl_arrow_array *array, uint64_t begin, uint64_t end,
+                        sl_arrow_span *span)
+{
+    const sl_arrow_node *node = array->levels[array->level_count - 1].node;
+    span->item = begin;
+    if (!node->coded && node->layout == SL_ARROW_AS_BYTES) {
+        return place_bytes(array, span);
+    }
+    if (!node->coded && node->layout == SL_ARROW_AS_VIEWS) {
+        return place_view(array, span);
+    }
+    const uint64_t width = (node->coded ? node->code_bits : node->bits) / 8;
+    span->offset = begin * width;
+    span->bytes = (end - begin) * width;
+    return sl_accept();
+}
+
+/* Whether values begin to end of a level are there; below a list a null is none of a tensor. */
+static void look_for_nulls(const sl_arrow_level *level, uint64_t begin, uint64_t end, bool in_list,
+                           sl_arrow_state *state)
+{
+    if (level->validity == NULL) {
+        return;
+    }
+    for (uint64_t i = begin; i < end; i++) {
+        if (!is_there(level, i)) {
+            *state = in_list ? SL_ARROW_HAS_NULL : SL_ARROW_ABSENT;
+        }
+    }
+}
+
+sl_refusal sl_arrow_array_row(const sl_arrow_array *array, uint64_t row, sl_arrow_span *span)
+{
+    assert(row < array->rows);
+    uint64_t begin = row;
+    uint64_t end = row + 1;
+    bool in_list = false;
+    *span = (sl_arrow_span){.state = SL_ARROW_PRESENT};
+    for (uint32_t i = 0; i < array->level_count; i++) {
+        const sl_arrow_level *level = &array->levels[i];
+        if (begin > end || end > level->length) {
+            return sl_refuse(wrong_offsets, 0);
+        }
+        look_for_nulls(level, begin, end, in_list, &span->state);
+        if (span->state == SL_ARROW_ABSENT) {
+            return sl_accept();
+        }
+        in_list = in_list || level->node->layout == SL_ARROW_AS_LISTS ||
+                  level->node->layout == SL_ARROW_AS_FIXED_LISTS;
+        if (i + 1 < array->level_count && !descend(level, &begin, &end, &span->state)) {
+            return sl_refuse(wrong_offsets, 0);
+        }
+    }
+    if (begin == end && in_list) {
+        return sl_accept(); /* an empty list; there may be no buffer */
+    }
+    return place(array, begin, end, span);
+}
+
+/* ---- numbers ---- */
+
+static double float_of(const uint8_t *from, uint64_t bits)
+{
+    if (bits == 16) {
+        return (double)sl_float_from_half(sl_load16(from));
+    }
+    if (bits == 32) {
+        const uint32_t stored = sl_load32(from);
+        float number;
+        memcpy(&number, &stored, sizeof(number));
+        return (double)number;
+    }
+    const uint64_t stored = sl_load64(from);
+    double number;
+    memcpy(&number, &stored, sizeof(number));
+    return number;
+}
+
+static int64_t integer_of(const uint8_t *from, uint64_t bits, bool is_signed)
+{
+    switch (bits) {
+    case 8:
+        return is_signed ? (int64_t)(int8_t)*from : (int64_t)*from;
+    case 16:
+        return is_signed ? (int64_t)(int16_t)sl_load16(from) : (int64_t)sl_load16(from);
+    case 32:
+        return is_signed ? (int64_t)(int32_t)sl_load32(from) : (int64_t)sl_load32(from);
+    default:
+        return (int64_t)sl_load64(from);
+    }
+}
+
+bool sl_arrow_array_number(const sl_arrow_array *array, uint64_t item, sl_value *value)
+{
+    const sl_arrow_node *node = array->levels[array->level_count - 1].node;
+    const uint8_t *data = array->data[0].bytes;
+    if (!node->coded && node->type == SL_ARROW_BOOL) {
+        value->integer = data[item / 8] >> item % 8 & 1;
+        return true;
+    }
+    const uint64_t bits = node->coded ? node->code_bits : node->bits;
+    const uint8_t *from = data + item * (bits / 8);
+    if (!node->coded && node->type == SL_ARROW_FLOAT) {
+        value->number = float_of(from, bits);
+        return true;
+    }
+    /* dates and times are signed */
+    const bool is_signed =
+        node->coded ? node->code_signed : node->type != SL_ARROW_INT || node->is_signed;
+    value->integer = integer_of(from, bits, is_signed);
+    return is_signed || value->integer >= 0;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arrow_columns.h"
+
+#include "memory.h"
+
+#include <stdio.h>
+
+#define STAGE "dataset"
+
+typedef struct finder {
+    const sl_arrow_schema *schema;
+    const sl_features *features;
+    sl_source_column *source; /* that is looked at */
+    sl_arrow_column *column;
+} finder;
+
+typedef struct search {
+    sl_arrow_columns *columns;
+    bool all; /* those that are refused, too */
+} search;
+
+static const char left_out[] =
+    "what it holds (lists of anything but numbers, lists without a fixed size in lists, maps, "
+    "unions, decimal numbers, ...) is no type of field";
+
+static bool is_text(const sl_arrow_node *node)
+{
+    return node->type == SL_ARROW_UTF8 || node->type == SL_ARROW_LARGE_UTF8 ||
+           node->type == SL_ARROW_UTF8_VIEW;
+}
+
+static bool is_binary(const sl_arrow_node *node)
+{
+    return !is_text(node) &&
+           (node->layout == SL_ARROW_AS_BYTES || node->layout == SL_ARROW_AS_VIEWS);
+}
+
+static void add_level(sl_arrow_column *column, uint32_t node, uint64_t items)
+{
+    column->chain.nodes[column->chain.count] = node;
+    column->chain.items[column->chain.count++] = items;
+}
+
+/* ---- bytes ---- */
+
+/* What Hugging Face calls an image, or what is to be looked at as nobody says what it is. */
+static void set_picture(const finder *f)
+{
+    const char *type = sl_features_type(f->features, f->source->name);
+    const bool is_image = type != NULL && strcmp(type, "Image") == 0;
+    f->source->field.type = is_image ? SLUICE_FIELD_IMAGE : SLUICE_FIELD_BYTES;
+    f->column->asks = type == NULL || strcmp(type, "Value") == 0;
+}
+
+static bool set_bytes(const finder *f, uint32_t number)
+{
+    const sl_arrow_node *node = &f->schema->nodes[number];
+    add_level(f->column, number, 0);
+    if (is_text(node)) {
+        f->source->field.type = SLUICE_FIELD_TEXT;
+    } else if (node->coded) {
+        f->source->field.type = SLUICE_FIELD_BYTES;
+    } else {
+        set_picture(f);
+    }
+    return true;
+}
+
+/* Of "bytes" and "path", and nothing else. */
+static bool set_struct(const finder *f, uint32_t number)
+{
+    const sl_arrow_node *nodes = f->schema->nodes;
+    const uint32_t children[2] = {number + 1, number + 2};
+    uint32_t bytes = SL_ARROW_NONE;
+    uint32_t path = SL_ARROW_NONE;
+    if (nodes[number].end != number + 3) {
+        return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        const sl_arrow_node *child = &nodes[children[i]];
+        if (child->parent != number || child->coded) {
+            return false;
+        }
+        bytes = is_binary(child) && strcmp(child->name, "bytes") == 0 ? children[i] : bytes;
+        path = is_text(child) && strcmp(child->name, "path") == 0 ? children[i] : path;
+    }
+    if (bytes == SL_ARROW_NONE || path == SL_ARROW_NONE) {
+        return false;
+    }
+    add_level(f->column, number, 0);
+    add_level(f->column, bytes, 0);
+    f->column->path = path;
+    set_picture(f);
+    return true;
+}
+
+/* ---- numbers ---- */
+
+/* False: what is no single number. */
+static bool number_type(const sl_arrow_node *node, sluice_dtype *dtype)
+{
+    static const sluice_dtype unsigned_of[] = {SLUICE_U8, SLUICE_U16, SLUICE_U32, SLUICE_U64};
+    static const sluice_dtype signed_of[] = {SLUICE_I8, SLUICE_I16, SLUICE_I32, SLUICE_I64};
+    const uint32_t power = node->bits == 8 ? 0 : node->bits == 16 ? 1 : node->bits == 32 ? 2 : 3;
+    switch (node->type) {
+    case SL_ARROW_INT:
+        *dtype = node->is_signed ? signed_of[power] : unsigned_of[power];
+        return true;
+    case SL_ARROW_FLOAT:
+        *dtype = power == 1 ? SLUICE_F16 : power == 2 ? SLUICE_F32 : SLUICE_F64;
+        return true;
+    case SL_ARROW_DATE:
+    case SL_ARROW_TIME:
+    case SL_ARROW_TIMESTAMP:
+    case SL_ARROW_DURATION:
+        *dtype = signed_of[power];
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool set_number(const finder *f, uint32_t number)
+{
+    sluice_dtype dtype;
+    const sl_arrow_node *node = &f->schema->nodes[number];
+    if (node->type == SL_ARROW_FIXED_BINARY && node->bits > 0) {
+        add_level(f->column, number, 0);
+        set_picture(f);
+        return true;
+    }
+    if (node->type != SL_ARROW_BOOL && !number_type(node, &dtype)) {
+        return false;
+    }
+    add_level(f->column, number, 0);
+    f->source->field.type = node->type == SL_ARROW_FLOAT ? SLUICE_FIELD_FLOAT : SLUICE_FIELD_INT;
+    return true;
+}
+
+/* ---- lists ---- */
+
+static bool is_list(const sl_arrow_node *node)
+{
+    return !node->coded && node->type != SL_ARROW_MAP &&
+           (node->layout == SL_ARROW_AS_LISTS || node->layout == SL_ARROW_AS_FIXED_LISTS);
+}
+
+/* Elements of the lists on a level; `*known` false: of each its own number. */
+static bool items_of(const sl_arrow_node *node, uint64_t given, uint64_t *items)
+{
+    *items = given;
+    if (node->layout == SL_ARROW_AS_FIXED_LISTS) {
+        *items = node->items;
+        return node->items > 0 && (given == 0 || given == node->items);
+    }
+    return true;
+}
+
+/* Lists of lists are tensors where all but the first have a size that is known. */
+static bool set_list(const finder *f, uint32_t number)
+{
+    uint64_t shape[SLUICE_TENSOR_DIMS_MAX] = {0};
+    sl_field *field = &f->source->field;
+    const sl_arrow_node *node = &f->schema->nodes[number];
+    const uint32_t dims = sl_features_shape(f->features, f->source->name, shape);
+    for (; is_list(node); node = &f->schema->nodes[++number]) {
+        uint64_t items;
+        if (field->dims == SLUICE_TENSOR_DIMS_MAX || !items_of(node, shape[field->dims], &items) ||
+            (items == 0 && field->dims > 0)) {
+            return false;
+        }
+        add_level(f->column, number, items);
+        field->shape[field->dims++] = items;
+    }
+    field->type = SLUICE_FIELD_TENSOR;
+    add_level(f->column, number, 0);
+    return !node->coded && number_type(node, &field->dtype) && (dims == 0 || dims == field->dims);
+}
+
+/* ---- all of them ---- */
+
+static bool set_column(const finder *f, uint32_t number)
+{
+    const sl_arrow_node *node = &f->schema->nodes[number];
+    if (is_text(node) || is_binary(node)) {
+        return set_bytes(f, number);
+    }
+    if (node->coded) {
+        return false;
+    }
+    if (is_list(node)) {
+        return set_list(f, number);
+    }
+    if (node->layout == SL_ARROW_AS_STRUCTS) {
+        return set_struct(f, number);
+    }
+    return node->layout == SL_ARROW_AS_NUMBERS && set_number(f, number);
+}
+
+/* A structure's members are columns. */
+static bool is_open_struct(const sl_arrow_schema *schema, uint32_t number)
+{
+    const sl_arrow_node *node = &schema->nodes[number];
+    return !node->coded && node->layout == SL_ARROW_AS_STRUCTS && node->end > number + 1;
+}
+
+static bool join_name(char *name, const char *above, const char *own)
+{
+    const int length =
+        snprintf(name, SL_SOURCE_NAME_BYTES, "%s%s%s", above, above[0] != '\0' ? "." : "", own);
+    return length >= 0 && length < (int)SL_SOURCE_NAME_BYTES;
+}
+
+/* A node in the structures that `above` leads through, called `prefix`. */
+static void find_column(finder f, const search *s, uint32_t number, const sl_arrow_chain *above,
+                        const char *prefix)
+{
+    const sl_arrow_schema *schema = f.schema;
+    f.source = &s->columns->source[s->columns->count];
+    f.column = &s->columns->of[s->columns->count];
+    *f.column = (sl_arrow_column){.chain = *above, .path = SL_ARROW_NONE};
+    *f.source = (sl_source_column){.field.compression = SLUICE_COMPRESSION_NEVER};
+    const bool named = join_name(f.source->name, prefix, schema->nodes[number].name);
+    const bool known = named && set_column(&f, number);
+    f.source->refused = known ? NULL : left_out;
+    if (known || !named || !is_open_struct(schema, number) ||
+        above->count + 1 == SL_ARROW_STRUCTS_MAX) {
+        s->columns->count += known || (named && s->all);
+        return;
+    }
+    char name[SL_SOURCE_NAME_BYTES];
+    sl_arrow_chain chain = *above;
+    memcpy(name, f.source->name, sizeof(name));
+    chain.items[chain.count] = 0;
+    chain.nodes[chain.count++] = number;
+    const uint32_t end = schema->nodes[number].end;
+    for (uint32_t i = number + 1; i < end; i = schema->nodes[i].end) {
+        find_column(f, s, i, &chain, name);
+    }
+}
+
+sluice_status sl_arrow_columns_find(sl_arrow_columns *columns, const sl_arrow_schema *schema,
+                                    const sl_features *features, bool all, sluice_error *error)
+{
+    static const sl_arrow_chain nothing = {.count = 0};
+    const search s = {columns, all};
+    columns->count = 0;
+    columns->source = sl_calloc((size_t)schema->count + 1, sizeof(*columns->source));
+    columns->of = sl_calloc((size_t)schema->count + 1, sizeof(*columns->of));
+    if (columns->source == NULL || columns->of == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a schema");
+    }
+    for (uint32_t i = 0; i < schema->count; i = schema->nodes[i].end) {
+        find_column((finder){.schema = schema, .features = features}, &s, i, &nothing, "");
+    }
+    return SLUICE_OK;
+}
+
+void sl_arrow_columns_close(sl_arrow_columns *columns)
+{
+    sl_free(columns->source);
+    sl_free(columns->of);
+    memset(columns, 0, sizeof(*columns));
+}

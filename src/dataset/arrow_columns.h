@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * arrow_columns: which columns an Arrow file has, as source_columns.h wants them.
+ *
+ * Purpose: numbers, dates and times, texts and bytes are columns as they are, dictionaries of texts
+ * what they stand for; structures of "bytes" and "path", which is how Hugging Face stores pictures
+ * and sounds, are one column; each member of other structures is one, called STRUCTURE.MEMBER;
+ * lists of numbers are tensors, of one dimension or of those that are fixed. All else is left out,
+ * or refused where it is asked for. Threads: pure. Ownership: sl_arrow_columns_close.
+ */
+#ifndef SL_ARROW_COLUMNS_H
+#define SL_ARROW_COLUMNS_H
+
+#include "arrow_array.h"
+#include "hf_features.h"
+#include "source_columns.h"
+
+typedef struct sl_arrow_column {
+    sl_arrow_chain chain; /* from the column's node, or that of the structure it is in */
+    uint32_t path;        /* node of a picture's path; NONE */
+    bool asks;            /* its first values tell whether it is of pictures */
+} sl_arrow_column;
+
+typedef struct sl_arrow_columns {
+    uint32_t count;
+    sl_source_column *source;
+    sl_arrow_column *of;
+} sl_arrow_columns;
+
+/* The node of its values. */
+static inline uint32_t sl_arrow_leaf(const sl_arrow_column *column)
+{
+    return column->chain.nodes[column->chain.count - 1];
+}
+
+/* With `all`, those that are left out are there, and refused. Errors: NOMEM. */
+sluice_status sl_arrow_columns_find(sl_arrow_columns *columns, const sl_arrow_schema *schema,
+                                    const sl_features *features, bool all, sluice_error *error);
+/* Of all zero is fine. */
+void sl_arrow_columns_close(sl_arrow_columns *columns);
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arrow_paths.h"
+
+#include "arrow_file.h"
+#include "file.h"
+#include "file_set.h"
+#include "json_file.h"
+#include "memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE "dataset"
+
+/* Of a library that wrote it: features of some 10,000 classes. */
+#define INFO_BYTES_MAX ((uint64_t)64 << 20)
+
+enum { BEGIN_BYTES = 4096, SPLITS_TEXT = 256 };
+
+void sl_arrow_paths_close(sl_arrow_paths *paths)
+{
+    sl_file_list_close(&paths->files);
+    sl_file_list_close(&paths->tables);
+    sl_free(paths->parts);
+    sl_free(paths->info);
+    memset(paths, 0, sizeof(*paths));
+}
+
+/* ---- names ---- */
+
+/* False: it is too long. */
+static bool join(char path[SL_PATH_BYTES], const char *folder, const char *name)
+{
+    const int length = snprintf(path, SL_PATH_BYTES, "%s/%s", folder, name);
+    return length >= 0 && length < SL_PATH_BYTES;
+}
+
+static bool has_file(const char *folder, const char *name)
+{
+    struct stat facts;
+    char path[SL_PATH_BYTES];
+    return join(path, folder, name) && stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+static bool is_named(const char *name)
+{
+    return sl_ends_with(name, ".arrow") || sl_ends_with(name, ".arrows") ||
+           sl_ends_with(name, ".feather");
+}
+
+/* Length of a name without its suffix and numbers: "train" of "train-00000-of-00002.arrow". */
+static size_t stem_of(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    size_t length = dot != NULL ? (size_t)(dot - name) : strlen(name);
+    for (int i = 0; i < 2; i++) {
+        while (length > 0 && name[length - 1] >= '0' && name[length - 1] <= '9') {
+            length--;
+        }
+        const char *end = name + length;
+        if (i == 0 && length > 4 &&
+            (memcmp(end - 4, "-of-", 4) == 0 || memcmp(end - 4, "_of_", 4) == 0)) {
+            length -= 4;
+            continue;
+        }
+        break;
+    }
+    while (length > 0 && strchr("-_.", name[length - 1]) != NULL) {
+        length--;
+    }
+    return length;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* ---- what is one ---- */
+
+static const char *next_name(DIR *folder)
+{
+    const struct dirent *entry = readdir(folder); // NOLINT(concurrency-mt-unsafe): our own stream
+    return entry != NULL ? entry->d_name : NULL;
+}
+
+static bool holds_one(const char *path)
+{
+    bool found = false;
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return false;
+    }
+    for (const char *name; !found && (name = next_name(folder)) != NULL;) {
+        found = name[0] != '.' && is_named(name);
+    }
+    (void)closedir(folder);
+    return found;
+}
+
+static bool begins_as_one(const char *path)
+{
+    uint8_t begin[BEGIN_BYTES];
+    FILE *file = fopen(path, "rbe");
+    if (file == NULL) {
+        return false;
+    }
+    const size_t bytes = fread(begin, 1, sizeof(begin), file);
+    (void)fclose(file);
+    return sl_arrow_begins(begin, bytes);
+}
+
+bool sl_arrow_probe(const char *path)
+{
+    struct stat facts;
+    if (stat(path, &facts) != 0) {
+        return false;
+    }
+    if (S_ISDIR(facts.st_mode)) {
+        return has_file(path, "dataset_dict.json") || holds_one(path);
+    }
+    return S_ISREG(facts.st_mode) && (is_named(base_name(path)) || begins_as_one(path));
+}
+
+/* ---- a dictionary of datasets ---- */
+
+static sluice_status refuse_splits(const char *folder, sluice_error *error)
+{
+    json_t *root = NULL;
+    char path[SL_PATH_BYTES];
+    char text[SPLITS_TEXT] = "";
+    (void)join(path, folder, "dataset_dict.json"); /* it is there */
+    const sluice_status status = sl_json_load(&root, path, error);
+    if (status < 0) {
+        return status;
+    }
+    const json_t *splits = sl_json_member(root, "splits");
+    size_t used = 0;
+    for (size_t i = 0; i < json_array_size(splits) && used < sizeof(text) - 1; i++) {
+        const char *name = json_string_value(json_array_get(splits, i));
+        const int more = snprintf(text + used, sizeof(text) - used, "%s\"%s\"", i > 0 ? ", " : "",
+                                  name != NULL ? name : "");
+        used += more > 0 ? (size_t)more : 0;
+    }
+    const char *first = json_string_value(json_array_get(splits, 0));
+    (void)sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+                        "holds several datasets, one for each split (%s): open one of them "
+                        "(%.256s/%.64s)",
+                        text, folder, first != NULL ? first : "train");
+    json_decref(root);
+    return SLUICE_INVALID;
+}
+
+/* ---- a saved dataset ---- */
+
+static sluice_status refuse_state(const char *path, const char *why, sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1, "%s", why);
+}
+
+/* Versions before 1.2 could name a part of a file. */
+static bool is_whole(const json_t *entry)
+{
+    const json_t *skip = sl_json_member(entry, "skip");
+    return sl_json_member(entry, "take") == NULL &&
+           (skip == NULL || (json_is_integer(skip) && json_integer_value(skip) == 0));
+}
+
+static sluice_status add_named(sl_file_list *list, const char *folder, const json_t *entries,
+                               const char *state, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (size_t i = 0; status == SLUICE_OK && i < json_array_size(entries); i++) {
+        char path[SL_PATH_BYTES];
+        const json_t *entry = json_array_get(entries, i);
+        const char *name = sl_json_text(entry, "filename");
+        if (name == NULL || name[0] == '\0' || strchr(name, '/') != NULL ||
+            strcmp(name, "..") == 0) {
+            return refuse_state(state, "it names a file that does not lie beside it", error);
+        }
+        if (!is_whole(entry)) {
+            return refuse_state(state, "it names parts of files: save the dataset again", error);
+        }
+        if (!join(path, folder, name)) {
+            return refuse_state(state, "the path of a file that it names is too long", error);
+        }
+        status = sl_file_list_add(list, path, error);
+    }
+    return status;
+}
+
+/* `*is_one` false: the file is of something else. */
+static sluice_status add_saved(sl_arrow_paths *paths, const char *folder, bool *is_one,
+                               sluice_error *error)
+{
+    json_t *root = NULL;
+    char path[SL_PATH_BYTES];
+    if (!join(path, folder, "state.json")) {
+        return refuse_state(folder, "the path of a file in it is too long", error);
+    }
+    sluice_status status = sl_json_load(&root, path, error);
+    if (status < 0) {
+        return status;
+    }
+    const json_t *files = sl_json_member(root, "_data_files");
+    *is_one = json_is_array(files);
+    if (*is_one) {
+        status = add_named(&paths->files, folder, files, path, error);
+    }
+    if (*is_one && status == SLUICE_OK) {
+        status = add_named(&paths->tables, folder, sl_json_member(root, "_indices_data_files"),
+                           path, error);
+    }
+    json_decref(root);
+    return status;
+}
+
+/* ---- a folder of files ---- */
+
+static sluice_status add_entry(sl_arrow_paths *paths, const char *folder, const char *name,
+                               sluice_error *error)
+{
+    struct stat facts;
+    char path[SL_PATH_BYTES];
+    if (name[0] == '.') {
+        return SLUICE_OK;
+    }
+    if (!join(path, folder, name)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+                             "the path of a file in it is too long");
+    }
+    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+                             "holds Arrow files and the folder \"%.256s\": name the files "
+                             "(%.256s/*.arrow) or that folder",
+                             name, folder);
+    }
+    return is_named(name) ? sl_file_list_add(&paths->files, path, error) : SLUICE_OK;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(((const sl_listed_file *)a)->path, ((const sl_listed_file *)b)->path);
+}
+
+/* Splits that lie in one folder are not to become one dataset without a word. */
+static sluice_status check_stems(const sl_listed_file *files, uint32_t count, const char *folder,
+                                 sluice_error *error)
+{
+    const char *first = base_name(files[0].path);
+    const size_t length = stem_of(first);
+    for (uint32_t i = 1; i < count; i++) {
+        const char *name = base_name(files[i].path);
+        if (stem_of(name) != length || memcmp(name, first, length) != 0) {
+            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+                                 "holds files of several datasets (\"%.128s\" and \"%.128s\"): "
+                                 "name the files of the one that is meant",
+                                 first, name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status list_folder(sl_arrow_paths *paths, const char *path, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    sl_file_list *files = &paths->files;
+    const uint32_t first = files->count;
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot list the folder");
+    }
+    for (const char *name; status == SLUICE_OK && (name = next_name(folder)) != NULL;) {
+        status = add_entry(paths, path, name, error);
+    }
+    (void)closedir(folder);
+    const uint32_t count = files->count - first;
+    if (status < 0 || count == 0) {
+        return status < 0 ? status
+                          : sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                                          "holds no Arrow files");
+    }
+    qsort(files->files + first, count, sizeof(*files->files), compare_paths);
+    return check_stems(files->files + first, count, path, error);
+}
+
+/* ---- all of them ---- */
+
+static sluice_status read_info(sl_arrow_paths *paths, const char *folder, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    if (paths->info != NULL || !has_file(folder, "dataset_info.json") ||
+        !join(path, folder, "dataset_info.json")) {
+        return SLUICE_OK;
+    }
+    return sl_file_read_whole((sl_file_name){STAGE, path}, INFO_BYTES_MAX, &paths->info,
+                              &paths->info_bytes, error);
+}
+
+static sluice_status add_folder(sl_arrow_paths *paths, const char *folder, sluice_error *error)
+{
+    bool is_saved = false;
+    sluice_status status = SLUICE_OK;
+    if (has_file(folder, "dataset_dict.json")) {
+        return refuse_splits(folder, error);
+    }
+    if (has_file(folder, "state.json")) {
+        status = add_saved(paths, folder, &is_saved, error);
+    }
+    if (status == SLUICE_OK && !is_saved) {
+        status = list_folder(paths, folder, error);
+    }
+    return status == SLUICE_OK ? read_info(paths, folder, error) : status;
+}
+
+static sluice_status add_path(sl_arrow_paths *paths, const char *path, sluice_error *error)
+{
+    struct stat facts;
+    sl_arrow_part *part = &paths->parts[paths->part_count];
+    *part = (sl_arrow_part){.first = paths->files.count, .first_table = paths->tables.count};
+    if (stat(path, &facts) != 0) {
+        return sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot open");
+    }
+    const sluice_status status = S_ISDIR(facts.st_mode)
+                                     ? add_folder(paths, path, error)
+                                     : sl_file_list_add(&paths->files, path, error);
+    part->count = paths->files.count - part->first;
+    part->table_count = paths->tables.count - part->first_table;
+    paths->part_count++;
+    return status;
+}
+
+sluice_status sl_arrow_paths_find(sl_arrow_paths *paths, const char *const *given, size_t count,
+                                  sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    memset(paths, 0, sizeof(*paths));
+    paths->parts = sl_calloc(count, sizeof(*paths->parts));
+    if (paths->parts == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = add_path(paths, given[i], error);
+    }
+    if (status == SLUICE_OK && paths->files.count == 0) {
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, given[0], -1,
+                               "names no files: it is an empty dataset");
+    }
+    if (status < 0) {
+        sl_arrow_paths_close(paths);
+    }
+    return status;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * arrow_reader: an Arrow file that is open for reading.
+ *
+ * Purpose: bytes by their place, through a window, since metadata and small buffers lie close
+ * together between large ones that are not read; and messages by theirs. All reading blocks.
+ * Threads: one owner. Ownership: sl_arrow_reader_close. Memory: 32 KiB, and the largest metadata.
+ */
+#ifndef SL_ARROW_READER_H
+#define SL_ARROW_READER_H
+
+#include "arrow_message.h"
+
+/* A message in a file, found where it should be and inside of it. */
+typedef struct sl_arrow_place {
+    uint64_t metadata, body; /* where they begin */
+    uint64_t body_bytes;
+    uint32_t metadata_bytes;
+    bool batch; /* else it is a dictionary */
+} sl_arrow_place;
+
+typedef struct sl_arrow_reader {
+    int fd;
+    const char *path; /* the opener's */
+    uint64_t bytes;   /* of the file */
+    uint8_t *window;
+    uint64_t window_at;
+    size_t window_bytes, window_room;
+    sl_flatbuffer flat; /* of the last message */
+    uint8_t *metadata;  /* its bytes */
+    size_t metadata_room;
+} sl_arrow_reader;
+
+/* Errors: IO, NOMEM. On failure it is closed. */
+sluice_status sl_arrow_reader_open(sl_arrow_reader *reader, const char *path, sluice_error *error);
+/* Of all zero is fine. */
+void sl_arrow_reader_close(sl_arrow_reader *reader);
+
+/* Copies bytes that are in the file. Errors: IO, CORRUPT (the file has become shorter). */
+sluice_status sl_arrow_read(sl_arrow_reader *reader, uint64_t at, void *to, uint64_t bytes,
+                            sluice_error *error);
+/* Metadata as a flatbuffer, reader->flat. Errors: those of reading; UNSUPPORTED (they are more than
+ * 64 MiB); NOMEM. */
+sluice_status sl_arrow_read_flat(sl_arrow_reader *reader, uint64_t at, uint64_t bytes,
+                                 sluice_error *error);
+/* A message, valid until the next one is read. Errors: those of reading; CORRUPT, UNSUPPORTED. */
+sluice_status sl_arrow_read_message(sl_arrow_reader *reader, const sl_arrow_place *place,
+                                    sl_arrow_message *message, sluice_error *error);
+
+/* Errors that name the file: CORRUPT, and of a refusal of what lies at `at`. */
+sluice_status sl_arrow_corrupt(const sl_arrow_reader *reader, uint64_t at, const char *text,
+                               sluice_error *error);
+sluice_status sl_arrow_refuse(const sl_arrow_reader *reader, uint64_t at, sl_refusal refusal,
+                              sluice_error *error);
+
+#endif

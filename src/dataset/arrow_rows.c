@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arrow_rows.h"
+
+#include "memory.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+/* A dictionary, as a column of its words. */
+typedef struct dictionary {
+    int64_t id;
+    sl_side_columns words;
+} dictionary;
+
+typedef struct job {
+    sl_arrow_rows *rows;
+    const sl_arrow_file *file;
+    sl_arrow_wish *wish;
+    sl_arrow_reader reader;
+    sl_frame *frame;
+    uint64_t counted; /* bytes of side columns that wish->side_bytes has */
+    dictionary dictionaries[SL_FIELDS_MAX];
+    uint32_t dictionary_count;
+} job;
+
+/* A column of a batch. */
+typedef struct reading {
+    job *j;
+    const sl_arrow_body *body;
+    const sl_arrow_column *column;
+    uint32_t side; /* number of its side column */
+    sl_arrow_array array, paths;
+    bool has_paths;
+} reading;
+
+void sl_arrow_rows_close(sl_arrow_rows *rows)
+{
+    sl_free(rows->offsets);
+    sl_free(rows->bytes);
+    sl_side_columns_close(&rows->side);
+    memset(rows, 0, sizeof(*rows));
+}
+
+const char *sl_arrow_lack_text(sl_arrow_lack lack)
+{
+    static const char *const texts[SL_ARROW_LACK_COUNT] = {
+        [SL_ARROW_LACKS_WHOLE] = "its list holds a null",
+        [SL_ARROW_LACKS_SHAPE] = "its list has another number of elements than its shape says",
+        [SL_ARROW_LACKS_PICTURE] =
+            "it is not in the file, which has only its path: save the dataset with the pictures in "
+            "it (save_to_disk of Hugging Face's datasets), or open their folder"};
+    return texts[lack];
+}
+
+bool sl_arrow_rows_have(const sl_arrow_rows *rows, uint64_t row, sl_arrow_lack *lack)
+{
+    assert(row < rows->rows);
+    const uint64_t code = UINT64_MAX - rows->offsets[row];
+    *lack = code < SL_ARROW_LACK_COUNT ? (sl_arrow_lack)code : SL_ARROW_LACKS;
+    return code >= SL_ARROW_LACK_COUNT;
+}
+
+/* ---- rows of a column ---- */
+
+static sluice_status fail(const reading *r, uint64_t row, const char *why, sluice_error *error)
+{
+    const uint32_t node = r->column->chain.nodes[0];
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, r->j->reader.path, (int64_t)r->body->at,
+                         "column \"%s\", row %llu of a batch: %s",
+                         r->body->schema->nodes[node].name, (unsigned long long)row, why);
+}
+
+/* Whether a row without bytes has a path. */
+static sluice_status look_for_path(reading *r, uint64_t row, bool *has, sluice_error *error)
+{
+    *has = false;
+    if (r->column->path == SL_ARROW_NONE) {
+        return SLUICE_OK;
+    }
+    if (!r->has_paths) {
+        sl_arrow_chain chain = r->column->chain;
+        chain.nodes[chain.count - 1] = r->column->path; /* in place of the bytes */
+        const bool packed = r->body->batch->codec != SL_ARROW_PLAIN;
+        const sluice_status status = sl_arrow_array_open(&r->paths, r->body, &chain, packed, error);
+        if (status < 0) {
+            return status;
+        }
+        r->has_paths = true;
+    }
+    sl_arrow_span span;
+    const sl_refusal refusal = sl_arrow_array_row(&r->paths, row, &span);
+    if (refusal.text != NULL) {
+        return fail(r, row, refusal.text, error);
+    }
+    *has = span.state == SL_ARROW_PRESENT && span.bytes > 0;
+    return SLUICE_OK;
+}
+
+/* A row's span; OK with `*lack` where there is none, or none that can be taken. */
+static sluice_status find_row(reading *r, uint64_t row, sl_arrow_span *span, sl_arrow_lack *lack,
+                              sluice_error *error)
+{
+    bool elsewhere = false;
+    sluice_status status = SLUICE_OK;
+    const sl_refusal refusal = sl_arrow_array_row(&r->array, row, span);
+    if (refusal.text != NULL) {
+        return fail(r, row, refusal.text, error);
+    }
+    if (span->state == SL_ARROW_ABSENT) {
+        status = look_for_path(r, row, &elsewhere, error);
+    }
+    r->j->rows->elsewhere += elsewhere;
+    *lack = span->state == SL_ARROW_HAS_NULL      ? SL_ARROW_LACKS_WHOLE
+            : span->state == SL_ARROW_OTHER_SHAPE ? SL_ARROW_LACKS_SHAPE
+            : elsewhere                           ? SL_ARROW_LACKS_PICTURE
+                                                  : SL_ARROW_LACKS;
+    return status;
+}
+
+/* ---- the large column ---- */
+
+static sluice_status widen(job *j, uint64_t more, sluice_error *error)
+{
+    sl_arrow_rows *rows = j->rows;
+    if (more <= rows->room - rows->rows) {
+        return SLUICE_OK;
+    }
+    uint64_t room = rows->room + rows->room / 2;
+    room = room < rows->rows + more ? rows->rows + more : room;
+    uint64_t *offsets = sl_realloc_array(rows->offsets, room, sizeof(*offsets));
+    rows->offsets = offsets != NULL ? offsets : rows->offsets;
+    uint32_t *bytes = sl_realloc_array(rows->bytes, room, sizeof(*bytes));
+    rows->bytes = bytes != NULL ? bytes : rows->bytes;
+    if (offsets == NULL || bytes == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, j->reader.path, -1,
+                             "no memory for %llu rows", (unsigned long long)room);
+    }
+    rows->room = room;
+    return SLUICE_OK;
+}
+
+/* Room is there once the array's buffers were found to be as large as so many rows need. */
+static sluice_status take_places(reading *r, sluice_error *error)
+{
+    sl_arrow_rows *rows = r->j->rows;
+    sluice_status status = widen(r->j, r->array.rows, error);
+    for (uint64_t i = 0; status == SLUICE_OK && i < r->array.rows; i++) {
+        sl_arrow_span span = {.state = SL_ARROW_ABSENT};
+        sl_arrow_lack lack = SL_ARROW_LACKS;
+        status = find_row(r, i, &span, &lack, error);
+        uint64_t *offset = &rows->offsets[rows->rows + i];
+        uint32_t *bytes = &rows->bytes[rows->rows + i];
+        *bytes = 0;
+        *offset = UINT64_MAX - (uint64_t)lack;
+        if (status == SLUICE_OK && span.state == SL_ARROW_PRESENT) {
+            const sl_arrow_data *data = r->array.data; /* NULL: it is an empty list */
+            *offset = data != NULL ? data[span.data].at + span.offset : r->body->at;
+            *bytes = span.bytes < UINT32_MAX ? (uint32_t)span.bytes : UINT32_MAX;
+        }
+    }
+    return status;
+}
+
+/* ---- side columns ---- */
+
+static const sl_side_columns *words_of(const job *j, int64_t id)
+{
+    for (uint32_t i = 0; i < j->dictionary_count; i++) {
+        if (j->dictionaries[i].id == id) {
+            return &j->dictionaries[i].words;
+        }
+    }
+    return NULL;
+}
+
+/* What a number of a dictionary stands for. */
+static sluice_status take_word(const reading *r, uint64_t row, const sl_arrow_span *span,
+                               sl_value *value, sluice_error *error)
+{
+    sl_value code = {.present = true};
+    const sl_arrow_node *node = &r->body->schema->nodes[sl_arrow_leaf(r->column)];
+    const sl_side_columns *words = words_of(r->j, node->dictionary);
+    if (!sl_arrow_array_number(&r->array, span->item, &code) || code.integer < 0 || words == NULL ||
+        (uint64_t)code.integer >= words->of[0].rows) {
+        return fail(r, row, "its dictionary has no such value", error);
+    }
+    (void)sl_side_columns_get(words, 0, (uint64_t)code.integer, value); /* texts are not refused */
+    return SLUICE_OK;
+}
+
+static sluice_status take_value(const reading *r, uint64_t row, const sl_arrow_span *span,
+                                sl_value *value, sluice_error *error)
+{
+    const sluice_field_type type = r->j->wish->side_fields[r->side].type;
+    value->present = true;
+    if (r->body->schema->nodes[sl_arrow_leaf(r->column)].coded) {
+        return take_word(r, row, span, value, error);
+    }
+    if (type == SLUICE_FIELD_INT || type == SLUICE_FIELD_FLOAT) {
+        value->present = sl_arrow_array_number(&r->array, span->item, value);
+        return SLUICE_OK;
+    }
+    if (span->bytes > 0) {
+        value->bytes = (sl_bytes){r->array.data[span->data].bytes + span->offset, span->bytes};
+    }
+    return SLUICE_OK;
+}
+
+/* The limit is that of all files together. */
+static sluice_status count_side(job *j, sluice_error *error)
+{
+    const uint64_t more = j->rows->side.bytes - j->counted;
+    j->counted += more;
+    /* relaxed: a sum, and nothing is read by it */
+    const uint64_t before =
+        atomic_fetch_add_explicit(&j->wish->side_bytes, more, memory_order_relaxed);
+    if (before + more <= SL_SIDE_BYTES_MAX) {
+        return SLUICE_OK;
+    }
+    return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, j->reader.path, -1,
+                         "what is kept beside the samples takes more than 8 GiB: choose the fields "
+                         "that are wanted (the option fields)");
+}
+
+static sluice_status take_values(reading *r, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    sl_side_columns *side = &r->j->rows->side;
+    for (uint64_t i = 0; status == SLUICE_OK && i < r->array.rows; i++) {
+        sl_arrow_span span = {.state = SL_ARROW_ABSENT};
+        sl_arrow_lack lack = SL_ARROW_LACKS;
+        sl_value value = {.present = false};
+        status = find_row(r, i, &span, &lack, error);
+        const bool is_there = span.state == SL_ARROW_PRESENT;
+        if (status == SLUICE_OK && is_there) {
+            status = take_value(r, i, &span, &value, error);
+        }
+        if (status == SLUICE_OK) {
+            status = sl_side_columns_put(side, r->side, &value, error);
+        }
+        if (status == SLUICE_OK && lack != SL_ARROW_LACKS) {
+            sl_side_columns_refuse(side, r->side, sl_arrow_lack_text(lack));
+        }
+        const bool is_number = side->of[r->side].field.type == SLUICE_FIELD_INT;
+        if (status == SLUICE_OK && is_there && is_number && !value.present) {
+            sl_side_columns_refuse(side, r->side, "its number is above 2^63 - 1");
+        }
+    }
+    return status == SLUICE_OK ? count_side(r->j, error) : status;
+}
+
+/* ---- batches ---- */
+
+static sluice_status read_column(job *j, const sl_arrow_body *body, uint32_t field, bool large,
+                                 sluice_error *error)
+{
+    reading r = {.j = j,
+                 .body = body,
+                 .column = &j->wish->columns[j->wish->fields.column[field]],
+                 .side = j->wish->side[field]};
+    sluice_status status = sl_arrow_array_open(&r.array, body, &r.column->chain, !large, error);
+    if (status == SLUICE_OK) {
+        status = large ? take_places(&r, error) : take_values(&r, error);
+    }
+    sl_arrow_array_close(&r.array);
+    sl_arrow_array_close(&r.paths);
+    return status;
+}
+
+static sluice_status read_batch(job *j, const sl_arrow_body *body, sluice_error *error)
+{
+    bool has_large = false;
+    sluice_status status = SLUICE_OK;
+    const sl_source_fields *fields = &j->wish->fields;
+    for (uint32_t i = 0; status == SLUICE_OK && i < fields->count; i++) {
+        const bool large = fields->column[i] == j->wish->large;
+        if (!large || !has_large) { /* several fields can be of that column */
+            status = read_column(j, body, i, large, error);
+        }
+        has_large = has_large || large;
+    }
+    j->rows->rows += body->batch->rows;
+    return status;
+}
+
+/* ---- dictionaries ---- */
+
+/* The node of a column that is wanted, and coded by this dictionary; NULL: there is none. */
+static const sl_arrow_node *coded_by(const job *j, int64_t id)
+{
+    const sl_source_fields *fields = &j->wish->fields;
+    for (uint32_t i = 0; i < fields->count; i++) {
+        const uint32_t number = sl_arrow_leaf(&j->wish->columns[fields->column[i]]);
+        const sl_arrow_node *node = &j->file->schema.nodes[number];
+        if (node->coded && node->dictionary == id) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+/* One that is there is replaced, unless something is added to it. */
+static sluice_status make_dictionary(job *j, const sl_arrow_message *message, sl_side_columns **to,
+                                     sluice_error *error)
+{
+    static const sl_field word = {.name = "word", .type = SLUICE_FIELD_BYTES};
+    uint32_t number = 0;
+    while (number < j->dictionary_count && j->dictionaries[number].id != message->dictionary) {
+        number++;
+    }
+    *to = &j->dictionaries[number].words;
+    const bool is_new = number == j->dictionary_count;
+    if (!is_new && message->delta) {
+        return SLUICE_OK;
+    }
+    j->dictionaries[number].id = message->dictionary;
+    j->dictionary_count += is_new; /* no more than there are fields */
+    sl_side_columns_close(*to);
+    return sl_side_columns_open(*to, &word, 1, error);
+}
+
+static sluice_status put_words(const job *j, const sl_arrow_body *body, const sl_arrow_array *array,
+                               sl_side_columns *to, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint64_t i = 0; status == SLUICE_OK && i < array->rows; i++) {
+        sl_arrow_span span;
+        const sl_refusal refusal = sl_arrow_array_row(array, i, &span);
+        if (refusal.text != NULL) {
+            return sl_arrow_refuse(&j->reader, body->at, refusal, error);
+        }
+        sl_value value = {.present = span.state == SL_ARROW_PRESENT};
+        if (value.present && span.bytes > 0) {
+            value.bytes = (sl_bytes){array->data[span.data].bytes + span.offset, span.bytes};
+        }
+        status = sl_side_columns_put(to, 0, &value, error);
+    }
+    return status;
+}
+
+static sluice_status read_dictionary(job *j, const sl_arrow_body *body,
+                                     const sl_arrow_message *message, sluice_error *error)
+{
+    sl_arrow_array array;
+    sl_side_columns *to = NULL;
+    const sl_arrow_node *node = coded_by(j, message->dictionary);
+    if (node == NULL) {
+        return SLUICE_OK;
+    }
+    sl_arrow_node plain = *node;
+    plain.coded = false;
+    plain.buffer = plain.views = 0;
+    const sl_refusal refusal =
+        sl_arrow_dictionary_check(&message->batch, &plain, message->body_bytes);
+    if (refusal.text != NULL) {
+        return sl_arrow_refuse(&j->reader, body->at, refusal, error);
+    }
+    sluice_status status = make_dictionary(j, message, &to, error);
+    if (status == SLUICE_OK) {
+        status = sl_arrow_words_open(&array, body, &plain, error);
+    }
+    if (status == SLUICE_OK) {
+        status = put_words(j, body, &array, to, error);
+        sl_arrow_array_close(&array);
+    }
+    return status;
+}
+
+/* ---- a file ---- */
+
+static sluice_status read_place(job *j, const sl_arrow_place *at, sluice_error *error)
+{
+    sl_arrow_message message = {.version = 0};
+    const sluice_status status = sl_arrow_read_message(&j->reader, at, &message, error);
+    if (status < 0) {
+        return status;
+    }
+    const bool is_batch = message.kind == SL_ARROW_BATCH;
+    if (is_batch != at->batch || (!is_batch && message.kind != SL_ARROW_DICTIONARY) ||
+        message.body_bytes != at->body_bytes) {
+        return sl_arrow_corrupt(&j->reader, at->metadata, "the file is being changed", error);
+    }
+    const sl_arrow_body body = {.reader = &j->reader,
+                                .schema = &j->file->schema,
+                                .batch = &message.batch,
+                                .at = at->body,
+                                .frame = j->frame};
+    if (!is_batch) {
+        return read_dictionary(j, &body, &message, error);
+    }
+    const sl_refusal refusal =
+        sl_arrow_batch_check(&message.batch, &j->file->schema, at->body_bytes);
+    return refusal.text != NULL ? sl_arrow_refuse(&j->reader, at->metadata, refusal, error)
+                                : read_batch(j, &body, error);
+}
+
+static sluice_status read_all(job *j, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    if (j->file->zstd) {
+        status = sl_frame_open(&j->frame, error);
+    }
+    if (status == SLUICE_OK) {
+        status =
+            sl_side_columns_open(&j->rows->side, j->wish->side_fields, j->wish->side_count, error);
+    }
+    for (uint64_t i = 0; status == SLUICE_OK && i < j->file->count; i++) {
+        status = read_place(j, &j->file->places[i], error);
+    }
+    for (uint32_t i = 0; i < j->dictionary_count; i++) {
+        sl_side_columns_close(&j->dictionaries[i].words);
+    }
+    sl_frame_close(j->frame);
+    return status;
+}
+
+sluice_status sl_arrow_rows_read(sl_arrow_rows *rows, const sl_arrow_file *file, const char *path,
+                                 sl_arrow_wish *wish, sluice_error *error)
+{
+    job j = {.rows = rows, .file = file, .wish = wish};
+    memset(rows, 0, sizeof(*rows));
+    sluice_status status = sl_arrow_reader_open(&j.reader, path, error);
+    if (status == SLUICE_OK) {
+        status = j.reader.bytes == file->bytes
+                     ? read_all(&j, error)
+                     : sl_arrow_corrupt(&j.reader, 0, "the file is being changed", error);
+        sl_arrow_reader_close(&j.reader);
+    }
+    if (status == SLUICE_OK && rows->rows != file->rows) {
+        status =
+            sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, 0, "the file is being changed");
+    }
+    if (status < 0) {
+        sl_arrow_rows_close(rows);
+    }
+    return status;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arrow streams and files, of one file and of several, with a table of row numbers, cut short
+ * anywhere; and flatbuffers by themselves. What files may look like is tested against other writers
+ * (python/tests/test_arrow.py).
+ */
+#include "arrow_file.h"
+#include "arrow_make.h"
+#include "dataset.h"
+#include "little_endian.h"
+#include "memory.h"
+#include "photo_folder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { FILES = 5, BATCHES = 2, ROWS = 9, EACH = BATCHES * ROWS, ALL = FILES * EACH };
+
+static char root[256];
+static uint8_t room[(BATCHES + 1) * ARROW_MAKE_BYTES];
+
+static const char *path_of(const char *name)
+{
+    static char path[512];
+    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
+    return path;
+}
+
+static sluice_status open_path(sl_dataset **dataset, const char *path, sluice_error *error)
+{
+    const sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
+    return sl_dataset_open(dataset, &path, 1, &options, error);
+}
+
+static sl_dataset *must_open(const char *path)
+{
+    sl_dataset *dataset = NULL;
+    sluice_error error;
+    sl_error_clear(&error);
+    if (open_path(&dataset, path, &error) != SLUICE_OK) {
+        fail_msg("%s", error.text);
+    }
+    return dataset;
+}
+
+static size_t read_field(const sl_dataset *dataset, uint64_t index, const char *name, void *to,
+                         size_t size)
+{
+    size_t bytes = 0;
+    sluice_error error;
+    sl_error_clear(&error);
+    if (sl_dataset_read_field(dataset, index, sl_dataset_field(dataset, name),
+                              (sl_buffer){to, size}, &bytes, &error) != SLUICE_OK) {
+        fail_msg("sample %llu: %s", (unsigned long long)index, error.text);
+    }
+    return bytes;
+}
+
+/* Sample `index` is what arrow_make writes of number n. */
+static void check_sample(const sl_dataset *dataset, uint64_t index, unsigned n)
+{
+    uint8_t image[1024];
+    int64_t label = -1;
+    char word[8];
+    int32_t list[4];
+    float pair[2];
+    const size_t bytes = read_field(dataset, index, "image", image, sizeof(image));
+    assert_int_equal(bytes, n % 5 == 4 ? 0 : 100 + n);
+    assert_true(bytes == 0 || (image[0] == n % 256 && image[bytes - 1] == n % 256));
+    assert_int_equal(read_field(dataset, index, "label", &label, sizeof(label)),
+                     n % 7 == 6 ? 0 : sizeof(label));
+    assert_int_equal(label, n % 7 == 6 ? -1 : (int64_t)(n % 3));
+    assert_int_equal(read_field(dataset, index, "word", word, sizeof(word)), n % 2 ? 3 : 4);
+    assert_memory_equal(word, n % 2 ? "odd" : "even", n % 2 ? 3 : 4);
+    assert_int_equal(read_field(dataset, index, "list", list, sizeof(list)), n % 4 * 4);
+    assert_true(n % 4 == 0 || list[n % 4 - 1] == (int32_t)n);
+    assert_int_equal(read_field(dataset, index, "pair", pair, sizeof(pair)), sizeof(pair));
+    assert_true(pair[0] == (float)n && pair[1] == -(float)n);
+}
+
+static void write_one(const char *name, const arrow_options *options)
+{
+    const size_t size = arrow_make(room, options);
+    write_file(path_of(name), room, (uint32_t)size);
+}
+
+static void one_file_of_each_kind(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 3; kind++) {
+        const arrow_options options = {
+            .batches = BATCHES, .rows = ROWS, .file = kind == 1, .legacy = kind == 2};
+        write_one("one.arrow", &options);
+        sl_dataset *dataset = must_open(path_of("one.arrow"));
+        assert_string_equal(dataset->info.format, "arrow");
+        assert_int_equal(dataset->info.samples, EACH);
+        assert_int_equal(dataset->info.fields, 5);
+        for (unsigned i = 0; i < EACH; i++) {
+            check_sample(dataset, i, i);
+        }
+        sl_dataset_close(dataset);
+    }
+    assert_int_equal(unlink(path_of("one.arrow")), 0);
+}
+
+/* The same numbers, in other files, are other samples. */
+static void several_files_by_several_threads(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(path_of("set"), 0700), 0);
+    for (unsigned i = 0; i < FILES; i++) {
+        char name[64];
+        const arrow_options options = {
+            .first = i * EACH, .batches = BATCHES, .rows = ROWS, .file = i % 2 == 1};
+        (void)snprintf(name, sizeof(name), "set/data-%05u-of-%05d.arrow", i, FILES);
+        write_one(name, &options);
+    }
+    sl_dataset *dataset = must_open(path_of("set"));
+    const uint64_t before = dataset->info.fingerprint;
+    assert_int_equal(dataset->info.samples, ALL);
+    assert_int_equal(dataset->info.shards, FILES);
+    for (unsigned i = 0; i < ALL; i++) {
+        check_sample(dataset, i, i);
+    }
+    sl_dataset_close(dataset);
+
+    static const uint64_t rows[] = {ALL - 1, 0, 0, 40, 17, 18};
+    static const char text[] =
+        "{\"_data_files\": [{\"filename\": \"data-00000-of-00005.arrow\"}, {\"filename\": "
+        "\"data-00001-of-00005.arrow\"}, {\"filename\": \"data-00002-of-00005.arrow\"}, "
+        "{\"filename\": \"data-00003-of-00005.arrow\"}, {\"filename\": "
+        "\"data-00004-of-00005.arrow\"}], \"_indices_data_files\": [{\"filename\": \"i.arrow\"}]}";
+    write_file(path_of("set/i.arrow"), room, (uint32_t)arrow_make_indices(room, rows, 6));
+    write_file(path_of("set/state.json"), (const uint8_t *)text, sizeof(text) - 1);
+    dataset = must_open(path_of("set"));
+    assert_int_equal(dataset->info.samples, 6);
+    assert_true(dataset->info.fingerprint != before);
+    for (unsigned i = 0; i < 6; i++) {
+        check_sample(dataset, i, (unsigned)rows[i]);
+    }
+    sl_dataset_close(dataset);
+}
+
+/* A sample's place is its picture's; locating and unpacking allocate nothing. */
+static void a_sample_is_one_read(void **state)
+{
+    (void)state;
+    static sl_values values;
+    const arrow_options options = {.batches = BATCHES, .rows = ROWS};
+    write_one("one.arrow", &options);
+    sl_dataset *dataset = must_open(path_of("one.arrow"));
+    for (unsigned i = 0; i < EACH; i++) {
+        sl_sample sample;
+        sl_place lookup;
+        sl_refusal why;
+        uint64_t before = sl_memory_allocations();
+        assert_int_equal(sl_dataset_locate(dataset, i, &sample, &lookup, &why), SLUICE_OK);
+        const sl_bytes bytes = {room + sample.place.offset, sample.place.bytes};
+        sl_values_begin(&values, SL_VALUES_ALL);
+        why = dataset->ops->unpack(dataset, &sample, bytes, &values);
+        assert_null(why.text);
+        assert_int_equal(sl_memory_allocations(), before);
+        assert_int_equal(sample.place.bytes, i % 5 == 4 ? 8 : 100 + i);
+        assert_int_equal(values.of[0].present, i % 5 != 4);
+        assert_true(i % 5 == 4 || bytes.data[0] == i);
+    }
+    sl_dataset_close(dataset);
+}
+
+static void cut_short(void **state)
+{
+    (void)state;
+    sl_arrow_file file;
+    for (unsigned kind = 0; kind < 3; kind++) {
+        const arrow_options options = {
+            .batches = 1, .rows = 3, .file = kind == 1, .legacy = kind == 2};
+        write_one("bad.arrow", &options);
+        for (size_t i = arrow_make(room, &options); i-- > 0;) {
+            sluice_error error;
+            sl_error_clear(&error);
+            assert_int_equal(truncate(path_of("bad.arrow"), (off_t)i), 0);
+            if (sl_arrow_file_open(&file, path_of("bad.arrow"), &error) == SLUICE_OK) {
+                assert_true(kind != 1); /* a stream can just end */
+                assert_true(file.rows == 0 || file.rows == 3);
+                sl_arrow_file_close(&file);
+            } else {
+                assert_true(error.status < 0 && error.text[0] != '\0');
+                assert_in_range(error.offset, 0, i);
+            }
+        }
+    }
+}
+
+/* Tables whose vtables, offsets and vectors lead out of the buffer. */
+static void flatbuffers_that_lie(void **state)
+{
+    (void)state;
+    /* an offset to the table, 4 bytes of padding, its vtable, and the table with two i32 */
+    uint8_t sound[28] = {16, 0, 0, 0, 0, 0, 0, 0, 8, 0, 12, 0, 4, 0,
+                         8,  0, 8, 0, 0, 0, 7, 0, 0, 0, 0,  0, 0, 0};
+    const struct {
+        unsigned at;
+        uint8_t byte;
+    } lies[] = {{0, 27}, {3, 1},   {8, 200}, {8, 7},    {8, 3},   {10, 200},
+                {10, 2}, {12, 11}, {12, 2},  {16, 100}, {19, 128}};
+    sl_flatbuffer flat = sl_flatbuffer_of((sl_bytes){sound, sizeof(sound)});
+    sl_flat_table table = sl_flat_root(&flat);
+    assert_int_equal(sl_flat_number(&table, 0, 4, 1), 7);
+    assert_int_equal(sl_flat_number(&table, 1, 4, 1), 0);
+    assert_int_equal(sl_flat_number(&table, 2, 4, 1), 1); /* there is no such slot */
+    assert_false(flat.damaged);
+    for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+        const uint8_t before = sound[lies[i].at];
+        sound[lies[i].at] = lies[i].byte;
+        flat = sl_flatbuffer_of((sl_bytes){sound, sizeof(sound)});
+        table = sl_flat_root(&flat);
+        (void)sl_flat_number(&table, 0, 4, 1);
+        if (!flat.damaged) {
+            fail_msg("lie %zu was believed", i);
+        }
+        sound[lies[i].at] = before;
+    }
+    for (size_t size = 0; size < sizeof(sound); size++) {
+        flat = sl_flatbuffer_of((sl_bytes){sound, size});
+        table = sl_flat_root(&flat);
+        (void)sl_flat_number(&table, 0, 4, 1);
+        assert_true(flat.damaged);
+    }
+    flat = sl_flatbuffer_of((sl_bytes){sound, sizeof(sound)});
+    table = sl_flat_root(&flat);
+    assert_int_equal(sl_flat_vector_of(&table, 0, 1).count, 0); /* 7 is behind the end */
+    assert_true(flat.damaged);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    temporary_directory(root, sizeof(root));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    remove_tree(root);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_file_of_each_kind), cmocka_unit_test(several_files_by_several_threads),
+        cmocka_unit_test(a_sample_is_one_read),  cmocka_unit_test(cut_short),
+        cmocka_unit_test(flatbuffers_that_lie),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
