@@ -7,6 +7,7 @@
 #include "file.h"
 #include "jpeg_retile.h"
 #include "memory.h"
+#include "rejected.h"
 #include "shard_format.h"
 #include "tile_interval.h"
 
@@ -18,14 +19,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STAGE "pack"
-/* A key whose every byte is escaped, a reason likewise, and the numbers. */
-#define LINE_BYTES      (4 * (SL_KEY_MAX + 512) + 128)
+#define STAGE           "pack"
+#define LINE_BYTES      (SL_REJECTED_BYTES + 64) /* a checksum and a position before it */
 #define CHECKSUM_DIGITS 16
 #define HEAD_LINES      2u
 #define FRAMED_NAME     "framed="
-
-static const char rejected_heading[] = "key\tstatus\toffset\treason\n";
 
 void sl_journal_head(const sl_pack_parameters *p, char head[SL_JOURNAL_HEAD_BYTES])
 {
@@ -235,22 +233,6 @@ void sl_journal_close(sl_journal *journal)
     journal->file = NULL;
 }
 
-/* Appends `text` with control characters and backslashes as \xHH. */
-static size_t escape(char *to, const char *text)
-{
-    size_t length = 0;
-    for (; *text; text++) {
-        unsigned char byte = (unsigned char)*text;
-        if (byte < 32 || byte == 127 || byte == '\\') {
-            length += (size_t)sprintf(to + length, "\\x%02X", byte);
-        } else {
-            to[length++] = (char)byte;
-        }
-    }
-    to[length] = '\0';
-    return length;
-}
-
 sluice_status sl_journal_reject(sl_journal *journal, uint64_t position, const char *key,
                                 const sluice_error *reason, sluice_error *error)
 {
@@ -260,10 +242,7 @@ sluice_status sl_journal_reject(sl_journal *journal, uint64_t position, const ch
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the journal");
     }
     size_t length = (size_t)sprintf(line, "%" PRIu64 "\t", position);
-    length += escape(line + length, key);
-    length += (size_t)sprintf(line + length, "\t%s\t%" PRId64 "\t",
-                              sluice_status_name((sluice_status)reason->status), reason->offset);
-    length += escape(line + length, reason->text);
+    length += sl_rejected_format(line + length, key, reason);
     int written = fprintf(journal->file, "%016" PRIx64 "\t%s\n", sl_checksum(line, length), line);
     sl_free(line);
     journal->rejected++;
@@ -286,7 +265,7 @@ static sluice_status copy_lines(sl_journal *journal, FILE *to, sluice_error *err
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the journal");
     }
     rewind(journal->file);
-    bool good = fputs(rejected_heading, to) >= 0;
+    bool good = fputs(SL_REJECTED_HEADING, to) >= 0;
     for (uint32_t i = 0; good && i < HEAD_LINES; i++) {
         good = fgets(line, LINE_BYTES, journal->file) != NULL;
     }

@@ -39,26 +39,10 @@ void sl_maker_close(sl_maker *maker)
     *maker = (sl_maker){0};
 }
 
-static sluice_status charge(const job *j, uint64_t bytes, sluice_error *error)
-{
-    if (j->allowance == NULL || j->allowance->charge(j->allowance->ctx, bytes)) {
-        return SLUICE_OK;
-    }
-    return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
-}
-
 /* New memory of the sample's, for what becomes of a field. The old one stays until it is closed. */
 static sluice_status new_piece(const job *j, uint64_t bytes, uint8_t **piece, sluice_error *error)
 {
-    sluice_status status = charge(j, bytes, error);
-    if (status < 0) {
-        return status;
-    }
-    *piece = sl_malloc(bytes > 0 ? bytes : 1);
-    return *piece != NULL
-               ? SLUICE_OK
-               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample of %llu bytes",
-                              (unsigned long long)bytes);
+    return sl_piece_new(j->allowance, bytes, piece, error);
 }
 
 static void keep_piece(const job *j, uint32_t number, uint8_t *piece, sl_value *value, size_t bytes)
@@ -66,43 +50,6 @@ static void keep_piece(const job *j, uint32_t number, uint8_t *piece, sl_value *
     sl_free(j->made->pieces[number]);
     j->made->pieces[number] = piece;
     value->bytes = (sl_bytes){piece, bytes};
-}
-
-/* Replaces what is packed by what it holds. */
-static sluice_status unpack(const job *j, uint32_t number, sl_value *value, sluice_error *error)
-{
-    const sl_field *field = &j->maker->config.plan->schema->fields[number];
-    const uint64_t most =
-        field->type == SLUICE_FIELD_IMAGE ? SL_RECORD_IMAGE_MAX : SL_RECORD_BYTES_MAX;
-    uint64_t bytes = 0;
-    uint8_t *piece = NULL;
-    sluice_status status = sl_packed_size(value, most, &bytes, error);
-    if (status == SLUICE_OK) {
-        status = new_piece(j, bytes, &piece, error);
-    }
-    if (status == SLUICE_OK) {
-        status = sl_packed_unpack_to(NULL, value, piece, bytes, error);
-    }
-    if (status < 0 || piece == NULL) {
-        sl_free(piece);
-        return status;
-    }
-    keep_piece(j, number, piece, value, bytes);
-    sl_set_unpacked(value, value->bytes);
-    return SLUICE_OK;
-}
-
-/* Copies what lies where the next sample's values will. */
-static sluice_status take_out(const job *j, uint32_t number, sl_value *value, sluice_error *error)
-{
-    uint8_t *piece = NULL;
-    const size_t bytes = value->bytes.size;
-    const sluice_status status = new_piece(j, bytes, &piece, error);
-    if (status == SLUICE_OK) {
-        memcpy(piece, value->bytes.data, bytes);
-        keep_piece(j, number, piece, value, bytes);
-    }
-    return status;
 }
 
 /* ---- pictures ---- */
@@ -115,7 +62,7 @@ static sluice_status run_retiler(const job *j, sl_bytes jpeg, sl_jpeg_outcome *o
     sl_jpeg_retiler *retiler = j->maker->retiler;
     sluice_status status = sl_jpeg_retiler_begin(retiler, jpeg, &memory, error);
     if (status == SLUICE_OK) {
-        status = charge(j, memory, error);
+        status = sl_allowance_charge(j->allowance, memory, error);
     }
     if (status < 0) {
         return status;
@@ -227,12 +174,8 @@ static sluice_status make_picture(const job *j, uint32_t number, sl_value *value
 static sluice_status make_field(const job *j, uint32_t number, sl_value *value, sluice_error *error)
 {
     const sl_field *field = &j->maker->config.plan->schema->fields[number];
-    sluice_status status = SLUICE_OK;
-    if (sl_is_packed(value)) {
-        status = unpack(j, number, value, error);
-    } else if (sl_values_pass(j->values, value->bytes.data)) {
-        status = take_out(j, number, value, error);
-    }
+    const sluice_status status =
+        sl_piece_own(j->allowance, field, j->values, number, &j->made->pieces[number], error);
     if (status < 0) {
         return status;
     }

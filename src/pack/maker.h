@@ -12,6 +12,7 @@
 
 #include "decoder.h"
 #include "jpeg_retile.h"
+#include "piece.h"
 #include "record.h"
 
 typedef struct sl_maker_config {
@@ -20,13 +21,6 @@ typedef struct sl_maker_config {
     sl_jpeg_retile_options retile;
     bool raw; /* pictures become pixels; before anything else that could happen to them */
 } sl_maker_config;
-
-/* Whoever bounds the memory of all samples under way. charge may wait; false: stop. */
-typedef struct sl_allowance {
-    bool (*charge)(void *ctx, uint64_t bytes);
-    void (*give_back)(void *ctx, uint64_t bytes);
-    void *ctx;
-} sl_allowance;
 
 typedef struct sl_maker {
     sl_maker_config config;

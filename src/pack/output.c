@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "rejected.h"
 #include "shard_format.h"
 
 #include <dirent.h>

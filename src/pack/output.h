@@ -15,7 +15,6 @@
 #include <stdbool.h>
 
 #define SL_OUTPUT_PATH_BYTES 4096
-#define SL_REJECTED_NAME     "rejected.tsv"
 
 typedef struct sl_output {
     int fd; /* of the folder; -1: closed */

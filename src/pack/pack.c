@@ -7,6 +7,7 @@
 #include "frames.h"
 #include "memory.h"
 #include "pack_state.h"
+#include "rejected.h"
 #include "shards.h"
 #include "verify.h"
 
@@ -84,26 +85,44 @@ static sluice_status check_journal(pack *p, sluice_error *error)
     return SLUICE_OK;
 }
 
-static sl_prepare_config prepare_config(const pack *p, const sl_record_plan *plan, uint64_t first,
+static sl_maker_config maker_config(const pack *p, const sl_record_plan *plan)
+{
+    const sluice_pack_options *options = p->options;
+    return (sl_maker_config){
+        .plan = plan,
+        .keep_bytes = options->keep_bytes != 0,
+        .raw = options->raw != 0,
+        .retile = {.max_pixels = SL_RECORD_PIXELS_MAX,
+                   .max_bytes = SL_RECORD_IMAGE_MAX,
+                   .tile_mcus = options->tile_mcus,
+                   .drop_metadata = options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP,
+                   .fastest = options->tile_mcus == 0}};
+}
+
+static bool has_frames(const sl_record_plan *plan)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < plan->schema->field_count; i++) {
+        any = any || plan->levels[i] != 0;
+    }
+    return any;
+}
+
+static sl_prepare_config prepare_config(const pack *p, const sl_maker_config *maker, uint64_t first,
                                         uint64_t end)
 {
     const sluice_pack_options *options = p->options;
     const bool retiles = options->keep_bytes == 0 && options->raw == 0;
     return (sl_prepare_config){
         .dataset = p->dataset,
-        .maker = {.plan = plan,
-                  .keep_bytes = options->keep_bytes != 0,
-                  .raw = options->raw != 0,
-                  .retile = {.max_pixels = SL_RECORD_PIXELS_MAX,
-                             .max_bytes = SL_RECORD_IMAGE_MAX,
-                             .tile_mcus = options->tile_mcus,
-                             .drop_metadata = options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP,
-                             .fastest = options->tile_mcus == 0}},
+        .job = &sl_pack_job,
+        .config = maker,
+        .copies = has_frames(maker->plan),
+        .keep_order = options->keep_order != 0,
         .workers = options->workers,
         .first = first,
         .end = end,
         .seed = options->seed,
-        .keep_order = options->keep_order != 0,
         .budget_bytes = BUDGET_BYTES + (retiles ? options->workers * BUDGET_WORKER_BYTES : 0)};
 }
 
@@ -112,15 +131,17 @@ static sluice_status measure_frames(pack *p, sl_frames *frames, sluice_error *er
 {
     const uint64_t samples = p->dataset->info.samples;
     const sl_record_plan plain = {.schema = p->plan.schema};
-    sl_prepare_config config = prepare_config(
-        p, &plain, 0, samples < SL_FRAMES_SAMPLES_MAX ? samples : SL_FRAMES_SAMPLES_MAX);
-    config.maker.keep_bytes = true;
+    sl_maker_config maker = maker_config(p, &plain);
+    maker.keep_bytes = true;
+    const sl_prepare_config config = prepare_config(
+        p, &maker, 0, samples < SL_FRAMES_SAMPLES_MAX ? samples : SL_FRAMES_SAMPLES_MAX);
     sluice_status status = sl_prepare_open(&p->prepare, &config, error);
     for (uint64_t i = 0; status == SLUICE_OK && i < config.end && !sl_frames_have_enough(frames);
          i++) {
         sl_prepared *prepared = sl_prepare_next(p->prepare);
+        const sl_made *made = prepared->made;
         if (prepared->status == SLUICE_OK) {
-            status = sl_frames_add(frames, &prepared->made.record, error);
+            status = sl_frames_add(frames, &made->record, error);
         } else if (prepared->fatal) {
             status = prepared->status;
             if (error != NULL) {
@@ -202,6 +223,7 @@ static void count(pack *p, const sl_made *made)
 
 static sluice_status write_one(pack *p, const sl_prepared *prepared, sluice_error *error)
 {
+    const sl_made *made = prepared->made;
     if (prepared->status < 0) {
         if (prepared->fatal || p->options->on_bad == SLUICE_PACK_BAD_FAIL) {
             if (error != NULL) {
@@ -212,15 +234,15 @@ static sluice_status write_one(pack *p, const sl_prepared *prepared, sluice_erro
         return sl_journal_reject(&p->journal, prepared->position, prepared->key, &prepared->error,
                                  error);
     }
-    if (sl_series_is_full(&p->series, &prepared->made.record)) {
+    if (sl_series_is_full(&p->series, &made->record)) {
         sluice_status status = cut(p, prepared->position, error);
         if (status < 0) {
             return status;
         }
     }
-    sluice_status status = sl_series_add(&p->series, &prepared->made.record, error);
+    sluice_status status = sl_series_add(&p->series, &made->record, error);
     if (status == SLUICE_OK) {
-        count(p, &prepared->made);
+        count(p, made);
     }
     return status;
 }
@@ -228,7 +250,8 @@ static sluice_status write_one(pack *p, const sl_prepared *prepared, sluice_erro
 static sluice_status write_all(pack *p, sluice_error *error)
 {
     const uint64_t samples = p->dataset->info.samples;
-    const sl_prepare_config config = prepare_config(p, &p->plan, p->series.next, samples);
+    p->maker = maker_config(p, &p->plan);
+    const sl_prepare_config config = prepare_config(p, &p->maker, p->series.next, samples);
     sluice_status status = sl_prepare_open(&p->prepare, &config, error);
     for (uint64_t position = config.first; status == SLUICE_OK && position < samples; position++) {
         sl_prepared *prepared = sl_prepare_next(p->prepare);

@@ -6,7 +6,7 @@
 
 #include "journal.h"
 #include "pack.h"
-#include "prepare.h"
+#include "pack_job.h"
 #include "series.h"
 
 typedef struct sl_pack_state {
@@ -16,6 +16,7 @@ typedef struct sl_pack_state {
     sl_journal journal;
     sl_series series;
     sl_prepare *prepare;
+    sl_maker_config maker; /* prepare's */
     sl_record_plan plan;
     uint64_t open; /* fields of which it is not settled how they are stored */
     uint64_t pack_id;

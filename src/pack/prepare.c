@@ -4,13 +4,15 @@
 #include "error.h"
 #include "memory.h"
 #include "permutation.h"
+#include "shard_format.h"
 #include "thread.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#define STAGE "pack"
+#define STAGE     "pack"
+#define NO_MEMORY "no memory for the workers"
 /* Samples under way for each worker, so that a slow one does not stop the others. */
 #define SLOTS_PER_WORKER 4u
 
@@ -25,7 +27,7 @@ typedef struct slot {
 
 typedef struct worker {
     sl_prepare *prepare;
-    sl_maker maker;
+    void *state;      /* owned: the job's */
     sl_values values; /* of the sample at hand */
     sl_thread thread;
 } worker;
@@ -35,8 +37,8 @@ struct sl_prepare {
     sl_permutation order;
     uint32_t slot_count, started;
     slot *slots;
+    uint8_t *made; /* what the slots' `made` point into */
     worker *workers;
-    bool frames; /* something is packed: it is held twice for a while */
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* a position taken or done, a slot ready, bytes given back, stop */
     /* under mutex */
@@ -97,7 +99,7 @@ static sluice_status read_stored(sl_prepare *prepare, slot *s, const sl_sample *
                             *size);
     }
     const size_t expected = *size;
-    if (!charge(s, prepare->frames ? expected * 2 : expected)) {
+    if (!charge(s, prepare->config.copies ? expected * 2 : expected)) {
         return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
     }
     s->stored = sl_malloc(expected);
@@ -125,22 +127,21 @@ static void take_room(worker *w, slot *s)
     }
 }
 
-static sluice_status make_record(worker *w, slot *s, const sl_sample *sample)
+static sluice_status make(worker *w, slot *s, sl_prepare_sample *sample)
 {
-    sl_prepared *prepared = &s->prepared;
-    const sl_allowance allowance = {.charge = charge, .give_back = give_back, .ctx = s};
+    const sl_prepare_config *config = &w->prepare->config;
+    sluice_error *error = &s->prepared.error;
     size_t size = 0;
-    sluice_status status = read_stored(w->prepare, s, sample, &size);
+    sluice_status status = read_stored(w->prepare, s, sample->place, &size);
     if (status == SLUICE_OK) {
-        status = sl_dataset_unpack(w->prepare->config.dataset, sample, (sl_bytes){s->stored, size},
-                                   &w->values, &prepared->error);
+        status = sl_dataset_unpack(config->dataset, sample->place, (sl_bytes){s->stored, size},
+                                   &w->values, error);
     }
-    if (status == SLUICE_OK) {
-        take_room(w, s);
+    if (status < 0) {
+        return status;
     }
-    return status == SLUICE_OK
-               ? sl_maker_make(&w->maker, &w->values, &allowance, &prepared->made, &prepared->error)
-               : status;
+    take_room(w, s);
+    return config->job->make(w->state, sample, s->prepared.made, error);
 }
 
 /* Not the sample's fault: leaving it out would hide a problem of this machine. */
@@ -158,25 +159,25 @@ static void prepare_one(worker *w, slot *s)
     uint64_t index = prepare->config.keep_order
                          ? prepared->position
                          : sl_permutation_apply(&prepare->order, prepared->position);
-    sl_sample sample;
+    sl_sample place;
+    const sl_allowance allowance = {.charge = charge, .give_back = give_back, .ctx = s};
+    sl_prepare_sample sample = {
+        .dataset = dataset, .place = &place, .values = &w->values, .allowance = &allowance};
     sl_error_clear(&prepared->error);
     prepared->key[0] = '\0';
-    prepared->status = sl_dataset_find(dataset, index, &sample, &prepared->error);
+    prepared->status = sl_dataset_find(dataset, index, &place, &prepared->error);
     bool located = prepared->status == SLUICE_OK;
     if (located) {
         prepared->status =
             sl_dataset_key(dataset, index, prepared->key, sizeof(prepared->key), &prepared->error);
     }
     if (prepared->status == SLUICE_OK) {
-        prepared->status = make_record(w, s, &sample);
+        prepared->status = make(w, s, &sample);
     }
     prepared->fatal = prepared->status < 0 && is_fatal(&prepared->error);
-    const sl_value *blame = prepared->made.blame.present ? &prepared->made.blame : NULL;
     if (prepared->status < 0 && located && prepared->error.file[0] == '\0') {
-        sl_sample_blame(dataset, &sample, blame, &prepared->error);
-    }
-    if (prepared->made.kept.status < 0) {
-        sl_sample_blame(dataset, &sample, NULL, &prepared->made.kept);
+        sl_sample_blame(dataset, &place, sample.blame.present ? &sample.blame : NULL,
+                        &prepared->error);
     }
     prepared->error.sample = (int64_t)index;
 }
@@ -212,27 +213,47 @@ static void run(void *argument)
     }
 }
 
+static void close_worker(const sl_prepare_job *job, worker *w)
+{
+    if (w->state != NULL) {
+        job->close(w->state);
+        sl_free(w->state);
+        w->state = NULL;
+    }
+}
+
 static sluice_status start_worker(sl_prepare *prepare, worker *w, sluice_error *error)
 {
+    const sl_prepare_job *job = prepare->config.job;
     w->prepare = prepare;
     sl_values_begin(&w->values, SL_VALUES_ALL);
-    sluice_status status = sl_maker_open(&w->maker, &prepare->config.maker, error);
+    w->state = sl_calloc(1, job->state_bytes);
+    sluice_status status = w->state != NULL ? job->open(w->state, prepare->config.config, error)
+                                            : sl_error_set(error, SLUICE_NOMEM, STAGE, NO_MEMORY);
     if (status == SLUICE_OK) {
         status = sl_thread_start(&w->thread, "sluice-pack", run, w, error);
     }
     if (status < 0) {
-        sl_maker_close(&w->maker);
+        close_worker(job, w);
     }
     return status;
 }
 
-static bool has_frames(const sl_record_plan *plan)
+static bool make_slots(sl_prepare *prepare)
 {
-    bool any = false;
-    for (uint32_t i = 0; i < plan->schema->field_count; i++) {
-        any = any || plan->levels[i] != 0;
+    const sl_prepare_config *config = &prepare->config;
+    prepare->slot_count = config->workers * SLOTS_PER_WORKER;
+    prepare->slots = sl_calloc(prepare->slot_count, sizeof(*prepare->slots));
+    prepare->made = sl_calloc(prepare->slot_count, config->job->made_bytes);
+    prepare->workers = sl_calloc(config->workers, sizeof(*prepare->workers));
+    if (prepare->slots == NULL || prepare->made == NULL || prepare->workers == NULL) {
+        return false;
     }
-    return any;
+    for (uint32_t i = 0; i < prepare->slot_count; i++) {
+        prepare->slots[i].prepare = prepare;
+        prepare->slots[i].prepared.made = prepare->made + i * config->job->made_bytes;
+    }
+    return true;
 }
 
 sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
@@ -241,26 +262,16 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
     *out = NULL;
     sl_prepare *prepare = sl_calloc(1, sizeof(*prepare));
     if (prepare == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the workers");
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, NO_MEMORY);
     }
     prepare->config = *config;
-    prepare->frames = has_frames(config->maker.plan);
     prepare->order = sl_permutation_make(config->dataset->info.samples, config->seed);
     prepare->next_position = config->first;
     prepare->next_taken = config->first;
-    prepare->slot_count = config->workers * SLOTS_PER_WORKER;
     sl_mutex_init(&prepare->mutex);
     sl_cond_init(&prepare->changed);
-    prepare->slots = sl_calloc(prepare->slot_count, sizeof(*prepare->slots));
-    prepare->workers = sl_calloc(config->workers, sizeof(*prepare->workers));
-    if (prepare->slots == NULL || prepare->workers == NULL) {
-        sl_prepare_close(prepare);
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the workers");
-    }
-    for (uint32_t i = 0; i < prepare->slot_count; i++) {
-        prepare->slots[i].prepare = prepare;
-    }
-    sluice_status status = SLUICE_OK;
+    sluice_status status =
+        make_slots(prepare) ? SLUICE_OK : sl_error_set(error, SLUICE_NOMEM, STAGE, NO_MEMORY);
     while (status == SLUICE_OK && prepare->started < config->workers) {
         status = start_worker(prepare, &prepare->workers[prepare->started], error);
         prepare->started += status == SLUICE_OK;
@@ -275,7 +286,9 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
 
 static void free_slot(slot *s)
 {
-    sl_made_close(&s->prepared.made);
+    const sl_prepare_job *job = s->prepare->config.job;
+    job->drop(s->prepared.made);
+    memset(s->prepared.made, 0, job->made_bytes);
     sl_free(s->stored);
     s->stored = NULL;
 }
@@ -317,13 +330,14 @@ void sl_prepare_close(sl_prepare *prepare)
     sl_unlock(&prepare->mutex);
     for (uint32_t i = 0; i < prepare->started; i++) {
         sl_thread_join(&prepare->workers[i].thread);
-        sl_maker_close(&prepare->workers[i].maker);
+        close_worker(prepare->config.job, &prepare->workers[i]);
         sl_values_end(&prepare->workers[i].values);
     }
-    for (uint32_t i = 0; prepare->slots != NULL && i < prepare->slot_count; i++) {
+    for (uint32_t i = 0; prepare->started > 0 && i < prepare->slot_count; i++) {
         free_slot(&prepare->slots[i]);
     }
     sl_free(prepare->slots);
+    sl_free(prepare->made);
     sl_free(prepare->workers);
     sl_cond_destroy(&prepare->changed);
     sl_mutex_destroy(&prepare->mutex);

@@ -1,29 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prepare: threads that read samples and make records of them, delivered in order.
+ * prepare: threads that read samples and make something of them, delivered in order.
  *
- * Purpose: the parallel half of a pack. Workers take positions in turn, read, check, re-tile or
- * compress and sum up (maker.h); the owner takes the results in the order of positions, so that the
- * number of workers cannot change a byte of what is written. Threads: one owner calls open, next,
- * done, close; the workers are inside. Memory: bytes held by samples, and by the coefficients of
- * those that are being re-tiled, are at most a fixed budget plus one sample: a worker waits before
- * it takes them, unless its position is the next to be taken.
+ * Purpose: the parallel half of a pack and of what goes the other way. Workers take positions in
+ * turn, read, check and hand the values to a job, which makes what is wanted of them; the owner
+ * takes the results in the order of positions, so that the number of workers cannot change a byte
+ * of what is written. Threads: one owner calls open, next, done, close; the workers are inside.
+ * Memory: bytes held by samples, and what the job charges, are at most a fixed budget plus one
+ * sample: a worker waits before it takes them, unless its position is the next to be taken.
  */
 #ifndef SL_PREPARE_H
 #define SL_PREPARE_H
 
 #include "dataset.h"
-#include "maker.h"
+#include "piece.h"
 
 typedef struct sl_prepare sl_prepare;
 
+/* A sample as a job gets it. */
+typedef struct sl_prepare_sample {
+    const sl_dataset *dataset;
+    const sl_sample *place;
+    sl_values *values; /* all fields; what they point to stays until the sample is done */
+    const sl_allowance *allowance;
+    sl_value blame; /* out, of a failure: what it was about; not present: no field */
+} sl_prepare_sample;
+
+/* What becomes of samples. Workers call these, each with a state of its own. */
+typedef struct sl_prepare_job {
+    size_t state_bytes, made_bytes; /* of a worker's state, and of what is made; zeroed before */
+    sluice_status (*open)(void *state, const void *config, sluice_error *error);
+    void (*close)(void *state); /* also of a zeroed one */
+    sluice_status (*make)(void *state, sl_prepare_sample *sample, void *made, sluice_error *error);
+    void (*drop)(void *made); /* frees, also of a zeroed one */
+} sl_prepare_job;
+
 typedef struct sl_prepare_config {
     const sl_dataset *dataset;
-    sl_maker_config maker;
+    const sl_prepare_job *job;
+    const void *config; /* the job's; stays as long as this is open */
+    bool copies;        /* what is made holds a copy of the sample's bytes */
+    bool keep_order;
     uint32_t workers;
     uint64_t first, end; /* positions: to begin with, and behind the last */
     uint64_t seed;
-    bool keep_order;
     uint64_t budget_bytes;
 } sl_prepare_config;
 
@@ -31,9 +51,9 @@ typedef struct sl_prepare_config {
 typedef struct sl_prepared {
     uint64_t position;
     sluice_status status; /* < 0: bad; `error` says why */
-    bool fatal;           /* not the sample's fault: the pack cannot go on */
-    sl_made made;
-    sluice_error error; /* made.kept has its sample and file, too */
+    bool fatal;           /* not the sample's fault: the work cannot go on */
+    void *made;           /* the job's */
+    sluice_error error;
     char key[SL_KEY_MAX + 1];
 } sl_prepared;
 

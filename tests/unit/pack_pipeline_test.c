@@ -4,8 +4,8 @@
  * hold something else left alone.
  */
 #include "jpeg_make.h"
+#include "pack_job.h"
 #include "pack_setup.h"
-#include "prepare.h"
 #include "shard_bytes.h"
 #include "snapshot.h"
 
@@ -680,14 +680,16 @@ static void a_small_budget_does_not_stop_the_workers(void **state)
         sl_schema_make(&schema, f.setup.dataset->fields, f.setup.dataset->info.fields, NULL),
         SLUICE_OK);
     for (size_t i = 0; i < 6; i++) {
+        const sl_maker_config maker = {
+            .plan = &plan,
+            .keep_bytes = i >= 3,
+            .retile = {.max_pixels = SL_RECORD_PIXELS_MAX, .max_bytes = SL_RECORD_IMAGE_MAX}};
         const sl_prepare_config config = {.dataset = f.setup.dataset,
+                                          .job = &sl_pack_job,
+                                          .config = &maker,
                                           .workers = 4,
                                           .first = 3,
                                           .end = 37,
-                                          .maker = {.plan = &plan,
-                                                    .keep_bytes = i >= 3,
-                                                    .retile = {.max_pixels = SL_RECORD_PIXELS_MAX,
-                                                               .max_bytes = SL_RECORD_IMAGE_MAX}},
                                           .budget_bytes = budgets[i % 3]};
         sl_prepare *prepare;
         assert_int_equal(sl_prepare_open(&prepare, &config, NULL), SLUICE_OK);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * piece: memory of one sample under way, and who bounds it.
+ *
+ * Purpose: what is made of a sample's fields lies in memory of its own, charged before it is taken,
+ * so that all samples under way together keep to a budget. Threads: those of the allowance.
+ */
+#ifndef SL_PIECE_H
+#define SL_PIECE_H
+
+#include "value.h"
+
+#include <sluice/common.h>
+
+/* Whoever bounds the memory of all samples under way. charge may wait; false: stop. */
+typedef struct sl_allowance {
+    bool (*charge)(void *ctx, uint64_t bytes);
+    void (*give_back)(void *ctx, uint64_t bytes);
+    void *ctx;
+} sl_allowance;
+
+/* `allowance` NULL: there is no bound. Errors: CANCELED (stop). */
+sluice_status sl_allowance_charge(const sl_allowance *allowance, uint64_t bytes,
+                                  sluice_error *error);
+/* Charged memory, which the caller frees (sl_free). Errors: CANCELED, NOMEM. */
+sluice_status sl_piece_new(const sl_allowance *allowance, uint64_t bytes, uint8_t **piece,
+                           sluice_error *error);
+/*
+ * Replaces the value of a field that is packed (packed_value.h) by what it holds, and one that lies
+ * where the next sample's will (sl_values_pass) by a copy, in `*piece`, whose old memory is freed;
+ * others stay. Errors: CORRUPT, UNSUPPORTED, CANCELED, NOMEM.
+ */
+sluice_status sl_piece_own(const sl_allowance *allowance, const sl_field *field, sl_values *values,
+                           uint32_t number, uint8_t **piece, sluice_error *error);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rejected.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Appends `text` with control characters and backslashes as \xHH. */
+static size_t escape(char *to, const char *text)
+{
+    size_t length = 0;
+    for (; *text; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (byte < 32 || byte == 127 || byte == '\\') {
+            length += (size_t)sprintf(to + length, "\\x%02X", byte);
+        } else {
+            to[length++] = (char)byte;
+        }
+    }
+    to[length] = '\0';
+    return length;
+}
+
+size_t sl_rejected_format(char *line, const char *key, const sluice_error *reason)
+{
+    size_t length = escape(line, key);
+    length += (size_t)sprintf(line + length, "\t%s\t%" PRId64 "\t",
+                              sluice_status_name((sluice_status)reason->status), reason->offset);
+    return length + escape(line + length, reason->text);
+}

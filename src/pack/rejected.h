@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rejected: the lines of rejected.tsv (docs/format.md, section 9), which tells of samples that were
+ * left out. Pure.
+ */
+#ifndef SL_REJECTED_H
+#define SL_REJECTED_H
+
+#include "dataset.h"
+
+#define SL_REJECTED_NAME    "rejected.tsv"
+#define SL_REJECTED_HEADING "key\tstatus\toffset\treason\n"
+/* A key whose every byte is escaped, a reason likewise, and the rest. */
+#define SL_REJECTED_BYTES (4 * (SL_KEY_MAX + 512) + 64)
+
+/* Writes a line, without its newline, to `line` (SL_REJECTED_BYTES); its length. `key` has at most
+ * SL_KEY_MAX bytes. */
+size_t sl_rejected_format(char *line, const char *key, const sluice_error *reason);
+
+#endif
