@@ -4,6 +4,8 @@
 #include "dtype.h"
 #include "little_endian.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char magic[6] = "\x93NUMPY";
@@ -255,4 +257,41 @@ sl_refusal sl_npy_parse(sl_npy *npy, sl_bytes header)
                                  LENGTH);
     }
     return sl_accept();
+}
+
+/* ---- making one ---- */
+
+static const char *descr_of(sluice_dtype dtype)
+{
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (types[i].dtype == dtype) {
+            return types[i].name;
+        }
+    }
+    return "u2";
+}
+
+/* As numpy writes it: the dict, blanks up to a multiple of 64, a newline. */
+size_t sl_npy_make(const sl_npy *npy, char header[SL_NPY_MADE_MAX])
+{
+    enum { FIRST = LENGTH + 2, STEP = 64 };
+    char shape[SLUICE_TENSOR_DIMS_MAX * 22 + 1] = "";
+    size_t at = 0;
+    for (uint32_t i = 0; i < npy->dims; i++) {
+        at += (size_t)snprintf(shape + at, sizeof(shape) - at, "%s%" PRIu64, i > 0 ? ", " : "",
+                               npy->shape[i]);
+    }
+    const char order = sl_dtype_bytes(npy->dtype) == 1 ? '|' : '<';
+    const int length = snprintf(header + FIRST, SL_NPY_MADE_MAX - FIRST,
+                                "{'descr': '%c%s', 'fortran_order': False, 'shape': (%s%s), }",
+                                order, descr_of(npy->dtype), shape, npy->dims == 1 ? "," : "");
+    const size_t used = FIRST + (size_t)length + 1;
+    const size_t all = (used + STEP - 1) / STEP * STEP;
+    memcpy(header, magic, sizeof(magic));
+    header[MAJOR] = 1;
+    header[MAJOR + 1] = 0;
+    sl_store16((uint8_t *)header + LENGTH, (uint16_t)(all - FIRST));
+    memset(header + used - 1, ' ', all - used);
+    header[all - 1] = '\n';
+    return all;
 }
