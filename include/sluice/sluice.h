@@ -10,6 +10,7 @@
 #include <sluice/loader.h>
 #include <sluice/options.h>
 #include <sluice/trace.h>
+#include <sluice/unpack.h>
 #include <sluice/writer.h>
 
 #endif

@@ -33,7 +33,7 @@ from ._sluice import (
 from . import columns, transforms
 from .dataset import Dataset, Field
 from .loader import Loader
-from .packing import PackResult, pack
+from .packing import PackResult, UnpackResult, pack, unpack
 from .profiling import Marks, Profile, marks, profile
 from .writer import Writer
 
@@ -56,6 +56,7 @@ __all__ = [
     "Profile",
     "StateError",
     "Tensor",
+    "UnpackResult",
     "UnsupportedError",
     "Writer",
     "columns",
@@ -63,4 +64,5 @@ __all__ = [
     "pack",
     "profile",
     "transforms",
+    "unpack",
 ]

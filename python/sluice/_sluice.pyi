@@ -147,6 +147,9 @@ class Writer:
 def pack(
     dataset: Dataset, path: str, options: dict[str, int], progress: Callable[[int, int], Any] | None, /
 ) -> dict[str, Any]: ...
+def unpack(
+    dataset: Dataset, path: str, options: dict[str, int], progress: Callable[[int, int], Any] | None, /
+) -> dict[str, Any]: ...
 def verify(
     dataset: Dataset, options: dict[str, int], progress: Callable[[int, int], Any] | None, /
 ) -> tuple[int, int, list[Error]]: ...

@@ -45,3 +45,15 @@ class PackResult(NamedTuple):
     jpeg_bytes_after: int
     decoded: int
     was_complete: bool
+
+
+class UnpackResult(NamedTuple):
+    path: str
+    samples: int
+    rejected: int
+    archives: int
+    files: int
+    bytes: int
+    renamed: int
+    renamed_classes: int
+    labels_differ: bool

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sluice.pack, and progress."""
+"""sluice.pack, sluice.unpack, and progress."""
 from __future__ import annotations
 
 import os
@@ -12,7 +12,7 @@ from .dataset import Dataset
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._types import PackResult as PackResult, Paths, Progress
+    from ._types import PackResult as PackResult, Paths, Progress, UnpackResult as UnpackResult
 
 
 if not TYPE_CHECKING:
@@ -21,6 +21,10 @@ if not TYPE_CHECKING:
         "jpeg_bytes_before", "jpeg_bytes_after", "decoded", "was_complete",
     ])  # fmt: skip
     PackResult.__doc__ = "What a pack came to. `rejected`: bad samples left out, listed in rejected.tsv of the folder."
+    UnpackResult = namedtuple("UnpackResult", [
+        "path", "samples", "rejected", "archives", "files", "bytes", "renamed", "renamed_classes", "labels_differ",
+    ])  # fmt: skip
+    UnpackResult.__doc__ = "What an unpack came to. `renamed`: samples whose files are not called by their key."
 
 
 @contextmanager
@@ -81,3 +85,34 @@ def pack(
     with progress_of(progress, "pack") as show:
         made = _sluice.pack(dataset._handle, os.fspath(path), options, show)
     return PackResult(path=os.fspath(path), **made)
+
+
+def unpack(
+    source: Dataset | Paths, path: str | os.PathLike[str], *, tar: bool = False, shard_bytes: int = 0,
+    shard_samples: int = 0, workers: int | None = None, overwrite: bool = False, on_bad_sample: str = "fail",
+    progress: Progress = True,
+) -> UnpackResult:  # fmt: skip
+    """Makes ordinary files of a dataset: a folder that torchvision's ImageFolder reads, or WebDataset's tars.
+
+    source: a sluice.Dataset, or what one is opened from (a path).
+    path: a folder, new or empty; it appears when all is there. What files are called: docs/formats.md.
+    tar: tars shard-000000.tar, ... of at most shard_bytes [256 MiB] and shard_samples [any number] each.
+    workers: threads [one for each processor].
+    overwrite: replace the folder that an earlier unpack made, with all that is in it.
+    on_bad_sample: 'fail', or 'skip': leave it out and list it in rejected.tsv.
+    progress: True (a bar where tqdm is installed), or a function of (done, total).
+
+    Raises CorruptError or UnsupportedError for a bad sample, StateError where the folder holds something, IOError.
+    """
+    dataset = source if isinstance(source, Dataset) else Dataset(source)
+    options = {
+        "form": int(tar),
+        "workers": workers or 0,
+        "overwrite": int(overwrite),
+        "on_bad": choice("on_bad_sample", on_bad_sample, {"fail": 0, "skip": 1}),
+        "shard_bytes": shard_bytes,
+        "shard_samples": shard_samples,
+    }
+    with progress_of(progress, "unpack") as show:
+        made = _sluice.unpack(dataset._handle, os.fspath(path), options, show)
+    return UnpackResult(path=os.fspath(path), **made)

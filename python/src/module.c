@@ -94,6 +94,7 @@ static PyMethodDef methods[] = {
      "device_text($module, device, /)\n--\n\n(whether batches can live there, what it is or why "
      "not)."},
     {"pack", whole_pack, METH_VARARGS, "pack(dataset, path, options, progress)"},
+    {"unpack", whole_unpack, METH_VARARGS, "unpack(dataset, path, options, progress)"},
     {"verify", whole_verify, METH_VARARGS, "verify(dataset, options, progress)"},
     {0},
 };

@@ -15,13 +15,15 @@
 typedef struct walk {
     waiting_job job;
     dataset_handle *dataset;
-    char *path;                   /* pack */
+    char *path;                   /* pack, unpack */
     PyObject *progress;           /* borrowed from the caller, who waits; NULL: none */
     _Atomic uint64_t done, total; /* relaxed: shown, nothing more */
     atomic_bool stopped;          /* likewise: read until it is seen */
     uint64_t shown;               /* with the GIL */
     sluice_pack_options pack_options;
     sluice_pack_result packed;
+    sluice_unpack_options unpack_options;
+    sluice_unpack_result unpacked;
     sluice_verify_options verify_options;
     sluice_verify_result verified;
     sluice_error *findings; /* written by one thread at a time, read when all is over */
@@ -153,11 +155,9 @@ static PyObject *packed_dict(const sluice_pack_result *r)
 #undef U
 }
 
-static int set_pack(walk *w, PyObject *path, PyObject *options)
+static int set_path(walk *w, PyObject *path)
 {
     PyObject *bytes = NULL;
-    w->pack_options = (sluice_pack_options)SLUICE_PACK_OPTIONS_INIT;
-    w->packed = (sluice_pack_result)SLUICE_PACK_RESULT_INIT;
     if (!PyUnicode_FSConverter(path, &bytes)) {
         return -1;
     }
@@ -167,7 +167,14 @@ static int set_pack(walk *w, PyObject *path, PyObject *options)
         (void)PyErr_NoMemory();
         return -1;
     }
-    if (members_set(&w->pack_options, pack_members, options) < 0) {
+    return 0;
+}
+
+static int set_pack(walk *w, PyObject *path, PyObject *options)
+{
+    w->pack_options = (sluice_pack_options)SLUICE_PACK_OPTIONS_INIT;
+    w->packed = (sluice_pack_result)SLUICE_PACK_RESULT_INIT;
+    if (set_path(w, path) < 0 || members_set(&w->pack_options, pack_members, options) < 0) {
         return -1;
     }
     w->pack_options.on_progress = on_pack_progress;
@@ -176,9 +183,10 @@ static int set_pack(walk *w, PyObject *path, PyObject *options)
     return 0;
 }
 
-PyObject *whole_pack(PyObject *module, PyObject *arguments)
+/* Runs what makes a folder; NULL with an exception. */
+static walk *make_folder(const extension *e, PyObject *arguments, void (*work)(waiting_job *job),
+                         int (*set)(walk *w, PyObject *path, PyObject *options))
 {
-    const extension *e = PyModule_GetState(module);
     PyObject *dataset;
     PyObject *path;
     PyObject *options;
@@ -186,19 +194,78 @@ PyObject *whole_pack(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OOOO", &dataset, &path, &options, &progress)) {
         return NULL;
     }
-    walk *w = wait_for_stopped() ? walk_new(e, dataset, progress, pack_it) : NULL;
+    walk *w = wait_for_stopped() ? walk_new(e, dataset, progress, work) : NULL;
     if (w == NULL) {
         return NULL;
     }
-    if (set_pack(w, path, options) < 0) {
+    if (set(w, path, options) < 0) {
         drop(&w->job);
         return NULL;
     }
-    w = walk_run(e, w);
+    return walk_run(e, w);
+}
+
+PyObject *whole_pack(PyObject *module, PyObject *arguments)
+{
+    walk *w = make_folder(PyModule_GetState(module), arguments, pack_it, set_pack);
     if (w == NULL) {
         return NULL;
     }
     PyObject *made = packed_dict(&w->packed);
+    drop(&w->job);
+    return made;
+}
+
+/* ---- unpack ---- */
+
+static const member unpack_members[] = {
+    {"form", offsetof(sluice_unpack_options, form), 'i'},
+    {"workers", offsetof(sluice_unpack_options, workers), 'I'},
+    {"overwrite", offsetof(sluice_unpack_options, overwrite), 'I'},
+    {"on_bad", offsetof(sluice_unpack_options, on_bad), 'i'},
+    {"shard_bytes", offsetof(sluice_unpack_options, shard_bytes), 'Q'},
+    {"shard_samples", offsetof(sluice_unpack_options, shard_samples), 'Q'},
+    {NULL, 0, 0},
+};
+
+static void on_unpack_progress(void *user, const sluice_unpack_progress *progress)
+{
+    note(user, progress->samples_done, progress->samples_total);
+}
+
+static void unpack_it(waiting_job *job)
+{
+    walk *w = (walk *)job;
+    w->status =
+        sluice_unpack(w->dataset->dataset, w->path, &w->unpack_options, &w->unpacked, &w->error);
+}
+
+static int set_unpack(walk *w, PyObject *path, PyObject *options)
+{
+    w->unpack_options = (sluice_unpack_options)SLUICE_UNPACK_OPTIONS_INIT;
+    w->unpacked = (sluice_unpack_result)SLUICE_UNPACK_RESULT_INIT;
+    if (set_path(w, path) < 0 || members_set(&w->unpack_options, unpack_members, options) < 0) {
+        return -1;
+    }
+    w->unpack_options.on_progress = on_unpack_progress;
+    w->unpack_options.should_stop = is_stopped;
+    w->unpack_options.user = w;
+    return 0;
+}
+
+PyObject *whole_unpack(PyObject *module, PyObject *arguments)
+{
+    walk *w = make_folder(PyModule_GetState(module), arguments, unpack_it, set_unpack);
+    if (w == NULL) {
+        return NULL;
+    }
+    const sluice_unpack_result *r = &w->unpacked;
+#define U(name) #name, (unsigned long long)r->name
+    PyObject *made = Py_BuildValue(
+        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:O}", U(samples), U(rejected), U(archives), U(files),
+        U(bytes), U(renamed), U(renamed_classes), "labels_differ",
+        r->labels_differ ? Py_True : Py_False);
+#undef U
     drop(&w->job);
     return made;
 }

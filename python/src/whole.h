@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* whole: what is done with all of a dataset at once: packing and verifying, with progress, and
+/* whole: what is done with all of a dataset at once: packing, unpacking and verifying, with progress, and
  * ended by Ctrl-C. */
 #ifndef SLUICE_PY_WHOLE_H
 #define SLUICE_PY_WHOLE_H
@@ -8,6 +8,8 @@
 
 /* pack(dataset, path, options, progress) -> dict; progress(done, total) or None. */
 PyObject *whole_pack(PyObject *module, PyObject *arguments);
+/* unpack(dataset, path, options, progress) -> dict. */
+PyObject *whole_unpack(PyObject *module, PyObject *arguments);
 /* verify(dataset, options, progress) -> (samples, bytes, list of exceptions). */
 PyObject *whole_verify(PyObject *module, PyObject *arguments);
 

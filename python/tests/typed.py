@@ -14,6 +14,7 @@ for batch in loader:
 state = loader.state_dict()
 loader.load_state_dict(state)
 made: int = sluice.pack(data, "packed").samples
+files: int = sluice.unpack(data, "files", tar=True, shard_samples=10).files
 with sluice.Writer("w", {"x": "int"}) as writer:
     writer.add(x=1)
 with sluice.Loader("packed", columns={"a": sluice.columns.Image("image", transform=T.RandomCrop(8))}) as other:

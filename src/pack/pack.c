@@ -6,6 +6,7 @@
 #include "error.h"
 #include "frames.h"
 #include "memory.h"
+#include "own_source.h"
 #include "pack_state.h"
 #include "rejected.h"
 #include "shards.h"
@@ -452,7 +453,7 @@ sluice_status sl_pack(const sl_dataset *dataset, const char *path,
     identify(p);
     sluice_status status = open_series(p, error);
     if (status == SLUICE_OK) {
-        status = sl_pack_refuse_own_source(dataset, path, error);
+        status = sl_refuse_own_source(dataset, path, "packed", error);
     }
     if (status == SLUICE_OK) {
         status = sl_output_open(&p->output, path, error);

@@ -28,13 +28,6 @@ typedef struct sl_pack_state {
     uint64_t decoded, decoded_bytes_before, decoded_bytes_after;
 } sl_pack_state;
 
-/*
- * INVALID: the folder `path`, which need not be there, is the dataset's own, or in it: shards would
- * be packed over themselves, and of an image folder it would become a class. Asked before anything
- * is made there. Paths and links do not matter.
- */
-sluice_status sl_pack_refuse_own_source(const sl_dataset *dataset, const char *path,
-                                        sluice_error *error);
 /* The folder has a manifest: done already, when it is this pack's; else STATE. */
 sluice_status sl_pack_take_finished(const sl_pack_state *p, sluice_pack_result *result,
                                     sluice_error *error);

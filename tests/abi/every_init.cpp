@@ -42,6 +42,9 @@ static void check_all()
     const sluice_pack_options pack_options = SLUICE_PACK_OPTIONS_INIT;
     const sluice_pack_progress pack_progress = SLUICE_PACK_PROGRESS_INIT;
     const sluice_pack_result pack_result = SLUICE_PACK_RESULT_INIT;
+    const sluice_unpack_options unpack_options = SLUICE_UNPACK_OPTIONS_INIT;
+    const sluice_unpack_progress unpack_progress = SLUICE_UNPACK_PROGRESS_INIT;
+    const sluice_unpack_result unpack_result = SLUICE_UNPACK_RESULT_INIT;
     check(error, "error");
     check(tensor, "tensor");
     check(system, "system");
@@ -62,6 +65,9 @@ static void check_all()
     check(pack_options, "pack_options");
     check(pack_progress, "pack_progress");
     check(pack_result, "pack_result");
+    check(unpack_options, "unpack_options");
+    check(unpack_progress, "unpack_progress");
+    check(unpack_result, "unpack_result");
     expect(error.sample == -1 && error.offset == -1, "an error of no sample");
     expect(sample_info.label == -1 && writer_sample.label == -1, "no label");
 }

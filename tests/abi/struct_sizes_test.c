@@ -25,7 +25,7 @@ static struct {
     sluice_augment *recipe, *refused;
     sluice_loader *loader;
     sluice_batch *batch;
-    char folder[256], packed[300];
+    char folder[256], packed[300], unpacked[300];
     uint32_t calls_back;
 } f;
 
@@ -195,6 +195,19 @@ static sluice_status fail_finish(void *tagged)
     return status;
 }
 
+static sluice_status fill_unpacked(void *tagged)
+{
+    sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
+    options.workers = 1;
+    options.overwrite = 1;
+    return sluice_unpack(f.dataset, f.unpacked, &options, tagged, NULL);
+}
+
+static sluice_status fail_unpack(void *tagged)
+{
+    return sluice_unpack(f.dataset, NULL, NULL, NULL, tagged);
+}
+
 static sluice_status fail_pack(void *tagged)
 {
     return sluice_pack(f.dataset, NULL, NULL, NULL, tagged);
@@ -213,6 +226,7 @@ static const struct filler {
     {"dataset_get_sample", fill_sample, sizeof(sluice_sample_info), SLUICE_OK, 4},
     {"dataset_verify", fill_verified, sizeof(sluice_verify_result), SLUICE_OK, 4},
     {"pack", fill_packed, sizeof(sluice_pack_result), SLUICE_OK, 4},
+    {"unpack", fill_unpacked, sizeof(sluice_unpack_result), SLUICE_OK, 12},
     {"loader_get_stats", fill_stats, sizeof(sluice_loader_stats), SLUICE_OK, 4},
     {"loader_get_stage", fill_stage, sizeof(sluice_stage_stats), SLUICE_OK, 4},
     {"batch_tensor", fill_tensor, sizeof(sluice_tensor), SLUICE_OK, 4},
@@ -229,6 +243,7 @@ static const struct filler {
     {"error of writer_add", fail_add, sizeof(sluice_error), SLUICE_INVALID, 52},
     {"error of writer_finish", fail_finish, sizeof(sluice_error), SLUICE_IO, 108},
     {"error of pack", fail_pack, sizeof(sluice_error), SLUICE_INVALID, 4},
+    {"error of unpack", fail_unpack, sizeof(sluice_error), SLUICE_INVALID, 4},
 };
 
 /* ---- the checks ---- */
@@ -355,6 +370,7 @@ static int setup(void **state)
     photo_folder_make(&f.photos, CLASSES, PER_CLASS);
     temporary_directory(f.folder, sizeof(f.folder));
     (void)snprintf(f.packed, sizeof(f.packed), "%s/packed", f.folder);
+    (void)snprintf(f.unpacked, sizeof(f.unpacked), "%s/unpacked", f.folder);
     f.dataset = setup_dataset(f.photos.path);
     f.recipe = setup_recipe(false);
     f.refused = setup_recipe(false);

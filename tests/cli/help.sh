@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 run 0 --help
-for command in synth pack info verify bench idle view devices; do
+for command in synth pack unpack info verify bench idle view devices; do
     run 0 --help
     says out "  $command"
     run 0 "$command" --help

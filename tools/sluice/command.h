@@ -8,6 +8,7 @@
 
 int synth_main(int argc, char **argv);
 int pack_main(int argc, char **argv);
+int unpack_main(int argc, char **argv);
 int info_main(int argc, char **argv);
 int verify_main(int argc, char **argv);
 int bench_main(int argc, char **argv);

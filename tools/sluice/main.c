@@ -19,6 +19,7 @@ struct command {
 static const struct command commands[] = {
     {"synth", "make a folder of photo-like JPEGs to try things with", synth_main},
     {"pack", "pack a dataset into shards", pack_main},
+    {"unpack", "make files, or tars, of a dataset again", unpack_main},
     {"info", "say what a dataset holds, or what this machine offers", info_main},
     {"verify", "read a dataset and check all of it", verify_main},
     {"bench", "measure how fast batches come out of a dataset", bench_main},

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "suffixes.h"
+
+#include "tar_names.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* What pictures' bytes can be called by (members.c), and may have been called in a key. */
+static const char *const extensions[] = {"jpg", "jpeg", "png",  "webp", "ppm", "pgm",
+                                         "pbm", "bmp",  "tif",  "tiff", "gif", "jp2",
+                                         "jxl", "avif", "heic", "img"};
+enum {
+    EXTENSIONS = sizeof(extensions) / sizeof(extensions[0]),
+    EXTENSION_ROOM = 5, /* ".jpeg" */
+    TAKEN_MAX = SL_FIELDS_MAX * (EXTENSIONS + 1)
+};
+
+/* Suffixes that are given away, in any case of letters. */
+typedef struct taken {
+    char of[TAKEN_MAX][SL_SUFFIX_BYTES];
+    uint32_t count;
+} taken;
+
+static bool is_taken(const taken *all, const char *suffix)
+{
+    for (uint32_t i = 0; i < all->count; i++) {
+        if (strcasecmp(all->of[i], suffix) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void take(taken *all, const char *suffix)
+{
+    assert(all->count < TAKEN_MAX);
+    (void)snprintf(all->of[all->count++], SL_SUFFIX_BYTES, "%s", suffix);
+}
+
+/* Letters, digits and little else; a tar's reader makes letters small. */
+static void clean(const char *name, sluice_unpack_form form, char *to)
+{
+    const size_t bytes = strlen(name);
+    for (size_t i = 0; i <= bytes; i++) {
+        const char letter = name[i];
+        const bool upper = letter >= 'A' && letter <= 'Z';
+        const bool good = upper || (letter >= 'a' && letter <= 'z') ||
+                          (letter >= '0' && letter <= '9') || letter == '\0' ||
+                          strchr("_-+=@", letter) != NULL ||
+                          (letter == '.' && i > 0 && i + 1 < bytes);
+        to[i] = (char)(good ? letter : '_');
+        to[i] = (char)(upper && form == SLUICE_UNPACK_TAR ? letter - 'A' + 'a' : to[i]);
+    }
+}
+
+/* What is behind the last dot, or all of it. */
+static const char *last_part(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot != NULL ? dot + 1 : name;
+}
+
+/* What a field of the type is called by where its name does not say it. */
+static const char *extension_of(const sl_field *field, sluice_unpack_form form)
+{
+    switch (field->type) {
+    case SLUICE_FIELD_INT:
+        return form == SLUICE_UNPACK_TAR ? "cls" : "txt";
+    case SLUICE_FIELD_FLOAT:
+        return form == SLUICE_UNPACK_TAR ? "json" : "txt";
+    case SLUICE_FIELD_TEXT:
+        return "txt";
+    case SLUICE_FIELD_TENSOR:
+        return "npy";
+    default:
+        return "bin";
+    }
+}
+
+/* Whether the name alone says what the field is, to whoever reads it. */
+static bool says_it(const sl_field *field, const char *name)
+{
+    static const char *const meant[] = {"image", "label", "key"}; /* by their names */
+    for (size_t i = 0; i < sizeof(meant) / sizeof(meant[0]); i++) {
+        if (strcmp(name, meant[i]) == 0) {
+            return false;
+        }
+    }
+    switch (field->type) {
+    case SLUICE_FIELD_FLOAT:
+        return false;
+    case SLUICE_FIELD_TENSOR:
+        return strcmp(last_part(name), "npy") == 0;
+    default:
+        return sl_tar_type(name) == field->type;
+    }
+}
+
+/* The suffix of anything but a picture; with `number` above 1 another one. */
+static void compose(const sl_field *field, sluice_unpack_form form, uint32_t number, char *suffix)
+{
+    char name[SL_FIELD_NAME_BYTES];
+    char tail[16] = "";
+    const char *extension = extension_of(field, form);
+    clean(field->name, form, name);
+    if (number > 1) {
+        (void)snprintf(tail, sizeof(tail), "-%u", number);
+    }
+    if (form == SLUICE_UNPACK_TAR && field->type == SLUICE_FIELD_INT &&
+        strcmp(field->name, "label") == 0 && number == 1) {
+        (void)snprintf(suffix, SL_SUFFIX_BYTES, "cls");
+        return;
+    }
+    if (number == 1 && says_it(field, name) &&
+        (form == SLUICE_UNPACK_TAR || field->type != SLUICE_FIELD_INT)) {
+        (void)snprintf(suffix, SL_SUFFIX_BYTES, "%s", name);
+        return;
+    }
+    const size_t room = SL_SUFFIX_BYTES - 1 - 1 - strlen(extension) - strlen(tail);
+    (void)snprintf(suffix, SL_SUFFIX_BYTES, "%.*s%s.%s", (int)room, name, tail, extension);
+}
+
+static void compose_picture(const sl_field *field, sluice_unpack_form form, uint32_t number,
+                            char *suffix)
+{
+    char name[SL_FIELD_NAME_BYTES];
+    char tail[16] = "";
+    clean(field->name, form, name);
+    if (number > 1) {
+        (void)snprintf(tail, sizeof(tail), "-%u", number);
+    }
+    const size_t room = SL_SUFFIX_BYTES - 1 - EXTENSION_ROOM - strlen(tail);
+    (void)snprintf(suffix, SL_SUFFIX_BYTES, "%.*s%s", (int)room, name, tail);
+}
+
+/* All that the files of a picture's field can be called by. */
+static bool add_picture(const sl_suffixes *suffixes, uint32_t field, taken *all, bool look)
+{
+    char suffix[SL_SUFFIX_BYTES];
+    bool free = true;
+    for (uint32_t i = 0; i < EXTENSIONS; i++) {
+        sl_suffix_of_picture(suffixes, field, extensions[i], suffix);
+        if (look) {
+            free = free && !is_taken(all, suffix);
+        } else {
+            take(all, suffix);
+        }
+    }
+    return free;
+}
+
+static void give(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_unpack_form form,
+                 uint32_t number, taken *all)
+{
+    const sl_field *field = &dataset->fields[number];
+    char *suffix = suffixes->of[number];
+    bool free = false;
+    for (uint32_t attempt = 1; !free; attempt++) {
+        if (field->type == SLUICE_FIELD_IMAGE) {
+            compose_picture(field, form, attempt, suffix);
+            free = add_picture(suffixes, number, all, true);
+        } else {
+            compose(field, form, attempt, suffix);
+            free = !is_taken(all, suffix);
+        }
+    }
+    if (field->type == SLUICE_FIELD_IMAGE) {
+        (void)add_picture(suffixes, number, all, false);
+    } else {
+        take(all, suffix);
+    }
+}
+
+uint32_t sl_suffixes_find_picture(const sl_dataset *dataset, sluice_unpack_form form)
+{
+    const uint32_t image = sl_dataset_field(dataset, "image");
+    if (image != SL_FIELD_NONE && dataset->fields[image].type == SLUICE_FIELD_IMAGE) {
+        return image;
+    }
+    for (uint32_t i = 0; form == SLUICE_UNPACK_FOLDER && i < dataset->info.fields; i++) {
+        if (dataset->fields[i].type == SLUICE_FIELD_IMAGE) {
+            return i;
+        }
+    }
+    return SL_FIELD_NONE;
+}
+
+static bool is_left_out(const sl_field *field, bool class_folders)
+{
+    return (strcmp(field->name, "key") == 0 && field->type == SLUICE_FIELD_TEXT) ||
+           (class_folders && strcmp(field->name, "label") == 0 && field->type == SLUICE_FIELD_INT);
+}
+
+static void add_field(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_unpack_form form,
+                      uint32_t number, taken *all)
+{
+    if (number != suffixes->picture && (suffixes->left_out >> number & 1) == 0) {
+        give(suffixes, dataset, form, number, all);
+        suffixes->others = true;
+    }
+}
+
+void sl_suffixes_make(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_unpack_form form,
+                      bool class_folders)
+{
+    taken all = {.count = 0};
+    memset(suffixes, 0, sizeof(*suffixes));
+    suffixes->picture = sl_suffixes_find_picture(dataset, form);
+    if (suffixes->picture != SL_FIELD_NONE) {
+        (void)add_picture(suffixes, suffixes->picture, &all, false);
+    }
+    const uint32_t label = sl_dataset_field(dataset, "label");
+    for (uint32_t i = 0; i < dataset->info.fields; i++) {
+        suffixes->left_out |= (uint64_t)is_left_out(&dataset->fields[i], class_folders) << i;
+    }
+    if (label != SL_FIELD_NONE) { /* before a "cls" that is no label */
+        add_field(suffixes, dataset, form, label, &all);
+    }
+    for (uint32_t i = 0; i < dataset->info.fields; i++) {
+        if (i != label) {
+            add_field(suffixes, dataset, form, i, &all);
+        }
+    }
+}
+
+/* Whether a name's end says that these bytes are what it holds. */
+static bool fits(const char *name, const char *extension)
+{
+    const char *end = last_part(name);
+    return strcasecmp(end, extension) == 0 ||
+           (strcasecmp(end, "jpeg") == 0 && strcmp(extension, "jpg") == 0) ||
+           (strcasecmp(end, "tiff") == 0 && strcmp(extension, "tif") == 0);
+}
+
+void sl_suffix_of_picture(const sl_suffixes *suffixes, uint32_t field, const char *extension,
+                          char suffix[SL_SUFFIX_BYTES])
+{
+    const char *name = suffixes->of[field];
+    if (*name == '\0') {
+        (void)snprintf(suffix, SL_SUFFIX_BYTES, "%s", extension);
+    } else if (fits(name, extension)) {
+        (void)snprintf(suffix, SL_SUFFIX_BYTES, "%s", name);
+    } else {
+        (void)snprintf(suffix, SL_SUFFIX_BYTES, "%s.%s", name, extension);
+    }
+}

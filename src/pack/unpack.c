@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unpack.h"
+
+#include "clock.h"
+#include "error.h"
+#include "file.h"
+#include "memory.h"
+#include "rejected.h"
+#include "sample_names.h"
+#include "tar_writer.h"
+#include "target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STAGE        "unpack"
+#define PROGRESS_NS  200000000u
+#define BUDGET_BYTES ((uint64_t)256 << 20)
+#define PATH_BYTES   ((size_t)2 * SL_NAME_BYTES)
+
+typedef struct unpack {
+    const sl_dataset *dataset;
+    const sluice_unpack_options *options;
+    sl_suffixes suffixes;
+    sl_sample_names names;
+    sl_target target;
+    sl_tar_writer tar;
+    sl_prepare *prepare;
+    FILE *rejected; /* NULL: none was */
+    uint64_t reported_ns;
+    sluice_unpack_result result;
+    sl_sample_name name; /* of the sample at hand */
+} unpack;
+
+static bool is_tar(const unpack *u)
+{
+    return u->options->form == SLUICE_UNPACK_TAR;
+}
+
+static void path_of(const unpack *u, const char *name, char path[PATH_BYTES])
+{
+    (void)snprintf(path, PATH_BYTES, "%s/%s", u->target.part, name);
+}
+
+static sluice_status fail(const unpack *u, const char *name, const char *what, sluice_error *error)
+{
+    const int reason = errno;
+    char path[PATH_BYTES];
+    path_of(u, name, path);
+    return sl_error_file(error, SLUICE_IO, STAGE, reason, path, -1, "cannot %s", what);
+}
+
+/* ---- files ---- */
+
+static sluice_status make_folder(const unpack *u, const char *name, sluice_error *error)
+{
+    return mkdirat(u->target.fd, name, 0777) == 0 || errno == EEXIST
+               ? SLUICE_OK
+               : fail(u, name, "create the folder", error);
+}
+
+/* The folders that the name leads through, which a safe name never leaves. */
+static sluice_status make_folders(const unpack *u, sluice_error *error)
+{
+    char folder[SL_NAME_BYTES];
+    const char *base = u->name.base;
+    sluice_status status = SLUICE_OK;
+    for (const char *slash = strchr(base, '/'); status == SLUICE_OK && slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        const size_t bytes = (size_t)(slash - base);
+        if (!sl_name_set_has(&u->names.taken, SL_NAME_FOLDER, base, bytes)) {
+            (void)snprintf(folder, sizeof(folder), "%.*s", (int)bytes, base);
+            status = make_folder(u, folder, error);
+        }
+    }
+    return status;
+}
+
+static sluice_status write_file(const unpack *u, const char *name, const sl_member *member,
+                                sluice_error *error)
+{
+    char path[PATH_BYTES];
+    const int fd =
+        openat(u->target.fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return fail(u, name, "create the file", error);
+    }
+    path_of(u, name, path);
+    const sl_file_name file = {STAGE, path};
+    sluice_status status = sl_file_write(fd, file, member->head.data, member->head.size, 0, error);
+    if (status == SLUICE_OK) {
+        status = sl_file_write(fd, file, member->bytes.data, member->bytes.size, member->head.size,
+                               error);
+    }
+    if (close(fd) != 0 && status == SLUICE_OK) {
+        status = fail(u, name, "write the file", error);
+    }
+    return status;
+}
+
+static sluice_status write_files(unpack *u, const sl_named *named, sluice_error *error)
+{
+    char path[SL_NAME_BYTES];
+    const sl_members *members = named->members;
+    sl_sample_names_choose(&u->names, named, &u->name);
+    sluice_status status = make_folders(u, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < members->count; i++) {
+        sl_sample_names_path(&u->name, members, i, path);
+        status = write_file(u, path, &members->of[i], error);
+    }
+    u->result.bytes += members->bytes;
+    return status;
+}
+
+/* Also of those without a sample: a class keeps its number. */
+static sluice_status make_class_folders(const unpack *u, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < u->names.folder_count; i++) {
+        if (u->names.folders[i][0] != '\0') {
+            status = make_folder(u, u->names.folders[i], error);
+        }
+    }
+    return status;
+}
+
+/* ---- archives ---- */
+
+/* What the sample takes in an archive, by the name at hand. */
+static uint64_t member_bytes(const unpack *u, const sl_members *members)
+{
+    char path[SL_NAME_BYTES];
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < members->count; i++) {
+        const sl_member *member = &members->of[i];
+        sl_sample_names_path(&u->name, members, i, path);
+        bytes += sl_tar_member_bytes(path, (uint64_t)member->head.size + member->bytes.size);
+    }
+    return bytes;
+}
+
+static bool is_full(const unpack *u, const sl_members *members)
+{
+    const uint64_t bytes = sl_tar_archive_bytes(u->tar.bytes + member_bytes(u, members));
+    const uint64_t most = u->options->shard_samples;
+    return bytes > u->options->shard_bytes || (most > 0 && u->tar.samples >= most);
+}
+
+static sluice_status end_archive(unpack *u, sluice_error *error)
+{
+    const sluice_status status = sl_tar_writer_finish(&u->tar, error);
+    u->result.bytes += u->tar.bytes;
+    return status;
+}
+
+/* Ends the archive at hand if it is full, and begins one if there is none. */
+static sluice_status have_archive(unpack *u, const sl_named *named, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    if (u->tar.fd >= 0 && is_full(u, named->members)) {
+        status = end_archive(u, error);
+        if (status == SLUICE_OK) {
+            status = sl_sample_names_next_archive(&u->names, error);
+        }
+        sl_sample_names_choose(&u->names, named, &u->name);
+    }
+    if (status == SLUICE_OK && u->tar.fd < 0) {
+        status =
+            sl_tar_writer_begin(&u->tar, u->target.fd, u->target.part, u->result.archives++, error);
+    }
+    return status;
+}
+
+static sluice_status write_members(unpack *u, const sl_named *named, sluice_error *error)
+{
+    char path[SL_NAME_BYTES];
+    const sl_members *members = named->members;
+    sl_sample_names_choose(&u->names, named, &u->name);
+    sluice_status status = have_archive(u, named, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < members->count; i++) {
+        const sl_member *member = &members->of[i];
+        sl_sample_names_path(&u->name, members, i, path);
+        status = sl_tar_writer_add(&u->tar, path, member->head, member->bytes, error);
+    }
+    u->tar.samples++;
+    return status;
+}
+
+/* ---- samples ---- */
+
+static sluice_status reject(unpack *u, const sl_prepared *prepared, sluice_error *error)
+{
+    char *line = sl_malloc(SL_REJECTED_BYTES);
+    if (line == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for " SL_REJECTED_NAME);
+    }
+    bool good = true;
+    if (u->rejected == NULL) {
+        const int fd = openat(u->target.fd, SL_REJECTED_NAME,
+                              O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        u->rejected = fd >= 0 ? fdopen(fd, "w") : NULL;
+        if (u->rejected == NULL) {
+            sl_file_close(fd);
+        }
+        good = u->rejected != NULL && fputs(SL_REJECTED_HEADING, u->rejected) >= 0;
+    }
+    (void)sl_rejected_format(line, prepared->key, &prepared->error);
+    good = good && fprintf(u->rejected, "%s\n", line) > 0;
+    sl_free(line);
+    u->result.rejected++;
+    return good ? SLUICE_OK : fail(u, SL_REJECTED_NAME, "write the file", error);
+}
+
+static sluice_status close_rejected(unpack *u, sluice_error *error)
+{
+    FILE *file = u->rejected;
+    u->rejected = NULL;
+    return file == NULL || fclose(file) == 0 ? SLUICE_OK
+                                             : fail(u, SL_REJECTED_NAME, "write the file", error);
+}
+
+static sluice_status write_one(unpack *u, const sl_prepared *prepared, sluice_error *error)
+{
+    if (prepared->status < 0) {
+        if (prepared->fatal || u->options->on_bad == SLUICE_PACK_BAD_FAIL) {
+            if (error != NULL) {
+                *error = prepared->error;
+            }
+            return prepared->status;
+        }
+        return reject(u, prepared, error);
+    }
+    const sl_members *members = prepared->made;
+    const sl_named named = {.key = prepared->key, .number = prepared->position, .members = members};
+    sluice_status status =
+        is_tar(u) ? write_members(u, &named, error) : write_files(u, &named, error);
+    if (status == SLUICE_OK) {
+        status = sl_sample_names_take(&u->names, &named, &u->name, error);
+    }
+    u->result.samples++;
+    u->result.files += members->count;
+    u->result.renamed += u->name.renamed;
+    return status;
+}
+
+static void report_progress(unpack *u, uint64_t done, bool always)
+{
+    const uint64_t now = sl_now_ns();
+    if (u->options->on_progress == NULL || (!always && now - u->reported_ns < PROGRESS_NS)) {
+        return;
+    }
+    u->reported_ns = now;
+    const sluice_unpack_progress progress = {
+        .struct_size = sizeof(progress),
+        .archives = u->result.archives,
+        .samples_done = done,
+        .samples_total = u->dataset->info.samples,
+        .bytes_written = u->result.bytes + (u->tar.fd >= 0 ? u->tar.bytes : 0),
+        .rejected = u->result.rejected,
+    };
+    u->options->on_progress(u->options->user, &progress);
+}
+
+static sluice_status check_stop(const unpack *u, sluice_error *error)
+{
+    return u->options->should_stop != NULL && u->options->should_stop(u->options->user) != 0
+               ? sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped: nothing was made")
+               : SLUICE_OK;
+}
+
+static sluice_status write_all(unpack *u, sluice_error *error)
+{
+    const sl_members_config members = {.dataset = u->dataset, .suffixes = &u->suffixes};
+    const sl_prepare_config config = {.dataset = u->dataset,
+                                      .job = &sl_members_job,
+                                      .config = &members,
+                                      .copies = true,
+                                      .keep_order = true,
+                                      .workers = u->options->workers,
+                                      .end = u->dataset->info.samples,
+                                      .budget_bytes = BUDGET_BYTES};
+    sluice_status status = sl_prepare_open(&u->prepare, &config, error);
+    for (uint64_t position = 0; status == SLUICE_OK && position < config.end; position++) {
+        sl_prepared *prepared = sl_prepare_next(u->prepare);
+        status = write_one(u, prepared, error);
+        sl_prepare_done(u->prepare, prepared);
+        report_progress(u, position + 1, false);
+        status = status == SLUICE_OK ? check_stop(u, error) : status;
+    }
+    sl_prepare_close(u->prepare);
+    u->prepare = NULL;
+    if (status == SLUICE_OK && u->tar.fd >= 0) {
+        status = end_archive(u, error);
+    }
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static sluice_status finish(unpack *u, sluice_error *error)
+{
+    sluice_status status = close_rejected(u, error);
+    if (status == SLUICE_OK && u->result.samples == 0) {
+        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, u->target.path, -1,
+                               "every sample was left out: `verify` names them");
+    }
+    if (status == SLUICE_OK) {
+        report_progress(u, u->dataset->info.samples, true);
+        status = sl_target_finish(&u->target, error);
+    }
+    return status;
+}
+
+static sluice_status open_all(unpack *u, const char *path, sluice_error *error)
+{
+    const sluice_unpack_form form = (sluice_unpack_form)u->options->form;
+    const bool class_folders = form == SLUICE_UNPACK_FOLDER && u->dataset->info.classes > 0 &&
+                               sl_suffixes_find_picture(u->dataset, form) != SL_FIELD_NONE;
+    sl_suffixes_make(&u->suffixes, u->dataset, form, class_folders);
+    sluice_status status =
+        sl_target_open(&u->target, path, u->options->overwrite != 0, u->dataset, error);
+    if (status == SLUICE_OK) {
+        const sl_naming naming = {.dataset = u->dataset,
+                                  .form = form,
+                                  .class_folders = class_folders,
+                                  .others = u->suffixes.others,
+                                  .folder_bytes = strlen(u->target.part)};
+        status = sl_sample_names_open(&u->names, &naming, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_tar_writer_open(&u->tar, error);
+    }
+    return status == SLUICE_OK ? make_class_folders(u, error) : status;
+}
+
+sluice_status sl_unpack(const sl_dataset *dataset, const char *path,
+                        const sluice_unpack_options *options, sluice_unpack_result *result,
+                        sluice_error *error)
+{
+    unpack *u = sl_calloc(1, sizeof(*u));
+    if (u == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory to unpack");
+    }
+    u->dataset = dataset;
+    u->options = options;
+    u->target.fd = -1;
+    u->tar.fd = -1;
+    u->result.struct_size = sizeof(u->result);
+    sluice_status status = open_all(u, path, error);
+    if (status == SLUICE_OK) {
+        status = write_all(u, error);
+    }
+    if (status == SLUICE_OK) {
+        status = finish(u, error);
+    }
+    u->result.renamed_classes = u->names.renamed_classes;
+    u->result.labels_differ = u->names.labels_differ;
+    *result = u->result;
+    (void)close_rejected(u, NULL);
+    sl_tar_writer_close(&u->tar);
+    sl_sample_names_close(&u->names);
+    sl_target_close(&u->target);
+    sl_free(u);
+    return status;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unpacking through the public interface: what comes back is what was packed; options that are
+ * refused, being stopped, progress. What files are called, and whether others read them, is tested
+ * against tarfile, Pillow and numpy (python/tests/test_unpack.py).
+ */
+#include "photo_folder.h"
+#include "snapshot.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { CLASSES = 3, PER_CLASS = 8, ALL = CLASSES * PER_CLASS };
+
+static photo_folder photos;
+static char root[256];
+
+static void path_of(char *path, size_t bytes, const char *what)
+{
+    (void)snprintf(path, bytes, "%s/%s", root, what);
+}
+
+static bool is_there(const char *what)
+{
+    char path[300];
+    path_of(path, sizeof(path), what);
+    return access(path, F_OK) == 0;
+}
+
+static sluice_dataset *open_set(const char *path)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_dataset_open(&dataset, &path, 1, NULL, &error) != SLUICE_OK) {
+        fail_msg("%s", error.text);
+    }
+    return dataset;
+}
+
+static sluice_status unpack(const char *from, const char *to, const sluice_unpack_options *options,
+                            sluice_unpack_result *result, sluice_error *error)
+{
+    char path[300];
+    sluice_dataset *dataset = open_set(from);
+    path_of(path, sizeof(path), to);
+    const sluice_status status = sluice_unpack(dataset, path, options, result, error);
+    sluice_dataset_close(dataset);
+    return status;
+}
+
+static void expect_the_same(const char *what)
+{
+    char path[300];
+    snapshot all;
+    snapshot_difference difference;
+    path_of(path, sizeof(path), what);
+    snapshot_take(&all, photos.path);
+    assert_int_equal(snapshot_compare_path(&all, path, &difference), SLUICE_OK);
+    assert_int_equal(difference.errors + difference.silent + difference.missing, 0);
+    snapshot_free(&all);
+}
+
+static void what_was_packed_comes_back(void **state)
+{
+    (void)state;
+    char packed[300];
+    sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
+    sluice_unpack_result result = SLUICE_UNPACK_RESULT_INIT;
+    sluice_dataset *dataset = open_set(photos.path);
+    path_of(packed, sizeof(packed), "packed");
+    options.keep_bytes = 1;
+    assert_int_equal(sluice_pack(dataset, packed, &options, NULL, NULL), SLUICE_OK);
+    sluice_dataset_close(dataset);
+    assert_int_equal(unpack(packed, "back", NULL, &result, NULL), SLUICE_OK);
+    assert_int_equal(result.samples, ALL);
+    assert_int_equal(result.files, ALL);
+    assert_int_equal(result.renamed + result.renamed_classes + result.labels_differ, 0);
+    expect_the_same("back");
+}
+
+static void tars_hold_the_same(void **state)
+{
+    (void)state;
+    char path[300];
+    sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
+    sluice_unpack_result result = SLUICE_UNPACK_RESULT_INIT;
+    options.form = SLUICE_UNPACK_TAR;
+    options.shard_samples = 10;
+    options.workers = 3;
+    assert_int_equal(unpack(photos.path, "tars", &options, &result, NULL), SLUICE_OK);
+    assert_int_equal(result.archives, 3);
+    assert_int_equal(result.files, 2 * ALL);
+    path_of(path, sizeof(path), "tars");
+    sluice_dataset *tars = open_set(path);
+    sluice_dataset *source = open_set(photos.path);
+    for (uint64_t i = 0; i < ALL; i++) {
+        static uint8_t a[1 << 16];
+        static uint8_t b[1 << 16];
+        size_t bytes = 0;
+        size_t other = 0;
+        sluice_sample_info info = SLUICE_SAMPLE_INFO_INIT;
+        assert_int_equal(sluice_dataset_read(tars, i, "image", a, sizeof(a), &bytes, NULL),
+                         SLUICE_OK);
+        assert_int_equal(sluice_dataset_read(source, i, "image", b, sizeof(b), &other, NULL),
+                         SLUICE_OK);
+        assert_true(bytes > 0 && bytes == other);
+        assert_memory_equal(a, b, bytes);
+        assert_int_equal(sluice_dataset_get_sample(tars, i, &info, NULL), SLUICE_OK);
+        assert_int_equal(info.label, i / PER_CLASS);
+    }
+    sluice_dataset_close(tars);
+    sluice_dataset_close(source);
+}
+
+static void wrong_options_are_refused(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
+        sluice_error error = SLUICE_ERROR_INIT;
+        options.form = i == 0 ? 2 : 0;
+        options.form = i == 1 ? -1 : options.form;
+        options.workers = i == 2 ? 1025 : 0;
+        options.overwrite = i == 3 ? 2 : 0;
+        options.on_bad = i == 4 ? 2 : 0;
+        options.reserved = i == 5;
+        options.shard_bytes = i == 6 ? 1000 : 0;
+        options.shard_bytes = i == 7 ? UINT64_MAX : options.shard_bytes;
+        assert_int_equal(unpack(photos.path, "wrong", &options, NULL, &error), SLUICE_INVALID);
+        assert_true(strlen(error.text) > 10);
+    }
+    assert_int_equal(sluice_unpack(NULL, "x", NULL, NULL, NULL), SLUICE_INVALID);
+    assert_false(is_there("wrong") || is_there("wrong.part"));
+}
+
+typedef struct listener {
+    uint64_t asked, calls, done, total;
+    bool backwards;
+} listener;
+
+static int32_t stop_soon(void *user)
+{
+    listener *l = user;
+    return ++l->asked > 5;
+}
+
+static void note(void *user, const sluice_unpack_progress *progress)
+{
+    listener *l = user;
+    l->calls++;
+    l->backwards = l->backwards || progress->samples_done < l->done;
+    l->done = progress->samples_done;
+    l->total = progress->samples_total;
+}
+
+static void stopped_it_leaves_nothing(void **state)
+{
+    (void)state;
+    listener l = {0};
+    sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
+    options.should_stop = stop_soon;
+    options.user = &l;
+    for (options.form = 0; options.form < 2; options.form++) {
+        l.asked = 0;
+        assert_int_equal(unpack(photos.path, "stopped", &options, NULL, NULL), SLUICE_CANCELED);
+        assert_int_equal(l.asked, 6);
+        assert_false(is_there("stopped") || is_there("stopped.part"));
+    }
+}
+
+static void progress_ends_at_the_total(void **state)
+{
+    (void)state;
+    listener l = {0};
+    sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
+    options.on_progress = note;
+    options.user = &l;
+    assert_int_equal(unpack(photos.path, "told", &options, NULL, NULL), SLUICE_OK);
+    assert_true(l.calls > 0 && !l.backwards);
+    assert_int_equal(l.done, ALL);
+    assert_int_equal(l.total, ALL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_packed_comes_back), cmocka_unit_test(tars_hold_the_same),
+        cmocka_unit_test(wrong_options_are_refused),  cmocka_unit_test(stopped_it_leaves_nothing),
+        cmocka_unit_test(progress_ends_at_the_total),
+    };
+    temporary_directory(root, sizeof(root));
+    if (setenv("SLUICE_CACHE_DIR", "", 1) != 0) {
+        return 1;
+    }
+    photo_folder_make(&photos, CLASSES, PER_CLASS);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    photo_folder_remove(&photos);
+    remove_tree(root);
+    return failed;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice unpack: a dataset as files again. */
+#include "clock.h"
+#include "command.h"
+#include "data.h"
+#include "exit_code.h"
+#include "interrupt.h"
+#include "json.h"
+#include "options.h"
+#include "progress.h"
+#include "report.h"
+#include "safe_text.h"
+#include "units.h"
+
+#include <sluice/unpack.h>
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+struct unpack_args {
+    uint64_t shard_bytes, shard_samples, workers;
+    int on_bad;
+    struct data_folder folder;
+    bool tar, overwrite, json;
+    const char *source, *out;
+};
+
+static void on_progress(void *user, const sluice_unpack_progress *progress)
+{
+    progress_update(user, progress->samples_done, progress->samples_total);
+}
+
+static void print_json(const struct unpack_args *args, const sluice_unpack_result *result,
+                       double seconds)
+{
+    struct json json;
+    json_begin(&json, stdout);
+    json_open_object(&json, NULL);
+    json_text(&json, "path", args->out);
+    json_text(&json, "form", args->tar ? "tar" : "folder");
+    json_unsigned(&json, "samples", result->samples);
+    json_unsigned(&json, "rejected", result->rejected);
+    json_unsigned(&json, "archives", result->archives);
+    json_unsigned(&json, "files", result->files);
+    json_unsigned(&json, "bytes", result->bytes);
+    json_unsigned(&json, "renamed", result->renamed);
+    json_unsigned(&json, "renamed_classes", result->renamed_classes);
+    json_bool(&json, "labels_differ", result->labels_differ != 0);
+    json_real(&json, "seconds", seconds);
+    json_close_object(&json);
+}
+
+static void print_result(const struct unpack_args *args, const sluice_unpack_result *result,
+                         double seconds)
+{
+    char bytes[32];
+    if (args->json) {
+        print_json(args, result, seconds);
+        return;
+    }
+    units_format_bytes(bytes, sizeof bytes, result->bytes);
+    printf("%" PRIu64 " samples as %" PRIu64 " files", result->samples, result->files);
+    if (args->tar) {
+        printf(" in %" PRIu32 " archive%s", result->archives, result->archives == 1 ? "" : "s");
+    }
+    printf(", %s, in %s (%.1f s)\n", bytes, SAFE(args->out), seconds);
+    if (result->renamed > 0) {
+        printf("%" PRIu64 " samples have another name than their key, which is no safe name here, "
+               "or taken\n",
+               result->renamed);
+    }
+    if (result->renamed_classes > 0) {
+        printf("%" PRIu32 " class folders have another name than their class\n",
+               result->renamed_classes);
+    }
+    if (result->labels_differ != 0) {
+        printf("read as an image folder the classes have other numbers: they go by the order of "
+               "the folders' names\n");
+    }
+    if (result->rejected > 0) {
+        printf("%" PRIu64 " bad samples were left out: see %s/rejected.tsv\n", result->rejected,
+               SAFE(args->out));
+    }
+}
+
+static const char *advice_for(const sluice_error *error)
+{
+    switch (error->status) {
+    case SLUICE_CORRUPT:
+    case SLUICE_UNSUPPORTED:
+        return "--on-bad skip leaves such samples out and lists them";
+    case SLUICE_NOMEM:
+        return "fewer --workers need less";
+    case SLUICE_STATE:
+        return strstr(error->text, "overwrite") != NULL
+                   ? "name another folder, or give --overwrite to replace it"
+                   : NULL;
+    default:
+        return NULL;
+    }
+}
+
+static int unpack(const sluice_dataset *dataset, const struct unpack_args *args)
+{
+    struct progress progress;
+    sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
+    options.form = args->tar ? SLUICE_UNPACK_TAR : SLUICE_UNPACK_FOLDER;
+    options.workers = (uint32_t)args->workers;
+    options.overwrite = args->overwrite;
+    options.on_bad = args->on_bad;
+    options.shard_bytes = args->shard_bytes;
+    options.shard_samples = args->shard_samples;
+    options.on_progress = on_progress;
+    options.user = &progress;
+    sluice_unpack_result result = SLUICE_UNPACK_RESULT_INIT;
+    sluice_error error = SLUICE_ERROR_INIT;
+    progress_begin(&progress, "samples");
+    const double start = clock_seconds();
+    const sluice_status status = sluice_unpack(dataset, args->out, &options, &result, &error);
+    progress_end(&progress);
+    interrupt_settle();
+    if (status < 0) {
+        return report_error(&error, advice_for(&error));
+    }
+    print_result(args, &result, clock_seconds() - start);
+    return TOOL_FINE;
+}
+
+static void on_interrupt(void *user)
+{
+    const struct unpack_args *args = user;
+    report_note("interrupted; what was made so far, if anything, is in %s.part and no whole "
+                "dataset: the same command removes it and begins anew",
+                SAFE(args->out));
+}
+
+static int run(struct unpack_args *args)
+{
+    int code = TOOL_FAILED;
+    interrupt_end("\n", on_interrupt, args);
+    sluice_dataset *dataset = data_open(args->source, &args->folder, &code);
+    if (dataset == NULL) {
+        return code;
+    }
+    code = unpack(dataset, args);
+    sluice_dataset_close(dataset);
+    return code;
+}
+
+int unpack_main(int argc, char **argv)
+{
+    static const char *const on_bad[] = {"fail", "skip", NULL}; /* as sluice_pack_on_bad */
+    struct unpack_args args = {0};
+    struct option_row rows[] = {
+        {"tar", 't', OPTION_FLAG, &args.tar,
+         .help = "WebDataset's tars instead of a folder of files"},
+        {"shard-size", 's', OPTION_BYTES, &args.shard_bytes, .min = UINT64_C(1) << 20,
+         .max = UINT64_C(1) << 40, .metavar = "BYTES", .help = "size of a tar [256MiB]"},
+        {"shard-samples", 0, OPTION_COUNT, &args.shard_samples, .min = 1, .max = UINT64_MAX,
+         .metavar = "N", .help = "samples of a tar, at most [as many as fit]"},
+        {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
+         .help = "threads; the files do not depend on it [the processors]"},
+        {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad,
+         .help = "stop at a bad sample, or leave it out and list it in rejected.tsv [fail]"},
+        {"overwrite", 0, OPTION_FLAG, &args.overwrite,
+         .help = "replace the folder that an earlier unpack made, with all that is in it"},
+        DATA_FOLDER_ROWS(args.folder),
+        {"json", 0, OPTION_FLAG, &args.json, .help = "print the result as JSON"},
+        {.name = NULL},
+    };
+    struct command_usage usage = {
+        .arguments = "DATASET OUT",
+        .summary = "Makes ordinary files of a dataset: a folder with a sub-folder for each class,\n"
+                   "or tars for WebDataset. Pictures come out as they are stored, pixels as PNG.\n"
+                   "OUT is new or empty, and appears when all is there.",
+        .examples = "  sluice unpack packed photos\n"
+                    "  sluice unpack packed tars --tar --shard-samples 10000\n"
+                    "  sluice unpack train-{000000..000146}.tar files --on-bad skip\n",
+        .rows = rows,
+        .operands_min = 2,
+        .operands_max = 2,
+    };
+    const int code = options_parse(&usage, argc, argv);
+    if (code != OPTIONS_GO_ON) {
+        return code;
+    }
+    args.source = usage.operands[0];
+    args.out = usage.operands[1];
+    if (!args.tar && (args.shard_bytes > 0 || args.shard_samples > 0)) {
+        report("--shard-size and --shard-samples are of --tar: a folder has no shards");
+        return TOOL_USAGE;
+    }
+    return run(&args);
+}
