@@ -218,11 +218,21 @@ typedef struct sluice_pack_options {
     /* asked several times a second by one thread: not 0 ends with CANCELED, and a later call goes
        on; may be NULL */
     int32_t (*should_stop)(void *user);
+    /* Pictures whose longer side has more pixels are made smaller: decoded, resampled by an
+       antialiasing filter and coded anew, as JPEGs (raw pixels stay pixels), with the EXIF
+       orientation and, unless metadata is dropped, a JPEG's ICC profile. Their pixels are not those
+       of the source then. Others are treated as without it. 1 .. 65500 [0: none is] */
+    uint32_t max_side;
+    uint32_t quality; /* of JPEGs that were made smaller, 1 .. 100 [90]; 0 without max_side */
+    /* Of this share of the samples, 0 .. 1, pictures are decoded and their pixels stored, as with
+       raw: samples that are drawn once and for all by their numbers [0]; 0 with raw */
+    double raw_share;
 } sluice_pack_options;
 
-#define SLUICE_PACK_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        sizeof(sluice_pack_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL \
+#define SLUICE_PACK_OPTIONS_INIT                                                              \
+    {                                                                                         \
+        sizeof(sluice_pack_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, \
+            NULL, 0, 0, 0                                                                     \
     }
 
 typedef struct sluice_pack_result {
@@ -247,11 +257,15 @@ typedef struct sluice_pack_result {
     uint64_t decoded;      /* pictures stored as pixels, of this run; and their bytes */
     uint64_t decoded_bytes_before;
     uint64_t decoded_bytes_after;
+    uint64_t resized; /* pictures made smaller, of this run, none of which is among the JPEGs above;
+                         and their bytes */
+    uint64_t resized_bytes_before;
+    uint64_t resized_bytes_after;
 } sluice_pack_result;
 
-#define SLUICE_PACK_RESULT_INIT                                                          \
-    {                                                                                    \
-        sizeof(sluice_pack_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+#define SLUICE_PACK_RESULT_INIT                                                                   \
+    {                                                                                             \
+        sizeof(sluice_pack_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
     }
 
 /*

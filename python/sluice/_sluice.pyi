@@ -145,7 +145,7 @@ class Writer:
     def abort(self) -> None: ...
 
 def pack(
-    dataset: Dataset, path: str, options: dict[str, int], progress: Callable[[int, int], Any] | None, /
+    dataset: Dataset, path: str, options: dict[str, float], progress: Callable[[int, int], Any] | None, /
 ) -> dict[str, Any]: ...
 def unpack(
     dataset: Dataset, path: str, options: dict[str, int], progress: Callable[[int, int], Any] | None, /

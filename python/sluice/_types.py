@@ -44,6 +44,7 @@ class PackResult(NamedTuple):
     jpeg_bytes_before: int
     jpeg_bytes_after: int
     decoded: int
+    resized: int
     was_complete: bool
 
 

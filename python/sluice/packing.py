@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 if not TYPE_CHECKING:
     PackResult = namedtuple("PackResult", [
         "path", "samples", "rejected", "shards", "bytes", "resumed_samples", "jpegs_retiled", "jpegs_kept",
-        "jpeg_bytes_before", "jpeg_bytes_after", "decoded", "was_complete",
+        "jpeg_bytes_before", "jpeg_bytes_after", "decoded", "resized", "was_complete",
     ])  # fmt: skip
     PackResult.__doc__ = "What a pack came to. `rejected`: bad samples left out, listed in rejected.tsv of the folder."
     UnpackResult = namedtuple("UnpackResult", [
@@ -51,7 +51,7 @@ def pack(
     source: Dataset | Paths, path: str | os.PathLike[str], *, workers: int | None = None, overwrite: bool = False,
     on_bad_sample: str = "fail", keep_order: bool = False, keep_bytes: bool = False, raw: bool = False, seed: int = 0,
     zstd: str | int = "auto", shard_bytes: int = 0, metadata: str = "keep", verify: bool = True,
-    progress: Progress = True,
+    progress: Progress = True, max_side: int | None = None, quality: int | None = None, raw_share: float = 0.0,
 ) -> PackResult:  # fmt: skip
     """Packs a dataset, with all its fields, into shards in the folder `path`.
 
@@ -62,6 +62,8 @@ def pack(
     keep_order: the dataset's order instead of a shuffled one (`seed`).
     keep_bytes: store JPEGs as they are instead of re-tiling them without loss. raw: store pixels.
     metadata: 'keep' or 'drop' EXIF, ICC profiles and comments of re-tiled JPEGs.
+    max_side: make pictures smaller whose longer side has more pixels, and code them anew, as JPEGs of `quality` [90]:
+        not without loss. raw_share: store pixels of this share of the samples, 0 to 1, drawn by their numbers.
     zstd, shard_bytes: as in sluice.Writer. verify: read back what was written.
     progress: True (a bar where tqdm is installed), or a function of (done, total).
 
@@ -81,6 +83,9 @@ def pack(
         "shard_bytes": shard_bytes,
         "jpeg_metadata": choice("metadata", metadata, {"keep": 0, "drop": 1}),
         "skip_verify": int(not verify),
+        "max_side": max_side or 0,
+        "quality": quality or 0,
+        "raw_share": float(raw_share),
     }
     with progress_of(progress, "pack") as show:
         made = _sluice.pack(dataset._handle, os.fspath(path), options, show)

@@ -23,6 +23,10 @@ static int store(void *at, char type, PyObject *value, const char *name)
         *(int32_t *)at = (int32_t)number;
         return 0;
     }
+    if (type == 'd') {
+        *(double *)at = PyFloat_AsDouble(value);
+        return PyErr_Occurred() ? -1 : 0;
+    }
     const unsigned long long number = PyLong_AsUnsignedLongLong(value);
     const bool failed = number == (unsigned long long)-1 && PyErr_Occurred() != NULL;
     if (failed && !PyErr_ExceptionMatches(PyExc_OverflowError)) {

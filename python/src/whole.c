@@ -119,19 +119,14 @@ static walk *walk_run(const extension *e, walk *w)
     }
 
 static const member pack_members[] = {
-    MEMBER(workers, 'I'),
-    MEMBER(shard_bytes, 'Q'),
-    MEMBER(seed, 'Q'),
-    MEMBER(keep_order, 'I'),
-    MEMBER(overwrite, 'I'),
-    MEMBER(on_bad, 'i'),
-    MEMBER(skip_verify, 'I'),
-    MEMBER(zstd_level, 'i'),
-    MEMBER(keep_bytes, 'I'),
-    MEMBER(jpeg_metadata, 'i'),
-    MEMBER(tile_mcus, 'I'),
-    MEMBER(raw, 'I'),
-    {NULL, 0, 0},
+    MEMBER(workers, 'I'),     MEMBER(shard_bytes, 'Q'),
+    MEMBER(seed, 'Q'),        MEMBER(keep_order, 'I'),
+    MEMBER(overwrite, 'I'),   MEMBER(on_bad, 'i'),
+    MEMBER(skip_verify, 'I'), MEMBER(zstd_level, 'i'),
+    MEMBER(keep_bytes, 'I'),  MEMBER(jpeg_metadata, 'i'),
+    MEMBER(tile_mcus, 'I'),   MEMBER(raw, 'I'),
+    MEMBER(max_side, 'I'),    MEMBER(quality, 'I'),
+    MEMBER(raw_share, 'd'),   {NULL, 0, 0},
 };
 
 static void on_pack_progress(void *user, const sluice_pack_progress *progress)
@@ -148,10 +143,10 @@ static void pack_it(waiting_job *job)
 static PyObject *packed_dict(const sluice_pack_result *r)
 {
 #define U(name) #name, (unsigned long long)r->name
-    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:O}", U(shards), U(samples),
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:O}", U(shards), U(samples),
                          U(rejected), U(bytes), U(resumed_samples), U(jpegs_retiled), U(jpegs_kept),
-                         U(jpeg_bytes_before), U(jpeg_bytes_after), U(decoded), "was_complete",
-                         r->was_complete ? Py_True : Py_False);
+                         U(jpeg_bytes_before), U(jpeg_bytes_after), U(decoded), U(resized),
+                         "was_complete", r->was_complete ? Py_True : Py_False);
 #undef U
 }
 
@@ -261,10 +256,9 @@ PyObject *whole_unpack(PyObject *module, PyObject *arguments)
     }
     const sluice_unpack_result *r = &w->unpacked;
 #define U(name) #name, (unsigned long long)r->name
-    PyObject *made = Py_BuildValue(
-        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:O}", U(samples), U(rejected), U(archives), U(files),
-        U(bytes), U(renamed), U(renamed_classes), "labels_differ",
-        r->labels_differ ? Py_True : Py_False);
+    PyObject *made = Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:O}", U(samples), U(rejected),
+                                   U(archives), U(files), U(bytes), U(renamed), U(renamed_classes),
+                                   "labels_differ", r->labels_differ ? Py_True : Py_False);
 #undef U
     drop(&w->job);
     return made;

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packing and verifying."""
 import hashlib
+import io
 import shutil
 
 import numpy
 import pytest
+from PIL import Image, ImageCms
 
 import sluice
 from test_process import interrupt
@@ -116,3 +118,134 @@ print(pack().samples)
 """
     done = run_python(program, tmp_path / "source", tmp_path / "packed", timeout=120)
     assert done.stdout == "interrupted\n3\n", done.stdout + done.stderr
+
+
+# ---- pictures made smaller, and pixels of a share ----
+
+
+def mixed(root):
+    """Pictures of many kinds and sizes, in two classes."""
+    random = numpy.random.default_rng(7)
+    sizes = [(300, 200), (200, 300), (90, 64), (64, 64), (65, 64), (1000, 3), (2, 700), (257, 129), (640, 480)]
+    for label in range(2):
+        folder = root / f"class{label}"
+        folder.mkdir(parents=True)
+        for number, size in enumerate(sizes):
+            small = random.integers(0, 255, (6, 6, 3), dtype=numpy.uint8)
+            picture = Image.fromarray(small).resize(size, Image.BICUBIC)
+            picture.save(folder / f"p{number}.jpg", quality=95)
+            picture.convert("L").save(folder / f"grey{number}.jpg", quality=95)
+            picture.convert("RGBA").save(folder / f"png{number}.png")
+            picture.save(folder / f"webp{number}.webp", lossless=True)
+    return root
+
+
+def smaller(size, side):
+    """What the longer side and the shorter one become."""
+    if max(size) <= side:
+        return size
+    scaled = [max(1, (2 * n * side + max(size)) // (2 * max(size))) for n in size]
+    return tuple(scaled)
+
+
+def opened(data):
+    """By key: the picture, as Pillow opens the file that is stored."""
+    return {sample["key"]: sample["image"] for sample in data}
+
+
+def test_pictures_are_made_smaller(tmp_path):
+    mixed(tmp_path / "photos")
+    result = sluice.pack(tmp_path / "photos", tmp_path / "small", max_side=64, progress=None)
+    pixels = sluice.pack(tmp_path / "photos", tmp_path / "pixels", max_side=64, raw=True, progress=None)
+    sluice.pack(tmp_path / "photos", tmp_path / "plain", progress=None)
+    assert result.resized == pixels.resized == 2 * 4 * 8 and pixels.decoded == 2 * 4 * 9
+    coded, plain = opened(sluice.Dataset(tmp_path / "small")), opened(sluice.Dataset(tmp_path / "plain"))
+    raw = sluice.Dataset(tmp_path / "pixels")
+    for index in range(len(raw)):
+        key = raw.sample(index)["key"]
+        source = Image.open(tmp_path / "photos" / key).convert("RGB")
+        size = smaller(source.size, 64)
+        wanted = numpy.asarray(source.resize(size, Image.BILINEAR), numpy.int16)
+        found = numpy.asarray(raw.decode(index)).astype(numpy.int16)
+        assert found.shape == wanted.shape and abs(found - wanted).max() <= 1, key  # Pillow's filter antialiases, too
+        if size == source.size:
+            assert coded[key] == plain[key]
+            continue
+        made = Image.open(io.BytesIO(coded[key]))
+        assert made.format == "JPEG" and made.size == size and made.mode == ("L" if "grey" in key else "RGB")
+        error = numpy.square(numpy.asarray(made.convert("RGB"), numpy.float64) - wanted)
+        assert 10 * numpy.log10(255**2 / max(error.mean(), 1e-9)) > 30, key
+
+
+def test_smaller_ones_are_the_same_whoever_makes_them(tmp_path):
+    mixed(tmp_path / "photos")
+    options = {"max_side": 100, "quality": 75, "raw_share": 0.3, "progress": None}
+    sluice.pack(tmp_path / "photos", tmp_path / "one", workers=1, **options)
+    for workers in 2, 7:
+        sluice.pack(tmp_path / "photos", tmp_path / "many", workers=workers, overwrite=True, **options)
+        assert digest(tmp_path / "one") == digest(tmp_path / "many")
+    assert sluice.Dataset(tmp_path / "one").verify(decode=True, progress=None).findings == []
+    best = sluice.pack(tmp_path / "photos", tmp_path / "best", max_side=100, quality=100, progress=None)
+    least = sluice.pack(tmp_path / "photos", tmp_path / "least", max_side=100, quality=1, progress=None)
+    assert least.bytes < best.bytes * 0.7
+
+
+def test_orientation_and_profile_go_along(tmp_path):
+    (tmp_path / "photos" / "c").mkdir(parents=True)
+    picture = Image.fromarray(numpy.arange(120 * 90 * 3, dtype=numpy.uint32).astype(numpy.uint8).reshape(90, 120, 3))
+    exif = Image.Exif()
+    exif[0x0112], exif[0x010F] = 6, "maker"
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    large = profile + bytes(150_000 - len(profile))  # in several segments
+    picture.save(tmp_path / "photos" / "c" / "a.jpg", exif=exif, icc_profile=profile)
+    picture.save(tmp_path / "photos" / "c" / "b.jpg", icc_profile=large)
+    picture.convert("CMYK").save(tmp_path / "photos" / "c" / "c.jpg", icc_profile=b"x" * 16 + b"CMYK" + b"y" * 200)
+    picture.convert("L").save(tmp_path / "photos" / "c" / "d.jpg", icc_profile=profile)
+    picture.save(tmp_path / "photos" / "c" / "e.png", exif=exif)
+    for metadata in "keep", "drop":
+        sluice.pack(tmp_path / "photos", tmp_path / metadata, max_side=50, metadata=metadata, progress=None)
+        made = {key: Image.open(io.BytesIO(image)) for key, image in opened(sluice.Dataset(tmp_path / metadata)).items()}
+        profiles = {key: picture.info.get("icc_profile") for key, picture in made.items()}
+        assert profiles == dict.fromkeys(made) | ({"c/a.jpg": profile, "c/b.jpg": large} if metadata == "keep" else {})
+        for key, picture in made.items():
+            turned = key in ("c/a.jpg", "c/e.png")
+            assert picture.size == (50, 38) and dict(picture.getexif()) == ({0x0112: 6} if turned else {})
+
+
+def test_a_share_of_the_samples_as_pixels(photos, tmp_path):
+    """Drawn by their numbers: neither the order nor its seed matters."""
+    chosen = []
+    for name, options in (("a", {}), ("b", {"seed": 5}), ("c", {"keep_order": True}), ("d", {"keep_bytes": True})):
+        result = sluice.pack(photos, tmp_path / name, raw_share=0.25, progress=None, **options)
+        assert result.decoded == round(33 * 0.25) and result.resized == 0
+        data = sluice.Dataset(tmp_path / name)
+        chosen.append({key for key, image in opened(data).items() if image[:2] != b"\xff\xd8"})
+        for index in range(len(data)):
+            source = Image.open(photos / data.sample(index)["key"])
+            assert bytes(data.decode(index)) == source.tobytes()
+    assert len(chosen[0]) == 8 and all(keys == chosen[0] for keys in chosen)
+    for share, count in ((0, 0), (0.01, 0), (0.02, 1), (1, 33)):
+        assert sluice.pack(photos, tmp_path / "e", raw_share=share, overwrite=True, progress=None).decoded == count
+
+
+def test_other_options_are_another_pack(photos, tmp_path):
+    sluice.pack(photos, tmp_path / "packed", max_side=32, progress=None)
+    for options in ({}, {"max_side": 33}, {"max_side": 32, "quality": 91}, {"max_side": 32, "raw_share": 0.1}):
+        with pytest.raises(sluice.StateError):
+            sluice.pack(photos, tmp_path / "packed", progress=None, **options)
+    assert sluice.pack(photos, tmp_path / "packed", max_side=32, quality=90, progress=None).was_complete
+    for options in ({"quality": 90}, {"max_side": 32, "quality": 101}, {"max_side": 70000}, {"raw_share": 1.1}, {"raw_share": -0.1},
+                    {"raw_share": float("nan")}, {"raw": True, "raw_share": 0.5}):  # fmt: skip
+        with pytest.raises(sluice.InvalidError):
+            sluice.pack(photos, tmp_path / "x", progress=None, **options)
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_damaged_picture_is_bad_when_it_is_made_smaller(photos, tmp_path):
+    shutil.copytree(photos, tmp_path / "photos")
+    victim = tmp_path / "photos" / "class2" / "p05.jpg"
+    victim.write_bytes(victim.read_bytes()[:-300])
+    with pytest.raises(sluice.CorruptError) as caught:
+        sluice.pack(tmp_path / "photos", tmp_path / "packed", max_side=16, keep_bytes=True, progress=None)
+    assert caught.value.file == str(victim)
+    assert sluice.pack(tmp_path / "photos", tmp_path / "packed", max_side=16, keep_bytes=True, on_bad_sample="skip", progress=None).rejected == 1

@@ -6,6 +6,7 @@
 #include "cpu.h"
 #include "dtype.h"
 #include "error.h"
+#include "jpeg_write.h"
 #include "pack.h"
 #include "series.h"
 
@@ -15,7 +16,8 @@ enum {
     KEY_BYTES_MAX = 511,
     ZSTD_LEVEL_MAX = 19,
     PACK_WORKERS_MAX = 1024,
-    TILE_MCUS_MAX = 65535 /* what a JPEG can say */
+    TILE_MCUS_MAX = 65535, /* what a JPEG can say */
+    QUALITY = 90
 };
 
 static sluice_status check_common(uint64_t *shard_bytes, int32_t zstd_level, sluice_error *error)
@@ -293,6 +295,27 @@ void sluice_writer_abort(sluice_writer *writer)
     sl_writer_abort(writer);
 }
 
+/* What changes pictures. */
+static sluice_status check_pictures(sluice_pack_options *options, sluice_error *error)
+{
+    if (options->max_side > SL_JPEG_SIDE_MAX || options->quality > 100 ||
+        (options->max_side == 0 && options->quality > 0)) {
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            "max_side must be at most %u, quality at most 100, and goes with "
+                            "max_side",
+                            SL_JPEG_SIDE_MAX);
+    }
+    if (!(options->raw_share >= 0 && options->raw_share <= 1) ||
+        (options->raw_share > 0 && options->raw == 1)) {
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            "raw_share must be from 0 to 1, and not with raw");
+    }
+    if (options->max_side > 0 && options->quality == 0) {
+        options->quality = QUALITY;
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status pack(const sluice_dataset *dataset, const char *path,
                           const sluice_pack_options *options, sluice_pack_result *result,
                           sluice_error *error)
@@ -306,6 +329,10 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
     if (status == SLUICE_OK) {
         status = check_jpeg(own.keep_bytes, own.jpeg_metadata, own.tile_mcus, error);
     }
+    if (status < 0) {
+        return status;
+    }
+    status = check_pictures(&own, error);
     if (status < 0) {
         return status;
     }

@@ -41,6 +41,7 @@
 
 #define SL_MANIFEST_NAME     "manifest.sluice"
 #define SL_JOURNAL_NAME      "pack.journal"
+#define SL_OPTIONS_NAME      "pack.options"
 #define SL_SHARD_SUFFIX      ".sluice"
 #define SL_SHARD_NAME_FORMAT "shard-%06u.sluice"
 

@@ -12,6 +12,7 @@
 
 #include "dataset.h"
 #include "index_cache.h"
+#include "pack_note.h"
 #include "shard_format.h"
 
 /* Where some of the shards lie. */
@@ -37,7 +38,8 @@ typedef struct sl_shards {
     uint32_t source_count;
     sl_schema schema;
     uint64_t meta_bytes, meta_checksum;
-    sl_index_cache *cache; /* owned; locks itself */
+    char note[SL_PACK_NOTE_BYTES]; /* of the first manifest */
+    sl_index_cache *cache;         /* owned; locks itself */
 } sl_shards;
 
 static inline const sl_shards *sl_shards_of(const sl_dataset *dataset)

@@ -357,6 +357,9 @@ static sluice_status read_manifest(sl_shards *shards, const opened *file, const 
     }
     const metadata where = {{header.meta_offset, header.meta_bytes, header.meta_checksum},
                             header.version};
+    if (shards->source_count == 0) {
+        sl_pack_note(folder, header.pack_id, shards->note);
+    }
     status = take_metadata(shards, file, &where, error);
     if (status == SLUICE_OK) {
         status = add_source(shards, folder, false, error);
@@ -470,7 +473,8 @@ static sluice_status complete(sl_shards *shards, sluice_error *error)
     info->fields = shards->schema.field_count;
     memcpy(info->format, "shards", sizeof("shards"));
     (void)snprintf(shards->base.kind, sizeof(shards->base.kind),
-                   "shards that sluice packed (version %u)", shards->schema.version);
+                   "shards that sluice packed (version %u)%s", shards->schema.version,
+                   shards->note);
     shards->base.fields = shards->schema.fields;
     const sl_object_names names = {
         .ctx = shards, .count = shards->count, .path = sl_shards_path, .bytes = sl_shards_bytes};

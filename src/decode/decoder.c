@@ -31,6 +31,7 @@ struct sl_decoder {
     void *state;
     sl_codec_source source;
     sl_codec_info info;
+    uint32_t orientation; /* as stored, whether or not it is applied */
     bool opened;
     bool decoded; /* the codec wants its header step again */
 };
@@ -152,6 +153,7 @@ sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_stored_image
     if (status != SLUICE_OK) {
         return status;
     }
+    decoder->orientation = decoder->info.orientation;
     if (decoder->config.exif != SLUICE_EXIF_APPLY) {
         decoder->info.orientation = 1;
     }
@@ -161,6 +163,12 @@ sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_stored_image
     }
     decoder->opened = true;
     return SLUICE_OK;
+}
+
+uint32_t sl_decoder_orientation(const sl_decoder *decoder)
+{
+    assert(decoder->opened);
+    return decoder->orientation;
 }
 
 /* How far the picture may be scaled down so that `need` is not smaller than out. */

@@ -71,6 +71,8 @@ typedef struct sl_stored_image {
  */
 sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_stored_image *stored,
                                       sl_picture *picture, sluice_error *error);
+/* The EXIF orientation of the picture opened last, 1..8, applied or not. */
+uint32_t sl_decoder_orientation(const sl_decoder *decoder);
 /*
  * Decodes so that the view covers `need` (inside the picture). When the result will be made smaller
  * anyway the picture is scaled down by 2, 4 or 8, but never so far that `need` becomes smaller than

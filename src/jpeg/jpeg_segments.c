@@ -59,7 +59,7 @@ static void write_jfif(j_compress_ptr to, jpeg_saved_marker_ptr segment)
     jpeg_write_marker(to, APP0, data, JFIF_BYTES);
 }
 
-static void write_orientation(j_compress_ptr to, uint32_t orientation)
+void sl_jpeg_orientation_write(j_compress_ptr to, uint32_t orientation)
 {
     const JOCTET data[] = {
         'E', 'x', 'i', 'f', 0, 0,                                     /* */
@@ -92,6 +92,6 @@ void sl_jpeg_segments_write(j_compress_ptr to, j_decompress_ptr from, uint32_t c
         }
     }
     if (drop && orientation != 1) {
-        write_orientation(to, orientation);
+        sl_jpeg_orientation_write(to, orientation);
     }
 }

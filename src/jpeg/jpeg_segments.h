@@ -27,5 +27,7 @@ uint32_t sl_jpeg_segments_count(j_decompress_ptr from);
  */
 void sl_jpeg_segments_write(j_compress_ptr to, j_decompress_ptr from, uint32_t count, bool drop,
                             uint32_t orientation);
+/* The smallest EXIF segment that says it. */
+void sl_jpeg_orientation_write(j_compress_ptr to, uint32_t orientation);
 
 #endif

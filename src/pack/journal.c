@@ -25,6 +25,24 @@
 #define HEAD_LINES      2u
 #define FRAMED_NAME     "framed="
 
+/* What happens to JPEGs, pictures of other sizes than asked for apart. */
+static void head_of_jpegs(const sl_pack_parameters *p, char *head, size_t room)
+{
+    if (p->keep_bytes || p->raw) {
+        (void)snprintf(head, room, "\tjpeg=%s", p->raw ? "decoded" : "kept");
+        return;
+    }
+    const size_t length = (size_t)snprintf(head, room, "\tjpeg=retiled\tmetadata=%s",
+                                           p->drop_metadata ? "drop" : "keep");
+    if (p->tile_mcus > 0) {
+        (void)snprintf(head + length, room - length, "\ttile=%" PRIu32 "mcu", p->tile_mcus);
+    } else {
+        /* an automatic choice is known by what it aims at, and by its rule */
+        (void)snprintf(head + length, room - length, "\ttile=%upx\tform=%d", SL_TILE_PIXELS,
+                       SL_JPEG_FASTEST_RULE);
+    }
+}
+
 void sl_journal_head(const sl_pack_parameters *p, char head[SL_JOURNAL_HEAD_BYTES])
 {
     (void)snprintf(head, SL_JOURNAL_HEAD_BYTES,
@@ -33,20 +51,17 @@ void sl_journal_head(const sl_pack_parameters *p, char head[SL_JOURNAL_HEAD_BYTE
                    p->fingerprint, p->samples, p->shard_bytes, p->seed,
                    p->keep_order ? "kept" : "shuffled", p->zstd_level);
     size_t length = strlen(head);
-    if (p->keep_bytes || p->raw) {
-        (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\tjpeg=%s",
-                       p->raw ? "decoded" : "kept");
-        return;
+    head_of_jpegs(p, head + length, SL_JOURNAL_HEAD_BYTES - length);
+    length = strlen(head);
+    if (p->max_side > 0) {
+        (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length,
+                       "\tmax_side=%" PRIu32 "\tquality=%" PRIu32, p->max_side, p->quality);
+        length = strlen(head);
     }
-    length += (size_t)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length,
-                               "\tjpeg=retiled\tmetadata=%s", p->drop_metadata ? "drop" : "keep");
-    if (p->tile_mcus > 0) {
-        (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\ttile=%" PRIu32 "mcu",
-                       p->tile_mcus);
-    } else {
-        /* an automatic choice is known by what it aims at, and by its rule */
-        (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\ttile=%upx\tform=%d",
-                       SL_TILE_PIXELS, SL_JPEG_FASTEST_RULE);
+    if (p->raw_share > 0) {
+        /* as a whole number, which no locale writes otherwise */
+        (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\traw_share=%" PRIu64 "e-18",
+                       (uint64_t)(p->raw_share * 1e18));
     }
 }
 

@@ -21,6 +21,8 @@ typedef struct sl_pack_parameters {
     bool raw;
     bool drop_metadata; /* these two without keep_bytes and raw only */
     uint32_t tile_mcus;
+    uint32_t max_side, quality; /* 0: pictures of any size stay as large as they are */
+    double raw_share;           /* without raw only */
 } sl_pack_parameters;
 
 #define SL_JOURNAL_HEAD_BYTES 512

@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "packed_value.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define STAGE "pack"
@@ -17,25 +18,33 @@ typedef struct job {
     sl_values *values;
     const sl_allowance *allowance;
     sl_made *made;
+    bool as_pixels;
 } job;
 
 sluice_status sl_maker_open(sl_maker *maker, const sl_maker_config *config, sluice_error *error)
 {
     *maker = (sl_maker){.config = *config};
-    if (config->raw) {
-        const sl_decoder_config how = {.max_pixels = SL_RECORD_PIXELS_MAX,
-                                       .max_unpacked_bytes = SL_RECORD_IMAGE_MAX,
-                                       .exif = SLUICE_EXIF_IGNORE};
-        return sl_decoder_open(&maker->decoder, &how, error);
+    sluice_status status = SLUICE_OK;
+    if (config->raw || config->max_side > 0) {
+        const sl_pixels_config how = {.max_side = config->max_side,
+                                      .quality = config->quality,
+                                      .drop_profile = config->retile.drop_metadata,
+                                      .optimise = config->keep_bytes};
+        status = sl_pixels_open(&maker->pixels, &how, error);
     }
-    return config->keep_bytes ? SLUICE_OK
-                              : sl_jpeg_retiler_open(&maker->retiler, &config->retile, error);
+    if (status == SLUICE_OK && !config->keep_bytes) {
+        status = sl_jpeg_retiler_open(&maker->retiler, &config->retile, error);
+    }
+    if (status < 0) {
+        sl_maker_close(maker);
+    }
+    return status;
 }
 
 void sl_maker_close(sl_maker *maker)
 {
     sl_jpeg_retiler_close(maker->retiler);
-    sl_decoder_close(maker->decoder);
+    sl_pixels_close(&maker->pixels);
     *maker = (sl_maker){0};
 }
 
@@ -120,53 +129,68 @@ static sluice_status make_jpeg(const job *j, uint32_t number, sl_value *value, s
     return SLUICE_OK;
 }
 
-/* Replaces an encoded picture by its pixels, as stored: not turned. */
-static sluice_status decode(const job *j, uint32_t number, sl_value *value, sluice_error *error)
+/* Its pixels are looked at: stored as such, or made smaller. */
+static sluice_status replace(const job *j, uint32_t number, bool too_large, sl_value *value,
+                             sluice_error *error)
 {
-    sl_decoder *decoder = j->maker->decoder;
-    const sl_stored_image stored = {.bytes = value->bytes, .codec = value->codec};
-    sl_picture picture;
-    sl_image view;
-    uint8_t *piece = NULL;
-    sluice_status status = sl_decoder_open_picture(decoder, &stored, &picture, error);
+    sl_made *made = j->made;
+    const uint64_t before = value->bytes.size;
+    const bool encoded = value->codec != SL_CODEC_RAW;
+    sl_jpeg_outcome outcome;
+    sluice_status status = sl_pixels_replace(&j->maker->pixels, j->allowance, j->as_pixels, value,
+                                             &made->pieces[number], error);
+    if (status == SLUICE_OK && value->codec == sl_codec_jpeg.number && j->maker->retiler != NULL) {
+        status = retile(j, number, value, &outcome, error);
+    }
     if (status < 0) {
         return status;
     }
-    const sl_rect all = {0, 0, picture.width, picture.height};
-    const size_t bytes = (size_t)picture.width * picture.height * 3;
-    status = sl_decoder_decode(decoder, all, 0, 0, &view, error);
-    if (status == SLUICE_OK) {
-        status = new_piece(j, bytes, &piece, error);
+    if (too_large) {
+        made->resized++;
+        made->resized_bytes_before += before;
+        made->resized_bytes_after += value->bytes.size;
     }
-    if (status < 0 || piece == NULL) {
-        return status;
+    if (encoded && value->codec == SL_CODEC_RAW) {
+        made->decoded++;
+        made->decoded_bytes_before += before;
+        made->decoded_bytes_after += value->bytes.size;
     }
-    sl_image_copy(&view, piece);
-    j->made->decoded++;
-    j->made->decoded_bytes_before += value->bytes.size;
-    j->made->decoded_bytes_after += bytes;
-    keep_piece(j, number, piece, value, bytes);
-    value->codec = SL_CODEC_RAW;
-    value->width = picture.width;
-    value->height = picture.height;
     return SLUICE_OK;
+}
+
+/* Whether the picture is above the limit of size, if there is one. */
+static sluice_status measure(const job *j, const sl_codec *codec, const sl_value *value,
+                             bool *too_large, sluice_error *error)
+{
+    const sl_codec_source source = {.bytes = value->bytes, .max_pixels = SL_RECORD_PIXELS_MAX};
+    sl_picture size = {value->width, value->height};
+    sluice_status status = SLUICE_OK;
+    *too_large = false;
+    if (j->maker->config.max_side > 0) {
+        status =
+            codec->number != SL_CODEC_RAW ? sl_codec_size(codec, &source, &size, error) : SLUICE_OK;
+        *too_large = status == SLUICE_OK && sl_pixels_too_large(&j->maker->pixels.config, size);
+    }
+    return status;
 }
 
 static sluice_status make_picture(const job *j, uint32_t number, sl_value *value,
                                   sluice_error *error)
 {
     uint32_t row = 0;
-    const sluice_status status = sl_codec_find(value->codec, value->bytes, &row, error);
+    bool too_large = false;
+    sluice_status status = sl_codec_find(value->codec, value->bytes, &row, error);
     if (status < 0) {
         return status;
     }
     const sl_codec *codec = sl_codecs[row];
     value->codec = codec->number;
-    if (codec->number == SL_CODEC_RAW) {
-        return SLUICE_OK;
+    status = measure(j, codec, value, &too_large, error);
+    if (status < 0) {
+        return status;
     }
-    if (j->maker->decoder != NULL) {
-        return decode(j, number, value, error);
+    if (too_large || (j->as_pixels && codec->number != SL_CODEC_RAW)) {
+        return replace(j, number, too_large, value, error);
     }
     return codec == &sl_codec_jpeg ? make_jpeg(j, number, value, error) : SLUICE_OK;
 }
@@ -182,11 +206,16 @@ static sluice_status make_field(const job *j, uint32_t number, sl_value *value, 
     return field->type == SLUICE_FIELD_IMAGE ? make_picture(j, number, value, error) : SLUICE_OK;
 }
 
-sluice_status sl_maker_make(sl_maker *maker, sl_values *values, const sl_allowance *allowance,
-                            sl_made *made, sluice_error *error)
+sluice_status sl_maker_make(sl_maker *maker, sl_values *values, bool as_pixels,
+                            const sl_allowance *allowance, sl_made *made, sluice_error *error)
 {
+    assert(!as_pixels || maker->config.raw);
     const sl_schema *schema = maker->config.plan->schema;
-    const job j = {.maker = maker, .values = values, .allowance = allowance, .made = made};
+    const job j = {.maker = maker,
+                   .values = values,
+                   .allowance = allowance,
+                   .made = made,
+                   .as_pixels = as_pixels};
     uint64_t compressed = 0;
     for (uint32_t i = 0; i < schema->field_count; i++) {
         sl_value *value = &values->of[i];

@@ -10,22 +10,24 @@
 #ifndef SL_MAKER_H
 #define SL_MAKER_H
 
-#include "decoder.h"
 #include "jpeg_retile.h"
 #include "piece.h"
+#include "pixels.h"
 #include "record.h"
 
 typedef struct sl_maker_config {
     const sl_record_plan *plan;
     bool keep_bytes; /* JPEGs stay as they are; otherwise they are re-tiled: */
     sl_jpeg_retile_options retile;
-    bool raw; /* pictures become pixels; before anything else that could happen to them */
+    bool raw;          /* pictures may be asked for as pixels */
+    uint32_t max_side; /* larger pictures are made smaller and coded anew; 0: none is */
+    uint32_t quality;  /* of JPEGs that are */
 } sl_maker_config;
 
 typedef struct sl_maker {
     sl_maker_config config;
     sl_jpeg_retiler *retiler; /* NULL: JPEGs stay as they are */
-    sl_decoder *decoder;      /* NULL: pictures stay encoded */
+    sl_pixels pixels;         /* closed: nobody wants any */
 } sl_maker;
 
 /* What became of a sample. */
@@ -36,6 +38,8 @@ typedef struct sl_made {
     uint64_t jpeg_bytes_before, jpeg_bytes_after;
     uint32_t decoded; /* pictures */
     uint64_t decoded_bytes_before, decoded_bytes_after;
+    uint32_t resized; /* pictures, which are none of `jpegs` */
+    uint64_t resized_bytes_before, resized_bytes_after;
     sluice_error kept; /* status < 0: why a JPEG was kept that should not have been */
     sl_value blame;    /* of a failure: what it was about; not present: no field */
 } sl_made;
@@ -46,11 +50,12 @@ sluice_status sl_maker_open(sl_maker *maker, const sl_maker_config *config, slui
 void sl_maker_close(sl_maker *maker);
 
 /*
- * Makes the record of `values`, which become what is stored. `made` is zeroed; `allowance` NULL:
- * none. Errors: as sl_record_make, and of what is in the way: CORRUPT, UNSUPPORTED, CANCELED.
+ * Makes the record of `values`, which become what is stored; of pictures the pixels where
+ * `as_pixels`, with a config that says `raw`. `made` is zeroed; `allowance` NULL: none. Errors: as
+ * sl_record_make, and of what is in the way: CORRUPT, UNSUPPORTED, CANCELED.
  */
-sluice_status sl_maker_make(sl_maker *maker, sl_values *values, const sl_allowance *allowance,
-                            sl_made *made, sluice_error *error);
+sluice_status sl_maker_make(sl_maker *maker, sl_values *values, bool as_pixels,
+                            const sl_allowance *allowance, sl_made *made, sluice_error *error);
 /* Frees, and zeroes. */
 void sl_made_close(sl_made *made);
 

@@ -25,6 +25,7 @@ typedef enum name_kind {
     NAME_SHARD,
     NAME_MANIFEST,
     NAME_JOURNAL,
+    NAME_OPTIONS,
     NAME_REJECTED
 } name_kind;
 
@@ -69,6 +70,9 @@ static name_kind kind_of_final(const char *name, size_t length)
     }
     if (is_text(name, length, SL_JOURNAL_NAME)) {
         return NAME_JOURNAL;
+    }
+    if (is_text(name, length, SL_OPTIONS_NAME)) {
+        return NAME_OPTIONS;
     }
     if (is_text(name, length, SL_REJECTED_NAME)) {
         return NAME_REJECTED;
@@ -193,6 +197,7 @@ static sluice_status note_name(const sl_output *output, const char *name, void *
     case NAME_REJECTED:
         contents->rejected = true;
         break;
+    case NAME_OPTIONS:
     case NAME_TEMPORARY:
         break;
     }
@@ -246,7 +251,8 @@ sluice_status sl_output_remove(const sl_output *output, sl_output_kind kind, slu
         return status;
     }
     /* Without its manifest the folder is no dataset any more, whatever happens next. */
-    static const char *const names[] = {SL_MANIFEST_NAME, SL_JOURNAL_NAME, SL_REJECTED_NAME};
+    static const char *const names[] = {SL_MANIFEST_NAME, SL_JOURNAL_NAME, SL_OPTIONS_NAME,
+                                        SL_REJECTED_NAME};
     for (size_t i = 0; status == SLUICE_OK && i < sizeof(names) / sizeof(*names); i++) {
         status = sl_output_remove_file(output, names[i], error);
     }

@@ -4,6 +4,7 @@
 #include "checksum.h"
 #include "clock.h"
 #include "error.h"
+#include "file.h"
 #include "frames.h"
 #include "memory.h"
 #include "own_source.h"
@@ -12,6 +13,7 @@
 #include "shards.h"
 #include "verify.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define STAGE       "pack"
@@ -86,18 +88,28 @@ static sluice_status check_journal(pack *p, sluice_error *error)
     return SLUICE_OK;
 }
 
-static sl_maker_config maker_config(const pack *p, const sl_record_plan *plan)
+static double raw_share(const sluice_pack_options *options)
+{
+    return options->raw != 0 ? 1 : options->raw_share;
+}
+
+static sl_pack_job_config job_config(const pack *p, const sl_record_plan *plan)
 {
     const sluice_pack_options *options = p->options;
-    return (sl_maker_config){
-        .plan = plan,
-        .keep_bytes = options->keep_bytes != 0,
-        .raw = options->raw != 0,
-        .retile = {.max_pixels = SL_RECORD_PIXELS_MAX,
-                   .max_bytes = SL_RECORD_IMAGE_MAX,
-                   .tile_mcus = options->tile_mcus,
-                   .drop_metadata = options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP,
-                   .fastest = options->tile_mcus == 0}};
+    sl_pack_job_config config = {
+        .maker = {.plan = plan,
+                  /* with raw there are no JPEGs */
+                  .keep_bytes = options->keep_bytes != 0 || options->raw != 0,
+                  .raw = raw_share(options) > 0,
+                  .max_side = options->max_side,
+                  .quality = options->quality,
+                  .retile = {.max_pixels = SL_RECORD_PIXELS_MAX,
+                             .max_bytes = SL_RECORD_IMAGE_MAX,
+                             .tile_mcus = options->tile_mcus,
+                             .drop_metadata = options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP,
+                             .fastest = options->tile_mcus == 0}}};
+    sl_pack_job_draw(&config, p->dataset->info.samples, raw_share(options));
+    return config;
 }
 
 static bool has_frames(const sl_record_plan *plan)
@@ -109,16 +121,16 @@ static bool has_frames(const sl_record_plan *plan)
     return any;
 }
 
-static sl_prepare_config prepare_config(const pack *p, const sl_maker_config *maker, uint64_t first,
-                                        uint64_t end)
+static sl_prepare_config prepare_config(const pack *p, const sl_pack_job_config *job,
+                                        uint64_t first, uint64_t end)
 {
     const sluice_pack_options *options = p->options;
     const bool retiles = options->keep_bytes == 0 && options->raw == 0;
     return (sl_prepare_config){
         .dataset = p->dataset,
         .job = &sl_pack_job,
-        .config = maker,
-        .copies = has_frames(maker->plan),
+        .config = job,
+        .copies = has_frames(job->maker.plan),
         .keep_order = options->keep_order != 0,
         .workers = options->workers,
         .first = first,
@@ -132,10 +144,10 @@ static sluice_status measure_frames(pack *p, sl_frames *frames, sluice_error *er
 {
     const uint64_t samples = p->dataset->info.samples;
     const sl_record_plan plain = {.schema = p->plan.schema};
-    sl_maker_config maker = maker_config(p, &plain);
-    maker.keep_bytes = true;
+    sl_pack_job_config job = job_config(p, &plain);
+    job.maker.keep_bytes = true;
     const sl_prepare_config config = prepare_config(
-        p, &maker, 0, samples < SL_FRAMES_SAMPLES_MAX ? samples : SL_FRAMES_SAMPLES_MAX);
+        p, &job, 0, samples < SL_FRAMES_SAMPLES_MAX ? samples : SL_FRAMES_SAMPLES_MAX);
     sluice_status status = sl_prepare_open(&p->prepare, &config, error);
     for (uint64_t i = 0; status == SLUICE_OK && i < config.end && !sl_frames_have_enough(frames);
          i++) {
@@ -217,6 +229,9 @@ static void count(pack *p, const sl_made *made)
     p->decoded += made->decoded;
     p->decoded_bytes_before += made->decoded_bytes_before;
     p->decoded_bytes_after += made->decoded_bytes_after;
+    p->resized += made->resized;
+    p->resized_bytes_before += made->resized_bytes_before;
+    p->resized_bytes_after += made->resized_bytes_after;
     if (made->kept.status < 0 && p->options->on_kept != NULL) {
         p->options->on_kept(p->options->user, &made->kept);
     }
@@ -251,8 +266,8 @@ static sluice_status write_one(pack *p, const sl_prepared *prepared, sluice_erro
 static sluice_status write_all(pack *p, sluice_error *error)
 {
     const uint64_t samples = p->dataset->info.samples;
-    p->maker = maker_config(p, &p->plan);
-    const sl_prepare_config config = prepare_config(p, &p->maker, p->series.next, samples);
+    p->job = job_config(p, &p->plan);
+    const sl_prepare_config config = prepare_config(p, &p->job, p->series.next, samples);
     sluice_status status = sl_prepare_open(&p->prepare, &config, error);
     for (uint64_t position = config.first; status == SLUICE_OK && position < samples; position++) {
         sl_prepared *prepared = sl_prepare_next(p->prepare);
@@ -321,6 +336,33 @@ static sluice_status read_back(pack *p, const char *manifest, sluice_error *erro
     return status;
 }
 
+/* Where pixels were changed: what was asked for, which the pack id vouches for. */
+static sluice_status write_options(const pack *p, sluice_error *error)
+{
+    if (p->options->max_side == 0 && p->options->raw_share <= 0) {
+        return sl_output_remove_file(&p->output, SL_OPTIONS_NAME, error);
+    }
+    char line[SL_JOURNAL_HEAD_BYTES + 2];
+    char path[SL_OUTPUT_PATH_BYTES];
+    int fd = -1;
+    const int length = snprintf(line, sizeof(line), "%s\n", p->begin.head);
+    sluice_status status = sl_output_name(&p->output, SL_OPTIONS_NAME, true, path, error);
+    if (status == SLUICE_OK) {
+        status = sl_output_create(&p->output, SL_OPTIONS_NAME, &fd, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_file_write(fd, (sl_file_name){STAGE, path}, line, (size_t)length, 0, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_output_sync(&p->output, SL_OPTIONS_NAME, fd, error);
+    }
+    sl_file_close(fd);
+    if (status == SLUICE_OK) {
+        status = sl_output_publish(&p->output, SL_OPTIONS_NAME, error);
+    }
+    return status;
+}
+
 static sluice_status finish(pack *p, sluice_pack_result *result, sluice_error *error)
 {
     char manifest[SL_OUTPUT_PATH_BYTES];
@@ -331,6 +373,9 @@ static sluice_status finish(pack *p, sluice_pack_result *result, sluice_error *e
     }
     if (status == SLUICE_OK) {
         status = sl_series_write_manifest(&p->series, manifest, error);
+    }
+    if (status == SLUICE_OK) {
+        status = write_options(p, error);
     }
     if (status < 0) {
         return status;
@@ -361,7 +406,10 @@ static sluice_status finish(pack *p, sluice_pack_result *result, sluice_error *e
                                    .jpeg_bytes_after = p->jpeg_bytes_after,
                                    .decoded = p->decoded,
                                    .decoded_bytes_before = p->decoded_bytes_before,
-                                   .decoded_bytes_after = p->decoded_bytes_after};
+                                   .decoded_bytes_after = p->decoded_bytes_after,
+                                   .resized = p->resized,
+                                   .resized_bytes_before = p->resized_bytes_before,
+                                   .resized_bytes_after = p->resized_bytes_after};
     return sl_output_remove_file(&p->output, SL_JOURNAL_NAME, error);
 }
 
@@ -408,7 +456,10 @@ static void identify(pack *p)
                                            .raw = p->options->raw != 0,
                                            .drop_metadata = p->options->jpeg_metadata ==
                                                             SLUICE_JPEG_METADATA_DROP,
-                                           .tile_mcus = p->options->tile_mcus};
+                                           .tile_mcus = p->options->tile_mcus,
+                                           .max_side = p->options->max_side,
+                                           .quality = p->options->quality,
+                                           .raw_share = p->options->raw_share};
     sl_journal_head(&parameters, p->begin.head);
     p->pack_id = sl_checksum(p->begin.head, strlen(p->begin.head));
 }

@@ -1,24 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pack_job.h"
 
-static sluice_status open_maker(void *state, const void *config, sluice_error *error)
+/* Of the draw: a part of what a pack gives, for ever. */
+#define DRAW_KEY UINT64_C(0x7261775F73686172)
+
+typedef struct state {
+    const sl_pack_job_config *config;
+    sl_maker maker;
+} state;
+
+void sl_pack_job_draw(sl_pack_job_config *config, uint64_t samples, double share)
 {
-    return sl_maker_open(state, config, error);
+    config->draw = sl_permutation_make(samples, DRAW_KEY);
+    config->raw_samples = (uint64_t)(share * (double)samples + 0.5);
 }
 
-static void close_maker(void *state)
+static sluice_status open_state(void *memory, const void *config, sluice_error *error)
 {
-    sl_maker_close(state);
+    state *own = memory;
+    own->config = config;
+    return sl_maker_open(&own->maker, &own->config->maker, error);
 }
 
-static sluice_status make(void *state, sl_prepare_sample *sample, void *made, sluice_error *error)
+static void close_state(void *memory)
 {
-    sl_made *own = made;
+    sl_maker_close(&((state *)memory)->maker);
+}
+
+static sluice_status make(void *memory, sl_prepare_sample *sample, void *made, sluice_error *error)
+{
+    state *own = memory;
+    sl_made *result = made;
+    const bool as_pixels =
+        own->config->raw_samples > 0 &&
+        sl_permutation_apply(&own->config->draw, sample->place->index) < own->config->raw_samples;
     const sluice_status status =
-        sl_maker_make(state, sample->values, sample->allowance, own, error);
-    sample->blame = own->blame;
-    if (own->kept.status < 0) {
-        sl_sample_blame(sample->dataset, sample->place, NULL, &own->kept);
+        sl_maker_make(&own->maker, sample->values, as_pixels, sample->allowance, result, error);
+    sample->blame = result->blame;
+    if (result->kept.status < 0) {
+        sl_sample_blame(sample->dataset, sample->place, NULL, &result->kept);
     }
     return status;
 }
@@ -28,9 +48,9 @@ static void drop(void *made)
     sl_made_close(made);
 }
 
-const sl_prepare_job sl_pack_job = {.state_bytes = sizeof(sl_maker),
+const sl_prepare_job sl_pack_job = {.state_bytes = sizeof(state),
                                     .made_bytes = sizeof(sl_made),
-                                    .open = open_maker,
-                                    .close = close_maker,
+                                    .open = open_state,
+                                    .close = close_state,
                                     .make = make,
                                     .drop = drop};

@@ -16,7 +16,7 @@ typedef struct sl_pack_state {
     sl_journal journal;
     sl_series series;
     sl_prepare *prepare;
-    sl_maker_config maker; /* prepare's */
+    sl_pack_job_config job; /* prepare's */
     sl_record_plan plan;
     uint64_t open; /* fields of which it is not settled how they are stored */
     uint64_t pack_id;
@@ -26,6 +26,7 @@ typedef struct sl_pack_state {
     uint64_t jpegs[SL_JPEG_OUTCOMES]; /* written */
     uint64_t jpeg_bytes_before, jpeg_bytes_after;
     uint64_t decoded, decoded_bytes_before, decoded_bytes_after;
+    uint64_t resized, resized_bytes_before, resized_bytes_after;
 } sl_pack_state;
 
 /* The folder has a manifest: done already, when it is this pack's; else STATE. */

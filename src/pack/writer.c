@@ -228,7 +228,8 @@ sluice_status sl_writer_add(sluice_writer *writer, sluice_error *error)
         return refuse_broken(error);
     }
     sl_made made = {0};
-    sluice_status status = sl_maker_make(&writer->maker, &writer->values, NULL, &made, error);
+    sluice_status status =
+        sl_maker_make(&writer->maker, &writer->values, false, NULL, &made, error);
     if (status == SLUICE_OK) {
         status = writer->frames.open != 0 ? keep_waiting(writer, &made.record, error)
                                           : write_record(writer, &made.record, error);

@@ -32,6 +32,44 @@ for wrong in 0 20 -1 3x fast ''; do
 done
 refuses 2 "one argument too many" pack photos packed x
 
+# Smaller pictures, and pixels of a share: what was done is said, here and by info.
+run 0 pack photos small --max-side 64 --quality 80 --raw-share 0.25
+says out "pictures made smaller, to 64 pixels at most"
+says out "their pixels are not those of the source"
+says out "3 pictures stored as pixels"
+told="pictures at most 64 pixels (JPEG quality 80), 25 % as pixels"
+run 0 info small
+says out "$told"
+run 0 verify small --decode
+cp small/pack.options options
+for wrong in '' 's/=64/=32/' 's/-pack/-unpack/' 's/^/x/'; do
+    sed "$wrong" options > small/pack.options
+    [ -z "$wrong" ] || ! cmp -s options small/pack.options || fail "the text is not changed by $wrong"
+    run 0 info small
+    [ -z "$wrong" ] || ! grep -q "pictures at most" out || fail "a note that nothing vouches for"
+done
+head -c 100000 /dev/zero > small/pack.options
+run 0 info small
+rm small/pack.options
+run 0 info small
+! grep -q "pictures at most" out || fail "a note of nothing"
+run 0 pack photos small --max-side 64 --overwrite --json
+json '.resized > 6 and .resized_bytes_after < .resized_bytes_before and .decoded == 0'
+json '.jpegs.retiled + .jpegs.kept + .resized == 12'
+run 1 pack photos small --max-side 65
+says err "with other options"
+run 0 pack photos small --overwrite
+[ ! -e small/pack.options ] || fail "the options of another pack are left"
+run 0 pack photos whole --max-side 65500
+says out "JPEGs re-tiled without loss"
+! grep -q "made smaller" out || fail "nothing is larger than that"
+refuses 2 "--max-side makes smaller" pack photos x --quality 80
+refuses 2 "does not go with it" pack photos x --raw --raw-share 0.5
+for wrong in "--max-side 0" "--max-side 65501" "--quality 0" "--quality 101" "--raw-share 1.5" "--raw-share -1" "--raw-share x"; do
+    # shellcheck disable=SC2086
+    run 2 pack photos x $wrong
+done
+
 # Into its own source: that would get another class, or become shards. Whatever the spelling is.
 listing=$(find photos | sort)
 ln -s photos linked

@@ -19,7 +19,7 @@ MAY_USE["decode"] = {"base", "jpeg"}
 MAY_USE["staging"] = {"base", "device"}
 MAY_USE["columns"] = {"base", "decode", "augment", "device"}
 MAY_USE["dataset"] = {"base", "io"}
-MAY_USE["pack"] = {"base", "dataset", "decode", "io", "jpeg", "plan"}
+MAY_USE["pack"] = {"augment", "base", "dataset", "decode", "io", "jpeg", "plan"}
 MAY_USE["loader"] = {"base", "columns", "device", *STAGES}
 MAY_USE["api"] = {"base", "columns", "device", "jpeg", "loader", "pack", *STAGES}
 # The same for tools/. A family of the tool (a command and its parts) knows no other family.

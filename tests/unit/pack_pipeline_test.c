@@ -680,13 +680,13 @@ static void a_small_budget_does_not_stop_the_workers(void **state)
         sl_schema_make(&schema, f.setup.dataset->fields, f.setup.dataset->info.fields, NULL),
         SLUICE_OK);
     for (size_t i = 0; i < 6; i++) {
-        const sl_maker_config maker = {
-            .plan = &plan,
-            .keep_bytes = i >= 3,
-            .retile = {.max_pixels = SL_RECORD_PIXELS_MAX, .max_bytes = SL_RECORD_IMAGE_MAX}};
+        const sl_pack_job_config job = {.maker = {.plan = &plan,
+                                                  .keep_bytes = i >= 3,
+                                                  .retile = {.max_pixels = SL_RECORD_PIXELS_MAX,
+                                                             .max_bytes = SL_RECORD_IMAGE_MAX}}};
         const sl_prepare_config config = {.dataset = f.setup.dataset,
                                           .job = &sl_pack_job,
-                                          .config = &maker,
+                                          .config = &job,
                                           .workers = 4,
                                           .first = 3,
                                           .end = 37,

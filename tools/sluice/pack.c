@@ -23,7 +23,8 @@
 #include <string.h>
 
 struct pack_args {
-    uint64_t shard_bytes, workers, seed, tile_mcus;
+    uint64_t shard_bytes, workers, seed, tile_mcus, max_side, quality;
+    double raw_share;
     int32_t zstd_level;
     int on_bad, metadata;
     struct data_folder folder;
@@ -149,6 +150,23 @@ static void print_decoded(const sluice_pack_result *result)
            (double)result->decoded_bytes_after / (double)result->decoded_bytes_before);
 }
 
+/* What is not lossless is said. */
+static void print_resized(const struct pack_args *args, const sluice_pack_result *result)
+{
+    char before[32];
+    char after[32];
+    if (result->resized == 0) {
+        return;
+    }
+    units_format_bytes(before, sizeof before, result->resized_bytes_before);
+    units_format_bytes(after, sizeof after, result->resized_bytes_after);
+    printf("%" PRIu64 " pictures made smaller, to %" PRIu64 " pixels at most: %s became %s "
+           "(%+.1f %%); their pixels are not those of the source\n",
+           result->resized, args->max_side, before, after,
+           100.0 *
+               ((double)result->resized_bytes_after / (double)result->resized_bytes_before - 1));
+}
+
 static void print_result(const struct pack_args *args, const sluice_pack_result *result,
                          double seconds)
 {
@@ -166,6 +184,9 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
         json_unsigned(&json, "decoded", result->decoded);
         json_unsigned(&json, "decoded_bytes_before", result->decoded_bytes_before);
         json_unsigned(&json, "decoded_bytes_after", result->decoded_bytes_after);
+        json_unsigned(&json, "resized", result->resized);
+        json_unsigned(&json, "resized_bytes_before", result->resized_bytes_before);
+        json_unsigned(&json, "resized_bytes_after", result->resized_bytes_after);
         json_bool(&json, "verified", !args->no_verify && result->was_complete == 0);
         json_bool(&json, "was_complete", result->was_complete != 0);
         json_real(&json, "seconds", seconds);
@@ -186,6 +207,7 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
            args->no_verify ? ", not verified" : ", verified");
     print_jpegs(args, result);
     print_decoded(result);
+    print_resized(args, result);
     if (result->resumed_samples > 0) {
         printf("%" PRIu64 " samples were taken over from an interrupted run\n",
                result->resumed_samples);
@@ -251,6 +273,9 @@ static int pack(const sluice_dataset *dataset, const struct pack_args *args)
     options.raw = args->raw;
     options.jpeg_metadata = args->metadata;
     options.tile_mcus = (uint32_t)args->tile_mcus;
+    options.max_side = (uint32_t)args->max_side;
+    options.quality = (uint32_t)args->quality;
+    options.raw_share = args->raw_share;
     options.on_progress = on_progress;
     options.on_kept = on_kept;
     options.user = &this;
@@ -339,6 +364,14 @@ static bool check(struct pack_args *args)
                "with it");
         return false;
     }
+    if (args->quality > 0 && args->max_side == 0) {
+        report("--quality is of pictures that --max-side makes smaller: give that, too");
+        return false;
+    }
+    if (args->raw && args->raw_share > 0) {
+        report("--raw stores pixels of all samples: --raw-share does not go with it");
+        return false;
+    }
     if (args->tensor == NULL && args->source_count > 1) {
         report("`%s` is one argument too many: only files for --tensor can be several",
                args->sources[1]);
@@ -375,6 +408,13 @@ int pack_main(int argc, char **argv)
         {"no-verify", 0, OPTION_FLAG, &args.no_verify, .help = "do not read back what was written"},
         {"raw", 0, OPTION_FLAG, &args.raw,
          .help = "decode pictures and store their pixels: nothing to decode later, more to read"},
+        {"raw-share", 0, OPTION_REAL, &args.raw_share, .low = 0, .high = 1, .metavar = "P",
+         .help = "do that with this share of the samples, drawn by their numbers [0]"},
+        {"max-side", 0, OPTION_COUNT, &args.max_side, .min = 1, .max = 65500, .metavar = "PIXELS",
+         .help = "make pictures smaller whose longer side is above it, and code them anew: not "
+                 "without loss [as they are]"},
+        {"quality", 0, OPTION_COUNT, &args.quality, .min = 1, .max = 100, .metavar = "Q",
+         .help = "of the JPEGs that --max-side makes [90]"},
         {"tensor", 0, OPTION_TEXT, &args.tensor, .metavar = "[NAME=]DTYPE:SHAPE",
          .help = "the sources are flat files of such tensors, as numpy's tofile writes them"},
         {"zstd", 'z', OPTION_TEXT, &args.zstd, .metavar = "auto|off|LEVEL",
@@ -397,6 +437,7 @@ int pack_main(int argc, char **argv)
                     "  sluice pack photos packed --shard-size 1GiB --on-bad skip\n"
                     "  sluice pack photos packed --keep-order --json\n"
                     "  sluice pack photos pixels --raw --zstd off\n"
+                    "  sluice pack photos small --max-side 512 --quality 90 --raw-share 0.25\n"
                     "  sluice pack --tensor tokens=u16:1048576 part0.bin part1.bin packed\n",
         .rows = rows,
         .operands_min = 2,

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jpeg_write.h"
+
+#include "error.h"
+#include "jpeg_error.h"
+#include "jpeg_memory.h"
+#include "jpeg_segments.h"
+#include "jpeg_sink.h"
+#include "memory.h"
+
+#include <string.h>
+
+#define STAGE "jpeg"
+#define FIRST ((size_t)64 << 10)
+
+enum { ICC_HEAD = 14, ICC_SPACE = 16, SEGMENT_HEAD = 4 };
+
+typedef struct writer {
+    const sl_jpeg_picture *picture;
+    bool grey;
+    JSAMPROW row;
+    struct jpeg_compress_struct out;
+    sl_jpeg_errors errors;
+    sl_jpeg_memory memory;
+    sl_jpeg_sink sink;
+} writer;
+
+/* The compressor has no source, whose offset sl_jpeg_fail would name. */
+static _Noreturn void on_error(j_common_ptr cinfo)
+{
+    char text[JMSG_LENGTH_MAX];
+    sl_jpeg_errors *errors = (sl_jpeg_errors *)(void *)cinfo->err;
+    cinfo->err->format_message(cinfo, text);
+    errors->status = sl_error_set(errors->error, SLUICE_UNSUPPORTED, STAGE, "%s", text);
+    longjmp(errors->jump, 1);
+}
+
+static void pass_over(j_common_ptr cinfo, int level)
+{
+    (void)cinfo;
+    (void)level;
+}
+
+static bool is_grey(const sl_jpeg_picture *picture)
+{
+    const size_t pixels = (size_t)picture->width * picture->height;
+    for (size_t i = 0; i < pixels; i++) {
+        const uint8_t *rgb = picture->rgb + 3 * i;
+        if (rgb[0] != rgb[1] || rgb[0] != rgb[2]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- segments ---- */
+
+/* Whether the first piece of a profile speaks of the colours that are written. */
+static bool fits(sl_bytes segment, bool grey)
+{
+    return segment.size >= ICC_HEAD + ICC_SPACE + 4 &&
+           memcmp(segment.data + ICC_HEAD + ICC_SPACE, grey ? "GRAY" : "RGB ", 4) == 0;
+}
+
+/* The pieces of the profile, in their order, as they are. */
+static void write_profile(j_compress_ptr out, sl_bytes jpeg, bool grey)
+{
+    static const uint8_t signature[] = "ICC_PROFILE"; /* with its NUL */
+    bool wanted = false;
+    size_t at = 2;
+    while (jpeg.size > at + SEGMENT_HEAD && jpeg.data[at] == 0xFF) {
+        const uint8_t marker = jpeg.data[at + 1];
+        if (marker == 0xFF) { /* a fill byte */
+            at++;
+            continue;
+        }
+        const size_t length = (size_t)jpeg.data[at + 2] << 8 | jpeg.data[at + 3];
+        if (marker == 0xDA || marker < 0xC0 || length < 2 || length > jpeg.size - at - 2) {
+            return;
+        }
+        const sl_bytes segment = {jpeg.data + at + SEGMENT_HEAD, length - 2};
+        if (marker == JPEG_APP0 + 2 && segment.size > ICC_HEAD &&
+            memcmp(segment.data, signature, sizeof(signature)) == 0) {
+            wanted = wanted || (segment.data[sizeof(signature)] == 1 && fits(segment, grey));
+            if (wanted) {
+                jpeg_write_marker(out, JPEG_APP0 + 2, segment.data, (unsigned)segment.size);
+            }
+        }
+        at += 2 + length;
+    }
+}
+
+/* ---- pixels ---- */
+
+/* libjpeg wants rows that it could write to. */
+static void write_rows(writer *w)
+{
+    const sl_jpeg_picture *picture = w->picture;
+    const size_t bytes = (size_t)picture->width * 3;
+    for (uint32_t y = 0; y < picture->height; y++) {
+        const uint8_t *rgb = picture->rgb + y * bytes;
+        for (uint32_t x = 0; w->grey && x < picture->width; x++) {
+            w->row[x] = rgb[(size_t)x * 3];
+        }
+        if (!w->grey) {
+            memcpy(w->row, rgb, bytes);
+        }
+        (void)jpeg_write_scanlines(&w->out, &w->row, 1);
+    }
+}
+
+static void create_work(void *argument)
+{
+    writer *w = argument;
+    jpeg_create_compress(&w->out);
+}
+
+static void write_work(void *argument)
+{
+    writer *w = argument;
+    j_compress_ptr out = &w->out;
+    sl_jpeg_sink_begin(&w->sink, out);
+    out->image_width = w->picture->width;
+    out->image_height = w->picture->height;
+    out->input_components = w->grey ? 1 : 3;
+    out->in_color_space = w->grey ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(out);
+    jpeg_set_quality(out, (int)w->picture->quality, TRUE);
+    out->dct_method = JDCT_ISLOW;
+    out->optimize_coding = (boolean)w->picture->optimise;
+    jpeg_start_compress(out, TRUE);
+    if (w->picture->orientation > 1) {
+        sl_jpeg_orientation_write(out, w->picture->orientation);
+    }
+    if (w->picture->profile_of.size > 0) {
+        write_profile(out, w->picture->profile_of, w->grey);
+    }
+    write_rows(w);
+    jpeg_finish_compress(out);
+}
+
+static sluice_status no_memory(sluice_error *error)
+{
+    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a JPEG");
+}
+
+static sluice_status run(writer *w, sl_scratch *scratch, sluice_error *error)
+{
+    /* What these do to a decompressor's common part holds for a compressor's. */
+    j_decompress_ptr common = (j_decompress_ptr)(void *)&w->out;
+    sl_jpeg_errors_init(&w->errors, common);
+    w->errors.pub.error_exit = on_error;
+    w->errors.pub.emit_message = pass_over;
+    sluice_status status = sl_jpeg_guard(&w->errors, create_work, w, error);
+    if (status < 0) {
+        jpeg_destroy_compress(&w->out);
+        return no_memory(error);
+    }
+    sl_jpeg_memory_install(&w->memory, common);
+    w->memory.scratch = scratch;
+    status = sl_jpeg_guard(&w->errors, write_work, w, error);
+    sl_jpeg_memory_remove(&w->memory, common);
+    jpeg_destroy_compress(&w->out);
+    return w->sink.no_memory ? no_memory(error) : status;
+}
+
+sluice_status sl_jpeg_write(const sl_jpeg_picture *picture, sl_scratch *scratch, uint8_t **jpeg,
+                            size_t *bytes, sluice_error *error)
+{
+    writer *w = sl_calloc(1, sizeof(*w));
+    *jpeg = NULL;
+    if (w == NULL) {
+        return no_memory(error);
+    }
+    const size_t mark = sl_scratch_mark(scratch);
+    w->picture = picture;
+    w->grey = is_grey(picture);
+    w->row = sl_scratch_take(scratch, (size_t)picture->width * 3);
+    sluice_status status = sl_jpeg_sink_open(&w->sink, FIRST, SIZE_MAX / 4) && w->row != NULL
+                               ? run(w, scratch, error)
+                               : no_memory(error);
+    if (status == SLUICE_OK) {
+        *bytes = sl_jpeg_sink_bytes(&w->sink).size;
+        *jpeg = w->sink.bytes; /* the caller's now */
+        w->sink.bytes = NULL;
+    }
+    sl_jpeg_sink_close(&w->sink);
+    sl_scratch_release(scratch, mark);
+    sl_free(w);
+    return status;
+}

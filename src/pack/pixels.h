@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pixels: pictures whose pixels a pack looks at: stored as such, or made smaller.
+ *
+ * Purpose: a picture is decoded whole, in stored orientation; where its longer side is above a
+ * limit it is resampled by the antialiasing filter that training uses (augment/resample.h), from
+ * all of its pixels; then it is pixels, or a JPEG. The same picture gives the same bytes, whoever
+ * makes it, with one version of libjpeg. Threads: one owner.
+ */
+#ifndef SL_PIXELS_H
+#define SL_PIXELS_H
+
+#include "decoder.h"
+#include "piece.h"
+#include "simd.h"
+
+typedef struct sl_pixels_config {
+    uint32_t max_side; /* of pictures; 0: any */
+    uint32_t quality;  /* of JPEGs, 1..100 */
+    bool drop_profile; /* ICC profiles do not go along */
+    bool optimise;     /* JPEGs get Huffman tables of their own */
+} sl_pixels_config;
+
+typedef struct sl_pixels {
+    sl_pixels_config config;
+    sl_decoder *decoder; /* NULL: closed */
+    sl_scratch scratch;  /* for coding */
+    sl_simd simd;
+} sl_pixels;
+
+/* Errors: NOMEM. */
+sluice_status sl_pixels_open(sl_pixels *pixels, const sl_pixels_config *config,
+                             sluice_error *error);
+/* A zeroed one may be closed. */
+void sl_pixels_close(sl_pixels *pixels);
+
+static inline bool sl_pixels_too_large(const sl_pixels_config *config, sl_picture size)
+{
+    return config->max_side > 0 &&
+           (size.width > config->max_side || size.height > config->max_side);
+}
+
+/* What a picture of such a size becomes: the longer side is the limit, the other one in
+ * proportion, rounded, at least 1. */
+sl_picture sl_pixels_smaller(sl_picture size, uint32_t max_side);
+
+/*
+ * Replaces the picture `value`, which is no frame, by its pixels, smaller if it is too large, or by
+ * a JPEG of them where not `as_pixels` and it was not pixels before. `*piece`, whose old memory is
+ * freed, holds it. Errors: of the decoder; NOMEM, CANCELED.
+ */
+sluice_status sl_pixels_replace(sl_pixels *pixels, const sl_allowance *allowance, bool as_pixels,
+                                sl_value *value, uint8_t **piece, sluice_error *error);
+
+#endif
