@@ -7,6 +7,7 @@
 #include <sluice/columns.h>
 #include <sluice/common.h>
 #include <sluice/dataset.h>
+#include <sluice/datasets.h>
 #include <sluice/loader.h>
 #include <sluice/options.h>
 #include <sluice/trace.h>

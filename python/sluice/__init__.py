@@ -31,7 +31,7 @@ from ._sluice import (
     version as _version,
 )
 from . import columns, transforms
-from .dataset import Dataset, Field
+from .dataset import Dataset, Field, concat
 from .loader import Loader
 from .packing import PackResult, UnpackResult, pack, unpack
 from .profiling import Marks, Profile, marks, profile
@@ -60,6 +60,7 @@ __all__ = [
     "UnsupportedError",
     "Writer",
     "columns",
+    "concat",
     "marks",
     "pack",
     "profile",

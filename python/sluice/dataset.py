@@ -90,6 +90,9 @@ class Dataset:
         self.paths = [_absolute(os.fspath(one)) for one in paths]
         allowed = {"allow_empty_classes": allow_empty_classes, "allow_case_duplicates": allow_case_duplicates}
         self._arguments = {"flat": flat, "fields": fields, **allowed}
+        self._look()
+
+    def _look(self):
         self._open()
         self._info = self._handle.info()
         self._fields = [self._handle.field(i) for i in range(self._info["fields"])]
@@ -213,11 +216,47 @@ class Dataset:
             return _view(data, FORMATS[DTYPE_NAMES[dtype]], shape)
         return data
 
+    def __add__(self, other: Dataset) -> Dataset:
+        return concat([self, other]) if isinstance(other, Dataset) else NotImplemented
+
     def __reduce__(self):
         return _reopen, (self.paths, self._arguments)
 
     def __repr__(self):
         return f"sluice.Dataset({self.paths}, {len(self)} samples, {self.format})"
+
+
+class _Made(Dataset):
+    """A dataset that is made of others: another process, or a forked child, opens them and makes it again."""
+
+    def __init__(self, make, parts, arguments):
+        self._make, self._parts, self._arguments = make, list(parts), arguments
+        self.paths = list(dict.fromkeys(path for part in parts for path in part.paths))
+        self._look()
+
+    def _open(self):
+        handles = [part._handle for part in self._parts]
+        self._opened = getattr(_sluice, self._make)(handles, *self._arguments)
+        self._process = os.getpid()
+
+    def __reduce__(self):
+        return _Made, (self._make, self._parts, self._arguments)
+
+
+def concat(datasets: Sequence[Dataset], *, fields: Sequence[str] | None = None) -> Dataset:
+    """Several datasets, of whatever formats, as one: the samples of the first, then those of the second, ...
+
+    Their fields must agree in names and types (sizes of tensors may differ), and so must the names of their
+    classes, where they have any. fields: those that all of them have and the joined one is to have [all].
+    a + b is concat([a, b]).
+    """
+    datasets = list(datasets)
+    for one in datasets:
+        if not isinstance(one, Dataset):
+            raise TypeError(f"concat: {one!r} is no sluice.Dataset")
+    if isinstance(fields, str):
+        raise TypeError("fields: a list of names")
+    return _Made("concat", datasets, (None if fields is None else list(fields),))
 
 
 def _reopen(paths, arguments):

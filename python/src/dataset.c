@@ -54,6 +54,21 @@ dataset_handle *dataset_share(const extension *e, PyObject *object)
     return handle;
 }
 
+PyObject *dataset_object_of(const extension *e, sluice_dataset *dataset)
+{
+    dataset_handle *handle = calloc(1, sizeof(*handle));
+    dataset_object *object = handle == NULL ? NULL : object_new(e->dataset);
+    if (object == NULL) {
+        free(handle);
+        sluice_dataset_close(dataset);
+        return handle == NULL ? PyErr_NoMemory() : NULL;
+    }
+    atomic_init(&handle->owners, 1);
+    handle->dataset = dataset;
+    object->handle = handle;
+    return (PyObject *)object;
+}
+
 static void drop_opening(waiting_job *job)
 {
     opening *o = (opening *)job;

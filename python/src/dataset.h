@@ -15,6 +15,8 @@ typedef struct dataset_handle {
 
 /* A share of a dataset object's handle; NULL with an exception: it is no dataset. */
 dataset_handle *dataset_share(const extension *e, PyObject *object);
+/* A dataset object that owns `dataset`; NULL with an exception, and it is closed. */
+PyObject *dataset_object_of(const extension *e, sluice_dataset *dataset);
 /* On any thread, with or without the GIL. NULL is fine. */
 void dataset_drop(dataset_handle *handle);
 

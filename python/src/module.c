@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module sluice._sluice: its types, exceptions and functions. */
+#include "datasets.h"
 #include "extension.h"
 #include "whole.h"
 
@@ -93,6 +94,7 @@ static PyMethodDef methods[] = {
     {"device_text", device_text, METH_O,
      "device_text($module, device, /)\n--\n\n(whether batches can live there, what it is or why "
      "not)."},
+    {"concat", datasets_concat, METH_VARARGS, "concat(datasets, fields): a dataset of them all"},
     {"pack", whole_pack, METH_VARARGS, "pack(dataset, path, options, progress)"},
     {"unpack", whole_unpack, METH_VARARGS, "unpack(dataset, path, options, progress)"},
     {"verify", whole_verify, METH_VARARGS, "verify(dataset, options, progress)"},

@@ -265,6 +265,9 @@ def test_several_large_columns(tmp_path, layout):
         assert sample["left"] == IMAGES[i] and sample["right"] == right[i] and sample["label"] == LABELS[i]
         assert sample["sound"] == b"%05d" % i * 4000
     assert len(data.verify(progress=None).findings) == (sum(image is None for image in right) if layout == "snappy" else 0)
+    both = sluice.Dataset(tmp_path / "a.parquet") + data
+    for i in (3, ROWS + 3, 5, ROWS + 6, 6):  # the same pages, of two datasets
+        assert both[i]["left"] == IMAGES[i % ROWS] and both[i]["sound"] == b"%05d" % (i % ROWS) * 4000
     asked = {
         "left": sluice.columns.Image(transform=T.RandomResizedCrop(16)), "label": sluice.columns.Number(),
         "sound": sluice.columns.Ragged(length=20000)}  # fmt: skip

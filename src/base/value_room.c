@@ -12,6 +12,12 @@ void sl_value_room_close(sl_value_room *room)
     memset(room, 0, sizeof(*room));
 }
 
+void sl_value_room_own(sl_value_room *room, const void *owner)
+{
+    room->tagged = room->tagged && room->owner == owner;
+    room->owner = owner;
+}
+
 bool sl_value_room_holds(const sl_value_room *room, uint64_t tag, size_t bytes)
 {
     return room->tagged && room->tag == tag && bytes <= room->bytes;

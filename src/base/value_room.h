@@ -21,12 +21,16 @@ typedef struct sl_value_room {
     size_t bytes; /* of memory */
     bool tagged;  /* `data` begins with what `tag` is of */
     uint64_t tag;
-    sl_frame *frame; /* made when it is needed first */
+    const void *owner; /* whose tags these are, where several datasets share the room */
+    sl_frame *frame;   /* made when it is needed first */
 } sl_value_room;
 
 /* Of all zero is fine, and is what it becomes. */
 void sl_value_room_close(sl_value_room *room);
 
+/* From here on tags are those of `owner`, which may use the same ones as others for something else.
+ */
+void sl_value_room_own(sl_value_room *room, const void *owner);
 /* Whether it holds `bytes` that were given this tag. */
 bool sl_value_room_holds(const sl_value_room *room, uint64_t tag, size_t bytes);
 /* Whether `data` lies in it, and so is there until something else is. */

@@ -115,10 +115,14 @@ struct sl_dataset {
     sluice_dataset_info info; /* full size */
     const sl_field *fields;   /* info.fields of them */
     sl_objects *objects;      /* the format closes it */
-    bool whole_objects;       /* each sample is an object of its own */
+    bool whole_objects;       /* samples may be objects of their own: places without bytes */
     uint32_t pieces;          /* that a sample has, at most; 0 is 1 */
+    uint32_t depth;           /* of datasets over others: one more than theirs; 0: a format's */
     char kind[128];           /* what it is, and what it was known by: a sentence for people */
 };
+
+/* Datasets over datasets over ..., so that whoever calls through them has a limit. */
+#define SL_DATASET_DEPTH_MAX 16U
 
 /* A row of the format table. */
 typedef struct sl_format {

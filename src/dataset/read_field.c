@@ -105,7 +105,7 @@ sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_
         return SLUICE_NOMEM;
     }
     sluice_status status = sl_dataset_find(dataset, index, &r->sample, error);
-    if (status == SLUICE_OK && dataset->whole_objects) {
+    if (status == SLUICE_OK && r->sample.place.bytes == 0) {
         /* Everything but the pictures themselves is in the index. */
         status = sl_dataset_unpack(dataset, &r->sample, (sl_bytes){NULL, 0}, &r->values, error);
     } else if (status == SLUICE_OK) {

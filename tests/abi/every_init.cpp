@@ -45,6 +45,7 @@ static void check_all()
     const sluice_unpack_options unpack_options = SLUICE_UNPACK_OPTIONS_INIT;
     const sluice_unpack_progress unpack_progress = SLUICE_UNPACK_PROGRESS_INIT;
     const sluice_unpack_result unpack_result = SLUICE_UNPACK_RESULT_INIT;
+    const sluice_concat_options concat_options = SLUICE_CONCAT_OPTIONS_INIT;
     check(error, "error");
     check(tensor, "tensor");
     check(system, "system");
@@ -68,6 +69,7 @@ static void check_all()
     check(unpack_options, "unpack_options");
     check(unpack_progress, "unpack_progress");
     check(unpack_result, "unpack_result");
+    check(concat_options, "concat_options");
     expect(error.sample == -1 && error.offset == -1, "an error of no sample");
     expect(sample_info.label == -1 && writer_sample.label == -1, "no label");
 }

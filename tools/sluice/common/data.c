@@ -3,6 +3,8 @@
 
 #include "report.h"
 
+#include <sluice/datasets.h>
+
 #include <errno.h>
 #include <sched.h>
 #include <stddef.h>
@@ -15,6 +17,9 @@ static const char *advice_for(const sluice_error *error)
     }
     if (error->status == SLUICE_INVALID && strstr(error->text, "allow_empty_classes") != NULL) {
         return "the option is --allow-empty-classes, if that is meant";
+    }
+    if (strstr(error->text, "option fields of joining") != NULL) {
+        return "the option is --common NAME, for each of them";
     }
     if (strstr(error->text, "option fields") != NULL) {
         return "the option is --field NAME=KEY, or --field NAME=KEY:TYPE";
@@ -30,7 +35,7 @@ static const char *advice_for(const sluice_error *error)
     return NULL;
 }
 
-sluice_dataset *data_open(const char *path, const struct data_folder *folder, int *code)
+static sluice_dataset *open_one(const char *path, const struct data_folder *folder, int *code)
 {
     const sluice_dataset_options options = {.struct_size = sizeof options,
                                             .allow_case_duplicates = folder->case_duplicates,
@@ -44,6 +49,43 @@ sluice_dataset *data_open(const char *path, const struct data_folder *folder, in
         return NULL;
     }
     return dataset;
+}
+
+static void close_all(sluice_dataset **datasets, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        sluice_dataset_close(datasets[i]);
+    }
+}
+
+/* The one at `path` and those that are joined to it. */
+static sluice_dataset *open_joined(const char *path, const struct data_folder *folder, int *code)
+{
+    sluice_dataset *all[OPTION_LIST_MAX + 1];
+    size_t count = 0;
+    for (; count < folder->with.count + 1; count++) {
+        all[count] = open_one(count == 0 ? path : folder->with.at[count - 1], folder, code);
+        if (all[count] == NULL) {
+            close_all(all, count);
+            return NULL;
+        }
+    }
+    sluice_concat_options options = SLUICE_CONCAT_OPTIONS_INIT;
+    options.fields = folder->common.count > 0 ? folder->common.at : NULL;
+    options.field_count = (uint32_t)folder->common.count;
+    sluice_dataset *joined = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_dataset_concat(&joined, all, count, &options, &error) < 0) {
+        *code = report_error(&error, advice_for(&error));
+    }
+    close_all(all, count);
+    return joined;
+}
+
+sluice_dataset *data_open(const char *path, const struct data_folder *folder, int *code)
+{
+    return folder->with.count > 0 || folder->common.count > 0 ? open_joined(path, folder, code)
+                                                              : open_one(path, folder, code);
 }
 
 uint64_t data_processors(void)

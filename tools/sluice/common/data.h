@@ -15,6 +15,8 @@ struct data_folder {
     bool case_duplicates;      /* class folders may differ in case only */
     bool empty_classes;        /* they may hold no picture */
     struct option_list fields; /* of formats whose samples have keys of their own */
+    struct option_list with;   /* paths of datasets that are joined to it */
+    struct option_list common; /* fields that the joined one has */
 };
 
 /* The rows of the option table for it. */
@@ -29,6 +31,19 @@ struct data_folder {
          .help = "a feature (TFRecord, RecordIO, .beton) and what it is to be called; repeat " \
                  "it. TYPE: image, int, float, bytes, "                                        \
                  "text, or a tensor as i64[], f32[4], u8[28,28]"},                             \
+        {"with",                                                                               \
+         0,                                                                                    \
+         OPTION_LIST,                                                                          \
+         &(folder).with,                                                                       \
+         .metavar = "PATH",                                                                    \
+         .help = "join the dataset at PATH to it, of whatever format; repeat it"},             \
+        {"common",                                                                             \
+         0,                                                                                    \
+         OPTION_LIST,                                                                          \
+         &(folder).common,                                                                     \
+         .metavar = "NAME",                                                                    \
+         .help = "of datasets that are joined, a field to keep, where not all have the same; " \
+                 "repeat it"},                                                                 \
     {                                                                                          \
         "allow-empty-classes", 0, OPTION_FLAG, &(folder).empty_classes,                        \
             .help = "accept class folders without a picture: each counts as a class"           \

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Datasets that are made of others, of several formats, against what their parts hold."""
+import io
+import itertools
+import os
+import pickle
+import tarfile
+
+import numpy
+import pytest
+from parquets import Column, write
+from PIL import Image
+
+import sluice
+from sluice import transforms as T
+
+EACH = 12
+
+
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SLUICE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def jpeg(number, comment=b""):
+    made = io.BytesIO()
+    shades = numpy.random.default_rng(number).integers(0, 255, (4, 4, 3), dtype=numpy.uint8)
+    Image.fromarray(shades).resize((24 + number % 5, 20 + number % 3), Image.BILINEAR).save(made, "JPEG", comment=comment)
+    return made.getvalue()
+
+
+def make_tar(path, numbers):
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
+        for number in numbers:
+            for extension, data in (("jpg", jpeg(number)), ("cls", b"%d" % (number % 3))):
+                member = tarfile.TarInfo(f"{number:04}.{extension}")
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
+
+
+def make_parquet(path, numbers, comment=b""):
+    write(path, {"label": Column("int64", [number % 3 for number in numbers]),
+                 "image": Column("image", [{"bytes": jpeg(number, comment), "path": "x.jpg"} for number in numbers])},
+          rows_per_group=EACH, codec="SNAPPY")  # fmt: skip
+
+
+def make_folder(path, numbers):
+    for number in numbers:
+        (path / f"c{number % 3}").mkdir(parents=True, exist_ok=True)
+        (path / f"c{number % 3}" / f"{number:04}.jpg").write_bytes(jpeg(number))
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """A folder, a tar, two Parquet files, packed shards: pictures that are all different, and labels."""
+    root = tmp_path_factory.mktemp("parts")
+    numbers = [list(range(EACH * i, EACH * i + EACH)) for i in range(5)]
+    make_folder(root / "folder", numbers[0])
+    make_tar(root / "a.tar", numbers[1])
+    make_parquet(root / "a.parquet", numbers[2])
+    make_parquet(root / "b.parquet", numbers[3])
+    make_folder(root / "packed", numbers[4])
+    sluice.pack(root / "packed", root / "shards", keep_bytes=True, progress=False)
+    return [sluice.Dataset(root / name) for name in ("folder", "a.tar", "a.parquet", "b.parquet", "shards")]
+
+
+FIELDS = ["image", "label"]
+
+
+@pytest.fixture
+def joined(parts):
+    return sluice.concat(parts, fields=FIELDS)
+
+
+def test_samples_of_all_formats(parts, joined):
+    assert len(joined) == 5 * EACH and joined.format == "mixed"
+    assert list(joined.fields) == FIELDS and joined.classes == ["c0", "c1", "c2"]
+    expected = [part[i] for part in parts for i in range(len(part))]
+    for i, sample in enumerate(expected):
+        assert joined[i] == {name: sample[name] for name in FIELDS}
+    assert len({sample["image"] for sample in expected}) == 5 * EACH
+    assert joined.sample(EACH)["file"].endswith("a.tar")
+
+
+def test_the_same_numbers_in_two_files_are_not_confused(tmp_path):
+    """Compressed pages, which a worker keeps, are told apart though both files call them the same."""
+    numbers, parts, expected = range(2 * EACH), [], {}
+    for name in ("a", "b"):
+        make_parquet(tmp_path / name, [100 * len(parts) + number for number in numbers], bytes(60000))
+        (tmp_path / name).rename(tmp_path / f"{name}.parquet")
+        parts.append(sluice.Dataset(tmp_path / f"{name}.parquet"))
+    crop = [T.Resize(20), T.CenterCrop(16)]
+
+    def rows(data, **options):
+        for batch in sluice.Loader(data, batch_size=len(data), transform=crop, num_workers=1, **options):
+            yield from zip(batch["index"].numpy().tolist(), batch["image"].numpy().copy())
+
+    for number, part in enumerate(parts):
+        expected |= {number * len(part) + index: row for index, row in rows(part)}
+    for index, row in rows(parts[0] + parts[1], shuffle=True, seed=5):
+        assert numpy.array_equal(row, expected[index])
+
+
+def epoch(data, epoch=0, **options):
+    loader = sluice.Loader(data, batch_size=7, shuffle=True, seed=3, transform=T.RandomResizedCrop(16), last_batch="short", **options)
+    loader.set_epoch(epoch)
+    return [(b["index"].numpy().copy(), b["label"].numpy().copy(), b["image"].numpy().copy()) for b in loader]
+
+
+def assert_equal(a, b):
+    assert len(a) == len(b)
+    for left, right in zip(a, b):
+        assert all(numpy.array_equal(x, y) for x, y in zip(left, right))
+
+
+def test_batches_whatever_the_workers(joined):
+    first = epoch(joined, num_workers=1)
+    assert sorted(itertools.chain(*(batch[0].tolist() for batch in first))) == list(range(len(joined)))
+    assert_equal(first, epoch(joined, num_workers=4))
+    ranks = [epoch(joined, rank=rank, world_size=3) for rank in range(3)]
+    assert sorted(i for rank in ranks for batch in rank for i in batch[0].tolist()) == list(range(len(joined)))
+
+
+def test_plus_is_concat_and_flat(parts):
+    a, b = parts[2:4]
+    assert (a + b).fingerprint == sluice.concat([a, b]).fingerprint != (b + a).fingerprint
+    assert (a + b + a).fingerprint == (a + (b + a)).fingerprint
+    with pytest.raises(TypeError):
+        a + "b"
+
+
+def test_what_differs_is_said(parts):
+    with pytest.raises(sluice.InvalidError, match='dataset 2 has no field "key".*option fields'):
+        parts[0] + parts[2]
+    with pytest.raises(sluice.InvalidError, match='has no field "nothing"'):
+        sluice.concat(parts, fields=["nothing"])
+    with pytest.raises(TypeError):
+        sluice.concat([parts[0], "folder"])
+    with pytest.raises(TypeError):
+        sluice.concat(parts, fields="image")
+    with pytest.raises(sluice.InvalidError):
+        sluice.concat([])
+
+
+def test_depth_has_a_limit(parts):
+    made = parts[2]
+    for _ in range(100):
+        made = made + parts[3]  # flat
+    assert len(made) == 101 * EACH
+
+
+def test_another_process_makes_it_again(joined):
+    again = pickle.loads(pickle.dumps(joined))
+    assert again.fingerprint == joined.fingerprint and again[30] == joined[30]
+    expected = joined[30]
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if joined[30] == expected else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_verify_and_pack(joined, tmp_path):
+    assert joined.verify(decode=True, progress=False)[:1] == (len(joined),)
+    assert joined.verify(progress=False).findings == []
+    packed = sluice.Dataset(sluice.pack(joined, tmp_path / "out", keep_order=True, keep_bytes=True, progress=False) and tmp_path / "out")
+    assert [packed[i]["label"] for i in range(len(packed))] == [joined[i]["label"] for i in range(len(joined))]

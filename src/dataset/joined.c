@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "joined.h"
+
+#include "checksum.h"
+#include "error.h"
+#include "memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE      "dataset"
+#define BYTES_MOST ((uint64_t)INT64_MAX)
+
+typedef struct part {
+    sl_dataset *of;
+    const void *owner;           /* of tags in the values' room; NULL: it says so itself */
+    uint64_t first;              /* number of its first sample */
+    uint32_t span;               /* its objects */
+    bool reorders;               /* its fields stand in another order: */
+    bool checks_labels;          /* it has no names of classes, and others have */
+    uint8_t from[SL_FIELDS_MAX]; /* number in it of each field */
+} part;
+
+/* Objects that one part, or several, read from. */
+typedef struct span {
+    sl_objects *objects;
+    uint32_t first; /* number of the first here */
+    uint32_t part;  /* that reads from it, one that can check it if there is one */
+    bool shared;    /* others do, too */
+} span;
+
+typedef struct joined {
+    sl_dataset base;
+    part *parts;
+    span *spans;
+    uint32_t count, span_count;
+    bool owns_objects;
+    const sl_dataset *classes; /* the part that names them; NULL: none does */
+    uint32_t label;            /* the field; NONE */
+    sl_field fields[SL_FIELDS_MAX];
+} joined;
+
+static const joined *joined_of(const sl_dataset *dataset)
+{
+    return (const joined *)(const void *)dataset;
+}
+
+/* ---- finding ---- */
+
+static const part *part_of(const joined *own, uint64_t index)
+{
+    uint32_t low = 0;
+    uint32_t high = own->count - 1;
+    while (low < high) {
+        const uint32_t middle = low + (high - low + 1) / 2;
+        if (own->parts[middle].first <= index) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return &own->parts[low];
+}
+
+static const span *span_of(const joined *own, uint32_t object)
+{
+    uint32_t low = 0;
+    uint32_t high = own->span_count - 1;
+    while (low < high) {
+        const uint32_t middle = low + (high - low + 1) / 2;
+        if (own->spans[middle].first <= object) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return &own->spans[low];
+}
+
+/* A sample as the part knows it. */
+static sl_sample local_sample(const joined *own, const part *p, const sl_sample *sample)
+{
+    sl_sample local = *sample;
+    local.index -= p->first;
+    local.place.object -= own->spans[p->span].first;
+    return local;
+}
+
+static sl_place local_lookup(const span *s, const sl_place *lookup)
+{
+    sl_place local = *lookup;
+    local.object -= s->first;
+    return local;
+}
+
+/* ---- ops ---- */
+
+static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sl_place *lookup, sl_refusal *why)
+{
+    const joined *own = joined_of(dataset);
+    const part *p = part_of(own, index);
+    const uint32_t first = own->spans[p->span].first;
+    const sluice_status status = sl_dataset_locate(p->of, index - p->first, sample, lookup, why);
+    sample->index = index;
+    if (status == SLUICE_OK) {
+        sample->place.object += first;
+    } else {
+        lookup->object += first;
+    }
+    return status;
+}
+
+static sl_piece piece(const sl_dataset *dataset, const sl_sample *sample, uint32_t number)
+{
+    const joined *own = joined_of(dataset);
+    const part *p = part_of(own, sample->index);
+    const sl_sample local = local_sample(own, p, sample);
+    return p->of->ops->piece(p->of, &local, number);
+}
+
+static sl_refusal learn(const sl_dataset *dataset, const sl_place *lookup, sl_bytes bytes)
+{
+    const joined *own = joined_of(dataset);
+    const span *s = span_of(own, lookup->object);
+    const sl_dataset *of = own->parts[s->part].of;
+    const sl_place local = local_lookup(s, lookup);
+    return of->ops->learn(of, &local, bytes);
+}
+
+static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+{
+    const joined *own = joined_of(dataset);
+    const part *p = part_of(own, index);
+    const uint32_t first = own->spans[p->span].first;
+    if (p->of->ops->locate_field == NULL) {
+        *lookup = (sl_place){.object = first};
+        *why = sl_refuse_unknown("a part of it cannot be read by itself from a dataset of this "
+                                 "format",
+                                 0);
+        why->field = own->fields[field].name;
+        return SLUICE_UNSUPPORTED;
+    }
+    const sluice_status status =
+        p->of->ops->locate_field(p->of, index - p->first, p->from[field], place, lookup, why);
+    if (status == SLUICE_OK) {
+        place->object += first;
+    } else {
+        lookup->object += first;
+    }
+    return status;
+}
+
+static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+{
+    const part *p = part_of(joined_of(dataset), index);
+    *count = 1;
+    return p->of->ops->stretch == NULL || p->of->ops->stretch(p->of, index - p->first, count);
+}
+
+/* ---- taking apart ---- */
+
+/* What is wanted, by the part's numbers. */
+static uint64_t local_wanted(const joined *own, const part *p, uint64_t wanted)
+{
+    uint64_t local = 0;
+    for (uint32_t i = 0; i < own->base.info.fields; i++) {
+        local |= (wanted >> i & 1) << p->from[i];
+    }
+    return local;
+}
+
+static void put_in_order(const joined *own, const part *p, sl_values *values)
+{
+    sl_value was[SL_FIELDS_MAX];
+    for (uint32_t i = 0; i < own->base.info.fields; i++) {
+        if (sl_values_want(values, i)) {
+            was[i] = values->of[p->from[i]];
+        }
+    }
+    for (uint32_t i = 0; i < own->base.info.fields; i++) {
+        if (sl_values_want(values, i)) {
+            values->of[i] = was[i];
+        }
+    }
+}
+
+static sl_refusal unpack_reordered(const joined *own, const part *p, const sl_sample *local,
+                                   sl_bytes bytes, sl_values *values)
+{
+    const uint64_t wanted = values->wanted;
+    const uint32_t copied = values->copy.field;
+    values->wanted = local_wanted(own, p, wanted);
+    if (values->copy.to != NULL) {
+        values->copy.field = p->from[copied];
+    }
+    const sl_refusal why = p->of->ops->unpack(p->of, local, bytes, values);
+    values->wanted = wanted;
+    values->copy.field = copied;
+    if (why.text == NULL) {
+        put_in_order(own, p, values);
+    }
+    return why;
+}
+
+static sl_refusal check_label(const joined *own, const sl_values *values)
+{
+    const sl_value *label = &values->of[own->label];
+    sl_refusal why = sl_accept();
+    if (sl_values_want(values, own->label) && label->present && label->integer != -1 &&
+        sl_dataset_class_name(own->classes, label->integer) == NULL) {
+        why = sl_refuse("it is none of the classes of the datasets that this one is joined with",
+                        label->offset);
+        why.field = own->fields[own->label].name;
+    }
+    return why;
+}
+
+static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
+                         sl_values *values)
+{
+    const joined *own = joined_of(dataset);
+    const part *p = part_of(own, sample->index);
+    const sl_sample local = local_sample(own, p, sample);
+    for (uint32_t i = 0; p->owner != NULL && i < SL_VALUE_ROOMS; i++) {
+        sl_value_room_own(&values->unpacked[i], p->owner);
+    }
+    const sl_refusal why = p->reorders ? unpack_reordered(own, p, &local, bytes, values)
+                                       : p->of->ops->unpack(p->of, &local, bytes, values);
+    return why.text == NULL && p->checks_labels ? check_label(own, values) : why;
+}
+
+/* ---- checking ---- */
+
+static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
+{
+    const joined *own = joined_of(dataset);
+    const span *s = span_of(own, object);
+    const sl_dataset *of = own->parts[s->part].of;
+    return of->ops->check_object != NULL ? of->ops->check_object(of, object - s->first, findings)
+                                         : SLUICE_OK;
+}
+
+/* Nothing stands for all samples of objects that several parts read from. */
+static bool sums_up(const joined *own, const span *s)
+{
+    return !s->shared && own->parts[s->part].of->ops->sum != NULL;
+}
+
+static uint64_t sum(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes)
+{
+    const joined *own = joined_of(dataset);
+    const part *p = part_of(own, sample->index);
+    if (!sums_up(own, &own->spans[p->span])) {
+        return 0;
+    }
+    const sl_sample local = local_sample(own, p, sample);
+    return p->of->ops->sum(p->of, &local, bytes);
+}
+
+static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t sum,
+                            uint64_t count)
+{
+    const joined *own = joined_of(dataset);
+    const span *s = span_of(own, object);
+    const sl_dataset *of = own->parts[s->part].of;
+    return sums_up(own, s) ? of->ops->check_sum(of, object - s->first, sum, count) : sl_accept();
+}
+
+static const char *class_name(const sl_dataset *dataset, int64_t label)
+{
+    const sl_dataset *classes = joined_of(dataset)->classes;
+    return classes != NULL ? sl_dataset_class_name(classes, label) : NULL;
+}
+
+static sluice_status key(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
+{
+    const part *p = part_of(joined_of(dataset), index);
+    return sl_dataset_key(p->of, index - p->first, key, bytes, NULL);
+}
+
+static bool has_folder(const sl_dataset *dataset, uint64_t device, uint64_t inode)
+{
+    const joined *own = joined_of(dataset);
+    for (uint32_t i = 0; i < own->span_count; i++) {
+        const sl_dataset *of = own->parts[own->spans[i].part].of;
+        if (of->ops->has_folder != NULL && of->ops->has_folder(of, device, inode)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void close_joined(sl_dataset *dataset)
+{
+    joined *own = (joined *)(void *)dataset;
+    if (own->owns_objects) {
+        sl_objects_close(own->base.objects);
+    }
+    for (uint32_t i = 0; i < own->count; i++) {
+        sl_dataset_close(own->parts[i].of);
+    }
+    sl_free(own->parts);
+    sl_free(own->spans);
+    sl_free(own);
+}
+
+static const sl_dataset_ops joined_ops = {
+    .locate = locate,
+    .piece = piece,
+    .learn = learn,
+    .locate_field = locate_field,
+    .stretch = stretch,
+    .unpack = unpack,
+    .check_object = check_object,
+    .sum = sum,
+    .check_sum = check_sum,
+    .class_name = class_name,
+    .key = key,
+    .has_folder = has_folder,
+    .close = close_joined,
+};
+
+/* ---- objects ---- */
+
+static sluice_status path_of(void *ctx, uint32_t object, char *path, size_t bytes)
+{
+    const span *s = span_of(ctx, object);
+    return sl_objects_path(s->objects, object - s->first, path, bytes);
+}
+
+static uint64_t bytes_of(void *ctx, uint32_t object)
+{
+    const span *s = span_of(ctx, object);
+    return sl_objects_bytes(s->objects, object - s->first);
+}
+
+/* The span of the part's objects, a new one where there is none. */
+static uint32_t find_span(joined *own, uint32_t number)
+{
+    sl_objects *objects = own->parts[number].of->objects;
+    for (uint32_t i = 0; i < own->span_count; i++) {
+        span *s = &own->spans[i];
+        if (s->objects == objects) {
+            s->shared = true;
+            s->part = own->parts[s->part].of->ops->check_object != NULL ? s->part : number;
+            return i;
+        }
+    }
+    own->spans[own->span_count] = (span){.objects = objects, .part = number};
+    return own->span_count++;
+}
+
+static sluice_status join_objects(joined *own, sluice_error *error)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < own->count; i++) {
+        own->parts[i].span = find_span(own, i);
+    }
+    for (uint32_t i = 0; i < own->span_count; i++) {
+        own->spans[i].first = (uint32_t)count;
+        count += sl_objects_count(own->spans[i].objects);
+        if (count > INT32_MAX) {
+            return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                                "the datasets have more than 2^31 files in all");
+        }
+    }
+    if (own->span_count == 1) {
+        own->base.objects = own->spans[0].objects; /* which its parts keep */
+        return SLUICE_OK;
+    }
+    const sl_object_names names = {
+        .ctx = own, .count = (uint32_t)count, .path = path_of, .bytes = bytes_of};
+    own->owns_objects = true;
+    return sl_objects_open(&own->base.objects, &names, error);
+}
+
+/* ---- parts ---- */
+
+/* Those of joined ones one by one. */
+static uint32_t count_parts(sl_dataset *const *given, uint32_t count)
+{
+    uint64_t parts = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        parts += given[i]->ops == &joined_ops ? joined_of(given[i])->count : 1;
+    }
+    return parts <= SL_JOINED_MAX ? (uint32_t)parts : UINT32_MAX;
+}
+
+static void map_fields(joined *own, part *p)
+{
+    for (uint32_t i = 0; i < own->base.info.fields; i++) {
+        p->from[i] = (uint8_t)sl_dataset_field(p->of, own->fields[i].name);
+        p->reorders = p->reorders || p->from[i] != i;
+    }
+}
+
+static sluice_status add_part(joined *own, sl_dataset *of, sluice_error *error)
+{
+    part *p = &own->parts[own->count++];
+    sluice_dataset_info *info = &own->base.info;
+    *p = (part){.of = sl_dataset_ref(of), .first = info->samples};
+    p->owner = of->depth == 0 ? of : NULL;
+    map_fields(own, p);
+    own->base.whole_objects = own->base.whole_objects || of->whole_objects;
+    own->base.pieces = of->pieces > own->base.pieces ? of->pieces : own->base.pieces;
+    if (of->depth >= own->base.depth) {
+        own->base.depth = of->depth + 1;
+    }
+    if (own->base.depth > SL_DATASET_DEPTH_MAX) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                            "%u datasets are made of one another: join them at once",
+                            own->base.depth);
+    }
+    const bool known = of->info.bytes > 0 && (info->bytes > 0 || own->count == 1);
+    if (of->info.samples > BYTES_MOST - info->samples ||
+        (known && of->info.bytes > BYTES_MOST - info->bytes)) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                            "the datasets have more than 2^63 samples or bytes in all");
+    }
+    info->samples += of->info.samples;
+    info->bytes = known ? info->bytes + of->info.bytes : 0;
+    return SLUICE_OK;
+}
+
+static sluice_status add_parts(joined *own, sl_dataset *of, sluice_error *error)
+{
+    const joined *other = joined_of(of);
+    if (of->ops != &joined_ops) {
+        return add_part(own, of, error);
+    }
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < other->count; i++) {
+        status = add_part(own, other->parts[i].of, error);
+    }
+    return status;
+}
+
+/* ---- what it is ---- */
+
+static void find_classes(joined *own)
+{
+    uint32_t label = sl_dataset_field(&own->base, "label");
+    if (label != SL_FIELD_NONE && own->fields[label].type != SLUICE_FIELD_INT) {
+        label = SL_FIELD_NONE;
+    }
+    own->label = label;
+    for (uint32_t i = 0; i < own->count && own->classes == NULL; i++) {
+        own->classes = own->parts[i].of->info.classes > 0 ? own->parts[i].of : NULL;
+    }
+    own->base.info.classes = own->classes != NULL ? own->classes->info.classes : 0;
+    for (uint32_t i = 0; i < own->count; i++) {
+        own->parts[i].checks_labels =
+            label != SL_FIELD_NONE && own->classes != NULL && own->parts[i].of->info.classes == 0;
+    }
+}
+
+static void describe(joined *own)
+{
+    sluice_dataset_info *info = &own->base.info;
+    const char *format = own->parts[0].of->info.format;
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    sl_checksum_add(&stream, "joined", sizeof("joined"));
+    for (uint32_t i = 0; i < own->count; i++) {
+        const sluice_dataset_info *of = &own->parts[i].of->info;
+        sl_checksum_add_u64(&stream, of->fingerprint);
+        sl_checksum_add_u64(&stream, of->samples);
+        format = strcmp(format, of->format) == 0 ? format : "mixed";
+    }
+    info->fingerprint = sl_checksum_value(&stream);
+    for (uint32_t i = 0; i < own->span_count; i++) {
+        info->shards += own->parts[own->spans[i].part].of->info.shards;
+    }
+    (void)snprintf(info->format, sizeof(info->format), "%s", format);
+    (void)snprintf(own->base.kind, sizeof(own->base.kind), "%u datasets joined, %s%s", own->count,
+                   strcmp(format, "mixed") == 0 ? "of several formats" : "all of the format ",
+                   strcmp(format, "mixed") == 0 ? "" : format);
+}
+
+static sluice_status allocate(joined *own, uint32_t parts, sluice_error *error)
+{
+    if (parts > SL_JOINED_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "at most %u datasets can be joined",
+                            SL_JOINED_MAX);
+    }
+    own->parts = sl_calloc(parts, sizeof(*own->parts));
+    own->spans = sl_calloc(parts, sizeof(*own->spans));
+    return own->parts != NULL && own->spans != NULL
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for joined datasets");
+}
+
+static sluice_status join(joined *own, sl_dataset *const *parts, uint32_t count,
+                          sl_field_names names, sluice_error *error)
+{
+    sluice_dataset_info *info = &own->base.info;
+    sluice_status status = allocate(own, count_parts(parts, count), error);
+    if (status == SLUICE_OK) {
+        status = sl_joined_fields(own->fields, &info->fields, parts, count, names, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_joined_classes(parts, count, error);
+    }
+    own->base.fields = own->fields;
+    for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = add_parts(own, parts[i], error);
+    }
+    return status == SLUICE_OK ? join_objects(own, error) : status;
+}
+
+sluice_status sl_joined_open(sl_dataset **dataset, sl_dataset *const *parts, uint32_t count,
+                             sl_field_names names, sluice_error *error)
+{
+    *dataset = NULL;
+    if (count == 0) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "there is no dataset to join");
+    }
+    joined *own = sl_calloc(1, sizeof(*own));
+    if (own == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for joined datasets");
+    }
+    own->base.ops = &joined_ops;
+    own->base.info.struct_size = sizeof(own->base.info);
+    atomic_init(&own->base.references, 1);
+    const sluice_status status = join(own, parts, count, names, error);
+    if (status < 0) {
+        sl_dataset_close(&own->base);
+        return status;
+    }
+    find_classes(own);
+    describe(own);
+    *dataset = &own->base;
+    return SLUICE_OK;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * joined: several datasets as one.
+ *
+ * Purpose: the samples of all parts, counted on, of whatever formats they are. Fields, places and
+ * values are the parts' own; this only finds the part that a sample is of (a binary search), makes
+ * numbers local on the way in and global on the way out, and puts values in the order of its own
+ * fields. Parts that are joined datasets themselves are taken apart, so that a + b + c is one.
+ * Objects: those of all parts, one behind the other, in a set of its own. Parts that read from the
+ * same one (two subsets of a dataset) share their numbers in it.
+ * Walk of a sample: locate asks the part for the place of sample index - first, whose object is
+ * counted on; that object's bytes are read like any other's; learn and unpack hand them to the part
+ * with its own numbers, and the values' room learns whose tags it keeps from now on.
+ * Memory: some 100 bytes a part. Threads: as any dataset. Ownership: holds a reference to each.
+ */
+#ifndef SL_JOINED_H
+#define SL_JOINED_H
+
+#include "dataset.h"
+
+#define SL_JOINED_MAX 65536U
+
+/* Fields by name. */
+typedef struct sl_field_names {
+    const char *const *names; /* NULL: all, which must be the same everywhere */
+    uint32_t count;
+} sl_field_names;
+
+/*
+ * Fields are in the order of `names`, or of the first part's. Errors: INVALID (fields or names of
+ * classes that differ, too many parts), UNSUPPORTED (more than SL_DATASET_DEPTH_MAX datasets over
+ * one another), NOMEM.
+ */
+sluice_status sl_joined_open(sl_dataset **dataset, sl_dataset *const *parts, uint32_t count,
+                             sl_field_names names, sluice_error *error);
+
+/* ---- joined_fields.c ---- */
+
+/* The fields that `count` parts have in common, by `names`; SL_FIELDS_MAX of room. */
+sluice_status sl_joined_fields(sl_field *fields, uint32_t *field_count, sl_dataset *const *parts,
+                               uint32_t count, sl_field_names names, sluice_error *error);
+/* INVALID: classes have names in several of them, and others. */
+sluice_status sl_joined_classes(sl_dataset *const *parts, uint32_t count, sluice_error *error);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* joined_fields: what several datasets have in common. */
+#include "error.h"
+#include "joined.h"
+
+#include <string.h>
+
+#define STAGE "dataset"
+#define CHOOSE                                                                                \
+    "name the fields that all of them have (option fields of joining), or choose and rename " \
+    "fields when it is opened"
+
+static const char *type_name(sluice_field_type type)
+{
+    static const char *const names[] = {"?",     "an image", "an integer", "a float",
+                                        "bytes", "a text",   "a tensor"};
+    return names[type];
+}
+
+static sluice_status refuse_missing(uint32_t part, const char *name, uint32_t other,
+                                    sluice_error *error)
+{
+    return sl_error_set(error, SLUICE_INVALID, STAGE,
+                        "dataset %u has no field \"%s\", which dataset %u has: " CHOOSE, part + 1,
+                        name, other + 1);
+}
+
+/* Why a field of the same name is another. */
+static sluice_status refuse_type(uint32_t part, const sl_field *own, const sl_field *first,
+                                 sluice_error *error)
+{
+    if (own->type != first->type) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "field \"%s\" is %s in dataset %u and %s in dataset 1: " CHOOSE,
+                            own->name, type_name(own->type), part + 1, type_name(first->type));
+    }
+    if (own->dtype != first->dtype) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "field \"%s\" is a tensor %s in dataset %u and %s in dataset "
+                            "1: " CHOOSE,
+                            own->name, sluice_dtype_name((int32_t)own->dtype), part + 1,
+                            sluice_dtype_name((int32_t)first->dtype));
+    }
+    return sl_error_set(error, SLUICE_INVALID, STAGE,
+                        "field \"%s\" has %u dimensions in dataset %u and %u in dataset 1: " CHOOSE,
+                        own->name, own->dims, part + 1, first->dims);
+}
+
+/* What holds of the field in both. */
+static void widen(sl_field *field, const sl_field *other)
+{
+    for (uint32_t i = 0; i < field->dims; i++) {
+        field->shape[i] = field->shape[i] == other->shape[i] ? field->shape[i] : 0;
+    }
+    if (field->compression != other->compression) {
+        field->compression = SLUICE_COMPRESSION_AUTO;
+    }
+}
+
+static sluice_status agree(sl_field *field, const sl_dataset *part, uint32_t number,
+                           sluice_error *error)
+{
+    const uint32_t found = sl_dataset_field(part, field->name);
+    if (found == SL_FIELD_NONE) {
+        return refuse_missing(number, field->name, 0, error);
+    }
+    const sl_field *own = &part->fields[found];
+    const bool tensor = own->type == SLUICE_FIELD_TENSOR;
+    if (own->type != field->type ||
+        (tensor && (own->dtype != field->dtype || own->dims != field->dims))) {
+        return refuse_type(number, own, field, error);
+    }
+    if (tensor) {
+        widen(field, own);
+    } else if (own->compression != field->compression) {
+        field->compression = SLUICE_COMPRESSION_AUTO;
+    }
+    return SLUICE_OK;
+}
+
+/* Those that are asked for, as the first part has them. */
+static sluice_status take_named(sl_field *fields, uint32_t *count, const sl_dataset *first,
+                                sl_field_names names, sluice_error *error)
+{
+    *count = 0;
+    for (uint32_t i = 0; i < names.count; i++) {
+        const uint32_t found = sl_dataset_field(first, names.names[i]);
+        for (uint32_t k = 0; k < *count; k++) {
+            if (strcmp(fields[k].name, names.names[i]) == 0) {
+                return sl_error_set(error, SLUICE_INVALID, STAGE,
+                                    "field \"%.64s\" is asked for twice", names.names[i]);
+            }
+        }
+        if (found == SL_FIELD_NONE) {
+            return sl_error_set(error, SLUICE_INVALID, STAGE,
+                                "dataset 1 has no field \"%.64s\", which is asked for",
+                                names.names[i]);
+        }
+        fields[(*count)++] = first->fields[found];
+    }
+    return SLUICE_OK;
+}
+
+/* Nothing is left out without a word. */
+static sluice_status refuse_more(const sl_dataset *part, uint32_t number, const sl_field *fields,
+                                 uint32_t count, sluice_error *error)
+{
+    for (uint32_t i = 0; i < part->info.fields; i++) {
+        bool known = false;
+        for (uint32_t k = 0; k < count && !known; k++) {
+            known = strcmp(part->fields[i].name, fields[k].name) == 0;
+        }
+        if (!known) {
+            return refuse_missing(0, part->fields[i].name, number, error);
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_joined_fields(sl_field *fields, uint32_t *field_count, sl_dataset *const *parts,
+                               uint32_t count, sl_field_names names, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    if (names.names != NULL) {
+        status = take_named(fields, field_count, parts[0], names, error);
+    } else {
+        *field_count = parts[0]->info.fields;
+        memcpy(fields, parts[0]->fields, *field_count * sizeof(*fields));
+    }
+    for (uint32_t i = 1; status == SLUICE_OK && i < count; i++) {
+        for (uint32_t k = 0; status == SLUICE_OK && k < *field_count; k++) {
+            status = agree(&fields[k], parts[i], i, error);
+        }
+        if (status == SLUICE_OK && names.names == NULL) {
+            status = refuse_more(parts[i], i, fields, *field_count, error);
+        }
+    }
+    return status;
+}
+
+static bool is_same_name(const char *a, const char *b)
+{
+    return (a == NULL && b == NULL) || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static sluice_status compare_classes(const sl_dataset *part, uint32_t number,
+                                     const sl_dataset *first, uint32_t first_number,
+                                     sluice_error *error)
+{
+    const uint32_t classes =
+        part->info.classes < first->info.classes ? part->info.classes : first->info.classes;
+    for (uint32_t i = 0; i < classes; i++) {
+        const char *name = sl_dataset_class_name(part, i);
+        const char *other = sl_dataset_class_name(first, i);
+        if (!is_same_name(name, other)) {
+            return sl_error_set(error, SLUICE_INVALID, STAGE,
+                                "class %u is called \"%.64s\" in dataset %u and \"%.64s\" in "
+                                "dataset %u: a label must mean the same in all",
+                                i, name != NULL ? name : "", number + 1, other != NULL ? other : "",
+                                first_number + 1);
+        }
+    }
+    if (part->info.classes != first->info.classes) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "dataset %u has %u classes and dataset %u has %u: a label must mean "
+                            "the same in all (allow_empty_classes keeps empty ones)",
+                            number + 1, part->info.classes, first_number + 1, first->info.classes);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_joined_classes(sl_dataset *const *parts, uint32_t count, sluice_error *error)
+{
+    uint32_t first = count;
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
+        if (parts[i]->info.classes == 0) {
+            continue;
+        }
+        first = first < count ? first : i;
+        /* Subsets of one dataset, of which there may be thousands, have the same ones. */
+        if (parts[i]->objects != parts[first]->objects) {
+            status = compare_classes(parts[i], i, parts[first], first, error);
+        }
+    }
+    return status;
+}
