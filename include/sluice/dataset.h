@@ -45,6 +45,9 @@
  *   - LMDB: a folder with data.mdb, or such a file; each entry is a sample, in the order of keys.
  *     Keys are walked when it is opened, nothing is mapped or locked, and it is not to be written
  *     meanwhile; docs/formats.md says what the fields are;
+ *   - a table that lists pictures (*.csv, *.tsv, *.jsonl, *.ndjson), or a folder with metadata.csv
+ *     or metadata.jsonl that does: each row is a sample, one column tells its file, the others are
+ *     kept in memory; docs/formats.md says what the fields are;
  *   - with sluice_dataset_options.flat, files of tensors of one shape and nothing else.
  *
  * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and
@@ -164,7 +167,8 @@ typedef struct sluice_dataset_info {
     uint32_t classes;
     uint32_t fields;
     char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "arrow", "mds",
-                        "litdata", "beton", "lmdb", "npz", "npy", "megatron", "folder", "flat" */
+                        "litdata", "beton", "lmdb", "table", "npz", "npy", "megatron", "folder",
+                        "flat" */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \

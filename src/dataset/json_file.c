@@ -37,7 +37,12 @@ sluice_status sl_json_load(json_t **root, const char *path, sluice_error *error)
 json_t *sl_json_parse(sl_bytes text)
 {
     json_error_t why;
-    return json_loadb((const char *)text.data, text.size, FLAGS, &why);
+    return sl_json_parse_why(text, &why);
+}
+
+json_t *sl_json_parse_why(sl_bytes text, json_error_t *why)
+{
+    return json_loadb((const char *)text.data, text.size, FLAGS, why);
 }
 
 const json_t *sl_json_member(const json_t *object, const char *key)

@@ -25,6 +25,8 @@
 sluice_status sl_json_load(json_t **root, const char *path, sluice_error *error);
 /* NULL: it is no JSON. */
 json_t *sl_json_parse(sl_bytes text);
+/* The same, and why. */
+json_t *sl_json_parse_why(sl_bytes text, json_error_t *why);
 
 /* Member `key` of what may be no object; NULL: none, or null. */
 const json_t *sl_json_member(const json_t *object, const char *key);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fuzz_table: any bytes as a table that lists pictures. Input: one byte (CSV, TSV, JSON Lines, or
+ * one cell), then the bytes.
+ */
+#include "dataset_run.h"
+#include "table_cell.h"
+
+#include <string.h>
+
+enum { CSV, TSV, JSON_LINES, CELL, MODES };
+
+static const char *const names[] = {"a.csv", "a.tsv", "a.jsonl"};
+
+/* A cell that is of a type is a value of the field that it is said to be. */
+static void run_cell(const uint8_t *data, size_t size)
+{
+    static const sluice_field_type types[] = {
+        [SL_CELL_INT] = SLUICE_FIELD_INT,
+        [SL_CELL_FLOAT] = SLUICE_FIELD_FLOAT,
+        [SL_CELL_LIST] = SLUICE_FIELD_TENSOR,
+        [SL_CELL_TEXT] = SLUICE_FIELD_BYTES,
+    };
+    sl_cell_room room;
+    sl_list_shape shape = {0};
+    sl_value value;
+    uint8_t *text = malloc(size + 1);
+    fuzz_expect(text != NULL && sl_cell_room_open(&room), "there is memory");
+    memcpy(text, data, size);
+    text[size] = '\0';
+    if (size > 0 && memchr(text, 0, size) == NULL) {
+        const sl_cell cell = {.kind = SL_CELL_WORDS, .text = {text, size}};
+        const sl_cell_kind kind = sl_cell_look(&cell, &room, &shape);
+        const sl_field field = {.type = types[kind],
+                                .dtype = SLUICE_F64,
+                                .dims = shape.dims == 2 ? 2 : 1,
+                                .shape = {0, shape.inner}};
+        fuzz_expect(kind != SL_CELL_WORDS && kind != SL_CELL_ABSENT, "words are something");
+        fuzz_expect(sl_cell_value(&cell, &field, &room, &value) == NULL && value.present,
+                    "a cell is what it was taken for");
+    }
+    sl_cell_room_close(&room);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[512];
+    if (size == 0 || size > FUZZ_INPUT_MAX)
+        return 0;
+    const unsigned mode = data[0] % MODES;
+    if (mode == CELL) {
+        run_cell(data + 1, size - 1);
+        return 0;
+    }
+    (void)snprintf(path, sizeof(path), "%s/%s", fuzz_suspect_folder(0), names[mode]);
+    fuzz_suspect_write(names[mode], data + 1, size - 1);
+    fuzz_dataset_run(path);
+    return 0;
+}
+
+static const struct {
+    uint8_t mode;
+    const char *text;
+} seeds[] = {
+    {CSV, "path,label,n,x,box,text\na.jpg,cat,1,0.5,\"[[1,2,3,4]]\",\"a \"\"b\"\"\nc\"\n"
+          "b.jpg,dog,,-1e3,[],\nc.jpg,cat,-5,nan,\"[[1,2,3,4],[5,6,7,8.5]]\",x\r\n"},
+    {CSV, "\xef\xbb\xbfimage,class\r\na,1\r\nb,2\r\n"},
+    {TSV, "file\tcaption\tids\na\t5\" nail\t[1,2]\nb\t\"a\tb\"\t[]\n"},
+    {JSON_LINES,
+     "{\"file_name\":\"a\",\"objects\":{\"bbox\":[[1,2,3,4]],\"id\":[1]},\"label\":\"x\"}\n"
+     "\n{\"file_name\":\"b\",\"more\":{\"a\":{\"b\":null}},\"n\":1.5,\"ok\":true,\"label\":3}\r\n"},
+    {CELL, "-9223372036854775808"},
+    {CELL, "+1.25e-3"},
+    {CELL, "[[1,2],[3,4.5]]"},
+};
+
+size_t fuzz_seed(unsigned index, uint8_t *buffer)
+{
+    if (index >= sizeof(seeds) / sizeof(seeds[0]))
+        return 0;
+    buffer[0] = seeds[index].mode;
+    memcpy(buffer + 1, seeds[index].text, strlen(seeds[index].text));
+    return 1 + strlen(seeds[index].text);
+}

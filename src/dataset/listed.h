@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * listed: pictures that lie in files of their own, listed by a table or by annotations.
+ *
+ * Purpose: the dataset that such formats have in common. A sample is one file, which is read whole;
+ * what else is known of it are columns that are kept in memory. Nothing looks at the pictures when
+ * the list is opened: one that is missing is a bad sample, which names its path, when it is read.
+ * Memory: 9 bytes a sample and its path, and what side_columns.h says of the other fields.
+ * Threads: one builds it; then it is immutable. Ownership: sl_dataset_close.
+ */
+#ifndef SL_LISTED_H
+#define SL_LISTED_H
+
+#include "dataset.h"
+#include "json_file.h"
+#include "side_columns.h"
+#include "source_columns.h"
+
+/* Number of the side column of paths; others have the numbers behind it. */
+#define SL_LISTED_PATHS 0U
+
+typedef struct sl_listed {
+    sl_dataset base;
+    char *root; /* what paths are relative to */
+    sl_side_columns side;
+    uint32_t source[SL_FIELDS_MAX + 1]; /* that each side column is of */
+    uint32_t side_of[SL_FIELDS_MAX];    /* the side column of each field */
+    bool is_file[SL_FIELDS_MAX];        /* the field is the file's bytes */
+    json_t *classes;                    /* an array of names; NULL: none have one */
+    sl_field fields[SL_FIELDS_MAX];
+} sl_listed;
+
+/* What there is to choose from. */
+typedef struct sl_listed_sources {
+    const sl_source_column *of;
+    uint32_t count;
+    uint32_t picture; /* the file: an image */
+    uint32_t key;     /* its path: a text; SL_FIELD_NONE: there is none */
+} sl_listed_sources;
+
+/* `root` is the folder of `path`, or `path` itself where `folder`. Errors: NOMEM. */
+sluice_status sl_listed_new(sl_listed **listed, const char *path, bool folder, sluice_error *error);
+/* Finds the fields, of which side columns are made; to be called once, before rows are put. `path`
+ * is named in errors: those of sl_source_fields_find. */
+sluice_status sl_listed_choose(sl_listed *own, const sl_listed_sources *sources,
+                               const sluice_dataset_options *options, const char *path,
+                               sluice_error *error);
+/* A literal: why there can be no file of that path; NULL: there can be. */
+const char *sl_listed_refuse_path(const sl_listed *own, sl_bytes path);
+/* Adds a path to the side column of paths. Errors: NOMEM. */
+sluice_status sl_listed_put_path(sl_listed *own, sl_bytes path, sluice_error *error);
+/* Once all columns have all rows. Errors: INVALID (no rows, too many), NOMEM. */
+sluice_status sl_listed_finish(sl_listed *own, const char *path, sluice_error *error);
+
+#endif

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pictures that a table lists: CSV, TSV or JSON Lines, each row a sample, one column of which names
+ * the picture's file. The table is read twice when it is opened, row by row: once to find what its
+ * columns are, once to keep what is wanted of them. The dataset itself is listed.h's.
+ */
+#include "field_choice.h"
+#include "listed.h"
+#include "memory.h"
+#include "table_columns.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE "dataset"
+
+/* Columns that name the picture, the first of them that there is. */
+static const char *const picture_names[] = {
+    "path", "file", "file_name", "filename", "filepath", "image", "image_path", "img", "img_path"};
+
+/* What a folder's table is called, as Hugging Face's ImageFolder has it. */
+static const char *const folder_names[] = {"metadata.csv", "metadata.jsonl"};
+
+enum {
+    PICTURE_NAMES = sizeof(picture_names) / sizeof(picture_names[0]),
+    FOLDER_NAMES = sizeof(folder_names) / sizeof(folder_names[0])
+};
+
+static uint32_t find_name(const sl_table *table, const char *name)
+{
+    for (uint32_t i = 0; i < table->columns; i++) {
+        if (strcmp(table->names[i], name) == 0) {
+            return i;
+        }
+    }
+    return SL_FIELD_NONE;
+}
+
+static uint32_t find_picture(const sl_table *table)
+{
+    uint32_t found = SL_FIELD_NONE;
+    for (size_t i = 0; i < PICTURE_NAMES && found == SL_FIELD_NONE; i++) {
+        found = find_name(table, picture_names[i]);
+    }
+    return found;
+}
+
+/* ---- probing ---- */
+
+/* Whether `path` has a table that names pictures: class folders may have a metadata.csv as well. */
+static bool names_pictures(const char *path)
+{
+    sl_table *table;
+    bool more;
+    sluice_error error;
+    sl_error_clear(&error);
+    if (sl_table_open(&table, path, &error) < 0) {
+        return false;
+    }
+    /* columns of JSON Lines are known by the first row */
+    const bool read = !table->is_json || sl_table_next(table, &more, &error) == SLUICE_OK;
+    const bool found = read && find_picture(table) != SL_FIELD_NONE;
+    sl_table_close(table);
+    return found;
+}
+
+/* The tables in a folder; `file` is the last of them. */
+static uint32_t find_in_folder(const char *folder, char file[SL_PATH_BYTES])
+{
+    char path[SL_PATH_BYTES];
+    struct stat facts;
+    uint32_t count = 0;
+    for (size_t i = 0; i < FOLDER_NAMES; i++) {
+        const int length = snprintf(path, sizeof(path), "%s/%s", folder, folder_names[i]);
+        if (length > 0 && (size_t)length < sizeof(path) && stat(path, &facts) == 0 &&
+            S_ISREG(facts.st_mode) && names_pictures(path)) {
+            memcpy(file, path, sizeof(path));
+            count++;
+        }
+    }
+    return count;
+}
+
+static bool probe(const char *path)
+{
+    char file[SL_PATH_BYTES];
+    struct stat facts;
+    if (stat(path, &facts) != 0) {
+        return false;
+    }
+    return S_ISDIR(facts.st_mode) ? find_in_folder(path, file) > 0
+                                  : S_ISREG(facts.st_mode) && sl_table_is_named(path);
+}
+
+/* ---- columns ---- */
+
+/* While a dataset is opened. */
+typedef struct opener {
+    const sluice_dataset_options *options;
+    const char *path;
+    sl_listed *own;
+    sl_table *table;
+    sl_table_columns *columns;
+    sl_source_column *sources;                   /* one more than columns: the key */
+    uint32_t numbers[SL_SOURCE_COLUMNS_MAX + 1]; /* of the table's column, of each source */
+    sl_listed_sources all;
+    uint32_t label; /* the column whose words are classes; NONE */
+    sl_field_choice *choices;
+} opener;
+
+static sluice_status parse_choices(opener *o, sluice_error *error)
+{
+    const uint32_t count = o->options->field_count;
+    if (count > SL_FIELDS_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "there can be %u fields at most",
+                            SL_FIELDS_MAX);
+    }
+    o->choices = sl_calloc((size_t)count + 1, sizeof(*o->choices));
+    if (o->choices == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for columns");
+    }
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
+        sl_field_choice *choice = &o->choices[i];
+        status = sl_field_choice_parse(choice, o->options->fields[i], error);
+        const bool may_be_words = !choice->typed || choice->field.type == SLUICE_FIELD_INT;
+        if (status == SLUICE_OK && strcmp(choice->field.name, "label") == 0 && may_be_words) {
+            o->columns->label = choice->key;
+        }
+    }
+    return status;
+}
+
+/* What the user said of a column; NULL: nothing. */
+static const sl_field_choice *find_choice(const opener *o, const char *name)
+{
+    for (uint32_t i = 0; i < o->options->field_count; i++) {
+        if (o->choices[i].typed && strcmp(o->choices[i].key, name) == 0) {
+            return &o->choices[i];
+        }
+    }
+    return NULL;
+}
+
+/* The column of pictures: one that is said to be, or of a usual name. */
+static uint32_t choose_picture(const opener *o)
+{
+    for (uint32_t i = 0; i < o->options->field_count; i++) {
+        const sl_field_choice *choice = &o->choices[i];
+        if (choice->typed && choice->field.type == SLUICE_FIELD_IMAGE) {
+            return find_name(o->table, choice->key);
+        }
+    }
+    return find_picture(o->table);
+}
+
+static sluice_status refuse_names(const opener *o, sluice_error *error)
+{
+    char names[256] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < o->table->columns && used < sizeof(names); i++) {
+        const int length = snprintf(names + used, sizeof(names) - used, "%s\"%s\"",
+                                    i > 0 ? ", " : "", o->table->names[i]);
+        used += length > 0 ? (size_t)length : sizeof(names);
+    }
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, o->path, -1,
+        "no column is called as one that names the files of pictures is (path, file, file_name, "
+        "filename, filepath, image, image_path, img, img_path): say which one does (the option "
+        "fields: image=COLUMN:image)%s; %s: %s",
+        o->table->is_json ? "" : ", and have the first line name the columns", "they are", names);
+}
+
+/* Words that are classes; other columns of labels are as any. */
+static sluice_status find_classes(opener *o, sluice_error *error)
+{
+    const uint32_t column = sl_table_columns_label(o->columns, o->table);
+    o->label = SL_FIELD_NONE;
+    if (column == SL_FIELD_NONE || o->columns->of[column].words == NULL ||
+        sl_table_columns_field(o->columns, column).type != SLUICE_FIELD_TEXT ||
+        (o->columns->label == NULL && o->options->field_count > 0)) {
+        return SLUICE_OK;
+    }
+    o->own->classes = sl_table_columns_classes(o->columns, column);
+    if (o->own->classes == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the names of classes");
+    }
+    o->label = column;
+    return SLUICE_OK;
+}
+
+static void add_source(opener *o, uint32_t column, const char *name, const sl_field *field)
+{
+    sl_source_column *source = &o->sources[o->all.count];
+    memcpy(source->name, name, strlen(name) + 1);
+    source->field = *field;
+    o->numbers[o->all.count++] = column;
+}
+
+static void find_sources(opener *o, uint32_t picture)
+{
+    const sl_field file = {.type = SLUICE_FIELD_IMAGE};
+    const sl_field label = {.type = SLUICE_FIELD_INT};
+    const sl_field key = {.type = SLUICE_FIELD_TEXT};
+    const bool has_key = find_name(o->table, "key") != SL_FIELD_NONE;
+    for (uint32_t i = 0; i < o->table->columns; i++) {
+        const char *name = o->table->names[i];
+        const sl_field_choice *choice = find_choice(o, name);
+        sl_field field = sl_table_columns_field(o->columns, i);
+        if (i == picture) {
+            o->all.picture = o->all.count;
+            field = file;
+        } else if (i == o->label) {
+            field = label;
+        } else if (choice != NULL && choice->field.type != SLUICE_FIELD_IMAGE) {
+            field = choice->field;
+        }
+        /* pandas writes the numbers of rows under no name */
+        if (name[0] != '\0') {
+            add_source(o, i, name, &field);
+        }
+    }
+    o->all.key = has_key ? SL_FIELD_NONE : o->all.count;
+    if (!has_key) {
+        add_source(o, SL_FIELD_NONE, "key", &key);
+    }
+    o->all.of = o->sources;
+}
+
+/* Classes have their names under "label" only. */
+static void call_label(sl_listed *own, uint32_t source)
+{
+    for (uint32_t i = 0; i < own->base.info.fields; i++) {
+        if (strcmp(own->fields[i].name, "label") == 0) {
+            return;
+        }
+    }
+    for (uint32_t i = 0; i < own->base.info.fields; i++) {
+        if (own->side_of[i] > 0 && own->source[own->side_of[i]] == source) {
+            memcpy(own->fields[i].name, "label", sizeof("label"));
+            return;
+        }
+    }
+}
+
+static sluice_status choose_columns(opener *o, sluice_error *error)
+{
+    const uint32_t picture = choose_picture(o);
+    if (picture == SL_FIELD_NONE) {
+        return refuse_names(o, error);
+    }
+    o->sources = sl_calloc((size_t)o->table->columns + 1, sizeof(*o->sources));
+    if (o->sources == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for columns");
+    }
+    sluice_status status = find_classes(o, error);
+    if (status < 0) {
+        return status;
+    }
+    find_sources(o, picture);
+    status = sl_listed_choose(o->own, &o->all, o->options, o->path, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->all.count; i++) {
+        if (o->numbers[i] == o->label && o->label != SL_FIELD_NONE) {
+            call_label(o->own, i);
+        }
+    }
+    return status;
+}
+
+/* ---- rows ---- */
+
+static sluice_status look_at_rows(opener *o, sluice_error *error)
+{
+    bool more = true;
+    while (more) {
+        sluice_status status = sl_table_next(o->table, &more, error);
+        if (status == SLUICE_OK && more) {
+            status = sl_table_columns_look(o->columns, o->table, error);
+        }
+        if (status < 0) {
+            return status;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static const char *find_value(opener *o, uint32_t column, const sl_field *field, sl_value *value)
+{
+    const sl_cell *cell = &o->table->cells[column];
+    sl_bytes word;
+    if (column != o->label) {
+        return sl_cell_value(cell, field, &o->columns->room, value);
+    }
+    *value = (sl_value){0};
+    if (cell->kind == SL_CELL_ABSENT) {
+        return NULL;
+    }
+    if (!sl_cell_text(cell, &o->columns->room, &word)) {
+        return "there is no memory for it";
+    }
+    value->present = word.size > 0;
+    value->integer =
+        sl_table_columns_class(o->columns, column, word.size > 0 ? (const char *)word.data : "");
+    return value->integer < 0 && value->present ? "it is no text: UTF-8 without NUL" : NULL;
+}
+
+static sluice_status put_path(opener *o, sluice_error *error)
+{
+    const uint32_t column = o->numbers[o->all.picture];
+    const sl_cell *cell = &o->table->cells[column];
+    const char *why = cell->kind != SL_CELL_ABSENT && cell->text.data == NULL
+                          ? "it is no path of a picture"
+                          : sl_listed_refuse_path(o->own, cell->text);
+    return why != NULL ? sl_table_refuse(o->table, SLUICE_CORRUPT, column, why, error)
+                       : sl_listed_put_path(o->own, cell->text, error);
+}
+
+static sluice_status put_row(opener *o, sluice_error *error)
+{
+    sl_listed *own = o->own;
+    sluice_status status = put_path(o, error);
+    for (uint32_t i = 1; status == SLUICE_OK && i < own->side.count; i++) {
+        sl_value value;
+        const uint32_t column = o->numbers[own->source[i]];
+        const char *why = find_value(o, column, &own->side.of[i].field, &value);
+        status = why != NULL ? sl_table_refuse(o->table, SLUICE_CORRUPT, column, why, error)
+                             : sl_side_columns_put(&own->side, i, &value, error);
+    }
+    return status;
+}
+
+static sluice_status keep_rows(opener *o, sluice_error *error)
+{
+    bool more = true;
+    sluice_status status = sl_table_rewind(o->table, error);
+    while (status == SLUICE_OK && more) {
+        status = sl_table_next(o->table, &more, error);
+        if (status == SLUICE_OK && more) {
+            status = put_row(o, error);
+        }
+    }
+    return status;
+}
+
+/* ---- opening ---- */
+
+static sluice_status open_rows(opener *o, sluice_error *error)
+{
+    sluice_status status = sl_listed_new(&o->own, o->path, false, error);
+    status = status == SLUICE_OK ? sl_table_open(&o->table, o->path, error) : status;
+    status = status == SLUICE_OK ? sl_table_columns_open(&o->columns, error) : status;
+    status = status == SLUICE_OK ? parse_choices(o, error) : status;
+    status = status == SLUICE_OK ? look_at_rows(o, error) : status;
+    status = status == SLUICE_OK ? choose_columns(o, error) : status;
+    status = status == SLUICE_OK ? keep_rows(o, error) : status;
+    if (status < 0) {
+        return status;
+    }
+    const bool json = o->table->is_json;
+    (void)snprintf(o->own->base.info.format, sizeof(o->own->base.info.format), "table");
+    (void)snprintf(o->own->base.kind, sizeof(o->own->base.kind),
+                   "pictures in files, listed by a table (%s)",
+                   json                          ? "JSON Lines"
+                   : o->table->delimiter == '\t' ? "TSV"
+                                                 : "CSV");
+    return sl_listed_finish(o->own, o->path, error);
+}
+
+/* The table itself: `path`, or the one in it. */
+static sluice_status find_table(const char *path, char file[SL_PATH_BYTES], sluice_error *error)
+{
+    struct stat facts;
+    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode)) {
+        if (find_in_folder(path, file) > 1) {
+            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                                 "holds metadata.csv and metadata.jsonl: name the one that is "
+                                 "meant");
+        }
+        return SLUICE_OK;
+    }
+    if (strlen(path) >= SL_PATH_BYTES) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
+    }
+    memcpy(file, path, strlen(path) + 1);
+    return SLUICE_OK;
+}
+
+static sluice_status open_table(sl_dataset **dataset, const char *const *paths, size_t count,
+                                const sluice_dataset_options *options, sluice_error *error)
+{
+    char file[SL_PATH_BYTES] = "";
+    if (count != 1) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[1], -1,
+                             "tables cannot be joined: open one path");
+    }
+    sluice_status status = find_table(paths[0], file, error);
+    opener o = {.options = options, .path = file, .label = SL_FIELD_NONE};
+    status = status == SLUICE_OK ? open_rows(&o, error) : status;
+    sl_table_close(o.table);
+    sl_table_columns_close(o.columns);
+    sl_free(o.sources);
+    sl_free(o.choices);
+    if (status < 0) {
+        sl_dataset_close(o.own != NULL ? &o.own->base : NULL);
+        return status;
+    }
+    *dataset = &o.own->base;
+    return SLUICE_OK;
+}
+
+const sl_format sl_format_table = {.name = "table",
+                                   .takes_fields = true,
+                                   .probe = probe,
+                                   .open = open_table};

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables that list pictures: cells, rows across the window's end, and a table cut at every byte.
+ * What Python's csv and json write is read in python/tests/test_table.py.
+ */
+#include "error.h"
+#include "photo_folder.h"
+#include "table_columns.h"
+
+#include <sluice/sluice.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PATH = 512, WINDOW = 1 << 20 };
+
+static char root[256];
+
+static const char *path_of(const char *name)
+{
+    static char path[PATH];
+    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
+    return path;
+}
+
+static sl_cell words(const char *text)
+{
+    return (sl_cell){.kind = SL_CELL_WORDS, .text = {(const uint8_t *)text, strlen(text)}};
+}
+
+static void cells_are_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        sl_cell_kind kind;
+    } cells[] = {
+        {"0", SL_CELL_INT},
+        {"-9223372036854775808", SL_CELL_INT},
+        {"9223372036854775807", SL_CELL_INT},
+        {"+5", SL_CELL_INT},
+        {"9223372036854775808", SL_CELL_TEXT},
+        {"-9223372036854775809", SL_CELL_TEXT},
+        {"-", SL_CELL_TEXT},
+        {"+-1", SL_CELL_TEXT},
+        {"1.5", SL_CELL_FLOAT},
+        {"1e3", SL_CELL_FLOAT},
+        {"-INF", SL_CELL_FLOAT},
+        {"infinity", SL_CELL_TEXT},
+        {"0x1p3", SL_CELL_TEXT},
+        {" 1", SL_CELL_TEXT},
+        {".", SL_CELL_TEXT},
+        {"[]", SL_CELL_LIST},
+        {"[1, 2.5]", SL_CELL_LIST},
+        {"[[1], [2]]", SL_CELL_LIST},
+        {"[[1], [2, 3]]", SL_CELL_TEXT},
+        {"[[]]", SL_CELL_TEXT},
+        {"[[1], 2]", SL_CELL_TEXT},
+        {"[1", SL_CELL_TEXT},
+    };
+    sl_cell_room room;
+    assert_true(sl_cell_room_open(&room));
+    for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+        sl_list_shape shape;
+        const sl_cell cell = words(cells[i].text);
+        assert_int_equal(sl_cell_look(&cell, &room, &shape), cells[i].kind);
+    }
+    sl_cell_room_close(&room);
+}
+
+static void cells_become_values(void **state)
+{
+    (void)state;
+    sl_value value;
+    sl_cell_room room;
+    const sl_field whole = {.type = SLUICE_FIELD_INT};
+    const sl_field number = {.type = SLUICE_FIELD_FLOAT};
+    const sl_field boxes = {
+        .type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_I32, .dims = 2, .shape = {0, 2}};
+    const sl_cell lowest = words("-9223372036854775808");
+    const sl_cell tenth = words("0.1");
+    const sl_cell list = words("[[1,2],[3,-4]]");
+    const sl_cell wide = words("[[1,4294967296]]");
+    const sl_cell none = {0};
+    const int32_t wanted[] = {1, 2, 3, -4};
+    assert_true(sl_cell_room_open(&room));
+    assert_null(sl_cell_value(&lowest, &whole, &room, &value));
+    assert_true(value.present && value.integer == INT64_MIN);
+    assert_non_null(sl_cell_value(&tenth, &whole, &room, &value));
+    assert_null(sl_cell_value(&tenth, &number, &room, &value));
+    assert_true(value.number == 0.1);
+    assert_null(sl_cell_value(&list, &boxes, &room, &value));
+    assert_int_equal(value.bytes.size, sizeof(wanted));
+    assert_memory_equal(value.bytes.data, wanted, sizeof(wanted));
+    assert_non_null(sl_cell_value(&wide, &boxes, &room, &value));
+    assert_null(sl_cell_value(&none, &boxes, &room, &value));
+    assert_false(value.present);
+    sl_cell_room_close(&room);
+}
+
+/* Every way in which the window's end can cut a row. */
+static void rows_cross_the_window(void **state)
+{
+    (void)state;
+    static const char row[] = "x.png,\"a\"\"b\r\nc\",12\r\n";
+    enum { ROW = sizeof(row) - 1, ROWS = 4 };
+    char *text = malloc(WINDOW + 4096);
+    assert_non_null(text);
+    for (size_t shift = 0; shift <= ROW; shift++) {
+        /* a row of padding, so that the window ends within the second row behind it */
+        size_t used = (size_t)sprintf(text, "path,t,n\n");
+        const size_t padding = WINDOW - shift - used - 5 - ROW;
+        used += (size_t)sprintf(text + used, "p,");
+        memset(text + used, 'y', padding);
+        used += padding;
+        used += (size_t)sprintf(text + used, ",1\n");
+        for (int i = 0; i < ROWS; i++)
+            used += (size_t)sprintf(text + used, "%s", row);
+        write_file(path_of("a.csv"), text, (uint32_t)used);
+        sl_table *table = NULL;
+        bool more = false;
+        assert_int_equal(sl_table_open(&table, path_of("a.csv"), NULL), SLUICE_OK);
+        for (int i = 0; i <= ROWS; i++) {
+            assert_int_equal(sl_table_next(table, &more, NULL), SLUICE_OK);
+            assert_true(more);
+            assert_int_equal(table->row_line, i == 0 ? 2 : 1 + 2 * i);
+            assert_int_equal(table->cells[1].text.size, i == 0 ? padding : 6);
+            assert_string_equal(table->cells[2].text.data, i == 0 ? "1" : "12");
+        }
+        assert_memory_equal(table->cells[1].text.data, "a\"b\r\nc", 6);
+        assert_int_equal(sl_table_next(table, &more, NULL), SLUICE_OK);
+        assert_false(more);
+        sl_table_close(table);
+    }
+    free(text);
+}
+
+static sluice_dataset *open_table(const char *name, sluice_error *error)
+{
+    sluice_dataset *dataset = NULL;
+    const char *path = path_of(name);
+    (void)!sluice_dataset_open(&dataset, &path, 1, NULL, error);
+    return dataset;
+}
+
+static void cut_everywhere(const char *name, const char *text)
+{
+    for (size_t cut = 0; cut < strlen(text); cut++) {
+        sluice_error error = SLUICE_ERROR_INIT;
+        write_file(path_of(name), text, (uint32_t)cut);
+        sluice_dataset *dataset = open_table(name, &error);
+        assert_true(dataset != NULL || (error.status < 0 && error.text[0] != '\0'));
+        sluice_dataset_close(dataset);
+    }
+    write_file(path_of(name), text, (uint32_t)strlen(text));
+    sluice_dataset *dataset = open_table(name, NULL);
+    sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
+    assert_non_null(dataset);
+    assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
+    assert_int_equal(info.samples, 2);
+    assert_int_equal(info.classes, 2);
+    assert_string_equal(sluice_dataset_class_name(dataset, 0), "a");
+    assert_null(sluice_dataset_class_name(dataset, 2));
+    sluice_dataset_close(dataset);
+}
+
+static void tables_are_cut_short(void **state)
+{
+    (void)state;
+    cut_everywhere("a.csv", "path,label,box\nx.png,\"b\",\"[[1,2]]\"\r\ny.png,a,[]\r\n");
+    cut_everywhere("a.jsonl", "{\"path\": \"x\", \"label\": \"b\", \"o\": {\"box\": [[1, 2]]}}\n"
+                              "{\"path\": \"y\", \"label\": \"a\"}\n");
+}
+
+static void values_are_read(void **state)
+{
+    (void)state;
+    char text[8];
+    int64_t label = -1;
+    size_t size = 0;
+    sluice_error error = SLUICE_ERROR_INIT;
+    write_file(path_of("x.png"), "PNG", 3);
+    write_file(path_of("a.csv"), "path,label\nx.png,7\nabsent,8\n", 28);
+    sluice_dataset *dataset = open_table("a.csv", &error);
+    assert_non_null(dataset);
+    assert_int_equal(sluice_dataset_read(dataset, 0, "image", text, sizeof(text), &size, &error),
+                     SLUICE_OK);
+    assert_int_equal(size, 3);
+    assert_memory_equal(text, "PNG", 3);
+    assert_int_equal(sluice_dataset_read(dataset, 0, "label", &label, sizeof(label), &size, &error),
+                     SLUICE_OK);
+    assert_int_equal(label, 7);
+    assert_int_equal(sluice_dataset_read(dataset, 1, "image", text, sizeof(text), &size, &error),
+                     SLUICE_IO);
+    assert_non_null(strstr(error.file, "/absent"));
+    sluice_dataset_close(dataset);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cells_are_known),       cmocka_unit_test(cells_become_values),
+        cmocka_unit_test(rows_cross_the_window), cmocka_unit_test(tables_are_cut_short),
+        cmocka_unit_test(values_are_read),
+    };
+    temporary_directory(root, sizeof(root));
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    remove_tree(root);
+    return failed;
+}
