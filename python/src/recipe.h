@@ -25,8 +25,8 @@ sluice_augment *recipe_of(const extension *e, PyObject *steps);
 sluice_columns *columns_of(const extension *e, PyObject *list);
 
 /*
- * Sets members of a struct by name. A dict's value is an int (or a bool), which must fit, or a float.
- * Returns -1 with an exception, for a name that there is not, too.
+ * Sets members of a struct by name. A dict's value is an int (or a bool), which must fit, or a
+ * float. Returns -1 with an exception, for a name that there is not, too.
  */
 typedef struct member {
     const char *name;
