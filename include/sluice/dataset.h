@@ -48,6 +48,8 @@
  *   - a table that lists pictures (*.csv, *.tsv, *.jsonl, *.ndjson), or a folder with metadata.csv
  *     or metadata.jsonl that does: each row is a sample, one column tells its file, the others are
  *     kept in memory; docs/formats.md says what the fields are;
+ *   - COCO's annotations (*.json): each image that they list is a sample, with its boxes, classes,
+ *     keypoints or captions; docs/formats.md says where pictures are looked for;
  *   - with sluice_dataset_options.flat, files of tensors of one shape and nothing else.
  *
  * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and
@@ -167,8 +169,8 @@ typedef struct sluice_dataset_info {
     uint32_t classes;
     uint32_t fields;
     char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "arrow", "mds",
-                        "litdata", "beton", "lmdb", "table", "npz", "npy", "megatron", "folder",
-                        "flat" */
+                        "litdata", "beton", "lmdb", "table", "coco", "npz", "npy", "megatron",
+                        "folder", "flat" */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \

@@ -136,7 +136,7 @@ typedef struct sl_format {
 
 extern const sl_format sl_format_shards, sl_format_tars, sl_format_wids, sl_format_tfrecords,
     sl_format_recordio, sl_format_parquet, sl_format_arrow, sl_format_mds, sl_format_litdata,
-    sl_format_beton, sl_format_lmdb, sl_format_table, sl_format_npz, sl_format_npy,
+    sl_format_beton, sl_format_lmdb, sl_format_table, sl_format_coco, sl_format_npz, sl_format_npy,
     sl_format_megatron, sl_format_folder;
 
 /* Probes the table in order and opens. `options` is full-size, not NULL. */
