@@ -13,8 +13,12 @@
 
 #define STAGE     "pack"
 #define NO_MEMORY "no memory for the workers"
-/* Samples under way for each worker, so that a slow one does not stop the others. */
-#define SLOTS_PER_WORKER 4u
+/*
+ * Samples under way for each worker, so that neither a slow one nor a shard that is being synced
+ * stops the others: of photos what a core makes in a fifth of a second. With many workers fewer are
+ * enough. The budget bounds them, too.
+ */
+enum { SLOTS_PER_WORKER = 64, SLOTS_PER_WORKER_MIN = 4, SLOTS_ENOUGH = 1024 };
 
 typedef struct slot {
     sl_prepared prepared;
@@ -239,10 +243,20 @@ static sluice_status start_worker(sl_prepare *prepare, worker *w, sluice_error *
     return status;
 }
 
+static uint32_t slots_of(uint32_t workers)
+{
+    const uint32_t most = workers * SLOTS_PER_WORKER;
+    const uint32_t least = workers * SLOTS_PER_WORKER_MIN;
+    if (most <= SLOTS_ENOUGH) {
+        return most;
+    }
+    return least > SLOTS_ENOUGH ? least : SLOTS_ENOUGH;
+}
+
 static bool make_slots(sl_prepare *prepare)
 {
     const sl_prepare_config *config = &prepare->config;
-    prepare->slot_count = config->workers * SLOTS_PER_WORKER;
+    prepare->slot_count = slots_of(config->workers);
     prepare->slots = sl_calloc(prepare->slot_count, sizeof(*prepare->slots));
     prepare->made = sl_calloc(prepare->slot_count, config->job->made_bytes);
     prepare->workers = sl_calloc(config->workers, sizeof(*prepare->workers));

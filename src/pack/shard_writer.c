@@ -10,11 +10,13 @@
 #include "shard_record.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #define STAGE        "pack"
 #define BUFFER_BYTES ((size_t)1 << 20)
+#define BEHIND_BYTES ((uint64_t)8 << 20)
 
 static sl_file_name name_of(const sl_shard_writer *writer)
 {
@@ -52,6 +54,7 @@ sluice_status sl_shard_writer_begin(sl_shard_writer *writer, uint32_t number, sl
     writer->identity = 0;
     writer->record_bytes = 0;
     writer->buffered = 0;
+    writer->behind = 0;
     sluice_status status =
         sl_output_name(writer->plan->output, writer->name, true, writer->path, error);
     return status == SLUICE_OK
@@ -74,13 +77,25 @@ uint64_t sl_shard_writer_bytes_with(const sl_shard_writer *writer, const sl_reco
            blocks * SL_PAGE_BYTES + writer->plan->meta_bytes;
 }
 
+/* Has the disk begin with what was written, so that little is left when the shard is synced. Advice
+ * only. */
+static void write_behind(sl_shard_writer *writer, uint64_t end)
+{
+    if (end - writer->behind >= BEHIND_BYTES) {
+        (void)sync_file_range(writer->fd, (off_t)writer->behind, (off_t)(end - writer->behind),
+                              SYNC_FILE_RANGE_WRITE);
+        writer->behind = end;
+    }
+}
+
 /* The buffer ends where the data end. */
 static sluice_status flush(sl_shard_writer *writer, sluice_error *error)
 {
-    uint64_t offset = SL_SHARD_DATA_OFFSET + writer->data_bytes - writer->buffered;
-    sluice_status status =
-        sl_file_write(writer->fd, name_of(writer), writer->buffer, writer->buffered, offset, error);
+    const uint64_t end = SL_SHARD_DATA_OFFSET + writer->data_bytes;
+    sluice_status status = sl_file_write(writer->fd, name_of(writer), writer->buffer,
+                                         writer->buffered, end - writer->buffered, error);
     writer->buffered = 0;
+    write_behind(writer, end);
     return status;
 }
 

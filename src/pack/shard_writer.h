@@ -3,7 +3,8 @@
  * shard_writer: one shard file in the making (docs/format.md, sections 4 to 7).
  *
  * Purpose: samples are appended through a buffer, their sizes kept; finish writes index, metadata
- * and header, syncs, and gives the file its name. Samples of one size need no index.
+ * and header, syncs, and gives the file its name. What is written goes to the disk as it comes, so
+ * that little is left to wait for then. Samples of one size need no index.
  * Threads: one owner.
  * Memory: 4 bytes for each sample of a shard and 1 MiB.
  */
@@ -33,6 +34,7 @@ typedef struct sl_shard_writer {
     uint32_t record_bytes; /* of each, while all have the same size; 0: they differ */
     uint8_t *buffer;       /* bytes not written yet: the last `buffered` of the data */
     size_t buffered;
+    uint64_t behind; /* the disk was told to begin with what lies before it */
     char name[32];
     char path[SL_OUTPUT_PATH_BYTES]; /* of the temporary, for errors */
 } sl_shard_writer;
