@@ -48,6 +48,76 @@ SLUICE_API sluice_status sluice_dataset_concat(sluice_dataset **joined,
                                                const sluice_concat_options *options,
                                                sluice_error *error) SLUICE_MUST_CHECK;
 
+/* How samples are read for their numbers. */
+typedef struct sluice_scan_options {
+    uint32_t struct_size;
+    uint32_t workers; /* threads, at most 1024 [four for each processor, 32 at most] */
+    /* called several times a second by the calling thread; may be NULL */
+    void (*on_progress)(void *user, uint64_t samples_done, uint64_t samples_total);
+    /* asked as often: not 0 ends with CANCELED; may be NULL */
+    int32_t (*should_stop)(void *user);
+    void *user;
+} sluice_scan_options;
+
+#define SLUICE_SCAN_OPTIONS_INIT                         \
+    {                                                    \
+        sizeof(sluice_scan_options), 0, NULL, NULL, NULL \
+    }
+
+/*
+ * Reads the number that each sample has under `field`, an integer or a float: to `values`, room for
+ * as many int64_t, or double, as the dataset has samples; and to `present`, where that is not NULL,
+ * 1 or, where a sample lacks it (its value is 0 then), 0. Blocks: every sample is read once, whole,
+ * but for those of image folders, whose numbers are known. `options` may be NULL. Errors: INVALID
+ * (no such field, or no number), IO, CORRUPT, UNSUPPORTED (of a sample), CANCELED, NOMEM.
+ */
+SLUICE_API sluice_status sluice_dataset_read_numbers(const sluice_dataset *dataset,
+                                                     const char *field, void *values,
+                                                     uint8_t *present,
+                                                     const sluice_scan_options *options,
+                                                     sluice_error *error) SLUICE_MUST_CHECK;
+
+/* Which samples a subset has: exactly one of `ranges`, `indices`, `index_file` and `where`. */
+typedef struct sluice_subset_options {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    /* "0:1000,5000:,7": each BEGIN:END (the end not included; left out: the first, the last; with a
+     * minus: counted from the end) or a number, in this order. One that lies outside is refused. */
+    const char *ranges;
+    /* `index_count` numbers of samples, in this order, also several times (copied). */
+    const uint64_t *indices;
+    uint64_t index_count;
+    /* The same, from a file: .npy of one dimension of whole numbers, or text, a number a line. */
+    const char *index_file;
+    /*
+     * A condition that the numbers of a sample meet, in the order of the dataset: "score > 0.5 and
+     * not (label in (3, 7) or label == \"dog\")". Comparisons (==, !=, <, <=, >, >=) of fields that
+     * are integers or floats with numbers, `in` and `not in` with several; of the field "label"
+     * also with names of classes, in quotation marks; joined by and, or, not and parentheses. A
+     * sample that lacks the field meets no comparison. Reads samples as sluice_dataset_read_numbers
+     * does.
+     */
+    const char *where;
+    const sluice_scan_options *scan; /* how; may be NULL */
+} sluice_subset_options;
+
+#define SLUICE_SUBSET_OPTIONS_INIT                                        \
+    {                                                                     \
+        sizeof(sluice_subset_options), 0, NULL, NULL, 0, NULL, NULL, NULL \
+    }
+
+/*
+ * Makes a dataset of some samples of `dataset`. It keeps 16 bytes for each run of numbers that
+ * follow one another, or 8 for each sample where that is less; a subset of a subset is one of the
+ * whole. Its stored bytes (sluice_dataset_info) are an estimate, and verify looks at its samples,
+ * not at what else is in their files. Errors: INVALID (none or several ways to choose; no sample
+ * left; a number or range outside; a condition that makes no sense: the text says where), IO,
+ * CORRUPT, UNSUPPORTED, CANCELED, NOMEM.
+ */
+SLUICE_API sluice_status sluice_dataset_subset(sluice_dataset **subset, sluice_dataset *dataset,
+                                               const sluice_subset_options *options,
+                                               sluice_error *error) SLUICE_MUST_CHECK;
+
 #ifdef __cplusplus
 }
 #endif

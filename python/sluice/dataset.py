@@ -12,8 +12,8 @@ from ._names import DTYPE_NAMES, dtype_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, overload
 
     from ._types import Field as Field, Paths, Progress, Verified as Verified
 
@@ -27,6 +27,12 @@ FORMATS = {
 
 
 inherited = []  # never closed: the parent's
+
+
+if not TYPE_CHECKING:
+
+    def overload(function):  # the typing module takes long to import
+        return function
 
 
 if not TYPE_CHECKING:  # else as _types.py has them: the typing module takes long to import
@@ -199,7 +205,13 @@ class Dataset:
             raise IndexError(f"sample {index} of {count}")
         return number
 
-    def __getitem__(self, index: int) -> dict[str, Any]:
+    @overload
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Dataset: ...
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return self._slice(range(*index.indices(len(self))))
         index = self._number(index)
         return {field[0]: self._value(index, *field) for field in self._fields}
 
@@ -215,6 +227,51 @@ class Dataset:
         if kind == "tensor" and DTYPE_NAMES[dtype] in FORMATS:
             return _view(data, FORMATS[DTYPE_NAMES[dtype]], shape)
         return data
+
+    def _subset(self, how, choice):
+        return _Made("subset", [self], (how, choice))
+
+    def _slice(self, numbers):
+        if len(numbers) == 0:
+            raise ValueError("no sample is left: a dataset has at least one")
+        if numbers.step == 1:
+            return self._subset("ranges", b"%d:%d" % (numbers.start, numbers.stop))
+        return self.subset(numbers)
+
+    def subset(self, indices: Sequence[int] | Any) -> Dataset:
+        """Some samples, by their numbers, in that order; one may come several times. A list, a range, an array of
+        whole numbers, or an array of as many bools as there are samples. data[10:20] is a subset, too."""
+        if getattr(indices, "dtype", None) == bool:
+            if indices.shape != (len(self),):
+                raise ValueError(f"{indices.shape} bools for {len(self)} samples")
+            indices = indices.nonzero()[0]
+        numbers = array.array("Q", (self._number(index) for index in _listed(indices)))
+        if not numbers:
+            raise ValueError("no sample is left: a dataset has at least one")
+        return self._subset("indices", numbers.tobytes())
+
+    def where(self, condition: str) -> Dataset:
+        """Those samples whose numbers meet a condition: "score > 0.5 and not label in (3, 7)",
+        'label == "dog" or width >= 640'; comparisons of fields that are numbers, `in`, and, or, not, parentheses.
+        A sample that lacks the field meets no comparison. Every sample is read once, by threads of the library,
+        but an image folder's."""
+        return self._subset("where", condition.encode())
+
+    def numbers(self, field: str) -> list[int | float | None]:
+        """A field that is a number, of all samples (None where one lacks it). Reads as `where` does."""
+        kind = self.fields[field].type if field in self.fields else "int"
+        values, present = _sluice.numbers(self._handle, field)
+        found = array.array("q" if kind == "int" else "d", values)
+        return [value if there else None for value, there in zip(found, present)] if 0 in present else found.tolist()
+
+    def filter(self, keep: Callable[[dict[str, int | float | None]], Any]) -> Dataset:
+        """Those samples for which `keep` says so, of a dict of their numbers: data.filter(lambda n: n["label"] < 10).
+        Reads as `where` does, once for each such field, and calls `keep` in this thread."""
+        names = [name for name, of in self.fields.items() if of.type in ("int", "float")]
+        if not names:
+            raise ValueError("the dataset has no field that is a number: use subset(indices)")
+        rows = zip(*(self.numbers(name) for name in names))
+        return self.subset([i for i, row in enumerate(rows) if keep(dict(zip(names, row)))])
 
     def __add__(self, other: Dataset) -> Dataset:
         return concat([self, other]) if isinstance(other, Dataset) else NotImplemented
@@ -261,6 +318,11 @@ def concat(datasets: Sequence[Dataset], *, fields: Sequence[str] | None = None) 
 
 def _reopen(paths, arguments):
     return Dataset(paths, **arguments)
+
+
+def _listed(indices):
+    """Numbers one by one: those of an array as Python's own, so that 3.0 is refused as in a list."""
+    return indices.tolist() if hasattr(indices, "tolist") else indices
 
 
 def _view(data, format, shape):

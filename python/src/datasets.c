@@ -2,8 +2,11 @@
 #include "datasets.h"
 
 #include "dataset.h"
+#include "waiting.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Shares of a list of datasets. */
 typedef struct shares {
@@ -100,5 +103,179 @@ PyObject *datasets_concat(PyObject *module, PyObject *arguments)
     PyThreadState *thread = PyEval_SaveThread();
     shares_drop(&of);
     PyEval_RestoreThread(thread);
+    return made;
+}
+
+/* ---- what reads samples ---- */
+
+/* A call that may read all samples, in memory of its own: Python's may be gone before it ends. */
+typedef struct reading {
+    waiting_job job;
+    dataset_handle *of;
+    atomic_bool stopped; /* relaxed: read until it is seen */
+    sluice_scan_options scan;
+    char *text; /* of a choice in words */
+    uint64_t *indices;
+    sluice_subset_options choice;
+    sluice_dataset *made;
+    char *field;
+    void *values; /* 8 bytes a sample */
+    uint8_t *present;
+    sluice_error error;
+    sluice_status status;
+} reading;
+
+static void drop_reading(waiting_job *job)
+{
+    reading *r = (reading *)job;
+    sluice_dataset_close(r->made);
+    dataset_drop(r->of);
+    free(r->text);
+    free(r->indices);
+    free(r->field);
+    free(r->values);
+    free(r->present);
+    free(r);
+}
+
+static void stop_reading(waiting_job *job)
+{
+    atomic_store_explicit(&((reading *)job)->stopped, true, memory_order_relaxed);
+}
+
+static int32_t is_stopped(void *user)
+{
+    return atomic_load_explicit(&((reading *)user)->stopped, memory_order_relaxed);
+}
+
+static reading *reading_new(const extension *e, PyObject *dataset, void (*work)(waiting_job *job))
+{
+    reading *r = calloc(1, sizeof(*r));
+    if (r == NULL) {
+        return (reading *)PyErr_NoMemory();
+    }
+    r->job = (waiting_job){.work = work, .drop = drop_reading, .stop = stop_reading};
+    r->scan = (sluice_scan_options)SLUICE_SCAN_OPTIONS_INIT;
+    r->scan.should_stop = is_stopped;
+    r->scan.user = r;
+    r->choice = (sluice_subset_options)SLUICE_SUBSET_OPTIONS_INIT;
+    r->choice.scan = &r->scan;
+    r->error = (sluice_error)SLUICE_ERROR_INIT;
+    r->of = dataset_share(e, dataset);
+    if (r->of == NULL) {
+        drop_reading(&r->job);
+        return NULL;
+    }
+    return r;
+}
+
+/* NULL with an exception, and it is gone. */
+static reading *reading_run(const extension *e, reading *r)
+{
+    if (!wait_for(&r->job)) {
+        return NULL;
+    }
+    if (r->status < 0) {
+        (void)sluice_raise(e, &r->error);
+        drop_reading(&r->job);
+        return NULL;
+    }
+    return r;
+}
+
+/* ---- subsets ---- */
+
+static void make_subset(waiting_job *job)
+{
+    reading *r = (reading *)job;
+    r->status = sluice_dataset_subset(&r->made, r->of->dataset, &r->choice, &r->error);
+}
+
+/* `how` is a member of sluice_subset_options. -1 with an exception. */
+static int set_choice(reading *r, const char *how, const char *bytes, size_t size)
+{
+    if (strcmp(how, "indices") == 0) {
+        r->indices = malloc(size + 1);
+        if (r->indices != NULL) {
+            memcpy(r->indices, bytes, size);
+        }
+        r->choice.indices = r->indices;
+        r->choice.index_count = size / sizeof(uint64_t);
+        return r->indices != NULL ? 0 : -1;
+    }
+    r->text = strndup(bytes, size);
+    r->choice.ranges = strcmp(how, "ranges") == 0 ? r->text : NULL;
+    r->choice.index_file = strcmp(how, "index_file") == 0 ? r->text : NULL;
+    r->choice.where = strcmp(how, "where") == 0 ? r->text : NULL;
+    return r->text != NULL ? 0 : -1;
+}
+
+PyObject *datasets_subset(PyObject *module, PyObject *arguments)
+{
+    const extension *e = PyModule_GetState(module);
+    PyObject *list;
+    const char *how;
+    const char *bytes;
+    Py_ssize_t size;
+    if (!PyArg_ParseTuple(arguments, "Osy#", &list, &how, &bytes, &size)) {
+        return NULL;
+    }
+    PyObject *of = PyList_GetItem(list, 0);
+    reading *r = of != NULL ? reading_new(e, of, make_subset) : NULL;
+    if (r == NULL) {
+        return NULL;
+    }
+    if (set_choice(r, how, bytes, (size_t)size) < 0) {
+        drop_reading(&r->job);
+        return PyErr_NoMemory();
+    }
+    r = reading_run(e, r);
+    if (r == NULL) {
+        return NULL;
+    }
+    PyObject *made = dataset_object_of(e, r->made);
+    r->made = NULL;
+    drop_reading(&r->job);
+    return made;
+}
+
+/* ---- numbers ---- */
+
+static void read_numbers(waiting_job *job)
+{
+    reading *r = (reading *)job;
+    r->status = sluice_dataset_read_numbers(r->of->dataset, r->field, r->values, r->present,
+                                            &r->scan, &r->error);
+}
+
+PyObject *datasets_numbers(PyObject *module, PyObject *arguments)
+{
+    const extension *e = PyModule_GetState(module);
+    PyObject *of;
+    const char *field;
+    sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
+    if (!PyArg_ParseTuple(arguments, "Os", &of, &field)) {
+        return NULL;
+    }
+    reading *r = reading_new(e, of, read_numbers);
+    if (r == NULL) {
+        return NULL;
+    }
+    (void)sluice_dataset_get_info(r->of->dataset, &info);
+    r->field = strdup(field);
+    r->values = calloc(info.samples, sizeof(uint64_t));
+    r->present = calloc(info.samples, 1);
+    if (r->field == NULL || r->values == NULL || r->present == NULL) {
+        drop_reading(&r->job);
+        return PyErr_NoMemory();
+    }
+    r = reading_run(e, r);
+    if (r == NULL) {
+        return NULL;
+    }
+    PyObject *made = Py_BuildValue("(y#y#)", (const char *)r->values,
+                                   (Py_ssize_t)(info.samples * sizeof(uint64_t)),
+                                   (const char *)r->present, (Py_ssize_t)info.samples);
+    drop_reading(&r->job);
     return made;
 }

@@ -8,4 +8,11 @@
 /* concat(datasets, fields): a dataset of all of them. `fields` are names, or None. */
 PyObject *datasets_concat(PyObject *module, PyObject *arguments);
 
+/* subset([dataset], how, bytes): some samples; `how` is a member of sluice_subset_options, of which
+ * the bytes are the text, or the indices as uint64. */
+PyObject *datasets_subset(PyObject *module, PyObject *arguments);
+/* numbers(dataset, field): (8 bytes of each sample's number, a byte of each: whether it is there).
+ */
+PyObject *datasets_numbers(PyObject *module, PyObject *arguments);
+
 #endif

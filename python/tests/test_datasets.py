@@ -166,3 +166,63 @@ def test_verify_and_pack(joined, tmp_path):
     assert joined.verify(progress=False).findings == []
     packed = sluice.Dataset(sluice.pack(joined, tmp_path / "out", keep_order=True, keep_bytes=True, progress=False) and tmp_path / "out")
     assert [packed[i]["label"] for i in range(len(packed))] == [joined[i]["label"] for i in range(len(joined))]
+
+
+# ---- subsets ----
+
+
+def samples(data):
+    return [data[i] for i in range(len(data))]
+
+
+@pytest.mark.parametrize("cut", [slice(5, 20), slice(-9, None), slice(None, None, 7), slice(None, None, -1), slice(3, 4)])
+def test_slices_are_those_of_a_list(joined, cut):
+    assert samples(joined[cut]) == samples(joined)[cut]
+
+
+def test_numbers_in_any_order(parts, joined):
+    expected = samples(joined)
+    chosen = [3, 50, 3, 12, 59, 0, -1]
+    for indices in (chosen, tuple(chosen), numpy.array(chosen), iter(chosen)):
+        assert samples(joined.subset(indices)) == [expected[i] for i in chosen]
+    even = numpy.arange(len(joined)) % 2 == 0
+    assert samples(joined.subset(even)) == expected[::2]
+    both = parts[2][5:8] + parts[3].subset([1, 1, 0])
+    assert [s["image"] for s in samples(both)] == [parts[2][i]["image"] for i in (5, 6, 7)] + [parts[3][i]["image"] for i in (1, 1, 0)]
+    assert len(joined[10:40][5:][::2]) == 13 and joined[10:40][5:].fingerprint == joined[15:40].fingerprint
+    for wrong, error in (([60], IndexError), ([1.5], TypeError), (numpy.array([1.0]), TypeError), ([], ValueError), (even[:5], ValueError)):
+        with pytest.raises(error):
+            joined.subset(wrong)
+    with pytest.raises(ValueError):
+        joined[5:5]
+
+
+def test_where_and_filter(joined, parts):
+    expected = samples(joined)
+    for chosen in (joined.where("label in (0, 2)"), joined.filter(lambda n: n["label"] != 1)):
+        assert samples(chosen) == [s for s in expected if s["label"] != 1]
+    assert joined.where("label == 'c2'").fingerprint == joined.where("label >= 2").fingerprint
+    assert joined.numbers("label") == [s["label"] for s in expected]
+    assert len(parts[0].where('label == "c1"')) == 4
+    with pytest.raises(sluice.InvalidError, match="character 8"):
+        joined.where("label << 2")
+    with pytest.raises(sluice.InvalidError, match="no number"):
+        joined.numbers("image")
+
+
+def test_a_subset_elsewhere(joined, tmp_path):
+    chosen = joined.subset([5, 40, 5]) + joined[20:22]
+    again = pickle.loads(pickle.dumps(chosen))
+    assert samples(again) == samples(chosen) and again.fingerprint == chosen.fingerprint
+    assert chosen.verify(decode=True, progress=False)[::2] == (5, [])
+    assert_equal(epoch(chosen, num_workers=1), epoch(again, num_workers=3))
+    sluice.pack(chosen, tmp_path / "out", keep_order=True, keep_bytes=True, progress=False)
+    packed = sluice.Dataset(tmp_path / "out")
+    assert [s["image"] for s in samples(packed)] == [s["image"] for s in samples(chosen)]
+
+
+def test_a_folder_wanted_twice(parts):
+    """Whole files that come several times in a row, of which the first guess at a size is too small."""
+    many = parts[0].subset([i // 30 for i in range(30 * EACH)])
+    loader = sluice.Loader(many, batch_size=20, transform=T.RandomResizedCrop(16), num_workers=2)
+    assert sum(len(batch["index"].numpy()) for batch in loader) == 30 * EACH

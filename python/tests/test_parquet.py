@@ -268,6 +268,8 @@ def test_several_large_columns(tmp_path, layout):
     both = sluice.Dataset(tmp_path / "a.parquet") + data
     for i in (3, ROWS + 3, 5, ROWS + 6, 6):  # the same pages, of two datasets
         assert both[i]["left"] == IMAGES[i % ROWS] and both[i]["sound"] == b"%05d" % (i % ROWS) * 4000
+    some = both[5:70]
+    assert some[1]["left"] == IMAGES[6] and some[64]["sound"] == b"%05d" % 9 * 4000
     asked = {
         "left": sluice.columns.Image(transform=T.RandomResizedCrop(16)), "label": sluice.columns.Number(),
         "sound": sluice.columns.Ragged(length=20000)}  # fmt: skip

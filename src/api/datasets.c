@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Public entry points of sluice/datasets.h. */
 #include "api.h"
+#include "condition.h"
 #include "error.h"
 #include "joined.h"
+#include "memory.h"
+#include "scan.h"
+#include "subset.h"
 
 static sluice_status check_names(const char *const *names, uint32_t count, sluice_error *error)
 {
@@ -74,5 +78,200 @@ sluice_status sluice_dataset_concat(sluice_dataset **joined, sluice_dataset *con
         return sl_api_fail(error, &reason);
     }
     *joined = (sluice_dataset *)(void *)made;
+    return SLUICE_OK;
+}
+
+/* ---- numbers ---- */
+
+enum { SCAN_WORKERS_MAX = 1024 };
+
+static sluice_status read_scan_options(sluice_scan_options *own, const sluice_scan_options *given,
+                                       sluice_error *error)
+{
+    const sluice_status status =
+        sl_api_read_struct(own, sizeof(*own), given, "sluice_scan_options", error);
+    if (status == SLUICE_OK && own->workers > SCAN_WORKERS_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, "api", "workers must be at most %d",
+                            SCAN_WORKERS_MAX);
+    }
+    return status;
+}
+
+typedef struct numbers {
+    uint32_t field;
+    int64_t *integers; /* or NULL, and: */
+    double *floats;
+    uint8_t *present; /* may be NULL */
+} numbers;
+
+static void take_number(void *ctx, uint64_t index, const sl_values *values)
+{
+    const numbers *to = ctx;
+    const sl_value *value = &values->of[to->field];
+    if (to->integers != NULL) {
+        to->integers[index] = value->present ? value->integer : 0;
+    } else {
+        to->floats[index] = value->present ? value->number : 0;
+    }
+    if (to->present != NULL) {
+        to->present[index] = value->present;
+    }
+}
+
+static sluice_status read_numbers(const sl_dataset *dataset, const char *name, numbers *to,
+                                  const sluice_scan_options *options, sluice_error *error)
+{
+    sluice_scan_options own;
+    const sluice_status status = read_scan_options(&own, options, error);
+    if (status < 0) {
+        return status;
+    }
+    to->field = sl_dataset_field(dataset, name);
+    if (to->field == SL_FIELD_NONE) {
+        return sl_error_set(error, SLUICE_INVALID, "api", "there is no field \"%.64s\"", name);
+    }
+    const sluice_field_type type = dataset->fields[to->field].type;
+    if (type != SLUICE_FIELD_INT && type != SLUICE_FIELD_FLOAT) {
+        return sl_error_set(error, SLUICE_INVALID, "api", "field \"%.64s\" is no number", name);
+    }
+    to->integers = type == SLUICE_FIELD_INT ? to->integers : NULL;
+    const sl_scan scan = {dataset, UINT64_C(1) << to->field, take_number, to};
+    return sl_scan_run(&scan, &own, error);
+}
+
+// NOLINTNEXTLINE(readability-non-const-parameter): written to, by way of `to`
+sluice_status sluice_dataset_read_numbers(const sluice_dataset *dataset, const char *field,
+                                          void *values, uint8_t *present,
+                                          const sluice_scan_options *options, sluice_error *error)
+{
+    sluice_error reason;
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
+    if (dataset == NULL || field == NULL || values == NULL) {
+        return sl_api_missing(error, dataset == NULL ? "dataset" : "field or values");
+    }
+    numbers to = {.integers = values, .floats = values, .present = present};
+    const sluice_status status =
+        read_numbers(sl_api_const_dataset(dataset), field, &to, options, &reason);
+    return status < 0 ? sl_api_fail(error, &reason) : status;
+}
+
+/* ---- subsets ---- */
+
+/* A bit for each sample, those of a step of the scan in words of its own. */
+typedef struct marks {
+    const sl_condition *condition;
+    uint64_t *words;
+} marks;
+
+static void mark(void *ctx, uint64_t index, const sl_values *values)
+{
+    const marks *to = ctx;
+    if (sl_condition_holds(to->condition, values)) {
+        to->words[index / 64] |= UINT64_C(1) << index % 64;
+    }
+}
+
+static sluice_status add_marked(sl_index_map *map, const uint64_t *words, uint64_t samples,
+                                sluice_error *error)
+{
+    for (uint64_t i = 0; i < samples; i++) {
+        if ((words[i / 64] >> i % 64 & 1) != 0 && !sl_index_map_add(map, i, 1)) {
+            return sl_error_set(error, SLUICE_NOMEM, "api", "no memory for a list of samples");
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status choose_by_condition(sl_index_map *map, const sl_dataset *dataset,
+                                         const sluice_subset_options *own, sluice_error *error)
+{
+    sluice_scan_options options;
+    sl_condition *condition = NULL;
+    const uint64_t samples = dataset->info.samples;
+    sluice_status status = read_scan_options(&options, own->scan, error);
+    if (status == SLUICE_OK) {
+        status = sl_condition_make(&condition, own->where, dataset, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    marks to = {condition, sl_calloc(samples / 64 + 1, sizeof(*to.words))};
+    const sl_scan scan = {dataset, sl_condition_fields(condition), mark, &to};
+    if (to.words == NULL) {
+        sl_condition_close(condition);
+        return sl_error_set(error, SLUICE_NOMEM, "api", "no memory for a bit for each sample");
+    }
+    status = sl_scan_run(&scan, &options, error);
+    if (status == SLUICE_OK) {
+        status = add_marked(map, to.words, samples, error);
+    }
+    sl_free(to.words);
+    sl_condition_close(condition);
+    return status;
+}
+
+static sluice_status choose(sl_index_map *map, const sl_dataset *dataset,
+                            const sluice_subset_options *own, sluice_error *error)
+{
+    const uint64_t samples = dataset->info.samples;
+    if (own->ranges != NULL) {
+        return sl_subset_ranges(map, own->ranges, samples, error);
+    }
+    if (own->indices != NULL) {
+        return sl_subset_indices(map, own->indices, own->index_count, samples, error);
+    }
+    return own->index_file != NULL ? sl_subset_index_file(map, own->index_file, samples, error)
+                                   : choose_by_condition(map, dataset, own, error);
+}
+
+static sluice_status make_subset(sl_dataset **made, sl_dataset *dataset,
+                                 const sluice_subset_options *options, sluice_error *error)
+{
+    sluice_subset_options own;
+    sluice_status status =
+        sl_api_read_struct(&own, sizeof(own), options, "sluice_subset_options", error);
+    if (status < 0) {
+        return status;
+    }
+    const int ways = (own.ranges != NULL) + (own.indices != NULL) + (own.index_file != NULL) +
+                     (own.where != NULL);
+    if (ways != 1 || own.reserved != 0 || (own.indices == NULL && own.index_count > 0)) {
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            "a subset is chosen by one of ranges, indices, index_file and where");
+    }
+    sl_index_map map;
+    sl_index_map_begin(&map);
+    status = choose(&map, dataset, &own, error);
+    if (status == SLUICE_OK && map.count == 0) {
+        status = sl_error_set(error, SLUICE_INVALID, "api", "no sample is left: a dataset has one");
+    }
+    if (status < 0) {
+        sl_index_map_close(&map);
+        return status;
+    }
+    return sl_subset_open(made, dataset, &map, error);
+}
+
+sluice_status sluice_dataset_subset(sluice_dataset **subset, sluice_dataset *dataset,
+                                    const sluice_subset_options *options, sluice_error *error)
+{
+    sluice_error reason;
+    sl_dataset *made = NULL;
+    if (subset != NULL) {
+        *subset = NULL;
+    }
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
+    if (subset == NULL || dataset == NULL) {
+        return sl_api_missing(error, subset == NULL ? "subset" : "dataset");
+    }
+    const sluice_status status = make_subset(&made, sl_api_dataset(dataset), options, &reason);
+    if (status < 0) {
+        return sl_api_fail(error, &reason);
+    }
+    *subset = (sluice_dataset *)(void *)made;
     return SLUICE_OK;
 }

@@ -82,10 +82,35 @@ static sluice_dataset *open_joined(const char *path, const struct data_folder *f
     return joined;
 }
 
+/* Those of its samples that are asked for, one choice after the other. */
+static sluice_dataset *choose(sluice_dataset *dataset, const sluice_subset_options *options,
+                              int *code)
+{
+    sluice_dataset *subset = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_dataset_subset(&subset, dataset, options, &error) < 0) {
+        *code = report_error(&error, NULL);
+    }
+    sluice_dataset_close(dataset);
+    return subset;
+}
+
 sluice_dataset *data_open(const char *path, const struct data_folder *folder, int *code)
 {
-    return folder->with.count > 0 || folder->common.count > 0 ? open_joined(path, folder, code)
-                                                              : open_one(path, folder, code);
+    const bool joined = folder->with.count > 0 || folder->common.count > 0;
+    sluice_dataset *dataset =
+        joined ? open_joined(path, folder, code) : open_one(path, folder, code);
+    sluice_subset_options choices[3] = {SLUICE_SUBSET_OPTIONS_INIT, SLUICE_SUBSET_OPTIONS_INIT,
+                                        SLUICE_SUBSET_OPTIONS_INIT};
+    choices[0].index_file = folder->index_file;
+    choices[1].ranges = folder->ranges;
+    choices[2].where = folder->where;
+    const bool asked[3] = {folder->index_file != NULL, folder->ranges != NULL,
+                           folder->where != NULL};
+    for (int i = 0; dataset != NULL && i < 3; i++) {
+        dataset = asked[i] ? choose(dataset, &choices[i], code) : dataset;
+    }
+    return dataset;
 }
 
 uint64_t data_processors(void)

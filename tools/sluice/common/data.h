@@ -17,6 +17,9 @@ struct data_folder {
     struct option_list fields; /* of formats whose samples have keys of their own */
     struct option_list with;   /* paths of datasets that are joined to it */
     struct option_list common; /* fields that the joined one has */
+    const char *ranges;        /* which samples: "0:1000,5000:" */
+    const char *index_file;    /* likewise: a file of their numbers */
+    const char *where;         /* likewise: a condition */
 };
 
 /* The rows of the option table for it. */
@@ -44,6 +47,25 @@ struct data_folder {
          .metavar = "NAME",                                                                    \
          .help = "of datasets that are joined, a field to keep, where not all have the same; " \
                  "repeat it"},                                                                 \
+        {"subset",                                                                             \
+         0,                                                                                    \
+         OPTION_TEXT,                                                                          \
+         &(folder).ranges,                                                                     \
+         .metavar = "RANGES",                                                                  \
+         .help = "only these samples: 0:1000,5000: or -100:"},                                 \
+        {"indices",                                                                            \
+         0,                                                                                    \
+         OPTION_TEXT,                                                                          \
+         &(folder).index_file,                                                                 \
+         .metavar = "FILE",                                                                    \
+         .help = "only samples of the numbers in FILE: .npy, or text with one a line"},        \
+        {"where",                                                                              \
+         0,                                                                                    \
+         OPTION_TEXT,                                                                          \
+         &(folder).where,                                                                      \
+         .metavar = "CONDITION",                                                               \
+         .help = "only samples whose numbers meet it: 'label < 10 and score > 0.5'; all are "  \
+                 "read for that once"},                                                        \
     {                                                                                          \
         "allow-empty-classes", 0, OPTION_FLAG, &(folder).empty_classes,                        \
             .help = "accept class folders without a picture: each counts as a class"           \

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "condition.h"
+
+#include "memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+/* Of parentheses and nots; of steps in all. */
+enum { NESTED_MAX = 64, STEPS_MAX = 1 << 20, STACK_MAX = 2 * NESTED_MAX + 8 };
+
+typedef enum step_kind { TEST, AND, OR, NOT } step_kind;
+typedef enum test_kind { EQUAL, DIFFERENT, LESS, AT_MOST, MORE, AT_LEAST } test_kind;
+
+/* What a field is compared with. */
+typedef struct literal {
+    bool whole;
+    int64_t integer;
+    double number;
+} literal;
+
+/* In the order in which they are made: what a step joins comes before it. */
+typedef struct step {
+    step_kind kind;
+    test_kind test;
+    uint32_t field;
+    bool integer; /* the field is */
+    literal with;
+} step;
+
+struct sl_condition {
+    step *steps;
+    uint32_t count, room;
+    uint64_t fields;
+};
+
+typedef struct parser {
+    const sl_dataset *dataset;
+    const char *text, *at;
+    sl_condition *made;
+    uint32_t nested;
+    sluice_error *error;
+} parser;
+
+/* ---- words ---- */
+
+static sluice_status fail(const parser *p, const char *why)
+{
+    return sl_error_set(p->error, SLUICE_INVALID, STAGE, "\"%.80s\", character %zu: %s", p->text,
+                        (size_t)(p->at - p->text) + 1, why);
+}
+
+static void skip_blanks(parser *p)
+{
+    p->at += strspn(p->at, " \t\r\n");
+}
+
+static size_t word_length(const char *at)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    static const char others[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_./0123456789";
+    return strspn(at, letters) > 0 ? strspn(at, others) : 0;
+}
+
+/* Takes a word, or a sign that means the same; false: something else is there. */
+static bool take(parser *p, const char *word, const char *sign)
+{
+    skip_blanks(p);
+    const size_t length = word != NULL ? strlen(word) : 0;
+    if (length > 0 && word_length(p->at) == length && strncmp(p->at, word, length) == 0) {
+        p->at += length;
+        return true;
+    }
+    if (sign != NULL && strncmp(p->at, sign, strlen(sign)) == 0) {
+        p->at += strlen(sign);
+        return true;
+    }
+    return false;
+}
+
+static sluice_status add_step(parser *p, const step *made)
+{
+    sl_condition *c = p->made;
+    if (c->count == STEPS_MAX) {
+        return fail(p, "the condition is too long");
+    }
+    if (c->count == c->room) {
+        const uint32_t room = c->room < 16 ? 16 : 2 * c->room;
+        step *grown = sl_realloc_array(c->steps, room, sizeof(*grown));
+        if (grown == NULL) {
+            return sl_error_set(p->error, SLUICE_NOMEM, STAGE, "no memory for a condition");
+        }
+        c->steps = grown;
+        c->room = room;
+    }
+    c->steps[c->count++] = *made;
+    return SLUICE_OK;
+}
+
+/* ---- comparisons ---- */
+
+static sluice_status read_class(parser *p, const step *test, literal *with)
+{
+    const sl_dataset *of = p->dataset;
+    const char *end = strchr(p->at + 1, *p->at);
+    if (end == NULL) {
+        return fail(p, "the quotation mark is never closed");
+    }
+    const char *name = p->at + 1;
+    const size_t length = (size_t)(end - name);
+    if (of->info.classes == 0 || strcmp(of->fields[test->field].name, "label") != 0) {
+        return fail(p, "only classes, of the field \"label\", have names, and here there are none");
+    }
+    for (uint32_t i = 0; i < of->info.classes; i++) {
+        const char *known = sl_dataset_class_name(of, i);
+        if (known != NULL && strncmp(known, name, length) == 0 && known[length] == '\0') {
+            *with = (literal){.whole = true, .integer = i, .number = i};
+            p->at = end + 1;
+            return SLUICE_OK;
+        }
+    }
+    return fail(p, "there is no class of this name");
+}
+
+static sluice_status read_value(parser *p, const step *test, literal *with)
+{
+    char *end;
+    skip_blanks(p);
+    if (*p->at == '"' || *p->at == '\'') {
+        return read_class(p, test, with);
+    }
+    if (strspn(p->at, "+-.0123456789") == 0) {
+        return fail(p, "a number is expected");
+    }
+    errno = 0;
+    with->integer = strtoll(p->at, &end, 10);
+    const bool fits = errno == 0;
+    const char *end_of_whole = end;
+    with->number = strtod(p->at, &end);
+    if (end == p->at || word_length(end) > 0) {
+        return fail(p, "a number is expected");
+    }
+    with->whole = fits && end == end_of_whole;
+    p->at = end;
+    return SLUICE_OK;
+}
+
+static bool take_operator(parser *p, test_kind *test)
+{
+    static const struct {
+        const char *sign;
+        test_kind test;
+    } signs[] = {{"==", EQUAL}, {"!=", DIFFERENT}, {"<=", AT_MOST}, {">=", AT_LEAST},
+                 {"=", EQUAL},  {"<", LESS},       {">", MORE}};
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+        if (take(p, NULL, signs[i].sign)) {
+            *test = signs[i].test;
+            return true;
+        }
+    }
+    return false;
+}
+
+static sluice_status read_list(parser *p, step *test, bool inside)
+{
+    if (!take(p, NULL, "(")) {
+        return fail(p, "\"in\" is followed by values in parentheses");
+    }
+    test->test = inside ? EQUAL : DIFFERENT;
+    for (uint32_t i = 0;; i++) {
+        sluice_status status = read_value(p, test, &test->with);
+        if (status == SLUICE_OK) {
+            status = add_step(p, test);
+        }
+        if (status == SLUICE_OK && i > 0) {
+            status = add_step(p, &(step){.kind = inside ? OR : AND});
+        }
+        if (status < 0) {
+            return status;
+        }
+        if (take(p, NULL, ")")) {
+            return SLUICE_OK;
+        }
+        if (!take(p, NULL, ",")) {
+            return fail(p, "a comma or the closing parenthesis is expected");
+        }
+    }
+}
+
+static sluice_status find_field(parser *p, step *test)
+{
+    char name[SL_FIELD_NAME_BYTES] = "";
+    skip_blanks(p);
+    const size_t length = word_length(p->at);
+    if (length == 0) {
+        return fail(p, "the name of a field is expected");
+    }
+    if (length < sizeof(name)) {
+        memcpy(name, p->at, length);
+        name[length] = '\0';
+    }
+    test->field = length < sizeof(name) ? sl_dataset_field(p->dataset, name) : SL_FIELD_NONE;
+    if (test->field == SL_FIELD_NONE) {
+        return fail(p, "there is no field of this name");
+    }
+    const sluice_field_type type = p->dataset->fields[test->field].type;
+    if (type != SLUICE_FIELD_INT && type != SLUICE_FIELD_FLOAT) {
+        return fail(p, "this field is no number");
+    }
+    test->integer = type == SLUICE_FIELD_INT;
+    p->made->fields |= UINT64_C(1) << test->field;
+    p->at += length;
+    return SLUICE_OK;
+}
+
+static sluice_status read_comparison(parser *p)
+{
+    step test = {.kind = TEST};
+    sluice_status status = find_field(p, &test);
+    if (status < 0) {
+        return status;
+    }
+    const bool outside = take(p, "not", NULL);
+    if (take(p, "in", NULL)) {
+        return read_list(p, &test, !outside);
+    }
+    if (outside || !take_operator(p, &test.test)) {
+        return fail(p, "==, !=, <, <=, >, >=, or in (...) is expected");
+    }
+    status = read_value(p, &test, &test.with);
+    return status == SLUICE_OK ? add_step(p, &test) : status;
+}
+
+/* ---- joining ---- */
+
+static sluice_status read_condition(parser *p); // NOLINT(misc-no-recursion): NESTED_MAX
+
+static sluice_status read_not(parser *p) // NOLINT(misc-no-recursion)
+{
+    if (p->nested == NESTED_MAX) {
+        return fail(p, "too many parentheses in one another");
+    }
+    p->nested++;
+    sluice_status status;
+    skip_blanks(p);
+    if (take(p, "not", p->at[0] == '!' && p->at[1] != '=' ? "!" : NULL)) {
+        status = read_not(p);
+        if (status == SLUICE_OK) {
+            status = add_step(p, &(step){.kind = NOT});
+        }
+    } else if (take(p, NULL, "(")) {
+        status = read_condition(p);
+        if (status == SLUICE_OK && !take(p, NULL, ")")) {
+            status = fail(p, "the closing parenthesis is expected");
+        }
+    } else {
+        status = read_comparison(p);
+    }
+    p->nested--;
+    return status;
+}
+
+static sluice_status read_and(parser *p) // NOLINT(misc-no-recursion)
+{
+    sluice_status status = read_not(p);
+    while (status == SLUICE_OK && take(p, "and", "&&")) {
+        status = read_not(p);
+        if (status == SLUICE_OK) {
+            status = add_step(p, &(step){.kind = AND});
+        }
+    }
+    return status;
+}
+
+static sluice_status read_condition(parser *p) // NOLINT(misc-no-recursion)
+{
+    sluice_status status = read_and(p);
+    while (status == SLUICE_OK && take(p, "or", "||")) {
+        status = read_and(p);
+        if (status == SLUICE_OK) {
+            status = add_step(p, &(step){.kind = OR});
+        }
+    }
+    return status;
+}
+
+sluice_status sl_condition_make(sl_condition **condition, const char *text,
+                                const sl_dataset *dataset, sluice_error *error)
+{
+    *condition = NULL;
+    sl_condition *made = sl_calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a condition");
+    }
+    parser p = {.dataset = dataset, .text = text, .at = text, .made = made, .error = error};
+    sluice_status status = read_condition(&p);
+    skip_blanks(&p);
+    if (status == SLUICE_OK && *p.at != '\0') {
+        status = fail(&p, "\"and\", \"or\" or the end is expected");
+    }
+    if (status < 0) {
+        sl_condition_close(made);
+        return status;
+    }
+    *condition = made;
+    return SLUICE_OK;
+}
+
+void sl_condition_close(sl_condition *condition)
+{
+    if (condition != NULL) {
+        sl_free(condition->steps);
+        sl_free(condition);
+    }
+}
+
+uint64_t sl_condition_fields(const sl_condition *condition)
+{
+    return condition->fields;
+}
+
+/* ---- asking ---- */
+
+/* -1, 0, 1; 2: neither, of a NaN. */
+static int order_of(const step *test, const sl_value *value)
+{
+    if (test->integer && test->with.whole) {
+        const int64_t with = test->with.integer;
+        return (value->integer > with) - (value->integer < with);
+    }
+    /* Exact for integers, too, where it has 64 bits or more of a mantissa. */
+    const long double left =
+        test->integer ? (long double)value->integer : (long double)value->number;
+    const long double right = test->with.number;
+    return left == right ? 0 : left < right ? -1 : left > right ? 1 : 2;
+}
+
+static bool meets(const step *test, const sl_value *value)
+{
+    if (!value->present) {
+        return false;
+    }
+    const int order = order_of(test, value);
+    switch (test->test) {
+    case EQUAL:
+        return order == 0;
+    case DIFFERENT:
+        return order != 0;
+    case LESS:
+        return order == -1;
+    case AT_MOST:
+        return order == -1 || order == 0;
+    case MORE:
+        return order == 1;
+    case AT_LEAST:
+        break;
+    }
+    return order == 1 || order == 0;
+}
+
+bool sl_condition_holds(const sl_condition *condition, const sl_values *values)
+{
+    bool stack[STACK_MAX] = {false};
+    uint32_t top = 0;
+    for (uint32_t i = 0; i < condition->count; i++) {
+        const step *s = &condition->steps[i];
+        if (s->kind == TEST) {
+            stack[top++] = meets(s, &values->of[s->field]);
+        } else if (s->kind == NOT) {
+            stack[top - 1] = !stack[top - 1];
+        } else {
+            top--;
+            stack[top - 1] =
+                s->kind == AND ? stack[top - 1] && stack[top] : stack[top - 1] || stack[top];
+        }
+    }
+    return stack[0];
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scan.h"
+
+#include "clock.h"
+#include "cpu.h"
+#include "memory.h"
+#include "thread.h"
+
+#define STAGE       "dataset"
+#define LOOK_NS     UINT64_C(50000000)
+#define STEP        64U /* samples that a thread takes at once */
+#define FIRST_BYTES ((size_t)256 << 10)
+
+enum { THREADS_MAX = 1024, THREADS_DEFAULT_MAX = 32 };
+
+typedef struct scanner {
+    const sl_scan *scan;
+    uint64_t samples;
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t changed;
+    uint64_t next; /* sample to be begun */
+    uint32_t running;
+    uint64_t failed_at; /* the first sample that did; UINT64_MAX: none */
+    sluice_error error; /* its */
+} scanner;
+
+/* A thread's own. */
+typedef struct reader {
+    sl_values values;
+    sl_buffer buffer;
+} reader;
+
+static sluice_status grow(sl_buffer *buffer, size_t bytes, sluice_error *error)
+{
+    uint8_t *grown = sl_realloc_array(buffer->data, bytes, 1);
+    if (grown == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample of %zu bytes",
+                            bytes);
+    }
+    *buffer = (sl_buffer){grown, bytes};
+    return SLUICE_OK;
+}
+
+static sluice_status read_sample(const sl_scan *scan, reader *r, uint64_t index,
+                                 sluice_error *error)
+{
+    sl_sample sample;
+    size_t size = 0;
+    sluice_status status = sl_dataset_find(scan->dataset, index, &sample, error);
+    if (status == SLUICE_OK && sample.place.bytes > r->buffer.capacity) {
+        status = grow(&r->buffer, sample.place.bytes, error);
+    }
+    if (status == SLUICE_OK && sample.place.bytes > 0) {
+        status = sl_dataset_read(scan->dataset, &sample, r->buffer, &size, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    sl_values_begin(&r->values, scan->wanted);
+    status = sl_dataset_unpack(scan->dataset, &sample, (sl_bytes){r->buffer.data, size}, &r->values,
+                               error);
+    if (status == SLUICE_OK) {
+        scan->take(scan->ctx, index, &r->values);
+    }
+    return status;
+}
+
+static sluice_status read_some(scanner *s, reader *r, uint64_t first, uint64_t *at,
+                               sluice_error *error)
+{
+    const uint64_t last = s->samples - first < STEP ? s->samples : first + STEP;
+    for (*at = first; *at < last; (*at)++) {
+        const sluice_status status = read_sample(s->scan, r, *at, error);
+        if (status < 0) {
+            return status;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static void note_failure_locked(scanner *s, uint64_t at, const sluice_error *error)
+{
+    s->next = s->samples;
+    if (at < s->failed_at) {
+        s->failed_at = at;
+        s->error = *error;
+    }
+}
+
+/* Until nothing is left, or something fails. */
+static void read_all(scanner *s, reader *r)
+{
+    sluice_error error;
+    uint64_t at = 0;
+    sl_error_clear(&error);
+    sluice_status status = grow(&r->buffer, FIRST_BYTES, &error);
+    sl_lock(&s->mutex);
+    while (status == SLUICE_OK && s->next < s->samples) {
+        const uint64_t first = s->next;
+        s->next = s->samples - first < STEP ? s->samples : first + STEP;
+        sl_unlock(&s->mutex);
+        status = read_some(s, r, first, &at, &error);
+        sl_lock(&s->mutex);
+    }
+    if (status < 0) {
+        note_failure_locked(s, at, &error);
+    }
+    sl_unlock(&s->mutex);
+    sl_values_end(&r->values);
+    sl_free(r->buffer.data);
+}
+
+static void run(void *argument)
+{
+    scanner *s = argument;
+    reader *r = sl_calloc(1, sizeof(*r));
+    if (r != NULL) {
+        read_all(s, r);
+    }
+    sl_lock(&s->mutex);
+    if (r == NULL) {
+        sluice_error error;
+        (void)sl_error_set(&error, SLUICE_NOMEM, STAGE, "no memory for reading samples");
+        note_failure_locked(s, 0, &error);
+    }
+    s->running--;
+    sl_cond_signal(&s->changed);
+    sl_unlock(&s->mutex);
+    sl_free(r);
+}
+
+static bool wants_stop(const sluice_scan_options *options)
+{
+    return options->should_stop != NULL && options->should_stop(options->user) != 0;
+}
+
+/* Until the threads are through; whether the caller wanted to stop. */
+static bool wait_for_all(scanner *s, const sluice_scan_options *options)
+{
+    bool stopped = wants_stop(options);
+    sl_lock(&s->mutex);
+    s->next = stopped ? s->samples : s->next;
+    while (s->running > 0) {
+        (void)sl_cond_wait_until(&s->changed, &s->mutex, sl_now_ns() + LOOK_NS);
+        const uint64_t done = s->next;
+        sl_unlock(&s->mutex);
+        if (options->on_progress != NULL && !stopped) {
+            options->on_progress(options->user, done, s->samples);
+        }
+        stopped = stopped || wants_stop(options);
+        sl_lock(&s->mutex);
+        s->next = stopped ? s->samples : s->next;
+    }
+    sl_unlock(&s->mutex);
+    return stopped;
+}
+
+/* Storage is waited for, so there are more than processors. */
+static uint32_t choose_threads(const sluice_scan_options *options, uint64_t samples)
+{
+    uint32_t threads = 4 * sl_cpu_count();
+    threads = threads < THREADS_DEFAULT_MAX ? threads : THREADS_DEFAULT_MAX;
+    threads = options->workers > 0 ? options->workers : threads;
+    threads = threads < THREADS_MAX ? threads : THREADS_MAX;
+    const uint64_t steps = (samples - 1) / STEP + 1;
+    return threads < steps ? threads : (uint32_t)steps;
+}
+
+static sluice_status start(scanner *s, sl_thread *threads, uint32_t count, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        sl_lock(&s->mutex);
+        s->running++;
+        sl_unlock(&s->mutex);
+        status = sl_thread_start(&threads[i], "sluice-scan", run, s, error);
+        if (status < 0) {
+            sl_lock(&s->mutex);
+            s->running--;
+            sl_unlock(&s->mutex);
+            return i > 0 ? SLUICE_OK : status; /* those that could be had do it */
+        }
+    }
+    return status;
+}
+
+sluice_status sl_scan_run(const sl_scan *scan, const sluice_scan_options *options,
+                          sluice_error *error)
+{
+    scanner s = {.scan = scan, .samples = scan->dataset->info.samples, .failed_at = UINT64_MAX};
+    const uint32_t count = choose_threads(options, s.samples);
+    sl_thread *threads = sl_calloc(count, sizeof(*threads));
+    if (threads == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for reading samples");
+    }
+    sl_mutex_init(&s.mutex);
+    sl_cond_init(&s.changed);
+    sluice_status status = start(&s, threads, count, error);
+    const bool stopped = wait_for_all(&s, options);
+    for (uint32_t i = 0; i < count; i++) {
+        sl_thread_join(&threads[i]);
+    }
+    sl_cond_destroy(&s.changed);
+    sl_mutex_destroy(&s.mutex);
+    sl_free(threads);
+    if (status == SLUICE_OK && s.failed_at != UINT64_MAX) {
+        *error = s.error;
+        status = (sluice_status)s.error.status;
+    } else if (status == SLUICE_OK && stopped) {
+        status = sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped before all was read");
+    }
+    return status;
+}
