@@ -118,6 +118,49 @@ SLUICE_API sluice_status sluice_dataset_subset(sluice_dataset **subset, sluice_d
                                                const sluice_subset_options *options,
                                                sluice_error *error) SLUICE_MUST_CHECK;
 
+typedef struct sluice_mix_options {
+    uint32_t struct_size;
+    uint32_t field_count;      /* as in sluice_concat_options */
+    const char *const *fields; /* likewise */
+    /*
+     * `row_count` rows of a weight for each dataset, not below 0, one of them above 0: how often
+     * its samples come, in any unit [one row: all the same]. They are taken exactly where they are
+     * in the ratio of whole numbers with a sum of at most 65536 (0.7 and 0.3: 7 of 10), else as
+     * multiples of 1/65536 of their sum, at least one for each that is not 0.
+     */
+    const double *weights;
+    /* Of each row the epoch from which on it holds: 0, then ascending; of one row it may be NULL */
+    const uint64_t *epochs;
+    uint32_t row_count;
+    uint32_t reserved;      /* 0 */
+    uint64_t epoch_samples; /* of an epoch [as many as all datasets have together] */
+} sluice_mix_options;
+
+#define SLUICE_MIX_OPTIONS_INIT                                  \
+    {                                                            \
+        sizeof(sluice_mix_options), 0, NULL, NULL, NULL, 0, 0, 0 \
+    }
+
+/*
+ * Joins datasets as sluice_dataset_concat does, to one with an order of its own: at each position
+ * of a run stands a sample of the dataset whose turn it is by the weights. After any number of
+ * positions, from the first epoch with these weights on, a dataset has come within less than one
+ * sample of its share. Its samples come in an order that a loader's `shuffle` says (SHUFFLE_FULL: a
+ * permutation of them), which is another each time that they are used up: none comes again before
+ * all of them have come, and an epoch goes on where the one before ended. The mix of samples in
+ * each global batch is near the weights, whatever the number of ranks; a rank's own batch is some
+ * rows of it.
+ *
+ * A cursor goes with its mix: one of other weights, datasets or epoch_samples is refused. A batch's
+ * "index" is the sample's number in all datasets together, and so are those that
+ * sluice_dataset_read and the others take; sluice_dataset_info counts these. A mix cannot be
+ * joined, mixed, chosen from, or cut in windows again. Errors: as sluice_dataset_concat; INVALID:
+ * weights that make no sense.
+ */
+SLUICE_API sluice_status sluice_dataset_mix(sluice_dataset **mix, sluice_dataset *const *datasets,
+                                            size_t count, const sluice_mix_options *options,
+                                            sluice_error *error) SLUICE_MUST_CHECK;
+
 #ifdef __cplusplus
 }
 #endif

@@ -31,7 +31,7 @@ from ._sluice import (
     version as _version,
 )
 from . import columns, transforms
-from .dataset import Dataset, Field, concat
+from .dataset import Dataset, Field, balance, concat, mix
 from .loader import Loader
 from .packing import PackResult, UnpackResult, pack, unpack
 from .profiling import Marks, Profile, marks, profile
@@ -59,9 +59,11 @@ __all__ = [
     "UnpackResult",
     "UnsupportedError",
     "Writer",
+    "balance",
     "columns",
     "concat",
     "marks",
+    "mix",
     "pack",
     "profile",
     "transforms",

@@ -6,13 +6,14 @@ import array
 import operator
 import os
 from collections import namedtuple
+from collections.abc import Mapping
 
 from . import _sluice
 from ._names import DTYPE_NAMES, dtype_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, overload
 
     from ._types import Field as Field, Paths, Progress, Verified as Verified
@@ -307,13 +308,63 @@ def concat(datasets: Sequence[Dataset], *, fields: Sequence[str] | None = None) 
     classes, where they have any. fields: those that all of them have and the joined one is to have [all].
     a + b is concat([a, b]).
     """
+    return _Made("concat", _datasets(datasets), (_names(fields),))
+
+
+def mix(
+    datasets: Mapping[Dataset, float] | Sequence[Dataset],
+    weights: Sequence[float] | Mapping[int, Sequence[float]] | None = None,
+    *, epoch_samples: int | None = None, fields: Sequence[str] | None = None,
+) -> Dataset:  # fmt: skip
+    """Several datasets as one, whose samples come as often as weights say: mix({a: 0.7, b: 0.3}), or
+    mix([a, b], [7, 3]). After any number of samples each has come within one of its share.
+
+    weights: a number for each dataset [all the same]; or {epoch: numbers}, from that epoch on, 0 being one of
+    them. epoch_samples: samples of an epoch [as many as all have together]. fields: as of concat.
+    A dataset's own samples come in the order that a Loader's `shuffle` says, another each time that they are
+    used up; none comes again before all of them have come, whatever the epochs.
+    """
+    if isinstance(datasets, Mapping):
+        if weights is not None:
+            raise TypeError("mix: weights are those of the dict, or a list, not both")
+        datasets, weights = list(datasets), list(datasets.values())
+    datasets = _datasets(datasets)
+    rows = weights if isinstance(weights, Mapping) else {0: [1] * len(datasets) if weights is None else weights}
+    rows = dict(sorted((operator.index(epoch), list(row)) for epoch, row in rows.items()))
+    for row in rows.values():
+        if len(row) != len(datasets):
+            raise ValueError(f"{len(row)} weights for {len(datasets)} datasets")
+    if epoch_samples is not None and epoch_samples < 1:
+        raise ValueError(f"epoch_samples={epoch_samples}: an epoch has at least one")
+    numbers = array.array("d", (weight for row in rows.values() for weight in row)).tobytes()
+    epochs = array.array("Q", rows).tobytes()
+    return _Made("mix", datasets, (numbers, epochs, epoch_samples or 0, _names(fields)))
+
+
+def balance(data: Dataset, field: str = "label", *, epoch_samples: int | None = None) -> Dataset:
+    """A mix of the classes of a dataset, all of which come equally often: of the samples that have the same
+    number in `field`. Reads every sample once, as Dataset.where does. Samples that lack it are left out."""
+    classes: dict[int | float, list[int]] = {}
+    for index, number in enumerate(data.numbers(field)):
+        if number is not None:
+            classes.setdefault(number, []).append(index)
+    if not classes:
+        raise ValueError(f"no sample has a {field!r}")
+    return mix([data.subset(classes[number]) for number in sorted(classes)], epoch_samples=epoch_samples)
+
+
+def _datasets(datasets):
     datasets = list(datasets)
     for one in datasets:
         if not isinstance(one, Dataset):
-            raise TypeError(f"concat: {one!r} is no sluice.Dataset")
+            raise TypeError(f"{one!r} is no sluice.Dataset")
+    return datasets
+
+
+def _names(fields):
     if isinstance(fields, str):
         raise TypeError("fields: a list of names")
-    return _Made("concat", datasets, (None if fields is None else list(fields),))
+    return None if fields is None else list(fields)
 
 
 def _reopen(paths, arguments):

@@ -279,3 +279,74 @@ PyObject *datasets_numbers(PyObject *module, PyObject *arguments)
     drop_reading(&r->job);
     return made;
 }
+
+/* ---- mixes ---- */
+
+/* Copies, since what Python gives need not be aligned. */
+typedef struct mix_rows {
+    double *weights;
+    uint64_t *epochs;
+} mix_rows;
+
+/* -1 with an exception. */
+static int copy_rows(mix_rows *rows, sluice_mix_options *options, const Py_buffer *weights,
+                     const Py_buffer *epochs)
+{
+    rows->weights = malloc((size_t)weights->len + 1);
+    rows->epochs = malloc((size_t)epochs->len + 1);
+    if (rows->weights == NULL || rows->epochs == NULL) {
+        (void)PyErr_NoMemory();
+        return -1;
+    }
+    options->weights = memcpy(rows->weights, weights->buf, (size_t)weights->len);
+    options->epochs = memcpy(rows->epochs, epochs->buf, (size_t)epochs->len);
+    options->row_count = (uint32_t)((size_t)epochs->len / sizeof(uint64_t));
+    return 0;
+}
+
+static PyObject *make_mix(const extension *e, const shares *of, const sluice_mix_options *options)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_dataset *mixed = NULL;
+    PyThreadState *thread = PyEval_SaveThread();
+    const sluice_status status =
+        sluice_dataset_mix(&mixed, of->datasets, of->count, options, &error);
+    PyEval_RestoreThread(thread);
+    return status < 0 ? sluice_raise(e, &error) : dataset_object_of(e, mixed);
+}
+
+PyObject *datasets_mix(PyObject *module, PyObject *arguments)
+{
+    const extension *e = PyModule_GetState(module);
+    PyObject *list;
+    PyObject *fields;
+    shares of = {NULL, NULL, 0};
+    mix_rows rows = {NULL, NULL};
+    Py_buffer weights;
+    Py_buffer epochs;
+    unsigned long long epoch_samples;
+    if (!PyArg_ParseTuple(arguments, "Oy*y*KO", &list, &weights, &epochs, &epoch_samples,
+                          &fields)) {
+        return NULL;
+    }
+    size_t count;
+    sluice_mix_options options = SLUICE_MIX_OPTIONS_INIT;
+    const char **names = names_of(fields, &count);
+    options.fields = names;
+    options.field_count = (uint32_t)count;
+    options.epoch_samples = epoch_samples;
+    PyObject *made = NULL;
+    if (!PyErr_Occurred() && copy_rows(&rows, &options, &weights, &epochs) == 0 &&
+        shares_take(&of, e, list) == 0) {
+        made = make_mix(e, &of, &options);
+        PyThreadState *thread = PyEval_SaveThread();
+        shares_drop(&of);
+        PyEval_RestoreThread(thread);
+    }
+    free((void *)names);
+    free(rows.weights);
+    free(rows.epochs);
+    PyBuffer_Release(&weights);
+    PyBuffer_Release(&epochs);
+    return made;
+}

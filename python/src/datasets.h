@@ -14,5 +14,8 @@ PyObject *datasets_subset(PyObject *module, PyObject *arguments);
 /* numbers(dataset, field): (8 bytes of each sample's number, a byte of each: whether it is there).
  */
 PyObject *datasets_numbers(PyObject *module, PyObject *arguments);
+/* mix(datasets, weights, epochs, epoch_samples, fields): doubles and uint64 as bytes, a row of
+ * weights for each epoch. */
+PyObject *datasets_mix(PyObject *module, PyObject *arguments);
 
 #endif

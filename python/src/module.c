@@ -97,6 +97,7 @@ static PyMethodDef methods[] = {
     {"concat", datasets_concat, METH_VARARGS, "concat(datasets, fields): a dataset of them all"},
     {"subset", datasets_subset, METH_VARARGS, "subset([dataset], how, bytes): some samples of it"},
     {"numbers", datasets_numbers, METH_VARARGS, "numbers(dataset, field): (values, present)"},
+    {"mix", datasets_mix, METH_VARARGS, "mix(datasets, weights, epochs, epoch_samples, fields)"},
     {"pack", whole_pack, METH_VARARGS, "pack(dataset, path, options, progress)"},
     {"unpack", whole_unpack, METH_VARARGS, "unpack(dataset, path, options, progress)"},
     {"verify", whole_verify, METH_VARARGS, "verify(dataset, options, progress)"},

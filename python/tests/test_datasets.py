@@ -226,3 +226,106 @@ def test_a_folder_wanted_twice(parts):
     many = parts[0].subset([i // 30 for i in range(30 * EACH)])
     loader = sluice.Loader(many, batch_size=20, transform=T.RandomResizedCrop(16), num_workers=2)
     assert sum(len(batch["index"].numpy()) for batch in loader) == 30 * EACH
+
+
+# ---- mixes ----
+
+
+def indices(data, first=0, count=1, batch_size=7, **options):
+    """Samples of some epochs, each a list."""
+    loader = sluice.Loader(data, batch_size=batch_size, shuffle=True, seed=3, transform=T.RandomResizedCrop(16),
+                           last_batch="short", **options)  # fmt: skip
+    found = []
+    for number in range(first, first + count):
+        loader.set_epoch(number)
+        found.append([int(i) for batch in loader for i in batch["index"].numpy()])
+    return found
+
+
+def test_shares_of_every_prefix(parts):
+    """Of a folder, a tar, Parquet files and shards: within one of the share, each sample once before it comes again."""
+    weights = [5, 1, 2, 0, 3]
+    mixed = sluice.mix(parts, weights, epoch_samples=90, fields=FIELDS)
+    assert len(mixed) == 5 * EACH
+    order = [i for epoch in indices(mixed, count=5) for i in epoch]
+    assert len(order) == 5 * 90
+    for source, weight in enumerate(weights):
+        taken = [i for i in order if i // EACH == source]
+        count = 0
+        for place, index in enumerate(order):
+            count += index // EACH == source
+            assert abs(count - (place + 1) * weight / 11) < 1
+        for start in range(0, len(taken) - EACH + 1, EACH):
+            assert sorted(taken[start : start + EACH]) == list(range(source * EACH, source * EACH + EACH))
+        assert weight < 3 or taken[:EACH] != taken[EACH : 2 * EACH]  # another order
+
+
+def test_a_mix_whatever_the_workers_and_ranks(parts):
+    mixed = sluice.mix({part: weight for part, weight in zip(parts, (0.4, 0.1, 0.2, 0.2, 0.1))}, fields=FIELDS)
+    assert_equal(epoch(mixed, epoch=2, num_workers=1), epoch(mixed, epoch=2, num_workers=4))
+    whole = indices(mixed, first=1)[0]
+    assert len(whole) == 5 * EACH
+    ranks = [epoch(mixed, epoch=1, rank=rank, world_size=2) for rank in range(2)]
+    shared = [int(i) for pair in zip(*ranks) for rank in pair for i in rank[0]]
+    assert shared == whole
+    for batch in epoch(mixed, epoch=1):
+        assert batch[1].tolist() == [mixed[int(i)]["label"] for i in batch[0]]
+
+
+def test_a_mix_goes_on_anywhere(parts):
+    mixed = sluice.mix(parts[2:4], {0: [3, 1], 2: [1, 1], 3: [0, 1]}, epoch_samples=50)
+    options = {"shuffle": True, "seed": 3, "transform": T.RandomResizedCrop(16), "last_batch": "short"}
+    for number in range(4):
+        whole = indices(mixed, first=number, batch_size=4)[0]
+        for stop in range(0, 13):
+            loader = sluice.Loader(mixed, batch_size=4, **options)
+            loader.set_epoch(number)
+            rows = iter(loader)
+            before = [int(i) for _ in range(stop) for i in next(rows)["index"].numpy()]
+            state = loader.state_dict()
+            rest = []
+            for rank in range(2):  # as two ranks of another batch size
+                other = sluice.Loader(mixed, batch_size=3, rank=rank, world_size=2, **options)
+                other.load_state_dict(state)
+                rest.append([[int(i) for i in batch["index"].numpy()] for batch in other])
+            assert before + [i for pair in zip(*rest) for rank in pair for i in rank] == whole
+    shares = [sum(i < EACH for i in one) for one in indices(mixed, count=5)]
+    assert shares[2] == 25 and shares[3:] == [0, 0] and abs(shares[0] - 37.5) < 1
+
+
+def test_another_mix_is_refused(parts):
+    a = sluice.mix(parts[2:4], [1, 2])
+    loader = sluice.Loader(a, batch_size=4, transform=T.RandomResizedCrop(16))
+    next(iter(loader))
+    state = loader.state_dict()
+    for other in (sluice.mix(parts[2:4], [2, 1]), sluice.mix(parts[2:4], [1, 2], epoch_samples=23), parts[2] + parts[3],
+                  sluice.mix(parts[2:4], {0: [1, 2], 5: [1, 1]})):  # fmt: skip
+        with pytest.raises(sluice.InvalidError, match="another dataset"):
+            sluice.Loader(other, batch_size=4, transform=T.RandomResizedCrop(16)).load_state_dict(state)
+    same = sluice.mix({parts[2]: 10, parts[3]: 20})
+    sluice.Loader(same, batch_size=4, transform=T.RandomResizedCrop(16)).load_state_dict(state)
+    assert pickle.loads(pickle.dumps(a)).fingerprint == a.fingerprint
+
+
+def test_classes_that_are_balanced(parts):
+    data = parts[0].subset([i for i in range(EACH) if i not in (5, 6)]) + parts[0][:4]
+    labels = data.numbers("label")
+    balanced = sluice.balance(data, epoch_samples=300)
+    found = [sorted(labels)[i] for i in indices(balanced)[0]]
+    assert [found.count(label) for label in range(3)] == [100, 100, 100]
+    assert all(len(set(found[i : i + 3])) == 3 for i in range(0, 300, 3))
+
+
+def test_mixes_that_make_no_sense(parts):
+    for weights, error in (([1], ValueError), ([0, 0], sluice.InvalidError), ([1, -1], sluice.InvalidError),
+                           ([1, float("nan")], sluice.InvalidError), ({1: [1, 1]}, sluice.InvalidError)):  # fmt: skip
+        with pytest.raises(error):
+            sluice.mix(parts[2:4], weights)
+    mixed = sluice.mix(parts[2:4])
+    for use in (lambda: mixed + parts[2], lambda: mixed[2:5], lambda: sluice.mix([mixed, parts[2]])):
+        with pytest.raises(sluice.UnsupportedError, match="order of its own"):
+            use()
+    with pytest.raises(TypeError):
+        sluice.mix({parts[2]: 1}, [1])
+    with pytest.raises(ValueError):
+        sluice.mix(parts[2:4], epoch_samples=0)

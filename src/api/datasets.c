@@ -5,6 +5,7 @@
 #include "error.h"
 #include "joined.h"
 #include "memory.h"
+#include "mixing.h"
 #include "scan.h"
 #include "subset.h"
 
@@ -139,10 +140,11 @@ static sluice_status read_numbers(const sl_dataset *dataset, const char *name, n
     return sl_scan_run(&scan, &own, error);
 }
 
-// NOLINTNEXTLINE(readability-non-const-parameter): written to, by way of `to`
+// NOLINTBEGIN(readability-non-const-parameter): written to, by way of `to`
 sluice_status sluice_dataset_read_numbers(const sluice_dataset *dataset, const char *field,
                                           void *values, uint8_t *present,
                                           const sluice_scan_options *options, sluice_error *error)
+// NOLINTEND(readability-non-const-parameter)
 {
     sluice_error reason;
     if (!sl_api_can_tell(error)) {
@@ -273,5 +275,109 @@ sluice_status sluice_dataset_subset(sluice_dataset **subset, sluice_dataset *dat
         return sl_api_fail(error, &reason);
     }
     *subset = (sluice_dataset *)(void *)made;
+    return SLUICE_OK;
+}
+
+/* ---- mixes ---- */
+
+static sluice_status make_weights(const sluice_mix_options *own, sl_dataset *const *datasets,
+                                  uint32_t count, sl_mix **mix, sluice_error *error)
+{
+    static const uint64_t from_first[1] = {0};
+    double *equal = NULL;
+    uint64_t sum = 0;
+    uint64_t *sizes = sl_calloc(count, sizeof(*sizes));
+    if (own->weights == NULL) {
+        equal = sl_calloc(count, sizeof(*equal));
+    }
+    if (sizes == NULL || (own->weights == NULL && equal == NULL)) {
+        sl_free(sizes);
+        sl_free(equal);
+        return sl_error_set(error, SLUICE_NOMEM, "api", "no memory for weights");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        sizes[i] = datasets[i]->info.samples;
+        sum += sizes[i]; /* checked when they were joined */
+        if (equal != NULL) {
+            equal[i] = 1;
+        }
+    }
+    const sl_mix_weights weights = {.sources = count,
+                                    .rows = own->weights != NULL ? own->row_count : 1,
+                                    .weights = equal != NULL ? equal : own->weights,
+                                    .epochs = own->epochs != NULL ? own->epochs : from_first,
+                                    .sizes = sizes,
+                                    .epoch_samples =
+                                        own->epoch_samples > 0 ? own->epoch_samples : sum};
+    const sluice_status status = sl_mix_make(mix, &weights, error);
+    sl_free(sizes);
+    sl_free(equal);
+    return status;
+}
+
+static sluice_status check_mix(const sluice_mix_options *own, sluice_error *error)
+{
+    enum { ROWS_MAX = 4096 };
+    const bool rows = own->weights != NULL ? own->row_count >= 1 && own->row_count <= ROWS_MAX
+                                           : own->row_count == 0 && own->epochs == NULL;
+    if (!rows || (own->row_count > 1 && own->epochs == NULL) || own->reserved != 0 ||
+        own->epoch_samples > INT64_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            "weights are 1 to %d rows, row_count says how many, and epochs from "
+                            "when on each holds",
+                            ROWS_MAX);
+    }
+    return check_names(own->fields, own->field_count, error);
+}
+
+static sluice_status make_mix(sl_dataset **made, sluice_dataset *const *datasets, size_t count,
+                              const sluice_mix_options *options, sluice_error *error)
+{
+    sluice_mix_options own;
+    sl_mix *mix = NULL;
+    sluice_status status =
+        sl_api_read_struct(&own, sizeof(own), options, "sluice_mix_options", error);
+    if (status == SLUICE_OK) {
+        status = check_datasets(datasets, count, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_mix(&own, error);
+    }
+    if (status == SLUICE_OK) {
+        const sl_field_names names = {own.fields, own.field_count};
+        status = sl_joined_open(made, own_datasets(datasets), (uint32_t)count, names, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    status = make_weights(&own, own_datasets(datasets), (uint32_t)count, &mix, error);
+    if (status < 0) {
+        sl_dataset_close(*made);
+        return status;
+    }
+    sl_joined_mix(*made, mix);
+    return SLUICE_OK;
+}
+
+sluice_status sluice_dataset_mix(sluice_dataset **mix, sluice_dataset *const *datasets,
+                                 size_t count, const sluice_mix_options *options,
+                                 sluice_error *error)
+{
+    sluice_error reason;
+    sl_dataset *made = NULL;
+    if (mix != NULL) {
+        *mix = NULL;
+    }
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
+    if (mix == NULL) {
+        return sl_api_missing(error, "mix");
+    }
+    const sluice_status status = make_mix(&made, datasets, count, options, &reason);
+    if (status < 0) {
+        return sl_api_fail(error, &reason);
+    }
+    *mix = (sluice_dataset *)(void *)made;
     return SLUICE_OK;
 }

@@ -15,6 +15,7 @@
 #define SL_DATASET_H
 
 #include "error.h"
+#include "mix.h"
 #include "objects.h"
 #include "value.h"
 
@@ -118,6 +119,7 @@ struct sl_dataset {
     bool whole_objects;       /* samples may be objects of their own: places without bytes */
     uint32_t pieces;          /* that a sample has, at most; 0 is 1 */
     uint32_t depth;           /* of datasets over others: one more than theirs; 0: a format's */
+    const sl_mix *mix;        /* it has an order of its own, of which an epoch is a part; NULL */
     char kind[128];           /* what it is, and what it was known by: a sentence for people */
 };
 
@@ -150,6 +152,12 @@ void sl_dataset_close(sl_dataset *dataset);
 const char *sl_dataset_class_name(const sl_dataset *dataset, int64_t label);
 /* Number of the field of that name; SL_FIELD_NONE. */
 uint32_t sl_dataset_field(const sl_dataset *dataset, const char *name);
+
+/* Samples of an epoch: all, but of a mix. */
+static inline uint64_t sl_dataset_epoch_samples(const sl_dataset *dataset)
+{
+    return dataset->mix != NULL ? dataset->mix->epoch_samples : dataset->info.samples;
+}
 
 /* ops->locate, with the index in `sample`, which must be in range. */
 sluice_status sl_dataset_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,

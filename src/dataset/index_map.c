@@ -49,7 +49,7 @@ static bool append_list(sl_index_map *map, uint64_t first, uint64_t count)
 /* Runs that are so short that numbers take less. */
 static bool become_list(sl_index_map *map)
 {
-    if (!grow_list(map, map->count + 1)) {
+    if (!grow_list(map, map->count + 1) || map->list == NULL) {
         return false;
     }
     for (uint64_t i = 0; i < map->run_count; i++) {

@@ -37,6 +37,7 @@ typedef struct joined {
     bool owns_objects;
     const sl_dataset *classes; /* the part that names them; NULL: none does */
     uint32_t label;            /* the field; NONE */
+    sl_mix *mix;               /* base.mix; NULL */
     sl_field fields[SL_FIELDS_MAX];
 } joined;
 
@@ -301,6 +302,7 @@ static void close_joined(sl_dataset *dataset)
     for (uint32_t i = 0; i < own->count; i++) {
         sl_dataset_close(own->parts[i].of);
     }
+    sl_mix_close(own->mix);
     sl_free(own->parts);
     sl_free(own->spans);
     sl_free(own);
@@ -427,6 +429,11 @@ static sluice_status add_part(joined *own, sl_dataset *of, sluice_error *error)
 static sluice_status add_parts(joined *own, sl_dataset *of, sluice_error *error)
 {
     const joined *other = joined_of(of);
+    if (of->mix != NULL) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                            "a mix has an order of its own, which would be lost: join, and choose "
+                            "from, what it is made of");
+    }
     if (of->ops != &joined_ops) {
         return add_part(own, of, error);
     }
@@ -533,4 +540,36 @@ sluice_status sl_joined_open(sl_dataset **dataset, sl_dataset *const *parts, uin
     describe(own);
     *dataset = &own->base;
     return SLUICE_OK;
+}
+
+/* Another schedule is another dataset. */
+static uint64_t mixed_fingerprint(const joined *own)
+{
+    const sl_mix *mix = own->mix;
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    sl_checksum_add(&stream, "mix", sizeof("mix"));
+    sl_checksum_add_u64(&stream, own->base.info.fingerprint);
+    sl_checksum_add_u64(&stream, mix->epoch_samples);
+    for (uint32_t i = 0; i < mix->sources; i++) {
+        sl_checksum_add_u64(&stream, mix->first[i]);
+    }
+    for (uint32_t i = 0; i < mix->rows; i++) {
+        sl_checksum_add_u64(&stream, mix->row[i].epoch);
+        for (uint32_t k = 0; k < mix->sources; k++) {
+            sl_checksum_add_u64(&stream, mix->row[i].share[k]);
+        }
+    }
+    return sl_checksum_value(&stream);
+}
+
+void sl_joined_mix(sl_dataset *dataset, sl_mix *mix)
+{
+    joined *own = (joined *)(void *)dataset;
+    own->mix = mix;
+    own->base.mix = mix;
+    own->base.info.fingerprint = mixed_fingerprint(own);
+    (void)snprintf(own->base.kind, sizeof(own->base.kind),
+                   "%u datasets mixed, %llu samples an epoch", mix->sources,
+                   (unsigned long long)mix->epoch_samples);
 }

@@ -34,6 +34,12 @@ typedef struct sl_field_names {
 sluice_status sl_joined_open(sl_dataset **dataset, sl_dataset *const *parts, uint32_t count,
                              sl_field_names names, sluice_error *error);
 
+/*
+ * Gives a joined dataset that nobody else has yet an order of its own, of sources whose samples are
+ * its samples, in their order. It owns `mix` from then on. A mix can be part of no other dataset.
+ */
+void sl_joined_mix(sl_dataset *dataset, sl_mix *mix);
+
 /* ---- joined_fields.c ---- */
 
 /* The fields that `count` parts have in common, by `names`; SL_FIELDS_MAX of room. */

@@ -203,6 +203,12 @@ sluice_status sl_subset_open(sl_dataset **dataset, sl_dataset *base, sl_index_ma
                              sluice_error *error)
 {
     *dataset = NULL;
+    if (base->mix != NULL) {
+        sl_index_map_close(map);
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                            "a mix has an order of its own, which would be lost: choose from what "
+                            "it is made of");
+    }
     if (base->ops != &subset_ops && base->ops != &subset_field_ops) {
         return open_over(dataset, base, map, error);
     }

@@ -303,6 +303,10 @@ static sluice_status measure(windows *own, sluice_error *error)
 sluice_status sl_windows_open(sl_dataset **dataset, sl_dataset *base, const sl_window_shape *shape,
                               sluice_error *error)
 {
+    if (base->mix != NULL) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                            "windows cannot be cut from a mix: it has an order of samples");
+    }
     windows *own = sl_calloc(1, sizeof(*own));
     if (own == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for windows");

@@ -311,12 +311,13 @@ sluice_status sl_config_check_epoch(const sl_config *config, const sl_dataset *d
 {
     const sluice_loader_options *o = &config->options;
     const uint64_t global = (uint64_t)o->batch_size * o->world_size;
-    if (o->last_batch != SLUICE_LAST_DROP || dataset->info.samples >= global) {
+    if (o->last_batch != SLUICE_LAST_DROP || sl_dataset_epoch_samples(dataset) >= global) {
         return SLUICE_OK;
     }
     return sl_error_set(error, SLUICE_INVALID, "loader",
-                        "the dataset has %llu samples, fewer than one global batch of %llu, so an "
-                        "epoch would be empty: make the batch smaller, or choose another "
+                        "an epoch has %llu samples, fewer than one global batch of %llu, so it "
+                        "would be empty: make the batch smaller, or choose another "
                         "last batch than DROP",
-                        (unsigned long long)dataset->info.samples, (unsigned long long)global);
+                        (unsigned long long)sl_dataset_epoch_samples(dataset),
+                        (unsigned long long)global);
 }

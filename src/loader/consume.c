@@ -256,7 +256,7 @@ void sl_loader_cancel(sluice_loader *loader)
 /* A finished epoch is consumed whole, with the samples that its last batch dropped. */
 static uint64_t consumed_locked(const sluice_loader *loader)
 {
-    return loader->taken == loader->steps ? loader->dataset->info.samples
+    return loader->taken == loader->steps ? sl_dataset_epoch_samples(loader->dataset)
                                           : sl_plan_position(&loader->plan, loader->taken);
 }
 
@@ -267,7 +267,7 @@ static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
     const bool started = loader->started;
     const sl_cursor at = {
         .fingerprint = loader->dataset->info.fingerprint,
-        .samples = loader->dataset->info.samples,
+        .samples = sl_dataset_epoch_samples(loader->dataset),
         .seed = o->seed,
         .epoch = loader->epoch,
         .position = started ? consumed_locked(loader) : 0,
@@ -309,7 +309,8 @@ static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor)
     const bool same_blocks =
         cursor->block == o->block_samples && cursor->window == o->window_blocks;
     if (cursor->fingerprint != loader->dataset->info.fingerprint ||
-        cursor->samples != loader->dataset->info.samples || cursor->position > cursor->samples) {
+        cursor->samples != sl_dataset_epoch_samples(loader->dataset) ||
+        cursor->position > cursor->samples) {
         return "dataset";
     }
     if (cursor->seed != o->seed) {

@@ -33,12 +33,23 @@ void sl_feed_close(sl_feed *feed)
     sl_mutex_destroy(&feed->mutex);
 }
 
+static sl_order make_order(const sl_feed *feed, uint64_t epoch)
+{
+    const sluice_loader_options *o = &feed->config->options;
+    const sl_dataset *dataset = feed->dataset;
+    const sl_order shape = {.shuffle = (sluice_shuffle)o->shuffle,
+                            .block = o->block_samples,
+                            .window = o->window_blocks};
+    return dataset->mix != NULL ? sl_order_make_mixed(dataset->mix, &shape, o->seed, epoch)
+                                : sl_order_make(shape.shuffle, dataset->info.samples, shape.block,
+                                                shape.window, o->seed, epoch);
+}
+
 sl_plan sl_feed_plan(const sl_feed *feed, uint64_t epoch, uint64_t start)
 {
     const sluice_loader_options *o = &feed->config->options;
     const sl_plan plan = {
-        .order = sl_order_make((sluice_shuffle)o->shuffle, feed->dataset->info.samples,
-                               o->block_samples, o->window_blocks, o->seed, epoch),
+        .order = make_order(feed, epoch),
         .start = start,
         .batch = o->batch_size,
         .rank = o->rank,

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "order.h"
 
+#include "mixing.h"
 #include "philox.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
 /* Separate the keys of one epoch from each other and from every other use of Philox. */
 #define OUTER_DOMAIN  0x6F72646572000000U
 #define WINDOW_DOMAIN 0x6F72646572000001U
+#define SOURCE_DOMAIN 0x6F72646572000002U
+
+/* Samples of a mix that are looked for together. */
+enum { MIXED_RUN = 64 };
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -44,6 +50,18 @@ sl_order sl_order_make(sluice_shuffle shuffle, uint64_t count, uint64_t block, u
         make_blocks(&order, key);
     }
     return order;
+}
+
+sl_order sl_order_make_mixed(const sl_mix *mix, const sl_order *shape, uint64_t seed,
+                             uint64_t epoch)
+{
+    return (sl_order){.shuffle = shape->shuffle,
+                      .count = mix->epoch_samples,
+                      .block = shape->block,
+                      .window = shape->window,
+                      .mix = mix,
+                      .seed = seed,
+                      .epoch = epoch};
 }
 
 /* Samples in the first `rank` of the permuted blocks. */
@@ -84,9 +102,53 @@ static uint32_t window_samples(const sl_order *order, uint64_t first, uint32_t c
     return found;
 }
 
+/* The order of one source in one of its own epochs. */
+static sl_order source_order(const sl_order *order, const sl_mix_place *place)
+{
+    const uint64_t *first = &order->mix->first[place->source];
+    return sl_order_make(order->shuffle, first[1] - first[0], order->block, order->window,
+                         sl_philox_u64(order->seed, place->source, SOURCE_DOMAIN), place->epoch);
+}
+
+/* Source after source, so that the order of each is made once. */
+static void mixed_samples(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples)
+{
+    sl_mix_place places[MIXED_RUN];
+    bool done[MIXED_RUN] = {false};
+    for (uint32_t i = 0; i < count; i++) {
+        places[i] = sl_mix_find(order->mix, order->epoch, first + i);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (done[i]) {
+            continue;
+        }
+        const sl_order own = source_order(order, &places[i]);
+        for (uint32_t k = i; k < count; k++) {
+            if (places[k].source == places[i].source && places[k].epoch == places[i].epoch) {
+                samples[k] =
+                    order->mix->first[places[k].source] + sl_order_sample(&own, places[k].position);
+                done[k] = true;
+            }
+        }
+    }
+}
+
+static void mixed_runs(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples)
+{
+    for (uint32_t done = 0; done < count;) {
+        const uint32_t run = (uint32_t)smaller(count - done, MIXED_RUN);
+        mixed_samples(order, first + done, run, samples + done);
+        done += run;
+    }
+}
+
 void sl_order_samples(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples)
 {
     assert(first <= order->count && count <= order->count - first);
+    if (order->mix != NULL) {
+        mixed_runs(order, first, count, samples);
+        return;
+    }
     switch (order->shuffle) {
     case SLUICE_SHUFFLE_FULL:
         sl_permutation_apply_run(&order->outer, first, count, samples);

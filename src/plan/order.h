@@ -7,11 +7,13 @@
  *        window, and the samples of a window are permuted among its positions. The last block may
  *        be short and lands anywhere, like the others.
  * none:  sample = position.
+ * Of a mix (mixing.h), that of each source by itself, in each of the source's own epochs another.
  * Threads: pure; an order is a value, built once per epoch.
  */
 #ifndef SL_ORDER_H
 #define SL_ORDER_H
 
+#include "mix.h"
 #include "permutation.h"
 
 #include <sluice/options.h>
@@ -23,10 +25,16 @@ typedef struct sl_order {
     uint64_t window_key;  /* seeds the permutation inside each window */
     sl_permutation outer; /* of samples (full) or of blocks (block) */
     uint64_t short_rank;  /* place of the short block among the permuted blocks */
+    const sl_mix *mix;    /* NULL: it is none; else count is that of an epoch, block and window as
+                             they were given, and: */
+    uint64_t seed, epoch;
 } sl_order;
 
 sl_order sl_order_make(sluice_shuffle shuffle, uint64_t count, uint64_t block, uint64_t window,
                        uint64_t seed, uint64_t epoch);
+/* The same of a mix, which must stay; `shape` has shuffle, block and window. */
+sl_order sl_order_make_mixed(const sl_mix *mix, const sl_order *shape, uint64_t seed,
+                             uint64_t epoch);
 /* The sample at `position` < count. */
 uint64_t sl_order_sample(const sl_order *order, uint64_t position);
 /* Those at `first` and the positions behind it. Quicker than one by one. */

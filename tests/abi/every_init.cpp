@@ -28,6 +28,10 @@ static void check_all()
     const sluice_column column = SLUICE_COLUMN_INIT;
     const sluice_dataset_options dataset_options = SLUICE_DATASET_OPTIONS_INIT;
     const sluice_dataset_info dataset_info = SLUICE_DATASET_INFO_INIT;
+    const sluice_concat_options concat_options = SLUICE_CONCAT_OPTIONS_INIT;
+    const sluice_subset_options subset_options = SLUICE_SUBSET_OPTIONS_INIT;
+    const sluice_scan_options scan_options = SLUICE_SCAN_OPTIONS_INIT;
+    const sluice_mix_options mix_options = SLUICE_MIX_OPTIONS_INIT;
     const sluice_field field = SLUICE_FIELD_INIT;
     const sluice_sample_info sample_info = SLUICE_SAMPLE_INFO_INIT;
     const sluice_pixels pixels = SLUICE_PIXELS_INIT;
@@ -45,13 +49,16 @@ static void check_all()
     const sluice_unpack_options unpack_options = SLUICE_UNPACK_OPTIONS_INIT;
     const sluice_unpack_progress unpack_progress = SLUICE_UNPACK_PROGRESS_INIT;
     const sluice_unpack_result unpack_result = SLUICE_UNPACK_RESULT_INIT;
-    const sluice_concat_options concat_options = SLUICE_CONCAT_OPTIONS_INIT;
     check(error, "error");
     check(tensor, "tensor");
     check(system, "system");
     check(column, "column");
     check(dataset_options, "dataset_options");
     check(dataset_info, "dataset_info");
+    check(concat_options, "concat_options");
+    check(subset_options, "subset_options");
+    check(scan_options, "scan_options");
+    check(mix_options, "mix_options");
     check(field, "field");
     check(sample_info, "sample_info");
     check(pixels, "pixels");

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "data.h"
 
+#include "exit_code.h"
 #include "report.h"
 
 #include <sluice/datasets.h>
 
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *advice_for(const sluice_error *error)
@@ -95,9 +98,64 @@ static sluice_dataset *choose(sluice_dataset *dataset, const sluice_subset_optio
     return subset;
 }
 
+/* The path and the weight of PATH=WEIGHT, the path in memory of the caller's. */
+static bool split_weight(const char *text, char *path, size_t bytes, double *weight)
+{
+    char *end;
+    const char *sign = strrchr(text, '=');
+    if (sign == NULL || sign == text || (size_t)(sign - text) >= bytes) {
+        return false;
+    }
+    memcpy(path, text, (size_t)(sign - text));
+    path[sign - text] = '\0';
+    *weight = strtod(sign + 1, &end);
+    return end > sign + 1 && *end == '\0' && *weight > 0 && isfinite(*weight);
+}
+
+/* Opens those that it is mixed with, behind the first; whether all could be. */
+static bool open_mixed(sluice_dataset **all, double *weights, size_t *count,
+                       const struct data_folder *folder, int *code)
+{
+    char path[4096];
+    for (size_t i = 0; i < folder->mixed.count; i++) {
+        if (!split_weight(folder->mixed.at[i], path, sizeof path, &weights[*count])) {
+            report("--mix %s: PATH=WEIGHT is expected, a weight above 0", folder->mixed.at[i]);
+            *code = TOOL_USAGE;
+            return false;
+        }
+        all[*count] = open_one(path, folder, code);
+        if (all[*count] == NULL) {
+            return false;
+        }
+        (*count)++;
+    }
+    return true;
+}
+
+static sluice_dataset *mix(sluice_dataset *dataset, const struct data_folder *folder, int *code)
+{
+    sluice_dataset *all[OPTION_LIST_MAX + 1] = {dataset};
+    double weights[OPTION_LIST_MAX + 1] = {1};
+    size_t count = 1;
+    sluice_dataset *mixed = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_mix_options options = SLUICE_MIX_OPTIONS_INIT;
+    options.fields = folder->common.count > 0 ? folder->common.at : NULL;
+    options.field_count = (uint32_t)folder->common.count;
+    options.weights = weights;
+    options.row_count = 1;
+    if (open_mixed(all, weights, &count, folder, code) &&
+        sluice_dataset_mix(&mixed, all, count, &options, &error) < 0) {
+        *code = report_error(&error, advice_for(&error));
+    }
+    close_all(all, count);
+    return mixed;
+}
+
 sluice_dataset *data_open(const char *path, const struct data_folder *folder, int *code)
 {
-    const bool joined = folder->with.count > 0 || folder->common.count > 0;
+    const bool joined =
+        folder->with.count > 0 || (folder->common.count > 0 && folder->mixed.count == 0);
     sluice_dataset *dataset =
         joined ? open_joined(path, folder, code) : open_one(path, folder, code);
     sluice_subset_options choices[3] = {SLUICE_SUBSET_OPTIONS_INIT, SLUICE_SUBSET_OPTIONS_INIT,
@@ -110,7 +168,7 @@ sluice_dataset *data_open(const char *path, const struct data_folder *folder, in
     for (int i = 0; dataset != NULL && i < 3; i++) {
         dataset = asked[i] ? choose(dataset, &choices[i], code) : dataset;
     }
-    return dataset;
+    return dataset != NULL && folder->mixed.count > 0 ? mix(dataset, folder, code) : dataset;
 }
 
 uint64_t data_processors(void)

@@ -16,6 +16,7 @@ struct data_folder {
     bool empty_classes;        /* they may hold no picture */
     struct option_list fields; /* of formats whose samples have keys of their own */
     struct option_list with;   /* paths of datasets that are joined to it */
+    struct option_list mixed;  /* likewise with a weight: PATH=WEIGHT */
     struct option_list common; /* fields that the joined one has */
     const char *ranges;        /* which samples: "0:1000,5000:" */
     const char *index_file;    /* likewise: a file of their numbers */
@@ -40,6 +41,13 @@ struct data_folder {
          &(folder).with,                                                                       \
          .metavar = "PATH",                                                                    \
          .help = "join the dataset at PATH to it, of whatever format; repeat it"},             \
+        {"mix",                                                                                \
+         0,                                                                                    \
+         OPTION_LIST,                                                                          \
+         &(folder).mixed,                                                                      \
+         .metavar = "PATH=WEIGHT",                                                             \
+         .help = "mix it with the dataset at PATH, whose samples come WEIGHT times as often "  \
+                 "as those of DATASET (0.5: half as often); repeat it"},                       \
         {"common",                                                                             \
          0,                                                                                    \
          OPTION_LIST,                                                                          \

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mix.h"
+
+#include "memory.h"
+
+#include <stddef.h>
+
+void sl_mix_close(sl_mix *mix)
+{
+    if (mix == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; mix->row != NULL && i < mix->rows; i++) {
+        sl_free(mix->row[i].share);
+        sl_free(mix->row[i].source);
+        sl_free(mix->row[i].rank);
+        sl_free(mix->row[i].before);
+    }
+    sl_free(mix->row);
+    sl_free(mix->first);
+    sl_free(mix);
+}

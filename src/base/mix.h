@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mix: how often the sources of a mixed dataset come, as plain data. plan/mixing.h makes it and
+ * says what it means; the dataset owns it.
+ */
+#ifndef SL_MIX_H
+#define SL_MIX_H
+
+#include <stdint.h>
+
+/* The shares from an epoch on, until the next row's. */
+typedef struct sl_mix_row {
+    uint64_t epoch;
+    uint32_t period;  /* positions after which the schedule repeats */
+    uint32_t *share;  /* of each source: its positions in a period */
+    uint16_t *source; /* of each position of a period */
+    uint32_t *rank;   /* of each position: how many before it in the period have its source */
+    uint64_t *before; /* of each source: samples taken of it in all epochs before */
+} sl_mix_row;
+
+typedef struct sl_mix {
+    uint32_t sources, rows;
+    uint64_t epoch_samples;
+    uint64_t *first; /* number of each source's first sample, and the end */
+    sl_mix_row *row;
+} sl_mix;
+
+void sl_mix_close(sl_mix *mix); /* NULL is fine */
+
+#endif

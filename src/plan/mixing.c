@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mixing.h"
+
+#include "error.h"
+#include "memory.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define STAGE "plan"
+#define NONE  UINT32_MAX
+/* Of a share that is meant to be whole, as weights such as 0.7 are not. */
+#define TOLERANCE 1e-7
+
+/* ---- shares ---- */
+
+/* Of one that is not negative. */
+static double whole_of(double share)
+{
+    return (double)(uint64_t)share;
+}
+
+/* Whether the weights are whole numbers of `period` positions. */
+static bool is_whole(const double *weights, uint32_t sources, double sum, uint32_t period)
+{
+    for (uint32_t i = 0; i < sources; i++) {
+        const double share = weights[i] / sum * period;
+        const double nearest = whole_of(share + 0.5);
+        if (fabs(share - nearest) > TOLERANCE || (nearest < 1 && weights[i] > 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+typedef struct remainder_of {
+    double part;
+    uint32_t source;
+} remainder_of;
+
+static int compare(const void *a, const void *b)
+{
+    const remainder_of *left = a;
+    const remainder_of *right = b;
+    if (left->part != right->part) {
+        return left->part > right->part ? -1 : 1;
+    }
+    return (left->source > right->source) - (left->source < right->source);
+}
+
+static uint32_t largest(const uint32_t *shares, uint32_t sources)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 1; i < sources; i++) {
+        found = shares[i] > shares[found] ? i : found;
+    }
+    return found;
+}
+
+/* What is over goes to the largest remainders; what is missing, since every source has one at
+ * least, is taken from the largest shares. */
+static void settle(uint32_t *shares, remainder_of *parts, uint32_t sources, int64_t over)
+{
+    qsort(parts, sources, sizeof(*parts), compare);
+    for (uint32_t i = 0; over > 0; i = i + 1 < sources ? i + 1 : 0) {
+        if (shares[parts[i].source] > 0) {
+            shares[parts[i].source]++;
+            over--;
+        }
+    }
+    for (; over < 0; over++) {
+        shares[largest(shares, sources)]--;
+    }
+}
+
+static bool round_shares(uint32_t *shares, const double *weights, uint32_t sources, double sum)
+{
+    remainder_of *parts = sl_calloc(sources, sizeof(*parts));
+    if (parts == NULL) {
+        return false;
+    }
+    int64_t over = SL_MIX_PERIOD;
+    for (uint32_t i = 0; i < sources; i++) {
+        const double share = weights[i] / sum * SL_MIX_PERIOD;
+        shares[i] = (uint32_t)share;
+        parts[i] = (remainder_of){share - whole_of(share), i};
+        if (shares[i] == 0 && weights[i] > 0) {
+            shares[i] = 1;
+            parts[i].part = 0;
+        }
+        over -= shares[i];
+    }
+    settle(shares, parts, sources, over);
+    sl_free(parts);
+    return true;
+}
+
+/* ---- the schedule of a period ---- */
+
+/* Each source has one sample that waits: for its release, in a list of those of one position, or,
+ * released, in a heap by deadlines. */
+typedef struct scheduler {
+    const sl_mix_row *row;
+    uint32_t *given;    /* of each source: samples that have a position */
+    uint32_t *deadline; /* of each source: its waiting sample's */
+    uint32_t *next;     /* of each source: in the list of its release */
+    uint32_t *released; /* of each position: the first of that list */
+    uint32_t *heap;
+    uint32_t count; /* in the heap */
+} scheduler;
+
+static bool is_before(const scheduler *s, uint32_t a, uint32_t b)
+{
+    return s->deadline[a] != s->deadline[b] ? s->deadline[a] < s->deadline[b] : a < b;
+}
+
+static void swap(uint32_t *a, uint32_t *b)
+{
+    const uint32_t was = *a;
+    *a = *b;
+    *b = was;
+}
+
+static void push(scheduler *s, uint32_t source)
+{
+    uint32_t at = s->count++;
+    s->heap[at] = source;
+    while (at > 0 && is_before(s, s->heap[at], s->heap[(at - 1) / 2])) {
+        swap(&s->heap[at], &s->heap[(at - 1) / 2]);
+        at = (at - 1) / 2;
+    }
+}
+
+static uint32_t pop(scheduler *s)
+{
+    const uint32_t first = s->heap[0];
+    s->heap[0] = s->heap[--s->count];
+    for (uint32_t at = 0;;) {
+        uint32_t least = at;
+        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < s->count; child++) {
+            least = is_before(s, s->heap[child], s->heap[least]) ? child : least;
+        }
+        if (least == at) {
+            return first;
+        }
+        swap(&s->heap[at], &s->heap[least]);
+        at = least;
+    }
+}
+
+/* Has the source's next sample wait, from position `now` on at the earliest. */
+static void wait_for_release(scheduler *s, uint32_t source, uint32_t now)
+{
+    const uint64_t period = s->row->period;
+    const uint64_t share = s->row->share[source];
+    const uint64_t number = s->given[source];
+    if (number == share) {
+        return;
+    }
+    const uint32_t release = (uint32_t)(number * period / share);
+    const uint32_t from = release > now ? release : now;
+    s->deadline[source] = (uint32_t)(((number + 1) * period + share - 1) / share);
+    s->next[source] = s->released[from];
+    s->released[from] = source;
+}
+
+static void fill(scheduler *s, uint32_t sources)
+{
+    const sl_mix_row *row = s->row;
+    for (uint32_t i = 0; i < row->period; i++) {
+        s->released[i] = NONE;
+    }
+    for (uint32_t i = 0; i < sources; i++) {
+        wait_for_release(s, i, 0);
+    }
+    for (uint32_t at = 0; at < row->period; at++) {
+        for (uint32_t i = s->released[at]; i != NONE; i = s->next[i]) {
+            push(s, i);
+        }
+        const uint32_t source = pop(s); /* there is one: see mixing.h */
+        row->source[at] = (uint16_t)source;
+        row->rank[at] = s->given[source]++;
+        if (at + 1 < row->period) {
+            wait_for_release(s, source, at + 1);
+        }
+    }
+}
+
+static bool make_schedule(sl_mix_row *row, uint32_t sources)
+{
+    const size_t each = sizeof(uint32_t);
+    scheduler s = {.row = row,
+                   .given = sl_calloc(sources, each),
+                   .deadline = sl_calloc(sources, each),
+                   .next = sl_calloc(sources, each),
+                   .released = sl_calloc(row->period, each),
+                   .heap = sl_calloc(sources, each)};
+    row->source = sl_calloc(row->period, sizeof(*row->source));
+    row->rank = sl_calloc(row->period, sizeof(*row->rank));
+    const bool there = s.given != NULL && s.deadline != NULL && s.next != NULL &&
+                       s.released != NULL && s.heap != NULL && row->source != NULL &&
+                       row->rank != NULL;
+    if (there) {
+        fill(&s, sources);
+    }
+    sl_free(s.given);
+    sl_free(s.deadline);
+    sl_free(s.next);
+    sl_free(s.released);
+    sl_free(s.heap);
+    return there;
+}
+
+/* ---- rows ---- */
+
+static sluice_status check_row(const sl_mix_weights *w, uint32_t number, double *sum,
+                               sluice_error *error)
+{
+    *sum = 0;
+    for (uint32_t i = 0; i < w->sources; i++) {
+        const double weight = w->weights[(size_t)number * w->sources + i];
+        if (!isfinite(weight) || weight < 0) {
+            return sl_error_set(error, SLUICE_INVALID, STAGE,
+                                "weight %u is %g: a weight is a number, not below 0", i + 1,
+                                weight);
+        }
+        *sum += weight;
+    }
+    if (!(*sum > 0) || !isfinite(*sum)) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "the weights are all 0, or too large for their sum");
+    }
+    const bool ascending =
+        number == 0 ? w->epochs[0] == 0 : w->epochs[number] > w->epochs[number - 1];
+    return ascending ? SLUICE_OK
+                     : sl_error_set(error, SLUICE_INVALID, STAGE,
+                                    "weights are for epochs from 0 on, one after the other");
+}
+
+static bool make_shares(sl_mix_row *row, const double *weights, uint32_t sources, double sum)
+{
+    row->share = sl_calloc(sources, sizeof(*row->share));
+    if (row->share == NULL) {
+        return false;
+    }
+    row->period = 1;
+    while (row->period <= SL_MIX_PERIOD && !is_whole(weights, sources, sum, row->period)) {
+        row->period++;
+    }
+    if (row->period > SL_MIX_PERIOD) {
+        row->period = SL_MIX_PERIOD;
+        return round_shares(row->share, weights, sources, sum);
+    }
+    for (uint32_t i = 0; i < sources; i++) {
+        row->share[i] = (uint32_t)(weights[i] / sum * row->period + 0.5);
+    }
+    return true;
+}
+
+/* Samples of each source that were taken when the row begins. */
+static bool count_before(const sl_mix *mix, sl_mix_row *row, const sl_mix_row *last)
+{
+    row->before = sl_calloc(mix->sources, sizeof(*row->before));
+    if (row->before == NULL || last == NULL) {
+        return row->before != NULL;
+    }
+    const uint64_t positions = (row->epoch - last->epoch) * mix->epoch_samples;
+    for (uint32_t i = 0; i < mix->sources; i++) {
+        row->before[i] = last->before[i] + positions / last->period * last->share[i];
+    }
+    for (uint32_t at = 0; at < positions % last->period; at++) {
+        row->before[last->source[at]]++;
+    }
+    return true;
+}
+
+static sluice_status no_memory(sluice_error *error)
+{
+    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the schedule of a mix");
+}
+
+static sluice_status make_row(sl_mix *mix, uint32_t number, const sl_mix_weights *w,
+                              sluice_error *error)
+{
+    double sum;
+    sl_mix_row *row = &mix->row[number];
+    const sluice_status status = check_row(w, number, &sum, error);
+    if (status < 0) {
+        return status;
+    }
+    row->epoch = w->epochs[number];
+    return make_shares(row, &w->weights[(size_t)number * w->sources], w->sources, sum) &&
+                   make_schedule(row, w->sources) &&
+                   count_before(mix, row, number > 0 ? row - 1 : NULL)
+               ? SLUICE_OK
+               : no_memory(error);
+}
+
+sluice_status sl_mix_make(sl_mix **mix, const sl_mix_weights *weights, sluice_error *error)
+{
+    *mix = NULL;
+    sl_mix *made = sl_calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return no_memory(error);
+    }
+    *made = (sl_mix){weights->sources, weights->rows, weights->epoch_samples, NULL, NULL};
+    made->first = sl_calloc((size_t)weights->sources + 1, sizeof(*made->first));
+    made->row = sl_calloc(weights->rows, sizeof(*made->row));
+    if (made->first == NULL || made->row == NULL) {
+        sl_mix_close(made);
+        return no_memory(error);
+    }
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; i < weights->sources; i++) {
+        made->first[i + 1] = made->first[i] + weights->sizes[i];
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && i < weights->rows; i++) {
+        status = make_row(made, i, weights, error);
+    }
+    if (status < 0) {
+        sl_mix_close(made);
+        return status;
+    }
+    *mix = made;
+    return SLUICE_OK;
+}
+
+/* ---- finding ---- */
+
+static const sl_mix_row *row_of(const sl_mix *mix, uint64_t epoch)
+{
+    uint32_t low = 0;
+    uint32_t high = mix->rows - 1;
+    while (low < high) {
+        const uint32_t middle = low + (high - low + 1) / 2;
+        if (mix->row[middle].epoch <= epoch) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return &mix->row[low];
+}
+
+sl_mix_place sl_mix_find(const sl_mix *mix, uint64_t epoch, uint64_t position)
+{
+    const sl_mix_row *row = row_of(mix, epoch);
+    const uint64_t all = (epoch - row->epoch) * mix->epoch_samples + position;
+    const uint32_t at = (uint32_t)(all % row->period);
+    const uint32_t source = row->source[at];
+    const uint64_t taken =
+        row->before[source] + all / row->period * row->share[source] + row->rank[at];
+    const uint64_t size = mix->first[source + 1] - mix->first[source];
+    return (sl_mix_place){source, taken / size, taken % size};
+}

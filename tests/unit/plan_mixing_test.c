@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mixes against brute force: shares of every prefix, each source's samples once in each of its own
+ * epochs, runs and single positions alike, weights that change, and how weights become shares.
+ */
+#include "mixing.h"
+
+#include "order.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { SOURCES_MAX = 12, SIZE_MAX_HERE = 400 };
+
+static sl_mix *make(const double *weights, const uint64_t *sizes, uint32_t sources,
+                    uint64_t epoch_samples)
+{
+    static const uint64_t first[] = {0};
+    sl_mix *mix = NULL;
+    const sl_mix_weights w = {.sources = sources,
+                              .rows = 1,
+                              .weights = weights,
+                              .epochs = first,
+                              .sizes = sizes,
+                              .epoch_samples = epoch_samples};
+    assert_int_equal(sl_mix_make(&mix, &w, NULL), SLUICE_OK);
+    return mix;
+}
+
+/* ---- shares ---- */
+
+static const struct {
+    double weights[SOURCES_MAX];
+    uint32_t sources, period;
+} shapes[] = {
+    {{1}, 1, 1},
+    {{0.7, 0.3}, 2, 10},
+    {{1, 1, 1}, 3, 3},
+    {{5, 0, 3}, 3, 8},
+    {{0.5, 0.25, 0.125, 0.0625, 0.0625}, 5, 16},
+    {{100, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 11, 110},
+    {{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}, 12, 52},
+    {{0.6180339887498949, 0.3819660112501051}, 2, 65536},
+    {{1e-9, 1, 2.718281828459045}, 3, 65536},
+    {{65535, 1}, 2, 65536},
+    {{65537, 1}, 2, 65536},
+};
+
+enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+
+/* After every prefix of some periods: within less than 1 of the share, in whole numbers. */
+static void test_every_prefix_is_within_one(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SHAPES; s++) {
+        uint64_t sizes[SOURCES_MAX];
+        uint64_t taken[SOURCES_MAX] = {0};
+        const uint32_t sources = shapes[s].sources;
+        for (uint32_t i = 0; i < sources; i++) {
+            sizes[i] = 1 + 37 * i % 29;
+        }
+        sl_mix *mix = make(shapes[s].weights, sizes, sources, 1000);
+        const sl_mix_row *row = &mix->row[0];
+        assert_int_equal(row->period, shapes[s].period);
+        const uint64_t positions = 2 * (uint64_t)row->period + 777;
+        for (uint64_t p = 0; p < positions; p++) {
+            const sl_mix_place place = sl_mix_find(mix, p / 1000, p % 1000);
+            const uint64_t size = sizes[place.source];
+            assert_int_equal(place.epoch * size + place.position, taken[place.source]);
+            taken[place.source]++;
+            for (uint32_t i = 0; i < sources; i++) {
+                const int64_t over =
+                    (int64_t)(taken[i] * row->period) - (int64_t)((p + 1) * row->share[i]);
+                assert_true(llabs(over) < (int64_t)row->period);
+            }
+        }
+        sl_mix_close(mix);
+    }
+}
+
+static void test_shares_are_near_the_weights(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SHAPES; s++) {
+        uint64_t sizes[SOURCES_MAX];
+        double sum = 0;
+        uint64_t shares = 0;
+        for (uint32_t i = 0; i < SOURCES_MAX; i++) {
+            sizes[i] = 1;
+            sum += shapes[s].weights[i];
+        }
+        sl_mix *mix = make(shapes[s].weights, sizes, shapes[s].sources, 1);
+        const sl_mix_row *row = &mix->row[0];
+        for (uint32_t i = 0; i < shapes[s].sources; i++) {
+            const double wanted = shapes[s].weights[i] / sum * row->period;
+            assert_true(row->share[i] - wanted < 1.001 && wanted - row->share[i] < 1.001);
+            assert_true((row->share[i] > 0) == (shapes[s].weights[i] > 0));
+            shares += row->share[i];
+        }
+        assert_int_equal(shares, row->period);
+        sl_mix_close(mix);
+    }
+}
+
+/* As many sources as there are positions, of weights that are no ratio of whole numbers. */
+static void test_many_sources(void **state)
+{
+    (void)state;
+    enum { MANY = 20000 };
+    static double weights[MANY];
+    static uint64_t sizes[MANY];
+    static uint32_t seen[MANY];
+    for (uint32_t i = 0; i < MANY; i++) {
+        weights[i] = 1 + 1e-3 * (i % 7);
+        sizes[i] = 3;
+    }
+    sl_mix *mix = make(weights, sizes, MANY, SL_MIX_PERIOD);
+    for (uint64_t p = 0; p < SL_MIX_PERIOD; p++) {
+        seen[sl_mix_find(mix, 0, p).source]++;
+    }
+    for (uint32_t i = 0; i < MANY; i++) {
+        assert_in_range(seen[i], 3, 4);
+    }
+    sl_mix_close(mix);
+}
+
+/* ---- orders ---- */
+
+static const uint64_t order_sizes[] = {400, 7, 1, 64};
+static const double order_weights[] = {5, 2, 1, 3};
+
+enum { ORDERED = 4, EPOCH = 333 };
+
+/* Epoch after epoch: each source's samples once, before one of them comes again. */
+static void test_samples_come_once_before_they_come_again(void **state)
+{
+    (void)state;
+    sl_mix *mix = make(order_weights, order_sizes, ORDERED, EPOCH);
+    for (int32_t shuffle = SLUICE_SHUFFLE_FULL; shuffle <= SLUICE_SHUFFLE_NONE; shuffle++) {
+        uint64_t times[SIZE_MAX_HERE * ORDERED] = {0};
+        uint64_t taken[ORDERED] = {0};
+        const sl_order shape = {.shuffle = (sluice_shuffle)shuffle, .block = 4, .window = 3};
+        for (uint64_t epoch = 0; epoch < 12; epoch++) {
+            const sl_order order = sl_order_make_mixed(mix, &shape, 42, epoch);
+            assert_int_equal(order.count, EPOCH);
+            for (uint64_t p = 0; p < EPOCH; p++) {
+                const uint64_t sample = sl_order_sample(&order, p);
+                const uint32_t source = sl_mix_find(mix, epoch, p).source;
+                assert_in_range(sample, mix->first[source], mix->first[source + 1] - 1);
+                assert_int_equal(times[sample], taken[source] / order_sizes[source]);
+                times[sample]++;
+                taken[source]++;
+            }
+        }
+    }
+    sl_mix_close(mix);
+}
+
+static void test_runs_are_what_positions_are(void **state)
+{
+    (void)state;
+    uint64_t run[EPOCH];
+    sl_mix *mix = make(order_weights, order_sizes, ORDERED, EPOCH);
+    const sl_order shape = {.shuffle = SLUICE_SHUFFLE_FULL};
+    const sl_order order = sl_order_make_mixed(mix, &shape, 7, 5);
+    for (uint32_t first = 0; first < EPOCH; first += 41) {
+        const uint32_t count = EPOCH - first < 150 ? EPOCH - first : 150;
+        sl_order_samples(&order, first, count, run);
+        for (uint32_t i = 0; i < count; i++) {
+            assert_int_equal(run[i], sl_order_sample(&order, first + i));
+        }
+    }
+    sl_mix_close(mix);
+}
+
+/* Two sources of one size, and two epochs of one, are in other orders. */
+static void test_orders_differ(void **state)
+{
+    (void)state;
+    static const double weights[] = {1, 1};
+    static const uint64_t sizes[] = {100, 100};
+    uint64_t samples[400];
+    uint32_t same_source = 0;
+    uint32_t same_epoch = 0;
+    sl_mix *mix = make(weights, sizes, 2, 400);
+    const sl_order shape = {.shuffle = SLUICE_SHUFFLE_FULL};
+    const sl_order order = sl_order_make_mixed(mix, &shape, 7, 0);
+    sl_order_samples(&order, 0, 400, samples);
+    for (uint32_t i = 0; i < 200; i += 2) {
+        same_source += samples[i] + 100 == samples[i + 1];
+        same_epoch += samples[i] == samples[i + 200];
+    }
+    assert_true(same_source < 10 && same_epoch < 10);
+    sl_mix_close(mix);
+}
+
+/* ---- weights that change ---- */
+
+static void test_rows_go_on_where_the_last_one_ended(void **state)
+{
+    (void)state;
+    static const double weights[] = {1, 0, 1, 3, 2, 1};
+    static const uint64_t epochs[] = {0, 3, 4};
+    static const uint64_t sizes[] = {13, 29};
+    uint64_t taken[2] = {0};
+    sl_mix *mix = NULL;
+    const sl_mix_weights w = {.sources = 2,
+                              .rows = 3,
+                              .weights = weights,
+                              .epochs = epochs,
+                              .sizes = sizes,
+                              .epoch_samples = 50};
+    assert_int_equal(sl_mix_make(&mix, &w, NULL), SLUICE_OK);
+    for (uint64_t epoch = 0; epoch < 9; epoch++) {
+        uint64_t here[2] = {0};
+        for (uint64_t p = 0; p < 50; p++) {
+            const sl_mix_place place = sl_mix_find(mix, epoch, p);
+            assert_int_equal(place.epoch * sizes[place.source] + place.position,
+                             taken[place.source]);
+            taken[place.source]++;
+            here[place.source]++;
+        }
+        const double share = epoch < 3 ? 0 : epoch == 3 ? 37.5 : 50.0 / 3;
+        assert_true((double)here[1] - share < 1.5 && share - (double)here[1] < 1.5);
+    }
+    sl_mix_close(mix);
+}
+
+static void test_weights_that_make_no_sense(void **state)
+{
+    (void)state;
+    static const double wrong[][2] = {
+        {0, 0}, {-1, 2}, {1.0 / 0.0, 1}, {0.0 / 0.0, 1}, {1e308, 1e308}};
+    static const double good[] = {1, 1, 1, 1};
+    static const uint64_t sizes[] = {1, 1};
+    static const uint64_t from[][2] = {{1, 2}, {0, 0}};
+    sl_mix *mix = NULL;
+    sl_mix_weights w = {.sources = 2, .rows = 1, .sizes = sizes, .epoch_samples = 1};
+    w.epochs = from[1];
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        w.weights = wrong[i];
+        assert_int_equal(sl_mix_make(&mix, &w, NULL), SLUICE_INVALID);
+        assert_null(mix);
+    }
+    w.weights = good;
+    w.rows = 2;
+    for (size_t i = 0; i < 2; i++) {
+        w.epochs = from[i];
+        assert_int_equal(sl_mix_make(&mix, &w, NULL), SLUICE_INVALID);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_prefix_is_within_one),
+        cmocka_unit_test(test_shares_are_near_the_weights),
+        cmocka_unit_test(test_many_sources),
+        cmocka_unit_test(test_samples_come_once_before_they_come_again),
+        cmocka_unit_test(test_runs_are_what_positions_are),
+        cmocka_unit_test(test_orders_differ),
+        cmocka_unit_test(test_rows_go_on_where_the_last_one_ended),
+        cmocka_unit_test(test_weights_that_make_no_sense),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
