@@ -100,7 +100,7 @@ static void run_sample(const uint8_t *data, size_t size)
 {
     sl_sized_columns all = {0};
     for (int i = 0; i < COLUMNS; i++) {
-        char name[8];
+        char name[16];
         (void)snprintf(name, sizeof(name), "c%d", i);
         sl_source_column *source = fuzz_shards_column(&all, name);
         sl_mds_column(columns[i].encoding, &all.of[i], source);
