@@ -2,7 +2,6 @@
 """Datasets that are made of others, of several formats, against what their parts hold."""
 import io
 import itertools
-import os
 import pickle
 import tarfile
 
@@ -154,11 +153,23 @@ def test_depth_has_a_limit(parts):
 def test_another_process_makes_it_again(joined):
     again = pickle.loads(pickle.dumps(joined))
     assert again.fingerprint == joined.fingerprint and again[30] == joined[30]
-    expected = joined[30]
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if joined[30] == expected else 1)
-    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_forked_child_makes_it_again(run_python, photos):
+    """In a process of its own: a sanitizer's allocator does not outlive the fork of one with busy threads."""
+    done = run_python(
+        """
+import os, sys, sluice
+joined = sluice.Dataset(sys.argv[1]) + sluice.Dataset(sys.argv[1])
+expected = joined[40]
+child = os.fork()
+if child == 0:
+    os._exit(7 if joined[40] == expected else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+""",
+        photos,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_verify_and_pack(joined, tmp_path):

@@ -55,7 +55,6 @@ static void check_all()
     check(column, "column");
     check(dataset_options, "dataset_options");
     check(dataset_info, "dataset_info");
-    check(concat_options, "concat_options");
     check(subset_options, "subset_options");
     check(scan_options, "scan_options");
     check(mix_options, "mix_options");
