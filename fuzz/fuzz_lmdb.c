@@ -115,10 +115,11 @@ static void run_file(sl_bytes file, bool open)
     fuzz_expect(fd >= 0 && write(fd, file.data, file.size) == (ssize_t)file.size,
                 "a file of memory");
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    if (open)
+    if (open) {
         fuzz_dataset_run(path);
-    else
+    } else {
         walk(path, file);
+    }
     (void)close(fd);
 }
 
@@ -131,12 +132,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(copy, data + 1, size - 1);
     const sl_bytes bytes = {copy, size - 1};
     const uint8_t mode = data[0] % MODES;
-    if (mode == DATUM)
+    if (mode == DATUM) {
         run_datum(bytes);
-    else if (mode == VALUE)
+    } else if (mode == VALUE) {
         run_value(bytes);
-    else /* opening takes threads: of mutations of an input few are worth that */
+    } else { /* opening takes threads: of mutations of an input few are worth that */
         run_file(bytes, mode == FILE_OPENED && data[size - 1] % 16 == 0);
+    }
     free(copy);
     return 0;
 }
@@ -192,10 +194,11 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
         memcpy(buffer + 1, datum, sizeof(datum) - 1);
         return sizeof(datum);
     }
-    if (index < DATUM)
+    if (index < DATUM) {
         make_plain(&file);
-    else
+    } else {
         make_texts(&file);
+    }
     const size_t size = lmdb_size(&file);
     memcpy(buffer + 1, file.data, size);
     lmdb_free(&file);
