@@ -14,6 +14,7 @@ typedef struct ticket {
     pthread_cond_t changed;
     bool done, abandoned;
     waiting_job *job;
+    pthread_t thread; /* joined by who waits, detached when it is abandoned */
 } ticket;
 
 /* Jobs that can be stopped, were, and have not ended yet. */
@@ -51,7 +52,6 @@ static ticket *start(waiting_job *job)
 {
     ticket *t = calloc(1, sizeof(*t));
     pthread_condattr_t attributes;
-    pthread_t thread;
     if (t == NULL) {
         return NULL;
     }
@@ -61,15 +61,17 @@ static ticket *start(waiting_job *job)
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&t->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    if (pthread_create(&thread, NULL, run, t) != 0) {
+    if (pthread_create(&t->thread, NULL, run, t) != 0) {
         destroy(t);
         return NULL;
     }
-    pthread_detach(thread);
     return t;
 }
 
-/* Whether it is done, after a slice of time at most. */
+/*
+ * Whether it is done, after a slice of time at most. Then the thread has ended too: a fork right after
+ * the call finds none of its locks held.
+ */
 static bool wait_slice(ticket *t)
 {
     struct timespec until;
@@ -82,6 +84,9 @@ static bool wait_slice(ticket *t)
     }
     const bool done = t->done;
     pthread_mutex_unlock(&t->mutex);
+    if (done) {
+        pthread_join(t->thread, NULL);
+    }
     return done;
 }
 
@@ -90,6 +95,7 @@ static bool abandon(ticket *t)
     if (t->job->stop != NULL) {
         t->job->stop(t->job);
     }
+    pthread_detach(t->thread);
     pthread_mutex_lock(&t->mutex);
     t->abandoned = true;
     const bool done = t->done;

@@ -23,8 +23,8 @@ typedef struct waiting_job {
     void (*stop)(struct waiting_job *job);
 } waiting_job;
 
-/* With the GIL. True: done, the job is the caller's again. False: a signal or `look` raised; the
- * job is gone, or will be. */
+/* With the GIL. True: done, its thread has ended, the job is the caller's again. False: a signal or
+ * `look` raised; the job is gone, or will be. */
 bool wait_for(waiting_job *job);
 
 /* Waits for jobs that were stopped and abandoned (for 10 s at most): they hold what the next one

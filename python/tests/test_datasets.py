@@ -156,12 +156,14 @@ def test_another_process_makes_it_again(joined):
 
 
 def test_a_forked_child_makes_it_again(run_python, photos):
-    """In a process of its own: a sanitizer's allocator does not outlive the fork of one with busy threads."""
+    """In a process of its own: a sanitizer's allocator does not outlive the fork of one with busy threads. The
+    calls before leave none."""
     done = run_python(
         """
 import os, sys, sluice
 joined = sluice.Dataset(sys.argv[1]) + sluice.Dataset(sys.argv[1])
 expected = joined[40]
+assert len(os.listdir("/proc/self/task")) == 1
 child = os.fork()
 if child == 0:
     os._exit(7 if joined[40] == expected else 1)
