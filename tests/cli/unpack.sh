@@ -74,12 +74,13 @@ for signal in INT KILL; do
     kill -$signal $process
     wait $process
     code=$?
-    if [ $code -eq 0 ]; then
+    if [ -e all ]; then # whole, or it would not have its name
+        [ "$(find all -name '*.jpg' | wc -l)" -eq 6200 ] || fail "SIG$signal: the folder is not whole"
         echo "the machine was faster than SIG$signal"
         rm -r all
         continue
     fi
-    [ ! -e all ] && [ -d all.part ] || fail "SIG$signal: the folder has its name"
+    [ -d all.part ] || fail "SIG$signal: no unfinished folder"
     if [ $signal = INT ]; then
         [ $code -eq 130 ] || fail "exit code $code"
         says err "all.part and no whole dataset"
