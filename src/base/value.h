@@ -20,6 +20,8 @@
 #define SL_FIELDS_MAX       64U
 #define SL_FIELD_NAME_BYTES 32U
 #define SL_FIELD_NONE       UINT32_MAX
+/* Of a sample, as it is stored and with all that is packed unpacked: for writers and readers. */
+#define SL_RECORD_BYTES_MAX 0x7fffffffU
 /*
  * Numbers of codecs that mean something to whoever has none of them: the first bytes tell, as of a
  * file of its own; and u8 RGB, width x height x 3, whose size can be checked without looking

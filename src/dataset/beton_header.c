@@ -5,7 +5,6 @@
 #include "json_file.h"
 #include "little_endian.h"
 #include "npy_header.h"
-#include "shard_format.h"
 
 #include <string.h>
 

@@ -10,7 +10,6 @@
 #include "dataset.h"
 #include "file_list.h"
 #include "memory.h"
-#include "shard_format.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 
 #include "memory.h"
 #include "packed_value.h"
-#include "shard_format.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 #include "dtype.h"
 #include "error.h"
-#include "shard_schema.h"
+#include "field_rules.h"
 
 #include <string.h>
 

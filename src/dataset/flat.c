@@ -7,7 +7,6 @@
 #include "file.h"
 #include "file_list.h"
 #include "memory.h"
-#include "shard_format.h"
 
 #include <stdio.h>
 #include <string.h>

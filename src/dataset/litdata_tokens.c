@@ -3,7 +3,6 @@
 
 #include "dtype.h"
 #include "memory.h"
-#include "shard_format.h"
 
 #include <stdio.h>
 

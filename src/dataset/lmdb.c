@@ -10,7 +10,6 @@
 #include "lmdb_index.h"
 #include "lmdb_values.h"
 #include "memory.h"
-#include "shard_format.h"
 #include "utf8.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "mds_columns.h"
 
 #include "dtype.h"
-#include "shard_schema.h"
+#include "field_rules.h"
 
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "flat.h"
 #include "memory.h"
 #include "npz.h"
-#include "shard_format.h"
 #include "side_columns.h"
 
 #include <string.h>

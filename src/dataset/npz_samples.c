@@ -3,7 +3,6 @@
 #include "memory.h"
 #include "npz.h"
 #include "open_many.h"
-#include "shard_format.h"
 #include "thread.h"
 
 #include <errno.h>

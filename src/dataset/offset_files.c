@@ -5,7 +5,6 @@
 #include "little_endian.h"
 #include "memory.h"
 #include "open_many.h"
-#include "shard_format.h"
 
 #define STAGE "dataset"
 

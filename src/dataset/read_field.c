@@ -3,7 +3,6 @@
 #include "dataset.h"
 #include "memory.h"
 #include "packed_value.h"
-#include "shard_format.h"
 
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "file_set.h"
 #include "memory.h"
 #include "recordio_fields.h"
-#include "shard_format.h"
 
 #include <string.h>
 

@@ -29,8 +29,6 @@
 #define SL_EMPTY_NAMES_MAX   65536u /* of classes: labels that are not used */
 #define SL_SHARDS_MAX        (UINT32_MAX - 1u)
 #define SL_SAMPLES_MAX       ((uint64_t)1 << 62)
-/* Of a sample, as it is stored and with all its frames unpacked: for writers and readers alike. */
-#define SL_RECORD_BYTES_MAX 0x7fffffffu
 /* An index block of version 2: this many samples, each from one fence to the next. */
 #define SL_BLOCK_SAMPLES 503u
 #define SL_FENCE_BYTES   8u

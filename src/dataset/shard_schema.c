@@ -4,6 +4,7 @@
 #include "shard_schema.h"
 
 #include "dtype.h"
+#include "field_rules.h"
 #include "memory.h"
 #include "shard_record.h"
 
@@ -57,19 +58,6 @@ static void measure_tensor(sl_schema *schema, uint32_t number)
     schema->fixed_bytes[number] = bytes;
 }
 
-bool sl_tensor_fits(const sl_field *field)
-{
-    uint64_t bytes = sl_dtype_bytes(field->dtype);
-    for (uint32_t i = 0; i < field->dims; i++) {
-        const uint64_t size = field->shape[i] == 0 ? 1 : field->shape[i];
-        if (size > SL_RECORD_BYTES_MAX || bytes * size > SL_RECORD_BYTES_MAX) {
-            return false;
-        }
-        bytes *= size;
-    }
-    return true;
-}
-
 /* The one blob of every record, if it is a tensor that is always stored as it is. */
 static uint32_t find_tail(const sl_schema *schema)
 {
@@ -107,17 +95,6 @@ void sl_schema_complete(sl_schema *schema)
     schema->label = find_field(schema, SLUICE_FIELD_INT, "label");
     schema->key = find_field(schema, SLUICE_FIELD_TEXT, "key");
     schema->tail = old ? SL_FIELD_NONE : find_tail(schema);
-}
-
-bool sl_field_name_ok(const char name[SL_FIELD_NAME_BYTES])
-{
-    const size_t length = strnlen(name, SL_FIELD_NAME_BYTES);
-    for (size_t i = 0; i < length; i++) {
-        if (name[i] <= ' ' || name[i] > '~') {
-            return false;
-        }
-    }
-    return length > 0 && length < SL_FIELD_NAME_BYTES;
 }
 
 bool sl_field_name_taken(const sl_schema *schema, const char *name)

@@ -7,11 +7,7 @@
 
 #include <stdbool.h>
 
-/* 1 to 31 bytes from '!' to '~', and a NUL. */
-bool sl_field_name_ok(const char name[SL_FIELD_NAME_BYTES]);
 bool sl_field_name_taken(const sl_schema *schema, const char *name);
-/* Whether the fixed dimensions of a tensor alone leave it a size that a record can have. */
-bool sl_tensor_fits(const sl_field *field);
 /* Fills in what follows from fields and version. */
 void sl_schema_complete(sl_schema *schema);
 

@@ -6,7 +6,6 @@
 #include "example_fields.h"
 #include "file_set.h"
 #include "memory.h"
-#include "shard_format.h"
 #include "tfrecord_index.h"
 
 #include <string.h>
