@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "dataset.h"
 #include "decoder.h"
+#include "formats.h"
 #include "memory.h"
 #include "png_chunks.h"
 

@@ -8,6 +8,7 @@
  */
 #include "clock.h"
 #include "dataset.h"
+#include "formats.h"
 #include "jpeg_fast.h"
 #include "jpeg_lanes.h"
 #include "jpeg_retile.h"

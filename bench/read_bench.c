@@ -13,6 +13,7 @@
 #include "thread.h"
 
 #include "dataset.h"
+#include "formats.h"
 
 #include <fcntl.h>
 #include <getopt.h>

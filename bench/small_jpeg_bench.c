@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "dataset.h"
 #include "decoder.h"
+#include "formats.h"
 #include "jpeg_retile.h"
 #include "memory.h"
 

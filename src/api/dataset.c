@@ -6,6 +6,7 @@
 #include "dtype.h"
 #include "error.h"
 #include "flat.h"
+#include "formats.h"
 #include "path_range.h"
 #include "verify.h"
 

@@ -2,14 +2,14 @@
 /*
  * dataset: what a sample is, where its bytes lie, and how they are taken apart.
  *
- * Purpose: one immutable, reference-counted index over any supported format. A format is one file
- * and one row of the table in dataset.c: a probe and an open that returns a dataset with its ops.
- * Walk of one sample: locate (which object, offset, bytes; when an index entry has to be read for
- * that, which: a lookup, whose bytes go to learn, and locate again) -> its bytes are read, here or
- * by a fetch thread -> unpack (checks them, and gives a value for each field).
- * Threads: immutable after open; every function from any thread. locate, learn and unpack neither
- * block nor allocate; those that read (find, read, key, check_object) block for that.
- * Ownership: the opener holds one reference; sl_dataset_ref adds one.
+ * Purpose: one immutable, reference-counted index over any supported format. A format is a room of
+ * src/formats and a row of the table there: a probe and an open that returns a dataset with its
+ * ops. Walk of one sample: locate (which object, offset, bytes; when an index entry has to be read
+ * for that, which: a lookup, whose bytes go to learn, and locate again) -> its bytes are read, here
+ * or by a fetch thread -> unpack (checks them, and gives a value for each field). Threads:
+ * immutable after open; every function from any thread. locate, learn and unpack neither block nor
+ * allocate; those that read (find, read, key, check_object) block for that. Ownership: the opener
+ * holds one reference; sl_dataset_ref adds one.
  */
 #ifndef SL_DATASET_H
 #define SL_DATASET_H
@@ -126,7 +126,7 @@ struct sl_dataset {
 /* Datasets over datasets over ..., so that whoever calls through them has a limit. */
 #define SL_DATASET_DEPTH_MAX 16U
 
-/* A row of the format table. */
+/* A row of the table of formats (formats/formats.c). */
 typedef struct sl_format {
     const char *name;
     bool takes_fields; /* sluice_dataset_options.fields */
@@ -136,14 +136,12 @@ typedef struct sl_format {
                           const sluice_dataset_options *options, sluice_error *error);
 } sl_format;
 
+/* The rows; each is defined by its room. */
 extern const sl_format sl_format_shards, sl_format_tars, sl_format_wids, sl_format_tfrecords,
     sl_format_recordio, sl_format_parquet, sl_format_arrow, sl_format_mds, sl_format_litdata,
     sl_format_beton, sl_format_lmdb, sl_format_table, sl_format_coco, sl_format_npz, sl_format_npy,
     sl_format_megatron, sl_format_folder;
 
-/* Probes the table in order and opens. `options` is full-size, not NULL. */
-sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, size_t count,
-                              const sluice_dataset_options *options, sluice_error *error);
 sl_dataset *sl_dataset_ref(sl_dataset *dataset);
 /* NULL is fine. */
 void sl_dataset_close(sl_dataset *dataset);

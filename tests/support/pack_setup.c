@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pack_setup.h"
+#include "formats.h"
 
 #include "pack.h"
 #include "shard_bytes.h"

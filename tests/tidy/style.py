@@ -19,9 +19,14 @@ MAY_USE["decode"] = {"base", "jpeg"}
 MAY_USE["staging"] = {"base", "device"}
 MAY_USE["columns"] = {"base", "decode", "augment", "device"}
 MAY_USE["dataset"] = {"base", "io"}
-MAY_USE["pack"] = {"augment", "base", "dataset", "decode", "io", "jpeg", "plan"}
+# A format is a room of its own, which knows no other.
+FORMATS = ("arrays", "arrow", "beton", "folder", "lmdb", "parquet", "recordio", "shards", "streaming", "tables",
+           "tar", "tfrecord")
+MAY_USE["formats"] = {"base", "io", "dataset"}
+MAY_USE |= {f"formats/{name}": {"base", "io", "dataset"} for name in FORMATS}
+MAY_USE["pack"] = {"augment", "base", "dataset", "decode", "formats/shards", "formats/tar", "io", "jpeg", "plan"}
 MAY_USE["loader"] = {"base", "columns", "device", *STAGES}
-MAY_USE["api"] = {"base", "columns", "device", "jpeg", "loader", "pack", *STAGES}
+MAY_USE["api"] = {"base", "columns", "device", "formats", "formats/arrays", "formats/shards", "jpeg", "loader", "pack", *STAGES}
 # The same for tools/. A family of the tool (a command and its parts) knows no other family.
 TOOLS_MAY_USE = {f"tools/sluice/{family}": {"tools/sluice", "tools/sluice/common"}
                  for family in ("bench", "idle", "synth", "view")}
@@ -160,10 +165,11 @@ def quoted_folders(tree, path):
     own = os.path.dirname(path)
     part = path.split("/")
     if part[0] == "src":
-        if part[1] not in MAY_USE:
-            tree.report(path, 1, "module", f"src/{part[1]} is not in the picture of docs/design.md")
+        module = own[len("src/"):]
+        if module not in MAY_USE:
+            tree.report(path, 1, "module", f"{own} is not in the picture of docs/design.md")
             return None
-        return [own] + [f"src/{used}" for used in sorted(MAY_USE[part[1]])]
+        return [own] + [f"src/{used}" for used in sorted(MAY_USE[module])]
     if own == "tests/api":  # the public interface only
         return [own, "tests/support"]
     if part[0] in ("tests", "fuzz", "bench"):
@@ -261,10 +267,10 @@ def check_uses(tree, path, text):
     allowed = TOOLS_MAY_USE.get(own, set())
     if path.startswith("src/"):
         beside = "src"
-        allowed = {f"src/{used}" for used in MAY_USE.get(path.split("/")[1], ())}
+        allowed = {f"src/{used}" for used in MAY_USE.get(own[len("src/"):], ())}
     code = re.sub(r"#[^\n]*", "", text)
     for call in re.findall(r"sluice_(?:module|tool_folder)\(([^)]*)\)", code):
-        uses = re.search(r"\bUSES\b((?:\s+[a-z]\w*)*)", call)
+        uses = re.search(r"\bUSES\b((?:\s+[a-z][\w/]*)*)", call)
         for used in uses.group(1).split() if uses else ():
             if f"{beside}/{used}" not in allowed:
                 tree.report(path, 1, "uses", f"{own} may not use {beside}/{used}")

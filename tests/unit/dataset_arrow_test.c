@@ -7,6 +7,7 @@
 #include "arrow_file.h"
 #include "arrow_make.h"
 #include "dataset.h"
+#include "formats.h"
 #include "little_endian.h"
 #include "memory.h"
 #include "photo_folder.h"

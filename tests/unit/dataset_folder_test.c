@@ -5,6 +5,7 @@
  */
 #include "case_fold.h"
 #include "dataset.h"
+#include "formats.h"
 #include "photo_folder.h"
 
 #include <errno.h>

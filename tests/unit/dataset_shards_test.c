@@ -5,6 +5,7 @@
  */
 #include "clock.h"
 #include "dataset.h"
+#include "formats.h"
 #include "index_cache.h"
 #include "packed.h"
 #include "photo_folder.h"

@@ -5,6 +5,7 @@
  */
 #include "clock.h"
 #include "flat.h"
+#include "formats.h"
 #include "photo_folder.h"
 #include "shard_bytes.h"
 #include "windows.h"

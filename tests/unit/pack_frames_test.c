@@ -3,6 +3,7 @@
  * Which fields become zstd frames when nobody said: found out on the first samples, the same for
  * any number of workers, and kept by a pack that goes on.
  */
+#include "formats.h"
 #include "frames.h"
 #include "jpeg_make.h"
 #include "pack_setup.h"

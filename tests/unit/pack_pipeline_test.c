@@ -3,6 +3,7 @@
  * Packing: the same bytes whatever the number of workers, bad samples by policy, and folders that
  * hold something else left alone.
  */
+#include "formats.h"
 #include "jpeg_make.h"
 #include "pack_job.h"
 #include "pack_setup.h"

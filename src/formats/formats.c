@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "formats.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#define STAGE "dataset"
+
+/* The format table. A path that several rows but the last take is not to be guessed about. */
+static const sl_format *const formats[] = {
+    &sl_format_shards,   &sl_format_tars,    &sl_format_wids,  &sl_format_tfrecords,
+    &sl_format_recordio, &sl_format_parquet, &sl_format_arrow, &sl_format_mds,
+    &sl_format_litdata,  &sl_format_beton,   &sl_format_lmdb,  &sl_format_table,
+    &sl_format_coco,     &sl_format_npz,     &sl_format_npy,   &sl_format_megatron,
+    &sl_format_folder};
+
+enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+/* NULL, with an error: none, or several. */
+static const sl_format *find_format(const char *path, sluice_error *error)
+{
+    const sl_format *found = NULL;
+    for (size_t i = 0; i < FORMATS; i++) {
+        if ((found != NULL && i + 1 == FORMATS) || !formats[i]->probe(path)) {
+            continue;
+        }
+        if (found != NULL) {
+            (void)sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                                "holds a dataset of the format \"%s\" and one of \"%s\": name the "
+                                "files of the one that is meant",
+                                found->name, formats[i]->name);
+            return NULL;
+        }
+        found = formats[i];
+    }
+    if (found == NULL) {
+        (void)sl_error_file(
+            error, SLUICE_INVALID, STAGE, 0, path, -1,
+            "neither a folder of pictures, nor packed shards (*.sluice), nor of a known "
+            "format: tar archives, lists of them (wids), TFRecords, RecordIO (.rec), "
+            "Parquet, Arrow files, MDS, LitData, FFCV (.beton), LMDB, tables of pictures "
+            "(.csv, .tsv, .jsonl), COCO annotations, .npz, .npy, Megatron's .bin with "
+            ".idx");
+    }
+    return found;
+}
+
+sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, size_t count,
+                              const sluice_dataset_options *options, sluice_error *error)
+{
+    *dataset = NULL;
+    if (count == 0) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "no path was given");
+    }
+    struct stat status;
+    if (stat(paths[0], &status) != 0) {
+        return sl_error_file(error, SLUICE_IO, STAGE, errno, paths[0], -1, "cannot open");
+    }
+    const sl_format *format = find_format(paths[0], error);
+    if (format == NULL) {
+        return SLUICE_INVALID;
+    }
+    if (options->field_count > 0 && !format->takes_fields) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
+                             "fields cannot be chosen of the format \"%s\", which this "
+                             "dataset has",
+                             format->name);
+    }
+    return format->open(dataset, paths, count, options, error);
+}
