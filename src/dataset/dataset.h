@@ -183,6 +183,9 @@ sluice_status sl_dataset_read(const sl_dataset *dataset, const sl_sample *sample
 /* ops->unpack, with an error that says where. */
 sluice_status sl_dataset_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                                 sl_values *values, sluice_error *error);
+/* ops->unpack of one that a dataset is made of: what values keep of pages is told apart by it. */
+sl_refusal sl_dataset_unpack_part(const sl_dataset *part, const sl_sample *sample, sl_bytes bytes,
+                                  sl_values *values);
 /*
  * A sample's numbers, and the sizes of its pictures, read where they have to be. Spans of the
  * values are not valid. Errors: as those of find, read and unpack.

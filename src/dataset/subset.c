@@ -69,7 +69,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 {
     const subset *own = subset_of(dataset);
     const sl_sample of = base_sample(own, sample);
-    return own->of->ops->unpack(own->of, &of, bytes, values);
+    return sl_dataset_unpack_part(own->of, &of, bytes, values);
 }
 
 static const char *class_name(const sl_dataset *dataset, int64_t label)

@@ -241,13 +241,13 @@ sluice_status sl_target_open(sl_target *target, const char *path, bool overwrite
     *target = (sl_target){.fd = -1};
     sluice_status status = set_paths(target, path, error);
     if (status == SLUICE_OK) {
-        status = sl_refuse_own_source(dataset, target->path, "unpacked", error);
+        status = sl_refuse_own_source(dataset, target->path, STAGE, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_refuse_source_within(dataset, target->path, error);
+        status = sl_refuse_source_within(dataset, target->path, STAGE, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_refuse_source_within(dataset, target->part, error);
+        status = sl_refuse_source_within(dataset, target->part, STAGE, error);
     }
     if (status == SLUICE_OK) {
         status = check_path(target, overwrite, error);
