@@ -241,6 +241,12 @@ def test_numbers_in_a_file(joined, tmp_path):
         joined.subset("missing.npy")
 
 
+@pytest.mark.parametrize("number", ["0x1", "+inf", "nan", "1e", "1.5x", "--1", ""])
+def test_numbers_of_conditions_are_decimal(joined, number):
+    with pytest.raises(sluice.InvalidError, match="number"):
+        joined.where(f"label < {number}")
+
+
 def test_where_and_filter(joined, parts):
     with pytest.raises(ValueError, match="NUL"):
         joined.where("label == 1\0 or label == 2")

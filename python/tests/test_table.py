@@ -3,6 +3,7 @@
 import csv
 import json
 import locale
+import subprocess
 
 import numpy
 import pytest
@@ -264,18 +265,35 @@ def test_tables_are_not_joined(pictures):
         sluice.Dataset([path, path])
 
 
-def test_numbers_have_a_point_whatever_the_locale(pictures):
-    write_csv(pictures / "a.csv", [{"path": "pics/0.png", "x": "1.5"}])
-    for name in ("de_DE.UTF-8", "fr_FR.UTF-8"):
-        try:
-            locale.setlocale(locale.LC_NUMERIC, name)
-        except locale.Error:
-            continue
-        try:
-            data = sluice.Dataset(pictures / "a.csv")
-            assert data[0]["x"] == 1.5
-        finally:
-            locale.setlocale(locale.LC_NUMERIC, "C")
+def test_what_is_called_image_is_the_picture(pictures):
+    rows = [{"path": "nothing", "other": f"pics/{number}.png"} for number in range(3)]
+    data = sluice.Dataset(write_csv(pictures / "two.csv", rows), fields={"image": "other"})
+    assert list(data.fields) == ["image"] and data.fields["image"].type == "image"
+    assert data[1]["image"] == (pictures / "pics/1.png").read_bytes()
+
+
+@pytest.fixture
+def decimal_comma(tmp_path, monkeypatch):
+    """A locale of a machine where 1.5 is written 1,5."""
+    made = tmp_path / "locales"
+    made.mkdir()
+    try:
+        subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", made / "de_DE.UTF-8"], capture_output=True)
+        monkeypatch.setenv("LOCPATH", str(made))
+        locale.setlocale(locale.LC_NUMERIC, "de_DE.UTF-8")
+    except (OSError, locale.Error):
+        pytest.skip("localedef cannot make de_DE.UTF-8 (package locales)")
+    assert locale.localeconv()["decimal_point"] == ","
+    yield
+    locale.setlocale(locale.LC_NUMERIC, "C")
+
+
+def test_numbers_have_a_point_whatever_the_locale(pictures, decimal_comma):
+    rows = [{"path": "pics/0.png", "x": "1.5"}, {"path": "pics/1.png", "x": "0.5"}]
+    data = sluice.Dataset(write_csv(pictures / "a.csv", rows))
+    assert data[0]["x"] == 1.5 and len(data.where("x > 1.25")) == 1
+    sluice.unpack(data, pictures / "files", tar=True, progress=False)
+    assert "1.5" in "".join(path.read_bytes().decode("latin-1") for path in (pictures / "files").glob("*.tar"))
 
 
 def test_the_same_table_is_the_same_dataset(pictures):

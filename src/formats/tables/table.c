@@ -143,12 +143,13 @@ static const sl_field_choice *find_choice(const opener *o, const char *name)
     return NULL;
 }
 
-/* The column of pictures: one that is said to be, or of a usual name. */
+/* The column of pictures: one that is said to be, or to be called so, or of a usual name. */
 static uint32_t choose_picture(const opener *o)
 {
     for (uint32_t i = 0; i < o->options->field_count; i++) {
         const sl_field_choice *choice = &o->choices[i];
-        if (choice->typed && choice->field.type == SLUICE_FIELD_IMAGE) {
+        if (choice->typed ? choice->field.type == SLUICE_FIELD_IMAGE
+                          : strcmp(choice->field.name, "image") == 0) {
             return find_name(o->table, choice->key);
         }
     }
