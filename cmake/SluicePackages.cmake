@@ -31,6 +31,9 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
 if(TARGET PkgConfig::WEBP)
   string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libwebp-dev")
 endif()
+if(TARGET PkgConfig::EXPAT)
+  string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libexpat1-dev")
+endif()
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "library that keeps a GPU fed during training (development files)
 ${about}
 .

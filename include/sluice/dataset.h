@@ -50,6 +50,9 @@
  *     kept in memory; docs/formats.md says what the fields are;
  *   - COCO's annotations (*.json): each image that they list is a sample, with its boxes, classes,
  *     keypoints or captions; docs/formats.md says where pictures are looked for;
+ *   - Pascal VOC's annotations: the folder with Annotations/, a folder of *.xml, or a list in
+ *     ImageSets (*.txt): each annotation is a sample, with the boxes and classes of its objects;
+ *     docs/formats.md says where pictures are looked for;
  *   - with sluice_dataset_options.flat, files of tensors of one shape and nothing else.
  *
  * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and
@@ -169,8 +172,8 @@ typedef struct sluice_dataset_info {
     uint32_t classes;
     uint32_t fields;
     char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "arrow", "mds",
-                        "litdata", "beton", "lmdb", "table", "coco", "npz", "npy", "megatron",
-                        "folder", "flat" */
+                        "litdata", "beton", "lmdb", "table", "coco", "voc", "npz", "npy",
+                        "megatron", "folder", "flat" */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \

@@ -129,7 +129,7 @@ class Dataset:
 
     @property
     def format(self) -> str:
-        """'folder', 'shards', 'tar', 'tfrecord', 'recordio', 'parquet', 'arrow', 'mds', 'litdata', 'beton', 'lmdb', 'table', 'coco', 'npz', 'npy', 'megatron' or 'flat'."""
+        """'folder', 'shards', 'tar', 'tfrecord', 'recordio', 'parquet', 'arrow', 'mds', 'litdata', 'beton', 'lmdb', 'table', 'coco', 'voc', 'npz', 'npy', 'megatron' or 'flat'."""
         return self._info["format"]
 
     @property

@@ -139,8 +139,8 @@ typedef struct sl_format {
 /* The rows; each is defined by its room. */
 extern const sl_format sl_format_shards, sl_format_tars, sl_format_wids, sl_format_tfrecords,
     sl_format_recordio, sl_format_parquet, sl_format_arrow, sl_format_mds, sl_format_litdata,
-    sl_format_beton, sl_format_lmdb, sl_format_table, sl_format_coco, sl_format_npz, sl_format_npy,
-    sl_format_megatron, sl_format_folder;
+    sl_format_beton, sl_format_lmdb, sl_format_table, sl_format_coco, sl_format_voc, sl_format_npz,
+    sl_format_npy, sl_format_megatron, sl_format_folder;
 
 sl_dataset *sl_dataset_ref(sl_dataset *dataset);
 /* NULL is fine. */
