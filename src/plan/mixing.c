@@ -21,15 +21,19 @@ static double whole_of(double share)
     return (double)(uint64_t)share;
 }
 
-/* Whether the weights are whole numbers of `period` positions. */
-static bool is_whole(const double *weights, uint32_t sources, double sum, uint32_t period)
+/* Whether the weights are whole numbers of `period` positions. `*doubtful` is looked at first, and
+ * becomes the one that is none: mostly that of the next period, too. */
+static bool is_whole(const double *weights, uint32_t sources, double sum, uint32_t period,
+                     uint32_t *doubtful)
 {
-    for (uint32_t i = 0; i < sources; i++) {
+    for (uint32_t done = 0, i = *doubtful; done < sources; done++) {
         const double share = weights[i] / sum * period;
         const double nearest = whole_of(share + 0.5);
         if (fabs(share - nearest) > TOLERANCE || (nearest < 1 && weights[i] > 0)) {
+            *doubtful = i;
             return false;
         }
+        i = i + 1 < sources ? i + 1 : 0;
     }
     return true;
 }
@@ -49,13 +53,36 @@ static int compare(const void *a, const void *b)
     return (left->source > right->source) - (left->source < right->source);
 }
 
-static uint32_t largest(const uint32_t *shares, uint32_t sources)
+/* What shares have above a level. */
+static uint64_t above(const uint32_t *shares, uint32_t sources, uint32_t level)
 {
-    uint32_t found = 0;
-    for (uint32_t i = 1; i < sources; i++) {
-        found = shares[i] > shares[found] ? i : found;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < sources; i++) {
+        sum += shares[i] > level ? shares[i] - level : 0;
     }
-    return found;
+    return sum;
+}
+
+/* Takes so many from the largest shares, one by one: all end at a level, or one below it. */
+static void take_from_largest(uint32_t *shares, uint32_t sources, uint64_t missing)
+{
+    uint32_t low = 0;
+    uint32_t level = SL_MIX_PERIOD;
+    while (low < level) {
+        const uint32_t middle = low + (level - low) / 2;
+        if (above(shares, sources, middle) <= missing) {
+            level = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    missing -= above(shares, sources, level);
+    for (uint32_t i = 0; i < sources; i++) {
+        if (shares[i] >= level && level > 0) {
+            shares[i] = level - (missing > 0);
+            missing -= missing > 0;
+        }
+    }
 }
 
 /* What is over goes to the largest remainders; what is missing, since every source has one at
@@ -69,8 +96,8 @@ static void settle(uint32_t *shares, remainder_of *parts, uint32_t sources, int6
             over--;
         }
     }
-    for (; over < 0; over++) {
-        shares[largest(shares, sources)]--;
+    if (over < 0) {
+        take_from_largest(shares, sources, (uint64_t)-over);
     }
 }
 
@@ -244,8 +271,10 @@ static bool make_shares(sl_mix_row *row, const double *weights, uint32_t sources
     if (row->share == NULL) {
         return false;
     }
+    uint32_t doubtful = 0;
     row->period = 1;
-    while (row->period <= SL_MIX_PERIOD && !is_whole(weights, sources, sum, row->period)) {
+    while (row->period <= SL_MIX_PERIOD &&
+           !is_whole(weights, sources, sum, row->period, &doubtful)) {
         row->period++;
     }
     if (row->period > SL_MIX_PERIOD) {

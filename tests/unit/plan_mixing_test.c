@@ -129,6 +129,38 @@ static void test_many_sources(void **state)
     sl_mix_close(mix);
 }
 
+/* Whoever is too small for a share has one all the same: those with the most give them up, one by
+ * one, as does brute force. */
+static void test_small_sources_take_from_large_ones(void **state)
+{
+    (void)state;
+    enum { SMALL = 301, ALL = SMALL + 3 };
+    static double weights[ALL] = {1e9, 1e9 + 7, 4.1e8};
+    static uint64_t sizes[ALL];
+    uint32_t expected[] = {0, 0, 0};
+    uint32_t sum = SMALL;
+    for (uint32_t i = 0; i < ALL; i++) {
+        weights[i] = i < 3 ? weights[i] : 1;
+        sizes[i] = 1;
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        expected[i] = (uint32_t)(weights[i] / (2.41e9 + 7 + SMALL) * SL_MIX_PERIOD);
+        sum += expected[i];
+    }
+    for (; sum > SL_MIX_PERIOD; sum--) {
+        uint32_t most = 0;
+        for (uint32_t i = 1; i < 3; i++) {
+            most = expected[i] > expected[most] ? i : most;
+        }
+        expected[most]--;
+    }
+    sl_mix *mix = make(weights, sizes, ALL, 1);
+    for (uint32_t i = 0; i < ALL; i++) {
+        assert_int_equal(mix->row[0].share[i], i < 3 ? expected[i] : 1);
+    }
+    sl_mix_close(mix);
+}
+
 /* ---- orders ---- */
 
 static const uint64_t order_sizes[] = {400, 7, 1, 64};
@@ -261,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_every_prefix_is_within_one),
         cmocka_unit_test(test_shares_are_near_the_weights),
         cmocka_unit_test(test_many_sources),
+        cmocka_unit_test(test_small_sources_take_from_large_ones),
         cmocka_unit_test(test_samples_come_once_before_they_come_again),
         cmocka_unit_test(test_runs_are_what_positions_are),
         cmocka_unit_test(test_orders_differ),
