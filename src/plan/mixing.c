@@ -326,6 +326,13 @@ static sluice_status make_row(sl_mix *mix, uint32_t number, const sl_mix_weights
                : no_memory(error);
 }
 
+static bool make_room(sl_mix *mix)
+{
+    mix->first = sl_calloc((size_t)mix->sources + 1, sizeof(*mix->first));
+    mix->row = sl_calloc(mix->rows, sizeof(*mix->row));
+    return mix->first != NULL && mix->row != NULL;
+}
+
 sluice_status sl_mix_make(sl_mix **mix, const sl_mix_weights *weights, sluice_error *error)
 {
     *mix = NULL;
@@ -333,10 +340,9 @@ sluice_status sl_mix_make(sl_mix **mix, const sl_mix_weights *weights, sluice_er
     if (made == NULL) {
         return no_memory(error);
     }
-    *made = (sl_mix){weights->sources, weights->rows, weights->epoch_samples, NULL, NULL};
-    made->first = sl_calloc((size_t)weights->sources + 1, sizeof(*made->first));
-    made->row = sl_calloc(weights->rows, sizeof(*made->row));
-    if (made->first == NULL || made->row == NULL) {
+    *made = (sl_mix){
+        .sources = weights->sources, .rows = weights->rows, .whole = weights->epoch_samples == 0};
+    if (!make_room(made)) {
         sl_mix_close(made);
         return no_memory(error);
     }
@@ -344,6 +350,7 @@ sluice_status sl_mix_make(sl_mix **mix, const sl_mix_weights *weights, sluice_er
     for (uint32_t i = 0; i < weights->sources; i++) {
         made->first[i + 1] = made->first[i] + weights->sizes[i];
     }
+    made->epoch_samples = made->whole ? made->first[made->sources] : weights->epoch_samples;
     for (uint32_t i = 0; status == SLUICE_OK && i < weights->rows; i++) {
         status = make_row(made, i, weights, error);
     }
@@ -352,6 +359,33 @@ sluice_status sl_mix_make(sl_mix **mix, const sl_mix_weights *weights, sluice_er
         return status;
     }
     *mix = made;
+    return SLUICE_OK;
+}
+
+sluice_status sl_mix_recount(sl_mix **recounted, const sl_mix *mix, const uint64_t *first,
+                             sluice_error *error)
+{
+    *recounted = NULL;
+    sl_mix *made = sl_calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return no_memory(error);
+    }
+    *made =
+        (sl_mix){.sources = mix->sources, .rows = mix->rows, .whole = mix->whole, .borrowed = true};
+    made->epoch_samples = mix->whole ? first[mix->sources] : mix->epoch_samples;
+    bool there = make_room(made);
+    for (uint32_t i = 0; there && i <= mix->sources; i++) {
+        made->first[i] = first[i];
+    }
+    for (uint32_t i = 0; there && i < mix->rows; i++) {
+        made->row[i] = mix->row[i];
+        there = count_before(made, &made->row[i], i > 0 ? &made->row[i - 1] : NULL);
+    }
+    if (!there) {
+        sl_mix_close(made);
+        return no_memory(error);
+    }
+    *recounted = made;
     return SLUICE_OK;
 }
 

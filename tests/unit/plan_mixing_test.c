@@ -263,6 +263,41 @@ static void test_rows_go_on_where_the_last_one_ended(void **state)
     sl_mix_close(mix);
 }
 
+/* Windows: other sizes, and epochs of all of them or of as many as before. */
+static void test_counted_again_is_made_of_other_sizes(void **state)
+{
+    (void)state;
+    static const double weights[] = {1, 0, 4, 1, 3, 2, 2, 1, 1};
+    static const uint64_t epochs[] = {0, 2, 5};
+    static const uint64_t sizes[] = {13, 29, 1};
+    static const uint64_t other[] = {7, 100, 31};
+    static const uint64_t first[] = {0, 7, 107, 138};
+    sl_mix_weights w = {
+        .sources = 3, .rows = 3, .weights = weights, .epochs = epochs, .sizes = sizes};
+    for (uint64_t epoch_samples = 0; epoch_samples < 100; epoch_samples += 50) {
+        sl_mix *mix = NULL;
+        sl_mix *recounted = NULL;
+        sl_mix *wanted = NULL;
+        w.sizes = sizes;
+        w.epoch_samples = epoch_samples;
+        assert_int_equal(sl_mix_make(&mix, &w, NULL), SLUICE_OK);
+        assert_int_equal(mix->epoch_samples, epoch_samples > 0 ? epoch_samples : 43);
+        assert_int_equal(sl_mix_recount(&recounted, mix, first, NULL), SLUICE_OK);
+        w.sizes = other;
+        assert_int_equal(sl_mix_make(&wanted, &w, NULL), SLUICE_OK);
+        assert_int_equal(recounted->epoch_samples, epoch_samples > 0 ? epoch_samples : 138);
+        for (uint64_t i = 0; i < 9 * wanted->epoch_samples; i++) {
+            const uint64_t epoch = i / wanted->epoch_samples;
+            const sl_mix_place a = sl_mix_find(recounted, epoch, i % wanted->epoch_samples);
+            const sl_mix_place b = sl_mix_find(wanted, epoch, i % wanted->epoch_samples);
+            assert_true(a.source == b.source && a.epoch == b.epoch && a.position == b.position);
+        }
+        sl_mix_close(recounted);
+        sl_mix_close(mix);
+        sl_mix_close(wanted);
+    }
+}
+
 static void test_weights_that_make_no_sense(void **state)
 {
     (void)state;
@@ -298,6 +333,7 @@ int main(void)
         cmocka_unit_test(test_runs_are_what_positions_are),
         cmocka_unit_test(test_orders_differ),
         cmocka_unit_test(test_rows_go_on_where_the_last_one_ended),
+        cmocka_unit_test(test_counted_again_is_made_of_other_sizes),
         cmocka_unit_test(test_weights_that_make_no_sense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
