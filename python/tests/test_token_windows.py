@@ -2,6 +2,8 @@
 """Windows of tokens over joined, chosen and mixed datasets, against windows that are cut by Python."""
 import itertools
 
+import litdata_files
+import mds_files
 import numpy
 import pytest
 from test_arrays import write_megatron
@@ -131,3 +133,88 @@ def test_a_source_without_a_window(corpora, tmp_path):
     assert len(rows(web + short)) == len(rows(web))
     with pytest.raises(sluice.InvalidError, match=r"short\.bin.*has 32 elements, and no sample of dataset 2"):
         rows(sluice.mix([web, short]))
+
+
+# ---- MDS ----
+
+
+def documents_of(lengths, dtype, first=1):
+    ends = numpy.cumsum([first, *lengths])
+    return [numpy.arange(begin, end).astype(dtype) for begin, end in zip(ends, ends[1:])]
+
+
+LENGTHS = [40, 1, 254, 255, 256, 257, 100, 65535, 65536, 31, 32, 33, 500]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint64"])
+@pytest.mark.parametrize("others", [{}, {"a": "int32", "z": "float64"}, {"z": "ndarray:float32:5"}])
+def test_mds(tmp_path, dtype, others):
+    """Arrays whose heads are of all sizes, between columns of fixed ones."""
+    documents = documents_of(LENGTHS, dtype)
+    values = {"a": 7, "z": numpy.arange(5, dtype="float32") if others.get("z", "").startswith("nd") else 0.5}
+    samples = [{"tokens": d} | {name: values[name] for name in others} for d in documents]
+    mds_files.write(tmp_path, {"tokens": "ndarray:" + dtype} | others, samples, samples_per_shard=4)
+    data = sluice.Dataset(tmp_path)
+    wanted = [tuple(w.tolist()) for w in cut(documents)]
+    assert sorted(rows(data, batch_size=512)) == list(enumerate(wanted))
+    assert data.verify(progress=None).findings == []
+    chosen = sluice.mix([data.subset([0, 6]), data[4:6]], [3, 1], epoch_samples=40)
+    own = [[tuple(w.tolist()) for w in cut([documents[i] for i in some])] for some in ((0, 6), (4, 5))]
+    assert all(row == (own[0] + own[1])[i] for i, row in rows(chosen))
+
+
+def test_mds_of_one_size(tmp_path):
+    """Columns of fixed sizes need no look at a sample; bytes are what they are chosen to be."""
+    chance = numpy.random.default_rng(3)
+    samples = [{"mask": chance.integers(0, 9, 64).astype("uint8"), "tokens": chance.integers(0, 999, 64).astype("uint16"), "id": f"{'x' * n}"}
+               for n in range(30)]  # fmt: skip
+    columns = {"mask": "ndarray:uint8:64", "tokens": "ndarray:uint16:64", "id": "str"}
+    mds_files.write(tmp_path / "a", columns, samples, samples_per_shard=7)
+    data = sluice.Dataset(tmp_path / "a")
+    for field in ("tokens", "mask"):
+        wanted = cut([s[field] for s in samples])
+        found = sorted(rows(data, field=field))
+        assert len(found) == 90 and all(row == tuple(wanted[i]) for i, row in found)
+    documents = documents_of(LENGTHS, "int64")
+    mds_files.write(tmp_path / "b", {"tokens": "bytes"}, [{"tokens": d.tobytes()} for d in documents])
+    data = sluice.Dataset(tmp_path / "b", fields={"tokens": ("tokens", "i64[]")})
+    assert sorted(rows(data, batch_size=512)) == list(enumerate(tuple(w.tolist()) for w in cut(documents)))
+
+
+def test_mds_whose_places_samples_say(tmp_path):
+    document = numpy.arange(300, dtype="uint16")
+    for number, (columns, extra, words) in enumerate([
+        ({"tokens": "ndarray:uint16", "id": "str"}, {"id": "x"}, "other columns differ in size"),
+        ({"tokens": "ndarray"}, {}, "each sample says"),
+    ]):  # fmt: skip
+        mds_files.write(tmp_path / str(number), columns, [{"tokens": document} | extra] * 3)
+        data = sluice.Dataset(tmp_path / str(number))
+        with pytest.raises(sluice.UnsupportedError, match=f'field "tokens".*{words}.*packed'):
+            rows(data)
+        alone = sluice.Dataset(tmp_path / str(number), fields={"tokens": "tokens"})
+        sluice.pack(alone, tmp_path / f"packed{number}", zstd="off", progress=None)
+        assert len(rows(sluice.Dataset(tmp_path / f"packed{number}"))) == 3 * len(cut([document]))
+    # A head that is wider than it has to be, as no writer of MDS makes it: read, but not where it would be looked for.
+    wide = bytes([1 << 2 | 2]) + numpy.array([300], "<u4").tobytes() + document.tobytes()
+    mds_files.write(tmp_path / "wide", {"tokens": "ndarray:uint16"}, [{"tokens": wide}] * 3)
+    data = sluice.Dataset(tmp_path / "wide")
+    assert data[0]["tokens"].tolist() == document.tolist()
+    with pytest.raises(sluice.UnsupportedError, match="each sample says"):
+        rows(data)
+
+
+def test_mds_sizes_that_lie(tmp_path):
+    document = numpy.arange(300, dtype="uint16")
+    good = mds_files.encode("ndarray:uint16", document)
+    for number, bad in enumerate((good + b"x", good[:2], b"", good[:-600])):
+        columns = {"a": "int64", "tokens": "ndarray:uint16"}
+        mds_files.write(tmp_path / str(number), columns, [{"a": 1, "tokens": good}, {"a": 1, "tokens": bad}])
+        with pytest.raises(sluice.CorruptError, match=r"shard\.00000\.mds.*tokens"):
+            rows(sluice.Dataset(tmp_path / str(number)))
+
+
+def test_litdata_samples(tmp_path):
+    documents = documents_of(LENGTHS, "int32")
+    litdata_files.write(tmp_path, ["no_header_numpy"], [[d] for d in documents], data_spec={"tokens": 0}, chunk_samples=4)
+    data = sluice.Dataset(tmp_path)
+    assert sorted(rows(data, batch_size=512)) == list(enumerate(tuple(w.tolist()) for w in cut(documents)))
