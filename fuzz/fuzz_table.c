@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_table: any bytes as a table that lists pictures. Input: one byte (CSV, TSV, JSON Lines, or
- * one cell), then the bytes.
+ * fuzz_table: any bytes as a table that lists pictures. Input: one byte (CSV, TSV, JSON Lines, a
+ * list, or one cell), then the bytes.
  */
 #include "dataset_run.h"
 #include "table_cell.h"
 
 #include <string.h>
 
-enum { CSV, TSV, JSON_LINES, CELL, MODES };
+enum { CSV, TSV, JSON_LINES, LIST, CELL, MODES };
 
-static const char *const names[] = {"a.csv", "a.tsv", "a.jsonl"};
+static const char *const names[] = {"a.csv", "a.tsv", "a.jsonl", "a.lst"};
 
 /* A cell that is of a type is a value of the field that it is said to be. */
 static void run_cell(const uint8_t *data, size_t size)
@@ -70,6 +70,8 @@ static const struct {
     {JSON_LINES,
      "{\"file_name\":\"a\",\"objects\":{\"bbox\":[[1,2,3,4]],\"id\":[1]},\"label\":\"x\"}\n"
      "\n{\"file_name\":\"b\",\"more\":{\"a\":{\"b\":null}},\"n\":1.5,\"ok\":true,\"label\":3}\r\n"},
+    {LIST, "0\t1.000000\ta.jpg\n 7\t-3\tb c.jpg \r\n\n2\t0.5\td.jpg"},
+    {LIST, "5\t4\t5\t640\t480\t1\t0.1\t2e-1\t.jpg\n6\t1.0\t2\ta"},
     {CELL, "-9223372036854775808"},
     {CELL, "+1.25e-3"},
     {CELL, "[[1,2],[3,4.5]]"},

@@ -45,9 +45,9 @@
  *   - LMDB: a folder with data.mdb, or such a file; each entry is a sample, in the order of keys.
  *     Keys are walked when it is opened, nothing is mapped or locked, and it is not to be written
  *     meanwhile; docs/formats.md says what the fields are;
- *   - a table that lists pictures (*.csv, *.tsv, *.jsonl, *.ndjson), or a folder with metadata.csv
- *     or metadata.jsonl that does: each row is a sample, one column tells its file, the others are
- *     kept in memory; docs/formats.md says what the fields are;
+ *   - a table that lists pictures (*.csv, *.tsv, *.jsonl, *.ndjson, *.lst), or a folder with
+ *     metadata.csv or metadata.jsonl that does: each row is a sample, one column tells its file,
+ *     the others are kept in memory; docs/formats.md says what the fields are;
  *   - COCO's annotations (*.json): each image that they list is a sample, with its boxes, classes,
  *     keypoints or captions; docs/formats.md says where pictures are looked for;
  *   - Pascal VOC's annotations: the folder with Annotations/, a folder of *.xml, or a list in

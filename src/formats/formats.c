@@ -39,7 +39,7 @@ static const sl_format *find_format(const char *path, sluice_error *error)
             "neither a folder of pictures, nor packed shards (*.sluice), nor of a known "
             "format: tar archives, lists of them (wids), TFRecords, RecordIO (.rec), "
             "Parquet, Arrow files, MDS, LitData, FFCV (.beton), LMDB, tables of pictures "
-            "(.csv, .tsv, .jsonl), COCO annotations (.json with images, annotations or "
+            "(.csv, .tsv, .jsonl, .lst), COCO annotations (.json with images, annotations or "
             "categories), Pascal VOC annotations (a folder of .xml, or a list in ImageSets), .npz, "
             ".npy, Megatron's .bin with .idx");
     }
