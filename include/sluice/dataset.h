@@ -184,8 +184,11 @@ typedef struct sluice_dataset_info {
 SLUICE_API sluice_status sluice_dataset_get_info(const sluice_dataset *dataset,
                                                  sluice_dataset_info *info);
 
-/* What the dataset was taken for, a sentence for people: "tar archives, whose files ...". Valid
- * until it is closed. */
+/*
+ * What the dataset was taken for, a sentence for people: "tar archives, whose files ...". Behind
+ * "; " stands what makes it slow as it is stored: "compressed: shuffle by blocks, or pack". Valid
+ * until it is closed.
+ */
 SLUICE_API const char *sluice_dataset_describe(const sluice_dataset *dataset);
 
 /* Field `index`, 0 .. fields-1 of sluice_dataset_info; INVALID for others. */

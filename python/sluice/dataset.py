@@ -133,6 +133,11 @@ class Dataset:
         return self._info["format"]
 
     @property
+    def description(self) -> str:
+        """What the path was taken for, a sentence; behind "; " what makes it slow as it is stored."""
+        return self._info["description"]
+
+    @property
     def fingerprint(self) -> int:
         """A number that changes when the list of samples changes."""
         return self._info["fingerprint"]

@@ -120,7 +120,9 @@ struct sl_dataset {
     uint32_t pieces;          /* that a sample has, at most; 0 is 1 */
     uint32_t depth;           /* of datasets over others: one more than theirs; 0: a format's */
     const sl_mix *mix;        /* it has an order of its own, of which an epoch is a part; NULL */
-    char kind[128];           /* what it is, and what it was known by: a sentence for people */
+    /* What it is, and what it was known by: a sentence for people. Behind "; " how it is stored, if
+     * that makes it slow, and what to do. */
+    char kind[128];
 };
 
 /* Datasets over datasets over ..., so that whoever calls through them has a limit. */

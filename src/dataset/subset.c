@@ -162,7 +162,7 @@ static void describe(subset *own)
     if (own->base.info.bytes == 0 && of->info.bytes > 0) {
         own->base.info.bytes = 1;
     }
-    (void)snprintf(own->base.kind, sizeof(own->base.kind), "%llu of %llu samples of %.80s",
+    (void)snprintf(own->base.kind, sizeof(own->base.kind), "%llu of %llu samples of %.96s",
                    (unsigned long long)own->map.count, (unsigned long long)of->info.samples,
                    of->kind);
 }

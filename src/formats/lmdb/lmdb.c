@@ -346,7 +346,7 @@ static void describe(lmdb *own)
         left_out += own->indexes[i].left_out;
     }
     if (left_out > 0) {
-        (void)snprintf(others, sizeof(others), "; %llu other entries are left out",
+        (void)snprintf(others, sizeof(others), ", %llu other entries are left out",
                        (unsigned long long)left_out);
     }
     (void)snprintf(own->base.kind, sizeof(own->base.kind), "LMDB, by its keys: %s%s",
