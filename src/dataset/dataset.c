@@ -6,9 +6,35 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define STAGE "dataset"
+
+void *sl_dataset_new(size_t bytes, const sl_dataset_ops *ops, const char *format,
+                     sluice_error *error)
+{
+    sl_dataset *made = sl_calloc(1, bytes);
+    if (made == NULL) {
+        (void)sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return NULL;
+    }
+    made->ops = ops;
+    made->info.struct_size = sizeof(made->info);
+    (void)snprintf(made->info.format, sizeof(made->info.format), "%s", format);
+    atomic_init(&made->references, 1);
+    return made;
+}
+
+sluice_status sl_dataset_opened(sl_dataset **dataset, sl_dataset *made, sluice_status status)
+{
+    if (status < 0) {
+        sl_dataset_close(made);
+        return status;
+    }
+    *dataset = made;
+    return SLUICE_OK;
+}
 
 sl_dataset *sl_dataset_ref(sl_dataset *dataset)
 {

@@ -125,6 +125,15 @@ struct sl_dataset {
     char kind[128];
 };
 
+/*
+ * For formats: zeros of `bytes`, which begin with an sl_dataset of these ops, with one reference.
+ * NULL: no memory, which `error` says.
+ */
+void *sl_dataset_new(size_t bytes, const sl_dataset_ops *ops, const char *format,
+                     sluice_error *error);
+/* Ends opening with `status`, which is returned: `made` is `*dataset` then, or is closed. */
+sluice_status sl_dataset_opened(sl_dataset **dataset, sl_dataset *made, sluice_status status);
+
 /* Datasets over datasets over ..., so that whoever calls through them has a limit. */
 #define SL_DATASET_DEPTH_MAX 16U
 

@@ -123,17 +123,9 @@ static const sl_dataset_ops sized_ops = {
 
 /* ---- opening ---- */
 
-sluice_status sl_sized_dataset_new(sl_sized_dataset **dataset, sluice_error *error)
+sl_sized_dataset *sl_sized_dataset_new(const char *format, sluice_error *error)
 {
-    sl_sized_dataset *own = sl_calloc(1, sizeof(*own));
-    *dataset = own;
-    if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
-    }
-    own->base.ops = &sized_ops;
-    own->base.info.struct_size = sizeof(own->base.info);
-    atomic_init(&own->base.references, 1);
-    return SLUICE_OK;
+    return sl_dataset_new(sizeof(sl_sized_dataset), &sized_ops, format, error);
 }
 
 sluice_status sl_sized_dataset_add(sl_sized_dataset *own, const sl_sized_file *file,
