@@ -59,12 +59,12 @@ static sl_piece place_of(const parquets *own, uint64_t row, uint32_t read,
     const uint32_t size = index->sizes[row];
     *stretch = sl_parquet_index_find(index, row);
     if (size == SL_PARQUET_NULL_SIZE) {
-        return (sl_piece){0, NO_BYTES};
+        return (sl_piece){0, NO_BYTES, 1, 0};
     }
     if ((*stretch)->where == SL_PARQUET_EXACT) {
-        return (sl_piece){index->cells[row] - LENGTH_BYTES, size + LENGTH_BYTES};
+        return (sl_piece){index->cells[row] - LENGTH_BYTES, size + LENGTH_BYTES, 1, 0};
     }
-    return (sl_piece){(*stretch)->offset, (*stretch)->bytes};
+    return (sl_piece){(*stretch)->offset, (*stretch)->bytes, 1, 0};
 }
 
 static sl_piece piece(const sl_dataset *dataset, const sl_sample *sample, uint32_t number)
@@ -78,7 +78,7 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
 {
     const parquets *own = parquets_of(dataset);
     uint64_t bytes = 0;
-    *sample = (sl_sample){.index = index, .place = {.bytes = NO_BYTES}, .pieces = own->reads};
+    *sample = (sl_sample){.index = index, .place = {.bytes = NO_BYTES}, .pieces = own->base.pieces};
     sample->place.object = sl_file_list_find(&own->set.list, index);
     for (uint32_t i = 0; i < own->reads; i++) {
         const sl_parquet_stretch *stretch;
@@ -629,7 +629,7 @@ static void describe(opening *o)
     for (uint32_t i = 0; i < own->reads; i++) {
         info->bytes += bytes_of_index(&own->index[i], &pages);
     }
-    own->base.pieces = own->reads;
+    own->base.pieces = own->reads > 1 ? own->reads : 0;
     info->fingerprint = fingerprint_of(o);
     info->fields = own->fields.count;
     info->shards = own->set.list.count;
