@@ -113,7 +113,11 @@ typedef struct sluice_loader_options {
      */
     void *const *outputs;
     uint32_t output_count;
-    uint32_t reserved; /* 0 */
+    /*
+     * 1: samples are read whole, and so are checked by their checksums, also where all columns are
+     * parts of tensors, which can be read by themselves (sluice_column_part) [0]
+     */
+    uint32_t whole_samples;
     /*
      * What a batch holds (sluice/columns.h), copied by open. With it the recipe given to open must
      * be NULL, and dtype and layout 0: each image column has its own [NULL: every field that has a

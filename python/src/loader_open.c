@@ -74,6 +74,7 @@ static const member option_members[] = {
     MEMBER(exact, 'I'),
     MEMBER(device_slots, 'I'),
     MEMBER(resident_bytes, 'Q'),
+    MEMBER(whole_samples, 'I'),
     {NULL, 0, 0},
 };
 

@@ -152,6 +152,20 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
     return status;
 }
 
+static bool form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
+                 sl_tensor_form *form)
+{
+    const part *p = part_of(joined_of(dataset), index);
+    return sl_dataset_form(p->of, index - p->first, p->from[field], bytes, form);
+}
+
+static sl_refusal check_head(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                             sl_bytes head)
+{
+    const part *p = part_of(joined_of(dataset), index);
+    return p->of->ops->check_head(p->of, index - p->first, p->from[field], head);
+}
+
 static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     const part *p = part_of(joined_of(dataset), index);
@@ -309,6 +323,8 @@ static const sl_dataset_ops joined_ops = {
     .piece = piece,
     .learn = learn,
     .locate_field = locate_field,
+    .form = form,
+    .check_head = check_head,
     .stretch = stretch,
     .unpack = unpack,
     .check_object = check_object,

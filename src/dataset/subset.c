@@ -41,6 +41,20 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
     return own->of->ops->locate_field(own->of, number, field, place, lookup, why);
 }
 
+static bool form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
+                 sl_tensor_form *form)
+{
+    const subset *own = subset_of(dataset);
+    return sl_dataset_form(own->of, sl_index_map_at(&own->map, index), field, bytes, form);
+}
+
+static sl_refusal check_head(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                             sl_bytes head)
+{
+    const subset *own = subset_of(dataset);
+    return own->of->ops->check_head(own->of, sl_index_map_at(&own->map, index), field, head);
+}
+
 static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     const subset *own = subset_of(dataset);
@@ -114,6 +128,8 @@ static const sl_dataset_ops subset_field_ops = {
     .piece = piece,
     .learn = learn,
     .locate_field = locate_field,
+    .form = form,
+    .check_head = check_head,
     .stretch = stretch,
     .unpack = unpack,
     .class_name = class_name,

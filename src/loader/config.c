@@ -135,7 +135,7 @@ static sluice_status check_ranges(const sluice_loader_options *o, sluice_error *
         {"io_depth", o->io_depth, 1, 512},
         {"io_threads", o->io_threads, 1, 64},
         {"exact", o->exact, 0, 1},
-        {"reserved", o->reserved, 0, 0},
+        {"whole_samples", o->whole_samples, 0, 1},
         {"read_buffer_bytes", o->read_buffer_bytes, MIB, UINT64_C(1) << 40},
         {"max_sample_bytes", o->max_sample_bytes, 1, 1024 * MIB},
         {"max_pixels", o->max_pixels, 1, UINT64_C(1) << 32},
@@ -244,7 +244,7 @@ static uint64_t choose_resident(const sluice_loader_options *o, const sl_dataset
     const uint64_t mean = mean_bytes(dataset);
     /* A read of the copy that hangs must not be the only one that there can be. */
     if (o->page_cache != SLUICE_CACHE_AUTO || mean == 0 || o->io_depth < 2 ||
-        dataset->pieces > 1) { /* which lie in one stretch nowhere */
+        dataset->pieces > 0) { /* which lie in one stretch nowhere */
         return 0;
     }
     if (o->resident_bytes != 0) {

@@ -9,6 +9,7 @@
 #include "fork.h"
 #include "memory.h"
 #include "mixing.h"
+#include "subvolumes.h"
 #include "thread.h"
 #include "windows.h"
 
@@ -233,6 +234,37 @@ static sluice_status cut_windows(sluice_loader *loader, const sluice_loader_opti
     return sl_config_make(&loader->config, options, cut, error);
 }
 
+static void use_columns(sluice_loader *loader)
+{
+    const sl_config_columns columns = {loader->columns.pictures > 0,
+                                       sl_columns_row_bytes(&loader->columns)};
+    sl_config_use_columns(&loader->config, loader->dataset, &columns);
+}
+
+/* Where nothing but parts of tensors is taken of samples, no more than that is read, unless all of
+ * the dataset will be in memory. Larger samples are still read whole: the limit is theirs. */
+static sluice_status cut_parts(sluice_loader *loader, const sluice_loader_options *options,
+                               sluice_error *error)
+{
+    sl_subvolumes taken = {.seed = loader->config.options.seed};
+    sl_dataset *cut = NULL;
+    if (options->whole_samples != 0 || !sl_columns_take_parts(&loader->columns, &taken) ||
+        sl_resident_needs(loader->dataset->objects, loader->config.resident_bytes) > 0) {
+        return SLUICE_OK;
+    }
+    sluice_status status = sl_subvolumes_open(&cut, loader->dataset, &taken, error);
+    if (status != SLUICE_OK || cut == NULL) {
+        return status;
+    }
+    sluice_loader_options own = *options;
+    own.max_sample_bytes = loader->config.options.max_sample_bytes;
+    sl_dataset_close(loader->dataset);
+    loader->dataset = cut;
+    status = sl_config_make(&loader->config, &own, cut, error);
+    use_columns(loader);
+    return status;
+}
+
 sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
                              const sluice_augment *recipe, const sluice_loader_options *options,
                              const sl_fault_config *fault, sluice_error *error)
@@ -258,9 +290,10 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
         status = cut_windows(made, options, error);
     }
     if (status == SLUICE_OK) {
-        sl_config_use_columns(
-            &made->config, made->dataset,
-            &(sl_config_columns){made->columns.pictures > 0, sl_columns_row_bytes(&made->columns)});
+        use_columns(made);
+        status = cut_parts(made, options, error);
+    }
+    if (status == SLUICE_OK) {
         status = sl_config_check_epoch(&made->config, made->dataset, error);
     }
     if (status == SLUICE_OK) {

@@ -119,6 +119,52 @@ sl_refusal sl_npz_number(sluice_dtype dtype, const uint8_t *bytes, sl_value *val
     }
 }
 
+/* ---- places ---- */
+
+bool sl_npz_place_of(sl_npz_place *place, const sl_zip_member *member, const sl_npy *npy)
+{
+    const uint64_t head = member->data + npy->data - member->header;
+    *place = (sl_npz_place){.data = member->data + npy->data};
+    if (member->method != SL_ZIP_STORED || npy->dims == 0 || npy->bytes == 0 ||
+        npy->bytes > SL_RECORD_BYTES_MAX || head > SL_RECORD_BYTES_MAX) {
+        return false;
+    }
+    place->bytes = (uint32_t)npy->bytes;
+    place->head_bytes = (uint32_t)head;
+    for (uint32_t i = 0; i < npy->dims; i++) {
+        place->shape[i] = (uint32_t)npy->shape[i]; /* none is 0: all are below 2^31 */
+    }
+    return true;
+}
+
+sl_refusal sl_npz_check_head(const sl_npz_fields *fields, uint32_t number,
+                             const sl_npz_place *place, sl_bytes head)
+{
+    static const char changed[] = "the array is not the one that was here when the file was opened";
+    const char *wanted = fields->names[number];
+    sl_zip_member member;
+    sl_npy npy;
+    sl_bytes name;
+    if (!sl_zip_local(&member, head) || member.method != SL_ZIP_STORED ||
+        !sl_npz_name(&member, &name) || name.size != strlen(wanted) ||
+        memcmp(name.data, wanted, name.size) != 0) {
+        return sl_refuse(changed, 0);
+    }
+    const size_t at = (size_t)member.data;
+    const sl_bytes header = {head.data + at, head.size - at};
+    if (header.size < SL_NPY_PREFIX_BYTES || sl_npy_length(header.data) != header.size ||
+        sl_npy_parse(&npy, header).text != NULL || npy.dtype != fields->dtypes[number] ||
+        npy.dims != fields->fields[number].dims) {
+        return sl_refuse(changed, at);
+    }
+    for (uint32_t i = 0; i < npy.dims; i++) {
+        if (npy.shape[i] != place->shape[i]) {
+            return sl_refuse(changed, at);
+        }
+    }
+    return sl_accept();
+}
+
 /* ---- values ---- */
 
 /* An archive while it is taken apart. */

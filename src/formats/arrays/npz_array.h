@@ -42,6 +42,21 @@ typedef struct sl_npz_fields {
     char names[SL_FIELDS_MAX][SL_SOURCE_NAME_BYTES];
 } sl_npz_fields;
 
+/* Where an array lies that is stored. Of a place that is not known all is 0. */
+typedef struct sl_npz_place {
+    uint64_t data;       /* of its elements, in the file */
+    uint32_t bytes;      /* of them */
+    uint32_t head_bytes; /* before them: the member's local header, and the array's */
+    uint32_t shape[SLUICE_TENSOR_DIMS_MAX];
+} sl_npz_place;
+
+/* Whether such an array can be found by its place: a tensor that is stored. */
+bool sl_npz_place_of(sl_npz_place *place, const sl_zip_member *member, const sl_npy *npy);
+/* Whether these are the bytes before a field's elements that a file had in that place when it was
+ * looked at: a stored member, called as the field's array is, with the same dtype and shape. */
+sl_refusal sl_npz_check_head(const sl_npz_fields *fields, uint32_t number,
+                             const sl_npz_place *place, sl_bytes head);
+
 /*
  * Takes an archive, all of its `bytes`, apart: the wanted fields, each held against its array's
  * header and, where it is stored, its checksum; deflated ones are passed on as they are.

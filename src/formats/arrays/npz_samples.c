@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* .npz files, each of which is a sample. */
+/*
+ * .npz files, each of which is a sample. Where stored arrays lie is noted of the files that are
+ * looked at when they are opened: 48 bytes an array.
+ */
 #include "memory.h"
 #include "npz.h"
 #include "open_many.h"
@@ -12,13 +15,16 @@
 
 #define STAGE "dataset"
 
-/* Files that opening looks at: all, or so many, spread over them. */
-enum { LOOKS = 4096 };
+/* Files that opening looks at: all, or so many, spread over them; and of files of so many bytes on
+ * average, parts of which are worth reading. */
+enum { LOOKS = 4096, LOOKS_LARGE = 65536 };
+#define LARGE_BYTES ((uint64_t)1 << 20)
 
 typedef struct npz {
     sl_dataset base;
     sl_npz_fields fields;
     sl_file_list list;
+    sl_npz_place *places; /* of field f of file i: places[i x fields + f]; NULL: of none */
 } npz;
 
 static const npz *npz_of(const sl_dataset *dataset)
@@ -38,6 +44,55 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     *sample =
         (sl_sample){.place = {.bytes = bytes > 0 ? (uint32_t)bytes : 1, .object = (uint32_t)index}};
     return SLUICE_OK;
+}
+
+static const sl_npz_place *place_of(const npz *own, uint64_t index, uint32_t field)
+{
+    return own->places != NULL ? &own->places[index * own->fields.count + field] : NULL;
+}
+
+static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+{
+    const npz *own = npz_of(dataset);
+    const sl_npz_place *found = place_of(own, index, field);
+    if (found == NULL || found->head_bytes == 0) {
+        *lookup = (sl_place){.object = (uint32_t)index};
+        *why = sl_refuse_unknown("where an array lies is not known of numbers, of compressed "
+                                 "arrays, and of files that were not looked at",
+                                 0);
+        why->field = own->fields.fields[field].name;
+        return SLUICE_UNSUPPORTED;
+    }
+    *place = (sl_place){.offset = found->data, .bytes = found->bytes, .object = (uint32_t)index};
+    return SLUICE_OK;
+}
+
+static bool form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
+                 sl_tensor_form *form)
+{
+    const npz *own = npz_of(dataset);
+    const sl_npz_place *found = place_of(own, index, field);
+    *form = (sl_tensor_form){.head_bytes = found != NULL ? found->head_bytes : 0};
+    for (uint32_t i = 0; found != NULL && i < own->fields.fields[field].dims; i++) {
+        form->shape[i] = found->shape[i];
+    }
+    return found != NULL && bytes == found->bytes;
+}
+
+static sl_refusal check_head(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                             sl_bytes head)
+{
+    const npz *own = npz_of(dataset);
+    return sl_npz_check_head(&own->fields, field, place_of(own, index, field), head);
+}
+
+static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+{
+    (void)dataset;
+    (void)index;
+    *count = 1;
+    return false;
 }
 
 static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
@@ -69,11 +124,16 @@ static void close_npz(sl_dataset *dataset)
     npz *own = (npz *)(void *)dataset;
     sl_objects_close(own->base.objects);
     sl_file_list_close(&own->list);
+    sl_free(own->places);
     sl_free(own);
 }
 
 static const sl_dataset_ops npz_ops = {
     .locate = locate,
+    .locate_field = locate_field,
+    .form = form,
+    .check_head = check_head,
+    .stretch = stretch,
     .unpack = unpack,
     .key = key_of,
     .close = close_npz,
@@ -85,8 +145,15 @@ static const sl_dataset_ops npz_ops = {
 typedef struct column {
     sl_source_column source;
     sluice_dtype dtype;
-    uint64_t order; /* of the first file that has it, and in that */
+    uint64_t order;  /* of the first file that has it, and in that */
+    uint32_t number; /* by which it is noted */
 } column;
+
+/* Where a file has an array. */
+typedef struct note {
+    uint32_t file, column;
+    sl_npz_place place;
+} note;
 
 typedef struct looker {
     const sl_file_list *list;
@@ -94,7 +161,9 @@ typedef struct looker {
     pthread_mutex_t mutex; /* guards what follows */
     column columns[SL_SOURCE_COLUMNS_MAX];
     uint32_t count;
-    bool too_many;
+    bool too_many, no_memory;
+    note *notes;
+    size_t note_count, note_room;
     uint64_t failed; /* the first look that failed; UINT64_MAX: none */
     uint64_t good;
     sluice_error error;
@@ -124,19 +193,37 @@ static void join(column *known, const column *other)
     }
 }
 
-static void add_column(looker *look, const column *found)
+/* Its number. */
+static uint32_t add_column(looker *look, const column *found)
 {
     for (uint32_t i = 0; i < look->count; i++) {
         if (strcmp(look->columns[i].source.name, found->source.name) == 0) {
             join(&look->columns[i], found);
-            return;
+            return i;
         }
     }
     if (look->count == SL_SOURCE_COLUMNS_MAX) {
         look->too_many = true;
-        return;
+        return 0;
     }
-    look->columns[look->count++] = *found;
+    look->columns[look->count] = *found;
+    look->columns[look->count].number = look->count;
+    return look->count++;
+}
+
+static void add_note(looker *look, const note *found)
+{
+    if (look->note_count == look->note_room) {
+        const size_t room = look->note_room > 0 ? look->note_room * 2 : 256;
+        note *grown = sl_realloc_array(look->notes, room, sizeof(*grown));
+        if (grown == NULL) {
+            look->no_memory = true;
+            return;
+        }
+        look->notes = grown;
+        look->note_room = room;
+    }
+    look->notes[look->note_count++] = *found;
 }
 
 static void add_file(looker *look, const sl_npz_file *file, uint64_t number)
@@ -150,7 +237,10 @@ static void add_file(looker *look, const sl_npz_file *file, uint64_t number)
         if (entry->refused == NULL) {
             sl_npz_field(&found.source.field, &entry->npy, false);
         }
-        add_column(look, &found);
+        note own = {.file = (uint32_t)file_of(look, number), .column = add_column(look, &found)};
+        if (entry->refused == NULL && sl_npz_place_of(&own.place, &entry->member, &entry->npy)) {
+            add_note(look, &own);
+        }
     }
     look->good++;
 }
@@ -183,6 +273,31 @@ static int compare_columns(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
+/* Of the arrays that are fields. */
+static sluice_status keep_places(npz *own, const looker *look, const sl_source_fields *fields,
+                                 sluice_error *error)
+{
+    if (look->note_count == 0 && !look->no_memory) {
+        return SLUICE_OK;
+    }
+    own->places = look->no_memory
+                      ? NULL
+                      : sl_calloc((size_t)own->list.count * fields->count, sizeof(*own->places));
+    if (own->places == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for places of arrays");
+    }
+    for (size_t i = 0; i < look->note_count; i++) {
+        const note *found = &look->notes[i];
+        sl_npz_place *places = &own->places[(size_t)found->file * fields->count];
+        for (uint32_t k = 0; k < fields->count; k++) {
+            if (look->columns[fields->column[k]].number == found->column) {
+                places[k] = found->place;
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status choose_fields(npz *own, looker *look, const sluice_dataset_options *options,
                                    sluice_error *error)
 {
@@ -208,7 +323,7 @@ static sluice_status choose_fields(npz *own, looker *look, const sluice_dataset_
         own->fields.dtypes[i] = source->dtype;
         memcpy(own->fields.names[i], source->source.name, sizeof(source->source.name));
     }
-    return SLUICE_OK;
+    return keep_places(own, look, &fields, error);
 }
 
 static sluice_status find_fields(npz *own, const sluice_dataset_options *options,
@@ -219,7 +334,9 @@ static sluice_status find_fields(npz *own, const sluice_dataset_options *options
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
     }
     look->list = &own->list;
-    look->looks = own->list.count < LOOKS ? own->list.count : LOOKS;
+    const uint64_t most =
+        own->base.info.bytes / own->list.count >= LARGE_BYTES ? LOOKS_LARGE : LOOKS;
+    look->looks = own->list.count < most ? own->list.count : most;
     look->failed = UINT64_MAX;
     sl_mutex_init(&look->mutex);
     (void)sl_open_many((uint32_t)look->looks, look_at, look, NULL); /* no look fails */
@@ -237,6 +354,7 @@ static sluice_status find_fields(npz *own, const sluice_dataset_options *options
     } else {
         status = choose_fields(own, look, options, error);
     }
+    sl_free(look->notes);
     sl_free(look);
     return status;
 }

@@ -225,3 +225,15 @@ sl_refusal sl_zip_enter(sl_zip_member *member, sl_bytes local, uint64_t limit)
     }
     return sl_accept();
 }
+
+bool sl_zip_local(sl_zip_member *member, sl_bytes local)
+{
+    *member = (sl_zip_member){.header = 0};
+    if (local.size < SL_ZIP_LOCAL_BYTES || sl_load32(local.data) != SIGNATURE_LOCAL) {
+        return false;
+    }
+    member->method = sl_load16(local.data + 8);
+    member->name = (sl_bytes){local.data + SL_ZIP_LOCAL_BYTES, sl_load16(local.data + 26)};
+    member->data = SL_ZIP_LOCAL_BYTES + member->name.size + sl_load16(local.data + 28);
+    return member->data <= local.size;
+}

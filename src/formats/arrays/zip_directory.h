@@ -64,6 +64,10 @@ sl_refusal sl_zip_next(sl_zip_walk *walk, sl_zip_member *member, bool *found);
  */
 sl_refusal sl_zip_enter(sl_zip_member *member, sl_bytes local, uint64_t limit);
 
+/* What a local header says by itself, without the directory: name, method, and `data`, counting
+ * from it. False: it is none, or does not end within `local`. */
+bool sl_zip_local(sl_zip_member *member, sl_bytes local);
+
 /* Whether bytes of two members, which were entered, are the same. */
 static inline bool sl_zip_overlap(const sl_zip_member *a, const sl_zip_member *b)
 {
