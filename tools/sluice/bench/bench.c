@@ -78,6 +78,7 @@ static void fill_options(sluice_loader_options *options)
     options->io_backend = args.io;
     options->page_cache = args.cache;
     options->exact = args.exact;
+    options->whole_samples = args.whole_samples;
     options->device = args.device;
     options->device_slots = (uint32_t)args.device_slots;
 }
@@ -278,6 +279,8 @@ static struct option_row rows[] = {
      .help = "append a line to FILE for each bad sample that the measured run meets"},
     {"exact", 0, OPTION_FLAG, &args.exact,
      .help = "decode at full size also what becomes much smaller"},
+    {"whole-samples", 0, OPTION_FLAG, &args.whole_samples,
+     .help = "read samples whole also where only parts of their tensors are taken"},
     {"step-ms", 0, OPTION_DURATION, &args.step_s, .low = 1e-6, .high = 3600, .plain_factor = 1e-3,
      .metavar = "MS",
      .help = "feed steps this long, in three ways; on an emulated accelerator or --device's GPU"},

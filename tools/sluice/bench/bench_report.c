@@ -11,6 +11,7 @@
 struct derived {
     double rows_per_s, read_per_s, delivered_per_s; /* the latter in bytes */
     double cpu_ms, full_ms, ratio;
+    double read_each, read_share; /* bytes read for a sample; the same, of those in a batch */
     char bottleneck[400];
 };
 
@@ -21,6 +22,8 @@ static struct derived derive(const struct bench_figures *figures)
     derived.rows_per_s = (double)result->samples / result->seconds;
     derived.read_per_s = (double)result->stats.bytes_read / result->seconds;
     derived.delivered_per_s = (double)result->bytes / result->seconds;
+    derived.read_each = (double)result->stats.bytes_read / (double)result->decoded;
+    derived.read_share = derived.read_each / ((double)result->bytes / (double)result->samples);
     derived.cpu_ms = result->cpu_s * 1e3 / (double)result->decoded;
     derived.ratio = derived.cpu_ms / derived.full_ms;
     struct bottleneck_run run = {
@@ -67,6 +70,8 @@ void bench_report_text(const struct bench_figures *figures)
            derived.rows_per_s, rows, derived.delivered_per_s * 1e-6, result->samples, rows,
            result->epochs, result->seconds);
     print_cpu(figures, &derived);
+    printf("read          %.3f MB a sample, %.2f of its bytes in a batch\n",
+           derived.read_each * 1e-6, derived.read_share);
     printf("first batch   %.1f ms\n", figures->warm_up->first_batch_ms);
     printf("peak memory   %.1f MiB resident\n", figures->peak_rss_mib);
     bench_stats_print(&result->stats, &result->stages, &figures->setting, result->seconds);
@@ -90,6 +95,8 @@ static void write_amounts(struct json *json, const struct bench_figures *figures
     json_real(json, "cpu_s", result->cpu_s);
     json_unsigned(json, "bytes_read", result->stats.bytes_read);
     json_real(json, "bytes_per_s", derived->read_per_s);
+    json_real(json, "bytes_read_per_sample", derived->read_each);
+    json_real(json, "bytes_read_of_delivered", derived->read_share);
     json_unsigned(json, "delivered_bytes", result->bytes);
     json_real(json, "delivered_bytes_per_s", derived->delivered_per_s);
     json_unsigned(json, "bad_samples", result->stats.bad_samples);
