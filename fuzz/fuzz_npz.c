@@ -89,6 +89,28 @@ static uint32_t make_fields(sl_npz_fields *fields, const sl_npz_file *file)
     return refused;
 }
 
+/* Heads of arrays by their places are those that were looked at; others are not read beyond. */
+static void look_at_heads(const sl_npz_fields *fields, const sl_npz_file *file, sl_bytes bytes)
+{
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < file->count && number < fields->count; i++) {
+        const sl_npz_entry *entry = &file->entries[i];
+        sl_npz_place place;
+        if (entry->refused != NULL)
+            continue;
+        if (sl_npz_place_of(&place, &entry->member, &entry->npy)) {
+            const uint64_t begin = place.data - place.head_bytes;
+            fuzz_expect(begin == entry->member.header && place.data + place.bytes <= bytes.size,
+                        "places are inside");
+            const sl_bytes head = {bytes.data + begin, place.head_bytes};
+            fuzz_expect(sl_npz_check_head(fields, number, &place, head).text == NULL, "a head");
+            const sl_bytes shorter = {head.data, head.size - 1};
+            fuzz_expect(sl_npz_check_head(fields, number, &place, shorter).text != NULL, "none");
+        }
+        number++;
+    }
+}
+
 static void run_file(const uint8_t *data, size_t size)
 {
     static sl_npz_fields fields;
@@ -101,6 +123,7 @@ static void run_file(const uint8_t *data, size_t size)
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     if (sl_npz_file_read(&file, path, &error) == SLUICE_OK) {
         (void)make_fields(&fields, &file);
+        look_at_heads(&fields, &file, (sl_bytes){data, size});
         for (uint32_t i = 0; i < file.count; i++) {
             uint8_t *array;
             if (file.entries[i].refused == NULL &&
@@ -138,6 +161,9 @@ static void run_fields(const uint8_t *data, size_t size)
     sl_values_begin(&values, SL_VALUES_ALL);
     if (sl_npz_unpack(&fields, (sl_bytes){data, size}, &values).text == NULL)
         look_at_value(&fields.fields[0], &values.of[0], (sl_bytes){data, size});
+    const sl_npz_place place = {.shape = {2, 3}};
+    for (size_t end = 0; end <= size && end < 256; end++)
+        (void)sl_npz_check_head(&fields, 0, &place, (sl_bytes){data, end});
 }
 
 static void run_stream(const uint8_t *data, size_t size)

@@ -64,6 +64,15 @@ static uint64_t whole_bytes(const sl_subvolume *taken, const uint64_t *whole)
     return bytes;
 }
 
+/* Besides its bytes. */
+static uint64_t cost_of_piece(const sl_box *box)
+{
+    const uint64_t gap = box->count > 1 ? box->stride - box->run_bytes : 0;
+    return gap <= SL_PIECE_GAP_BYTES
+               ? SL_SUBVOLUME_CALL_BYTES + (box->count - 1) * (gap + SL_SUBVOLUME_RUN_BYTES)
+               : box->count * SL_SUBVOLUME_CALL_BYTES;
+}
+
 /* The box of a split, 1 .. dims; one of a tensor without dimensions is all of it. */
 static sl_box box_of(const sl_subvolume *taken, const uint64_t *whole, uint32_t split)
 {
@@ -82,7 +91,7 @@ static sl_box box_of(const sl_subvolume *taken, const uint64_t *whole, uint32_t 
     const uint64_t pieces = product(part, 0, outer > 0 ? outer - 1 : 0);
     box.pieces = pieces <= SL_SUBVOLUME_PIECES_MAX ? (uint32_t)pieces : 0;
     box.bytes = product(box.shape, 0, taken->dims) * taken->element_bytes;
-    box.cost = box.bytes + pieces * box.count * SL_SUBVOLUME_CALL_BYTES;
+    box.cost = box.bytes + pieces * cost_of_piece(&box);
     return box;
 }
 

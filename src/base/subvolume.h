@@ -6,9 +6,10 @@
  * so it is known before the tensor is read. What is read is a BOX of the tensor: its dimensions
  * below `split` are those of the part, the others are whole. The deeper the split, the fewer bytes
  * are read, in the more and shorter RUNS of neighbours.
- * The split is chosen by cost, a call to read one run counting as SL_SUBVOLUME_CALL_BYTES: the
- * cheapest of those that read at most a fifth more than the part has; where that costs about as
- * much as the whole tensor, the cheapest of all.
+ * The split is chosen by cost, counted in bytes: those of the box, a call to read as
+ * SL_SUBVOLUME_CALL_BYTES, and a run of a call that takes small gaps along (SL_PIECE_GAP_BYTES) as
+ * its gap and SL_SUBVOLUME_RUN_BYTES. It is the cheapest of those that read at most a fifth more
+ * than the part has; where that costs about as much as the whole tensor, the cheapest of all.
  * Threads: pure. Units: elements, but where bytes are said. Invariant: a tensor has less than 2^31
  * bytes (SL_RECORD_BYTES_MAX), which sl_subvolume_box checks.
  */
@@ -27,6 +28,8 @@
 #define SL_SUBVOLUME_PIECES_MAX 4096U
 /* A read of some hundred bytes takes as long as one of so many more, from the page cache. */
 #define SL_SUBVOLUME_CALL_BYTES ((uint64_t)4096)
+
+#define SL_SUBVOLUME_RUN_BYTES ((uint64_t)256)
 
 /* What is taken of a tensor. */
 typedef struct sl_subvolume {

@@ -23,6 +23,9 @@ typedef struct sl_piece {
     uint32_t count, stride;
 } sl_piece;
 
+/* Reading takes gaps of at most so many bytes along: they cost less than to begin anew. */
+#define SL_PIECE_GAP_BYTES 4096U
+
 /* Of all its stretches. */
 static inline uint64_t sl_piece_bytes(const sl_piece *piece)
 {

@@ -7,7 +7,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define PAGE_BYTES UINT64_C(4096)
+/* Runs of a call; with the gaps between them below IOV_MAX. */
+enum { RUNS_MAX = 512 };
 /* The kernel takes no more of an advice than it reads ahead, 128 KiB at least. */
 #define ADVICE_BYTES (UINT64_C(128) << 10)
 
@@ -47,7 +48,7 @@ static uint64_t end_of(const sl_piece *piece)
 
 static void advise_piece(int fd, const sl_piece *piece)
 {
-    if (piece->count == 1 || piece->stride - piece->bytes <= PAGE_BYTES) {
+    if (piece->count == 1 || piece->stride - piece->bytes <= SL_PIECE_GAP_BYTES) {
         advise(fd, piece->offset, end_of(piece) - piece->offset);
         return;
     }
@@ -56,10 +57,32 @@ static void advise_piece(int fd, const sl_piece *piece)
     }
 }
 
-/* Whether the bytes were there, all of them, and have been read. */
-static bool read_cached(int fd, struct iovec to, uint64_t offset)
+/* Runs of a piece, from `first` on, to `to`. */
+typedef struct runs {
+    const sl_piece *piece;
+    uint32_t first, count;
+    uint8_t *to;
+} runs;
+
+static uint64_t offset_of(const runs *r, uint32_t number)
 {
-    return preadv2(fd, &to, 1, (off_t)offset, RWF_NOWAIT) == (ssize_t)to.iov_len;
+    return r->piece->offset + (uint64_t)(r->first + number) * r->piece->stride;
+}
+
+/* By one call. False: not all of them could be. */
+static bool read_runs(int fd, const runs *r, int flags)
+{
+    uint8_t gaps[SL_PIECE_GAP_BYTES];
+    struct iovec parts[2 * RUNS_MAX];
+    const size_t bytes = r->piece->bytes;
+    const size_t gap = r->count > 1 ? r->piece->stride - bytes : 0;
+    size_t count = 0;
+    for (uint32_t i = 0; i < r->count; i++) {
+        parts[count++] = (struct iovec){r->to + i * bytes, bytes};
+        parts[count++] = (struct iovec){gaps, gap};
+    }
+    const size_t all = r->count * bytes + (r->count - 1) * gap;
+    return preadv2(fd, parts, (int)count - 1, (off_t)offset_of(r, 0), flags) == (ssize_t)all;
 }
 
 /* Some of the bytes may be behind a new end, where reading found zeros. */
@@ -74,30 +97,58 @@ static bool is_cut_short(const sl_read *read)
     return fstat(read->fd, &file) != 0 || (uint64_t)file.st_size < end;
 }
 
+/* One by one: 0, or -errno. */
+static int64_t read_each(int fd, const runs *r)
+{
+    const size_t bytes = r->piece->bytes;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const int64_t got = sl_read_up_to(fd, r->to + i * bytes, bytes, offset_of(r, i));
+        if (got < (int64_t)bytes) {
+            return got < 0 ? got : -ENODATA;
+        }
+    }
+    return 0;
+}
+
+/* To where `done` bytes are already. `*asks`: nothing was missing so far, and it pays to ask. 0, or
+ * -errno. */
+static int64_t read_piece(const sl_read *read, uint32_t number, uint64_t done, bool *asks)
+{
+    const sl_piece *piece = &read->pieces[number];
+    const bool joins = piece->count == 1 || piece->stride - piece->bytes <= SL_PIECE_GAP_BYTES;
+    const uint32_t each = joins ? RUNS_MAX : 1;
+    int64_t result = 0;
+    for (uint32_t first = 0; result == 0 && first < piece->count; first += each) {
+        const uint32_t left = piece->count - first;
+        const runs r = {piece, first, left < each ? left : each,
+                        read->buffer + done + (size_t)first * piece->bytes};
+        if (*asks && read_runs(read->fd, &r, RWF_NOWAIT)) {
+            continue;
+        }
+        for (uint32_t rest = number; *asks && rest < read->piece_count; rest++) {
+            advise_piece(read->fd, &read->pieces[rest]);
+        }
+        *asks = false;
+        if (r.count == 1 || !read_runs(read->fd, &r, 0)) {
+            result = read_each(read->fd, &r);
+        }
+    }
+    return result;
+}
+
 int64_t sl_read_pieces(const sl_read *read)
 {
     uint64_t done = 0;
-    bool asks = false; /* with gaps, and nothing was missing so far */
+    bool asks = false;
     for (uint32_t i = 0; i < read->piece_count; i++) {
         asks = asks || read->pieces[i].count > 1;
     }
     for (uint32_t i = 0; i < read->piece_count; i++) {
-        const sl_piece *piece = &read->pieces[i];
-        for (uint32_t k = 0; k < piece->count; k++, done += piece->bytes) {
-            const uint64_t offset = piece->offset + (uint64_t)k * piece->stride;
-            uint8_t *to = read->buffer + done;
-            if (asks && read_cached(read->fd, (struct iovec){to, piece->bytes}, offset)) {
-                continue;
-            }
-            for (uint32_t rest = i; asks && rest < read->piece_count; rest++) {
-                advise_piece(read->fd, &read->pieces[rest]);
-            }
-            asks = false;
-            const int64_t got = sl_read_up_to(read->fd, to, piece->bytes, offset);
-            if (got < (int64_t)piece->bytes) {
-                return got < 0 ? got : -ENODATA;
-            }
+        const int64_t result = read_piece(read, i, done, &asks);
+        if (result < 0) {
+            return result;
         }
+        done += sl_piece_bytes(&read->pieces[i]);
     }
     return is_cut_short(read) ? -ENODATA : (int64_t)done;
 }

@@ -89,7 +89,19 @@ static model model_of(const setting *s, uint32_t split)
         m.bytes *= i < split ? s->taken.shape[i] : s->whole[i];
         m.runs *= i + 1 < split ? s->taken.shape[i] : 1;
     }
-    m.cost = m.bytes + m.runs * SL_SUBVOLUME_CALL_BYTES;
+    m.cost = m.bytes + m.runs * 4096;
+    if (split < 2) {
+        return m;
+    }
+    /* From the end of a run to the next one's beginning. */
+    uint64_t gap = (s->whole[split - 1] - s->taken.shape[split - 1]) * s->taken.element_bytes;
+    for (uint32_t i = split; i < s->taken.dims; i++) {
+        gap *= s->whole[i];
+    }
+    const uint64_t calls = m.runs / s->taken.shape[split - 2];
+    if (gap <= 4096) {
+        m.cost = m.bytes + calls * 4096 + (m.runs - calls) * (gap + 256);
+    }
     return m;
 }
 

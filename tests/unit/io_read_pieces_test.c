@@ -26,9 +26,14 @@ static sl_piece any_piece(sl_random *chance)
 {
     sl_piece piece = {.offset = sl_random_below(chance, BYTES / 2), .count = 1};
     piece.bytes = 1 + sl_random_below(chance, 2000);
-    if (sl_random_below(chance, 4) > 0) {
+    if (sl_random_below(chance, 8) == 0) { /* more than a call takes */
+        piece.bytes = 1 + sl_random_below(chance, 3);
+        piece.count = 1000 + sl_random_below(chance, 300);
+        piece.stride = piece.bytes + sl_random_below(chance, 1000);
+    } else if (sl_random_below(chance, 4) > 0) {
         piece.count = 1 + sl_random_below(chance, 40);
-        piece.stride = piece.bytes + sl_random_below(chance, 30000);
+        piece.stride =
+            piece.bytes + sl_random_below(chance, sl_random_below(chance, 2) == 0 ? 4200 : 30000);
     }
     while ((uint64_t)piece.count * piece.stride > BYTES / 2 - 4000) {
         piece.count--;
