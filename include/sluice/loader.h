@@ -305,7 +305,8 @@ typedef struct sluice_loader_stats {
     uint64_t samples;       /* rows decoded, good or replaced */
     uint64_t batches;       /* handed out by next */
     uint64_t bytes_wanted;  /* encoded bytes of the samples */
-    uint64_t bytes_read;    /* read from files, padding and gaps included */
+    uint64_t bytes_read;    /* read from files, padding and gaps between samples included; of parts
+                               of tensors what is kept, not gaps below a page between rows */
     uint64_t reads;         /* requests completed */
     uint64_t reads_retried; /* after an error or a short read */
     uint64_t reads_stalled; /* older than stall_warn_ns */

@@ -156,3 +156,25 @@ def test_windows_of_stored_arrays(tmp_path):
     numpy.savez_compressed(tmp_path / "set" / "1.npz", t=numpy.arange(9, dtype="uint16"), n=numpy.int64(1))
     with pytest.raises(sluice.Error, match="compressed"):
         sluice.Loader(sluice.Dataset(tmp_path / "set"), columns={"t": C.Window("t", length=8)})
+
+
+def test_parts_of_sequences(tmp_path):
+    """Of tensors of any length, one dimension of which is open."""
+    chance = numpy.random.default_rng(1)
+    lengths = [60_000, 30_000, 900, 45_001]
+    with sluice.Writer(tmp_path / "packed", {"wave": ("tensor", "float32", (0, 2))}, zstd="off") as writer:
+        waves = [chance.random((length, 2), dtype="float32") for length in lengths]
+        for wave in waves:
+            writer.add(wave=wave)
+    data = sluice.Dataset(tmp_path / "packed")
+    columns = {"wave": C.Tensor("wave", shape=(800, 2), part="random", dtype="float64")}
+    options = {"columns": columns, "batch_size": 3, "page_cache": "buffered", "shuffle": True}
+    with sluice.Loader(data, **options) as loader, sluice.Loader(data, whole_samples=True, **options) as whole:
+        for _ in range(4):
+            for batch, other in zip(loader, whole, strict=True):
+                assert (numpy.asarray(batch["wave"]) == numpy.asarray(other["wave"])).all()
+                for row, index in enumerate(numpy.asarray(batch["index"])):
+                    first = numpy.asarray(batch["wave"])[row, 0, 0]
+                    begin = int(numpy.flatnonzero(waves[int(index)][:, 0] == first)[0])
+                    assert (numpy.asarray(batch["wave"])[row] == waves[int(index)][begin : begin + 800]).all()
+        assert mean_read(loader) < 10_000 < mean_read(whole)
