@@ -548,7 +548,8 @@ static sluice_status find_footer(const sl_parquet *parquet, int fd, const char *
     return SLUICE_OK;
 }
 
-sluice_status sl_parquet_read(sl_parquet *parquet, int fd, const char *path, sluice_error *error)
+sluice_status sl_parquet_read_footer(sl_parquet *parquet, int fd, const char *path,
+                                     sluice_error *error)
 {
     struct stat facts;
     uint64_t offset = 0;
