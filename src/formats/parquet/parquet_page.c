@@ -2,23 +2,67 @@
 #include "parquet_page.h"
 
 #include "error.h"
+#include "inflate.h"
 #include "little_endian.h"
 #include "snappy.h"
+#include "unpack_brotli.h"
+#include "unpack_lz4.h"
 
 #define STAGE "dataset"
 
 enum { GROUP = 8 }; /* numbers that are packed together */
+/* Pages of this size, which are few, are not to unpack to that many times their bytes. */
+enum { BOMB_FROM = 64 << 20, BOMB_RATIO = 1024 };
 
 /* ---- compression ---- */
 
-bool sl_page_codec_known(uint32_t codec)
+const char *sl_page_codec_refused(uint32_t codec)
 {
-    return codec == SL_PAGE_PLAIN || codec == SL_PAGE_SNAPPY || codec == SL_PAGE_ZSTD;
+    switch (codec) {
+    case SL_PAGE_PLAIN:
+    case SL_PAGE_SNAPPY:
+    case SL_PAGE_GZIP:
+    case SL_PAGE_ZSTD:
+        return NULL;
+    case SL_PAGE_BROTLI:
+        return sl_brotli_is_there() ? NULL
+                                    : "a column is compressed by Brotli, and this library was "
+                                      "built without libbrotlidec (Debian: libbrotli-dev)";
+    case SL_PAGE_LZ4:
+    case SL_PAGE_LZ4_RAW:
+        return sl_lz4_is_there() ? NULL
+                                 : "a column is compressed by LZ4, and this library was built "
+                                   "without liblz4 (Debian: liblz4-dev)";
+    default:
+        return "a column is compressed in a way that is not known (LZO is not)";
+    }
 }
 
-static sluice_status refuse(sluice_error *error)
+bool sl_page_is_bomb(uint32_t bytes, uint32_t unpacked)
 {
-    return sl_error_set(error, SLUICE_CORRUPT, STAGE, "a page cannot be unpacked: it is damaged");
+    return unpacked > BOMB_FROM && unpacked / BOMB_RATIO > bytes;
+}
+
+/* False: it is damaged. Each writes no more than `size` bytes. */
+static bool unpack(sl_page_codec codec, sl_bytes packed, uint8_t *to, size_t size)
+{
+    switch (codec) {
+    case SL_PAGE_SNAPPY:
+        return sl_snappy_unpack(packed, to, size);
+    case SL_PAGE_GZIP:
+        return sl_inflate_members(packed, to, size);
+    case SL_PAGE_BROTLI:
+        return sl_brotli_unpack(packed, to, size);
+    case SL_PAGE_LZ4:
+        return sl_lz4_unpack_any(packed, to, size);
+    case SL_PAGE_LZ4_RAW:
+        return sl_lz4_unpack_block(packed, to, size);
+    default:
+        if (packed.size == size && size > 0) {
+            memcpy(to, packed.data, size);
+        }
+        return packed.size == size;
+    }
 }
 
 sluice_status sl_page_unpack(sl_frame *frame, sl_page_codec codec, sl_bytes packed, uint8_t *to,
@@ -27,16 +71,10 @@ sluice_status sl_page_unpack(sl_frame *frame, sl_page_codec codec, sl_bytes pack
     if (codec == SL_PAGE_ZSTD) { /* of several frames, perhaps, that need not tell their size */
         return sl_frame_unpack_to(frame, packed, to, size, error);
     }
-    if (codec == SL_PAGE_SNAPPY) {
-        return sl_snappy_unpack(packed, to, size) ? SLUICE_OK : refuse(error);
-    }
-    if (packed.size != size) {
-        return refuse(error);
-    }
-    if (size > 0) {
-        memcpy(to, packed.data, size);
-    }
-    return SLUICE_OK;
+    return unpack(codec, packed, to, size)
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                              "a page cannot be unpacked: it is damaged");
 }
 
 /* ---- levels ---- */

@@ -17,14 +17,21 @@
 
 #include <stdbool.h>
 
-/* Numbers of Parquet's CompressionCodec; there are others, which are refused. */
+/* Numbers of Parquet's CompressionCodec; there is one more, LZO, which is refused. */
 typedef enum sl_page_codec {
     SL_PAGE_PLAIN = 0,
     SL_PAGE_SNAPPY = 1,
-    SL_PAGE_ZSTD = 6
+    SL_PAGE_GZIP = 2,
+    SL_PAGE_BROTLI = 4,
+    SL_PAGE_LZ4 = 5, /* in Hadoop's framing, or what writers took for it */
+    SL_PAGE_ZSTD = 6,
+    SL_PAGE_LZ4_RAW = 7
 } sl_page_codec;
 
-bool sl_page_codec_known(uint32_t codec);
+/* Why pages of this codec cannot be read; NULL: they can. */
+const char *sl_page_codec_refused(uint32_t codec);
+/* Whether a page of `bytes` cannot be meant to unpack to so many: it would fill memory. */
+bool sl_page_is_bomb(uint32_t bytes, uint32_t unpacked);
 
 /*
  * Unpacks to `to`, `size` bytes. `frame` NULL: with a context for this call. Errors: CORRUPT,
