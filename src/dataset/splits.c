@@ -24,17 +24,18 @@ static bool split_of(const char *path, sl_bytes *split)
 }
 
 /* A folder often has the files of all splits: nobody means to train on all of them. */
-sluice_status sl_splits_check(const sl_file_list *list, const char *suffix, sluice_error *error)
+sluice_status sl_splits_check(const sl_listed_file *files, uint32_t count, const char *suffix,
+                              sluice_error *error)
 {
     sl_bytes first;
     sl_bytes split;
-    if (!split_of(list->files[0].path, &first)) {
+    if (!split_of(files[0].path, &first)) {
         return SLUICE_OK;
     }
-    for (uint32_t i = 1; i < list->count; i++) {
-        if (split_of(list->files[i].path, &split) &&
+    for (uint32_t i = 1; i < count; i++) {
+        if (split_of(files[i].path, &split) &&
             (split.size != first.size || memcmp(split.data, first.data, first.size) != 0)) {
-            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, list->files[i].path, -1,
+            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, files[i].path, -1,
                                  "the files are of several splits, %.*s and %.*s: name those that "
                                  "are meant (FOLDER/%.*s-*%s)",
                                  (int)first.size, (const char *)first.data, (int)split.size,

@@ -12,6 +12,7 @@
 
 /* INVALID, by name, where the names of the files begin with several splits'. `suffix` is that of
  * the files, for the error. */
-sluice_status sl_splits_check(const sl_file_list *list, const char *suffix, sluice_error *error);
+sluice_status sl_splits_check(const sl_listed_file *files, uint32_t count, const char *suffix,
+                              sluice_error *error);
 
 #endif

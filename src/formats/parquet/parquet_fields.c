@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fields of Parquet files, and where each is had from. */
-#include "field_choice.h"
 #include "file.h"
 #include "memory.h"
 #include "open_many.h"
@@ -9,7 +8,6 @@
 #include "parquet_values.h"
 #include "picture_signature.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #define STAGE "dataset"
@@ -90,21 +88,6 @@ static sluice_status look_at_columns(sl_parquet_opening *o, sluice_error *error)
 }
 
 /* ---- lists of pictures ---- */
-
-/* Whether a choice is of an element of this list. */
-static bool is_chosen(const char *name, const sluice_dataset_options *options)
-{
-    const size_t bytes = strlen(name);
-    for (uint32_t i = 0; i < options->field_count; i++) {
-        sl_field_choice choice;
-        if (sl_field_choice_parse(&choice, options->fields[i], NULL) == SLUICE_OK &&
-            strncmp(choice.key, name, bytes) == 0 && choice.key[bytes] == '.' &&
-            isdigit((unsigned char)choice.key[bytes + 1])) {
-            return true;
-        }
-    }
-    return options->field_count == 0;
-}
 
 static sluice_status too_many(const sl_parquet_opening *o, sluice_error *error)
 {
@@ -199,7 +182,7 @@ static sluice_status find_lists(sl_parquet_opening *o, const sluice_dataset_opti
         const sl_parquet_column *column = &o->columns.of[i];
         if (column->guide != SL_FIELD_NONE && o->columns.source[i].refused == NULL &&
             o->columns.source[i].field.type == SLUICE_FIELD_IMAGE &&
-            is_chosen(o->columns.source[i].name, options)) {
+            sl_source_element_chosen(o->columns.source[i].name, options)) {
             status = open_list(o, column->leaf, column->guide, error);
         }
     }

@@ -243,7 +243,7 @@ sluice_status sl_parquets_open(sl_parquets *own, const sl_file_kind *kind, const
 {
     sluice_status status = sl_file_set_list(&own->set, kind, paths, count, error);
     if (status == SLUICE_OK && count == 1) { /* several were named one by one */
-        status = sl_splits_check(&own->set.list, ".parquet", error);
+        status = sl_splits_check(own->set.list.files, own->set.list.count, ".parquet", error);
     }
     if (status < 0) {
         return status;
