@@ -42,7 +42,7 @@ static sluice_status look_at(const sl_parquet_opening *o, uint32_t leaf, glance 
 {
     int fd = -1;
     const sl_parquet *first = &o->files[0];
-    const sl_parquet_sink sink = {.ctx = g, .take = take_first};
+    const sl_parquet_sink sink = {.ctx = g, .peeks = true, .take = take_first};
     *g = (glance){.leaf = &first->leaves[leaf]};
     sluice_status status = sl_parquet_open_file(o, 0, &fd, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < first->group_count && !g->any; i++) {

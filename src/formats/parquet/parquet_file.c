@@ -10,7 +10,7 @@
 
 #define STAGE "dataset"
 
-enum { MAGIC_BYTES = 4, TAIL_BYTES = 8, DEPTH_MAX = 32, LEVEL_MAX = 64 };
+enum { MAGIC_BYTES = 4, TAIL_BYTES = 8, END_BYTES = 64 << 10, DEPTH_MAX = 32, LEVEL_MAX = 64 };
 
 /* Values for each byte of a file, at most: those of runs take none, and are not to fill memory. */
 enum { VALUES_A_BYTE = 64 };
@@ -518,20 +518,11 @@ static sluice_status refuse(const char *path, uint64_t offset, const char *why, 
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)offset, "%s", why);
 }
 
-/* Where the footer lies, by the file's last bytes. */
-static sluice_status find_footer(const sl_parquet *parquet, int fd, const char *path,
-                                 uint64_t *offset, size_t *size, sluice_error *error)
+/* How long the footer is, by the file's last bytes. */
+static sluice_status find_footer(const sl_parquet *parquet, const uint8_t *tail, const char *path,
+                                 size_t *size, sluice_error *error)
 {
-    uint8_t tail[TAIL_BYTES];
     const uint64_t bytes = parquet->bytes;
-    if (bytes < MAGIC_BYTES + TAIL_BYTES) {
-        return refuse(path, 0, "the file is too short for a Parquet file", error);
-    }
-    const sluice_status status = sl_file_read(fd, (sl_file_name){STAGE, path}, tail, sizeof(tail),
-                                              bytes - TAIL_BYTES, error);
-    if (status < 0) {
-        return status;
-    }
     if (memcmp(tail + 4, "PARE", MAGIC_BYTES) == 0) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1, "it is encrypted");
     }
@@ -541,39 +532,61 @@ static sluice_status find_footer(const sl_parquet *parquet, int fd, const char *
                       "it does not end as a Parquet file does: it is cut short, or being written",
                       error);
     }
-    if (*size > bytes - MAGIC_BYTES - TAIL_BYTES) {
-        return refuse(path, bytes - TAIL_BYTES, "its footer is longer than the file", error);
+    return *size <= bytes - MAGIC_BYTES - TAIL_BYTES
+               ? SLUICE_OK
+               : refuse(path, bytes - TAIL_BYTES, "its footer is longer than the file", error);
+}
+
+/* The file's last `size` bytes are read; the caller frees them. */
+static sluice_status read_end(const sl_parquet *parquet, int fd, const char *path, size_t size,
+                              uint8_t **end, sluice_error *error)
+{
+    *end = sl_malloc(size + 1);
+    if (*end == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its footer");
     }
-    *offset = bytes - TAIL_BYTES - *size;
-    return SLUICE_OK;
+    return sl_file_read(fd, (sl_file_name){STAGE, path}, *end, size, parquet->bytes - size, error);
+}
+
+/* Reads what most footers fit in at once; others take a second read. */
+static sluice_status read_both(sl_parquet *parquet, int fd, const char *path, uint8_t **end,
+                               sluice_error *error)
+{
+    size_t size = 0;
+    size_t bytes = parquet->bytes < END_BYTES ? (size_t)parquet->bytes : (size_t)END_BYTES;
+    sluice_status status = read_end(parquet, fd, path, bytes, end, error);
+    if (status == SLUICE_OK && *end != NULL) {
+        status = find_footer(parquet, *end + bytes - TAIL_BYTES, path, &size, error);
+    }
+    if (status == SLUICE_OK && size + TAIL_BYTES > bytes) {
+        sl_free(*end);
+        bytes = size + TAIL_BYTES;
+        status = read_end(parquet, fd, path, bytes, end, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    const sl_bytes footer = {*end + bytes - TAIL_BYTES - size, size};
+    const sl_refusal why = sl_parquet_parse(parquet, footer, parquet->bytes);
+    return why.text == NULL
+               ? SLUICE_OK
+               : refuse(path, parquet->bytes - TAIL_BYTES - size + why.offset, why.text, error);
 }
 
 sluice_status sl_parquet_read_footer(sl_parquet *parquet, int fd, const char *path,
                                      sluice_error *error)
 {
     struct stat facts;
-    uint64_t offset = 0;
-    size_t size = 0;
+    uint8_t *end = NULL;
     if (fstat(fd, &facts) != 0) {
         return sl_error_file(error, SLUICE_IO, STAGE, 0, path, -1, "cannot stat");
     }
     parquet->bytes = (uint64_t)facts.st_size;
     parquet->modified_ns = sl_file_modified_ns(&facts);
-    sluice_status status = find_footer(parquet, fd, path, &offset, &size, error);
-    if (status < 0) {
-        return status;
+    if (parquet->bytes < MAGIC_BYTES + TAIL_BYTES) {
+        return refuse(path, 0, "the file is too short for a Parquet file", error);
     }
-    uint8_t *footer = sl_malloc(size + 1);
-    if (footer == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its footer");
-    }
-    status = sl_file_read(fd, (sl_file_name){STAGE, path}, footer, size, offset, error);
-    if (status == SLUICE_OK) {
-        const sl_refusal why = sl_parquet_parse(parquet, (sl_bytes){footer, size}, parquet->bytes);
-        if (why.text != NULL) {
-            status = refuse(path, offset + why.offset, why.text, error);
-        }
-    }
-    sl_free(footer);
+    const sluice_status status = read_both(parquet, fd, path, &end, error);
+    sl_free(end);
     return status;
 }
