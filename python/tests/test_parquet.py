@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import pathlib
 import struct
 
 import numpy
@@ -14,6 +15,9 @@ from PIL import Image
 import sluice
 from sluice import columns as C
 from sluice import transforms as T
+
+
+FOREIGN = pathlib.Path(__file__).parent / "foreign"
 
 
 def jpeg(number, size=(40, 30)):
@@ -455,6 +459,40 @@ def test_lists_of_other_things(tmp_path):
                    metadata={"huggingface": json.dumps(feature)})  # fmt: skip
     with pytest.raises(sluice.UnsupportedError, match="only their paths"):
         sluice.Dataset(tmp_path / "c.parquet")
+
+
+@pytest.mark.parametrize("path", sorted(FOREIGN.glob("*.parquet")), ids=lambda path: path.stem)
+def test_files_of_other_libraries(path):
+    """Of parquet-wasm (arrow-rs): all its codecs, pages of both versions, and lists of pictures."""
+    told = json.loads((FOREIGN / "arrowjs_file.json").read_text())["columns"]
+
+    def value(stored):
+        if isinstance(stored, dict) and "bytes" in stored:
+            return value(stored["bytes"])
+        return bytes.fromhex(stored["hex"]) if isinstance(stored, dict) else stored
+
+    lists = told.pop("images")
+    most = max(len(row or []) for row in lists)
+    columns = {name: [value(one) for one in values] for name, values in told.items() if name != "tags"}
+    for k in range(most):
+        columns[f"images.{k}"] = [value(row[k]) if row and k < len(row) else None for row in lists]
+    try:
+        data = sluice.Dataset(path)
+    except sluice.UnsupportedError as error:
+        assert "built without" in str(error)
+        pytest.skip(str(error))
+    assert set(data.fields) == set(columns) and most == 3
+    for row in [*range(len(data)), 7, 31]:
+        numbers = columns["nums"][row]
+        if numbers and None in numbers:
+            with pytest.raises(sluice.UnsupportedError, match='"nums".*null'):
+                data[row]
+            continue
+        sample = data[row]
+        for name, values in columns.items():
+            found = sample[name]
+            found = list(found) if name == "nums" and found is not None else found
+            assert (found or None) == (values[row] or None), (name, row)
 
 
 def test_splits_are_not_joined(tmp_path):
