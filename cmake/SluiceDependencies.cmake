@@ -33,6 +33,7 @@ endmacro()
 sluice_optional(WEBP "libwebp>=1.2" libwebp-dev "WebP pictures")
 sluice_optional(BROTLI "libbrotlidec>=1.0" libbrotli-dev "Parquet files that are compressed by Brotli")
 sluice_optional(LZ4 "liblz4>=1.9" liblz4-dev "Parquet and Arrow files that are compressed by LZ4")
+sluice_optional(EXPAT "expat>=2.4" libexpat1-dev "Annotations in XML (Pascal VOC)")
 list(TRANSFORM SLUICE_OPTIONAL_MODULES REPLACE "([^>]+)(>=.*)" ", \\1" OUTPUT_VARIABLE SLUICE_OPTIONAL_PC)
 list(JOIN SLUICE_OPTIONAL_PC "" SLUICE_OPTIONAL_PC)
 

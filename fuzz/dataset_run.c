@@ -234,6 +234,26 @@ static void ask_fields(const sluice_dataset *dataset, uint64_t index)
     }
 }
 
+/* Where tensors lie for windows, as far as the format tells: inside their files. */
+static void ask_places(const sluice_dataset *dataset, uint64_t index)
+{
+    const sl_dataset *own = (const sl_dataset *)(const void *)dataset;
+    for (uint32_t i = 0; own->ops->locate_field != NULL && i < own->info.fields; i++) {
+        sl_place place;
+        sluice_error error = SLUICE_ERROR_INIT;
+        if (own->fields[i].type != SLUICE_FIELD_TENSOR)
+            continue;
+        const sluice_status status = sl_dataset_find_field(own, index, i, &place, &error);
+        expect_reason(status, &error);
+        if (status == SLUICE_OK) {
+            const uint64_t bytes = sl_objects_bytes(own->objects, place.object);
+            fuzz_expect(bytes == 0 ||
+                            (place.offset <= bytes && place.bytes <= bytes - place.offset),
+                        "a tensor lies in its file");
+        }
+    }
+}
+
 void fuzz_dataset_run(const char *path)
 {
     sluice_dataset *dataset = NULL;
@@ -248,6 +268,7 @@ void fuzz_dataset_run(const char *path)
     for (uint64_t i = 0; i < SAMPLES_ASKED; i++) {
         ask_sample(dataset, i * (info.samples - 1) / (SAMPLES_ASKED - 1));
         ask_fields(dataset, i * (info.samples - 1) / (SAMPLES_ASKED - 1));
+        ask_places(dataset, i * (info.samples - 1) / (SAMPLES_ASKED - 1));
     }
     (void)sluice_dataset_class_name(dataset, info.classes);
     sluice_verify_options options = {.struct_size = sizeof(options), .workers = 1};

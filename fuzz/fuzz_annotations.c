@@ -1,17 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_annotations: any bytes as COCO's annotations. The picture "a" is there. */
+/*
+ * fuzz_annotations: any bytes as annotations. What begins with '<' is one of Pascal VOC's, what
+ * begins with 'L' a list of those behind it, anything else COCO's. Their pictures are there.
+ */
 #include "dataset_run.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#define SOUND                                                                              \
+    "<annotation><filename>a.jpg</filename><object><name>dog</name><bndbox><xmin>1</xmin>" \
+    "<ymin>2</ymin><xmax>3</xmax><ymax>4</ymax></bndbox></object></annotation>"
+
+static void make_folder(char path[512])
+{
+    static bool made;
+    (void)snprintf(path, 512, "%s/Annotations", fuzz_suspect_folder(0));
+    if (made)
+        return;
+    made = true;
+    fuzz_expect(mkdir(path, 0700) == 0, "a folder can be made");
+    fuzz_suspect_write("Annotations/a.jpg", (const uint8_t *)"jpeg", 4);
+    fuzz_suspect_write("a", (const uint8_t *)"jpeg", 4);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[512];
     if (size > FUZZ_INPUT_MAX)
         return 0;
-    (void)snprintf(path, sizeof(path), "%s/instances_val.json", fuzz_suspect_folder(0));
-    fuzz_suspect_write("a", (const uint8_t *)"jpeg", 4);
-    fuzz_suspect_write("instances_val.json", data, size);
+    make_folder(path);
+    if (size > 0 && data[0] == '<') {
+        fuzz_suspect_write("Annotations/a.xml", data, size);
+    } else if (size > 0 && data[0] == 'L') {
+        fuzz_suspect_write("Annotations/a.xml", (const uint8_t *)SOUND, sizeof(SOUND) - 1);
+        fuzz_suspect_write("list.txt", data + 1, size - 1);
+        (void)snprintf(path, sizeof(path), "%s/list.txt", fuzz_suspect_folder(0));
+    } else {
+        fuzz_suspect_write("instances_val.json", data, size);
+        (void)snprintf(path, sizeof(path), "%s/instances_val.json", fuzz_suspect_folder(0));
+    }
     fuzz_dataset_run(path);
     return 0;
 }
@@ -19,10 +48,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 static const char *const seeds[] = {
     "{\"info\":{},\"images\":[{\"id\":7,\"file_name\":\"a\"},{\"id\":-1,\"file_name\":\"a\"}],\n"
     "\"annotations\":[{\"image_id\":7,\"category_id\":1,\"bbox\":[1,2,3.5,4],\"area\":3,"
+    "\"segmentation\":[[1,2,\"]\\\"\"],{}],"
     "\"keypoints\":[1,2,3],\"iscrowd\":1},{\"image_id\":-1,\"category_id\":3,\"bbox\":[1,2,3,4],"
     "\"area\":0.5,\"keypoints\":[4,5,6]}],\"categories\":[{\"id\":1,\"name\":\"x\"}]}",
     "{\"annotations\":[{\"image_id\":7,\"caption\":\"one\"},{\"image_id\":7,\"caption\":\"two\"},"
     "{\"image_id\":8,\"caption\":\"\"}],\"images\":[{\"id\":7,\"file_name\":\"a\"}]}",
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<annotation><folder>x</folder>"
+    "<filename>a.jpg</filename><size><width>500</width><height>375</height></size>"
+    "<object><name>dog &amp; cat</name><truncated>1</truncated><difficult>0</difficult>"
+    "<occluded>1</occluded><bndbox><xmin>1</xmin><ymin>2.5</ymin><xmax>3e2</xmax><ymax>4</ymax>"
+    "</bndbox><part><name>head</name></part></object></annotation>",
+    "<!DOCTYPE annotation [<!ENTITY a \"ha\"><!ENTITY b \"&a;&a;\">]><annotation>"
+    "<filename>&b;</filename></annotation>",
+    SOUND,
+    "La\na\n",
+    "La  1\r\n\na -1",
 };
 
 size_t fuzz_seed(unsigned index, uint8_t *buffer)

@@ -25,6 +25,7 @@ libpng-dev                                    : decodes PNG, writes the contact 
 libwebp-dev                                   : decodes WebP (built without it, sluice refuses WebP)
 libbrotli-dev                                 : unpacks Parquet files of Brotli (refused without it)
 liblz4-dev                                    : unpacks Parquet and Arrow files of LZ4 (refused without it)
+libexpat1-dev                                 : reads annotations in XML, as Pascal VOC's (built without it, refused)
 '
 # shellcheck disable=SC2034 # used by those who source this
 packages_to_test='

@@ -45,11 +45,14 @@
  *   - LMDB: a folder with data.mdb, or such a file; each entry is a sample, in the order of keys.
  *     Keys are walked when it is opened, nothing is mapped or locked, and it is not to be written
  *     meanwhile; docs/formats.md says what the fields are;
- *   - a table that lists pictures (*.csv, *.tsv, *.jsonl, *.ndjson), or a folder with metadata.csv
- *     or metadata.jsonl that does: each row is a sample, one column tells its file, the others are
- *     kept in memory; docs/formats.md says what the fields are;
+ *   - a table that lists pictures (*.csv, *.tsv, *.jsonl, *.ndjson, *.lst), or a folder with
+ *     metadata.csv or metadata.jsonl that does: each row is a sample, one column tells its file,
+ *     the others are kept in memory; docs/formats.md says what the fields are;
  *   - COCO's annotations (*.json): each image that they list is a sample, with its boxes, classes,
  *     keypoints or captions; docs/formats.md says where pictures are looked for;
+ *   - Pascal VOC's annotations: the folder with Annotations/, a folder of *.xml, or a list in
+ *     ImageSets (*.txt): each annotation is a sample, with the boxes and classes of its objects;
+ *     docs/formats.md says where pictures are looked for;
  *   - with sluice_dataset_options.flat, files of tensors of one shape and nothing else.
  *
  * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and
@@ -169,8 +172,8 @@ typedef struct sluice_dataset_info {
     uint32_t classes;
     uint32_t fields;
     char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "arrow", "mds",
-                        "litdata", "beton", "lmdb", "table", "coco", "npz", "npy", "megatron",
-                        "folder", "flat" */
+                        "litdata", "beton", "lmdb", "table", "coco", "voc", "npz", "npy",
+                        "megatron", "folder", "flat" */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \
@@ -181,8 +184,11 @@ typedef struct sluice_dataset_info {
 SLUICE_API sluice_status sluice_dataset_get_info(const sluice_dataset *dataset,
                                                  sluice_dataset_info *info);
 
-/* What the dataset was taken for, a sentence for people: "tar archives, whose files ...". Valid
- * until it is closed. */
+/*
+ * What the dataset was taken for, a sentence for people: "tar archives, whose files ...". Behind
+ * "; " stands what makes it slow as it is stored: "compressed: shuffle by blocks, or pack". Valid
+ * until it is closed.
+ */
 SLUICE_API const char *sluice_dataset_describe(const sluice_dataset *dataset);
 
 /* Field `index`, 0 .. fields-1 of sluice_dataset_info; INVALID for others. */

@@ -154,8 +154,13 @@ typedef struct sluice_mix_options {
  * A cursor goes with its mix: one of other weights, datasets or epoch_samples is refused. A batch's
  * "index" is the sample's number in all datasets together, and so are those that
  * sluice_dataset_read and the others take; sluice_dataset_info counts these. A mix cannot be
- * joined, mixed, chosen from, or cut in windows again. Errors: as sluice_dataset_concat; INVALID:
- * weights that make no sense.
+ * joined, mixed, or chosen from again.
+ *
+ * With window columns windows are what is mixed: the weights are shares of windows, however many of
+ * them a sample has, and an epoch has as many as all datasets have together, or epoch_samples of
+ * them. A loader of a dataset without a window is INVALID.
+ *
+ * Errors: as sluice_dataset_concat; INVALID: weights that make no sense.
  */
 SLUICE_API sluice_status sluice_dataset_mix(sluice_dataset **mix, sluice_dataset *const *datasets,
                                             size_t count, const sluice_mix_options *options,

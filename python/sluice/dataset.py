@@ -129,8 +129,13 @@ class Dataset:
 
     @property
     def format(self) -> str:
-        """'folder', 'shards', 'tar', 'tfrecord', 'recordio', 'parquet', 'arrow', 'mds', 'litdata', 'beton', 'lmdb', 'table', 'coco', 'npz', 'npy', 'megatron' or 'flat'."""
+        """'folder', 'shards', 'tar', 'tfrecord', 'recordio', 'parquet', 'arrow', 'mds', 'litdata', 'beton', 'lmdb', 'table', 'coco', 'voc', 'npz', 'npy', 'megatron' or 'flat'."""
         return self._info["format"]
+
+    @property
+    def description(self) -> str:
+        """What the path was taken for, a sentence; behind "; " what makes it slow as it is stored."""
+        return self._info["description"]
 
     @property
     def fingerprint(self) -> int:
@@ -230,6 +235,8 @@ class Dataset:
         return data
 
     def _subset(self, how, choice):
+        if how != "indices" and b"\0" in choice:
+            raise ValueError("a NUL character in it")
         return _Made("subset", [self], (how, choice))
 
     def _slice(self, numbers):
@@ -240,13 +247,20 @@ class Dataset:
         return self.subset(numbers)
 
     def subset(self, indices: Sequence[int] | Any) -> Dataset:
-        """Some samples, by their numbers, in that order; one may come several times. A list, a range, an array of
-        whole numbers, or an array of as many bools as there are samples. data[10:20] is a subset, too."""
-        if getattr(indices, "dtype", None) == bool:
-            if indices.shape != (len(self),):
-                raise ValueError(f"{indices.shape} bools for {len(self)} samples")
-            indices = indices.nonzero()[0]
-        numbers = array.array("Q", (self._number(index) for index in _listed(indices)))
+        """Some samples, by their numbers, in that order; one may come several times. Whole numbers, or as many bools as
+        there are samples: a list, a range, an array, a tensor, a Series; or the path of a file of numbers: .npy, or
+        text with one a line. data[10:20] is a subset, too."""
+        if isinstance(indices, (str, os.PathLike)):
+            return self._subset("index_file", os.fsencode(os.path.abspath(indices)))
+        indices = list(_listed(indices))
+        bools = sum(type(index).__name__ in ("bool", "bool_") for index in indices)
+        if bools > 0:
+            if bools < len(indices):
+                raise TypeError("indices: whole numbers, or bools, and not both")
+            if len(indices) != len(self):
+                raise ValueError(f"{len(indices)} bools for {len(self)} samples")
+            indices = [number for number, is_taken in enumerate(indices) if is_taken]
+        numbers = array.array("Q", (self._number(index) for index in indices))
         if not numbers:
             raise ValueError("no sample is left: a dataset has at least one")
         return self._subset("indices", numbers.tobytes())
@@ -343,10 +357,11 @@ def mix(
 
 def balance(data: Dataset, field: str = "label", *, epoch_samples: int | None = None) -> Dataset:
     """A mix of the classes of a dataset, all of which come equally often: of the samples that have the same
-    number in `field`. Reads every sample once, as Dataset.where does. Samples that lack it are left out."""
+    number in `field`. Reads every sample once, as Dataset.where does. Samples that lack it, or where it is not a
+    number (NaN), are left out."""
     classes: dict[int | float, list[int]] = {}
     for index, number in enumerate(data.numbers(field)):
-        if number is not None:
+        if number is not None and number == number:
             classes.setdefault(number, []).append(index)
     if not classes:
         raise ValueError(f"no sample has a {field!r}")

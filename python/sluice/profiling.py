@@ -107,17 +107,22 @@ class Profile:
     def __str__(self):
         if self.batches == 0:
             return "no batch was taken in this time"
-        folder = self._loader.dataset.format == "folder"
-        pack = ", and packing (sluice.pack) makes decoding cheaper" if folder else ""
+        dataset = self._loader.dataset
+        pictures = any(field.type == "image" for field in dataset.fields.values())
+        packed = not pictures or dataset.format in ("shards", "mixed")
+        pack = "" if packed else ", and packing (sluice.pack) makes decoding cheaper"
+        advice = dataset.description.partition("; ")[2]
+        stored = f"; the dataset is {advice}" if advice else ""
+        files = " or packing (sluice.pack), for longer reads," if dataset._info["shards"] == 0 else ""
         said = {
             "loop": f"the loop is the limit: it waited for data {self.waiting:.1%} of the time",
             "decode": f"decoding is the limit: workers were busy {self.workers_busy:.0%} of the time; more cores "
-            f"(num_workers) would help{pack}",
+            f"(num_workers) would help{pack}{stored}",
             "augment": f"augmenting is the limit: workers were busy {self.workers_busy:.0%} of the time; more cores "
             "(num_workers), uint8 pictures or a GPU that converts them would help",
             "copy": "copies to the GPU are the limit: uint8 pictures that the GPU converts are a quarter of float32",
             "read": f"reading is the limit: workers found nothing to do {self.queue_empty:.0%} of the times that they "
-            "asked; faster storage" + (" or packing (sluice.pack)" if folder else "") + " would help",
+            f"asked; faster storage{files} would help{stored}",
             "none": f"nothing is at its limit: workers were busy {self.workers_busy:.0%} of the time",
         }[self.limit]
         waited = "" if self.limit == "loop" else f"; the loop waited for data {self.waiting:.0%} of the time"

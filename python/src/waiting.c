@@ -69,8 +69,8 @@ static ticket *start(waiting_job *job)
 }
 
 /*
- * Whether it is done, after a slice of time at most. Then the thread has ended too: a fork right after
- * the call finds none of its locks held.
+ * Whether it is done, after a slice of time at most. Then the thread has ended too: a fork right
+ * after the call finds none of its locks held.
  */
 static bool wait_slice(ticket *t)
 {

@@ -27,10 +27,11 @@ def main():
     }
     if what == "--stubs":
         need("mypy", "numpy")
-        command = ["mypy.stubtest", "sluice._sluice"]
-        typed = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "typed.py")]
-        options = ["--strict", "--follow-imports=silent"]
-        code = subprocess.run([sys.executable, "-m", "mypy", *options, *typed], env=environment, cwd=package).returncode
+        here = os.path.dirname(os.path.abspath(__file__))
+        settings = f"{here}/mypy.ini"
+        command = ["mypy.stubtest", "--mypy-config-file", settings, "sluice._sluice"]
+        options = ["--config-file", settings, "--strict", "--follow-imports=silent", f"{here}/typed.py"]
+        code = subprocess.run([sys.executable, "-m", "mypy", *options], env=environment, cwd=package).returncode
         if code != 0:
             return code
     else:

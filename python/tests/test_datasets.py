@@ -98,8 +98,16 @@ def test_the_same_numbers_in_two_files_are_not_confused(tmp_path):
 
     for number, part in enumerate(parts):
         expected |= {number * len(part) + index: row for index, row in rows(part)}
-    for index, row in rows(parts[0] + parts[1], shuffle=True, seed=5):
-        assert numpy.array_equal(row, expected[index])
+    count = len(parts[0])
+    some = [part.subset(range(count)) for part in parts]  # the same samples, by another dataset
+    for joined in (parts[0] + parts[1], some[0] + some[1], parts[0] + some[1], (some[0] + parts[1])[: 2 * count]):
+        for index, row in rows(joined, shuffle=True, seed=5):
+            assert numpy.array_equal(row, expected[index])
+    mixed = sluice.mix([some[0][:count - 5], parts[1]])
+    for index, row in rows(mixed, shuffle=True, seed=5):
+        assert numpy.array_equal(row, expected[index if index < count - 5 else index + 5])
+    packed = sluice.Dataset(sluice.pack(some[0] + some[1], tmp_path / "packed", keep_order=True, keep_bytes=True, progress=False) and tmp_path / "packed")
+    assert [packed[i] for i in range(2 * count)] == [part[i] for part in parts for i in range(count)]
 
 
 def epoch(data, epoch=0, **options):
@@ -141,6 +149,17 @@ def test_what_differs_is_said(parts):
         sluice.concat(parts, fields="image")
     with pytest.raises(sluice.InvalidError):
         sluice.concat([])
+
+
+def test_labels_mean_the_same_or_are_left_out(tmp_path, parts):
+    make_folder(tmp_path / "other", range(9))
+    for number, folder in enumerate(sorted((tmp_path / "other").iterdir())):
+        folder.rename(tmp_path / "other" / f"d{number}")
+    other = sluice.Dataset(tmp_path / "other")
+    with pytest.raises(sluice.InvalidError, match="the same in all"):
+        parts[0] + other
+    joined = sluice.concat([parts[0], other], fields=["image"])
+    assert joined.classes == [] and joined[EACH] == {"image": other[0]["image"]}
 
 
 def test_depth_has_a_limit(parts):
@@ -199,18 +218,38 @@ def test_numbers_in_any_order(parts, joined):
     for indices in (chosen, tuple(chosen), numpy.array(chosen), iter(chosen)):
         assert samples(joined.subset(indices)) == [expected[i] for i in chosen]
     even = numpy.arange(len(joined)) % 2 == 0
-    assert samples(joined.subset(even)) == expected[::2]
+    tensor = type("tensor", (), {"dtype": "bool", "tolist": lambda self: even.tolist()})()  # as torch's and pandas' are
+    for mask in (even, even.tolist(), list(even), tensor):
+        assert samples(joined.subset(mask)) == expected[::2]
     both = parts[2][5:8] + parts[3].subset([1, 1, 0])
     assert [s["image"] for s in samples(both)] == [parts[2][i]["image"] for i in (5, 6, 7)] + [parts[3][i]["image"] for i in (1, 1, 0)]
     assert len(joined[10:40][5:][::2]) == 13 and joined[10:40][5:].fingerprint == joined[15:40].fingerprint
-    for wrong, error in (([60], IndexError), ([1.5], TypeError), (numpy.array([1.0]), TypeError), ([], ValueError), (even[:5], ValueError)):
+    for wrong, error in (([60], IndexError), ([1.5], TypeError), (numpy.array([1.0]), TypeError), ([], ValueError), (even[:5], ValueError), ([True, 1], TypeError)):
         with pytest.raises(error):
             joined.subset(wrong)
     with pytest.raises(ValueError):
         joined[5:5]
 
 
+def test_numbers_in_a_file(joined, tmp_path):
+    numpy.save(tmp_path / "n.npy", numpy.array([7, 7, 59]))
+    (tmp_path / "n.txt").write_text("7\n7\n59\n")
+    for name in ("n.npy", "n.txt"):
+        assert samples(joined.subset(tmp_path / name)) == [joined[i] for i in (7, 7, 59)]
+    assert joined.subset(str(tmp_path / "n.txt")).fingerprint == joined.subset([7, 7, 59]).fingerprint
+    with pytest.raises(sluice.Error, match="missing"):
+        joined.subset("missing.npy")
+
+
+@pytest.mark.parametrize("number", ["0x1", "+inf", "nan", "1e", "1.5x", "--1", ""])
+def test_numbers_of_conditions_are_decimal(joined, number):
+    with pytest.raises(sluice.InvalidError, match="number"):
+        joined.where(f"label < {number}")
+
+
 def test_where_and_filter(joined, parts):
+    with pytest.raises(ValueError, match="NUL"):
+        joined.where("label == 1\0 or label == 2")
     expected = samples(joined)
     for chosen in (joined.where("label in (0, 2)"), joined.filter(lambda n: n["label"] != 1)):
         assert samples(chosen) == [s for s in expected if s["label"] != 1]
@@ -327,6 +366,14 @@ def test_classes_that_are_balanced(parts):
     found = [sorted(labels)[i] for i in indices(balanced)[0]]
     assert [found.count(label) for label in range(3)] == [100, 100, 100]
     assert all(len(set(found[i : i + 3])) == 3 for i in range(0, 300, 3))
+
+
+def test_nothing_is_no_class(tmp_path):
+    with sluice.Writer(tmp_path / "scores", {"score": "float"}) as writer:
+        for score in (1.5, float("nan"), 2.0, float("nan"), 1.5):
+            writer.add(score=score)
+    balanced = sluice.balance(sluice.Dataset(tmp_path / "scores"), "score")
+    assert sorted(set(balanced.numbers("score"))) == [1.5, 2.0]
 
 
 def test_mixes_that_make_no_sense(parts):

@@ -20,4 +20,7 @@ def test_the_page(photos, tmp_path, monkeypatch):
         exec(compile(block, str(PAGE), "exec"), names)
     assert names["images"].shape[1:] == (3, 64, 64) and names["array"].dtype == "uint8"
     assert (names["inputs"].numpy() + 1 == names["targets"].numpy()).all()
+    assert len(names["both"]) == 66 and len(names["some"]) == 13
+    assert {names["kept"][i]["label"] for i in range(len(names["kept"]))} == {0}
+    assert all(sample["label"] > 0 for sample in names["rest"])
     assert names["findings"] == [] and names["result"].samples == 33

@@ -36,6 +36,11 @@ class Handle:
         return (0.5, decode, augment, upload)[number] * 1e9, 99, [empty * 100, *[0] * 15, 100 - empty * 100]
 
 
+def dataset_of(format="folder", files=0, description="", kind="image"):
+    fields = {"x": types.SimpleNamespace(type=kind)}
+    return types.SimpleNamespace(format=format, fields=fields, description=description, _info={"shards": files})
+
+
 @pytest.mark.parametrize(
     "limit, words, figures",
     [
@@ -50,7 +55,7 @@ class Handle:
 def test_verdicts(monkeypatch, limit, words, figures):
     clock = iter([10.0, 11.0])
     monkeypatch.setattr("sluice.profiling.time.perf_counter", lambda: next(clock))
-    loader = types.SimpleNamespace(_functions={}, _handle=Handle(*figures), dataset=types.SimpleNamespace(format="folder"))
+    loader = types.SimpleNamespace(_functions={}, _handle=Handle(*figures), dataset=dataset_of())
     profile = sluice.profile(loader)
     profile.__exit__()
     assert profile.limit == limit and words in str(profile), str(profile)
@@ -59,12 +64,37 @@ def test_verdicts(monkeypatch, limit, words, figures):
     assert ("; the loop waited" in str(profile)) == (limit != "loop")
 
 
+COMPRESSED = "Parquet files, each of whose rows is a sample; compressed: shuffle by blocks, or pack"
+DECODE, READ = (0.9, 1.5, 0.4, 0, 0), (0.9, 0.4, 0.1, 0, 0.8)
+
+
+@pytest.mark.parametrize(
+    "dataset, figures, ends",
+    [
+        (dataset_of("tar", 3, "tar archives"), DECODE, "would help, and packing (sluice.pack) makes decoding cheaper"),
+        (dataset_of("shards", 3), DECODE, "(num_workers) would help"),
+        (dataset_of("npy", 3, kind="tensor"), DECODE, "(num_workers) would help"),
+        (dataset_of("parquet", 3, COMPRESSED), DECODE, "cheaper; the dataset is compressed: shuffle by blocks, or pack"),
+        (dataset_of("parquet", 3, COMPRESSED), READ, "faster storage would help; the dataset is compressed: shuffle by blocks, or pack"),
+        (dataset_of("table", 0), READ, "faster storage or packing (sluice.pack), for longer reads, would help"),
+        (dataset_of("tar", 3), READ, "faster storage would help"),
+    ],
+)
+def test_what_would_help_depends_on_the_format(monkeypatch, dataset, figures, ends):
+    clock = iter([10.0, 11.0])
+    monkeypatch.setattr("sluice.profiling.time.perf_counter", lambda: next(clock))
+    profile = sluice.profile(types.SimpleNamespace(_functions={}, _handle=Handle(*figures), dataset=dataset))
+    profile.__exit__()
+    said, _, waited = str(profile).rpartition("; the loop waited")
+    assert said.endswith(ends) and waited, str(profile)
+
+
 def test_functions_of_python_are_said(monkeypatch):
     clock = iter([10.0, 12.0])
     monkeypatch.setattr("sluice.profiling.time.perf_counter", lambda: next(clock))
     cost = types.SimpleNamespace(nanoseconds=7_000_000_000)
     handle = Handle(0.2, 0.6, 0.3, 0.1, 0.1)
-    loader = types.SimpleNamespace(_functions={"image": cost}, _handle=handle, dataset=types.SimpleNamespace(format="shards"))
+    loader = types.SimpleNamespace(_functions={"image": cost}, _handle=handle, dataset=dataset_of("shards", 3))
     profile = sluice.profile(loader)
     cost.nanoseconds += 1_000_000_000
     profile.__exit__()

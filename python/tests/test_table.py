@@ -3,6 +3,7 @@
 import csv
 import json
 import locale
+import subprocess
 
 import numpy
 import pytest
@@ -202,6 +203,60 @@ def test_a_folder_with_metadata(pictures):
     assert data.format == "folder" and len(data) == ROWS
 
 
+# ---- im2rec's lists ----
+
+
+def write_list(path, rows):
+    """As im2rec.py writes it: the number, each label as a float, the path."""
+    path.write_text("".join(f"{number}\t" + "".join(f"{x:f}\t" for x in labels) + f"{name}\n" for number, labels, name in rows), "utf-8")
+    return path
+
+
+def test_lists(pictures):
+    rows = [(100 + n, [n % 3], f"pics/{n}.png") for n in range(ROWS)]
+    data = sluice.Dataset(write_list(pictures / "train.lst", rows))
+    assert data.format == "table"
+    assert {name: field.type for name, field in data.fields.items()} == {"id": "int", "label": "int", "image": "image", "key": "text"}
+    for found, (number, (label,), name) in zip(data, rows):
+        assert (found["id"], found["label"], found["key"]) == (number, label, name)
+        assert found["image"] == (pictures / name).read_bytes()
+    batches = list(sluice.Loader(data, batch_size=5, transform=[T.Resize(12), T.CenterCrop(8)]))
+    assert [n for batch in batches for n in batch["label"].numpy().tolist()] == [n % 3 for n in range(ROWS)]
+    halves = sluice.Dataset(write_list(pictures / "halves.lst", [(n, [n / 2], f"pics/{n}.png") for n in range(ROWS)]))
+    assert halves.fields["label"].type == "float" and [sample["label"] for sample in halves] == [n / 2 for n in range(ROWS)]
+
+
+def test_lists_of_boxes(pictures):
+    rows = [(n, [2, 5, *[0, 0.25, 0.5, 0.75, n] * (n % 3)], f"pics/{n}.png") for n in range(ROWS)]
+    data = sluice.Dataset(write_list(pictures / "boxes.LST", rows))
+    assert data.fields["label"] == ("label", "tensor", "float32", (0,))
+    assert [plain(sample["label"]) for sample in data] == [labels for _, labels, _ in rows]
+
+
+def test_lists_as_people_write_them(pictures):
+    path = pictures / "a.lst"
+    path.write_bytes(b'\xef\xbb\xbf7 \t dog\t pics/1.png \r\n\r\n-1\tcat\t"pics"/2.png')
+    data = sluice.Dataset(path)
+    assert list(data.classes) == ["cat", "dog"] and [sample["label"] for sample in data.subset([0])] == [1]
+    assert data[0]["key"] == "pics/1.png" and data.sample(1)["file"].endswith('/"pics"/2.png')
+    for number, (text, error, words) in enumerate([
+        (b"", INVALID, "lists no picture"),
+        (b"0\t1\ta\n1\t2\n", CORRUPT, "line 2.*im2rec"),
+        (b"0 1 a\n", CORRUPT, "line 1.*tabs"),
+        (b"0\t1\t2\ta\n1\tx\t2\ta\n", CORRUPT, 'line 2, column "label": one of several is no number'),
+        (b"0\t[1\t2]\ta\n", CORRUPT, "no number"),
+        (b"0\t1\t\ta\n", CORRUPT, "no number"),
+        (b"0\t1\t" + b"1" * 100 + b"\ta\n", CORRUPT, "no number"),
+        (b"0\t1\t \n", CORRUPT, 'column "path": there is no path'),
+        (b"0\t1" + b"\t1" * 1100 + b"\ta\n", UNSUPPORTED, "1024 columns"),
+        (b"0\t1\ta\0b\n", CORRUPT, "NUL"),
+    ]):  # fmt: skip
+        path = pictures / f"{number}.lst"
+        path.write_bytes(text)
+        with pytest.raises(error, match=words):
+            sluice.Dataset(path)
+
+
 BAD = {
     "empty": (b"", INVALID, "line 1: the file is empty"),
     "only columns": (b"path\r\n", INVALID, "lists no picture"),
@@ -264,18 +319,35 @@ def test_tables_are_not_joined(pictures):
         sluice.Dataset([path, path])
 
 
-def test_numbers_have_a_point_whatever_the_locale(pictures):
-    write_csv(pictures / "a.csv", [{"path": "pics/0.png", "x": "1.5"}])
-    for name in ("de_DE.UTF-8", "fr_FR.UTF-8"):
-        try:
-            locale.setlocale(locale.LC_NUMERIC, name)
-        except locale.Error:
-            continue
-        try:
-            data = sluice.Dataset(pictures / "a.csv")
-            assert data[0]["x"] == 1.5
-        finally:
-            locale.setlocale(locale.LC_NUMERIC, "C")
+def test_what_is_called_image_is_the_picture(pictures):
+    rows = [{"path": "nothing", "other": f"pics/{number}.png"} for number in range(3)]
+    data = sluice.Dataset(write_csv(pictures / "two.csv", rows), fields={"image": "other"})
+    assert list(data.fields) == ["image"] and data.fields["image"].type == "image"
+    assert data[1]["image"] == (pictures / "pics/1.png").read_bytes()
+
+
+@pytest.fixture
+def decimal_comma(tmp_path, monkeypatch):
+    """A locale of a machine where 1.5 is written 1,5."""
+    made = tmp_path / "locales"
+    made.mkdir()
+    try:
+        subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", made / "de_DE.UTF-8"], capture_output=True)
+        monkeypatch.setenv("LOCPATH", str(made))
+        locale.setlocale(locale.LC_NUMERIC, "de_DE.UTF-8")
+    except (OSError, locale.Error):
+        pytest.skip("localedef cannot make de_DE.UTF-8 (package locales)")
+    assert locale.localeconv()["decimal_point"] == ","
+    yield
+    locale.setlocale(locale.LC_NUMERIC, "C")
+
+
+def test_numbers_have_a_point_whatever_the_locale(pictures, decimal_comma):
+    rows = [{"path": "pics/0.png", "x": "1.5"}, {"path": "pics/1.png", "x": "0.5"}]
+    data = sluice.Dataset(write_csv(pictures / "a.csv", rows))
+    assert data[0]["x"] == 1.5 and len(data.where("x > 1.25")) == 1
+    sluice.unpack(data, pictures / "files", tar=True, progress=False)
+    assert "1.5" in "".join(path.read_bytes().decode("latin-1") for path in (pictures / "files").glob("*.tar"))
 
 
 def test_the_same_table_is_the_same_dataset(pictures):

@@ -285,7 +285,6 @@ static sluice_status make_weights(const sluice_mix_options *own, sl_dataset *con
 {
     static const uint64_t from_first[1] = {0};
     double *equal = NULL;
-    uint64_t sum = 0;
     uint64_t *sizes = sl_calloc(count, sizeof(*sizes));
     if (own->weights == NULL) {
         equal = sl_calloc(count, sizeof(*equal));
@@ -296,8 +295,7 @@ static sluice_status make_weights(const sluice_mix_options *own, sl_dataset *con
         return sl_error_set(error, SLUICE_NOMEM, "api", "no memory for weights");
     }
     for (uint32_t i = 0; i < count; i++) {
-        sizes[i] = datasets[i]->info.samples;
-        sum += sizes[i]; /* checked when they were joined */
+        sizes[i] = datasets[i]->info.samples; /* their sum was checked when they were joined */
         if (equal != NULL) {
             equal[i] = 1;
         }
@@ -307,8 +305,7 @@ static sluice_status make_weights(const sluice_mix_options *own, sl_dataset *con
                                     .weights = equal != NULL ? equal : own->weights,
                                     .epochs = own->epochs != NULL ? own->epochs : from_first,
                                     .sizes = sizes,
-                                    .epoch_samples =
-                                        own->epoch_samples > 0 ? own->epoch_samples : sum};
+                                    .epoch_samples = own->epoch_samples};
     const sluice_status status = sl_mix_make(mix, &weights, error);
     sl_free(sizes);
     sl_free(equal);

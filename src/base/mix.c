@@ -11,9 +11,11 @@ void sl_mix_close(sl_mix *mix)
         return;
     }
     for (uint32_t i = 0; mix->row != NULL && i < mix->rows; i++) {
-        sl_free(mix->row[i].share);
-        sl_free(mix->row[i].source);
-        sl_free(mix->row[i].rank);
+        if (!mix->borrowed) {
+            sl_free(mix->row[i].share);
+            sl_free(mix->row[i].source);
+            sl_free(mix->row[i].rank);
+        }
         sl_free(mix->row[i].before);
     }
     sl_free(mix->row);

@@ -6,6 +6,7 @@
 #ifndef SL_MIX_H
 #define SL_MIX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The shares from an epoch on, until the next row's. */
@@ -20,6 +21,8 @@ typedef struct sl_mix_row {
 
 typedef struct sl_mix {
     uint32_t sources, rows;
+    bool whole;    /* an epoch has as many samples as all sources have together */
+    bool borrowed; /* share, source and rank of its rows are those of another mix */
     uint64_t epoch_samples;
     uint64_t *first; /* number of each source's first sample, and the end */
     sl_mix_row *row;

@@ -10,6 +10,7 @@
 #define SL_VALUE_H
 
 #include "number_list.h"
+#include "subvolume.h"
 #include "value_room.h"
 #include "view.h"
 
@@ -54,6 +55,9 @@ typedef struct sl_value {
     double number;
     sl_bytes bytes;                         /* images, tensors, bytes, texts */
     uint64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* tensors */
+    /* tensors of which only a box was read (subvolume.h): the shape of all, that of `bytes` being
+     * `shape`; NULL: they are all of it */
+    const uint64_t *whole;
 } sl_value;
 
 #define SL_VALUES_ALL  UINT64_MAX
@@ -76,6 +80,7 @@ typedef struct sl_values {
     sl_value of[SL_FIELDS_MAX];
     char room[SL_VALUES_ROOM]; /* for a text that is not in the sample's bytes as it is meant */
     sl_value_room unpacked[SL_VALUE_ROOMS]; /* for values that lie in what has to be unpacked */
+    uint64_t wholes[SL_SUBVOLUMES_MAX][SLUICE_TENSOR_DIMS_MAX]; /* for sl_value.whole */
 } sl_values;
 
 /* Says which are wanted, and none of them elsewhere. */

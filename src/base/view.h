@@ -15,11 +15,19 @@ typedef struct sl_bytes {
     size_t size;
 } sl_bytes;
 
-/* A stretch of an object. */
+/* Stretches of an object: `count`, 1 or more, of `bytes` each; with several, each begins `stride`
+ * behind the one before, which is at least `bytes`. */
 typedef struct sl_piece {
     uint64_t offset;
     uint32_t bytes;
+    uint32_t count, stride;
 } sl_piece;
+
+/* Of all its stretches. */
+static inline uint64_t sl_piece_bytes(const sl_piece *piece)
+{
+    return (uint64_t)piece->bytes * piece->count;
+}
 
 /* A rectangle of pixels, integers, origin at the top left. */
 typedef struct sl_rect {

@@ -2,13 +2,9 @@
 /* Tensors: whole, or the same part of larger ones. */
 #include "columns.h"
 #include "error.h"
-#include "philox.h"
+#include "subvolume.h"
 
 #include <string.h>
-
-/* A stream of its own beside those of pictures (recipe.c): one draw for all tensors of a sample, so
- * that of tensors of one shape the same part is taken. */
-enum { OPERATION_PART = 65535 };
 
 static bool takes(sluice_field_type type)
 {
@@ -86,31 +82,42 @@ static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *e
     return SLUICE_OK;
 }
 
+sl_subvolume sl_column_subvolume(const sl_column *column)
+{
+    const sl_column_request *request = &column->request;
+    sl_subvolume taken = {.field = column->field_number,
+                          .dims = request->dims,
+                          .element_bytes = column->stored_bytes,
+                          .part = request->part};
+    for (uint32_t i = 0; i < request->dims; i++) {
+        taken.shape[i] = (uint64_t)request->shape[i];
+    }
+    return taken;
+}
+
 /* ---- each row ---- */
 
-/* Where in each dimension the part begins. */
+/* Where in each dimension of the value's bytes the part begins. Dimensions of which not all was
+ * read have nothing but the part. */
 static sluice_status place_part(const sl_column *column, const sl_row *row, const sl_value *value,
                                 uint64_t begin[SLUICE_TENSOR_DIMS_MAX], sluice_error *error)
 {
     const sl_column_request *request = &column->request;
+    const uint64_t *whole = value->whole != NULL ? value->whole : value->shape;
+    const sl_subvolume taken = sl_column_subvolume(column);
     for (uint32_t i = 0; i < request->dims; i++) {
         const uint64_t wanted = (uint64_t)request->shape[i];
-        if (value->shape[i] < wanted ||
-            (value->shape[i] != wanted && request->part == SLUICE_PART_WHOLE)) {
+        if (whole[i] < wanted || (whole[i] != wanted && request->part == SLUICE_PART_WHOLE)) {
             return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
                                 "dimension %u of \"%s\" is %llu, the column wants %llu", i,
-                                column->field.name, (unsigned long long)value->shape[i],
+                                column->field.name, (unsigned long long)whole[i],
                                 (unsigned long long)wanted);
         }
-        begin[i] = (value->shape[i] - wanted) / 2;
     }
-    if (request->part == SLUICE_PART_RANDOM) {
-        sl_random random =
-            sl_random_for(row->seed, row->epoch, (uint64_t)row->at.index, OPERATION_PART);
-        for (uint32_t i = 0; i < request->dims; i++) {
-            const uint64_t places = value->shape[i] - (uint64_t)request->shape[i] + 1;
-            begin[i] = (uint64_t)(sl_random_unit(&random) * (double)places);
-        }
+    sl_subvolume_begin(&taken, whole,
+                       &(sl_subvolume_key){row->seed, row->epoch, (uint64_t)row->at.index}, begin);
+    for (uint32_t i = 0; i < request->dims; i++) {
+        begin[i] = value->shape[i] == whole[i] ? begin[i] : 0;
     }
     return SLUICE_OK;
 }

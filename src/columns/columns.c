@@ -327,6 +327,32 @@ void sl_columns_wish(const sl_column_set *set, sl_row *row, sl_part_view parts)
                                       .bytes = (size_t)set->parts[column->first_part].row_bytes};
 }
 
+static bool takes_field(const sl_subvolumes *parts, uint32_t field)
+{
+    for (uint32_t i = 0; i < parts->count; i++) {
+        if (parts->of[i].field == field) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sl_columns_take_parts(const sl_column_set *set, sl_subvolumes *parts)
+{
+    bool cuts = false;
+    parts->count = 0;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const sl_column *column = &set->columns[i];
+        if (column->kind != &sl_column_tensor || parts->count == SL_SUBVOLUMES_MAX ||
+            takes_field(parts, column->field_number)) {
+            return false;
+        }
+        parts->of[parts->count++] = sl_column_subvolume(column);
+        cuts = cuts || column->request.part != SLUICE_PART_WHOLE;
+    }
+    return cuts;
+}
+
 static void write_facts(const sl_column_set *set, const sl_row_place *place, bool good,
                         sl_part_view parts)
 {

@@ -22,6 +22,7 @@
 #include "cast.h"
 #include "decoder.h"
 #include "parts.h"
+#include "subvolume.h"
 #include "value.h"
 
 #include <sluice/columns.h>
@@ -162,6 +163,11 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
                               sluice_error *error);
 /* Makes a row that holds no sample. */
 void sl_columns_blank(const sl_column_set *set, const sl_row_place *at, sl_part_view parts);
+/*
+ * Whether nothing is made of a sample but parts of its tensors, some of them smaller than their
+ * tensor, and of each field one: what they are, but for the seed.
+ */
+bool sl_columns_take_parts(const sl_column_set *set, sl_subvolumes *parts);
 /* All rows of the slot are made. */
 void sl_columns_finish(const sl_column_set *set, uint32_t rows, sl_part_view parts,
                        uint64_t sizes[SL_RAGGED_MAX]);
@@ -184,6 +190,8 @@ static inline void *sl_column_row(const sl_column *column, sl_part_view parts, u
 sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *bytes,
                               sluice_error *error);
 
+/* Of a TENSOR: what it takes. */
+sl_subvolume sl_column_subvolume(const sl_column *column);
 /* INVALID, with a sentence about the column. */
 sluice_status sl_column_refuse(const sl_column *column, sluice_error *error, const char *why);
 /* Once: the cast from the field's dtype to the one that was asked for. */

@@ -2,6 +2,7 @@
 #include "condition.h"
 
 #include "memory.h"
+#include "number_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -133,15 +134,13 @@ static sluice_status read_value(parser *p, const step *test, literal *with)
     if (*p->at == '"' || *p->at == '\'') {
         return read_class(p, test, with);
     }
-    if (strspn(p->at, "+-.0123456789") == 0) {
-        return fail(p, "a number is expected");
-    }
+    const size_t decimal = strspn(p->at, "+-.0123456789eE");
     errno = 0;
     with->integer = strtoll(p->at, &end, 10);
     const bool fits = errno == 0;
     const char *end_of_whole = end;
-    with->number = strtod(p->at, &end);
-    if (end == p->at || word_length(end) > 0) {
+    with->number = sl_read_double(p->at, &end);
+    if (end == p->at || end > p->at + decimal || word_length(end) > 0) {
         return fail(p, "a number is expected");
     }
     with->whole = fits && end == end_of_whole;

@@ -1,14 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dataset.h"
 
+#include "dtype.h"
 #include "memory.h"
 #include "packed_value.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define STAGE "dataset"
+
+void *sl_dataset_new(size_t bytes, const sl_dataset_ops *ops, const char *format,
+                     sluice_error *error)
+{
+    sl_dataset *made = sl_calloc(1, bytes);
+    if (made == NULL) {
+        (void)sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return NULL;
+    }
+    made->ops = ops;
+    made->info.struct_size = sizeof(made->info);
+    (void)snprintf(made->info.format, sizeof(made->info.format), "%s", format);
+    atomic_init(&made->references, 1);
+    return made;
+}
+
+sluice_status sl_dataset_opened(sl_dataset **dataset, sl_dataset *made, sluice_status status)
+{
+    if (status < 0) {
+        sl_dataset_close(made);
+        return status;
+    }
+    *dataset = made;
+    return SLUICE_OK;
+}
 
 sl_dataset *sl_dataset_ref(sl_dataset *dataset)
 {
@@ -45,27 +72,66 @@ uint32_t sl_dataset_field(const sl_dataset *dataset, const char *name)
     return SL_FIELD_NONE;
 }
 
-sluice_status sl_dataset_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                                sl_place *lookup, sl_refusal *why)
+sluice_status sl_dataset_locate_at(const sl_dataset *dataset, uint64_t epoch, uint64_t index,
+                                   sl_sample *sample, sl_place *lookup, sl_refusal *why)
 {
     assert(index < dataset->info.samples);
     sample->pieces = 0;
-    const sluice_status status = dataset->ops->locate(dataset, index, sample, lookup, why);
+    sample->cut = false;
+    const sluice_status status =
+        dataset->ops->locate_at != NULL
+            ? dataset->ops->locate_at(dataset, epoch, index, sample, lookup, why)
+            : dataset->ops->locate(dataset, index, sample, lookup, why);
     sample->index = index;
+    sample->epoch = epoch;
     return status;
+}
+
+sluice_status sl_dataset_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                                sl_place *lookup, sl_refusal *why)
+{
+    return sl_dataset_locate_at(dataset, 0, index, sample, lookup, why);
 }
 
 sluice_status sl_dataset_learn(const sl_dataset *dataset, uint64_t index, sl_bytes bytes,
                                sl_sample *sample, sl_place *lookup, sl_refusal *why)
 {
     const sl_place found = *lookup;
-    const sluice_status status = sl_dataset_locate(dataset, index, sample, lookup, why);
+    const uint64_t epoch = sample->epoch;
+    const sluice_status status = sl_dataset_locate_at(dataset, epoch, index, sample, lookup, why);
     if (status != SLUICE_AGAIN || found.offset != lookup->offset ||
         found.object != lookup->object) {
         return status; /* a neighbour's lookup was the same */
     }
     *why = dataset->ops->learn(dataset, lookup, bytes);
-    return why->text != NULL ? why->status : sl_dataset_locate(dataset, index, sample, lookup, why);
+    return why->text != NULL ? why->status
+                             : sl_dataset_locate_at(dataset, epoch, index, sample, lookup, why);
+}
+
+bool sl_dataset_form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
+                     sl_tensor_form *form)
+{
+    if (dataset->ops->form != NULL) {
+        return dataset->ops->form(dataset, index, field, bytes, form);
+    }
+    const sl_field *of = &dataset->fields[field];
+    uint64_t rest = bytes / sl_dtype_bytes(of->dtype); /* elements, by dimensions that are known */
+    uint64_t *open = NULL;
+    *form = (sl_tensor_form){.head_bytes = 0};
+    for (uint32_t i = 0; i < of->dims; i++) {
+        form->shape[i] = of->shape[i];
+        if (of->shape[i] != 0) {
+            rest = rest % of->shape[i] == 0 ? rest / of->shape[i] : 0;
+        } else if (open == NULL) {
+            open = &form->shape[i];
+        } else {
+            return false;
+        }
+    }
+    if (open != NULL) {
+        *open = rest;
+    }
+    return open != NULL ? rest > 0 : rest == 1;
 }
 
 /* ---- for those who may block ---- */
@@ -177,12 +243,13 @@ static sluice_status refuse_size(const sl_dataset *dataset, uint32_t object, siz
 /* `offset` of a sample's bytes, in its object. */
 static uint64_t offset_of(const sl_dataset *dataset, const sl_sample *sample, uint64_t offset)
 {
-    for (uint32_t i = 0; sample->pieces > 1 && i < sample->pieces; i++) {
+    for (uint32_t i = 0; i < sample->pieces; i++) {
         const sl_piece piece = dataset->ops->piece(dataset, sample, i);
-        if (offset < piece.bytes) {
-            return piece.offset + offset;
+        const uint64_t bytes = sl_piece_bytes(&piece);
+        if (offset < bytes) {
+            return piece.offset + offset / piece.bytes * piece.stride + offset % piece.bytes;
         }
-        offset -= piece.bytes;
+        offset -= bytes;
     }
     return sample->place.offset + offset;
 }
@@ -192,15 +259,18 @@ static sluice_status read_place(const sl_dataset *dataset, const sl_sample *samp
 {
     const sl_place *place = &sample->place;
     sluice_status status = SLUICE_OK;
-    if (sample->pieces <= 1) {
+    if (sample->pieces == 0) {
         return sl_objects_read(dataset->objects, place->object, place->offset, to, place->bytes,
                                error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < sample->pieces; i++) {
         const sl_piece piece = dataset->ops->piece(dataset, sample, i);
-        status =
-            sl_objects_read(dataset->objects, place->object, piece.offset, to, piece.bytes, error);
-        to += piece.bytes;
+        for (uint32_t k = 0; status == SLUICE_OK && k < piece.count; k++) {
+            status =
+                sl_objects_read(dataset->objects, place->object,
+                                piece.offset + (uint64_t)k * piece.stride, to, piece.bytes, error);
+            to += piece.bytes;
+        }
     }
     return status;
 }
@@ -241,6 +311,15 @@ sluice_status sl_dataset_unpack(const sl_dataset *dataset, const sl_sample *samp
         error->sample = (int64_t)sample->index;
     }
     return why.status;
+}
+
+sl_refusal sl_dataset_unpack_part(const sl_dataset *part, const sl_sample *sample, sl_bytes bytes,
+                                  sl_values *values)
+{
+    for (uint32_t i = 0; part->depth == 0 && i < SL_VALUE_ROOMS; i++) {
+        sl_value_room_own(&values->unpacked[i], part);
+    }
+    return part->ops->unpack(part, sample, bytes, values);
 }
 
 void sl_sample_blame(const sl_dataset *dataset, const sl_sample *sample, const sl_value *value,

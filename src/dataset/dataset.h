@@ -31,10 +31,18 @@ typedef struct sl_place {
 /* One sample, located. */
 typedef struct sl_sample {
     uint64_t index;
+    uint64_t epoch; /* that it was located for; 0 where that makes no difference */
     sl_place place;
-    uint32_t pieces;   /* above 1: place.bytes are those of so many pieces of the object */
-    uint64_t facts[4]; /* the format's own, from locate to unpack */
+    uint32_t pieces;   /* place.bytes are those of so many pieces of the object; 0: one stretch */
+    bool cut;          /* parts of some fields are there and nothing else (subvolumes.h) */
+    uint64_t facts[6]; /* the format's own, from locate to unpack */
 } sl_sample;
+
+/* What a tensor is whose elements locate_field tells. */
+typedef struct sl_tensor_form {
+    uint64_t shape[SLUICE_TENSOR_DIMS_MAX];
+    uint32_t head_bytes; /* that lie before its elements and say so (check_head); 0: nothing does */
+} sl_tensor_form;
 
 typedef struct sl_dataset sl_dataset;
 
@@ -60,8 +68,11 @@ typedef struct sl_dataset_ops {
      */
     sluice_status (*locate)(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                             sl_place *lookup, sl_refusal *why);
-    /* Where piece `number` of a located sample lies that has several: unpack gets them one behind
-     * the other. NULL: none has. */
+    /* As locate, in an epoch. NULL: it makes no difference. */
+    sluice_status (*locate_at)(const sl_dataset *dataset, uint64_t epoch, uint64_t index,
+                               sl_sample *sample, sl_place *lookup, sl_refusal *why);
+    /* Where piece `number` of a located sample lies that has some: unpack gets them one behind the
+     * other. NULL: none has. */
     sl_piece (*piece)(const sl_dataset *dataset, const sl_sample *sample, uint32_t number);
     /* Takes in what a lookup found. NULL: locate never says AGAIN. */
     sl_refusal (*learn)(const sl_dataset *dataset, const sl_place *lookup, sl_bytes bytes);
@@ -72,6 +83,16 @@ typedef struct sl_dataset_ops {
      */
     sluice_status (*locate_field)(const sl_dataset *dataset, uint64_t index, uint32_t field,
                                   sl_place *place, sl_place *lookup, sl_refusal *why);
+    /*
+     * What a tensor is that locate_field found to have so many bytes; reads nothing and never
+     * changes. False: that cannot be told. NULL: the field's own shape, of which one dimension may
+     * be open, and no head.
+     */
+    bool (*form)(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
+                 sl_tensor_form *form);
+    /* Whether a head says what `form` does. There where a form has one. */
+    sl_refusal (*check_head)(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                             sl_bytes head);
     /*
      * `*count`, at least 1: samples from `index` on that lie in one object. True: all of them have
      * the same size, and so have their fields that locate_field tells; false: each may have
@@ -117,11 +138,22 @@ struct sl_dataset {
     const sl_field *fields;   /* info.fields of them */
     sl_objects *objects;      /* the format closes it */
     bool whole_objects;       /* samples may be objects of their own: places without bytes */
-    uint32_t pieces;          /* that a sample has, at most; 0 is 1 */
+    uint32_t pieces;          /* that a sample has, at most */
     uint32_t depth;           /* of datasets over others: one more than theirs; 0: a format's */
     const sl_mix *mix;        /* it has an order of its own, of which an epoch is a part; NULL */
-    char kind[128];           /* what it is, and what it was known by: a sentence for people */
+    /* What it is, and what it was known by: a sentence for people. Behind "; " how it is stored, if
+     * that makes it slow, and what to do. */
+    char kind[128];
 };
+
+/*
+ * For formats: zeros of `bytes`, which begin with an sl_dataset of these ops, with one reference.
+ * NULL: no memory, which `error` says.
+ */
+void *sl_dataset_new(size_t bytes, const sl_dataset_ops *ops, const char *format,
+                     sluice_error *error);
+/* Ends opening with `status`, which is returned: `made` is `*dataset` then, or is closed. */
+sluice_status sl_dataset_opened(sl_dataset **dataset, sl_dataset *made, sluice_status status);
 
 /* Datasets over datasets over ..., so that whoever calls through them has a limit. */
 #define SL_DATASET_DEPTH_MAX 16U
@@ -139,8 +171,8 @@ typedef struct sl_format {
 /* The rows; each is defined by its room. */
 extern const sl_format sl_format_shards, sl_format_tars, sl_format_wids, sl_format_tfrecords,
     sl_format_recordio, sl_format_parquet, sl_format_arrow, sl_format_mds, sl_format_litdata,
-    sl_format_beton, sl_format_lmdb, sl_format_table, sl_format_coco, sl_format_npz, sl_format_npy,
-    sl_format_megatron, sl_format_folder;
+    sl_format_beton, sl_format_lmdb, sl_format_table, sl_format_coco, sl_format_voc, sl_format_npz,
+    sl_format_npy, sl_format_megatron, sl_format_folder;
 
 sl_dataset *sl_dataset_ref(sl_dataset *dataset);
 /* NULL is fine. */
@@ -160,12 +192,19 @@ static inline uint64_t sl_dataset_epoch_samples(const sl_dataset *dataset)
 /* ops->locate, with the index in `sample`, which must be in range. */
 sluice_status sl_dataset_locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                                 sl_place *lookup, sl_refusal *why);
+/* The same in an epoch, which `sample` has afterwards, too, whatever the outcome. */
+sluice_status sl_dataset_locate_at(const sl_dataset *dataset, uint64_t epoch, uint64_t index,
+                                   sl_sample *sample, sl_place *lookup, sl_refusal *why);
 /*
  * Takes in what the look-up at `*lookup` found, unless it is known by now, and locates again: as
- * sl_dataset_locate.
+ * sl_dataset_locate_at, for sample->epoch.
  */
 sluice_status sl_dataset_learn(const sl_dataset *dataset, uint64_t index, sl_bytes bytes,
                                sl_sample *sample, sl_place *lookup, sl_refusal *why);
+
+/* ops->form, or what stands for it. Reads nothing. */
+bool sl_dataset_form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
+                     sl_tensor_form *form);
 
 /* ---- for those who may block ---- */
 
@@ -183,6 +222,9 @@ sluice_status sl_dataset_read(const sl_dataset *dataset, const sl_sample *sample
 /* ops->unpack, with an error that says where. */
 sluice_status sl_dataset_unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                                 sl_values *values, sluice_error *error);
+/* ops->unpack of one that a dataset is made of: what values keep of pages is told apart by it. */
+sl_refusal sl_dataset_unpack_part(const sl_dataset *part, const sl_sample *sample, sl_bytes bytes,
+                                  sl_values *values);
 /*
  * A sample's numbers, and the sizes of its pictures, read where they have to be. Spans of the
  * values are not valid. Errors: as those of find, read and unpack.

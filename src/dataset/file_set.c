@@ -251,3 +251,11 @@ uint64_t sl_file_set_fingerprint(const sl_file_set *set)
     }
     return sl_checksum_value(&stream);
 }
+
+void sl_file_set_describe(const sl_file_set *set, sluice_dataset_info *info)
+{
+    info->samples = set->samples;
+    info->bytes = set->bytes;
+    info->shards = set->list.count;
+    info->fingerprint = sl_file_set_fingerprint(set);
+}

@@ -59,6 +59,8 @@ void sl_file_set_close(sl_file_set *set);
 void sl_file_set_locate(const sl_file_set *set, uint64_t index, sl_sample *sample);
 /* Of names, sizes and places. */
 uint64_t sl_file_set_fingerprint(const sl_file_set *set);
+/* Fills in samples, bytes, shards and fingerprint. */
+void sl_file_set_describe(const sl_file_set *set, sluice_dataset_info *info);
 /* Whether `text` ends with `suffix` and is longer. */
 bool sl_ends_with(const char *text, const char *suffix);
 

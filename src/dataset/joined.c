@@ -13,7 +13,6 @@
 
 typedef struct part {
     sl_dataset *of;
-    const void *owner;           /* of tags in the values' room; NULL: it says so itself */
     uint64_t first;              /* number of its first sample */
     uint32_t span;               /* its objects */
     bool reorders;               /* its fields stand in another order: */
@@ -196,7 +195,7 @@ static sl_refusal unpack_reordered(const joined *own, const part *p, const sl_sa
     if (values->copy.to != NULL) {
         values->copy.field = p->from[copied];
     }
-    const sl_refusal why = p->of->ops->unpack(p->of, local, bytes, values);
+    const sl_refusal why = sl_dataset_unpack_part(p->of, local, bytes, values);
     values->wanted = wanted;
     values->copy.field = copied;
     if (why.text == NULL) {
@@ -224,11 +223,8 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     const joined *own = joined_of(dataset);
     const part *p = part_of(own, sample->index);
     const sl_sample local = local_sample(own, p, sample);
-    for (uint32_t i = 0; p->owner != NULL && i < SL_VALUE_ROOMS; i++) {
-        sl_value_room_own(&values->unpacked[i], p->owner);
-    }
     const sl_refusal why = p->reorders ? unpack_reordered(own, p, &local, bytes, values)
-                                       : p->of->ops->unpack(p->of, &local, bytes, values);
+                                       : sl_dataset_unpack_part(p->of, &local, bytes, values);
     return why.text == NULL && p->checks_labels ? check_label(own, values) : why;
 }
 
@@ -403,7 +399,6 @@ static sluice_status add_part(joined *own, sl_dataset *of, sluice_error *error)
     part *p = &own->parts[own->count++];
     sluice_dataset_info *info = &own->base.info;
     *p = (part){.of = sl_dataset_ref(of), .first = info->samples};
-    p->owner = of->depth == 0 ? of : NULL;
     map_fields(own, p);
     own->base.whole_objects = own->base.whole_objects || of->whole_objects;
     own->base.pieces = of->pieces > own->base.pieces ? of->pieces : own->base.pieces;
@@ -446,20 +441,23 @@ static sluice_status add_parts(joined *own, sl_dataset *of, sluice_error *error)
 
 /* ---- what it is ---- */
 
+static uint32_t find_label(const joined *own)
+{
+    const uint32_t label = sl_dataset_field(&own->base, "label");
+    return label != SL_FIELD_NONE && own->fields[label].type == SLUICE_FIELD_INT ? label
+                                                                                 : SL_FIELD_NONE;
+}
+
+/* Without labels there are no classes, whatever the parts have. */
 static void find_classes(joined *own)
 {
-    uint32_t label = sl_dataset_field(&own->base, "label");
-    if (label != SL_FIELD_NONE && own->fields[label].type != SLUICE_FIELD_INT) {
-        label = SL_FIELD_NONE;
-    }
-    own->label = label;
-    for (uint32_t i = 0; i < own->count && own->classes == NULL; i++) {
+    for (uint32_t i = 0; i < own->count && own->classes == NULL && own->label != SL_FIELD_NONE;
+         i++) {
         own->classes = own->parts[i].of->info.classes > 0 ? own->parts[i].of : NULL;
     }
     own->base.info.classes = own->classes != NULL ? own->classes->info.classes : 0;
     for (uint32_t i = 0; i < own->count; i++) {
-        own->parts[i].checks_labels =
-            label != SL_FIELD_NONE && own->classes != NULL && own->parts[i].of->info.classes == 0;
+        own->parts[i].checks_labels = own->classes != NULL && own->parts[i].of->info.classes == 0;
     }
 }
 
@@ -507,10 +505,11 @@ static sluice_status join(joined *own, sl_dataset *const *parts, uint32_t count,
     if (status == SLUICE_OK) {
         status = sl_joined_fields(own->fields, &info->fields, parts, count, names, error);
     }
-    if (status == SLUICE_OK) {
+    own->base.fields = own->fields;
+    own->label = status == SLUICE_OK ? find_label(own) : SL_FIELD_NONE;
+    if (own->label != SL_FIELD_NONE) {
         status = sl_joined_classes(parts, count, error);
     }
-    own->base.fields = own->fields;
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = add_parts(own, parts[i], error);
     }

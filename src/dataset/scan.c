@@ -19,6 +19,7 @@ typedef struct scanner {
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
     uint64_t next; /* sample to be begun */
+    uint64_t done; /* samples read */
     uint32_t running;
     uint64_t failed_at; /* the first sample that did; UINT64_MAX: none */
     sluice_error error; /* its */
@@ -101,6 +102,7 @@ static void read_all(scanner *s, reader *r)
         sl_unlock(&s->mutex);
         status = read_some(s, r, first, &at, &error);
         sl_lock(&s->mutex);
+        s->done += at - first;
     }
     if (status < 0) {
         note_failure_locked(s, at, &error);
@@ -142,7 +144,7 @@ static bool wait_for_all(scanner *s, const sluice_scan_options *options)
     s->next = stopped ? s->samples : s->next;
     while (s->running > 0) {
         (void)sl_cond_wait_until(&s->changed, &s->mutex, sl_now_ns() + LOOK_NS);
-        const uint64_t done = s->next;
+        const uint64_t done = s->done;
         sl_unlock(&s->mutex);
         if (options->on_progress != NULL && !stopped) {
             options->on_progress(options->user, done, s->samples);

@@ -69,7 +69,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 {
     const subset *own = subset_of(dataset);
     const sl_sample of = base_sample(own, sample);
-    return own->of->ops->unpack(own->of, &of, bytes, values);
+    return sl_dataset_unpack_part(own->of, &of, bytes, values);
 }
 
 static const char *class_name(const sl_dataset *dataset, int64_t label)
@@ -162,7 +162,7 @@ static void describe(subset *own)
     if (own->base.info.bytes == 0 && of->info.bytes > 0) {
         own->base.info.bytes = 1;
     }
-    (void)snprintf(own->base.kind, sizeof(own->base.kind), "%llu of %llu samples of %.80s",
+    (void)snprintf(own->base.kind, sizeof(own->base.kind), "%llu of %llu samples of %.96s",
                    (unsigned long long)own->map.count, (unsigned long long)of->info.samples,
                    of->kind);
 }

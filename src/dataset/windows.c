@@ -22,7 +22,9 @@ typedef struct windows {
     uint64_t group;   /* samples of `of` in a group */
     uint64_t *starts; /* first window of each group, and the end; NULL with `each` */
     uint64_t groups;
-    uint64_t each; /* windows of every sample but the last one; 0: they differ */
+    uint64_t each;     /* windows of every sample but the last one; 0: they differ */
+    uint64_t *sources; /* of a mix: first window of each source, and the end; NULL */
+    sl_mix *mix;       /* base.mix; NULL */
 } windows;
 
 static const windows *windows_of(const sl_dataset *dataset)
@@ -157,7 +159,9 @@ static void close_windows(sl_dataset *dataset)
 {
     windows *own = (windows *)(void *)dataset;
     sl_dataset_close(own->of);
+    sl_mix_close(own->mix);
     sl_free(own->starts);
+    sl_free(own->sources);
     sl_free(own);
 }
 
@@ -214,7 +218,9 @@ static void note_starts(windows *own, uint64_t index, uint64_t alike, uint64_t e
 static sluice_status count_all(windows *own, uint64_t *sum, sluice_error *error)
 {
     const uint64_t samples = own->of->info.samples;
+    const sl_mix *mix = own->of->mix;
     bool same = true; /* all so far, but a last one that is shorter */
+    uint32_t source = 0;
     uint64_t alike = 0;
     for (uint64_t i = 0; i < samples; i += alike) {
         uint64_t each = 0;
@@ -226,7 +232,13 @@ static sluice_status count_all(windows *own, uint64_t *sum, sluice_error *error)
         same = same && (each == own->each || (i + 1 == samples && each < own->each));
         alike = alike_from(own, i, samples);
         note_starts(own, i, alike, each, *sum);
+        for (; mix != NULL && mix->first[source] < i + alike; source++) {
+            own->sources[source] = *sum + (mix->first[source] - i) * each;
+        }
         *sum += alike * each; /* no more than there are bytes */
+    }
+    if (mix != NULL) {
+        own->sources[mix->sources] = *sum;
     }
     own->starts[own->groups] = *sum;
     own->each = same ? own->each : 0;
@@ -235,6 +247,34 @@ static sluice_status count_all(windows *own, uint64_t *sum, sluice_error *error)
         own->starts = NULL;
     }
     return SLUICE_OK;
+}
+
+/* A source whose turn comes has to have a window. */
+static sluice_status check_sources(const windows *own, sluice_error *error)
+{
+    const sl_mix *mix = own->of->mix;
+    uint32_t source = 0;
+    while (mix != NULL && source < mix->sources &&
+           own->sources[source] < own->sources[source + 1]) {
+        source++;
+    }
+    if (mix == NULL || source == mix->sources) {
+        return SLUICE_OK;
+    }
+    sl_place place;
+    char path[SL_PATH_BYTES];
+    const sluice_status status =
+        sl_dataset_find_field(own->of, mix->first[source], own->shape.field, &place, error);
+    if (status < 0) {
+        return status;
+    }
+    const bool known =
+        sl_objects_path(own->of->objects, place.object, path, sizeof(path)) == SLUICE_OK;
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, known ? path : NULL, -1,
+                         "a window of \"%s\" has %llu elements, and no sample of dataset %u of the "
+                         "mix has as many",
+                         own->of->fields[own->shape.field].name,
+                         (unsigned long long)own->shape.span, source + 1);
 }
 
 static sluice_status take_sum(windows *own, uint64_t sum, sluice_error *error)
@@ -262,7 +302,10 @@ static sluice_status count(windows *own, sluice_error *error)
     if (status == SLUICE_OK) {
         status = count_all(own, &sum, error);
     }
-    return status == SLUICE_OK ? take_sum(own, sum, error) : status;
+    if (status == SLUICE_OK) {
+        status = take_sum(own, sum, error);
+    }
+    return status == SLUICE_OK ? check_sources(own, error) : status;
 }
 
 /* The same dataset cut in another way is another dataset. */
@@ -296,17 +339,17 @@ static sluice_status measure(windows *own, sluice_error *error)
     own->group = (samples - 1) / GROUPS_MAX + 1;
     own->groups = (samples - 1) / own->group + 1;
     own->starts = sl_calloc((size_t)own->groups + 1, sizeof(*own->starts));
-    return own->starts != NULL ? SLUICE_OK
-                               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for windows");
+    if (own->of->mix != NULL) {
+        own->sources = sl_calloc((size_t)own->of->mix->sources + 1, sizeof(*own->sources));
+    }
+    return own->starts != NULL && (own->of->mix == NULL || own->sources != NULL)
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for windows");
 }
 
 sluice_status sl_windows_open(sl_dataset **dataset, sl_dataset *base, const sl_window_shape *shape,
                               sluice_error *error)
 {
-    if (base->mix != NULL) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "windows cannot be cut from a mix: it has an order of samples");
-    }
     windows *own = sl_calloc(1, sizeof(*own));
     if (own == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for windows");
@@ -330,4 +373,16 @@ sluice_status sl_windows_open(sl_dataset **dataset, sl_dataset *base, const sl_w
     own->base.info.fingerprint = fingerprint(own);
     *dataset = &own->base;
     return SLUICE_OK;
+}
+
+const uint64_t *sl_windows_sources(const sl_dataset *dataset)
+{
+    return windows_of(dataset)->sources;
+}
+
+void sl_windows_mix(sl_dataset *dataset, sl_mix *mix)
+{
+    windows *own = (windows *)(void *)dataset;
+    own->mix = mix;
+    own->base.mix = mix;
 }

@@ -11,6 +11,7 @@
  * Memory: 8 bytes a sample of the base up to 2^20 of them, then 8 MiB; nothing where all samples
  * but a shorter last one are alike. Threads: as any dataset. Ownership: holds a reference to the
  * base.
+ * Of a mix: windows are what its weights are shares of, and each source's are numbered together.
  */
 #ifndef SL_WINDOWS_H
 #define SL_WINDOWS_H
@@ -24,11 +25,18 @@ typedef struct sl_window_shape {
 
 /*
  * Looks at one sample of each stretch of samples that are stored alike (ops->stretch), so at every
- * index entry where they differ, and blocks for that. Errors: INVALID (no window at all, a window
- * of more than 2^31 - 1 bytes, more than 2^63 bytes in all), UNSUPPORTED (the format cannot tell
- * where the field lies; more than 2^30 entries would have to be looked at), IO, CORRUPT, NOMEM.
+ * index entry where they differ, and blocks for that. Errors: INVALID (no window at all, or of a
+ * source of a mix, a window of more than 2^31 - 1 bytes, more than 2^63 bytes in all), UNSUPPORTED
+ * (the format cannot tell where the field lies; more than 2^30 entries would have to be looked at),
+ * IO, CORRUPT, NOMEM.
  */
 sluice_status sl_windows_open(sl_dataset **dataset, sl_dataset *base, const sl_window_shape *shape,
                               sluice_error *error);
+
+/* Of windows of a mix: the number of each source's first window, and the end; else NULL. */
+const uint64_t *sl_windows_sources(const sl_dataset *dataset);
+/* Gives windows of a mix, which nobody else has yet, their order: the base's mix, counted again by
+ * these numbers (plan/mixing.h). They own it from then on. */
+void sl_windows_mix(sl_dataset *dataset, sl_mix *mix);
 
 #endif

@@ -11,8 +11,8 @@ static const sl_format *const formats[] = {
     &sl_format_shards,   &sl_format_tars,    &sl_format_wids,  &sl_format_tfrecords,
     &sl_format_recordio, &sl_format_parquet, &sl_format_arrow, &sl_format_mds,
     &sl_format_litdata,  &sl_format_beton,   &sl_format_lmdb,  &sl_format_table,
-    &sl_format_coco,     &sl_format_npz,     &sl_format_npy,   &sl_format_megatron,
-    &sl_format_folder};
+    &sl_format_coco,     &sl_format_voc,     &sl_format_npz,   &sl_format_npy,
+    &sl_format_megatron, &sl_format_folder};
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
@@ -39,8 +39,9 @@ static const sl_format *find_format(const char *path, sluice_error *error)
             "neither a folder of pictures, nor packed shards (*.sluice), nor of a known "
             "format: tar archives, lists of them (wids), TFRecords, RecordIO (.rec), "
             "Parquet, Arrow files, MDS, LitData, FFCV (.beton), LMDB, tables of pictures "
-            "(.csv, .tsv, .jsonl), COCO annotations, .npz, .npy, Megatron's .bin with "
-            ".idx");
+            "(.csv, .tsv, .jsonl, .lst), COCO annotations (.json with images, annotations or "
+            "categories), Pascal VOC annotations (a folder of .xml, or a list in ImageSets), .npz, "
+            ".npy, Megatron's .bin with .idx");
     }
     return found;
 }

@@ -25,7 +25,8 @@
 typedef enum sl_read_kind {
     SL_READ_AT = 0,    /* pread(fd, buffer, length, offset) */
     SL_READ_FILE = 1,  /* open path, read all of it (at most `length`), close */
-    SL_READ_PIECES = 2 /* pread(fd) of each piece, one behind the other in the buffer */
+    SL_READ_PIECES = 2 /* pread(fd) of each piece, one behind the other in the buffer; what of
+                          pieces with gaps is not in memory, the kernel is told before */
 } sl_read_kind;
 
 /* One read. Owned by the caller, unchanged from submit to completion. */

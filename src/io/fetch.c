@@ -179,7 +179,7 @@ static sluice_status open_kind(sl_fetch *fetch, sl_backend **backend, sluice_err
     if (config->whole_objects) {
         (void)snprintf(reason, sizeof(fetch->stats.reason),
                        "whole files are opened and read by threads");
-    } else if (config->pieces > 1) {
+    } else if (config->pieces > 0) {
         (void)snprintf(reason, sizeof(fetch->stats.reason),
                        "samples that lie in several places are read by threads");
     } else if (config->backend != SLUICE_IO_PREAD) {

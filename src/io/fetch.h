@@ -80,7 +80,7 @@ typedef struct sl_fetch_source {
      * there are no lookups.
      */
     sluice_status (*learn)(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_failure *failure);
-    /* Where piece `number` of an item lies that has several. NULL where none has. */
+    /* Where piece `number` of an item lies that has some. NULL where none has. */
     sl_piece (*piece)(void *ctx, const sl_fetch_item *item, uint32_t number);
     /*
      * Exactly once per item. status OK: `bytes` is the receiver's until released. status < 0 (IO,
@@ -97,7 +97,7 @@ typedef struct sl_fetch_config {
     sluice_io_backend backend;
     sl_objects *objects;
     bool whole_objects; /* items are whole objects: the pread pool opens and reads them */
-    uint32_t pieces;    /* that an item has, at most; above 1 the pread pool reads; 0 is 1 */
+    uint32_t pieces;    /* that an item has, at most; above 0 the pread pool reads */
     sl_cache_mode cache;
     bool fills;         /* with AUTO: all of it fits into memory */
     uint32_t depth;     /* requests in flight, 1..512 */

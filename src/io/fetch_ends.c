@@ -128,8 +128,23 @@ static void no_progress(sl_fetch *fetch, sl_request *request, int fd, uint64_t v
     }
 }
 
+static void cut_short(sl_fetch *fetch, sl_request *request, int fd)
+{
+    struct stat found;
+    const uint64_t bytes = fstat(fd, &found) == 0 ? (uint64_t)found.st_size : 0;
+    const sl_failure failure = {.kind = SL_FAILURE_TRUNCATED,
+                                .tries = request->tries,
+                                .offset = bytes,
+                                .object_bytes = bytes};
+    finish(fetch, request, request->start, &failure);
+}
+
 static void part_done(sl_fetch *fetch, sl_request *request, int fd, int64_t result)
 {
+    if (result == -ENODATA && request->piece_count > 0) {
+        cut_short(fetch, request, fd);
+        return;
+    }
     if (result < 0) {
         sl_fetch_read_failed(fetch, request, SL_FAILURE_READ, (int)-result, 0);
         return;
@@ -226,6 +241,21 @@ static void land(sl_fetch *fetch, sl_request *request, int64_t result)
     }
 }
 
+/* Of pieces all from the first to the last: the gaps were read with them, mostly. */
+static void drop_cache(const sl_request *request, int64_t result)
+{
+    uint64_t begin = request->read.offset;
+    uint64_t end = begin + (uint64_t)result;
+    for (uint32_t i = 0; i < request->piece_count; i++) {
+        const sl_piece *piece = &request->pieces[i];
+        const uint64_t own_end =
+            piece->offset + (uint64_t)(piece->count - 1) * piece->stride + piece->bytes;
+        begin = piece->offset < begin ? piece->offset : begin;
+        end = own_end > end ? own_end : end;
+    }
+    (void)posix_fadvise(request->pin.fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_DONTNEED);
+}
+
 /* What a completed read of a pinned object means for the pin. */
 static void unpin(sl_fetch *fetch, sl_request *request, int64_t result)
 {
@@ -233,8 +263,7 @@ static void unpin(sl_fetch *fetch, sl_request *request, int64_t result)
         return;
     }
     if (fetch->config.cache == SL_CACHE_DROP && result > 0) {
-        (void)posix_fadvise(request->pin.fd, (off_t)request->read.offset, (off_t)result,
-                            POSIX_FADV_DONTNEED);
+        drop_cache(request, result);
     }
     const bool refused = result == -EINVAL && request->read.direct;
     if (refused || result == -ESTALE) {

@@ -81,6 +81,12 @@ static sluice_status describe(const sl_fetch *fetch, const sl_want *want, const 
             "the file has %llu bytes and should have %llu", size,
             (unsigned long long)sl_objects_bytes(fetch->config.objects, item->object));
     case SL_FAILURE_TRUNCATED:
+        if (item->pieces > 0) {
+            return sl_error_file(error, SLUICE_CORRUPT, "io", 0, path, offset,
+                                 "truncated file: %llu bytes found, and some of the sample lie "
+                                 "behind them",
+                                 size);
+        }
         return sl_error_file(error, SLUICE_CORRUPT, "io", 0, path, offset,
                              "truncated file: %llu bytes expected, %llu found", end, size);
     case SL_FAILURE_STALLED:

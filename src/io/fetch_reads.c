@@ -51,7 +51,7 @@ static bool aim_request(sl_fetch *fetch, sl_request *request, uint32_t index, sl
     /* The reserve is only for what is delivered as soon as it is read. */
     const bool may_reserve = sl_window_is_due(&fetch->window, index);
     *span = sl_window_span(&fetch->window, index, true);
-    request->piece_count = want->item.pieces > 1 ? want->item.pieces : 0;
+    request->piece_count = want->item.pieces;
     for (uint32_t i = 0; i < request->piece_count; i++) {
         request->pieces[i] = fetch->source.piece(fetch->source.ctx, &want->item, i);
     }

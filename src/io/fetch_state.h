@@ -56,7 +56,7 @@ struct sl_fetch {
 /* Pieces that an item has, at most. */
 static inline uint32_t sl_fetch_pieces(const sl_fetch_config *config)
 {
-    return config->pieces > 1 ? config->pieces : 1;
+    return config->pieces > 0 ? config->pieces : 1;
 }
 
 /* ---- fetch_items.c ---- */

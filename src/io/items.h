@@ -25,8 +25,8 @@ typedef struct sl_fetch_item {
     uint64_t offset;
     uint32_t bytes; /* 0: the whole object, from offset 0 */
     uint32_t object;
-    /* Above 1: `bytes` are those of so many pieces of the object, one behind the other, the first
-     * of which lies at `offset`; source.piece tells where. */
+    /* `bytes` are those of so many pieces of the object, one behind the other, the first of which
+     * lies at `offset`; source.piece tells where. 0: they are one stretch. */
     uint32_t pieces;
     /* Its bytes tell the source where the item really lies: they go to source.learn as soon as they
      * are read, whatever the credit. */

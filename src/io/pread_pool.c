@@ -16,6 +16,7 @@
 #include "error.h"
 #include "memory.h"
 #include "objects.h"
+#include "read_pieces.h"
 #include "thread.h"
 
 #include <assert.h>
@@ -60,26 +61,6 @@ struct pool {
     struct reader *readers;
 };
 
-/* pread until `length` bytes or the end of the file: bytes read or -errno. */
-static int64_t read_up_to(int fd, uint8_t *buffer, uint64_t length, uint64_t offset)
-{
-    uint64_t got = 0;
-    while (got < length) {
-        ssize_t n = pread(fd, buffer + got, length - got, (off_t)(offset + got));
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return -errno;
-        }
-        if (n == 0) {
-            break;
-        }
-        got += (uint64_t)n;
-    }
-    return (int64_t)got;
-}
-
 /* A direct read asks for whole blocks and gets less at the end of the file. */
 static int64_t read_direct(int fd, const sl_read *read, uint64_t bytes)
 {
@@ -106,7 +87,7 @@ static int64_t read_opened(int fd, const sl_read *read, uint64_t bytes, bool *di
             return -errno;
         }
         *direct = false;
-        got = read_up_to(fd, read->buffer, bytes, 0);
+        got = sl_read_up_to(fd, read->buffer, bytes, 0);
     }
     /* A file cut short during the read can show zeros behind its new end: its size tells. */
     struct stat after;
@@ -151,27 +132,13 @@ static sl_completion read_at(sl_read *read)
     return (sl_completion){.read = read, .result = got < 0 ? -errno : (int64_t)got};
 }
 
-static sl_completion read_pieces(sl_read *read)
-{
-    uint64_t done = 0;
-    for (uint32_t i = 0; i < read->piece_count; i++) {
-        const sl_piece *piece = &read->pieces[i];
-        const int64_t got = read_up_to(read->fd, read->buffer + done, piece->bytes, piece->offset);
-        if (got < (int64_t)piece->bytes) {
-            return (sl_completion){.read = read, .result = got < 0 ? got : -ENODATA};
-        }
-        done += piece->bytes;
-    }
-    return (sl_completion){.read = read, .result = (int64_t)done};
-}
-
 static sl_completion read_any(sl_read *read)
 {
     switch (read->kind) {
     case SL_READ_FILE:
         return read_file(read);
     case SL_READ_PIECES:
-        return read_pieces(read);
+        return (sl_completion){.read = read, .result = sl_read_pieces(read)};
     case SL_READ_AT:
         break;
     }

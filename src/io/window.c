@@ -98,7 +98,7 @@ static bool is_ordered(const sl_window *window, uint32_t index)
 {
     const sl_want *want = &window->wants[index];
     return window->config.merge_bytes > 0 && !want->alone && want->item.bytes > 0 &&
-           want->item.pieces <= 1 && !sl_window_is_insert(window, index);
+           want->item.pieces == 0 && !sl_window_is_insert(window, index);
 }
 
 static void order_add(sl_window *window, uint32_t index)

@@ -27,7 +27,7 @@ static sl_fetch_item locate(const sl_feed *feed, sl_row_want *want)
     sl_place lookup;
     sl_refusal why;
     const sluice_status status =
-        sl_dataset_locate(feed->dataset, index, &want->sample, &lookup, &why);
+        sl_dataset_locate_at(feed->dataset, want->epoch, index, &want->sample, &lookup, &why);
     if (status != SLUICE_OK) {
         return item_at(&lookup, SLUICE_AGAIN);
     }

@@ -15,7 +15,8 @@ static bool locate(const sl_feed *feed, const sl_resident *resident, sl_row_want
     const uint64_t index = want->sample.index;
     sl_place lookup;
     sl_refusal why;
-    sluice_status status = sl_dataset_locate(feed->dataset, index, &want->sample, &lookup, &why);
+    sluice_status status =
+        sl_dataset_locate_at(feed->dataset, want->epoch, index, &want->sample, &lookup, &why);
     while (status == SLUICE_AGAIN) {
         const sl_bytes bytes = {
             sl_resident_at(resident, lookup.object, lookup.offset, lookup.bytes), lookup.bytes};

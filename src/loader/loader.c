@@ -8,6 +8,7 @@
 #include "error.h"
 #include "fork.h"
 #include "memory.h"
+#include "mixing.h"
 #include "thread.h"
 #include "windows.h"
 
@@ -194,6 +195,20 @@ static sluice_status bind_columns(sluice_loader *loader, const sluice_augment *r
     return sl_columns_bind(&loader->columns, &config, error);
 }
 
+/* Windows of a mix are mixed by its weights, and go by its schedules, which they keep. */
+static sluice_status mix_windows(sl_dataset *windows, const sl_mix *of, sluice_error *error)
+{
+    sl_mix *mix = NULL;
+    if (of == NULL) {
+        return SLUICE_OK;
+    }
+    const sluice_status status = sl_mix_recount(&mix, of, sl_windows_sources(windows), error);
+    if (status == SLUICE_OK) {
+        sl_windows_mix(windows, mix);
+    }
+    return status;
+}
+
 /* With window columns the samples of the loader are windows of those of its dataset. */
 static sluice_status cut_windows(sluice_loader *loader, const sluice_loader_options *options,
                                  sluice_error *error)
@@ -205,8 +220,12 @@ static sluice_status cut_windows(sluice_loader *loader, const sluice_loader_opti
     if (windows->field == SL_FIELD_NONE) {
         return SLUICE_OK;
     }
-    const sluice_status status = sl_windows_open(&cut, loader->dataset, &shape, error);
+    sluice_status status = sl_windows_open(&cut, loader->dataset, &shape, error);
+    if (status == SLUICE_OK) {
+        status = mix_windows(cut, loader->dataset->mix, error);
+    }
     if (status != SLUICE_OK) {
+        sl_dataset_close(cut);
         return status;
     }
     sl_dataset_close(loader->dataset);

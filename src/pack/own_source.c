@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STAGE "pack"
-
 /* The folder that file `number` of the dataset lies in. */
 static bool folder_of(const sl_dataset *dataset, uint32_t number, char *path)
 {
@@ -99,31 +97,45 @@ static int open_parent(const char *path)
     return open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-sluice_status sl_refuse_own_source(const sl_dataset *dataset, const char *path, const char *done,
+/* Of a dataset that is folders, whatever lies in them. */
+static sluice_status refuse_folder(const sl_dataset *dataset, const char *path,
+                                   const struct stat *target, const char *stage,
+                                   sluice_error *error)
+{
+    if (target != NULL && dataset->ops->has_folder(dataset, target->st_dev, target->st_ino)) {
+        return sl_error_file(error, SLUICE_INVALID, stage, 0, path, -1,
+                             "this folder holds the pictures that are to be %sed: choose another "
+                             "one",
+                             stage);
+    }
+    const int fd =
+        target != NULL ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : open_parent(path);
+    if (fd >= 0 && lies_in(dataset, fd)) {
+        return sl_error_file(
+            error, SLUICE_INVALID, stage, 0, path, -1,
+            "this folder lies in the one that is to be %sed, which would have another class "
+            "by it: choose one elsewhere",
+            stage);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_refuse_own_source(const sl_dataset *dataset, const char *path, const char *stage,
                                    sluice_error *error)
 {
     struct stat target;
     const bool exists = stat(path, &target) == 0;
-    if (dataset->ops->has_folder == NULL) {
-        return exists && has_objects_in(dataset, &target)
-                   ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                                   "this folder holds the dataset that is to be %s", done)
-                   : SLUICE_OK;
+    if (dataset->ops->has_folder != NULL) {
+        const sluice_status status =
+            refuse_folder(dataset, path, exists ? &target : NULL, stage, error);
+        if (status < 0) {
+            return status;
+        }
     }
-    if (exists && dataset->ops->has_folder(dataset, target.st_dev, target.st_ino)) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                             "this folder holds the pictures that are to be %s: choose another one",
-                             done);
-    }
-    const int fd = exists ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : open_parent(path);
-    if (fd >= 0 && lies_in(dataset, fd)) {
-        return sl_error_file(
-            error, SLUICE_INVALID, STAGE, 0, path, -1,
-            "this folder lies in the one that is to be %s, which would have another class "
-            "by it: choose one elsewhere",
-            done);
-    }
-    return SLUICE_OK;
+    return exists && has_objects_in(dataset, &target)
+               ? sl_error_file(error, SLUICE_INVALID, stage, 0, path, -1,
+                               "this folder holds the dataset that is to be %sed", stage)
+               : SLUICE_OK;
 }
 
 /* Whether the folder open as `fd`, which this closes, is that one or below it. */
@@ -146,7 +158,7 @@ static bool is_within(int fd, const struct stat *above)
 }
 
 sluice_status sl_refuse_source_within(const sl_dataset *dataset, const char *path,
-                                      sluice_error *error)
+                                      const char *stage, sluice_error *error)
 {
     struct stat above;
     char folder[SL_OUTPUT_PATH_BYTES];
@@ -163,7 +175,7 @@ sluice_status sl_refuse_source_within(const sl_dataset *dataset, const char *pat
         const int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
         found = fd >= 0 && is_within(fd, &above);
     }
-    return found ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+    return found ? sl_error_file(error, SLUICE_INVALID, stage, 0, path, -1,
                                  "the dataset lies in this folder, which would be removed")
                  : SLUICE_OK;
 }

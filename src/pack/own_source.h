@@ -12,13 +12,13 @@
 
 /*
  * INVALID: the folder `path`, which need not be there, is the dataset's own, or in it: shards would
- * be packed over themselves, and of an image folder it would become a class. `done`: what is to
- * happen to the dataset, "packed".
+ * be packed over themselves, and of an image folder it would become a class. `stage`: of the error,
+ * and what is to happen to the dataset, "pack".
  */
-sluice_status sl_refuse_own_source(const sl_dataset *dataset, const char *path, const char *done,
+sluice_status sl_refuse_own_source(const sl_dataset *dataset, const char *path, const char *stage,
                                    sluice_error *error);
 /* INVALID: a file of the dataset lies below the folder `path`. */
 sluice_status sl_refuse_source_within(const sl_dataset *dataset, const char *path,
-                                      sluice_error *error);
+                                      const char *stage, sluice_error *error);
 
 #endif

@@ -504,7 +504,7 @@ sluice_status sl_pack(const sl_dataset *dataset, const char *path,
     identify(p);
     sluice_status status = open_series(p, error);
     if (status == SLUICE_OK) {
-        status = sl_refuse_own_source(dataset, path, "packed", error);
+        status = sl_refuse_own_source(dataset, path, STAGE, error);
     }
     if (status == SLUICE_OK) {
         status = sl_output_open(&p->output, path, error);

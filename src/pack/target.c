@@ -241,13 +241,13 @@ sluice_status sl_target_open(sl_target *target, const char *path, bool overwrite
     *target = (sl_target){.fd = -1};
     sluice_status status = set_paths(target, path, error);
     if (status == SLUICE_OK) {
-        status = sl_refuse_own_source(dataset, target->path, "unpacked", error);
+        status = sl_refuse_own_source(dataset, target->path, STAGE, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_refuse_source_within(dataset, target->path, error);
+        status = sl_refuse_source_within(dataset, target->path, STAGE, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_refuse_source_within(dataset, target->part, error);
+        status = sl_refuse_source_within(dataset, target->part, STAGE, error);
     }
     if (status == SLUICE_OK) {
         status = check_path(target, overwrite, error);
@@ -260,12 +260,14 @@ sluice_status sl_target_open(sl_target *target, const char *path, bool overwrite
 
 /* ---- the end ---- */
 
-/* The new one takes the old one's place at once, where the file system can do that. */
+/* The new one takes the old one's place at once, where the file system can do that. What of the old
+ * one cannot be removed then, the next one in this place removes: the new one is whole. */
 static sluice_status replace(const sl_target *target, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     if (renameat2(AT_FDCWD, target->part, AT_FDCWD, target->path, RENAME_EXCHANGE) == 0) {
-        return remove_folder(target->part, error);
+        (void)remove_folder(target->part, NULL);
+        return SLUICE_OK;
     }
     status = remove_folder(target->path, error);
     if (status == SLUICE_OK && rename(target->part, target->path) != 0) {

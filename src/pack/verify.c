@@ -366,7 +366,7 @@ static bool is_stopped(const verify *v)
 
 /* Has the kernel begin to read what lies from one sample to another in the same file: samples that
  * are read one by one, by several threads, do not look like a file that is read from its beginning.
- * Advice only. */
+ * Advice only; of samples that lie far apart (a subset's, in an order of its own) none. */
 static void read_ahead(const worker *w, uint64_t first, uint64_t last)
 {
     const sl_dataset *dataset = w->verify->dataset;
@@ -380,9 +380,12 @@ static void read_ahead(const worker *w, uint64_t first, uint64_t last)
         sl_objects_pin(dataset->objects, begin.place.object, how, &pin, NULL) != SLUICE_OK) {
         return;
     }
-    (void)posix_fadvise(pin.fd, (off_t)begin.place.offset,
-                        (off_t)(end.place.offset - begin.place.offset + end.place.bytes),
-                        POSIX_FADV_WILLNEED);
+    const uint64_t span = end.place.offset - begin.place.offset + end.place.bytes;
+    const uint64_t larger =
+        begin.place.bytes > end.place.bytes ? begin.place.bytes : end.place.bytes;
+    if (span / larger <= 4 * (last - first + 1)) {
+        (void)posix_fadvise(pin.fd, (off_t)begin.place.offset, (off_t)span, POSIX_FADV_WILLNEED);
+    }
     sl_objects_unpin(dataset->objects, &pin);
 }
 

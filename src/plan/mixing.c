@@ -21,15 +21,19 @@ static double whole_of(double share)
     return (double)(uint64_t)share;
 }
 
-/* Whether the weights are whole numbers of `period` positions. */
-static bool is_whole(const double *weights, uint32_t sources, double sum, uint32_t period)
+/* Whether the weights are whole numbers of `period` positions. `*doubtful` is looked at first, and
+ * becomes the one that is none: mostly that of the next period, too. */
+static bool is_whole(const double *weights, uint32_t sources, double sum, uint32_t period,
+                     uint32_t *doubtful)
 {
-    for (uint32_t i = 0; i < sources; i++) {
+    for (uint32_t done = 0, i = *doubtful; done < sources; done++) {
         const double share = weights[i] / sum * period;
         const double nearest = whole_of(share + 0.5);
         if (fabs(share - nearest) > TOLERANCE || (nearest < 1 && weights[i] > 0)) {
+            *doubtful = i;
             return false;
         }
+        i = i + 1 < sources ? i + 1 : 0;
     }
     return true;
 }
@@ -49,13 +53,36 @@ static int compare(const void *a, const void *b)
     return (left->source > right->source) - (left->source < right->source);
 }
 
-static uint32_t largest(const uint32_t *shares, uint32_t sources)
+/* What shares have above a level. */
+static uint64_t above(const uint32_t *shares, uint32_t sources, uint32_t level)
 {
-    uint32_t found = 0;
-    for (uint32_t i = 1; i < sources; i++) {
-        found = shares[i] > shares[found] ? i : found;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < sources; i++) {
+        sum += shares[i] > level ? shares[i] - level : 0;
     }
-    return found;
+    return sum;
+}
+
+/* Takes so many from the largest shares, one by one: all end at a level, or one below it. */
+static void take_from_largest(uint32_t *shares, uint32_t sources, uint64_t missing)
+{
+    uint32_t low = 0;
+    uint32_t level = SL_MIX_PERIOD;
+    while (low < level) {
+        const uint32_t middle = low + (level - low) / 2;
+        if (above(shares, sources, middle) <= missing) {
+            level = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    missing -= above(shares, sources, level);
+    for (uint32_t i = 0; i < sources; i++) {
+        if (shares[i] >= level && level > 0) {
+            shares[i] = level - (missing > 0);
+            missing -= missing > 0;
+        }
+    }
 }
 
 /* What is over goes to the largest remainders; what is missing, since every source has one at
@@ -69,8 +96,8 @@ static void settle(uint32_t *shares, remainder_of *parts, uint32_t sources, int6
             over--;
         }
     }
-    for (; over < 0; over++) {
-        shares[largest(shares, sources)]--;
+    if (over < 0) {
+        take_from_largest(shares, sources, (uint64_t)-over);
     }
 }
 
@@ -244,8 +271,10 @@ static bool make_shares(sl_mix_row *row, const double *weights, uint32_t sources
     if (row->share == NULL) {
         return false;
     }
+    uint32_t doubtful = 0;
     row->period = 1;
-    while (row->period <= SL_MIX_PERIOD && !is_whole(weights, sources, sum, row->period)) {
+    while (row->period <= SL_MIX_PERIOD &&
+           !is_whole(weights, sources, sum, row->period, &doubtful)) {
         row->period++;
     }
     if (row->period > SL_MIX_PERIOD) {
@@ -297,6 +326,13 @@ static sluice_status make_row(sl_mix *mix, uint32_t number, const sl_mix_weights
                : no_memory(error);
 }
 
+static bool make_room(sl_mix *mix)
+{
+    mix->first = sl_calloc((size_t)mix->sources + 1, sizeof(*mix->first));
+    mix->row = sl_calloc(mix->rows, sizeof(*mix->row));
+    return mix->first != NULL && mix->row != NULL;
+}
+
 sluice_status sl_mix_make(sl_mix **mix, const sl_mix_weights *weights, sluice_error *error)
 {
     *mix = NULL;
@@ -304,10 +340,9 @@ sluice_status sl_mix_make(sl_mix **mix, const sl_mix_weights *weights, sluice_er
     if (made == NULL) {
         return no_memory(error);
     }
-    *made = (sl_mix){weights->sources, weights->rows, weights->epoch_samples, NULL, NULL};
-    made->first = sl_calloc((size_t)weights->sources + 1, sizeof(*made->first));
-    made->row = sl_calloc(weights->rows, sizeof(*made->row));
-    if (made->first == NULL || made->row == NULL) {
+    *made = (sl_mix){
+        .sources = weights->sources, .rows = weights->rows, .whole = weights->epoch_samples == 0};
+    if (!make_room(made)) {
         sl_mix_close(made);
         return no_memory(error);
     }
@@ -315,6 +350,7 @@ sluice_status sl_mix_make(sl_mix **mix, const sl_mix_weights *weights, sluice_er
     for (uint32_t i = 0; i < weights->sources; i++) {
         made->first[i + 1] = made->first[i] + weights->sizes[i];
     }
+    made->epoch_samples = made->whole ? made->first[made->sources] : weights->epoch_samples;
     for (uint32_t i = 0; status == SLUICE_OK && i < weights->rows; i++) {
         status = make_row(made, i, weights, error);
     }
@@ -323,6 +359,33 @@ sluice_status sl_mix_make(sl_mix **mix, const sl_mix_weights *weights, sluice_er
         return status;
     }
     *mix = made;
+    return SLUICE_OK;
+}
+
+sluice_status sl_mix_recount(sl_mix **recounted, const sl_mix *mix, const uint64_t *first,
+                             sluice_error *error)
+{
+    *recounted = NULL;
+    sl_mix *made = sl_calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return no_memory(error);
+    }
+    *made =
+        (sl_mix){.sources = mix->sources, .rows = mix->rows, .whole = mix->whole, .borrowed = true};
+    made->epoch_samples = mix->whole ? first[mix->sources] : mix->epoch_samples;
+    bool there = make_room(made);
+    for (uint32_t i = 0; there && i <= mix->sources; i++) {
+        made->first[i] = first[i];
+    }
+    for (uint32_t i = 0; there && i < mix->rows; i++) {
+        made->row[i] = mix->row[i];
+        there = count_before(made, &made->row[i], i > 0 ? &made->row[i - 1] : NULL);
+    }
+    if (!there) {
+        sl_mix_close(made);
+        return no_memory(error);
+    }
+    *recounted = made;
     return SLUICE_OK;
 }
 

@@ -40,11 +40,19 @@ typedef struct sl_mix_weights {
     const double *weights;  /* rows x sources: finite, not negative, one of a row above 0 */
     const uint64_t *epochs; /* of each row: the first that it is for; 0 first, then ascending */
     const uint64_t *sizes;  /* of each source, 1 or more; their sum does not overflow */
-    uint64_t epoch_samples; /* 1 or more */
+    uint64_t epoch_samples; /* 0: as many as all sources have together */
 } sl_mix_weights;
 
 /* Errors: NOMEM; INVALID: weights or epochs are not as above. */
 sluice_status sl_mix_make(sl_mix **mix, const sl_mix_weights *weights, sluice_error *error);
+
+/*
+ * The same weights, of the same sources cut in another way: source i has the samples from first[i]
+ * on, before first[i + 1] (1 or more), and an epoch as many as before, or all of them where it had
+ * all. Its schedules are those of `mix`, which must stay. Errors: NOMEM.
+ */
+sluice_status sl_mix_recount(sl_mix **recounted, const sl_mix *mix, const uint64_t *first,
+                             sluice_error *error);
 
 /* What stands at a position. */
 typedef struct sl_mix_place {

@@ -213,6 +213,36 @@ static sluice_status fail_pack(void *tagged)
     return sluice_pack(f.dataset, NULL, NULL, NULL, tagged);
 }
 
+static sluice_status fail_concat(void *tagged)
+{
+    sluice_dataset *joined;
+    return sluice_dataset_concat(&joined, &f.dataset, 0, NULL, tagged);
+}
+
+static sluice_status fail_subset(void *tagged)
+{
+    sluice_subset_options options = SLUICE_SUBSET_OPTIONS_INIT;
+    sluice_dataset *subset;
+    options.ranges = "1000:";
+    return sluice_dataset_subset(&subset, f.dataset, &options, tagged);
+}
+
+static sluice_status fail_mix(void *tagged)
+{
+    static const double none = 0;
+    sluice_mix_options options = SLUICE_MIX_OPTIONS_INIT;
+    sluice_dataset *mix;
+    options.weights = &none;
+    options.row_count = 1;
+    return sluice_dataset_mix(&mix, &f.dataset, 1, &options, tagged);
+}
+
+static sluice_status fail_numbers(void *tagged)
+{
+    double values[CLASSES * PER_CLASS];
+    return sluice_dataset_read_numbers(f.dataset, "caption", values, NULL, NULL, tagged);
+}
+
 static const struct filler {
     const char *name;
     sluice_status (*fill)(void *tagged);
@@ -243,6 +273,10 @@ static const struct filler {
     {"error of writer_add", fail_add, sizeof(sluice_error), SLUICE_INVALID, 52},
     {"error of writer_finish", fail_finish, sizeof(sluice_error), SLUICE_IO, 108},
     {"error of pack", fail_pack, sizeof(sluice_error), SLUICE_INVALID, 4},
+    {"error of dataset_concat", fail_concat, sizeof(sluice_error), SLUICE_INVALID, 4},
+    {"error of dataset_subset", fail_subset, sizeof(sluice_error), SLUICE_INVALID, 4},
+    {"error of dataset_mix", fail_mix, sizeof(sluice_error), SLUICE_INVALID, 4},
+    {"error of dataset_read_numbers", fail_numbers, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of unpack", fail_unpack, sizeof(sluice_error), SLUICE_INVALID, 4},
 };
 

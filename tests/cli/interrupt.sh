@@ -31,7 +31,10 @@ stop_when() { stop_once "[ -e '$1' ]" 0 "${@:2}"; }          # FILE
 run 0 synth photos --count 30 --classes 3 --size-scale 0.3
 stop_after "measuring" 1 bench photos --batch 8 --size 64 --seconds 5m --json
 json '.interrupted and .images > 0 and .images_per_s > 0'
-stop_after "about" 3 bench photos --batch 8 --size 64 --step-ms 10 --steps 20 --repeats 1000 --json
+for pause in 3 10 40; do # a busy machine may take long for a repeat
+    stop_after "about" $pause bench photos --batch 8 --size 64 --step-ms 10 --steps 20 --repeats 1000 --json
+    [ "$(jq .repeats_done out)" -eq 0 ] || break
+done
 json '.interrupted and .repeats_done >= 1 and .repeats_done < 1000 and (.verdict | length) > 0'
 # In the first repeat already: what was measured of it.
 stop_after "about" 1 bench photos --batch 8 --size 64 --step-ms 20 --steps 2000 --json

@@ -90,7 +90,11 @@ done
 rm -f photos/out photos/err
 [ "$(find photos | sort)" = "$listing" ] || fail "the source has changed"
 run 0 pack photos photos.packed
-refuses 2 "holds the dataset that is to be packed" pack packed ./packed/. --overwrite
+for made in "" "--subset 0:2" "--with photos" "--mix packed=1"; do
+    # shellcheck disable=SC2086
+    refuses 2 "holds the dataset that is to be packed" pack packed ./packed/. --overwrite $made
+done
+run 0 verify packed
 # A class that is a link to elsewhere is part of it as well.
 mkdir -p joined elsewhere && cp -r "photos/$(ls photos | head -1)" elsewhere/cats
 ln -s ../elsewhere/cats joined/cats

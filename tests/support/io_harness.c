@@ -63,7 +63,8 @@ static sl_piece piece_of(void *ctx, const sl_fetch_item *item, uint32_t number)
     const uint32_t each = item->bytes / h->pieces;
     const uint64_t places = h->piece_span - item->bytes;
     return (sl_piece){.offset = (item->offset + (uint64_t)number * 7919) % places,
-                      .bytes = number + 1 < h->pieces ? each : item->bytes - number * each};
+                      .bytes = number + 1 < h->pieces ? each : item->bytes - number * each,
+                      .count = 1};
 }
 
 static sluice_status next(void *ctx, sl_fetch_item *item)

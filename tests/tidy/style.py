@@ -41,6 +41,7 @@ FOREIGN = {
     r"zstd.*\.h": ("src/base/frame.c", "tests/", "fuzz/"),
     r"xxhash\.h": ("src/base/checksum.c", "src/base/checksum_avx2.c", "tests/"),
     r"jansson\.h": ("src/dataset/json_file.h",),
+    r"expat\.h": ("src/formats/tables/voc_xml.c",),
     r"png\.h": ("src/decode/png_codec.c", "src/decode/png_write.c", "tools/", "bench/", "tests/", "fuzz/"),
     r"zlib\.h": ("src/base/crc32.c", "src/base/inflate.c", "src/decode/png_chunks.c", "bench/", "tests/", "fuzz/"),
     r"webp/.*\.h": ("src/decode/webp_codec.c", "bench/", "tests/", "fuzz/"),

@@ -129,6 +129,38 @@ static void test_many_sources(void **state)
     sl_mix_close(mix);
 }
 
+/* Whoever is too small for a share has one all the same: those with the most give them up, one by
+ * one, as does brute force. */
+static void test_small_sources_take_from_large_ones(void **state)
+{
+    (void)state;
+    enum { SMALL = 301, ALL = SMALL + 3 };
+    static double weights[ALL] = {1e9, 1e9 + 7, 4.1e8};
+    static uint64_t sizes[ALL];
+    uint32_t expected[] = {0, 0, 0};
+    uint32_t sum = SMALL;
+    for (uint32_t i = 0; i < ALL; i++) {
+        weights[i] = i < 3 ? weights[i] : 1;
+        sizes[i] = 1;
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        expected[i] = (uint32_t)(weights[i] / (2.41e9 + 7 + SMALL) * SL_MIX_PERIOD);
+        sum += expected[i];
+    }
+    for (; sum > SL_MIX_PERIOD; sum--) {
+        uint32_t most = 0;
+        for (uint32_t i = 1; i < 3; i++) {
+            most = expected[i] > expected[most] ? i : most;
+        }
+        expected[most]--;
+    }
+    sl_mix *mix = make(weights, sizes, ALL, 1);
+    for (uint32_t i = 0; i < ALL; i++) {
+        assert_int_equal(mix->row[0].share[i], i < 3 ? expected[i] : 1);
+    }
+    sl_mix_close(mix);
+}
+
 /* ---- orders ---- */
 
 static const uint64_t order_sizes[] = {400, 7, 1, 64};
@@ -231,6 +263,41 @@ static void test_rows_go_on_where_the_last_one_ended(void **state)
     sl_mix_close(mix);
 }
 
+/* Windows: other sizes, and epochs of all of them or of as many as before. */
+static void test_counted_again_is_made_of_other_sizes(void **state)
+{
+    (void)state;
+    static const double weights[] = {1, 0, 4, 1, 3, 2, 2, 1, 1};
+    static const uint64_t epochs[] = {0, 2, 5};
+    static const uint64_t sizes[] = {13, 29, 1};
+    static const uint64_t other[] = {7, 100, 31};
+    static const uint64_t first[] = {0, 7, 107, 138};
+    sl_mix_weights w = {
+        .sources = 3, .rows = 3, .weights = weights, .epochs = epochs, .sizes = sizes};
+    for (uint64_t epoch_samples = 0; epoch_samples < 100; epoch_samples += 50) {
+        sl_mix *mix = NULL;
+        sl_mix *recounted = NULL;
+        sl_mix *wanted = NULL;
+        w.sizes = sizes;
+        w.epoch_samples = epoch_samples;
+        assert_int_equal(sl_mix_make(&mix, &w, NULL), SLUICE_OK);
+        assert_int_equal(mix->epoch_samples, epoch_samples > 0 ? epoch_samples : 43);
+        assert_int_equal(sl_mix_recount(&recounted, mix, first, NULL), SLUICE_OK);
+        w.sizes = other;
+        assert_int_equal(sl_mix_make(&wanted, &w, NULL), SLUICE_OK);
+        assert_int_equal(recounted->epoch_samples, epoch_samples > 0 ? epoch_samples : 138);
+        for (uint64_t i = 0; i < 9 * wanted->epoch_samples; i++) {
+            const uint64_t epoch = i / wanted->epoch_samples;
+            const sl_mix_place a = sl_mix_find(recounted, epoch, i % wanted->epoch_samples);
+            const sl_mix_place b = sl_mix_find(wanted, epoch, i % wanted->epoch_samples);
+            assert_true(a.source == b.source && a.epoch == b.epoch && a.position == b.position);
+        }
+        sl_mix_close(recounted);
+        sl_mix_close(mix);
+        sl_mix_close(wanted);
+    }
+}
+
 static void test_weights_that_make_no_sense(void **state)
 {
     (void)state;
@@ -261,10 +328,12 @@ int main(void)
         cmocka_unit_test(test_every_prefix_is_within_one),
         cmocka_unit_test(test_shares_are_near_the_weights),
         cmocka_unit_test(test_many_sources),
+        cmocka_unit_test(test_small_sources_take_from_large_ones),
         cmocka_unit_test(test_samples_come_once_before_they_come_again),
         cmocka_unit_test(test_runs_are_what_positions_are),
         cmocka_unit_test(test_orders_differ),
         cmocka_unit_test(test_rows_go_on_where_the_last_one_ended),
+        cmocka_unit_test(test_counted_again_is_made_of_other_sizes),
         cmocka_unit_test(test_weights_that_make_no_sense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

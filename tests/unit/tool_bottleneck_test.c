@@ -111,7 +111,17 @@ static void test_reading_limits(void **state)
     run.data_idle = 0.9;
     assert_true(bottleneck_queue_empty(&stats.in.decode) == 0.95);
     expect(&run, BOTTLENECK_READ,
-           "read-bound: workers busy only 35 %, their queue empty for 95 % of the samples (pread)");
+           "read-bound: workers busy only 35 %, their queue empty for 95 % of the samples (pread); "
+           "faster storage would help");
+    run.files = true;
+    expect(&run, BOTTLENECK_READ,
+           "faster storage or packed shards (`sluice pack`), which are read in long pieces, would "
+           "help");
+    run.files = false;
+    run.advice = "compressed: pack";
+    expect(&run, BOTTLENECK_READ, "faster storage would help; it is compressed: pack");
+    stats = stats_of(15, 4);
+    expect(&run, BOTTLENECK_DECODE, "only more cores would help; it is compressed: pack");
 }
 
 /* Recorded: free slots kept the queue at a quarter of its capacity, and no worker starved. */

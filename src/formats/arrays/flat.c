@@ -196,11 +196,10 @@ static sluice_status open_parts(flat *own, const sl_flat_part *parts, size_t cou
         return status;
     }
     sluice_dataset_info *info = &own->base.info;
-    info->struct_size = sizeof(*info);
     info->fingerprint = fingerprint(own, own->record_bytes);
     info->fields = 1;
+    info->shards = own->list.count;
     (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s", kind->kind);
-    (void)snprintf(info->format, sizeof(info->format), "%s", kind->format);
     own->base.fields = &own->field;
     return sl_file_list_objects(&own->list, &own->base.objects, error);
 }
@@ -210,22 +209,14 @@ sluice_status sl_flat_open_parts(sl_dataset **dataset, const sl_flat_part *parts
                                  sluice_error *error)
 {
     *dataset = NULL;
-    flat *own = sl_calloc(1, sizeof(*own));
+    flat *own = sl_dataset_new(sizeof(*own), &flat_ops, kind->format, error);
     if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return SLUICE_NOMEM;
     }
-    own->base.ops = &flat_ops;
     own->field = *field;
     own->field.type = SLUICE_FIELD_TENSOR;
     own->field.compression = SLUICE_COMPRESSION_NEVER;
-    atomic_init(&own->base.references, 1);
-    const sluice_status status = open_parts(own, parts, count, kind, error);
-    if (status < 0) {
-        sl_dataset_close(&own->base);
-        return status;
-    }
-    *dataset = &own->base;
-    return SLUICE_OK;
+    return sl_dataset_opened(dataset, &own->base, open_parts(own, parts, count, kind, error));
 }
 
 /* All of a file. */

@@ -247,11 +247,9 @@ static sluice_status open_all(megatron *own, const char *const *paths, size_t co
     if (status < 0) {
         return status;
     }
-    info->struct_size = sizeof(*info);
     info->fingerprint = sl_checksum_value(&own->sum);
     info->fields = 1;
     info->shards = own->list.count;
-    (void)snprintf(info->format, sizeof(info->format), "megatron");
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "Megatron-LM's indexed dataset (.bin and .idx): each sequence is a sample");
     own->base.fields = &own->field;
@@ -262,23 +260,15 @@ static sluice_status open_megatron(sl_dataset **dataset, const char *const *path
                                    const sluice_dataset_options *options, sluice_error *error)
 {
     (void)options;
-    megatron *own = sl_calloc(1, sizeof(*own));
+    megatron *own = sl_dataset_new(sizeof(*own), &megatron_ops, "megatron", error);
     if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return SLUICE_NOMEM;
     }
-    own->base.ops = &megatron_ops;
     own->field = (sl_field){.name = "tokens",
                             .type = SLUICE_FIELD_TENSOR,
                             .dims = 1,
                             .compression = SLUICE_COMPRESSION_NEVER};
-    atomic_init(&own->base.references, 1);
-    const sluice_status status = open_all(own, paths, count, error);
-    if (status < 0) {
-        sl_dataset_close(&own->base);
-        return status;
-    }
-    *dataset = &own->base;
-    return SLUICE_OK;
+    return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, error));
 }
 
 const sl_format sl_format_megatron = {.name = "megatron", .probe = probe, .open = open_megatron};

@@ -272,14 +272,13 @@ static sluice_status open_all(rows *own, const char *path, const sl_npz_file *fi
         return status;
     }
     sluice_dataset_info *info = &own->base.info;
-    info->struct_size = sizeof(*info);
     info->samples = main->npy.shape[0];
     info->bytes = main->npy.bytes;
     info->fields = own->fields.count;
+    info->shards = 1;
     info->fingerprint = fingerprint(own);
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "one .npz file, whose arrays are of one length: each row of them is a sample");
-    memcpy(info->format, "npz", sizeof("npz"));
     own->base.fields = own->fields.fields;
     return sl_file_list_objects(&own->list, &own->base.objects, error);
 }
@@ -288,24 +287,16 @@ static sluice_status open_several(sl_dataset **dataset, const char *path, const 
                                   const sl_source_fields *fields, sluice_error *error)
 {
     const sl_npz_entry *main;
-    sluice_status status = find_main(path, file, fields, &main, error);
+    const sluice_status status = find_main(path, file, fields, &main, error);
     if (status < 0) {
         return status;
     }
-    rows *own = sl_calloc(1, sizeof(*own));
+    rows *own = sl_dataset_new(sizeof(*own), &rows_ops, "npz", error);
     if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return SLUICE_NOMEM;
     }
-    own->base.ops = &rows_ops;
     own->fields = *fields;
-    atomic_init(&own->base.references, 1);
-    status = open_all(own, path, file, main, error);
-    if (status < 0) {
-        sl_dataset_close(&own->base);
-        return status;
-    }
-    *dataset = &own->base;
-    return SLUICE_OK;
+    return sl_dataset_opened(dataset, &own->base, open_all(own, path, file, main, error));
 }
 
 /* One array alone: a series where it has one dimension. */

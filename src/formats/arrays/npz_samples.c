@@ -292,12 +292,10 @@ static sluice_status open_all(npz *own, const char *kind, const sluice_dataset_o
         return status;
     }
     sluice_dataset_info *info = &own->base.info;
-    info->struct_size = sizeof(*info);
     info->samples = own->list.count;
     info->fingerprint = fingerprint(own);
     info->fields = own->fields.count;
     (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s", kind);
-    memcpy(info->format, "npz", sizeof("npz"));
     own->base.fields = own->fields.fields;
     return sl_file_list_objects(&own->list, &own->base.objects, error);
 }
@@ -305,19 +303,11 @@ static sluice_status open_all(npz *own, const char *kind, const sluice_dataset_o
 sluice_status sl_npz_open_samples(sl_dataset **dataset, sl_file_set *set, const char *kind,
                                   const sluice_dataset_options *options, sluice_error *error)
 {
-    npz *own = sl_calloc(1, sizeof(*own));
+    npz *own = sl_dataset_new(sizeof(*own), &npz_ops, "npz", error);
     if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return SLUICE_NOMEM;
     }
-    own->base.ops = &npz_ops;
     own->list = set->list;
     set->list = (sl_file_list){.count = 0};
-    atomic_init(&own->base.references, 1);
-    const sluice_status status = open_all(own, kind, options, error);
-    if (status < 0) {
-        sl_dataset_close(&own->base);
-        return status;
-    }
-    *dataset = &own->base;
-    return SLUICE_OK;
+    return sl_dataset_opened(dataset, &own->base, open_all(own, kind, options, error));
 }

@@ -30,8 +30,8 @@ static sl_arrow_stretch reach_of(const sl_arrow *own, const sl_sample *sample, u
 static sl_piece piece_of(const sl_arrow *own, const sl_sample *sample, uint32_t large)
 {
     const sl_arrow_stretch reach = reach_of(own, sample, large);
-    return reach.bytes > 0 ? (sl_piece){reach.offset, (uint32_t)reach.bytes}
-                           : (sl_piece){0, SL_ARROW_NOTHING_BYTES};
+    return reach.bytes > 0 ? (sl_piece){reach.offset, (uint32_t)reach.bytes, 1, 0}
+                           : (sl_piece){0, SL_ARROW_NOTHING_BYTES, 1, 0};
 }
 
 static sl_piece piece(const sl_dataset *dataset, const sl_sample *sample, uint32_t number)
@@ -48,7 +48,7 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     const uint64_t row = own->order != NULL ? own->order[index] : index;
     const uint32_t file = sl_file_list_find(&own->paths.files, row);
     *sample = (sl_sample){.place = {.offset = 0, .bytes = SL_ARROW_NOTHING_BYTES, .object = file},
-                          .pieces = own->wish.large_count,
+                          .pieces = own->base.pieces,
                           .facts = {row - own->paths.files.files[file].first}};
     for (uint32_t i = 0; i < own->wish.large_count; i++) {
         const sl_arrow_stretch reach = reach_of(own, sample, i);

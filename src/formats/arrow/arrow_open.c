@@ -284,8 +284,8 @@ static sluice_status take_info(opener *o, sluice_error *error)
     own->base.fields = own->wish.fields.fields;
     info->struct_size = sizeof(*info);
     info->fields = own->wish.fields.count;
-    own->base.pieces = own->wish.large_count;
     info->shards = own->paths.files.count;
+    own->base.pieces = own->wish.large_count > 1 ? own->wish.large_count : 0;
     info->bytes = count_bytes(own);
     info->fingerprint = fingerprint(own);
     memcpy(info->format, "arrow", sizeof("arrow"));

@@ -281,10 +281,8 @@ static sluice_status open_all(betons *own, const char *const *paths, size_t coun
         return status;
     }
     sluice_dataset_info *info = &own->base.info;
-    info->struct_size = sizeof(*info);
     info->fields = own->fields.count;
     info->shards = own->list.count;
-    (void)snprintf(info->format, sizeof(info->format), "beton");
     (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s, each of whose rows is a sample",
                    own->list.count == 1 ? "FFCV's .beton file" : "FFCV's .beton files");
     own->base.fields = own->fields.fields;
@@ -294,19 +292,11 @@ static sluice_status open_all(betons *own, const char *const *paths, size_t coun
 static sluice_status open_betons(sl_dataset **dataset, const char *const *paths, size_t count,
                                  const sluice_dataset_options *options, sluice_error *error)
 {
-    betons *own = sl_calloc(1, sizeof(*own));
+    betons *own = sl_dataset_new(sizeof(*own), &beton_ops, "beton", error);
     if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return SLUICE_NOMEM;
     }
-    own->base.ops = &beton_ops;
-    atomic_init(&own->base.references, 1);
-    const sluice_status status = open_all(own, paths, count, options, error);
-    if (status < 0) {
-        sl_dataset_close(&own->base);
-        return status;
-    }
-    *dataset = &own->base;
-    return SLUICE_OK;
+    return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, options, error));
 }
 
 const sl_format sl_format_beton = {.name = "beton",

@@ -244,14 +244,12 @@ static sluice_status complete(folder *own, const sluice_dataset_options *options
         return status;
     }
     sluice_dataset_info *info = &own->base.info;
-    info->struct_size = sizeof(*info);
     info->samples = own->list.file_count;
     info->fingerprint = fingerprint(own);
     info->classes = own->list.class_count;
     info->fields = FIELDS;
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "a folder of class folders with pictures (torchvision's ImageFolder)");
-    memcpy(info->format, "folder", sizeof("folder"));
     own->base.fields = fields;
     own->base.whole_objects = true;
     const sl_object_names names = {
@@ -277,26 +275,18 @@ static sluice_status open_folder(sl_dataset **dataset, const char *const *paths,
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[1], -1,
                              "image folders cannot be joined: open one path");
     }
-    folder *own = sl_calloc(1, sizeof(*own));
-    char *root = clean_path(paths[0]);
-    if (own == NULL || root == NULL) {
-        sl_free(own);
-        sl_free(root);
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    folder *own = sl_dataset_new(sizeof(*own), &folder_ops, "folder", error);
+    if (own == NULL) {
+        return SLUICE_NOMEM;
     }
-    own->base.ops = &folder_ops;
-    own->root = root;
-    atomic_init(&own->base.references, 1);
-    sluice_status status = sl_folder_list_open(&own->list, root, error);
+    own->root = clean_path(paths[0]);
+    sluice_status status =
+        own->root != NULL ? sl_folder_list_open(&own->list, own->root, error)
+                          : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
     if (status == SLUICE_OK) {
         status = complete(own, options, error);
     }
-    if (status < 0) {
-        sl_dataset_close(&own->base);
-        return status;
-    }
-    *dataset = &own->base;
-    return SLUICE_OK;
+    return sl_dataset_opened(dataset, &own->base, status);
 }
 
 const sl_format sl_format_folder = {.name = "folder", .probe = probe, .open = open_folder};

@@ -341,23 +341,25 @@ static void describe(lmdb *own)
 {
     uint64_t left_out = 0;
     char others[64] = "";
-    sluice_dataset_info *info = &own->base.info;
     for (uint32_t i = 0; i < own->list.count; i++) {
         left_out += own->indexes[i].left_out;
     }
     if (left_out > 0) {
-        (void)snprintf(others, sizeof(others), "; %llu other entries are left out",
+        (void)snprintf(others, sizeof(others), ", %llu other entries are left out",
                        (unsigned long long)left_out);
     }
     (void)snprintf(own->base.kind, sizeof(own->base.kind), "LMDB, by its keys: %s%s",
                    own->columns.words, others);
-    (void)snprintf(info->format, sizeof(info->format), "lmdb");
 }
 
 static sluice_status open_all(lmdb *own, const char *const *paths, size_t count,
                               const sluice_dataset_options *options, sluice_error *error)
 {
     static const sl_field label = {.name = "label", .type = SLUICE_FIELD_TEXT};
+    own->indexes = sl_calloc(count, sizeof(*own->indexes));
+    if (own->indexes == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
     sluice_status status = sl_side_columns_open(&own->labels, &label, 1, error);
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = add_file(own, paths[i], error);
@@ -376,7 +378,6 @@ static sluice_status open_all(lmdb *own, const char *const *paths, size_t count,
     if (status < 0) {
         return status;
     }
-    info->struct_size = sizeof(*info);
     info->fingerprint = fingerprint(own);
     info->fields = own->fields.count;
     info->shards = own->list.count;
@@ -388,23 +389,11 @@ static sluice_status open_all(lmdb *own, const char *const *paths, size_t count,
 static sluice_status open_lmdb(sl_dataset **dataset, const char *const *paths, size_t count,
                                const sluice_dataset_options *options, sluice_error *error)
 {
-    lmdb *own = sl_calloc(1, sizeof(*own));
-    sl_lmdb_index *indexes = sl_calloc(count, sizeof(*indexes));
-    if (own == NULL || indexes == NULL) {
-        sl_free(own);
-        sl_free(indexes);
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    lmdb *own = sl_dataset_new(sizeof(*own), &lmdb_ops, "lmdb", error);
+    if (own == NULL) {
+        return SLUICE_NOMEM;
     }
-    own->base.ops = &lmdb_ops;
-    own->indexes = indexes;
-    atomic_init(&own->base.references, 1);
-    const sluice_status status = open_all(own, paths, count, options, error);
-    if (status < 0) {
-        sl_dataset_close(&own->base);
-        return status;
-    }
-    *dataset = &own->base;
-    return SLUICE_OK;
+    return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, options, error));
 }
 
 const sl_format sl_format_lmdb = {.name = "lmdb",

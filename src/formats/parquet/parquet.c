@@ -30,8 +30,8 @@ static const sl_parquets *parquets_of(const sl_dataset *dataset)
 static sl_piece place_of(const sl_parquets *own, uint64_t row, uint32_t read)
 {
     const sl_parquet_reach reach = sl_parquet_read_find(&own->reads[read], row);
-    return reach.bytes > 0 ? (sl_piece){reach.offset, (uint32_t)reach.bytes}
-                           : (sl_piece){0, NO_BYTES};
+    return reach.bytes > 0 ? (sl_piece){reach.offset, (uint32_t)reach.bytes, 1, 0}
+                           : (sl_piece){0, NO_BYTES, 1, 0};
 }
 
 static sl_piece piece(const sl_dataset *dataset, const sl_sample *sample, uint32_t number)
@@ -44,7 +44,7 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
 {
     const sl_parquets *own = parquets_of(dataset);
     uint64_t bytes = 0;
-    *sample = (sl_sample){.index = index, .place = {.bytes = NO_BYTES}, .pieces = own->read_count};
+    *sample = (sl_sample){.index = index, .place = {.bytes = NO_BYTES}, .pieces = own->base.pieces};
     sample->place.object = sl_file_list_find(&own->set.list, index);
     for (uint32_t i = 0; i < own->read_count; i++) {
         const sl_parquet_reach reach = sl_parquet_read_find(&own->reads[i], index);

@@ -178,7 +178,7 @@ static void describe(sl_parquet_opening *o)
     for (uint32_t i = 0; i < own->read_count; i++) {
         info->bytes += bytes_of_index(&own->reads[i].index, &pages);
     }
-    own->base.pieces = own->read_count;
+    own->base.pieces = own->read_count > 1 ? own->read_count : 0;
     info->fingerprint = fingerprint_of(o);
     info->fields = own->fields.count;
     info->shards = own->set.list.count;

@@ -161,18 +161,13 @@ static sluice_status open_all(recordios *own, const char *const *paths, size_t c
         return status;
     }
     sluice_dataset_info *info = &own->base.info;
-    info->struct_size = sizeof(*info);
-    info->samples = own->set.samples;
-    info->bytes = own->set.bytes;
-    info->fingerprint = sl_file_set_fingerprint(&own->set);
+    sl_file_set_describe(&own->set, info);
     info->fields = own->fields.source.count;
-    info->shards = own->set.list.count;
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "%s, each of whose records is a sample%s",
                    own->set.list.count == 1 ? "a RecordIO file" : "RecordIO files",
                    own->fields.headers ? " (MXNet's IRHeader, and what follows)"
                                        : " (plain, without MXNet's IRHeader)");
-    (void)snprintf(info->format, sizeof(info->format), "recordio");
     own->base.fields = own->fields.source.fields;
     return SLUICE_OK;
 }
@@ -180,19 +175,11 @@ static sluice_status open_all(recordios *own, const char *const *paths, size_t c
 static sluice_status open_records(sl_dataset **dataset, const char *const *paths, size_t count,
                                   const sluice_dataset_options *options, sluice_error *error)
 {
-    recordios *own = sl_calloc(1, sizeof(*own));
+    recordios *own = sl_dataset_new(sizeof(*own), &recordio_ops, "recordio", error);
     if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return SLUICE_NOMEM;
     }
-    own->base.ops = &recordio_ops;
-    atomic_init(&own->base.references, 1);
-    const sluice_status status = open_all(own, paths, count, options, error);
-    if (status < 0) {
-        sl_dataset_close(&own->base);
-        return status;
-    }
-    *dataset = &own->base;
-    return SLUICE_OK;
+    return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, options, error));
 }
 
 const sl_format sl_format_recordio = {.name = "recordio",

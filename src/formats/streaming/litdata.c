@@ -206,7 +206,6 @@ static sluice_status open_items(opener *o, sl_dataset **dataset,
                                 sluice_error *error)
 {
     sl_dataset *base = &o->own->base;
-    (void)snprintf(base->info.format, sizeof(base->info.format), "litdata");
     (void)snprintf(base->kind, sizeof(base->kind),
                    "LitData's chunks, as their index.json lists them");
     const sluice_status status = sl_sized_dataset_finish(o->own, options, path, error);
@@ -221,10 +220,7 @@ static sluice_status open_all(opener *o, sl_dataset **dataset, const char *const
                               size_t count, const sluice_dataset_options *options,
                               sluice_error *error)
 {
-    sluice_status status = sl_sized_dataset_new(&o->own, error);
-    if (status < 0) {
-        return status;
-    }
+    sluice_status status = SLUICE_OK;
     o->own->files.may_lack_table = true; /* as in releases before 0.2.40 */
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = add_path(o, paths[i], error);
@@ -239,7 +235,10 @@ static sluice_status open_all(opener *o, sl_dataset **dataset, const char *const
 static sluice_status open_litdata(sl_dataset **dataset, const char *const *paths, size_t count,
                                   const sluice_dataset_options *options, sluice_error *error)
 {
-    opener o = {0};
+    opener o = {.own = sl_sized_dataset_new("litdata", error)};
+    if (o.own == NULL) {
+        return SLUICE_NOMEM;
+    }
     const sluice_status status = open_all(&o, dataset, paths, count, options, error);
     sl_index_json_close(&o.index);
     sl_index_json_close(&o.first);

@@ -136,13 +136,11 @@ static sluice_status open_all(tokens *own, const char *path, sluice_error *error
     if (status < 0) {
         return status;
     }
-    info->struct_size = sizeof(*info);
     info->bytes = own->files.bytes;
     info->shards = own->files.list.count;
     info->fingerprint = sl_offset_files_fingerprint(&own->files);
     info->fields = own->fields.count;
     own->base.fields = own->fields.fields;
-    (void)snprintf(info->format, sizeof(info->format), "litdata");
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "LitData's chunks of tokens (TokensLoader): each chunk is a sample");
     return sl_file_list_objects(&own->files.list, &own->base.objects, error);
@@ -152,21 +150,13 @@ sluice_status sl_litdata_tokens_open(sl_dataset **dataset, sl_offset_files *file
                                      const sl_source_fields *fields, const char *path,
                                      sluice_error *error)
 {
-    tokens *own = sl_calloc(1, sizeof(*own));
+    tokens *own = sl_dataset_new(sizeof(*own), &tokens_ops, "litdata", error);
     if (own == NULL) {
         sl_offset_files_close(files);
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return SLUICE_NOMEM;
     }
     own->files = *files;
     *files = (sl_offset_files){0};
     own->fields = *fields;
-    own->base.ops = &tokens_ops;
-    atomic_init(&own->base.references, 1);
-    const sluice_status status = open_all(own, path, error);
-    if (status < 0) {
-        sl_dataset_close(&own->base);
-        return status;
-    }
-    *dataset = &own->base;
-    return SLUICE_OK;
+    return sl_dataset_opened(dataset, &own->base, open_all(own, path, error));
 }

@@ -217,7 +217,7 @@ static sluice_status add_path(opener *o, const char *path, sluice_error *error)
 static sluice_status open_all(opener *o, const char *const *paths, size_t count,
                               const sluice_dataset_options *options, sluice_error *error)
 {
-    sluice_status status = sl_sized_dataset_new(&o->own, error);
+    sluice_status status = SLUICE_OK;
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = add_path(o, paths[i], error);
     }
@@ -227,7 +227,6 @@ static sluice_status open_all(opener *o, const char *const *paths, size_t count,
         return status;
     }
     sl_dataset *base = &o->own->base;
-    (void)snprintf(base->info.format, sizeof(base->info.format), "mds");
     (void)snprintf(base->kind, sizeof(base->kind),
                    "MDS shards (MosaicML Streaming), as their index.json lists them");
     return sl_sized_dataset_finish(o->own, options, paths[0], error);
@@ -236,14 +235,11 @@ static sluice_status open_all(opener *o, const char *const *paths, size_t count,
 static sluice_status open_mds(sl_dataset **dataset, const char *const *paths, size_t count,
                               const sluice_dataset_options *options, sluice_error *error)
 {
-    opener o = {0};
-    const sluice_status status = open_all(&o, paths, count, options, error);
-    if (status < 0) {
-        sl_dataset_close(o.own != NULL ? &o.own->base : NULL);
-        return status;
+    opener o = {.own = sl_sized_dataset_new("mds", error)};
+    if (o.own == NULL) {
+        return SLUICE_NOMEM;
     }
-    *dataset = &o.own->base;
-    return SLUICE_OK;
+    return sl_dataset_opened(dataset, &o.own->base, open_all(&o, paths, count, options, error));
 }
 
 const sl_format sl_format_mds = {.name = "mds",

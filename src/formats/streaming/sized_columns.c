@@ -86,6 +86,91 @@ static sl_bytes part(sl_bytes sample, const column_extents *extents, uint32_t co
     return (sl_bytes){sample.data + begin, extents->begins[column + 1] - begin};
 }
 
+/* What there is of columns before one and behind it. */
+typedef struct column_sizes {
+    uint64_t fixed_before, fixed_behind;
+    uint32_t varying, varying_before; /* columns whose size each sample says */
+} column_sizes;
+
+static column_sizes sizes_around(const sl_sized_columns *columns, uint32_t column)
+{
+    column_sizes sizes = {0};
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const uint32_t bytes = columns->of[i].bytes;
+        sizes.varying += bytes == 0;
+        sizes.varying_before += bytes == 0 && i < column;
+        sizes.fixed_before += i < column ? bytes : 0;
+        sizes.fixed_behind += i > column ? bytes : 0;
+    }
+    return sizes;
+}
+
+static sl_refusal place_column(const sl_sized_columns *columns, uint32_t column,
+                               uint32_t sample_bytes, sl_sized_extent *extent)
+{
+    const column_sizes sizes = sizes_around(columns, column);
+    const uint32_t own = columns->of[column].bytes;
+    const uint64_t known =
+        4 * (uint64_t)sizes.varying + sizes.fixed_before + own + sizes.fixed_behind;
+    if (sample_bytes < known || (sizes.varying == 0 && sample_bytes > known)) {
+        return sl_refuse("the sample has not as many bytes as its columns", 0);
+    }
+    const bool is_rest = own == 0 && sizes.varying == 1;
+    const uint64_t begin = 4 * (uint64_t)sizes.varying + sizes.fixed_before;
+    *extent = (sl_sized_extent){(uint32_t)begin, is_rest ? (uint32_t)(sample_bytes - known) : own};
+    if (is_rest || (own > 0 && sizes.varying_before == 0)) {
+        return sl_accept();
+    }
+    extent->begin = (uint32_t)(sample_bytes - sizes.fixed_behind - own);
+    return own > 0 && sizes.varying_before == sizes.varying
+               ? sl_accept()
+               : sl_refuse_unknown("where it lies each sample says, since other columns differ in "
+                                   "size as well: it has to be packed, alone, for windows",
+                                   0);
+}
+
+/* An array of one dimension behind MDS's head of it, whose number has as few bytes as hold it: so
+ * one of the widths fits, and no other. */
+static sl_refusal skip_head(const sl_sized_column *column, sl_sized_extent *extent)
+{
+    const uint64_t each = sl_dtype_bytes(column->dtype);
+    if (column->head != SL_ARRAY_MDS_SHAPE || column->odd_head) {
+        return sl_refuse_unknown(
+            "what its elements are each sample says: it has to be packed, alone, "
+            "for windows",
+            0);
+    }
+    for (uint32_t width = 1; width <= 4 && extent->bytes > 1 + width; width *= 2) {
+        const uint64_t left = extent->bytes - 1 - width;
+        const uint64_t least = width == 1 ? 1 : UINT64_C(1) << 4 * width;
+        if (left % each == 0 && left / each >= least && left / each < UINT64_C(1) << 8 * width) {
+            extent->begin += 1 + width;
+            extent->bytes = (uint32_t)left;
+            return sl_accept();
+        }
+    }
+    return sl_refuse("its array has not as many bytes as any number of elements", 0);
+}
+
+sl_refusal sl_sized_columns_place(const sl_sized_columns *columns, uint32_t field,
+                                  uint32_t sample_bytes, sl_sized_extent *extent)
+{
+    const uint32_t number = columns->fields.column[field];
+    const sl_sized_column *column = &columns->of[number];
+    const sluice_dtype dtype = columns->fields.fields[field].dtype;
+    sl_refusal refusal = place_column(columns, number, sample_bytes, extent);
+    if (refusal.text == NULL && column->kind == SL_SIZED_ARRAY) {
+        refusal = skip_head(column, extent);
+    }
+    if (refusal.text == NULL && extent->bytes % sl_dtype_bytes(dtype) != 0) {
+        refusal = sl_refuse("its bytes are no whole number of elements", 0);
+    }
+    if (refusal.text != NULL) {
+        refusal.field = columns->fields.fields[field].name;
+    }
+    return refusal;
+}
+
 /* ---- values ---- */
 
 static double load_float(const uint8_t *from, sluice_dtype dtype)
@@ -253,6 +338,16 @@ bool sl_sized_columns_unknown(const sl_sized_columns *columns)
     return false;
 }
 
+/* Of the number of elements, as MDS's writers have it. */
+static uint32_t width_of(uint64_t elements)
+{
+    uint32_t width = 1;
+    while (width < 8 && elements >> 8 * width != 0) {
+        width *= 2;
+    }
+    return width;
+}
+
 sl_refusal sl_sized_columns_look(sl_sized_columns *columns, sl_bytes sample)
 {
     column_extents extents;
@@ -272,6 +367,7 @@ sl_refusal sl_sized_columns_look(sl_sized_columns *columns, sl_bytes sample)
             refusal.offset += extents.begins[i];
             continue;
         }
+        columns->of[i].odd_head = array.dims != 1 || array.data != 1 + width_of(array.shape[0]);
         columns->sources[i].refused = NULL;
         columns->sources[i].field = (sl_field){.type = SLUICE_FIELD_TENSOR,
                                                .dtype = array.dtype,

@@ -24,6 +24,7 @@ typedef struct sl_sized_column {
     uint32_t bytes;     /* in each sample; 0: each sample says */
     sluice_dtype dtype; /* of a number; of an array, if its head does not say */
     sl_array_head head; /* of an array */
+    bool odd_head;      /* of an array: it is longer than MDS's writers make it */
 } sl_sized_column;
 
 typedef struct sl_sized_columns {
@@ -51,6 +52,19 @@ bool sl_sized_columns_unknown(const sl_sized_columns *columns);
 sluice_status sl_sized_columns_find(sl_sized_columns *columns,
                                     const sluice_dataset_options *options, const char *path,
                                     sluice_error *error);
+
+/* Where bytes lie in a sample. */
+typedef struct sl_sized_extent {
+    uint32_t begin, bytes;
+} sl_sized_extent;
+
+/*
+ * Where the elements of a tensor field lie in a sample of `sample_bytes`, as far as sizes that are
+ * known tell: of columns of a fixed size, and of one whose size is what the others leave. UNKNOWN:
+ * each sample says it.
+ */
+sl_refusal sl_sized_columns_place(const sl_sized_columns *columns, uint32_t field,
+                                  uint32_t sample_bytes, sl_sized_extent *extent);
 
 /* As ops->unpack. */
 sl_refusal sl_sized_columns_unpack(const sl_sized_columns *columns, sl_bytes sample,

@@ -24,6 +24,33 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     return sl_offset_files_locate(&sized_of(dataset)->files, index, sample, lookup, why);
 }
 
+static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+{
+    sl_sample sample;
+    sl_sized_extent extent;
+    const sl_sized_dataset *own = sized_of(dataset);
+    const sluice_status status = sl_offset_files_locate(&own->files, index, &sample, lookup, why);
+    if (status < 0) {
+        return status;
+    }
+    *why = sl_sized_columns_place(&own->columns, field, sample.place.bytes, &extent);
+    *lookup = sample.place;
+    *place = (sl_place){.offset = sample.place.offset + extent.begin,
+                        .bytes = extent.bytes,
+                        .object = sample.place.object};
+    return why->text == NULL ? SLUICE_OK : why->status;
+}
+
+static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
+{
+    const sl_file_list *list = &sized_of(dataset)->files.list;
+    const uint32_t file = sl_file_list_find(list, index);
+    *count =
+        list->files[file].first + sl_offset_files_samples(&sized_of(dataset)->files, file) - index;
+    return *count == 1;
+}
+
 static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                          sl_values *values)
 {
@@ -87,6 +114,8 @@ static void close_sized(sl_dataset *dataset)
 
 static const sl_dataset_ops sized_ops = {
     .locate = locate,
+    .locate_field = locate_field,
+    .stretch = stretch,
     .unpack = unpack,
     .check_object = check_object,
     .close = close_sized,
@@ -94,17 +123,9 @@ static const sl_dataset_ops sized_ops = {
 
 /* ---- opening ---- */
 
-sluice_status sl_sized_dataset_new(sl_sized_dataset **dataset, sluice_error *error)
+sl_sized_dataset *sl_sized_dataset_new(const char *format, sluice_error *error)
 {
-    sl_sized_dataset *own = sl_calloc(1, sizeof(*own));
-    *dataset = own;
-    if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
-    }
-    own->base.ops = &sized_ops;
-    own->base.info.struct_size = sizeof(own->base.info);
-    atomic_init(&own->base.references, 1);
-    return SLUICE_OK;
+    return sl_dataset_new(sizeof(sl_sized_dataset), &sized_ops, format, error);
 }
 
 sluice_status sl_sized_dataset_add(sl_sized_dataset *own, const sl_sized_file *file,

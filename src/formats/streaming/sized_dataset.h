@@ -27,8 +27,8 @@ typedef struct sl_sized_file {
     uint64_t hash; /* XXH3-64; 0: none is known */
 } sl_sized_file;
 
-/* Empty, for a format to add its files and columns. Errors: NOMEM. Close it by sl_dataset_close. */
-sluice_status sl_sized_dataset_new(sl_sized_dataset **dataset, sluice_error *error);
+/* Empty, for a format to add its files and columns. NULL: NOMEM. Close it by sl_dataset_close. */
+sl_sized_dataset *sl_sized_dataset_new(const char *format, sluice_error *error);
 /* Errors: NOMEM, CORRUPT (more samples than a file can have). */
 sluice_status sl_sized_dataset_add(sl_sized_dataset *own, const sl_sized_file *file,
                                    sluice_error *error);

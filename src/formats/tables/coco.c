@@ -83,15 +83,27 @@ typedef struct opener {
     room room;
 } opener;
 
+enum { IMAGES, ANNOTATIONS, CATEGORIES, LISTS };
+
+static const char *const of_image[] = {"id", "file_name", NULL};
+static const char *const of_annotation[] = {"image_id", "category_id", "bbox",    "area",
+                                            "iscrowd",  "keypoints",   "caption", NULL};
+static const char *const of_category[] = {"id", "name", NULL};
+
+static const sl_json_list lists[LISTS] = {
+    [IMAGES] = {"images", of_image},
+    [ANNOTATIONS] = {"annotations", of_annotation},
+    [CATEGORIES] = {"categories", of_category},
+};
+
+/* Before its lists a file may say at length what it is. */
+#define LOOK_BYTES ((uint64_t)64 << 20)
+
 static bool probe(const char *path)
 {
-    struct stat facts;
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
-    const size_t bytes = strlen(name);
-    /* that name is of MDS and LitData */
-    return bytes > 5 && strcmp(name + bytes - 5, ".json") == 0 && strcmp(name, "index.json") != 0 &&
-           stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && !sl_format_wids.probe(path);
+    const size_t bytes = strlen(path);
+    return bytes > 5 && strcmp(path + bytes - 5, ".json") == 0 &&
+           sl_json_lists(path, lists, LISTS, LOOK_BYTES);
 }
 
 static sluice_status no_memory(sluice_error *error)
@@ -236,15 +248,13 @@ static sluice_status add_annotation(opener *o, const sl_json_element *element, s
     return status;
 }
 
-static const char *const lists[] = {"images", "annotations", "categories", NULL};
-
 static sluice_status visit(void *ctx, uint32_t list, const sl_json_element *element,
                            sluice_error *error)
 {
     opener *o = ctx;
-    return list == 0   ? add_image(o, element, error)
-           : list == 1 ? add_annotation(o, element, error)
-                       : add_category(o, element, error);
+    return list == IMAGES        ? add_image(o, element, error)
+           : list == ANNOTATIONS ? add_annotation(o, element, error)
+                                 : add_category(o, element, error);
 }
 
 /* ---- whose annotations are whose ---- */
@@ -547,7 +557,7 @@ static sluice_status keep_all(opener *o, const sluice_dataset_options *options, 
 static sluice_status open_file(opener *o, const sluice_dataset_options *options,
                                sluice_error *error)
 {
-    const sl_json_visitor visitor = {.ctx = o, .lists = lists, .visit = visit};
+    const sl_json_visitor visitor = {.ctx = o, .lists = lists, .count = LISTS, .visit = visit};
     o->names = json_object();
     sluice_status status = sl_listed_new(&o->own, o->path, false, error);
     if (status == SLUICE_OK) {

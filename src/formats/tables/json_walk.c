@@ -5,18 +5,25 @@
 #include "file.h"
 #include "memory.h"
 
-#include <limits.h>
 #include <string.h>
 
 #define STAGE "dataset"
 
-_Static_assert(SL_JSON_BYTES_MAX <= INT_MAX, "jansson's positions are ints");
+#define WINDOW_BYTES ((size_t)1 << 20)
+#define END          (-1)
 
 typedef struct walk {
     const char *path;
-    const sl_json_visitor *visitor;
-    uint8_t *text;
-    size_t size, at;
+    int fd;
+    struct stat facts; /* when it was opened */
+    uint64_t size;     /* of it that is looked at */
+    uint8_t *window;
+    size_t at, filled;
+    uint64_t filled_to; /* offset of the window's end */
+    bool keeps;         /* what is taken goes to `text` */
+    char *text;
+    size_t text_bytes, text_room;
+    sluice_status status; /* the first thing that went wrong */
     sluice_error *error;
 } walk;
 
@@ -27,24 +34,130 @@ sluice_status sl_json_refuse(const sl_json_element *element, const char *why, sl
                          element->list, why);
 }
 
-static sluice_status refuse(const walk *w, const char *why)
+static int64_t offset_of(const walk *w)
 {
-    return sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, w->path, (int64_t)w->at,
-                         "it is no JSON: %s", why);
+    return (int64_t)(w->filled_to - (w->filled - w->at));
 }
 
-static bool is_blank(uint8_t byte)
+static bool refuse(walk *w, const char *why)
 {
-    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
-}
-
-/* The next byte that is no blank, which stays; 0: the end. */
-static uint8_t peek(walk *w)
-{
-    while (w->at < w->size && is_blank(w->text[w->at])) {
-        w->at++;
+    if (w->status == SLUICE_OK) {
+        w->status = sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, w->path, offset_of(w),
+                                  "it is no JSON: %s", why);
     }
-    return w->at < w->size ? w->text[w->at] : 0;
+    return false;
+}
+
+/* ---- bytes ---- */
+
+/* More of the file into the window, all of which was taken; false: there is none. */
+static bool fill(walk *w)
+{
+    const uint64_t left = w->size - w->filled_to;
+    const size_t bytes = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
+    if (bytes == 0 || w->status < 0) {
+        return false;
+    }
+    w->status = sl_file_read(w->fd, (sl_file_name){STAGE, w->path}, w->window, bytes, w->filled_to,
+                             w->error);
+    w->at = 0;
+    w->filled = w->status == SLUICE_OK ? bytes : 0;
+    w->filled_to += w->filled;
+    return w->filled > 0;
+}
+
+/* The next byte, which stays; END: there is none, or none can be read. */
+static int next(walk *w)
+{
+    return w->at < w->filled || fill(w) ? w->window[w->at] : END;
+}
+
+static bool make_room(walk *w, size_t bytes)
+{
+    if (bytes > SL_JSON_ELEMENT_MAX) {
+        w->status = sl_error_file(w->error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, offset_of(w),
+                                  "what is wanted of an element is more than 16 MiB");
+        return false;
+    }
+    char *text = sl_realloc_array(w->text, 2 * bytes, 1);
+    if (text == NULL) {
+        w->status =
+            sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->path, -1, "no memory for its JSON");
+        return false;
+    }
+    w->text = text;
+    w->text_room = 2 * bytes;
+    return true;
+}
+
+static bool append(walk *w, const void *bytes, size_t count)
+{
+    if (count == 0) {
+        return true;
+    }
+    if (count > w->text_room - w->text_bytes && !make_room(w, w->text_bytes + count)) {
+        return false;
+    }
+    memcpy(w->text + w->text_bytes, bytes, count);
+    w->text_bytes += count;
+    return true;
+}
+
+/* Takes bytes that are in the window. */
+static bool take(walk *w, size_t count)
+{
+    const uint8_t *from = w->window + w->at;
+    w->at += count;
+    return !w->keeps || append(w, from, count);
+}
+
+/* What ends a run of bytes that mean nothing. */
+enum { ENDS_TEXT = 1, ENDS_NESTED = 2, ENDS_WORD = 4 };
+
+static const uint8_t ends[256] = {
+    ['"'] = ENDS_TEXT | ENDS_NESTED | ENDS_WORD,
+    ['\\'] = ENDS_TEXT | ENDS_WORD,
+    ['['] = ENDS_NESTED | ENDS_WORD,
+    [']'] = ENDS_NESTED | ENDS_WORD,
+    ['{'] = ENDS_NESTED | ENDS_WORD,
+    ['}'] = ENDS_NESTED | ENDS_WORD,
+    [','] = ENDS_WORD,
+    [':'] = ENDS_WORD,
+    [' '] = ENDS_WORD,
+    ['\t'] = ENDS_WORD,
+    ['\r'] = ENDS_WORD,
+    ['\n'] = ENDS_WORD,
+};
+
+/* Takes bytes up to one that ends the run, which is returned and stays; END: as of next. */
+static int take_run(walk *w, uint8_t end)
+{
+    while (next(w) != END) {
+        size_t to = w->at;
+        while (to < w->filled && (ends[w->window[to]] & end) == 0) {
+            to++;
+        }
+        if (!take(w, to - w->at)) {
+            return END;
+        }
+        if (w->at < w->filled) {
+            return w->window[w->at];
+        }
+    }
+    return END;
+}
+
+/* ---- values ---- */
+
+/* The next byte that is no blank, which stays. */
+static int peek(walk *w)
+{
+    int byte = next(w);
+    while (byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n') {
+        w->at++;
+        byte = next(w);
+    }
+    return byte;
 }
 
 static bool skip(walk *w, char sign)
@@ -54,110 +167,308 @@ static bool skip(walk *w, char sign)
     return found;
 }
 
-static sluice_status take_value(walk *w, json_t **value)
+static bool take_text(walk *w)
 {
-    json_error_t why;
-    const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
-    (void)peek(w);
-    *value = json_loadb((const char *)w->text + w->at, w->size - w->at,
-                        flags | JSON_DISABLE_EOF_CHECK, &why);
-    if (*value == NULL && json_error_code(&why) == json_error_out_of_memory) {
-        return sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->path, -1,
-                             "no memory for its JSON");
+    bool fine = take(w, 1);
+    while (fine) {
+        const int byte = take_run(w, ENDS_TEXT);
+        if (byte == END) {
+            return refuse(w, "a text has no end");
+        }
+        fine = take(w, 1);
+        if (byte == '"') {
+            return fine;
+        }
+        fine = fine && (next(w) == END ? refuse(w, "a text has no end") : take(w, 1));
     }
-    w->at += (size_t)why.position;
-    return *value != NULL ? SLUICE_OK : refuse(w, why.text);
+    return false;
 }
 
-static sluice_status take_list(walk *w, uint32_t list)
+/* An object or a list, with all that is in it. */
+static bool take_nested(walk *w)
 {
-    sl_json_element element = {.path = w->path, .list = w->visitor->lists[list]};
+    uint8_t closes[SL_JSON_DEPTH_MAX];
+    uint32_t depth = 0;
+    do {
+        const int byte = take_run(w, ENDS_NESTED);
+        bool fine;
+        if (byte == END) {
+            return refuse(w, "an object or a list has no end");
+        }
+        if (byte == '"') {
+            fine = take_text(w);
+        } else if (byte == '{' || byte == '[') {
+            if (depth == SL_JSON_DEPTH_MAX) {
+                return refuse(w, "its values lie too deep in each other");
+            }
+            closes[depth++] = byte == '{' ? '}' : ']';
+            fine = take(w, 1);
+        } else if (depth > 0 && byte == closes[depth - 1]) {
+            depth--;
+            fine = take(w, 1);
+        } else {
+            fine = refuse(w, "a bracket closes what it did not open");
+        }
+        if (!fine) {
+            return false;
+        }
+    } while (depth > 0);
+    return true;
+}
+
+static bool take_value(walk *w)
+{
+    const int byte = peek(w);
+    if (byte == '"') {
+        return take_text(w);
+    }
+    if (byte == '{' || byte == '[') {
+        return take_nested(w);
+    }
+    if (byte == END || byte == 0 || strchr("-0123456789tfn", byte) == NULL) {
+        return refuse(w, "a value is missing, or is none of JSON's");
+    }
+    (void)take_run(w, ENDS_WORD);
+    return w->status == SLUICE_OK;
+}
+
+/* What was kept, as a tree. NULL: refused. */
+static json_t *parse_text(walk *w, const sl_json_element *element)
+{
+    json_error_t why;
+    json_t *value =
+        json_loadb(w->text, w->text_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+    if (value != NULL) {
+        return value;
+    }
+    if (json_error_code(&why) == json_error_out_of_memory) {
+        w->status =
+            sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->path, -1, "no memory for its JSON");
+    } else if (element == NULL) {
+        (void)refuse(w, why.text);
+    } else {
+        w->status = sl_error_file(w->error, SLUICE_CORRUPT, STAGE, 0, w->path, element->offset,
+                                  "it is no JSON: element %llu of \"%s\": %s",
+                                  (unsigned long long)element->number, element->list, why.text);
+    }
+    return NULL;
+}
+
+/* Takes a name, which is kept, with its quotes, and the colon behind it. */
+static bool take_name(walk *w)
+{
+    if (peek(w) != '"') {
+        return refuse(w, "a member has no name");
+    }
+    w->keeps = true;
+    const bool fine = take_text(w);
+    w->keeps = false;
+    return fine && (skip(w, ':') || refuse(w, "a member has no value"));
+}
+
+/* ---- elements ---- */
+
+/* Whether a member is: those whose names are written with escapes are left to jansson. */
+static bool is_wanted(const sl_json_list *list, const char *name, size_t bytes)
+{
+    for (size_t i = 0; list->wanted[i] != NULL; i++) {
+        if (strlen(list->wanted[i]) == bytes && memcmp(list->wanted[i], name, bytes) == 0) {
+            return true;
+        }
+    }
+    return memchr(name, '\\', bytes) != NULL;
+}
+
+static bool take_member(walk *w, const sl_json_list *list)
+{
+    const size_t from = w->text_bytes;
+    if (!append(w, ",", from > 1 ? 1 : 0)) {
+        return false;
+    }
+    const size_t name = w->text_bytes;
+    if (!take_name(w)) {
+        return false;
+    }
+    if (!is_wanted(list, w->text + name + 1, w->text_bytes - name - 2)) {
+        w->text_bytes = from;
+        return take_value(w);
+    }
+    bool fine = append(w, ":", 1);
+    w->keeps = true;
+    fine = fine && take_value(w);
+    w->keeps = false;
+    return fine;
+}
+
+/* Keeps of an element what is wanted. */
+static bool take_element(walk *w, const sl_json_list *list)
+{
+    w->text_bytes = 0;
+    if (!skip(w, '{') || !append(w, "{", 1)) {
+        return false;
+    }
+    if (!skip(w, '}')) {
+        do {
+            if (!take_member(w, list)) {
+                return false;
+            }
+        } while (skip(w, ','));
+        if (!skip(w, '}')) {
+            return refuse(w, "an object has no end");
+        }
+    }
+    return append(w, "}", 1);
+}
+
+static bool visit_element(walk *w, const sl_json_visitor *visitor, uint32_t list,
+                          sl_json_element *element)
+{
+    const int byte = peek(w);
+    element->offset = offset_of(w);
+    if (byte == END) {
+        return refuse(w, "a list has no end");
+    }
+    if (byte != '{') {
+        w->status = sl_json_refuse(element, "it is no object", w->error);
+        return false;
+    }
+    element->value = take_element(w, &visitor->lists[list]) ? parse_text(w, element) : NULL;
+    if (element->value == NULL) {
+        return false;
+    }
+    w->status = visitor->visit(visitor->ctx, list, element, w->error);
+    json_decref(element->value);
+    element->number++;
+    return w->status == SLUICE_OK;
+}
+
+static bool visit_list(walk *w, const sl_json_visitor *visitor, uint32_t list)
+{
+    sl_json_element element = {.path = w->path, .list = visitor->lists[list].name};
     if (!skip(w, '[')) {
         return refuse(w, "one of its lists is none");
     }
     if (skip(w, ']')) {
-        return SLUICE_OK;
+        return true;
     }
     do {
-        (void)peek(w);
-        element.offset = (int64_t)w->at;
-        sluice_status status = take_value(w, &element.value);
-        if (status == SLUICE_OK) {
-            status = w->visitor->visit(w->visitor->ctx, list, &element, w->error);
-            json_decref(element.value);
+        if (!visit_element(w, visitor, list, &element)) {
+            return false;
         }
-        if (status < 0) {
-            return status;
-        }
-        element.number++;
     } while (skip(w, ','));
-    return skip(w, ']') ? SLUICE_OK : refuse(w, "a list has no end");
+    return skip(w, ']') || refuse(w, "a list has no end");
 }
 
-/* NULL behind the last one. */
-static uint32_t find_list(const walk *w, const char *name)
-{
-    uint32_t list = 0;
-    while (w->visitor->lists[list] != NULL && strcmp(w->visitor->lists[list], name) != 0) {
-        list++;
-    }
-    return list;
-}
+/* ---- the object ---- */
 
-static sluice_status take_member(walk *w)
+/* Takes the name of a member; `*list` is the list of that name, or `count`. */
+static bool take_list_name(walk *w, const sl_json_list *lists, uint32_t count, uint32_t *list)
 {
-    json_t *name;
-    json_t *other;
-    if (peek(w) != '"') {
-        return refuse(w, "a member has no name");
+    w->text_bytes = 0;
+    json_t *name = take_name(w) ? parse_text(w, NULL) : NULL;
+    if (name == NULL) {
+        return false;
     }
-    sluice_status status = take_value(w, &name);
-    if (status < 0) {
-        return status;
+    *list = 0;
+    while (*list < count && strcmp(lists[*list].name, json_string_value(name)) != 0) {
+        (*list)++;
     }
-    const uint32_t list = find_list(w, json_string_value(name));
     json_decref(name);
-    if (!skip(w, ':')) {
-        return refuse(w, "a member has no value");
-    }
-    if (w->visitor->lists[list] != NULL) {
-        return take_list(w, list);
-    }
-    status = take_value(w, &other);
-    if (status == SLUICE_OK) {
-        json_decref(other);
-    }
-    return status;
+    return true;
 }
 
-static sluice_status take_object(walk *w)
+static bool visit_object(walk *w, const sl_json_visitor *visitor)
 {
+    uint32_t seen = 0;
     if (!skip(w, '{')) {
         return refuse(w, "no object");
     }
-    if (skip(w, '}')) {
-        return SLUICE_OK;
+    if (!skip(w, '}')) {
+        do {
+            uint32_t list;
+            if (!take_list_name(w, visitor->lists, visitor->count, &list)) {
+                return false;
+            }
+            const uint32_t bit = list < visitor->count ? UINT32_C(1) << list : 0;
+            if ((seen & bit) != 0) {
+                return refuse(w, "one of its lists is there twice");
+            }
+            seen |= bit;
+            if (bit != 0 ? !visit_list(w, visitor, list) : !take_value(w)) {
+                return false;
+            }
+        } while (skip(w, ','));
+        if (!skip(w, '}')) {
+            return refuse(w, "the object has no end");
+        }
+    }
+    return peek(w) == END || refuse(w, "there is something behind the object");
+}
+
+static bool find_list(walk *w, const sl_json_list *lists, uint32_t count)
+{
+    uint32_t list;
+    if (!skip(w, '{')) {
+        return false;
     }
     do {
-        const sluice_status status = take_member(w);
-        if (status < 0) {
-            return status;
+        if (!take_list_name(w, lists, count, &list)) {
+            return false;
         }
-    } while (skip(w, ','));
-    if (!skip(w, '}') || peek(w) != 0 || w->at < w->size) {
-        return refuse(w, "the object has no end, or something behind it");
+        if (list < count) {
+            return true;
+        }
+    } while (take_value(w) && skip(w, ','));
+    return false;
+}
+
+static bool open_walk(walk *w)
+{
+    w->status = sl_file_open((sl_file_name){STAGE, w->path}, &w->fd, &w->size, w->error);
+    w->window = w->status == SLUICE_OK ? sl_malloc(WINDOW_BYTES) : NULL;
+    if (w->status == SLUICE_OK && (w->window == NULL || fstat(w->fd, &w->facts) != 0)) {
+        w->status =
+            sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->path, -1, "no memory to read it");
     }
-    return SLUICE_OK;
+    return w->status == SLUICE_OK;
+}
+
+static void close_walk(walk *w)
+{
+    sl_file_close(w->fd);
+    sl_free(w->window);
+    sl_free(w->text);
+}
+
+static sluice_status check_unchanged(const walk *w)
+{
+    struct stat now;
+    if (fstat(w->fd, &now) == 0 && now.st_size == w->facts.st_size &&
+        sl_file_modified_ns(&now) == sl_file_modified_ns(&w->facts)) {
+        return SLUICE_OK;
+    }
+    return sl_error_file(w->error, SLUICE_IO, STAGE, 0, w->path, -1,
+                         "the file was changed while it was read");
 }
 
 sluice_status sl_json_walk(const char *path, const sl_json_visitor *visitor, sluice_error *error)
 {
-    walk w = {.path = path, .visitor = visitor, .error = error};
-    sluice_status status =
-        sl_file_read_whole((sl_file_name){STAGE, path}, SL_JSON_BYTES_MAX, &w.text, &w.size, error);
-    if (status == SLUICE_OK) {
-        status = take_object(&w);
-        sl_free(w.text);
+    walk w = {.path = path, .fd = -1, .error = error};
+    if (open_walk(&w) && visit_object(&w, visitor)) {
+        w.status = check_unchanged(&w);
     }
-    return status;
+    close_walk(&w);
+    return w.status;
+}
+
+bool sl_json_lists(const char *path, const sl_json_list *lists, uint32_t count, uint64_t most)
+{
+    walk w = {.path = path, .fd = -1};
+    bool found = false;
+    if (open_walk(&w)) {
+        w.size = w.size < most ? w.size : most;
+        found = find_list(&w, lists, count);
+    }
+    close_walk(&w);
+    return found;
 }

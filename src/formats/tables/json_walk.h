@@ -2,14 +2,20 @@
 /*
  * json_walk: an object in a file, the lists in it element by element.
  *
- * Purpose: annotations of a whole dataset are one JSON file of some 100 MB, whose tree would take
- * ten times that. Memory: the file's bytes, SL_JSON_BYTES_MAX at most, and the tree of one element.
- * Threads: pure.
+ * Purpose: annotations of a whole dataset are one JSON file of some 100 MB, most of which nobody
+ * asks for. What is wanted of an element goes to jansson; what is not is passed over, by its quotes
+ * and brackets only, at a byte in a nanosecond: of that, what is no JSON may go unnoticed.
+ * Memory: a window of 1 MiB, and what is wanted of one element, SL_JSON_ELEMENT_MAX at most, with
+ * its tree; the file may be of any size. Threads: pure.
  */
 #ifndef SL_JSON_WALK_H
 #define SL_JSON_WALK_H
 
 #include "json_file.h"
+
+#define SL_JSON_ELEMENT_MAX ((size_t)16 << 20)
+/* Of values in each other. */
+#define SL_JSON_DEPTH_MAX 2048U
 
 /* An element, valid during the call. */
 typedef struct sl_json_element {
@@ -17,19 +23,30 @@ typedef struct sl_json_element {
     const char *list; /* its name */
     uint64_t number;  /* in it */
     int64_t offset;   /* in the file */
-    json_t *value;
+    json_t *value;    /* an object, of the wanted members */
 } sl_json_element;
+
+/* A member that is a list of objects. */
+typedef struct sl_json_list {
+    const char *name;
+    const char *const *wanted; /* members of its objects; NULL behind the last one */
+} sl_json_list;
 
 typedef struct sl_json_visitor {
     void *ctx;
-    const char *const *lists; /* names of members that are lists, NULL behind the last one */
+    const sl_json_list *lists; /* 32 at most */
+    uint32_t count;
     sluice_status (*visit)(void *ctx, uint32_t list, const sl_json_element *element,
                            sluice_error *error);
 } sl_json_visitor;
 
 /* Visits all elements of those lists, in the order of the file; other members are passed over.
- * Errors: as of sl_json_load, and of `visit`. */
+ * Errors: IO, CORRUPT (no JSON, a list twice), UNSUPPORTED (too deep, too large), NOMEM, and of
+ * `visit`. */
 sluice_status sl_json_walk(const char *path, const sl_json_visitor *visitor, sluice_error *error);
+/* Whether the file begins as an object that has one of those lists; it is read until one is found,
+ * `most` bytes of it at most. */
+bool sl_json_lists(const char *path, const sl_json_list *lists, uint32_t count, uint64_t most);
 /* An error about an element: CORRUPT. */
 sluice_status sl_json_refuse(const sl_json_element *element, const char *why, sluice_error *error);
 

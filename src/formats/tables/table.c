@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures that a table lists: CSV, TSV or JSON Lines, each row a sample, one column of which names
- * the picture's file. The table is read twice when it is opened, row by row: once to find what its
- * columns are, once to keep what is wanted of them. The dataset itself is listed.h's.
+ * Pictures that a table lists: CSV, TSV, JSON Lines or im2rec's list, each row a sample, one column
+ * of which names the picture's file. The table is read twice when it is opened, row by row: once to
+ * find what its columns are, once to keep what is wanted of them. The dataset itself is listed.h's.
  */
 #include "field_choice.h"
 #include "listed.h"
@@ -143,12 +143,13 @@ static const sl_field_choice *find_choice(const opener *o, const char *name)
     return NULL;
 }
 
-/* The column of pictures: one that is said to be, or of a usual name. */
+/* The column of pictures: one that is said to be, or to be called so, or of a usual name. */
 static uint32_t choose_picture(const opener *o)
 {
     for (uint32_t i = 0; i < o->options->field_count; i++) {
         const sl_field_choice *choice = &o->choices[i];
-        if (choice->typed && choice->field.type == SLUICE_FIELD_IMAGE) {
+        if (choice->typed ? choice->field.type == SLUICE_FIELD_IMAGE
+                          : strcmp(choice->field.name, "image") == 0) {
             return find_name(o->table, choice->key);
         }
     }
@@ -362,6 +363,7 @@ static sluice_status open_rows(opener *o, sluice_error *error)
     (void)snprintf(o->own->base.kind, sizeof(o->own->base.kind),
                    "pictures in files, listed by a table (%s)",
                    json                          ? "JSON Lines"
+                   : o->table->is_list           ? "im2rec's list"
                    : o->table->delimiter == '\t' ? "TSV"
                                                  : "CSV");
     return sl_listed_finish(o->own, o->path, error);

@@ -3,6 +3,7 @@
 
 #include "dtype.h"
 #include "memory.h"
+#include "number_text.h"
 #include "utf8.h"
 
 #include <math.h>
@@ -11,17 +12,8 @@
 
 static const char no_memory[] = "there is no memory for it";
 
-bool sl_cell_room_open(sl_cell_room *room)
-{
-    *room = (sl_cell_room){.c = newlocale(LC_ALL_MASK, "C", (locale_t)0)};
-    return room->c != (locale_t)0;
-}
-
 void sl_cell_room_close(sl_cell_room *room)
 {
-    if (room->c != (locale_t)0) {
-        freelocale(room->c);
-    }
     sl_free(room->data);
     *room = (sl_cell_room){0};
 }
@@ -75,13 +67,15 @@ static bool is_number_sign(uint8_t sign)
     return (sign >= '0' && sign <= '9') || strchr("+-.eE", sign) != NULL;
 }
 
-/* Digits without a point that are no int64 are none: they would lose some. */
-static bool read_number(sl_bytes text, locale_t c, double *number)
+/* Digits without a point that are no int64 are none: they would lose some. So would what is too
+ * large for binary64. */
+static bool read_number(sl_bytes text, double *number)
 {
     const char *words = (const char *)text.data;
     char *end;
     const char *name = words + (text.size > 0 && (*words == '-' || *words == '+') ? 1 : 0);
-    if (strcasecmp(name, "nan") != 0 && strcasecmp(name, "inf") != 0) {
+    const bool is_decimal = strcasecmp(name, "nan") != 0 && strcasecmp(name, "inf") != 0;
+    if (is_decimal) {
         for (size_t i = 0; i < text.size; i++) {
             if (text.data[i] == '\0' || !is_number_sign(text.data[i])) {
                 return false;
@@ -91,8 +85,8 @@ static bool read_number(sl_bytes text, locale_t c, double *number)
             return false;
         }
     }
-    *number = strtod_l(words, &end, c);
-    return text.size > 0 && *end == '\0';
+    *number = sl_read_double(words, &end);
+    return text.size > 0 && *end == '\0' && (!is_decimal || isfinite(*number));
 }
 
 /* ---- lists ---- */
@@ -137,15 +131,14 @@ static json_t *open_list(const sl_cell *cell)
     return may_be ? sl_json_parse(cell->text) : NULL;
 }
 
-static sl_cell_kind look_at_words(const sl_cell *cell, const sl_cell_room *room,
-                                  sl_list_shape *shape)
+static sl_cell_kind look_at_words(const sl_cell *cell, sl_list_shape *shape)
 {
     int64_t integer;
     double number;
     if (read_integer(cell->text, &integer)) {
         return SL_CELL_INT;
     }
-    if (read_number(cell->text, room->c, &number)) {
+    if (read_number(cell->text, &number)) {
         return SL_CELL_FLOAT;
     }
     json_t *list = open_list(cell);
@@ -154,10 +147,10 @@ static sl_cell_kind look_at_words(const sl_cell *cell, const sl_cell_room *room,
     return is_list ? SL_CELL_LIST : SL_CELL_TEXT;
 }
 
-sl_cell_kind sl_cell_look(const sl_cell *cell, const sl_cell_room *room, sl_list_shape *shape)
+sl_cell_kind sl_cell_look(const sl_cell *cell, sl_list_shape *shape)
 {
     if (cell->kind == SL_CELL_WORDS) {
-        return look_at_words(cell, room, shape);
+        return look_at_words(cell, shape);
     }
     if (cell->kind == SL_CELL_LIST && !look_at_list(cell->json, shape)) {
         return SL_CELL_TEXT;
@@ -286,6 +279,6 @@ const char *sl_cell_value(const sl_cell *cell, const sl_field *field, sl_cell_ro
         return NULL;
     }
     const bool number =
-        words ? read_number(cell->text, room->c, &value->number) : cell->kind == SL_CELL_FLOAT;
+        words ? read_number(cell->text, &value->number) : cell->kind == SL_CELL_FLOAT;
     return number ? NULL : "it is no number";
 }

@@ -12,8 +12,6 @@
 #include "json_file.h"
 #include "value.h"
 
-#include <locale.h>
-
 typedef enum sl_cell_kind {
     SL_CELL_ABSENT = 0,
     SL_CELL_INT,
@@ -41,14 +39,13 @@ typedef struct sl_list_shape {
 typedef struct sl_cell_room {
     uint8_t *data;
     size_t bytes;
-    locale_t c; /* numbers with a point */
 } sl_cell_room;
 
-bool sl_cell_room_open(sl_cell_room *room); /* false: no memory */
+/* Of all zero is fine. */
 void sl_cell_room_close(sl_cell_room *room);
 
 /* What it is: never WORDS. `shape` is filled in for a LIST. */
-sl_cell_kind sl_cell_look(const sl_cell *cell, const sl_cell_room *room, sl_list_shape *shape);
+sl_cell_kind sl_cell_look(const sl_cell *cell, sl_list_shape *shape);
 /* Its text: as it is written, or its JSON. False: no memory. */
 bool sl_cell_text(const sl_cell *cell, sl_cell_room *room, sl_bytes *text);
 /*

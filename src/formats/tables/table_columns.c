@@ -19,7 +19,7 @@ sluice_status sl_table_columns_open(sl_table_columns **columns, sluice_error *er
 {
     sl_table_columns *own = sl_calloc(1, sizeof(*own));
     *columns = own;
-    if (own == NULL || !sl_cell_room_open(&own->room)) {
+    if (own == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for columns");
     }
     return SLUICE_OK;
@@ -106,8 +106,7 @@ sluice_status sl_table_columns_look(sl_table_columns *columns, const sl_table *t
         }
         /* Once it is a text nothing changes that. */
         const bool is_text = (column->kinds >> SL_CELL_TEXT & 1) != 0;
-        const sl_cell_kind kind =
-            is_text ? SL_CELL_TEXT : sl_cell_look(cell, &columns->room, &shape);
+        const sl_cell_kind kind = is_text ? SL_CELL_TEXT : sl_cell_look(cell, &shape);
         column->kinds |= 1U << kind;
         if (kind == SL_CELL_LIST) {
             add_shape(column, &shape);

@@ -57,7 +57,7 @@ static sluice_status take_quoted(sl_table *table)
 static sluice_status take_cell(sl_table *table)
 {
     const char stops[] = {(char)table->delimiter, '\r', '\n', '\0'};
-    const bool quoted = sl_table_peek(table) == '"';
+    const bool quoted = !table->is_list && sl_table_peek(table) == '"';
     table->at += quoted;
     const sluice_status status =
         quoted ? take_quoted(table) : sl_table_take(table, stops, sizeof(stops));
@@ -74,8 +74,7 @@ static sluice_status take_cell(sl_table *table)
     return sl_table_append(table, "", 1);
 }
 
-/* `*count` cells, 0 at the end, whose texts begin at `begins`. */
-static sluice_status take_row(sl_table *table, uint32_t *count)
+sluice_status sl_table_take_row(sl_table *table, uint32_t *count)
 {
     *count = 0;
     table->text_bytes = 0;
@@ -124,7 +123,7 @@ static sluice_status set_name(sl_table *table, uint32_t column, const char *name
 sluice_status sl_table_read_header(sl_table *table)
 {
     uint32_t count;
-    sluice_status status = take_row(table, &count);
+    sluice_status status = sl_table_take_row(table, &count);
     if (status == SLUICE_OK && count == 0) {
         return sl_table_refuse(table, SLUICE_INVALID, SL_FIELD_NONE,
                                "the file is empty: its first line has to name the columns",
@@ -141,7 +140,7 @@ sluice_status sl_table_read_header(sl_table *table)
 sluice_status sl_table_next_csv(sl_table *table, bool *more)
 {
     uint32_t count;
-    const sluice_status status = take_row(table, &count);
+    const sluice_status status = sl_table_take_row(table, &count);
     *more = count > 0;
     if (status < 0 || count == 0) {
         return status;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define STAGE        "dataset"
+#define LIST         ".lst"
 #define WINDOW_BYTES ((size_t)1 << 20)
 
 static bool ends_with(const char *path, const char *end)
@@ -25,7 +26,8 @@ static bool is_json_lines(const char *path)
 
 bool sl_table_is_named(const char *path)
 {
-    return ends_with(path, ".csv") || ends_with(path, ".tsv") || is_json_lines(path);
+    return ends_with(path, ".csv") || ends_with(path, ".tsv") || is_json_lines(path) ||
+           ends_with(path, LIST);
 }
 
 sluice_status sl_table_refuse(const sl_table *table, sluice_status status, uint32_t column,
@@ -137,7 +139,7 @@ sluice_status sl_table_rewind(sl_table *table, sluice_error *error)
     const uint32_t columns = table->columns;
     sluice_status status = skip_mark(table);
     if (status == SLUICE_OK && !table->is_json) {
-        status = sl_table_read_header(table);
+        status = table->is_list ? sl_table_name_lst(table) : sl_table_read_header(table);
         /* cells that there were before are not there any more */
         if (status == SLUICE_OK && columns > 0 && table->columns != columns) {
             return refuse_changed(table, error);
@@ -173,7 +175,8 @@ sluice_status sl_table_open(sl_table **table, const char *path, sluice_error *er
     own->path = path;
     own->fd = -1;
     own->is_json = is_json_lines(path);
-    own->delimiter = ends_with(path, ".tsv") ? '\t' : ',';
+    own->is_list = ends_with(path, LIST);
+    own->delimiter = own->is_list || ends_with(path, ".tsv") ? '\t' : ',';
     const sluice_status status = start(own, error);
     if (status < 0) {
         sl_table_close(own);
@@ -203,8 +206,9 @@ static bool was_changed(const sl_table *table)
 sluice_status sl_table_next(sl_table *table, bool *more, sluice_error *error)
 {
     table->error = error;
-    const sluice_status status =
-        table->is_json ? sl_table_next_json(table, more) : sl_table_next_csv(table, more);
+    const sluice_status status = table->is_json   ? sl_table_next_json(table, more)
+                                 : table->is_list ? sl_table_next_lst(table, more)
+                                                  : sl_table_next_csv(table, more);
     if (status == SLUICE_OK && !*more && was_changed(table)) {
         return refuse_changed(table, error);
     }

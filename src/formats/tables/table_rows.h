@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table_rows: the rows of a CSV, TSV or JSON Lines file, one after the other.
+ * table_rows: the rows of a CSV, TSV or JSON Lines file or of im2rec's list, one after the other.
  *
  * Purpose: CSV as RFC 4180 has it (quotes, doubled quotes, line ends within quotes; LF, CRLF or CR;
  * a byte order mark), TSV with the same quotes, of which the first row names the columns; JSON
- * Lines, each an object, whose members name them, those of an object in it as "outer.inner". Blank
- * lines are none.
+ * Lines, each an object, whose members name them, those of an object in it as "outer.inner"; lists
+ * (.lst), whose columns are id, label and path. Blank lines are none.
  * Memory: a window of 1 MiB and one row, 16 MiB at most: the file may be of any size. Threads: one
  * owner. Ownership: sl_table_close.
  */
@@ -29,7 +29,7 @@ typedef struct sl_table {
     /* for the readers */
     const char *path;
     int fd;
-    bool is_json;
+    bool is_json, is_list;
     uint8_t delimiter;
     struct stat facts; /* when it was opened */
     uint8_t *window;
@@ -44,7 +44,7 @@ typedef struct sl_table {
     sluice_error *error;
 } sl_table;
 
-/* Whether a file of that name is one: *.csv, *.tsv, *.jsonl, *.ndjson. */
+/* Whether a file of that name is one: *.csv, *.tsv, *.jsonl, *.ndjson, *.lst. */
 bool sl_table_is_named(const char *path);
 
 /* `path` has to outlive it. Errors: IO; INVALID (no row that names columns), CORRUPT, UNSUPPORTED
@@ -60,7 +60,7 @@ sluice_status sl_table_rewind(sl_table *table, sluice_error *error);
 sluice_status sl_table_refuse(const sl_table *table, sluice_status status, uint32_t column,
                               const char *why, sluice_error *error);
 
-/* ---- for the two readers (table_csv.c, table_json.c) ---- */
+/* ---- for the readers (table_csv.c, table_json.c, table_lst.c) ---- */
 
 /* The next byte, which stays; -1: the end, or table->status says why there is none. */
 int sl_table_peek(sl_table *table);
@@ -68,8 +68,12 @@ int sl_table_peek(sl_table *table);
 sluice_status sl_table_take(sl_table *table, const char *stops, size_t count);
 sluice_status sl_table_append(sl_table *table, const void *bytes, size_t count);
 
+/* `*count` cells, 0 at the end, whose texts begin at `begins`, each with a NUL behind it. */
+sluice_status sl_table_take_row(sl_table *table, uint32_t *count);
 sluice_status sl_table_next_csv(sl_table *table, bool *more);
 sluice_status sl_table_read_header(sl_table *table);
 sluice_status sl_table_next_json(sl_table *table, bool *more);
+sluice_status sl_table_name_lst(sl_table *table);
+sluice_status sl_table_next_lst(sl_table *table, bool *more);
 
 #endif

@@ -129,16 +129,11 @@ static sluice_status open_all(tars *own, const char *const *paths, size_t count,
         return status;
     }
     sluice_dataset_info *info = &own->base.info;
-    info->struct_size = sizeof(*info);
-    info->samples = own->set.samples;
-    info->bytes = own->set.bytes;
-    info->fingerprint = sl_file_set_fingerprint(&own->set);
+    sl_file_set_describe(&own->set, info);
     info->fields = own->fields.count;
-    info->shards = own->set.list.count;
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "%s, whose files called alike up to their first dot are a sample (WebDataset)",
                    own->set.list.count == 1 ? "a tar archive" : "tar archives");
-    memcpy(info->format, "tar", sizeof("tar"));
     own->base.fields = own->fields.fields;
     return sl_file_list_objects(&own->set.list, &own->base.objects, error);
 }
@@ -147,19 +142,11 @@ static sluice_status open_tars(sl_dataset **dataset, const char *const *paths, s
                                const sluice_dataset_options *options, sluice_error *error)
 {
     (void)options;
-    tars *own = sl_calloc(1, sizeof(*own));
+    tars *own = sl_dataset_new(sizeof(*own), &tars_ops, "tar", error);
     if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return SLUICE_NOMEM;
     }
-    own->base.ops = &tars_ops;
-    atomic_init(&own->base.references, 1);
-    const sluice_status status = open_all(own, paths, count, error);
-    if (status < 0) {
-        sl_dataset_close(&own->base);
-        return status;
-    }
-    *dataset = &own->base;
-    return SLUICE_OK;
+    return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, error));
 }
 
 const sl_format sl_format_tars = {.name = "tar", .probe = probe, .open = open_tars};

@@ -250,16 +250,11 @@ static sluice_status open_all(tfrecords *own, const char *const *paths, size_t c
     status = find_fields(look, options, error);
     sl_free(look);
     sluice_dataset_info *info = &own->base.info;
-    info->struct_size = sizeof(*info);
-    info->samples = own->set.samples;
-    info->bytes = own->set.bytes;
-    info->fingerprint = sl_file_set_fingerprint(&own->set);
+    sl_file_set_describe(&own->set, info);
     info->fields = own->fields.count;
-    info->shards = own->set.list.count;
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "%s, each of whose records is a sample (tf.train.Example)",
                    own->set.list.count == 1 ? "a TFRecord file" : "TFRecord files");
-    memcpy(info->format, "tfrecord", sizeof("tfrecord"));
     own->base.fields = own->fields.fields;
     return status;
 }
@@ -267,19 +262,11 @@ static sluice_status open_all(tfrecords *own, const char *const *paths, size_t c
 static sluice_status open_records(sl_dataset **dataset, const char *const *paths, size_t count,
                                   const sluice_dataset_options *options, sluice_error *error)
 {
-    tfrecords *own = sl_calloc(1, sizeof(*own));
+    tfrecords *own = sl_dataset_new(sizeof(*own), &tfrecords_ops, "tfrecord", error);
     if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+        return SLUICE_NOMEM;
     }
-    own->base.ops = &tfrecords_ops;
-    atomic_init(&own->base.references, 1);
-    const sluice_status status = open_all(own, paths, count, options, error);
-    if (status < 0) {
-        sl_dataset_close(&own->base);
-        return status;
-    }
-    *dataset = &own->base;
-    return SLUICE_OK;
+    return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, options, error));
 }
 
 const sl_format sl_format_tfrecords = {.name = "tfrecord",

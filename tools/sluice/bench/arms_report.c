@@ -53,6 +53,8 @@ void bench_arms_judge(struct bench_arms_figures *figures)
         .rows_per_s = figures->comparison->demand,
         .processors = figures->setting.processors,
         .packing = bench_packing(&figures->setting, &figures->result->stats),
+        .files = figures->setting.files,
+        .advice = figures->setting.advice,
     };
     if (run.seconds > 0) {
         bottleneck_describe(&run, figures->verdict, sizeof figures->verdict);

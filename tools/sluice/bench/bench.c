@@ -102,9 +102,7 @@ static int make_columns(const struct column_set *columns, struct column_source *
 static int bench(sluice_dataset *dataset, sluice_dataset *yardstick, struct column_set *columns)
 {
     sluice_dataset_info info = {.struct_size = sizeof info};
-    sluice_dataset_info delivered = {.struct_size = sizeof delivered};
-    if (sluice_dataset_get_info(yardstick, &info) < 0 ||
-        sluice_dataset_get_info(dataset, &delivered) < 0) {
+    if (sluice_dataset_get_info(yardstick, &info) < 0) {
         report("the dataset does not say what it holds; please report this as a bug");
         return TOOL_FAILED;
     }
@@ -126,8 +124,8 @@ static int bench(sluice_dataset *dataset, sluice_dataset *yardstick, struct colu
                                          .options = &job.source.options,
                                          .columns = columns,
                                          .processors = (uint32_t)data_processors(),
-                                         .pipeline = args.pipeline,
-                                         .folder = strcmp(delivered.format, "folder") == 0};
+                                         .pipeline = args.pipeline};
+    bench_setting_look(&job.setting, dataset);
     code = has_steps() ? bench_accelerate(&job) : bench_deliver(&job);
     column_source_free(&source);
     return code;

@@ -30,7 +30,9 @@ static struct derived derive(const struct bench_figures *figures)
         .consumer = CONSUMER_FREE,
         .data_idle = (double)result->stats.host_wait_ns * 1e-9 / result->seconds,
         .processors = figures->setting.processors,
-        .packing = bench_packing(&figures->setting, &result->stats),
+        .packing = isnan(derived.full_ms) ? NULL : bench_packing(&figures->setting, &result->stats),
+        .files = figures->setting.files,
+        .advice = figures->setting.advice,
     };
     bottleneck_describe(&run, derived.bottleneck, sizeof derived.bottleneck);
     return derived;

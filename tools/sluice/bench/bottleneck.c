@@ -98,6 +98,15 @@ static void describe_packing(const struct bottleneck_run *run, char *text, size_
     }
 }
 
+/* Whatever is done with a sample's bytes takes longer if they have to be made first. */
+static void add_advice(const struct bottleneck_run *run, char *text, size_t bytes)
+{
+    if (run->advice != NULL) {
+        const size_t used = strlen(text);
+        snprintf(text + used, bytes - used, "; it is %s", run->advice);
+    }
+}
+
 static void describe_help(const struct bottleneck_run *run, char *text, size_t bytes)
 {
     const sluice_loader_stats *stats = run->stats;
@@ -121,7 +130,7 @@ static void describe_workers(const struct bottleneck_run *run, const char *stage
 {
     const sluice_loader_stats *stats = run->stats;
     char reads[64];
-    char help[192];
+    char help[320];
     describe_reads(run, reads, sizeof reads);
     describe_help(run, help, sizeof help);
     double share = workers_share(run);
@@ -138,6 +147,16 @@ static void describe_consumer(const struct bottleneck_run *run, char *text, size
              100 * run->data_idle, 100 * workers_share(run));
 }
 
+static void describe_read(const struct bottleneck_run *run, char *text, size_t bytes)
+{
+    snprintf(text, bytes,
+             "read-bound: workers busy only %.0f %%, their queue empty for %.0f %% of the samples "
+             "(%s); faster storage %swould help",
+             100 * workers_share(run), 100 * bottleneck_queue_empty(&run->stages->decode),
+             run->stats->io_backend,
+             run->files ? "or packed shards (`sluice pack`), which are read in long pieces, " : "");
+}
+
 /* Bytes are known only as they are stored, not as they are copied: batches it is. */
 static void describe_copy(const struct bottleneck_run *run, char *text, size_t bytes)
 {
@@ -152,7 +171,6 @@ static void describe_copy(const struct bottleneck_run *run, char *text, size_t b
 
 void bottleneck_describe(const struct bottleneck_run *run, char *text, size_t bytes)
 {
-    const sluice_loader_stats *stats = run->stats;
     double busy = 100 * workers_share(run);
     switch (bottleneck_find(run)) {
     case BOTTLENECK_CONSUMER:
@@ -160,15 +178,14 @@ void bottleneck_describe(const struct bottleneck_run *run, char *text, size_t by
         break;
     case BOTTLENECK_DECODE:
         describe_workers(run, "decode", text, bytes);
+        add_advice(run, text, bytes);
         break;
     case BOTTLENECK_AUGMENT:
         describe_workers(run, "augment", text, bytes);
         break;
     case BOTTLENECK_READ:
-        snprintf(text, bytes,
-                 "read-bound: workers busy only %.0f %%, their queue empty for %.0f %% of the "
-                 "samples (%s); faster storage or packed shards (`sluice pack`) would help",
-                 busy, 100 * bottleneck_queue_empty(&run->stages->decode), stats->io_backend);
+        describe_read(run, text, bytes);
+        add_advice(run, text, bytes);
         break;
     case BOTTLENECK_COPY:
         describe_copy(run, text, bytes);

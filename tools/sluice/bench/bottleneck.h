@@ -8,6 +8,7 @@
 
 #include <sluice/loader.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,9 +40,10 @@ struct bottleneck_run {
     double data_idle;  /* part of the run that the consumer did nothing for want of data, 0..1 */
     double rows_per_s; /* what steps without waits would take; not with CONSUMER_FREE */
     uint32_t processors;
-    const char
-        *packing; /* what packing is known to save, "" where no figure is; NULL: it is no help
-                   */
+    /* what packing is known to save, "" where no figure is; NULL: it is no help */
+    const char *packing;
+    bool files;         /* each sample is a file of its own */
+    const char *advice; /* of how the dataset is stored, "compressed: ..."; NULL: none */
 };
 
 enum bottleneck bottleneck_find(const struct bottleneck_run *run);

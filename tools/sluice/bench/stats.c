@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 bool bench_has_images(const struct bench_setting *setting)
 {
@@ -17,12 +18,27 @@ const char *bench_rows_are(const struct bench_setting *setting)
     return bench_has_images(setting) ? "images" : "samples";
 }
 
+void bench_setting_look(struct bench_setting *setting, const sluice_dataset *dataset)
+{
+    sluice_dataset_info info = {.struct_size = sizeof info};
+    const char *advice = strstr(sluice_dataset_describe(dataset), "; ");
+    if (sluice_dataset_get_info(dataset, &info) < 0) {
+        return;
+    }
+    setting->packable = strcmp(info.format, "shards") != 0 && strcmp(info.format, "mixed") != 0;
+    setting->files = info.shards == 0;
+    if (advice != NULL && setting->options->shuffle == SLUICE_SHUFFLE_FULL) {
+        setting->advice = advice + 2;
+    }
+}
+
 const char *bench_packing(const struct bench_setting *setting, const sluice_loader_stats *stats)
 {
     /* Below, a JPEG is packed in the form that it has (docs/cli.md). */
     static const uint64_t least_bytes = 15000;
     const struct column_spec *picture = column_set_picture(setting->columns, 0);
-    if (!setting->folder || picture == NULL || stats->bytes_wanted < least_bytes * stats->samples) {
+    if (!setting->packable || picture == NULL ||
+        stats->bytes_wanted < least_bytes * stats->samples) {
         return NULL;
     }
     switch (picture->crop != COLUMN_WORD_NONE ? picture->crop : setting->pipeline) {

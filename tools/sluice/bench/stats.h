@@ -14,14 +14,19 @@ struct bench_setting {
     const sluice_loader_options *options;
     const struct column_set *columns;
     uint32_t processors;
-    int pipeline; /* an enum pipeline, of the columns that do not say */
-    bool folder;  /* the dataset is an image folder */
+    int pipeline;       /* an enum pipeline, of the columns that do not say */
+    bool packable;      /* its pictures lie as their makers wrote them: it is no shards */
+    bool files;         /* each picture is a file of its own */
+    const char *advice; /* what the format says of how it is stored; NULL: nothing */
 };
 
 /* Whether rows hold pictures; if not, what counts images has nothing to say. */
 bool bench_has_images(const struct bench_setting *setting);
 /* "images" or "samples". */
 const char *bench_rows_are(const struct bench_setting *setting);
+
+/* What the dataset's own facts say; `dataset` has to stay, and the options to be set. */
+void bench_setting_look(struct bench_setting *setting, const sluice_dataset *dataset);
 
 /* What packing the dataset would save, as bottleneck_run has it. */
 const char *bench_packing(const struct bench_setting *setting, const sluice_loader_stats *stats);

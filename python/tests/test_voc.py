@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pascal VOC's annotations against what xml.etree reads of them, by detectron2's rule for boxes."""
+import random
+import xml.etree.ElementTree
+
+import numpy
+import pytest
+from PIL import Image
+
+import sluice
+
+CORRUPT, INVALID = sluice.CorruptError, sluice.InvalidError
+USUAL = """aeroplane bicycle bird boat bottle bus car cat chair cow diningtable dog horse motorbike person pottedplant sheep
+    sofa train tvmonitor""".split()
+SAMPLES = 12
+
+
+def annotate(name, objects, size=(500, 375), filename=None):
+    parts = "".join(
+        f"<object><name>{kind}</name><pose>Left</pose><truncated>{flags & 1}</truncated><difficult>{flags >> 1}</difficult>"
+        f"<bndbox><xmin>{x0}</xmin><ymin>{y0}</ymin><xmax>{x1}</xmax><ymax>{y1}</ymax></bndbox></object>"
+        for kind, flags, (x0, y0, x1, y1) in objects
+    )
+    return (
+        f"<annotation><folder>VOC</folder><filename>{filename or name + '.jpg'}</filename><size><width>{size[0]}</width>"
+        f"<height>{size[1]}</height><depth>3</depth></size><segmented>0</segmented>{parts}</annotation>"
+    )
+
+
+def write(root, names=("dog", "person", "cat"), pictures="JPEGImages", pages="Annotations"):
+    """The files of a dataset."""
+    draw = random.Random(1)
+    for folder in (pictures, pages, "ImageSets/Main"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    for number in range(SAMPLES):
+        name = f"2008_{number:06}"
+        Image.new("RGB", (40 + number, 30), (9 * number, 0, 0)).save(root / pictures / f"{name}.jpg")
+        objects = []
+        for _ in range(number % 4):
+            x, y = draw.randrange(1, 20), draw.randrange(1, 20)
+            box = (x, y, x + draw.choice([0, 5, 45.700000762939453]), y + draw.randrange(9))
+            objects.append((draw.choice(names), draw.randrange(4), box))
+        (root / pages / f"{name}.xml").write_text(annotate(name, objects, (40 + number, 30)))
+    (root / "ImageSets/Main/train.txt").write_text("".join(f"2008_{number:06}\n" for number in range(0, SAMPLES, 2)))
+    (root / "ImageSets/Main/dog_val.txt").write_text("".join(f"2008_{number:06} {number % 3 - 1:2}\n" for number in (7, 3, 5)))
+    return root
+
+
+def read(path):
+    """An annotation, as torchvision and detectron2 read it: boxes from 0, here as x, y, width, height."""
+    tree = xml.etree.ElementTree.parse(path).getroot()
+    boxes, found = [], tree.findall("object")
+    for each in found:
+        x0, y0, x1, y1 = (float(each.find("bndbox").find(edge).text) for edge in ("xmin", "ymin", "xmax", "ymax"))
+        x0, y0 = x0 - 1, y0 - 1
+        boxes.append([x0, y0, x1 - x0, y1 - y0])
+    return {
+        "boxes": numpy.array(boxes, "f4").reshape(-1, 4).tolist(),
+        "names": [each.find("name").text for each in found],
+        "truncated": [int(each.find("truncated").text) for each in found],
+        "difficult": [int(each.find("difficult").text) for each in found],
+        "width": int(tree.find("size/width").text),
+        "height": int(tree.find("size/height").text),
+    }
+
+
+def plain(value):
+    return numpy.asarray(value).tolist() if isinstance(value, memoryview) else value
+
+
+@pytest.fixture
+def voc(tmp_path):
+    root = write(tmp_path / "VOC2012")
+    try:
+        sluice.Dataset(root)
+    except sluice.UnsupportedError as error:
+        assert "without libexpat" in str(error)
+        pytest.skip("the library was built without libexpat")
+    return root
+
+
+def check(data, root, names, pages="Annotations", pictures="JPEGImages"):
+    assert data.format == "voc" and len(data) == len(names)
+    for name, sample in zip(names, data):
+        wanted = read(root / pages / f"{name}.xml")
+        assert [data.classes[label] for label in plain(sample["labels"])] == wanted.pop("names")
+        assert {field: plain(sample[field]) for field in wanted} == wanted
+        assert sample["key"] == f"{name}.jpg"
+        assert bytes(sample["image"]) == (root / pictures / f"{name}.jpg").read_bytes()
+
+
+def all_names():
+    return [f"2008_{number:06}" for number in range(SAMPLES)]
+
+
+@pytest.mark.parametrize("way", ["", "Annotations", "Annotations/"])
+def test_all(voc, way):
+    data = sluice.Dataset(voc / way if not way.endswith("/") else f"{voc}/{way}")
+    assert list(data.fields) == ["image", "boxes", "labels", "difficult", "truncated", "width", "height", "key"]
+    assert list(data.classes) == USUAL and data.fields["boxes"].shape == (0, 4)
+    check(data, voc, all_names())
+
+
+def test_lists(voc, monkeypatch):
+    check(sluice.Dataset(voc / "ImageSets/Main/train.txt"), voc, all_names()[::2])
+    data = sluice.Dataset(voc / "ImageSets/Main/dog_val.txt")
+    check(data, voc, [all_names()[number] for number in (7, 3, 5)])
+    assert [sample["gt"] for sample in data] == [0, -1, 1]
+    assert len(data.where("gt >= 0")) == 2
+    monkeypatch.chdir(voc / "ImageSets/Main")
+    check(sluice.Dataset("train.txt"), voc, all_names()[::2])
+    monkeypatch.chdir(voc / "Annotations")
+    check(sluice.Dataset("."), voc, all_names())
+    (voc / "train.txt").write_text("2008_000003\n")
+    check(sluice.Dataset(voc / "train.txt"), voc, ["2008_000003"])
+    assert len(sluice.concat([sluice.Dataset(voc / "train.txt"), sluice.Dataset(voc)])) == SAMPLES + 1
+
+
+def test_other_names(voc):
+    write(voc, names=("zebra", "dog", "Äpfel"))
+    data = sluice.Dataset(voc)
+    assert list(data.classes) == ["dog", "zebra", "Äpfel"]
+    check(data, voc, all_names())
+
+
+@pytest.mark.parametrize(
+    "pictures, pages, path",
+    [("images", "annotations", ""), ("Images", "Annotations", ""), ("images", "annotations/xmls", "annotations/xmls"),
+     ("flat", "flat", "flat")],
+)  # fmt: skip
+def test_other_folders(voc, tmp_path, pictures, pages, path):
+    root = write(tmp_path / "other", pictures=pictures, pages=pages)
+    check(sluice.Dataset(root / path), root, all_names(), pages, pictures)
+
+
+def test_other_extensions(voc):
+    """The file's name without one, as ImageNet has it; one that was converted; one that was renamed."""
+    pictures, pages = voc / "JPEGImages", voc / "Annotations"
+    for old, new, filename in (("0", "0.JPEG", "2008_000000"), ("1", "1.png", "2008_000001.jpg"), ("2", "2x.jpg", "2008_000002x.jpg")):
+        (pictures / f"2008_00000{old}.jpg").rename(pictures / f"2008_00000{new}")
+        (pages / f"2008_00000{old}.xml").write_text(annotate("", [], filename=filename))
+    (pages / "2008_000003.xml").write_text(annotate("", [], filename="2008_000004.jpg"))
+    data = sluice.Dataset(voc)
+    keys = [data[number]["key"] for number in range(4)]
+    assert keys == ["2008_000000.JPEG", "2008_000001.png", "2008_000002x.jpg", "2008_000003.jpg"]
+    assert [len(data[number]["image"]) > 0 for number in range(4)] == [True] * 4
+
+
+def test_choices(voc):
+    data = sluice.Dataset(voc, fields={"x": "image", "box": "boxes", "file": ("image", "text")})
+    assert list(data.fields) == ["x", "box", "file"] and data[1]["file"] == "2008_000001.jpg"
+    with pytest.raises(INVALID, match="occluded"):
+        sluice.Dataset(voc, fields={"image": "image", "o": "occluded"})
+
+
+def test_pack_and_load(voc, tmp_path):
+    data = sluice.Dataset(voc)
+    sluice.pack(voc, tmp_path / "packed", keep_order=True, progress=None)
+    packed = sluice.Dataset(tmp_path / "packed")
+    assert list(packed.classes) == USUAL
+    for one, other in zip(data, packed):
+        assert {name: plain(value) for name, value in one.items() if name != "image"} == {
+            name: plain(value) for name, value in other.items() if name != "image"
+        }
+    loader = sluice.Loader(data, batch_size=4, columns={"boxes": sluice.columns.Padded("boxes", length=4)}, shuffle=True)
+    assert sum(1 for _ in loader) == 3
+
+
+def test_what_is_wrong(voc):
+    page = voc / "Annotations/2008_000005.xml"
+    page.write_text(annotate("2008_000005", [("dog", 0, (5, 5, 4, 9))]))
+    with pytest.raises(CORRUPT, match="xmin > xmax") as told:
+        sluice.Dataset(voc)
+    assert "2008_000005.xml" in str(told.value)
+    page.unlink()
+    with pytest.raises(sluice.IOError, match="2008_000005.xml"):
+        (voc / "ImageSets/Main/val.txt").write_text("2008_000004\n2008_000005\n")
+        sluice.Dataset(voc / "ImageSets/Main/val.txt")
+    with pytest.raises(INVALID, match="cannot be joined"):
+        sluice.Dataset([voc, voc])
+
+
+def test_what_is_none(voc, tmp_path):
+    """Lists of YOLO's beside COCO's annotations, XML of other kinds, lists elsewhere."""
+    (tmp_path / "coco/annotations").mkdir(parents=True)
+    (tmp_path / "coco/annotations/a.json").write_text("{}")
+    (tmp_path / "coco/train.txt").write_text("./images/a.jpg\n")
+    (tmp_path / "coco/annotations/a.xml").write_text("<?xml version='1.0'?><html/>")
+    for path in ("coco/train.txt", "coco/annotations", "coco"):
+        with pytest.raises(INVALID) as told:
+            sluice.Dataset(tmp_path / path)
+        assert "xml" not in str(told.value) or "neither" in str(told.value)

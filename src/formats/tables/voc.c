@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pascal VOC's annotations: an XML file for each picture. A sample is an annotation, in the order
+ * of names or of a list, with its objects as lists. The dataset itself is listed.h's. Files are
+ * read by several threads; until all are, an object takes 24 bytes.
+ */
+#include "listed.h"
+#include "memory.h"
+#include "open_many.h"
+#include "thread.h"
+#include "voc_files.h"
+#include "voc_xml.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+enum { CLASSES_MAX = 65536, LOOKED_FOR = 16 };
+
+/* What is usually meant; sorted. */
+static const char *const usual[] = {"aeroplane",   "bicycle", "bird",  "boat",      "bottle",
+                                    "bus",         "car",     "cat",   "chair",     "cow",
+                                    "diningtable", "dog",     "horse", "motorbike", "person",
+                                    "pottedplant", "sheep",   "sofa",  "train",     "tvmonitor"};
+
+enum { USUAL = sizeof(usual) / sizeof(usual[0]) };
+
+enum { PICTURE, BOXES, LABELS, DIFFICULT, TRUNCATED, OCCLUDED, WIDTH, HEIGHT, GT, KEY, SOURCES };
+
+static const sl_source_column all_sources[SOURCES] = {
+    [PICTURE] = {.name = "image", .field = {.type = SLUICE_FIELD_IMAGE}},
+    [BOXES] =
+        {.name = "boxes",
+         .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_F32, .dims = 2, .shape = {0, 4}}},
+    [LABELS] = {.name = "labels",
+                .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_I64, .dims = 1}},
+    [DIFFICULT] = {.name = "difficult",
+                   .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_U8, .dims = 1}},
+    [TRUNCATED] = {.name = "truncated",
+                   .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_U8, .dims = 1}},
+    [OCCLUDED] = {.name = "occluded",
+                  .field = {.type = SLUICE_FIELD_TENSOR, .dtype = SLUICE_U8, .dims = 1}},
+    [WIDTH] = {.name = "width", .field = {.type = SLUICE_FIELD_INT}},
+    [HEIGHT] = {.name = "height", .field = {.type = SLUICE_FIELD_INT}},
+    [GT] = {.name = "gt", .field = {.type = SLUICE_FIELD_INT}},
+    [KEY] = {.name = "key", .field = {.type = SLUICE_FIELD_TEXT}},
+};
+
+typedef struct object {
+    float box[4];     /* x, y, width, height; from 0 */
+    uint32_t class;   /* number in the order of finding */
+    uint8_t flags[3]; /* difficult, truncated, occluded */
+} object;
+
+/* What one annotation says. */
+typedef struct page {
+    char *filename;
+    char *picture; /* from the place of pictures */
+    object *objects;
+    uint32_t count, room;
+    int64_t width, height;
+    bool says_occluded, has_picture;
+} page;
+
+/* While a dataset is opened. */
+typedef struct opener {
+    sl_voc_files files;
+    page *pages; /* one a file */
+    uint32_t count;
+    pthread_mutex_t mutex; /* guards `names` while files are read */
+    json_t *names;         /* of classes: an object, their numbers */
+    int64_t *labels;       /* of those numbers */
+    const char *place;     /* of pictures */
+    const char *path;
+    sl_listed *own;
+    sl_source_column sources[SOURCES];
+    uint32_t what[SOURCES]; /* that each source is */
+    uint8_t *room;          /* for the lists of a sample */
+    size_t room_bytes;
+} opener;
+
+static sluice_status no_memory(sluice_error *error)
+{
+    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for annotations");
+}
+
+/* ---- one file, by any thread ---- */
+
+/* What is being read. */
+typedef struct job {
+    opener *o;
+    page *page;
+} job;
+
+/* UINT32_MAX: no memory. */
+static uint32_t number_class(opener *o, const char *name)
+{
+    uint32_t number = UINT32_MAX;
+    sl_lock(&o->mutex);
+    const json_t *known = json_object_get(o->names, name);
+    if (known != NULL) {
+        number = (uint32_t)json_integer_value(known);
+    } else {
+        const size_t next = json_object_size(o->names);
+        if (json_object_set_new(o->names, name, json_integer((json_int_t)next)) == 0) {
+            number = (uint32_t)next;
+        }
+    }
+    sl_unlock(&o->mutex);
+    return number;
+}
+
+static bool take_object(void *ctx, const sl_voc_object *found)
+{
+    const job *j = ctx;
+    page *p = j->page;
+    if (p->count == p->room) {
+        const uint32_t room = p->room < 4 ? 4 : 2 * p->room; /* the file is 16 MiB at most */
+        object *objects = sl_realloc_array(p->objects, room, sizeof(*objects));
+        if (objects == NULL) {
+            return false;
+        }
+        p->objects = objects;
+        p->room = room;
+    }
+    /* Pixels count from 1 there, and the last one is inside. */
+    p->objects[p->count] = (object){.box = {(float)(found->xmin - 1), (float)(found->ymin - 1),
+                                            (float)(found->xmax - found->xmin + 1),
+                                            (float)(found->ymax - found->ymin + 1)},
+                                    .class = number_class(j->o, found->name),
+                                    .flags = {found->difficult, found->truncated, found->occluded}};
+    p->says_occluded = p->says_occluded || found->says_occluded;
+    return p->objects[p->count++].class != UINT32_MAX;
+}
+
+static sluice_status read_page(void *ctx, uint32_t number, sluice_error *error)
+{
+    opener *o = ctx;
+    page *own = &o->pages[number];
+    job j = {o, own};
+    sl_voc_page found = {.take = take_object, .ctx = &j};
+    const sluice_status status = sl_voc_xml_read(&found, o->files.list.files[number].path, error);
+    if (status < 0) {
+        return status;
+    }
+    own->width = found.width;
+    own->height = found.height;
+    own->filename = sl_strdup(found.filename);
+    return own->filename != NULL ? SLUICE_OK : no_memory(error);
+}
+
+static sluice_status find_picture(void *ctx, uint32_t number, sluice_error *error)
+{
+    char picture[SL_PATH_BYTES];
+    const opener *o = ctx;
+    page *own = &o->pages[number];
+    own->has_picture = sl_voc_files_picture(&o->files, number, own->filename, o->place, picture);
+    own->picture = sl_strdup(picture);
+    return own->picture != NULL ? SLUICE_OK : no_memory(error);
+}
+
+/* ---- where pictures lie ---- */
+
+/* The place that has the picture of one of the first annotations. */
+static const char *find_place(const opener *o)
+{
+    char picture[SL_PATH_BYTES];
+    for (uint32_t i = 0; i < o->count && i < LOOKED_FOR; i++) {
+        for (uint32_t k = 0; k < SL_VOC_PLACES; k++) {
+            if (sl_voc_files_picture(&o->files, i, o->pages[i].filename, sl_voc_places[k],
+                                     picture)) {
+                return sl_voc_places[k];
+            }
+        }
+    }
+    return NULL;
+}
+
+static sluice_status find_pictures(opener *o, sluice_error *error)
+{
+    char folder[SL_PATH_BYTES];
+    o->place = find_place(o);
+    if (o->place == NULL) {
+        const sl_bytes name = sl_voc_files_name(&o->files, 0);
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->files.folder, -1,
+                             "no picture of \"%.*s.xml\", nor of those behind it, is in any of the "
+                             "folders that were looked in, from that of the annotations: ., "
+                             "../JPEGImages, ../images, ../Images, ../../JPEGImages, ../../images",
+                             (int)(name.size < 256 ? name.size : 256), (const char *)name.data);
+    }
+    const int length =
+        snprintf(folder, sizeof(folder), "%s%s%s", o->files.folder,
+                 strcmp(o->place, ".") == 0 ? "" : "/", strcmp(o->place, ".") == 0 ? "" : o->place);
+    if (length < 0 || (size_t)length >= sizeof(folder)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1, "the path is too long");
+    }
+    const sluice_status status = sl_listed_new(&o->own, folder, true, error);
+    return status == SLUICE_OK ? sl_open_many(o->count, find_picture, o, error) : status;
+}
+
+/* ---- classes ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_usual(const char *name)
+{
+    return bsearch(&name, usual, USUAL, sizeof(usual[0]), compare_names) != NULL;
+}
+
+static bool are_usual(const char *const *names, size_t count)
+{
+    size_t i = 0;
+    while (i < count && is_usual(names[i])) {
+        i++;
+    }
+    return count > 0 && i == count;
+}
+
+/* The names as classes, each of which gets its label. */
+static bool label_names(opener *o, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const json_t *number = json_object_get(o->names, names[i]);
+        if (number != NULL) {
+            o->labels[json_integer_value(number)] = (int64_t)i;
+        }
+        if (json_array_append_new(o->own->classes, json_string(names[i])) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static sluice_status make_classes(opener *o, sluice_error *error)
+{
+    const char *name;
+    json_t *number;
+    size_t count = 0;
+    const size_t found = json_object_size(o->names);
+    if (found > CLASSES_MAX) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, o->path, -1,
+                             "its objects have %zu different names: 65536 are the most", found);
+    }
+    const char **names = sl_calloc(found + 1, sizeof(*names));
+    o->labels = sl_calloc(found + 1, sizeof(*o->labels));
+    o->own->classes = json_array();
+    bool fine = names != NULL && o->labels != NULL && o->own->classes != NULL;
+    if (fine) {
+        json_object_foreach(o->names, name, number)
+        {
+            names[count++] = name;
+        }
+        qsort(names, count, sizeof(*names), compare_names);
+        fine =
+            are_usual(names, count) ? label_names(o, usual, USUAL) : label_names(o, names, count);
+    }
+    sl_free(names);
+    return fine ? SLUICE_OK : no_memory(error);
+}
+
+/* ---- fields ---- */
+
+static bool is_there(const opener *o, uint32_t what)
+{
+    bool width = false;
+    bool height = false;
+    bool occluded = false;
+    for (uint32_t i = 0; i < o->count; i++) {
+        width = width || o->pages[i].width >= 0;
+        height = height || o->pages[i].height >= 0;
+        occluded = occluded || o->pages[i].says_occluded;
+    }
+    return what == WIDTH      ? width
+           : what == HEIGHT   ? height
+           : what == OCCLUDED ? occluded
+                              : what != GT || o->files.numbers != NULL;
+}
+
+static sluice_status choose_fields(opener *o, const sluice_dataset_options *options,
+                                   sluice_error *error)
+{
+    sl_listed_sources sources = {.of = o->sources, .picture = PICTURE};
+    for (uint32_t i = 0; i < SOURCES; i++) {
+        if (is_there(o, i)) {
+            o->what[sources.count] = i;
+            o->sources[sources.count] = all_sources[i];
+            sources.key = sources.count++; /* the last one */
+        }
+    }
+    return sl_listed_choose(o->own, &sources, options, o->path, error);
+}
+
+/* ---- samples ---- */
+
+/* An object's part of a list, `size` bytes of it. */
+static size_t part_of(const opener *o, uint32_t what, const object *from, uint8_t *to)
+{
+    switch (what) {
+    case BOXES:
+        memcpy(to, from->box, sizeof(from->box));
+        return sizeof(from->box);
+    case LABELS:
+        memcpy(to, &o->labels[from->class], sizeof(o->labels[0]));
+        return sizeof(o->labels[0]);
+    default:
+        *to = from->flags[what - DIFFICULT];
+        return 1;
+    }
+}
+
+static bool join_objects(opener *o, uint32_t what, const page *from, sl_value *value)
+{
+    const size_t needed = (size_t)from->count * sizeof(from->objects->box) + 1;
+    size_t size = 0;
+    if (needed > o->room_bytes) {
+        uint8_t *room = sl_realloc_array(o->room, 2 * needed, 1);
+        if (room == NULL) {
+            return false;
+        }
+        o->room = room;
+        o->room_bytes = 2 * needed;
+    }
+    for (uint32_t i = 0; i < from->count; i++) {
+        size += part_of(o, what, &from->objects[i], o->room + size);
+    }
+    *value = (sl_value){.present = true, .bytes = {o->room, size}};
+    return true;
+}
+
+static bool find_value(opener *o, uint32_t what, uint32_t sample, sl_value *value)
+{
+    const page *from = &o->pages[sample];
+    switch (what) {
+    case WIDTH:
+        *value = (sl_value){.present = from->width >= 0, .integer = from->width};
+        return true;
+    case HEIGHT:
+        *value = (sl_value){.present = from->height >= 0, .integer = from->height};
+        return true;
+    case GT:
+        *value = (sl_value){.present = true, .integer = o->files.numbers[sample]};
+        return true;
+    default:
+        return join_objects(o, what, from, value);
+    }
+}
+
+static sluice_status keep_sample(opener *o, uint32_t sample, sluice_error *error)
+{
+    const char *picture = o->pages[sample].picture;
+    const sl_bytes path = {(const uint8_t *)picture, strlen(picture)};
+    const char *why = sl_listed_refuse_path(o->own, path);
+    if (why != NULL) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->files.list.files[sample].path, -1,
+                             "%s", why);
+    }
+    sluice_status status = sl_listed_put_path(o->own, path, error);
+    for (uint32_t i = 1; status == SLUICE_OK && i < o->own->side.count; i++) {
+        sl_value value;
+        status = find_value(o, o->what[o->own->source[i]], sample, &value)
+                     ? sl_side_columns_put(&o->own->side, i, &value, error)
+                     : no_memory(error);
+    }
+    return status;
+}
+
+/* ---- opening ---- */
+
+static sluice_status read_pages(opener *o, sluice_error *error)
+{
+    sluice_status status = sl_voc_files_open(&o->files, o->path, error);
+    if (status < 0) {
+        return status;
+    }
+    o->count = o->files.list.count;
+    o->names = json_object();
+    o->pages = sl_calloc(o->count, sizeof(*o->pages));
+    if (o->names == NULL || o->pages == NULL) {
+        return no_memory(error);
+    }
+    return sl_open_many(o->count, read_page, o, error);
+}
+
+static sluice_status open_pages(opener *o, const sluice_dataset_options *options,
+                                sluice_error *error)
+{
+    sluice_status status = read_pages(o, error);
+    status = status == SLUICE_OK ? find_pictures(o, error) : status;
+    status = status == SLUICE_OK ? make_classes(o, error) : status;
+    status = status == SLUICE_OK ? choose_fields(o, options, error) : status;
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->count; i++) {
+        status = keep_sample(o, i, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    (void)snprintf(o->own->base.info.format, sizeof(o->own->base.info.format), "voc");
+    (void)snprintf(o->own->base.kind, sizeof(o->own->base.kind),
+                   "Pascal VOC's annotations, and their pictures");
+    return sl_listed_finish(o->own, o->path, error);
+}
+
+static void close_opener(opener *o)
+{
+    for (uint32_t i = 0; o->pages != NULL && i < o->count; i++) {
+        sl_free(o->pages[i].filename);
+        sl_free(o->pages[i].picture);
+        sl_free(o->pages[i].objects);
+    }
+    sl_free(o->pages);
+    sl_voc_files_close(&o->files);
+    sl_mutex_destroy(&o->mutex);
+    json_decref(o->names);
+    sl_free(o->labels);
+    sl_free(o->room);
+}
+
+static sluice_status open_voc(sl_dataset **dataset, const char *const *paths, size_t count,
+                              const sluice_dataset_options *options, sluice_error *error)
+{
+    if (count != 1) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[1], -1,
+                             "annotations cannot be joined: open one path");
+    }
+    opener *o = sl_calloc(1, sizeof(*o));
+    if (o == NULL) {
+        return no_memory(error);
+    }
+    o->path = paths[0];
+    sl_mutex_init(&o->mutex);
+    const sluice_status status = open_pages(o, options, error);
+    if (status == SLUICE_OK) {
+        *dataset = &o->own->base;
+    } else {
+        sl_dataset_close(o->own != NULL ? &o->own->base : NULL);
+    }
+    close_opener(o);
+    sl_free(o);
+    return status;
+}
+
+const sl_format sl_format_voc = {.name = "voc",
+                                 .takes_fields = true,
+                                 .probe = sl_voc_files_probe,
+                                 .open = open_voc};

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "voc_files.h"
+
+#include "error.h"
+#include "file.h"
+#include "file_set.h"
+#include "memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STAGE     "dataset"
+#define EXTENSION ".xml"
+
+enum { LOOK_BYTES = 4096, LOOK_FILES = 8, LIST_BYTES_MAX = 64 << 20 };
+
+const char *const sl_voc_places[SL_VOC_PLACES] = {".",         "../JPEGImages",    "../images",
+                                                  "../Images", "../../JPEGImages", "../../images"};
+
+static const char *const annotations[] = {"Annotations", "annotations"};
+/* Where they lie, from the folder of a list. */
+static const char *const above[] = {".", "..", "../.."};
+
+/* ---- folders ---- */
+
+static bool is_named(const char *name)
+{
+    return sl_ends_with(name, EXTENSION);
+}
+
+static bool skip_folder(const char *name)
+{
+    (void)name;
+    return true;
+}
+
+static const sl_file_kind xml_files = {.plural = "annotation files",
+                                       .suffix = EXTENSION,
+                                       .is_named = is_named,
+                                       .skips_folder = skip_folder};
+
+static bool is_folder(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+/* NULL at the end. */
+static const char *next_name(DIR *folder)
+{
+    const struct dirent *entry = readdir(folder); // NOLINT(concurrency-mt-unsafe): our own stream
+    return entry != NULL ? entry->d_name : NULL;
+}
+
+static bool begins_annotation(const char *path)
+{
+    char head[LOOK_BYTES + 1];
+    struct stat facts;
+    FILE *file = stat(path, &facts) == 0 && S_ISREG(facts.st_mode) ? fopen(path, "rbe") : NULL;
+    if (file == NULL) {
+        return false;
+    }
+    head[fread(head, 1, LOOK_BYTES, file)] = '\0';
+    (void)fclose(file);
+    return strstr(head, "<annotation") != NULL;
+}
+
+/* Whether one of the first few files in it that are called so is an annotation. */
+static bool holds_annotations(const char *folder)
+{
+    char path[SL_PATH_BYTES];
+    DIR *entries = opendir(folder);
+    bool found = false;
+    int looked_at = 0;
+    if (entries == NULL) {
+        return false;
+    }
+    for (const char *name;
+         !found && looked_at < LOOK_FILES && (name = next_name(entries)) != NULL;) {
+        if (name[0] != '.' && is_named(name)) {
+            const int length = snprintf(path, sizeof(path), "%s/%s", folder, name);
+            found = length > 0 && (size_t)length < sizeof(path) && begins_annotation(path);
+            looked_at++;
+        }
+    }
+    (void)closedir(entries);
+    return found;
+}
+
+/* The folder of annotations that a folder is or holds. */
+static bool find_in_folder(const char *path, char folder[SL_PATH_BYTES])
+{
+    for (size_t i = 0; i < sizeof(annotations) / sizeof(annotations[0]); i++) {
+        const int length = snprintf(folder, SL_PATH_BYTES, "%s/%s", path, annotations[i]);
+        if (length > 0 && length < SL_PATH_BYTES && holds_annotations(folder)) {
+            return true;
+        }
+    }
+    const int length = snprintf(folder, SL_PATH_BYTES, "%s", path);
+    return length > 0 && length < SL_PATH_BYTES && holds_annotations(folder);
+}
+
+/* The folder of annotations that a list is of. */
+static bool find_of_list(const char *path, char folder[SL_PATH_BYTES])
+{
+    const char *slash = strrchr(path, '/');
+    const int bytes = slash != NULL ? (int)(slash - path + 1) : 0;
+    if (!sl_ends_with(path, ".txt")) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(above) / sizeof(above[0]); i++) {
+        for (size_t k = 0; k < sizeof(annotations) / sizeof(annotations[0]); k++) {
+            const int length =
+                snprintf(folder, SL_PATH_BYTES, "%.*s%s/%s", bytes, path, above[i], annotations[k]);
+            if (length > 0 && length < SL_PATH_BYTES && holds_annotations(folder)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool sl_voc_files_probe(const char *path)
+{
+    char folder[SL_PATH_BYTES];
+    struct stat facts;
+    if (stat(path, &facts) != 0) {
+        return false;
+    }
+    return S_ISDIR(facts.st_mode) ? find_in_folder(path, folder)
+                                  : S_ISREG(facts.st_mode) && find_of_list(path, folder);
+}
+
+static sluice_status list_folder(sl_voc_files *files, sluice_error *error)
+{
+    sl_file_set set = {.samples = 0};
+    const char *folder = files->folder;
+    const sluice_status status = sl_file_set_list(&set, &xml_files, &folder, 1, error);
+    files->list = set.list;
+    return status;
+}
+
+/* ---- lists ---- */
+
+typedef struct list_reader {
+    const char *path;
+    char *text; /* with a NUL behind it */
+    size_t size;
+    uint64_t line;
+    uint32_t with_number;
+    int64_t *numbers; /* one a line */
+    sluice_error *error;
+} list_reader;
+
+static sluice_status refuse_line(const list_reader *r, const char *at, const char *why)
+{
+    return sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path, (int64_t)(at - r->text),
+                         "line %llu: %s", (unsigned long long)r->line, why);
+}
+
+/* Whether a path leads nowhere but down. */
+static bool leads_down(const char *path)
+{
+    for (;;) {
+        const size_t length = strcspn(path, "/");
+        if (length == 0 || (length == 2 && memcmp(path, "..", 2) == 0)) {
+            return false;
+        }
+        if (path[length] == '\0') {
+            return true;
+        }
+        path += length + 1;
+    }
+}
+
+/* A line that is not empty: a name, and perhaps a number. */
+static sluice_status take_line(sl_voc_files *files, list_reader *r, char *line)
+{
+    char path[SL_PATH_BYTES];
+    char *rest = NULL;
+    char *name = strtok_r(line, " \t\r", &rest);
+    char *number = strtok_r(NULL, " \t\r", &rest);
+    char *end = number;
+    if (strtok_r(NULL, " \t\r", &rest) != NULL) {
+        return refuse_line(r, line,
+                           "more than a name and a number: a list of people or actions, "
+                           "not of pictures");
+    }
+    if (number != NULL) {
+        errno = 0;
+        r->numbers[files->list.count] = strtol(number, &end, 10);
+        r->with_number++;
+        if (*end != '\0' || errno != 0) {
+            return refuse_line(r, number, "what is behind the name is no number");
+        }
+    }
+    if (!leads_down(name)) {
+        return refuse_line(r, name, "the name leads out of the folder of annotations");
+    }
+    const int length = snprintf(path, sizeof(path), "%s/%s" EXTENSION, files->folder, name);
+    if (length < 0 || (size_t)length >= sizeof(path)) {
+        return refuse_line(r, name, "the name is too long");
+    }
+    return sl_file_list_add(&files->list, path, r->error);
+}
+
+static sluice_status take_lines(sl_voc_files *files, list_reader *r)
+{
+    sluice_status status = SLUICE_OK;
+    for (char *line = r->text; status == SLUICE_OK && line < r->text + r->size;) {
+        const size_t length = strcspn(line, "\n");
+        char *next = line + length + 1;
+        r->line++;
+        line[length] = '\0';
+        if (line[strspn(line, " \t\r")] != '\0') {
+            status = take_line(files, r, line);
+        }
+        line = next;
+    }
+    if (status < 0) {
+        return status;
+    }
+    if (files->list.count == 0) {
+        return sl_error_file(r->error, SLUICE_INVALID, STAGE, 0, r->path, -1, "it lists nothing");
+    }
+    return r->with_number == 0 || r->with_number == files->list.count
+               ? SLUICE_OK
+               : sl_error_file(r->error, SLUICE_CORRUPT, STAGE, 0, r->path, -1,
+                               "only %u of its %u lines have a number", r->with_number,
+                               files->list.count);
+}
+
+/* How many lines there are at most. */
+static size_t count_lines(const char *text, size_t size)
+{
+    size_t lines = 1;
+    for (size_t i = 0; i < size; i++) {
+        lines += text[i] == '\n';
+    }
+    return lines;
+}
+
+static sluice_status read_list(sl_voc_files *files, const char *path, sluice_error *error)
+{
+    uint8_t *data;
+    size_t size;
+    list_reader r = {.path = path, .error = error};
+    sluice_status status =
+        sl_file_read_whole((sl_file_name){STAGE, path}, LIST_BYTES_MAX, &data, &size, error);
+    if (status < 0) {
+        return status;
+    }
+    char *text = sl_realloc_array(data, size + 1, 1);
+    r.text = text != NULL ? text : (char *)data;
+    r.size = size;
+    r.numbers = sl_calloc(count_lines(r.text, size), sizeof(*r.numbers));
+    if (text == NULL || r.numbers == NULL) {
+        status = sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a list");
+    } else if (memchr(text, 0, size) != NULL) {
+        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, -1, "it is no text");
+    } else {
+        text[size] = '\0';
+        status = take_lines(files, &r);
+    }
+    if (status == SLUICE_OK && r.with_number > 0) {
+        files->numbers = r.numbers;
+    } else {
+        sl_free(r.numbers);
+    }
+    sl_free(r.text);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+sluice_status sl_voc_files_open(sl_voc_files *files, const char *path, sluice_error *error)
+{
+    if (is_folder(path) ? find_in_folder(path, files->folder) : find_of_list(path, files->folder)) {
+        return is_folder(path) ? list_folder(files, error) : read_list(files, path, error);
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                         "there are no annotations any more");
+}
+
+void sl_voc_files_close(sl_voc_files *files)
+{
+    sl_file_list_close(&files->list);
+    sl_free(files->numbers);
+}
+
+sl_bytes sl_voc_files_name(const sl_voc_files *files, uint32_t number)
+{
+    const char *name = files->list.files[number].path + strlen(files->folder) + 1;
+    return (sl_bytes){(const uint8_t *)name, strlen(name) - strlen(EXTENSION)};
+}
+
+/* ---- pictures ---- */
+
+static bool is_file(const sl_voc_files *files, const char *place, const char *picture)
+{
+    char path[SL_PATH_BYTES];
+    struct stat facts;
+    const int length = snprintf(path, sizeof(path), "%s/%s/%s", files->folder, place, picture);
+    return length > 0 && (size_t)length < sizeof(path) && stat(path, &facts) == 0 &&
+           S_ISREG(facts.st_mode);
+}
+
+bool sl_voc_files_picture(const sl_voc_files *files, uint32_t number, const char *filename,
+                          const char *place, char picture[SL_PATH_BYTES])
+{
+    static const char *const others[] = {".jpg", ".jpeg", ".png",  ".JPG", ".JPEG",
+                                         ".PNG", ".bmp",  ".webp", ".tif", ".tiff"};
+    const sl_bytes bytes = sl_voc_files_name(files, number);
+    const char *name = (const char *)bytes.data;
+    const int length = (int)bytes.size;
+    const char *dot = strrchr(filename, '.');
+    const bool is_told =
+        dot != NULL && dot[1] != '\0' && strchr(dot, '/') == NULL && strcmp(dot, EXTENSION) != 0;
+    const char *own = is_told ? dot : others[0];
+    const bool fits = snprintf(picture, SL_PATH_BYTES, "%.*s%s", length, name, own) < SL_PATH_BYTES;
+    if (fits && is_file(files, place, picture)) {
+        return true;
+    }
+    if (leads_down(filename) && is_file(files, place, filename)) {
+        return snprintf(picture, SL_PATH_BYTES, "%s", filename) < SL_PATH_BYTES;
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        (void)snprintf(picture, SL_PATH_BYTES, "%.*s%s", length, name, others[i]);
+        if (is_file(files, place, picture)) {
+            return true;
+        }
+    }
+    (void)snprintf(picture, SL_PATH_BYTES, "%.*s%s", length, name, own);
+    return false;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "voc_xml.h"
+
+#include "error.h"
+#include "file.h"
+#include "memory.h"
+#include "table_cell.h"
+
+#include <expat.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define STAGE "dataset"
+
+_Static_assert(sizeof(XML_Char) == 1, "expat was built for UTF-8");
+
+/* What an element is, which its name and what it lies in tell. */
+typedef enum place {
+    OUTSIDE = 0,
+    OTHER,
+    ANNOTATION,
+    SIZE,
+    OBJECT,
+    BOX,
+    FILENAME, /* from here on elements whose text is wanted */
+    WIDTH,
+    HEIGHT,
+    NAME,
+    DIFFICULT,
+    TRUNCATED,
+    OCCLUDED,
+    XMIN,
+    YMIN,
+    XMAX,
+    YMAX
+} place;
+
+static const struct {
+    place in;
+    const char *name;
+    place is;
+} places[] = {
+    {OUTSIDE, "annotation", ANNOTATION},
+    {ANNOTATION, "filename", FILENAME},
+    {ANNOTATION, "size", SIZE},
+    {ANNOTATION, "object", OBJECT},
+    {SIZE, "width", WIDTH},
+    {SIZE, "height", HEIGHT},
+    {OBJECT, "name", NAME},
+    {OBJECT, "bndbox", BOX},
+    {OBJECT, "difficult", DIFFICULT},
+    {OBJECT, "truncated", TRUNCATED},
+    {OBJECT, "occluded", OCCLUDED},
+    {BOX, "xmin", XMIN},
+    {BOX, "ymin", YMIN},
+    {BOX, "xmax", XMAX},
+    {BOX, "ymax", YMAX},
+};
+
+#define BIT(what)      (UINT32_C(1) << (what))
+#define OF_OBJECT_MASK (~(BIT(FILENAME) | BIT(SIZE) | BIT(WIDTH) | BIT(HEIGHT)))
+
+typedef struct reader {
+    sl_voc_page *page;
+    XML_Parser xml;
+    place at[SL_VOC_DEPTH_MAX + 1]; /* elements that are open; the first is OUTSIDE */
+    uint32_t depth;
+    uint32_t seen; /* places that the annotation, and the object, had */
+    sl_voc_object object;
+    char text[1024]; /* of the element that is open */
+    size_t text_bytes;
+    sl_cell_room numbers;
+    sl_refusal why; /* its offset is not used */
+    int64_t offset; /* of it */
+    uint64_t line;
+} reader;
+
+/* Ends the parsing. */
+static void stop(reader *r, sluice_status status, const char *why)
+{
+    if (r->why.text == NULL) {
+        r->why = (sl_refusal){.text = why, .status = status};
+        r->offset = XML_GetCurrentByteIndex(r->xml);
+        r->line = XML_GetCurrentLineNumber(r->xml);
+        (void)XML_StopParser(r->xml, XML_FALSE);
+    }
+}
+
+/* ---- texts ---- */
+
+static bool is_blank(char sign)
+{
+    return sign == ' ' || sign == '\t' || sign == '\r' || sign == '\n';
+}
+
+/* The text without blanks around it. */
+static const char *trim(reader *r)
+{
+    char *text = r->text;
+    while (r->text_bytes > 0 && is_blank(text[r->text_bytes - 1])) {
+        r->text_bytes--;
+    }
+    text[r->text_bytes] = '\0';
+    while (is_blank(*text)) {
+        text++;
+    }
+    return text;
+}
+
+static double take_edge(reader *r, const char *text)
+{
+    static const sl_field field = {.type = SLUICE_FIELD_FLOAT};
+    const sl_cell cell = {.kind = SL_CELL_WORDS, .text = {(const uint8_t *)text, strlen(text)}};
+    sl_value value;
+    const char *why = sl_cell_value(&cell, &field, &r->numbers, &value);
+    if (why != NULL || !isfinite(value.number) || fabs(value.number) > SL_VOC_EDGE_MAX) {
+        stop(r, SLUICE_CORRUPT, "a coordinate or size is no number of a pixel");
+        return 0;
+    }
+    return value.number;
+}
+
+static int64_t take_extent(reader *r, const char *text)
+{
+    const double number = take_edge(r, text);
+    if (number < 0 || number != floor(number)) {
+        stop(r, SLUICE_CORRUPT, "a width or height is no whole number");
+        return 0;
+    }
+    return (int64_t)number;
+}
+
+static bool take_flag(reader *r, const char *text)
+{
+    static const char *const no[] = {"", "0", "false", "no", "unspecified"};
+    for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
+        if (strcasecmp(text, no[i]) == 0) {
+            return false;
+        }
+    }
+    if (strcmp(text, "1") != 0 && strcasecmp(text, "true") != 0 && strcasecmp(text, "yes") != 0) {
+        stop(r, SLUICE_CORRUPT, "difficult, truncated or occluded is neither 0 nor 1");
+    }
+    return true;
+}
+
+static void take_name(reader *r, const char *text)
+{
+    if (*text == '\0' || strlen(text) >= sizeof(r->object.name)) {
+        stop(r, SLUICE_CORRUPT, "the name of an object has no letters, or too many");
+        return;
+    }
+    memcpy(r->object.name, text, strlen(text) + 1);
+}
+
+static void take_text(reader *r, place what)
+{
+    const char *text = trim(r);
+    switch (what) {
+    case FILENAME:
+        (void)snprintf(r->page->filename, sizeof(r->page->filename), "%s", text);
+        break;
+    case WIDTH:
+        r->page->width = take_extent(r, text);
+        break;
+    case HEIGHT:
+        r->page->height = take_extent(r, text);
+        break;
+    case NAME:
+        take_name(r, text);
+        break;
+    case DIFFICULT:
+        r->object.difficult = take_flag(r, text);
+        break;
+    case TRUNCATED:
+        r->object.truncated = take_flag(r, text);
+        break;
+    case OCCLUDED:
+        r->object.occluded = take_flag(r, text);
+        r->object.says_occluded = true;
+        break;
+    case XMIN:
+        r->object.xmin = take_edge(r, text);
+        break;
+    case YMIN:
+        r->object.ymin = take_edge(r, text);
+        break;
+    case XMAX:
+        r->object.xmax = take_edge(r, text);
+        break;
+    default:
+        r->object.ymax = take_edge(r, text);
+        break;
+    }
+}
+
+static void take_object(reader *r)
+{
+    const uint32_t needed = BIT(NAME) | BIT(XMIN) | BIT(YMIN) | BIT(XMAX) | BIT(YMAX);
+    if ((r->seen & needed) != needed) {
+        stop(r, SLUICE_CORRUPT, "an object lacks its name, or a bndbox with four edges");
+    } else if (r->object.xmin > r->object.xmax || r->object.ymin > r->object.ymax) {
+        stop(r, SLUICE_CORRUPT, "a bndbox ends before it begins: xmin > xmax or ymin > ymax");
+    } else if (!r->page->take(r->page->ctx, &r->object)) {
+        stop(r, SLUICE_NOMEM, "no memory for its objects");
+    }
+}
+
+/* ---- what expat calls; after a stop it may still do so ---- */
+
+static place place_of(place in, const char *name)
+{
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        if (places[i].in == in && strcmp(places[i].name, name) == 0) {
+            return places[i].is;
+        }
+    }
+    return OTHER;
+}
+
+static void begin_element(void *ctx, const XML_Char *name, const XML_Char **attributes)
+{
+    (void)attributes;
+    reader *r = ctx;
+    if (r->why.text != NULL) {
+        return;
+    }
+    if (r->depth == SL_VOC_DEPTH_MAX) {
+        stop(r, SLUICE_UNSUPPORTED, "its elements lie too deep in each other");
+        return;
+    }
+    if (r->at[r->depth] >= FILENAME) {
+        stop(r, SLUICE_CORRUPT, "a name or number has elements in it");
+        return;
+    }
+    const place is = place_of(r->at[r->depth], name);
+    if (r->depth == 0 && is != ANNOTATION) {
+        stop(r, SLUICE_CORRUPT, "its root is no <annotation>");
+        return;
+    }
+    if (is == OBJECT) {
+        r->seen &= ~OF_OBJECT_MASK;
+        r->object = (sl_voc_object){.says_occluded = false};
+    } else if (is > ANNOTATION && (r->seen & BIT(is)) != 0) {
+        stop(r, SLUICE_CORRUPT, "an element is there twice, which can be there once");
+        return;
+    }
+    r->seen |= BIT(is);
+    r->at[++r->depth] = is;
+    r->text_bytes = 0;
+}
+
+static void end_element(void *ctx, const XML_Char *name)
+{
+    (void)name;
+    reader *r = ctx;
+    if (r->why.text != NULL) {
+        return;
+    }
+    const place is = r->at[r->depth--];
+    if (is >= FILENAME) {
+        take_text(r, is);
+    } else if (is == OBJECT) {
+        take_object(r);
+    }
+}
+
+static void add_text(void *ctx, const XML_Char *text, int bytes)
+{
+    reader *r = ctx;
+    if (r->why.text != NULL || r->at[r->depth] < FILENAME) {
+        return;
+    }
+    if ((size_t)bytes >= sizeof(r->text) - r->text_bytes) {
+        stop(r, SLUICE_CORRUPT, "a name or number of more than 1023 bytes");
+        return;
+    }
+    memcpy(r->text + r->text_bytes, text, (size_t)bytes);
+    r->text_bytes += (size_t)bytes;
+}
+
+static void begin_dtd(void *ctx, const XML_Char *name, const XML_Char *system,
+                      const XML_Char *public, int has_internal)
+{
+    (void)name;
+    (void)system;
+    (void)public;
+    (void)has_internal;
+    stop(ctx, SLUICE_UNSUPPORTED, "it has a DTD, whose entities could stand for anything");
+}
+
+/* ---- a file ---- */
+
+static void *resize(void *memory, size_t bytes)
+{
+    return sl_realloc_array(memory, bytes, 1);
+}
+
+static sluice_status explain(const reader *r, const char *path, sluice_error *error)
+{
+    const enum XML_Error code = XML_GetErrorCode(r->xml);
+    if (r->why.text != NULL) {
+        return sl_error_file(error, r->why.status, STAGE, 0, path, r->offset, "line %llu: %s",
+                             (unsigned long long)r->line, r->why.text);
+    }
+    if (code == XML_ERROR_NO_MEMORY) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its XML");
+    }
+    const bool encoding = code == XML_ERROR_UNKNOWN_ENCODING;
+    return sl_error_file(error, encoding ? SLUICE_UNSUPPORTED : SLUICE_CORRUPT, STAGE, 0, path,
+                         XML_GetCurrentByteIndex(r->xml), "it is no XML, line %llu: %s",
+                         (unsigned long long)XML_GetCurrentLineNumber(r->xml),
+                         XML_ErrorString(code));
+}
+
+static sluice_status parse(reader *r, const char *path, const uint8_t *data, size_t bytes,
+                           sluice_error *error)
+{
+    static const XML_Memory_Handling_Suite heap = {sl_malloc, resize, sl_free};
+    r->xml = XML_ParserCreate_MM(NULL, &heap, NULL);
+    if (r->xml == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its XML");
+    }
+    XML_SetUserData(r->xml, r);
+    XML_SetElementHandler(r->xml, begin_element, end_element);
+    XML_SetCharacterDataHandler(r->xml, add_text);
+    XML_SetStartDoctypeDeclHandler(r->xml, begin_dtd);
+    return XML_Parse(r->xml, (const char *)data, (int)bytes, 1) == XML_STATUS_OK
+               ? SLUICE_OK
+               : explain(r, path, error);
+}
+
+sluice_status sl_voc_xml_read(sl_voc_page *page, const char *path, sluice_error *error)
+{
+    uint8_t *data;
+    size_t bytes;
+    reader r = {.page = page};
+    page->filename[0] = '\0';
+    page->width = page->height = -1;
+    sluice_status status =
+        sl_file_read_whole((sl_file_name){STAGE, path}, SL_VOC_BYTES_MAX, &data, &bytes, error);
+    if (status == SLUICE_OK) {
+        status = parse(&r, path, data, bytes, error);
+        if (r.xml != NULL) {
+            XML_ParserFree(r.xml);
+        }
+        sl_cell_room_close(&r.numbers);
+        sl_free(data);
+    }
+    return status;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Annotations in XML where libexpat was not there when the library was built. */
+#include "error.h"
+#include "voc_xml.h"
+
+sluice_status sl_voc_xml_read(sl_voc_page *page, const char *path, sluice_error *error)
+{
+    (void)page;
+    return sl_error_file(error, SLUICE_UNSUPPORTED, "dataset", 0, path, -1,
+                         "Pascal VOC's annotations: this library was built without libexpat");
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * COCO's annotations through the public interface: what is wanted of them and what is passed over,
+ * a file that is cut at every byte, and one whose every byte comes to lie at a window's end. What
+ * Python's json writes is read in python/tests/test_coco.py.
+ */
+#include "photo_folder.h"
+
+#include <sluice/sluice.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATH = 512, ROOM = 4096, WINDOW = 1 << 20, DEEP = 2048 };
+
+static char root[256];
+
+static const char *path_of(const char *name)
+{
+    static char path[PATH];
+    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
+    return path;
+}
+
+static sluice_dataset *open_text(const char *name, const char *text, size_t bytes,
+                                 sluice_error *error)
+{
+    sluice_dataset *dataset = NULL;
+    const char *path = path_of(name);
+    write_file(path, text, (uint32_t)bytes);
+    (void)!sluice_dataset_open(&dataset, &path, 1, NULL, error);
+    return dataset;
+}
+
+static void expect(const sluice_dataset *dataset, uint64_t sample, const char *field,
+                   const void *wanted, size_t bytes)
+{
+    char value[ROOM];
+    size_t size = 0;
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sluice_dataset_read(dataset, sample, field, value, sizeof(value), &size, &error) < 0)
+        fail_msg("%s: %s", field, error.text);
+    assert_int_equal(size, bytes);
+    assert_memory_equal(value, wanted, bytes);
+}
+
+static const char annotations[] =
+    "{\"info\": {\"images\": [1, \"]}\\\"\"], \"x\": null, \"e\": {}}, \"annotations\" : [\r\n"
+    "{\"segmentation\": [[1.5, 2], [\"\\\\\", {\"bbox\": 3}]], \"image_id\": 7, \"bbox\":"
+    "\t[1, 2.5, 3e0, -4], \"id\": 1, \"category_id\": 3, \"area\": 0.5, \"iscrowd\": 1},"
+    "{\"image_id\":9,\"b\\u0062ox\":[5,6,7,8],\"area\":2,\"category_id\":1,\"counts\":\"a\\\\\"},"
+    "{\"bbox\": [9, 9, 9, 9], \"image_id\": 7, \"category_id\": 1, \"area\": 1 }],\n"
+    "\"im\\u0061ges\":[{\"file_name\":\"a\\u0062\",\"id\":9},{\"id\":7,\"file_name\":\"ab\","
+    "\"date\":\"2013\"}],\"categories\":[{\"id\":1,\"name\":\"dog\"}]}";
+
+static void check(const sluice_dataset *dataset)
+{
+    const float first[] = {5, 6, 7, 8};
+    const float second[] = {1, 2.5F, 3, -4, 9, 9, 9, 9};
+    const float areas[] = {0.5F, 1};
+    const int64_t labels[] = {3, 1};
+    sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
+    assert_non_null(dataset);
+    assert_int_equal(sluice_dataset_get_info(dataset, &info), SLUICE_OK);
+    assert_string_equal(info.format, "coco");
+    assert_int_equal(info.samples, 2);
+    expect(dataset, 0, "boxes", first, sizeof(first));
+    expect(dataset, 1, "boxes", second, sizeof(second));
+    expect(dataset, 1, "area", areas, sizeof(areas));
+    expect(dataset, 1, "labels", labels, sizeof(labels));
+    expect(dataset, 1, "iscrowd", "\1\0", 2);
+    expect(dataset, 0, "image", "jpeg", 4);
+    assert_string_equal(sluice_dataset_class_name(dataset, 1), "dog");
+}
+
+static void what_is_wanted_is_read(void **state)
+{
+    (void)state;
+    const size_t bytes = sizeof(annotations) - 1;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_dataset *dataset = open_text("a.json", annotations, bytes, &error);
+    if (dataset == NULL)
+        fail_msg("%s", error.text);
+    check(dataset);
+    sluice_dataset_close(dataset);
+    dataset =
+        open_text("index.json", annotations, bytes, &error); /* a name of MDS's and LitData's */
+    check(dataset);
+    sluice_dataset_close(dataset);
+    assert_int_equal(unlink(path_of("index.json")), 0);
+}
+
+static void it_is_cut_short(void **state)
+{
+    (void)state;
+    const size_t bytes = sizeof(annotations) - 1;
+    const size_t known = (size_t)(strstr(annotations, "\"annotations\" :") - annotations) + 15;
+    for (size_t cut = 0; cut < bytes; cut++) {
+        sluice_error error = SLUICE_ERROR_INIT;
+        assert_null(open_text("a.json", annotations, cut, &error));
+        assert_int_equal(error.status, cut < known ? SLUICE_INVALID : SLUICE_CORRUPT);
+        assert_non_null(strstr(error.text, cut < known ? "COCO annotations" : "it is no JSON"));
+    }
+}
+
+/* Every way in which a window's end can cut it. */
+static void it_crosses_the_window(void **state)
+{
+    (void)state;
+    const size_t bytes = sizeof(annotations) - 1;
+    char *large = malloc(WINDOW + 2 * ROOM);
+    assert_non_null(large);
+    for (size_t shift = 1; shift < bytes; shift += shift < 340 ? 1 : 3) {
+        const size_t blanks = WINDOW - shift;
+        sluice_error error = SLUICE_ERROR_INIT;
+        memset(large, ' ', blanks);
+        memcpy(large + blanks, annotations, bytes);
+        sluice_dataset *dataset = open_text("a.json", large, blanks + bytes, &error);
+        if (dataset == NULL)
+            fail_msg("%zu: %s", shift, error.text);
+        check(dataset);
+        sluice_dataset_close(dataset);
+    }
+    free(large);
+}
+
+#define IMAGES "\"images\":[{\"id\":1,\"file_name\":\"ab\"}]"
+
+static const struct {
+    const char *text;
+    sluice_status status;
+    const char *words;
+} bad[] = {
+    {"{" IMAGES "," IMAGES "}", SLUICE_CORRUPT, "one of its lists is there twice"},
+    {"{" IMAGES "}]", SLUICE_CORRUPT, "something behind"},
+    {"{" IMAGES ",}", SLUICE_CORRUPT, "a member has no name"},
+    {"{" IMAGES ",\"a\"}", SLUICE_CORRUPT, "a member has no value"},
+    {"{" IMAGES ",\"a\":}", SLUICE_CORRUPT, "a value is missing"},
+    {"{" IMAGES ",\"a\":x}", SLUICE_CORRUPT, "a value is missing"},
+    {"{" IMAGES ",\"a\":[1}]}", SLUICE_CORRUPT, "closes what it did not open"},
+    {"{\"images\":[{\"id\":1,\"file_name\":\"a\"},]}", SLUICE_CORRUPT, "element 1 of \"images\""},
+    {"{\"images\":[{\"id\":1,\"file_name\":\"a\"},3]}", SLUICE_CORRUPT, "it is no object"},
+    {"{\"images\":[{\"id\":1,\"id\":1,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "duplicate"},
+    {"{\"images\":[{\"id\":1,\"i\\u0064\":1,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "duplicate"},
+    {"{\"images\":[{\"id\":1 2,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "no end"},
+    {"{\"images\":[{\"id\":01,\"file_name\":\"a\"}]}", SLUICE_CORRUPT, "it is no JSON: element 0"},
+    {"{\"images\":[{\"id\":1,\"file_name\":\"\xff\"}]}", SLUICE_CORRUPT, "decode byte"},
+    {"{\"images\":{}}", SLUICE_CORRUPT, "one of its lists is none"},
+    {"{\"images\":[]}", SLUICE_INVALID, "lists no \"images\""},
+    {"{\"categories\":[]}", SLUICE_INVALID, "lists no \"images\""},
+    {"{\"a\":{\"images\":[]}}", SLUICE_INVALID, "COCO annotations (.json with images"},
+    {"[\"images\"]", SLUICE_INVALID, "nor of a known format"},
+    {"\"images\"", SLUICE_INVALID, "nor of a known format"},
+    {"{\"a\":1}", SLUICE_INVALID, "nor of a known format"},
+    {"{}", SLUICE_INVALID, "nor of a known format"},
+    {"", SLUICE_INVALID, "nor of a known format"},
+};
+
+static void expect_refusal(const char *text, sluice_status status, const char *words)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_null(open_text("a.json", text, strlen(text), &error));
+    if (error.status != status || strstr(error.text, words) == NULL)
+        fail_msg("not \"%s\" but %s", words, error.text);
+}
+
+static void bad_ones_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        expect_refusal(bad[i].text, bad[i].status, bad[i].words);
+}
+
+/* What is passed over may be deep, but not without end. */
+static void depth_has_a_limit(void **state)
+{
+    (void)state;
+    for (size_t depth = DEEP; depth <= DEEP + 1; depth++) {
+        char text[3 * DEEP];
+        size_t used = (size_t)sprintf(text, "{" IMAGES ",\"a\":");
+        memset(text + used, '[', depth);
+        memset(text + used + depth, ']', depth);
+        used += 2 * depth;
+        (void)sprintf(text + used, "}");
+        sluice_error error = SLUICE_ERROR_INIT;
+        sluice_dataset *dataset = open_text("a.json", text, strlen(text), &error);
+        assert_true(depth == DEEP ? dataset != NULL : strstr(error.text, "too deep") != NULL);
+        sluice_dataset_close(dataset);
+    }
+}
+
+static void what_is_wanted_has_a_limit(void **state)
+{
+    (void)state;
+    enum { MOST = 16 << 20 };
+    static const char head[] = "{\"images\":[{\"id\":1,\"file_name\":\"";
+    char *text = malloc(3 * (size_t)MOST);
+    assert_non_null(text);
+    memset(text, 'a', 3 * (size_t)MOST - 1);
+    text[3 * (size_t)MOST - 1] = '\0';
+    memcpy(text, head, sizeof(head) - 1);
+    expect_refusal(text, SLUICE_UNSUPPORTED, "more than 16 MiB");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_wanted_is_read), cmocka_unit_test(it_is_cut_short),
+        cmocka_unit_test(it_crosses_the_window),  cmocka_unit_test(bad_ones_are_refused),
+        cmocka_unit_test(depth_has_a_limit),      cmocka_unit_test(what_is_wanted_has_a_limit),
+    };
+    temporary_directory(root, sizeof(root));
+    write_file(path_of("ab"), "jpeg", 4);
+    write_file(path_of("a"), "jpeg", 4);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    remove_tree(root);
+    return failed;
+}
