@@ -28,12 +28,9 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libsluice-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "libsluice${abi} ${same}, libjansson-dev, libjpeg-dev, libpng-dev, liburing-dev (>= 2.3), libxxhash-dev, libzstd-dev, zlib1g-dev")
-if(TARGET PkgConfig::WEBP)
-  string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libwebp-dev")
-endif()
-if(TARGET PkgConfig::EXPAT)
-  string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libexpat1-dev")
-endif()
+foreach(package IN LISTS SLUICE_OPTIONAL_DEBIAN)
+  string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", ${package}")
+endforeach()
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "library that keeps a GPU fed during training (development files)
 ${about}
 .

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_parquet: any bytes as a Parquet file. All its rows are read as a dataset's, and each column
- * of byte arrays also as one that is too large for memory, which small files do not have.
+ * of byte arrays also as one that is too large for memory, which small files do not have, or as
+ * lists of pictures.
  */
 #include "fuzz.h"
 
 #include "dataset.h"
 #include "memory.h"
-#include "parquet_index.h"
-#include "parquet_pages.h"
+#include "parquet_lists.h"
+#include "parquet_reads.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ROWS_ASKED = 64 };
+enum { ROWS_ASKED = 64, ELEMENTS_ASKED = 3 };
 
 static int file = -1;
 static char path[64];
@@ -65,61 +66,81 @@ static void run_dataset(void)
     }
 }
 
-/* Where each row is said to be is in the file, or a page of it, which can be opened. */
-static void check_rows(const sl_parquet_index *index, uint64_t size)
+/* Where each row's values are said to be is in the file, and they can be taken out of it, or not;
+ * what comes out lies in what was read, or in the room. */
+static void check_rows(const sl_parquet_read *read, uint64_t rows, uint64_t size)
 {
-    sl_value_room room = {.data = NULL};
-    for (uint64_t row = 0; row < index->rows && row < ROWS_ASKED; row++) {
-        const sl_parquet_stretch *stretch = sl_parquet_index_find(index, row);
-        if (index->sizes[row] == SL_PARQUET_NULL_SIZE)
-            continue;
-        if (stretch->where == SL_PARQUET_EXACT) {
-            fuzz_expect(index->cells[row] >= 4 && index->cells[row] <= size &&
-                            index->sizes[row] <= size - index->cells[row],
-                        "a value lies in the file");
-            continue;
-        }
-        fuzz_expect(stretch->offset <= size && stretch->bytes <= size - stretch->offset,
-                    "a page lies in the file");
-        uint8_t *stored = malloc((size_t)stretch->bytes + 1);
+    static sl_value_room rooms[SL_VALUE_ROOMS];
+    for (uint64_t row = 0; row < rows && row < ROWS_ASKED; row++) {
+        const sl_parquet_reach reach = sl_parquet_read_find(read, row);
+        fuzz_expect(reach.offset <= size && reach.bytes <= size - reach.offset,
+                    "a value, or its page, lies in the file");
+        uint8_t *stored = malloc((size_t)reach.bytes + 1);
         fuzz_expect(stored != NULL, "memory");
-        fuzz_expect(pread(file, stored, stretch->bytes, (off_t)stretch->offset) ==
-                        (ssize_t)stretch->bytes,
+        fuzz_expect(pread(file, stored, reach.bytes, (off_t)reach.offset) == (ssize_t)reach.bytes,
                     "it can be read");
-        sl_page_pick pick = stretch->pick;
-        sl_bytes body;
-        sl_bytes value;
-        pick.row = stretch->where == SL_PARQUET_IN_PAGE ? (uint32_t)(row - stretch->first)
-                                                        : (uint32_t)index->cells[row];
-        if (sl_page_open(&pick, (sl_bytes){stored, stretch->bytes}, &room, row, &body).text ==
-                NULL &&
-            sl_page_find(&pick, body, &value).text == NULL) {
-            fuzz_expect(value.data >= body.data && value.size <= body.size, "it lies in the page");
+        for (uint32_t i = read->low; i <= read->high; i++) {
+            sl_value value;
+            const sl_bytes bytes = {stored, reach.bytes};
+            if (sl_parquet_read_value(read, row, i, bytes, rooms, &value).text == NULL &&
+                value.present && value.bytes.size > 0) {
+                const bool in_room = sl_value_room_has(&rooms[0], value.bytes.data);
+                fuzz_expect(in_room ||
+                                (value.bytes.data >= stored &&
+                                 value.bytes.data + value.bytes.size <= stored + reach.bytes),
+                            "it lies there");
+            }
         }
         free(stored);
     }
-    sl_value_room_close(&room);
+    sl_value_room_close(&rooms[0]);
+}
+
+/* The leaf of the paths beside that of bytes: any that is in the same lists may be asked. */
+static uint32_t guide_of(const sl_parquet *parquet, uint32_t leaf)
+{
+    const uint32_t other = leaf + 1 < parquet->leaf_count ? leaf + 1 : leaf;
+    return parquet->leaves[other].max_rep == 1 ? other : leaf;
+}
+
+static bool fill(sl_parquet_read *read, const sl_parquet *parquet)
+{
+    uint32_t longest;
+    sl_parquet_stretches found = {.of = NULL};
+    const sl_parquet_place place = {.fd = file, .path = path, .parquet = parquet};
+    const bool lists = parquet->leaves[read->leaf].max_rep > 0;
+    const uint64_t rows = parquet->group_rows[0];
+    const uint64_t slots = sl_parquet_slots(parquet, 0, read->leaf);
+    fuzz_expect(sl_parquet_index_open(&read->index, slots, lists ? rows : 0, NULL) == SLUICE_OK,
+                "memory");
+    bool good = true;
+    if (read->index.starts != NULL) {
+        read->index.starts[rows] = slots;
+        const sl_parquet_list list = {
+            .leaf = read->leaf, .guide = guide_of(parquet, read->leaf), .index = read->index};
+        good = sl_parquet_lists_read(&list, &place, 0, &longest, NULL) == SLUICE_OK;
+    }
+    good =
+        good && sl_parquet_index_fill(&read->index, &place, read->leaf, &found, NULL) == SLUICE_OK;
+    good = good && sl_parquet_index_add(&read->index, &found, NULL) == SLUICE_OK;
+    sl_free(found.of);
+    return good;
 }
 
 static void run_index(uint64_t size)
 {
     sl_parquet parquet = {.bytes = 0};
-    if (sl_parquet_read(&parquet, file, path, NULL) == SLUICE_OK) {
+    if (sl_parquet_read_footer(&parquet, file, path, NULL) == SLUICE_OK) {
         for (uint32_t leaf = 0; leaf < parquet.leaf_count && leaf < 8; leaf++) {
-            sl_parquet_index index = {.rows = 0};
-            sl_parquet_stretches found = {.of = NULL};
-            const sl_parquet_place place = {.fd = file, .path = path, .parquet = &parquet};
-            if (parquet.leaves[leaf].type != SL_PARQUET_BYTES || parquet.leaves[leaf].max_rep > 0 ||
+            sl_parquet_read read = {.leaf = leaf, .high = ELEMENTS_ASKED};
+            if (parquet.leaves[leaf].type != SL_PARQUET_BYTES || parquet.leaves[leaf].max_rep > 1 ||
                 parquet.group_count == 0)
                 continue;
-            fuzz_expect(sl_parquet_index_open(&index, parquet.group_rows[0], NULL) == SLUICE_OK,
-                        "memory");
-            if (sl_parquet_index_fill(&index, &place, leaf, &found, NULL) == SLUICE_OK &&
-                sl_parquet_index_add(&index, &found, NULL) == SLUICE_OK) {
-                check_rows(&index, size);
+            read.high = parquet.leaves[leaf].max_rep > 0 ? ELEMENTS_ASKED : 0;
+            if (fill(&read, &parquet)) {
+                check_rows(&read, parquet.group_rows[0], size);
             }
-            sl_free(found.of);
-            sl_parquet_index_close(&index);
+            sl_parquet_index_close(&read.index);
         }
     }
     sl_parquet_close(&parquet);

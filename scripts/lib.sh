@@ -23,6 +23,8 @@ libxxhash-dev                                 : XXH3, checksums of samples
 libjansson-dev                                : JSON, which many formats keep their index in
 libpng-dev                                    : decodes PNG, writes the contact sheets of sluice view
 libwebp-dev                                   : decodes WebP (built without it, sluice refuses WebP)
+libbrotli-dev                                 : unpacks Parquet files of Brotli (refused without it)
+liblz4-dev                                    : unpacks Parquet and Arrow files of LZ4 (refused without it)
 libexpat1-dev                                 : reads annotations in XML, as Pascal VOC's (built without it, refused)
 '
 # shellcheck disable=SC2034 # used by those who source this

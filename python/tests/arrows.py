@@ -12,7 +12,7 @@ import json
 import os
 import struct
 
-from parquets import feature, features_json, have, pieces, split_fields, zstd
+from parquets import feature, features_json, have, lz4_frame, pieces, split_fields, zstd
 
 __all__ = ["Column", "Layout", "features_json", "have", "save_cache", "save_dict", "save_to_disk", "write_file",
            "write_stream"]
@@ -240,14 +240,14 @@ class Arrays:
         body, table, starts = bytearray(), [], []
         for buffer in self.buffers:
             if self.options["codec"] and buffer:
-                small = zstd(buffer)
+                small = zstd(buffer) if self.options["codec"] == "ZSTD" else lz4_frame(buffer)
                 gain = len(small) < len(buffer)
                 buffer = struct.pack("<q", len(buffer) if gain else -1) + (small if gain else buffer)
             starts.append(len(body))
             table.append(struct.pack("<qq", len(body), len(buffer)))
             body += buffer
             body += bytes(-len(body) % self.options["alignment"])
-        coded = [(0, "b", 1)] if self.options["codec"] else None    # ZSTD, each buffer by itself
+        coded = [(0, "b", int(self.options["codec"] == "ZSTD"))] if self.options["codec"] else None    # each buffer by itself
         return [(1, "o", ("structs", self.nodes)), (2, "o", ("structs", table)), (3, "o", coded)], bytes(body), starts
 
 
@@ -340,7 +340,7 @@ class Writer:
 
 def _options(file, rows_per_batch=None, codec=None, dictionaries="whole", validity="needed", alignment=8, slack=0,
              legacy=False, end=True):
-    if codec not in (None, "ZSTD") or alignment % 8 or (file and dictionaries == "replace"):
+    if codec not in (None, "ZSTD", "LZ4") or alignment % 8 or (file and dictionaries == "replace"):
         raise ValueError("options that the format does not have")
     return {"rows_per_batch": rows_per_batch, "codec": codec, "dictionaries": dictionaries, "validity": validity,
             "alignment": alignment, "slack": slack, "legacy": legacy, "end": end}
@@ -351,7 +351,7 @@ def write_stream(path, columns, *, metadata=None, **options):
 
     metadata: dict for the schema's custom_metadata.
     rows_per_batch: rows of a record batch, or a sequence of such counts, repeated; None is all.
-    codec: None or "ZSTD", each buffer by itself, as it is where that does not help.
+    codec: None, "ZSTD" or "LZ4" (frames), each buffer by itself, as it is where that does not help.
     dictionaries: "whole" (before the first batch), "delta" (as they grow) or, in streams, "replace" (one a batch).
     validity: "needed" leaves the bitmap out where there is no null; "always" writes it.
     alignment: of the buffers in a body, a multiple of 8.

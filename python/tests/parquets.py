@@ -23,7 +23,8 @@ BOOLEAN, INT32, INT64, INT96, FLOAT, DOUBLE, BYTE_ARRAY, FIXED = range(8)
 REQUIRED, OPTIONAL, REPEATED = range(3)
 ENCODINGS = {"PLAIN": 0, "PLAIN_DICTIONARY": 2, "RLE": 3, "DELTA_BINARY_PACKED": 5, "DELTA_LENGTH_BYTE_ARRAY": 6,
              "DELTA_BYTE_ARRAY": 7, "RLE_DICTIONARY": 8, "BYTE_STREAM_SPLIT": 9}
-CODECS = {"UNCOMPRESSED": 0, "SNAPPY": 1, "GZIP": 2, "ZSTD": 6}
+CODECS = {"UNCOMPRESSED": 0, "SNAPPY": 1, "GZIP": 2, "BROTLI": 4, "LZ4": 5, "ZSTD": 6, "LZ4_RAW": 7,
+          "LZ4 frame": 5, "LZ4 block": 5}     # what writers have called LZ4, too
 LEGAL = {"RLE": {BOOLEAN}, "DELTA_BINARY_PACKED": {INT32, INT64}, "DELTA_LENGTH_BYTE_ARRAY": {BYTE_ARRAY},
          "DELTA_BYTE_ARRAY": {BYTE_ARRAY, FIXED}, "BYTE_STREAM_SPLIT": {INT32, INT64, FLOAT, DOUBLE, FIXED}}
 STATISTICS_LIMIT = 4096     # longer minima and maxima are left out, and with them the column index
@@ -384,6 +385,69 @@ def zstd(data, level=3):
     return buffer.raw[:size]
 
 
+def gzip(data):
+    """One member; two where the data's length is odd."""
+    def member(part):
+        maker = zlib.compressobj(6, zlib.DEFLATED, 31)
+        return maker.compress(part) + maker.flush()
+
+    half = len(data) // 2 if len(data) % 2 else len(data)
+    return member(data[:half]) + (member(data[half:]) if half < len(data) else b"")
+
+
+def shared(name):
+    """A shared library; RuntimeError where there is none."""
+    try:
+        return ctypes.CDLL(name)
+    except OSError:
+        raise RuntimeError(f"no {name} here") from None
+
+
+def brotli(data):
+    """A Brotli stream, by the shared library."""
+    library = shared("libbrotlienc.so.1")
+    size = ctypes.c_size_t(len(data) + len(data) // 2 + 1024)
+    buffer = ctypes.create_string_buffer(size.value)
+    if library.BrotliEncoderCompress(5, 22, 0, ctypes.c_size_t(len(data)), data, ctypes.byref(size), buffer) != 1:
+        raise RuntimeError("Brotli failed")
+    return buffer.raw[:size.value]
+
+
+def lz4_block(data):
+    """A block of LZ4, by the shared library."""
+    library = shared("liblz4.so.1")
+    room = library.LZ4_compressBound(len(data))
+    buffer = ctypes.create_string_buffer(room)
+    size = library.LZ4_compress_default(data, buffer, len(data), room)
+    if size <= 0:
+        raise RuntimeError("LZ4 failed")
+    return buffer.raw[:size]
+
+
+def lz4_frame(data):
+    """A frame of LZ4, by the shared library."""
+    library = shared("liblz4.so.1")
+    library.LZ4F_compressFrameBound.restype = library.LZ4F_compressFrame.restype = ctypes.c_size_t
+    room = library.LZ4F_compressFrameBound(ctypes.c_size_t(len(data)), None)
+    buffer = ctypes.create_string_buffer(room)
+    size = library.LZ4F_compressFrame(buffer, ctypes.c_size_t(room), data, ctypes.c_size_t(len(data)), None)
+    if size > room:
+        raise RuntimeError("LZ4 failed")
+    return buffer.raw[:size]
+
+
+def lz4_hadoop(data):
+    """Hadoop's framing: parts, of blocks of at most 50000 bytes, each with its size."""
+    out = b""
+    for at in range(0, len(data), 70_000):
+        part = data[at:at + 70_000]
+        out += struct.pack(">I", len(part))
+        for begin in range(0, len(part), 50_000):
+            block = lz4_block(part[begin:begin + 50_000])
+            out += struct.pack(">I", len(block)) + block
+    return out
+
+
 def have(codec):
     """Whether `codec` can be written on this machine."""
     try:
@@ -395,10 +459,9 @@ def have(codec):
 
 def compress(codec, data):
     """`data` in one of CODECS."""
-    if codec == "GZIP":
-        maker = zlib.compressobj(6, zlib.DEFLATED, 31)
-        return maker.compress(data) + maker.flush()
-    return {"UNCOMPRESSED": bytes, "SNAPPY": snappy, "ZSTD": zstd}[codec](data)
+    how = {"UNCOMPRESSED": bytes, "SNAPPY": snappy, "GZIP": gzip, "BROTLI": brotli, "ZSTD": zstd, "LZ4": lz4_hadoop,
+           "LZ4_RAW": lz4_block, "LZ4 frame": lz4_frame, "LZ4 block": lz4_block}
+    return how[codec](data)
 
 
 # ---- statistics ----

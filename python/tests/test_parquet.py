@@ -2,6 +2,8 @@
 """Parquet files, written by parquets.py from their specification, and read as they lie."""
 import io
 import itertools
+import json
+import pathlib
 import struct
 
 import numpy
@@ -13,6 +15,9 @@ from PIL import Image
 import sluice
 from sluice import columns as C
 from sluice import transforms as T
+
+
+FOREIGN = pathlib.Path(__file__).parent / "foreign"
 
 
 def jpeg(number, size=(40, 30)):
@@ -66,6 +71,9 @@ LAYOUTS = {
     "snappy, version 2": {"codec": "SNAPPY", "data_page_version": 2},
     "zstd": {"codec": "ZSTD"},
     "zstd, version 2": {"codec": "ZSTD", "data_page_version": 2},
+    "gzip": {"codec": "GZIP"},
+    "gzip, version 2": {"codec": "GZIP", "data_page_version": 2},
+    "dictionaries, gzip": {"dictionary": True, "codec": "GZIP"},
     "dictionaries": {"dictionary": True},
     "dictionaries that end": {"dictionary": True, "dictionary_limit": 12},
     "dictionaries, snappy": {"dictionary": True, "codec": "SNAPPY"},
@@ -94,6 +102,64 @@ def test_rows(tmp_path, layout):
         ("image", "image"), ("label", "int"), ("caption", "text")]  # fmt: skip
     check_rows(data)
     assert data.classes == list(NAMES)
+
+
+def need(codec):
+    """Skips where `codec` cannot be written, or not be read."""
+    library = {"BROTLI": "libbrotlidec", "LZ4": "liblz4", "LZ4_RAW": "liblz4"}
+    if not parquets.have(codec):
+        pytest.skip(f"there is no library to write {codec} with")
+    return library.get(codec.split()[0])
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("codec", ["BROTLI", "LZ4", "LZ4 frame", "LZ4 block", "LZ4_RAW"])
+def test_codecs_that_may_be_missing(tmp_path, codec, version):
+    library = need(codec)
+    write(tmp_path, codec=codec, data_page_version=version, dictionary={"caption"})
+    try:
+        data = sluice.Dataset(tmp_path)
+    except sluice.UnsupportedError as error:
+        assert f"built without {library} (Debian: " in str(error)
+        pytest.skip(f"this library was built without {library}")
+    check_rows(data)
+    loader = sluice.Loader(data, 10, "block", transform=T.RandomResizedCrop(16))
+    assert sum(batch.rows for batch in loader) == ROWS
+
+
+@pytest.mark.parametrize("codec", ["SNAPPY", "GZIP", "ZSTD", "BROTLI", "LZ4", "LZ4_RAW"])
+def test_pages_that_are_damaged(tmp_path, codec):
+    """Bytes of compressed pages are changed: an error, or a value; and a page that claims to be huge is refused."""
+    need(codec)
+    write(tmp_path, "a.parquet", images=[image[:1500] * 20 for image in IMAGES], codec=codec)
+    whole = (tmp_path / "a.parquet").read_bytes()
+    footer = len(whole) - 8 - struct.unpack("<I", whole[-8:-4])[0]
+    random = numpy.random.default_rng(2)
+    refused = 0
+    for _ in range(20):
+        bytes_ = bytearray(whole)
+        bytes_[int(random.integers(4, footer))] ^= int(random.integers(1, 256))
+        (tmp_path / "b.parquet").write_bytes(bytes_)
+        try:
+            data = sluice.Dataset(tmp_path / "b.parquet")
+        except sluice.UnsupportedError as error:
+            if "built without" in str(error):
+                pytest.skip(str(error))
+            refused += 1
+            continue
+        except sluice.Error:
+            refused += 1
+            continue
+        for i in range(0, ROWS, 9):
+            try:
+                data[i]
+            except sluice.Error:
+                refused += 1
+    assert codec != "GZIP" or refused > 0  # which has a checksum
+    if codec == "ZSTD":
+        parquets.write(tmp_path / "c.parquet", {"x": Column("binary", [bytes(70_000_000)])}, codec=codec, statistics=False)
+        with pytest.raises(sluice.CorruptError, match="1024 times"):
+            sluice.Dataset(tmp_path / "c.parquet")[0]
 
 
 def test_places_are_exact(tmp_path):
@@ -130,13 +196,7 @@ def test_nulls(tmp_path):
         write(tmp_path, images=images, **how)
         data = sluice.Dataset(tmp_path / "train-0.parquet")
         for i in range(ROWS):
-            if i % 4 != 1:
-                assert data[i]["image"] == images[i]
-            elif how == {"codec": "SNAPPY"}:  # whether it is there only its page tells
-                with pytest.raises(sluice.CorruptError, match="null"):
-                    data[i]
-            else:
-                assert data[i]["image"] is None
+            assert data[i]["image"] == images[i]
         loader = sluice.Loader(data, 10, transform=T.RandomResizedCrop(16), on_bad_sample="mask")
         assert sum(int((batch["mask"].numpy() == 0).sum()) for batch in loader) == 15
 
@@ -259,12 +319,10 @@ def test_several_large_columns(tmp_path, layout):
         rows_per_group=25, rows_per_page=7, **PAIRS[layout])  # fmt: skip
     data = sluice.Dataset(tmp_path / "a.parquet")
     for i in list(range(ROWS)) + [3, 50, 4]:
-        if layout == "snappy" and right[i] is None:
-            continue
         sample = data[i]
         assert sample["left"] == IMAGES[i] and sample["right"] == right[i] and sample["label"] == LABELS[i]
         assert sample["sound"] == b"%05d" % i * 4000
-    assert len(data.verify(progress=None).findings) == (sum(image is None for image in right) if layout == "snappy" else 0)
+    assert not data.verify(progress=None).findings
     both = sluice.Dataset(tmp_path / "a.parquet") + data
     for i in (3, ROWS + 3, 5, ROWS + 6, 6):  # the same pages, of two datasets
         assert both[i]["left"] == IMAGES[i % ROWS] and both[i]["sound"] == b"%05d" % (i % ROWS) * 4000
@@ -282,6 +340,160 @@ def test_several_large_columns(tmp_path, layout):
             assert one[name].numpy().tobytes() == other[name].numpy().tobytes()
         count += one.rows
     assert count == ROWS // 8 * 8 or count == ROWS
+
+
+def picture_lists(rows=40, most=4):
+    """Rows of 0 to `most` pictures, or of no list; some pictures are null, or have no bytes."""
+    lists = []
+    for i in range(rows):
+        count = (i * 7 + 3) % (most + 1)
+        row = [{"bytes": jpeg(100 * i + k) + bytes([k + 1]) * (i * 37 % 900), "path": f"{i}-{k}.jpg"} for k in range(count)]
+        if i % 6 == 1 and row:
+            row[-1] = None
+        if i % 6 == 2 and row:
+            row[0] = {"bytes": None, "path": "elsewhere.jpg"}
+        lists.append(None if i % 9 == 8 else row)
+    return lists
+
+
+def picture_at(row, k):
+    return row[k]["bytes"] if row is not None and k < len(row) and row[k] is not None else None
+
+
+LIST_LAYOUTS = {name: how for name, how in LAYOUTS.items() if name != "as datasets writes it"} | {
+    "two levels": {"lists": "two"}, "bare": {"lists": "bare"}, "a value a page": {"values_per_page": 1},
+    "pages that cut rows": {"values_per_page": 3}, "pages that cut rows, snappy": {"values_per_page": 3, "codec": "SNAPPY"},
+    "pages that cut rows, dictionaries": {"values_per_page": 3, "codec": "SNAPPY", "dictionary": True, "dictionary_limit": 20},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", LIST_LAYOUTS)
+def test_lists_of_pictures(tmp_path, layout):
+    """Each place of a list is a field; what a row does not have is a value that it lacks."""
+    how = {"rows_per_group": 13, "rows_per_page": 4} | LIST_LAYOUTS[layout]
+    if how.get("codec") == "ZSTD" and not parquets.have("ZSTD"):
+        pytest.skip("there is no zstd to write with")
+    lists = picture_lists()
+    kind = how.pop("lists", "three")
+    if kind != "three":  # which know no null elements
+        lists = [row and [picture or {"bytes": None, "path": None} for picture in row] for row in lists]
+    if kind == "bare":  # nor null lists
+        lists = [row or [] for row in lists]
+    texts = [f"<image> {i}" for i in range(len(lists))]
+    parquets.write(tmp_path / "a.parquet", {"images": Column("list<image>", lists, lists=kind),
+                                            "text": Column("string", texts)}, **how)  # fmt: skip
+    data = sluice.Dataset(tmp_path / "a.parquet")
+    assert [(name, field.type) for name, field in data.fields.items()] == [
+        *((f"images.{k}", "image") for k in range(4)), ("text", "text")]  # fmt: skip
+    for i in [*range(len(lists)), 3, 17, 2]:
+        sample = data[i]
+        assert [sample[f"images.{k}"] for k in range(4)] == [picture_at(lists[i], k) for k in range(4)], i
+        assert sample["text"] == texts[i]
+    assert not data.verify(progress=None).findings
+    some = sluice.Dataset(tmp_path / "a.parquet", fields={"third": "images.2", "second": "images.1"})
+    for i, row in enumerate(lists):
+        assert some[i]["third"] == picture_at(row, 2) and some[i]["second"] == picture_at(row, 1)
+
+
+def test_lists_are_read_in_one_piece(tmp_path):
+    """And what is not chosen is not read, where it lies in front or behind."""
+    lists = [[{"bytes": jpeg(10 * i + k), "path": None} for k in range(3)] for i in range(20)]
+    layout = parquets.write(tmp_path / "a.parquet", {"images": Column("list<image>", lists)}, rows_per_page=5)
+    spans = layout.spans["images.list.element.bytes"]
+    data = sluice.Dataset(tmp_path / "a.parquet")
+    one = sluice.Dataset(tmp_path / "a.parquet", fields={"image": "images.1"})
+    for i in range(20):
+        offset, end = spans[3 * i][0] - 4, sum(spans[3 * i + 2])
+        assert (data.sample(i)["offset"], data.sample(i)["bytes"]) == (offset, end - offset)
+        assert (one.sample(i)["offset"] + 4, one.sample(i)["bytes"] - 4) == spans[3 * i + 1]
+        assert one[i]["image"] == lists[i][1]["bytes"]
+
+
+def test_training_on_lists_of_pictures(tmp_path):
+    lists = picture_lists(60, 2)
+    lists[0] = lists[0] or [{"bytes": jpeg(1), "path": None}]
+    write = {"images": Column("list<image>", lists), "label": Column("int64", LABELS),
+             "caption": Column("string", CAPTIONS), "image2": Column("image", [{"bytes": i, "path": None} for i in IMAGES])}
+    feature = {"info": {"features": {"images": {"feature": {"_type": "Image"}, "_type": "Sequence"}}}}
+    parquets.write(tmp_path / "a.parquet", write, rows_per_group=25, rows_per_page=7,
+                   metadata={"huggingface": json.dumps(feature)})  # fmt: skip
+    data = sluice.Dataset(tmp_path / "a.parquet")
+    assert list(data.fields) == ["images.0", "images.1", "label", "caption", "image2"]
+    asked = {name: C.Image(transform=T.RandomResizedCrop(16), missing="blank") for name in ("images.0", "images.1", "image2")}
+    sluice.pack(data, tmp_path / "packed", keep_bytes=True, keep_order=True, progress=None)
+    packed = sluice.Dataset(tmp_path / "packed")
+    two = [sluice.Loader(of, 8, True, seed=4, columns=asked) for of in (data, packed)]
+    rows = 0
+    for one, other in itertools.zip_longest(*two):
+        for name in asked:
+            assert one[name].numpy().tobytes() == other[name].numpy().tobytes()
+        rows += one.rows
+    assert rows >= 56
+    blank = {f"images.{k}": [i for i, row in enumerate(lists) if picture_at(row, k) is None] for k in range(2)}
+    for batch in sluice.Loader(data, 60, columns=asked, seed=1):
+        for name, empty in blank.items():
+            black = {int(i) for i, picture in zip(batch["index"].numpy(), batch[name].numpy()) if not picture.any()}
+            assert set(empty) == black
+
+
+def test_lists_that_are_too_long(tmp_path):
+    lists = [[{"bytes": jpeg(k), "path": None} for k in range(70)], []]
+    parquets.write(tmp_path / "a.parquet", {"images": Column("list<image>", lists)})
+    with pytest.raises(sluice.UnsupportedError, match="more than 64 columns"):
+        sluice.Dataset(tmp_path / "a.parquet")
+    data = sluice.Dataset(tmp_path / "a.parquet", fields={"a": "images.0", "b": "images.63"})
+    assert data[0]["a"] == lists[0][0]["bytes"] and data[0]["b"] == lists[0][63]["bytes"] and data[1]["b"] is None
+    with pytest.raises(sluice.InvalidError, match="by their places"):
+        sluice.Dataset(tmp_path / "a.parquet", fields={"a": "images"})
+
+
+def test_lists_of_other_things(tmp_path):
+    """Sounds, and pictures that are not in the file; lists without any picture."""
+    sounds = [[{"bytes": b"RIFF....WAVE", "path": "a.wav"}], []]
+    elsewhere = [[{"bytes": None, "path": "a.jpg"}], []]
+    parquets.write(tmp_path / "a.parquet", {"s": Column("list<image>", sounds), "x": Column("int32", [1, 2])})
+    assert list(sluice.Dataset(tmp_path / "a.parquet").fields) == ["x"]
+    parquets.write(tmp_path / "b.parquet", {"s": Column("list<image>", [[], None]), "x": Column("int32", [1, 2])})
+    assert list(sluice.Dataset(tmp_path / "b.parquet").fields) == ["x"]
+    feature = {"info": {"features": {"images": [{"_type": "Image"}]}}}
+    parquets.write(tmp_path / "c.parquet", {"images": Column("list<image>", elsewhere)},
+                   metadata={"huggingface": json.dumps(feature)})  # fmt: skip
+    with pytest.raises(sluice.UnsupportedError, match="only their paths"):
+        sluice.Dataset(tmp_path / "c.parquet")
+
+
+@pytest.mark.parametrize("path", sorted(FOREIGN.glob("*.parquet")), ids=lambda path: path.stem)
+def test_files_of_other_libraries(path):
+    """Of parquet-wasm (arrow-rs): all its codecs, pages of both versions, and lists of pictures."""
+    told = json.loads((FOREIGN / "arrowjs_file.json").read_text())["columns"]
+
+    def value(stored):
+        if isinstance(stored, dict) and "bytes" in stored:
+            return value(stored["bytes"])
+        return bytes.fromhex(stored["hex"]) if isinstance(stored, dict) else stored
+
+    lists = told.pop("images")
+    most = max(len(row or []) for row in lists)
+    columns = {name: [value(one) for one in values] for name, values in told.items() if name != "tags"}
+    for k in range(most):
+        columns[f"images.{k}"] = [value(row[k]) if row and k < len(row) else None for row in lists]
+    try:
+        data = sluice.Dataset(path)
+    except sluice.UnsupportedError as error:
+        assert "built without" in str(error)
+        pytest.skip(str(error))
+    assert set(data.fields) == set(columns) and most == 3
+    for row in [*range(len(data)), 7, 31]:
+        numbers = columns["nums"][row]
+        if numbers and None in numbers:
+            with pytest.raises(sluice.UnsupportedError, match='"nums".*null'):
+                data[row]
+            continue
+        sample = data[row]
+        for name, values in columns.items():
+            found = sample[name]
+            found = list(found) if name == "nums" and found is not None else found
+            assert (found or None) == (values[row] or None), (name, row)
 
 
 def test_splits_are_not_joined(tmp_path):
@@ -331,10 +543,12 @@ def test_damage(tmp_path):
             pass
 
 
-def test_what_cannot_be_read(tmp_path):
-    write(tmp_path, "gzip.parquet", codec="GZIP")
-    with pytest.raises(sluice.UnsupportedError, match="number 2 of Parquet's codecs"):
-        sluice.Dataset(tmp_path / "gzip.parquet")
+def test_what_cannot_be_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquets, "snappy", lambda data: data)
+    monkeypatch.setitem(parquets.CODECS, "SNAPPY", 3)  # LZO
+    write(tmp_path, "lzo.parquet", codec="SNAPPY")
+    with pytest.raises(sluice.UnsupportedError, match="a way that is not known"):
+        sluice.Dataset(tmp_path / "lzo.parquet")
     (tmp_path / "no.parquet").write_bytes(b"")
     with pytest.raises(sluice.CorruptError, match="too short"):
         sluice.Dataset(tmp_path / "no.parquet")

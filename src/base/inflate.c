@@ -13,7 +13,9 @@
 #define STAGE "inflate"
 
 /* zlib takes 40 KiB: its window and its tables. */
-enum { ROOM_BYTES = 64 << 10, DISCARD_BYTES = 4096, RAW = -15 };
+enum { ROOM_BYTES = 64 << 10, DISCARD_BYTES = 4096 };
+/* Windows of inflateInit2: without a head; with that of gzip or zlib. */
+enum { RAW = -15, HEADED = 32 + 15 };
 
 typedef struct room {
     size_t used;
@@ -39,13 +41,13 @@ static void give(void *context, void *memory)
     (void)memory;
 }
 
-static bool begin(z_stream *z, room *r, sl_bytes packed)
+static bool begin(z_stream *z, room *r, sl_bytes packed, int window)
 {
     r->used = 0;
     *z = (z_stream){.zalloc = take, .zfree = give, .opaque = r};
     z->next_in = packed.data;
     z->avail_in = (uInt)packed.size;
-    return inflateInit2(z, RAW) == Z_OK;
+    return inflateInit2(z, window) == Z_OK;
 }
 
 /* The next `bytes` that come out; false: there are not so many. */
@@ -76,7 +78,7 @@ static sluice_status unpack(const sl_deflated *stream, room *r, uint8_t *to, slu
     z_stream z;
     uint8_t discarded[DISCARD_BYTES];
     uint32_t crc = 0;
-    if (!begin(&z, r, stream->packed)) {
+    if (!begin(&z, r, stream->packed, RAW)) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "zlib needs more memory than %d bytes",
                             ROOM_BYTES);
     }
@@ -122,9 +124,27 @@ size_t sl_inflate_head(sl_bytes packed, void *to, size_t bytes)
 {
     room r;
     z_stream z;
-    if (packed.size > UINT32_MAX || !begin(&z, &r, packed)) {
+    if (packed.size > UINT32_MAX || !begin(&z, &r, packed, RAW)) {
         return 0;
     }
     (void)write_out(&z, to, bytes);
     return bytes - z.avail_out;
+}
+
+bool sl_inflate_members(sl_bytes packed, void *to, size_t bytes)
+{
+    room r;
+    z_stream z;
+    uint8_t nothing;
+    if (packed.size > UINT32_MAX || bytes > UINT32_MAX || !begin(&z, &r, packed, HEADED)) {
+        return false;
+    }
+    z.next_out = to != NULL ? to : &nothing;
+    z.avail_out = (uInt)bytes;
+    do { /* each takes some bytes, so that this ends */
+        if (inflate(&z, Z_FINISH) != Z_STREAM_END) {
+            return false;
+        }
+    } while (z.avail_in > 0 && inflateReset(&z) == Z_OK);
+    return z.avail_in == 0 && z.avail_out == 0;
 }

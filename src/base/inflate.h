@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inflate: values that are stored as a raw deflate stream, as zip archives have them.
+ * inflate: values that are stored as a raw deflate stream, as zip archives have them, or as gzip's
+ * members.
  *
  * Purpose: the one place that unpacks such streams, and the one verdict on them: exactly one, of
- * just the size and the CRC-32 that the archive says. Reports are of stage "inflate".
+ * just the size and the CRC-32 that the archive says; of members as many as there are, of just the
+ * size that is known, and the checksums in them. Reports are of stage "inflate".
  * Threads: pure. Memory: 64 KiB at a time for zlib, from the stack, scratch or heap.
  */
 #ifndef SL_INFLATE_H
@@ -11,6 +13,8 @@
 
 #include "scratch.h"
 #include "view.h"
+
+#include <stdbool.h>
 
 /* At its best deflate makes 258 bytes of two bits. */
 #define SL_INFLATE_RATIO_MAX 1032U
@@ -31,5 +35,11 @@ sluice_status sl_inflate(const sl_deflated *stream, sl_scratch *scratch, void *t
 /* The first `bytes` that come out, or as many as there are: how many. What is damaged ends there.
  * Takes 64 KiB of the stack. */
 size_t sl_inflate_head(sl_bytes packed, void *to, size_t bytes);
+
+/*
+ * Unpacks streams that have a head of their own, gzip's or zlib's, one behind the other: `bytes` in
+ * all. Takes 64 KiB of the stack. False: they are damaged, or unpack to another size.
+ */
+bool sl_inflate_members(sl_bytes packed, void *to, size_t bytes);
 
 #endif

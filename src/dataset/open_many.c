@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "open_many.h"
 
-#include "cpu.h"
 #include "error.h"
 #include "thread.h"
 
 #include <stdatomic.h>
 
-enum { THREADS_MAX = 32 };
+/* As many reads as storage is worth asking at once, whatever the number of processors. */
+enum { THREADS_MAX = 64 };
 
 typedef struct opener {
     sluice_status (*job)(void *ctx, uint32_t number, sluice_error *error);
@@ -52,9 +52,7 @@ sluice_status sl_open_many(uint32_t count,
     opener o = {.job = job, .ctx = ctx, .count = count, .failed = count};
     atomic_init(&o.next, 0);
     sl_mutex_init(&o.mutex);
-    uint32_t wanted = 4 * sl_cpu_count();
-    wanted = wanted < THREADS_MAX ? wanted : THREADS_MAX;
-    wanted = wanted < count ? wanted : count;
+    const uint32_t wanted = count < THREADS_MAX ? count : THREADS_MAX;
     uint32_t started = 0;
     while (started + 1 < wanted &&
            sl_thread_start(&threads[started], "sluice-open", run, &o, NULL) == SLUICE_OK) {

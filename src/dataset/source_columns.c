@@ -204,6 +204,20 @@ sluice_status sl_source_fields_find(sl_source_fields *fields, const sl_source_co
     return status;
 }
 
+bool sl_source_element_chosen(const char *name, const sluice_dataset_options *options)
+{
+    const size_t bytes = strlen(name);
+    for (uint32_t i = 0; i < options->field_count; i++) {
+        sl_field_choice choice;
+        if (sl_field_choice_parse(&choice, options->fields[i], NULL) == SLUICE_OK &&
+            strncmp(choice.key, name, bytes) == 0 && choice.key[bytes] == '.' &&
+            choice.key[bytes + 1] >= '0' && choice.key[bytes + 1] <= '9') {
+            return true;
+        }
+    }
+    return options->field_count == 0;
+}
+
 sl_refusal sl_source_value(const sl_field *field, sl_value *value)
 {
     if (field->type == SLUICE_FIELD_IMAGE) {

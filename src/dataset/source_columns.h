@@ -40,6 +40,9 @@ sluice_status sl_source_fields_find(sl_source_fields *fields, const sl_source_co
                                     uint32_t count, const sluice_dataset_options *options,
                                     const char *path, sluice_error *error);
 
+/* Whether the choices are of an element of the list `name`, "name.0", ..., or there are none. */
+bool sl_source_element_chosen(const char *name, const sluice_dataset_options *options);
+
 /*
  * A value of `field` from the bytes of one that the format has as bytes, text or image: spans and
  * the shape, which for tensors follows from the size. The value's `bytes` and `offset` are filled

@@ -45,6 +45,8 @@ FOREIGN = {
     r"png\.h": ("src/decode/png_codec.c", "src/decode/png_write.c", "tools/", "bench/", "tests/", "fuzz/"),
     r"zlib\.h": ("src/base/crc32.c", "src/base/inflate.c", "src/decode/png_chunks.c", "bench/", "tests/", "fuzz/"),
     r"webp/.*\.h": ("src/decode/webp_codec.c", "bench/", "tests/", "fuzz/"),
+    r"brotli/.*\.h": ("src/base/unpack_brotli.c", "tests/"),
+    r"lz4.*\.h": ("src/base/unpack_lz4.c", "tests/"),
     r"spng\.h": ("bench/",),
     r"cmocka\.h": ("tests/",),
     r"cuda.*\.h": ("tests/unit/cuda_header_test.c",),

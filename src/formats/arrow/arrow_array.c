@@ -5,6 +5,7 @@
 #include "little_endian.h"
 #include "memory.h"
 #include "side_columns.h"
+#include "unpack_lz4.h"
 
 #include <assert.h>
 #include <string.h>
@@ -12,8 +13,8 @@
 #define STAGE "dataset"
 
 enum { VIEW_BYTES = 16, VIEW_INLINE = 12 };
-/* zstd makes 128 KiB of 4 bytes at best. */
-enum { ZSTD_RATIO_MAX = 40000 };
+/* At their best zstd makes 128 KiB of 4 bytes, and LZ4 255 of one. */
+enum { ZSTD_RATIO_MAX = 40000, LZ4_RATIO_MAX = 256 };
 
 static const char wrong_offsets[] = "the offsets of a column's values are damaged";
 
@@ -38,13 +39,29 @@ static sluice_status no_memory(const sl_arrow_body *body, uint64_t bytes, sluice
                          "no memory for a buffer of %llu bytes", (unsigned long long)bytes);
 }
 
+/* To `data`, which has room for what it says. */
+static sluice_status unpack_buffer(const sl_arrow_body *body, uint64_t at, sl_bytes packed,
+                                   const sl_arrow_data *data, sluice_error *error)
+{
+    sluice_error why = SLUICE_ERROR_INIT;
+    if (body->batch->codec == SL_ARROW_LZ4) {
+        return sl_lz4_unpack_frame(packed, data->bytes, data->size)
+                   ? SLUICE_OK
+                   : sl_arrow_corrupt(body->reader, at, "broken frame of LZ4", error);
+    }
+    return sl_frame_unpack_to(body->frame, packed, data->bytes, data->size, &why) == SLUICE_OK
+               ? SLUICE_OK
+               : sl_arrow_corrupt(body->reader, at, why.text, error);
+}
+
 static sluice_status unpack(const sl_arrow_body *body, uint64_t at, sl_bytes packed,
                             sl_arrow_data *data, sluice_error *error)
 {
     const int64_t size = (int64_t)sl_load64(packed.data);
     const sl_bytes rest = {packed.data + 8, packed.size - 8};
+    const uint64_t ratio = body->batch->codec == SL_ARROW_LZ4 ? LZ4_RATIO_MAX : ZSTD_RATIO_MAX;
     data->size = size == -1 ? rest.size : (uint64_t)size;
-    if (size < -1 || data->size > SL_SIDE_BYTES_MAX || data->size / ZSTD_RATIO_MAX > packed.size) {
+    if (size < -1 || data->size > SL_SIDE_BYTES_MAX || data->size / ratio > packed.size) {
         return sl_arrow_corrupt(body->reader, at, "a compressed buffer has an impossible size",
                                 error);
     }
@@ -56,11 +73,7 @@ static sluice_status unpack(const sl_arrow_body *body, uint64_t at, sl_bytes pac
         memcpy(data->bytes, rest.data, rest.size);
         return SLUICE_OK;
     }
-    sluice_error why;
-    if (sl_frame_unpack_to(body->frame, rest, data->bytes, data->size, &why) == SLUICE_OK) {
-        return SLUICE_OK;
-    }
-    return sl_arrow_corrupt(body->reader, at, why.text, error);
+    return unpack_buffer(body, at, rest, data, error);
 }
 
 static sluice_status read_packed(const sl_arrow_body *body, sl_arrow_buffer buffer,
@@ -192,8 +205,8 @@ static sluice_status open_leaf(sl_arrow_array *array, const sl_arrow_body *body,
     return status;
 }
 
-static sluice_status open_array(sl_arrow_array *array, const sl_arrow_body *body,
-                                const sl_arrow_chain *chain, bool with_data, sluice_error *error)
+static sluice_status open_levels(sl_arrow_array *array, const sl_arrow_body *body,
+                                 const sl_arrow_chain *chain, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     array->level_count = chain->count;
@@ -202,6 +215,13 @@ static sluice_status open_array(sl_arrow_array *array, const sl_arrow_body *body
         status = open_level(&array->levels[i], body, chain->nodes[i], error);
     }
     array->rows = array->levels[0].length;
+    return status;
+}
+
+static sluice_status open_array(sl_arrow_array *array, const sl_arrow_body *body,
+                                const sl_arrow_chain *chain, bool with_data, sluice_error *error)
+{
+    sluice_status status = open_levels(array, body, chain, error);
     if (status == SLUICE_OK && array->levels[chain->count - 1].length > 0) {
         status = open_leaf(array, body, with_data, error);
     }
@@ -211,14 +231,30 @@ static sluice_status open_array(sl_arrow_array *array, const sl_arrow_body *body
     return status;
 }
 
-sluice_status sl_arrow_array_open(sl_arrow_array *array, const sl_arrow_body *body,
-                                  const sl_arrow_chain *chain, bool with_data, sluice_error *error)
+static void set_nodes(sl_arrow_array *array, const sl_arrow_body *body, const sl_arrow_chain *chain)
 {
     memset(array, 0, sizeof(*array));
     for (uint32_t i = 0; i < chain->count; i++) {
         array->levels[i].node = &body->schema->nodes[chain->nodes[i]];
     }
+}
+
+sluice_status sl_arrow_array_open(sl_arrow_array *array, const sl_arrow_body *body,
+                                  const sl_arrow_chain *chain, bool with_data, sluice_error *error)
+{
+    set_nodes(array, body, chain);
     return open_array(array, body, chain, with_data, error);
+}
+
+sluice_status sl_arrow_lists_open(sl_arrow_array *array, const sl_arrow_body *body,
+                                  const sl_arrow_chain *chain, sluice_error *error)
+{
+    set_nodes(array, body, chain);
+    const sluice_status status = open_levels(array, body, chain, error);
+    if (status < 0) {
+        sl_arrow_array_close(array);
+    }
+    return status;
 }
 
 sluice_status sl_arrow_words_open(sl_arrow_array *array, const sl_arrow_body *body,
@@ -366,6 +402,30 @@ sl_refusal sl_arrow_array_row(const sl_arrow_array *array, uint64_t row, sl_arro
         return sl_accept(); /* an empty list; there may be no buffer */
     }
     return place(array, begin, end, span);
+}
+
+sl_refusal sl_arrow_lists_row(const sl_arrow_array *array, uint64_t row, uint64_t *begin,
+                              uint64_t *end)
+{
+    assert(row < array->rows);
+    sl_arrow_state state = SL_ARROW_PRESENT;
+    *begin = row;
+    *end = row + 1;
+    for (uint32_t i = 0; i < array->level_count; i++) {
+        const sl_arrow_level *level = &array->levels[i];
+        if (*begin > *end || *end > level->length) {
+            return sl_refuse(wrong_offsets, 0);
+        }
+        look_for_nulls(level, *begin, *end, false, &state);
+        if (state == SL_ARROW_ABSENT) {
+            *begin = *end = 0;
+            return sl_accept();
+        }
+        if (!descend(level, begin, end, &state)) {
+            return sl_refuse(wrong_offsets, 0);
+        }
+    }
+    return *begin <= *end ? sl_accept() : sl_refuse(wrong_offsets, 0);
 }
 
 /* ---- numbers ---- */

@@ -4,7 +4,7 @@
  *
  * Purpose: where a row's value lies, through the structures and lists around it. What says so
  * (which values are there, offsets) is read; the values themselves where they are wanted. All that
- * offsets say is checked when a row is asked for. Buffers that are compressed by zstd are unpacked.
+ * offsets say is checked when a row is asked for. Buffers that are compressed are unpacked.
  * Threads: one owner. Ownership: sl_arrow_array_close. Memory: the buffers that are read.
  */
 #ifndef SL_ARROW_ARRAY_H
@@ -79,6 +79,14 @@ sluice_status sl_arrow_words_open(sl_arrow_array *array, const sl_arrow_body *bo
                                   const sl_arrow_node *node, sluice_error *error);
 /* Of all zero is fine. */
 void sl_arrow_array_close(sl_arrow_array *array);
+
+/* The levels down to a list, whose elements are those of another array. Errors: as above. */
+sluice_status sl_arrow_lists_open(sl_arrow_array *array, const sl_arrow_body *body,
+                                  const sl_arrow_chain *chain, sluice_error *error);
+/* Elements of a row's list, from `*begin` to before `*end`: none, where there is no list. Refused:
+ * offsets that do not fit. */
+sl_refusal sl_arrow_lists_row(const sl_arrow_array *array, uint64_t row, uint64_t *begin,
+                              uint64_t *end);
 
 /* Refused: offsets that do not fit; the column is damaged. */
 sl_refusal sl_arrow_array_row(const sl_arrow_array *array, uint64_t row, sl_arrow_span *span);

@@ -46,7 +46,9 @@ static void add_level(sl_arrow_column *column, uint32_t node, uint64_t items)
 /* What Hugging Face calls an image, or what is to be looked at as nobody says what it is. */
 static void set_picture(const finder *f)
 {
-    const char *type = sl_features_type(f->features, f->source->name);
+    const char *type = f->column->list.count > 0
+                           ? sl_features_item_type(f->features, f->source->name)
+                           : sl_features_type(f->features, f->source->name);
     const bool is_image = type != NULL && strcmp(type, "Image") == 0;
     f->source->field.type = is_image ? SLUICE_FIELD_IMAGE : SLUICE_FIELD_BYTES;
     f->column->asks = type == NULL || strcmp(type, "Value") == 0;
@@ -177,6 +179,84 @@ static bool set_list(const finder *f, uint32_t number)
     return !node->coded && number_type(node, &field->dtype) && (dims == 0 || dims == field->dims);
 }
 
+/* ---- lists of pictures ---- */
+
+/* A list of structures of "bytes" and "path", which is left out if it is said to be of sounds. */
+static bool set_pictures(const finder *f, uint32_t number)
+{
+    const char *type = sl_features_item_type(f->features, f->source->name);
+    if (f->schema->nodes[number].end < number + 2 ||
+        f->schema->nodes[number + 1].layout != SL_ARROW_AS_STRUCTS ||
+        (type != NULL && strcmp(type, "Image") != 0)) {
+        return false;
+    }
+    const sl_arrow_chain above = f->column->chain;
+    f->column->list = above;
+    f->column->list.nodes[above.count] = number;
+    f->column->list.items[above.count] = 0;
+    f->column->list.count = above.count + 1;
+    f->column->chain.count = 0;
+    if (set_struct(f, number + 1)) {
+        return true;
+    }
+    f->column->chain = above;
+    f->column->list.count = 0;
+    return false;
+}
+
+static sluice_status no_memory(sluice_error *error)
+{
+    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a schema");
+}
+
+/* Makes `added` columns of the one at `number`, all as it is. */
+static bool widen(sl_arrow_columns *columns, uint32_t number, uint32_t added)
+{
+    const size_t room = (size_t)columns->count + added;
+    sl_source_column *source =
+        sl_realloc_array(columns->source, room + 1, sizeof(*columns->source));
+    columns->source = source != NULL ? source : columns->source;
+    sl_arrow_column *of = sl_realloc_array(columns->of, room + 1, sizeof(*columns->of));
+    columns->of = of != NULL ? of : columns->of;
+    if (source == NULL || of == NULL) {
+        return false;
+    }
+    const sl_source_column list = source[number];
+    const sl_arrow_column place = of[number];
+    const size_t behind = columns->count - number - 1;
+    memmove(&source[number + added], &source[number + 1], behind * sizeof(*source));
+    memmove(&of[number + added], &of[number + 1], behind * sizeof(*of));
+    for (uint32_t i = 0; i < added; i++) {
+        source[number + i] = list;
+        of[number + i] = place;
+        of[number + i].element = i;
+    }
+    columns->count += added - 1; /* 0 takes it away */
+    return true;
+}
+
+sluice_status sl_arrow_columns_spread(sl_arrow_columns *columns, uint32_t number, uint32_t elements,
+                                      bool keep, sluice_error *error)
+{
+    char name[SL_SOURCE_NAME_BYTES];
+    memcpy(name, columns->source[number].name, sizeof(name));
+    if (!widen(columns, number, elements + keep)) {
+        return no_memory(error);
+    }
+    for (uint32_t i = 0; i < elements; i++) {
+        (void)snprintf(columns->source[number + i].name, sizeof(name), "%.*s.%u",
+                       (int)sizeof(name) - 12, name, i);
+    }
+    if (keep) {
+        sl_source_column *kept = &columns->source[number + elements];
+        kept->refused = kept->field.type != SLUICE_FIELD_IMAGE
+                            ? left_out
+                            : "it is a list of pictures: choose those that are wanted by their "
+                              "places, NAME.0, NAME.1, ...";
+    }
+    return SLUICE_OK;
+}
+
 /* ---- all of them ---- */
 
 static bool set_column(const finder *f, uint32_t number)
@@ -189,7 +269,7 @@ static bool set_column(const finder *f, uint32_t number)
         return false;
     }
     if (is_list(node)) {
-        return set_list(f, number);
+        return set_pictures(f, number) || set_list(f, number);
     }
     if (node->layout == SL_ARROW_AS_STRUCTS) {
         return set_struct(f, number);
@@ -248,7 +328,7 @@ sluice_status sl_arrow_columns_find(sl_arrow_columns *columns, const sl_arrow_sc
     columns->source = sl_calloc((size_t)schema->count + 1, sizeof(*columns->source));
     columns->of = sl_calloc((size_t)schema->count + 1, sizeof(*columns->of));
     if (columns->source == NULL || columns->of == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a schema");
+        return no_memory(error);
     }
     for (uint32_t i = 0; i < schema->count; i = schema->nodes[i].end) {
         find_column((finder){.schema = schema, .features = features}, &s, i, &nothing, "");

@@ -5,8 +5,9 @@
  * Purpose: numbers, dates and times, texts and bytes are columns as they are, dictionaries of texts
  * what they stand for; structures of "bytes" and "path", which is how Hugging Face stores pictures
  * and sounds, are one column; each member of other structures is one, called STRUCTURE.MEMBER;
- * lists of numbers are tensors, of one dimension or of those that are fixed. All else is left out,
- * or refused where it is asked for. Threads: pure. Ownership: sl_arrow_columns_close.
+ * lists of numbers are tensors, of one dimension or of those that are fixed; a list of pictures is
+ * one column until it is known how long lists are, and then one for each place of a list. All else
+ * is left out, or refused where it is asked for. Threads: pure. Ownership: sl_arrow_columns_close.
  */
 #ifndef SL_ARROW_COLUMNS_H
 #define SL_ARROW_COLUMNS_H
@@ -16,7 +17,10 @@
 #include "source_columns.h"
 
 typedef struct sl_arrow_column {
-    sl_arrow_chain chain; /* from the column's node, or that of the structure it is in */
+    sl_arrow_chain chain; /* from the column's node, or that of the structure it is in, or that of
+                             a list's elements */
+    sl_arrow_chain list;  /* of a list of pictures: down to the list; else of no level */
+    uint32_t element;     /* of the list, that it is, once that is known */
     uint32_t path;        /* node of a picture's path; NONE */
     bool asks;            /* its first values tell whether it is of pictures */
 } sl_arrow_column;
@@ -36,6 +40,12 @@ static inline uint32_t sl_arrow_leaf(const sl_arrow_column *column)
 /* With `all`, those that are left out are there, and refused. Errors: NOMEM. */
 sluice_status sl_arrow_columns_find(sl_arrow_columns *columns, const sl_arrow_schema *schema,
                                     const sl_features *features, bool all, sluice_error *error);
+/*
+ * In place of the list of pictures that is column `number`: `elements` columns NAME.0, NAME.1, ...,
+ * and with `keep` one that is refused. Errors: NOMEM.
+ */
+sluice_status sl_arrow_columns_spread(sl_arrow_columns *columns, uint32_t number, uint32_t elements,
+                                      bool keep, sluice_error *error);
 /* Of all zero is fine. */
 void sl_arrow_columns_close(sl_arrow_columns *columns);
 

@@ -337,6 +337,27 @@ static sluice_status walk_file(walker *w, sluice_error *error)
     return status == SLUICE_OK ? walk_blocks(w, &footer, error) : status;
 }
 
+/* ---- batches that are read again ---- */
+
+sluice_status sl_arrow_file_batch(const sl_arrow_file *file, const sl_arrow_place *place,
+                                  sl_arrow_body *body, sl_arrow_message *message,
+                                  sluice_error *error)
+{
+    const sluice_status status = sl_arrow_read_message(body->reader, place, message, error);
+    if (status < 0) {
+        return status;
+    }
+    const sl_refusal refusal =
+        message->kind == SL_ARROW_BATCH && message->body_bytes == place->body_bytes
+            ? sl_arrow_batch_check(&message->batch, &file->schema, place->body_bytes)
+            : sl_refuse("the file is being changed", 0);
+    body->schema = &file->schema;
+    body->batch = &message->batch;
+    body->at = place->body;
+    return refusal.text == NULL ? SLUICE_OK
+                                : sl_arrow_refuse(body->reader, place->metadata, refusal, error);
+}
+
 /* ---- both ---- */
 
 static sluice_status walk(walker *w, sluice_error *error)

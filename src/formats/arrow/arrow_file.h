@@ -10,7 +10,7 @@
 #ifndef SL_ARROW_FILE_H
 #define SL_ARROW_FILE_H
 
-#include "arrow_reader.h"
+#include "arrow_array.h"
 
 typedef struct sl_arrow_file {
     uint64_t bytes, rows;
@@ -26,6 +26,11 @@ typedef struct sl_arrow_file {
 bool sl_arrow_begins(const uint8_t *bytes, size_t size);
 /* Errors, naming file and offset: IO, CORRUPT, UNSUPPORTED, NOMEM. On failure it is closed. */
 sluice_status sl_arrow_file_open(sl_arrow_file *file, const char *path, sluice_error *error);
+/* Reads the batch at a place by body->reader, and checks it again; `message` has what the body
+ * points to. Errors: those of reading; CORRUPT. */
+sluice_status sl_arrow_file_batch(const sl_arrow_file *file, const sl_arrow_place *place,
+                                  sl_arrow_body *body, sl_arrow_message *message,
+                                  sluice_error *error);
 /* Of all zero is fine. */
 void sl_arrow_file_close(sl_arrow_file *file);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arrow_large: which column of Arrow files is read with each sample.
+ * arrow_large: which columns of Arrow files are read with each sample.
  *
- * Purpose: the one whose values take the most, unless all are small, or batches are compressed; the
- * others are kept in memory, and refused where they are too large for that. Threads: pure.
+ * Purpose: the one whose values take the most, unless all are small, pictures of more than 1 MiB in
+ * all, and other values of more than that and 4 KiB on average, as of Parquet files; lists of
+ * pictures always. The others are kept in memory. Of batches that are compressed all are, and what
+ * is too large for that is refused. Threads: pure.
  */
 #ifndef SL_ARROW_LARGE_H
 #define SL_ARROW_LARGE_H
@@ -19,8 +21,8 @@ typedef struct sl_arrow_table {
     const sl_arrow_columns *columns;
 } sl_arrow_table;
 
-/* Fills in a wish whose fields are there. Errors: UNSUPPORTED (a second column of large values,
- * or compressed ones), NOMEM (more than 8 GiB would have to be kept). */
+/* Fills in a wish whose fields are there. Errors: UNSUPPORTED (more than four columns of large
+ * values, or compressed ones), NOMEM (more than 8 GiB would have to be kept). */
 sluice_status sl_arrow_choose_large(const sl_arrow_table *table, sl_arrow_wish *wish,
                                     sluice_error *error);
 

@@ -51,22 +51,11 @@ static sluice_status look_at_batch(looker *look, const sl_arrow_place *at, sluic
 {
     sl_arrow_message message;
     sl_arrow_array array;
-    sluice_status status = sl_arrow_read_message(&look->reader, at, &message, error);
+    sl_arrow_body body = {.reader = &look->reader, .frame = look->frame};
+    sluice_status status = sl_arrow_file_batch(look->file, at, &body, &message, error);
     if (status < 0) {
         return status;
     }
-    const sl_refusal refusal =
-        message.kind == SL_ARROW_BATCH
-            ? sl_arrow_batch_check(&message.batch, &look->file->schema, at->body_bytes)
-            : sl_refuse("the file is being changed", 0);
-    if (refusal.text != NULL) {
-        return sl_arrow_refuse(&look->reader, at->metadata, refusal, error);
-    }
-    const sl_arrow_body body = {.reader = &look->reader,
-                                .schema = &look->file->schema,
-                                .batch = &message.batch,
-                                .at = at->body,
-                                .frame = look->frame};
     const bool packed = message.batch.codec != SL_ARROW_PLAIN;
     status = sl_arrow_array_open(&array, &body, &look->column->chain, packed, error);
     if (status == SLUICE_OK) {

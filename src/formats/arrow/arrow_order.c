@@ -3,6 +3,7 @@
 
 #include "arrow_rows.h"
 #include "memory.h"
+#include "unpack_lz4.h"
 
 #include <string.h>
 
@@ -67,12 +68,13 @@ static sluice_status read_numbers(const sl_arrow_file *file, const char *path,
                                   sl_arrow_rows *numbers, sluice_error *error)
 {
     const sl_arrow_node *node = file->schema.nodes;
-    if (file->schema.count != 1 || node->type != SL_ARROW_INT || node->coded || file->lz4) {
+    if (file->schema.count != 1 || node->type != SL_ARROW_INT || node->coded ||
+        (file->lz4 && !sl_lz4_is_there())) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, 0,
                              "it is no table of row numbers, one column of integers");
     }
     const sl_arrow_column column = {.chain = {.count = 1}, .path = SL_ARROW_NONE};
-    sl_arrow_wish wish = {.columns = &column, .large = SL_ARROW_NONE, .side_count = 1};
+    sl_arrow_wish wish = {.columns = &column, .large_of = {SL_ARROW_NONE}, .side_count = 1};
     wish.fields.count = 1;
     wish.side_fields[0] = wish.fields.fields[0] = (sl_field){.type = SLUICE_FIELD_INT};
     atomic_init(&wish.side_bytes, 0);

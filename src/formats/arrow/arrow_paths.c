@@ -6,6 +6,7 @@
 #include "file_set.h"
 #include "json_file.h"
 #include "memory.h"
+#include "splits.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -286,7 +287,8 @@ static sluice_status list_folder(sl_arrow_paths *paths, const char *path, sluice
                                           "holds no Arrow files");
     }
     qsort(files->files + first, count, sizeof(*files->files), compare_paths);
-    return check_stems(files->files + first, count, path, error);
+    status = sl_splits_check(files->files + first, count, ".arrow", error);
+    return status == SLUICE_OK ? check_stems(files->files + first, count, path, error) : status;
 }
 
 /* ---- all of them ---- */

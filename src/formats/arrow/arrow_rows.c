@@ -37,36 +37,19 @@ typedef struct reading {
 
 void sl_arrow_rows_close(sl_arrow_rows *rows)
 {
-    sl_free(rows->offsets);
-    sl_free(rows->bytes);
+    for (uint32_t i = 0; i < SL_ARROW_LARGE_MAX; i++) {
+        sl_arrow_places_close(&rows->large[i]);
+    }
     sl_side_columns_close(&rows->side);
     memset(rows, 0, sizeof(*rows));
-}
-
-const char *sl_arrow_lack_text(sl_arrow_lack lack)
-{
-    static const char *const texts[SL_ARROW_LACK_COUNT] = {
-        [SL_ARROW_LACKS_WHOLE] = "its list holds a null",
-        [SL_ARROW_LACKS_SHAPE] = "its list has another number of elements than its shape says",
-        [SL_ARROW_LACKS_PICTURE] =
-            "it is not in the file, which has only its path: save the dataset with the pictures in "
-            "it (save_to_disk of Hugging Face's datasets), or open their folder"};
-    return texts[lack];
-}
-
-bool sl_arrow_rows_have(const sl_arrow_rows *rows, uint64_t row, sl_arrow_lack *lack)
-{
-    assert(row < rows->rows);
-    const uint64_t code = UINT64_MAX - rows->offsets[row];
-    *lack = code < SL_ARROW_LACK_COUNT ? (sl_arrow_lack)code : SL_ARROW_LACKS;
-    return code >= SL_ARROW_LACK_COUNT;
 }
 
 /* ---- rows of a column ---- */
 
 static sluice_status fail(const reading *r, uint64_t row, const char *why, sluice_error *error)
 {
-    const uint32_t node = r->column->chain.nodes[0];
+    const uint32_t node =
+        r->column->list.count > 0 ? r->column->list.nodes[0] : r->column->chain.nodes[0];
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, r->j->reader.path, (int64_t)r->body->at,
                          "column \"%s\", row %llu of a batch: %s",
                          r->body->schema->nodes[node].name, (unsigned long long)row, why);
@@ -119,47 +102,72 @@ static sluice_status find_row(reading *r, uint64_t row, sl_arrow_span *span, sl_
     return status;
 }
 
-/* ---- the large column ---- */
+/* ---- large columns ---- */
 
-static sluice_status widen(job *j, uint64_t more, sluice_error *error)
+static sluice_status no_memory(const reading *r, sluice_error *error)
 {
-    sl_arrow_rows *rows = j->rows;
-    if (more <= rows->room - rows->rows) {
-        return SLUICE_OK;
-    }
-    uint64_t room = rows->room + rows->room / 2;
-    room = room < rows->rows + more ? rows->rows + more : room;
-    uint64_t *offsets = sl_realloc_array(rows->offsets, room, sizeof(*offsets));
-    rows->offsets = offsets != NULL ? offsets : rows->offsets;
-    uint32_t *bytes = sl_realloc_array(rows->bytes, room, sizeof(*bytes));
-    rows->bytes = bytes != NULL ? bytes : rows->bytes;
-    if (offsets == NULL || bytes == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, j->reader.path, -1,
-                             "no memory for %llu rows", (unsigned long long)room);
-    }
-    rows->room = room;
-    return SLUICE_OK;
+    const uint64_t rows = r->j->rows->rows + r->body->batch->rows;
+    return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, r->j->reader.path, -1,
+                         "no memory for where %llu rows lie", (unsigned long long)rows);
 }
 
-/* Room is there once the array's buffers were found to be as large as so many rows need. */
-static sluice_status take_places(reading *r, sluice_error *error)
+/* A row, or an element of a list, of the array. Room for it grows with what is found in buffers
+ * that are as large as so many need. */
+static sluice_status take_place(reading *r, uint64_t row, sl_arrow_places *places,
+                                sluice_error *error)
 {
-    sl_arrow_rows *rows = r->j->rows;
-    sluice_status status = widen(r->j, r->array.rows, error);
-    for (uint64_t i = 0; status == SLUICE_OK && i < r->array.rows; i++) {
-        sl_arrow_span span = {.state = SL_ARROW_ABSENT};
-        sl_arrow_lack lack = SL_ARROW_LACKS;
-        status = find_row(r, i, &span, &lack, error);
-        uint64_t *offset = &rows->offsets[rows->rows + i];
-        uint32_t *bytes = &rows->bytes[rows->rows + i];
-        *bytes = 0;
-        *offset = UINT64_MAX - (uint64_t)lack;
-        if (status == SLUICE_OK && span.state == SL_ARROW_PRESENT) {
-            const sl_arrow_data *data = r->array.data; /* NULL: it is an empty list */
-            *offset = data != NULL ? data[span.data].at + span.offset : r->body->at;
-            *bytes = span.bytes < UINT32_MAX ? (uint32_t)span.bytes : UINT32_MAX;
-        }
+    sl_arrow_span span = {.state = SL_ARROW_ABSENT};
+    sl_arrow_lack lack = SL_ARROW_LACKS;
+    const sluice_status status = find_row(r, row, &span, &lack, error);
+    if (status < 0) {
+        return status;
     }
+    const sl_arrow_data *data = r->array.data; /* NULL: it is an empty list */
+    const uint64_t offset = data != NULL ? data[span.data].at + span.offset : r->body->at;
+    const bool added = span.state == SL_ARROW_PRESENT
+                           ? sl_arrow_places_put(places, offset, span.bytes)
+                           : sl_arrow_places_lack(places, lack);
+    return added ? SLUICE_OK : no_memory(r, error);
+}
+
+static sluice_status take_places(reading *r, sl_arrow_places *places, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint64_t i = 0; status == SLUICE_OK && i < r->array.rows; i++) {
+        status = take_place(r, i, places, error);
+    }
+    return status;
+}
+
+static sluice_status take_list(reading *r, const sl_arrow_array *lists, uint64_t row,
+                               sl_arrow_places *places, sluice_error *error)
+{
+    uint64_t begin;
+    uint64_t end;
+    const sl_refusal refusal = sl_arrow_lists_row(lists, row, &begin, &end);
+    if (refusal.text != NULL || end > r->array.rows) {
+        return fail(r, row, refusal.text != NULL ? refusal.text : "its list is longer than it is",
+                    error);
+    }
+    sluice_status status = sl_arrow_places_begin(places) ? SLUICE_OK : no_memory(r, error);
+    for (uint64_t i = begin; status == SLUICE_OK && i < end; i++) {
+        status = take_place(r, i, places, error);
+    }
+    return status;
+}
+
+static sluice_status take_lists(reading *r, sl_arrow_places *places, sluice_error *error)
+{
+    sl_arrow_array lists;
+    sluice_status status = sl_arrow_lists_open(&lists, r->body, &r->column->list, error);
+    if (status < 0) {
+        return status;
+    }
+    places->lists = true;
+    for (uint64_t i = 0; status == SLUICE_OK && i < lists.rows; i++) {
+        status = take_list(r, &lists, i, places, error);
+    }
+    sl_arrow_array_close(&lists);
     return status;
 }
 
@@ -253,33 +261,51 @@ static sluice_status take_values(reading *r, sluice_error *error)
 
 /* ---- batches ---- */
 
-static sluice_status read_column(job *j, const sl_arrow_body *body, uint32_t field, bool large,
-                                 sluice_error *error)
+static void close_reading(reading *r)
+{
+    sl_arrow_array_close(&r->array);
+    sl_arrow_array_close(&r->paths);
+}
+
+static sluice_status read_large(job *j, const sl_arrow_body *body, uint32_t number,
+                                sluice_error *error)
+{
+    sl_arrow_places *places = &j->rows->large[number];
+    reading r = {.j = j, .body = body, .column = &j->wish->columns[j->wish->large[number].column]};
+    sluice_status status = sl_arrow_array_open(&r.array, body, &r.column->chain, false, error);
+    if (status == SLUICE_OK) {
+        status = r.column->list.count > 0 ? take_lists(&r, places, error)
+                                          : take_places(&r, places, error);
+    }
+    close_reading(&r);
+    return status;
+}
+
+static sluice_status read_side(job *j, const sl_arrow_body *body, uint32_t field,
+                               sluice_error *error)
 {
     reading r = {.j = j,
                  .body = body,
                  .column = &j->wish->columns[j->wish->fields.column[field]],
                  .side = j->wish->side[field]};
-    sluice_status status = sl_arrow_array_open(&r.array, body, &r.column->chain, !large, error);
+    sluice_status status = sl_arrow_array_open(&r.array, body, &r.column->chain, true, error);
     if (status == SLUICE_OK) {
-        status = large ? take_places(&r, error) : take_values(&r, error);
+        status = take_values(&r, error);
     }
-    sl_arrow_array_close(&r.array);
-    sl_arrow_array_close(&r.paths);
+    close_reading(&r);
     return status;
 }
 
 static sluice_status read_batch(job *j, const sl_arrow_body *body, sluice_error *error)
 {
-    bool has_large = false;
     sluice_status status = SLUICE_OK;
-    const sl_source_fields *fields = &j->wish->fields;
-    for (uint32_t i = 0; status == SLUICE_OK && i < fields->count; i++) {
-        const bool large = fields->column[i] == j->wish->large;
-        if (!large || !has_large) { /* several fields can be of that column */
-            status = read_column(j, body, i, large, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < j->wish->large_count; i++) {
+        status = read_large(j, body, i, error);
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && i < j->wish->fields.count; i++) {
+        if (j->wish->large_of[i] == SL_ARROW_NONE) {
+            status = read_side(j, body, i, error);
         }
-        has_large = has_large || large;
     }
     j->rows->rows += body->batch->rows;
     return status;

@@ -72,9 +72,18 @@ typedef struct sl_parquet {
 /* Whether the bytes begin, or end, as such a file does: 4 of them. */
 bool sl_parquet_is(const uint8_t magic[4]);
 /* Reads the footer of an open file. Errors: IO, CORRUPT, UNSUPPORTED, NOMEM. */
-sluice_status sl_parquet_read(sl_parquet *parquet, int fd, const char *path, sluice_error *error);
+sluice_status sl_parquet_read_footer(sl_parquet *parquet, int fd, const char *path,
+                                     sluice_error *error);
 /* Reads a footer that is in memory, of a file of `bytes`. */
 sl_refusal sl_parquet_parse(sl_parquet *parquet, sl_bytes footer, uint64_t bytes);
+/* Of a leaf's values in a row group, nulls and empty lists included: rows, where it is in no list.
+ */
+static inline uint64_t sl_parquet_slots(const sl_parquet *parquet, uint32_t group, uint32_t leaf)
+{
+    return parquet->leaves[leaf].max_rep > 0
+               ? parquet->chunks[(size_t)group * parquet->leaf_count + leaf].values
+               : parquet->group_rows[group];
+}
 /* Of all zero is fine. */
 void sl_parquet_close(sl_parquet *parquet);
 

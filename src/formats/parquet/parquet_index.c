@@ -13,21 +13,26 @@
 /* Behind a value that is larger, only the next one's length is read. */
 enum { LOOK_MAX = 512, LENGTH_BYTES = 4 };
 
-sluice_status sl_parquet_index_open(sl_parquet_index *index, uint64_t rows, sluice_error *error)
+sluice_status sl_parquet_index_open(sl_parquet_index *index, uint64_t slots, uint64_t rows,
+                                    sluice_error *error)
 {
-    index->rows = rows;
-    index->cells = rows < SIZE_MAX / 16 ? sl_calloc((size_t)rows + 1, sizeof(*index->cells)) : NULL;
-    index->sizes = rows < SIZE_MAX / 16 ? sl_calloc((size_t)rows + 1, sizeof(*index->sizes)) : NULL;
-    return index->cells != NULL && index->sizes != NULL
+    const bool possible = slots < SIZE_MAX / 16 && rows < SIZE_MAX / 16;
+    index->slots = slots;
+    index->cells = possible ? sl_calloc((size_t)slots + 1, sizeof(*index->cells)) : NULL;
+    index->sizes = possible ? sl_calloc((size_t)slots + 1, sizeof(*index->sizes)) : NULL;
+    index->starts =
+        possible && rows > 0 ? sl_calloc((size_t)rows + 1, sizeof(*index->starts)) : NULL;
+    return index->cells != NULL && index->sizes != NULL && (rows == 0 || index->starts != NULL)
                ? SLUICE_OK
-               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an index of %llu rows",
-                              (unsigned long long)rows);
+               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an index of %llu values",
+                              (unsigned long long)slots);
 }
 
 void sl_parquet_index_close(sl_parquet_index *index)
 {
     sl_free(index->cells);
     sl_free(index->sizes);
+    sl_free(index->starts);
     sl_free(index->stretches.of);
     *index = (sl_parquet_index){0};
 }
@@ -70,19 +75,19 @@ sluice_status sl_parquet_index_add(sl_parquet_index *index, const sl_parquet_str
     return SLUICE_OK;
 }
 
-const sl_parquet_stretch *sl_parquet_index_find(const sl_parquet_index *index, uint64_t row)
+uint32_t sl_parquet_index_find(const sl_parquet_index *index, uint64_t slot)
 {
     uint32_t low = 0;
     uint32_t high = index->stretches.count - 1;
     while (low < high) {
         const uint32_t middle = low + (high - low + 1) / 2;
-        if (index->stretches.of[middle].first <= row) {
+        if (index->stretches.of[middle].first <= slot) {
             low = middle;
         } else {
             high = middle - 1;
         }
     }
-    return &index->stretches.of[low];
+    return low;
 }
 
 /* ---- filling ---- */
@@ -92,7 +97,7 @@ typedef struct filler {
     const sl_parquet_place *place;
     const sl_parquet_leaf *leaf;
     sl_parquet_stretches *found;
-    uint64_t row, end; /* of the index */
+    uint64_t slot, end; /* of the index */
     uint32_t file;
     sl_parquet_walk walk;
     bool has_dictionary;
@@ -184,32 +189,41 @@ static sluice_status load(const filler *f, const sl_parquet_page *page, uint8_t 
     return status;
 }
 
-/* Levels in front of values: where they lie in a body, and how many bytes they are. */
+/* Levels in front of values: where they lie in the file, and where values begin. */
 typedef struct level_place {
-    uint64_t offset;
+    uint64_t offset, values;
     uint32_t bytes;
-    uint32_t end; /* where values begin, in the body */
 } level_place;
+
+/* A block of levels that begins with its size, at `at`. */
+static sluice_status place_sized(filler *f, const sl_parquet_page *page, uint64_t at,
+                                 level_place *levels, sluice_error *error)
+{
+    const uint64_t end = page->offset + page->bytes;
+    const sluice_status status = look(f, at, end, false, &levels->bytes, error);
+    if (status < 0) {
+        return status;
+    }
+    levels->offset = at + LENGTH_BYTES;
+    levels->values = levels->offset + levels->bytes;
+    return levels->values <= end
+               ? SLUICE_OK
+               : fail(f, page->offset, SLUICE_CORRUPT, "a page's levels are longer than it", error);
+}
 
 static sluice_status place_levels(filler *f, const sl_parquet_page *page, level_place *levels,
                                   sluice_error *error)
 {
-    uint32_t bytes = 0;
-    *levels = (level_place){.offset = page->offset, .bytes = page->def_bytes};
-    levels->end = page->rep_bytes + page->def_bytes;
+    *levels = (level_place){.offset = page->offset + page->rep_bytes, .bytes = page->def_bytes};
+    levels->values = levels->offset + levels->bytes;
     if (page->kind == SL_PARQUET_DATA_2 || f->leaf->max_def == 0) {
         return SLUICE_OK;
     }
-    const sluice_status status =
-        look(f, page->offset, page->offset + page->bytes, false, &bytes, error);
-    if (status < 0) {
-        return status;
+    sluice_status status = SLUICE_OK;
+    if (f->leaf->max_rep > 0) {
+        status = place_sized(f, page, page->offset, levels, error);
     }
-    *levels = (level_place){.offset = page->offset + LENGTH_BYTES, .bytes = bytes};
-    levels->end = LENGTH_BYTES + levels->bytes;
-    return levels->bytes <= page->bytes - LENGTH_BYTES
-               ? SLUICE_OK
-               : fail(f, page->offset, SLUICE_CORRUPT, "a page's levels are longer than it", error);
+    return status == SLUICE_OK ? place_sized(f, page, levels->values, levels, error) : status;
 }
 
 static bool next_present(const filler *f, sl_levels *levels, bool *present)
@@ -238,16 +252,16 @@ static sluice_status fill_exact(filler *f, const sl_parquet_page *page, sluice_e
     }
     status = read_at(f, memory, place.bytes, place.offset, error);
     sl_levels_begin(&levels, (sl_bytes){memory, place.bytes}, sl_levels_width(f->leaf->max_def));
-    run r = {.at = page->offset + place.end, .end = page->offset + page->bytes};
-    for (uint32_t i = 0; status == SLUICE_OK && i < page->values; i++, f->row++) {
+    run r = {.at = place.values, .end = page->offset + page->bytes};
+    for (uint32_t i = 0; status == SLUICE_OK && i < page->values; i++, f->slot++) {
         bool present;
-        f->index->sizes[f->row] = SL_PARQUET_NULL_SIZE;
+        f->index->sizes[f->slot] = SL_PARQUET_NULL_SIZE;
         if (!next_present(f, &levels, &present)) {
             status = fail(f, page->offset, SLUICE_CORRUPT, "a page's levels are damaged", error);
         } else if (present) {
             status = step(f, &r, error);
-            f->index->cells[f->row] = r.offset;
-            f->index->sizes[f->row] = r.size;
+            f->index->cells[f->slot] = r.offset;
+            f->index->sizes[f->slot] = r.size;
         }
     }
     sl_free(memory);
@@ -259,45 +273,44 @@ static sl_page_pick pick_of(const filler *f, const sl_parquet_page *page)
     return (sl_page_pick){
         .codec = page->compressed ? (uint8_t)f->walk.codec : SL_PAGE_PLAIN,
         .max_level = page->kind == SL_PARQUET_DICTIONARY ? 0 : f->leaf->max_def,
+        .has_reps = f->leaf->max_rep > 0,
         .sized_levels = page->kind == SL_PARQUET_DATA_1 && f->leaf->max_def > 0,
+        .rep_bytes = page->rep_bytes,
         .plain_bytes = page->kind == SL_PARQUET_DATA_2 ? page->rep_bytes + page->def_bytes : 0,
         .bytes = page->unpacked};
 }
 
-/* Numbers of the dictionary's values, row by row. */
+/* Numbers of the dictionary's values, slot by slot. */
 static sluice_status read_numbers(filler *f, const sl_parquet_page *page, sl_bytes body,
                                   sluice_error *error)
 {
-    sl_levels defs = {.run = 0};
+    sl_levels defs;
     sl_levels numbers;
-    size_t begin = page->rep_bytes + page->def_bytes;
-    if (page->kind == SL_PARQUET_DATA_1 && f->leaf->max_def > 0) {
-        begin = body.size >= LENGTH_BYTES ? LENGTH_BYTES + (size_t)sl_load32(body.data) : SIZE_MAX;
-    }
-    if (begin >= body.size) { /* the width of numbers takes a byte */
+    sl_bytes levels;
+    size_t begin;
+    const sl_page_pick pick = pick_of(f, page);
+    if (sl_page_split(&pick, body, &levels, &begin).text != NULL || begin >= body.size) {
+        /* the width of numbers takes a byte */
         return fail(f, page->offset, SLUICE_CORRUPT, "a page's levels are longer than it", error);
     }
-    const size_t sized = page->kind == SL_PARQUET_DATA_1 && f->leaf->max_def > 0 ? LENGTH_BYTES : 0;
-    sl_levels_begin(
-        &defs, (sl_bytes){body.data + sized + page->rep_bytes, begin - sized - page->rep_bytes},
-        sl_levels_width(f->leaf->max_def));
+    sl_levels_begin(&defs, levels, sl_levels_width(f->leaf->max_def));
     sl_levels_begin(&numbers, (sl_bytes){body.data + begin + 1, body.size - begin - 1},
                     body.data[begin] <= 32 ? body.data[begin] : 32);
-    for (uint32_t i = 0; i < page->values; i++, f->row++) {
+    for (uint32_t i = 0; i < page->values; i++, f->slot++) {
         bool present;
         uint32_t number = 0;
         if (!next_present(f, &defs, &present) ||
             (present && (!sl_levels_next(&numbers, &number) || number >= f->dictionary.values))) {
             return fail(f, page->offset, SLUICE_CORRUPT, "a page is damaged", error);
         }
-        f->index->cells[f->row] = number;
-        f->index->sizes[f->row] = present ? 0 : SL_PARQUET_NULL_SIZE;
+        f->index->cells[f->slot] = number;
+        f->index->sizes[f->slot] = present ? 0 : SL_PARQUET_NULL_SIZE;
     }
     return SLUICE_OK;
 }
 
-/* Dictionaries that are not compressed: rows get the places of their values. */
-static sluice_status place_rows(filler *f, uint64_t first, run *values, sluice_error *error)
+/* Dictionaries that are not compressed: slots get the places of their values. */
+static sluice_status place_slots(filler *f, uint64_t first, run *values, sluice_error *error)
 {
     const sl_parquet_page *page = &f->dictionary;
     run r = {.at = page->offset, .end = page->offset + page->bytes};
@@ -308,11 +321,11 @@ static sluice_status place_rows(filler *f, uint64_t first, run *values, sluice_e
         }
         values[i] = r;
     }
-    for (uint64_t row = first; row < f->row; row++) {
-        if (f->index->sizes[row] != SL_PARQUET_NULL_SIZE) {
-            const run *found = &values[f->index->cells[row]];
-            f->index->cells[row] = found->offset;
-            f->index->sizes[row] = found->size;
+    for (uint64_t slot = first; slot < f->slot; slot++) {
+        if (f->index->sizes[slot] != SL_PARQUET_NULL_SIZE) {
+            const run *found = &values[f->index->cells[slot]];
+            f->index->cells[slot] = found->offset;
+            f->index->sizes[slot] = found->size;
         }
     }
     return SLUICE_OK;
@@ -328,14 +341,14 @@ static sluice_status make_exact(filler *f, uint64_t first, sluice_error *error)
         return fail(f, f->dictionary.offset, SLUICE_CORRUPT,
                     "a dictionary has more values than fit", error);
     }
-    const sluice_status status = place_rows(f, first, values, error);
+    const sluice_status status = place_slots(f, first, values, error);
     sl_free(values);
     return status;
 }
 
 static sluice_status fill_by_dictionary(filler *f, const sl_parquet_page *page, sluice_error *error)
 {
-    const uint64_t first = f->row;
+    const uint64_t first = f->slot;
     if (!f->has_dictionary) {
         return fail(f, page->offset, SLUICE_CORRUPT, "its dictionary is missing", error);
     }
@@ -353,11 +366,11 @@ static sluice_status fill_by_dictionary(filler *f, const sl_parquet_page *page, 
 
 static sluice_status fill_page(filler *f, const sl_parquet_page *page, sluice_error *error)
 {
-    sl_parquet_stretch stretch = {.first = f->row, .file = f->file, .where = SL_PARQUET_EXACT};
+    sl_parquet_stretch stretch = {.first = f->slot, .file = f->file, .where = SL_PARQUET_EXACT};
     const bool by_dictionary = page->encoding == SL_PARQUET_PLAIN_DICTIONARY ||
                                page->encoding == SL_PARQUET_RLE_DICTIONARY;
     sluice_status status = SLUICE_OK;
-    if (page->values > f->end - f->row) {
+    if (page->values > f->end - f->slot) {
         return fail(f, page->offset, SLUICE_CORRUPT, "a row group has more rows than it should",
                     error);
     }
@@ -386,7 +399,7 @@ static sluice_status fill_page(filler *f, const sl_parquet_page *page, sluice_er
     } else if (stretch.where == SL_PARQUET_EXACT) {
         status = fill_exact(f, page, error);
     } else {
-        f->row += page->values;
+        f->slot += page->values;
     }
     return status;
 }
@@ -405,8 +418,8 @@ sluice_status sl_parquet_index_fill(sl_parquet_index *index, const sl_parquet_pl
                   .place = place,
                   .leaf = &parquet->leaves[leaf],
                   .found = found,
-                  .row = place->first,
-                  .end = place->first + parquet->group_rows[place->group],
+                  .slot = place->first,
+                  .end = place->first + sl_parquet_slots(parquet, place->group, leaf),
                   .file = place->file};
     sl_parquet_walk_begin(&f->walk, place->fd, place->path, chunk);
     sluice_status status = SLUICE_OK;
@@ -421,9 +434,9 @@ sluice_status sl_parquet_index_fill(sl_parquet_index *index, const sl_parquet_pl
         }
     }
     if (status == SLUICE_END) {
-        status = f->row == f->end ? SLUICE_OK
-                                  : fail(f, chunk->offset, SLUICE_CORRUPT,
-                                         "a row group has fewer rows than it should", error);
+        status = f->slot == f->end ? SLUICE_OK
+                                   : fail(f, chunk->offset, SLUICE_CORRUPT,
+                                          "a row group has fewer rows than it should", error);
     }
     sl_free(f);
     return status;

@@ -6,9 +6,11 @@
  * that reads just its bytes: the index knows them. Where pages are compressed it reads the page
  * that the value is in, or the dictionary's. Opening goes from value to value, since only the value
  * before tells where the next one is: 4 bytes are read of each, by several threads.
+ * Lists: what is found is a SLOT, an element of a row's list, or that it has none; without lists
+ * slots are rows. Which slots a row has the leaf of the elements' paths tells (parquet_lists.h).
  * Threads: groups are filled by several threads at once, each its own rows; then it is immutable.
- * Ownership: sl_parquet_index_close. Memory: 12 bytes a row, and 48 for each page that is
- * compressed.
+ * Ownership: sl_parquet_index_close. Memory: 12 bytes a slot, 8 a row of lists, and 56 for each
+ * page that is compressed.
  */
 #ifndef SL_PARQUET_INDEX_H
 #define SL_PARQUET_INDEX_H
@@ -18,15 +20,15 @@
 
 typedef enum sl_parquet_where {
     SL_PARQUET_EXACT,        /* cells: offsets in the file; sizes: bytes, NULL_SIZE: null */
-    SL_PARQUET_IN_PAGE,      /* the row counts from the page's first */
+    SL_PARQUET_IN_PAGE,      /* the slot counts from the page's first */
     SL_PARQUET_IN_DICTIONARY /* cells: numbers of values; sizes: 0, or NULL_SIZE */
 } sl_parquet_where;
 
 #define SL_PARQUET_NULL_SIZE UINT32_MAX
 
-/* Rows that are found in the same way. */
+/* Slots that are found in the same way. */
 typedef struct sl_parquet_stretch {
-    uint64_t first;  /* row */
+    uint64_t first;  /* slot */
     uint64_t offset; /* of the page */
     uint32_t bytes;  /* of it */
     uint32_t file;
@@ -40,29 +42,31 @@ typedef struct sl_parquet_stretches {
 } sl_parquet_stretches;
 
 typedef struct sl_parquet_index {
-    uint32_t room; /* of the values' rooms, where its pages are unpacked */
-    uint64_t rows;
-    uint64_t *cells; /* of each row */
+    uint64_t slots;
+    uint64_t *cells; /* of each slot */
     uint32_t *sizes;
-    sl_parquet_stretches stretches; /* in the order of rows */
+    uint64_t *starts; /* of each row of lists, and behind the last: its first slot; NULL: rows are
+                         slots */
+    sl_parquet_stretches stretches; /* in the order of slots */
 } sl_parquet_index;
 
-/* Room for `rows`. Errors: NOMEM. */
-sluice_status sl_parquet_index_open(sl_parquet_index *index, uint64_t rows, sluice_error *error);
+/* Room for `slots`, and for `rows` of lists, if they are. Errors: NOMEM. */
+sluice_status sl_parquet_index_open(sl_parquet_index *index, uint64_t slots, uint64_t rows,
+                                    sluice_error *error);
 /* Of all zero is fine. */
 void sl_parquet_index_close(sl_parquet_index *index);
 
 /*
- * Finds the rows of a row group. Stretches go to `found`, all zero before, the caller's to free.
- * Errors: IO, CORRUPT, UNSUPPORTED, NOMEM.
+ * Finds the slots of a row group, from place->first on. Stretches go to `found`, all zero before,
+ * the caller's to free. Errors: IO, CORRUPT, UNSUPPORTED, NOMEM.
  */
 sluice_status sl_parquet_index_fill(sl_parquet_index *index, const sl_parquet_place *place,
                                     uint32_t leaf, sl_parquet_stretches *found,
                                     sluice_error *error);
-/* Adds what was found, in the order of rows. Errors: NOMEM. */
+/* Adds what was found, in the order of slots. Errors: NOMEM. */
 sluice_status sl_parquet_index_add(sl_parquet_index *index, const sl_parquet_stretches *found,
                                    sluice_error *error);
-/* The stretch that a row is in. */
-const sl_parquet_stretch *sl_parquet_index_find(const sl_parquet_index *index, uint64_t row);
+/* Number of the stretch that a slot is in. */
+uint32_t sl_parquet_index_find(const sl_parquet_index *index, uint64_t slot);
 
 #endif

@@ -2,23 +2,67 @@
 #include "parquet_page.h"
 
 #include "error.h"
+#include "inflate.h"
 #include "little_endian.h"
 #include "snappy.h"
+#include "unpack_brotli.h"
+#include "unpack_lz4.h"
 
 #define STAGE "dataset"
 
 enum { GROUP = 8 }; /* numbers that are packed together */
+/* Pages of this size, which are few, are not to unpack to that many times their bytes. */
+enum { BOMB_FROM = 64 << 20, BOMB_RATIO = 1024 };
 
 /* ---- compression ---- */
 
-bool sl_page_codec_known(uint32_t codec)
+const char *sl_page_codec_refused(uint32_t codec)
 {
-    return codec == SL_PAGE_PLAIN || codec == SL_PAGE_SNAPPY || codec == SL_PAGE_ZSTD;
+    switch (codec) {
+    case SL_PAGE_PLAIN:
+    case SL_PAGE_SNAPPY:
+    case SL_PAGE_GZIP:
+    case SL_PAGE_ZSTD:
+        return NULL;
+    case SL_PAGE_BROTLI:
+        return sl_brotli_is_there() ? NULL
+                                    : "a column is compressed by Brotli, and this library was "
+                                      "built without libbrotlidec (Debian: libbrotli-dev)";
+    case SL_PAGE_LZ4:
+    case SL_PAGE_LZ4_RAW:
+        return sl_lz4_is_there() ? NULL
+                                 : "a column is compressed by LZ4, and this library was built "
+                                   "without liblz4 (Debian: liblz4-dev)";
+    default:
+        return "a column is compressed in a way that is not known (LZO is not)";
+    }
 }
 
-static sluice_status refuse(sluice_error *error)
+bool sl_page_is_bomb(uint32_t bytes, uint32_t unpacked)
 {
-    return sl_error_set(error, SLUICE_CORRUPT, STAGE, "a page cannot be unpacked: it is damaged");
+    return unpacked > BOMB_FROM && unpacked / BOMB_RATIO > bytes;
+}
+
+/* False: it is damaged. Each writes no more than `size` bytes. */
+static bool unpack(sl_page_codec codec, sl_bytes packed, uint8_t *to, size_t size)
+{
+    switch (codec) {
+    case SL_PAGE_SNAPPY:
+        return sl_snappy_unpack(packed, to, size);
+    case SL_PAGE_GZIP:
+        return sl_inflate_members(packed, to, size);
+    case SL_PAGE_BROTLI:
+        return sl_brotli_unpack(packed, to, size);
+    case SL_PAGE_LZ4:
+        return sl_lz4_unpack_any(packed, to, size);
+    case SL_PAGE_LZ4_RAW:
+        return sl_lz4_unpack_block(packed, to, size);
+    default:
+        if (packed.size == size && size > 0) {
+            memcpy(to, packed.data, size);
+        }
+        return packed.size == size;
+    }
 }
 
 sluice_status sl_page_unpack(sl_frame *frame, sl_page_codec codec, sl_bytes packed, uint8_t *to,
@@ -27,16 +71,10 @@ sluice_status sl_page_unpack(sl_frame *frame, sl_page_codec codec, sl_bytes pack
     if (codec == SL_PAGE_ZSTD) { /* of several frames, perhaps, that need not tell their size */
         return sl_frame_unpack_to(frame, packed, to, size, error);
     }
-    if (codec == SL_PAGE_SNAPPY) {
-        return sl_snappy_unpack(packed, to, size) ? SLUICE_OK : refuse(error);
-    }
-    if (packed.size != size) {
-        return refuse(error);
-    }
-    if (size > 0) {
-        memcpy(to, packed.data, size);
-    }
-    return SLUICE_OK;
+    return unpack(codec, packed, to, size)
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                              "a page cannot be unpacked: it is damaged");
 }
 
 /* ---- levels ---- */
@@ -132,53 +170,63 @@ bool sl_levels_next(sl_levels *levels, uint32_t *value)
 
 /* ---- one value ---- */
 
-/* The levels of a body, and what follows them. */
-static sl_refusal split(const sl_page_pick *pick, sl_bytes body, sl_levels *levels, size_t *values)
+/* Takes a block of levels that begins with its size off the front. */
+static bool take_sized(sl_bytes body, size_t *at, sl_bytes *levels)
 {
-    size_t begin = 0;
-    size_t bytes = pick->plain_bytes;
+    if (body.size - *at < 4) {
+        return false;
+    }
+    const size_t bytes = sl_load32(body.data + *at);
+    *at += 4;
+    if (bytes > body.size - *at) {
+        return false;
+    }
+    *levels = (sl_bytes){body.data + *at, bytes};
+    *at += bytes;
+    return true;
+}
+
+sl_refusal sl_page_split(const sl_page_pick *pick, sl_bytes body, sl_bytes *levels, size_t *values)
+{
+    static const char wrong[] = "the page's levels are longer than the page";
+    *values = 0;
+    *levels = (sl_bytes){body.data, 0};
     if (pick->sized_levels) {
-        if (body.size < 4) {
-            return sl_refuse("the page is cut short", 0);
-        }
-        begin = 4;
-        bytes = sl_load32(body.data);
+        sl_bytes reps;
+        return (!pick->has_reps || take_sized(body, values, &reps)) &&
+                       take_sized(body, values, levels)
+                   ? sl_accept()
+                   : sl_refuse(wrong, 0);
     }
-    if (bytes > body.size - begin) {
-        return sl_refuse("the page's levels are longer than the page", 0);
+    if (pick->plain_bytes > body.size || pick->rep_bytes > pick->plain_bytes) {
+        return sl_refuse(wrong, 0);
     }
-    sl_levels_begin(levels, (sl_bytes){body.data + begin, bytes}, sl_levels_width(pick->max_level));
-    *values = begin + bytes;
+    *values = pick->plain_bytes;
+    *levels = (sl_bytes){body.data + pick->rep_bytes, pick->plain_bytes - pick->rep_bytes};
     return sl_accept();
 }
 
-/* How many values come before that of the row. */
-static sl_refusal count_before(const sl_page_pick *pick, sl_levels *levels, uint32_t *before)
+/* How many values come before that of the row, and whether it has one. */
+static sl_refusal count_before(const sl_page_pick *pick, sl_bytes stored, uint32_t *before,
+                               bool *present)
 {
     uint32_t level = 0;
+    sl_levels levels;
+    sl_levels_begin(&levels, stored, sl_levels_width(pick->max_level));
     *before = 0;
     for (uint32_t row = 0; row <= pick->row; row++) {
-        if (!sl_levels_next(levels, &level) || level > pick->max_level) {
+        if (!sl_levels_next(&levels, &level) || level > pick->max_level) {
             return sl_refuse("the page's levels are damaged", 0);
         }
         *before += row < pick->row && level == pick->max_level;
     }
-    return level == pick->max_level ? sl_accept()
-                                    : sl_refuse("the row has no value (it is null)", 0);
+    *present = level == pick->max_level;
+    return sl_accept();
 }
 
-sl_refusal sl_page_find(const sl_page_pick *pick, sl_bytes body, sl_bytes *value)
+/* Number `before` of values one behind the other, from `at` on. */
+static sl_refusal find_plain(sl_bytes body, size_t at, uint32_t before, sl_bytes *value)
 {
-    uint32_t before = pick->row;
-    size_t at = pick->plain_bytes;
-    if (pick->max_level > 0) {
-        sl_levels levels;
-        sl_refusal why = split(pick, body, &levels, &at);
-        why = why.text == NULL ? count_before(pick, &levels, &before) : why;
-        if (why.text != NULL) {
-            return why;
-        }
-    }
     for (uint32_t i = 0;; i++) {
         if (at > body.size || body.size - at < 4) {
             return sl_refuse("the page has fewer values than it should", 0);
@@ -196,29 +244,37 @@ sl_refusal sl_page_find(const sl_page_pick *pick, sl_bytes body, sl_bytes *value
     }
 }
 
-sl_refusal sl_page_open(const sl_page_pick *pick, sl_bytes stored, sl_value_room *room,
-                        uint64_t tag, sl_bytes *body)
+sl_refusal sl_page_find(const sl_page_pick *pick, sl_bytes body, sl_bytes *value)
+{
+    uint32_t before = pick->row;
+    size_t at = pick->plain_bytes;
+    bool present = true;
+    *value = (sl_bytes){NULL, 0};
+    if (pick->max_level > 0) {
+        sl_bytes levels;
+        sl_refusal why = sl_page_split(pick, body, &levels, &at);
+        why = why.text == NULL ? count_before(pick, levels, &before, &present) : why;
+        if (why.text != NULL) {
+            return why;
+        }
+    }
+    return present ? find_plain(body, at, before, value) : sl_accept();
+}
+
+sl_refusal sl_page_open(const sl_page_pick *pick, sl_bytes stored, sl_value_room *room, uint8_t *to)
 {
     const size_t plain = pick->plain_bytes;
     if (plain > stored.size || plain > pick->bytes) {
         return sl_refuse("the page's levels are longer than the page", 0);
     }
-    if (sl_value_room_holds(room, tag, pick->bytes)) {
-        *body = (sl_bytes){room->data, pick->bytes};
-        return sl_accept();
-    }
-    uint8_t *to = sl_value_room_take(room, pick->bytes);
     sl_frame *frame = pick->codec == SL_PAGE_ZSTD ? sl_value_room_frame(room) : NULL;
-    if (to == NULL || (pick->codec == SL_PAGE_ZSTD && frame == NULL)) {
+    if (pick->codec == SL_PAGE_ZSTD && frame == NULL) {
         return (sl_refusal){.text = "no memory for its page", .status = SLUICE_NOMEM};
     }
     memcpy(to, stored.data, plain);
-    if (sl_page_unpack(frame, (sl_page_codec)pick->codec,
-                       (sl_bytes){stored.data + plain, stored.size - plain}, to + plain,
-                       pick->bytes - plain, NULL) < 0) {
-        return sl_refuse("its page cannot be unpacked: it is damaged", 0);
-    }
-    sl_value_room_tag(room, tag);
-    *body = (sl_bytes){to, pick->bytes};
-    return sl_accept();
+    return sl_page_unpack(frame, (sl_page_codec)pick->codec,
+                          (sl_bytes){stored.data + plain, stored.size - plain}, to + plain,
+                          pick->bytes - plain, NULL) < 0
+               ? sl_refuse("its page cannot be unpacked: it is damaged", 0)
+               : sl_accept();
 }

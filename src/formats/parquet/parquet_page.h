@@ -17,14 +17,21 @@
 
 #include <stdbool.h>
 
-/* Numbers of Parquet's CompressionCodec; there are others, which are refused. */
+/* Numbers of Parquet's CompressionCodec; there is one more, LZO, which is refused. */
 typedef enum sl_page_codec {
     SL_PAGE_PLAIN = 0,
     SL_PAGE_SNAPPY = 1,
-    SL_PAGE_ZSTD = 6
+    SL_PAGE_GZIP = 2,
+    SL_PAGE_BROTLI = 4,
+    SL_PAGE_LZ4 = 5, /* in Hadoop's framing, or what writers took for it */
+    SL_PAGE_ZSTD = 6,
+    SL_PAGE_LZ4_RAW = 7
 } sl_page_codec;
 
-bool sl_page_codec_known(uint32_t codec);
+/* Why pages of this codec cannot be read; NULL: they can. */
+const char *sl_page_codec_refused(uint32_t codec);
+/* Whether a page of `bytes` cannot be meant to unpack to so many: it would fill memory. */
+bool sl_page_is_bomb(uint32_t bytes, uint32_t unpacked);
 
 /*
  * Unpacks to `to`, `size` bytes. `frame` NULL: with a context for this call. Errors: CORRUPT,
@@ -56,19 +63,20 @@ bool sl_levels_next(sl_levels *levels, uint32_t *value);
 typedef struct sl_page_pick {
     uint8_t codec;        /* an sl_page_codec */
     uint8_t max_level;    /* of how much is there; 0: no levels are stored */
-    bool sized_levels;    /* they begin with their size (a page of version 1) */
+    bool has_reps;        /* levels of lists come before them */
+    bool sized_levels;    /* both begin with their size (a page of version 1) */
+    uint32_t rep_bytes;   /* of the levels of lists, in a page of version 2 */
     uint32_t plain_bytes; /* in front of what is compressed: levels of a page of version 2 */
     uint32_t bytes;       /* of the body when unpacked, those included */
-    uint32_t row;
+    uint32_t row;         /* or element: which slot of the levels */
 } sl_page_pick;
 
-/* The value in an unpacked body. Refuses what is damaged, and a row that has none. */
+/* The levels of how much is there, in an unpacked body, and where its values begin. */
+sl_refusal sl_page_split(const sl_page_pick *pick, sl_bytes body, sl_bytes *levels, size_t *values);
+/* The value in an unpacked body; without data: it is null. Refuses what is damaged. */
 sl_refusal sl_page_find(const sl_page_pick *pick, sl_bytes body, sl_bytes *value);
-/*
- * Unpacks the stored body in a room, unless the room has it: `tag` tells pages apart. `*body` is
- * valid until something else is unpacked there.
- */
+/* Unpacks the stored body to `to`, pick->bytes of them, for which `room` has what it takes. */
 sl_refusal sl_page_open(const sl_page_pick *pick, sl_bytes stored, sl_value_room *room,
-                        uint64_t tag, sl_bytes *body);
+                        uint8_t *to);
 
 #endif

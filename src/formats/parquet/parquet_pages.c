@@ -206,12 +206,10 @@ static sluice_status read_page(sl_parquet_walk *walk, sl_parquet_page *page, boo
 sluice_status sl_parquet_walk_next(sl_parquet_walk *walk, uint64_t values, sl_parquet_page *page,
                                    sluice_error *error)
 {
-    if (!sl_page_codec_known(walk->codec)) {
-        return sl_error_file(
-            error, SLUICE_UNSUPPORTED, STAGE, 0, walk->path, (int64_t)walk->at,
-            "a column is compressed by number %u of Parquet's codecs; none, snappy "
-            "and zstd can be read",
-            walk->codec);
+    const char *refused = sl_page_codec_refused(walk->codec);
+    if (refused != NULL) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, walk->path, (int64_t)walk->at,
+                             "%s", refused);
     }
     for (;;) {
         bool is_other = false;
@@ -230,6 +228,9 @@ sluice_status sl_parquet_walk_next(sl_parquet_walk *walk, uint64_t values, sl_pa
         page->compressed = page->compressed && walk->codec != SL_PAGE_PLAIN;
         if (!page->compressed && page->bytes != page->unpacked) {
             return refuse(walk, "a page that is not compressed has two sizes", error);
+        }
+        if (page->compressed && sl_page_is_bomb(page->bytes, page->unpacked)) {
+            return refuse(walk, "a page claims to unpack to more than 1024 times its size", error);
         }
         if (page->kind == SL_PARQUET_DICTIONARY) {
             return SLUICE_OK;

@@ -4,8 +4,9 @@
  *
  * Purpose: leaves become columns: numbers and byte arrays as they are; structures of "bytes" and
  * "path", which is how Hugging Face stores pictures and sounds, are one column; a list of numbers
- * is a tensor. Lists of anything else, lists of lists, decimal numbers and times of 96 bits are
- * left out. Threads: pure. Ownership: sl_parquet_columns_close.
+ * is a tensor; a list of such structures is one column, until it is known how long lists are, and
+ * then one for each place of a list. Lists of anything else, lists of lists, decimal numbers and
+ * times of 96 bits are left out. Threads: pure. Ownership: sl_parquet_columns_close.
  */
 #ifndef SL_PARQUET_SCHEMA_H
 #define SL_PARQUET_SCHEMA_H
@@ -14,15 +15,27 @@
 #include "parquet_file.h"
 #include "source_columns.h"
 
+typedef struct sl_parquet_column {
+    uint32_t leaf;
+    uint32_t guide;   /* of a list of pictures: the leaf of their paths; NONE */
+    uint32_t element; /* of the list, that it is */
+} sl_parquet_column;
+
 typedef struct sl_parquet_columns {
     uint32_t count;
-    sl_source_column *of;
-    uint32_t *leaf; /* of each */
+    sl_source_column *source;
+    sl_parquet_column *of;
 } sl_parquet_columns;
 
 /* Errors: NOMEM. */
 sluice_status sl_parquet_columns_find(sl_parquet_columns *columns, const sl_parquet *parquet,
                                       const sl_features *features, sluice_error *error);
+/*
+ * In place of the list of pictures that is column `number`: `elements` columns NAME.0, NAME.1, ...,
+ * and with `keep` one that is refused. Errors: NOMEM.
+ */
+sluice_status sl_parquet_columns_spread(sl_parquet_columns *columns, uint32_t number,
+                                        uint32_t elements, bool keep, sluice_error *error);
 /* Of all zero is fine. */
 void sl_parquet_columns_close(sl_parquet_columns *columns);
 /* Whether both files have the same leaves. */

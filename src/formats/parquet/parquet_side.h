@@ -18,7 +18,7 @@ typedef struct sl_parquet_place {
     const sl_parquet *parquet;
     uint32_t group;
     uint32_t file;  /* its number in the dataset */
-    uint64_t first; /* number of the group's first row there */
+    uint64_t first; /* number of the leaf's first slot there */
 } sl_parquet_place;
 
 /* Adds the rows of a leaf to a column. Errors: those of decoding; CORRUPT (other rows than there

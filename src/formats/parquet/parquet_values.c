@@ -10,6 +10,9 @@
 
 #define STAGE "dataset"
 
+/* Of a page's bytes, where a sink only peeks. */
+enum { PEEK_BYTES = 16 << 10 };
+
 /* Where the values of a page are read from. */
 typedef struct source {
     uint32_t encoding;
@@ -32,6 +35,7 @@ typedef struct decoder {
     sl_value_room body, unpacked, dictionary_room;
     sl_value_room integers, prefixes, joined;
     size_t joined_bytes; /* of the value before */
+    bool cut;            /* the page that is decoded is a part of it */
     sl_frame *frame;
 } decoder;
 
@@ -117,7 +121,9 @@ static bool next_plain(const decoder *d, source *s, sl_parquet_slot *slot)
         if (!take_bytes(s, 4, &data)) {
             return false;
         }
-        const size_t bytes = sl_load32(data);
+        const size_t left = s->bytes.size - s->at;
+        const size_t size = sl_load32(data);
+        const size_t bytes = d->cut && size > left ? left : size;
         slot->bytes.size = bytes;
         return take_bytes(s, bytes, &slot->bytes.data);
     }
@@ -449,6 +455,29 @@ static sluice_status take_data(decoder *d, const sl_parquet_page *page, sluice_e
     return status;
 }
 
+/* The first bytes of a page may be enough; else it is decoded whole, from its first slot on. */
+static sluice_status peek_at(decoder *d, const sl_parquet_page *page)
+{
+    sl_parquet_page first = *page;
+    if (!d->sink->peeks || page->compressed || page->bytes <= PEEK_BYTES ||
+        page->rep_bytes + page->def_bytes > PEEK_BYTES) {
+        return SLUICE_OK;
+    }
+    d->cut = true;
+    first.bytes = first.unpacked = PEEK_BYTES;
+    const sluice_status status = take_data(d, &first, NULL);
+    d->cut = false;
+    return status;
+}
+
+static sluice_status take_page(decoder *d, const sl_parquet_page *page, sluice_error *error)
+{
+    if (page->kind == SL_PARQUET_DICTIONARY) {
+        return take_dictionary(d, page, error);
+    }
+    return peek_at(d, page) == SLUICE_END ? SLUICE_END : take_data(d, page, error);
+}
+
 static void close_decoder(decoder *d)
 {
     sl_value_room_close(&d->body);
@@ -478,8 +507,7 @@ sluice_status sl_parquet_decode(const sl_parquet_leaf *leaf, const sl_parquet_ch
         sl_parquet_page page = {.bytes = 0};
         status = sl_parquet_walk_next(&d->walk, chunk->values, &page, error);
         if (status == SLUICE_OK) {
-            status = page.kind == SL_PARQUET_DICTIONARY ? take_dictionary(d, &page, error)
-                                                        : take_data(d, &page, error);
+            status = take_page(d, &page, error);
         }
     }
     close_decoder(d);

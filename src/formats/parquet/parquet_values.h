@@ -11,6 +11,8 @@
 
 #include "parquet_file.h"
 
+#include <stdbool.h>
+
 /* A value, or that there is none: `def` is how much of its path there is, `rep` at which list it
  * goes on (0: a new row). */
 typedef struct sl_parquet_slot {
@@ -22,6 +24,7 @@ typedef struct sl_parquet_slot {
 
 typedef struct sl_parquet_sink {
     void *ctx;
+    bool peeks; /* it takes the first value that is there, and of that its first bytes will do */
     /* Takes a slot. < 0 ends the decoding. */
     sluice_status (*take)(void *ctx, const sl_parquet_slot *slot, sluice_error *error);
 } sl_parquet_sink;

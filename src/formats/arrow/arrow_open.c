@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arrow_open.h"
+
+#include "arrow_large.h"
+#include "arrow_lists.h"
+#include "arrow_order.h"
+#include "memory.h"
+#include "open_many.h"
+#include "unpack_lz4.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+/* What opening needs besides. */
+typedef struct opener {
+    sl_arrow *own;
+    sl_arrow_file *files;
+    uint64_t rows; /* of all of them */
+    sl_arrow_columns columns;
+    uint32_t list;     /* column that is measured */
+    uint32_t *longest; /* elements of its lists, of each file */
+} opener;
+
+/* ---- files ---- */
+
+static sluice_status open_file(void *ctx, uint32_t number, sluice_error *error)
+{
+    const opener *o = ctx;
+    return sl_arrow_file_open(&o->files[number], o->own->paths.files.files[number].path, error);
+}
+
+static sluice_status read_file(void *ctx, uint32_t number, sluice_error *error)
+{
+    const opener *o = ctx;
+    return sl_arrow_rows_read(&o->own->rows[number], &o->files[number],
+                              o->own->paths.files.files[number].path, &o->own->wish, error);
+}
+
+static sluice_status check_file(const opener *o, uint32_t number, sluice_error *error)
+{
+    const sl_arrow_file *file = &o->files[number];
+    const char *path = o->own->paths.files.files[number].path;
+    if (file->lz4 && !sl_lz4_is_there()) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+                             "its batches are compressed by LZ4, and this library was built "
+                             "without liblz4 (Debian: liblz4-dev)");
+    }
+    return sl_arrow_schema_is_alike(&file->schema, &o->files[0].schema)
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                               "it has other columns than \"%.512s\"",
+                               o->own->paths.files.files[0].path);
+}
+
+static sluice_status open_files(opener *o, sluice_error *error)
+{
+    sl_file_list *list = &o->own->paths.files;
+    o->files = sl_calloc(list->count, sizeof(*o->files));
+    if (o->files == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    sluice_status status = sl_open_many(list->count, open_file, o, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < list->count && o->rows <= INT64_MAX; i++) {
+        status = check_file(o, i, error);
+        list->files[i].bytes = o->files[i].bytes;
+        list->files[i].first = o->rows;
+        o->rows += o->files[i].rows; /* INT64_MAX at most, of each */
+    }
+    if (status == SLUICE_OK && (o->rows == 0 || o->rows > INT64_MAX)) {
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, list->files[0].path, -1,
+                               o->rows == 0 ? "no sample: it has no rows" : "it has too many rows");
+    }
+    return status;
+}
+
+/* ---- fields ---- */
+
+static void parse_features(sl_arrow *own, const sl_arrow_schema *schema)
+{
+    sl_features_parse(&own->features, (sl_bytes){own->paths.info, own->paths.info_bytes});
+    if (own->features.columns == NULL && schema->features != NULL) {
+        sl_features_close(&own->features);
+        sl_features_parse(&own->features,
+                          (sl_bytes){(const uint8_t *)schema->features, schema->features_bytes});
+    }
+}
+
+/* The first file that has values tells. */
+static sluice_status look_at_column(const opener *o, uint32_t column, sluice_error *error)
+{
+    bool pictures = false;
+    uint32_t file = 0;
+    const uint32_t count = o->own->paths.files.count;
+    while (file + 1 < count && o->files[file].rows == 0) {
+        file++;
+    }
+    const sluice_status status =
+        sl_arrow_look_for_pictures(&o->files[file], o->own->paths.files.files[file].path,
+                                   &o->columns.of[column], &pictures, error);
+    if (pictures) {
+        o->columns.source[column].field.type = SLUICE_FIELD_IMAGE;
+    }
+    return status;
+}
+
+static sluice_status look_at_columns(const opener *o, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->columns.count; i++) {
+        if (o->columns.of[i].asks) {
+            status = look_at_column(o, i, error);
+        }
+    }
+    return status;
+}
+
+static sluice_status measure_file(void *ctx, uint32_t number, sluice_error *error)
+{
+    const opener *o = ctx;
+    return sl_arrow_lists_measure(&o->files[number], o->own->paths.files.files[number].path,
+                                  &o->columns.of[o->list], &o->longest[number], error);
+}
+
+/* Each place of a list of pictures becomes a column; lists of other bytes are left out. */
+static sluice_status spread_list(opener *o, uint32_t *column, bool wanted, bool keep,
+                                 sluice_error *error)
+{
+    uint32_t most = 0;
+    sluice_status status = SLUICE_OK;
+    const bool pictures = o->columns.source[*column].field.type == SLUICE_FIELD_IMAGE;
+    o->list = *column;
+    if (pictures && wanted) {
+        status = sl_open_many(o->own->paths.files.count, measure_file, o, error);
+    }
+    for (uint32_t i = 0; pictures && wanted && i < o->own->paths.files.count; i++) {
+        most = o->longest[i] > most ? o->longest[i] : most;
+    }
+    /* those that can be no field are not needed, but for saying that there are some */
+    most = most < SL_FIELDS_MAX ? most : SL_FIELDS_MAX + 1;
+    if (status == SLUICE_OK) {
+        status = sl_arrow_columns_spread(&o->columns, *column, most, keep, error);
+    }
+    *column += most + keep; /* the one behind them */
+    return status;
+}
+
+static sluice_status spread_lists(opener *o, const sluice_dataset_options *options,
+                                  sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    const bool keep = options->field_count > 0;
+    o->longest = sl_calloc(o->own->paths.files.count, sizeof(*o->longest));
+    if (o->longest == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->columns.count;) {
+        if (o->columns.of[i].list.count == 0) {
+            i++;
+            continue;
+        }
+        const bool wanted = sl_source_element_chosen(o->columns.source[i].name, options);
+        status = spread_list(o, &i, wanted, keep, error);
+    }
+    return status;
+}
+
+static sluice_status find_fields(opener *o, const sluice_dataset_options *options,
+                                 sluice_error *error)
+{
+    sl_arrow *own = o->own;
+    parse_features(own, &o->files[0].schema);
+    sluice_status status = sl_arrow_columns_find(&o->columns, &o->files[0].schema, &own->features,
+                                                 options->field_count > 0, error);
+    if (status == SLUICE_OK) {
+        status = look_at_columns(o, error);
+    }
+    if (status == SLUICE_OK) {
+        status = spread_lists(o, options, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_source_fields_find(&own->wish.fields, o->columns.source, o->columns.count,
+                                       options, own->paths.files.files[0].path, error);
+    }
+    own->wish.columns = o->columns.of;
+    return status;
+}
+
+static void find_label(sl_arrow *own, const sl_arrow_columns *columns)
+{
+    const sl_source_fields *fields = &own->wish.fields;
+    own->label = SL_FIELD_NONE;
+    for (uint32_t i = 0; i < fields->count; i++) {
+        const char *column = columns->source[fields->column[i]].name;
+        if (strcmp(fields->fields[i].name, "label") == 0 &&
+            fields->fields[i].type == SLUICE_FIELD_INT &&
+            sl_features_classes(&own->features, column) > 0) {
+            own->label = i;
+            own->base.info.classes = sl_features_classes(&own->features, column);
+            (void)snprintf(own->label_column, sizeof(own->label_column), "%s", column);
+        }
+    }
+}
+
+/* ---- opening ---- */
+
+static sluice_status choose_large(opener *o, sluice_error *error)
+{
+    const sl_arrow_table table = {.path = o->own->paths.files.files[0].path,
+                                  .files = o->files,
+                                  .count = o->own->paths.files.count,
+                                  .rows = o->rows,
+                                  .columns = &o->columns};
+    return sl_arrow_choose_large(&table, &o->own->wish, error);
+}
+
+static sluice_status read_rows(opener *o, sluice_error *error)
+{
+    sl_arrow *own = o->own;
+    uint64_t elsewhere = 0;
+    own->rows = sl_calloc(own->paths.files.count, sizeof(*own->rows));
+    if (own->rows == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    const sluice_status status = sl_open_many(own->paths.files.count, read_file, o, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < own->paths.files.count; i++) {
+        elsewhere += own->rows[i].elsewhere;
+    }
+    if (status == SLUICE_OK && elsewhere >= o->rows) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, own->paths.files.files[0].path,
+                             -1, "of its pictures: %s", sl_arrow_lack_text(SL_ARROW_LACKS_PICTURE));
+    }
+    return status;
+}
+
+/* Of names, sizes and what is read of samples. */
+static uint64_t fingerprint(const sl_arrow *own)
+{
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    for (uint32_t i = 0; i < own->paths.files.count; i++) {
+        const sl_arrow_rows *rows = &own->rows[i];
+        sl_file_list_sum(&own->paths.files, i, &stream);
+        sl_checksum_add_u64(&stream, rows->rows);
+        for (uint32_t k = 0; k < own->wish.large_count; k++) {
+            const sl_arrow_places *places = &rows->large[k];
+            sl_checksum_add(&stream, places->offsets, places->count * sizeof(*places->offsets));
+        }
+    }
+    if (own->order != NULL) {
+        sl_checksum_add(&stream, own->order, own->base.info.samples * sizeof(*own->order));
+    }
+    return sl_checksum_value(&stream);
+}
+
+static uint64_t count_bytes(const sl_arrow *own)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < own->base.info.samples; i++) {
+        sl_sample sample;
+        sl_place lookup;
+        sl_refusal why;
+        (void)own->base.ops->locate(&own->base, i, &sample, &lookup, &why);
+        bytes += sample.place.bytes;
+    }
+    return bytes;
+}
+
+static sluice_status take_info(opener *o, sluice_error *error)
+{
+    sl_arrow *own = o->own;
+    sluice_dataset_info *info = &own->base.info;
+    sluice_status status =
+        sl_arrow_order_read(&own->paths, o->rows, &own->order, &info->samples, error);
+    if (status == SLUICE_OK && info->samples == 0) {
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->paths.tables.files[0].path, -1,
+                               "no sample: there are no row numbers in it");
+    }
+    if (status < 0) {
+        return status;
+    }
+    find_label(own, &o->columns);
+    own->base.fields = own->wish.fields.fields;
+    info->struct_size = sizeof(*info);
+    info->fields = own->wish.fields.count;
+    info->shards = own->paths.files.count;
+    own->base.pieces = own->wish.large_count > 1 ? own->wish.large_count : 0;
+    info->bytes = count_bytes(own);
+    info->fingerprint = fingerprint(own);
+    memcpy(info->format, "arrow", sizeof("arrow"));
+    (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s, each of whose rows is a sample%s",
+                   own->paths.files.count == 1 ? "an Arrow file" : "Arrow files",
+                   own->order != NULL ? ", by a table of row numbers" : "");
+    return sl_file_list_objects(&own->paths.files, &own->base.objects, error);
+}
+
+static sluice_status open_steps(opener *o, const sluice_dataset_options *options,
+                                sluice_error *error)
+{
+    sluice_status status = open_files(o, error);
+    if (status == SLUICE_OK) {
+        status = find_fields(o, options, error);
+    }
+    if (status == SLUICE_OK) {
+        status = choose_large(o, error);
+    }
+    if (status == SLUICE_OK) {
+        status = read_rows(o, error);
+    }
+    if (status == SLUICE_OK) {
+        status = take_info(o, error);
+    }
+    return status;
+}
+
+sluice_status sl_arrow_open(sl_arrow *own, const char *const *paths, size_t count,
+                            const sluice_dataset_options *options, sluice_error *error)
+{
+    opener o = {.own = own};
+    sluice_status status = sl_arrow_paths_find(&own->paths, paths, count, error);
+    if (status == SLUICE_OK) {
+        status = open_steps(&o, options, error);
+    }
+    for (uint32_t i = 0; o.files != NULL && i < own->paths.files.count; i++) {
+        sl_arrow_file_close(&o.files[i]);
+    }
+    sl_free(o.files);
+    sl_free(o.longest);
+    sl_arrow_columns_close(&o.columns);
+    own->wish.columns = NULL;
+    return status;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parquet_open.h"
+
+#include "file.h"
+#include "memory.h"
+#include "open_many.h"
+#include "splits.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+const char *sl_parquet_path(const sl_parquet_opening *o, uint32_t file)
+{
+    return o->own->set.list.files[file].path;
+}
+
+sluice_status sl_parquet_open_file(const sl_parquet_opening *o, uint32_t file, int *fd,
+                                   sluice_error *error)
+{
+    const sluice_status status =
+        sl_file_open((sl_file_name){STAGE, sl_parquet_path(o, file)}, fd, NULL, error);
+    if (status == SLUICE_OK) {
+        (void)posix_fadvise(*fd, 0, 0, POSIX_FADV_RANDOM); /* most of it is not wanted */
+    }
+    return status;
+}
+
+static sluice_status read_footer(void *ctx, uint32_t number, sluice_error *error)
+{
+    const sl_parquet_opening *o = ctx;
+    int fd = -1;
+    sluice_status status = sl_parquet_open_file(o, number, &fd, error);
+    if (status == SLUICE_OK) {
+        status = sl_parquet_read_footer(&o->files[number], fd, sl_parquet_path(o, number), error);
+        sl_file_close(fd);
+    }
+    return status;
+}
+
+/* Rows are counted on from file to file. */
+static sluice_status count_rows(sl_parquet_opening *o, sluice_error *error)
+{
+    sl_parquets *own = o->own;
+    sl_file_list *list = &own->set.list;
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (!sl_parquet_is_alike(&o->files[0], &o->files[i])) {
+            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, list->files[i].path, -1,
+                                 "its columns are not those of %s", list->files[0].path);
+        }
+        list->files[i].first = rows;
+        list->files[i].bytes = o->files[i].bytes;
+        rows += o->files[i].rows;
+        if (rows > (uint64_t)INT64_MAX / 64) {
+            return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, list->files[i].path, -1,
+                                 "there are more rows than can be counted");
+        }
+        o->group_count += o->files[i].group_count;
+    }
+    own->base.info.samples = rows;
+    return rows > 0 ? SLUICE_OK
+                    : sl_error_file(error, SLUICE_INVALID, STAGE, 0, list->files[0].path, -1,
+                                    "no sample: it has no row");
+}
+
+/* ---- rows ---- */
+
+static sluice_status list_groups(sl_parquet_opening *o, sluice_error *error)
+{
+    uint32_t number = 0;
+    uint64_t first = 0;
+    o->groups = sl_calloc((size_t)o->group_count + 1, sizeof(*o->groups));
+    if (o->groups == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    for (uint32_t i = 0; i < o->own->set.list.count; i++) {
+        for (uint32_t g = 0; g < o->files[i].group_count; g++) {
+            o->groups[number++] = (sl_parquet_group){.file = i, .group = g, .row = first};
+            first += o->files[i].group_rows[g];
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* What is kept of a row group. */
+static sluice_status read_columns(const sl_parquet_opening *o, sl_parquet_group *group,
+                                  sl_parquet_place *place, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->own->read_count; i++) {
+        sl_parquet_read *read = &o->own->reads[i];
+        place->first = o->list_of[i] != SL_FIELD_NONE ? group->slot[o->list_of[i]] : group->row;
+        status = sl_parquet_index_fill(&read->index, place, read->leaf, &group->found[i], error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_side_columns_open(&group->side, o->side_fields, o->side_count, error);
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->side_count; i++) {
+        status = sl_parquet_side_read(place, o->side_leaf[i], &group->side, i, error);
+    }
+    return status;
+}
+
+static sluice_status read_group(void *ctx, uint32_t number, sluice_error *error)
+{
+    const sl_parquet_opening *o = ctx;
+    sl_parquet_group *group = &o->groups[number];
+    sl_parquet_place place = {.path = sl_parquet_path(o, group->file),
+                              .parquet = &o->files[group->file],
+                              .group = group->group,
+                              .file = group->file};
+    sluice_status status = sl_parquet_open_file(o, group->file, &place.fd, error);
+    if (status == SLUICE_OK) {
+        status = read_columns(o, group, &place, error);
+        sl_file_close(place.fd);
+    }
+    return status;
+}
+
+static sluice_status read_rows(sl_parquet_opening *o, sluice_error *error)
+{
+    sl_parquets *own = o->own;
+    sluice_status status = sl_side_columns_open(&own->side, o->side_fields, o->side_count, error);
+    if (status == SLUICE_OK) {
+        status = sl_open_many(o->group_count, read_group, o, error);
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && i < o->group_count; i++) {
+        status = sl_side_columns_append(&own->side, &o->groups[i].side, error);
+        sl_side_columns_close(&o->groups[i].side);
+        for (uint32_t k = 0; status == SLUICE_OK && k < own->read_count; k++) {
+            status = sl_parquet_index_add(&own->reads[k].index, &o->groups[i].found[k], error);
+        }
+    }
+    return status;
+}
+
+/* ---- the dataset ---- */
+
+static uint64_t fingerprint_of(const sl_parquet_opening *o)
+{
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    for (uint32_t i = 0; i < o->own->set.list.count; i++) {
+        sl_file_list_sum(&o->own->set.list, i, &stream);
+        sl_checksum_add_u64(&stream, o->files[i].rows);
+        for (uint32_t g = 0; g < o->files[i].group_count; g++) {
+            sl_checksum_add_u64(&stream,
+                                o->files[i].chunks[(size_t)g * o->files[i].leaf_count].offset);
+        }
+    }
+    return sl_checksum_value(&stream);
+}
+
+/* Of one that is read; `*pages`: whether values lie in pages with others. */
+static uint64_t bytes_of_index(const sl_parquet_index *index, bool *pages)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < index->slots; i++) {
+        bytes += index->sizes[i] != SL_PARQUET_NULL_SIZE ? index->sizes[i] : 0;
+    }
+    for (uint32_t i = 0; i < index->stretches.count; i++) {
+        bytes += index->stretches.of[i].bytes;
+        *pages = *pages || index->stretches.of[i].where != SL_PARQUET_EXACT;
+    }
+    return bytes;
+}
+
+static void describe(sl_parquet_opening *o)
+{
+    sl_parquets *own = o->own;
+    sluice_dataset_info *info = &own->base.info;
+    bool pages = false;
+    info->struct_size = sizeof(*info);
+    info->bytes = own->side.bytes;
+    for (uint32_t i = 0; i < own->read_count; i++) {
+        info->bytes += bytes_of_index(&own->reads[i].index, &pages);
+    }
+    own->base.pieces = own->read_count > 1 ? own->read_count : 0;
+    info->fingerprint = fingerprint_of(o);
+    info->fields = own->fields.count;
+    info->shards = own->set.list.count;
+    memcpy(info->format, "parquet", sizeof("parquet"));
+    (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s, each of whose rows is a sample%s",
+                   own->set.list.count == 1 ? "a Parquet file" : "Parquet files",
+                   pages ? "; compressed: shuffle by blocks, or pack" : "");
+    own->base.fields = own->fields.fields;
+}
+
+static sluice_status open_steps(sl_parquet_opening *o, const sluice_dataset_options *options,
+                                sluice_error *error)
+{
+    sl_parquets *own = o->own;
+    o->files = sl_calloc(own->set.list.count, sizeof(*o->files));
+    if (o->files == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    sluice_status status = sl_open_many(own->set.list.count, read_footer, o, error);
+    if (status == SLUICE_OK) {
+        status = count_rows(o, error);
+    }
+    if (status == SLUICE_OK) {
+        status = list_groups(o, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_parquet_fields_find(o, options, error);
+    }
+    if (status == SLUICE_OK) {
+        status = read_rows(o, error);
+    }
+    if (status == SLUICE_OK) {
+        describe(o);
+        status = sl_file_list_objects(&own->set.list, &own->base.objects, error);
+    }
+    return status;
+}
+
+static void close_opening(sl_parquet_opening *o)
+{
+    for (uint32_t i = 0; o->files != NULL && i < o->own->set.list.count; i++) {
+        sl_parquet_close(&o->files[i]);
+    }
+    for (uint32_t i = 0; o->groups != NULL && i < o->group_count; i++) {
+        for (uint32_t k = 0; k < SL_PARQUET_READS_MAX; k++) {
+            sl_free(o->groups[i].found[k].of);
+        }
+        sl_side_columns_close(&o->groups[i].side);
+    }
+    for (uint32_t i = 0; i < o->list_count; i++) {
+        sl_parquet_index_close(&o->lists[i].index); /* of one that no field is of */
+    }
+    sl_parquet_columns_close(&o->columns);
+    sl_free(o->files);
+    sl_free(o->groups);
+    sl_free(o);
+}
+
+sluice_status sl_parquets_open(sl_parquets *own, const sl_file_kind *kind, const char *const *paths,
+                               size_t count, const sluice_dataset_options *options,
+                               sluice_error *error)
+{
+    sluice_status status = sl_file_set_list(&own->set, kind, paths, count, error);
+    if (status == SLUICE_OK && count == 1) { /* several were named one by one */
+        status = sl_splits_check(own->set.list.files, own->set.list.count, ".parquet", error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    sl_parquet_opening *o = sl_calloc(1, sizeof(*o));
+    if (o == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    o->own = own;
+    status = open_steps(o, options, error);
+    close_opening(o);
+    return status;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parquet_reads.h"
+
+#include "little_endian.h"
+
+enum { LENGTH_BYTES = 4 };
+
+static const char changed[] = "its value has another length: the file was changed";
+
+/* ---- places ---- */
+
+/* Slots of a row that are wanted: from `*begin` to before `*end`. */
+static void slots_of(const sl_parquet_read *read, uint64_t row, uint64_t *begin, uint64_t *end)
+{
+    const uint64_t *starts = read->index.starts;
+    *begin = starts != NULL ? starts[row] : row;
+    *end = starts != NULL ? starts[row + 1] : row + 1;
+    const uint64_t last = *begin + read->high + 1;
+    *end = last < *end ? last : *end;
+    *begin = *begin + read->low < *end ? *begin + read->low : *end;
+}
+
+/* The stretch of a slot, from that of one before it. */
+static uint32_t go_on(const sl_parquet_index *index, uint32_t stretch, uint64_t slot)
+{
+    while (stretch + 1 < index->stretches.count && index->stretches.of[stretch + 1].first <= slot) {
+        stretch++;
+    }
+    return stretch;
+}
+
+static void add(const sl_parquet_index *index, uint64_t slot, uint32_t number,
+                sl_parquet_reach *reach)
+{
+    const sl_parquet_stretch *stretch = &index->stretches.of[number];
+    const bool is_exact = stretch->where == SL_PARQUET_EXACT;
+    const uint64_t begin = is_exact ? index->cells[slot] - LENGTH_BYTES : stretch->offset;
+    const uint64_t end =
+        is_exact ? index->cells[slot] + index->sizes[slot] : stretch->offset + stretch->bytes;
+    const uint64_t before = reach->offset + reach->bytes;
+    if (reach->bytes == 0) {
+        *reach = (sl_parquet_reach){begin, end - begin, number, number};
+        return;
+    }
+    reach->offset = begin < reach->offset ? begin : reach->offset;
+    reach->bytes = (end > before ? end : before) - reach->offset;
+    reach->last = number;
+}
+
+sl_parquet_reach sl_parquet_read_find(const sl_parquet_read *read, uint64_t row)
+{
+    uint64_t slot;
+    uint64_t end;
+    const sl_parquet_index *index = &read->index;
+    sl_parquet_reach reach = {0};
+    slots_of(read, row, &slot, &end);
+    uint32_t stretch = slot < end ? sl_parquet_index_find(index, slot) : 0;
+    for (; slot < end; slot++) {
+        stretch = go_on(index, stretch, slot);
+        if (index->sizes[slot] != SL_PARQUET_NULL_SIZE) {
+            add(index, slot, stretch, &reach);
+        }
+    }
+    return reach;
+}
+
+/* ---- values ---- */
+
+static sl_refusal find_exact(sl_bytes bytes, uint64_t at, uint32_t size, sl_value *value)
+{
+    if (at > bytes.size || bytes.size - at < (uint64_t)LENGTH_BYTES + size ||
+        sl_load32(bytes.data + at) != size) {
+        return sl_refuse(changed, (size_t)at);
+    }
+    value->offset = (uint32_t)at + LENGTH_BYTES;
+    value->bytes = (sl_bytes){bytes.data + value->offset, size};
+    return sl_accept();
+}
+
+/* Bytes of the pages from `first` to before `end`, unpacked one behind the other. */
+static size_t unpacked_bytes(const sl_parquet_index *index, uint32_t first, uint32_t end)
+{
+    size_t bytes = 0;
+    for (uint32_t i = first; i < end; i++) {
+        const sl_parquet_stretch *stretch = &index->stretches.of[i];
+        bytes += stretch->where == SL_PARQUET_EXACT ? 0 : stretch->pick.bytes;
+    }
+    return bytes;
+}
+
+/* All pages of the reach, in the room, unless it has them. */
+static sl_refusal open_pages(const sl_parquet_index *index, const sl_parquet_reach *reach,
+                             sl_bytes bytes, sl_value_room *room)
+{
+    const uint64_t tag = (uint64_t)reach->first << 32 | reach->last;
+    const size_t size = unpacked_bytes(index, reach->first, reach->last + 1);
+    if (sl_value_room_holds(room, tag, size)) {
+        return sl_accept();
+    }
+    uint8_t *to = sl_value_room_take(room, size);
+    if (to == NULL) {
+        return (sl_refusal){.text = "no memory for its page", .status = SLUICE_NOMEM};
+    }
+    for (uint32_t i = reach->first; i <= reach->last; i++) {
+        const sl_parquet_stretch *stretch = &index->stretches.of[i];
+        const uint64_t at = stretch->offset - reach->offset;
+        if (stretch->where == SL_PARQUET_EXACT) {
+            continue;
+        }
+        if (stretch->offset < reach->offset || at > bytes.size ||
+            stretch->bytes > bytes.size - at) {
+            return sl_refuse("its page lies elsewhere", 0);
+        }
+        const sl_refusal why =
+            sl_page_open(&stretch->pick, (sl_bytes){bytes.data + at, stretch->bytes}, room, to);
+        if (why.text != NULL) {
+            return why;
+        }
+        to += stretch->pick.bytes;
+    }
+    sl_value_room_tag(room, tag);
+    return sl_accept();
+}
+
+static sl_refusal find_in_page(const sl_parquet_index *index, uint32_t number, uint64_t slot,
+                               sl_bytes pages, sl_bytes *found)
+{
+    const sl_parquet_stretch *stretch = &index->stretches.of[number];
+    sl_page_pick pick = stretch->pick;
+    pick.row = stretch->where == SL_PARQUET_IN_PAGE ? (uint32_t)(slot - stretch->first)
+                                                    : (uint32_t)index->cells[slot];
+    return sl_page_find(&pick, (sl_bytes){pages.data, pick.bytes}, found);
+}
+
+sl_refusal sl_parquet_read_value(const sl_parquet_read *read, uint64_t row, uint32_t element,
+                                 sl_bytes bytes, sl_value_room *rooms, sl_value *value)
+{
+    uint64_t slot;
+    uint64_t end;
+    const sl_parquet_index *index = &read->index;
+    slots_of(read, row, &slot, &end);
+    slot += element - read->low;
+    *value = (sl_value){.present = slot < end && index->sizes[slot] != SL_PARQUET_NULL_SIZE};
+    if (!value->present) {
+        return sl_accept();
+    }
+    const sl_parquet_reach reach = sl_parquet_read_find(read, row);
+    const uint32_t number = go_on(index, reach.first, slot);
+    if (index->stretches.of[number].where == SL_PARQUET_EXACT) {
+        return find_exact(bytes, index->cells[slot] - LENGTH_BYTES - reach.offset,
+                          index->sizes[slot], value);
+    }
+    sl_value_room *room = &rooms[read->room];
+    sl_refusal why = open_pages(index, &reach, bytes, room);
+    if (why.text == NULL) {
+        const uint8_t *page = room->data + unpacked_bytes(index, reach.first, number);
+        why = find_in_page(index, number, slot, (sl_bytes){page, 0}, &value->bytes);
+        value->present = value->bytes.data != NULL;
+    }
+    return why;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parquet_reads: a column of large values, which is read with each sample.
+ *
+ * Purpose: where the bytes of a row's value are, or of those elements of its list that are wanted,
+ * which lie one behind the other; and the values out of them: as they are, after their lengths, or
+ * in pages, that are unpacked in the values' room, all that the row is in. Threads: a read is
+ * immutable; values have one owner. Neither blocks nor allocates, but for the room.
+ */
+#ifndef SL_PARQUET_READS_H
+#define SL_PARQUET_READS_H
+
+#include "parquet_index.h"
+#include "value.h"
+
+typedef struct sl_parquet_read {
+    uint32_t leaf;
+    uint32_t room;      /* of the values' rooms */
+    uint32_t low, high; /* elements of lists that are wanted, the first and the last */
+    sl_parquet_index index;
+} sl_parquet_read;
+
+/* Where the values of a row are. */
+typedef struct sl_parquet_reach {
+    uint64_t offset, bytes; /* in the file; of 0 bytes: there is no value */
+    uint32_t first, last;   /* stretches of those values */
+} sl_parquet_reach;
+
+sl_parquet_reach sl_parquet_read_find(const sl_parquet_read *read, uint64_t row);
+/*
+ * Element `element` of the row's list, 0 where it is none: `value` says whether it is present, and
+ * its bytes and their offset in `bytes`, which are those of the reach.
+ */
+sl_refusal sl_parquet_read_value(const sl_parquet_read *read, uint64_t row, uint32_t element,
+                                 sl_bytes bytes, sl_value_room *rooms, sl_value *value);
+
+#endif
