@@ -207,6 +207,21 @@ def test_what_is_never_unpickled(tmp_path):
         sluice.Dataset(tmp_path / "x")
 
 
+def test_bytes_that_look_pickled(tmp_path):
+    """A few of others are by chance what a pickle begins and ends with."""
+    arrays = [numpy.arange(number, number + 4, dtype="<u4") for number in range(20)]
+    arrays[7] = numpy.frombuffer(b"\x80\x04" + bytes(13) + b".", "<u4")
+    db.put(tmp_path / "x", {b"%02d" % number: array.tobytes() for number, array in enumerate(arrays)})
+    with pytest.raises(sluice.UnsupportedError, match="some of its values look like pickled.*data=data:bytes"):
+        sluice.Dataset(tmp_path / "x")
+    data = sluice.Dataset(tmp_path / "x", fields={"x": "data:u32[4]"})
+    assert [sample["x"].tolist() for sample in data] == [array.tolist() for array in arrays]
+    assert sluice.Dataset(tmp_path / "x", fields={"x": "data:bytes"})[7]["x"] == arrays[7].tobytes()
+    db.pickled(tmp_path / "y", list(range(5)))
+    with pytest.raises(sluice.InvalidError, match="pickled Python objects, which are never loaded"):
+        sluice.Dataset(tmp_path / "y", fields={"x": "data:bytes"})
+
+
 def test_other_bytes(tmp_path):
     files = [picture(number) for number in range(3)]
     db.messages(tmp_path / "messages", [[file, 7] for file in files])

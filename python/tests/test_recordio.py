@@ -111,8 +111,38 @@ def test_plain_records(tmp_path):
     rec.write(tmp_path / "c.rec", [struct.pack("<3h", n, -n, 7) for n in range(5)])
     data = sluice.Dataset(tmp_path / "c.rec", fields={"x": "data:i16[3]"})
     assert [sample["x"].tolist() for sample in data] == [[n, -n, 7] for n in range(5)]
+    rec.write(tmp_path / "d.rec", [numpy.arange(n, n + 10, dtype="<i4").tobytes() for n in (0, 0, 0, 7)])
+    data = sluice.Dataset(tmp_path / "d.rec", fields={"x": "data:i32[]"})  # four bytes of zero are no header
+    assert [sample["x"].tolist() for sample in data] == [list(range(n, n + 10)) for n in (0, 0, 0, 7)]
+    for made in (numpy.zeros(9, "<f4"), numpy.array([3, 4, 5, 6, 0, 0, 0], "<i8"), numpy.array([0, 1e30] * 5, "<f4"),
+                 numpy.array([0, 0, 1, 0, 1, 0], "<i4")):  # fmt: skip
+        rec.write(tmp_path / "e.rec", [made.tobytes()] * 5)
+        data = sluice.Dataset(tmp_path / "e.rec")
+        assert list(data.fields) == ["data"] and bytes(data[4]["data"]) == made.tobytes()
     (tmp_path / "no_name").write_bytes(rec.frame(b"abc"))
     assert sluice.Dataset(tmp_path / "no_name").format == "recordio"
+
+
+def test_headers_that_are_not_sure(tmp_path):
+    """What looks like headers and is none is there as it is; what does not look so can be taken for it."""
+    path = tmp_path / "a.rec"
+    bodies = [struct.pack("<IfQQ", 0, n, n, 0) + b"content %d" % n for n in range(20)]
+    rec.write(path, [*bodies, b"short"])
+    data = sluice.Dataset(path)
+    assert list(data.fields) == ["data", "label", "id"] and bytes(data[3]["data"]) == b"content 3"
+    data = sluice.Dataset(path, fields={"all": "record"})
+    assert [bytes(sample["all"]) for sample in data] == [*bodies, b"short"]
+    data = sluice.Dataset(path, fields={"all": "record:u8[]", "y": "label"})
+    assert bytes(data[3]["all"]) == bodies[3] and data[3]["y"] == 3
+    with pytest.raises(sluice.CorruptError, match="no IRHeader"):
+        data[20]
+    rec.write(path, [rec.image(n, b"text %d" % n, n, 5) for n in range(20)])
+    assert list(sluice.Dataset(path).fields) == ["data"]
+    data = sluice.Dataset(path, fields={"data": "data", "y": "label"})
+    assert bytes(data[3]["data"]) == b"text 3" and data[3]["y"] == 3
+    rec.write(path, [rec.image(n / 2, jpeg(n), n, 5) for n in range(20)])  # pictures tell
+    assert list(sluice.Dataset(path).fields) == ["image", "label", "id"]
+    assert bytes(sluice.Dataset(path, fields={"x": "record"})[2]["x"]) == rec.image(1, jpeg(2), 2, 5)
 
 
 def test_labels(tmp_path):
@@ -162,7 +192,7 @@ def test_without_a_picture(tmp_path):
 
 
 def test_ids(tmp_path):
-    rec.write(tmp_path / "a.rec", [rec.image(1, b"x", key, 5) for key in (0, 2**63 - 1, 2**63)])
+    rec.write(tmp_path / "a.rec", [rec.image(1, b"x", key) for key in (0, 2**63 - 1, 2**63)])
     data = sluice.Dataset(tmp_path / "a.rec")
     assert data[1]["id"] == 2**63 - 1
     with pytest.raises(sluice.CorruptError, match='"id"'):
@@ -197,14 +227,15 @@ def test_indexes_of_others(tmp_path, cache):
         assert not used(lines(wrong)), wrong
     for wrong in ("", "\n", "0 0\n", "0\t-8\n", "0\tx\n", "\t", "0\t0\t8\n", "x" * 10000):
         assert not used(wrong), wrong
-    gap = lines(offsets[:1] + offsets[2:])  # one is left out, where nobody looks: a bad sample, and nothing else
+    gap = lines(offsets[:2] + offsets[3:])  # one is left out, where nobody looks: a bad sample, and nothing else
     (tmp_path / "a.idx").write_text(gap)
     for file in cache.glob("*"):
         file.unlink()
     data = sluice.Dataset(path)
-    if len(data) == 39:
-        with pytest.raises(sluice.CorruptError, match="ends before its place does"):
-            data[0]
+    assert len(data) == 39 and bytes(data[2]["image"]) == samples[3][2]
+    with pytest.raises(sluice.CorruptError, match=r"ends before its place does.*\.idx.* leaves records out") as caught:
+        data[1]
+    assert caught.value.offset == offsets[2]
 
 
 def test_several_files_and_ranks(tmp_path):

@@ -96,6 +96,9 @@ static sluice_status find_all(sl_source_fields *fields, const sl_source_column *
     const uint32_t label = usual_label(columns, count);
     for (uint32_t i = 0; i < count; i++) {
         sl_field field = columns[i].field;
+        if (columns[i].asked) {
+            continue;
+        }
         if (columns[i].refused != NULL) {
             return refuse(path, SLUICE_UNSUPPORTED, columns[i].name, columns[i].refused, error);
         }
@@ -139,7 +142,7 @@ static const char *fit(sl_field *field, const sl_source_column *column,
                        const sl_field_choice *choice)
 {
     *field = column->field;
-    if (column->refused != NULL) {
+    if (column->refused != NULL && !(column->typed && choice->typed)) {
         return column->refused;
     }
     if (!choice->typed || is_same(&choice->field, &column->field)) {

@@ -10,7 +10,8 @@
  *   signs that no field's name may have become '_';
  * - with sluice_dataset_options.fields the dataset has those. A type that is given has to be the
  *   column's, or be made of its bytes as they are: image, text, bytes, or a tensor.
- * Columns that cannot be a field (`refused`) are an error unless the choices leave them out.
+ * Columns that cannot be a field (`refused`) are an error unless the choices leave them out, or say
+ * of which type they are where that settles it (`typed`).
  * Threads: pure.
  */
 #ifndef SL_SOURCE_COLUMNS_H
@@ -26,6 +27,8 @@ typedef struct sl_source_column {
     char name[SL_SOURCE_NAME_BYTES];
     sl_field field;      /* what it is as a field; its name is not looked at */
     const char *refused; /* literal, what it holds and what to do: "pickled objects, which ..." */
+    bool typed;          /* it is `refused` only while no type is chosen */
+    bool asked;          /* it is a field only where it is chosen */
 } sl_source_column;
 
 typedef struct sl_source_fields {

@@ -238,7 +238,7 @@ static void pages_that_are_wrong(void **state)
     lmdb_node(&file, 4, 8, "e", value, 10);
     expect_corrupt(&file, "flags are unknown");
     lmdb_put(&file, 4, "e", value, 10);
-    expect_corrupt(&file, "it has 5 entries, and says 4");
+    expect_corrupt(&file, "more entries than it says");
     lmdb_free(&file);
 }
 
@@ -251,7 +251,7 @@ static void trees_that_are_wrong(void **state)
     lmdb_child(&file, 2, "e", 2); /* to itself */
     expect_corrupt(&file, "a page stands where it cannot");
     lmdb_child(&file, 2, "e", 3); /* twice */
-    expect_corrupt(&file, "entries");
+    expect_corrupt(&file, "a page stands where it cannot");
     lmdb_child(&file, 2, "e", 1); /* a meta page */
     expect_corrupt(&file, "does not have");
     lmdb_child(&file, 2, "e", UINT64_C(0xffffffffffff));
@@ -279,10 +279,22 @@ static void trees_that_are_wrong(void **state)
     lmdb_free(&file);
 }
 
-/* A tree whose branches lead to one another 2^31 times: a page is looked at once. */
+/* The last page that both meta pages tell of. */
+static void claim_last_page(lmdb_file *file, uint64_t number)
+{
+    for (uint32_t meta = 0; meta < 2; meta++) {
+        for (int i = 0; i < 8; i++) {
+            lmdb_at(file, meta)[136 + i] = (uint8_t)(number >> (8 * i));
+        }
+    }
+}
+
+/* A tree whose branches lead to one another 2^31 times: a page is looked at once, however many
+ * pages the file says that it has. */
 static void a_tree_that_has_no_end(void **state)
 {
     (void)state;
+    static const uint64_t claims[] = {39, UINT64_C(1) << 50, UINT64_MAX - 1};
     lmdb_file file;
     lmdb_begin(&file, 512, 40);
     lmdb_meta(&file, 1, 1, &(lmdb_tree){.depth = 32, .entries = UINT64_C(1) << 31, .root = 2});
@@ -293,7 +305,10 @@ static void a_tree_that_has_no_end(void **state)
     }
     lmdb_page(&file, 33, LMDB_LEAF);
     lmdb_put(&file, 33, "a", value, 5);
-    expect_refused(&file, lmdb_size(&file), SLUICE_CORRUPT, "a page stands where it cannot");
+    for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
+        claim_last_page(&file, claims[i]);
+        expect_refused(&file, lmdb_size(&file), SLUICE_CORRUPT, "a page stands where it cannot");
+    }
     lmdb_free(&file);
 }
 
@@ -439,6 +454,33 @@ static void make_texts(lmdb_file *file, const char *const *labels, uint32_t coun
         lmdb_put(file, 2, labels[i], labels[i] + 13, 2);
     }
     lmdb_put(file, 2, "num-samples", "4", 1);
+}
+
+/* Above 2^31 - 1 bytes: no sample, and no memory is asked for. */
+static void a_value_that_is_too_large(void **state)
+{
+    (void)state;
+    lmdb_file file;
+    size_t bytes = 0;
+    sluice_error error = SLUICE_ERROR_INIT;
+    lmdb_begin(&file, 4096, 5);
+    lmdb_meta(&file, 1, 1, &(lmdb_tree){.depth = 1, .entries = 2, .root = 2});
+    lmdb_page(&file, 2, LMDB_LEAF);
+    lmdb_put(&file, 2, "a", value, 5);
+    lmdb_claim(&file, 2, lmdb_put_apart(&file, 2, "b", 3, value, 4000), 1U << 31);
+    claim_last_page(&file, 1U << 20);
+    save(&file, lmdb_size(&file));
+    assert_int_equal(ftruncate(memory, INT64_C(3) << 30), 0); /* of holes */
+    sluice_dataset *dataset = open_good(path);
+    assert_int_equal(samples_of(dataset), 2);
+    check_value(dataset, 0, "data", value, 5);
+    assert_int_equal(
+        sluice_dataset_read(dataset, 1, "data", read_back, sizeof(read_back), &bytes, &error),
+        SLUICE_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "more than 2^31 - 1 bytes"));
+    assert_int_equal(error.sample, 1);
+    sluice_dataset_close(dataset);
+    lmdb_free(&file);
 }
 
 static void images_with_their_texts(void **state)
@@ -616,6 +658,7 @@ int main(void)
         cmocka_unit_test(named_databases),
         cmocka_unit_test(files_that_change),
         cmocka_unit_test(a_value_longer_than_its_pages),
+        cmocka_unit_test(a_value_that_is_too_large),
         cmocka_unit_test(images_with_their_texts),
         cmocka_unit_test(images_without_texts),
         cmocka_unit_test(texts_that_are_wrong),

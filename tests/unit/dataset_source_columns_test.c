@@ -73,7 +73,24 @@ static void columns_are_refused(void **state)
     assert_int_equal(find(&fields, columns, 3, (const char *[]){"p=image", "n=x y"}, 2), SLUICE_OK);
     assert_string_equal(fields.fields[1].name, "n");
     assert_int_equal(find(&fields, columns, 3, (const char *[]){"m=meta"}, 1), SLUICE_INVALID);
+    assert_int_equal(find(&fields, columns, 3, (const char *[]){"m=meta:text"}, 1), SLUICE_INVALID);
+    columns[2].typed = true;
+    assert_int_equal(find(&fields, columns, 3, NULL, 0), SLUICE_UNSUPPORTED);
+    assert_int_equal(find(&fields, columns, 3, (const char *[]){"m=meta"}, 1), SLUICE_INVALID);
+    assert_int_equal(find(&fields, columns, 3, (const char *[]){"m=meta:text"}, 1), SLUICE_OK);
     assert_int_equal(find(&fields, columns, 0, NULL, 0), SLUICE_UNSUPPORTED);
+}
+
+static void columns_that_are_asked_for(void **state)
+{
+    (void)state;
+    sl_source_fields fields;
+    sl_source_column columns[] = {make("a", SLUICE_FIELD_INT), make("b", SLUICE_FIELD_BYTES)};
+    columns[1].asked = true;
+    assert_int_equal(find(&fields, columns, 2, NULL, 0), SLUICE_OK);
+    assert_int_equal(fields.count, 1);
+    assert_int_equal(find(&fields, columns, 2, (const char *[]){"x=b"}, 1), SLUICE_OK);
+    assert_int_equal(fields.column[0], 1);
 }
 
 static void choices_have_to_fit(void **state)
@@ -194,6 +211,7 @@ int main(void)
         cmocka_unit_test(names_are_the_usual_ones),
         cmocka_unit_test(names_that_are_there_stay),
         cmocka_unit_test(columns_are_refused),
+        cmocka_unit_test(columns_that_are_asked_for),
         cmocka_unit_test(choices_have_to_fit),
         cmocka_unit_test(bytes_become_tensors),
         cmocka_unit_test(side_columns_keep_rows),

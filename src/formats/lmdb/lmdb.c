@@ -39,8 +39,6 @@ static const lmdb *lmdb_of(const sl_dataset *dataset)
 static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                             sl_place *lookup, sl_refusal *why)
 {
-    (void)lookup;
-    (void)why;
     const lmdb *own = lmdb_of(dataset);
     const uint32_t number = sl_file_list_find(&own->list, index);
     const sl_file_index *places = &own->indexes[number].places;
@@ -48,7 +46,12 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     *sample = (sl_sample){.place = {.offset = places->offsets[local],
                                     .bytes = places->bytes[local],
                                     .object = number}};
-    return SLUICE_OK;
+    if (sample->place.bytes <= SL_RECORD_BYTES_MAX) {
+        return SLUICE_OK;
+    }
+    *lookup = (sl_place){.offset = sample->place.offset, .bytes = SL_LMDB_HEAD, .object = number};
+    *why = sl_refuse_unknown("the value has more than 2^31 - 1 bytes", 0);
+    return why->status;
 }
 
 static sl_refusal value_of(const lmdb *own, const sl_sample *sample, sl_bytes bytes,
@@ -213,20 +216,22 @@ static bool probe(const char *path)
 
 /* ---- fields ---- */
 
-/* One value; AGAIN: it is too large for a sample. */
+/* One value. */
 static sluice_status look_at(const lmdb *own, uint64_t index, sl_lmdb_look *look,
                              sluice_error *error)
 {
     sl_sample sample;
     size_t size;
     sl_bytes value;
-    (void)sl_dataset_locate(&own->base, index, &sample, NULL, NULL);
-    uint8_t *memory =
-        sample.place.bytes <= SL_RECORD_BYTES_MAX ? sl_malloc(sample.place.bytes) : NULL;
-    if (memory == NULL) {
-        return SLUICE_AGAIN;
+    sluice_status status = sl_dataset_find(&own->base, index, &sample, error);
+    if (status < 0) {
+        return status;
     }
-    sluice_status status =
+    uint8_t *memory = sl_malloc(sample.place.bytes);
+    if (memory == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory to look at a value");
+    }
+    status =
         sl_dataset_read(&own->base, &sample, (sl_buffer){memory, sample.place.bytes}, &size, error);
     if (status == SLUICE_OK) {
         const sl_refusal why = value_of(own, &sample, (sl_bytes){memory, size}, &value);
@@ -263,11 +268,7 @@ static sluice_status look_around(const lmdb *own, sl_lmdb_look *look, sluice_err
             }
         }
     }
-    if (found || status < 0) {
-        return found ? SLUICE_OK : status;
-    }
-    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, own->list.files[0].path, -1,
-                         "its values have more than 2^31 - 1 bytes");
+    return found ? SLUICE_OK : status;
 }
 
 static sluice_status find_fields(lmdb *own, const sluice_dataset_options *options,

@@ -96,6 +96,12 @@ static void add_value(sl_lmdb_columns *columns, const sl_lmdb_look *look)
         column->refused = "it holds pickled Python objects, which are never loaded, since that "
                           "would run what they say: load them by the code that they were written "
                           "for, and write them with sluice.Writer";
+        column->typed = look->pickles <= look->values / 2;
+        if (column->typed) {
+            column->refused = "some of its values look like pickled Python objects, which are "
+                              "never loaded, since that would run what they say: if they are "
+                              "something else, choose the type (data=data:bytes)";
+        }
     }
 }
 

@@ -5,7 +5,8 @@
  * Purpose: LMDB knows bytes only, so that some values are looked at, and what comes later is held
  * against that. Values are one of: Caffe's Datums of pictures (columns image, label) or of pixels
  * (data, label), pictures (image), text (data), other bytes (data). Pickled values are refused:
- * loading them would run what they say. Text recognition has the column label besides, which is not
+ * loading them would run what they say. A few that look like it are, too, unless a type is chosen.
+ * Text recognition has the column label besides, which is not
  * in the value. Threads: looked at by one; the rest is pure and does not allocate.
  */
 #ifndef SL_LMDB_VALUES_H

@@ -144,7 +144,8 @@ typedef struct walker {
     sl_lmdb_visit visit;
     void *ctx;
     uint8_t *pages;
-    uint64_t visited, entries;
+    uint8_t *seen; /* a bit for each page of the file: it was looked at */
+    uint64_t entries;
     uint32_t depth; /* levels in use */
     level levels[SL_LMDB_DEPTH_MAX];
 } walker;
@@ -178,6 +179,15 @@ static void announce(const walker *w, const level *at)
     }
 }
 
+/* Whether a page of the file was looked at before. */
+static bool was_seen(const walker *w, uint64_t number)
+{
+    const uint8_t bit = (uint8_t)(1U << (number & 7));
+    const bool seen = (w->seen[number / 8] & bit) != 0;
+    w->seen[number / 8] |= bit;
+    return seen;
+}
+
 /* `from`: where its number stands. */
 static sluice_status enter(walker *w, uint64_t number, uint64_t from, sluice_error *error)
 {
@@ -197,7 +207,7 @@ static sluice_status enter(walker *w, uint64_t number, uint64_t from, sluice_err
         return status;
     }
     const bool bottom = w->depth + 1 == file->tree.depth;
-    if (at->page.leaf != bottom || w->visited++ > file->meta.last_page) {
+    if (at->page.leaf != bottom || was_seen(w, number)) {
         return refuse(file, number * bytes,
                       sl_refuse("its tree is damaged: a page stands where it cannot", 0), error);
     }
@@ -244,7 +254,10 @@ static sluice_status take(walker *w, const level *at, const sl_lmdb_node *node, 
         entry.bytes =
             (uint64_t)(node->value.data - at->page.bytes.data) + node->value.size - node->at;
     }
-    w->entries++;
+    if (w->entries++ == file->tree.entries) {
+        return refuse(file, here,
+                      sl_refuse("its tree is damaged: it has more entries than it says", 0), error);
+    }
     return w->visit(w->ctx, &entry, error);
 }
 
@@ -286,14 +299,16 @@ sluice_status sl_lmdb_walk(const sl_lmdb *file, sl_lmdb_visit visit, void *ctx, 
     }
     walker *w = sl_calloc(1, sizeof(*w));
     uint8_t *pages = sl_malloc((size_t)file->tree.depth * file->meta.page_bytes);
+    uint8_t *seen = sl_calloc(file->bytes / file->meta.page_bytes / 8 + 1, 1);
     sluice_status status = SLUICE_NOMEM;
-    if (w == NULL || pages == NULL) {
+    if (w == NULL || pages == NULL || seen == NULL) {
         (void)sl_error_file(error, SLUICE_NOMEM, STAGE, 0, file->path, -1,
                             "no memory to walk an LMDB file");
     } else {
-        *w = (walker){.file = file, .visit = visit, .ctx = ctx, .pages = pages};
+        *w = (walker){.file = file, .visit = visit, .ctx = ctx, .pages = pages, .seen = seen};
         status = walk(w, error);
     }
+    sl_free(seen);
     sl_free(pages);
     sl_free(w);
     return status;

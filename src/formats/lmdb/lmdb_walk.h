@@ -4,10 +4,11 @@
  *
  * Purpose: the file is read, page by page, and never mapped: nothing that stands in it can end the
  * process, and nothing that another process does to it. Values in pages of their own are not
- * touched. A page is looked at once: as many as the file has, at most, and as deep as its tree
- * says; all entries that the tree says there are have to be there. Reading does not see an
- * unfinished transaction, but one that ends meanwhile may take pages away: a file is not to be
- * written while it is read. Threads: one owner. Memory: a page for each level.
+ * touched. A page of the file is looked at once, and as deep as its tree says, whatever else the
+ * file says of how many it has; all entries that the tree says there are have to be there. Reading
+ * does not see an unfinished transaction, but one that ends meanwhile may take pages away: a file
+ * is not to be written while it is read. Threads: one owner. Memory: a page for each level, a bit
+ * for each page.
  */
 #ifndef SL_LMDB_WALK_H
 #define SL_LMDB_WALK_H

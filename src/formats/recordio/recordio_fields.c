@@ -5,15 +5,16 @@
 #include "little_endian.h"
 #include "picture_signature.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { CONTENT, LABEL, ID, COLUMNS };
+enum { CONTENT, RECORD, LABEL, ID, COLUMNS };
 enum { HEADER = 24, SIGNATURE = 16 };
 
 typedef struct header {
     uint32_t labels; /* behind it; 0: the one in it */
     float label;
-    uint64_t id;
+    uint64_t id, id2;
     uint64_t end; /* of header and labels */
 } header;
 
@@ -28,6 +29,7 @@ static bool read_header(header *of, const sl_recordio *record)
     of->labels = sl_load32(bytes);
     memcpy(&of->label, &bits, sizeof(of->label));
     of->id = sl_load64(bytes + 8);
+    of->id2 = sl_load64(bytes + 16);
     of->end = HEADER + (uint64_t)of->labels * 4;
     return of->end <= record->size;
 }
@@ -52,6 +54,19 @@ static bool is_whole(float number)
 
 /* ---- looking ---- */
 
+/* Whether it is what writers put there: a label that is 0 or of a size that labels have, and
+ * no second id. Integers and texts, as floats, are mostly far from that. */
+static bool is_usual(const header *of)
+{
+    const float size = fabsf(of->label);
+    return of->id2 == 0 && (size == 0 || (size >= 0x1p-40F && size <= 0x1p40F));
+}
+
+static bool is_blank(const header *of)
+{
+    return of->labels == 0 && of->label == 0 && of->id == 0 && of->id2 == 0;
+}
+
 static bool looks_as_picture(const sl_recordio *record, uint64_t from)
 {
     sl_value value;
@@ -67,11 +82,12 @@ void sl_recordio_look(sl_recordio_looks *looks, const sl_recordio *record)
     if (!read_header(&head, record)) {
         return;
     }
-    looks->headers++;
-    if (record->size > head.end) {
-        looks->contents++;
-        looks->pictures += looks_as_picture(record, head.end);
-    }
+    const bool picture = record->size > head.end && looks_as_picture(record, head.end);
+    looks->possible++;
+    looks->headers += picture || is_usual(&head);
+    looks->blank += is_blank(&head);
+    looks->contents += record->size > head.end;
+    looks->pictures += picture;
     if (head.labels == 0) {
         looks->numbers++;
         looks->whole += is_whole(head.label);
@@ -105,9 +121,21 @@ static void set_label(sl_field *label, const sl_recordio_looks *looks)
     label->shape[0] = looks->labels_least == looks->labels_most ? looks->labels_most : 0;
 }
 
-/* A type that a label can have, whatever those looked at have, is the user's to say. */
-static sluice_status choose_label(sl_field *label, const sluice_dataset_options *options,
-                                  sluice_error *error)
+/* Pictures behind headers tell. If not, nearly all have to be as headers are, and not all of zeros:
+ * those may be anything's, and say nothing. */
+static bool has_headers(const sl_recordio_looks *looks)
+{
+    return looks->pictures > looks->records / 2 ||
+           (looks->headers >= looks->records - looks->records / 16 &&
+            looks->blank < looks->records);
+}
+
+/*
+ * What is the user's to say: a type that a label can have, whatever those looked at have; and, by
+ * asking for what only headers have, that there are some (`*headers`).
+ */
+static sluice_status choose_label(sl_field *label, bool *headers,
+                                  const sluice_dataset_options *options, sluice_error *error)
 {
     for (uint32_t i = 0; i < options->field_count; i++) {
         sl_field_choice choice;
@@ -116,35 +144,58 @@ static sluice_status choose_label(sl_field *label, const sluice_dataset_options 
             return status;
         }
         const sl_field *wanted = &choice.field;
+        const bool is_label = strcmp(choice.key, "label") == 0;
+        *headers = *headers || is_label || strcmp(choice.key, "id") == 0;
         const bool can_be = wanted->type == SLUICE_FIELD_INT ||
                             wanted->type == SLUICE_FIELD_FLOAT ||
                             (wanted->type == SLUICE_FIELD_TENSOR && wanted->dtype == SLUICE_F32 &&
                              wanted->dims == 1);
-        if (choice.typed && can_be && strcmp(choice.key, "label") == 0) {
+        if (choice.typed && can_be && is_label) {
             *label = *wanted;
         }
     }
     return SLUICE_OK;
 }
 
+/* The fields of columns that there are with headers, or without. */
+static sluice_status find(sl_recordio_fields *fields, const sl_source_column columns[COLUMNS],
+                          const sluice_dataset_options *options, const char *path,
+                          sluice_error *error)
+{
+    const uint32_t count = fields->headers ? COLUMNS : LABEL;
+    const sluice_status status =
+        sl_source_fields_find(&fields->source, columns, count, options, path, error);
+    bool needed = false;
+    for (uint32_t i = 0; i < fields->source.count; i++) {
+        needed = needed || fields->source.column[i] != RECORD;
+    }
+    fields->headers = fields->headers && needed;
+    return status;
+}
+
 sluice_status sl_recordio_fields_find(sl_recordio_fields *fields, const sl_recordio_looks *looks,
                                       const sluice_dataset_options *options, const char *path,
                                       sluice_error *error)
 {
-    fields->headers = looks->headers > looks->records / 2;
+    sl_field label = {.type = SLUICE_FIELD_INT, .compression = SLUICE_COMPRESSION_NEVER};
+    bool asked = false;
+    set_label(&label, looks);
+    const sluice_status status = choose_label(&label, &asked, options, error);
+    if (status < 0) {
+        return status;
+    }
+    fields->headers = has_headers(looks) || (asked && looks->possible > looks->records / 2);
     const bool pictures = fields->headers ? looks->pictures > looks->contents / 2
                                           : looks->plain_pictures > looks->records / 2;
     sl_source_column columns[COLUMNS] = {
         [CONTENT] = column_of(pictures ? "image" : "data",
                               pictures ? SLUICE_FIELD_IMAGE : SLUICE_FIELD_BYTES),
+        [RECORD] = column_of("record", SLUICE_FIELD_BYTES),
         [LABEL] = column_of("label", SLUICE_FIELD_INT),
         [ID] = column_of("id", SLUICE_FIELD_INT)};
-    set_label(&columns[LABEL].field, looks);
-    const sluice_status status = choose_label(&columns[LABEL].field, options, error);
-    return status < 0 ? status
-                      : sl_source_fields_find(&fields->source, columns,
-                                              fields->headers ? COLUMNS : CONTENT + 1, options,
-                                              path, error);
+    columns[RECORD].asked = true;
+    columns[LABEL].field = label;
+    return find(fields, columns, options, path, error);
 }
 
 /* ---- values ---- */
@@ -193,8 +244,8 @@ static sl_refusal give_content(const sl_field *field, const sl_recordio *record,
 static sl_refusal give(uint32_t column, const sl_field *field, const sl_recordio *record,
                        const header *head, sl_value *value)
 {
-    if (column == CONTENT) {
-        return give_content(field, record, head->end, value);
+    if (column <= RECORD) {
+        return give_content(field, record, column == RECORD ? 0 : head->end, value);
     }
     if (column == LABEL) {
         return give_label(field, record, head, value);

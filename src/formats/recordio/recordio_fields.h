@@ -5,9 +5,11 @@
  *
  * Purpose: nothing in a file says what its records hold. Those of im2rec and mx.recordio.pack begin
  * with an IRHeader (u32 flag, f32 label, u64 id, u64 id2; then `flag` f32 labels, if it is not 0),
- * and the rest is a picture, or what else was packed. If most of the records that are looked at can
- * be such, all are taken for it: fields "image" (or "data": bytes), "label" and "id". If not, they
- * are bytes without a header: one field, "image" or "data". A label that is one number is an int
+ * and the rest is a picture, or what else was packed. All records are taken for such if of those
+ * that are looked at most have a picture there, or nearly all begin as headers usually do: fields
+ * "image" (or "data": bytes), "label" and "id". If not, they are bytes without a header: one field,
+ * "image" or "data". Whoever chooses "label" or "id" says that there are headers; "record", a field
+ * only where it is chosen, is the whole record, header or not. A label that is one number is an int
  * when it is a whole number in all of them, else a float; several are a tensor f32.
  * Threads: looking has one owner; what was found is immutable.
  */
@@ -19,7 +21,8 @@
 
 /* Of the records that were looked at; all zero at first. */
 typedef struct sl_recordio_looks {
-    uint32_t records, headers;          /* that can begin with a header */
+    uint32_t records;                   /* all */
+    uint32_t possible, headers, blank;  /* that can begin with a header; with a usual one; zeros */
     uint32_t plain_pictures;            /* records that begin as a picture */
     uint32_t contents, pictures;        /* behind headers: that are not empty, that are pictures */
     uint32_t numbers, whole, tensors;   /* labels */

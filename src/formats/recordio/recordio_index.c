@@ -77,7 +77,10 @@ sl_refusal sl_recordio_open(sl_recordio *record, sl_bytes bytes)
         at += of.padded;
     }
     if (at != bytes.size) {
-        return sl_refuse("the record ends before its place does: the file was changed", at);
+        return sl_refuse(
+            "the record ends before its place does: the file was changed, or the index "
+            "beside it (.idx) leaves records out: make that anew, or delete it",
+            at);
     }
     if (record->size > SL_RECORDIO_BYTES_MAX) {
         return sl_refuse_unknown("the record has 2^29 bytes or more", 0);
