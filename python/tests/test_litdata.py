@@ -247,11 +247,28 @@ def test_several_folders(tmp_path):
             item_loader=None if part else "PyTreeLoader")
     joined = sluice.Dataset([tmp_path / "p2", tmp_path / "p1"])
     assert [sample["0"] for sample in joined] == [20, 21, 22, 23, 10, 11, 12, 13]
+    for order in ((0, 1, 2), (2, 1, 0)):  # releases that name their item_loader and those that do not
+        joined = sluice.Dataset([tmp_path / f"p{part}" for part in order])
+        assert [sample["0"] for sample in joined] == [10 * part + n for part in order for n in range(4)]
     with pytest.raises(INVALID, match='has no index.json, but its folder "p[0-2]" has one: name the folders'):
         sluice.Dataset(tmp_path)
     lit.write(tmp_path / "p3", ["float"], [[1.0]])
     with pytest.raises(UNSUPPORTED, match="its samples are others than those of the first"):
         sluice.Dataset([tmp_path / "p0", tmp_path / "p3"])
+
+
+def test_fingerprints(tmp_path):
+    def made(formats, samples, **options):
+        lit.write(tmp_path, formats, samples, **options)
+        return sluice.Dataset(tmp_path).fingerprint
+
+    found = [
+        made(["str", "int"], [["a", 1], ["bcd", 2]]), made(["str", "int"], [["abc", 1], ["d", 2]]),
+        made(["bytes", "int"], [[b"a", 1], [b"bcd", 2]]), made(["str", "float"], [["a", 1], ["bcd", 2]]),
+        made(["str", "int"], [["a", 1], ["bcd", 2]], data_spec={"x": 0, "y": 0}),
+        made(["str", "int"], [["a", 1], ["bcd", 2]], data_spec={"x": 0, "z": 0}),
+    ]  # fmt: skip
+    assert len(set(found)) == len(found) and made(["str", "int"], [["a", 1], ["bcd", 2]]) == found[0]
 
 
 RELEASES = [{"old_chunk_bytes": True}, {"updated_at": False}, {"item_loader": None}, {"rank": 3}]

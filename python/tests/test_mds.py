@@ -210,10 +210,37 @@ def test_lists_of_pictures(tmp_path, encoding, value):
     with pytest.raises(UNSUPPORTED, match='column "a": lists of pictures'):
         sluice.Dataset(tmp_path)
     assert sluice.Dataset(tmp_path, fields={"n": "n"})[0] == {"n": 3}
-    change(tmp_path, lambda index: index["shards"][0].update(column_encodings=["int", "int"]))
-    change(tmp_path, lambda index: index["shards"][0].update(column_encodings=["video", "int"]))
+
+
+@pytest.mark.parametrize("encoding", ["video", "jpeg:", "jpeg:x", "jpeg:90%", "jpeg:-1", "png:9"])
+def test_encodings_that_are_not_known(tmp_path, encoding):
+    mds.write(tmp_path, {"a": "bytes", "n": "int"}, [{"a": b"x", "n": 3}])
+    change(tmp_path, lambda index: index["shards"][0].update(column_encodings=[encoding, "int"]))
     with pytest.raises(UNSUPPORTED, match='column "a": its encoding is not known'):
         sluice.Dataset(tmp_path)
+    assert sluice.Dataset(tmp_path, fields={"n": "n"})[0] == {"n": 3}
+
+
+def test_pictures_that_say_their_quality(tmp_path):
+    mds.write(tmp_path, {"a": "bytes", "n": "int"}, [{"a": encoded(n), "n": n} for n in range(5)])
+    change(tmp_path, lambda index: index["shards"][0].update(column_encodings=["jpeg:90", "int"]))
+    data = sluice.Dataset(tmp_path)
+    assert data.fields["image"].type == "image" and [bytes(sample["image"]) for sample in data] == [encoded(n) for n in range(5)]
+
+
+def test_fingerprints(tmp_path):
+    def made(columns, *samples, **options):
+        mds.write(tmp_path, columns, [dict(zip(columns, sample)) for sample in samples], **options)
+        return sluice.Dataset(tmp_path).fingerprint
+
+    found = [
+        made({"a": "str", "n": "int32"}, ("a", 1), ("bcd", 2)), made({"a": "str", "n": "int32"}, ("abc", 1), ("d", 2)),
+        made({"b": "str", "n": "int32"}, ("a", 1), ("bcd", 2)), made({"a": "str", "n": "uint32"}, ("a", 1), ("bcd", 2)),
+        made({"a": "bytes", "n": "int32"}, (b"a", 1), (b"bcd", 2)),
+        made({"a": "str", "n": "int32"}, ("a", 1), ("bcd", 2), hashes=["sha1"]),
+        made({"a": "str", "n": "int32"}, ("a", 1), ("xyz", 2), hashes=["sha1"]),
+    ]  # fmt: skip
+    assert len(set(found)) == len(found) and made({"a": "str", "n": "int32"}, ("a", 1), ("bcd", 2)) == found[0]
 
 
 COMMANDS = {"zstd": "zstd -d", "zstd:7": "zstd -d", "gz": "gunzip", "bz2:1": "bunzip2"}
@@ -368,6 +395,8 @@ def shard(index, **changes):
         (lambda i: shard(i, column_names=["a"]), CORRUPT, "does not say what its columns are"),
         (lambda i: shard(i, column_sizes=[None, -8]), CORRUPT, "does not say what its columns are"),
         (lambda i: shard(i, column_sizes=[None, 2**40]), CORRUPT, "does not say what its columns are"),
+        (lambda i: shard(i, column_sizes=[None, 0]), CORRUPT, "does not say what its columns are"),
+        (lambda i: shard(i, column_sizes=[None, 8.0]), CORRUPT, "does not say what its columns are"),
         (lambda i: shard(i, column_sizes=[None, "8"]), CORRUPT, "does not say what its columns are"),
         (lambda i: shard(i, column_names=["a", "n" * 256]), UNSUPPORTED, "more than 255 bytes"),
         (lambda i: shard(i, column_names=["a", "a"]), UNSUPPORTED, "another column would be a field of the same name"),

@@ -103,6 +103,12 @@ static sluice_status refuse_index(const opener *o, const char *why, sluice_error
     return sl_index_json_refuse(&o->index, SLUICE_UNSUPPORTED, -1, why, error);
 }
 
+static bool is_of_tokens(const json_t *config)
+{
+    const char *loader = sl_json_text(config, "item_loader");
+    return loader != NULL && strcmp(loader, "TokensLoader") == 0;
+}
+
 static sluice_status check_config(opener *o, const json_t *config, sluice_error *error)
 {
     const char *loader = sl_json_text(config, "item_loader");
@@ -122,14 +128,14 @@ static sluice_status check_config(opener *o, const json_t *config, sluice_error 
         (compression[0] == '\0' || strlen(compression) > COMPRESSION_BYTES)) {
         return refuse_index(o, "its compression is not known", error);
     }
-    o->tokens = loader != NULL && strcmp(loader, "TokensLoader") == 0;
+    o->tokens = is_of_tokens(config);
     return SLUICE_OK;
 }
 
-/* Of one dataset all say the same of what a sample is. */
+/* Of one dataset all say the same of what a sample is. The first releases name no item_loader. */
 static bool is_same_config(const json_t *a, const json_t *b)
 {
-    static const char *const keys[] = {"data_format", "data_spec", "item_loader"};
+    static const char *const keys[] = {"data_format", "data_spec"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         const json_t *left = sl_json_member(a, keys[i]);
         const json_t *right = sl_json_member(b, keys[i]);
@@ -137,7 +143,7 @@ static bool is_same_config(const json_t *a, const json_t *b)
             return false;
         }
     }
-    return true;
+    return is_of_tokens(a) == is_of_tokens(b);
 }
 
 static sluice_status take_config(opener *o, const json_t *config, sluice_error *error)
@@ -195,6 +201,7 @@ static sluice_status open_tokens(opener *o, sl_dataset **dataset,
     if (strcmp(source->name, "0") == 0) {
         (void)snprintf(source->name, sizeof(source->name), "tokens");
     }
+    sl_offset_files_tell(&o->own->files, sl_sized_columns_sum(columns));
     const sluice_status status = sl_sized_columns_find(columns, options, path, error);
     return status == SLUICE_OK
                ? sl_litdata_tokens_open(dataset, &o->own->files, &columns->fields, path, error)

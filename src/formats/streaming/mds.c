@@ -38,9 +38,9 @@ static sluice_status add_column(opener *o, const json_t *shard, size_t number, s
     const char *name = json_string_value(json_array_get(names, number));
     const char *encoding = json_string_value(json_array_get(encodings, number));
     const json_t *size = json_array_get(sl_json_member(shard, "column_sizes"), number);
-    const json_int_t bytes = json_is_integer(size) ? json_integer_value(size) : 0;
-    if (name == NULL || encoding == NULL || bytes < 0 || bytes > INT32_MAX ||
-        (!json_is_integer(size) && !json_is_null(size))) {
+    const json_int_t bytes = json_integer_value(size); /* 0: each sample says */
+    const bool sized = json_is_integer(size) && bytes > 0 && bytes <= INT32_MAX;
+    if (name == NULL || encoding == NULL || (!sized && !json_is_null(size))) {
         return sl_index_json_refuse(&o->index, SLUICE_CORRUPT, 0,
                                     "it does not say what its columns are", error);
     }
@@ -144,6 +144,22 @@ static uint64_t find_hash(const json_t *raw)
     return hash;
 }
 
+/* What all of its hashes are, also of kinds that are not known here: they tell its content. */
+static uint64_t sum_hashes(const json_t *raw)
+{
+    json_t *hashes = json_object_get(raw, "hashes");
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    for (void *at = json_object_iter(hashes); at != NULL; at = json_object_iter_next(hashes, at)) {
+        const char *name = json_object_iter_key(at);
+        const json_t *value = json_object_iter_value(at);
+        const char *text = json_is_string(value) ? json_string_value(value) : "";
+        sl_checksum_add(&stream, name, strlen(name) + 1);
+        sl_checksum_add(&stream, text, strlen(text) + 1);
+    }
+    return sl_checksum_value(&stream);
+}
+
 static const char *why_unknown(const json_t *shard)
 {
     uint64_t version;
@@ -186,6 +202,7 @@ static sluice_status add_shard(opener *o, const json_t *shard, size_t number, sl
         status = add_columns(o, shard, error);
     }
     file.hash = find_hash(raw);
+    sl_offset_files_tell(&o->own->files, sum_hashes(raw));
     return status == SLUICE_OK ? sl_sized_dataset_add(o->own, &file, error) : status;
 }
 

@@ -35,6 +35,14 @@ static const struct {
     {"pil", SL_SIZED_PIXELS, SLUICE_FIELD_IMAGE, SLUICE_U8},
 };
 
+/* "jpeg" may say the quality that its pictures were written with: "jpeg:90". */
+static bool is_jpeg(const char *encoding)
+{
+    const char *digits = encoding + 5;
+    return strncmp(encoding, "jpeg:", 5) == 0 && *digits != '\0' &&
+           digits[strspn(digits, "0123456789")] == '\0';
+}
+
 static const char *why_refused(const char *encoding)
 {
     static const char *const lists[] = {"jpeg_array", "jpegarray", "list[jpeg]", "list[png]",
@@ -111,6 +119,9 @@ void sl_mds_column(const char *encoding, sl_sized_column *column, sl_source_colu
     if (strncmp(encoding, "ndarray:", 8) == 0) {
         take_array(encoding + 8, column, source);
         return;
+    }
+    if (is_jpeg(encoding)) {
+        encoding = "jpeg";
     }
     for (size_t i = 0; i < sizeof(encodings) / sizeof(encodings[0]); i++) {
         if (strcmp(encoding, encodings[i].name) == 0) {

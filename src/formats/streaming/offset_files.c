@@ -148,13 +148,21 @@ sluice_status sl_offset_files_locate(const sl_offset_files *files, uint64_t inde
     return why->status;
 }
 
+void sl_offset_files_tell(sl_offset_files *files, uint64_t checksum)
+{
+    const uint64_t both[2] = {files->told, checksum};
+    files->told = sl_checksum(both, sizeof(both));
+}
+
 uint64_t sl_offset_files_fingerprint(const sl_offset_files *files)
 {
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
+    sl_checksum_add_u64(&stream, files->told);
     for (uint32_t i = 0; i < files->list.count; i++) {
+        const size_t numbers = sl_offset_files_samples(files, i) + 2;
         sl_file_list_sum(&files->list, i, &stream);
-        sl_checksum_add_u64(&stream, sl_offset_files_samples(files, i));
+        sl_checksum_add(&stream, files->tables[i], numbers * sizeof(*files->tables[i]));
     }
     return sl_checksum_value(&stream);
 }

@@ -19,6 +19,7 @@ typedef struct sl_offset_files {
     uint32_t **tables;   /* of each file: its samples, and where each begins, and the last ends */
     uint64_t samples;    /* of all */
     uint64_t bytes;      /* of all samples; known when the tables are read */
+    uint64_t told;       /* checksum of what an index tells besides */
     bool may_lack_table; /* the sizes that are told may be without the table's */
 } sl_offset_files;
 
@@ -32,12 +33,15 @@ sluice_status sl_offset_files_add(sl_offset_files *files, const char *path, uint
  * number of samples, offsets that are in no order or outside), NOMEM. */
 sluice_status sl_offset_files_read(sl_offset_files *files, sluice_error *error);
 
+/* Adds the checksum of what an index tells of contents to the fingerprint. */
+void sl_offset_files_tell(sl_offset_files *files, uint64_t checksum);
+
 /* How many samples a file has. */
 uint64_t sl_offset_files_samples(const sl_offset_files *files, uint32_t file);
 /* As ops->locate: refuses a sample of no bytes, or too many. */
 sluice_status sl_offset_files_locate(const sl_offset_files *files, uint64_t index,
                                      sl_sample *sample, sl_place *lookup, sl_refusal *why);
-/* Of names, sizes and numbers of samples. */
+/* Of names, sizes, where samples lie, and what else was told; the tables were read. */
 uint64_t sl_offset_files_fingerprint(const sl_offset_files *files);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sized_columns.h"
 
+#include "checksum.h"
 #include "dtype.h"
 #include "half.h"
 #include "little_endian.h"
@@ -326,6 +327,23 @@ static bool is_unknown(const sl_sized_columns *columns, uint32_t column)
 {
     return columns->of[column].kind == SL_SIZED_ARRAY &&
            columns->sources[column].field.type != SLUICE_FIELD_TENSOR;
+}
+
+uint64_t sl_sized_columns_sum(const sl_sized_columns *columns)
+{
+    sl_checksum_stream stream;
+    sl_checksum_begin(&stream);
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const sl_sized_column *column = &columns->of[i];
+        const sl_source_column *source = &columns->sources[i];
+        const sl_field *field = &source->field;
+        const uint32_t what[] = {column->kind, column->bytes, column->dtype, column->head,
+                                 field->type,  field->dtype,  field->dims};
+        sl_checksum_add(&stream, source->name, strlen(source->name) + 1);
+        sl_checksum_add(&stream, what, sizeof(what));
+        sl_checksum_add(&stream, field->shape, sizeof(field->shape));
+    }
+    return sl_checksum_value(&stream);
 }
 
 bool sl_sized_columns_unknown(const sl_sized_columns *columns)

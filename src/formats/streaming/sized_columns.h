@@ -46,6 +46,8 @@ sluice_status sl_sized_columns_add(sl_sized_columns *columns, const char *path,
  * then such columns are refused.
  */
 sl_refusal sl_sized_columns_look(sl_sized_columns *columns, sl_bytes sample);
+/* A checksum of what the columns are called and what they are; before the fields are found. */
+uint64_t sl_sized_columns_sum(const sl_sized_columns *columns);
 /* Whether there is a column that a sample has to be looked at for. */
 bool sl_sized_columns_unknown(const sl_sized_columns *columns);
 /* The fields, as `options` have it. Errors: as sl_source_fields_find. */

@@ -195,6 +195,7 @@ sluice_status sl_sized_dataset_finish(sl_sized_dataset *own, const sluice_datase
     info->samples = own->files.samples;
     info->bytes = own->files.bytes;
     info->shards = own->files.list.count;
+    sl_offset_files_tell(&own->files, sl_sized_columns_sum(&own->columns));
     info->fingerprint = sl_offset_files_fingerprint(&own->files);
     look_around(own);
     status = sl_sized_columns_find(&own->columns, options, path, error);
