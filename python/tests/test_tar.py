@@ -514,9 +514,22 @@ def test_lists_of_archives(tmp_path):
     assert len(sluice.Dataset(write("index.json", base="data"))) == 15
     assert len(sluice.Dataset(write("index.json", base=str(tmp_path / "data")))) == 15
     assert len(sluice.Dataset(write(shardlist=[shard["url"] for shard in shards]))) == 15
+    parts = [{"name": "a", "base": "data", "shardlist": shards[1:2]}, {"base": str(tmp_path / "data"), "shardlist": shards[:1]}]
+    data = sluice.Dataset(write("index.json", base="data", shardlist=shards[2:], datasets=parts))
+    assert len(data) == 15 and [data[i]["image"] for i in (0, 6, 11)] == [jpeg(20), jpeg(10), jpeg(0)]
+    (tmp_path / "index.json").write_text(json.dumps({"wids_version": 1, "datasets": [{"shardlist": shards, "base": "data"}]}))
+    assert len(sluice.Dataset(tmp_path / "index.json")) == 15
     for changes, reason in [
         ({"shardlist": [{"url": "train-000000.tar", "nsamples": 5}]}, "have 5 samples, and they have 4"),
         ({"shardlist": []}, "no list of archives"),
+        ({"shardlist": [], "datasets": []}, "no list of archives"),
+        ({"datasets": [{"shardlist": [{"nsamples": 5}]}]}, 'no "url"'),
+        ({"datasets": [{"name": "x"}]}, 'one of its "datasets" has no list of archives'),
+        ({"datasets": [7]}, 'one of its "datasets" has no list of archives'),
+        ({"datasets": [{"source_url": "other.json"}]}, '"other.json": a list that names another one'),
+        ({"datasets": [{"base": "s3://x", "shardlist": shards}]}, "remote"),
+        ({"datasets": [{"shardlist": shards[:1] * 2}, {"shardlist": [{"url": "train-000000.tar", "nsamples": 5}]}]},
+            "have 28 samples, and they have 27"),
         ({"shardlist": [{"nsamples": 5}]}, 'no "url"'),
         ({"shardlist": [{"url": "https://x/train-000000.tar"}]}, "remote"),
         ({"base": "s3://x"}, "remote"),
@@ -525,6 +538,10 @@ def test_lists_of_archives(tmp_path):
     ]:
         with pytest.raises(sluice.Error, match=reason):
             sluice.Dataset(write(**changes))
+    with pytest.raises(sluice.InvalidError, match='fields cannot be chosen of the format "tar"'):
+        sluice.Dataset(write(), fields={"x": "jpg"})
+    with pytest.raises(sluice.InvalidError, match="lists of archives cannot be joined: put all archives into one, or"):
+        sluice.Dataset([write(), write("data/b.json")])
     (tmp_path / "cut.json").write_text(json.dumps(listed)[:-5])
     with pytest.raises(sluice.CorruptError, match="cut.json.*no JSON"):
         sluice.Dataset(tmp_path / "cut.json")

@@ -24,8 +24,8 @@ sluice_status sl_json_load(json_t **root, const char *path, sluice_error *error)
     size_t bytes;
     json_error_t why;
     *root = NULL;
-    const sluice_status status =
-        sl_file_read_whole((sl_file_name){STAGE, path}, SL_JSON_BYTES_MAX, &text, &bytes, error);
+    const sluice_status status = sl_file_read_whole((sl_file_name){STAGE, path},
+                                                    SL_JSON_TREE_BYTES_MAX, &text, &bytes, error);
     if (status < 0) {
         return status;
     }

@@ -17,11 +17,14 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Of the index of a dataset: those of a million shards have less. */
+/* Of a text that is walked. */
 #define SL_JSON_BYTES_MAX ((uint64_t)1 << 30)
+/* Of a text that becomes a tree, which takes up to 50 times as much: the index of 100,000 shards of
+ * MDS has 60 MB. */
+#define SL_JSON_TREE_BYTES_MAX ((uint64_t)128 << 20)
 
 /* The file, an object or an array. Errors: IO, CORRUPT (no JSON), UNSUPPORTED (more than
- * SL_JSON_BYTES_MAX), NOMEM. */
+ * SL_JSON_TREE_BYTES_MAX), NOMEM. */
 sluice_status sl_json_load(json_t **root, const char *path, sluice_error *error);
 /* NULL: it is no JSON. */
 json_t *sl_json_parse(sl_bytes text);

@@ -205,17 +205,32 @@ static void json_is_read(void **state)
     assert_null(root);
 }
 
+/* A tree takes many times what its text does. */
+static void json_that_is_too_large(void **state)
+{
+    (void)state;
+    json_t *root;
+    sluice_error error;
+    char path[] = "/tmp/json-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (INT64_C(128) << 20) + 1), 0);
+    (void)close(fd);
+    sl_error_clear(&error);
+    assert_int_equal(sl_json_load(&root, path, &error), SLUICE_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "134217728 are the most"));
+    assert_null(root);
+    (void)unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_the_usual_ones),
-        cmocka_unit_test(names_that_are_there_stay),
-        cmocka_unit_test(columns_are_refused),
-        cmocka_unit_test(columns_that_are_asked_for),
-        cmocka_unit_test(choices_have_to_fit),
-        cmocka_unit_test(bytes_become_tensors),
-        cmocka_unit_test(side_columns_keep_rows),
-        cmocka_unit_test(json_is_read),
+        cmocka_unit_test(names_are_the_usual_ones), cmocka_unit_test(names_that_are_there_stay),
+        cmocka_unit_test(columns_are_refused),      cmocka_unit_test(columns_that_are_asked_for),
+        cmocka_unit_test(choices_have_to_fit),      cmocka_unit_test(bytes_become_tensors),
+        cmocka_unit_test(side_columns_keep_rows),   cmocka_unit_test(json_is_read),
+        cmocka_unit_test(json_that_is_too_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lists of tar archives in JSON, as WebDataset's widsindex makes them: {"__kind__":
- * "wids-shard-index-v1", "shardlist": [{"url": "train-000000.tar", "nsamples": 1000}, ...]}. They
- * become the archives that they name, in their order, which are opened as any others; "nsamples"
- * has to be what is in them, all together.
+ * "wids-shard-index-v1", "shardlist": [{"url": "train-000000.tar", "nsamples": 1000}, ...]};
+ * further lists may stand in "datasets": [{"base": "more", "shardlist": [...]}, ...]. They become
+ * the archives that they name, in their order, which are opened as any others; "nsamples" has to be
+ * what is in them, all together.
  */
 #include "dataset.h"
 #include "file_set.h"
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #define STAGE "dataset"
+#define LIST  "shardlist"
 
 /* Its kind stands at the beginning. */
 enum { LOOK_BYTES = 4096 };
@@ -27,7 +29,8 @@ static bool probe(const char *path)
     }
     head[fread(head, 1, LOOK_BYTES, file)] = '\0';
     (void)fclose(file);
-    return strstr(head, "\"wids-shard-index-v1\"") != NULL || strstr(head, "\"shardlist\"") != NULL;
+    return strstr(head, "\"wids-shard-index-v1\"") != NULL ||
+           strstr(head, "\"wids_version\"") != NULL || strstr(head, "\"" LIST "\"") != NULL;
 }
 
 /* The archives of a list. */
@@ -84,20 +87,18 @@ static sluice_status add(archives *a, const char *url, const char *base, sluice_
     return SLUICE_OK;
 }
 
-static sluice_status add_all(archives *a, const json_t *root, sluice_error *error)
+/* The archives of an object's list, if it has one. */
+static sluice_status add_list(archives *a, const json_t *object, const char *base,
+                              sluice_error *error)
 {
-    const json_t *list = sl_json_member(root, "shardlist");
-    const char *base = sl_json_text(root, "base");
+    const json_t *list = sl_json_member(object, LIST);
     const size_t count = json_array_size(list);
-    if (count == 0) {
-        return refuse(a, SLUICE_UNSUPPORTED, NULL,
-                      "it has no list of archives (\"shardlist\"), or an empty one", error);
-    }
-    a->paths = (char **)sl_calloc(count, sizeof(*a->paths));
-    if (a->paths == NULL) {
+    char **paths =
+        (char **)sl_realloc_array((void *)a->paths, a->count + count + 1, sizeof(*paths));
+    if (paths == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a list of archives");
     }
-    a->counted = true;
+    a->paths = paths;
     for (size_t i = 0; i < count; i++) {
         const json_t *shard = json_array_get(list, i);
         const char *url =
@@ -114,6 +115,41 @@ static sluice_status add_all(archives *a, const json_t *root, sluice_error *erro
         a->samples += samples;
     }
     return SLUICE_OK;
+}
+
+/* One of "datasets": its own list, whose paths count from its own base, if it has one. */
+static sluice_status add_part(archives *a, const json_t *part, const char *base,
+                              sluice_error *error)
+{
+    const char *own = sl_json_text(part, "base");
+    const char *source = sl_json_text(part, "source_url");
+    if (source != NULL) {
+        return refuse(a, SLUICE_UNSUPPORTED, source,
+                      "a list that names another one (\"source_url\") cannot be read: put the "
+                      "archives of that into this",
+                      error);
+    }
+    if (!json_is_array(sl_json_member(part, LIST))) {
+        return refuse(a, SLUICE_CORRUPT, NULL,
+                      "one of its \"datasets\" has no list of archives (\"" LIST "\")", error);
+    }
+    return add_list(a, part, own != NULL ? own : base, error);
+}
+
+static sluice_status add_all(archives *a, const json_t *root, sluice_error *error)
+{
+    const json_t *parts = sl_json_member(root, "datasets");
+    const char *base = sl_json_text(root, "base");
+    a->counted = true;
+    sluice_status status = add_list(a, root, base, error);
+    for (size_t i = 0; status == SLUICE_OK && i < json_array_size(parts); i++) {
+        status = add_part(a, json_array_get(parts, i), base, error);
+    }
+    if (status == SLUICE_OK && a->count == 0) {
+        return refuse(a, SLUICE_UNSUPPORTED, NULL,
+                      "it has no list of archives (\"" LIST "\"), or an empty one", error);
+    }
+    return status;
 }
 
 static sluice_status check_count(const archives *a, const sl_dataset *dataset, sluice_error *error)
@@ -133,7 +169,10 @@ static sluice_status open_list(sl_dataset **dataset, const char *const *paths, s
     json_t *root = NULL;
     archives a = {.list = paths[0]};
     if (count > 1) {
-        return refuse(&a, SLUICE_INVALID, NULL, "lists of archives cannot be joined", error);
+        return refuse(&a, SLUICE_INVALID, NULL,
+                      "lists of archives cannot be joined: put all archives into one, or join the "
+                      "datasets (sluice_dataset_concat, --with)",
+                      error);
     }
     sluice_status status = sl_json_load(&root, paths[0], error);
     if (status == SLUICE_OK) {
@@ -155,4 +194,5 @@ static sluice_status open_list(sl_dataset **dataset, const char *const *paths, s
     return status;
 }
 
-const sl_format sl_format_wids = {.name = "wids", .probe = probe, .open = open_list};
+/* By the name of what it becomes. */
+const sl_format sl_format_wids = {.name = "tar", .probe = probe, .open = open_list};
