@@ -173,7 +173,7 @@ typedef struct sluice_dataset_info {
     uint32_t fields;
     char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "arrow", "mds",
                         "litdata", "beton", "lmdb", "table", "coco", "voc", "npz", "npy",
-                        "megatron", "folder", "flat" */
+                        "megatron", "folder", "flat"; "mixed": of several, joined */
 } sluice_dataset_info;
 
 #define SLUICE_DATASET_INFO_INIT                          \

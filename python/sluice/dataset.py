@@ -129,7 +129,8 @@ class Dataset:
 
     @property
     def format(self) -> str:
-        """'folder', 'shards', 'tar', 'tfrecord', 'recordio', 'parquet', 'arrow', 'mds', 'litdata', 'beton', 'lmdb', 'table', 'coco', 'voc', 'npz', 'npy', 'megatron' or 'flat'."""
+        """What it was read as, a word of sluice_dataset_info.format (sluice/dataset.h): 'folder', 'tar', ...; 'mixed' where
+        several formats are joined."""
         return self._info["format"]
 
     @property

@@ -237,8 +237,8 @@ def test_wrong_words(tmp_path):
     box = 24 + 3 * 1041 + 17
     far = [0, 100, rows, len(whole), 2**32, 2**63, 2**64 - 1]
     cases = [
-        (0, "<H", [0, 1, 3, 0x0200], "version 2"), (2, "<H", [0, 1025, 65535], "no fields, or more"), (2, "<H", [3, 2, 1], ""),
-        (2, "<H", [5, 6], "unknown kind|more samples|lies where|outside|none|one page|cut"), (4, "<I", [0], "no bytes"), (4, "<I", [1, 7], "one page"),
+        (0, "<H", [0, 1, 3, 0x0200], "version 2"), (2, "<H", [0, 1025, 65535], "no fields, or more"), (2, "<H", [3, 2, 1, 5, 6], "outside of the pages"),
+        (4, "<I", [0], "no bytes"), (4, "<I", [1, 7], "one page"),
         (8, "<Q", [0], "no sample"), (8, "<Q", [10**6, 2**32, 2**61, 2**63, 2**64 - 1], "more samples|fewer rows"),
         (16, "<Q", [0], "not written to its end"), (16, "<Q", [len(whole) + 24, 2**63, 2**64 - 1], "cut short"), (16, "<Q", [24, table + 1], "lies where"),
         (16, "<Q", [table + 24 * 9], "fewer rows|cut short"), (16, "<Q", [len(whole)], "fewer rows"),
@@ -249,20 +249,19 @@ def test_wrong_words(tmp_path):
         (rows + offsets[3], "<Q", far, "outside of the pages"), (table, "<Q", [3, 2**63], "there is not"), (table, "<Q", [1, 2], "no row for it"),
         (table + 8, "<Q", [1, 2**63], "no row for it"), (table + 16, "<Q", [0], "no row for it"), (table + 16, "<Q", [2**32, 2**64 - 1], "no page can hold"),
         (table + 16, "<Q", [1 << 13, 2**31], "one page|outside|overlap"),
-        (box, "<Q", [0], "numbers of dimensions|empty"), (box, "<Q", [2**31, 2**63, 2**64 - 1], "2\\^31"), (box + 8 * 8, "<9Q", [], ""),
-        (box + 256, "<Q", [0, 5, 2**63, 761], "not said|neither"), (box + 264, "<12s", [b"[" * 12, b'[["", "<f4"]', b'[["", ">i2"]', b'[["", "|O8"]'], ""),
+        (box, "<Q", [0], "numbers of dimensions|empty"), (box, "<Q", [2**31, 2**63, 2**64 - 1], "2\\^31"),
+        (box + 256, "<Q", [0, 5], "not said as numpy does it"), (box + 256, "<Q", [2**63, 761], "what its elements are is not said"),
+        (box + 264, "<12s", [b"[" * 12], "not said as numpy does it"), (box + 264, "<12s", [b'[["", ">i2"]'], "big-endian"),
+        (box + 264, "<12s", [b'[["", "|O8"]'], "pickled"),
     ]  # fmt: skip
     for at, form, values, words in cases:
         for value in values:
             path.write_bytes(poke(whole, at, form, value))
-            try:
-                data = sluice.Dataset(path)
-                list(data)
-            except sluice.Error as error:
-                assert words == "" or __import__("re").search(words, str(error)), (at, value, str(error))
-                assert error.file == str(path)
-                continue
-            assert words == "", (at, value)
+            with pytest.raises(sluice.Error, match=words) as caught:
+                list(sluice.Dataset(path))
+            assert caught.value.file == str(path)
+    path.write_bytes(poke(whole, box + 264, "<12s", b'[["", "<f4"]'))  # of another size: nothing tells
+    assert sluice.Dataset(path).fields["box"].dtype == "float32"
     path.write_bytes(poke(whole, box, "<9Q", *[1] * 9))
     with pytest.raises(sluice.UnsupportedError, match='"box".*more than 8'):
         sluice.Dataset(path)

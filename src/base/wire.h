@@ -2,10 +2,10 @@
 /*
  * wire: protobuf's encoding, field by field.
  *
- * Purpose: just what is needed of it to read messages that others wrote: tf.train.Example. A length
- * never reaches beyond the bytes it stands in; groups, which nothing has used since 2008, and
- * varints of more than 10 bytes are refused. What a field means is up to whoever reads: unknown
- * ones are stepped over. Threads: pure. No allocation, no recursion.
+ * Purpose: just what is needed of it to read messages that others wrote: tf.train.Example, Caffe's
+ * Datum. A length never reaches beyond the bytes it stands in; groups, which nothing has used since
+ * 2008, and varints of more than 10 bytes are refused. What a field means is up to whoever reads:
+ * unknown ones are stepped over. Threads: pure. No allocation, no recursion.
  */
 #ifndef SL_WIRE_H
 #define SL_WIRE_H

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "thread.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 /* As many reads as storage is worth asking at once, whatever the number of processors. */
@@ -16,7 +17,8 @@ typedef struct opener {
     _Atomic uint32_t next; /* number to be begun */
     pthread_mutex_t mutex; /* guards what follows */
     uint32_t failed;       /* the smallest number that did; count: none */
-    sluice_error error;    /* its */
+    sluice_status status;  /* its, and error */
+    sluice_error error;
 } opener;
 
 static void run(void *argument)
@@ -30,12 +32,15 @@ static void run(void *argument)
         }
         sluice_error error;
         sl_error_clear(&error);
-        if (o->job(o->ctx, number, &error) == SLUICE_OK) {
+        const sluice_status status = o->job(o->ctx, number, &error);
+        if (status == SLUICE_OK) {
             continue;
         }
+        assert(status < 0);
         sl_lock(&o->mutex);
         if (number < o->failed) {
             o->failed = number;
+            o->status = status;
             o->error = error;
         }
         sl_unlock(&o->mutex);
@@ -63,11 +68,8 @@ sluice_status sl_open_many(uint32_t count,
         sl_thread_join(&threads[i]);
     }
     sl_mutex_destroy(&o.mutex);
-    if (o.failed == count) {
-        return SLUICE_OK;
-    }
-    if (error != NULL) {
+    if (o.failed < count && error != NULL) {
         *error = o.error;
     }
-    return (sluice_status)o.error.status;
+    return o.status;
 }

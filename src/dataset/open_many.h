@@ -13,8 +13,8 @@
 #include <sluice/common.h>
 
 /*
- * Calls job(ctx, number) for 0 to count - 1, and waits. Once one fails, those that were not begun
- * are left out. The status and error of the failed one with the smallest number.
+ * Calls job(ctx, number) for 0 to count - 1, and waits. Once one fails (< 0), those that were not
+ * begun are left out. The status and error of the failed one with the smallest number.
  */
 sluice_status sl_open_many(uint32_t count,
                            sluice_status (*job)(void *ctx, uint32_t number, sluice_error *error),
