@@ -4,7 +4,7 @@
  *
  * Purpose: what most Parquet files are compressed by. The library itself is C++, which would bring
  * that run-time library to everybody who links this one; unpacking alone is a loop over literals
- * and copies, and is checked against it. Threads: pure. No allocation.
+ * and copies, tested with blocks that the library made. Threads: pure. No allocation.
  */
 #ifndef SL_SNAPPY_H
 #define SL_SNAPPY_H
