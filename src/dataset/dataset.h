@@ -164,6 +164,9 @@ typedef struct sl_format {
     bool takes_fields; /* sluice_dataset_options.fields */
     /* True when `path` looks like this format; cheap. */
     bool (*probe)(const char *path);
+    /* Whether a file of this name makes its folder one of this format: then `probe` is not asked
+     * about folders, whose names are read once for all such formats. NULL: it is. */
+    bool (*is_named)(const char *name);
     sluice_status (*open)(sl_dataset **dataset, const char *const *paths, size_t count,
                           const sluice_dataset_options *options, sluice_error *error);
 } sl_format;

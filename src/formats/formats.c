@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -16,12 +17,35 @@ static const sl_format *const formats[] = {
 
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 
+/* Which formats a folder has a file of, by the names of its files. */
+static void look_at_names(const char *path, bool named[FORMATS])
+{
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): our own stream
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        for (size_t i = 0; entry->d_name[0] != '.' && i < FORMATS; i++) {
+            named[i] =
+                named[i] || (formats[i]->is_named != NULL && formats[i]->is_named(entry->d_name));
+        }
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+}
+
 /* NULL, with an error: none, or several. */
-static const sl_format *find_format(const char *path, sluice_error *error)
+static const sl_format *find_format(const char *path, bool folder, sluice_error *error)
 {
     const sl_format *found = NULL;
+    bool named[FORMATS] = {false};
+    if (folder) {
+        look_at_names(path, named);
+    }
     for (size_t i = 0; i < FORMATS; i++) {
-        if ((found != NULL && i + 1 == FORMATS) || !formats[i]->probe(path)) {
+        const bool by_name = folder && formats[i]->is_named != NULL;
+        if ((found != NULL && i + 1 == FORMATS) ||
+            !(by_name ? named[i] : formats[i]->probe(path))) {
             continue;
         }
         if (found != NULL) {
@@ -57,7 +81,7 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
     if (stat(paths[0], &status) != 0) {
         return sl_error_file(error, SLUICE_IO, STAGE, errno, paths[0], -1, "cannot open");
     }
-    const sl_format *format = find_format(paths[0], error);
+    const sl_format *format = find_format(paths[0], S_ISDIR(status.st_mode), error);
     if (format == NULL) {
         return SLUICE_INVALID;
     }

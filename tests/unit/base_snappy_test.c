@@ -20,7 +20,9 @@ static bool unpack(sl_bytes packed, uint8_t **to, size_t size)
 {
     uint8_t *copy = malloc(packed.size + 1);
     *to = malloc(size + 1);
-    assert_true(copy != NULL && *to != NULL);
+    if (copy == NULL || *to == NULL) {
+        abort();
+    }
     uint8_t *tail = copy + 1; /* ends where its memory does */
     uint8_t *room = *to + 1;
     memcpy(tail, packed.data, packed.size);

@@ -108,4 +108,5 @@ static sluice_status open_npz(sl_dataset **dataset, const char *const *paths, si
 const sl_format sl_format_npz = {.name = "npz",
                                  .takes_fields = true,
                                  .probe = probe,
+                                 .is_named = is_named,
                                  .open = open_npz};

@@ -272,4 +272,5 @@ static sluice_status open_records(sl_dataset **dataset, const char *const *paths
 const sl_format sl_format_tfrecords = {.name = "tfrecord",
                                        .takes_fields = true,
                                        .probe = probe,
+                                       .is_named = is_named,
                                        .open = open_records};
