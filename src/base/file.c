@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Some kernels transfer no more than this at once. */
@@ -124,4 +125,11 @@ void sl_file_close(int fd)
     if (fd >= 0) {
         (void)close(fd);
     }
+}
+
+bool sl_ends_with(const char *path, const char *suffix)
+{
+    const size_t length = strlen(path);
+    const size_t tail = strlen(suffix);
+    return length > tail && strcmp(path + length - tail, suffix) == 0;
 }

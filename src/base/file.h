@@ -11,6 +11,7 @@
 
 #include <sluice/common.h>
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 /* Who is asking: named in errors. */
@@ -42,5 +43,8 @@ static inline int64_t sl_file_modified_ns(const struct stat *facts)
 
 /* Closes when fd >= 0. */
 void sl_file_close(int fd);
+
+/* Whether `path` ends with `suffix` and is longer. */
+bool sl_ends_with(const char *path, const char *suffix);
 
 #endif

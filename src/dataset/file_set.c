@@ -15,13 +15,6 @@
 
 /* ---- what is one ---- */
 
-bool sl_ends_with(const char *text, const char *suffix)
-{
-    const size_t length = strlen(text);
-    const size_t tail = strlen(suffix);
-    return length > tail && strcmp(text + length - tail, suffix) == 0;
-}
-
 static bool begins(const sl_file_kind *kind, const char *path)
 {
     FILE *file = fopen(path, "rbe");
@@ -40,20 +33,6 @@ static const char *next_name(DIR *folder)
     return entry != NULL ? entry->d_name : NULL;
 }
 
-static bool holds_one(const sl_file_kind *kind, const char *path)
-{
-    bool found = false;
-    DIR *folder = opendir(path);
-    if (folder == NULL) {
-        return false;
-    }
-    for (const char *name; !found && (name = next_name(folder)) != NULL;) {
-        found = name[0] != '.' && kind->is_named(name);
-    }
-    (void)closedir(folder);
-    return found;
-}
-
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -63,13 +42,8 @@ static const char *base_name(const char *path)
 bool sl_file_set_probe(const sl_file_kind *kind, const char *path)
 {
     struct stat facts;
-    if (stat(path, &facts) != 0) {
-        return false;
-    }
-    if (S_ISDIR(facts.st_mode)) {
-        return holds_one(kind, path);
-    }
-    return S_ISREG(facts.st_mode) && (kind->is_named(base_name(path)) || begins(kind, path));
+    return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) &&
+           (kind->is_named(base_name(path)) || begins(kind, path));
 }
 
 /* ---- which ---- */

@@ -38,7 +38,7 @@ typedef struct sl_file_set {
     uint64_t samples, bytes;
 } sl_file_set;
 
-/* Whether a path is a file of the kind, or a folder with one. */
+/* Whether a path is a file of the kind. Of folders the table of formats asks for names. */
 bool sl_file_set_probe(const sl_file_kind *kind, const char *path);
 
 /*
@@ -61,7 +61,5 @@ void sl_file_set_locate(const sl_file_set *set, uint64_t index, sl_sample *sampl
 uint64_t sl_file_set_fingerprint(const sl_file_set *set);
 /* Fills in samples, bytes, shards and fingerprint. */
 void sl_file_set_describe(const sl_file_set *set, sluice_dataset_info *info);
-/* Whether `text` ends with `suffix` and is longer. */
-bool sl_ends_with(const char *text, const char *suffix);
 
 #endif

@@ -2,6 +2,7 @@
 /* .npz files: which of the two ways they are read. */
 #include "npz.h"
 
+#include "file.h"
 #include "memory.h"
 
 #include <string.h>

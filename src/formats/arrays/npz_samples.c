@@ -3,6 +3,7 @@
  * .npz files, each of which is a sample. Where stored arrays lie is noted of the files that are
  * looked at when they are opened: 48 bytes an array.
  */
+#include "file.h"
 #include "memory.h"
 #include "npz.h"
 #include "open_many.h"

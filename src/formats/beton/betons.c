@@ -8,6 +8,7 @@
 #include "beton_file.h"
 #include "checksum.h"
 #include "dataset.h"
+#include "file.h"
 #include "file_list.h"
 #include "memory.h"
 
@@ -185,11 +186,8 @@ static const sl_dataset_ops beton_ops = {
 
 static bool probe(const char *path)
 {
-    static const char suffix[] = ".beton";
-    const size_t length = strlen(path);
     struct stat facts;
-    return length >= sizeof(suffix) && strcmp(path + length + 1 - sizeof(suffix), suffix) == 0 &&
-           stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+    return sl_ends_with(path, ".beton") && stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
 static sluice_status add_file(betons *own, const char *path, sluice_error *error)

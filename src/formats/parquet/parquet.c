@@ -8,6 +8,7 @@
  * their lengths in front, or the pages; unpack checks the lengths, or unpacks the pages in the
  * values' room, and adds the row of each column in memory.
  */
+#include "file.h"
 #include "memory.h"
 #include "parquet_open.h"
 
@@ -201,5 +202,6 @@ static sluice_status open_parquets(sl_dataset **dataset, const char *const *path
 
 const sl_format sl_format_parquet = {.name = "parquet",
                                      .takes_fields = true,
+                                     .is_named = is_named,
                                      .probe = probe,
                                      .open = open_parquets};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recordio_index.h"
 
+#include "file.h"
 #include "head_window.h"
 #include "index_text.h"
 #include "little_endian.h"
@@ -224,7 +225,7 @@ static bool fits_file(const sl_file_index *index, const char *path)
 bool sl_recordio_idx_load(sl_file_index *index, const char *path)
 {
     const size_t length = strlen(path);
-    const bool named = length > 4 && strcmp(path + length - 4, ".rec") == 0;
+    const bool named = sl_ends_with(path, ".rec");
     const size_t lengths[2] = {named ? length - 4 : length, length};
     for (size_t i = 0; i < 2; i++) {
         char name[SL_PATH_BYTES];

@@ -3,6 +3,7 @@
  * MXNet's RecordIO files. Opening needs an index of each (recordio_index.h) and a look at some
  * records, for what they hold (recordio_fields.h); then a sample is a record.
  */
+#include "file.h"
 #include "file_set.h"
 #include "memory.h"
 #include "recordio_fields.h"

@@ -33,13 +33,6 @@ typedef struct metadata {
     uint32_t version; /* of the file */
 } metadata;
 
-static bool ends_with(const char *text, const char *suffix)
-{
-    const size_t length = strlen(text);
-    const size_t tail = strlen(suffix);
-    return length >= tail && strcmp(text + length - tail, suffix) == 0;
-}
-
 static bool join(char *out, const char *folder, const char *name)
 {
     int length = snprintf(out, SL_PATH_BYTES, "%s/%s", folder, name);
@@ -82,7 +75,7 @@ static bool probe(const char *path)
         return holds(path, SL_MANIFEST_NAME) || holds(path, SL_JOURNAL_NAME) ||
                holds(path, "shard-000000" SL_SHARD_SUFFIX);
     }
-    return ends_with(path, SL_SHARD_SUFFIX) || kind_of_file(path) != SL_PAGE_OTHER;
+    return sl_ends_with(path, SL_SHARD_SUFFIX) || kind_of_file(path) != SL_PAGE_OTHER;
 }
 
 static sluice_status check_sum(const opened *file, const section *where, uint64_t sum,

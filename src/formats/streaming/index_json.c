@@ -101,19 +101,13 @@ static bool find_folder(const char *folder, const char *list, char name[NAME_MAX
     return found;
 }
 
-static bool is_json(const char *path)
-{
-    const size_t bytes = strlen(path);
-    return bytes > 5 && strcmp(path + bytes - 5, ".json") == 0;
-}
-
 bool sl_index_json_probe(const char *path, const char *list)
 {
     char file[SL_PATH_BYTES];
     char name[NAME_MAX + 1];
     struct stat facts;
     if (!is_folder(path)) {
-        return is_json(path) && lists(path, list);
+        return sl_ends_with(path, ".json") && lists(path, list);
     }
     if (!join(file, path, NAME)) {
         return false;

@@ -3,6 +3,7 @@
  * MDS, the shards of MosaicML's Streaming: a folder with index.json, which lists shards and says
  * which columns they have. What is in a shard is sized_dataset.h's.
  */
+#include "file.h"
 #include "file_set.h"
 #include "index_json.h"
 #include "mds_columns.h"

@@ -96,7 +96,7 @@ bool sl_tar_wds2idx_parse(sl_file_index *index, const char *text, size_t bytes, 
 static bool name_index(char *name, size_t bytes, const char *path)
 {
     const size_t length = strlen(path);
-    if (length < 5 || length >= bytes || strcmp(path + length - 4, ".tar") != 0) {
+    if (length >= bytes || !sl_ends_with(path, ".tar")) {
         return false;
     }
     (void)snprintf(name, bytes, "%.*s.idx", (int)(length - 4), path);

@@ -3,6 +3,7 @@
  * WebDataset's tar archives. Opening needs an index of each (tar_index.h); then a sample is a
  * stretch of one archive, whose headers say what it holds (tar_fields.h).
  */
+#include "file.h"
 #include "file_set.h"
 #include "memory.h"
 #include "tar_fields.h"

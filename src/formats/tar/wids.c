@@ -7,6 +7,7 @@
  * what is in them, all together.
  */
 #include "dataset.h"
+#include "file.h"
 #include "file_set.h"
 #include "json_file.h"
 #include "memory.h"

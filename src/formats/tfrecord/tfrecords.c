@@ -4,6 +4,7 @@
  * at some records, for which fields there are (example_fields.h); then a sample is a record.
  */
 #include "example_fields.h"
+#include "file.h"
 #include "file_set.h"
 #include "memory.h"
 #include "tfrecord_index.h"
