@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_picture: any bytes, decoded as a picture. Input: one byte of flags and the number of a
- * codec (15: the bytes tell, and a PNG's checksums are made right), one that places the rectangle,
- * then the stored bytes.
+ * fuzz_picture: any bytes, decoded as a picture, and its samples taken as stored. Input: one byte
+ * of flags and the number of a codec (15: the bytes tell, and a PNG's checksums are made right),
+ * one that places the rectangle, then the stored bytes.
  */
 #include "fuzz.h"
 
@@ -59,6 +59,25 @@ static void decode_part(sl_decoder *decoder, sl_picture picture, uint8_t place, 
     fuzz_expect(status == SLUICE_OK || error.text[0] != '\0', "an error has a text");
 }
 
+/* Some rows as stored, of codecs that have them. */
+static void take_samples(sl_decoder *decoder, uint8_t place)
+{
+    sl_picture picture;
+    sl_samples_form form;
+    const uint8_t *rows = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sl_decoder_samples_form(decoder, &picture, &form, &error) != SLUICE_OK)
+        return;
+    const uint32_t first = picture.height * (place & 3U) / 4;
+    const uint32_t count = 1 + (picture.height - first - 1) * (place >> 6U) / 3;
+    sluice_status status = sl_decoder_samples(decoder, first, count, &rows, &error);
+    volatile uint8_t sum = 0;
+    const uint64_t bytes = (uint64_t)count * picture.width * form.channels * form.bytes;
+    for (uint64_t i = 0; i < bytes && status == SLUICE_OK; i++)
+        sum = (uint8_t)(sum + rows[i]);
+    fuzz_expect(status == SLUICE_OK || error.text[0] != '\0', "an error has a text");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < HEAD_BYTES)
@@ -84,7 +103,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sluice_error error = SLUICE_ERROR_INIT;
     if (sl_decoder_open_picture(decoder, &stored, &picture, &error) == SLUICE_OK) {
         fuzz_expect(picture.width > 0 && picture.height > 0, "a picture has pixels");
-        decode_part(decoder, picture, data[1], data[0] & FLAG_SMALL ? 2 : 0);
+        const bool small = data[0] & FLAG_SMALL;
+        if (small)
+            take_samples(decoder, data[1]);
+        decode_part(decoder, picture, data[1], small ? 2 : 0);
+        if (!small)
+            take_samples(decoder, data[1]);
     } else {
         fuzz_expect(error.text[0] != '\0', "an error has a text");
     }

@@ -41,10 +41,17 @@ typedef struct sl_codec_source {
     sl_picture claimed;       /* the size as whoever has the bytes knows it; 0: not known */
 } sl_codec_source;
 
+/* What a pixel is made of. */
+typedef struct sl_samples_form {
+    uint32_t channels; /* 1..4 */
+    uint32_t bytes;    /* of a sample in memory: 1, also of fewer bits, or 2 */
+} sl_samples_form;
+
 /* What the header says. */
 typedef struct sl_codec_info {
     sl_picture stored;
-    uint32_t orientation; /* EXIF, 1..8; 1 when there is none */
+    uint32_t orientation;    /* EXIF, 1..8; 1 when there is none */
+    sl_samples_form samples; /* of codecs that have `samples` */
 } sl_codec_info;
 
 /* What to decode, in stored orientation. */
@@ -74,6 +81,14 @@ typedef struct sl_codec {
     /* After header of the same source. */
     sluice_status (*decode)(void *state, const sl_codec_source *source,
                             const sl_codec_request *request, sl_image *view, sluice_error *error);
+    /*
+     * Rows [first, first + count), whole, as they are stored: values of grey or of channels that
+     * nothing scales, numbers of a palette's colours; two bytes are in the machine's order. Row by
+     * row without gaps, in the source's scratch. After header, instead of decode. NULL: there are
+     * none but the pixels.
+     */
+    sluice_status (*samples)(void *state, const sl_codec_source *source, uint32_t first,
+                             uint32_t count, const uint8_t **rows, sluice_error *error);
 } sl_codec;
 
 /* Whether a picture is within the source's limit: for `header`. Errors: UNSUPPORTED. */

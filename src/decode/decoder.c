@@ -197,6 +197,16 @@ static void cover_scaled(uint32_t *start, uint32_t *size, uint32_t limit, uint32
     *size = (end < limit ? end : limit) - *start;
 }
 
+/* The codec is where its header step leaves it. */
+static sluice_status rewind_codec(sl_decoder *decoder, sluice_error *error)
+{
+    sl_codec_info again;
+    const bool decoded = decoder->decoded;
+    decoder->decoded = true;
+    return decoded ? decoder->codec->header(decoder->state, &decoder->source, &again, error)
+                   : SLUICE_OK;
+}
+
 sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_width,
                                 uint32_t out_height, sl_image *view, sluice_error *error)
 {
@@ -217,12 +227,7 @@ sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_
         .denominator = denominator};
     assert(request.need.x < stored.width && request.need.width <= stored.width - request.need.x);
     assert(request.need.y < stored.height && request.need.height <= stored.height - request.need.y);
-    sluice_status status = SLUICE_OK;
-    if (decoder->decoded) {
-        sl_codec_info again;
-        status = decoder->codec->header(decoder->state, &decoder->source, &again, error);
-    }
-    decoder->decoded = true;
+    sluice_status status = rewind_codec(decoder, error);
     if (status == SLUICE_OK) {
         status = decoder->codec->decode(decoder->state, &decoder->source, &request, view, error);
     }
@@ -230,4 +235,31 @@ sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_
         status = sl_orient_turn(orientation, need, view, &decoder->scratch, error);
     }
     return status;
+}
+
+sluice_status sl_decoder_samples_form(const sl_decoder *decoder, sl_picture *stored,
+                                      sl_samples_form *form, sluice_error *error)
+{
+    assert(decoder->opened);
+    if (decoder->codec->samples == NULL) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "decode",
+                            "the picture is stored as %s: only a PNG's samples can be taken as "
+                            "numbers",
+                            decoder->codec->name);
+    }
+    *stored = decoder->info.stored;
+    *form = decoder->info.samples;
+    return SLUICE_OK;
+}
+
+sluice_status sl_decoder_samples(sl_decoder *decoder, uint32_t first, uint32_t count,
+                                 const uint8_t **rows, sluice_error *error)
+{
+    assert(decoder->opened && decoder->codec->samples != NULL);
+    assert(count > 0 && first < decoder->info.stored.height);
+    assert(count <= decoder->info.stored.height - first);
+    const sluice_status status = rewind_codec(decoder, error);
+    return status == SLUICE_OK ? decoder->codec->samples(decoder->state, &decoder->source, first,
+                                                         count, rows, error)
+                               : status;
 }

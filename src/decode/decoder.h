@@ -86,6 +86,17 @@ sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_
                                 uint32_t out_height, sl_image *view, sluice_error *error);
 
 /*
+ * The picture opened last as it is stored, where its codec keeps more than RGB of 8 bits (codec.h):
+ * how large it is then, never turned upright, and what a pixel is made of. Errors: UNSUPPORTED (a
+ * picture of a codec that has nothing but pixels).
+ */
+sluice_status sl_decoder_samples_form(const sl_decoder *decoder, sl_picture *stored,
+                                      sl_samples_form *form, sluice_error *error);
+/* Rows [first, first + count) of those, whole, without gaps. Valid, and errors, as of decode. */
+sluice_status sl_decoder_samples(sl_decoder *decoder, uint32_t first, uint32_t count,
+                                 const uint8_t **rows, sluice_error *error);
+
+/*
  * From the next open_picture on, does without `roads` (an or of SL_ROAD_*; 0: takes all). For tests
  * and for comparing: the pixels are the same.
  */

@@ -24,6 +24,7 @@ typedef struct png_state {
     sluice_error *error;
     sluice_status status;
     sl_rect need;
+    bool as_stored;  /* samples are wanted, not RGB */
     uint8_t *pixels; /* out */
     /* what libpng reads: the rest of each part */
     sl_bytes parts[PARTS];
@@ -152,7 +153,7 @@ static void convert(png_state *state, const uint8_t *row, uint32_t y)
 {
     const sl_rect *need = &state->need;
     uint8_t *rgb = state->pixels + (size_t)(y - need->y) * need->width * 3;
-    if (row != rgb &&
+    if (row != rgb && !state->as_stored &&
         !sl_png_to_rgb(&state->png, &state->colours, row, need->x, need->width, rgb)) {
         fail(state, SLUICE_CORRUPT, "a pixel has a colour that the PNG's palette lacks");
     }
@@ -202,25 +203,51 @@ static void read_pass(png_state *state, png_structp png, const rows *to, bool al
     }
 }
 
-static void decode_work(png_state *state)
+static void read_picture(png_state *state, png_structp png, const rows *to)
 {
     const sl_rect *need = &state->need;
     const bool to_end = need->y + need->height == state->png.size.height;
-    state->pixels = take(state, (uint64_t)need->width * need->height * 3);
-    const rows to = place_rows(state);
-    sl_png_colours_of(&state->png, &state->colours);
-    png_structp png = begin(state);
     const int passes = state->png.interlaced ? png_set_interlace_handling(png) : 1;
     for (int pass = 1; pass <= passes; pass++) {
-        read_pass(state, png, &to, pass < passes || to_end);
+        read_pass(state, png, to, pass < passes || to_end);
     }
     for (uint32_t y = need->y; state->png.interlaced && y < need->y + need->height; y++) {
         check_stop(state);
-        convert(state, to.first + (y - need->y) * to.step, y);
+        convert(state, to->first + (y - need->y) * to->step, y);
     }
     if (to_end) {
         png_read_end(png, NULL);
     }
+}
+
+static void decode_work(png_state *state)
+{
+    const sl_rect *need = &state->need;
+    state->pixels = take(state, (uint64_t)need->width * need->height * 3);
+    const rows to = place_rows(state);
+    sl_png_colours_of(&state->png, &state->colours);
+    read_picture(state, begin(state), &to);
+}
+
+static sl_samples_form form_of(const sl_png *png)
+{
+    return (sl_samples_form){.channels = sl_png_pixel_bits(png) / png->depth,
+                             .bytes = png->depth == 16 ? 2 : 1};
+}
+
+/* libpng puts each sample into bytes of its own and leaves its value alone. */
+static void samples_work(png_state *state)
+{
+    const sl_rect *need = &state->need;
+    const sl_samples_form form = form_of(&state->png);
+    const uint64_t row_bytes = (uint64_t)need->width * form.channels * form.bytes;
+    state->pixels = take(state, row_bytes * need->height);
+    png_structp png = begin(state);
+    png_set_packing(png);
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
+        png_set_swap(png);
+    }
+    read_picture(state, png, &(rows){state->pixels, row_bytes});
 }
 
 /* ---- the row of the table ---- */
@@ -248,16 +275,16 @@ static sluice_status png_header(void *state, const sl_codec_source *source, sl_c
 {
     png_state *own = state;
     const sluice_status status = sl_png_read(&own->png, source, error);
-    *info = (sl_codec_info){own->png.size, own->png.orientation};
+    *info = (sl_codec_info){.stored = own->png.size, .orientation = own->png.orientation};
+    if (status == SLUICE_OK) {
+        info->samples = form_of(&own->png);
+    }
     return status;
 }
 
-static sluice_status png_decode(void *state, const sl_codec_source *source,
-                                const sl_codec_request *request, sl_image *view,
-                                sluice_error *error)
+static void prepare(png_state *own, const sl_codec_source *source, const sl_rect *need,
+                    sluice_error *error)
 {
-    png_state *own = state;
-    const sl_rect *need = &request->need;
     own->source = source;
     own->error = error;
     own->need = *need;
@@ -267,6 +294,16 @@ static sluice_status png_decode(void *state, const sl_codec_source *source,
     own->parts[3] = (sl_bytes){end_chunk, sizeof(end_chunk)};
     own->part = 0;
     own->checked = own->png.data.data;
+}
+
+static sluice_status png_decode(void *state, const sl_codec_source *source,
+                                const sl_codec_request *request, sl_image *view,
+                                sluice_error *error)
+{
+    png_state *own = state;
+    const sl_rect *need = &request->need;
+    prepare(own, source, need, error);
+    own->as_stored = false;
     if (setjmp(own->jump) != 0) {
         return own->status;
     }
@@ -284,6 +321,21 @@ static sluice_status png_decode(void *state, const sl_codec_source *source,
     return SLUICE_OK;
 }
 
+static sluice_status png_samples(void *state, const sl_codec_source *source, uint32_t first,
+                                 uint32_t count, const uint8_t **samples, sluice_error *error)
+{
+    png_state *own = state;
+    const sl_rect need = {0, first, own->png.size.width, count};
+    prepare(own, source, &need, error);
+    own->as_stored = true;
+    if (setjmp(own->jump) != 0) {
+        return own->status;
+    }
+    samples_work(own);
+    *samples = own->pixels;
+    return SLUICE_OK;
+}
+
 const sl_codec sl_codec_png = {
     .name = "PNG",
     .number = 3,
@@ -294,4 +346,5 @@ const sl_codec sl_codec_png = {
     .close = sl_free,
     .header = png_header,
     .decode = png_decode,
+    .samples = png_samples,
 };

@@ -51,7 +51,7 @@ static sluice_status webp_header(void *state, const sl_codec_source *source, sl_
 {
     sl_webp *webp = state;
     const sluice_status status = sl_webp_read(webp, source, error);
-    *info = (sl_codec_info){webp->size, webp->orientation};
+    *info = (sl_codec_info){.stored = webp->size, .orientation = webp->orientation};
     return status;
 }
 

@@ -12,10 +12,17 @@ pillow_oracle.py FOLDER     answers each line of FOLDER/questions into FOLDER/an
   decode INPUT TURN
       an encoded picture to RGB, turned upright by its EXIF orientation when TURN is 1; of grey of 16
       bits the upper 8, where Pillow's own conversion makes everything above 255 white
+  samples INPUT DEPTH
+      a PNG's samples as stored, in the machine's order, one or two bytes each: Pillow's, where it has
+      them, without what it does to grey of fewer than 8 bits; of colours of 16 bits, which it makes
+      8, the file's own, which must be neither filtered nor interlaced
 
 INPUT is the number n of FOLDER/input<n>.
 """
+import struct
 import sys
+import zlib
+from array import array
 
 try:
     from PIL import Image, ImageEnhance, ImageOps
@@ -63,7 +70,37 @@ def decode(folder, words):
     return image.convert("RGB")
 
 
-QUESTIONS = {"resize": resize, "jitter": jitter, "decode": decode}
+def unfiltered(path, width):
+    """Rows of samples of 16 bits behind their filter bytes, which are 0."""
+    with open(path, "rb") as file:
+        data = file.read()
+    packed, at = b"", 8
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at : at + 8])
+        packed += data[at + 8 : at + 8 + size] if kind == b"IDAT" else b""
+        at += size + 12
+    rows = zlib.decompress(packed)
+    step = {2: 3, 4: 2, 6: 4}[data[25]] * 2 * width + 1
+    assert len(rows) % step == 0 and not any(rows[::step])
+    made = array("H", b"".join(rows[i + 1 : i + step] for i in range(0, len(rows), step)))
+    if sys.byteorder == "little":
+        made.byteswap()
+    return made
+
+
+def samples(folder, words):
+    path, depth = f"{folder}/input{words[0]}", int(words[1])
+    image = Image.open(path)
+    if image.mode.startswith("I"):
+        return array("H", image.getdata())
+    if depth == 16:
+        return unfiltered(path, image.width)
+    if image.mode in ("1", "L"):
+        return array("B", [value // (255 // (2**depth - 1)) for value in image.getdata()])
+    return image
+
+
+QUESTIONS = {"resize": resize, "jitter": jitter, "decode": decode, "samples": samples}
 
 
 def main():
