@@ -164,6 +164,15 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
                                    .offset = 1,
                                    .dtype = SLUICE_I32},
                    TOKENS, 0);
+    case 4:
+        size += put(buffer,
+                    (sluice_column){.kind = SLUICE_COLUMN_TENSOR,
+                                    .part = SLUICE_PART_CENTER,
+                                    .dtype = SLUICE_U16,
+                                    .dims = 2,
+                                    .shape = {5, 7}},
+                    IMAGE, 0);
+        return size;
     default:
         return 0;
     }

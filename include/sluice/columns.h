@@ -52,7 +52,8 @@ typedef enum sluice_column_kind {
     SLUICE_COLUMN_IMAGE = 1,  /* an image field through `recipe`: rows x height x width x 3, or rows
                                  x 3 x height x width; `dtype` u8, f32, f16, bf16 */
     SLUICE_COLUMN_NUMBER = 2, /* an int or float field: rows; `dtype` i64, i32, f32, f64 */
-    SLUICE_COLUMN_TENSOR = 3, /* a tensor field, whole or a part of it: rows x shape */
+    SLUICE_COLUMN_TENSOR = 3, /* a tensor field, whole or a part of it: rows x shape. Or an image
+                                 field (below) */
     SLUICE_COLUMN_WINDOW = 4, /* `length` elements of a long tensor: rows x length. What the loader
                                  counts, shuffles and splits are windows then, not samples. Open
                                  counts them: by arithmetic in files whose samples have one size,
@@ -69,11 +70,23 @@ typedef enum sluice_column_kind {
 } sluice_column_kind;
 
 /*
- * Where a loader's columns are all TENSOR, of at most three fields, and some of them are parts,
- * what the parts need is read of large samples and nothing else, in formats that can tell where a
- * tensor lies (docs/formats.md). Batches are the same. Such parts come without their sample's
- * checksum: sluice_dataset_verify looks for damage, sluice_loader_options.whole_samples has all
- * read.
+ * A TENSOR of an image field has the samples of PNGs as they are stored: label masks, depth. Grey
+ * of 1, 2, 4 and 8 bits is u8, 0 to 2^bits - 1 (nothing is spread over 0..255), of 16 bits u16; of
+ * a palette it is the pixels' numbers, whether or not there is a colour for them; RGB, alpha and
+ * the like are channels, in the file's order. tRNS, gamma, sBIT, profiles and orientation do not
+ * count. `shape`: height x width, or height x width x channels, is that of every picture, unless
+ * `part` takes one of it, which is that of other TENSOR columns of such height and width. `dtype`
+ * [U8]: U8 takes pictures of up to 8 bits, U16 those of 16, I32, I64 and floating ones both, values
+ * as they are. What does not fit is a bad sample, and so is a picture that is no PNG. Nothing here
+ * scales, turns or flips, or follows the crop of an IMAGE column.
+ */
+
+/*
+ * Where a loader's columns are all TENSOR of tensors, of at most three fields, and some of them are
+ * parts, what the parts need is read of large samples and nothing else, in formats that can tell
+ * where a tensor lies (docs/formats.md). Batches are the same. Such parts come without their
+ * sample's checksum: sluice_dataset_verify looks for damage, sluice_loader_options.whole_samples
+ * has all read.
  */
 typedef enum sluice_column_part {
     SLUICE_PART_WHOLE = 0,  /* the field's shape is the column's */
@@ -99,7 +112,7 @@ typedef struct sluice_column {
     const char *name;  /* the column's, 1 to 31 letters, digits, _, -, . or / [the field's] */
     const sluice_augment *recipe; /* IMAGE; copied */
     int32_t
-        dtype; /* a sluice_dtype: IMAGE and PADDED or RAGGED bytes [U8]; NUMBER and ONE_HOT [I64;
+        dtype; /* a sluice_dtype: pictures and PADDED or RAGGED bytes [U8]; NUMBER and ONE_HOT [I64;
                   of floats F64]; tensors [as stored], a wider one of the same kind, or floating */
     int32_t layout;   /* IMAGE: a sluice_layout [NHWC] */
     uint64_t length;  /* WINDOW, PADDED, ONE_HOT: elements of a row; RAGGED: most elements of one */
@@ -108,7 +121,7 @@ typedef struct sluice_column {
     int32_t part;     /* TENSOR: a sluice_column_part [WHOLE] */
     int32_t too_long; /* RAGGED, PADDED: a sluice_column_too_long [BAD] */
     int32_t missing;  /* a sluice_column_missing [BAD] */
-    uint32_t dims;    /* TENSOR: of `shape`; 0: the field's own shape */
+    uint32_t dims;    /* TENSOR: of `shape`; 0: the field's own shape, which pictures have not */
     int64_t shape[SLUICE_TENSOR_DIMS_MAX]; /* TENSOR: of a row */
 } sluice_column;
 

@@ -81,7 +81,14 @@ class Number(Column):
 
 
 class Tensor(Column):
-    """A tensor field, whole, or with `shape` a part of it: part='center' or 'random'."""
+    """A tensor field, whole, or with `shape` a part of it: part='center' or 'random'.
+
+    Or an image field of PNGs, as they are stored: label masks, depth maps. shape=(height, width), or
+    (height, width, channels); with `part` a part of larger ones, the same as that of other such columns of the
+    sample. Palettes give the pixels' numbers, grey of 1, 2 and 4 bits is not spread over 0..255, grey of 16 bits is
+    whole. dtype: 'uint8' (up to 8 bits), 'uint16' (16 bits); 'int32', 'int64' and floating ones take both. Such a
+    column does not follow the crop or the flip of an Image column.
+    """
 
     _kind = 3
 

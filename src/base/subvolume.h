@@ -54,7 +54,8 @@ typedef struct sl_subvolume_key {
 /* Whether a tensor of the shape `whole` has such a part. */
 bool sl_subvolume_fits(const sl_subvolume *taken, const uint64_t *whole);
 /* Where the part begins in each dimension of such a tensor. Tensors of one shape have the same
- * `begin` for a key and a part's shape. */
+ * `begin` for a key and a part's shape; of such as have the same first dimensions it is that of
+ * these. */
 void sl_subvolume_begin(const sl_subvolume *taken, const uint64_t *whole,
                         const sl_subvolume_key *key, uint64_t *begin);
 

@@ -63,22 +63,29 @@ void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture)
     set->parts[picture->first_part + 1].row_bytes = 1;
 }
 
-/* Header and crop: what of the picture is needed. */
-static sluice_status open_and_draw(const sl_column *column, sl_row *row, const sl_value *value,
-                                   sl_params *params, sluice_error *error)
+sluice_status sl_column_open_picture(const sl_column *column, sl_row *row, sl_picture *picture,
+                                     sluice_error *error)
 {
+    const sl_value *value = &row->values.of[column->field_number];
     const sl_stored_image stored = {.bytes = value->bytes,
                                     .codec = value->codec,
                                     .zstd = value->zstd,
                                     .list = value->list,
                                     .width = value->width,
                                     .height = value->height};
+    return sl_decoder_open_picture(row->decoder, &stored, picture, error);
+}
+
+/* Header and crop: what of the picture is needed. */
+static sluice_status open_and_draw(const sl_column *column, sl_row *row, sl_params *params,
+                                   sluice_error *error)
+{
     const sl_draw_key key = {.seed = row->seed,
                              .epoch = row->epoch,
                              .sample = (uint64_t)row->at.index,
                              .group = column->group};
     sl_picture picture;
-    const sluice_status status = sl_decoder_open_picture(row->decoder, &stored, &picture, error);
+    const sluice_status status = sl_column_open_picture(column, row, &picture, error);
     return status == SLUICE_OK ? sl_draw(&column->request.recipe, &key, picture.width,
                                          picture.height, params, error)
                                : status;
@@ -100,9 +107,8 @@ static sluice_status make(const sl_column *column, sl_row *row, sl_part_view par
 {
     const uint64_t start = row->timed ? sl_now_ns() : 0;
     sl_params *params = &row->draws[column->group];
-    const sl_value *value = &row->values.of[column->field_number];
     sl_image view;
-    sluice_status status = open_and_draw(column, row, value, params, error);
+    sluice_status status = open_and_draw(column, row, params, error);
     if (status == SLUICE_OK) {
         status = decode(row, params, &view, error);
     }

@@ -60,7 +60,8 @@ sl_part *sl_column_add_part(sl_column_set *set, sl_column *column, const char *s
     char name[SL_PART_NAME_BYTES];
     (void)snprintf(name, sizeof(name), "%s%s", column->request.name, suffix);
     if (name_is_taken(set, name)) {
-        sl_error_set(error, SLUICE_INVALID, STAGE, "two columns are called \"%s\"", name);
+        sl_error_set(error, SLUICE_INVALID, STAGE, "two columns are called \"%s\"%s", name,
+                     is_fact(name) ? ": every batch has one, so give yours another name" : "");
         return NULL;
     }
     if (set->part_count >= SL_PARTS_MAX - FACTS) {
@@ -125,6 +126,9 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
     sluice_status status = find_field(config, column, error);
     if (status != SLUICE_OK) {
         return status;
+    }
+    if (request->kind == SLUICE_COLUMN_TENSOR && column->field.type == SLUICE_FIELD_IMAGE) {
+        column->kind = &sl_column_samples;
     }
     if (!column->kind->takes(column->field.type)) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tensors of pictures: the samples of a PNG as it stores them (label masks, depth), whole or the
+ * part that a tensor of their shape would have. Other pictures have none, and are bad samples.
+ */
+#include "clock.h"
+#include "columns.h"
+#include "dtype.h"
+#include "error.h"
+
+enum { HEIGHT, WIDTH, CHANNELS, DIMS };
+enum { CHANNELS_MAX = 4 };
+
+static bool takes(sluice_field_type type)
+{
+    return type == SLUICE_FIELD_IMAGE;
+}
+
+/* ---- once ---- */
+
+static sluice_status choose_casts(sl_column *column, sluice_error *error)
+{
+    const sluice_dtype to = (sluice_dtype)column->request.dtype;
+    column->cast = sl_cast_find(SLUICE_U8, to);
+    column->cast_wide = sl_cast_find(SLUICE_U16, to);
+    if (column->cast == NULL && column->cast_wide == NULL) {
+        return sl_error_set(error, SLUICE_INVALID, "columns",
+                            "column \"%s\": a picture's samples are u8 or u16, which no cast makes "
+                            "%s: ask for u8, u16, i32, i64 or a floating dtype",
+                            column->request.name, sluice_dtype_name(to));
+    }
+    column->made_bytes = (uint32_t)sl_dtype_bytes(to);
+    return SLUICE_OK;
+}
+
+static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *error)
+{
+    const sl_column_request *request = &column->request;
+    if (request->dims != WIDTH + 1 && request->dims != DIMS) {
+        return sl_column_refuse(column, error,
+                                "a picture as a tensor needs a shape: height x width, or height x "
+                                "width x channels");
+    }
+    if (request->dims == DIMS && request->shape[CHANNELS] > CHANNELS_MAX) {
+        return sl_column_refuse(column, error, "a picture has 1 to 4 channels");
+    }
+    sluice_status status = choose_casts(column, error);
+    if (status == SLUICE_OK) {
+        status = sl_column_room(column, request->shape, request->dims, &column->elements, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    sl_part *part = sl_column_add_part(set, column, "", error);
+    if (part == NULL) {
+        return SLUICE_INVALID;
+    }
+    part->dtype = (sluice_dtype)request->dtype;
+    part->dims = request->dims;
+    for (uint32_t i = 0; i < request->dims; i++) {
+        part->shape[i] = request->shape[i];
+    }
+    part->row_bytes = column->elements * column->made_bytes;
+    return SLUICE_OK;
+}
+
+/* ---- each row ---- */
+
+/* Header, before anything is decoded: the picture's shape. */
+static sluice_status open_samples(const sl_column *column, sl_row *row, uint64_t whole[DIMS],
+                                  uint32_t *bytes, sluice_error *error)
+{
+    sl_picture picture;
+    sl_samples_form form;
+    sluice_status status = sl_column_open_picture(column, row, &picture, error);
+    if (status == SLUICE_OK) {
+        status = sl_decoder_samples_form(row->decoder, &picture, &form, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    whole[HEIGHT] = picture.height;
+    whole[WIDTH] = picture.width;
+    whole[CHANNELS] = form.channels;
+    *bytes = form.bytes;
+    return SLUICE_OK;
+}
+
+static sluice_status check_samples(const sl_column *column, const uint64_t whole[DIMS],
+                                   uint32_t bytes, sluice_error *error)
+{
+    const sl_column_request *request = &column->request;
+    const uint64_t height = (uint64_t)request->shape[HEIGHT];
+    const uint64_t width = (uint64_t)request->shape[WIDTH];
+    const uint64_t channels = request->dims == DIMS ? (uint64_t)request->shape[CHANNELS] : 1;
+    const bool is_whole = height == whole[HEIGHT] && width == whole[WIDTH];
+    const bool fits = height <= whole[HEIGHT] && width <= whole[WIDTH];
+    if (request->part == SLUICE_PART_WHOLE ? !is_whole : !fits) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                            "\"%s\" is %llu x %llu (height x width), the column wants %llu x %llu",
+                            column->field.name, (unsigned long long)whole[HEIGHT],
+                            (unsigned long long)whole[WIDTH], (unsigned long long)height,
+                            (unsigned long long)width);
+    }
+    if (channels != whole[CHANNELS]) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
+                            "\"%s\" has %llu samples a pixel, the column wants %llu%s",
+                            column->field.name, (unsigned long long)whole[CHANNELS],
+                            (unsigned long long)channels,
+                            request->dims == DIMS ? "" : " (its shape has no channels)");
+    }
+    if ((bytes == 1 ? column->cast : column->cast_wide) == NULL) {
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, "columns",
+            "\"%s\" has samples of %s bits, the column wants %s: %s takes these; i32, "
+            "i64 and floating dtypes take both",
+            column->field.name, bytes == 1 ? "1 to 8" : "16",
+            sluice_dtype_name((sluice_dtype)request->dtype), bytes == 1 ? "u8" : "u16");
+    }
+    return SLUICE_OK;
+}
+
+/* Casts the part's columns of those rows. */
+static void copy_rows(const sl_column *column, const uint64_t whole[DIMS], uint64_t begin,
+                      uint32_t bytes, const uint8_t *from, uint8_t *to)
+{
+    const sl_cast cast = bytes == 1 ? column->cast : column->cast_wide;
+    const uint64_t rows = (uint64_t)column->request.shape[HEIGHT];
+    const uint64_t count = (uint64_t)column->request.shape[WIDTH] * whole[CHANNELS];
+    const uint64_t pixel_bytes = whole[CHANNELS] * bytes;
+    for (uint64_t y = 0; y < rows; y++) {
+        /* always fits: unsigned, of 16 bits at most, into what holds all of those */
+        (void)cast(to + y * count * column->made_bytes,
+                   from + (y * whole[WIDTH] + begin) * pixel_bytes, count);
+    }
+}
+
+static sluice_status decode(const sl_column *column, sl_row *row, void *to, sluice_error *error)
+{
+    const sl_subvolume taken = sl_column_subvolume(column);
+    uint64_t whole[DIMS];
+    uint64_t begin[SLUICE_TENSOR_DIMS_MAX];
+    uint32_t bytes = 0;
+    const uint8_t *rows = NULL;
+    sluice_status status = open_samples(column, row, whole, &bytes, error);
+    if (status == SLUICE_OK) {
+        status = check_samples(column, whole, bytes, error);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    sl_subvolume_begin(&taken, whole,
+                       &(sl_subvolume_key){row->seed, row->epoch, (uint64_t)row->at.index}, begin);
+    status = sl_decoder_samples(row->decoder, (uint32_t)begin[HEIGHT],
+                                (uint32_t)taken.shape[HEIGHT], &rows, error);
+    if (status == SLUICE_OK) {
+        copy_rows(column, whole, begin[WIDTH], bytes, rows, to);
+    }
+    return status;
+}
+
+static sluice_status make(const sl_column *column, sl_row *row, sl_part_view parts,
+                          sluice_error *error)
+{
+    const uint64_t start = row->timed ? sl_now_ns() : 0;
+    const sluice_status status =
+        decode(column, row, sl_column_row(column, parts, 0, row->at.number), error);
+    row->decode_ns += row->timed ? sl_now_ns() - start : 0;
+    return status;
+}
+
+const sl_column_kind sl_column_samples = {.name = "tensor",
+                                          .takes = takes,
+                                          .bind = bind,
+                                          .make = make};

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PNGs as tensors: label masks and depth, whole and parts of them, and what is no such picture. */
+#include "columns.h"
+#include "error.h"
+#include "jpeg_make.h"
+#include "png_make.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { ROWS = 3 };
+
+static const sl_field field = {.name = "picture", .type = SLUICE_FIELD_IMAGE};
+
+/* Columns over that field, and the arrays of one slot. */
+typedef struct rig {
+    sluice_columns *asked;
+    sl_column_set set;
+    sl_decoder *decoder;
+    sl_row *row;
+    uint8_t *parts[SL_PARTS_MAX];
+} rig;
+
+static int setup(void **state)
+{
+    rig *r = calloc(1, sizeof(*r));
+    assert_non_null(r);
+    assert_int_equal(sluice_columns_create(&r->asked), SLUICE_OK);
+    const sl_decoder_config config = {.max_pixels = 1 << 20, .max_unpacked_bytes = 1 << 20};
+    assert_int_equal(sl_decoder_open(&r->decoder, &config, NULL), SLUICE_OK);
+    r->row = calloc(1, sizeof(*r->row));
+    assert_non_null(r->row);
+    r->row->decoder = r->decoder;
+    *state = r;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    rig *r = *state;
+    sl_columns_close(&r->set);
+    for (size_t i = 0; i < SL_PARTS_MAX; i++) {
+        free(r->parts[i]);
+    }
+    free(r->row);
+    sl_decoder_close(r->decoder);
+    sluice_columns_destroy(r->asked);
+    free(r);
+    return 0;
+}
+
+static sluice_status bind_asked(rig *r, sluice_error *error)
+{
+    const sl_columns_config config = {.asked = r->asked, .fields = &field, .field_count = 1};
+    return sl_columns_bind(&r->set, &config, error);
+}
+
+static void must_bind(rig *r)
+{
+    sluice_error error;
+    sl_error_clear(&error);
+    if (bind_asked(r, &error) != SLUICE_OK) {
+        fail_msg("%s", error.text);
+    }
+    for (uint32_t i = 0; i < r->set.part_count; i++) {
+        /* Exactly so many: ASan sees a write behind them. */
+        r->parts[i] = malloc(sl_part_bytes(&r->set.parts[i], ROWS) + 1);
+        assert_non_null(r->parts[i]);
+        memset(r->parts[i], 0xA5, sl_part_bytes(&r->set.parts[i], ROWS) + 1);
+    }
+}
+
+static void refuses(rig *r, const char *text)
+{
+    sluice_error error;
+    sl_error_clear(&error);
+    assert_int_equal(bind_asked(r, &error), SLUICE_INVALID);
+    if (strstr(error.text, text) == NULL) {
+        fail_msg("\"%s\" is not in \"%s\"", text, error.text);
+    }
+}
+
+static uint32_t part_named(const rig *r, const char *name)
+{
+    for (uint32_t i = 0; i < r->set.part_count; i++) {
+        if (strcmp(r->set.parts[i].name, name) == 0) {
+            return i;
+        }
+    }
+    fail_msg("no array \"%s\"", name);
+    return 0;
+}
+
+static void *array(const rig *r, const char *name)
+{
+    return r->parts[part_named(r, name)];
+}
+
+static void set_picture(rig *r, const void *bytes, size_t size)
+{
+    r->row->values.of[0] = (sl_value){.present = true, .bytes = {bytes, size}};
+}
+
+static sluice_status make(rig *r, uint32_t number, sluice_error *error)
+{
+    sl_error_clear(error);
+    r->row->at = (sl_row_place){.index = 1000 + (int64_t)number, .number = number};
+    return sl_columns_make(&r->set, r->row, r->parts, error);
+}
+
+static void must_make(rig *r, uint32_t number)
+{
+    sluice_error error;
+    if (make(r, number, &error) != SLUICE_OK) {
+        fail_msg("%s", error.text);
+    }
+}
+
+static void blank(rig *r, uint32_t number)
+{
+    sl_columns_blank(&r->set, &(sl_row_place){.index = -1, .number = number}, r->parts);
+}
+
+static void add_samples(rig *r, const char *name, sluice_dtype dtype, sluice_column_part part,
+                        const int64_t shape[3])
+{
+    sluice_column column = SLUICE_COLUMN_INIT;
+    column.kind = SLUICE_COLUMN_TENSOR;
+    column.field = "picture";
+    column.name = name;
+    column.dtype = dtype;
+    column.part = part;
+    for (column.dims = 0; column.dims < 3 && shape[column.dims] != 0; column.dims++) {
+        column.shape[column.dims] = shape[column.dims];
+    }
+    assert_int_equal(sluice_columns_add(r->asked, &column), SLUICE_OK);
+}
+
+/* A PNG of grey of 16 bits: pixel (y, x) is 1000 * y + x. */
+static png_file depth_png(uint32_t width, uint32_t height)
+{
+    enum { SIDE_MAX = 60 };
+    uint8_t rows[SIDE_MAX * (2 * SIDE_MAX + 1)];
+    size_t at = 0;
+    assert_true(width <= SIDE_MAX && height <= SIDE_MAX);
+    for (uint32_t y = 0; y < height; y++) {
+        rows[at++] = 0;
+        for (uint32_t x = 0; x < width; x++) {
+            rows[at++] = (uint8_t)((1000 * y + x) >> 8);
+            rows[at++] = (uint8_t)(1000 * y + x);
+        }
+    }
+    png_file file = png_make_begin(width, height, 16, 0, false);
+    png_make_data(&file, rows, at);
+    png_make_chunk(&file, "IEND", NULL, 0);
+    return file;
+}
+
+static void depth_of_every_dtype(void **state)
+{
+    rig *r = *state;
+    const int64_t whole[3] = {40, 50};
+    add_samples(r, "u", SLUICE_U16, SLUICE_PART_WHOLE, whole);
+    add_samples(r, "i", SLUICE_I32, SLUICE_PART_WHOLE, whole);
+    add_samples(r, "l", SLUICE_I64, SLUICE_PART_WHOLE, (int64_t[3]){40, 50, 1});
+    add_samples(r, "f", SLUICE_F32, SLUICE_PART_WHOLE, whole);
+    must_bind(r);
+    png_file file = depth_png(50, 40);
+    set_picture(r, file.data, file.size);
+    must_make(r, 1);
+    blank(r, 2);
+    for (uint32_t i = 0; i < 2000; i++) {
+        const uint32_t expected = 1000 * (i / 50) + i % 50;
+        assert_int_equal(((uint16_t *)array(r, "u"))[2000 + i], expected);
+        assert_int_equal(((int32_t *)array(r, "i"))[2000 + i], expected);
+        assert_int_equal(((int64_t *)array(r, "l"))[2000 + i], expected);
+        assert_true(((float *)array(r, "f"))[2000 + i] == (float)expected);
+        assert_int_equal(((uint16_t *)array(r, "u"))[4000 + i], 0);
+    }
+    const sl_part *part = &r->set.parts[part_named(r, "l")];
+    assert_int_equal(part->dims, 3);
+    assert_int_equal(part->row_bytes, 16000);
+    png_make_free(&file);
+}
+
+/* Columns of one part's shape have the same part, with channels or not, of a tensor as well. */
+static void parts_of_pictures(void **state)
+{
+    rig *r = *state;
+    enum { EPOCHS = 300 };
+    add_samples(r, "middle", SLUICE_U16, SLUICE_PART_CENTER, (int64_t[3]){4, 5});
+    add_samples(r, "any", SLUICE_I32, SLUICE_PART_RANDOM, (int64_t[3]){4, 5});
+    add_samples(r, "same", SLUICE_F32, SLUICE_PART_RANDOM, (int64_t[3]){4, 5, 1});
+    must_bind(r);
+    png_file file = depth_png(9, 7);
+    set_picture(r, file.data, file.size);
+    int seen[4][5] = {{0}};
+    for (uint32_t epoch = 0; epoch < EPOCHS; epoch++) {
+        r->row->epoch = epoch;
+        must_make(r, 0);
+        const int32_t *any = array(r, "any");
+        const int32_t y = any[0] / 1000;
+        const int32_t x = any[0] % 1000;
+        assert_true(y < 4 && x < 5);
+        seen[y][x]++;
+        for (int32_t i = 0; i < 20; i++) {
+            assert_int_equal(any[i], 1000 * (y + i / 5) + x + i % 5);
+            assert_true(((float *)array(r, "same"))[i] == (float)any[i]);
+            assert_int_equal(((uint16_t *)array(r, "middle"))[i], 1000 * (1 + i / 5) + 2 + i % 5);
+        }
+    }
+    for (int i = 0; i < 20; i++) { /* 15 each on average */
+        assert_in_range(seen[i / 5][i % 5], 2, 40);
+    }
+    png_make_free(&file);
+}
+
+static void expect_bad(rig *r, const png_file *file, sluice_status expected, const char *text)
+{
+    sluice_error error;
+    set_picture(r, file->data, file->size);
+    assert_int_equal(make(r, 0, &error), expected);
+    if (strstr(error.text, text) == NULL) {
+        fail_msg("\"%s\" is not in \"%s\"", text, error.text);
+    }
+    assert_ptr_equal(r->row->blame, &r->row->values.of[0]);
+}
+
+static void pictures_that_do_not_fit(void **state)
+{
+    rig *r = *state;
+    add_samples(r, "ids", SLUICE_U8, SLUICE_PART_WHOLE, (int64_t[3]){8, 6});
+    must_bind(r);
+    png_options options = {.colour = 3, .depth = 4};
+    png_file file = png_make(6, 8, 1, &options);
+    set_picture(r, file.data, file.size);
+    must_make(r, 0);
+    const size_t size = file.size;
+    file.size = size - 20;
+    expect_bad(r, &file, SLUICE_CORRUPT, "ends");
+    png_make_free(&file);
+    file = png_make(8, 6, 1, &options);
+    expect_bad(r, &file, SLUICE_UNSUPPORTED,
+               "\"picture\" is 6 x 8 (height x width), the column wants 8 x 6");
+    png_make_free(&file);
+    options = (png_options){0};
+    file = png_make(6, 8, 1, &options);
+    expect_bad(r, &file, SLUICE_UNSUPPORTED, "has 3 samples a pixel, the column wants 1");
+    png_make_free(&file);
+    file = depth_png(6, 8);
+    expect_bad(r, &file, SLUICE_UNSUPPORTED, "has samples of 16 bits, the column wants u8");
+    png_make_free(&file);
+    jpeg_file jpeg = jpeg_make_pattern(6, 8, 1, &(jpeg_options){.colour = JPEG_GREY});
+    expect_bad(r, &(png_file){jpeg.data, jpeg.size, 0}, SLUICE_UNSUPPORTED, "stored as JPEG");
+    jpeg_free(&jpeg);
+}
+
+static void parts_that_pictures_have_not(void **state)
+{
+    rig *r = *state;
+    add_samples(r, "d", SLUICE_U16, SLUICE_PART_RANDOM, (int64_t[3]){8, 6});
+    must_bind(r);
+    png_file file = depth_png(5, 50);
+    expect_bad(r, &file, SLUICE_UNSUPPORTED, "50 x 5 (height x width), the column wants 8 x 6");
+    png_make_free(&file);
+    const png_options options = {.is_grey = true};
+    file = png_make(6, 8, 1, &options);
+    expect_bad(r, &file, SLUICE_UNSUPPORTED, "has samples of 1 to 8 bits, the column wants u16");
+    png_make_free(&file);
+}
+
+static void pictures_as_what_they_cannot_be(void **state)
+{
+    rig *r = *state;
+    add_samples(r, "a", SLUICE_I16, SLUICE_PART_WHOLE, (int64_t[3]){8, 6});
+    refuses(r, "column \"a\": a picture's samples are u8 or u16, which no cast makes i16");
+    r->asked->count = 0;
+    add_samples(r, "a", SLUICE_U8, SLUICE_PART_WHOLE, (int64_t[3]){0});
+    refuses(r, "column \"a\": a picture as a tensor needs a shape: height x width");
+    r->asked->count = 0;
+    add_samples(r, "a", SLUICE_U8, SLUICE_PART_WHOLE, (int64_t[3]){8});
+    refuses(r, "needs a shape");
+    r->asked->count = 0;
+    add_samples(r, "a", SLUICE_U8, SLUICE_PART_WHOLE, (int64_t[3]){8, 6, 5});
+    refuses(r, "column \"a\": a picture has 1 to 4 channels");
+    r->asked->count = 0;
+    add_samples(r, "a", SLUICE_U8, SLUICE_PART_WHOLE, (int64_t[3]){1 << 30, 1 << 30});
+    refuses(r, "2^40");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(depth_of_every_dtype),
+        TEST(parts_of_pictures),
+        TEST(pictures_that_do_not_fit),
+        TEST(parts_that_pictures_have_not),
+        TEST(pictures_as_what_they_cannot_be),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
