@@ -50,6 +50,8 @@ static void add(sluice_columns *columns, const uint8_t *record, sluice_augment *
     column.recipe = recipes[pointers[2] % 3];
     if (column.struct_size > sizeof(column)) {
         column.struct_size = sizeof(column); /* nothing is there behind it */
+    } else if (column.struct_size > _Alignof(sluice_column)) {
+        column.struct_size &= ~(uint32_t)(_Alignof(sluice_column) - 1); /* no half a pointer */
     }
     const uint32_t before = columns->count;
     const sluice_status status = sluice_columns_add(columns, &column);

@@ -5,6 +5,7 @@
  * pictures do not make it take more memory than it was given. */
 #include "jpeg_make.h"
 #include "loader_setup.h"
+#include "png_make.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -98,14 +100,8 @@ static uint64_t library_allocations(sluice_loader *loader)
     return stats.allocations;
 }
 
-static void steady_state(const char *path, int32_t backend)
+static void steady_state_of(sluice_loader *loader)
 {
-    sluice_loader_options options = setup_options();
-    options.workers = 2;
-    options.io_backend = backend;
-    options.dtype = SLUICE_F32;
-    options.layout = SLUICE_NCHW;
-    sluice_loader *loader = setup_loader(path, &options);
     for (uint64_t epoch = 0; epoch < EPOCHS_WARM; epoch++) {
         run_epoch(loader, epoch);
     }
@@ -117,6 +113,16 @@ static void steady_state(const char *path, int32_t backend)
     assert_int_equal(library_allocations(loader), library);
     assert_int_equal(atomic_load_explicit(&heap_calls, memory_order_relaxed), heap);
     sluice_loader_close(loader);
+}
+
+static void steady_state(const char *path, int32_t backend)
+{
+    sluice_loader_options options = setup_options();
+    options.workers = 2;
+    options.io_backend = backend;
+    options.dtype = SLUICE_F32;
+    options.layout = SLUICE_NCHW;
+    steady_state_of(setup_loader(path, &options));
 }
 
 static void folder_allocates_nothing(void **state)
@@ -142,6 +148,48 @@ static void shards_allocate_nothing(void **state)
     steady_state(packed, SLUICE_IO_PREAD);
     steady_state(packed, SLUICE_IO_AUTO);
     remove_tree(packed);
+}
+
+/* Depth maps and masks with a palette, interlaced and not, larger than their columns. */
+static void masks_allocate_nothing(void **state)
+{
+    (void)state;
+    enum { MASKS = 24, SIDE = 90 };
+    char folder[256];
+    char path[400];
+    temporary_directory(folder, sizeof(folder));
+    (void)snprintf(path, sizeof(path), "%s/a", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    for (uint32_t i = 0; i < MASKS; i++) {
+        png_options options = {.is_grey = true, .depth = 16, .interlaced = i % 2 == 1};
+        if (i % 3 == 0) {
+            options = (png_options){.colour = 3, .depth = 4};
+        }
+        png_file file = png_make(SIDE + i, SIDE + i % 5, i, &options);
+        (void)snprintf(path, sizeof(path), "%s/a/%02u.png", folder, i);
+        write_file(path, file.data, (uint32_t)file.size);
+        png_make_free(&file);
+    }
+    sluice_columns *columns = NULL;
+    sluice_column column = SLUICE_COLUMN_INIT;
+    column.kind = SLUICE_COLUMN_TENSOR;
+    column.field = "image";
+    column.dtype = SLUICE_F32;
+    column.part = SLUICE_PART_RANDOM;
+    column.dims = 2;
+    column.shape[0] = column.shape[1] = SIDE;
+    assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
+    assert_int_equal(sluice_columns_add(columns, &column), SLUICE_OK);
+    sluice_loader_options options = setup_options();
+    sluice_loader *loader = NULL;
+    sluice_dataset *dataset = setup_dataset(folder);
+    options.workers = 2;
+    options.columns = columns;
+    assert_int_equal(sluice_loader_open(&loader, dataset, NULL, &options, NULL), SLUICE_OK);
+    sluice_dataset_close(dataset);
+    sluice_columns_destroy(columns);
+    steady_state_of(loader);
+    remove_tree(folder);
 }
 
 /* What a loader of `batch` rows a slot says that it takes, and what it asked of the heap. */
@@ -394,6 +442,7 @@ int main(void)
         cmocka_unit_test(a_gibibyte_of_addresses_is_enough),
         cmocka_unit_test(folder_allocates_nothing),
         cmocka_unit_test(shards_allocate_nothing),
+        cmocka_unit_test(masks_allocate_nothing),
         cmocka_unit_test(tables_of_rows_are_counted),
         cmocka_unit_test(pictures_do_not_pass_the_limit),
     };
