@@ -709,6 +709,26 @@ def test_offsets_that_lie(tmp_path):
                 sluice.Dataset(path)
 
 
+@pytest.mark.parametrize("kind, width", [("string", 4), ("large_string", 8)])
+def test_lengths_of_dictionaries_that_lie(tmp_path, kind, width):
+    """So many words that the size of their offsets begins anew at 0."""
+    path = tmp_path / "a.arrow"
+    words = ["one", "two", "three", "four", "five"]
+    layout = arrows.write_stream(path, {"it": Column(f"dictionary[int16]<{kind}>", words)})
+    offset, head, _ = layout.dictionaries[0]
+    whole = path.read_bytes()
+    message = whole[offset : offset + head]
+    array = struct.pack("<QQ", len(words), 0)
+    assert message.count(array) == 1
+    for wrong in (2**64 // width + 2, 2**64 // width - 1, 2**63 - 1, 2**31):
+        lying = message.replace(array, struct.pack("<QQ", wrong, 0))
+        path.write_bytes(whole[:offset] + lying + whole[offset + head :])
+        with pytest.raises(sluice.CorruptError, match="impossible length|another length|shorter than its array"):
+            sluice.Dataset(path)
+    path.write_bytes(whole)
+    assert [sample["it"] for sample in sluice.Dataset(path)] == words
+
+
 def test_joined_streams(tmp_path):
     arrows.write_stream(tmp_path / "a.arrow", photos(5))
     whole = (tmp_path / "a.arrow").read_bytes()

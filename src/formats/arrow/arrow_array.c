@@ -144,6 +144,10 @@ static sluice_status open_level(sl_arrow_level *level, const sl_arrow_body *body
                                                  level->node->layout == SL_ARROW_AS_LISTS);
     if (status == SLUICE_OK && offsets && level->length > 0) {
         const uint64_t width = level->node->wide ? 8 : 4;
+        if (level->length >= UINT64_MAX / width) {
+            return sl_arrow_corrupt(body->reader, body->at, "an array has an impossible length",
+                                    error);
+        }
         status = load(body, first + 1, (level->length + 1) * width, false, &read, error);
         level->offsets = read.bytes;
     }
