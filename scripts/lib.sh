@@ -25,7 +25,7 @@ libpng-dev                                    : decodes PNG, writes the contact 
 libwebp-dev                                   : decodes WebP (built without it, sluice refuses WebP)
 libbrotli-dev                                 : unpacks Parquet files of Brotli (refused without it)
 liblz4-dev                                    : unpacks Parquet and Arrow files of LZ4 (refused without it)
-libexpat1-dev                                 : reads annotations in XML, as Pascal VOC's (built without it, refused)
+libexpat1-dev                                 : reads annotations in XML, those of Pascal VOC (built without it, refused)
 '
 # shellcheck disable=SC2034 # used by those who source this
 packages_to_test='
@@ -36,6 +36,7 @@ python3-pil                                   : Pillow, the reference for resize
 python3-numpy                                 : compares arrays with it
 python3-dev                                   : headers for the Python package
 python3-pytest                                : tests of the Python package
+locales                                       : makes a locale that writes 1,5 for 1.5
 python3-lmdb                                  : LMDB itself, to compare its reader with
 python3-protobuf                              : another writer of tf.train.Examples
 python3-torch                                 : the same, with torch tensors
