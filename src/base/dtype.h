@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtype: how large an element is. Names and DLPack's codes are in names.c.
+ * dtype: how large an element is, and of which sort. Names and DLPack's codes are in names.c.
  *
  * Purpose: the one list of sizes, inline, so that loops over a constant dtype cost nothing.
  * Threads: pure.
@@ -9,6 +9,8 @@
 #define SL_DTYPE_H
 
 #include <sluice/common.h>
+
+#include <stdbool.h>
 
 /* 0 for a value that is no dtype. */
 static inline size_t sl_dtype_bytes(sluice_dtype dtype)
@@ -33,6 +35,18 @@ static inline size_t sl_dtype_bytes(sluice_dtype dtype)
         return 8;
     }
     return 0;
+}
+
+static inline bool sl_dtype_is_float(sluice_dtype dtype)
+{
+    return dtype == SLUICE_F16 || dtype == SLUICE_BF16 || dtype == SLUICE_F32 ||
+           dtype == SLUICE_F64;
+}
+
+/* Integers that can be negative. */
+static inline bool sl_dtype_is_signed(sluice_dtype dtype)
+{
+    return dtype == SLUICE_I8 || dtype == SLUICE_I16 || dtype == SLUICE_I32 || dtype == SLUICE_I64;
 }
 
 #endif

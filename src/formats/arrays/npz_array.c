@@ -3,9 +3,8 @@
 
 #include "crc32.h"
 #include "dtype.h"
-#include "half.h"
 #include "inflate.h"
-#include "little_endian.h"
+#include "stored_number.h"
 
 #include <string.h>
 
@@ -79,44 +78,26 @@ void sl_npz_field(sl_field *field, const sl_npy *npy, bool of_rows)
     if (field->dims > 0) {
         return;
     }
-    const bool is_float =
-        npy->dtype == SLUICE_F16 || npy->dtype == SLUICE_F32 || npy->dtype == SLUICE_F64;
+    const bool is_float = sl_dtype_is_float(npy->dtype);
     field->type = is_float ? SLUICE_FIELD_FLOAT : SLUICE_FIELD_INT;
     field->dtype = is_float ? SLUICE_F64 : SLUICE_I64;
 }
 
 sl_refusal sl_npz_number(sluice_dtype dtype, const uint8_t *bytes, sl_value *value)
 {
-    uint8_t wide[8] = {0};
-    float single;
-    memcpy(wide, bytes, sl_dtype_bytes(dtype));
-    const uint64_t bits = sl_load64(wide);
-    const uint32_t unused = 64 - 8 * (uint32_t)sl_dtype_bytes(dtype);
+    const size_t size = sl_dtype_bytes(dtype);
+    const bool is_signed = sl_dtype_is_signed(dtype);
     value->present = true;
-    switch (dtype) {
-    case SLUICE_F16:
-        value->number = (double)sl_float_from_half((uint16_t)bits);
+    if (sl_dtype_is_float(dtype)) {
+        value->number = sl_stored_float(bytes, size);
         return sl_accept();
-    case SLUICE_F32:
-        memcpy(&single, bytes, sizeof(single));
-        value->number = (double)single;
-        return sl_accept();
-    case SLUICE_F64:
-        memcpy(&value->number, bytes, sizeof(value->number));
-        return sl_accept();
-    case SLUICE_I8:
-    case SLUICE_I16:
-    case SLUICE_I32:
-    case SLUICE_I64:
-        value->integer = (int64_t)(bits << unused) >> unused;
-        return sl_accept();
-    case SLUICE_BOOL:
-        value->integer = (int64_t)bits;
-        return bits <= 1 ? sl_accept() : sl_refuse("a bool is neither 0 nor 1", 0);
-    default:
-        value->integer = (int64_t)bits;
-        return bits <= INT64_MAX ? sl_accept() : sl_refuse_unknown("a number is above 2^63 - 1", 0);
     }
+    value->integer = sl_stored_integer(bytes, size, is_signed);
+    if (dtype == SLUICE_BOOL && value->integer > 1) {
+        return sl_refuse("a bool is neither 0 nor 1", 0);
+    }
+    return is_signed || value->integer >= 0 ? sl_accept()
+                                            : sl_refuse_unknown("a number is above 2^63 - 1", 0);
 }
 
 /* ---- places ---- */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "arrow_array.h"
 
-#include "half.h"
 #include "little_endian.h"
 #include "memory.h"
 #include "side_columns.h"
+#include "stored_number.h"
 #include "unpack_lz4.h"
 
 #include <assert.h>
@@ -434,37 +434,6 @@ sl_refusal sl_arrow_lists_row(const sl_arrow_array *array, uint64_t row, uint64_
 
 /* ---- numbers ---- */
 
-static double float_of(const uint8_t *from, uint64_t bits)
-{
-    if (bits == 16) {
-        return (double)sl_float_from_half(sl_load16(from));
-    }
-    if (bits == 32) {
-        const uint32_t stored = sl_load32(from);
-        float number;
-        memcpy(&number, &stored, sizeof(number));
-        return (double)number;
-    }
-    const uint64_t stored = sl_load64(from);
-    double number;
-    memcpy(&number, &stored, sizeof(number));
-    return number;
-}
-
-static int64_t integer_of(const uint8_t *from, uint64_t bits, bool is_signed)
-{
-    switch (bits) {
-    case 8:
-        return is_signed ? (int64_t)(int8_t)*from : (int64_t)*from;
-    case 16:
-        return is_signed ? (int64_t)(int16_t)sl_load16(from) : (int64_t)sl_load16(from);
-    case 32:
-        return is_signed ? (int64_t)(int32_t)sl_load32(from) : (int64_t)sl_load32(from);
-    default:
-        return (int64_t)sl_load64(from);
-    }
-}
-
 bool sl_arrow_array_number(const sl_arrow_array *array, uint64_t item, sl_value *value)
 {
     const sl_arrow_node *node = array->levels[array->level_count - 1].node;
@@ -473,15 +442,15 @@ bool sl_arrow_array_number(const sl_arrow_array *array, uint64_t item, sl_value 
         value->integer = data[item / 8] >> item % 8 & 1;
         return true;
     }
-    const uint64_t bits = node->coded ? node->code_bits : node->bits;
-    const uint8_t *from = data + item * (bits / 8);
+    const size_t bytes = (node->coded ? node->code_bits : node->bits) / 8;
+    const uint8_t *from = data + item * bytes;
     if (!node->coded && node->type == SL_ARROW_FLOAT) {
-        value->number = float_of(from, bits);
+        value->number = sl_stored_float(from, bytes);
         return true;
     }
     /* dates and times are signed */
     const bool is_signed =
         node->coded ? node->code_signed : node->type != SL_ARROW_INT || node->is_signed;
-    value->integer = integer_of(from, bits, is_signed);
+    value->integer = sl_stored_integer(from, bytes, is_signed);
     return is_signed || value->integer >= 0;
 }

@@ -3,9 +3,9 @@
 
 #include "checksum.h"
 #include "dtype.h"
-#include "half.h"
 #include "little_endian.h"
 #include "memory.h"
+#include "stored_number.h"
 
 #include <string.h>
 
@@ -174,63 +174,22 @@ sl_refusal sl_sized_columns_place(const sl_sized_columns *columns, uint32_t fiel
 
 /* ---- values ---- */
 
-static double load_float(const uint8_t *from, sluice_dtype dtype)
-{
-    float single;
-    double value;
-    uint32_t bits;
-    uint64_t wide;
-    switch (dtype) {
-    case SLUICE_F16:
-        return sl_float_from_half(sl_load16(from));
-    case SLUICE_F32:
-        bits = sl_load32(from);
-        memcpy(&single, &bits, sizeof(single));
-        return single;
-    default:
-        wide = sl_load64(from);
-        memcpy(&value, &wide, sizeof(value));
-        return value;
-    }
-}
-
-static uint64_t load_integer(const uint8_t *from, sluice_dtype dtype)
-{
-    switch (dtype) {
-    case SLUICE_BOOL:
-        return from[0] != 0;
-    case SLUICE_U8:
-        return from[0];
-    case SLUICE_I8:
-        return (uint64_t)(int64_t)(int8_t)from[0];
-    case SLUICE_U16:
-        return sl_load16(from);
-    case SLUICE_I16:
-        return (uint64_t)(int64_t)(int16_t)sl_load16(from);
-    case SLUICE_U32:
-        return sl_load32(from);
-    case SLUICE_I32:
-        return (uint64_t)(int64_t)(int32_t)sl_load32(from);
-    default:
-        return sl_load64(from);
-    }
-}
-
 static sl_refusal take_number(const sl_sized_column *column, sl_value *value)
 {
     const sluice_dtype dtype = column->dtype;
+    const size_t bytes = sl_dtype_bytes(dtype);
     const uint8_t *from = value->bytes.data;
-    if (value->bytes.size != sl_dtype_bytes(dtype)) {
+    if (value->bytes.size != bytes) {
         return sl_refuse("its number has not as many bytes as its type", 0);
     }
-    if (dtype == SLUICE_F16 || dtype == SLUICE_F32 || dtype == SLUICE_F64) {
-        value->number = load_float(from, dtype);
+    if (sl_dtype_is_float(dtype)) {
+        value->number = sl_stored_float(from, bytes);
     } else {
-        const uint64_t bits = load_integer(from, dtype);
-        if (dtype == SLUICE_U64 && bits > INT64_MAX) {
+        value->integer = sl_stored_integer(from, bytes, sl_dtype_is_signed(dtype));
+        if (dtype == SLUICE_U64 && value->integer < 0) {
             return sl_refuse_unknown("its number is above 2^63 - 1", 0);
         }
-        value->integer = (int64_t)bits;
+        value->integer = dtype == SLUICE_BOOL ? value->integer != 0 : value->integer;
     }
     value->bytes = (sl_bytes){NULL, 0};
     return sl_accept();
