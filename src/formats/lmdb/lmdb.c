@@ -9,6 +9,7 @@
 #include "file_list.h"
 #include "lmdb_index.h"
 #include "lmdb_values.h"
+#include "look_around.h"
 #include "memory.h"
 #include "utf8.h"
 
@@ -17,8 +18,6 @@
 #include <sys/stat.h>
 
 #define STAGE "dataset"
-
-enum { LOOKS = 64 };
 
 typedef struct lmdb {
     sl_dataset base;
@@ -216,66 +215,27 @@ static bool probe(const char *path)
 
 /* ---- fields ---- */
 
-/* One value. */
-static sluice_status look_at(const lmdb *own, uint64_t index, sl_lmdb_look *look,
-                             sluice_error *error)
-{
-    sl_sample sample;
-    size_t size;
-    sl_bytes value;
-    sluice_status status = sl_dataset_find(&own->base, index, &sample, error);
-    if (status < 0) {
-        return status;
-    }
-    uint8_t *memory = sl_malloc(sample.place.bytes);
-    if (memory == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory to look at a value");
-    }
-    status =
-        sl_dataset_read(&own->base, &sample, (sl_buffer){memory, sample.place.bytes}, &size, error);
-    if (status == SLUICE_OK) {
-        const sl_refusal why = value_of(own, &sample, (sl_bytes){memory, size}, &value);
-        status = why.text != NULL ? sl_dataset_refuse(&own->base, sample.place.object,
-                                                      sample.place.offset, why, error)
-                                  : SLUICE_OK;
-    }
-    if (status == SLUICE_OK) {
-        sl_lmdb_look_at(look, value);
-    }
-    sl_free(memory);
-    return status;
-}
+typedef struct looker {
+    const lmdb *own;
+    sl_lmdb_look look;
+} looker;
 
-/* Over all of them, the first and the last included. Bad ones tell nothing, unless all are. */
-static sluice_status look_around(const lmdb *own, sl_lmdb_look *look, sluice_error *error)
+static sl_refusal look_at(void *ctx, const sl_sample *sample, sl_bytes bytes)
 {
-    const uint64_t samples = own->base.info.samples;
-    const uint64_t looks = samples < LOOKS ? samples : LOOKS;
-    bool found = false;
-    sluice_status status = SLUICE_OK;
-    for (uint64_t i = 0; i < looks; i++) {
-        const uint64_t index = looks > 1 ? (samples - 1) / (looks - 1) * i +
-                                               (samples - 1) % (looks - 1) * i / (looks - 1)
-                                         : 0;
-        sluice_error reason;
-        sl_error_clear(&reason);
-        const sluice_status looked = look_at(own, index, look, &reason);
-        found = found || looked == SLUICE_OK;
-        if (looked < 0 && status == SLUICE_OK) {
-            status = looked;
-            if (error != NULL) {
-                *error = reason;
-            }
-        }
+    looker *l = ctx;
+    sl_bytes value;
+    const sl_refusal why = value_of(l->own, sample, bytes, &value);
+    if (why.text == NULL) {
+        sl_lmdb_look_at(&l->look, value);
     }
-    return found ? SLUICE_OK : status;
+    return why;
 }
 
 static sluice_status find_fields(lmdb *own, const sluice_dataset_options *options,
                                  sluice_error *error)
 {
-    sl_lmdb_look look = {.values = 0};
-    const sluice_status status = look_around(own, &look, error);
+    looker l = {.own = own};
+    const sluice_status status = sl_look_around(&own->base, look_at, &l, error);
     if (status < 0) {
         return status;
     }
@@ -285,7 +245,7 @@ static sluice_status find_fields(lmdb *own, const sluice_dataset_options *option
     }
     sl_field *label = &own->labels.of[0].field;
     label->type = text ? SLUICE_FIELD_TEXT : SLUICE_FIELD_BYTES;
-    sl_lmdb_columns_make(&own->columns, &look, own->indexes[0].recognition ? label : NULL);
+    sl_lmdb_columns_make(&own->columns, &l.look, own->indexes[0].recognition ? label : NULL);
     return sl_source_fields_find(&own->fields, own->columns.of, own->columns.count, options,
                                  own->list.files[0].path, error);
 }

@@ -5,14 +5,13 @@
  */
 #include "file.h"
 #include "file_set.h"
+#include "look_around.h"
 #include "memory.h"
 #include "recordio_fields.h"
 
 #include <string.h>
 
 #define STAGE "dataset"
-
-enum { LOOKS = 64 };
 
 typedef struct recordios {
     sl_dataset base;
@@ -93,43 +92,15 @@ static bool probe(const char *path)
 
 /* ---- fields ---- */
 
-static sluice_status look_at(recordios *own, const sl_sample *sample, sl_recordio_looks *looks,
-                             sluice_error *error)
+static sl_refusal look_at(void *ctx, const sl_sample *sample, sl_bytes bytes)
 {
-    size_t size;
     sl_recordio record;
-    const sl_place *place = &sample->place;
-    const sl_buffer buffer = {sl_malloc(place->bytes), place->bytes};
-    if (buffer.data == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory to look at a record");
+    (void)sample;
+    const sl_refusal why = sl_recordio_open(&record, bytes);
+    if (why.text == NULL) {
+        sl_recordio_look(ctx, &record);
     }
-    sluice_status status = sl_dataset_read(&own->base, sample, buffer, &size, error);
-    if (status == SLUICE_OK) {
-        const sl_refusal why = sl_recordio_open(&record, (sl_bytes){buffer.data, size});
-        if (why.text != NULL) {
-            status = sl_dataset_refuse(&own->base, place->object, place->offset, why, error);
-        } else {
-            sl_recordio_look(looks, &record);
-        }
-    }
-    sl_free(buffer.data);
-    return status;
-}
-
-/* Over all of them, the first and the last included. Bad ones tell nothing, unless all are. */
-static sluice_status look_around(recordios *own, sl_recordio_looks *looks, sluice_error *error)
-{
-    const uint64_t samples = own->set.samples;
-    const uint64_t count = samples < LOOKS ? samples : LOOKS;
-    sluice_status status = SLUICE_OK;
-    for (uint64_t i = 0; i < count; i++) {
-        sl_sample sample;
-        sl_file_set_locate(&own->set, count > 1 ? (samples - 1) * i / (count - 1) : 0, &sample);
-        const sluice_status looked =
-            look_at(own, &sample, looks, status == SLUICE_OK ? error : NULL);
-        status = looked < 0 && status == SLUICE_OK ? looked : status;
-    }
-    return looks->records > 0 ? SLUICE_OK : status;
+    return why;
 }
 
 /* ---- opening ---- */
@@ -150,9 +121,11 @@ static sluice_status open_all(recordios *own, const char *const *paths, size_t c
                               const sluice_dataset_options *options, sluice_error *error)
 {
     sl_recordio_looks looks = {0};
+    sluice_dataset_info *info = &own->base.info;
     sluice_status status = open_set(own, paths, count, error);
     if (status == SLUICE_OK) {
-        status = look_around(own, &looks, error);
+        sl_file_set_describe(&own->set, info);
+        status = sl_look_around(&own->base, look_at, &looks, error);
     }
     if (status == SLUICE_OK) {
         status = sl_recordio_fields_find(&own->fields, &looks, options, own->set.list.files[0].path,
@@ -161,8 +134,6 @@ static sluice_status open_all(recordios *own, const char *const *paths, size_t c
     if (status < 0) {
         return status;
     }
-    sluice_dataset_info *info = &own->base.info;
-    sl_file_set_describe(&own->set, info);
     info->fields = own->fields.source.count;
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "%s, each of whose records is a sample%s",

@@ -2,6 +2,7 @@
 #include "sized_dataset.h"
 
 #include "checksum.h"
+#include "look_around.h"
 #include "memory.h"
 
 #define STAGE "dataset"
@@ -145,34 +146,18 @@ sluice_status sl_sized_dataset_add(sl_sized_dataset *own, const sl_sized_file *f
     return sl_offset_files_add(&own->files, file->path, file->bytes, file->samples, error);
 }
 
-static sluice_status look_at(sl_sized_dataset *own, uint64_t index, sluice_error *error)
+static sl_refusal look_at(void *ctx, const sl_sample *sample, sl_bytes bytes)
 {
-    size_t size;
-    sl_sample sample;
-    sluice_status status = sl_dataset_find(&own->base, index, &sample, error);
-    if (status < 0) {
-        return status;
-    }
-    const sl_buffer buffer = {sl_malloc(sample.place.bytes), sample.place.bytes};
-    if (buffer.data == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample");
-    }
-    status = sl_dataset_read(&own->base, &sample, buffer, &size, error);
-    if (status == SLUICE_OK) {
-        const sl_refusal why = sl_sized_columns_look(&own->columns, (sl_bytes){buffer.data, size});
-        status = why.text != NULL ? sl_dataset_refuse(&own->base, sample.place.object,
-                                                      sample.place.offset, why, error)
-                                  : SLUICE_OK;
-    }
-    sl_free(buffer.data);
-    return status;
+    (void)sample;
+    return sl_sized_columns_look(ctx, bytes);
 }
 
 /* A bad sample tells nothing; that all are will be said when one is wanted. */
 static void look_around(sl_sized_dataset *own)
 {
     for (uint64_t i = 0; i < LOOKS && i < own->files.samples; i++) {
-        if (!sl_sized_columns_unknown(&own->columns) || look_at(own, i, NULL) == SLUICE_OK) {
+        if (!sl_sized_columns_unknown(&own->columns) ||
+            sl_look_at(&own->base, i, look_at, &own->columns, NULL) == SLUICE_OK) {
             return;
         }
     }

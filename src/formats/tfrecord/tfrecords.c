@@ -6,14 +6,13 @@
 #include "example_fields.h"
 #include "file.h"
 #include "file_set.h"
+#include "look_around.h"
 #include "memory.h"
 #include "tfrecord_index.h"
 
 #include <string.h>
 
 #define STAGE "dataset"
-
-enum { LOOKS = 64 };
 
 typedef struct tfrecords {
     sl_dataset base;
@@ -140,58 +139,18 @@ typedef struct looker {
     sl_example_keys keys;
 } looker;
 
-static sluice_status look_at(looker *look, const sl_sample *sample, sl_buffer buffer,
-                             sluice_error *error)
+static sl_refusal look_at(void *ctx, const sl_sample *sample, sl_bytes bytes)
 {
-    const sl_dataset *dataset = &look->own->base;
-    size_t size;
+    looker *look = ctx;
     sl_bytes example;
-    const sluice_status status = sl_dataset_read(dataset, sample, buffer, &size, error);
-    if (status < 0) {
-        return status;
-    }
-    sl_refusal why = sl_tfrecord_open((sl_bytes){buffer.data, size}, &example);
+    (void)sample;
+    sl_refusal why = sl_tfrecord_open(bytes, &example);
     if (why.text == NULL) {
         why = sl_example_look(&look->keys, look->choice_count > 0 ? look->choices : NULL,
                               look->choice_count, example);
         why.offset += SL_TFRECORD_HEAD;
     }
-    return why.text == NULL
-               ? SLUICE_OK
-               : sl_dataset_refuse(dataset, sample->place.object, sample->place.offset, why, error);
-}
-
-/* Over all of them, the first and the last included. Bad ones tell nothing, unless all are. */
-static sluice_status look_around(looker *look, sluice_error *error)
-{
-    const uint64_t samples = look->own->set.samples;
-    const uint64_t looks = samples < LOOKS ? samples : LOOKS;
-    bool found = false;
-    sluice_status status = SLUICE_OK;
-    sluice_error reason;
-    for (uint64_t i = 0; i < looks; i++) {
-        sl_sample sample;
-        sl_file_set_locate(&look->own->set, looks > 1 ? (samples - 1) * i / (looks - 1) : 0,
-                           &sample);
-        uint8_t *memory = sample.place.bytes <= SL_RECORD_BYTES_MAX
-                              ? sl_malloc(sample.place.bytes)
-                              : NULL; /* no sample: it is too large for one */
-        const sluice_status looked =
-            memory != NULL
-                ? look_at(look, &sample, (sl_buffer){memory, sample.place.bytes}, &reason)
-                : SLUICE_AGAIN;
-        sl_free(memory);
-        found = found || looked == SLUICE_OK;
-        if (looked < 0 && status == SLUICE_OK && error != NULL) {
-            *error = reason;
-        }
-        status = looked < 0 && status == SLUICE_OK ? looked : status;
-    }
-    if (found || status < 0) {
-        return found ? SLUICE_OK : status;
-    }
-    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, look->own->set.list.files[0].path, -1,
-                         "its records have more than 2^31 - 1 bytes");
+    return why;
 }
 
 static sluice_status find_fields(looker *look, const sluice_dataset_options *options,
@@ -207,7 +166,7 @@ static sluice_status find_fields(looker *look, const sluice_dataset_options *opt
         look->choice_count++;
     }
     if (status == SLUICE_OK) {
-        status = look_around(look, error);
+        status = sl_look_around(&look->own->base, look_at, look, error);
     }
     if (status < 0) {
         return status;
@@ -243,6 +202,8 @@ static sluice_status open_all(tfrecords *own, const char *const *paths, size_t c
     if (status < 0) {
         return status;
     }
+    sluice_dataset_info *info = &own->base.info;
+    sl_file_set_describe(&own->set, info);
     looker *look = sl_calloc(1, sizeof(*look));
     if (look == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
@@ -250,8 +211,6 @@ static sluice_status open_all(tfrecords *own, const char *const *paths, size_t c
     look->own = own;
     status = find_fields(look, options, error);
     sl_free(look);
-    sluice_dataset_info *info = &own->base.info;
-    sl_file_set_describe(&own->set, info);
     info->fields = own->fields.count;
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "%s, each of whose records is a sample (tf.train.Example)",
