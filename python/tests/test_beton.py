@@ -245,14 +245,14 @@ def test_wrong_words(tmp_path):
         (24, "<B", [255], "writer's own"), (24, "<B", [7, 100, 254], "unknown kind"),
         (rows + offsets[0] + 5, "<Q", [*far[:3], *far[4:]], "outside of the pages"),
         (rows + width + offsets[0] + 5, "<Q", [1 << 13], "no row for it|outside"),
-        (rows + offsets[2], "<Q", far, "outside of the pages"), (rows + offsets[2] + 8, "<Q", far[3:], "outside of the pages|one page"),
+        (rows + offsets[2], "<Q", far, "outside of the pages"), (rows + offsets[2] + 8, "<Q", far[3:], "another size"),
         (rows + offsets[3], "<Q", far, "outside of the pages"), (table, "<Q", [3, 2**63], "there is not"), (table, "<Q", [1, 2], "no row for it"),
         (table + 8, "<Q", [1, 2**63], "no row for it"), (table + 16, "<Q", [0], "no row for it"), (table + 16, "<Q", [2**32, 2**64 - 1], "no page can hold"),
         (table + 16, "<Q", [1 << 13, 2**31], "one page|outside|overlap"),
         (box, "<Q", [0], "numbers of dimensions|empty"), (box, "<Q", [2**31, 2**63, 2**64 - 1], "2\\^31"),
         (box + 256, "<Q", [0, 5], "not said as numpy does it"), (box + 256, "<Q", [2**63, 761], "what its elements are is not said"),
         (box + 264, "<12s", [b"[" * 12], "not said as numpy does it"), (box + 264, "<12s", [b'[["", ">i2"]'], "big-endian"),
-        (box + 264, "<12s", [b'[["", "|O8"]'], "pickled"),
+        (box + 264, "<12s", [b'[["", "|O8"]'], "pickled"), (box + 264, "<12s", [b'[["", "<f4"]', b'[["", "|u1"]'], "another size"),
     ]  # fmt: skip
     for at, form, values, words in cases:
         for value in values:
@@ -260,8 +260,8 @@ def test_wrong_words(tmp_path):
             with pytest.raises(sluice.Error, match=words) as caught:
                 list(sluice.Dataset(path))
             assert caught.value.file == str(path)
-    path.write_bytes(poke(whole, box + 264, "<12s", b'[["", "<f4"]'))  # of another size: nothing tells
-    assert sluice.Dataset(path).fields["box"].dtype == "float32"
+    path.write_bytes(poke(whole, box + 264, "<12s", b'[["", "<f2"]'))  # of the same size: nothing tells
+    assert sluice.Dataset(path).fields["box"].dtype == "float16"
     path.write_bytes(poke(whole, box, "<9Q", *[1] * 9))
     with pytest.raises(sluice.UnsupportedError, match='"box".*more than 8'):
         sluice.Dataset(path)

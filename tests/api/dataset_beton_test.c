@@ -224,6 +224,37 @@ static void pointers_that_lead_elsewhere(void **state)
     }
 }
 
+/* The next thing in the page would be read along: the allocation table knows better. */
+static void sizes_that_are_not_those_of_the_table(void **state)
+{
+    (void)state;
+    enum { DIGIT = 9 }; /* in [["", "<u2"]] */
+    uint8_t *arguments = file + 24 + (size_t)4 * FIELD + 17;
+    uint8_t *text_bytes = file + ROWS + (size_t)2 * ROW + 40;
+    const struct {
+        uint8_t *at, value;
+        size_t row; /* of the table: the first that does not fit */
+    } wrong[] = {
+        {arguments + 264 + DIGIT, '4', 0},
+        {arguments + 264 + DIGIT, '8', 0},
+        {arguments, 3, 0},
+        {text_bytes, 4, ALLOCATIONS - 1 - 7},
+        {text_bytes, 2, ALLOCATIONS - 1 - 7},
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        sluice_dataset *dataset = NULL;
+        sluice_error error = SLUICE_ERROR_INIT;
+        const uint8_t before = *wrong[i].at;
+        *wrong[i].at = wrong[i].value;
+        assert_int_equal(open_file(FILE_BYTES, &dataset, &error), SLUICE_CORRUPT);
+        assert_non_null(strstr(error.text, "another size"));
+        assert_int_equal(error.offset, TABLE + 24 * wrong[i].row + 16);
+        *wrong[i].at = before;
+        assert_int_equal(open_file(FILE_BYTES, &dataset, &error), SLUICE_OK);
+        sluice_dataset_close(dataset);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +262,7 @@ int main(void)
         cmocka_unit_test(each_sample_once_in_an_epoch),
         cmocka_unit_test(cut_short_anywhere),
         cmocka_unit_test(pointers_that_lead_elsewhere),
+        cmocka_unit_test(sizes_that_are_not_those_of_the_table),
     };
     temporary_directory(root, sizeof(root));
     make_file();

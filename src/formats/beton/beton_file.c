@@ -123,30 +123,45 @@ static sluice_status read_rows(const reader *r, sluice_error *error)
 
 /* ---- the table ---- */
 
+/* Of what is no picture the row, or the field's type, says the size, too. */
+static sl_refusal check_size(const sl_beton_column *column, const sl_beton_piece *piece,
+                             uint64_t bytes)
+{
+    return piece->bytes == 0 || piece->bytes == bytes || column->source.refused != NULL
+               ? sl_accept()
+               : sl_refuse("its allocation table has another size for an array, text or bytes than "
+                           "their field or row",
+                           16);
+}
+
 static sl_refusal take_allocation(sl_beton_file *file, const uint8_t *allocation)
 {
     const uint64_t sample = sl_load64(allocation);
     const uint64_t at = sl_load64(allocation + 8);
     const uint64_t bytes = sl_load64(allocation + 16);
+    sl_refusal why = sl_accept();
     if (sample >= file->head.samples) {
         return sl_refuse("its allocation table has a sample that there is not", 0);
     }
     if (bytes > UINT32_MAX) {
         return sl_refuse("its allocation table has bytes that no page can hold", 16);
     }
-    for (uint32_t c = 0; c < file->head.columns; c++) {
+    for (uint32_t c = 0; why.text == NULL && c < file->head.columns; c++) {
+        const sl_beton_column *column = &file->columns[c];
         sl_beton_piece piece;
-        if (file->columns[c].kind != SL_BETON_PICTURE) {
+        /* What has no bytes lies where the next thing begins, and is not that. */
+        if (bytes == 0 || !sl_beton_piece_of(column, sl_beton_file_row(file, sample), 0, &piece) ||
+            piece.at != at) {
             continue;
         }
-        uint32_t *size = &file->sizes[sample * file->pictures + file->columns[c].picture];
-        /* What has no bytes lies where the next thing begins, and is not that. */
-        if (sl_beton_piece_of(&file->columns[c], sl_beton_file_row(file, sample), 0, &piece) &&
-            piece.at == at && bytes > *size) {
-            *size = (uint32_t)bytes;
+        if (column->kind != SL_BETON_PICTURE) {
+            why = check_size(column, &piece, bytes);
+            continue;
         }
+        uint32_t *size = &file->sizes[sample * file->pictures + column->picture];
+        *size = bytes > *size ? (uint32_t)bytes : *size;
     }
-    return sl_accept();
+    return why;
 }
 
 static sluice_status read_table(const reader *r, sluice_error *error)
@@ -189,7 +204,7 @@ sluice_status sl_beton_file_open(sl_beton_file *file, const char *path, sluice_e
     if (status == SLUICE_OK) {
         status = read_rows(&r, error);
     }
-    if (status == SLUICE_OK && file->pictures > 0) {
+    if (status == SLUICE_OK) {
         status = read_table(&r, error);
     }
     sl_file_close(r.fd);

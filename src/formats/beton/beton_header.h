@@ -8,8 +8,8 @@
  * it with align=True: numbers and pointers to arrays lie at multiples of 8, pictures (u8 mode, u16
  * width, u16 height, u64 pointer) and bytes (u64 pointer, u64 size) anywhere. Behind the rows, from
  * a multiple of the page size on, pages with what rows point to, then the table to the end of the
- * file: u64 sample, u64 pointer, u64 size, in any order; how long a JPEG is only it says.
- * Threads: pure.
+ * file: u64 sample, u64 pointer, u64 size, in any order; how long a JPEG is only it says, and of
+ * all else the same as row or field do. Threads: pure.
  */
 #ifndef SL_BETON_HEADER_H
 #define SL_BETON_HEADER_H
