@@ -201,6 +201,14 @@ def test_verify_and_pack(joined, tmp_path):
     assert [packed[i]["label"] for i in range(len(packed))] == [joined[i]["label"] for i in range(len(joined))]
 
 
+def test_verify_of_parts_that_share_files(parts):
+    """Whichever lie between them; nothing stands for all samples of a shard that are there more than once."""
+    packed = parts[-1]
+    for joined in (sluice.concat([packed, packed]), sluice.concat([packed, parts[0], packed[2:5], parts[1], packed, parts[0]])):
+        assert joined.verify(progress=False).findings == [] and joined.verify(decode=True, progress=False)[0] == len(joined)
+        assert [sample["label"] for sample in joined[:EACH]] == [sample["label"] for sample in packed]
+
+
 # ---- subsets ----
 
 

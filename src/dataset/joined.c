@@ -6,6 +6,7 @@
 #include "memory.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STAGE      "dataset"
@@ -350,27 +351,63 @@ static uint64_t bytes_of(void *ctx, uint32_t object)
     return sl_objects_bytes(s->objects, object - s->first);
 }
 
-/* The span of the part's objects, a new one where there is none. */
-static uint32_t find_span(joined *own, uint32_t number)
+static int compare_objects(const void *a, const void *b, void *ctx)
 {
-    sl_objects *objects = own->parts[number].of->objects;
-    for (uint32_t i = 0; i < own->span_count; i++) {
-        span *s = &own->spans[i];
-        if (s->objects == objects) {
-            s->shared = true;
-            s->part = own->parts[s->part].of->ops->check_object != NULL ? s->part : number;
-            return i;
-        }
+    const part *parts = ctx;
+    const uint32_t one = *(const uint32_t *)a;
+    const uint32_t other = *(const uint32_t *)b;
+    const uintptr_t objects = (uintptr_t)parts[one].of->objects;
+    const uintptr_t others = (uintptr_t)parts[other].of->objects;
+    if (objects != others) {
+        return objects < others ? -1 : 1;
     }
-    own->spans[own->span_count] = (span){.objects = objects, .part = number};
-    return own->span_count++;
+    return one < other ? -1 : 1;
+}
+
+/* The first part of the same objects, as each part's span for now. */
+static sluice_status find_first_parts(joined *own, sluice_error *error)
+{
+    uint32_t *order = sl_malloc(own->count * sizeof(*order));
+    if (order == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for joined datasets");
+    }
+    for (uint32_t i = 0; i < own->count; i++) {
+        order[i] = i;
+    }
+    qsort_r(order, own->count, sizeof(*order), compare_objects, own->parts);
+    for (uint32_t i = 0; i < own->count; i++) {
+        part *p = &own->parts[order[i]];
+        const part *before = i > 0 ? &own->parts[order[i - 1]] : NULL;
+        p->span = before != NULL && before->of->objects == p->of->objects ? before->span : order[i];
+    }
+    sl_free(order);
+    return SLUICE_OK;
+}
+
+/* The span of its objects, a new one for the first part of them. */
+static void set_span(joined *own, uint32_t number)
+{
+    part *p = &own->parts[number];
+    if (p->span == number) {
+        p->span = own->span_count++;
+        own->spans[p->span] = (span){.objects = p->of->objects, .part = number};
+        return;
+    }
+    p->span = own->parts[p->span].span;
+    span *s = &own->spans[p->span];
+    s->shared = true;
+    s->part = own->parts[s->part].of->ops->check_object != NULL ? s->part : number;
 }
 
 static sluice_status join_objects(joined *own, sluice_error *error)
 {
     uint64_t count = 0;
+    const sluice_status status = find_first_parts(own, error);
+    if (status < 0) {
+        return status;
+    }
     for (uint32_t i = 0; i < own->count; i++) {
-        own->parts[i].span = find_span(own, i);
+        set_span(own, i);
     }
     for (uint32_t i = 0; i < own->span_count; i++) {
         own->spans[i].first = (uint32_t)count;
