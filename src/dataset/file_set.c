@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "file_set.h"
 
+#include "checksum.h"
+#include "clock.h"
 #include "index_store.h"
 #include "memory.h"
 #include "open_many.h"
@@ -10,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define STAGE "dataset"
 
@@ -118,20 +121,50 @@ static sluice_status add_path(sl_file_set *set, const char *path, sluice_error *
 typedef struct opener {
     sl_file_set *set;
     char folder[SL_PATH_BYTES]; /* of the cache */
+    uint32_t first;             /* file to begin with */
+    bool *opened;               /* of each file; its own thread's */
 } opener;
 
 static sluice_status open_file(void *ctx, uint32_t number, sluice_error *error)
 {
-    const opener *o = ctx;
+    opener *o = ctx;
     const sl_file_kind *kind = o->set->kind;
-    const char *path = o->set->list.files[number].path;
-    sl_file_index *index = &o->set->indexes[number];
-    if (sl_index_store_load(index, kind->index, path, o->folder) || kind->load(index, path)) {
-        return SLUICE_OK;
+    const uint32_t count = o->set->list.count;
+    const uint32_t file = number < count - o->first ? number + o->first : number + o->first - count;
+    const char *path = o->set->list.files[file].path;
+    sl_file_index *index = &o->set->indexes[file];
+    sluice_status status = SLUICE_OK;
+    if (!o->opened[file] && !sl_index_store_load(index, kind->index, path, o->folder) &&
+        !kind->load(index, path)) {
+        status = kind->walk(index, path, error);
+        if (status == SLUICE_OK) {
+            sl_index_store_keep(index, path, o->folder);
+        }
     }
-    const sluice_status status = kind->walk(index, path, error);
-    if (status == SLUICE_OK) {
-        sl_index_store_keep(index, path, o->folder);
+    o->opened[file] = status == SLUICE_OK;
+    return status;
+}
+
+/*
+ * The ranks of a run open the same files at the same time. Each begins with another one, so that it
+ * walks what the others have not come to, and finds the rest kept by them: no lock is needed, which
+ * would not hold on every file system.
+ */
+static uint32_t choose_first(uint32_t count)
+{
+    const uint64_t own[] = {sl_now_ns(), (uint64_t)getpid()};
+    return (uint32_t)(sl_checksum(own, sizeof(own)) % count);
+}
+
+/* Of several that fail the first is told, wherever it began: for that the others are tried, too. */
+static sluice_status open_files(opener *o, sluice_error *error)
+{
+    const uint32_t count = o->set->list.count;
+    o->first = choose_first(count);
+    sluice_status status = sl_open_many(count, open_file, o, NULL);
+    if (status < 0) {
+        o->first = 0;
+        status = sl_open_many(count, open_file, o, error);
     }
     return status;
 }
@@ -139,15 +172,18 @@ static sluice_status open_file(void *ctx, uint32_t number, sluice_error *error)
 static sluice_status open_indexes(sl_file_set *set, sluice_error *error)
 {
     opener *o = sl_calloc(1, sizeof(*o));
+    bool *opened = sl_calloc(set->list.count, sizeof(*opened));
     set->indexes = sl_calloc(set->list.count, sizeof(*set->indexes));
     sluice_status status = SLUICE_NOMEM;
-    if (o != NULL && set->indexes != NULL) {
+    if (o != NULL && opened != NULL && set->indexes != NULL) {
         o->set = set;
+        o->opened = opened;
         (void)sl_index_store_folder(o->folder, sizeof(o->folder));
-        status = sl_open_many(set->list.count, open_file, o, error);
+        status = open_files(o, error);
     } else {
         (void)sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
     }
+    sl_free(opened);
     sl_free(o);
     return status;
 }

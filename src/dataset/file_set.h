@@ -5,7 +5,9 @@
  * Purpose: what formats have in common whose samples are stretches of files that have no index: tar
  * archives, TFRecords. Paths are files or folders of them; files are opened by as many threads as
  * help, and their indexes come from the store, from what another tool left beside them, or by
- * walking. Threads: one opens it; then it is immutable. Ownership: sl_file_set_close.
+ * walking. Processes that open the same files at the same time share the walking, as far as the
+ * store can be written to. Threads: one opens it; then it is immutable. Ownership:
+ * sl_file_set_close.
  */
 #ifndef SL_FILE_SET_H
 #define SL_FILE_SET_H

@@ -182,9 +182,11 @@ static void the_first_bad_one_is_told(void **state)
         write_file(path, "no archive", 10);
     }
     path_of(path, sizeof(path), "");
-    assert_int_equal(sluice_dataset_open(&dataset, &given, 1, NULL, &error), SLUICE_CORRUPT);
-    assert_null(dataset);
-    assert_non_null(strstr(error.file, "set-02.tar"));
+    for (unsigned i = 0; i < 20; i++) { /* and whichever it began with */
+        assert_int_equal(sluice_dataset_open(&dataset, &given, 1, NULL, &error), SLUICE_CORRUPT);
+        assert_null(dataset);
+        assert_non_null(strstr(error.file, "set-02.tar"));
+    }
 }
 
 int main(void)
