@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unpack_stream.h"
+
+#include "error.h"
+#include "little_endian.h"
+#include "memory.h"
+
+#include <limits.h>
+#define ZLIB_CONST /* what is unpacked is not written to */
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+/* Of inflateInit2: gzip's heads, and nothing else. */
+enum { GZIP_WINDOW = 16 + 15 };
+
+typedef enum where {
+    WHERE_BEGIN,   /* nothing has been read */
+    WHERE_INSIDE,  /* of a member or frame */
+    WHERE_BETWEEN, /* one has ended */
+    WHERE_PADDING  /* of zeros */
+} where;
+
+struct sl_unpack_stream {
+    sl_packing packing;
+    where where;
+    z_stream gzip;
+    bool gzip_open;
+    ZSTD_DCtx *zstd;
+};
+
+sl_packing sl_packing_of(sl_bytes begin)
+{
+    if (begin.size >= 2 && begin.data[0] == 0x1f && begin.data[1] == 0x8b) {
+        return SL_PACKING_GZIP;
+    }
+    const uint32_t magic = begin.size >= SL_PACKING_LOOK_BYTES ? sl_load32(begin.data) : 0;
+    const bool skipped = (magic & UINT32_C(0xfffffff0)) == UINT32_C(0x184d2a50);
+    return magic == ZSTD_MAGICNUMBER || skipped ? SL_PACKING_ZSTD : SL_PACKING_NONE;
+}
+
+const char *sl_packing_name(sl_packing packing)
+{
+    return packing == SL_PACKING_GZIP ? "gzip" : "zstd";
+}
+
+/* ---- gzip ---- */
+
+/* For zlib. */
+static void *take(void *context, unsigned count, unsigned bytes)
+{
+    (void)context;
+    return sl_calloc(count, bytes);
+}
+
+static void give(void *context, void *memory)
+{
+    (void)context;
+    sl_free(memory);
+}
+
+static uInt most(size_t bytes)
+{
+    return bytes < UINT_MAX ? (uInt)bytes : UINT_MAX;
+}
+
+static sluice_status gzip_refuse(const sl_unpack_stream *stream, int result, sluice_error *error)
+{
+    if (result == Z_MEM_ERROR) {
+        return sl_error_set(error, SLUICE_NOMEM, "gzip", "no memory for zlib");
+    }
+    return sl_error_set(error, SLUICE_CORRUPT, "gzip", "the gzip data are damaged here: %s",
+                        stream->gzip.msg != NULL ? stream->gzip.msg : "no such data are possible");
+}
+
+static sluice_status gzip_inside(sl_unpack_stream *stream, sl_unpack_step *step,
+                                 sluice_error *error)
+{
+    z_stream *z = &stream->gzip;
+    const uInt given = most(step->in.size);
+    const uInt room = most(step->room);
+    z->next_in = step->in.data;
+    z->avail_in = given;
+    z->next_out = step->to;
+    z->avail_out = room;
+    const int result = inflate(z, Z_NO_FLUSH);
+    step->in =
+        (sl_bytes){step->in.data + (given - z->avail_in), step->in.size - (given - z->avail_in)};
+    step->to += room - z->avail_out;
+    step->room -= room - z->avail_out;
+    if (result == Z_STREAM_END) {
+        stream->where = WHERE_BETWEEN;
+        return SLUICE_OK;
+    }
+    /* Z_BUF_ERROR: there was nothing to be done. */
+    return result == Z_OK || result == Z_BUF_ERROR ? SLUICE_OK : gzip_refuse(stream, result, error);
+}
+
+static sluice_status gzip_padding(sl_unpack_step *step, sluice_error *error)
+{
+    while (step->in.size > 0 && step->in.data[0] == 0) {
+        step->in = (sl_bytes){step->in.data + 1, step->in.size - 1};
+    }
+    return step->in.size == 0 ? SLUICE_OK
+                              : sl_error_set(error, SLUICE_CORRUPT, "gzip",
+                                             "what follows the last gzip member is none, and no "
+                                             "padding with zeros: cut it off if it is known to be "
+                                             "of no use");
+}
+
+static sluice_status gzip_run(sl_unpack_stream *stream, sl_unpack_step *step, sluice_error *error)
+{
+    if (stream->where == WHERE_BETWEEN) {
+        stream->where = step->in.data[0] == 0x1f ? WHERE_BEGIN : WHERE_PADDING;
+        if (stream->where == WHERE_BEGIN && inflateReset(&stream->gzip) != Z_OK) {
+            return gzip_refuse(stream, Z_STREAM_ERROR, error);
+        }
+    }
+    if (stream->where == WHERE_PADDING) {
+        return gzip_padding(step, error);
+    }
+    stream->where = WHERE_INSIDE;
+    return gzip_inside(stream, step, error);
+}
+
+/* ---- zstd ---- */
+
+static sluice_status zstd_refuse(size_t code, sluice_error *error)
+{
+    switch (ZSTD_getErrorCode(code)) {
+    case ZSTD_error_memory_allocation:
+        return sl_error_set(error, SLUICE_NOMEM, "zstd", "no memory for zstd");
+    case ZSTD_error_frameParameter_windowTooLarge:
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "zstd",
+                            "the zstd frame needs a window of more than %u MiB, as zstd --long "
+                            "above %d makes them",
+                            1U << (SL_UNPACK_WINDOW_LOG - 20), SL_UNPACK_WINDOW_LOG);
+    default:
+        return sl_error_set(error, SLUICE_CORRUPT, "zstd", "the zstd data are damaged here: %s",
+                            ZSTD_getErrorName(code));
+    }
+}
+
+static sluice_status zstd_run(sl_unpack_stream *stream, sl_unpack_step *step, sluice_error *error)
+{
+    ZSTD_inBuffer in = {step->in.data, step->in.size, 0};
+    ZSTD_outBuffer out = {step->to, step->room, 0};
+    const size_t result = ZSTD_decompressStream(stream->zstd, &out, &in);
+    step->in = (sl_bytes){step->in.data + in.pos, step->in.size - in.pos};
+    if (ZSTD_isError(result)) {
+        return zstd_refuse(result, error); /* out.pos may count bytes that were never written */
+    }
+    step->to += out.pos;
+    step->room -= out.pos;
+    stream->where = result == 0 ? WHERE_BETWEEN : WHERE_INSIDE;
+    return SLUICE_OK;
+}
+
+/* ---- both ---- */
+
+static bool open_unpacker(sl_unpack_stream *stream)
+{
+    if (stream->packing == SL_PACKING_GZIP) {
+        stream->gzip.zalloc = take;
+        stream->gzip.zfree = give;
+        stream->gzip_open = inflateInit2(&stream->gzip, GZIP_WINDOW) == Z_OK;
+        return stream->gzip_open;
+    }
+    stream->zstd = ZSTD_createDCtx();
+    sl_memory_count_allocation();
+    return stream->zstd != NULL &&
+           ZSTD_isError(ZSTD_DCtx_setParameter(stream->zstd, ZSTD_d_windowLogMax,
+                                               SL_UNPACK_WINDOW_LOG)) == 0;
+}
+
+sluice_status sl_unpack_stream_open(sl_unpack_stream **stream, sl_packing packing,
+                                    sluice_error *error)
+{
+    *stream = NULL;
+    sl_unpack_stream *made = sl_calloc(1, sizeof(*made));
+    if (made != NULL) {
+        made->packing = packing;
+    }
+    if (made == NULL || !open_unpacker(made)) {
+        sl_unpack_stream_close(made);
+        return sl_error_set(error, SLUICE_NOMEM, sl_packing_name(packing),
+                            "no memory for unpacking");
+    }
+    *stream = made;
+    return SLUICE_OK;
+}
+
+void sl_unpack_stream_close(sl_unpack_stream *stream)
+{
+    if (stream == NULL) {
+        return;
+    }
+    if (stream->gzip_open) {
+        (void)inflateEnd(&stream->gzip);
+    }
+    (void)ZSTD_freeDCtx(stream->zstd);
+    sl_free(stream);
+}
+
+/* A call of the unpacker may leave both input and room, at the end of a member or frame. */
+sluice_status sl_unpack_stream_run(sl_unpack_stream *stream, sl_unpack_step *step,
+                                   sluice_error *error)
+{
+    for (;;) {
+        const size_t room = step->room;
+        const size_t left = step->in.size;
+        /* What was unpacked already may wait for room, without any input. */
+        if (room == 0 || (left == 0 && stream->where != WHERE_INSIDE)) {
+            return SLUICE_OK;
+        }
+        const sluice_status status = stream->packing == SL_PACKING_GZIP
+                                         ? gzip_run(stream, step, error)
+                                         : zstd_run(stream, step, error);
+        if (status < 0 || (step->room == room && step->in.size == left)) {
+            return status;
+        }
+    }
+}
+
+sluice_status sl_unpack_stream_end(const sl_unpack_stream *stream, sluice_error *error)
+{
+    if (stream->where == WHERE_BETWEEN || stream->where == WHERE_PADDING) {
+        return SLUICE_OK;
+    }
+    const char *name = sl_packing_name(stream->packing);
+    return sl_error_set(error, SLUICE_CORRUPT, name,
+                        "the %s data are cut short: they end inside a %s", name,
+                        stream->packing == SL_PACKING_GZIP ? "member" : "frame");
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gzip and zstd data made by hand from their specifications (RFC 1952 and 8878), unpacked in pieces
+ * of all sizes: what comes out does not depend on them, and damage is never taken for data.
+ */
+#include "unpack_stream.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BYTES(text)                               \
+    (sl_bytes)                                    \
+    {                                             \
+        (const uint8_t *)(text), sizeof(text) - 1 \
+    }
+
+#define HELLO_GZIP "\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\x05\0\xfa\xffhello\x86\xa6\x10\x36\x05\0\0\0"
+/* With an extra field, a name, a comment; no time. */
+#define HELLO_LONG_HEAD                                                         \
+    "\x1f\x8b\x08\x1c\0\0\0\0\0\x03\x04\0abcdname\0comment\0\x01\x05\0\xfa\xff" \
+    "hello\x86\xa6\x10\x36\x05\0\0\0"
+#define EMPTY_GZIP "\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\0\0\xff\xff\0\0\0\0\0\0\0\0"
+/* One segment, its size, one raw block, the last. */
+#define HELLO_ZSTD "\x28\xb5\x2f\xfd\x20\x05\x29\0\0hello"
+#define SKIP_ZSTD  "\x5a\x2a\x4d\x18\x03\0\0\0abc"
+
+enum { OUT_BYTES = 64 };
+
+typedef struct result {
+    sluice_status status;
+    sluice_error error;
+    uint8_t out[OUT_BYTES];
+    size_t size;
+} result;
+
+static sluice_status run_pieces(sl_unpack_stream *stream, sl_bytes packed, size_t in, size_t room,
+                                result *r)
+{
+    size_t given = 0;
+    for (;;) {
+        const size_t left = packed.size - given;
+        const size_t space = OUT_BYTES - r->size;
+        sl_unpack_step step = {.in = {packed.data + given, left < in ? left : in},
+                               .to = r->out + r->size,
+                               .room = space < room ? space : room};
+        const sl_unpack_step before = step;
+        const sluice_status status = sl_unpack_stream_run(stream, &step, &r->error);
+        const size_t taken = before.in.size - step.in.size;
+        assert_ptr_equal(step.in.data, before.in.data + taken);
+        assert_ptr_equal(step.to, before.to + (before.room - step.room));
+        given += taken;
+        r->size += before.room - step.room;
+        if (status < 0 ||
+            (taken == 0 && step.room == before.room && before.room > 0 && given == packed.size)) {
+            return status < 0 ? status : sl_unpack_stream_end(stream, &r->error);
+        }
+    }
+}
+
+/* In pieces of `in` bytes, with room for `room` at a time. */
+static result unpack(sl_bytes packed, size_t in, size_t room)
+{
+    result r = {.status = SLUICE_OK, .error = SLUICE_ERROR_INIT};
+    sl_unpack_stream *stream = NULL;
+    const sl_packing packing = sl_packing_of(packed);
+    assert_int_not_equal(packing, SL_PACKING_NONE);
+    assert_int_equal(sl_unpack_stream_open(&stream, packing, &r.error), SLUICE_OK);
+    r.status = run_pieces(stream, packed, in, room, &r);
+    sl_unpack_stream_close(stream);
+    assert_true(r.status == SLUICE_OK || (r.error.status == r.status && r.error.text[0] != '\0'));
+    return r;
+}
+
+static void check(sl_bytes packed, const char *text)
+{
+    for (size_t in = 1; in <= packed.size; in++) {
+        for (size_t room = 1; room < 12; room++) {
+            const result r = unpack(packed, in, room);
+            assert_int_equal(r.status, SLUICE_OK);
+            assert_int_equal(r.size, strlen(text));
+            assert_memory_equal(r.out, text, r.size);
+        }
+    }
+}
+
+static void check_refused(sl_bytes packed, sluice_status status, const char *why)
+{
+    for (size_t in = 1; in <= packed.size; in++) {
+        const result r = unpack(packed, in, 5);
+        assert_int_equal(r.status, status);
+        assert_non_null(strstr(r.error.text, why));
+    }
+}
+
+static void test_packings(void **state)
+{
+    (void)state;
+    assert_int_equal(sl_packing_of(BYTES(HELLO_GZIP)), SL_PACKING_GZIP);
+    assert_int_equal(sl_packing_of(BYTES(HELLO_ZSTD)), SL_PACKING_ZSTD);
+    assert_int_equal(sl_packing_of(BYTES(SKIP_ZSTD)), SL_PACKING_ZSTD);
+    assert_int_equal(sl_packing_of(BYTES("\x1f")), SL_PACKING_NONE);
+    assert_int_equal(sl_packing_of(BYTES("\x28\xb5\x2f")), SL_PACKING_NONE);
+    assert_int_equal(sl_packing_of(BYTES("BZh9")), SL_PACKING_NONE);
+    assert_int_equal(sl_packing_of((sl_bytes){NULL, 0}), SL_PACKING_NONE);
+}
+
+static void test_gzip(void **state)
+{
+    (void)state;
+    check(BYTES(HELLO_GZIP), "hello");
+    check(BYTES(HELLO_LONG_HEAD), "hello");
+    check(BYTES(EMPTY_GZIP), "");
+    check(BYTES(HELLO_GZIP HELLO_LONG_HEAD EMPTY_GZIP HELLO_GZIP), "hellohellohello");
+    check(BYTES(HELLO_GZIP "\0"), "hello");
+    check(BYTES(HELLO_GZIP HELLO_GZIP "\0\0\0\0\0\0\0"), "hellohello");
+}
+
+static void test_gzip_with_something_behind(void **state)
+{
+    (void)state;
+    check_refused(BYTES(HELLO_GZIP "x"), SLUICE_CORRUPT, "follows the last gzip member");
+    check_refused(BYTES(HELLO_GZIP "\0x"), SLUICE_CORRUPT, "follows the last gzip member");
+    check_refused(BYTES(HELLO_GZIP "\0\0" HELLO_GZIP), SLUICE_CORRUPT, "follows the last");
+    check_refused(BYTES(HELLO_GZIP "\x1f\x8c more"), SLUICE_CORRUPT, "damaged here");
+    check_refused(BYTES(HELLO_GZIP "\x1f"), SLUICE_CORRUPT, "inside a member");
+}
+
+static void test_zstd(void **state)
+{
+    (void)state;
+    check(BYTES(HELLO_ZSTD), "hello");
+    check(BYTES(HELLO_ZSTD HELLO_ZSTD), "hellohello");
+    check(BYTES(SKIP_ZSTD HELLO_ZSTD SKIP_ZSTD SKIP_ZSTD HELLO_ZSTD SKIP_ZSTD), "hellohello");
+    check_refused(BYTES(HELLO_ZSTD "behind it"), SLUICE_CORRUPT, "damaged here");
+    check_refused(BYTES(HELLO_ZSTD "\0\0\0\0"), SLUICE_CORRUPT, "damaged here");
+}
+
+/* A window of 2^28 bytes, and one of 2^27. */
+static void test_windows(void **state)
+{
+    (void)state;
+    check_refused(BYTES("\x28\xb5\x2f\xfd\0\x90\x29\0\0hello"), SLUICE_UNSUPPORTED, "128 MiB");
+    const result r = unpack(BYTES("\x28\xb5\x2f\xfd\0\x88\x29\0\0hello"), 100, OUT_BYTES);
+    assert_int_equal(r.status, SLUICE_OK);
+    assert_int_equal(r.size, 5);
+}
+
+static void check_cut(sl_bytes packed, size_t least, const size_t *ends, size_t end_count)
+{
+    for (size_t size = least; size < packed.size; size++) {
+        bool may_end = false;
+        for (size_t i = 0; i < end_count; i++)
+            may_end = may_end || ends[i] == size;
+        const result r = unpack((sl_bytes){packed.data, size}, 3, 4);
+        assert_int_equal(r.status, may_end ? SLUICE_OK : SLUICE_CORRUPT);
+    }
+}
+
+static void test_cut_anywhere(void **state)
+{
+    (void)state;
+    const size_t one_gzip = sizeof(HELLO_GZIP) - 1;
+    const size_t two_gzips = one_gzip + sizeof(HELLO_LONG_HEAD) - 1;
+    const size_t gzips[] = {one_gzip, two_gzips, two_gzips + 1};
+    check_cut(BYTES(HELLO_GZIP HELLO_LONG_HEAD "\0\0"), 2, gzips, 3);
+    const size_t zstds[] = {11, 25};
+    check_cut(BYTES(SKIP_ZSTD HELLO_ZSTD HELLO_ZSTD), 4, zstds, 2);
+}
+
+/* Whatever bit is another, what comes out is the same, or refused. */
+static void test_gzip_flipped(void **state)
+{
+    (void)state;
+    uint8_t bytes[] = HELLO_LONG_HEAD;
+    const size_t size = sizeof(bytes) - 1;
+    for (size_t bit = 16; bit < size * 8; bit++) {
+        bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
+        const result r = unpack((sl_bytes){bytes, size}, 7, 3);
+        bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
+        assert_true(r.status == SLUICE_CORRUPT ||
+                    (r.status == SLUICE_OK && r.size == 5 && memcmp(r.out, "hello", 5) == 0));
+    }
+}
+
+/* A good frame and then one of zstd 0.5 that is damaged: libzstd counts what it has not written. */
+static void test_only_what_was_written_comes_out(void **state)
+{
+    (void)state;
+    static const uint8_t packed[] = {
+        0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0x00, 0x10, 0x0e, 0x00, 0xc4, 0x02, 0x00, 0x12, 0x87, 0x0f,
+        0x0d, 0xc0, 0x25, 0x07, 0x64, 0x57, 0x44, 0x44, 0xb6, 0xaa, 0xaa, 0x4e, 0xdc, 0x02, 0x40,
+        0x30, 0x77, 0x49, 0x92, 0xf5, 0x27, 0xe8, 0x43, 0x85, 0x42, 0x69, 0x78, 0x2d, 0x81, 0x1e,
+        0x7e, 0xdf, 0x39, 0x66, 0x10, 0x97, 0xdb, 0x36, 0x76, 0xd2, 0xcd, 0xcb, 0x49, 0x92, 0xc6,
+        0x7e, 0x56, 0x99, 0x65, 0x39, 0x42, 0xa3, 0x45, 0xbc, 0x1a, 0x8d, 0xea, 0x94, 0x98, 0x53,
+        0x44, 0x04, 0x05, 0x00, 0xfc, 0x2f, 0x6e, 0x17, 0x44, 0x41, 0xc0, 0x3b, 0x22, 0x6a, 0xb0,
+        0x3b, 0x22, 0x6a, 0xb0, 0x3b, 0x22, 0xea, 0xdf, 0xa7, 0x13, 0x02, 0x00, 0x10, 0x00, 0x02,
+        0x00, 0x10, 0x00, 0x02, 0x00, 0x10, 0x00, 0x02, 0x00, 0x10, 0x00, 0x02, 0x00, 0x10, 0x00,
+        0x02, 0x00, 0x10, 0x00, 0x03, 0x80, 0x00, 0x00, 0x25, 0xb5, 0x2f, 0xfd, 0x20, 0x00, 0x01,
+        0x00, 0x00, 0x28, 0xb5, 0x2f, 0xfd, 0xa8, 0xc6, 0x7e, 0x56, 0x99, 0x65, 0x39, 0x42, 0xa3,
+        0x45, 0xbc, 0x1a, 0x8d, 0xea, 0x94, 0x00, 0x02, 0x00, 0x10, 0x00, 0x03, 0x40, 0x08, 0x00};
+    enum { ROOM = 1 << 20, GOOD = 921600 };
+    static uint8_t out[ROOM];
+    memset(out, 0xa5, sizeof(out));
+    sl_unpack_stream *stream;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sl_unpack_stream_open(&stream, SL_PACKING_ZSTD, &error), SLUICE_OK);
+    sl_unpack_step step = {.in = {packed, sizeof(packed)}, .to = out, .room = ROOM};
+    assert_true(sl_unpack_stream_run(stream, &step, &error) < 0);
+    assert_in_range(ROOM - step.room, 0, GOOD);
+    sl_unpack_stream_close(stream);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_packings),
+        cmocka_unit_test(test_gzip),
+        cmocka_unit_test(test_gzip_with_something_behind),
+        cmocka_unit_test(test_zstd),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_only_what_was_written_comes_out),
+        cmocka_unit_test(test_cut_anywhere),
+        cmocka_unit_test(test_gzip_flipped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
