@@ -4,6 +4,7 @@
 #include "error.h"
 #include "file.h"
 #include "memory.h"
+#include "streams.h"
 #include "thread.h"
 
 #include <assert.h>
@@ -35,6 +36,7 @@ typedef struct entry {
 struct sl_objects {
     sl_object_names names;
     uint32_t capacity;
+    sl_streams *streams; /* of the compressed ones */
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* a pin is gone, an opening has ended */
     /* under mutex */
@@ -90,6 +92,12 @@ sluice_status sl_objects_open(sl_objects **objects, const sl_object_names *names
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a table of %u files",
                             names->count);
     }
+    const sluice_status status =
+        names->packed != NULL ? sl_streams_open(&made->streams, error) : SLUICE_OK;
+    if (status < 0) {
+        sl_objects_close(made);
+        return status;
+    }
     *objects = made;
     return SLUICE_OK;
 }
@@ -104,6 +112,7 @@ void sl_objects_close(sl_objects *objects)
             close(objects->entries[i].fd);
         }
     }
+    sl_streams_close(objects->streams);
     sl_free(objects->entries);
     sl_free(objects->entry_of);
     sl_free(objects->probe);
@@ -120,6 +129,12 @@ uint32_t sl_objects_count(const sl_objects *objects)
 uint64_t sl_objects_bytes(const sl_objects *objects, uint32_t object)
 {
     return objects->names.bytes != NULL ? objects->names.bytes(objects->names.ctx, object) : 0;
+}
+
+sl_packed sl_objects_packed(const sl_objects *objects, uint32_t object)
+{
+    return objects->names.packed != NULL ? objects->names.packed(objects->names.ctx, object)
+                                         : (sl_packed){.packing = SL_PACKING_NONE};
 }
 
 sluice_status sl_objects_path(const sl_objects *objects, uint32_t object, char *path, size_t bytes)
@@ -379,11 +394,22 @@ static bool any_in_use_locked(const sl_objects *objects)
     return false;
 }
 
+static sluice_status refuse_packed(const sl_objects *objects, uint32_t object, sluice_error *error)
+{
+    char path[SL_PATH_BYTES] = "";
+    (void)sl_objects_path(objects, object, path, sizeof(path));
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+                         "it is compressed, and can only be read from front to back");
+}
+
 sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how how, sl_pin *pin,
                              sluice_error *error)
 {
     assert(object < objects->names.count);
     entry *e = NULL;
+    if (sl_objects_packed(objects, object).packing != SL_PACKING_NONE) {
+        return refuse_packed(objects, object, error);
+    }
     if (error != NULL) {
         sl_error_clear(error);
     }
@@ -430,9 +456,18 @@ void sl_objects_reopen(sl_objects *objects, const sl_pin *pin, bool buffered)
 sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t offset, void *to,
                               size_t bytes, sluice_error *error)
 {
-    sl_pin pin;
+    sl_pin pin = {.fd = -1};
     char path[SL_PATH_BYTES] = "";
     sluice_error reason;
+    const sl_packed packed = sl_objects_packed(objects, object);
+    if (packed.packing != SL_PACKING_NONE) {
+        if (sl_objects_path(objects, object, path, sizeof(path)) != SLUICE_OK) {
+            return sl_error_set(error, SLUICE_INVALID, STAGE, "the path of file %u is too long",
+                                object);
+        }
+        const sl_streamed of = {.object = object, .path = path, .packed = packed};
+        return sl_streams_read(objects->streams, &of, offset, to, bytes, error);
+    }
     sluice_status status =
         sl_objects_pin(objects, object, (sl_pin_how){.wait = true}, &pin, &reason);
     if (status == SLUICE_OK) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * objects: what bytes are read from, by number: files today.
+ * objects: what bytes are read from, by number: files today, or what comes out of compressed ones.
  *
  * Purpose: the one set of open objects of a dataset, bounded and least recently used closed first,
  * with two faces. Whoever may block reads (sl_objects_read: index blocks at open, tools); a fetch
  * thread pins, reads by itself, and unpins. An object can be open twice, through the page cache and
- * past it (O_DIRECT).
+ * past it (O_DIRECT). Offsets of a compressed one count in what comes out of it, which is read from
+ * front to back (stream.h) and cannot be pinned.
  * Threads: any. Lock: its own mutex, not held while a file is opened, read or closed: a server that
  * does not answer holds up those that want the same object, nobody else.
  * Invariants: a pinned descriptor is never closed; open ones <= capacity, which RLIMIT_NOFILE
@@ -16,6 +17,7 @@
 #ifndef SL_OBJECTS_H
 #define SL_OBJECTS_H
 
+#include "stream.h"
 #include "view.h"
 
 #include <sluice/common.h>
@@ -37,6 +39,8 @@ typedef struct sl_object_names {
     sluice_status (*path)(void *ctx, uint32_t object, char *path, size_t bytes);
     /* Bytes that it must have when it is opened; NULL, or 0: any. */
     uint64_t (*bytes)(void *ctx, uint32_t object);
+    /* How it is compressed; SL_PACKING_NONE: it is read as it lies. NULL: all are. */
+    sl_packed (*packed)(void *ctx, uint32_t object);
 } sl_object_names;
 
 /* Errors: NOMEM. */
@@ -48,11 +52,13 @@ void sl_objects_close(sl_objects *objects);
 uint32_t sl_objects_count(const sl_objects *objects);
 /* Bytes that the object must have; 0: any. */
 uint64_t sl_objects_bytes(const sl_objects *objects, uint32_t object);
+/* How the object is compressed. */
+sl_packed sl_objects_packed(const sl_objects *objects, uint32_t object);
 sluice_status sl_objects_path(const sl_objects *objects, uint32_t object, char *path, size_t bytes);
 
 /*
  * Reads exactly `bytes` of an object. Blocks. Errors: IO, CORRUPT (it ends before, or has another
- * size than it should have), INVALID (its path is too long).
+ * size than it should have), INVALID (its path is too long); of a compressed one those of a stream.
  */
 sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t offset, void *to,
                               size_t bytes, sluice_error *error);
@@ -79,7 +85,7 @@ typedef struct sl_pin_how {
  * Opens what is not open (that may take as long as open() takes) and pins it. Without `wait`, AGAIN
  * when all are pinned, no descriptor is to be had just now, or another thread is opening it: try
  * again after an unpin. Errors: IO, CORRUPT, INVALID as sl_objects_read; something that is no
- * regular file has errno EISDIR or EINVAL.
+ * regular file has errno EISDIR or EINVAL; UNSUPPORTED: it is compressed.
  */
 sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how how, sl_pin *pin,
                              sluice_error *error);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream.h"
+
+#include "error.h"
+#include "file.h"
+#include "memory.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE    "io"
+#define IN_BYTES ((size_t)256 << 10)
+
+struct sl_stream {
+    char *path; /* owned */
+    sl_packed packed;
+    int fd;
+    sl_unpack_stream *unpacker;
+    uint64_t in_at; /* of the file: all before was read */
+    sl_bytes in;    /* of `room`: read and not yet unpacked */
+    uint8_t *room;
+    uint64_t front; /* bytes that came out */
+    bool ended;     /* nothing more will */
+    uint32_t chunk_count;
+    uint8_t **chunks; /* byte b is in chunk b / SL_STREAM_CHUNK_BYTES % chunk_count; NULL: not yet
+                         taken */
+    uint64_t restarts;
+    sluice_error failed; /* what the front cannot go beyond; status 0: nothing */
+};
+
+/* ---- life ---- */
+
+static sluice_status check_file(const sl_stream *stream, sluice_error *error)
+{
+    struct stat facts;
+    if (fstat(stream->fd, &facts) == 0 && (uint64_t)facts.st_size == stream->packed.file_bytes &&
+        sl_file_modified_ns(&facts) == stream->packed.modified_ns) {
+        return SLUICE_OK;
+    }
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, stream->path, (int64_t)stream->in_at,
+                         "the file was changed since it was opened");
+}
+
+/* An unpacker that has seen nothing, and the file from its first byte. */
+static sluice_status begin(sl_stream *stream, sluice_error *error)
+{
+    sl_unpack_stream_close(stream->unpacker);
+    stream->in_at = 0;
+    stream->in = (sl_bytes){stream->room, 0};
+    stream->front = 0;
+    stream->ended = false;
+    stream->failed.status = 0;
+    return sl_unpack_stream_open(&stream->unpacker, stream->packed.packing, error);
+}
+
+static sluice_status open_all(sl_stream *stream, const char *path, sluice_error *error)
+{
+    stream->path = sl_strdup(path);
+    stream->room = sl_malloc(IN_BYTES);
+    stream->chunks = (uint8_t **)sl_calloc(stream->chunk_count, sizeof(*stream->chunks));
+    if (stream->path == NULL || stream->room == NULL || stream->chunks == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for unpacking");
+    }
+    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &stream->fd, NULL, error);
+    if (status == SLUICE_OK) {
+        (void)posix_fadvise(stream->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+        status = check_file(stream, error);
+    }
+    return status == SLUICE_OK ? begin(stream, error) : status;
+}
+
+sluice_status sl_stream_open(sl_stream **stream, const char *path, const sl_packed *packed,
+                             uint32_t chunks, sluice_error *error)
+{
+    *stream = NULL;
+    assert(chunks > 0 && packed->packing != SL_PACKING_NONE);
+    sl_stream *made = sl_calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for unpacking");
+    }
+    made->packed = *packed;
+    made->fd = -1;
+    made->chunk_count = chunks;
+    const sluice_status status = open_all(made, path, error);
+    if (status < 0) {
+        sl_stream_close(made);
+        return status;
+    }
+    *stream = made;
+    return SLUICE_OK;
+}
+
+void sl_stream_close(sl_stream *stream)
+{
+    if (stream == NULL) {
+        return;
+    }
+    sl_unpack_stream_close(stream->unpacker);
+    sl_file_close(stream->fd);
+    for (uint32_t i = 0; stream->chunks != NULL && i < stream->chunk_count; i++) {
+        sl_free(stream->chunks[i]);
+    }
+    sl_free((void *)stream->chunks);
+    sl_free(stream->room);
+    sl_free(stream->path);
+    sl_free(stream);
+}
+
+/* ---- unpacking ---- */
+
+/* The chunk that a byte is in, or will be; NULL: no memory. */
+static uint8_t *chunk_of(sl_stream *stream, uint64_t at)
+{
+    uint8_t **chunk = &stream->chunks[at / SL_STREAM_CHUNK_BYTES % stream->chunk_count];
+    if (*chunk == NULL) {
+        *chunk = sl_malloc(SL_STREAM_CHUNK_BYTES);
+    }
+    return *chunk;
+}
+
+/* The first byte that is still there. */
+static uint64_t back(const sl_stream *stream)
+{
+    const uint64_t kept = (stream->chunk_count - 1) * (uint64_t)SL_STREAM_CHUNK_BYTES;
+    /* The chunk of the last byte: one that is full lasts until the next byte comes. What failed may
+     * have written where that would be. */
+    const bool written = stream->failed.status != 0;
+    const uint64_t last = stream->front > 0 && !written ? stream->front - 1 : stream->front;
+    const uint64_t begun = last - last % SL_STREAM_CHUNK_BYTES;
+    return begun > kept ? begun - kept : 0;
+}
+
+static sluice_status read_more(sl_stream *stream, sluice_error *error)
+{
+    const uint64_t left = stream->packed.file_bytes - stream->in_at;
+    const size_t bytes = left < IN_BYTES ? (size_t)left : IN_BYTES;
+    sluice_status status = check_file(stream, error);
+    if (status == SLUICE_OK) {
+        status = sl_file_read(stream->fd, (sl_file_name){STAGE, stream->path}, stream->room, bytes,
+                              stream->in_at, error);
+    }
+    if (status == SLUICE_OK) {
+        stream->in_at += bytes;
+        stream->in = (sl_bytes){stream->room, bytes};
+    }
+    return status;
+}
+
+/* Ends the stream for good: `*why` says where and how. */
+static sluice_status give_up(sl_stream *stream, sluice_error *why)
+{
+    sl_error_set_path(why, stream->path);
+    why->offset = (int64_t)(stream->in_at - stream->in.size);
+    stream->failed = *why;
+    return (sluice_status)why->status;
+}
+
+/* Moves the front on, by as much as comes out of the input at hand and the chunk has room for. */
+static sluice_status unpack(sl_stream *stream, sluice_error *error)
+{
+    const size_t within = stream->front % SL_STREAM_CHUNK_BYTES;
+    uint8_t *chunk = chunk_of(stream, stream->front);
+    if (chunk == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, stream->path, -1,
+                             "no memory for unpacking");
+    }
+    sl_unpack_step step = {
+        .in = stream->in, .to = chunk + within, .room = SL_STREAM_CHUNK_BYTES - within};
+    sluice_status status = sl_unpack_stream_run(stream->unpacker, &step, error);
+    const size_t came = SL_STREAM_CHUNK_BYTES - within - step.room;
+    stream->in = step.in;
+    stream->front += came;
+    const bool over = came == 0 && step.in.size == 0 && stream->in_at == stream->packed.file_bytes;
+    if (status == SLUICE_OK && over) {
+        status = sl_unpack_stream_end(stream->unpacker, error);
+    }
+    stream->ended = over && status == SLUICE_OK;
+    return status < 0 ? give_up(stream, error) : status;
+}
+
+/* Moves the front on, or finds that it has ended. */
+static sluice_status go_on(sl_stream *stream, sluice_error *error)
+{
+    const uint64_t before = stream->front;
+    while (stream->front == before && !stream->ended) {
+        sluice_status status = SLUICE_OK;
+        if (stream->failed.status != 0) {
+            *error = stream->failed;
+            return (sluice_status)error->status;
+        }
+        if (stream->in.size == 0 && stream->in_at < stream->packed.file_bytes) {
+            status = read_more(stream, error);
+        }
+        if (status == SLUICE_OK) {
+            status = unpack(stream, error);
+        }
+        if (status < 0 && stream->front == before) {
+            return status;
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* ---- reading ---- */
+
+static sluice_status read_some(sl_stream *stream, uint64_t offset, uint8_t *to, size_t bytes,
+                               size_t *got, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    if (offset < back(stream) || stream->unpacker == NULL) {
+        stream->restarts++;
+        status = begin(stream, error);
+    }
+    while (status == SLUICE_OK && *got < bytes) {
+        const uint64_t at = offset + *got;
+        if (at < stream->front) {
+            const size_t within = at % SL_STREAM_CHUNK_BYTES;
+            const uint64_t there = stream->front - at;
+            size_t some = SL_STREAM_CHUNK_BYTES - within;
+            some = there < some ? (size_t)there : some;
+            some = bytes - *got < some ? bytes - *got : some;
+            memcpy(to + *got, chunk_of(stream, at) + within, some);
+            *got += some;
+        } else if (stream->ended) {
+            break;
+        } else {
+            status = go_on(stream, error);
+        }
+    }
+    return status;
+}
+
+sluice_status sl_stream_read_some(sl_stream *stream, uint64_t offset, void *to, size_t bytes,
+                                  size_t *got, sluice_error *error)
+{
+    sluice_error reason;
+    *got = 0;
+    if (offset > INT64_MAX - bytes) {
+        return SLUICE_OK; /* so much never comes out */
+    }
+    sl_error_clear(&reason);
+    const sluice_status status = read_some(stream, offset, to, bytes, got, &reason);
+    if (status < 0 && error != NULL) {
+        *error = reason;
+    }
+    return status;
+}
+
+sluice_status sl_stream_read(sl_stream *stream, uint64_t offset, void *to, size_t bytes,
+                             sluice_error *error)
+{
+    size_t got = 0;
+    const sluice_status status = sl_stream_read_some(stream, offset, to, bytes, &got, error);
+    if (status < 0 || got == bytes) {
+        return status;
+    }
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, stream->path,
+                         (int64_t)stream->packed.file_bytes,
+                         "what the file holds ends here, unpacked %zu bytes early", bytes - got);
+}
+
+uint64_t sl_stream_bytes(const sl_stream *stream)
+{
+    return stream->front;
+}
+
+uint64_t sl_stream_restarts(const sl_stream *stream)
+{
+    return stream->restarts;
+}
