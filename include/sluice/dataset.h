@@ -16,7 +16,9 @@
  *     files that are called alike up to the first dot of their name, and follow one another, are a
  *     sample; docs/formats.md says what its fields are. Each archive's headers are walked when it
  *     is opened, several at a time, and an index is kept in $SLUICE_CACHE_DIR, or else
- *     $XDG_CACHE_HOME/sluice or ~/.cache/sluice (SLUICE_CACHE_DIR="": none is);
+ *     $XDG_CACHE_HOME/sluice or ~/.cache/sluice (SLUICE_CACHE_DIR="": none is). Those compressed
+ *     by gzip or zstd (*.tar.gz, *.tgz, *.tar.zst, *.tzst) are unpacked for that, and can be
+ *     packed and verified, but not loaded: sluice_dataset_info.front_to_back;
  *   - TFRecord files of tf.train.Example (*.tfrecord, *.tfrecords, *.tfrec, NAME-00000-of-01024),
  *     or a folder with such files and without folders: each record is a sample; docs/formats.md
  *     says what its fields are. Indexes are made and kept as those of archives are;
@@ -171,14 +173,19 @@ typedef struct sluice_dataset_info {
     uint64_t fingerprint; /* changes when the list of samples changes */
     uint32_t classes;
     uint32_t fields;
-    char format[16]; /* "shards", "tar", "tfrecord", "recordio", "parquet", "arrow", "mds",
-                        "litdata", "beton", "lmdb", "table", "coco", "voc", "npz", "npy",
-                        "megatron", "folder", "flat"; "mixed": of several, joined */
+    char format[16];        /* "shards", "tar", "tfrecord", "recordio", "parquet", "arrow", "mds",
+                               "litdata", "beton", "lmdb", "table", "coco", "voc", "npz", "npy",
+                               "megatron", "folder", "flat"; "mixed": of several, joined */
+    uint32_t front_to_back; /* 1: some of its files are compressed as a whole (.tar.gz), and can
+                               only be read from front to back: by sluice_pack, sluice_unpack and
+                               sluice_dataset_verify. Loaders, sluice_dataset_read and
+                               sluice_dataset_decode refuse it */
+    uint32_t reserved;
 } sluice_dataset_info;
 
-#define SLUICE_DATASET_INFO_INIT                          \
-    {                                                     \
-        sizeof(sluice_dataset_info), 0, 0, 0, 0, 0, 0, "" \
+#define SLUICE_DATASET_INFO_INIT                                \
+    {                                                           \
+        sizeof(sluice_dataset_info), 0, 0, 0, 0, 0, 0, "", 0, 0 \
     }
 
 SLUICE_API sluice_status sluice_dataset_get_info(const sluice_dataset *dataset,
@@ -217,6 +224,7 @@ typedef struct sluice_sample_info {
     }
 
 /* Blocks: a packed sample is read, and checked, for its label and sizes, an image folder's is not.
+ * Of a compressed archive all before it is unpacked, unless the samples are asked for in order.
  * Errors: INVALID (index), IO, CORRUPT, UNSUPPORTED, NOMEM. */
 SLUICE_API sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t index,
                                                    sluice_sample_info *info, sluice_error *error);

@@ -196,7 +196,8 @@ typedef struct sluice_pack_options {
     uint64_t shard_bytes; /* as in sluice_writer_options */
     uint64_t seed;        /* of the order in which samples are written */
     uint32_t keep_order;  /* 1: the dataset's order [0: shuffled, so that neighbours in a shard
-                             carry no class runs] */
+                             carry no class runs; but one that can only be read from front to back
+                             (sluice_dataset_info.front_to_back) keeps its order] */
     uint32_t overwrite;   /* 1: remove what an earlier pack left in the folder and start anew */
     int32_t on_bad;       /* a sluice_pack_on_bad [FAIL] */
     uint32_t skip_verify; /* 1: do not read back what was written */

@@ -65,7 +65,7 @@ class Dataset:
     path: a folder of class folders with pictures (torchvision's ImageFolder rules), a folder of packed
     shards (`sluice pack`), a manifest or a shard, tar archives as WebDataset has them, TFRecords, Parquet files,
     MDS shards, LitData chunks, .npy and .npz files and others (docs/formats.md), also with ranges
-    ("train-{000..146}.tar"); or a list of those. With
+    ("train-{000..146}.tar"); or a list of those. Compressed archives (.tar.gz, .tgz, .tar.zst) are for sluice.pack only. With
     `flat=("float32", (3, 32, 32))` the files hold nothing but tensors of that dtype and shape, back to back. Class folders without a
     picture, and those whose names differ in case only, are refused unless they are allowed.
 
@@ -137,6 +137,12 @@ class Dataset:
     def description(self) -> str:
         """What the path was taken for, a sentence; behind "; " what makes it slow as it is stored."""
         return self._info["description"]
+
+    @property
+    def front_to_back(self) -> bool:
+        """Whether files are compressed as a whole (.tar.gz): then data[i], decode and loaders refuse it, and sluice.pack
+        makes a dataset of it that can be loaded."""
+        return bool(self._info["front_to_back"])
 
     @property
     def fingerprint(self) -> int:

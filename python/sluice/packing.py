@@ -59,7 +59,7 @@ def pack(
     workers: threads [one for each processor].
     overwrite: remove what an earlier pack left in the folder, instead of going on with it.
     on_bad_sample: 'fail', or 'skip': leave it out and list it in rejected.tsv.
-    keep_order: the dataset's order instead of a shuffled one (`seed`).
+    keep_order: the dataset's order instead of a shuffled one (`seed`); always so where archives are compressed.
     keep_bytes: store JPEGs as they are instead of re-tiling them without loss. raw: store pixels.
     metadata: 'keep' or 'drop' EXIF, ICC profiles and comments of re-tiled JPEGs.
     max_side: make pictures smaller whose longer side has more pixels, and code them anew, as JPEGs of `quality` [90]:

@@ -252,11 +252,12 @@ static PyObject *info(dataset_object *self, PyObject *unused)
     if (status < 0) {
         return sluice_raise_status(extension_of(self), status, "no information");
     }
-    return Py_BuildValue("{s:s,s:s,s:K,s:K,s:I,s:I,s:I,s:K}", "format", info.format, "description",
-                         sluice_dataset_describe(self->handle->dataset), "samples",
+    return Py_BuildValue("{s:s,s:s,s:K,s:K,s:I,s:I,s:I,s:I,s:K}", "format", info.format,
+                         "description", sluice_dataset_describe(self->handle->dataset), "samples",
                          (unsigned long long)info.samples, "bytes", (unsigned long long)info.bytes,
                          "shards", info.shards, "classes", info.classes, "fields", info.fields,
-                         "fingerprint", (unsigned long long)info.fingerprint);
+                         "front_to_back", info.front_to_back, "fingerprint",
+                         (unsigned long long)info.fingerprint);
 }
 
 /* (name, type, dtype, shape) */

@@ -245,7 +245,8 @@ static sluice_status read_field(const sl_dataset *dataset, uint64_t index, const
     if (field == SL_FIELD_NONE) {
         return sl_error_set(error, SLUICE_INVALID, "api", "there is no field \"%.64s\"", name);
     }
-    return sl_dataset_read_field(dataset, index, field, buffer, size, error);
+    const sluice_status status = sl_dataset_check_order(dataset, error);
+    return status < 0 ? status : sl_dataset_read_field(dataset, index, field, buffer, size, error);
 }
 
 // NOLINTNEXTLINE(readability-function-size): seven parameters, as in the public header
@@ -300,6 +301,9 @@ sluice_status sluice_dataset_verify(const sluice_dataset *dataset,
     sluice_verify_options own;
     sluice_verify_result found;
     status = check_verify_options(&own, options, &reason);
+    if (sl_api_const_dataset(dataset)->info.front_to_back != 0) {
+        own.workers = 1; /* samples in their order */
+    }
     if (status == SLUICE_OK) {
         status = sl_verify(sl_api_const_dataset(dataset), &own, &found, &reason);
     }

@@ -349,6 +349,7 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
                             PACK_WORKERS_MAX);
     }
     own.workers = own.workers > 0 ? own.workers : sl_cpu_count();
+    own.keep_order |= sl_api_const_dataset(dataset)->info.front_to_back;
     return sl_pack(sl_api_const_dataset(dataset), path, &own, result, error);
 }
 

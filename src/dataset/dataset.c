@@ -148,6 +148,24 @@ sluice_status sl_dataset_refuse(const sl_dataset *dataset, uint32_t object, uint
                          refusal.field != NULL ? "\": " : "", refusal.text);
 }
 
+sluice_status sl_dataset_check_order(const sl_dataset *dataset, sluice_error *error)
+{
+    char path[SL_PATH_BYTES] = "";
+    if (dataset->info.front_to_back == 0) {
+        return SLUICE_OK;
+    }
+    for (uint32_t i = 0; i < sl_objects_count(dataset->objects); i++) {
+        if (sl_objects_packed(dataset->objects, i).packing != SL_PACKING_NONE) {
+            (void)sl_objects_path(dataset->objects, i, path, sizeof(path));
+            break;
+        }
+    }
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+                         "it is compressed and can only be read from front to back, so samples "
+                         "cannot be loaded from it: pack the dataset (`sluice pack SOURCE "
+                         "PACKED`), and load what that makes");
+}
+
 /* Reads a lookup and learns it. */
 static sluice_status look_up(const sl_dataset *dataset, const sl_place *lookup, sluice_error *error)
 {

@@ -53,7 +53,7 @@ uint32_t sl_file_index_name(sl_file_index *index, const char *name)
 
 static const char magic[8] = "SLUICETI";
 
-enum { VERSION = 1, HEAD_BYTES = 48, SUM_BYTES = 8, SAMPLE_BYTES = 12 };
+enum { VERSION = 1, HEAD_BYTES = 48, SUM_BYTES = 8, SAMPLE_BYTES = 12, PACKING_SHIFT = 8 };
 
 /* ---- bytes ---- */
 
@@ -73,7 +73,7 @@ bool sl_file_index_encode(const sl_file_index *index, uint8_t **bytes, size_t *s
     sl_store64(at + 24, (uint64_t)index->modified_ns);
     sl_store64(at + 32, index->samples);
     sl_store32(at + 40, index->facts);
-    sl_store32(at + 44, index->kind);
+    sl_store32(at + 44, (uint32_t)index->kind | (uint32_t)index->packing << PACKING_SHIFT);
     at += HEAD_BYTES;
     memset(at, 0, names);
     for (uint32_t i = 0; i < index->name_count; i++) {
@@ -103,16 +103,17 @@ static bool decode_names(sl_file_index *index, const uint8_t *names, uint32_t co
     return true;
 }
 
-/* Samples lie behind one another, in the file. */
+/* Samples lie behind one another, in the file, or in whatever comes out of it. */
 static bool decode_samples(sl_file_index *index, const uint8_t *at, uint64_t samples)
 {
     const uint8_t *sizes = at + samples * 8;
+    const uint64_t most = index->packing == SL_PACKING_NONE ? index->file_bytes : INT64_MAX;
     uint64_t end = 0;
     for (uint64_t i = 0; i < samples; i++) {
         const uint64_t offset = sl_load64(at + i * 8);
         const uint32_t bytes = sl_load32(sizes + i * 4);
-        if (offset < end || offset > index->file_bytes || bytes > index->file_bytes - offset ||
-            bytes == 0 || !sl_file_index_add(index, offset, bytes)) {
+        if (offset < end || offset > most || bytes > most - offset || bytes == 0 ||
+            !sl_file_index_add(index, offset, bytes)) {
             return false;
         }
         end = offset + bytes;
@@ -120,11 +121,20 @@ static bool decode_samples(sl_file_index *index, const uint8_t *at, uint64_t sam
     return true;
 }
 
+static bool decode_kind(sl_file_index *index, uint32_t word)
+{
+    const uint32_t kind = word & ((1U << PACKING_SHIFT) - 1);
+    const uint32_t packing = word >> PACKING_SHIFT;
+    index->kind = (sl_index_kind)kind;
+    index->packing = (sl_packing)packing;
+    return kind <= SL_INDEX_RECORDIO && packing <= SL_PACKING_ZSTD;
+}
+
 bool sl_file_index_decode(sl_file_index *index, const uint8_t *bytes, size_t size)
 {
     memset(index, 0, sizeof(*index));
     if (size < HEAD_BYTES + SUM_BYTES || memcmp(bytes, magic, sizeof(magic)) != 0 ||
-        sl_load32(bytes + 8) != VERSION || sl_load32(bytes + 44) > SL_INDEX_RECORDIO) {
+        sl_load32(bytes + 8) != VERSION || !decode_kind(index, sl_load32(bytes + 44))) {
         return false;
     }
     const uint32_t count = sl_load32(bytes + 12);
@@ -142,7 +152,6 @@ bool sl_file_index_decode(sl_file_index *index, const uint8_t *bytes, size_t siz
     index->file_bytes = sl_load64(bytes + 16);
     index->modified_ns = (int64_t)sl_load64(bytes + 24);
     index->facts = sl_load32(bytes + 40);
-    index->kind = (sl_index_kind)sl_load32(bytes + 44);
     if (decode_names(index, bytes + HEAD_BYTES, count) &&
         decode_samples(index, bytes + HEAD_BYTES + names, samples)) {
         return true;

@@ -3,12 +3,14 @@
  * file_index: where the samples of one file lie that has no index of its own.
  *
  * Purpose: what walking a tar, a TFRecord or a RecordIO file comes to, kept by index_store.h.
- * Samples lie behind one another. Threads: one builds an index; then it is immutable. Ownership:
- * sl_file_index_close. Memory: 12 bytes a sample.
+ * Samples lie behind one another; of a file that is compressed as a whole, in what comes out of it.
+ * Threads: one builds an index; then it is immutable. Ownership: sl_file_index_close. Memory: 12
+ * bytes a sample.
  */
 #ifndef SL_FILE_INDEX_H
 #define SL_FILE_INDEX_H
 
+#include "unpack_stream.h"
 #include "value.h"
 
 #include <stdbool.h>
@@ -24,6 +26,7 @@ typedef enum sl_index_kind {
 
 typedef struct sl_file_index {
     sl_index_kind kind;
+    sl_packing packing;
     uint32_t facts; /* the format's own */
     uint64_t file_bytes;
     int64_t modified_ns; /* since the epoch */

@@ -69,10 +69,23 @@ static uint64_t bytes_of(void *ctx, uint32_t number)
     return list->files[number].bytes;
 }
 
+static sl_packed packed_of(void *ctx, uint32_t number)
+{
+    const sl_file_list *list = ctx;
+    return list->files[number].packed;
+}
+
 sluice_status sl_file_list_objects(sl_file_list *list, sl_objects **objects, sluice_error *error)
 {
-    const sl_object_names names = {
-        .ctx = list, .count = list->count, .path = path_of, .bytes = bytes_of};
+    bool any = false;
+    for (uint32_t i = 0; i < list->count; i++) {
+        any = any || list->files[i].packed.packing != SL_PACKING_NONE;
+    }
+    const sl_object_names names = {.ctx = list,
+                                   .count = list->count,
+                                   .path = path_of,
+                                   .bytes = bytes_of,
+                                   .packed = any ? packed_of : NULL};
     return sl_objects_open(objects, &names, error);
 }
 

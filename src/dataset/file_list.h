@@ -17,6 +17,7 @@ typedef struct sl_listed_file {
     char *path;     /* owned */
     uint64_t bytes; /* of the file */
     uint64_t first; /* number of its first sample */
+    sl_packed packed;
 } sl_listed_file;
 
 typedef struct sl_file_list {
@@ -31,7 +32,8 @@ void sl_file_list_close(sl_file_list *list);
 
 /* The file that a sample lies in. */
 uint32_t sl_file_list_find(const sl_file_list *list, uint64_t sample);
-/* The files as objects; the list has to outlive them. Errors: NOMEM. */
+/* The files as objects, whose sizes and `packed` are filled in; the list has to outlive them.
+ * Errors: NOMEM. */
 sluice_status sl_file_list_objects(sl_file_list *list, sl_objects **objects, sluice_error *error);
 /* Adds a file's name, without the folders, and its size to a fingerprint. */
 void sl_file_list_sum(const sl_file_list *list, uint32_t file, sl_checksum_stream *stream);

@@ -3,9 +3,11 @@
 
 #include "checksum.h"
 #include "clock.h"
+#include "cpu.h"
 #include "index_store.h"
 #include "memory.h"
 #include "open_many.h"
+#include "thread.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -118,12 +120,38 @@ static sluice_status add_path(sl_file_set *set, const char *path, sluice_error *
 
 /* ---- their indexes ---- */
 
+/* Unpacking takes memory and a processor. */
+enum { UNPACKING_MAX = 16 };
+
 typedef struct opener {
     sl_file_set *set;
     char folder[SL_PATH_BYTES]; /* of the cache */
     uint32_t first;             /* file to begin with */
     bool *opened;               /* of each file; its own thread's */
+    pthread_mutex_t mutex;      /* guards what follows */
+    pthread_cond_t changed;
+    uint32_t unpacking; /* more files that may be at once */
 } opener;
+
+static sluice_status walk(opener *o, sl_file_index *index, const char *path, sluice_error *error)
+{
+    const sl_file_kind *kind = o->set->kind;
+    if (kind->is_packed == NULL || !kind->is_packed(path)) {
+        return kind->walk(index, path, error);
+    }
+    sl_lock(&o->mutex);
+    while (o->unpacking == 0) {
+        sl_cond_wait(&o->changed, &o->mutex);
+    }
+    o->unpacking--;
+    sl_unlock(&o->mutex);
+    const sluice_status status = kind->walk(index, path, error);
+    sl_lock(&o->mutex);
+    o->unpacking++;
+    sl_cond_signal(&o->changed);
+    sl_unlock(&o->mutex);
+    return status;
+}
 
 static sluice_status open_file(void *ctx, uint32_t number, sluice_error *error)
 {
@@ -136,7 +164,7 @@ static sluice_status open_file(void *ctx, uint32_t number, sluice_error *error)
     sluice_status status = SLUICE_OK;
     if (!o->opened[file] && !sl_index_store_load(index, kind->index, path, o->folder) &&
         !kind->load(index, path)) {
-        status = kind->walk(index, path, error);
+        status = walk(o, index, path, error);
         if (status == SLUICE_OK) {
             sl_index_store_keep(index, path, o->folder);
         }
@@ -176,10 +204,16 @@ static sluice_status open_indexes(sl_file_set *set, sluice_error *error)
     set->indexes = sl_calloc(set->list.count, sizeof(*set->indexes));
     sluice_status status = SLUICE_NOMEM;
     if (o != NULL && opened != NULL && set->indexes != NULL) {
+        const uint32_t processors = sl_cpu_count();
         o->set = set;
         o->opened = opened;
+        o->unpacking = processors < UNPACKING_MAX ? processors : UNPACKING_MAX;
+        sl_mutex_init(&o->mutex);
+        sl_cond_init(&o->changed);
         (void)sl_index_store_folder(o->folder, sizeof(o->folder));
         status = open_files(o, error);
+        sl_cond_destroy(&o->changed);
+        sl_mutex_destroy(&o->mutex);
     } else {
         (void)sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
     }
@@ -196,6 +230,10 @@ static void count_samples(sl_file_set *set)
         const sl_file_index *index = &set->indexes[i];
         set->list.files[i].first = set->samples;
         set->list.files[i].bytes = index->file_bytes;
+        set->list.files[i].packed = (sl_packed){.packing = index->packing,
+                                                .file_bytes = index->file_bytes,
+                                                .modified_ns = index->modified_ns};
+        set->front_to_back = set->front_to_back || index->packing != SL_PACKING_NONE;
         set->samples += index->samples;
         for (uint64_t k = 0; k < index->samples; k++) {
             set->bytes += index->bytes[k];
@@ -267,5 +305,6 @@ void sl_file_set_describe(const sl_file_set *set, sluice_dataset_info *info)
     info->samples = set->samples;
     info->bytes = set->bytes;
     info->shards = set->list.count;
+    info->front_to_back = set->front_to_back;
     info->fingerprint = sl_file_set_fingerprint(set);
 }

@@ -31,6 +31,9 @@ typedef struct sl_file_kind {
     /* An index that another tool left beside the file. */
     bool (*load)(sl_file_index *index, const char *path);
     sluice_status (*walk)(sl_file_index *index, const char *path, sluice_error *error);
+    /* Whether walking a file means to unpack it: processors do that, and no more files at once are
+     * walked than there are, up to 16. NULL: it never does. */
+    bool (*is_packed)(const char *path);
 } sl_file_kind;
 
 typedef struct sl_file_set {
@@ -38,6 +41,7 @@ typedef struct sl_file_set {
     sl_file_list list;
     sl_file_index *indexes; /* one of each file */
     uint64_t samples, bytes;
+    bool front_to_back; /* one of the files is compressed as a whole */
 } sl_file_set;
 
 /* Whether a path is a file of the kind. Of folders the table of formats asks for names. */
@@ -61,7 +65,7 @@ void sl_file_set_close(sl_file_set *set);
 void sl_file_set_locate(const sl_file_set *set, uint64_t index, sl_sample *sample);
 /* Of names, sizes and places. */
 uint64_t sl_file_set_fingerprint(const sl_file_set *set);
-/* Fills in samples, bytes, shards and fingerprint. */
+/* Fills in samples, bytes, shards, front_to_back and fingerprint. */
 void sl_file_set_describe(const sl_file_set *set, sluice_dataset_info *info);
 
 #endif

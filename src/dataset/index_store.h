@@ -9,8 +9,9 @@
  * Threads: any; several processes may write the same one (it is renamed into place).
  *
  * Layout, little-endian: "SLUICETI", u32 version (1), u32 names, u64 the file's bytes, i64 its time
- * of change (ns since 1970), u64 samples, u32 facts, u32 kind (sl_index_kind); 32 bytes for each
- * name; samples x u64 offsets; samples x u32 bytes; u64 XXH3-64 of all before.
+ * of change (ns since 1970), u64 samples, u32 facts, u32 kind (sl_index_kind + 256
+ * x sl_packing); 32 bytes for each name; samples x u64 offsets; samples x u32 bytes; u64 XXH3-64 of
+ * all before.
  */
 #ifndef SL_INDEX_STORE_H
 #define SL_INDEX_STORE_H

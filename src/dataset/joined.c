@@ -351,6 +351,12 @@ static uint64_t bytes_of(void *ctx, uint32_t object)
     return sl_objects_bytes(s->objects, object - s->first);
 }
 
+static sl_packed packed_of(void *ctx, uint32_t object)
+{
+    const span *s = span_of(ctx, object);
+    return sl_objects_packed(s->objects, object - s->first);
+}
+
 static int compare_objects(const void *a, const void *b, void *ctx)
 {
     const part *parts = ctx;
@@ -421,8 +427,12 @@ static sluice_status join_objects(joined *own, sluice_error *error)
         own->base.objects = own->spans[0].objects; /* which its parts keep */
         return SLUICE_OK;
     }
-    const sl_object_names names = {
-        .ctx = own, .count = (uint32_t)count, .path = path_of, .bytes = bytes_of};
+    const bool any = own->base.info.front_to_back != 0;
+    const sl_object_names names = {.ctx = own,
+                                   .count = (uint32_t)count,
+                                   .path = path_of,
+                                   .bytes = bytes_of,
+                                   .packed = any ? packed_of : NULL};
     own->owns_objects = true;
     return sl_objects_open(&own->base.objects, &names, error);
 }
@@ -454,6 +464,7 @@ static sluice_status add_part(joined *own, sl_dataset *of, sluice_error *error)
     *p = (part){.of = sl_dataset_ref(of), .first = info->samples};
     map_fields(own, p);
     own->base.whole_objects = own->base.whole_objects || of->whole_objects;
+    info->front_to_back = info->front_to_back | of->info.front_to_back;
     own->base.pieces = of->pieces > own->base.pieces ? of->pieces : own->base.pieces;
     if (of->depth >= own->base.depth) {
         own->base.depth = of->depth + 1;

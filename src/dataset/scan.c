@@ -157,14 +157,18 @@ static bool wait_for_all(scanner *s, const sluice_scan_options *options)
     return stopped;
 }
 
-/* Storage is waited for, so there are more than processors. */
-static uint32_t choose_threads(const sluice_scan_options *options, uint64_t samples)
+/* Storage is waited for, so there are more than processors; samples that have to be read in their
+ * order are by one. */
+static uint32_t choose_threads(const scanner *s, const sluice_scan_options *options)
 {
+    if (s->scan->dataset->info.front_to_back != 0) {
+        return 1;
+    }
     uint32_t threads = 4 * sl_cpu_count();
     threads = threads < THREADS_DEFAULT_MAX ? threads : THREADS_DEFAULT_MAX;
     threads = options->workers > 0 ? options->workers : threads;
     threads = threads < THREADS_MAX ? threads : THREADS_MAX;
-    const uint64_t steps = (samples - 1) / STEP + 1;
+    const uint64_t steps = (s->samples - 1) / STEP + 1;
     return threads < steps ? threads : (uint32_t)steps;
 }
 
@@ -190,7 +194,7 @@ sluice_status sl_scan_run(const sl_scan *scan, const sluice_scan_options *option
                           sluice_error *error)
 {
     scanner s = {.scan = scan, .samples = scan->dataset->info.samples, .failed_at = UINT64_MAX};
-    const uint32_t count = choose_threads(options, s.samples);
+    const uint32_t count = choose_threads(&s, options);
     sl_thread *threads = sl_calloc(count, sizeof(*threads));
     if (threads == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for reading samples");

@@ -215,6 +215,22 @@ static sluice_status open_over(sl_dataset **dataset, sl_dataset *base, sl_index_
     return SLUICE_OK;
 }
 
+/* Whether no sample comes before the one that it follows. */
+static bool ascends(const sl_index_map *map)
+{
+    uint64_t end = 0;
+    for (uint64_t at = 0; at < map->count;) {
+        const uint64_t first = sl_index_map_at(map, at);
+        const uint64_t run = sl_index_map_run(map, at);
+        if (at > 0 && first + 1 < end) {
+            return false;
+        }
+        end = first + run;
+        at += run;
+    }
+    return true;
+}
+
 sluice_status sl_subset_open(sl_dataset **dataset, sl_dataset *base, sl_index_map *map,
                              sluice_error *error)
 {
@@ -224,6 +240,13 @@ sluice_status sl_subset_open(sl_dataset **dataset, sl_dataset *base, sl_index_ma
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "a mix has an order of its own, which would be lost: choose from what "
                             "it is made of");
+    }
+    if (base->info.front_to_back != 0 && !ascends(map)) {
+        sl_index_map_close(map);
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                            "some of its files are compressed and can only be read from front to "
+                            "back, and the samples would come in another order: pack it first "
+                            "(sluice pack), and choose from that");
     }
     if (base->ops != &subset_ops && base->ops != &subset_field_ops) {
         return open_over(dataset, base, map, error);

@@ -282,7 +282,10 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
     sl_error_clear(&made->refusal);
     sl_mutex_init(&made->mutex);
     sl_cond_init(&made->no_calls);
-    sluice_status status = sl_config_make(&made->config, options, dataset, error);
+    sluice_status status = sl_dataset_check_order(dataset, error);
+    if (status == SLUICE_OK) {
+        status = sl_config_make(&made->config, options, dataset, error);
+    }
     if (status == SLUICE_OK) {
         status = bind_columns(made, recipe, error);
     }

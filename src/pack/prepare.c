@@ -27,6 +27,7 @@ typedef struct slot {
     char room[SL_VALUES_ROOM]; /* of values that do not lie in them */
     uint64_t charged;
     bool ready;
+    bool reads; /* nobody reads behind it until it is done with that */
 } slot;
 
 typedef struct worker {
@@ -48,6 +49,7 @@ struct sl_prepare {
     /* under mutex */
     uint64_t next_position; /* not yet with a worker */
     uint64_t next_taken;    /* the owner's next */
+    uint64_t next_read;     /* of a dataset that is read from front to back: whose turn it is */
     uint64_t charged;
     bool stop;
 };
@@ -117,6 +119,39 @@ static sluice_status read_stored(sl_prepare *prepare, slot *s, const sl_sample *
     return status;
 }
 
+/*
+ * Samples that can only be read from front to back are read one after the other, while others are
+ * made something of. Whoever reads waits for nothing but memory that those before it hold, and the
+ * first of them never waits for that. False when the pack stops.
+ */
+static bool begin_reading(slot *s)
+{
+    sl_prepare *prepare = s->prepare;
+    if (prepare->config.dataset->info.front_to_back == 0) {
+        return true;
+    }
+    sl_lock(&prepare->mutex);
+    while (!prepare->stop && prepare->next_read != s->prepared.position) {
+        sl_cond_wait(&prepare->changed, &prepare->mutex);
+    }
+    s->reads = !prepare->stop;
+    sl_unlock(&prepare->mutex);
+    return s->reads;
+}
+
+static void end_reading(slot *s)
+{
+    sl_prepare *prepare = s->prepare;
+    if (!s->reads) {
+        return;
+    }
+    sl_lock(&prepare->mutex);
+    s->reads = false;
+    prepare->next_read = s->prepared.position + 1;
+    sl_cond_broadcast(&prepare->changed);
+    sl_unlock(&prepare->mutex);
+}
+
 /* The worker's room is needed for its next sample. */
 static void take_room(worker *w, slot *s)
 {
@@ -137,6 +172,7 @@ static sluice_status make(worker *w, slot *s, sl_prepare_sample *sample)
     sluice_error *error = &s->prepared.error;
     size_t size = 0;
     sluice_status status = read_stored(w->prepare, s, sample->place, &size);
+    end_reading(s);
     if (status == SLUICE_OK) {
         status = sl_dataset_unpack(config->dataset, sample->place, (sl_bytes){s->stored, size},
                                    &w->values, error);
@@ -169,7 +205,9 @@ static void prepare_one(worker *w, slot *s)
         .dataset = dataset, .place = &place, .values = &w->values, .allowance = &allowance};
     sl_error_clear(&prepared->error);
     prepared->key[0] = '\0';
-    prepared->status = sl_dataset_find(dataset, index, &place, &prepared->error);
+    prepared->status = begin_reading(s)
+                           ? sl_dataset_find(dataset, index, &place, &prepared->error)
+                           : sl_error_set(&prepared->error, SLUICE_CANCELED, STAGE, "stopped");
     bool located = prepared->status == SLUICE_OK;
     if (located) {
         prepared->status =
@@ -178,6 +216,7 @@ static void prepare_one(worker *w, slot *s)
     if (prepared->status == SLUICE_OK) {
         prepared->status = make(w, s, &sample);
     }
+    end_reading(s);
     prepared->fatal = prepared->status < 0 && is_fatal(&prepared->error);
     if (prepared->status < 0 && located && prepared->error.file[0] == '\0') {
         sl_sample_blame(dataset, &place, sample.blame.present ? &sample.blame : NULL,
@@ -282,6 +321,7 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
     prepare->order = sl_permutation_make(config->dataset->info.samples, config->seed);
     prepare->next_position = config->first;
     prepare->next_taken = config->first;
+    prepare->next_read = config->first;
     sl_mutex_init(&prepare->mutex);
     sl_cond_init(&prepare->changed);
     sluice_status status =

@@ -5,9 +5,11 @@
  * Purpose: the parallel half of a pack and of what goes the other way. Workers take positions in
  * turn, read, check and hand the values to a job, which makes what is wanted of them; the owner
  * takes the results in the order of positions, so that the number of workers cannot change a byte
- * of what is written. Threads: one owner calls open, next, done, close; the workers are inside.
- * Memory: bytes held by samples, and what the job charges, are at most a fixed budget plus one
- * sample: a worker waits before it takes them, unless its position is the next to be taken.
+ * of what is written. A dataset that can only be read from front to back is read in the order of
+ * positions, by one worker at a time; keep_order has to be set for it. Threads: one owner calls
+ * open, next, done, close; the workers are inside. Memory: bytes held by samples, and what the job
+ * charges, are at most a fixed budget plus one sample: a worker waits before it takes them, unless
+ * its position is the next to be taken.
  */
 #ifndef SL_PREPARE_H
 #define SL_PREPARE_H

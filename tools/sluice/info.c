@@ -107,6 +107,7 @@ static void print_dataset_json(const sluice_dataset *dataset, const sluice_datas
         json_null(&json, "bytes");
     }
     json_unsigned(&json, "shards", info->shards);
+    json_bool(&json, "front_to_back", info->front_to_back != 0);
     write_fields(&json, dataset, info);
     json_unsigned(&json, "classes", info->classes);
     json_text(&json, "fingerprint", fingerprint);
@@ -164,6 +165,12 @@ static void print_dataset_text(const sluice_dataset *dataset, const sluice_datas
     printf("samples      %" PRIu64 "\nbytes        %s (%s a sample)\n", info->samples, bytes, mean);
     if (info->shards > 0) {
         printf("files        %" PRIu32 "\n", info->shards);
+    }
+    if (info->front_to_back != 0) {
+        printf(
+            "reading      from front to back only, as some files are compressed: pack, unpack and "
+            "verify unpack them\n             once each, opening does where no index was kept; "
+            "bench, view and loaders need them packed\n");
     }
     print_fields(dataset, info);
     printf("classes      %" PRIu32, info->classes);

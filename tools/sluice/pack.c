@@ -394,7 +394,8 @@ int pack_main(int argc, char **argv)
         {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",
          .help = "of the order in which samples are written [0]"},
         {"keep-order", 0, OPTION_FLAG, &args.keep_order,
-         .help = "write in the dataset's order [shuffled: no class runs in a shard]"},
+         .help = "write in the dataset's order, as is done anyway of compressed tars [shuffled: no "
+                 "class runs in a shard]"},
         {"keep-bytes", 0, OPTION_FLAG, &args.keep_bytes,
          .help = "store JPEGs as they are [re-tiled without loss]"},
         {"metadata", 0, OPTION_CHOICE, &args.metadata, .choices = metadata,

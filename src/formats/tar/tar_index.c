@@ -4,6 +4,7 @@
 #include "error.h"
 #include "file.h"
 #include "memory.h"
+#include "stream.h"
 #include "tar_walk.h"
 
 #include <fcntl.h>
@@ -13,16 +14,20 @@
 #define STAGE "dataset"
 /* Read at once, as long as members are small: headers lie close to one another then. */
 #define WINDOW_BYTES ((size_t)64 << 10)
+/* Of a stream: what is read next begins at most a window before what was read last ends. */
+enum { CHUNKS = 2 };
 
 typedef struct walker {
     sl_file_index *index;
     const char *path;
     int fd;
+    sl_stream *stream;  /* NULL: the archive is not compressed */
+    uint64_t end;       /* of the archive; UINT64_MAX: of a stream, not known yet */
     uint64_t window_at; /* of the bytes in the window */
     size_t window_bytes;
     uint64_t members; /* met so far */
     sl_tar_walk walk;
-    uint64_t begin, end; /* of the sample at hand; begin == end: there is none */
+    uint64_t first, last; /* bytes of the sample at hand; first == last: there is none */
     size_t key_bytes;
     uint32_t pictures; /* of it */
     char key[SL_TAR_NAME_MAX + 1];
@@ -35,62 +40,88 @@ static sluice_status fail(const walker *w, sluice_status status, uint64_t offset
     return sl_error_file(error, status, STAGE, 0, w->path, (int64_t)offset, "%s", text);
 }
 
-/* `bytes` at `at`, in the window or (NULL: with an error) read now. */
-static const uint8_t *look(walker *w, uint64_t at, size_t bytes, sluice_error *error)
+/* Reads `*bytes` at `at`, or as many as there are. */
+static sluice_status read_some(walker *w, uint64_t at, uint8_t *to, size_t *bytes,
+                               sluice_error *error)
 {
-    const uint64_t size = w->index->file_bytes;
+    const uint64_t left = at < w->end ? w->end - at : 0;
+    const size_t wanted = left < *bytes ? (size_t)left : *bytes;
+    *bytes = wanted;
+    if (w->stream == NULL) {
+        return sl_file_read(w->fd, (sl_file_name){STAGE, w->path}, to, wanted, at, error);
+    }
+    const sluice_status status = sl_stream_read_some(w->stream, at, to, wanted, bytes, error);
+    if (status == SLUICE_OK && *bytes < wanted) {
+        w->end = sl_stream_bytes(w->stream);
+    }
+    return status;
+}
+
+/* Has what is at `at`, if there is anything, in the window: `*there` bytes from there on. */
+static sluice_status fill(walker *w, uint64_t at, size_t bytes, size_t *there, sluice_error *error)
+{
     if (at >= w->window_at && at - w->window_at + bytes <= w->window_bytes) {
-        return w->window + (at - w->window_at);
-    }
-    if (at > size || bytes > size - at) {
-        (void)fail(w, SLUICE_CORRUPT, at < size ? at : size, "the archive is cut short", error);
-        return NULL;
-    }
-    const sl_file_name name = {STAGE, w->path};
-    if (bytes > WINDOW_BYTES) {
-        return sl_file_read(w->fd, name, w->extra, bytes, at, error) < 0 ? NULL : w->extra;
+        *there = w->window_bytes - (size_t)(at - w->window_at);
+        return SLUICE_OK;
     }
     /* A header alone where members are large, and what else is near where they are small. */
-    size_t wanted = w->members > 0 && at / w->members > WINDOW_BYTES / 4 ? 4096 : WINDOW_BYTES;
-    wanted = wanted > bytes ? wanted : bytes;
-    wanted = size - at < wanted ? (size_t)(size - at) : wanted;
+    const size_t near = w->members > 0 && at / w->members > WINDOW_BYTES / 4 ? 4096 : WINDOW_BYTES;
+    size_t read = near > bytes ? near : bytes;
     w->window_bytes = 0;
-    if (sl_file_read(w->fd, name, w->window, wanted, at, error) < 0) {
-        return NULL;
+    const sluice_status status = read_some(w, at, w->window, &read, error);
+    if (status == SLUICE_OK) {
+        w->window_at = at;
+        w->window_bytes = read;
+        *there = read;
     }
-    w->window_at = at;
-    w->window_bytes = wanted;
-    return w->window;
+    return status;
+}
+
+/* Finds `bytes` at `at`: in the window, or read now. */
+static sluice_status look(walker *w, uint64_t at, size_t bytes, const uint8_t **found,
+                          sluice_error *error)
+{
+    size_t there = bytes;
+    const bool fits = bytes <= WINDOW_BYTES;
+    const sluice_status status =
+        fits ? fill(w, at, bytes, &there, error) : read_some(w, at, w->extra, &there, error);
+    if (status < 0) {
+        return status;
+    }
+    *found = fits ? w->window + (at - w->window_at) : w->extra;
+    return there >= bytes ? SLUICE_OK
+                          : fail(w, SLUICE_CORRUPT, at < w->end ? at : w->end,
+                                 "the archive is cut short", error);
 }
 
 static sluice_status end_sample(walker *w, sluice_error *error)
 {
-    if (w->begin == w->end) {
+    if (w->first == w->last) {
         return SLUICE_OK;
     }
     w->index->facts |= w->pictures > 1 ? SL_TAR_TWO_PICTURES : 0;
-    const bool added = sl_file_index_add(w->index, w->begin, w->end - w->begin);
-    w->begin = w->end;
+    const bool added = sl_file_index_add(w->index, w->first, w->last - w->first);
+    w->first = w->last;
     return added ? SLUICE_OK
-                 : fail(w, SLUICE_NOMEM, w->begin, "no memory for the archive's index", error);
+                 : fail(w, SLUICE_NOMEM, w->first, "no memory for the archive's index", error);
 }
 
 static sluice_status add_part(walker *w, const sl_tar_part *part, sluice_error *error)
 {
     const sl_tar_member *member = &w->walk.member;
-    const bool same = w->begin != w->end && part->key_bytes == w->key_bytes &&
+    const bool same = w->first != w->last && part->key_bytes == w->key_bytes &&
                       memcmp(w->walk.name, w->key, w->key_bytes) == 0;
     const sluice_status status = same ? SLUICE_OK : end_sample(w, error);
     if (status < 0) {
         return status;
     }
     if (!same) {
-        w->begin = member->begin;
+        w->first = member->begin;
         w->pictures = 0;
         w->key_bytes = part->key_bytes;
         memcpy(w->key, w->walk.name, part->key_bytes);
     }
-    w->end = member->data + member->bytes;
+    w->last = member->data + member->bytes;
     w->pictures += sl_tar_is_picture(part->extension);
     if (sl_file_index_name(w->index, part->extension) != SL_FIELD_NONE) {
         return SLUICE_OK;
@@ -106,9 +137,8 @@ static sluice_status add_member(walker *w, sluice_error *error)
     const sl_tar_member *member = &w->walk.member;
     sl_tar_part part;
     w->members++;
-    if (member->data > w->index->file_bytes ||
-        member->bytes > w->index->file_bytes - member->data) {
-        return fail(w, SLUICE_CORRUPT, w->index->file_bytes, "the archive is cut short", error);
+    if (member->data > w->end || member->bytes > w->end - member->data) {
+        return fail(w, SLUICE_CORRUPT, w->end, "the archive is cut short", error);
     }
     if (member->kind == SL_TAR_OTHER) {
         return SLUICE_OK;
@@ -131,40 +161,50 @@ static sluice_status add_member(walker *w, sluice_error *error)
  * lost without a word. */
 static sluice_status check_end(walker *w, sluice_error *error)
 {
-    for (uint64_t at = w->walk.at; at < w->index->file_bytes;) {
-        const uint64_t left = w->index->file_bytes - at;
-        const size_t bytes = left < WINDOW_BYTES / 4 ? (size_t)left : WINDOW_BYTES / 4;
-        const uint8_t *found = look(w, at, bytes, error);
-        if (found == NULL) {
-            return SLUICE_IO;
-        }
-        for (size_t i = 0; i < bytes; i++) {
+    size_t there = 0;
+    uint64_t at = w->walk.at;
+    sluice_status status = fill(w, at, 1, &there, error);
+    while (status == SLUICE_OK && there > 0) {
+        const uint8_t *found = w->window + (at - w->window_at);
+        for (size_t i = 0; i < there; i++) {
             if (found[i] != 0) {
                 return fail(w, SLUICE_CORRUPT, at + i,
                             "the archive goes on behind its end: were several joined?", error);
             }
         }
-        at += bytes;
+        at += there;
+        status = fill(w, at, 1, &there, error);
     }
-    return SLUICE_OK;
+    return status;
+}
+
+/* Before each header: whether there is anything. */
+static sluice_status check_mark(walker *w, sluice_error *error)
+{
+    size_t there = 0;
+    const sluice_status status = fill(w, w->walk.at, 1, &there, error);
+    if (status < 0 || there > 0 || w->walk.at > w->end) {
+        return status;
+    }
+    return fail(w, SLUICE_CORRUPT, w->walk.at,
+                "the archive has no mark at its end, so it may be cut short (where it is known not "
+                "to be, `truncate -s +1024 FILE` adds one)",
+                error);
 }
 
 static sluice_status walk_members(walker *w, sluice_error *error)
 {
     sl_refusal why;
     for (;;) {
-        if (w->walk.at == w->index->file_bytes && w->walk.at == w->walk.begin) {
-            return fail(w, SLUICE_CORRUPT, w->walk.at,
-                        "the archive has no mark at its end, so it may be cut short (where it is "
-                        "known not to be, `truncate -s +1024 FILE` adds one)",
-                        error);
-        }
         const uint64_t at = w->walk.at;
-        const uint8_t *bytes = look(w, at, w->walk.want, error);
-        if (bytes == NULL) {
-            return error != NULL && error->status < 0 ? (sluice_status)error->status : SLUICE_IO;
+        const uint8_t *bytes = NULL;
+        sluice_status status = at == w->walk.begin ? check_mark(w, error) : SLUICE_OK;
+        if (status == SLUICE_OK) {
+            status = look(w, at, w->walk.want, &bytes, error);
         }
-        sluice_status status = SLUICE_OK;
+        if (status < 0) {
+            return status;
+        }
         switch (sl_tar_next(&w->walk, bytes, &why)) {
         case SL_TAR_GO_ON:
             break;
@@ -183,7 +223,19 @@ static sluice_status walk_members(walker *w, sluice_error *error)
     }
 }
 
-/* What is no tar, by its first bytes. */
+/* A compressed archive is walked by what comes out of it. */
+static sluice_status begin_stream(walker *w, sl_packing packing, sluice_error *error)
+{
+    sl_file_index *index = w->index;
+    const sl_packed packed = {
+        .packing = packing, .file_bytes = index->file_bytes, .modified_ns = index->modified_ns};
+    index->packing = packing;
+    w->end = UINT64_MAX;
+    w->window_bytes = 0;
+    return sl_stream_open(&w->stream, w->path, &packed, CHUNKS, error);
+}
+
+/* What is compressed, by its first bytes. */
 static sluice_status check_begin(walker *w, sluice_error *error)
 {
     static const struct {
@@ -191,26 +243,39 @@ static sluice_status check_begin(walker *w, sluice_error *error)
         size_t count;
         const char *text;
     } compressed[] = {
-        {{0x1f, 0x8b}, 2, "it is compressed by gzip"},
-        {{0x28, 0xb5, 0x2f, 0xfd}, 4, "it is compressed by zstd"},
-        {{'B', 'Z', 'h'}, 3, "it is compressed by bzip2"},
-        {{0xfd, '7', 'z', 'X'}, 4, "it is compressed by xz"},
+        {{'B', 'Z', 'h'}, 3, "bzip2"},
+        {{0xfd, '7', 'z', 'X'}, 4, "xz"},
+        {{0x04, 0x22, 0x4d, 0x18}, 4, "lz4"},
     };
-    if (w->index->file_bytes < SL_TAR_BLOCK) {
-        return fail(w, SLUICE_CORRUPT, 0, "the file is too short for a tar archive", error);
-    }
-    const uint8_t *first = look(w, 0, SL_TAR_BLOCK, error);
-    if (first == NULL) {
-        return SLUICE_IO;
+    size_t there = 0;
+    const sluice_status status = fill(w, 0, 1, &there, error);
+    const sl_packing packing = sl_packing_of((sl_bytes){w->window, there});
+    if (status < 0 || packing != SL_PACKING_NONE) {
+        return status < 0 ? status : begin_stream(w, packing, error);
     }
     for (size_t i = 0; i < sizeof(compressed) / sizeof(compressed[0]); i++) {
-        if (memcmp(first, compressed[i].bytes, compressed[i].count) == 0) {
+        if (there >= compressed[i].count &&
+            memcmp(w->window, compressed[i].bytes, compressed[i].count) == 0) {
             return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, 0,
-                                 "%s, and can only be read from front to back: unpack it first",
+                                 "it is compressed by %s: unpack it first, or compress it by gzip "
+                                 "or zstd, which `sluice pack` can read",
                                  compressed[i].text);
         }
     }
     return SLUICE_OK;
+}
+
+/* No archive is as short. */
+static sluice_status check_length(walker *w, sluice_error *error)
+{
+    size_t there = 0;
+    const sluice_status status = fill(w, 0, SL_TAR_BLOCK, &there, error);
+    return status < 0 || there >= SL_TAR_BLOCK
+               ? status
+               : fail(w, SLUICE_CORRUPT, 0,
+                      w->stream != NULL ? "what it holds is too short for a tar archive"
+                                        : "the file is too short for a tar archive",
+                      error);
 }
 
 static sluice_status walk_open(walker *w, sluice_error *error)
@@ -220,7 +285,11 @@ static sluice_status walk_open(walker *w, sluice_error *error)
         w->index->modified_ns = sl_file_modified_ns(&facts);
     }
     (void)posix_fadvise(w->fd, 0, 0, POSIX_FADV_RANDOM); /* payloads are not wanted */
+    w->end = w->index->file_bytes;
     sluice_status status = check_begin(w, error);
+    if (status == SLUICE_OK) {
+        status = check_length(w, error);
+    }
     if (status == SLUICE_OK) {
         sl_tar_begin(&w->walk, 0);
         status = walk_members(w, error);
@@ -242,6 +311,7 @@ sluice_status sl_tar_index_walk(sl_file_index *index, const char *path, sluice_e
         sl_file_open((sl_file_name){STAGE, path}, &w->fd, &index->file_bytes, error);
     if (status == SLUICE_OK) {
         status = walk_open(w, error);
+        sl_stream_close(w->stream);
         sl_file_close(w->fd);
     }
     sl_free(w);

@@ -2,10 +2,12 @@
 /*
  * tar_index: the index of a tar archive, by walking it.
  *
- * Purpose: tars have no index, so their headers are walked once; payloads are skipped. A sample is
- * a stretch of the archive from its first member's first block to its last one's last byte: its
- * headers are in it, and unpacking goes by them. The index's names are the extensions. Members of
- * one key that do not follow one another are several samples, as WebDataset has it.
+ * Purpose: tars have no index, so their headers are walked once; payloads are skipped. One that is
+ * compressed by gzip or zstd is unpacked for that, all of it, and its samples lie in what comes
+ * out; so do the offsets in errors, but of those that say that the compressed data are damaged. A
+ * sample is a stretch of the archive from its first member's first block to its last one's last
+ * byte: its headers are in it, and unpacking goes by them. The index's names are the extensions.
+ * Members of one key that do not follow one another are several samples, as WebDataset has it.
  * Threads: as those of an index (file_index.h).
  */
 #ifndef SL_TAR_INDEX_H
@@ -18,9 +20,10 @@
 enum { SL_TAR_TWO_PICTURES = 1 };
 
 /*
- * Walks the archive at `path`. Blocks, for as long as reading its headers takes. Errors, naming
+ * Walks the archive at `path`. Blocks, for as long as reading its headers takes, or unpacking it.
+ * Memory: 1.1 MiB, and of a compressed one that of a stream of 2 chunks (stream.h). Errors, naming
  * file and offset: IO, CORRUPT (no tar, damaged or cut short, members behind its end), UNSUPPORTED
- * (compressed, more than SL_INDEX_NAMES_MAX extensions, too long ones), NOMEM.
+ * (compressed in another way, more than SL_INDEX_NAMES_MAX extensions, too long ones), NOMEM.
  */
 sluice_status sl_tar_index_walk(sl_file_index *index, const char *path, sluice_error *error);
 

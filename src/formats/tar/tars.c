@@ -63,11 +63,12 @@ static const sl_dataset_ops tars_ops = {
 
 /* ---- what is one ---- */
 
-/* By its name; compressed ones, too, so that they are refused by name and not overlooked. */
+/* By its name; also those that are compressed in a way that is refused, so that they are not
+ * overlooked. */
 static bool is_named_tar(const char *name)
 {
-    static const char *const suffixes[] = {".tar",     ".tar.gz", ".tgz",    ".tar.zst",
-                                           ".tar.bz2", ".tar.xz", ".tar.lz4"};
+    static const char *const suffixes[] = {".tar",  ".tar.gz",  ".tgz",    ".tar.zst", ".tzst",
+                                           ".tbz2", ".tar.bz2", ".tar.xz", ".tar.lz4"};
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
         if (sl_ends_with(name, suffixes[i])) {
             return true;
@@ -82,6 +83,17 @@ static bool begins(FILE *file)
     return fread(block, 1, sizeof(block), file) == sizeof(block) && sl_tar_is_header(block);
 }
 
+static bool is_packed(const char *path)
+{
+    uint8_t first[SL_PACKING_LOOK_BYTES];
+    FILE *file = fopen(path, "rbe");
+    const size_t there = file != NULL ? fread(first, 1, sizeof(first), file) : 0;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return sl_packing_of((sl_bytes){first, there}) != SL_PACKING_NONE;
+}
+
 static const sl_file_kind tar_files = {
     .index = SL_INDEX_TAR,
     .plural = "tar archives",
@@ -90,6 +102,7 @@ static const sl_file_kind tar_files = {
     .begins = begins,
     .load = sl_tar_wds2idx_load,
     .walk = sl_tar_index_walk,
+    .is_packed = is_packed,
 };
 
 static bool probe(const char *path)
@@ -129,12 +142,16 @@ static sluice_status open_all(tars *own, const char *const *paths, size_t count,
     if (status < 0) {
         return status;
     }
+    const bool one = own->set.list.count == 1;
+    const bool packed = own->set.front_to_back;
     sluice_dataset_info *info = &own->base.info;
     sl_file_set_describe(&own->set, info);
     info->fields = own->fields.count;
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
-                   "%s, whose files called alike up to their first dot are a sample (WebDataset)",
-                   own->set.list.count == 1 ? "a tar archive" : "tar archives");
+                   "%s%star archive%s, whose files called alike up to their first dot are a sample "
+                   "(WebDataset)%s",
+                   one ? "a " : "", packed ? "compressed " : "", one ? "" : "s",
+                   packed ? "; not for loading: pack it" : "");
     own->base.fields = own->fields.fields;
     return sl_file_list_objects(&own->set.list, &own->base.objects, error);
 }
