@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fuzz_tfrecord: any bytes as a TFRecord file, as one tf.train.Example, as an index of
- * tfrecord2idx, and as the words of a field that is chosen. Input: one byte (which of them, and
- * whether the file's checksums are put right), then the bytes. Records lie behind one another in
- * the file, and what is made of them inside them; an array holds as many numbers as its shape says.
+ * fuzz_tfrecord: any bytes as a TFRecord file, as one tf.train.Example or SequenceExample, as an
+ * index of tfrecord2idx, and as the words of a field that is chosen. Input: one byte (which of
+ * them, and whether the file's checksums are put right), then the bytes. Records lie behind one
+ * another in the file, and what is made of them inside them; an array holds as many numbers as its
+ * shape says.
  */
 #include "fuzz.h"
 
@@ -15,6 +16,7 @@
 #include "packed_value.h"
 #include "shard_format.h"
 #include "tfrecord_index.h"
+#include "utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +24,7 @@
 #include <unistd.h>
 
 enum { FILE_AS_IT_IS, FILE_SEALED, EXAMPLE, TEXT, CHOICE, MODES };
+enum { SEQUENCE = MODES, CHOICES = 10 }; /* a seed more of EXAMPLE */
 
 static void seal_records(uint8_t *file, size_t size)
 {
@@ -37,6 +40,29 @@ static void seal_records(uint8_t *file, size_t size)
     }
 }
 
+static uint8_t *unpack_list(const sl_value *value, uint64_t *size)
+{
+    fuzz_expect(sl_packed_size(value, SL_RECORD_BYTES_MAX, size, NULL) == SLUICE_OK,
+                "a list that was taken is sound");
+    uint8_t *to = malloc(*size > 0 ? *size : 1); /* of just that size, for the sanitizer */
+    fuzz_expect(to != NULL, "memory");
+    fuzz_expect(sl_packed_unpack_to(NULL, value, to, *size, NULL) == SLUICE_OK,
+                "and can be made what is meant");
+    return to;
+}
+
+/* A list of texts is a JSON array without what JSON has to escape. */
+static void look_at_text(const sl_value *value)
+{
+    uint64_t size = 0;
+    uint8_t *text = unpack_list(value, &size);
+    fuzz_expect(size >= 2 && text[0] == '[' && text[size - 1] == ']', "it is an array");
+    for (uint64_t i = 0; i < size; i++)
+        fuzz_expect(text[i] >= ' ', "controls are escaped");
+    fuzz_expect(sl_is_utf8((sl_bytes){text, size}), "it is UTF-8");
+    free(text);
+}
+
 static void look_at_tensor(const sl_field *field, const sl_value *value)
 {
     uint64_t wanted = sl_dtype_bytes(field->dtype);
@@ -45,15 +71,8 @@ static void look_at_tensor(const sl_field *field, const sl_value *value)
         fuzz_expect(field->shape[i] == 0 || value->shape[i] == field->shape[i], "shapes are kept");
         wanted *= value->shape[i];
     }
-    if (sl_is_packed(value)) {
-        fuzz_expect(sl_packed_size(value, SL_RECORD_BYTES_MAX, &size, NULL) == SLUICE_OK,
-                    "a list that was taken is sound");
-        uint8_t *to = malloc(size + 1);
-        fuzz_expect(to != NULL, "memory");
-        fuzz_expect(sl_packed_unpack_to(NULL, value, to, size, NULL) == SLUICE_OK,
-                    "and can be made an array");
-        free(to);
-    }
+    if (sl_is_packed(value))
+        free(unpack_list(value, &size));
     fuzz_expect(size == wanted, "an array has the size of its shape");
 }
 
@@ -65,8 +84,11 @@ static void look_at_values(const sl_example_fields *fields, sl_bytes record,
         const sl_value *value = &values->of[i];
         if (!value->present || field->type == SLUICE_FIELD_INT || field->type == SLUICE_FIELD_FLOAT)
             continue;
-        if (field->type == SLUICE_FIELD_TENSOR)
+        if (field->type == SLUICE_FIELD_TENSOR) {
             look_at_tensor(field, value);
+        } else if (sl_is_packed(value)) {
+            look_at_text(value);
+        }
         if (value->bytes.size == 0)
             continue;
         fuzz_expect(value->bytes.data == record.data + value->offset, "offsets are right");
@@ -92,13 +114,14 @@ static void unpack(const sl_example_fields *fields, sl_bytes record, sl_bytes ex
 static void run_example(sl_example_keys *keys, sl_bytes record, sl_bytes example)
 {
     static sl_example_fields fields;
-    static sl_field_choice choices[4];
-    static const char *const wanted[4] = {"a=ids:i64[0,2]", "b=raw:u16[]", "c=image/encoded",
-                                          "d=box:f32[4]"};
+    static sl_field_choice choices[CHOICES];
+    static const char *const wanted[CHOICES] = {
+        "a=ids:i64[0,2]", "b=raw:u16[]",    "c=image/encoded", "d=box:f32[4]", "e=steps:i64[]",
+        "f=rgb:u16[0,2]", "g=words.1:text", "h=words:text",    "i=frames.2",   "j=pairs:f32[0,2]"};
     if (sl_example_look(keys, NULL, 0, example).text == NULL &&
         sl_example_fields_find(&fields, keys, NULL) == SLUICE_OK)
         unpack(&fields, record, example);
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < CHOICES; i++) {
         fuzz_expect(sl_field_choice_parse(&choices[i], wanted[i], NULL) == SLUICE_OK, "a choice");
         memset(keys, 0, sizeof(*keys));
         (void)sl_example_look(keys, &choices[i], 1, example);
@@ -246,6 +269,38 @@ static size_t make_example(uint8_t *to)
     return put_message(to, 0x0a, features, at);
 }
 
+/* An entry of feature_lists with `count` steps of such a list. */
+static size_t put_steps(uint8_t *to, const char *key, uint8_t tag, const void *list, size_t size,
+                        int count)
+{
+    uint8_t feature[600];
+    uint8_t steps[2000];
+    uint8_t entry[2100];
+    size_t at = 0;
+    const size_t bytes = put_message(feature, tag, list, size);
+    for (int i = 0; i < count; i++)
+        at += put_message(steps + at, 0x0a, feature, bytes);
+    const size_t key_bytes = put_message(entry, 0x0a, key, strlen(key));
+    at = put_message(entry + key_bytes, 0x12, steps, at);
+    return put_message(to, 0x0a, entry, key_bytes + at);
+}
+
+static size_t make_sequence(uint8_t *to)
+{
+    uint8_t features[2000];
+    uint8_t lists[4000];
+    size_t at = put_feature(features, "label", 0x1a, "\x0a\x01\x07", 3);
+    const size_t begin = put_message(to, 0x0a, features, at);
+    at = put_steps(lists, "steps", 0x1a, "\x08\x05", 2, 3);
+    at += put_steps(lists + at, "ids", 0x1a, "\x0a\x03\x01\xac\x02", 5, 2);
+    at += put_steps(lists + at, "pairs", 0x12, "\x0a\x08\0\0\x80\x3f\0\0\0\x40", 10, 3);
+    at += put_steps(lists + at, "frames", 0x0a, "\x0a\x05\xff\xd8\xff\xe0x", 7, 3);
+    at += put_steps(lists + at, "words", 0x0a, "\x0a\x05\xc3\xa4\"\\\n", 7, 3);
+    at += put_steps(lists + at, "rgb", 0x0a, "\x0a\x04\xff\x01\x02\x03", 6, 2);
+    at += put_steps(lists + at, "none", 0x1a, "", 0, 1);
+    return begin + put_message(to + begin, 0x12, lists, at);
+}
+
 static size_t put_text(uint8_t *to, const char *text)
 {
     for (size_t i = 0; i < strlen(text); i++)
@@ -262,7 +317,8 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
     case FILE_AS_IT_IS:
     case FILE_SEALED:
         for (int i = 0; i < 3; i++) {
-            const size_t bytes = make_example(to + at + SL_TFRECORD_HEAD);
+            uint8_t *message = to + at + SL_TFRECORD_HEAD;
+            const size_t bytes = i < 2 ? make_example(message) : make_sequence(message);
             sl_store64(to + at, bytes);
             at += SL_TFRECORD_FRAME + bytes;
         }
@@ -270,6 +326,9 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
         return 1 + at;
     case EXAMPLE:
         return 1 + make_example(to);
+    case SEQUENCE:
+        buffer[0] = EXAMPLE;
+        return 1 + make_sequence(to);
     case TEXT:
         return 1 + put_text(to, "0 16\n16 48\n64 64\n128 128\n");
     case CHOICE:

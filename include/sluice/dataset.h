@@ -19,9 +19,10 @@
  *     $XDG_CACHE_HOME/sluice or ~/.cache/sluice (SLUICE_CACHE_DIR="": none is). Those compressed
  *     by gzip or zstd (*.tar.gz, *.tgz, *.tar.zst, *.tzst) are unpacked for that, and can be
  *     packed and verified, but not loaded: sluice_dataset_info.front_to_back;
- *   - TFRecord files of tf.train.Example (*.tfrecord, *.tfrecords, *.tfrec, NAME-00000-of-01024),
- *     or a folder with such files and without folders: each record is a sample; docs/formats.md
- *     says what its fields are. Indexes are made and kept as those of archives are;
+ *   - TFRecord files of tf.train.Example or SequenceExample (*.tfrecord, *.tfrecords, *.tfrec,
+ *     NAME-00000-of-01024), or a folder with such files and without folders: each record is a
+ *     sample; docs/formats.md says what its fields are. Indexes are made and kept as those of
+ *     archives are;
  *   - Parquet files (*.parquet), or a folder with such files and without folders: each row is a
  *     sample; docs/formats.md says what its fields are. All columns but those of large values, as
  *     pictures are, are kept in memory;

@@ -18,7 +18,12 @@ typedef enum sl_list_kind {
     SL_LIST_NONE = 0,
     SL_LIST_I64,
     SL_LIST_F32,
-    SL_LIST_SPLIT /* of bytes, of any field: parts of a record (split_bytes.h), and not for here */
+    /* And not for here: */
+    SL_LIST_SPLIT,     /* of bytes, of any field: parts of a record (split_bytes.h) */
+    SL_LIST_STEPS_I64, /* steps (step_list.h) */
+    SL_LIST_STEPS_F32,
+    SL_LIST_STEPS_BYTES,
+    SL_LIST_STEPS_TEXT
 } sl_list_kind;
 
 typedef struct sl_list_facts {

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "inflate.h"
 #include "split_bytes.h"
+#include "step_list.h"
 
 #define STAGE "unpack"
 
@@ -17,9 +18,14 @@ static bool is_split(const sl_value *value)
     return value->list == SL_LIST_SPLIT;
 }
 
+static bool is_steps(const sl_value *value)
+{
+    return value->list > SL_LIST_SPLIT;
+}
+
 static sluice_status refuse(sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the list of numbers is damaged");
+    return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the list is damaged");
 }
 
 static sluice_status refuse_size(const char *what, uint64_t size, uint64_t max_bytes,
@@ -51,7 +57,13 @@ sluice_status sl_packed_size(const sl_value *value, uint64_t max_bytes, uint64_t
                                   : refuse_size("deflate stream", *size, max_bytes, error);
     }
     sl_list_facts facts = {.count = 0};
-    if (is_split(value)) {
+    sl_step_facts steps = {.bytes = 0};
+    if (is_steps(value)) {
+        if (sl_steps_look((sl_list_kind)value->list, value->bytes, &steps) != NULL) {
+            return refuse(error);
+        }
+        *size = steps.bytes;
+    } else if (is_split(value)) {
         *size = sl_split_size(value->bytes);
     } else if (sl_list_look((sl_list_kind)value->list, value->bytes, &facts)) {
         *size = facts.count * element_bytes(value); /* no more numbers than bytes: cannot wrap */
@@ -59,10 +71,22 @@ sluice_status sl_packed_size(const sl_value *value, uint64_t max_bytes, uint64_t
         return refuse(error);
     }
     if (*size > max_bytes) {
-        return refuse_size(is_split(value) ? "record that was stored in parts" : "list of numbers",
+        return refuse_size(is_split(value)   ? "record that was stored in parts"
+                           : is_steps(value) ? "list of steps"
+                                             : "list of numbers",
                            *size, max_bytes, error);
     }
     return SLUICE_OK;
+}
+
+static bool list_to(const sl_value *value, void *to, uint64_t size)
+{
+    const sl_list_kind kind = (sl_list_kind)value->list;
+    if (is_steps(value)) {
+        return sl_steps_read(kind, value->bytes, to, size);
+    }
+    return is_split(value) ? sl_split_join(value->bytes, to, size)
+                           : sl_list_read(kind, value->bytes, to, size / element_bytes(value));
 }
 
 sluice_status sl_packed_unpack_to(sl_frame *frame, const sl_value *value, void *to, uint64_t size,
@@ -74,10 +98,7 @@ sluice_status sl_packed_unpack_to(sl_frame *frame, const sl_value *value, void *
     if (value->deflate) {
         return inflate_to(value, NULL, to, error);
     }
-    const bool good = is_split(value) ? sl_split_join(value->bytes, to, size)
-                                      : sl_list_read((sl_list_kind)value->list, value->bytes, to,
-                                                     size / element_bytes(value));
-    return good ? SLUICE_OK : refuse(error);
+    return list_to(value, to, size) ? SLUICE_OK : refuse(error);
 }
 
 sluice_status sl_packed_unpack(sl_frame *frame, const sl_value *value, uint64_t max_bytes,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * packed_value: values whose stored bytes are not those that are meant: zstd frames, deflate
- * streams, lists of numbers, records in parts.
+ * streams, lists of numbers and of steps, records in parts.
  *
  * Purpose: the one place that tells them apart. Threads, memory: those of frame.h and
  * inflate.h.

@@ -44,8 +44,8 @@ typedef struct sl_value {
     bool present;
     bool zstd;     /* `bytes` are one zstd frame (frame.h) of what is meant */
     bool deflate;  /* `bytes` are a raw deflate stream (inflate.h) of it, and of a head before it */
-    uint8_t list;  /* an sl_list_kind: `bytes` are such a list (number_list.h) of what is meant, or
-                      parts of it (split_bytes.h) */
+    uint8_t list;  /* an sl_list_kind: `bytes` are such a list (number_list.h, step_list.h) of what
+                      is  meant, or parts of it (split_bytes.h) */
     uint8_t codec; /* images: the number of an sl_codec, which there need not be; SL_CODEC_... */
     uint32_t width, height;   /* images; 0: not known without looking */
     uint32_t offset;          /* of `bytes` in the sample's stored bytes */

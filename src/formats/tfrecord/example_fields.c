@@ -1,105 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "example_fields.h"
 
-#include "dtype.h"
-#include "number_list.h"
-
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define STAGE "dataset"
 
-/* ---- what a key is ---- */
-
-static const char *last_part(const char *key)
-{
-    const char *slash = strrchr(key, '/');
-    return slash != NULL ? slash + 1 : key;
-}
-
-static bool is_one_of(const char *word, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(words[i], word) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-#define IS_ONE_OF(word, words) is_one_of(word, words, sizeof(words) / sizeof((words)[0]))
-
-/* By the key's last part: bytes that happen to be UTF-8 are not all meant to be read. */
-static bool is_text_name(const char *key)
-{
-    static const char *const names[] = {
-        "text",     "caption",   "txt",    "transcript", "sentence",   "title",     "description",
-        "label",    "filename",  "format", "synset",     "colorspace", "source_id", "human",
-        "name",     "file_name", "url",    "sha256",     "id",         "key",       "image_id",
-        "question", "answer",    "class",  "path",       "language",   "lang",      "json",
-    };
-    return IS_ONE_OF(last_part(key), names);
-}
-
-static sluice_field_type type_of_bytes(const sl_example_key *key)
-{
-    if (key->any && key->all_pictures) {
-        return SLUICE_FIELD_IMAGE;
-    }
-    return key->all_text && is_text_name(key->name) ? SLUICE_FIELD_TEXT : SLUICE_FIELD_BYTES;
-}
-
-/* False: nothing that a field could be: lists of bytes, or no list at all. */
-static bool type_of(const sl_example_key *key, sl_field *field)
-{
-    const bool one = key->least == 1 && key->most == 1;
-    *field = (sl_field){.compression = SLUICE_COMPRESSION_NEVER};
-    switch (key->kind) {
-    case SL_FEATURE_BYTES:
-        field->type = type_of_bytes(key);
-        return key->most <= 1;
-    case SL_FEATURE_FLOAT:
-        field->type = one ? SLUICE_FIELD_FLOAT : SLUICE_FIELD_TENSOR;
-        field->dtype = SLUICE_F32;
-        break;
-    case SL_FEATURE_INT64:
-        field->type = one ? SLUICE_FIELD_INT : SLUICE_FIELD_TENSOR;
-        field->dtype = SLUICE_I64;
-        break;
-    case SL_FEATURE_NONE:
-        return false;
-    }
-    field->dims = one ? 0 : 1; /* of any length: the next sample's may be another */
-    field->dtype = one ? 0 : field->dtype;
-    return true;
-}
-
 /* ---- fields that are found ---- */
 
-static bool has(const sl_example_keys *keys, const char *name)
+static const sl_example_key *find_key(const sl_example_keys *keys, const char *name, bool in_lists)
 {
     for (uint32_t i = 0; i < keys->count; i++) {
-        if (strcmp(keys->of[i].name, name) == 0) {
-            return true;
+        if (keys->of[i].in_lists == in_lists && strcmp(keys->of[i].name, name) == 0) {
+            return &keys->of[i];
         }
     }
-    return false;
+    return NULL;
 }
 
 /* The first of the names that is a key of the type; NULL: none, or `name` is taken. */
 static const char *usual_key(const sl_example_keys *keys, const char *name, sluice_field_type type,
                              const char *const *names, size_t count)
 {
-    if (has(keys, name)) {
+    if (find_key(keys, name, false) != NULL || find_key(keys, name, true) != NULL) {
         return NULL;
     }
     for (size_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < keys->count; k++) {
-            sl_field field;
-            if (strcmp(keys->of[k].name, names[i]) == 0 && type_of(&keys->of[k], &field) &&
-                field.type == type) {
-                return keys->of[k].name;
-            }
+        const sl_example_key *key = find_key(keys, names[i], false);
+        sl_field field;
+        if (key != NULL && sl_example_type(key, &field) && field.type == type) {
+            return key->name;
         }
     }
     return NULL;
@@ -129,17 +60,20 @@ static const char *short_name(const char *key)
     return bytes < SL_FIELD_NAME_BYTES ? key : key + bytes - (SL_FIELD_NAME_BYTES - 1);
 }
 
-static void add_field(sl_example_fields *fields, const sl_field *field, const char *key,
-                      sl_feature_kind kind)
+static sl_example_field *add_field(sl_example_fields *fields, const sl_field *field,
+                                   const sl_example_key *key, sl_feature_kind kind)
 {
     sl_example_field *of = &fields->of[fields->count];
     fields->fields[fields->count++] = *field;
-    *of = (sl_example_field){.kind = kind, .step = 1};
-    of->key_bytes = (uint32_t)strlen(key);
-    memcpy(of->key, key, of->key_bytes);
+    *of = (sl_example_field){
+        .in_lists = key->in_lists, .kind = kind, .step = 1, .element = SL_FIELD_NONE};
+    of->key_bytes = (uint32_t)strlen(key->name);
+    memcpy(of->key, key->name, of->key_bytes);
     for (uint32_t i = 1; i < field->dims; i++) {
         of->step *= field->shape[i];
     }
+    of->width = of->step;
+    return of;
 }
 
 static bool is_taken(const sl_example_fields *fields, const char *name)
@@ -153,32 +87,33 @@ static bool is_taken(const sl_example_fields *fields, const char *name)
 }
 
 /* Pictures first, then the label, then the others by their names. */
-static uint32_t rank_of(const sl_field *field)
+static uint32_t rank_of(const sl_field *field, const char *name)
 {
-    if (strcmp(field->name, "label") == 0) {
+    if (strcmp(name, "label") == 0) {
         return 1;
     }
     return field->type == SLUICE_FIELD_IMAGE ? 0 : 2;
 }
 
-static sluice_status add_key(sl_example_fields *fields, const sl_example_key *key, usual names,
-                             uint32_t rank, sluice_error *error)
+static sluice_status refuse_key(const sl_example_key *key, const char *why, sluice_error *error)
 {
-    sl_field field;
-    if (!type_of(key, &field)) {
-        return SLUICE_OK;
-    }
-    const char *name = key->name == names.image ? "image" : short_name(key->name);
-    name = key->name == names.label ? "label" : name;
+    return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                        "the key \"%.256s\" %s: name the fields that are meant (the option fields)",
+                        key->name, why);
+}
+
+static sluice_status add_one(sl_example_fields *fields, const sl_example_key *key,
+                             const sl_field *given, const char *name, sluice_error *error)
+{
+    sl_field field = *given;
+    name = short_name(name);
     memcpy(field.name, name, strlen(name) + 1);
-    if (rank_of(&field) != rank) {
-        return SLUICE_OK;
-    }
-    if (key->mixed) {
+    if (fields->count == SL_FIELDS_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "the key \"%.256s\" has values of several kinds: name the fields that "
-                            "are meant (the option fields)",
-                            key->name);
+                            "the samples have more than %u fields, with those of \"%.256s\": name "
+                            "the fields that are meant (the option fields), of a list of pictures "
+                            "by their places, NAME.0, NAME.1, ...",
+                            SL_FIELDS_MAX, key->name);
     }
     if (is_taken(fields, name)) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
@@ -186,13 +121,59 @@ static sluice_status add_key(sl_example_fields *fields, const sl_example_key *ke
                             "the fields that are meant (the option fields)",
                             key->name, name);
     }
-    add_field(fields, &field, key->name, key->kind);
+    (void)add_field(fields, &field, key, key->kind);
     return SLUICE_OK;
+}
+
+/* A field for each place of the longest list; a longer one is told by the last of them. */
+static sluice_status add_elements(sl_example_fields *fields, const sl_example_key *key,
+                                  const sl_field *field, const char *base, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < key->most_steps; i++) {
+        char name[sizeof(SL_EXAMPLE_LISTS) + SL_CHOICE_KEY_BYTES + 12];
+        (void)snprintf(name, sizeof(name), "%s.%u", base, i);
+        status = add_one(fields, key, field, name, error);
+        if (status == SLUICE_OK) {
+            sl_example_field *of = &fields->of[fields->count - 1];
+            of->element = i;
+            of->last = i + 1 == key->most_steps;
+        }
+    }
+    return status;
+}
+
+static sluice_status add_key(sl_example_fields *fields, const sl_example_keys *keys,
+                             const sl_example_key *key, usual names, uint32_t rank,
+                             sluice_error *error)
+{
+    sl_field field;
+    char name[sizeof(SL_EXAMPLE_LISTS) + SL_CHOICE_KEY_BYTES];
+    const bool twice = key->in_lists && find_key(keys, key->name, false) != NULL;
+    if (!sl_example_type(key, &field)) {
+        return SLUICE_OK;
+    }
+    (void)snprintf(name, sizeof(name), "%s%s", twice ? SL_EXAMPLE_LISTS : "",
+                   key->name == names.image   ? "image"
+                   : key->name == names.label ? "label"
+                                              : key->name);
+    if (rank_of(&field, name) != rank) {
+        return SLUICE_OK;
+    }
+    if (key->mixed) {
+        return refuse_key(key, "has values of several kinds", error);
+    }
+    return key->in_lists && field.type == SLUICE_FIELD_IMAGE
+               ? add_elements(fields, key, &field, name, error)
+               : add_one(fields, key, &field, name, error);
 }
 
 static int compare_keys(const void *a, const void *b)
 {
-    return strcmp(((const sl_example_key *)a)->name, ((const sl_example_key *)b)->name);
+    const sl_example_key *one = a;
+    const sl_example_key *other = b;
+    const int order = strcmp(one->name, other->name);
+    return order != 0 ? order : (int)one->in_lists - (int)other->in_lists;
 }
 
 sluice_status sl_example_fields_find(sl_example_fields *fields, sl_example_keys *keys,
@@ -210,7 +191,7 @@ sluice_status sl_example_fields_find(sl_example_fields *fields, sl_example_keys 
     sluice_status status = SLUICE_OK;
     for (uint32_t rank = 0; rank < 3; rank++) {
         for (uint32_t i = 0; status == SLUICE_OK && i < keys->count; i++) {
-            status = add_key(fields, &keys->of[i], names, rank, error);
+            status = add_key(fields, keys, &keys->of[i], names, rank, error);
         }
     }
     if (status == SLUICE_OK && fields->count == 0) {
@@ -223,14 +204,27 @@ sluice_status sl_example_fields_find(sl_example_fields *fields, sl_example_keys 
 
 /* ---- fields that are chosen ---- */
 
-static const sl_example_key *find_key(const sl_example_keys *keys, const char *name)
+/* Of a name in the context and in feature_lists the former is meant. `*element`: NONE. */
+static const sl_example_key *find_chosen(const sl_example_keys *keys, const char *choice,
+                                         uint32_t *element)
 {
+    const sl_example_key *found = NULL;
+    uint32_t best = 3;
     for (uint32_t i = 0; i < keys->count; i++) {
-        if (strcmp(keys->of[i].name, name) == 0) {
-            return &keys->of[i];
+        const sl_example_key *key = &keys->of[i];
+        const sl_bytes name = {(const uint8_t *)key->name, strlen(key->name)};
+        uint32_t at;
+        if (!sl_example_key_chosen(choice, name, key->in_lists, &at)) {
+            continue;
+        }
+        const uint32_t rank = !key->in_lists ? 0 : at == SL_FIELD_NONE ? 1 : 2;
+        if (rank < best) {
+            best = rank;
+            found = key;
+            *element = at;
         }
     }
-    return NULL;
+    return found;
 }
 
 /* NULL: a list of that kind can be such a field. */
@@ -276,32 +270,83 @@ static sl_feature_kind kind_of(const sl_field *field)
                                         : SL_FEATURE_BYTES;
 }
 
+/* What a list of steps cannot be, of a kind that fits; NULL. */
+static const char *refuse_steps(const sl_field *field)
+{
+    switch (field->type) {
+    case SLUICE_FIELD_INT:
+    case SLUICE_FIELD_FLOAT:
+        return "it is a list of steps: choose a tensor, as DTYPE[]";
+    case SLUICE_FIELD_IMAGE:
+    case SLUICE_FIELD_BYTES:
+        return "it is a list of steps: choose those that are wanted by their places, KEY.0, KEY.1, "
+               "..., or a tensor";
+    case SLUICE_FIELD_TEXT:
+    case SLUICE_FIELD_TENSOR:
+        break;
+    }
+    return NULL;
+}
+
+/* What one of several values of bytes is, where the choice does not say it. */
+static const char *type_element(const sl_example_key *key, sl_field *field)
+{
+    *field = (sl_field){.compression = SLUICE_COMPRESSION_NEVER};
+    field->type = key->any && key->all_pictures ? SLUICE_FIELD_IMAGE
+                  : key->any && key->all_text   ? SLUICE_FIELD_TEXT
+                                                : SLUICE_FIELD_BYTES;
+    return key->kind == SL_FEATURE_BYTES ? NULL
+                                         : "only lists of bytes can be taken by their places";
+}
+
+static const char *choose_type(const sl_example_key *key, const sl_field_choice *choice,
+                               uint32_t element, sl_field *field)
+{
+    const bool one = element != SL_FIELD_NONE;
+    if (choice->typed) {
+        const sl_feature_kind kind = key->mixed ? SL_FEATURE_NONE : key->kind;
+        const char *why = kind == SL_FEATURE_NONE ? NULL : refuse_kind(field, kind);
+        if (why == NULL && one && (key->mixed ? kind_of(field) : key->kind) != SL_FEATURE_BYTES) {
+            why = "only lists of bytes can be taken by their places";
+        }
+        return why == NULL && key->in_lists && !one ? refuse_steps(field) : why;
+    }
+    if (key->mixed) {
+        return "it has values of several kinds";
+    }
+    if (one) {
+        return type_element(key, field);
+    }
+    if (!sl_example_type(key, field)) {
+        return key->in_lists ? "its steps have different numbers of values, or several of bytes: "
+                               "choose a tensor, as DTYPE[], which has all of them"
+                             : "it is a list of several bytes values, which no field can hold";
+    }
+    return key->in_lists ? refuse_steps(field) : NULL;
+}
+
 static sluice_status choose(sl_example_fields *fields, const sl_example_keys *keys,
                             const sl_field_choice *choice, sluice_error *error)
 {
-    const sl_example_key *key = find_key(keys, choice->key);
     const char *why = NULL;
     sl_field field = choice->field;
-    sl_feature_kind kind = key != NULL ? key->kind : SL_FEATURE_NONE;
+    uint32_t element = SL_FIELD_NONE;
+    const sl_example_key *key = find_chosen(keys, choice->key, &element);
     if (is_taken(fields, field.name)) {
         why = "there are two fields of that name";
-    } else if (key == NULL || kind == SL_FEATURE_NONE) {
+    } else if (key == NULL || key->kind == SL_FEATURE_NONE) {
         why = "none of the samples that were looked at has that key";
-    } else if (key->mixed && choice->typed) {
-        kind = kind_of(&field);
-    } else if (key->mixed) {
-        why = "it has values of several kinds";
-    } else if (choice->typed) {
-        why = refuse_kind(&field, kind);
-    } else if (!type_of(key, &field)) {
-        why = "it is a list of several bytes values, which no field can hold";
+    } else {
+        why = choose_type(key, choice, element, &field);
     }
     if (why != NULL) {
         return sl_error_set(error, SLUICE_INVALID, STAGE, "field \"%s\", key \"%.256s\": %s",
                             choice->field.name, choice->key, why);
     }
     memcpy(field.name, choice->field.name, sizeof(field.name));
-    add_field(fields, &field, choice->key, kind);
+    sl_example_field *of = add_field(fields, &field, key, key->mixed ? kind_of(&field) : key->kind);
+    of->element = element;
+    of->width = choice->typed && field.dims == 1 ? 0 : of->width;
     return SLUICE_OK;
 }
 

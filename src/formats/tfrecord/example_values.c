@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values from the features of a tf.train.Example. */
+/* Values from the features of a tf.train.Example or SequenceExample. */
 #include "dtype.h"
 #include "example_fields.h"
+#include "example_steps.h"
 #include "number_list.h"
 
 #include <string.h>
@@ -19,30 +20,30 @@ static const char several[] =
     "(the option fields)";
 static const char damaged[] = "its list of values is damaged";
 
-static const char *take_bytes(const sl_feature *feature, sl_value *value)
+static const char *take_bytes(const sl_feature_list *list, sl_value *value)
 {
     uint64_t count;
-    if (!sl_example_bytes(feature->list, &count, &value->bytes)) {
+    if (!sl_feature_bytes(list->bytes, &count, &value->bytes)) {
         return damaged;
     }
     value->present = count == 1;
     return count <= 1 ? NULL : several;
 }
 
-static const char *take_number(const sl_feature *feature, sl_list_kind kind, sl_value *value)
+static const char *take_number(const sl_feature_list *list, sl_list_kind kind, sl_value *value)
 {
     sl_list_facts facts;
     union {
         int64_t integer;
         float number;
     } read = {.integer = 0};
-    if (!sl_list_look(kind, feature->list, &facts)) {
+    if (!sl_list_look(kind, list->bytes, &facts)) {
         return damaged;
     }
     if (facts.count != 1) {
         return facts.count == 0 ? NULL : several;
     }
-    if (!sl_list_read(kind, feature->list, &read, 1)) {
+    if (!sl_list_read(kind, list->bytes, &read, 1)) {
         return damaged;
     }
     value->present = true;
@@ -55,33 +56,33 @@ static const char *take_number(const sl_feature *feature, sl_list_kind kind, sl_
 }
 
 /* Where its elements lie, or what they are made of; `*count` of them. */
-static const char *take_elements(const sl_feature *feature, const sl_field *field, sl_value *value,
-                                 uint64_t *count)
+static const char *take_elements(const sl_feature_list *list, const sl_field *field,
+                                 sl_value *value, uint64_t *count)
 {
     sl_list_facts facts;
-    if (feature->kind == SL_FEATURE_BYTES) {
+    if (list->kind == SL_FEATURE_BYTES) {
         const size_t element = sl_dtype_bytes(field->dtype);
-        const char *why = take_bytes(feature, value);
+        const char *why = take_bytes(list, value);
         *count = value->bytes.size / element;
         return why == NULL && value->bytes.size % element != 0 ? "its bytes are no whole elements"
                                                                : why;
     }
-    const sl_list_kind kind = feature->kind == SL_FEATURE_FLOAT ? SL_LIST_F32 : SL_LIST_I64;
-    if (!sl_list_look(kind, feature->list, &facts)) {
+    const sl_list_kind kind = list->kind == SL_FEATURE_FLOAT ? SL_LIST_F32 : SL_LIST_I64;
+    if (!sl_list_look(kind, list->bytes, &facts)) {
         return damaged;
     }
     *count = facts.count;
     value->present = true;
-    value->bytes = facts.plain.data != NULL ? facts.plain : feature->list;
+    value->bytes = facts.plain.data != NULL ? facts.plain : list->bytes;
     value->list = facts.plain.data != NULL ? SL_LIST_NONE : (uint8_t)kind;
     return NULL;
 }
 
-static const char *take_tensor(const sl_feature *feature, const sl_field *field, uint64_t step,
+static const char *take_tensor(const sl_feature_list *list, const sl_field *field, uint64_t step,
                                sl_value *value)
 {
     uint64_t count = 0;
-    const char *why = take_elements(feature, field, value, &count);
+    const char *why = take_elements(list, field, value, &count);
     if (why != NULL || !value->present) {
         return why;
     }
@@ -95,54 +96,73 @@ static const char *take_tensor(const sl_feature *feature, const sl_field *field,
 }
 
 /* An empty list of another kind is one of the right kind. */
-static bool is_empty(const sl_feature *feature)
+static bool is_empty(const sl_feature_list *list)
 {
     uint64_t count;
     sl_bytes last;
-    return sl_example_count(feature, &count, &last) && count == 0;
+    return sl_feature_count(list, &count, &last) && count == 0;
 }
 
-static sl_refusal take(const parts *p, uint32_t number, const sl_feature *given)
+/* What a field is of a list that is there. */
+static const char *take_list(const sl_field *field, const sl_example_field *of,
+                             const sl_feature_list *given, sl_value *value)
+{
+    const sl_feature_list empty = {.kind = of->kind, .bytes = {given->bytes.data, 0}};
+    const sl_feature_list *list = given->kind != of->kind && is_empty(given) ? &empty : given;
+    if (list->kind != of->kind) {
+        return "its values are of another kind than in the samples that were looked at";
+    }
+    switch (field->type) {
+    case SLUICE_FIELD_TENSOR:
+        return take_tensor(list, field, of->step, value);
+    case SLUICE_FIELD_INT:
+        return take_number(list, SL_LIST_I64, value);
+    case SLUICE_FIELD_FLOAT:
+        return take_number(list, SL_LIST_F32, value);
+    case SLUICE_FIELD_IMAGE:
+    case SLUICE_FIELD_BYTES:
+    case SLUICE_FIELD_TEXT:
+        break;
+    }
+    return take_bytes(list, value);
+}
+
+static const char *take_feature(const sl_field *field, const sl_example_field *of,
+                                const sl_feature_list *given, sl_value *value)
+{
+    sl_feature_list list = *given;
+    if (of->in_lists && of->element == SL_FIELD_NONE) {
+        return sl_example_steps_take(field, of, given->bytes, value);
+    }
+    const char *why = of->in_lists ? sl_example_steps_find(of, given->bytes, &list) : NULL;
+    return why != NULL || list.kind == SL_FEATURE_NONE ? why : take_list(field, of, &list, value);
+}
+
+static sl_refusal take(const parts *p, uint32_t number, const sl_feature_list *list)
 {
     const sl_field *field = &p->fields->fields[number];
-    const sl_example_field *of = &p->fields->of[number];
     sl_value *value = &p->values->of[number];
-    const char *why = NULL;
-    const sl_feature empty = {.kind = of->kind, .list = {given->list.data, 0}};
-    const sl_feature *feature = given->kind != of->kind && is_empty(given) ? &empty : given;
     *value = (sl_value){.present = false}; /* of a key that is there twice the last one counts */
-    if (given->kind == SL_FEATURE_NONE) {
-        return sl_accept();
-    }
-    if (feature->kind != of->kind) {
-        why = "its values are of another kind than in the samples that were looked at";
-    } else if (field->type == SLUICE_FIELD_TENSOR) {
-        why = take_tensor(feature, field, of->step, value);
-    } else if (field->type == SLUICE_FIELD_INT) {
-        why = take_number(feature, SL_LIST_I64, value);
-    } else if (field->type == SLUICE_FIELD_FLOAT) {
-        why = take_number(feature, SL_LIST_F32, value);
-    } else {
-        why = take_bytes(feature, value);
-    }
+    const char *why = take_feature(field, &p->fields->of[number], list, value);
     if (value->present && value->bytes.data != NULL) {
         value->offset = p->offset + (uint32_t)(value->bytes.data - p->example.data);
     }
     if (why == NULL) {
         return sl_accept();
     }
-    sl_refusal refusal = sl_refuse(why, p->offset + (size_t)(feature->list.data - p->example.data));
+    sl_refusal refusal = sl_refuse(why, p->offset + (size_t)(list->bytes.data - p->example.data));
     refusal.field = field->name;
     return refusal;
 }
 
-static sl_refusal take_feature(const parts *p, const sl_feature *feature)
+static sl_refusal take_entry(const parts *p, const sl_feature *feature)
 {
     for (uint32_t i = 0; i < p->fields->count; i++) {
         const sl_example_field *of = &p->fields->of[i];
-        if (of->key_bytes == feature->key.size && sl_values_want(p->values, i) &&
+        if (of->in_lists == feature->in_lists && of->key_bytes == feature->key.size &&
+            sl_values_want(p->values, i) &&
             memcmp(of->key, feature->key.data, of->key_bytes) == 0) {
-            const sl_refusal refusal = take(p, i, feature);
+            const sl_refusal refusal = take(p, i, &feature->list);
             if (refusal.text != NULL) {
                 return refusal;
             }
@@ -170,7 +190,7 @@ sl_refusal sl_example_fields_unpack(const sl_example_fields *fields, sl_bytes ex
         case SL_EXAMPLE_END:
             return sl_accept();
         case SL_EXAMPLE_FEATURE:
-            why = take_feature(&p, &feature);
+            why = take_entry(&p, &feature);
             if (why.text != NULL) {
                 return why;
             }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TFRecords of tf.train.Example. Opening needs an index of each file (tfrecord_index.h) and a look
- * at some records, for which fields there are (example_fields.h); then a sample is a record.
+ * TFRecords of tf.train.Example and SequenceExample. Opening needs an index of each file
+ * (tfrecord_index.h) and a look at some records, for which fields there are (example_fields.h);
+ * then a sample is a record.
  */
 #include "example_fields.h"
 #include "file.h"
@@ -195,6 +196,15 @@ static sluice_status open_set(tfrecords *own, const char *const *paths, size_t c
                                : status;
 }
 
+static bool has_steps(const sl_example_fields *fields)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < fields->count; i++) {
+        found = found || fields->of[i].in_lists;
+    }
+    return found;
+}
+
 static sluice_status open_all(tfrecords *own, const char *const *paths, size_t count,
                               const sluice_dataset_options *options, sluice_error *error)
 {
@@ -213,8 +223,9 @@ static sluice_status open_all(tfrecords *own, const char *const *paths, size_t c
     sl_free(look);
     info->fields = own->fields.count;
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
-                   "%s, each of whose records is a sample (tf.train.Example)",
-                   own->set.list.count == 1 ? "a TFRecord file" : "TFRecord files");
+                   "%s, each of whose records is a sample (tf.train.%sExample)",
+                   own->set.list.count == 1 ? "a TFRecord file" : "TFRecord files",
+                   has_steps(&own->fields) ? "Sequence" : "");
     own->base.fields = own->fields.fields;
     return status;
 }

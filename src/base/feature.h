@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * feature: one Feature of a tf.train.Example, or of a step of a tf.train.SequenceExample.
+ *
+ * Purpose: the one place that knows the message (tensorflow/core/example): a bytes_list = 1,
+ * float_list = 2 or int64_list = 3, whose values are value = 1. Threads: pure. No allocation.
+ */
+#ifndef SL_FEATURE_H
+#define SL_FEATURE_H
+
+#include "wire.h"
+
+typedef enum sl_feature_kind {
+    SL_FEATURE_NONE = 0, /* a Feature without a list */
+    SL_FEATURE_BYTES = 1,
+    SL_FEATURE_FLOAT = 2,
+    SL_FEATURE_INT64 = 3
+} sl_feature_kind;
+
+typedef struct sl_feature_list {
+    sl_feature_kind kind;
+    sl_bytes bytes; /* the message */
+} sl_feature_list;
+
+/* Which list a Feature has. NULL, or why it is none: a literal. */
+const char *sl_feature_read(sl_bytes message, sl_feature_list *list);
+/* How many values there are, of any kind; of bytes the last one. False: the list is damaged. */
+bool sl_feature_count(const sl_feature_list *list, uint64_t *count, sl_bytes *last);
+/* The values of a bytes_list: `*count`, and the last of them. False: it is damaged. */
+bool sl_feature_bytes(sl_bytes list, uint64_t *count, sl_bytes *last);
+/* One after the other. False: there is none, or (`values->at` is not its end) it is damaged. */
+bool sl_feature_next(sl_wire *values, sl_bytes *value);
+
+#endif

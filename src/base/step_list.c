@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "step_list.h"
+
+#include <string.h>
+
+enum { STEP = 1 };
+
+static const char damaged[] = "its feature_list is damaged";
+static const char none[] = "null";
+enum { NONE_BYTES = sizeof(none) - 1 };
+
+/* What one step is, as what is meant is counted. */
+typedef struct step_size {
+    uint64_t count, bytes;
+} step_size;
+
+bool sl_step_next(sl_wire *steps, sl_feature_list *step, const char **why)
+{
+    sl_wire_field field;
+    *why = NULL;
+    while (sl_wire_next(steps, &field)) {
+        if (field.number != STEP) {
+            continue;
+        }
+        *why = field.type == SL_WIRE_BYTES ? sl_feature_read(field.bytes, step) : damaged;
+        return *why == NULL;
+    }
+    *why = sl_wire_ended(steps) ? NULL : damaged;
+    return false;
+}
+
+/* ---- texts ---- */
+
+/* As a JSON string; its size. `to` NULL: it is not written. */
+static size_t put_text(uint8_t *to, sl_bytes text)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t at = 0;
+    for (size_t i = 0; i < text.size + 2; i++) {
+        const bool quote = i == 0 || i == text.size + 1;
+        const uint8_t sign = quote ? '"' : text.data[i - 1];
+        const bool escaped = !quote && (sign == '"' || sign == '\\');
+        const uint8_t control[] = {
+            '\\', 'u', '0', '0', (uint8_t)digits[sign >> 4], (uint8_t)digits[sign & 15]};
+        const uint8_t plain[] = {'\\', sign};
+        const uint8_t *from = sign < ' ' ? control : escaped ? plain : plain + 1;
+        const size_t bytes = sign < ' ' ? sizeof(control) : escaped ? 2 : 1;
+        if (to != NULL) {
+            memcpy(to + at, from, bytes);
+        }
+        at += bytes;
+    }
+    return at;
+}
+
+/* ---- looking ---- */
+
+static bool is_numbers(sl_list_kind kind)
+{
+    return kind == SL_LIST_STEPS_I64 || kind == SL_LIST_STEPS_F32;
+}
+
+static sl_feature_kind kind_of_steps(sl_list_kind kind)
+{
+    return kind == SL_LIST_STEPS_I64   ? SL_FEATURE_INT64
+           : kind == SL_LIST_STEPS_F32 ? SL_FEATURE_FLOAT
+                                       : SL_FEATURE_BYTES;
+}
+
+static const char *measure_bytes(sl_bytes list, step_size *size)
+{
+    sl_wire values = sl_wire_of(list);
+    sl_bytes value;
+    while (sl_feature_next(&values, &value)) {
+        size->bytes += value.size;
+    }
+    size->count = size->bytes;
+    return sl_wire_ended(&values) ? NULL : damaged;
+}
+
+static const char *measure(sl_list_kind kind, const sl_feature_list *step, step_size *size)
+{
+    uint64_t count = 0;
+    sl_bytes last = {NULL, 0};
+    if (step->kind != SL_FEATURE_NONE && !sl_feature_count(step, &count, &last)) {
+        return damaged;
+    }
+    *size = (step_size){.count = 0, .bytes = kind == SL_LIST_STEPS_TEXT ? NONE_BYTES : 0};
+    if (count == 0) {
+        return NULL;
+    }
+    if (step->kind != kind_of_steps(kind)) {
+        return "its values are of another kind than in the samples that were looked at";
+    }
+    if (is_numbers(kind)) {
+        *size = (step_size){count, count * (kind == SL_LIST_STEPS_I64 ? 8 : 4)};
+        return NULL;
+    }
+    if (kind == SL_LIST_STEPS_BYTES) {
+        return measure_bytes(step->bytes, size);
+    }
+    *size = (step_size){1, put_text(NULL, last)};
+    return count == 1 ? NULL : "a step of it has several texts";
+}
+
+/* No step is counted more often than its bytes are many, so that nothing wraps. */
+const char *sl_steps_look(sl_list_kind kind, sl_bytes list, sl_step_facts *facts)
+{
+    sl_wire steps = sl_wire_of(list);
+    sl_feature_list step;
+    const char *why;
+    *facts = (sl_step_facts){.least = UINT64_MAX};
+    while (sl_step_next(&steps, &step, &why)) {
+        step_size size;
+        why = measure(kind, &step, &size);
+        if (why != NULL) {
+            return why;
+        }
+        facts->steps++;
+        facts->least = size.count < facts->least ? size.count : facts->least;
+        facts->most = size.count > facts->most ? size.count : facts->most;
+        facts->bytes += size.bytes;
+    }
+    if (kind == SL_LIST_STEPS_TEXT) {
+        facts->bytes += 2 + (facts->steps > 0 ? facts->steps - 1 : 0);
+    }
+    return why;
+}
+
+/* ---- reading ---- */
+
+static bool read_bytes(sl_bytes list, uint8_t *to)
+{
+    sl_wire values = sl_wire_of(list);
+    sl_bytes value;
+    while (sl_feature_next(&values, &value)) {
+        if (value.size > 0) {
+            memcpy(to, value.data, value.size);
+        }
+        to += value.size;
+    }
+    return sl_wire_ended(&values);
+}
+
+/* `size` is that of the step, for which there is room. */
+static bool read_step(sl_list_kind kind, const sl_feature_list *step, uint8_t *to, step_size size)
+{
+    if (kind == SL_LIST_STEPS_TEXT) {
+        uint64_t count;
+        sl_bytes text;
+        if (size.count == 0) {
+            memcpy(to, none, NONE_BYTES);
+            return true;
+        }
+        return sl_feature_bytes(step->bytes, &count, &text) && put_text(to, text) == size.bytes;
+    }
+    if (size.count == 0) {
+        return true;
+    }
+    if (kind == SL_LIST_STEPS_BYTES) {
+        return read_bytes(step->bytes, to);
+    }
+    return sl_list_read(kind == SL_LIST_STEPS_I64 ? SL_LIST_I64 : SL_LIST_F32, step->bytes, to,
+                        size.count);
+}
+
+bool sl_steps_read(sl_list_kind kind, sl_bytes list, void *to, uint64_t bytes)
+{
+    const bool text = kind == SL_LIST_STEPS_TEXT;
+    sl_wire steps = sl_wire_of(list);
+    sl_feature_list step;
+    const char *why;
+    uint8_t *begin = to;
+    uint8_t *at = begin;
+    uint64_t left = bytes;
+    while (sl_step_next(&steps, &step, &why)) {
+        step_size size;
+        if (measure(kind, &step, &size) != NULL || left < size.bytes + text) {
+            return false;
+        }
+        if (text) {
+            *at = at == begin ? '[' : ',';
+            at++;
+            left--;
+        }
+        if (!read_step(kind, &step, at, size)) {
+            return false;
+        }
+        at += size.bytes;
+        left -= size.bytes;
+    }
+    const char *end = !text ? "" : at == begin ? "[]" : "]";
+    if (why != NULL || left != strlen(end)) {
+        return false;
+    }
+    if (left > 0) {
+        memcpy(at, end, left); /* of what is no text, and empty, there may be no memory */
+    }
+    return true;
+}
