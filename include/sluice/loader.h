@@ -59,7 +59,7 @@ typedef struct sluice_loader_options {
     int32_t layout;             /* of "image": a sluice_layout [NHWC] */
     uint64_t seed;              /* of order and augmentation [0] */
     uint32_t rank;              /* 0 .. world_size-1 [0] */
-    uint32_t world_size;        /* ranks that share each epoch [1] */
+    uint32_t world_size;        /* ranks that share each epoch; sluice/ranks.h finds both [1] */
     int32_t shuffle;            /* a sluice_shuffle [FULL] */
     uint32_t block_samples;     /* SHUFFLE_BLOCK: neighbours that stay together [64] */
     uint32_t window_blocks;     /* SHUFFLE_BLOCK: blocks mixed with each other [16] */

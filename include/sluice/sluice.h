@@ -10,6 +10,7 @@
 #include <sluice/datasets.h>
 #include <sluice/loader.h>
 #include <sluice/options.h>
+#include <sluice/ranks.h>
 #include <sluice/trace.h>
 #include <sluice/unpack.h>
 #include <sluice/writer.h>

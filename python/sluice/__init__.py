@@ -31,6 +31,7 @@ from ._sluice import (
     version as _version,
 )
 from . import columns, transforms
+from ._ranks import Ranks, ranks
 from .dataset import Dataset, Field, balance, concat, mix
 from .loader import Loader
 from .packing import PackResult, UnpackResult, pack, unpack
@@ -54,6 +55,7 @@ __all__ = [
     "OutOfMemoryError",
     "PackResult",
     "Profile",
+    "Ranks",
     "StateError",
     "Tensor",
     "UnpackResult",
@@ -66,6 +68,7 @@ __all__ = [
     "mix",
     "pack",
     "profile",
+    "ranks",
     "transforms",
     "unpack",
 ]

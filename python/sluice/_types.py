@@ -32,6 +32,14 @@ class Verified(NamedTuple):
     findings: list[_sluice.Error]
 
 
+class Ranks(NamedTuple):
+    rank: int
+    world_size: int
+    local_rank: int | None
+    local_size: int | None
+    source: str
+
+
 class PackResult(NamedTuple):
     path: str
     samples: int

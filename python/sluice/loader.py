@@ -8,6 +8,7 @@ from _thread import allocate_lock
 
 from . import _sluice, transforms as _transforms
 from ._names import choice, dtype_number
+from ._ranks import ranks
 from .columns import LAYOUTS, Column
 from .dataset import Dataset
 from .functions import Conversion, Functions
@@ -32,47 +33,6 @@ INSTEAD = {
     "worker_init_fn": "there are no worker processes; seed= gives all randomness",
     "generator": "seed= gives all randomness",
 }
-
-
-def ranks(rank=None, world_size=None):
-    """(rank, world_size) of this process among those that train on the same data.
-
-    Given ones first, then torch.distributed if it is initialised, then the variables that launchers set:
-    torchrun's, Open MPI's, PMI's, PALS', and Slurm's inside a step of several tasks. ValueError where
-    only one of the two is known.
-    """
-    if rank is not None or world_size is not None:
-        if rank is None or world_size is None:
-            raise ValueError("rank and world_size go together")
-        return rank, world_size
-    return _from_torch() or _from_environment() or (0, 1)
-
-
-def _from_torch():
-    import sys
-
-    distributed = sys.modules.get("torch.distributed")
-    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
-        return None
-    return distributed.get_rank(), distributed.get_world_size()
-
-
-def _from_environment():
-    pairs = [
-        ("RANK", "WORLD_SIZE"),
-        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-        ("PMI_RANK", "PMI_SIZE"),
-        ("PALS_RANKID", "PALS_SIZE"),
-    ]
-    if os.environ.get("SLURM_STEP_ID") and os.environ.get("SLURM_NTASKS", "1") != "1":
-        pairs.append(("SLURM_PROCID", "SLURM_NTASKS"))
-    for rank, size in pairs:
-        if rank in os.environ and size in os.environ:
-            return int(os.environ[rank]), int(os.environ[size])
-        if rank in os.environ or size in os.environ:
-            missing, there = (rank, size) if size in os.environ else (size, rank)
-            raise ValueError(f"{there} is set and {missing} is not: say rank= and world_size=")
-    return None
 
 
 def _refuse(arguments):
@@ -101,6 +61,17 @@ def _integer(name, value, least=0, most=2**63 - 1):
     if number is None or isinstance(value, bool) or not least <= number <= most:
         raise ValueError(f"{name}={value!r}: expected an integer, {least} to {most}")
     return number
+
+
+def _choose_ranks(rank, world_size, model_parallel):
+    """(rank, world_size), checked."""
+    if rank is None and world_size is None:
+        return ranks(model_parallel)[:2]
+    if rank is None or world_size is None:
+        raise ValueError("rank and world_size go together")
+    if model_parallel != 1:
+        raise ValueError("rank= and world_size= are data-parallel numbers, which model_parallel= does not divide")
+    return _integer("rank", rank, 0, 2**32 - 1), _integer("world_size", world_size, 1, 2**32 - 1)
 
 
 def _flag(name, value):
@@ -163,7 +134,8 @@ class Loader:
     device: 'cpu', 'cuda', 'cuda:N' or 'auto' (a GPU where there is one).
     on_bad_sample: 'fail' (the batch's turn raises, and so does every later one: open the loader anew), 'replace' (by another sample), 'mask' (the row is
         zero, its label -1, its mask 0). quarantine: a file to which bad samples are written.
-    rank, world_size: of data-parallel ranks [torch.distributed's, or the launcher's variables].
+    rank, world_size: of data-parallel ranks [sluice.ranks(): torch.distributed's, or the launcher's variables].
+    model_parallel: of ranks that were found, this many consecutive ones get the same batches.
     prefetch_factor: batches that there is room for, those in use included [4; more of small ones].
     exact: decode every JPEG at its full size. exif: turn pictures upright as EXIF says.
     batch_hook: called with each batch on the thread that takes it; what it returns is given out (None: the batch).
@@ -193,8 +165,8 @@ class Loader:
         hold_timeout: float | None = 30.0, stall_warn: float | None = None, stall_fail: float | None = None,
         io: str = "auto", page_cache: str = "auto", block_samples: int = 0, window_blocks: int = 0, io_depth: int = 0,
         io_threads: int = 0, read_buffer_bytes: int = 0, max_sample_bytes: int = 0, max_pixels: int = 0,
-        memory_bytes: int = 0, resident_bytes: int = 0, whole_samples: bool = False, pin_memory: Any = None,
-        persistent_workers: Any = None, pin_memory_device: Any = None, timeout: Any = None,
+        memory_bytes: int = 0, resident_bytes: int = 0, whole_samples: bool = False, model_parallel: int = 1,
+        pin_memory: Any = None, persistent_workers: Any = None, pin_memory_device: Any = None, timeout: Any = None,
         multiprocessing_context: Any = None, sampler: None = None, batch_sampler: None = None,
         collate_fn: None = None, worker_init_fn: None = None, generator: None = None,
     ) -> None:  # fmt: skip
@@ -209,9 +181,7 @@ class Loader:
             raise ValueError(f"batch_hook={batch_hook!r}: expected something that can be called")
         self.dataset = dataset if isinstance(dataset, Dataset) else Dataset(dataset)
         self.batch_size = batch_size
-        rank, world_size = ranks(rank, world_size)
-        self.rank = _integer("rank", rank, 0, 2**32 - 1)
-        self.world_size = _integer("world_size", world_size, 1, 2**32 - 1)
+        self.rank, self.world_size = _choose_ranks(rank, world_size, model_parallel)
         self.batch_hook = batch_hook
         passed_on = {
             "block_samples": block_samples, "window_blocks": window_blocks, "io_depth": io_depth,

@@ -38,6 +38,34 @@ static PyObject *device_text(PyObject *module, PyObject *name)
     return Py_BuildValue("(Ns)", PyBool_FromLong(status == SLUICE_OK), text);
 }
 
+static PyObject *find_ranks(PyObject *module, PyObject *unused)
+{
+    const extension *e = PyModule_GetState(module);
+    sluice_ranks ranks = SLUICE_RANKS_INIT;
+    sluice_error error = SLUICE_ERROR_INIT;
+    (void)unused;
+    if (sluice_ranks_find(&ranks, &error) < 0) {
+        return sluice_raise(e, &error);
+    }
+    return Py_BuildValue("(IIiIs)", ranks.rank, ranks.world_size, ranks.local_rank,
+                         ranks.local_size, ranks.launcher);
+}
+
+static PyObject *divide_ranks(PyObject *module, PyObject *arguments)
+{
+    const extension *e = PyModule_GetState(module);
+    sluice_ranks ranks = SLUICE_RANKS_INIT;
+    sluice_error error = SLUICE_ERROR_INIT;
+    unsigned int by;
+    if (!PyArg_ParseTuple(arguments, "III", &ranks.rank, &ranks.world_size, &by)) {
+        return NULL;
+    }
+    if (sluice_ranks_divide(&ranks, by, &error) < 0) {
+        return sluice_raise(e, &error);
+    }
+    return Py_BuildValue("(II)", ranks.rank, ranks.world_size);
+}
+
 static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
 {
     *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
@@ -94,6 +122,11 @@ static PyMethodDef methods[] = {
     {"device_text", device_text, METH_O,
      "device_text($module, device, /)\n--\n\n(whether batches can live there, what it is or why "
      "not)."},
+    {"find_ranks", find_ranks, METH_NOARGS,
+     "find_ranks($module, /)\n--\n\n(rank, world_size, local_rank or -1, local_size or 0, "
+     "launcher), as the environment says."},
+    {"divide_ranks", divide_ranks, METH_VARARGS,
+     "divide_ranks(rank, world_size, model_parallel): (rank, world_size)"},
     {"concat", datasets_concat, METH_VARARGS, "concat(datasets, fields): a dataset of them all"},
     {"subset", datasets_subset, METH_VARARGS, "subset([dataset], how, bytes): some samples of it"},
     {"numbers", datasets_numbers, METH_VARARGS, "numbers(dataset, field): (values, present)"},

@@ -192,25 +192,6 @@ def test_states_of_something_else_are_refused(data):
         loader.load_state_dict(state | {"cursor": "00" * (len(state["cursor"]) // 2)})
 
 
-def test_ranks_of_launchers(data, monkeypatch):
-    for name in ("RANK", "WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_ID"):
-        monkeypatch.delenv(name, raising=False)
-    assert open_loader(data).world_size == 1
-    monkeypatch.setenv("SLURM_PROCID", "3")
-    monkeypatch.setenv("SLURM_NTASKS", "4")
-    assert open_loader(data).world_size == 1  # set, but Slurm did not start this
-    monkeypatch.setenv("SLURM_STEP_ID", "0")
-    assert (open_loader(data).rank, open_loader(data).world_size) == (3, 4)
-    monkeypatch.setenv("RANK", "1")
-    with pytest.raises(ValueError, match="WORLD_SIZE"):
-        open_loader(data)
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    assert (open_loader(data).rank, open_loader(data).world_size) == (1, 2)
-    assert open_loader(data, rank=0, world_size=1).world_size == 1
-    with pytest.raises(ValueError, match="together"):
-        open_loader(data, rank=0)
-
-
 @pytest.fixture
 def broken(tmp_path, photos):
     import shutil

@@ -21,6 +21,7 @@ with sluice.Loader("packed", columns={"a": sluice.columns.Image("image", transfo
     print(other.remaining)
 with sluice.profile(loader) as profile:
     print(profile.limit)
+local: int | None = sluice.ranks(model_parallel=2).local_rank
 sluice.Loader(data, batch_sise=8)  # type: ignore[call-arg]
 sluice.Loader(5)  # type: ignore[arg-type]
 T.RandomHorizontalFlip("x")  # type: ignore[arg-type]

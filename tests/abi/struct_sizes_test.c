@@ -36,6 +36,11 @@ static sluice_status fill_system(void *tagged)
     return sluice_system_get_info(tagged);
 }
 
+static sluice_status fill_ranks(void *tagged)
+{
+    return sluice_ranks_find(tagged, NULL);
+}
+
 static sluice_status fill_info(void *tagged)
 {
     return sluice_dataset_get_info(f.dataset, tagged);
@@ -243,6 +248,12 @@ static sluice_status fail_numbers(void *tagged)
     return sluice_dataset_read_numbers(f.dataset, "caption", values, NULL, NULL, tagged);
 }
 
+static sluice_status fail_ranks(void *tagged)
+{
+    sluice_ranks ranks = SLUICE_RANKS_INIT;
+    return sluice_ranks_divide(&ranks, 2, tagged);
+}
+
 static const struct filler {
     const char *name;
     sluice_status (*fill)(void *tagged);
@@ -251,6 +262,7 @@ static const struct filler {
     uint32_t step; /* from one size to the next; those that take long are tried at fewer */
 } fillers[] = {
     {"system_get_info", fill_system, sizeof(sluice_system), SLUICE_OK, 20},
+    {"ranks_find", fill_ranks, sizeof(sluice_ranks), SLUICE_OK, 4},
     {"dataset_get_info", fill_info, sizeof(sluice_dataset_info), SLUICE_OK, 4},
     {"dataset_get_field", fill_field, sizeof(sluice_field), SLUICE_OK, 4},
     {"dataset_get_sample", fill_sample, sizeof(sluice_sample_info), SLUICE_OK, 4},
@@ -277,6 +289,7 @@ static const struct filler {
     {"error of dataset_subset", fail_subset, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of dataset_mix", fail_mix, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of dataset_read_numbers", fail_numbers, sizeof(sluice_error), SLUICE_INVALID, 4},
+    {"error of ranks_divide", fail_ranks, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of unpack", fail_unpack, sizeof(sluice_error), SLUICE_INVALID, 4},
 };
 

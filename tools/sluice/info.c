@@ -8,11 +8,13 @@
 #include "files.h"
 #include "json.h"
 #include "options.h"
+#include "outcome.h"
 #include "report.h"
 #include "safe_text.h"
 #include "units.h"
 
 #include <sluice/common.h>
+#include <sluice/ranks.h>
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -253,7 +255,33 @@ static void print_limit(const char *name, uint64_t bytes)
     printf("%-12s %s\n", name, text);
 }
 
-static void print_system_json(const sluice_system *system)
+/* `ranks` NULL: what the launcher says is not clear. */
+static void write_ranks(struct json *json, const sluice_ranks *ranks)
+{
+    if (ranks == NULL) {
+        json_null(json, "ranks");
+        return;
+    }
+    json_open_object(json, "ranks");
+    json_unsigned(json, "rank", ranks->rank);
+    json_unsigned(json, "world_size", ranks->world_size);
+    if (ranks->local_rank < 0) {
+        json_null(json, "local_rank");
+    } else {
+        json_signed(json, "local_rank", ranks->local_rank);
+    }
+    if (ranks->local_size == 0) {
+        json_null(json, "local_size");
+    } else {
+        json_unsigned(json, "local_size", ranks->local_size);
+    }
+    json_text(json, "launcher", ranks->found != 0 ? ranks->launcher : NULL);
+    json_text(json, "job", ranks->job[0] != '\0' ? ranks->job : NULL);
+    json_text(json, "text", ranks->text);
+    json_close_object(json);
+}
+
+static void print_system_json(const sluice_system *system, const sluice_ranks *ranks, int code)
 {
     struct json json;
     json_begin(&json, stdout);
@@ -273,29 +301,52 @@ static void print_system_json(const sluice_system *system)
     json_text(&json, "io_uring_text", system->io_uring_text);
     json_bool(&json, "cuda", system->cuda != 0);
     json_text(&json, "cuda_text", system->cuda_text);
+    write_ranks(&json, ranks);
+    if (code != TOOL_FINE) {
+        outcome_write(&json, code);
+    }
     json_close_object(&json);
+}
+
+static void print_system_text(const sluice_system *system, const sluice_ranks *ranks)
+{
+    printf("sluice       %s\nprocessors   %" PRIu32 ", %s\n", sluice_version(), system->cpus,
+           system->cpu_text);
+    print_limit("memory", system->memory_bytes);
+    print_limit("memlock", system->memlock_bytes);
+    printf("open files   %" PRIu64 "\nhuge pages   %s\n", system->open_files,
+           system->huge_pages_text);
+    printf("io_uring     %s: %s\ncuda         %s: %s\n", system->io_uring != 0 ? "yes" : "no",
+           system->io_uring_text, system->cuda != 0 ? "yes" : "no", system->cuda_text);
+    printf("ranks        %s", ranks == NULL ? "not clear: the error says why" : ranks->text);
+    if (ranks != NULL && ranks->found != 0 && ranks->local_rank >= 0 && ranks->local_size > 0) {
+        printf("; %" PRId32 " of %" PRIu32 " on this machine", ranks->local_rank,
+               ranks->local_size);
+    }
+    printf("\n");
 }
 
 static int show_system(bool as_json)
 {
     sluice_system system = {.struct_size = sizeof system};
+    sluice_ranks found = SLUICE_RANKS_INIT;
+    sluice_error error = SLUICE_ERROR_INIT;
     if (sluice_system_get_info(&system) < 0) {
         report("cannot find out what this machine offers");
         return TOOL_FAILED;
     }
-    if (as_json) {
-        print_system_json(&system);
-        return TOOL_FINE;
+    const sluice_ranks *ranks = &found;
+    int code = TOOL_FINE;
+    if (sluice_ranks_find(&found, &error) < 0) {
+        code = report_error(&error, NULL);
+        ranks = NULL;
     }
-    printf("sluice       %s\nprocessors   %" PRIu32 ", %s\n", sluice_version(), system.cpus,
-           system.cpu_text);
-    print_limit("memory", system.memory_bytes);
-    print_limit("memlock", system.memlock_bytes);
-    printf("open files   %" PRIu64 "\nhuge pages   %s\n", system.open_files,
-           system.huge_pages_text);
-    printf("io_uring     %s: %s\ncuda         %s: %s\n", system.io_uring != 0 ? "yes" : "no",
-           system.io_uring_text, system.cuda != 0 ? "yes" : "no", system.cuda_text);
-    return TOOL_FINE;
+    if (as_json) {
+        print_system_json(&system, ranks, code);
+    } else {
+        print_system_text(&system, ranks);
+    }
+    return code;
 }
 
 static int run(const struct info_args *args)
@@ -325,7 +376,8 @@ int info_main(int argc, char **argv)
         {"sample", 's', OPTION_COUNT, &args.sample, .max = no_sample - 1, .metavar = "N",
          .help = "show sample N (from 0): where it lies, its size and label"},
         {"system", 0, OPTION_FLAG, &args.system,
-         .help = "show what this machine offers: io_uring, memory, CPU features, CUDA"},
+         .help = "show what this machine offers: io_uring, memory, CPU features, CUDA; and which "
+                 "of several processes this is, as its launcher says"},
         DATA_FOLDER_ROWS(args.folder),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print JSON"},
         {.name = NULL},

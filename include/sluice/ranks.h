@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sluice/ranks.h: which of several processes this is, as its launcher says. docs/distributed.md has
+ * the newcomer's view.
+ *
+ *     sluice_ranks ranks = SLUICE_RANKS_INIT;
+ *     status = sluice_ranks_find(&ranks, &error);
+ *     options.rank = ranks.rank;
+ *     options.world_size = ranks.world_size;
+ *
+ * Nothing else in the library looks at a launcher's variables: a loader whose options name no rank
+ * has all of an epoch to itself, as ever. There is no communication: whoever is given the same
+ * numbers gets the same batches.
+ */
+#ifndef SLUICE_RANKS_H
+#define SLUICE_RANKS_H
+
+#include <sluice/common.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sluice_ranks {
+    uint32_t struct_size;
+    uint32_t rank;       /* 0 .. world_size-1 */
+    uint32_t world_size; /* processes; 1: alone */
+    int32_t local_rank;  /* among those on this machine; -1: not known */
+    uint32_t local_size; /* processes on this machine; 0: not known */
+    uint32_t found;      /* 1: the numbers are a launcher's; 0: there is none, and one process */
+    char launcher[16];   /* "torchrun", "Open MPI", "PMI", "PALS", "Slurm"; "": none */
+    char job[104];  /* what the launcher calls this run: the same for all of its processes, safe
+                       in names of files; "": it has no name for it */
+    char text[256]; /* what was found, for people; never empty */
+} sluice_ranks;
+
+#define SLUICE_RANKS_INIT                                \
+    {                                                    \
+        sizeof(sluice_ranks), 0, 1, -1, 0, 0, "", "", "" \
+    }
+
+/*
+ * Looks at the environment. These are asked for, and the first that is there counts:
+ *
+ *     RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE            torchrun
+ *     OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK, _LOCAL_SIZE     Open MPI's mpirun
+ *     PMI_RANK, PMI_SIZE                                        MPICH, Intel MPI, srun with PMI 2
+ *     PALS_RANKID, with PALS_SIZE or PMI_SIZE                   HPE's PALS
+ *     SLURM_PROCID, SLURM_NTASKS, in a step of several tasks    srun
+ *
+ * An empty variable counts as one that is not set. Slurm's are last because Slurm sets them where
+ * it does not start the processes, too: those of a step that started another launcher differ from
+ * its, and are passed over (PMI's, if they are Slurm's numbers). So are those of the launcher that
+ * started torchrun's agents, one for each machine: their number is GROUP_WORLD_SIZE. Whatever else
+ * differs is a contradiction.
+ *
+ * INVALID: two launchers contradict each other (the text has the variables and numbers of both), a
+ * variable is there without the other of its pair (both are named), is no number, or the rank is
+ * not below the number of processes. Then `*ranks` is untouched.
+ *
+ * Reads with getenv: no other thread may change the environment meanwhile.
+ */
+SLUICE_API sluice_status sluice_ranks_find(sluice_ranks *ranks,
+                                           sluice_error *error) SLUICE_MUST_CHECK;
+
+/*
+ * From all processes to those that read different data: where each `model_parallel` consecutive
+ * ranks hold parts of one model (tensor parallelism), they need the same batches. rank becomes
+ * rank / model_parallel and world_size world_size / model_parallel; the rest stays. Other layouts
+ * (pipelines, which Megatron-LM makes of ranks that are far apart) know their data-parallel rank
+ * themselves. INVALID: 0, or world_size is no multiple of it, and nothing is changed.
+ */
+SLUICE_API sluice_status sluice_ranks_divide(sluice_ranks *ranks, uint32_t model_parallel,
+                                             sluice_error *error) SLUICE_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sluice_ranks_*: which of several processes this is. */
+#include "ranks.h"
+
+#include "api.h"
+#include "error.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+static const char *get_variable(const void *user, const char *name)
+{
+    (void)user;
+    return getenv(name); // NOLINT(concurrency-mt-unsafe): the header says so
+}
+
+sluice_status sluice_ranks_find(sluice_ranks *ranks, sluice_error *error)
+{
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
+    sluice_status status = sl_api_check_result(ranks, "sluice_ranks", error);
+    if (status < 0) {
+        return status;
+    }
+    const sl_environment environment = {.get = get_variable};
+    sluice_ranks full;
+    sluice_error reason;
+    if (sl_ranks_find(&environment, &full, &reason) < 0) {
+        return sl_api_fail(error, &reason);
+    }
+    return sl_api_write_struct(ranks, &full, sizeof(full));
+}
+
+sluice_status sluice_ranks_divide(sluice_ranks *ranks, uint32_t model_parallel, sluice_error *error)
+{
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
+    sluice_error reason;
+    const sluice_status status = sl_api_check_result(ranks, "sluice_ranks", error);
+    if (status < 0) {
+        return status;
+    }
+    /* A newer program's struct is larger, and its tail may be anything: it is left alone. */
+    if (ranks->struct_size < offsetof(sluice_ranks, local_rank)) {
+        sl_error_set(&reason, SLUICE_INVALID, "api", "sluice_ranks has no room for its numbers");
+        return sl_api_fail(error, &reason);
+    }
+    return sl_ranks_divide(&ranks->rank, &ranks->world_size, model_parallel, &reason) < 0
+               ? sl_api_fail(error, &reason)
+               : SLUICE_OK;
+}

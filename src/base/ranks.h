@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ranks: which of several processes this is, from the variables of launchers.
+ *
+ * Purpose: the rules of sluice/ranks.h, over any environment, so that each can be tested.
+ * Threads: pure, but for the environment.
+ * Invariants: on OK rank < world_size, and texts are NUL-terminated. What variables hold is
+ * untrusted: numbers are digits only and checked for range, texts are made safe.
+ */
+#ifndef SL_RANKS_H
+#define SL_RANKS_H
+
+#include <sluice/ranks.h>
+
+typedef struct sl_environment {
+    const char *(*get)(const void *user, const char *name); /* NULL: not set */
+    const void *user;
+} sl_environment;
+
+/* Fills all of `ranks`. INVALID, and it is untouched: see sluice_ranks_find. */
+sluice_status sl_ranks_find(const sl_environment *environment, sluice_ranks *ranks,
+                            sluice_error *error);
+
+/* See sluice_ranks_divide. */
+sluice_status sl_ranks_divide(uint32_t *rank, uint32_t *world_size, uint32_t model_parallel,
+                              sluice_error *error);
+
+#endif
