@@ -286,11 +286,15 @@ typedef struct sluice_verify_options {
     void *user;
     /* asked several times a second by one thread: not 0 ends with CANCELED; may be NULL */
     int32_t (*should_stop)(void *user);
+    /* Only part `part` (0 .. parts-1) of `parts`: a range of the samples, shards not being divided,
+       and of the files. Together the parts look at everything. [0 of 1] */
+    uint32_t part;
+    uint32_t parts; /* 0 is 1 */
 } sluice_verify_options;
 
-#define SLUICE_VERIFY_OPTIONS_INIT                                     \
-    {                                                                  \
-        sizeof(sluice_verify_options), 0, 0, 0, NULL, NULL, NULL, NULL \
+#define SLUICE_VERIFY_OPTIONS_INIT                                           \
+    {                                                                        \
+        sizeof(sluice_verify_options), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0 \
     }
 
 typedef struct sluice_verify_result {

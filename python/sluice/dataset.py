@@ -199,17 +199,21 @@ class Dataset:
         height, width, pixels = decoded
         return memoryview(pixels).cast("B", (height, width, 3))
 
-    def verify(self, decode: bool = False, *, workers: int | None = None, progress: Progress = True) -> Verified:
+    def verify(
+        self, decode: bool = False, *, workers: int | None = None, progress: Progress = True,
+        part: tuple[int, int] | None = None,
+    ) -> Verified:  # fmt: skip
         """Reads all of it and checks every checksum and header; with `decode` also every picture's pixels
-        and every frame.
+        and every frame. part: (i, n): only part i of n, from 0.
 
         Returns (samples looked at, bytes read, findings): the findings are exceptions, with file, sample,
         offset and reason, that are not raised. Empty: all is good.
         """
-        from .packing import progress_of
+        from .packing import part_options, progress_of
 
+        options = {"decode": int(decode), "workers": workers or 0, **part_options(part)}
         with progress_of(progress, "verify") as show:
-            return Verified(*_sluice.verify(self._handle, {"decode": int(decode), "workers": workers or 0}, show))
+            return Verified(*_sluice.verify(self._handle, options, show))
 
     def _number(self, index):
         count, index = len(self), operator.index(index)

@@ -92,6 +92,14 @@ def pack(
     return PackResult(path=os.fspath(path), **made)
 
 
+def part_options(part):
+    """Of the library: part and parts."""
+    index, parts = part or (0, 1)
+    if not 0 <= index < parts:
+        raise ValueError(f"part={part!r}: (i, n) with i from 0 to n - 1")
+    return {"part": index, "parts": parts}
+
+
 def unpack(
     source: Dataset | Paths, path: str | os.PathLike[str], *, tar: bool = False, shard_bytes: int = 0,
     shard_samples: int = 0, workers: int | None = None, overwrite: bool = False, on_bad_sample: str = "fail",

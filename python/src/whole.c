@@ -269,6 +269,8 @@ PyObject *whole_unpack(PyObject *module, PyObject *arguments)
 static const member verify_members[] = {
     {"workers", offsetof(sluice_verify_options, workers), 'I'},
     {"decode", offsetof(sluice_verify_options, decode), 'I'},
+    {"part", offsetof(sluice_verify_options, part), 'I'},
+    {"parts", offsetof(sluice_verify_options, parts), 'I'},
     {NULL, 0, 0},
 };
 

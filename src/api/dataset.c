@@ -280,6 +280,11 @@ static sluice_status check_verify_options(sluice_verify_options *own,
                             VERIFY_WORKERS_MAX);
     }
     own->workers = own->workers > 0 ? own->workers : sl_cpu_count();
+    own->parts = own->parts > 0 ? own->parts : 1;
+    if (own->part >= own->parts) {
+        return sl_error_set(error, SLUICE_INVALID, "api", "part %u of %u: parts count from 0",
+                            own->part, own->parts);
+    }
     return SLUICE_OK;
 }
 

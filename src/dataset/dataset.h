@@ -119,6 +119,9 @@ typedef struct sl_dataset_ops {
     uint64_t (*sum)(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes);
     sl_refusal (*check_sum)(const sl_dataset *dataset, uint32_t object, uint64_t sum,
                             uint64_t count);
+    /* Number of the object's first sample, known without reading; UINT64_MAX: it is not. Objects
+     * lie as their samples do. NULL: of no object. */
+    uint64_t (*first_of_object)(const sl_dataset *dataset, uint32_t object);
     /* Name of class `label`; NULL when there is none. NULL: no class has a name. */
     const char *(*class_name)(const sl_dataset *dataset, int64_t label);
     /* The sample's key without reading it; NULL where it is only the field "key". INVALID: it does

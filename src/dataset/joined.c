@@ -260,6 +260,18 @@ static bool sums_up(const joined *own, const span *s)
     return !s->shared && own->parts[s->part].of->ops->sum != NULL;
 }
 
+static uint64_t first_of_object(const sl_dataset *dataset, uint32_t object)
+{
+    const joined *own = joined_of(dataset);
+    const span *s = span_of(own, object);
+    const part *p = &own->parts[s->part];
+    if (s->shared || p->of->ops->first_of_object == NULL) {
+        return UINT64_MAX;
+    }
+    const uint64_t first = p->of->ops->first_of_object(p->of, object - s->first);
+    return first != UINT64_MAX ? p->first + first : UINT64_MAX;
+}
+
 static uint64_t sum(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes)
 {
     const joined *own = joined_of(dataset);
@@ -331,6 +343,7 @@ static const sl_dataset_ops joined_ops = {
     .check_object = check_object,
     .sum = sum,
     .check_sum = check_sum,
+    .first_of_object = first_of_object,
     .class_name = class_name,
     .key = key,
     .has_folder = has_folder,

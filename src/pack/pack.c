@@ -320,6 +320,7 @@ static sluice_status read_back(pack *p, const char *manifest, sluice_error *erro
     }
     const sluice_verify_options options = {.struct_size = sizeof(options),
                                            .workers = p->options->workers,
+                                           .parts = 1,
                                            .on_finding = keep_first,
                                            .on_progress = keep_reporting,
                                            .user = &b,

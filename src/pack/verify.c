@@ -36,6 +36,10 @@ typedef struct sum {
     _Atomic uint64_t value, count;
 } sum;
 
+typedef struct range {
+    uint64_t first, end;
+} range;
+
 typedef struct verify {
     const sl_dataset *dataset;
     const sluice_verify_options *options;
@@ -48,6 +52,7 @@ typedef struct verify {
     uint64_t next, total; /* of the phase: files, then samples */
     uint32_t running;
     sluice_verify_result result;
+    range samples, objects; /* of this part */
 } verify;
 
 typedef struct worker {
@@ -421,7 +426,7 @@ static void run(void *argument)
 static void progress(const verify *v, uint64_t done)
 {
     if (v->options->on_progress != NULL) {
-        v->options->on_progress(v->options->user, done, v->dataset->info.samples);
+        v->options->on_progress(v->options->user, done, v->samples.end - v->samples.first);
     }
 }
 
@@ -439,7 +444,7 @@ static void wait_for_workers(verify *v, bool samples)
     sl_lock(&v->mutex);
     while (v->running > 0) {
         (void)sl_cond_wait_until(&v->changed, &v->mutex, sl_now_ns() + PROGRESS_NS);
-        uint64_t done = samples ? v->next : 0;
+        uint64_t done = samples ? v->next - v->samples.first : 0;
         sl_unlock(&v->mutex);
         progress(v, done);
         ask_to_stop(v);
@@ -447,14 +452,14 @@ static void wait_for_workers(verify *v, bool samples)
     }
     sl_unlock(&v->mutex);
     if (!is_stopped(v)) {
-        progress(v, samples ? v->total : 0);
+        progress(v, samples ? v->samples.end - v->samples.first : 0);
     }
 }
 
 static sluice_status run_phase(verify *v, worker *workers, bool samples, sluice_error *error)
 {
-    v->next = 0;
-    v->total = samples ? v->dataset->info.samples : sl_objects_count(v->dataset->objects);
+    v->next = samples ? v->samples.first : v->objects.first;
+    v->total = samples ? v->samples.end : v->objects.end;
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < v->options->workers; i++) {
         workers[i].work = samples ? check_samples : check_files;
@@ -515,7 +520,7 @@ static void check_sums(verify *v)
 /* Samples that nobody could look at are no good news. */
 static void report_unseen(verify *v)
 {
-    const uint64_t samples = v->dataset->info.samples;
+    const uint64_t samples = v->samples.end - v->samples.first;
     if (v->result.samples == samples) {
         return;
     }
@@ -523,6 +528,43 @@ static void report_unseen(verify *v)
     sl_error_set(&finding, SLUICE_CORRUPT, STAGE, "%llu of %llu samples could not be looked at",
                  (unsigned long long)(samples - v->result.samples), (unsigned long long)samples);
     report(v, &finding);
+}
+
+/* ---- parts ---- */
+
+static uint64_t share(uint64_t count, uint32_t part, uint32_t parts)
+{
+    return count / parts * part + count % parts * part / parts;
+}
+
+/* Where part `part` begins. Where the dataset knows which samples each file has, with a file;
+ * without reading anything, so that all parts come to the same, whatever is damaged. */
+static void begin_of_part(const sl_dataset *dataset, uint32_t part, uint32_t parts,
+                          uint64_t *sample, uint64_t *object)
+{
+    const uint64_t samples = dataset->info.samples;
+    const uint32_t objects = sl_objects_count(dataset->objects);
+    *sample = share(samples, part, parts);
+    *object = share(objects, part, parts);
+    if (dataset->ops->first_of_object == NULL || part == 0 || part == parts) {
+        return;
+    }
+    uint32_t low = 0; /* the first file that begins at `sample` or behind it */
+    uint32_t high = objects;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const uint64_t first = dataset->ops->first_of_object(dataset, middle);
+        if (first == UINT64_MAX) {
+            return;
+        }
+        if (first < *sample) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    *object = low;
+    *sample = low < objects ? dataset->ops->first_of_object(dataset, low) : samples;
 }
 
 static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
@@ -549,6 +591,8 @@ sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *
 {
     verify v = {.dataset = dataset, .options = options};
     v.result.struct_size = sizeof(v.result);
+    begin_of_part(dataset, options->part, options->parts, &v.samples.first, &v.objects.first);
+    begin_of_part(dataset, options->part + 1, options->parts, &v.samples.end, &v.objects.end);
     const bool check_files_too = dataset->ops->check_object != NULL;
     const bool sum_up = dataset->ops->sum != NULL;
     const uint32_t objects = sl_objects_count(dataset->objects);

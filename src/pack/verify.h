@@ -13,7 +13,7 @@
 #include "dataset.h"
 
 /*
- * `options` is full-size; workers >= 1. OK with findings too; errors: NOMEM, CANCELED
+ * `options` is full-size; workers, parts >= 1. OK with findings too; errors: NOMEM, CANCELED
  * (should_stop). A shard that cannot be
  * opened or trusted is one finding, and its samples are not looked at, nor those whose index block
  * was found damaged, or could not be read. That some were not is one more.

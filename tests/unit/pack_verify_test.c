@@ -519,8 +519,11 @@ static void a_sample_that_cannot_be_found_is_a_finding(void **state)
     sl_dataset fake = {.ops = &ops, .info = {.samples = FAKE_SAMPLES}};
     const sl_object_names names = {.ctx = path, .count = 1, .path = path_of_fake};
     assert_int_equal(sl_objects_open(&fake.objects, &names, NULL), SLUICE_OK);
-    const sluice_verify_options options = {
-        .struct_size = sizeof(options), .workers = 2, .on_finding = note_finding, .user = &seen};
+    const sluice_verify_options options = {.struct_size = sizeof(options),
+                                           .workers = 2,
+                                           .on_finding = note_finding,
+                                           .user = &seen,
+                                           .parts = 1};
     sluice_verify_result result;
     assert_int_equal(sl_verify(&fake, &options, &result, NULL), SLUICE_OK);
     assert_int_equal(result.bad, 1);

@@ -135,6 +135,11 @@ sl_refusal sl_shards_learn(const sl_dataset *dataset, const sl_place *lookup, sl
     return refusal;
 }
 
+uint64_t sl_shards_first_of_object(const sl_dataset *dataset, uint32_t object)
+{
+    return sl_shards_of(dataset)->shards[object].row.first;
+}
+
 const char *sl_shards_class_name(const sl_dataset *dataset, int64_t label)
 {
     const sl_schema *schema = &sl_shards_of(dataset)->schema;

@@ -89,6 +89,7 @@ sl_block_tail sl_shards_tail(const sl_shards *shards, const sl_shard_row *row, u
 
 /* sl_dataset_ops, as far as the version does not matter. */
 sl_refusal sl_shards_learn(const sl_dataset *dataset, const sl_place *lookup, sl_bytes bytes);
+uint64_t sl_shards_first_of_object(const sl_dataset *dataset, uint32_t object);
 const char *sl_shards_class_name(const sl_dataset *dataset, int64_t label);
 void sl_shards_close(sl_dataset *dataset);
 sluice_status sl_shards_check(const sl_dataset *dataset, uint32_t shard, sl_findings *findings);

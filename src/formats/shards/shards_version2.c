@@ -111,6 +111,7 @@ const sl_dataset_ops sl_shards_ops_2 = {
     .check_object = sl_shards_check,
     .sum = sum,
     .check_sum = check_sum,
+    .first_of_object = sl_shards_first_of_object,
     .class_name = sl_shards_class_name,
     .close = sl_shards_close,
 };
