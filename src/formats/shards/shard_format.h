@@ -66,6 +66,7 @@ typedef struct sl_manifest_header {
     uint64_t file_bytes, samples, data_bytes, shards, rows_bytes, rows_checksum;
     uint64_t meta_offset, meta_bytes, meta_checksum, source_samples, pack_id;
     uint32_t version;
+    bool numbered; /* the rows' numbers increase, and need not be their places */
 } sl_manifest_header;
 
 /* The metadata: fields and class names; and what follows from the fields. */

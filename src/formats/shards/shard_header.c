@@ -126,7 +126,7 @@ static sl_refusal check_places(const sl_shard_header *h)
 
 sl_refusal sl_shard_header_decode(sl_shard_header *header, const uint8_t page[SL_PAGE_BYTES])
 {
-    sl_refusal refusal = sl_page_check(page, SL_PAGE_SHARD, HEADER_USED);
+    sl_refusal refusal = sl_page_check(page, SL_PAGE_SHARD, HEADER_USED, 0);
     if (refusal.text != NULL) {
         return refusal;
     }

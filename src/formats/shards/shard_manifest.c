@@ -4,11 +4,13 @@
 #include "little_endian.h"
 #include "shard_pages.h"
 
-#define HEADER_USED 112
+#define HEADER_USED      112
+#define FEATURE_NUMBERED UINT64_C(1)
 
 void sl_manifest_header_encode(const sl_manifest_header *header, uint8_t page[SL_PAGE_BYTES])
 {
     sl_page_begin(page, SL_PAGE_MANIFEST);
+    sl_store64(page + 16, header->numbered ? FEATURE_NUMBERED : 0);
     sl_store64(page + 24, header->file_bytes);
     sl_store64(page + 32, header->samples);
     sl_store64(page + 40, header->data_bytes);
@@ -25,7 +27,7 @@ void sl_manifest_header_encode(const sl_manifest_header *header, uint8_t page[SL
 
 sl_refusal sl_manifest_header_decode(sl_manifest_header *header, const uint8_t page[SL_PAGE_BYTES])
 {
-    sl_refusal refusal = sl_page_check(page, SL_PAGE_MANIFEST, HEADER_USED);
+    sl_refusal refusal = sl_page_check(page, SL_PAGE_MANIFEST, HEADER_USED, FEATURE_NUMBERED);
     if (refusal.text != NULL) {
         return refusal;
     }
@@ -42,13 +44,14 @@ sl_refusal sl_manifest_header_decode(sl_manifest_header *header, const uint8_t p
         .source_samples = sl_load64(page + 96),
         .pack_id = sl_load64(page + 104),
         .version = sl_load32(page + 8),
+        .numbered = sl_load64(page + 16) != 0,
     };
-    if (header->shards == 0 || header->shards > SL_SHARDS_MAX ||
+    if ((header->shards == 0 && !header->numbered) || header->shards > SL_SHARDS_MAX ||
         header->rows_bytes != header->shards * SL_SHARD_ROW_BYTES) {
         return sl_refuse("the number of shards is impossible", 48);
     }
     if (header->samples < header->shards || header->samples > SL_SAMPLES_MAX ||
-        header->source_samples < header->samples) {
+        header->source_samples < header->samples || header->source_samples > SL_SAMPLES_MAX) {
         return sl_refuse("the number of samples is impossible", 32);
     }
     if (header->meta_offset != SL_PAGE_BYTES + header->rows_bytes ||

@@ -46,7 +46,8 @@ uint64_t sl_page_seal(uint8_t page[SL_PAGE_BYTES])
     return checksum;
 }
 
-sl_refusal sl_page_check(const uint8_t page[SL_PAGE_BYTES], sl_page_kind kind, size_t used)
+sl_refusal sl_page_check(const uint8_t page[SL_PAGE_BYTES], sl_page_kind kind, size_t used,
+                         uint64_t known)
 {
     if (sl_page_kind_of(page) != kind) {
         return sl_refuse(kind == SL_PAGE_SHARD ? "not a sluice shard" : "not a sluice manifest", 0);
@@ -61,7 +62,7 @@ sl_refusal sl_page_check(const uint8_t page[SL_PAGE_BYTES], sl_page_kind kind, s
     if (sl_load32(page + 8) == 0 || sl_load32(page + 12) != SL_PAGE_BYTES) {
         return sl_refuse("the header has no valid version", 8);
     }
-    if (sl_load64(page + 16) != 0) {
+    if ((sl_load64(page + 16) & ~known) != 0) {
         return sl_refuse_unknown("uses features that this library does not know", 16);
     }
     if (!sl_all_zero(page + used, CHECKSUM_AT - used)) {

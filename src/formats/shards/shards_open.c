@@ -282,7 +282,15 @@ typedef struct rows {
     const sl_manifest_header *header;
     const char *path;
     uint64_t samples; /* of the dataset before the first one */
+    uint32_t count;   /* shards of it */
 } rows;
+
+/* Whether the number is larger than that of the row before. */
+static bool increases(const rows *r, uint32_t number)
+{
+    const sl_shards *shards = r->shards;
+    return shards->count == r->count || shards->shards[shards->count - 1].row.number < number;
+}
 
 static sluice_status add_manifest_row(const rows *r, const uint8_t *bytes, uint64_t number,
                                       sluice_error *error)
@@ -291,7 +299,8 @@ static sluice_status add_manifest_row(const rows *r, const uint8_t *bytes, uint6
     const uint64_t offset = SL_PAGE_BYTES + number * SL_SHARD_ROW_BYTES;
     sl_refusal refusal =
         sl_shard_row_decode(&row, bytes, &r->shards->schema, r->header->meta_bytes);
-    if (refusal.text == NULL && row.number != number) {
+    if (refusal.text == NULL &&
+        (r->header->numbered ? !increases(r, row.number) : row.number != number)) {
         refusal = sl_refuse("a shard's row has the wrong number", 56);
     }
     if (refusal.text == NULL && row.first != r->shards->base.info.samples - r->samples) {
@@ -318,7 +327,11 @@ static sluice_status add_manifest_rows(sl_shards *shards, const opened *file,
     const uint64_t samples = shards->base.info.samples;
     const uint64_t bytes = shards->base.info.bytes;
     const section where = {SL_PAGE_BYTES, header->rows_bytes, header->rows_checksum};
-    rows r = {.shards = shards, .header = header, .path = file->path, .samples = samples};
+    rows r = {.shards = shards,
+              .header = header,
+              .path = file->path,
+              .samples = samples,
+              .count = shards->count};
     const sluice_status status = read_pieces(file, &where, add_piece_of_rows, &r, error);
     if (status < 0) {
         return status;
@@ -344,6 +357,9 @@ static sluice_status read_manifest(sl_shards *shards, const opened *file, const 
     sl_refusal refusal = sl_manifest_header_decode(&header, page);
     if (refusal.text == NULL && header.file_bytes != file->bytes) {
         refusal = sl_refuse("the file is not as long as its header says", 24);
+    }
+    if (refusal.text == NULL && header.shards == 0) {
+        refusal = sl_refuse("a part of a pack, all of whose samples were left out", 48);
     }
     if (refusal.text != NULL) {
         return sl_shards_refuse(error, refusal, file->path, 0);
