@@ -193,7 +193,8 @@ typedef struct sluice_pack_progress {
 typedef struct sluice_pack_options {
     uint32_t struct_size;
     uint32_t workers;     /* threads that read and check [one for each processor] */
-    uint64_t shard_bytes; /* as in sluice_writer_options */
+    uint64_t shard_bytes; /* about the size of a shard: each takes the same number of samples, of
+                             which the first ones are measured [256 MiB; 1 MiB .. 1 TiB] */
     uint64_t seed;        /* of the order in which samples are written */
     uint32_t keep_order;  /* 1: the dataset's order [0: shuffled, so that neighbours in a shard
                              carry no class runs; but one that can only be read from front to back
@@ -215,7 +216,9 @@ typedef struct sluice_pack_options {
     void (*on_kept)(void *user, const sluice_error *reason);
     uint32_t raw; /* 1: decode pictures and store their pixels, in stored orientation (EXIF is not
                      applied, and gone) [0: encoded]. Not with keep_bytes. */
-    uint32_t reserved; /* 0 */
+    uint32_t append; /* 1: add to the packed dataset in the folder, of the same fields and classes:
+                        it stays what it was until all is added. The same call again adds nothing,
+                        unless others were made in between. Not with overwrite. [0] */
     /* asked several times a second by one thread: not 0 ends with CANCELED, and a later call goes
        on; may be NULL */
     int32_t (*should_stop)(void *user);
@@ -228,18 +231,25 @@ typedef struct sluice_pack_options {
     /* Of this share of the samples, 0 .. 1, pictures are decoded and their pixels stored, as with
        raw: samples that are drawn once and for all by their numbers [0]; 0 with raw */
     double raw_share;
+    /* One of several processes that pack together, on machines that see the same folder: this one
+       does part `part` (0 .. parts-1) of `parts`, each the shards of a stretch of the order. The
+       last one that finishes joins them. All give the same dataset and options. Not with overwrite.
+       [0 of 1: the whole] */
+    uint32_t part;
+    uint32_t parts; /* 1 .. 65535; 0 is 1 */
 } sluice_pack_options;
 
 #define SLUICE_PACK_OPTIONS_INIT                                                              \
     {                                                                                         \
         sizeof(sluice_pack_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, \
-            NULL, 0, 0, 0                                                                     \
+            NULL, 0, 0, 0, 0, 0                                                               \
     }
 
 typedef struct sluice_pack_result {
     uint32_t struct_size;
     uint32_t shards;
-    uint64_t samples;  /* in the packed dataset */
+    uint64_t samples;  /* in the packed dataset; of a part, or of what was added, these three count
+                          what it has, not what others did */
     uint64_t rejected; /* left out; listed in rejected.tsv: source key, status, offset, reason */
     uint64_t bytes;    /* of all shards */
     uint64_t resumed_samples; /* taken over from an earlier run */
@@ -254,7 +264,7 @@ typedef struct sluice_pack_result {
     uint64_t jpeg_bytes_before; /* of all of them, as they came */
     uint64_t jpeg_bytes_after;  /* and as they are stored */
     uint32_t was_complete; /* 1: an earlier run had finished; nothing was written or verified */
-    uint32_t reserved;     /* 0 */
+    uint32_t complete;     /* 1: the folder is a dataset; 0: other parts are not all there */
     uint64_t decoded;      /* pictures stored as pixels, of this run; and their bytes */
     uint64_t decoded_bytes_before;
     uint64_t decoded_bytes_after;
@@ -280,6 +290,16 @@ typedef struct sluice_pack_result {
 SLUICE_API sluice_status sluice_pack(const sluice_dataset *dataset, const char *path,
                                      const sluice_pack_options *options, sluice_pack_result *result,
                                      sluice_error *error) SLUICE_MUST_CHECK;
+
+/*
+ * Puts the parts of a pack together whose processes do not see one folder, or of which the last was
+ * killed before it did: the folder `path` has all of their files. Joins nothing, and is OK, where
+ * that is done already. Blocks until done; reads no samples. `result` has the whole dataset's
+ * shards, samples, rejected, bytes, was_complete and complete. Errors: STATE (a part is missing,
+ * still being written, or of another pack; a shard is missing), IO, CORRUPT, NOMEM.
+ */
+SLUICE_API sluice_status sluice_pack_join(const char *path, sluice_pack_result *result,
+                                          sluice_error *error) SLUICE_MUST_CHECK;
 
 #ifdef __cplusplus
 }

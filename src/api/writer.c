@@ -336,9 +336,11 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
     if (status < 0) {
         return status;
     }
-    if (own.raw > 1 || own.reserved != 0 || (own.raw == 1 && own.keep_bytes == 1)) {
+    if (own.raw > 1 || own.append > 1 || (own.raw == 1 && own.keep_bytes == 1) ||
+        (own.append == 1 && own.overwrite == 1)) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "raw must be 0 or 1, not with keep_bytes, and reserved 0");
+                            "raw must be 0 or 1, not with keep_bytes, append 0 or 1, not with "
+                            "overwrite");
     }
     if (own.workers > PACK_WORKERS_MAX || own.keep_order > 1 || own.overwrite > 1 ||
         own.skip_verify > 1 ||
@@ -350,6 +352,15 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
     }
     own.workers = own.workers > 0 ? own.workers : sl_cpu_count();
     own.keep_order |= sl_api_const_dataset(dataset)->info.front_to_back;
+    own.parts = own.parts > 0 ? own.parts : 1;
+    if (own.parts > SL_PARTS_MAX || own.part >= own.parts ||
+        (own.parts > 1 && own.overwrite == 1)) {
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            "part %u of %u: parts must be at most %u, part below it, and a part "
+                            "cannot overwrite, since the others may have begun: remove the folder "
+                            "first",
+                            own.part, own.parts, SL_PARTS_MAX);
+    }
     return sl_pack(sl_api_const_dataset(dataset), path, &own, result, error);
 }
 
@@ -371,6 +382,28 @@ sluice_status sluice_pack(const sluice_dataset *dataset, const char *path,
     sluice_error reason;
     sluice_pack_result own;
     status = pack(dataset, path, options, &own, &reason);
+    if (status < 0) {
+        return sl_api_fail(error, &reason);
+    }
+    return result != NULL ? sl_api_write_struct(result, &own, sizeof(own)) : SLUICE_OK;
+}
+
+sluice_status sluice_pack_join(const char *path, sluice_pack_result *result, sluice_error *error)
+{
+    if (!sl_api_can_tell(error)) {
+        return SLUICE_INVALID;
+    }
+    if (path == NULL) {
+        return sl_api_missing(error, "path");
+    }
+    sluice_status status =
+        result != NULL ? sl_api_check_result(result, "sluice_pack_result", error) : SLUICE_OK;
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    sluice_error reason;
+    sluice_pack_result own;
+    status = sl_pack_join(path, &own, &reason);
     if (status < 0) {
         return sl_api_fail(error, &reason);
     }

@@ -89,6 +89,15 @@ uint64_t sl_frames_decide(const sl_frames *frames)
     return paying;
 }
 
+uint64_t sl_frames_bytes(const sl_frames *frames, uint64_t paying)
+{
+    uint64_t bytes = frames->bytes;
+    for (uint32_t i = 0; i < SL_FIELDS_MAX; i++) {
+        bytes -= (paying >> i & 1) != 0 ? frames->plain[i] - frames->packed[i] : 0;
+    }
+    return bytes;
+}
+
 void sl_frames_close(sl_frames *frames)
 {
     sl_free(frames->memory);

@@ -39,6 +39,8 @@ static inline bool sl_frames_have_enough(const sl_frames *frames)
 }
 /* The set of those for which frames pay. */
 uint64_t sl_frames_decide(const sl_frames *frames);
+/* What the samples so far take with frames in the fields of the set `paying`. */
+uint64_t sl_frames_bytes(const sl_frames *frames, uint64_t paying);
 /* A zeroed one may be closed. */
 void sl_frames_close(sl_frames *frames);
 

@@ -2,28 +2,21 @@
 #include "journal.h"
 
 #include "checksum.h"
-#include "dataset.h"
 #include "error.h"
 #include "file.h"
 #include "jpeg_retile.h"
-#include "memory.h"
-#include "rejected.h"
 #include "shard_format.h"
 #include "tile_interval.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#define STAGE           "pack"
-#define LINE_BYTES      (SL_REJECTED_BYTES + 64) /* a checksum and a position before it */
-#define CHECKSUM_DIGITS 16
-#define HEAD_LINES      2u
-#define FRAMED_NAME     "framed="
+#define STAGE      "pack"
+#define TEXT_BYTES (SL_JOURNAL_HEAD_BYTES + 256)
+#define REST       "framed=%016" PRIx64 "\nshard_samples=%" PRIu64 "\n"
+#define BASE       "after=%016" PRIx64 "\tshards=%" PRIu32 "\tpositions=%" PRIu64 "\n"
 
 /* What happens to JPEGs, pictures of other sizes than asked for apart. */
 static void head_of_jpegs(const sl_pack_parameters *p, char *head, size_t room)
@@ -46,7 +39,7 @@ static void head_of_jpegs(const sl_pack_parameters *p, char *head, size_t room)
 void sl_journal_head(const sl_pack_parameters *p, char head[SL_JOURNAL_HEAD_BYTES])
 {
     (void)snprintf(head, SL_JOURNAL_HEAD_BYTES,
-                   "sluice-pack 2\tdataset=%016" PRIx64 "\tsamples=%" PRIu64
+                   "sluice-pack 3\tdataset=%016" PRIx64 "\tsamples=%" PRIu64
                    "\tshard_bytes=%" PRIu64 "\tseed=%" PRIu64 "\torder=%s\tzstd_level=%" PRId32,
                    p->fingerprint, p->samples, p->shard_bytes, p->seed,
                    p->keep_order ? "kept" : "shuffled", p->zstd_level);
@@ -58,6 +51,10 @@ void sl_journal_head(const sl_pack_parameters *p, char head[SL_JOURNAL_HEAD_BYTE
                        "\tmax_side=%" PRIu32 "\tquality=%" PRIu32, p->max_side, p->quality);
         length = strlen(head);
     }
+    if (p->append) {
+        (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\tappended");
+        length = strlen(head);
+    }
     if (p->raw_share > 0) {
         /* as a whole number, which no locale writes otherwise */
         (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\traw_share=%" PRIu64 "e-18",
@@ -65,60 +62,14 @@ void sl_journal_head(const sl_pack_parameters *p, char head[SL_JOURNAL_HEAD_BYTE
     }
 }
 
-static sluice_status fail(const sl_journal *journal, const char *what, sluice_error *error)
+static bool appends(const char *head)
 {
-    return sl_error_file(error, SLUICE_IO, STAGE, errno, journal->path, -1, "cannot %s", what);
-}
-
-static sluice_status open_stream(sl_journal *journal, sluice_error *error)
-{
-    journal->file = fopen(journal->path, "r+e");
-    return journal->file != NULL ? SLUICE_OK : fail(journal, "open the journal", error);
-}
-
-static sluice_status begin(sl_journal *journal, const sl_output *output, sluice_error *error)
-{
-    *journal = (sl_journal){.output = output};
-    return sl_output_name(output, SL_JOURNAL_NAME, false, journal->path, error);
-}
-
-sluice_status sl_journal_create(sl_journal *journal, const sl_output *output,
-                                const sl_journal_begin *beginning, sluice_error *error)
-{
-    int fd = -1;
-    char line[SL_JOURNAL_HEAD_BYTES + 40];
-    int length = snprintf(line, sizeof(line), "%s\n" FRAMED_NAME "%016" PRIx64 "\n",
-                          beginning->head, beginning->framed);
-    sluice_status status = begin(journal, output, error);
-    if (status == SLUICE_OK) {
-        status = sl_output_create(output, SL_JOURNAL_NAME, &fd, error);
-    }
-    if (status == SLUICE_OK) {
-        status =
-            sl_file_write(fd, (sl_file_name){STAGE, journal->path}, line, (size_t)length, 0, error);
-    }
-    if (status == SLUICE_OK) {
-        status = sl_output_sync(output, SL_JOURNAL_NAME, fd, error);
-    }
-    if (status == SLUICE_OK) {
-        status = sl_output_publish(output, SL_JOURNAL_NAME, error);
-    }
-    if (status < 0) {
-        sl_output_discard(output, SL_JOURNAL_NAME);
-    }
-    sl_file_close(fd);
-    if (status == SLUICE_OK) {
-        status = open_stream(journal, error);
-    }
-    if (status == SLUICE_OK && fseeko(journal->file, 0, SEEK_END) != 0) {
-        status = fail(journal, "read the journal", error);
-    }
-    return status;
+    return strstr(head, "\tappended") != NULL;
 }
 
 /* Says which parameter is another one. */
-static sluice_status explain_difference(const sl_journal *journal, const char *old,
-                                        const char *wanted, sluice_error *error)
+static sluice_status explain_difference(const char *path, const char *old, const char *wanted,
+                                        sluice_error *error)
 {
     size_t start = 0;
     size_t i = 0;
@@ -128,199 +79,154 @@ static sluice_status explain_difference(const sl_journal *journal, const char *o
     }
     int old_length = (int)strcspn(old + start, "\t");
     int wanted_length = (int)strcspn(wanted + start, "\t");
-    return sl_error_file(error, SLUICE_STATE, STAGE, 0, journal->path, -1,
+    return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
                          "the folder holds an unfinished pack with %.*s, not %.*s: give the same "
-                         "dataset and options to go on, or overwrite to start anew",
-                         old_length, old + start, wanted_length, wanted + start);
+                         "dataset and options to go on, or %s",
+                         old_length, old + start, wanted_length, wanted + start,
+                         appends(old) ? "remove " SL_JOURNAL_NAME " to give up what is being added"
+                                      : "overwrite to start anew");
 }
 
-/* The second line. */
-static sluice_status read_framed(const sl_journal *journal, uint64_t *framed, sluice_error *error)
+static sluice_status damaged(const char *path, sluice_error *error)
 {
-    const size_t name = strlen(FRAMED_NAME);
-    char line[64];
-    char again[64];
-    if (fgets(line, sizeof(line), journal->file) == NULL || strncmp(line, FRAMED_NAME, name) != 0) {
-        line[0] = '\0';
-    }
-    *framed = strtoull(line[0] ? line + name : "", NULL, 16);
-    (void)snprintf(again, sizeof(again), FRAMED_NAME "%016" PRIx64 "\n", *framed);
-    return strcmp(line, again) == 0
-               ? SLUICE_OK
-               : sl_error_file(error, SLUICE_STATE, STAGE, 0, journal->path, -1,
-                               "the journal does not say how fields are stored: overwrite to start "
-                               "anew");
+    return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
+                         "the journal does not say how fields are stored and shards are cut: "
+                         "overwrite to start anew, or, where a dataset is added to, remove it");
 }
 
-sluice_status sl_journal_resume(sl_journal *journal, const sl_output *output,
-                                sl_journal_begin *beginning, sluice_error *error)
+/* What follows the first line. */
+static void format_rest(const sl_journal *journal, char text[TEXT_BYTES])
 {
-    sluice_status status = begin(journal, output, error);
-    if (status == SLUICE_OK) {
-        status = open_stream(journal, error);
+    const int length = snprintf(text, TEXT_BYTES, REST, journal->framed, journal->shard_samples);
+    if (journal->before > 0) {
+        (void)snprintf(text + length, TEXT_BYTES - (size_t)length, BASE, journal->after,
+                       journal->shards, journal->before);
     }
-    if (status < 0) {
-        return status;
-    }
-    char line[SL_JOURNAL_HEAD_BYTES + 2];
-    if (fgets(line, sizeof(line), journal->file) == NULL) {
-        line[0] = '\0';
-    }
-    line[strcspn(line, "\n")] = '\0';
-    return strcmp(line, beginning->head) == 0
-               ? read_framed(journal, &beginning->framed, error)
-               : explain_difference(journal, line, beginning->head, error);
 }
 
-/* Checks one line and reads its position; false when it is torn or damaged. */
-static bool parse_line(const char *line, size_t length, uint64_t *position)
-{
-    if (length < CHECKSUM_DIGITS + 3 || line[length - 1] != '\n' || line[CHECKSUM_DIGITS] != '\t') {
-        return false;
-    }
-    const char *rest = line + CHECKSUM_DIGITS + 1;
-    size_t rest_length = length - CHECKSUM_DIGITS - 2;
-    char digits[CHECKSUM_DIGITS + 1];
-    (void)snprintf(digits, sizeof(digits), "%016" PRIx64, sl_checksum(rest, rest_length));
-    char *end;
-    *position = strtoull(rest, &end, 10);
-    return memcmp(digits, line, CHECKSUM_DIGITS) == 0 && *end == '\t';
-}
-
-/* The n-th tab-separated part of a line; "" when there are fewer. */
-static const char *part(const char *line, unsigned n)
-{
-    while (n > 0 && *line) {
-        n -= *line == '\t';
-        line++;
-    }
-    return line;
-}
-
-static void describe_rejection(const char *line, sluice_error *first)
-{
-    const char *key = part(line, 2);
-    const char *reason = part(line, 5);
-    sl_error_set(
-        first, SLUICE_CORRUPT, STAGE,
-        "\"%.*s\" was left out by an earlier run (%.*s): go on with on_bad = skip, or mend "
-        "it and overwrite",
-        (int)strcspn(key, "\t"), key, (int)strcspn(reason, "\n"), reason);
-}
-
-sluice_status sl_journal_rewind(sl_journal *journal, uint64_t next, sluice_error *first,
+static sluice_status parse_rest(const char *path, const char *text, sl_journal *journal,
                                 sluice_error *error)
 {
-    char *line = sl_malloc(LINE_BYTES);
-    if (line == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the journal");
+    char again[TEXT_BYTES];
+    /* What it makes of too large a number is not the text again. NOLINTNEXTLINE(cert-err34-c) */
+    const int found = sscanf(text,
+                             "framed=%" SCNx64 "\nshard_samples=%" SCNu64 "\nafter=%" SCNx64
+                             "\tshards=%" SCNu32 "\tpositions=%" SCNu64,
+                             &journal->framed, &journal->shard_samples, &journal->after,
+                             &journal->shards, &journal->before);
+    if (found != 2 && found != 5) {
+        return damaged(path, error);
     }
-    rewind(journal->file);
-    journal->rejected = 0;
-    off_t end = 0;
-    uint64_t position = 0;
-    uint32_t head = HEAD_LINES;
-    while (fgets(line, LINE_BYTES, journal->file) != NULL) {
-        size_t length = strlen(line);
-        if (head == 0 && (!parse_line(line, length, &position) || position >= next)) {
-            break;
-        }
-        if (head == 0 && journal->rejected == 0 && first != NULL) {
-            describe_rejection(line, first);
-        }
-        journal->rejected += head == 0;
-        end += (off_t)length;
-        head -= head > 0;
-    }
-    sl_free(line);
-    if (ferror(journal->file) || ftruncate(fileno(journal->file), end) != 0 ||
-        fseeko(journal->file, end, SEEK_SET) != 0) {
-        return fail(journal, "mend the journal", error);
-    }
-    return SLUICE_OK;
+    format_rest(journal, again);
+    const bool good = strcmp(again, text) == 0 && journal->shard_samples > 0 &&
+                      appends(journal->head) == (journal->before > 0);
+    return good ? SLUICE_OK : damaged(path, error);
 }
 
-void sl_journal_close(sl_journal *journal)
+static sluice_status parse(const char *path, char *text, sl_journal *journal, sluice_error *error)
 {
-    if (journal->file != NULL) {
-        (void)fclose(journal->file);
+    const size_t length = strcspn(text, "\n");
+    const bool ended = text[length] == '\n';
+    text[length] = '\0';
+    if (journal->head[0] == '\0' && length > 0 && length < sizeof(journal->head)) {
+        memcpy(journal->head, text, length + 1);
     }
-    journal->file = NULL;
+    if (strcmp(text, journal->head) != 0) {
+        return explain_difference(path, text, journal->head, error);
+    }
+    return ended ? parse_rest(path, text + length + 1, journal, error) : damaged(path, error);
 }
 
-sluice_status sl_journal_reject(sl_journal *journal, uint64_t position, const char *key,
-                                const sluice_error *reason, sluice_error *error)
+uint64_t sl_journal_pack_id(const sl_journal *journal)
 {
-    assert(strlen(key) <= SL_KEY_MAX);
-    char *line = sl_malloc(LINE_BYTES);
-    if (line == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the journal");
-    }
-    size_t length = (size_t)sprintf(line, "%" PRIu64 "\t", position);
-    length += sl_rejected_format(line + length, key, reason);
-    int written = fprintf(journal->file, "%016" PRIx64 "\t%s\n", sl_checksum(line, length), line);
-    sl_free(line);
-    journal->rejected++;
-    return written > 0 ? SLUICE_OK : fail(journal, "write the journal", error);
+    return sl_checksum(journal->head, strlen(journal->head));
 }
 
-sluice_status sl_journal_sync(sl_journal *journal, sluice_error *error)
+uint64_t sl_journal_shard_id(const sl_journal *journal)
 {
-    if (fflush(journal->file) != 0 || fdatasync(fileno(journal->file)) != 0) {
-        return fail(journal, "sync the journal", error);
+    char text[TEXT_BYTES];
+    if (journal->before == 0) {
+        return sl_journal_pack_id(journal);
     }
-    return SLUICE_OK;
+    const int length = snprintf(text, sizeof(text), "%s\n" BASE, journal->head, journal->after,
+                                journal->shards, journal->before);
+    return sl_checksum(text, (size_t)length);
 }
 
-/* The lines without checksum and position. */
-static sluice_status copy_lines(sl_journal *journal, FILE *to, sluice_error *error)
+sluice_status sl_journal_read(const sl_output *output, sl_journal *journal, sluice_error *error)
 {
-    char *line = sl_malloc(LINE_BYTES);
-    if (line == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the journal");
-    }
-    rewind(journal->file);
-    bool good = fputs(SL_REJECTED_HEADING, to) >= 0;
-    for (uint32_t i = 0; good && i < HEAD_LINES; i++) {
-        good = fgets(line, LINE_BYTES, journal->file) != NULL;
-    }
-    while (good && fgets(line, LINE_BYTES, journal->file) != NULL) {
-        good = fputs(part(line, 2), to) >= 0;
-    }
-    sl_free(line);
-    if (!good || ferror(journal->file) || fflush(to) != 0) {
-        return fail(journal, "write " SL_REJECTED_NAME, error);
-    }
-    return SLUICE_OK;
-}
-
-sluice_status sl_journal_write_rejected(sl_journal *journal, sluice_error *error)
-{
-    const sl_output *output = journal->output;
-    if (journal->rejected == 0) {
-        return sl_output_remove_file(output, SL_REJECTED_NAME, error);
-    }
-    int fd = -1;
-    sluice_status status = sl_output_create(output, SL_REJECTED_NAME, &fd, error);
+    char path[SL_OUTPUT_PATH_BYTES];
+    char text[TEXT_BYTES];
+    int fd;
+    uint64_t bytes;
+    sluice_error reason;
+    sluice_status status = sl_output_name(output, SL_JOURNAL_NAME, false, path, error);
     if (status < 0) {
         return status;
     }
-    FILE *to = fdopen(fd, "w");
-    if (to == NULL) {
-        status = fail(journal, "write " SL_REJECTED_NAME, error);
-        sl_file_close(fd);
-    } else {
-        status = copy_lines(journal, to, error);
-        if (status == SLUICE_OK) {
-            status = sl_output_sync(output, SL_REJECTED_NAME, fd, error);
+    status = sl_file_open((sl_file_name){STAGE, path}, &fd, &bytes, &reason);
+    if (status < 0) {
+        if (error != NULL && reason.sys_errno != ENOENT) {
+            *error = reason;
         }
-        (void)fclose(to);
+        return reason.sys_errno == ENOENT ? SLUICE_END : status;
+    }
+    const size_t length = bytes < sizeof(text) ? (size_t)bytes : sizeof(text) - 1;
+    status = sl_file_read(fd, (sl_file_name){STAGE, path}, text, length, 0, error);
+    sl_file_close(fd);
+    text[status == SLUICE_OK ? length : 0] = '\0';
+    return status == SLUICE_OK ? parse(path, text, journal, error) : status;
+}
+
+static sluice_status write_text(const sl_output *output, const sl_journal *journal,
+                                sluice_error *error)
+{
+    char path[SL_OUTPUT_PATH_BYTES];
+    char rest[TEXT_BYTES];
+    char text[TEXT_BYTES + SL_JOURNAL_HEAD_BYTES];
+    int fd = -1;
+    format_rest(journal, rest);
+    const int length = snprintf(text, sizeof(text), "%s\n%s", journal->head, rest);
+    sluice_status status = sl_output_name(output, SL_JOURNAL_NAME, true, path, error);
+    if (status == SLUICE_OK) {
+        status = sl_output_create(output, SL_JOURNAL_NAME, &fd, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_output_publish(output, SL_REJECTED_NAME, error);
+        status = sl_file_write(fd, (sl_file_name){STAGE, path}, text, (size_t)length, 0, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_output_sync(output, SL_JOURNAL_NAME, fd, error);
+    }
+    sl_file_close(fd);
+    if (status < 0) {
+        sl_output_discard(output, SL_JOURNAL_NAME);
+    }
+    return status;
+}
+
+sluice_status sl_journal_create(const sl_output *output, const sl_journal *journal,
+                                sluice_error *error)
+{
+    sluice_status status = write_text(output, journal, error);
+    if (status == SLUICE_OK) {
+        status = sl_output_publish_new(output, SL_JOURNAL_NAME, error);
     }
     if (status < 0) {
-        sl_output_discard(output, SL_REJECTED_NAME);
+        return status;
+    }
+    sl_journal there = *journal;
+    status = sl_journal_read(output, &there, error);
+    if (status == SLUICE_END) {
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, output->path, -1,
+                             "another process finished this pack meanwhile");
+    }
+    if (status == SLUICE_OK &&
+        (there.framed != journal->framed || there.shard_samples != journal->shard_samples ||
+         there.after != journal->after)) {
+        return sl_error_file(
+            error, SLUICE_STATE, STAGE, 0, output->path, -1,
+            "another part of this pack found other first samples, or another dataset "
+            "to add to: is it the same source?");
     }
     return status;
 }

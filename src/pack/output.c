@@ -1,28 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output.h"
 
+#include "checksum.h"
+#include "clock.h"
 #include "error.h"
 #include "memory.h"
+#include "pack.h"
 #include "rejected.h"
 #include "shard_format.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define STAGE      "pack"
 #define NAME_BYTES 256
+#define TAG_DIGITS 16
 
 /* What a name in the folder stands for. */
 typedef enum name_kind {
     NAME_FOREIGN,
     NAME_TEMPORARY,
+    NAME_TAGGED, /* a temporary of a shared folder */
     NAME_SHARD,
+    NAME_LEFT_OUT,
+    NAME_PART,
     NAME_MANIFEST,
     NAME_JOURNAL,
     NAME_OPTIONS,
@@ -38,24 +47,31 @@ static sluice_status fail(const sl_output *output, const char *name, const char 
     return sl_error_file(error, SLUICE_IO, STAGE, reason, path, -1, "cannot %s", what);
 }
 
-/* The number in `shard-NNNNNN.sluice`, whose length is `length`; UINT64_MAX for other names. */
-static uint64_t shard_number(const char *name, size_t length)
+/* Whether the name is `pattern`, in which each '#' stands for 5 to 10 digits, and
+ * each '0' for one. */
+static bool is_like(const char *name, size_t length, const char *pattern)
 {
-    const size_t head = strlen("shard-");
-    const size_t tail = strlen(SL_SHARD_SUFFIX);
-    if (length < head + 6 + tail || length > head + 10 + tail ||
-        strncmp(name, "shard-", head) != 0 ||
-        strncmp(name + length - tail, SL_SHARD_SUFFIX, tail) != 0) {
-        return UINT64_MAX;
-    }
-    uint64_t number = 0;
-    for (size_t i = head; i < length - tail; i++) {
-        if (name[i] < '0' || name[i] > '9') {
-            return UINT64_MAX;
+    size_t at = 0;
+    for (; *pattern; pattern++) {
+        if (*pattern == '0' && at < length && name[at] >= '0' && name[at] <= '9') {
+            at++;
+            continue;
         }
-        number = number * 10 + (uint64_t)(name[i] - '0');
+        if (*pattern != '#') {
+            if (at == length || name[at++] != *pattern) {
+                return false;
+            }
+            continue;
+        }
+        const size_t first = at;
+        while (at < length && name[at] >= '0' && name[at] <= '9') {
+            at++;
+        }
+        if (at - first < 5 || at - first > 10) {
+            return false;
+        }
     }
-    return number;
+    return at == length;
 }
 
 static bool is_text(const char *name, size_t length, const char *text)
@@ -77,14 +93,41 @@ static name_kind kind_of_final(const char *name, size_t length)
     if (is_text(name, length, SL_REJECTED_NAME)) {
         return NAME_REJECTED;
     }
-    return shard_number(name, length) != UINT64_MAX ? NAME_SHARD : NAME_FOREIGN;
+    if (is_like(name, length, "shard-0#" SL_SHARD_SUFFIX)) {
+        return NAME_SHARD;
+    }
+    if (is_like(name, length, "shard-0#.rejected")) {
+        return NAME_LEFT_OUT;
+    }
+    return is_like(name, length, "pack.#-of-#.part") ? NAME_PART : NAME_FOREIGN;
+}
+
+/* Of `.NAME.tmp` and `.NAME.TAG.tmp`; the length of NAME. 0: another name. */
+static size_t temporary_length(const char *name, size_t length)
+{
+    if (length <= 5 || name[0] != '.' || strcmp(name + length - 4, ".tmp") != 0) {
+        return 0;
+    }
+    length -= 5;
+    if (kind_of_final(name + 1, length) != NAME_FOREIGN) {
+        return length;
+    }
+    size_t digits = 0;
+    while (digits < TAG_DIGITS && digits < length &&
+           strchr("0123456789abcdef", name[length - digits]) != NULL) {
+        digits++;
+    }
+    const bool tagged = digits == TAG_DIGITS && length > digits && name[length - digits] == '.' &&
+                        kind_of_final(name + 1, length - digits - 1) != NAME_FOREIGN;
+    return tagged ? length - digits - 1 : 0;
 }
 
 static name_kind kind_of(const char *name)
 {
-    size_t length = strlen(name);
-    if (length > 5 && name[0] == '.' && strcmp(name + length - 4, ".tmp") == 0) {
-        return kind_of_final(name + 1, length - 5) == NAME_FOREIGN ? NAME_FOREIGN : NAME_TEMPORARY;
+    const size_t length = strlen(name);
+    const size_t inner = temporary_length(name, length);
+    if (inner > 0) {
+        return inner + 5 == length ? NAME_TEMPORARY : NAME_TAGGED;
     }
     return kind_of_final(name, length);
 }
@@ -107,11 +150,25 @@ static sluice_status sync_parent(const sl_output *output, sluice_error *error)
     return status;
 }
 
-sluice_status sl_output_open(sl_output *output, const char *path, sluice_error *error)
+/* A name that no other process will have. */
+static void make_tag(char *tag, size_t bytes)
+{
+    uint64_t random;
+    if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
+        const uint64_t other[2] = {sl_now_ns(), (uint64_t)getpid()};
+        random = sl_checksum(other, sizeof(other));
+    }
+    (void)snprintf(tag, bytes, ".%016" PRIx64, random);
+}
+
+sluice_status sl_output_open(sl_output *output, const char *path, bool shared, sluice_error *error)
 {
     *output = (sl_output){.fd = -1, .path = sl_strdup(path)};
     if (output->path == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a path");
+    }
+    if (shared) {
+        make_tag(output->tag, sizeof(output->tag));
     }
     const bool created = mkdir(path, 0777) == 0;
     if (!created && errno != EEXIST) {
@@ -122,7 +179,7 @@ sluice_status sl_output_open(sl_output *output, const char *path, sluice_error *
         return fail(output, "", "open the folder", error);
     }
     /* File systems without locks let everyone in. */
-    if (flock(output->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (flock(output->fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
                              "another process is writing to this folder");
     }
@@ -175,6 +232,25 @@ static sluice_status each_name(const sl_output *output,
     return status;
 }
 
+/* Sets beyond the room are old ones, or somebody's joke. */
+static void note_part(sl_output_contents *contents, const char *name)
+{
+    uint32_t part;
+    uint32_t parts;
+    /* NOLINTNEXTLINE(cert-err34-c): checked below, and part files are looked for by their names */
+    if (sscanf(name, SL_PART_SCAN_FORMAT, &part, &parts) != 2 || part >= parts ||
+        parts > SL_PARTS_MAX) {
+        return;
+    }
+    for (uint32_t i = 0; i < SL_OUTPUT_SETS_MAX; i++) {
+        sl_part_set *set = &contents->sets[i];
+        if (set->count == 0 || set->parts == parts) {
+            *set = (sl_part_set){.parts = parts, .count = set->count + 1};
+            return;
+        }
+    }
+}
+
 static sluice_status note_name(const sl_output *output, const char *name, void *context,
                                sluice_error *error)
 {
@@ -194,9 +270,14 @@ static sluice_status note_name(const sl_output *output, const char *name, void *
     case NAME_JOURNAL:
         contents->journal = true;
         break;
-    case NAME_REJECTED:
-        contents->rejected = true;
+    case NAME_PART:
+        note_part(contents, name);
         break;
+    case NAME_LEFT_OUT:
+        contents->left_out++;
+        break;
+    case NAME_TAGGED:
+    case NAME_REJECTED:
     case NAME_OPTIONS:
     case NAME_TEMPORARY:
         break;
@@ -219,19 +300,13 @@ sluice_status sl_output_remove_file(const sl_output *output, const char *name, s
     return SLUICE_OK;
 }
 
-static sluice_status remove_temporary(const sl_output *output, const char *name, void *context,
-                                      sluice_error *error)
-{
-    (void)context;
-    return kind_of(name) == NAME_TEMPORARY ? sl_output_remove_file(output, name, error) : SLUICE_OK;
-}
-
-static sluice_status remove_shard(const sl_output *output, const char *name, void *context,
+/* Removes files of the kinds that `context`, a set of them, has. */
+static sluice_status remove_kinds(const sl_output *output, const char *name, void *context,
                                   sluice_error *error)
 {
-    const uint64_t *first = context;
-    bool meant = kind_of(name) == NAME_SHARD && shard_number(name, strlen(name)) >= *first;
-    return meant ? sl_output_remove_file(output, name, error) : SLUICE_OK;
+    const unsigned *kinds = context;
+    return (*kinds >> kind_of(name) & 1) != 0 ? sl_output_remove_file(output, name, error)
+                                              : SLUICE_OK;
 }
 
 static sluice_status sync_folder(const sl_output *output, sluice_error *error)
@@ -239,20 +314,28 @@ static sluice_status sync_folder(const sl_output *output, sluice_error *error)
     return fsync(output->fd) == 0 ? SLUICE_OK : fail(output, "", "sync the folder", error);
 }
 
-sluice_status sl_output_remove_shards(const sl_output *output, uint64_t first, sluice_error *error)
-{
-    return each_name(output, remove_shard, &first, error);
-}
-
 sluice_status sl_output_remove(const sl_output *output, sl_output_kind kind, sluice_error *error)
 {
-    sluice_status status = each_name(output, remove_temporary, NULL, error);
-    if (kind == SL_OUTPUT_TEMPORARY) {
+    unsigned helpers = 1u << NAME_TEMPORARY;
+    unsigned shards = 1u << NAME_SHARD;
+    if (kind != SL_OUTPUT_TEMPORARY) {
+        helpers |= 1u << NAME_TAGGED | 1u << NAME_PART | 1u << NAME_LEFT_OUT;
+    }
+    sluice_status status = SLUICE_OK;
+    if (kind == SL_OUTPUT_DATASET) {
+        /* Without its manifest the folder is no dataset any more, whatever happens next. */
+        status = sl_output_remove_file(output, SL_MANIFEST_NAME, error);
+    }
+    if (status == SLUICE_OK) {
+        status = each_name(output, remove_kinds, &helpers, error);
+    }
+    if (status == SLUICE_OK && kind != SL_OUTPUT_TEMPORARY) {
+        status = sl_output_remove_file(output, SL_JOURNAL_NAME, error);
+    }
+    if (status < 0 || kind != SL_OUTPUT_DATASET) {
         return status;
     }
-    /* Without its manifest the folder is no dataset any more, whatever happens next. */
-    static const char *const names[] = {SL_MANIFEST_NAME, SL_JOURNAL_NAME, SL_OPTIONS_NAME,
-                                        SL_REJECTED_NAME};
+    static const char *const names[] = {SL_OPTIONS_NAME, SL_REJECTED_NAME};
     for (size_t i = 0; status == SLUICE_OK && i < sizeof(names) / sizeof(*names); i++) {
         status = sl_output_remove_file(output, names[i], error);
     }
@@ -260,16 +343,23 @@ sluice_status sl_output_remove(const sl_output *output, sl_output_kind kind, slu
         status = sync_folder(output, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_output_remove_shards(output, 0, error);
+        status = each_name(output, remove_kinds, &shards, error);
     }
     return status == SLUICE_OK ? sync_folder(output, error) : status;
+}
+
+static void temporary_name(const sl_output *output, const char *name, char out[NAME_BYTES])
+{
+    (void)snprintf(out, NAME_BYTES, ".%s%s.tmp", name, output->tag);
 }
 
 sluice_status sl_output_name(const sl_output *output, const char *name, bool temporary, char *path,
                              sluice_error *error)
 {
-    int length = snprintf(path, SL_OUTPUT_PATH_BYTES, temporary ? "%s/.%s.tmp" : "%s/%s",
-                          output->path, name);
+    char hidden[NAME_BYTES];
+    temporary_name(output, name, hidden);
+    const int length =
+        snprintf(path, SL_OUTPUT_PATH_BYTES, "%s/%s", output->path, temporary ? hidden : name);
     if (length < 0 || length >= SL_OUTPUT_PATH_BYTES) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, output->path, -1,
                              "the path is too long");
@@ -277,16 +367,11 @@ sluice_status sl_output_name(const sl_output *output, const char *name, bool tem
     return SLUICE_OK;
 }
 
-static void temporary_name(const char *name, char out[NAME_BYTES])
-{
-    (void)snprintf(out, NAME_BYTES, ".%s.tmp", name);
-}
-
 sluice_status sl_output_create(const sl_output *output, const char *name, int *fd,
                                sluice_error *error)
 {
     char temporary[NAME_BYTES];
-    temporary_name(name, temporary);
+    temporary_name(output, name, temporary);
     *fd = openat(output->fd, temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     return *fd >= 0 ? SLUICE_OK : fail(output, temporary, "create the file", error);
 }
@@ -304,16 +389,37 @@ sluice_status sl_output_sync(const sl_output *output, const char *name, int fd, 
 sluice_status sl_output_publish(const sl_output *output, const char *name, sluice_error *error)
 {
     char temporary[NAME_BYTES];
-    temporary_name(name, temporary);
+    temporary_name(output, name, temporary);
     if (renameat(output->fd, temporary, output->fd, name) != 0) {
         return fail(output, name, "give the file its name", error);
     }
     return sync_folder(output, error);
 }
 
+sluice_status sl_output_publish_new(const sl_output *output, const char *name, sluice_error *error)
+{
+    char temporary[NAME_BYTES];
+    temporary_name(output, name, temporary);
+    if (linkat(output->fd, temporary, output->fd, name, 0) == 0) {
+        sl_output_discard(output, name);
+        return sync_folder(output, error);
+    }
+    if (errno == EEXIST) {
+        sl_output_discard(output, name);
+        return SLUICE_END;
+    }
+    /* No links here: between the question and the name another one may come, which whoever asks
+     * for this finds out by reading. */
+    if (faccessat(output->fd, name, F_OK, 0) == 0) {
+        sl_output_discard(output, name);
+        return SLUICE_END;
+    }
+    return sl_output_publish(output, name, error);
+}
+
 void sl_output_discard(const sl_output *output, const char *name)
 {
     char temporary[NAME_BYTES];
-    temporary_name(name, temporary);
+    temporary_name(output, name, temporary);
     (void)unlinkat(output->fd, temporary, 0);
 }

@@ -3,8 +3,9 @@
  * pack: a dataset in, shards out.
  *
  * Purpose: the pack of writer.h: prepare.h's threads read and check in parallel, the calling thread
- * writes in order; a journal lets a later call go on after a kill at any point; what was written is
- * read back before the manifest appears.
+ * writes in order; complete shards let a later call go on after a kill at any point; what was
+ * written is read back before the manifest appears. Several processes can do a part each; the last
+ * one puts them together.
  * Threads: the caller's, and prepare's and verify's own.
  */
 #ifndef SL_PACK_H
@@ -14,9 +15,15 @@
 
 #include <sluice/writer.h>
 
-/* `options` is full-size, its defaults filled in (workers, shard_bytes). Errors: see writer.h. */
+#define SL_PARTS_MAX 65535u
+
+/* `options` is full-size, its defaults filled in (workers, shard_bytes, parts). Errors: see
+ * writer.h. */
 sluice_status sl_pack(const sl_dataset *dataset, const char *path,
                       const sluice_pack_options *options, sluice_pack_result *result,
                       sluice_error *error);
+
+/* Errors: see writer.h. */
+sluice_status sl_pack_join(const char *path, sluice_pack_result *result, sluice_error *error);
 
 #endif

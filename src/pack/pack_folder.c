@@ -9,8 +9,7 @@
 
 #define STAGE "pack"
 
-static sluice_status read_head_page(const char *path, sl_manifest_header *header,
-                                    sluice_error *error)
+sluice_status sl_pack_read_page(const char *path, sl_manifest_header *header, sluice_error *error)
 {
     uint8_t page[SL_PAGE_BYTES];
     int fd;
@@ -47,19 +46,39 @@ static sluice_status measure_shards(const sl_dataset *dataset, uint64_t *bytes, 
     return SLUICE_OK;
 }
 
-sluice_status sl_pack_take_finished(const sl_pack_state *p, sluice_pack_result *result,
-                                    sluice_error *error)
+sluice_status sl_pack_clear_up(const sl_output *output, uint64_t pack_id, sluice_error *error)
+{
+    sl_journal journal = {0};
+    const sluice_status status = sl_journal_read(output, &journal, NULL);
+    const bool another = status == SLUICE_OK && sl_journal_pack_id(&journal) != pack_id;
+    return another ? SLUICE_OK : sl_output_remove(output, SL_OUTPUT_PACKING, error);
+}
+
+/* What an earlier run may not have come to any more, when the manifest was there. */
+static sluice_status finish_up(const sl_output *output, uint64_t pack_id, sluice_error *error)
+{
+    sl_journal journal = {0};
+    sluice_status status = sl_journal_read(output, &journal, NULL);
+    if (status == SLUICE_OK && sl_journal_pack_id(&journal) == pack_id) {
+        status = sl_pack_write_options(output, journal.head, error);
+        return status == SLUICE_OK ? sl_pack_clear_up(output, pack_id, error) : status;
+    }
+    return sl_pack_clear_up(output, pack_id, error);
+}
+
+sluice_status sl_pack_take_finished(const sl_output *output, uint64_t pack_id,
+                                    sluice_pack_result *result, sluice_error *error)
 {
     char path[SL_OUTPUT_PATH_BYTES];
     sl_manifest_header header = {0};
-    sluice_status status = sl_output_name(&p->output, SL_MANIFEST_NAME, false, path, error);
+    sluice_status status = sl_output_name(output, SL_MANIFEST_NAME, false, path, error);
     if (status == SLUICE_OK) {
-        status = read_head_page(path, &header, error);
+        status = sl_pack_read_page(path, &header, error);
     }
     if (status < 0) {
         return status;
     }
-    if (header.pack_id != p->pack_id) {
+    if (header.pack_id != pack_id) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
                              "the folder holds another packed dataset, or this one with other "
                              "options: choose another folder, or overwrite to replace it");
@@ -74,12 +93,9 @@ sluice_status sl_pack_take_finished(const sl_pack_state *p, sluice_pack_result *
                                    .samples = packed->info.samples,
                                    .rejected = header.source_samples - header.samples,
                                    .resumed_samples = packed->info.samples,
-                                   .was_complete = 1};
+                                   .was_complete = 1,
+                                   .complete = 1};
     status = measure_shards(packed, &result->bytes, error);
     sl_dataset_close(packed);
-    if (status == SLUICE_OK) {
-        /* Whatever was between the manifest and the end of an earlier run. */
-        status = sl_output_remove_file(&p->output, SL_JOURNAL_NAME, error);
-    }
-    return status;
+    return status == SLUICE_OK ? finish_up(output, pack_id, error) : status;
 }

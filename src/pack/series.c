@@ -8,9 +8,10 @@
 #include "memory.h"
 #include "shards.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #define STAGE "pack"
 
@@ -59,8 +60,7 @@ void sl_series_close(sl_series *series)
     *series = (sl_series){.writer.fd = -1};
 }
 
-static sluice_status add_row(sl_series *series, const sl_shard_row *row, uint64_t next,
-                             sluice_error *error)
+sluice_status sl_series_add_row(sl_series *series, const sl_shard_row *row, sluice_error *error)
 {
     if (series->count == series->room) {
         uint32_t room = series->room < 64 ? 64 : series->room * 2;
@@ -71,14 +71,30 @@ static sluice_status add_row(sl_series *series, const sl_shard_row *row, uint64_
         series->rows = grown;
         series->room = room;
     }
-    sl_shard_row *own = &series->rows[series->count++];
-    *own = *row;
-    own->first = series->samples;
+    series->rows[series->count++] = *row;
     series->samples += row->samples;
     series->data_bytes += row->data_bytes;
     series->file_bytes += row->file_bytes;
-    series->next = next;
     return SLUICE_OK;
+}
+
+void sl_series_seek(sl_series *series, uint32_t number, uint64_t first)
+{
+    assert(series->writer.fd < 0);
+    series->number = number;
+    series->next = first;
+}
+
+/* A shard is complete. */
+static sluice_status step(sl_series *series, const sl_shard_row *row, uint64_t next,
+                          sluice_error *error)
+{
+    const sluice_status status = sl_series_add_row(series, row, error);
+    if (status == SLUICE_OK) {
+        series->number++;
+        series->next = next;
+    }
+    return status;
 }
 
 static sluice_status pass_on(sluice_error *error, const sluice_error *reason)
@@ -89,12 +105,12 @@ static sluice_status pass_on(sluice_error *error, const sluice_error *reason)
     return (sluice_status)reason->status;
 }
 
-/* END: shard number series->count is not there, or is not what this series would have written. */
-static sluice_status adopt_next(sl_series *series, sluice_error *error)
+sluice_status sl_series_look(const sl_series *series, uint64_t next, sl_shard_row *row,
+                             sluice_error *error)
 {
     char name[32];
     char path[SL_OUTPUT_PATH_BYTES];
-    (void)snprintf(name, sizeof(name), SL_SHARD_NAME_FORMAT, series->count);
+    (void)snprintf(name, sizeof(name), SL_SHARD_NAME_FORMAT, series->number);
     sluice_status status = sl_output_name(series->plan.output, name, false, path, error);
     if (status < 0) {
         return status;
@@ -115,22 +131,14 @@ static sluice_status adopt_next(sl_series *series, sluice_error *error)
     if (status == SLUICE_IO) {
         return pass_on(error, &reason);
     }
-    if (status < 0 || header.pack_id != series->plan.pack_id || header.number != series->count ||
-        header.source_first != series->next || header.meta_checksum != series->plan.meta_checksum ||
+    if (status < 0 || header.pack_id != series->plan.pack_id || header.number != series->number ||
+        header.source_first != series->next || header.source_next != next ||
+        header.meta_checksum != series->plan.meta_checksum ||
         header.meta_bytes != series->plan.meta_bytes) {
         return SLUICE_END;
     }
-    sl_shard_row row = sl_shard_row_of(&header);
-    return add_row(series, &row, header.source_next, error);
-}
-
-sluice_status sl_series_adopt(sl_series *series, sluice_error *error)
-{
-    sluice_status status = SLUICE_OK;
-    while (status == SLUICE_OK) {
-        status = adopt_next(series, error);
-    }
-    return status < 0 ? status : sl_output_remove_shards(series->plan.output, series->count, error);
+    *row = sl_shard_row_of(&header);
+    return SLUICE_OK;
 }
 
 bool sl_series_is_full(const sl_series *series, const sl_record *record)
@@ -147,16 +155,16 @@ sluice_status sl_series_cut(sl_series *series, uint64_t next, sluice_error *erro
     }
     sl_shard_row row;
     sluice_status status = sl_shard_writer_finish(&series->writer, series->next, next, &row, error);
-    return status == SLUICE_OK ? add_row(series, &row, next, error) : status;
+    return status == SLUICE_OK ? step(series, &row, next, error) : status;
 }
 
 sluice_status sl_series_add(sl_series *series, const sl_record *record, sluice_error *error)
 {
     if (series->writer.fd < 0) {
-        if (series->count >= SL_SHARDS_MAX) {
+        if (series->number >= SL_SHARDS_MAX) {
             return sl_error_set(error, SLUICE_INVALID, STAGE, "too many shards");
         }
-        sluice_status status = sl_shard_writer_begin(&series->writer, series->count, error);
+        sluice_status status = sl_shard_writer_begin(&series->writer, series->number, error);
         if (status < 0) {
             return status;
         }
@@ -164,64 +172,101 @@ sluice_status sl_series_add(sl_series *series, const sl_record *record, sluice_e
     return sl_shard_writer_add(&series->writer, record, error);
 }
 
-static void describe(const sl_series *series, const uint8_t *rows, sl_manifest_header *header)
+static int by_number(const void *a, const void *b)
 {
-    *header = (sl_manifest_header){
-        .samples = series->samples,
-        .data_bytes = series->data_bytes,
-        .shards = series->count,
-        .rows_bytes = (uint64_t)series->count * SL_SHARD_ROW_BYTES,
-        .meta_bytes = series->plan.meta_bytes,
-        .meta_checksum = series->plan.meta_checksum,
-        .source_samples = series->next,
-        .pack_id = series->plan.pack_id,
-    };
-    header->rows_checksum = sl_checksum(rows, header->rows_bytes);
-    header->meta_offset = SL_PAGE_BYTES + header->rows_bytes;
-    header->file_bytes = header->meta_offset + header->meta_bytes;
+    const uint32_t left = ((const sl_shard_row *)a)->number;
+    const uint32_t right = ((const sl_shard_row *)b)->number;
+    return (left > right) - (left < right);
 }
 
-static sluice_status write_parts(const sl_series *series, int fd, const uint8_t *rows,
-                                 const char *path, sluice_error *error)
+void sl_series_put_in_order(sl_series *series)
 {
-    uint8_t page[SL_PAGE_BYTES];
+    uint64_t first = 0;
+    if (series->count > 0) {
+        qsort(series->rows, series->count, sizeof(*series->rows), by_number);
+    }
+    for (uint32_t i = 0; i < series->count; i++) {
+        series->rows[i].first = first;
+        first += series->rows[i].samples;
+    }
+}
+
+/* Whether the numbers are more than the rows' places. */
+static bool is_numbered(const sl_series *series)
+{
+    return series->count == 0 || series->rows[series->count - 1].number != series->count - 1;
+}
+
+/* What goes into the file. */
+typedef struct manifest {
+    const sl_manifest_plan *plan;
+    const char *path;
+    uint8_t *rows; /* owned */
     sl_manifest_header header;
-    sl_file_name name = {STAGE, path};
-    describe(series, rows, &header);
-    sl_manifest_header_encode(&header, page);
-    sluice_status status = sl_file_write(fd, name, page, sizeof(page), 0, error);
+    uint8_t page[SL_PAGE_BYTES];
+} manifest;
+
+static sluice_status encode(const sl_series *series, manifest *m, sluice_error *error)
+{
+    const uint64_t bytes = (uint64_t)series->count * SL_SHARD_ROW_BYTES;
+    m->rows = sl_malloc(bytes > 0 ? bytes : 1);
+    if (m->rows == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the manifest");
+    }
+    m->header = (sl_manifest_header){.numbered = is_numbered(series),
+                                     .samples = series->samples,
+                                     .data_bytes = series->data_bytes,
+                                     .shards = series->count,
+                                     .rows_bytes = bytes,
+                                     .meta_offset = SL_PAGE_BYTES + bytes,
+                                     .meta_bytes = series->plan.meta_bytes,
+                                     .meta_checksum = series->plan.meta_checksum,
+                                     .source_samples = m->plan->positions,
+                                     .pack_id = m->plan->pack_id};
+    for (uint32_t i = 0; i < series->count; i++) {
+        sl_shard_row_encode(&series->rows[i], m->rows + (size_t)i * SL_SHARD_ROW_BYTES);
+    }
+    m->header.rows_checksum = sl_checksum(m->rows, bytes);
+    m->header.file_bytes = m->header.meta_offset + m->header.meta_bytes;
+    sl_manifest_header_encode(&m->header, m->page);
+    return SLUICE_OK;
+}
+
+static sluice_status write_sections(const sl_series *series, int fd, const manifest *m,
+                                    sluice_error *error)
+{
+    const sl_file_name name = {STAGE, m->path};
+    sluice_status status = sl_file_write(fd, name, m->page, sizeof(m->page), 0, error);
     if (status == SLUICE_OK) {
-        status = sl_file_write(fd, name, rows, header.rows_bytes, SL_PAGE_BYTES, error);
+        status = sl_file_write(fd, name, m->rows, m->header.rows_bytes, SL_PAGE_BYTES, error);
     }
     if (status == SLUICE_OK) {
-        status =
-            sl_file_write(fd, name, series->metadata, header.meta_bytes, header.meta_offset, error);
+        status = sl_file_write(fd, name, series->metadata, m->header.meta_bytes,
+                               m->header.meta_offset, error);
     }
-    return status == SLUICE_OK ? sl_output_sync(series->plan.output, SL_MANIFEST_NAME, fd, error)
+    return status == SLUICE_OK ? sl_output_sync(series->plan.output, m->plan->name, fd, error)
                                : status;
 }
 
-sluice_status sl_series_write_manifest(const sl_series *series, char *path, sluice_error *error)
+sluice_status sl_series_write_manifest(const sl_series *series, const sl_manifest_plan *plan,
+                                       char *path, sluice_error *error)
 {
-    sluice_status status = sl_output_name(series->plan.output, SL_MANIFEST_NAME, true, path, error);
-    uint8_t *rows = sl_malloc((size_t)series->count * SL_SHARD_ROW_BYTES);
-    if (rows == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the manifest");
-    }
-    for (uint32_t i = 0; i < series->count; i++) {
-        sl_shard_row_encode(&series->rows[i], rows + (size_t)i * SL_SHARD_ROW_BYTES);
-    }
     int fd = -1;
+    manifest m = {.plan = plan, .path = path};
+    sluice_status status = sl_output_name(series->plan.output, plan->name, true, path, error);
     if (status == SLUICE_OK) {
-        status = sl_output_create(series->plan.output, SL_MANIFEST_NAME, &fd, error);
+        status = encode(series, &m, error);
     }
     if (status == SLUICE_OK) {
-        status = write_parts(series, fd, rows, path, error);
+        status = sl_output_create(series->plan.output, plan->name, &fd, error);
+    }
+    if (status == SLUICE_OK) {
+        status = write_sections(series, fd, &m, error);
         if (status < 0) {
-            sl_output_discard(series->plan.output, SL_MANIFEST_NAME);
+            sl_output_discard(series->plan.output, plan->name);
         }
     }
     sl_file_close(fd);
-    sl_free(rows);
+    sl_free(m.rows);
     return status;
 }

@@ -2,10 +2,10 @@
 /*
  * series: the shards of one dataset, one after the other, and their manifest.
  *
- * Purpose: cuts shards by the byte budget, keeps their rows, writes the manifest.
+ * Purpose: shards in the making, cut by their owner, the rows of complete ones, the manifest.
  * Threads: one owner.
  * Positions: every sample has a place in the order in which samples are offered, which counts those
- * that were left out too. They increase from one add to the next.
+ * that were left out too. They increase from one add to the next, unless the owner seeks.
  */
 #ifndef SL_SERIES_H
 #define SL_SERIES_H
@@ -36,7 +36,8 @@ typedef struct sl_series {
     uint32_t count, room; /* complete shards */
     uint64_t samples;     /* in complete shards */
     uint64_t data_bytes, file_bytes;
-    uint64_t next; /* first position that no complete shard covers */
+    uint32_t number; /* of the shard in the making, or the next one */
+    uint64_t next;   /* its first position */
 } sl_series;
 
 /* Errors: INVALID (fields, class names), NOMEM. */
@@ -47,11 +48,16 @@ void sl_series_close(sl_series *series);
 /* The schema is as it will be written; before any of what follows. */
 void sl_series_settle(sl_series *series);
 
+/* The next shard is `number`, and begins at position `first`; none is in the making. */
+void sl_series_seek(sl_series *series, uint32_t number, uint64_t first);
 /*
- * Takes over the complete shards that an earlier run with the same pack id left, as far as they
- * follow one another, and removes other shards. Errors: IO, NOMEM.
+ * Looks for the next shard, up to position `next`, as an earlier run with the same pack id left it;
+ * `*row` describes it. END: it is not there, or not what this series would write. Errors: IO.
  */
-sluice_status sl_series_adopt(sl_series *series, sluice_error *error);
+sluice_status sl_series_look(const sl_series *series, uint64_t next, sl_shard_row *row,
+                             sluice_error *error);
+/* Takes in a row of a shard that is complete. Errors: NOMEM. */
+sluice_status sl_series_add_row(sl_series *series, const sl_shard_row *row, sluice_error *error);
 
 /* True when the shard in the making must be cut before this record. */
 bool sl_series_is_full(const sl_series *series, const sl_record *record);
@@ -60,7 +66,19 @@ sluice_status sl_series_cut(sl_series *series, uint64_t next, sluice_error *erro
 /* Errors: IO, NOMEM, INVALID (too many shards). */
 sluice_status sl_series_add(sl_series *series, const sl_record *record, sluice_error *error);
 
-/* Writes and syncs the manifest under its temporary name, whose path goes to `path`. */
-sluice_status sl_series_write_manifest(const sl_series *series, char *path, sluice_error *error);
+typedef struct sl_manifest_plan {
+    const char *name;
+    uint64_t positions; /* samples, and those left out */
+    uint64_t pack_id;
+} sl_manifest_plan;
+
+/* Rows by their numbers, each told where it begins: before the manifest is written. */
+void sl_series_put_in_order(sl_series *series);
+/*
+ * Writes and syncs a manifest of the rows under the temporary name of `name`,
+ * whose path goes to `path`.
+ */
+sluice_status sl_series_write_manifest(const sl_series *series, const sl_manifest_plan *plan,
+                                       char *path, sluice_error *error);
 
 #endif

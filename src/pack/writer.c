@@ -115,7 +115,7 @@ sluice_status sl_writer_open(sluice_writer **out, const char *path,
     writer->output.fd = -1;
     sluice_status status = sl_series_open(&writer->series, &config, error);
     if (status == SLUICE_OK) {
-        status = sl_output_open(&writer->output, path, error);
+        status = sl_output_open(&writer->output, path, false, error);
     }
     if (status == SLUICE_OK) {
         status = open_folder(writer, options, error);
@@ -277,7 +277,10 @@ static sluice_status finish(sluice_writer *writer, sluice_error *error)
         status = sl_series_cut(&writer->series, writer->samples, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_series_write_manifest(&writer->series, path, error);
+        sl_series_put_in_order(&writer->series);
+        status = sl_series_write_manifest(&writer->series,
+                                          &(sl_manifest_plan){SL_MANIFEST_NAME, writer->samples, 0},
+                                          path, error);
     }
     if (status < 0) {
         return status;

@@ -62,6 +62,7 @@ sluice_pack_options pack_options(void)
     options.shard_bytes = PACK_SHARD_BYTES;
     options.on_bad = SLUICE_PACK_BAD_SKIP;
     options.seed = 3;
+    options.parts = 1;
     return options;
 }
 
@@ -78,9 +79,18 @@ bool is_temporary(const char *name)
     return name[0] == '.';
 }
 
+/* What goes when a pack is finished. */
+static bool is_of_packing(const char *name)
+{
+    const size_t length = strlen(name);
+    return strcmp(name, "pack.journal") == 0 ||
+           (length > 5 && strcmp(name + length - 5, ".part") == 0) ||
+           (length > 9 && strcmp(name + length - 9, ".rejected") == 0);
+}
+
 bool is_shard(const char *name)
 {
-    return strncmp(name, "shard-", 6) == 0;
+    return strncmp(name, "shard-", 6) == 0 && !is_of_packing(name);
 }
 
 uint32_t count_names(const char *folder, bool (*wanted)(const char *name))
@@ -120,7 +130,7 @@ bool folder_is_part_of(const char *part, const char *whole)
     }
     bool good = true;
     for (const struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
-        if (entry->d_name[0] != '.' && strcmp(entry->d_name, "pack.journal") != 0) {
+        if (!is_temporary(entry->d_name) && !is_of_packing(entry->d_name)) {
             good = same_file(part, whole, entry->d_name) && good;
         }
     }

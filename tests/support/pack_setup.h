@@ -39,7 +39,8 @@ bool is_temporary(const char *name);
 bool is_shard(const char *name);
 /* Both folders hold the same files with the same bytes. Says on stderr what differs. */
 bool folders_equal(const char *a, const char *b);
-/* Every file of `part` that is not hidden, but the journal, is in `whole` with the same bytes. */
+/* Every file of `part` that is not hidden, but those of an unfinished pack only, is in `whole` with
+ * the same bytes. */
 bool folder_is_part_of(const char *part, const char *whole);
 
 #endif

@@ -388,7 +388,8 @@ int pack_main(int argc, char **argv)
     struct pack_args args = {0};
     struct option_row rows[] = {
         {"shard-size", 's', OPTION_BYTES, &args.shard_bytes, .min = UINT64_C(1) << 20,
-         .max = UINT64_C(1) << 40, .metavar = "BYTES", .help = "size of a shard file [256MiB]"},
+         .max = UINT64_C(1) << 40, .metavar = "BYTES",
+         .help = "about the size of a shard file [256MiB]"},
         {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
          .help = "threads; the shards do not depend on it [the processors]"},
         {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",

@@ -42,6 +42,9 @@
 #define SL_OPTIONS_NAME      "pack.options"
 #define SL_SHARD_SUFFIX      ".sluice"
 #define SL_SHARD_NAME_FORMAT "shard-%06u.sluice"
+#define SL_LEFT_OUT_FORMAT   "shard-%06u.rejected"
+#define SL_PART_NAME_FORMAT  "pack.%05u-of-%05u.part"
+#define SL_PART_SCAN_FORMAT  "pack.%u-of-%u.part"
 
 typedef enum sl_blob_encoding { SL_BLOB_PLAIN = 0, SL_BLOB_ZSTD = 1 } sl_blob_encoding;
 typedef enum sl_page_kind { SL_PAGE_OTHER, SL_PAGE_SHARD, SL_PAGE_MANIFEST } sl_page_kind;

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "error.h"
+#include "pack_state.h"
+#include "shards.h"
+
+#include <string.h>
+
+#define STAGE "pack"
+
+static sluice_status open_base(const sl_output *output, char path[SL_OUTPUT_PATH_BYTES],
+                               sl_manifest_header *header, sl_dataset **base, sluice_error *error)
+{
+    sluice_status status = sl_output_name(output, SL_MANIFEST_NAME, false, path, error);
+    if (status == SLUICE_OK) {
+        status = sl_pack_read_page(path, header, error);
+    }
+    if (status == SLUICE_OK && header->version != SL_SHARD_VERSION) {
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
+                             "is of version %u of the format, to which nothing is added: pack it "
+                             "anew",
+                             header->version);
+    }
+    return status == SLUICE_OK ? sl_shards_open_manifest(base, path, error) : status;
+}
+
+/* ---- whether what comes fits what is there ---- */
+
+static bool same_field(const sl_field *a, const sl_field *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->type == b->type && a->dtype == b->dtype &&
+           a->dims == b->dims && memcmp(a->shape, b->shape, sizeof(a->shape)) == 0;
+}
+
+static sluice_status check_fields(const sl_pack_state *p, const sl_dataset *base, const char *path,
+                                  sluice_error *error)
+{
+    const sl_schema *schema = &p->series.schema;
+    for (uint32_t i = 0; i < schema->field_count && i < base->info.fields; i++) {
+        if (!same_field(&schema->fields[i], &base->fields[i])) {
+            return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
+                                 "field %u is \"%s\" there, and \"%s\" of the dataset to be added, "
+                                 "or of another type or shape",
+                                 i, base->fields[i].name, schema->fields[i].name);
+        }
+    }
+    if (schema->field_count != base->info.fields) {
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
+                             "there are %u fields, and %u of the dataset to be added",
+                             base->info.fields, schema->field_count);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_classes(const sl_pack_state *p, const sl_dataset *base, const char *path,
+                                   sluice_error *error)
+{
+    const uint32_t count = p->dataset->info.classes;
+    for (uint32_t i = 0; i < count && i < base->info.classes; i++) {
+        const char *there = sl_dataset_class_name(base, i);
+        const char *comes = sl_dataset_class_name(p->dataset, i);
+        if (strcmp(there, comes) != 0) {
+            return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
+                                 "class %u is \"%s\" there, and \"%s\" of the dataset to be added: "
+                                 "the classes must be the same (in an image folder, empty folders "
+                                 "can stand for those without pictures)",
+                                 i, there, comes);
+        }
+    }
+    if (count != base->info.classes) {
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
+                             "there are %u classes, and %u of the dataset to be added",
+                             base->info.classes, count);
+    }
+    return SLUICE_OK;
+}
+
+/* Fields that nothing was said about are stored as they are there. */
+static sluice_status adopt_frames(sl_pack_state *p, const sl_dataset *base, const char *path,
+                                  sluice_error *error)
+{
+    p->journal.framed = 0;
+    for (uint32_t i = 0; i < base->info.fields; i++) {
+        const bool framed = base->fields[i].compression != SLUICE_COMPRESSION_NEVER;
+        const bool open = (p->open >> i & 1) != 0;
+        p->journal.framed |= (uint64_t)(open && framed) << i;
+        if (!open && framed != (p->plan.levels[i] != 0)) {
+            return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
+                                 "field \"%s\" is stored %s there: leave the zstd level open",
+                                 base->fields[i].name, framed ? "as frames" : "plain");
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status fit(sl_pack_state *p, const sl_dataset *base, const char *path,
+                         sluice_error *error)
+{
+    sluice_status status = check_fields(p, base, path, error);
+    if (status == SLUICE_OK) {
+        status = check_classes(p, base, path, error);
+    }
+    return status == SLUICE_OK ? adopt_frames(p, base, path, error) : status;
+}
+
+static uint32_t next_number(const sl_shards *shards)
+{
+    return shards->shards[shards->count - 1].row.number + 1;
+}
+
+sluice_status sl_pack_begin_append(sl_pack_state *p, sluice_error *error)
+{
+    char path[SL_OUTPUT_PATH_BYTES];
+    sl_manifest_header header = {0};
+    sl_dataset *base = NULL;
+    sluice_status status = open_base(&p->output, path, &header, &base, error);
+    if (base == NULL) {
+        return status;
+    }
+    if (header.pack_id == p->pack_id) {
+        status = sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
+                               "another process added this meanwhile");
+    }
+    if (status == SLUICE_OK) {
+        status = fit(p, base, path, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_pack_check_rejected(&p->output, header.source_samples - header.samples, error);
+    }
+    p->journal.after = base->info.fingerprint;
+    p->journal.before = header.source_samples;
+    p->journal.shards = next_number(sl_shards_of(base));
+    sl_dataset_close(base);
+    return status;
+}
+
+static sluice_status check_base(const sl_journal *journal, const sl_manifest_header *header,
+                                const sl_dataset *base, const char *path, sluice_error *error)
+{
+    if (base->info.fingerprint != journal->after || header->source_samples != journal->before ||
+        next_number(sl_shards_of(base)) != journal->shards) {
+        return sl_error_file(
+            error, SLUICE_STATE, STAGE, 0, path, -1,
+            "is not the dataset any more that this pack began to add to: remove " SL_JOURNAL_NAME
+            " to begin anew");
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_pack_open_base(const sl_output *output, const sl_journal *journal,
+                                sl_dataset **base, uint64_t *left_out, sluice_error *error)
+{
+    char path[SL_OUTPUT_PATH_BYTES];
+    sl_manifest_header header = {0};
+    sluice_status status = open_base(output, path, &header, base, error);
+    if (status == SLUICE_OK && *base != NULL) {
+        status = check_base(journal, &header, *base, path, error);
+        *left_out = header.source_samples - header.samples;
+        if (status < 0) {
+            sl_dataset_close(*base);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "error.h"
+#include "file.h"
+#include "pack_state.h"
+#include "rejected.h"
+#include "shards.h"
+#include "verify.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STAGE "pack"
+
+/* ---- what a dataset has besides shards ---- */
+
+static sluice_status copy_left_out(const sl_left_out_file *file, uint64_t expected, FILE *to,
+                                   sluice_error *error)
+{
+    uint64_t count = 0;
+    const sluice_status status = sl_left_out_read(file, &count, NULL, to, error);
+    if (status == SLUICE_END || (status == SLUICE_OK && count != expected)) {
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, file->output->path, -1,
+                             "which %llu samples shard %u left out is not known any more: its "
+                             ".rejected file is gone or damaged, and its part must be packed again",
+                             (unsigned long long)expected, file->number);
+    }
+    return status;
+}
+
+static sluice_status copy_all_left_out(const sl_left_out_file *of, const sl_stretches *stretches,
+                                       const sl_series *series, FILE *to, sluice_error *error)
+{
+    const uint64_t stretch_count = sl_stretches_count(stretches);
+    sluice_status status = SLUICE_OK;
+    uint32_t row = 0;
+    while (row < series->count && series->rows[row].number < stretches->shards) {
+        row++;
+    }
+    for (uint64_t k = 0; status == SLUICE_OK && k < stretch_count; k++) {
+        sl_left_out_file file = *of;
+        file.number = sl_stretches_number(stretches, k);
+        file.first = sl_stretches_first(stretches, k);
+        file.end = sl_stretches_first(stretches, k + 1);
+        const bool has_shard = row < series->count && series->rows[row].number == file.number;
+        const uint64_t samples = has_shard ? series->rows[row].samples : 0;
+        row += has_shard;
+        if (samples < file.end - file.first) {
+            status = copy_left_out(&file, file.end - file.first - samples, to, error);
+        }
+    }
+    return status;
+}
+
+static sluice_status cannot_write(const sl_output *output, sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_IO, STAGE, 0, output->path, -1,
+                         "cannot write " SL_REJECTED_NAME);
+}
+
+/* Heading and lines of the rejected.tsv that is there; `to` NULL: looks at them. What was added to
+ * it since the dataset was complete, by a run that ended early, is not taken. */
+static sluice_status copy_known(const sl_output *output, uint64_t known, FILE *to,
+                                sluice_error *error)
+{
+    char path[SL_OUTPUT_PATH_BYTES];
+    int fd = -1;
+    sluice_status status = sl_output_name(output, SL_REJECTED_NAME, false, path, error);
+    if (status == SLUICE_OK) {
+        status = sl_file_open((sl_file_name){STAGE, path}, &fd, NULL, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    FILE *from = fdopen(fd, "r");
+    if (from == NULL) {
+        sl_file_close(fd);
+        return cannot_write(output, error);
+    }
+    uint64_t lines = 0;
+    int byte = 0;
+    while (lines <= known && (byte = getc(from)) != EOF && (to == NULL || putc(byte, to) != EOF)) {
+        lines += byte == '\n';
+    }
+    const bool good = ferror(from) == 0 && (to == NULL || ferror(to) == 0);
+    (void)fclose(from);
+    if (good && lines <= known) {
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
+                             "has %llu lines and should have %llu, of what was left out",
+                             (unsigned long long)lines, (unsigned long long)known + 1);
+    }
+    return good ? SLUICE_OK : cannot_write(output, error);
+}
+
+sluice_status sl_pack_check_rejected(const sl_output *output, uint64_t known, sluice_error *error)
+{
+    return known > 0 ? copy_known(output, known, NULL, error) : SLUICE_OK;
+}
+
+static sluice_status begin_rejected(const sl_output *output, uint64_t known, FILE *to,
+                                    sluice_error *error)
+{
+    if (known > 0) {
+        return copy_known(output, known, to, error);
+    }
+    return fputs(SL_REJECTED_HEADING, to) < 0 ? cannot_write(output, error) : SLUICE_OK;
+}
+
+sluice_status sl_pack_write_rejected(const sl_output *output, const sl_journal *journal,
+                                     const sl_stretches *stretches, const sl_series *series,
+                                     uint64_t known, sluice_error *error)
+{
+    if (series->samples == stretches->before + stretches->positions) {
+        return sl_output_remove_file(output, SL_REJECTED_NAME, error);
+    }
+    int fd = -1;
+    sluice_status status = sl_output_create(output, SL_REJECTED_NAME, &fd, error);
+    if (status < 0) {
+        return status;
+    }
+    FILE *to = fdopen(fd, "w");
+    if (to == NULL) {
+        sl_file_close(fd);
+        sl_output_discard(output, SL_REJECTED_NAME);
+        return cannot_write(output, error);
+    }
+    const sl_left_out_file of = {.output = output, .shard_id = sl_journal_shard_id(journal)};
+    status = begin_rejected(output, known, to, error);
+    if (status == SLUICE_OK) {
+        status = copy_all_left_out(&of, stretches, series, to, error);
+    }
+    if (status == SLUICE_OK && fflush(to) != 0) {
+        status = cannot_write(output, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_output_sync(output, SL_REJECTED_NAME, fd, error);
+    }
+    (void)fclose(to);
+    if (status == SLUICE_OK) {
+        status = sl_output_publish(output, SL_REJECTED_NAME, error);
+    }
+    if (status < 0) {
+        sl_output_discard(output, SL_REJECTED_NAME);
+    }
+    return status;
+}
+
+sluice_status sl_pack_write_options(const sl_output *output, const char *head, sluice_error *error)
+{
+    if (strstr(head, "\tmax_side=") == NULL && strstr(head, "\traw_share=") == NULL) {
+        return sl_output_remove_file(output, SL_OPTIONS_NAME, error);
+    }
+    char line[SL_JOURNAL_HEAD_BYTES + 2];
+    char path[SL_OUTPUT_PATH_BYTES];
+    int fd = -1;
+    const int length = snprintf(line, sizeof(line), "%s\n", head);
+    sluice_status status = sl_output_name(output, SL_OPTIONS_NAME, true, path, error);
+    if (status == SLUICE_OK) {
+        status = sl_output_create(output, SL_OPTIONS_NAME, &fd, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_file_write(fd, (sl_file_name){STAGE, path}, line, (size_t)length, 0, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_output_sync(output, SL_OPTIONS_NAME, fd, error);
+    }
+    sl_file_close(fd);
+    if (status == SLUICE_OK) {
+        status = sl_output_publish(output, SL_OPTIONS_NAME, error);
+    }
+    return status;
+}
+
+/* ---- reading back ---- */
+
+/* What was written, while it is read back. */
+typedef struct back {
+    sl_pack_state *pack;
+    sluice_error first; /* finding; becomes the pack's error */
+} back;
+
+static void keep_first(void *user, const sluice_error *finding)
+{
+    back *b = user;
+    if (b->first.status == 0) {
+        b->first = *finding;
+    }
+}
+
+/* All is written: the caller only hears that the pack is alive. */
+static void keep_reporting(void *user, uint64_t done, uint64_t total)
+{
+    (void)done;
+    (void)total;
+    sl_pack_report(((back *)user)->pack, false);
+}
+
+static int32_t stop_reading(void *user)
+{
+    const back *b = user;
+    const sluice_pack_options *options = b->pack->options;
+    return options->should_stop != NULL ? options->should_stop(options->user) : 0;
+}
+
+static sluice_status read_back(sl_pack_state *p, const char *manifest, sluice_error *error)
+{
+    sl_dataset *packed;
+    back b = {.pack = p};
+    sl_error_clear(&b.first);
+    sluice_status status = sl_shards_open_manifest(&packed, manifest, error);
+    if (status < 0) {
+        return status;
+    }
+    const sluice_verify_options options = {.struct_size = sizeof(options),
+                                           .workers = p->options->workers,
+                                           .parts = 1,
+                                           .on_finding = keep_first,
+                                           .on_progress = keep_reporting,
+                                           .user = &b,
+                                           .should_stop = stop_reading};
+    sluice_verify_result result;
+    status = sl_verify(packed, &options, &result, error);
+    sl_dataset_close(packed);
+    if (status == SLUICE_OK && result.bad > 0) {
+        if (error != NULL) {
+            *error = b.first;
+        }
+        return (sluice_status)b.first.status;
+    }
+    return status;
+}
+
+/* Writes the manifest of what this run knows, reads the shards back, and names it. */
+static sluice_status publish(sl_pack_state *p, const char *name, sluice_error *error)
+{
+    char manifest[SL_OUTPUT_PATH_BYTES];
+    const sl_manifest_plan plan = {name, sl_pack_positions(p), p->left_out.shard_id};
+    sluice_status status = sl_series_write_manifest(&p->series, &plan, manifest, error);
+    if (status < 0) {
+        return status;
+    }
+    if (!p->options->skip_verify && p->series.count > 0) {
+        status = read_back(p, manifest, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_output_publish(&p->output, name, error);
+    }
+    if (status < 0) {
+        sl_output_discard(&p->output, name);
+    }
+    return status;
+}
+
+/* ---- the end ---- */
+
+static sluice_status finish_whole(sl_pack_state *p, sluice_error *error)
+{
+    sluice_status status =
+        sl_pack_write_rejected(&p->output, &p->journal, &p->stretches, &p->series, 0, error);
+    if (status == SLUICE_OK && p->series.count == 0) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, p->output.path, -1,
+                             "every sample was left out: see " SL_REJECTED_NAME);
+    }
+    if (status == SLUICE_OK) {
+        status = publish(p, SL_MANIFEST_NAME, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_pack_write_options(&p->output, p->journal.head, error);
+    }
+    return status == SLUICE_OK ? sl_pack_clear_up(&p->output, p->pack_id, error) : status;
+}
+
+static sluice_status finish_part(sl_pack_state *p, bool *joined, sluice_error *error)
+{
+    char name[48];
+    const uint32_t parts = p->options->parts;
+    sluice_pack_result whole;
+    (void)snprintf(name, sizeof(name), SL_PART_NAME_FORMAT, p->options->part, parts);
+    sluice_status status = publish(p, name, error);
+    if (status == SLUICE_OK) {
+        status = sl_pack_join_parts(&p->output, p->pack_id, parts, &whole, error);
+    }
+    *joined = status == SLUICE_OK;
+    return status == SLUICE_END ? SLUICE_OK : status;
+}
+
+sluice_status sl_pack_finish(sl_pack_state *p, sluice_pack_result *result, sluice_error *error)
+{
+    bool joined = true;
+    sl_series_put_in_order(&p->series);
+    const sluice_status status = p->options->parts > 1 || p->options->append != 0
+                                     ? finish_part(p, &joined, error)
+                                     : finish_whole(p, error);
+    if (status < 0) {
+        return status;
+    }
+    *result = (sluice_pack_result){.struct_size = sizeof(*result),
+                                   .shards = p->series.count,
+                                   .samples = p->series.samples,
+                                   .rejected = p->rejected,
+                                   .bytes = p->series.file_bytes,
+                                   .resumed_samples = p->resumed_samples,
+                                   .jpegs_retiled = p->jpegs[SL_JPEG_RETILED],
+                                   .jpegs_kept = sl_pack_kept(p),
+                                   .kept_large_mcu = p->jpegs[SL_JPEG_LARGE_MCU],
+                                   .kept_incomplete = p->jpegs[SL_JPEG_INCOMPLETE],
+                                   .kept_unusual = p->jpegs[SL_JPEG_UNUSUAL],
+                                   .kept_different = p->jpegs[SL_JPEG_DIFFERENT],
+                                   .jpeg_bytes_before = p->jpeg_bytes_before,
+                                   .jpeg_bytes_after = p->jpeg_bytes_after,
+                                   .complete = joined,
+                                   .decoded = p->decoded,
+                                   .decoded_bytes_before = p->decoded_bytes_before,
+                                   .decoded_bytes_after = p->decoded_bytes_after,
+                                   .resized = p->resized,
+                                   .resized_bytes_before = p->resized_bytes_before,
+                                   .resized_bytes_after = p->resized_bytes_after};
+    return SLUICE_OK;
+}

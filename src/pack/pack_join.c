@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of a pack, put together. Any number of processes may do this at once: each makes the
+ * same files and gives them their names in one step, and what is removed is removed after that.
+ */
+#include "error.h"
+#include "file.h"
+#include "memory.h"
+#include "pack_state.h"
+#include "rejected.h"
+#include "shards.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STAGE       "pack"
+#define NAMED_PARTS 8u
+
+typedef struct joining {
+    const sl_output *output;
+    sl_journal journal;
+    sl_stretches stretches;
+    uint64_t pack_id, shard_id;
+    uint32_t parts;
+    uint64_t known; /* samples that the dataset which is added to left out */
+    bool opened;    /* the series is */
+    sl_series series;
+} joining;
+
+/* ---- which parts there are ---- */
+
+static bool has_part(const sl_output *output, uint32_t part, uint32_t parts)
+{
+    char name[48];
+    (void)snprintf(name, sizeof(name), SL_PART_NAME_FORMAT, part, parts);
+    return faccessat(output->fd, name, F_OK, 0) == 0;
+}
+
+/* END, and which, when parts are missing. */
+static sluice_status check_parts(const sl_output *output, uint32_t parts, sluice_error *error)
+{
+    char missing[128] = "";
+    size_t length = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < parts; i++) {
+        if (has_part(output, i, parts)) {
+            continue;
+        }
+        if (count++ < NAMED_PARTS) {
+            length += (size_t)snprintf(missing + length, sizeof(missing) - length, "%s%" PRIu32,
+                                       count > 1 ? ", " : "", i);
+        }
+    }
+    if (count == 0) {
+        return SLUICE_OK;
+    }
+    sl_error_file(error, SLUICE_STATE, STAGE, 0, output->path, -1,
+                  "of %u parts, counted from 0, %u %s missing: %s%s: not begun, interrupted, or "
+                  "still being written",
+                  parts, count, count == 1 ? "is" : "are", missing,
+                  count > NAMED_PARTS ? ", ..." : "");
+    return SLUICE_END;
+}
+
+/* ---- reading them ---- */
+
+static sluice_status open_series(joining *j, const sl_dataset *part, sluice_error *error)
+{
+    const uint32_t count = part->info.classes;
+    const char **classes = sl_calloc(count > 0 ? count : 1, sizeof(*classes));
+    if (classes == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the class names");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        classes[i] = sl_dataset_class_name(part, i);
+    }
+    const sl_series_config config = {.output = j->output,
+                                     .fields = part->fields,
+                                     .field_count = part->info.fields,
+                                     .classes = classes,
+                                     .class_count = count,
+                                     .pack_id = j->shard_id};
+    const sluice_status status = sl_series_open(&j->series, &config, error);
+    sl_free(classes);
+    if (status == SLUICE_OK) {
+        j->opened = true;
+        sl_series_settle(&j->series);
+    }
+    return status;
+}
+
+/* What a part's manifest must agree with. */
+typedef struct part_file {
+    char path[SL_OUTPUT_PATH_BYTES];
+    uint32_t part;
+    uint64_t first, end; /* stretches */
+} part_file;
+
+/* END: it counts as missing. */
+static sluice_status pass_over(const part_file *file, sluice_error *error)
+{
+    sl_error_file(error, SLUICE_STATE, STAGE, 0, file->path, -1,
+                  "part %" PRIu32 " is of another source, or packed with other options: pack it "
+                  "again",
+                  file->part);
+    return SLUICE_END;
+}
+
+static sluice_status refuse_part(const part_file *file, const char *what, sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_STATE, STAGE, 0, file->path, -1,
+                         "part %" PRIu32 " %s: remove this file and pack the part again",
+                         file->part, what);
+}
+
+/* The shard's header, which stands for its samples, is the one that the part's manifest describes.
+ */
+static sluice_status check_shard(const joining *j, const part_file *file, const char *name,
+                                 const sl_shard_row *row, sluice_error *error)
+{
+    char path[SL_OUTPUT_PATH_BYTES];
+    int fd;
+    uint64_t bytes;
+    sl_shard_header header;
+    sluice_error reason;
+    sluice_status status = sl_output_name(j->output, name, false, path, error);
+    if (status < 0) {
+        return status;
+    }
+    status = sl_file_open((sl_file_name){STAGE, path}, &fd, &bytes, &reason);
+    if (status < 0) {
+        return sl_error_file(error, reason.sys_errno == ENOENT ? SLUICE_STATE : SLUICE_IO, STAGE,
+                             reason.sys_errno, file->path, -1,
+                             "%s, which part %" PRIu32 " made, cannot be found", name, file->part);
+    }
+    status = sl_shard_read_header(fd, path, bytes, &header, &reason);
+    sl_file_close(fd);
+    if (status < 0 || !sl_shard_row_matches(row, &header)) {
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
+                             "is not the shard that part %" PRIu32 " made: remove %s and pack the "
+                             "part again",
+                             file->part, file->path);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_row(const joining *j, const part_file *file, const sl_shard_row *row,
+                               sluice_error *error)
+{
+    char name[32];
+    const uint64_t k = (uint64_t)row->number - j->stretches.shards; /* wraps below */
+    if (k < file->first || k >= file->end ||
+        row->samples >
+            sl_stretches_first(&j->stretches, k + 1) - sl_stretches_first(&j->stretches, k)) {
+        return refuse_part(file, "has shards that are not its own", error);
+    }
+    (void)snprintf(name, sizeof(name), SL_SHARD_NAME_FORMAT, row->number);
+    return check_shard(j, file, name, row, error);
+}
+
+static sluice_status take_rows(joining *j, const part_file *file, const sl_dataset *part,
+                               sluice_error *error)
+{
+    const sl_shards *shards = sl_shards_of(part);
+    sluice_status status = j->opened ? SLUICE_OK : open_series(j, part, error);
+    if (status == SLUICE_OK && (shards->meta_checksum != j->series.plan.meta_checksum ||
+                                shards->meta_bytes != j->series.plan.meta_bytes)) {
+        return refuse_part(file, "has other fields or classes than the others", error);
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && i < shards->count; i++) {
+        status = check_row(j, file, &shards->shards[i].row, error);
+        if (status == SLUICE_OK) {
+            status = sl_series_add_row(&j->series, &shards->shards[i].row, error);
+        }
+    }
+    return status;
+}
+
+static sluice_status take_part(joining *j, uint32_t part, sluice_error *error)
+{
+    char name[48];
+    sl_manifest_header header = {0};
+    part_file file = {.part = part,
+                      .first = sl_stretches_of_part(&j->stretches, part, j->parts),
+                      .end = sl_stretches_of_part(&j->stretches, part + 1, j->parts)};
+    (void)snprintf(name, sizeof(name), SL_PART_NAME_FORMAT, part, j->parts);
+    sluice_status status = sl_output_name(j->output, name, false, file.path, error);
+    if (status == SLUICE_OK) {
+        status = sl_pack_read_page(file.path, &header, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    if (header.pack_id != j->shard_id) {
+        return pass_over(&file, error);
+    }
+    if (header.source_samples != sl_stretches_first(&j->stretches, file.end) -
+                                     sl_stretches_first(&j->stretches, file.first)) {
+        return refuse_part(&file, "has other bounds than this pack", error);
+    }
+    if (header.shards == 0) {
+        return SLUICE_OK;
+    }
+    sl_dataset *dataset;
+    status = sl_shards_open_manifest(&dataset, file.path, error);
+    if (status == SLUICE_OK) {
+        status = take_rows(j, &file, dataset, error);
+        sl_dataset_close(dataset);
+    }
+    return status;
+}
+
+/* ---- one dataset ---- */
+
+/* What is there already comes first. */
+static sluice_status take_base(joining *j, sluice_error *error)
+{
+    sl_dataset *base;
+    sluice_status status = sl_pack_open_base(j->output, &j->journal, &base, &j->known, error);
+    if (status < 0) {
+        return status;
+    }
+    const sl_shards *shards = sl_shards_of(base);
+    status = open_series(j, base, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < shards->count; i++) {
+        status = sl_series_add_row(&j->series, &shards->shards[i].row, error);
+    }
+    sl_dataset_close(base);
+    return status;
+}
+
+/* rejected.tsv may tell of more than the dataset that is there left out, for a moment. */
+static sluice_status publish(joining *j, sluice_error *error)
+{
+    char path[SL_OUTPUT_PATH_BYTES];
+    const sl_manifest_plan plan = {SL_MANIFEST_NAME, j->stretches.before + j->stretches.positions,
+                                   j->pack_id};
+    sl_series_put_in_order(&j->series);
+    sluice_status status =
+        sl_pack_write_rejected(j->output, &j->journal, &j->stretches, &j->series, j->known, error);
+    if (status == SLUICE_OK && j->series.count == 0) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, j->output->path, -1,
+                             "every sample was left out: see " SL_REJECTED_NAME);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_series_write_manifest(&j->series, &plan, path, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_output_publish(j->output, SL_MANIFEST_NAME, error);
+    }
+    return status == SLUICE_OK ? sl_pack_write_options(j->output, j->journal.head, error) : status;
+}
+
+static sluice_status join(joining *j, sluice_pack_result *result, sluice_error *error)
+{
+    sluice_status status = j->journal.before > 0 ? take_base(j, error) : SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < j->parts; i++) {
+        status = take_part(j, i, error);
+    }
+    if (status == SLUICE_OK) {
+        status = publish(j, error);
+    }
+    if (status == SLUICE_OK) {
+        *result = (sluice_pack_result){.struct_size = sizeof(*result),
+                                       .shards = j->series.count,
+                                       .samples = j->series.samples,
+                                       .rejected = j->stretches.before + j->stretches.positions -
+                                                   j->series.samples,
+                                       .bytes = j->series.file_bytes,
+                                       .complete = 1};
+    }
+    return status;
+}
+
+/* From the journal's first line. */
+static sluice_status begin(joining *j, sluice_error *error)
+{
+    static const char name[] = "\tsamples=";
+    const char *samples = strstr(j->journal.head, name);
+    const uint64_t positions = samples != NULL ? strtoull(samples + sizeof(name) - 1, NULL, 10) : 0;
+    if (positions == 0) {
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, j->output->path, -1,
+                             "the journal does not say what is packed");
+    }
+    j->shard_id = sl_journal_shard_id(&j->journal);
+    j->stretches = (sl_stretches){.positions = positions,
+                                  .length = j->journal.shard_samples,
+                                  .shards = j->journal.shards,
+                                  .before = j->journal.before};
+    if (sl_journal_pack_id(&j->journal) != j->pack_id ||
+        sl_stretches_count(&j->stretches) > SL_SHARDS_MAX - j->stretches.shards) {
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, j->output->path, -1,
+                             "the journal is that of another pack, or asks for too many shards");
+    }
+    return SLUICE_OK;
+}
+
+bool sl_pack_is_joined(const sl_output *output, uint64_t pack_id, sluice_pack_result *result)
+{
+    char path[SL_OUTPUT_PATH_BYTES];
+    sl_manifest_header header = {0};
+    return sl_output_name(output, SL_MANIFEST_NAME, false, path, NULL) == SLUICE_OK &&
+           access(path, F_OK) == 0 && sl_pack_read_page(path, &header, NULL) == SLUICE_OK &&
+           pack_id == header.pack_id &&
+           sl_pack_take_finished(output, pack_id, result, NULL) == SLUICE_OK;
+}
+
+static sluice_status join_known(joining *j, sluice_pack_result *result, sluice_error *error)
+{
+    sluice_status status = sl_journal_read(j->output, &j->journal, error);
+    if (status == SLUICE_END) {
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, j->output->path, -1,
+                             "there is no pack to join: no " SL_JOURNAL_NAME);
+    }
+    if (status == SLUICE_OK) {
+        status = begin(j, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_parts(j->output, j->parts, error);
+    }
+    return status == SLUICE_OK ? join(j, result, error) : status;
+}
+
+sluice_status sl_pack_join_parts(const sl_output *output, uint64_t pack_id, uint32_t parts,
+                                 sluice_pack_result *result, sluice_error *error)
+{
+    joining *j = sl_calloc(1, sizeof(*j));
+    if (j == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a join");
+    }
+    j->output = output;
+    j->pack_id = pack_id;
+    j->parts = parts;
+    j->series.writer.fd = -1;
+    sluice_status status = join_known(j, result, error);
+    /* What fails because another process was faster has not failed. */
+    if (status != SLUICE_OK && sl_pack_is_joined(output, pack_id, result)) {
+        status = SLUICE_OK;
+    }
+    sl_series_close(&j->series);
+    sl_free(j);
+    return status == SLUICE_OK ? sl_pack_clear_up(output, pack_id, error) : status;
+}
+
+/* How many parts there are to be: the set that is whole, or else the one with the most. */
+static uint32_t choose_set(const sl_output_contents *contents)
+{
+    const sl_part_set *best = &contents->sets[0];
+    for (uint32_t i = 0; i < SL_OUTPUT_SETS_MAX; i++) {
+        const sl_part_set *set = &contents->sets[i];
+        if (set->count > 0 && set->count == set->parts) {
+            return set->parts;
+        }
+        best = set->count > best->count ? set : best;
+    }
+    return best->parts;
+}
+
+/* Nothing says that anything is to be joined: a dataset, or nothing that could be one. */
+static sluice_status take_whole(const sl_output *output, sluice_pack_result *result,
+                                sluice_error *error)
+{
+    char path[SL_OUTPUT_PATH_BYTES];
+    sl_manifest_header header = {0};
+    sl_output_contents contents; /* now: another join may have taken the journal away */
+    sluice_status status = sl_output_survey(output, &contents, error);
+    if (status < 0) {
+        return status;
+    }
+    if (!contents.manifest || contents.sets[0].count > 0) {
+        return sl_error_file(error, SLUICE_STATE, STAGE, 0, output->path, -1,
+                             contents.sets[0].count > 0 ? "the parts' " SL_JOURNAL_NAME
+                                                          " is missing, which lay beside them"
+                                                        : "there are no parts of a pack here");
+    }
+    status = sl_output_name(output, SL_MANIFEST_NAME, false, path, error);
+    if (status == SLUICE_OK) {
+        status = sl_pack_read_page(path, &header, error);
+    }
+    return status == SLUICE_OK ? sl_pack_take_finished(output, header.pack_id, result, error)
+                               : status;
+}
+
+static sluice_status join_folder(const sl_output *output, sluice_pack_result *result,
+                                 sluice_error *error)
+{
+    sl_output_contents contents;
+    sl_journal journal = {0};
+    sluice_status status = sl_output_survey(output, &contents, error);
+    if (status == SLUICE_OK) {
+        status = sl_journal_read(output, &journal, error);
+    }
+    if (status != SLUICE_OK) {
+        return status == SLUICE_END ? take_whole(output, result, error) : status;
+    }
+    const uint64_t pack_id = sl_journal_pack_id(&journal);
+    const uint32_t parts = choose_set(&contents);
+    if (parts == 0) {
+        return sl_pack_is_joined(output, pack_id, result)
+                   ? SLUICE_OK
+                   : sl_error_file(error, SLUICE_STATE, STAGE, 0, output->path, -1,
+                                   "no part of this pack is complete yet");
+    }
+    status = sl_pack_join_parts(output, pack_id, parts, result, error);
+    return status == SLUICE_END ? SLUICE_STATE : status;
+}
+
+sluice_status sl_pack_join(const char *path, sluice_pack_result *result, sluice_error *error)
+{
+    struct stat found;
+    sl_output output = {.fd = -1};
+    errno = 0;
+    if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode)) {
+        return sl_error_file(error, SLUICE_IO, STAGE, errno != 0 ? errno : ENOTDIR, path, -1,
+                             "is no folder with parts of a pack");
+    }
+    sluice_status status = sl_output_open(&output, path, true, error);
+    if (status == SLUICE_OK) {
+        status = join_folder(&output, result, error);
+    }
+    sl_output_close(&output);
+    return status;
+}
