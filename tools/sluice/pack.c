@@ -9,6 +9,7 @@
 #include "interrupt.h"
 #include "json.h"
 #include "options.h"
+#include "part.h"
 #include "progress.h"
 #include "report.h"
 #include "safe_text.h"
@@ -28,8 +29,9 @@ struct pack_args {
     int32_t zstd_level;
     int on_bad, metadata;
     struct data_folder folder;
-    bool keep_order, keep_bytes, raw, overwrite, no_verify, verbose, json;
-    const char *zstd, *tensor;
+    bool keep_order, keep_bytes, raw, overwrite, no_verify, verbose, json, join, append;
+    const char *zstd, *tensor, *given; /* part */
+    struct part part;
     sluice_field flat; /* with `tensor`: what the sources are files of */
     char **sources;
     size_t source_count;
@@ -189,6 +191,9 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
         json_unsigned(&json, "resized_bytes_after", result->resized_bytes_after);
         json_bool(&json, "verified", !args->no_verify && result->was_complete == 0);
         json_bool(&json, "was_complete", result->was_complete != 0);
+        json_unsigned(&json, "part", args->part.part);
+        json_unsigned(&json, "parts", args->part.parts);
+        json_bool(&json, "complete", result->complete != 0);
         json_real(&json, "seconds", seconds);
         json_close_object(&json);
         return;
@@ -202,9 +207,15 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
                SAFE(args->out));
         return;
     }
-    printf("%" PRIu64 " samples in %" PRIu32 " shard%s, %s, in %s (%.1f s%s)\n", result->samples,
+    if (args->part.parts > 1) {
+        printf("part %" PRIu32 " of %" PRIu32 ": ", args->part.part, args->part.parts);
+    }
+    printf("%" PRIu64 " samples in %" PRIu32 " shard%s, %s, in %s (%.1f s%s)%s\n", result->samples,
            result->shards, result->shards == 1 ? "" : "s", bytes, SAFE(args->out), seconds,
-           args->no_verify ? ", not verified" : ", verified");
+           args->no_verify ? ", not verified" : ", verified",
+           args->append && result->complete != 0           ? ", added"
+           : args->part.parts > 1 && result->complete != 0 ? "; all parts are there and joined"
+                                                           : "");
     print_jpegs(args, result);
     print_decoded(result);
     print_resized(args, result);
@@ -213,8 +224,8 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
                result->resumed_samples);
     }
     if (result->rejected > 0) {
-        printf("%" PRIu64 " bad samples were left out: see %s/rejected.tsv\n", result->rejected,
-               SAFE(args->out));
+        printf("%" PRIu64 " bad samples were left out%s: see %s/rejected.tsv\n", result->rejected,
+               result->complete != 0 ? "" : ", listed when all parts are joined", SAFE(args->out));
     }
 }
 
@@ -241,6 +252,9 @@ static const char *advice_for(const struct pack_args *args, const sluice_error *
     case SLUICE_NOMEM:
         return "fewer --workers need less";
     case SLUICE_STATE:
+        if (args->join || args->append || args->part.parts > 1) {
+            return NULL; /* the text says what to do */
+        }
         if (strstr(error->text, "another process") != NULL) {
             return "wait for it, or name another folder";
         }
@@ -261,11 +275,14 @@ static int pack(const sluice_dataset *dataset, const struct pack_args *args)
 {
     struct pack_run this = {.args = args};
     sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
-    options.workers = (uint32_t)args->workers;
+    options.workers = args->workers > 0 ? (uint32_t)args->workers : part_workers(&args->part);
+    options.part = args->part.part;
+    options.parts = args->part.parts;
     options.shard_bytes = args->shard_bytes;
     options.seed = args->seed;
     options.keep_order = args->keep_order;
     options.overwrite = args->overwrite;
+    options.append = args->append;
     options.on_bad = args->on_bad;
     options.skip_verify = args->no_verify;
     options.zstd_level = args->zstd_level;
@@ -316,6 +333,31 @@ static sluice_dataset *open_flat(const struct pack_args *args, int *code)
         return NULL;
     }
     return dataset;
+}
+
+/* The parts of a pack, put together. */
+static int join(const struct pack_args *args)
+{
+    sluice_pack_result result = {.struct_size = sizeof result};
+    sluice_error error = SLUICE_ERROR_INIT;
+    const double start = clock_seconds();
+    if (sluice_pack_join(args->out, &result, &error) < 0) {
+        return report_error(&error, NULL);
+    }
+    if (args->json) {
+        print_result(args, &result, clock_seconds() - start);
+        return TOOL_FINE;
+    }
+    char bytes[32];
+    units_format_bytes(bytes, sizeof bytes, result.bytes);
+    printf("%" PRIu64 " samples in %" PRIu32 " shard%s, %s, in %s: %s\n", result.samples,
+           result.shards, result.shards == 1 ? "" : "s", bytes, SAFE(args->out),
+           result.was_complete != 0 ? "joined already" : "joined");
+    if (result.rejected > 0) {
+        printf("%" PRIu64 " bad samples were left out: see %s/rejected.tsv\n", result.rejected,
+               SAFE(args->out));
+    }
+    return TOOL_FINE;
 }
 
 static int run(struct pack_args *args)
@@ -372,6 +414,18 @@ static bool check(struct pack_args *args)
         report("--raw stores pixels of all samples: --raw-share does not go with it");
         return false;
     }
+    if (args->join && (args->source_count > 0 || args->given != NULL)) {
+        report("--join takes one folder, and no --part: where the parts are");
+        return false;
+    }
+    if (args->append && (args->join || args->overwrite)) {
+        report("--append adds to what is in OUT: --overwrite and --join do not go with it");
+        return false;
+    }
+    if (!args->join && args->source_count == 0) {
+        report("two arguments are needed: DATASET and OUT");
+        return false;
+    }
     if (args->tensor == NULL && args->source_count > 1) {
         report("`%s` is one argument too many: only files for --tensor can be several",
                args->sources[1]);
@@ -381,10 +435,72 @@ static bool check(struct pack_args *args)
            (args->tensor == NULL || field_parse_tensor(args->tensor, &args->flat));
 }
 
+#define PACK_SUMMARY                                                                       \
+    "Packs a dataset into shards: few large files with an index, which are read far\n"     \
+    "faster than many small ones. JPEGs are re-tiled: rewritten without loss, so that a\n" \
+    "crop can be decoded without the rest. The same input and options give the same\n"     \
+    "bytes. A run that was interrupted is continued by the same command. Started by\n"     \
+    "mpirun or srun, each process packs a part, and the last one joins them."
+
+#define PACK_EXAMPLES                                                           \
+    "  sluice pack photos packed\n"                                             \
+    "  sluice pack photos packed --shard-size 1GiB --on-bad skip\n"             \
+    "  sluice pack photos packed --keep-order --json\n"                         \
+    "  mpirun -n 4 sluice pack photos packed\n"                                 \
+    "  sluice pack photos packed --part 0/4\n"                                  \
+    "  sluice pack more packed --append\n"                                      \
+    "  sluice pack photos pixels --raw --zstd off\n"                            \
+    "  sluice pack photos small --max-side 512 --quality 90 --raw-share 0.25\n" \
+    "  sluice pack --tensor tokens=u16:1048576 part0.bin part1.bin packed\n"
+
+/* The rows of the option table for what becomes of pictures' pixels. */
+#define PIXEL_ROWS(args)                                                                         \
+    {"raw", 0, OPTION_FLAG, &(args).raw,                                                         \
+     .help = "decode pictures and store their pixels: nothing to decode later, more to read"},   \
+        {"raw-share",                                                                            \
+         0,                                                                                      \
+         OPTION_REAL,                                                                            \
+         &(args).raw_share,                                                                      \
+         .low = 0,                                                                               \
+         .high = 1,                                                                              \
+         .metavar = "P",                                                                         \
+         .help = "do that with this share of the samples, drawn by their numbers [0]"},          \
+        {"max-side",                                                                             \
+         0,                                                                                      \
+         OPTION_COUNT,                                                                           \
+         &(args).max_side,                                                                       \
+         .min = 1,                                                                               \
+         .max = 65500,                                                                           \
+         .metavar = "PIXELS",                                                                    \
+         .help = "make pictures smaller whose longer side is above it, and code them anew: not " \
+                 "without loss [as they are]"},                                                  \
+    {                                                                                            \
+        "quality", 0, OPTION_COUNT, &(args).quality,                                             \
+            .min = 1, .max = 100, .metavar = "Q",                                                \
+            .help = "of the JPEGs that --max-side makes [90]"                                    \
+    }
+
+static int pack_or_join(struct pack_args *args)
+{
+    if (args->join) {
+        args->no_verify = true; /* the parts did, or not */
+        return join(args);
+    }
+    const int code = part_choose(args->given, &args->part);
+    if (code == TOOL_FINE && args->part.parts > 1 && args->overwrite) {
+        report("--overwrite is for one process: one of several could remove what another has "
+               "written; remove %s first",
+               SAFE(args->out));
+        return TOOL_USAGE;
+    }
+    return code == TOOL_FINE ? run(args) : code;
+}
+
+static const char *const on_bad[] = {"fail", "skip", NULL};   /* as sluice_pack_on_bad */
+static const char *const metadata[] = {"keep", "drop", NULL}; /* as sluice_jpeg_metadata */
+
 int pack_main(int argc, char **argv)
 {
-    static const char *const on_bad[] = {"fail", "skip", NULL};   /* as sluice_pack_on_bad */
-    static const char *const metadata[] = {"keep", "drop", NULL}; /* as sluice_jpeg_metadata */
     struct pack_args args = {0};
     struct option_row rows[] = {
         {"shard-size", 's', OPTION_BYTES, &args.shard_bytes, .min = UINT64_C(1) << 20,
@@ -408,15 +524,12 @@ int pack_main(int argc, char **argv)
         {"overwrite", 0, OPTION_FLAG, &args.overwrite,
          .help = "remove what an earlier pack left in OUT and start anew"},
         {"no-verify", 0, OPTION_FLAG, &args.no_verify, .help = "do not read back what was written"},
-        {"raw", 0, OPTION_FLAG, &args.raw,
-         .help = "decode pictures and store their pixels: nothing to decode later, more to read"},
-        {"raw-share", 0, OPTION_REAL, &args.raw_share, .low = 0, .high = 1, .metavar = "P",
-         .help = "do that with this share of the samples, drawn by their numbers [0]"},
-        {"max-side", 0, OPTION_COUNT, &args.max_side, .min = 1, .max = 65500, .metavar = "PIXELS",
-         .help = "make pictures smaller whose longer side is above it, and code them anew: not "
-                 "without loss [as they are]"},
-        {"quality", 0, OPTION_COUNT, &args.quality, .min = 1, .max = 100, .metavar = "Q",
-         .help = "of the JPEGs that --max-side makes [90]"},
+        PART_ROW(args.given),
+        {"append", 0, OPTION_FLAG, &args.append,
+         .help = "add to the packed dataset in OUT, of the same fields and classes"},
+        {"join", 0, OPTION_FLAG, &args.join,
+         .help = "join the parts in OUT, where the last of them did not"},
+        PIXEL_ROWS(args),
         {"tensor", 0, OPTION_TEXT, &args.tensor, .metavar = "[NAME=]DTYPE:SHAPE",
          .help = "the sources are flat files of such tensors, as numpy's tofile writes them"},
         {"zstd", 'z', OPTION_TEXT, &args.zstd, .metavar = "auto|off|LEVEL",
@@ -429,20 +542,11 @@ int pack_main(int argc, char **argv)
         {.name = NULL},
     };
     struct command_usage usage = {
-        .arguments = "DATASET OUT | --tensor TYPE FILE ... OUT",
-        .summary =
-            "Packs a dataset into shards: few large files with an index, which are read far\n"
-            "faster than many small ones. JPEGs are re-tiled: rewritten without loss, so that a\n"
-            "crop can be decoded without the rest. The same input and options give the same\n"
-            "bytes. A run that was interrupted is continued by the same command.",
-        .examples = "  sluice pack photos packed\n"
-                    "  sluice pack photos packed --shard-size 1GiB --on-bad skip\n"
-                    "  sluice pack photos packed --keep-order --json\n"
-                    "  sluice pack photos pixels --raw --zstd off\n"
-                    "  sluice pack photos small --max-side 512 --quality 90 --raw-share 0.25\n"
-                    "  sluice pack --tensor tokens=u16:1048576 part0.bin part1.bin packed\n",
+        .arguments = "DATASET OUT | --tensor TYPE FILE ... OUT | --join OUT",
+        .summary = PACK_SUMMARY,
+        .examples = PACK_EXAMPLES,
         .rows = rows,
-        .operands_min = 2,
+        .operands_min = 1,
         .operands_max = 1 << 20,
     };
     int code = options_parse(&usage, argc, argv);
@@ -452,5 +556,5 @@ int pack_main(int argc, char **argv)
     args.sources = usage.operands;
     args.source_count = (size_t)usage.operand_count - 1;
     args.out = usage.operands[usage.operand_count - 1];
-    return check(&args) ? run(&args) : TOOL_USAGE;
+    return check(&args) ? pack_or_join(&args) : TOOL_USAGE;
 }

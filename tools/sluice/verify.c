@@ -8,6 +8,7 @@
 #include "json.h"
 #include "options.h"
 #include "outcome.h"
+#include "part.h"
 #include "progress.h"
 #include "report.h"
 #include "safe_text.h"
@@ -22,7 +23,8 @@ struct verify_args {
     uint64_t workers;
     struct data_folder folder;
     bool decode, json;
-    const char *dataset;
+    const char *dataset, *given; /* part */
+    struct part part;
 };
 
 /* The callbacks' object. */
@@ -83,8 +85,8 @@ static void on_interrupt(void *user)
     close_json(listener, TOOL_INTERRUPTED);
 }
 
-static void print_result(struct listener *listener, const sluice_verify_result *result,
-                         double seconds)
+static void print_result(struct listener *listener, const struct verify_args *args,
+                         const sluice_verify_result *result, double seconds)
 {
     if (listener->as_json) {
         struct json *json = &listener->json;
@@ -92,12 +94,17 @@ static void print_result(struct listener *listener, const sluice_verify_result *
         json_unsigned(json, "samples", result->samples);
         json_unsigned(json, "bytes", result->bytes);
         json_unsigned(json, "bad", result->bad);
+        json_unsigned(json, "part", args->part.part);
+        json_unsigned(json, "parts", args->part.parts);
         json_real(json, "seconds", seconds);
         json_close_object(json);
         return;
     }
     char bytes[32];
     units_format_bytes(bytes, sizeof bytes, result->bytes);
+    if (args->part.parts > 1) {
+        printf("part %" PRIu32 " of %" PRIu32 ": ", args->part.part, args->part.parts);
+    }
     printf("%" PRIu64 " samples, %s read in %.1f s: ", result->samples, bytes, seconds);
     if (result->bad == 0) {
         printf("all good\n");
@@ -110,7 +117,9 @@ static int verify(const sluice_dataset *dataset, const struct verify_args *args,
                   struct listener *listener)
 {
     sluice_verify_options options = {.struct_size = sizeof options};
-    options.workers = (uint32_t)args->workers;
+    options.workers = args->workers > 0 ? (uint32_t)args->workers : part_workers(&args->part);
+    options.part = args->part.part;
+    options.parts = args->part.parts;
     options.decode = args->decode;
     options.on_finding = on_finding;
     options.on_progress = on_progress;
@@ -126,7 +135,7 @@ static int verify(const sluice_dataset *dataset, const struct verify_args *args,
         code = report_error(&error, NULL);
         close_json(listener, code);
     } else {
-        print_result(listener, &result, clock_seconds() - start);
+        print_result(listener, args, &result, clock_seconds() - start);
     }
     return code;
 }
@@ -161,14 +170,17 @@ int verify_main(int argc, char **argv)
          .help = "decode every picture and unpack every frame, too"},
         {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
          .help = "threads [the processors]"},
+        PART_ROW(args.given),
         DATA_FOLDER_ROWS(args.folder),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print findings and result as JSON"},
         {.name = NULL},
     };
     struct command_usage usage = {
         .arguments = "DATASET",
-        .summary = "Reads all of a dataset and checks every checksum, and the headers of pictures\n"
-                   "and frames. Prints one line for each bad place; exit code 3 when there is any.",
+        .summary =
+            "Reads all of a dataset and checks every checksum, and the headers of pictures\n"
+            "and frames. Prints one line for each bad place; exit code 3 when there is any.\n"
+            "Several processes can do a part each: `mpirun -n 4 sluice verify packed`.",
         .examples = "  sluice verify packed\n"
                     "  sluice verify photos --decode\n"
                     "  sluice verify packed --json\n",
@@ -181,5 +193,6 @@ int verify_main(int argc, char **argv)
         return code;
     }
     args.dataset = usage.operands[0];
-    return run(&args);
+    code = part_choose(args.given, &args.part);
+    return code == TOOL_FINE ? run(&args) : code;
 }

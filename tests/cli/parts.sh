@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+# `sluice pack` and `sluice verify` by several processes: as options say, as launchers say.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+need jq
+unset RANK WORLD_SIZE LOCAL_RANK PMI_RANK PMI_SIZE SLURM_PROCID SLURM_NTASKS
+
+same() { diff -r whole parts > /dev/null || fail "$1: not the bytes of one process"; }
+
+run 0 synth photos --count 40 --seed 3
+echo "no picture" > "$(find photos -type f | sort | head -n 1)"
+size=(--shard-size 1MiB --on-bad skip)
+run 0 pack photos whole "${size[@]}"
+says out "1 bad samples were left out: see whole/rejected.tsv"
+
+# One after the other; the last one joins, whichever it is.
+for part in 2 0 1; do
+    run 0 pack photos parts --part $part/3 "${size[@]}"
+    says out "part $part of 3: "
+done
+says out "all parts are there and joined"
+same "three parts"
+run 0 pack photos parts --part 1/3 "${size[@]}" --json
+json '.was_complete and .complete and .samples == 39 and .part == 1 and .parts == 3'
+run 0 pack --join parts
+says out "joined already"
+run 0 verify parts --part 1/2 --json
+json '.part == 1 and .parts == 2 and .bad == 0 and .samples <= 39'
+seen=$(jq .samples out)
+run 0 verify parts --part 0/2 --json
+[ $((seen + $(jq .samples out))) = 39 ] || fail "the parts do not make up the whole"
+printf x | dd of=parts/shard-000000.sluice bs=1 seek=5000 conv=notrunc 2> /dev/null
+run 3 verify parts --part 0/2
+run 0 verify parts --part 1/2
+rm -r parts
+
+# As a launcher says; whoever is told otherwise does not believe it.
+RANK=0 WORLD_SIZE=2 run 0 pack photos parts "${size[@]}"
+says out "part 0 of 2: "
+refuses 1 "of 2 parts, counted from 0, 1 is missing: 1" pack --join parts
+run 2 info parts
+RANK=1 WORLD_SIZE=2 run 0 pack photos parts "${size[@]}" --workers 3
+same "two ranks"
+RANK=1 WORLD_SIZE=2 run 0 pack photos again --part 0/1 "${size[@]}"
+diff -r whole again > /dev/null || fail "--part 0/1 is the whole"
+rm -r parts again
+export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=3
+RANK=1 WORLD_SIZE=2 run 2 pack photos parts
+says err "RANK"
+says err "OMPI_COMM_WORLD_RANK"
+[ ! -e parts ] || fail "a contradiction must not begin anything"
+unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE
+
+# What does not go together.
+for wrong in 3/3 1 /2 1/ -1/2 a/b 1/2/3 1/65536 '1 /2' ''; do
+    run 2 pack photos parts --part "$wrong"
+done
+refuses 2 "--overwrite is for one process" pack photos parts --part 0/2 --overwrite
+refuses 2 "--join takes one folder" pack --join photos parts
+refuses 2 "two arguments are needed" pack parts
+refuses 1 "is no folder with parts" pack --join parts
+refuses 1 "no parts of a pack here" pack --join photos
+run 0 pack photos parts --part 0/2 "${size[@]}"
+refuses 1 "seed=" pack photos parts --part 1/2 "${size[@]}" --seed 1
+refuses 1 "shard_bytes=" pack photos parts --part 1/2 --on-bad skip
+run 0 synth others --count 41 --seed 4
+refuses 1 "dataset=" pack others parts --part 1/2 "${size[@]}"
+# One process can go on with what parts have begun, and finish it.
+run 0 pack photos parts "${size[@]}"
+says out "were taken over from an interrupted run"
+same "gone on by one"
+rm -r parts
+
+# A dataset grows, by one process or several.
+run 0 pack photos more "${size[@]}"
+run 0 pack photos more --append "${size[@]}" --seed 7
+says out "verified), added"
+run 0 info more --json
+json '.samples == 78'
+[ "$(wc -l < more/rejected.tsv)" = 3 ] || fail "both packs left one out"
+run 0 pack photos parts "${size[@]}"
+for part in 1 0; do
+    run 0 pack photos parts --append --part $part/2 "${size[@]}" --seed 7
+done
+diff -r more parts > /dev/null || fail "added in parts: not the bytes of one process"
+run 0 pack photos parts --append "${size[@]}" --seed 7
+says out "were in parts already"
+refuses 1 "no packed dataset here" pack photos none --append
+refuses 2 "do not go with it" pack photos parts --append --overwrite
+rm -r parts more
+
+# A disk that is full, and then is not.
+if (ulimit -f 700) 2> /dev/null; then
+    code=0
+    (trap '' XFSZ; ulimit -f 700; "$sluice" pack photos parts --part 0/2 "${size[@]}") > out 2> err || code=$?
+    [ "$code" = 1 ] || fail "no room: exit code $code"
+    says err "goes on where this one stopped"
+    for part in 0 1; do
+        run 0 pack photos parts --part $part/2 "${size[@]}"
+    done
+    same "after a full disk"
+    rm -r parts
+fi
+
+# A real launcher.
+if command -v mpirun > /dev/null; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    mpirun --oversubscribe -n 4 "$sluice" pack photos parts "${size[@]}" > out 2> err || fail "mpirun: pack"
+    [ "$(grep -c 'part [0-3] of 4' out)" = 4 ] || fail "four parts should speak"
+    same "mpirun"
+    mpirun --oversubscribe -n 4 "$sluice" verify parts > out 2> err || fail "mpirun: verify"
+    [ "$(grep -c 'all good' out)" = 4 ] || fail "four parts should be good"
+else
+    echo "mpirun is not installed: not tried under it"
+fi

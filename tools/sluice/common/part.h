@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * part: which part of the work is this process's, of several that do it together: as the user says,
+ * else as the launcher does. Main thread.
+ */
+#ifndef TOOL_PART_H
+#define TOOL_PART_H
+
+#include "options.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct part {
+    uint32_t part, parts; /* 0 of 1: all of it */
+    uint32_t local_size;  /* processes on this machine; 0: not known */
+};
+
+/* The row of the option table for it; `given` is a const char *. */
+#define PART_ROW(given)                                                          \
+    {                                                                            \
+        "part", 0, OPTION_TEXT, &(given),                                        \
+            .metavar = "I/N",                                                    \
+            .help = "this process's part of N, from 0 [as mpirun or srun says; " \
+                    "else all]"                                                  \
+    }
+
+/* `given` is "I/N" or NULL. An exit code; what is wrong is reported. */
+int part_choose(const char *given, struct part *part);
+
+/* Threads for this process where the user gave no number: its processors, or its share of the
+ * machine's; 0: as the library likes. */
+uint32_t part_workers(const struct part *part);
+
+#endif
