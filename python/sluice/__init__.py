@@ -34,7 +34,7 @@ from . import columns, transforms
 from ._ranks import Ranks, ranks
 from .dataset import Dataset, Field, balance, concat, mix
 from .loader import Loader
-from .packing import PackResult, UnpackResult, pack, unpack
+from .packing import PackResult, UnpackResult, pack, pack_join, unpack
 from .profiling import Marks, Profile, marks, profile
 from .writer import Writer
 
@@ -67,6 +67,7 @@ __all__ = [
     "marks",
     "mix",
     "pack",
+    "pack_join",
     "profile",
     "ranks",
     "transforms",

@@ -54,6 +54,7 @@ class PackResult(NamedTuple):
     decoded: int
     resized: int
     was_complete: bool
+    complete: bool
 
 
 class UnpackResult(NamedTuple):

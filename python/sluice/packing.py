@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 if not TYPE_CHECKING:
     PackResult = namedtuple("PackResult", [
         "path", "samples", "rejected", "shards", "bytes", "resumed_samples", "jpegs_retiled", "jpegs_kept",
-        "jpeg_bytes_before", "jpeg_bytes_after", "decoded", "resized", "was_complete",
+        "jpeg_bytes_before", "jpeg_bytes_after", "decoded", "resized", "was_complete", "complete",
     ])  # fmt: skip
-    PackResult.__doc__ = "What a pack came to. `rejected`: bad samples left out, listed in rejected.tsv of the folder."
+    PackResult.__doc__ = "What a pack came to. `rejected`: bad samples left out, listed in rejected.tsv of the folder. \
+`complete`: the folder is a dataset; False: other parts are not all there."
     UnpackResult = namedtuple("UnpackResult", [
         "path", "samples", "rejected", "archives", "files", "bytes", "renamed", "renamed_classes", "labels_differ",
     ])  # fmt: skip
@@ -52,6 +53,7 @@ def pack(
     on_bad_sample: str = "fail", keep_order: bool = False, keep_bytes: bool = False, raw: bool = False, seed: int = 0,
     zstd: str | int = "auto", shard_bytes: int = 0, metadata: str = "keep", verify: bool = True,
     progress: Progress = True, max_side: int | None = None, quality: int | None = None, raw_share: float = 0.0,
+    part: tuple[int, int] | None = None, append: bool = False,
 ) -> PackResult:  # fmt: skip
     """Packs a dataset, with all its fields, into shards in the folder `path`.
 
@@ -64,7 +66,12 @@ def pack(
     metadata: 'keep' or 'drop' EXIF, ICC profiles and comments of re-tiled JPEGs.
     max_side: make pictures smaller whose longer side has more pixels, and code them anew, as JPEGs of `quality` [90]:
         not without loss. raw_share: store pixels of this share of the samples, 0 to 1, drawn by their numbers.
-    zstd, shard_bytes: as in sluice.Writer. verify: read back what was written.
+    zstd: as in sluice.Writer. shard_bytes: about the size of a shard [256 MiB]. verify: read back what was written.
+    append: add to the packed dataset in the folder, of the same fields and classes; it stays what it was until all is
+        added, and the same call again adds nothing.
+    part: (i, n): only part i of n, from 0: n processes, on machines that see the same folder, call this alike but for
+        i, in any order; the last one joins the parts (PackResult.complete). `sluice.ranks()` gives what a launcher
+        says; nothing is taken from it unasked.
     progress: True (a bar where tqdm is installed), or a function of (done, total).
 
     A run that was interrupted, also by Ctrl-C, is continued by the same call. Raises CorruptError or
@@ -86,6 +93,8 @@ def pack(
         "max_side": max_side or 0,
         "quality": quality or 0,
         "raw_share": float(raw_share),
+        "append": int(append),
+        **part_options(part),
     }
     with progress_of(progress, "pack") as show:
         made = _sluice.pack(dataset._handle, os.fspath(path), options, show)
@@ -98,6 +107,15 @@ def part_options(part):
     if not 0 <= index < parts:
         raise ValueError(f"part={part!r}: (i, n) with i from 0 to n - 1")
     return {"part": index, "parts": parts}
+
+
+def pack_join(path: str | os.PathLike[str]) -> PackResult:
+    """Joins the parts of a pack in the folder `path`: where their processes saw other folders, whose files were
+    brought together there, or the last one was killed before it did. Reads no samples; joined already: does nothing.
+
+    Raises StateError where a part is missing, unfinished, or of another pack.
+    """
+    return PackResult(path=os.fspath(path), **_sluice.pack_join(os.fspath(path)))
 
 
 def unpack(

@@ -132,6 +132,7 @@ static PyMethodDef methods[] = {
     {"numbers", datasets_numbers, METH_VARARGS, "numbers(dataset, field): (values, present)"},
     {"mix", datasets_mix, METH_VARARGS, "mix(datasets, weights, epochs, epoch_samples, fields)"},
     {"pack", whole_pack, METH_VARARGS, "pack(dataset, path, options, progress)"},
+    {"pack_join", whole_pack_join, METH_O, "pack_join(path)"},
     {"unpack", whole_unpack, METH_VARARGS, "unpack(dataset, path, options, progress)"},
     {"verify", whole_verify, METH_VARARGS, "verify(dataset, options, progress)"},
     {0},

@@ -36,7 +36,9 @@ typedef struct walk {
 static void drop(waiting_job *job)
 {
     walk *w = (walk *)job;
-    dataset_drop(w->dataset);
+    if (w->dataset != NULL) {
+        dataset_drop(w->dataset);
+    }
     free(w->path);
     free(w->findings);
     free(w);
@@ -73,6 +75,7 @@ static void note(walk *w, uint64_t done, uint64_t total)
     atomic_store_explicit(&w->done, done, memory_order_relaxed);
 }
 
+/* `dataset` NULL: the call needs none. */
 static walk *walk_new(const extension *e, PyObject *dataset, PyObject *progress,
                       void (*work)(waiting_job *job))
 {
@@ -81,10 +84,10 @@ static walk *walk_new(const extension *e, PyObject *dataset, PyObject *progress,
         return (walk *)PyErr_NoMemory();
     }
     w->job = (waiting_job){.work = work, .drop = drop, .look = look, .stop = stop};
-    w->dataset = dataset_share(e, dataset);
+    w->dataset = dataset != NULL ? dataset_share(e, dataset) : NULL;
     w->progress = progress == Py_None ? NULL : progress;
     w->error = (sluice_error)SLUICE_ERROR_INIT;
-    if (w->dataset == NULL) {
+    if (dataset != NULL && w->dataset == NULL) {
         drop(&w->job);
         return NULL;
     }
@@ -119,14 +122,25 @@ static walk *walk_run(const extension *e, walk *w)
     }
 
 static const member pack_members[] = {
-    MEMBER(workers, 'I'),     MEMBER(shard_bytes, 'Q'),
-    MEMBER(seed, 'Q'),        MEMBER(keep_order, 'I'),
-    MEMBER(overwrite, 'I'),   MEMBER(on_bad, 'i'),
-    MEMBER(skip_verify, 'I'), MEMBER(zstd_level, 'i'),
-    MEMBER(keep_bytes, 'I'),  MEMBER(jpeg_metadata, 'i'),
-    MEMBER(tile_mcus, 'I'),   MEMBER(raw, 'I'),
-    MEMBER(max_side, 'I'),    MEMBER(quality, 'I'),
-    MEMBER(raw_share, 'd'),   {NULL, 0, 0},
+    MEMBER(workers, 'I'),
+    MEMBER(shard_bytes, 'Q'),
+    MEMBER(seed, 'Q'),
+    MEMBER(keep_order, 'I'),
+    MEMBER(overwrite, 'I'),
+    MEMBER(on_bad, 'i'),
+    MEMBER(skip_verify, 'I'),
+    MEMBER(zstd_level, 'i'),
+    MEMBER(keep_bytes, 'I'),
+    MEMBER(jpeg_metadata, 'i'),
+    MEMBER(tile_mcus, 'I'),
+    MEMBER(raw, 'I'),
+    MEMBER(max_side, 'I'),
+    MEMBER(quality, 'I'),
+    MEMBER(raw_share, 'd'),
+    MEMBER(part, 'I'),
+    MEMBER(parts, 'I'),
+    MEMBER(append, 'I'),
+    {NULL, 0, 0},
 };
 
 static void on_pack_progress(void *user, const sluice_pack_progress *progress)
@@ -143,10 +157,11 @@ static void pack_it(waiting_job *job)
 static PyObject *packed_dict(const sluice_pack_result *r)
 {
 #define U(name) #name, (unsigned long long)r->name
-    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:O}", U(shards), U(samples),
-                         U(rejected), U(bytes), U(resumed_samples), U(jpegs_retiled), U(jpegs_kept),
-                         U(jpeg_bytes_before), U(jpeg_bytes_after), U(decoded), U(resized),
-                         "was_complete", r->was_complete ? Py_True : Py_False);
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:O,s:O}", U(shards),
+                         U(samples), U(rejected), U(bytes), U(resumed_samples), U(jpegs_retiled),
+                         U(jpegs_kept), U(jpeg_bytes_before), U(jpeg_bytes_after), U(decoded),
+                         U(resized), "was_complete", r->was_complete ? Py_True : Py_False,
+                         "complete", r->complete ? Py_True : Py_False);
 #undef U
 }
 
@@ -203,6 +218,33 @@ static walk *make_folder(const extension *e, PyObject *arguments, void (*work)(w
 PyObject *whole_pack(PyObject *module, PyObject *arguments)
 {
     walk *w = make_folder(PyModule_GetState(module), arguments, pack_it, set_pack);
+    if (w == NULL) {
+        return NULL;
+    }
+    PyObject *made = packed_dict(&w->packed);
+    drop(&w->job);
+    return made;
+}
+
+static void join_it(waiting_job *job)
+{
+    walk *w = (walk *)job;
+    w->status = sluice_pack_join(w->path, &w->packed, &w->error);
+}
+
+PyObject *whole_pack_join(PyObject *module, PyObject *path)
+{
+    const extension *e = PyModule_GetState(module);
+    walk *w = wait_for_stopped() ? walk_new(e, NULL, Py_None, join_it) : NULL;
+    if (w == NULL) {
+        return NULL;
+    }
+    w->packed = (sluice_pack_result)SLUICE_PACK_RESULT_INIT;
+    if (set_path(w, path) < 0) {
+        drop(&w->job);
+        return NULL;
+    }
+    w = walk_run(e, w);
     if (w == NULL) {
         return NULL;
     }

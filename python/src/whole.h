@@ -9,6 +9,7 @@
 /* pack(dataset, path, options, progress) -> dict; progress(done, total) or None. */
 PyObject *whole_pack(PyObject *module, PyObject *arguments);
 /* unpack(dataset, path, options, progress) -> dict. */
+PyObject *whole_pack_join(PyObject *module, PyObject *path);
 PyObject *whole_unpack(PyObject *module, PyObject *arguments);
 /* verify(dataset, options, progress) -> (samples, bytes, list of exceptions). */
 PyObject *whole_verify(PyObject *module, PyObject *arguments);

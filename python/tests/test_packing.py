@@ -30,6 +30,41 @@ def test_pack_and_read(photos, tmp_path):
     assert found.samples == 33 and found.bytes > 0 and found.findings == []
 
 
+def test_parts(photos, tmp_path):
+    sluice.pack(photos, tmp_path / "whole", shard_bytes=1 << 20, seed=5)
+    for index in (2, 0, 1):
+        made = sluice.pack(photos, tmp_path / "parts", shard_bytes=1 << 20, seed=5, part=(index, 3))
+        assert made.complete == (index == 1)
+        if index == 0:
+            with pytest.raises(sluice.StateError, match="1 is missing: 1"):
+                sluice.pack_join(tmp_path / "parts")
+            with pytest.raises(sluice.StateError, match="seed="):
+                sluice.pack(photos, tmp_path / "parts", shard_bytes=1 << 20, seed=6, part=(1, 3))
+    assert digest(tmp_path / "parts") == digest(tmp_path / "whole")
+    joined = sluice.pack_join(tmp_path / "parts")
+    assert joined.complete and joined.was_complete and joined.samples == 33
+    data = sluice.Dataset(tmp_path / "parts")
+    assert sum(data.verify(part=(index, 4)).samples for index in range(4)) == 33
+    for wrong in ((3, 3), (-1, 2), (0, 0)):
+        with pytest.raises(ValueError):
+            sluice.pack(photos, tmp_path / "none", part=wrong)
+    with pytest.raises(sluice.IOError):
+        sluice.pack_join(tmp_path / "none")
+    with pytest.raises(sluice.InvalidError, match="overwrite"):
+        sluice.pack(photos, tmp_path / "parts", overwrite=True, part=(0, 2))
+
+
+def test_append(photos, tmp_path):
+    sluice.pack(photos, tmp_path / "packed")
+    for again in (False, True):
+        made = sluice.pack(photos, tmp_path / "packed", append=True, seed=1)
+        assert made.was_complete == again and made.complete
+    data = sluice.Dataset(tmp_path / "packed")
+    keys = [sample["key"] for sample in data]
+    assert len(keys) == 66 and sorted(keys[:33]) == sorted(keys[33:]) and keys[:33] != keys[33:]
+    assert data.verify().findings == []
+
+
 def test_the_source_stays(photos):
     with pytest.raises(sluice.InvalidError):
         sluice.pack(photos, photos, overwrite=True)
