@@ -5,6 +5,7 @@
 
 #include "data.h"
 #include "feed.h"
+#include "ranks.h"
 #include "stats.h"
 
 #include <stdbool.h>
@@ -24,6 +25,9 @@ struct bench_args {
     bool exact, whole_samples, json, supply;
     const char *dataset, *yardstick, *device, *trace, *report, *quarantine;
     struct option_list columns;
+    struct ranks_given ranks;
+    const char *rank_files; /* NULL: the system's temporary folder */
+    double rank_wait_s;
 };
 
 /* What both ways start from. */
@@ -32,6 +36,7 @@ struct bench_job {
     struct bench_source source;
     struct bench_setting setting; /* options: the source's */
     sluice_dataset *yardstick;
+    sluice_ranks ranks;
     uint64_t samples;
 };
 

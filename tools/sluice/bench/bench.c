@@ -7,11 +7,14 @@
 #include "exit_code.h"
 #include "interrupt.h"
 #include "options.h"
+#include "outcome.h"
 #include "pipeline.h"
 #include "presets.h"
 #include "report.h"
 #include "written.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Words in the order of the library's enums. */
@@ -33,6 +36,8 @@ static struct bench_args args = {
     .padding = PIPELINE_PADDING,
     .preset = -1,
     .last = -1,
+    .ranks = RANKS_GIVEN_INIT,
+    .rank_wait_s = 60,
 };
 
 static bool has_steps(void)
@@ -100,7 +105,8 @@ static int make_columns(const struct column_set *columns, struct column_source *
     return column_set_make(columns, &look, source, options);
 }
 
-static int bench(sluice_dataset *dataset, sluice_dataset *yardstick, struct column_set *columns)
+static int bench(sluice_dataset *dataset, sluice_dataset *yardstick, struct column_set *columns,
+                 const sluice_ranks *ranks)
 {
     sluice_dataset_info info = {.struct_size = sizeof info};
     if (sluice_dataset_get_info(yardstick, &info) < 0) {
@@ -110,9 +116,12 @@ static int bench(sluice_dataset *dataset, sluice_dataset *yardstick, struct colu
     struct bench_job job = {.args = &args,
                             .source = {.dataset = dataset},
                             .yardstick = yardstick,
+                            .ranks = *ranks,
                             .samples = info.samples};
     struct column_source source = {NULL, NULL};
     fill_options(&job.source.options);
+    job.source.options.rank = ranks->rank;
+    job.source.options.world_size = ranks->world_size;
     int code = column_set_complete(columns, dataset);
     if (code == TOOL_FINE) {
         code = make_columns(columns, &source, &job.source.options);
@@ -204,10 +213,39 @@ static int check_device(void)
     return status == SLUICE_INVALID ? TOOL_USAGE : TOOL_FAILED;
 }
 
+/* Of several ranks rank 0 speaks, and writes the files. */
+static int check_ranks(const sluice_ranks *ranks)
+{
+    static char name[48];
+    if (ranks->world_size == 1) {
+        return TOOL_FINE;
+    }
+    if (has_steps() || args.yardstick != NULL) {
+        return wrong("several ranks measure a delivery, without steps or a --yardstick; --rank 0 "
+                     "--world-size 1 has each process measure by itself");
+    }
+    snprintf(name, sizeof name, "bench (rank %" PRIu32 ")", ranks->rank);
+    report_set_command(name);
+    if (ranks->rank != 0) {
+        report_quiet();
+        outcome_want_json(false);
+        args.trace = NULL;
+        args.report = NULL;
+    }
+    return TOOL_FINE;
+}
+
 static int run(void)
 {
     static struct column_set columns;
+    sluice_ranks ranks;
     int code = check_together();
+    if (code == TOOL_FINE) {
+        code = ranks_choose(&args.ranks, &ranks);
+    }
+    if (code == TOOL_FINE) {
+        code = check_ranks(&ranks);
+    }
     if (code == TOOL_FINE) {
         code = column_set_parse(&columns, &args.columns);
     }
@@ -233,7 +271,7 @@ static int run(void)
     }
     if (yardstick != NULL) {
         interrupt_catch();
-        code = bench(dataset, yardstick, &columns);
+        code = bench(dataset, yardstick, &columns, &ranks);
     }
     if (yardstick != dataset) {
         sluice_dataset_close(yardstick);
@@ -309,6 +347,12 @@ static struct option_row rows[] = {
      .help = "of order and augmentation [0]"},
     {"yardstick", 0, OPTION_TEXT, &args.yardstick, .metavar = "DATASET",
      .help = "decode these images to compare with: what DATASET was packed from [DATASET]"},
+    RANKS_ROWS(args.ranks),
+    {"rank-files", 0, OPTION_TEXT, &args.rank_files, .metavar = "FOLDER",
+     .help = "where ranks meet and leave their figures; one that all machines see "
+             "[the system's temporary folder]"},
+    {"rank-wait", 0, OPTION_DURATION, &args.rank_wait_s, .low = 0.1, .high = 86400,
+     .metavar = "TIME", .help = "how long to wait for other ranks [60s]"},
     DATA_FOLDER_ROWS(args.folder),
     {"json", 0, OPTION_FLAG, &args.json, .help = "print the figures as JSON"},
     {"trace", 0, OPTION_TEXT, &args.trace, .metavar = "FILE",
@@ -339,7 +383,8 @@ int bench_main(int argc, char **argv)
                     "  sluice bench packed --batch 128 --step-ms 90\n"
                     "  sluice bench packed --batch 64 --supply-ratio 1.3 --report bench.html\n"
                     "  sluice bench packed --device cuda:0 --step-ms 90 --trace bench.json\n"
-                    "  sluice bench packed --accelerator resnet50-h100 --scale 0.25\n",
+                    "  sluice bench packed --accelerator resnet50-h100 --scale 0.25\n"
+                    "  mpirun -n 4 sluice bench packed --workers 8\n",
         .rows = rows,
         .operands_min = 1,
         .operands_max = 1,

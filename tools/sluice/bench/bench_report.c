@@ -78,6 +78,21 @@ void bench_report_text(const struct bench_figures *figures)
     printf("bottleneck    %s\n", derived.bottleneck);
 }
 
+void bench_report_share(const struct bench_figures *figures, struct bench_share *share)
+{
+    const struct derived derived = derive(figures);
+    share->samples = figures->result->samples;
+    share->seconds = figures->result->seconds;
+    share->rows_per_s = derived.rows_per_s;
+    share->delivered_per_s = derived.delivered_per_s;
+    share->cpu_ms = derived.cpu_ms;
+    share->first_batch_ms = figures->warm_up->first_batch_ms;
+    share->peak_rss_mib = figures->peak_rss_mib;
+    snprintf(share->verdict, sizeof share->verdict, "%s",
+             share->samples > 0 ? derived.bottleneck
+                                : "it had no sample: there are fewer than ranks");
+}
+
 static void write_amounts(struct json *json, const struct bench_figures *figures,
                           const struct derived *derived)
 {

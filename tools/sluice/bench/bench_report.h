@@ -5,6 +5,7 @@
 
 #include "full_decode.h"
 #include "run.h"
+#include "share.h"
 #include "stats.h"
 
 #include <stdint.h>
@@ -19,6 +20,8 @@ struct bench_figures {
 };
 
 void bench_report_text(const struct bench_figures *figures);
+/* What rank 0 is told of them; not the machine. */
+void bench_report_share(const struct bench_figures *figures, struct bench_share *share);
 void bench_report_json(const struct bench_figures *figures, FILE *stream);
 
 #endif

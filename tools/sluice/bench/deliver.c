@@ -7,6 +7,7 @@
 #include "full_decode.h"
 #include "interrupt.h"
 #include "memory_peak.h"
+#include "ranked.h"
 #include "report.h"
 #include "run.h"
 #include "units.h"
@@ -26,72 +27,136 @@ static void write_json(const void *figures, FILE *stream)
     bench_report_json(figures, stream);
 }
 
-static int show(const struct bench_job *job, const struct bench_figures *figures,
-                const struct trace_capture *capture)
+/* For which several ranks measure when no length was given. */
+static const double ranks_s = 5;
+
+struct delivery {
+    struct bench_job *job;
+    struct gather *ranks; /* NULL: alone */
+    struct bench_plan plan;
+    struct bench_warm_up warm_up;
+    struct full_decode yardstick;
+    struct bench_result result;
+    struct trace_capture capture;
+};
+
+static int show(const struct delivery *run, const struct bench_figures *figures)
 {
-    if (job->args->json) {
+    const struct bench_args *args = run->job->args;
+    int code = TOOL_FINE;
+    if (run->ranks != NULL) {
+        code = ranked_show(run->ranks, figures, args->json);
+    } else if (args->json) {
         bench_report_json(figures, stdout);
     } else {
         bench_report_text(figures);
     }
-    const struct bench_files files = {.trace = job->args->trace, .report = job->args->report};
-    return bench_write_files(&files, write_json, figures, capture, 1);
+    const struct bench_files files = {.trace = args->trace, .report = args->report};
+    const int written = bench_write_files(&files, write_json, figures, &run->capture, 1);
+    return code != TOOL_FINE ? code : written;
 }
 
-static int measure(const struct bench_job *job, struct bench_plan *plan,
-                   struct bench_result *result, struct trace_capture *capture)
+static int measure(struct delivery *run)
 {
-    const bool trace = job->args->trace != NULL || job->args->report != NULL;
+    const struct bench_args *args = run->job->args;
+    const bool trace = args->trace != NULL || args->report != NULL;
     if (trace && !trace_capture_begin()) {
         return TOOL_FAILED;
     }
-    int code = bench_measure(plan, result);
-    if (trace && !trace_capture_end(capture, "delivery", NULL)) {
+    int code = bench_measure(&run->plan, &run->result);
+    if (trace && !trace_capture_end(&run->capture, "delivery", NULL)) {
         return TOOL_FAILED;
     }
     return code;
 }
 
-static void say_how_long(const struct bench_plan *plan, const struct bench_warm_up *warm_up)
+static void choose_length(struct delivery *run)
 {
     char text[32];
-    units_format_duration(text, sizeof text, bench_expected_s(plan, warm_up));
+    if (run->ranks != NULL && run->plan.epochs == 0 && run->plan.seconds == 0) {
+        run->plan.seconds = ranks_s; /* the same on all, and while all are at it */
+    }
+    bench_choose_length(&run->plan, &run->warm_up);
+    units_format_duration(text, sizeof text, bench_expected_s(&run->plan, &run->warm_up));
     report_note("warmed up; measuring for about %s", text);
+}
+
+static int measure_and_show(struct delivery *run)
+{
+    const double warm_up_mib = memory_peak_mib();
+    memory_peak_reset();
+    int code = measure(run);
+    if (code != TOOL_FINE) {
+        return code;
+    }
+    const double peak_mib = fmax(warm_up_mib, memory_peak_mib());
+    if (run->ranks == NULL) {
+        run_yardstick(&run->yardstick);
+    }
+    const struct bench_figures figures = {.setting = run->job->setting,
+                                          .warm_up = &run->warm_up,
+                                          .result = &run->result,
+                                          .yardstick = &run->yardstick,
+                                          .peak_rss_mib = peak_mib};
+    code = show(run, &figures);
+    return code == TOOL_FINE && run->result.interrupted ? TOOL_INTERRUPTED : code;
+}
+
+/*
+ * Ranks measure at the same time, since they share disks, processors and caches. One whose warm-up
+ * failed, by `code`, meets the others all the same, so that they need not wait to learn of it.
+ */
+static int measure_together(struct delivery *run, int code)
+{
+    const int met = gather_meet(run->ranks);
+    code = code == TOOL_FINE ? met : code;
+    if (code == TOOL_FINE) {
+        code = measure_and_show(run);
+    }
+    if (code != TOOL_FINE && met == TOOL_FINE) {
+        ranked_fail(run->ranks);
+    }
+    return code;
+}
+
+static int deliver(struct delivery *run)
+{
+    const struct bench_args *args = run->job->args;
+    run->plan = (struct bench_plan){
+        .source = run->job->source, .epochs = args->epochs, .seconds = args->seconds};
+    const struct column_spec *picture = column_set_picture(run->job->setting.columns, 0);
+    full_decode_begin(&run->yardstick, run->job->yardstick, picture == NULL ? NULL : picture->field,
+                      run->job->samples);
+    int code = bench_warm_up(&run->plan, &run->warm_up);
+    if (code == TOOL_FINE) {
+        choose_length(run);
+        run->plan.source.options.quarantine_path = args->quarantine;
+    }
+    if (run->ranks != NULL && code != TOOL_INTERRUPTED) {
+        return measure_together(run, code);
+    }
+    if (code != TOOL_FINE) {
+        return code;
+    }
+    run_yardstick(&run->yardstick);
+    return measure_and_show(run);
 }
 
 int bench_deliver(struct bench_job *job)
 {
-    struct bench_warm_up warm_up;
-    struct full_decode yardstick;
-    struct bench_result result;
-    struct trace_capture capture = {0};
-    struct bench_plan plan = {
-        .source = job->source, .epochs = job->args->epochs, .seconds = job->args->seconds};
-    const struct column_spec *picture = column_set_picture(job->setting.columns, 0);
-    full_decode_begin(&yardstick, job->yardstick, picture == NULL ? NULL : picture->field,
-                      job->samples);
-    int code = bench_warm_up(&plan, &warm_up);
-    if (code != TOOL_FINE) {
-        return code;
+    struct delivery run = {.job = job};
+    struct gather ranks;
+    int code = TOOL_FINE;
+    if (job->ranks.world_size > 1) {
+        run.ranks = &ranks;
+        code = gather_open(&ranks, &job->ranks, job->args->rank_files, job->args->rank_wait_s);
     }
-    const double warm_up_mib = memory_peak_mib();
-    bench_choose_length(&plan, &warm_up);
-    plan.source.options.quarantine_path = job->args->quarantine;
-    say_how_long(&plan, &warm_up);
-    run_yardstick(&yardstick);
-    memory_peak_reset();
-    code = measure(job, &plan, &result, &capture);
     if (code == TOOL_FINE) {
-        const double peak_mib = fmax(warm_up_mib, memory_peak_mib());
-        run_yardstick(&yardstick);
-        const struct bench_figures figures = {.setting = job->setting,
-                                              .warm_up = &warm_up,
-                                              .result = &result,
-                                              .yardstick = &yardstick,
-                                              .peak_rss_mib = peak_mib};
-        code = show(job, &figures, &capture);
-        code = code == TOOL_FINE && result.interrupted ? TOOL_INTERRUPTED : code;
+        code = deliver(&run);
     }
-    trace_capture_free(&capture);
+    if (run.ranks != NULL) {
+        gather_close(run.ranks);
+    }
+    trace_capture_free(&run.capture);
     return code;
 }

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROWS_MAX = 48, FIRST_LONG = 256 };
+enum { ROWS_MAX = 64, FIRST_LONG = 256 };
 
 static size_t count_rows(const struct option_row *rows)
 {
@@ -177,7 +177,7 @@ static bool set_value(const struct option_row *row, const char *text)
         bool *target = row->value;
         *target = true;
         if (strcmp(row->name, "json") == 0) {
-            outcome_want_json(); /* also where it was shortened */
+            outcome_want_json(true); /* also where it was shortened */
         }
         return true;
     }
@@ -265,7 +265,7 @@ static void look_for_json(const struct command_usage *usage, int argc, char **ar
                 return;
             }
             if (strcmp(argv[i], "--json") == 0) {
-                outcome_want_json();
+                outcome_want_json(true);
             }
         }
     }

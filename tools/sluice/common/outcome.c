@@ -11,10 +11,10 @@ static bool wanted;
 static sluice_error last = SLUICE_ERROR_INIT; /* status OK: a text without a place */
 static char last_text[2048];
 
-void outcome_want_json(void)
+void outcome_want_json(bool want)
 {
     pthread_mutex_lock(&lock);
-    wanted = true;
+    wanted = want;
     pthread_mutex_unlock(&lock);
 }
 

@@ -11,8 +11,8 @@
 
 #include <sluice/common.h>
 
-/* --json was given. */
-void outcome_want_json(void);
+/* --json was given; false: another process answers it. */
+void outcome_want_json(bool want);
 
 /* What was reported: the last one is the error of a command that fails. */
 void outcome_keep_text(const char *text);

@@ -20,7 +20,8 @@ static const double rate_s = 1, left_s = 5;
 
 void progress_begin(struct progress *progress, const char *unit)
 {
-    *progress = (struct progress){.unit = unit, .terminal = terminal_can_draw()};
+    *progress =
+        (struct progress){.unit = unit, .terminal = terminal_can_draw() && !report_is_quiet()};
     progress->begun = clock_seconds();
     progress->last = progress->begun;
 }

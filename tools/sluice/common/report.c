@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 static const char *command_name = "";
+static bool quiet; /* set once, before threads start */
 
 void report_set_command(const char *name)
 {
@@ -21,6 +22,16 @@ void report_set_command(const char *name)
 const char *report_command(void)
 {
     return command_name;
+}
+
+void report_quiet(void)
+{
+    quiet = true;
+}
+
+bool report_is_quiet(void)
+{
+    return quiet;
 }
 
 enum { TEXT_BYTES = 2048 };
@@ -57,7 +68,9 @@ void report_note(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments); // NOLINT: va_start stands above
     va_end(arguments);
-    write_line(text);
+    if (!quiet) {
+        write_line(text);
+    }
 }
 
 int report_exit_code(int status)
@@ -78,8 +91,11 @@ int report_exit_code(int status)
 int report_error(const sluice_error *error, const char *advice)
 {
     char text[1400];
+    char line[TEXT_BYTES];
     sluice_error_format(error, text, sizeof text);
-    report_note("%s%s%s", text, advice == NULL ? "" : "; ", advice == NULL ? "" : advice);
+    snprintf(line, sizeof line, "%s%s%s", text, advice == NULL ? "" : "; ",
+             advice == NULL ? "" : advice);
+    write_line(line);
     outcome_keep_error(error);
     return report_exit_code(error->status);
 }

@@ -8,9 +8,16 @@
 
 #include <sluice/common.h>
 
+#include <stdbool.h>
+
 /* The command named in messages; set once before threads start. The string is borrowed. */
 void report_set_command(const char *name);
 const char *report_command(void);
+
+/* From now on only what is wrong is written, and no progress: of several processes that do the
+ * same, one speaks. */
+void report_quiet(void);
+bool report_is_quiet(void);
 
 /* What is wrong: of a command that fails, the last one is also the error in its JSON. */
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
