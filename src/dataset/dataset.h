@@ -26,6 +26,7 @@ typedef struct sl_place {
     uint64_t offset;
     uint32_t bytes; /* 0: the whole object */
     uint32_t object;
+    bool once; /* of a lookup: this process will not look there again */
 } sl_place;
 
 /* One sample, located. */

@@ -85,6 +85,14 @@ static bool is_saturated(sl_fetch *fetch)
     return fetch->saturated;
 }
 
+/* Whether to ask about the page cache by the descriptor that goes past it: as the answer is likely
+ * to be, unless the other is open, or will be wanted, since all is to end up in the page cache. */
+static bool asks_direct(const sl_fetch *fetch, uint32_t object)
+{
+    return !fetch->config.fills && sl_page_cache_asks_direct(&fetch->page_cache, object) &&
+           !sl_objects_is_open(fetch->config.objects, object);
+}
+
 /* AUTO: whether the page cache has what is to be read, by asking or by what was there before. */
 static bool is_cached(sl_fetch *fetch, const sl_request *request)
 {
@@ -92,14 +100,24 @@ static bool is_cached(sl_fetch *fetch, const sl_request *request)
         return sl_page_cache_is_warm(&fetch->page_cache, request->object);
     }
     sl_pin look;
-    const sl_pin_how how = {.direct = false};
-    if (sl_objects_pin(fetch->config.objects, request->object, how, &look, NULL) != SLUICE_OK) {
+    sl_objects *objects = fetch->config.objects;
+    const sl_pin_how how = {.direct = asks_direct(fetch, request->object)};
+    if (sl_objects_pin(objects, request->object, how, &look, NULL) != SLUICE_OK) {
         return false;
     }
-    const sl_cached_range range = {request->object, look.fd, request->start, request->needed};
+    const sl_cached_range range = {request->object, look.fd, look.direct, request->start,
+                                   request->needed};
     const bool cached = sl_page_cache_has(&fetch->page_cache, &range);
-    sl_objects_unpin(fetch->config.objects, &look);
+    sl_objects_unpin(objects, &look);
     return cached;
+}
+
+/* Whether a lookup goes through the page cache: neighbours, and other processes, will look there,
+ * too. One that is not made again goes the way of what is read behind it, by one descriptor. */
+static bool is_shared(const sl_fetch *fetch, const sl_request *request)
+{
+    return !request->once || fetch->config.fills ||
+           sl_objects_is_open(fetch->config.objects, request->object);
 }
 
 /* Past the page cache, or through it; there, with the kernel reading ahead or not. What is left of
@@ -115,8 +133,7 @@ static void choose_way(sl_fetch *fetch, sl_request *request)
     if (fetch->config.cache != SL_CACHE_AUTO || !request->past_cache) {
         return;
     }
-    const bool cached = request->lookup || /* others will look there, too */
-                        is_cached(fetch, request);
+    const bool cached = request->lookup ? is_shared(fetch, request) : is_cached(fetch, request);
     request->reads_ahead = !cached && fetch->config.fills && is_saturated(fetch);
     request->past_cache = !cached && !request->reads_ahead;
 }
@@ -177,7 +194,7 @@ static void fly(sl_fetch *fetch, sl_request *request)
 /* Has the kernel begin to read; the request lines up. */
 static void read_ahead(sl_fetch *fetch, sl_request *request)
 {
-    const sl_cached_range range = {request->object, request->pin.fd, request->start,
+    const sl_cached_range range = {request->object, request->pin.fd, false, request->start,
                                    request->needed};
     sl_page_cache_read_ahead(&range);
     sl_requests_line_up(&fetch->requests, request);
@@ -286,6 +303,7 @@ void sl_fetch_plan(sl_fetch *fetch)
         request->to = request->buffer.base;
         request->object = fetch->window.wants[index].item.object;
         request->lookup = fetch->window.wants[index].item.lookup;
+        request->once = fetch->window.wants[index].item.once;
         request->count = span.count;
         request->tries = span.count == 1 ? fetch->window.wants[index].tries : 0;
         request->wants = sl_window_take(&fetch->window, index, &span);

@@ -31,6 +31,8 @@ typedef struct sl_fetch_item {
     /* Its bytes tell the source where the item really lies: they go to source.learn as soon as they
      * are read, whatever the credit. */
     bool lookup;
+    bool once; /* a lookup that is not made again: it goes the way of what will be read behind it,
+                  so that one descriptor does for both */
 } sl_fetch_item;
 
 /* Bytes of one item. `handle` is to be released once. */

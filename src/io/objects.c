@@ -15,22 +15,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STAGE        "io"
-#define CAPACITY_MAX 256U
-/* The rest of the process needs descriptors too. */
-#define SHARE_OF_LIMIT 4U
+#define STAGE "io"
+/* The rest of the process needs descriptors too: of a small limit a quarter is taken, of a large
+ * one less, since there are several datasets, perhaps. Servers keep a state for each open file. */
+#define CAPACITY_SMALL 256U
+#define CAPACITY_MAX   16384U
+#define SHARE_OF_SMALL 4U
+#define SHARE_OF_LARGE 16U
+#define NONE           UINT32_MAX
 
-/* Free: fd -1 and not opening. */
+/* In use: pinned, or being opened. Idle: open, in the list of those. Free: without a descriptor. */
 typedef struct entry {
     uint32_t object;
     bool past_cache; /* as it was asked for: half of its key */
+    bool opening;    /* a thread is, without the lock */
+    bool direct;     /* as it was opened */
+    bool reopen;     /* before it is pinned next */
+    bool refused;    /* O_DIRECT does not work on it */
     int fd;
     uint32_t pins;
-    uint64_t used; /* for LRU */
-    bool opening;  /* a thread is, without the lock */
-    bool direct;   /* as it was opened */
-    bool reopen;   /* before it is pinned next */
-    bool refused;  /* O_DIRECT does not work on it */
+    uint32_t older, newer; /* idle ones; free ones are a list by `newer` */
 } entry;
 
 struct sl_objects {
@@ -41,13 +45,16 @@ struct sl_objects {
     pthread_cond_t changed; /* a pin is gone, an opening has ended */
     /* under mutex */
     entry *entries;
+    uint32_t made;           /* entries that were ever used: those behind are free */
+    uint32_t free;           /* the first of the other free ones; NONE */
+    uint32_t oldest, newest; /* idle, by when they were last pinned; NONE */
+    uint32_t in_use;
     uint16_t *entry_of; /* of 2 x object + past_cache: its entry + 1; 0: none */
-    uint64_t clock;
-    uint8_t *probe;    /* room for the probing read; used by whoever set `probing` */
-    bool probing;      /* outside the lock */
-    dev_t direct_dev;  /* the file system probed last, */
-    bool direct_known; /* if any, */
-    bool direct_works; /* and what it said */
+    uint8_t *probe;     /* room for the probing read; used by whoever set `probing` */
+    bool probing;       /* outside the lock */
+    dev_t direct_dev;   /* the file system probed last, */
+    bool direct_known;  /* if any, */
+    bool direct_works;  /* and what it said */
 };
 
 /* What a file turned out to be. */
@@ -61,10 +68,14 @@ typedef struct opened {
 static uint32_t choose_capacity(uint32_t objects)
 {
     struct rlimit limit;
-    uint64_t share = CAPACITY_MAX;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / SHARE_OF_LIMIT < share) {
-        share = limit.rlim_cur / SHARE_OF_LIMIT;
+    uint64_t share = CAPACITY_SMALL;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        const uint64_t small = limit.rlim_cur / SHARE_OF_SMALL;
+        const uint64_t large = limit.rlim_cur / SHARE_OF_LARGE;
+        share = small < share ? small : share;
+        share = large > share ? large : share;
     }
+    share = share > CAPACITY_MAX ? CAPACITY_MAX : share;
     share = share > 2 * (uint64_t)objects ? 2 * (uint64_t)objects : share;
     return share > 0 ? (uint32_t)share : 1;
 }
@@ -79,14 +90,14 @@ sluice_status sl_objects_open(sl_objects **objects, const sl_object_names *names
     }
     made->names = *names;
     made->capacity = choose_capacity(names->count);
+    made->free = NONE;
+    made->oldest = NONE;
+    made->newest = NONE;
     sl_mutex_init(&made->mutex);
     sl_cond_init(&made->changed);
     made->entries = sl_calloc(made->capacity, sizeof(*made->entries));
     made->entry_of = sl_calloc(2 * (size_t)names->count + 1, sizeof(*made->entry_of));
     made->probe = sl_malloc((size_t)2 * SL_DIRECT_ALIGN);
-    for (uint32_t i = 0; made->entries != NULL && i < made->capacity; i++) {
-        made->entries[i].fd = -1;
-    }
     if (made->entries == NULL || made->entry_of == NULL || made->probe == NULL) {
         sl_objects_close(made);
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a table of %u files",
@@ -107,7 +118,7 @@ void sl_objects_close(sl_objects *objects)
     if (objects == NULL) {
         return;
     }
-    for (uint32_t i = 0; objects->entries != NULL && i < objects->capacity; i++) {
+    for (uint32_t i = 0; objects->entries != NULL && i < objects->made; i++) {
         if (objects->entries[i].fd >= 0 && objects->entries[i].pins == 0) {
             close(objects->entries[i].fd);
         }
@@ -225,8 +236,7 @@ static opened open_file(sl_objects *objects, const char *path, bool direct)
         return file;
     }
     /* io_uring takes O_NONBLOCK for "fail instead of waiting" on some file systems. */
-    int flags = fcntl(file.fd, F_GETFL);
-    if (flags < 0 || fcntl(file.fd, F_SETFL, flags & ~O_NONBLOCK) != 0) {
+    if (fcntl(file.fd, F_SETFL, file.direct ? O_DIRECT : 0) != 0) {
         int failed = -errno;
         close(file.fd);
         file.fd = failed;
@@ -283,44 +293,69 @@ static void close_leavers(leavers *leaving)
     *leaving = (leavers){-1, -1};
 }
 
-/* Gives the descriptor back, which is the caller's to close; -1: there was none. */
+static uint32_t number_of(const sl_objects *objects, const entry *e)
+{
+    return (uint32_t)(e - objects->entries);
+}
+
+/* In use -> idle. */
+static void rest_locked(sl_objects *objects, entry *e)
+{
+    e->older = objects->newest;
+    e->newer = NONE;
+    *(e->older != NONE ? &objects->entries[e->older].newer : &objects->oldest) =
+        number_of(objects, e);
+    objects->newest = number_of(objects, e);
+    objects->in_use--;
+}
+
+/* Idle -> in use. */
+static void take_idle_locked(sl_objects *objects, const entry *e)
+{
+    *(e->older != NONE ? &objects->entries[e->older].newer : &objects->oldest) = e->newer;
+    *(e->newer != NONE ? &objects->entries[e->newer].older : &objects->newest) = e->older;
+    objects->in_use++;
+}
+
+/* In use -> free. Gives the descriptor back, which is the caller's to close; -1: there was none. */
 static int free_entry_locked(sl_objects *objects, entry *e)
 {
     const int fd = e->fd;
     assert(e->pins == 0);
     *key_of(objects, e->object, e->past_cache) = 0;
-    *e = (entry){.fd = -1};
+    *e = (entry){.fd = -1, .newer = objects->free};
+    objects->free = number_of(objects, e);
+    objects->in_use--;
     return fd;
 }
 
-/* The least recently used one that nobody pins or opens; NULL: there is none. */
-static entry *oldest_locked(sl_objects *objects)
+/* The descriptor of the least recently used idle one, which is free from then on; -1: none is. */
+static int free_oldest_locked(sl_objects *objects)
 {
-    entry *oldest = NULL;
-    for (uint32_t i = 0; i < objects->capacity; i++) {
-        entry *e = &objects->entries[i];
-        if (e->fd >= 0 && e->pins == 0 && !e->opening &&
-            (oldest == NULL || e->used < oldest->used)) {
-            oldest = e;
-        }
+    if (objects->oldest == NONE) {
+        return -1;
     }
-    return oldest;
+    entry *oldest = &objects->entries[objects->oldest];
+    take_idle_locked(objects, oldest);
+    return free_entry_locked(objects, oldest);
 }
 
-/* An entry that is free, or made so; NULL: all are in use. */
+/* An entry that was free, or is made so, in use for the object; NULL: all are in use. */
 static entry *room_locked(sl_objects *objects, leavers *leaving)
 {
-    for (uint32_t i = 0; i < objects->capacity; i++) {
-        entry *e = &objects->entries[i];
-        if (e->fd < 0 && !e->opening) {
-            return e;
-        }
+    if (objects->free == NONE && objects->made == objects->capacity) {
+        leaving->oldest = free_oldest_locked(objects);
     }
-    entry *oldest = oldest_locked(objects);
-    if (oldest != NULL) {
-        leaving->oldest = free_entry_locked(objects, oldest);
+    uint32_t number = objects->free;
+    if (number != NONE) {
+        objects->free = objects->entries[number].newer;
+    } else if (objects->made < objects->capacity) {
+        number = objects->made++;
+    } else {
+        return NULL;
     }
-    return oldest;
+    objects->in_use++;
+    return &objects->entries[number];
 }
 
 /* Opens the object of `e`, which is free but for its key, once there is a descriptor less. Lets go
@@ -338,12 +373,8 @@ static sluice_status fill_locked(sl_objects *objects, entry *e, leavers *leaving
         status = open_checked(objects, e->object, direct, &file, error);
         sl_lock(&objects->mutex);
         e->opening = false;
-        entry *oldest = status == SLUICE_AGAIN ? oldest_locked(objects) : NULL;
-        if (oldest == NULL) {
-            break;
-        }
-        leaving->oldest = free_entry_locked(objects, oldest);
-    } while (true);
+        leaving->oldest = status == SLUICE_AGAIN ? free_oldest_locked(objects) : -1;
+    } while (leaving->oldest >= 0);
     sl_cond_broadcast(&objects->changed);
     if (status != SLUICE_OK) {
         (void)free_entry_locked(objects, e); /* it has none */
@@ -354,7 +385,7 @@ static sluice_status fill_locked(sl_objects *objects, entry *e, leavers *leaving
     return SLUICE_OK;
 }
 
-/* Has the object open and fit for use in `*out`. AGAIN: nothing is free just now. */
+/* Has the object open and fit for use in `*out`, in use. AGAIN: nothing is free just now. */
 static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, bool past_cache,
                                          entry **out, sluice_error *error)
 {
@@ -363,6 +394,9 @@ static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, b
     bool refused = false;
     leavers leaving = {-1, -1};
     if (e != NULL && !e->reopen && !e->opening) {
+        if (e->pins == 0) {
+            take_idle_locked(objects, e);
+        }
         *out = e;
         return SLUICE_OK;
     }
@@ -371,6 +405,7 @@ static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, b
             return SLUICE_AGAIN;
         }
         refused = e->refused;
+        take_idle_locked(objects, e);
         leaving.old = free_entry_locked(objects, e);
     }
     e = room_locked(objects, &leaving); /* there is some after that */
@@ -378,20 +413,9 @@ static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, b
         return SLUICE_AGAIN;
     }
     *e = (entry){.object = object, .past_cache = past_cache, .fd = -1, .refused = refused};
-    *key = (uint16_t)(e - objects->entries + 1);
+    *key = (uint16_t)(number_of(objects, e) + 1);
     *out = e;
     return fill_locked(objects, e, &leaving, error);
-}
-
-/* Whether an unpin or the end of an opening is to be expected. */
-static bool any_in_use_locked(const sl_objects *objects)
-{
-    for (uint32_t i = 0; i < objects->capacity; i++) {
-        if (objects->entries[i].pins > 0 || objects->entries[i].opening) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static sluice_status refuse_packed(const sl_objects *objects, uint32_t object, sluice_error *error)
@@ -415,15 +439,14 @@ sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how ho
     }
     sl_lock(&objects->mutex);
     sluice_status status = find_or_open_locked(objects, object, how.direct, &e, error);
-    while (status == SLUICE_AGAIN && how.wait && any_in_use_locked(objects)) {
+    /* An unpin, or the end of an opening, is to be expected. */
+    while (status == SLUICE_AGAIN && how.wait && objects->in_use > 0) {
         sl_cond_wait(&objects->changed, &objects->mutex);
         status = find_or_open_locked(objects, object, how.direct, &e, error);
     }
     if (status == SLUICE_OK) {
         e->pins++;
-        e->used = ++objects->clock;
-        *pin =
-            (sl_pin){.fd = e->fd, .direct = e->direct, .entry = (uint32_t)(e - objects->entries)};
+        *pin = (sl_pin){.fd = e->fd, .direct = e->direct, .entry = number_of(objects, e)};
     }
     sl_unlock(&objects->mutex);
     /* Nobody here holds a descriptor that could be waited for. */
@@ -436,6 +459,7 @@ void sl_objects_unpin(sl_objects *objects, const sl_pin *pin)
     entry *e = &objects->entries[pin->entry];
     assert(e->pins > 0 && e->fd == pin->fd);
     if (--e->pins == 0) {
+        rest_locked(objects, e);
         sl_cond_broadcast(&objects->changed);
     }
     sl_unlock(&objects->mutex);
@@ -449,6 +473,14 @@ void sl_objects_reopen(sl_objects *objects, const sl_pin *pin, bool buffered)
     e->reopen = true;
     e->refused = e->refused || buffered;
     sl_unlock(&objects->mutex);
+}
+
+bool sl_objects_is_open(sl_objects *objects, uint32_t object)
+{
+    sl_lock(&objects->mutex);
+    const bool open = *key_of(objects, object, false) != 0;
+    sl_unlock(&objects->mutex);
+    return open;
 }
 
 /* ---- reading ---- */

@@ -9,10 +9,11 @@
  * front to back (stream.h) and cannot be pinned.
  * Threads: any. Lock: its own mutex, not held while a file is opened, read or closed: a server that
  * does not answer holds up those that want the same object, nobody else.
- * Invariants: a pinned descriptor is never closed; open ones <= capacity, which RLIMIT_NOFILE
- * bounds, but for those on their way out; an object that has another size than it should have is
- * never pinned. A pin that is never given back (its read never came back) keeps its descriptor for
- * ever.
+ * Invariants: a pinned descriptor is never closed; open ones <= capacity, but for those on their
+ * way out: a quarter of RLIMIT_NOFILE up to 256, a sixteenth of it beyond, up to 16384; an object
+ * that has another size than it should have is never pinned. A pin that is never given back (its
+ * read never came back) keeps its descriptor for ever. Finding, pinning and making room take the
+ * same time whatever the capacity.
  */
 #ifndef SL_OBJECTS_H
 #define SL_OBJECTS_H
@@ -90,6 +91,8 @@ typedef struct sl_pin_how {
 sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how how, sl_pin *pin,
                              sluice_error *error);
 void sl_objects_unpin(sl_objects *objects, const sl_pin *pin);
+/* Whether the object is open through the page cache, or about to be. */
+bool sl_objects_is_open(sl_objects *objects, uint32_t object);
 /* Has it closed and opened again before its next pin, once nobody pins it: its handle went stale,
  * or (`buffered`) a read was answered EINVAL, and it is opened without O_DIRECT from then on. */
 void sl_objects_reopen(sl_objects *objects, const sl_pin *pin, bool buffered);

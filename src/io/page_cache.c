@@ -56,6 +56,11 @@ bool sl_page_cache_is_warm(const sl_page_cache *cache, uint32_t object)
     return !cache->cannot_tell && object < cache->objects && cache->seen[object] == ALL_THERE;
 }
 
+bool sl_page_cache_asks_direct(const sl_page_cache *cache, uint32_t object)
+{
+    return !cache->no_cachestat && (cache->seen[object] & 1) == 0;
+}
+
 /* 1: nearly all of it, 0: not, -1: this kernel has no cachestat. */
 static int ask_cachestat(const sl_cached_range *range)
 {
@@ -103,6 +108,9 @@ bool sl_page_cache_has(sl_page_cache *cache, const sl_cached_range *range)
     int there = cache->no_cachestat ? -1 : ask_cachestat(range);
     if (there < 0) {
         cache->no_cachestat = true;
+        if (range->direct) {
+            return false; /* nobody can tell by this one; the next is another */
+        }
         there = ask_nowait(range);
         cache->cannot_tell = there < 0;
     }

@@ -34,17 +34,22 @@ bool sl_page_cache_asks(sl_page_cache *cache, uint32_t object);
 /* For one that does not: whether all of the last answers were yes. */
 bool sl_page_cache_is_warm(const sl_page_cache *cache, uint32_t object);
 
-/* Some bytes of an object, through a descriptor that is not O_DIRECT. */
+/* Whether it may ask by a descriptor that is O_DIRECT: what is probably not there will be read by
+ * that, so that no other has to be opened. */
+bool sl_page_cache_asks_direct(const sl_page_cache *cache, uint32_t object);
+
+/* Some bytes of an object. */
 typedef struct sl_cached_range {
     uint32_t object;
     int fd;
+    bool direct; /* what fd is */
     uint64_t offset, bytes;
 } sl_cached_range;
 
 /* Asks, and takes in the answer: whether all of it is there; of 256 KiB and more, all but a 64th.
  */
 bool sl_page_cache_has(sl_page_cache *cache, const sl_cached_range *range);
-/* Has the kernel begin to read it, without waiting. */
+/* Has the kernel begin to read it, without waiting; not direct. */
 void sl_page_cache_read_ahead(const sl_cached_range *range);
 
 #endif

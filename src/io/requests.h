@@ -41,7 +41,8 @@ typedef struct sl_request {
     uint32_t count;          /* of them */
     uint32_t object;
     bool whole;                   /* the whole object */
-    bool lookup;                  /* of an index entry */
+    bool lookup;                  /* of an index entry, */
+    bool once;                    /* which is not looked at again */
     bool past_cache, reads_ahead; /* how it uses the page cache */
     bool resident;                /* for the copy of the dataset in memory: it has no wants */
     sl_pin pin;                   /* while `pinned` */

@@ -14,7 +14,8 @@ static sl_fetch_item item_at(const sl_place *place, sluice_status status)
     return (sl_fetch_item){.offset = place->offset,
                            .bytes = place->bytes,
                            .object = place->object,
-                           .lookup = status == SLUICE_AGAIN};
+                           .lookup = status == SLUICE_AGAIN,
+                           .once = place->once};
 }
 
 /*
@@ -77,6 +78,7 @@ sluice_status sl_feed_learn(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_f
     item->bytes = next.bytes;
     item->object = next.object;
     item->lookup = next.lookup;
+    item->once = next.once;
     item->pieces = status == SLUICE_OK ? sample->pieces : 0;
     return SLUICE_OK;
 }

@@ -289,6 +289,39 @@ static void refused(void **state)
     sl_objects_close(objects);
 }
 
+enum { TABLE = 16, FILES = 10 };
+
+/* Against a list that is searched: what is open is what was pinned last, pinned ones included. */
+static void the_last_ones_pinned_are_open(void **state)
+{
+    (void)state;
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit few = {TABLE, before.rlim_max}; /* a quarter of that: 4 */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    sl_objects *objects = open_objects();
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    uint32_t last[FILES]; /* the newest first */
+    uint32_t count = 0;
+    uint32_t random = 1;
+    for (uint32_t turn = 0; turn < 2000; turn++) {
+        random = random * 1664525U + 1013904223U;
+        const uint32_t object = (random >> 16) % 8;
+        pin_briefly(objects, object);
+        uint32_t at = 0;
+        while (at < count && last[at] != object) {
+            at++;
+        }
+        count += at == count;
+        memmove(last + 1, last, at * sizeof(*last));
+        last[0] = object;
+        for (uint32_t i = 0; i < count; i++) {
+            assert_int_equal(sl_objects_is_open(objects, last[i]), i < TABLE / 4);
+        }
+    }
+    sl_objects_close(objects);
+}
+
 static void few_descriptors(void **state)
 {
     (void)state;
@@ -447,6 +480,7 @@ int main(void)
         cmocka_unit_test(reopening_waits_for_readers),
         cmocka_unit_test(direct_is_probed),
         cmocka_unit_test(refused),
+        cmocka_unit_test(the_last_ones_pinned_are_open),
         cmocka_unit_test(few_descriptors),
         cmocka_unit_test(readers_wait_for_each_other),
         cmocka_unit_test(an_open_that_hangs_keeps_nobody_else),

@@ -46,7 +46,7 @@ static bool drop(void)
 
 static bool has(sl_page_cache *cache, uint64_t offset, uint64_t bytes)
 {
-    return sl_page_cache_has(cache, &(sl_cached_range){0, file, offset, bytes});
+    return sl_page_cache_has(cache, &(sl_cached_range){0, file, false, offset, bytes});
 }
 
 static void what_is_there_is_seen(void **state)
@@ -66,7 +66,7 @@ static void what_is_there_is_seen(void **state)
         if (cache.cannot_tell || !dropped) {
             print_message("this file system keeps its pages, or does not tell\n");
         } else {
-            sl_page_cache_read_ahead(&(sl_cached_range){0, file, 0, PIECE});
+            sl_page_cache_read_ahead(&(sl_cached_range){0, file, false, 0, PIECE});
             assert_int_equal(pread(file, piece, PIECE, 0), PIECE);
             assert_true(has(&cache, 0, PIECE));
         }
@@ -137,10 +137,25 @@ static void nobody_can_tell(void **state)
     (void)state;
     sl_page_cache cache;
     assert_int_equal(sl_page_cache_open(&cache, 1, NULL), SLUICE_OK);
-    assert_false(sl_page_cache_has(&cache, &(sl_cached_range){0, -1, 0, 1}));
+    assert_false(sl_page_cache_has(&cache, &(sl_cached_range){0, -1, false, 0, 1}));
     assert_true(cache.no_cachestat && cache.cannot_tell);
     assert_false(sl_page_cache_asks(&cache, 0));
     assert_false(sl_page_cache_is_warm(&cache, 0));
+    sl_page_cache_close(&cache);
+}
+
+/* A descriptor past the page cache is no good for the old way of asking: the next one is. */
+static void a_direct_descriptor_may_not_tell(void **state)
+{
+    (void)state;
+    sl_page_cache cache;
+    assert_int_equal(sl_page_cache_open(&cache, 1, NULL), SLUICE_OK);
+    assert_true(sl_page_cache_asks_direct(&cache, 0));
+    assert_false(sl_page_cache_has(&cache, &(sl_cached_range){0, -1, true, 0, 1}));
+    assert_true(cache.no_cachestat);
+    assert_false(cache.cannot_tell);
+    assert_true(sl_page_cache_asks(&cache, 0));
+    assert_false(sl_page_cache_asks_direct(&cache, 0));
     sl_page_cache_close(&cache);
 }
 
@@ -151,6 +166,7 @@ int main(void)
         cmocka_unit_test(a_page_may_be_missing),
         cmocka_unit_test(it_is_asked_when_in_doubt),
         cmocka_unit_test(nobody_can_tell),
+        cmocka_unit_test(a_direct_descriptor_may_not_tell),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

@@ -42,6 +42,7 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     *lookup = (sl_place){.bytes = SL_PAGE_BYTES, .object = number};
     /* relaxed: nothing but the flag is published; rows do not change */
     if (!atomic_load_explicit(&shard->trusted, memory_order_relaxed)) {
+        lookup->once = true;
         return SLUICE_AGAIN;
     }
     lookup->offset = shard->row.index_offset + block * SL_PAGE_BYTES;
