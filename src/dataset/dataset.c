@@ -108,6 +108,13 @@ sluice_status sl_dataset_learn(const sl_dataset *dataset, uint64_t index, sl_byt
                              : sl_dataset_locate_at(dataset, epoch, index, sample, lookup, why);
 }
 
+bool sl_dataset_field_bytes(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                            uint64_t *bytes)
+{
+    return dataset->ops->field_bytes != NULL &&
+           dataset->ops->field_bytes(dataset, index, field, bytes);
+}
+
 bool sl_dataset_form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
                      sl_tensor_form *form)
 {

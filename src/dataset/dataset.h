@@ -84,6 +84,9 @@ typedef struct sl_dataset_ops {
      */
     sluice_status (*locate_field)(const sl_dataset *dataset, uint64_t index, uint32_t field,
                                   sl_place *place, sl_place *lookup, sl_refusal *why);
+    /* How many bytes locate_field would find, where that is known without reading anything at all.
+     * False: it is not. NULL: of no sample. */
+    bool (*field_bytes)(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t *bytes);
     /*
      * What a tensor is that locate_field found to have so many bytes; reads nothing and never
      * changes. False: that cannot be told. NULL: the field's own shape, of which one dimension may
@@ -168,6 +171,9 @@ typedef struct sl_format {
     bool takes_fields; /* sluice_dataset_options.fields */
     /* True when `path` looks like this format; cheap. */
     bool (*probe)(const char *path);
+    /* Whether a file that lies in this folder says that all of it is of this format: then no other
+     * is looked for, which would take reading the names of all that lies there. NULL: none does. */
+    bool (*is_marked)(const char *folder);
     /* Whether a file of this name makes its folder one of this format: then `probe` is not asked
      * about folders, whose names are read once for all such formats. NULL: it is. */
     bool (*is_named)(const char *name);
@@ -209,6 +215,9 @@ sluice_status sl_dataset_locate_at(const sl_dataset *dataset, uint64_t epoch, ui
 sluice_status sl_dataset_learn(const sl_dataset *dataset, uint64_t index, sl_bytes bytes,
                                sl_sample *sample, sl_place *lookup, sl_refusal *why);
 
+/* ops->field_bytes; false where there is none. */
+bool sl_dataset_field_bytes(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                            uint64_t *bytes);
 /* ops->form, or what stands for it. Reads nothing. */
 bool sl_dataset_form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
                      sl_tensor_form *form);

@@ -153,6 +153,12 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
     return status;
 }
 
+static bool field_bytes(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t *bytes)
+{
+    const part *p = part_of(joined_of(dataset), index);
+    return sl_dataset_field_bytes(p->of, index - p->first, p->from[field], bytes);
+}
+
 static bool form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
                  sl_tensor_form *form)
 {
@@ -336,6 +342,7 @@ static const sl_dataset_ops joined_ops = {
     .piece = piece,
     .learn = learn,
     .locate_field = locate_field,
+    .field_bytes = field_bytes,
     .form = form,
     .check_head = check_head,
     .stretch = stretch,

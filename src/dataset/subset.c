@@ -41,6 +41,12 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
     return own->of->ops->locate_field(own->of, number, field, place, lookup, why);
 }
 
+static bool field_bytes(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t *bytes)
+{
+    const subset *own = subset_of(dataset);
+    return sl_dataset_field_bytes(own->of, sl_index_map_at(&own->map, index), field, bytes);
+}
+
 static bool form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
                  sl_tensor_form *form)
 {
@@ -128,6 +134,7 @@ static const sl_dataset_ops subset_field_ops = {
     .piece = piece,
     .learn = learn,
     .locate_field = locate_field,
+    .field_bytes = field_bytes,
     .form = form,
     .check_head = check_head,
     .stretch = stretch,

@@ -180,6 +180,11 @@ static sluice_status count_sample(const windows *own, uint64_t index, uint64_t *
                                   sluice_error *error)
 {
     sl_place place;
+    uint64_t bytes;
+    if (sl_dataset_field_bytes(own->of, index, own->shape.field, &bytes)) {
+        *count = count_in(own, bytes);
+        return SLUICE_OK;
+    }
     const sluice_status status =
         sl_dataset_find_field(own->of, index, own->shape.field, &place, error);
     *count = status == SLUICE_OK ? count_in(own, place.bytes) : 0;

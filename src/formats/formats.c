@@ -34,11 +34,25 @@ static void look_at_names(const char *path, bool named[FORMATS])
     }
 }
 
+/* Number of the format that a folder says by itself it has; FORMATS: it does not. */
+static size_t find_mark(const char *folder)
+{
+    size_t i = 0;
+    while (i < FORMATS && (formats[i]->is_marked == NULL || !formats[i]->is_marked(folder))) {
+        i++;
+    }
+    return i;
+}
+
 /* NULL, with an error: none, or several. */
 static const sl_format *find_format(const char *path, bool folder, sluice_error *error)
 {
     const sl_format *found = NULL;
     bool named[FORMATS] = {false};
+    const size_t marked = folder ? find_mark(path) : FORMATS;
+    if (marked < FORMATS) {
+        return formats[marked];
+    }
     if (folder) {
         look_at_names(path, named);
     }

@@ -78,6 +78,11 @@ static bool probe(const char *path)
     return sl_ends_with(path, SL_SHARD_SUFFIX) || kind_of_file(path) != SL_PAGE_OTHER;
 }
 
+static bool is_marked(const char *folder)
+{
+    return holds(folder, SL_MANIFEST_NAME);
+}
+
 static sluice_status check_sum(const opened *file, const section *where, uint64_t sum,
                                sluice_error *error)
 {
@@ -535,4 +540,7 @@ sluice_status sl_shards_open_manifest(sl_dataset **dataset, const char *manifest
     return open_shards(dataset, &manifest, 1, &options, error);
 }
 
-const sl_format sl_format_shards = {.name = "shards", .probe = probe, .open = open_shards};
+const sl_format sl_format_shards = {.name = "shards",
+                                    .probe = probe,
+                                    .is_marked = is_marked,
+                                    .open = open_shards};

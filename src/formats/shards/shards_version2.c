@@ -70,6 +70,19 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
     return SLUICE_OK;
 }
 
+/* Of samples of one size: the manifest says it, and whoever reads them will have seen the header.
+ */
+static bool field_bytes(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t *bytes)
+{
+    const sl_shards *shards = sl_shards_of(dataset);
+    const uint32_t record_bytes = shards->shards[sl_shards_find(shards, index)].row.record_bytes;
+    if (field != shards->schema.tail || record_bytes < shards->schema.head_bytes) {
+        return false;
+    }
+    *bytes = record_bytes - shards->schema.head_bytes;
+    return true;
+}
+
 static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
 {
     const sl_shards *shards = sl_shards_of(dataset);
@@ -106,6 +119,7 @@ static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t
 const sl_dataset_ops sl_shards_ops_2 = {
     .locate = locate,
     .locate_field = locate_field,
+    .field_bytes = field_bytes,
     .stretch = stretch,
     .learn = sl_shards_learn,
     .unpack = unpack,
