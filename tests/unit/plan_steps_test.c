@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -294,6 +295,67 @@ static void substitutes_are_spread(void **state)
     }
 }
 
+enum { RANKS = 1000, GLOBAL = RANKS * 256 };
+
+/* The samples of one step, rank after rank. */
+static void step_samples(sl_plan plan, uint64_t step, uint64_t samples[GLOBAL])
+{
+    for (plan.rank = 0; plan.rank < plan.world; plan.rank++) {
+        const sl_step at = sl_plan_step(&plan, step);
+        assert_int_equal(at.filled, plan.batch);
+        sl_order_samples(&plan.order, at.first, at.filled,
+                         samples + (size_t)plan.rank * plan.batch);
+    }
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a;
+    const uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* How many come twice, or are none of the dataset's. Sorts them. */
+static uint64_t wrong_ones(uint64_t samples[GLOBAL], uint64_t count)
+{
+    qsort(samples, GLOBAL, sizeof(*samples), compare_samples);
+    uint64_t wrong = samples[GLOBAL - 1] >= count;
+    for (size_t i = 1; i < GLOBAL; i++) {
+        wrong += samples[i] == samples[i - 1];
+    }
+    return wrong;
+}
+
+/* 10 G samples on 1,000 ranks: steps anywhere in the epoch have each sample once, and a run that is
+ * resumed there, by as many ranks of another batch, has the same ones. */
+static void ten_billion_samples_on_a_thousand_ranks(void **state)
+{
+    (void)state;
+    static uint64_t samples[GLOBAL];
+    static uint64_t again[GLOBAL];
+    const uint64_t count = UINT64_C(10000000000);
+    for (sluice_shuffle shuffle = SLUICE_SHUFFLE_FULL; shuffle <= SLUICE_SHUFFLE_NONE; shuffle++) {
+        const sl_plan plan = {.order = sl_order_make(shuffle, count, 64, 16, 5, 3),
+                              .batch = 256,
+                              .world = RANKS,
+                              .last = SLUICE_LAST_DROP};
+        assert_true(ranks_agree(plan));
+        const uint64_t steps = sl_plan_steps(&plan);
+        assert_int_equal(steps, count / GLOBAL);
+        const uint64_t looked[] = {0, UINT32_MAX / GLOBAL, steps / 2, steps - 1};
+        for (size_t i = 0; i < sizeof(looked) / sizeof(looked[0]); i++) {
+            step_samples(plan, looked[i], samples);
+            sl_plan resumed = plan;
+            resumed.start = sl_plan_position(&plan, looked[i]);
+            resumed.batch = 128;
+            resumed.world = 2 * RANKS;
+            step_samples(resumed, 0, again);
+            assert_memory_equal(samples, again, sizeof(samples));
+            assert_int_equal(wrong_ones(samples, count), 0);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +363,7 @@ int main(void)
         cmocka_unit_test(each_sample_once_over_all_ranks),
         cmocka_unit_test(every_step_can_be_resumed_with_another_shape),
         cmocka_unit_test(large_figures_do_not_overflow),
+        cmocka_unit_test(ten_billion_samples_on_a_thousand_ranks),
         cmocka_unit_test(a_start_behind_the_end_is_an_empty_epoch),
         cmocka_unit_test(substitutes_are_other_samples),
         cmocka_unit_test(substitutes_are_spread),
