@@ -4,12 +4,14 @@
 
     torchrun --nproc_per_node 2 ddp_torchrun.py FOLDER [--checkpoint FILE] [--epochs N] [--save-at STEP] [--stop]
     torchrun --nproc_per_node 3 ddp_torchrun.py FOLDER --checkpoint FILE --resume
+    mpirun -n 2 python3 ddp_torchrun.py FOLDER           (or srun; on several machines MASTER_ADDR is the first)
 
 FOLDER: class folders of pictures, or shards. DistributedDataParallel on the CPU, over gloo; the loader
 finds its rank by itself. In the last epoch, behind step STEP [half of it], rank 0 saves model, optimiser
-and loader; with --stop all end there. --resume goes on from there, with any number of processes. Fails
-where the ranks' steps, states or weights differ, or where the ranks together did not have each sample of
-an epoch once, what they had before the checkpoint included.
+and loader; with --stop all end there. --resume goes on from there, with any number of processes, and saves
+again with --save-at (steps of its own) only. Fails where the ranks' steps, states or weights differ, or
+where the ranks together did not have each sample of an epoch once, what they had before the checkpoint
+included.
 """
 import argparse
 import hashlib
@@ -76,7 +78,7 @@ def train(arguments, say):
         seen = state["seen"] if distributed.get_rank() == 0 else []
         say(f"going on in epoch {loader.epoch} behind {len(state['seen'])} of {count} samples")
     say(f"ranks: {gather((loader.rank, loader.world_size))}")
-    save_at = arguments.save_at or len(loader) // 2
+    save_at = arguments.save_at or (0 if arguments.resume else len(loader) // 2)
     for epoch in range(loader.epoch, arguments.epochs):
         loader.set_epoch(epoch)
         steps = 0
@@ -84,7 +86,7 @@ def train(arguments, say):
             train_step(model, optimizer, batch)
             steps += 1
             seen += batch["index"][batch["mask"].bool()].tolist()
-            if arguments.checkpoint and not arguments.resume and (epoch, steps) == (arguments.epochs - 1, save_at):
+            if arguments.checkpoint and (epoch, steps) == (arguments.epochs - 1, save_at):
                 save(arguments.checkpoint, model, optimizer, loader, seen)
                 say(f"epoch {epoch}: saved behind step {steps}")
                 if arguments.stop:
@@ -111,6 +113,10 @@ def main():
     if (arguments.stop or arguments.resume) and arguments.checkpoint is None:
         parser.error("--stop and --resume need --checkpoint")
     torch.set_num_threads(1)
+    where = sluice.ranks()  # torchrun's, or another launcher's, which does not tell torch
+    found = {"RANK": where.rank, "WORLD_SIZE": where.world_size, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 29501}
+    for name, value in found.items():
+        os.environ.setdefault(name, str(value))
     distributed.init_process_group("gloo")
     train(arguments, print if distributed.get_rank() == 0 else lambda text: None)
     distributed.destroy_process_group()

@@ -52,6 +52,17 @@ clang-tidy-14                                 : static analysis of C
 shellcheck                                    : static analysis of shell scripts
 '
 
+# Daemons among them may refuse to be installed where there is no init system.
+# shellcheck disable=SC2034
+packages_of_launchers='
+openmpi-bin                                   : mpirun, to train under it
+libopenmpi-dev                                : builds examples/mpi_training.c (left out without it)
+slurmctld                                     : Slurm, likewise
+slurmd                                        : its daemon for a machine
+slurm-client                                  : srun and sbatch
+munge                                         : what Slurm authenticates with
+'
+
 package_is_installed() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }

@@ -36,6 +36,7 @@ TOOLS_MAY_USE["tools/sluice/common"] = set()
 TOOLS_MAY_USE["tools/inject"] = set()
 # Foreign libraries and the places that may include their headers.
 FOREIGN = {
+    r"mpi\.h": ("examples/mpi_training",),
     r"jpeglib\.h|jerror\.h|jmorecfg\.h|turbojpeg\.h": ("src/jpeg/", "tools/", "bench/", "tests/", "fuzz/"),
     r"liburing\.h": ("src/io/uring", "src/io/probe", "tests/"),
     r"zstd.*\.h": ("src/base/frame.c", "src/base/unpack_stream.c", "tests/", "fuzz/"),
