@@ -64,13 +64,22 @@ def contents(package, programs, libraries):
         yield f"sluice/lib/{name}", pathlib.Path(path), False
 
 
+def package_of(path):
+    """Debian's package that a file is of, or None: a package may know it by its name from before /lib went into /usr."""
+    for name in (path, path.removeprefix("/usr")):
+        found = subprocess.run(["dpkg-query", "-S", name], capture_output=True, text=True)
+        if found.returncode == 0:
+            return found.stdout.split(":")[0]
+    return None
+
+
 def licenses(libraries):
     """(name, text) of the licences of what the wheel carries, where Debian's packages have them."""
     yield "LICENSE", (ROOT / "LICENSE").read_text()
     for name, path in sorted(libraries.items()):
-        found = subprocess.run(["dpkg-query", "-S", os.path.realpath(path)], capture_output=True, text=True)
-        text = pathlib.Path("/usr/share/doc") / found.stdout.split(":")[0] / "copyright"
-        if found.returncode == 0 and text.exists():
+        package = package_of(os.path.realpath(path))
+        text = pathlib.Path("/usr/share/doc") / (package or "") / "copyright"
+        if package and text.exists():
             yield f"{name}.txt", text.read_text()
 
 
