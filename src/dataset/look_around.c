@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "share.h"
 
 #define STAGE "dataset"
 
@@ -52,7 +53,7 @@ sluice_status sl_look_around(const sl_dataset *dataset, sl_look look, void *ctx,
     bool found = false;
     sluice_status status = SLUICE_OK;
     for (uint64_t i = 0; i <= steps; i++) {
-        const uint64_t index = steps > 0 ? last / steps * i + last % steps * i / steps : 0;
+        const uint64_t index = steps > 0 ? sl_share_first(last, i, steps) : 0;
         sluice_error reason;
         sl_error_clear(&reason);
         const sluice_status looked = sl_look_at(dataset, index, look, ctx, &reason);

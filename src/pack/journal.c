@@ -181,27 +181,11 @@ sluice_status sl_journal_read(const sl_output *output, sl_journal *journal, slui
 static sluice_status write_text(const sl_output *output, const sl_journal *journal,
                                 sluice_error *error)
 {
-    char path[SL_OUTPUT_PATH_BYTES];
     char rest[TEXT_BYTES];
     char text[TEXT_BYTES + SL_JOURNAL_HEAD_BYTES];
-    int fd = -1;
     format_rest(journal, rest);
     const int length = snprintf(text, sizeof(text), "%s\n%s", journal->head, rest);
-    sluice_status status = sl_output_name(output, SL_JOURNAL_NAME, true, path, error);
-    if (status == SLUICE_OK) {
-        status = sl_output_create(output, SL_JOURNAL_NAME, &fd, error);
-    }
-    if (status == SLUICE_OK) {
-        status = sl_file_write(fd, (sl_file_name){STAGE, path}, text, (size_t)length, 0, error);
-    }
-    if (status == SLUICE_OK) {
-        status = sl_output_sync(output, SL_JOURNAL_NAME, fd, error);
-    }
-    sl_file_close(fd);
-    if (status < 0) {
-        sl_output_discard(output, SL_JOURNAL_NAME);
-    }
-    return status;
+    return sl_output_write(output, SL_JOURNAL_NAME, text, (size_t)length, error);
 }
 
 sluice_status sl_journal_create(const sl_output *output, const sl_journal *journal,

@@ -4,6 +4,7 @@
 #include "checksum.h"
 #include "clock.h"
 #include "error.h"
+#include "file.h"
 #include "memory.h"
 #include "pack.h"
 #include "rejected.h"
@@ -374,6 +375,29 @@ sluice_status sl_output_create(const sl_output *output, const char *name, int *f
     temporary_name(output, name, temporary);
     *fd = openat(output->fd, temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     return *fd >= 0 ? SLUICE_OK : fail(output, temporary, "create the file", error);
+}
+
+sluice_status sl_output_write(const sl_output *output, const char *name, const void *data,
+                              size_t bytes, sluice_error *error)
+{
+    char path[SL_OUTPUT_PATH_BYTES];
+    int fd = -1;
+    sluice_status status = sl_output_name(output, name, true, path, error);
+    if (status == SLUICE_OK) {
+        status = sl_output_create(output, name, &fd, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    status = sl_file_write(fd, (sl_file_name){STAGE, path}, data, bytes, 0, error);
+    if (status == SLUICE_OK) {
+        status = sl_output_sync(output, name, fd, error);
+    }
+    sl_file_close(fd);
+    if (status < 0) {
+        sl_output_discard(output, name);
+    }
+    return status;
 }
 
 sluice_status sl_output_sync(const sl_output *output, const char *name, int fd, sluice_error *error)

@@ -63,6 +63,9 @@ sluice_status sl_output_name(const sl_output *output, const char *name, bool tem
 /* Opens the temporary of `name`, empty, for reading and writing. */
 sluice_status sl_output_create(const sl_output *output, const char *name, int *fd,
                                sluice_error *error);
+/* Makes the temporary of `name`, synced, of these bytes; or none. */
+sluice_status sl_output_write(const sl_output *output, const char *name, const void *data,
+                              size_t bytes, sluice_error *error);
 /* Syncs the file and lets the page cache forget it. */
 sluice_status sl_output_sync(const sl_output *output, const char *name, int fd,
                              sluice_error *error);

@@ -13,29 +13,14 @@ typedef sl_pack_state pack;
 
 static sluice_status open_series(pack *p, sluice_error *error)
 {
-    uint32_t count = p->dataset->info.classes;
-    const char **classes = sl_calloc(count > 0 ? count : 1, sizeof(*classes));
-    if (classes == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the class names");
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        classes[i] = sl_dataset_class_name(p->dataset, i);
-    }
     /* How the source stores them does not matter. */
     sl_field fields[SL_FIELDS_MAX];
-    const uint32_t field_count = p->dataset->info.fields;
-    for (uint32_t i = 0; i < field_count && i < SL_FIELDS_MAX; i++) {
+    for (uint32_t i = 0; i < p->dataset->info.fields && i < SL_FIELDS_MAX; i++) {
         fields[i] = p->dataset->fields[i];
         fields[i].compression = SLUICE_COMPRESSION_AUTO;
     }
-    const sl_series_config config = {.output = &p->output,
-                                     .fields = fields,
-                                     .field_count = field_count,
-                                     .classes = classes,
-                                     .class_count = count,
-                                     .pack_id = p->pack_id};
-    sluice_status status = sl_series_open(&p->series, &config, error);
-    sl_free(classes);
+    const sluice_status status =
+        sl_series_open_like(&p->series, &p->output, p->dataset, fields, error);
     p->plan.schema = &p->series.schema;
     p->open = status == SLUICE_OK ? sl_frames_ask(&p->plan, p->options->zstd_level) : 0;
     return status;
@@ -110,8 +95,7 @@ static sluice_status begin(pack *p, const sl_output_contents *contents, sluice_e
         return status;
     }
     sl_frames_settle(&p->plan, &p->series.schema, p->open, p->journal.framed);
-    p->series.plan.pack_id = sl_journal_shard_id(&p->journal);
-    sl_series_settle(&p->series);
+    sl_series_settle(&p->series, sl_journal_shard_id(&p->journal));
     p->stretches = (sl_stretches){.positions = p->dataset->info.samples,
                                   .length = p->journal.shard_samples,
                                   .shards = p->journal.shards,
@@ -141,10 +125,8 @@ static sluice_status look_at_dataset(const pack *p, const sl_output_contents *co
     if (p->options->append == 0) {
         return sl_pack_take_finished(&p->output, p->pack_id, result, error);
     }
-    sluice_status status = sl_output_name(&p->output, SL_MANIFEST_NAME, false, path, error);
-    if (status == SLUICE_OK) {
-        status = sl_pack_read_page(path, &header, error);
-    }
+    const sluice_status status =
+        sl_pack_read_page(&p->output, SL_MANIFEST_NAME, path, &header, error);
     if (status < 0) {
         return status;
     }

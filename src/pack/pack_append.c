@@ -10,10 +10,7 @@
 static sluice_status open_base(const sl_output *output, char path[SL_OUTPUT_PATH_BYTES],
                                sl_manifest_header *header, sl_dataset **base, sluice_error *error)
 {
-    sluice_status status = sl_output_name(output, SL_MANIFEST_NAME, false, path, error);
-    if (status == SLUICE_OK) {
-        status = sl_pack_read_page(path, header, error);
-    }
+    const sluice_status status = sl_pack_read_page(output, SL_MANIFEST_NAME, path, header, error);
     if (status == SLUICE_OK && header->version != SL_SHARD_VERSION) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
                              "is of version %u of the format, to which nothing is added: pack it "

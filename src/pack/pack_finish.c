@@ -151,24 +151,10 @@ sluice_status sl_pack_write_options(const sl_output *output, const char *head, s
         return sl_output_remove_file(output, SL_OPTIONS_NAME, error);
     }
     char line[SL_JOURNAL_HEAD_BYTES + 2];
-    char path[SL_OUTPUT_PATH_BYTES];
-    int fd = -1;
     const int length = snprintf(line, sizeof(line), "%s\n", head);
-    sluice_status status = sl_output_name(output, SL_OPTIONS_NAME, true, path, error);
-    if (status == SLUICE_OK) {
-        status = sl_output_create(output, SL_OPTIONS_NAME, &fd, error);
-    }
-    if (status == SLUICE_OK) {
-        status = sl_file_write(fd, (sl_file_name){STAGE, path}, line, (size_t)length, 0, error);
-    }
-    if (status == SLUICE_OK) {
-        status = sl_output_sync(output, SL_OPTIONS_NAME, fd, error);
-    }
-    sl_file_close(fd);
-    if (status == SLUICE_OK) {
-        status = sl_output_publish(output, SL_OPTIONS_NAME, error);
-    }
-    return status;
+    const sluice_status status =
+        sl_output_write(output, SL_OPTIONS_NAME, line, (size_t)length, error);
+    return status == SLUICE_OK ? sl_output_publish(output, SL_OPTIONS_NAME, error) : status;
 }
 
 /* ---- reading back ---- */
@@ -234,7 +220,7 @@ static sluice_status read_back(sl_pack_state *p, const char *manifest, sluice_er
 static sluice_status publish(sl_pack_state *p, const char *name, sluice_error *error)
 {
     char manifest[SL_OUTPUT_PATH_BYTES];
-    const sl_manifest_plan plan = {name, sl_pack_positions(p), p->left_out.shard_id};
+    const sl_manifest_plan plan = {name, sl_pack_positions(p), p->series.plan.pack_id};
     sluice_status status = sl_series_write_manifest(&p->series, &plan, manifest, error);
     if (status < 0) {
         return status;

@@ -5,20 +5,26 @@
 #include "pack_state.h"
 #include "shards.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define STAGE "pack"
 
-sluice_status sl_pack_read_page(const char *path, sl_manifest_header *header, sluice_error *error)
+sluice_status sl_pack_read_page(const sl_output *output, const char *name, char *path,
+                                sl_manifest_header *header, sluice_error *error)
 {
     uint8_t page[SL_PAGE_BYTES];
-    int fd;
-    sl_file_name name = {STAGE, path};
-    sluice_status status = sl_file_open(name, &fd, NULL, error);
+    int fd = -1;
+    const sl_file_name file = {STAGE, path};
+    sluice_status status = sl_output_name(output, name, false, path, error);
+    if (status == SLUICE_OK) {
+        status = sl_file_open(file, &fd, NULL, error);
+    }
     if (status < 0) {
         return status;
     }
-    status = sl_file_read(fd, name, page, sizeof(page), 0, error);
+    status = sl_file_read(fd, file, page, sizeof(page), 0, error);
     sl_file_close(fd);
     if (status < 0) {
         return status;
@@ -71,10 +77,7 @@ sluice_status sl_pack_take_finished(const sl_output *output, uint64_t pack_id,
 {
     char path[SL_OUTPUT_PATH_BYTES];
     sl_manifest_header header = {0};
-    sluice_status status = sl_output_name(output, SL_MANIFEST_NAME, false, path, error);
-    if (status == SLUICE_OK) {
-        status = sl_pack_read_page(path, &header, error);
-    }
+    sluice_status status = sl_pack_read_page(output, SL_MANIFEST_NAME, path, &header, error);
     if (status < 0) {
         return status;
     }
@@ -98,4 +101,14 @@ sluice_status sl_pack_take_finished(const sl_output *output, uint64_t pack_id,
     status = measure_shards(packed, &result->bytes, error);
     sl_dataset_close(packed);
     return status == SLUICE_OK ? finish_up(output, pack_id, error) : status;
+}
+
+bool sl_pack_is_joined(const sl_output *output, uint64_t pack_id, sluice_pack_result *result)
+{
+    char path[SL_OUTPUT_PATH_BYTES];
+    sl_manifest_header header = {0};
+    return faccessat(output->fd, SL_MANIFEST_NAME, F_OK, 0) == 0 &&
+           sl_pack_read_page(output, SL_MANIFEST_NAME, path, &header, NULL) == SLUICE_OK &&
+           pack_id == header.pack_id &&
+           sl_pack_take_finished(output, pack_id, result, NULL) == SLUICE_OK;
 }

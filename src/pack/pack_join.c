@@ -72,25 +72,11 @@ static sluice_status check_parts(const sl_output *output, uint32_t parts, sluice
 
 static sluice_status open_series(joining *j, const sl_dataset *part, sluice_error *error)
 {
-    const uint32_t count = part->info.classes;
-    const char **classes = sl_calloc(count > 0 ? count : 1, sizeof(*classes));
-    if (classes == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the class names");
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        classes[i] = sl_dataset_class_name(part, i);
-    }
-    const sl_series_config config = {.output = j->output,
-                                     .fields = part->fields,
-                                     .field_count = part->info.fields,
-                                     .classes = classes,
-                                     .class_count = count,
-                                     .pack_id = j->shard_id};
-    const sluice_status status = sl_series_open(&j->series, &config, error);
-    sl_free(classes);
+    const sluice_status status =
+        sl_series_open_like(&j->series, j->output, part, part->fields, error);
     if (status == SLUICE_OK) {
         j->opened = true;
-        sl_series_settle(&j->series);
+        sl_series_settle(&j->series, j->shard_id);
     }
     return status;
 }
@@ -190,10 +176,7 @@ static sluice_status take_part(joining *j, uint32_t part, sluice_error *error)
                       .first = sl_stretches_of_part(&j->stretches, part, j->parts),
                       .end = sl_stretches_of_part(&j->stretches, part + 1, j->parts)};
     (void)snprintf(name, sizeof(name), SL_PART_NAME_FORMAT, part, j->parts);
-    sluice_status status = sl_output_name(j->output, name, false, file.path, error);
-    if (status == SLUICE_OK) {
-        status = sl_pack_read_page(file.path, &header, error);
-    }
+    sluice_status status = sl_pack_read_page(j->output, name, file.path, &header, error);
     if (status < 0) {
         return status;
     }
@@ -301,16 +284,6 @@ static sluice_status begin(joining *j, sluice_error *error)
     return SLUICE_OK;
 }
 
-bool sl_pack_is_joined(const sl_output *output, uint64_t pack_id, sluice_pack_result *result)
-{
-    char path[SL_OUTPUT_PATH_BYTES];
-    sl_manifest_header header = {0};
-    return sl_output_name(output, SL_MANIFEST_NAME, false, path, NULL) == SLUICE_OK &&
-           access(path, F_OK) == 0 && sl_pack_read_page(path, &header, NULL) == SLUICE_OK &&
-           pack_id == header.pack_id &&
-           sl_pack_take_finished(output, pack_id, result, NULL) == SLUICE_OK;
-}
-
 static sluice_status join_known(joining *j, sluice_pack_result *result, sluice_error *error)
 {
     sluice_status status = sl_journal_read(j->output, &j->journal, error);
@@ -348,18 +321,25 @@ sluice_status sl_pack_join_parts(const sl_output *output, uint64_t pack_id, uint
     return status == SLUICE_OK ? sl_pack_clear_up(output, pack_id, error) : status;
 }
 
-/* How many parts there are to be: the set that is whole, or else the one with the most. */
-static uint32_t choose_set(const sl_output_contents *contents)
+/* Joins whichever set of parts is whole and of this pack; else says what is wrong with the one that
+ * has the most. */
+static sluice_status join_sets(const sl_output *output, uint64_t pack_id,
+                               const sl_output_contents *contents, sluice_pack_result *result,
+                               sluice_error *error)
 {
-    const sl_part_set *best = &contents->sets[0];
-    for (uint32_t i = 0; i < SL_OUTPUT_SETS_MAX; i++) {
+    const sl_part_set *most = &contents->sets[0];
+    sluice_status status = SLUICE_END;
+    for (uint32_t i = 0; status == SLUICE_END && i < SL_OUTPUT_SETS_MAX; i++) {
         const sl_part_set *set = &contents->sets[i];
         if (set->count > 0 && set->count == set->parts) {
-            return set->parts;
+            status = sl_pack_join_parts(output, pack_id, set->parts, result, error);
         }
-        best = set->count > best->count ? set : best;
+        most = set->count > most->count ? set : most;
     }
-    return best->parts;
+    if (status == SLUICE_END && most->count < most->parts) {
+        status = sl_pack_join_parts(output, pack_id, most->parts, result, error);
+    }
+    return status == SLUICE_END ? SLUICE_STATE : status;
 }
 
 /* Nothing says that anything is to be joined: a dataset, or nothing that could be one. */
@@ -379,10 +359,7 @@ static sluice_status take_whole(const sl_output *output, sluice_pack_result *res
                                                           " is missing, which lay beside them"
                                                         : "there are no parts of a pack here");
     }
-    status = sl_output_name(output, SL_MANIFEST_NAME, false, path, error);
-    if (status == SLUICE_OK) {
-        status = sl_pack_read_page(path, &header, error);
-    }
+    status = sl_pack_read_page(output, SL_MANIFEST_NAME, path, &header, error);
     return status == SLUICE_OK ? sl_pack_take_finished(output, header.pack_id, result, error)
                                : status;
 }
@@ -400,15 +377,13 @@ static sluice_status join_folder(const sl_output *output, sluice_pack_result *re
         return status == SLUICE_END ? take_whole(output, result, error) : status;
     }
     const uint64_t pack_id = sl_journal_pack_id(&journal);
-    const uint32_t parts = choose_set(&contents);
-    if (parts == 0) {
+    if (contents.sets[0].count == 0) {
         return sl_pack_is_joined(output, pack_id, result)
                    ? SLUICE_OK
                    : sl_error_file(error, SLUICE_STATE, STAGE, 0, output->path, -1,
                                    "no part of this pack is complete yet");
     }
-    status = sl_pack_join_parts(output, pack_id, parts, result, error);
-    return status == SLUICE_END ? SLUICE_STATE : status;
+    return join_sets(output, pack_id, &contents, result, error);
 }
 
 sluice_status sl_pack_join(const char *path, sluice_pack_result *result, sluice_error *error)

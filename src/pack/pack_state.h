@@ -84,8 +84,9 @@ sluice_status sl_pack_take_finished(const sl_output *output, uint64_t pack_id,
                                     sluice_pack_result *result, sluice_error *error);
 /* Removes what only an unfinished pack has, but nothing of another one than `pack_id`. */
 sluice_status sl_pack_clear_up(const sl_output *output, uint64_t pack_id, sluice_error *error);
-/* Reads and checks the first page of a manifest, or of a part's. */
-sluice_status sl_pack_read_page(const char *path, sl_manifest_header *header, sluice_error *error);
+/* Reads and checks the first page of a manifest, or of a part's, whose path goes to `path`. */
+sluice_status sl_pack_read_page(const sl_output *output, const char *name, char *path,
+                                sl_manifest_header *header, sluice_error *error);
 
 /* ---- what a whole dataset has besides shards, from its rows, which are in order ---- */
 

@@ -59,7 +59,7 @@ static sluice_status adopt(sl_pack_state *p, uint64_t k, sluice_error *error)
 {
     const uint64_t first = sl_stretches_first(&p->stretches, k);
     const uint64_t next = sl_stretches_first(&p->stretches, k + 1);
-    const sl_left_out_file file = {&p->output, p->left_out.shard_id, first, next,
+    const sl_left_out_file file = {&p->output, p->series.plan.pack_id, first, next,
                                    sl_stretches_number(&p->stretches, k)};
     sl_shard_row row = {0};
     uint64_t left_out = 0;
@@ -136,7 +136,7 @@ static sluice_status check_journal(const sl_pack_state *p, sluice_error *error)
     if (status < 0) {
         return status;
     }
-    if (status == SLUICE_END || sl_journal_shard_id(&now) != p->left_out.shard_id ||
+    if (status == SLUICE_END || sl_journal_shard_id(&now) != p->series.plan.pack_id ||
         now.shard_samples != p->journal.shard_samples) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
                              "another process took away this pack's " SL_JOURNAL_NAME
@@ -186,7 +186,7 @@ static sluice_status write_stretches(sl_pack_state *p, uint64_t k, uint64_t end,
 sluice_status sl_pack_write(sl_pack_state *p, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
-    p->left_out = (sl_left_out){.output = &p->output, .shard_id = sl_journal_shard_id(&p->journal)};
+    p->left_out = (sl_left_out){.output = &p->output, .shard_id = p->series.plan.pack_id};
     for (uint64_t k = p->first; status == SLUICE_OK && k < p->end; k++) {
         status = adopt(p, k, error);
     }

@@ -2,7 +2,6 @@
 #include "series.h"
 
 #include "checksum.h"
-#include "dataset.h"
 #include "error.h"
 #include "file.h"
 #include "memory.h"
@@ -36,8 +35,7 @@ sluice_status sl_series_open(sl_series *series, const sl_series_config *config, 
     series->plan = (sl_shard_plan){.output = config->output,
                                    .schema = &series->schema,
                                    .metadata = series->metadata,
-                                   .meta_bytes = bytes,
-                                   .pack_id = config->pack_id};
+                                   .meta_bytes = bytes};
     status = sl_shard_writer_open(&series->writer, &series->plan, error);
     if (status < 0) {
         sl_series_close(series);
@@ -45,8 +43,31 @@ sluice_status sl_series_open(sl_series *series, const sl_series_config *config, 
     return status;
 }
 
-void sl_series_settle(sl_series *series)
+sluice_status sl_series_open_like(sl_series *series, const sl_output *output,
+                                  const sl_dataset *dataset, const sl_field *fields,
+                                  sluice_error *error)
 {
+    const uint32_t count = dataset->info.classes;
+    const char **classes = sl_calloc(count > 0 ? count : 1, sizeof(*classes));
+    if (classes == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the class names");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        classes[i] = sl_dataset_class_name(dataset, i);
+    }
+    const sl_series_config config = {.output = output,
+                                     .fields = fields,
+                                     .field_count = dataset->info.fields,
+                                     .classes = classes,
+                                     .class_count = count};
+    const sluice_status status = sl_series_open(series, &config, error);
+    sl_free(classes);
+    return status;
+}
+
+void sl_series_settle(sl_series *series, uint64_t pack_id)
+{
+    series->plan.pack_id = pack_id;
     sl_schema_encode(&series->schema, series->metadata);
     series->plan.meta_checksum = sl_checksum(series->metadata, series->plan.meta_bytes);
 }

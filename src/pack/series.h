@@ -10,6 +10,7 @@
 #ifndef SL_SERIES_H
 #define SL_SERIES_H
 
+#include "dataset.h"
 #include "shard_writer.h"
 
 #define SL_SHARD_BYTES_DEFAULT ((uint64_t)256 << 20)
@@ -23,7 +24,6 @@ typedef struct sl_series_config {
     const char *const *classes;
     uint32_t class_count;
     uint64_t shard_bytes;
-    uint64_t pack_id;
 } sl_series_config;
 
 typedef struct sl_series {
@@ -43,10 +43,14 @@ typedef struct sl_series {
 /* Errors: INVALID (fields, class names), NOMEM. */
 sluice_status sl_series_open(sl_series *series, const sl_series_config *config,
                              sluice_error *error);
+/* With `fields`, as many as the dataset has, and its classes. Errors: as above. */
+sluice_status sl_series_open_like(sl_series *series, const sl_output *output,
+                                  const sl_dataset *dataset, const sl_field *fields,
+                                  sluice_error *error);
 /* Discards an unfinished shard and frees. A zeroed series may be closed. */
 void sl_series_close(sl_series *series);
-/* The schema is as it will be written; before any of what follows. */
-void sl_series_settle(sl_series *series);
+/* The schema is as it will be written, in shards of this pack id; before any of what follows. */
+void sl_series_settle(sl_series *series, uint64_t pack_id);
 
 /* The next shard is `number`, and begins at position `first`; none is in the making. */
 void sl_series_seek(sl_series *series, uint32_t number, uint64_t first);

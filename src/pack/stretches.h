@@ -9,7 +9,7 @@
 #ifndef SL_STRETCHES_H
 #define SL_STRETCHES_H
 
-#include <stdint.h>
+#include "share.h"
 
 typedef struct sl_stretches {
     uint64_t positions; /* at least 1 */
@@ -39,8 +39,7 @@ static inline uint32_t sl_stretches_number(const sl_stretches *s, uint64_t k)
 /* The first stretch of part `part` of `parts`; part = parts: the end. */
 static inline uint64_t sl_stretches_of_part(const sl_stretches *s, uint32_t part, uint32_t parts)
 {
-    const uint64_t count = sl_stretches_count(s);
-    return count / parts * part + count % parts * part / parts;
+    return sl_share_first(sl_stretches_count(s), part, parts);
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "packed_value.h"
 #include "record.h"
+#include "share.h"
 #include "thread.h"
 
 #include <fcntl.h>
@@ -532,11 +533,6 @@ static void report_unseen(verify *v)
 
 /* ---- parts ---- */
 
-static uint64_t share(uint64_t count, uint32_t part, uint32_t parts)
-{
-    return count / parts * part + count % parts * part / parts;
-}
-
 /* Where part `part` begins. Where the dataset knows which samples each file has, with a file;
  * without reading anything, so that all parts come to the same, whatever is damaged. */
 static void begin_of_part(const sl_dataset *dataset, uint32_t part, uint32_t parts,
@@ -544,8 +540,8 @@ static void begin_of_part(const sl_dataset *dataset, uint32_t part, uint32_t par
 {
     const uint64_t samples = dataset->info.samples;
     const uint32_t objects = sl_objects_count(dataset->objects);
-    *sample = share(samples, part, parts);
-    *object = share(objects, part, parts);
+    *sample = sl_share_first(samples, part, parts);
+    *object = sl_share_first(objects, part, parts);
     if (dataset->ops->first_of_object == NULL || part == 0 || part == parts) {
         return;
     }

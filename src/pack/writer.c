@@ -69,7 +69,7 @@ static void settle(sluice_writer *writer)
 {
     sl_frames_settle(&writer->plan, &writer->series.schema, writer->frames.open,
                      sl_frames_decide(&writer->frames));
-    sl_series_settle(&writer->series);
+    sl_series_settle(&writer->series, 0);
     sl_frames_close(&writer->frames);
     writer->maker.config.plan = &writer->plan;
 }
