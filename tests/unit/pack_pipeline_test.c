@@ -345,7 +345,7 @@ static uint64_t samples_of_first(const fixture *f)
 }
 
 /* Photos of nearly one size: shards of the same number of samples, close to what was asked for. */
-static void shards_keep_to_their_budget(void **state)
+static void shards_are_about_as_large_as_asked(void **state)
 {
     (void)state;
     fixture f;
@@ -777,7 +777,7 @@ int main(void)
         cmocka_unit_test(every_picture_is_read_to_its_end),
         cmocka_unit_test(a_picture_takes_the_same_form_everywhere),
         cmocka_unit_test(workers_do_not_change_a_byte),
-        cmocka_unit_test(shards_keep_to_their_budget),
+        cmocka_unit_test(shards_are_about_as_large_as_asked),
         cmocka_unit_test(bad_samples_are_left_out_and_listed),
         cmocka_unit_test(a_bad_sample_stops_a_strict_pack),
         cmocka_unit_test(nothing_but_bad_samples_is_an_error),
