@@ -48,20 +48,7 @@ static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *e
     if (status == SLUICE_OK) {
         status = sl_column_room(column, request->shape, request->dims, &column->elements, error);
     }
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    sl_part *part = sl_column_add_part(set, column, "", error);
-    if (part == NULL) {
-        return SLUICE_INVALID;
-    }
-    part->dtype = (sluice_dtype)request->dtype;
-    part->dims = request->dims;
-    for (uint32_t i = 0; i < request->dims; i++) {
-        part->shape[i] = request->shape[i];
-    }
-    part->row_bytes = column->elements * column->made_bytes;
-    return SLUICE_OK;
+    return status == SLUICE_OK ? sl_column_add_asked(set, column, error) : status;
 }
 
 /* ---- each row ---- */

@@ -63,17 +63,12 @@ static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *e
     if (status == SLUICE_OK) {
         status = sl_column_room(column, request->shape, request->dims, &column->elements, error);
     }
+    if (status == SLUICE_OK) {
+        status = sl_column_add_asked(set, column, error);
+    }
     if (status != SLUICE_OK) {
         return status;
     }
-    sl_part *part = sl_column_add_part(set, column, "", error);
-    if (part == NULL) {
-        return SLUICE_INVALID;
-    }
-    part->dtype = (sluice_dtype)request->dtype;
-    part->dims = request->dims;
-    memcpy(part->shape, request->shape, sizeof(part->shape));
-    part->row_bytes = column->elements * column->made_bytes;
     column->is_field = (sluice_dtype)request->dtype == column->field.dtype;
     for (uint32_t i = 0; i < request->dims; i++) {
         column->is_field =

@@ -76,6 +76,20 @@ sl_part *sl_column_add_part(sl_column_set *set, sl_column *column, const char *s
     return part;
 }
 
+sluice_status sl_column_add_asked(sl_column_set *set, sl_column *column, sluice_error *error)
+{
+    const sl_column_request *request = &column->request;
+    sl_part *part = sl_column_add_part(set, column, "", error);
+    if (part == NULL) {
+        return SLUICE_INVALID;
+    }
+    part->dtype = (sluice_dtype)request->dtype;
+    part->dims = request->dims;
+    memcpy(part->shape, request->shape, sizeof(part->shape));
+    part->row_bytes = column->elements * column->made_bytes;
+    return SLUICE_OK;
+}
+
 static void add_facts(sl_column_set *set)
 {
     for (uint32_t i = 0; i < FACTS; i++) {

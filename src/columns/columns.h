@@ -179,6 +179,9 @@ void sl_columns_finish(const sl_column_set *set, uint32_t rows, sl_part_view par
  * caller's to fill in. */
 sl_part *sl_column_add_part(sl_column_set *set, sl_column *column, const char *suffix,
                             sluice_error *error);
+/* Adds the part whose rows are as asked for: dtype, shape, and column->elements of them. INVALID:
+ * as above. */
+sluice_status sl_column_add_asked(sl_column_set *set, sl_column *column, sluice_error *error);
 /* Row `row` of the column's part `part` (0: the first). */
 static inline void *sl_column_row(const sl_column *column, sl_part_view parts, uint32_t part,
                                   uint64_t row)
