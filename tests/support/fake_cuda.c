@@ -158,12 +158,32 @@ static sl_cu_result refusal_locked(fake_cuda_call call, fake_cuda_needs needs)
     return needs == NEEDS_CONTEXT ? f->lost : SL_CU_SUCCESS;
 }
 
+/* Of the calls that a capture of global mode forbids in other threads, those that are used here. */
+static bool is_unsafe(fake_cuda_call call)
+{
+    static const fake_cuda_call calls[] = {
+        CALL_memory_alloc,      CALL_memory_free, CALL_host_register,      CALL_host_unregister,
+        CALL_host_alloc,        CALL_host_free,   CALL_stream_synchronize, CALL_event_query,
+        CALL_event_synchronize, CALL_module_load,
+    };
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        if (calls[i] == call) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Whether the thread is where it has to be. */
 static sl_cu_result check_thread_locked(fake_cuda_call call)
 {
     fake_cuda *f = &fake_cuda_the;
     fake_cuda_expect_locked(fake_cuda_mode == SL_CU_CAPTURE_MODE_RELAXED, FAKE_CUDA_NOT_RELAXED,
                             call);
+    if (f->unsafe_forbidden && fake_cuda_mode != SL_CU_CAPTURE_MODE_RELAXED && is_unsafe(call)) {
+        f->unsafe_called = true;
+        return SL_CU_STREAM_CAPTURE_UNSUPPORTED;
+    }
     const bool current = fake_cuda_depth > 0 && f->retained > 0;
     fake_cuda_expect_locked(current, FAKE_CUDA_NO_CONTEXT, call);
     return current ? SL_CU_SUCCESS : SL_CU_INVALID_CONTEXT;

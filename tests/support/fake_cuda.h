@@ -55,6 +55,7 @@ typedef struct fake_cuda_options {
     bool copies_lie;      /* broken on purpose: copies leave out the first byte */
     unsigned init_code;   /* what cuInit answers */
     bool no_devices;      /* cuDeviceGetCount answers 0 */
+    bool one_queue;       /* all streams are one, as with CUDA_DEVICE_MAX_CONNECTIONS=1 */
     bool deinitialized;   /* every call answers 4, as at the end of a process */
     int version;          /* 0: 13000 */
 } fake_cuda_options;
@@ -95,6 +96,11 @@ typedef struct fake_cuda_control {
     struct CUstream_st *(*stream_new)(bool blocking);
     void (*synchronize)(struct CUstream_st *stream);
     void (*capture)(struct CUstream_st *stream, bool capture);
+    /* true: as while a stream is captured in global mode: calls that are unsafe then, of threads
+     * whose own mode is not relaxed, are refused. Whether none was since it was last set. */
+    bool (*forbid_unsafe)(bool forbid);
+    /* Holds the context, as the first launch of a kernel may: no other call gets on meanwhile. */
+    void (*hold_context)(uint32_t us);
     void (*launch)(struct CUstream_st *stream, const fake_cuda_reader *reader);
     /* Where the bytes at a device address are; NULL: nowhere. */
     void *(*memory)(const void *address);

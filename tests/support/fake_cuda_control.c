@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 static fake_cuda *lock(void)
 {
@@ -83,6 +84,7 @@ static void reset(void)
     f->default_stream = NULL;
     memset(&f->options, 0, sizeof(f->options));
     memset(&f->fault, 0, sizeof(f->fault));
+    f->unsafe_forbidden = f->unsafe_called = false;
     memset(f->violations_of, 0, sizeof(f->violations_of));
     memset(f->calls, 0, sizeof(f->calls));
     f->first[0] = '\0';
@@ -167,6 +169,24 @@ static void capture(struct CUstream_st *stream, bool on)
 {
     lock();
     stream_locked(stream)->capturing = on;
+    unlock();
+}
+
+static bool forbid_unsafe(bool forbid)
+{
+    fake_cuda *f = lock();
+    const bool none = !f->unsafe_called;
+    f->unsafe_forbidden = forbid;
+    f->unsafe_called = false;
+    unlock();
+    return none;
+}
+
+static void hold_context(uint32_t us)
+{
+    const struct timespec time = {us / 1000000, (long)(us % 1000000) * 1000};
+    lock();
+    nanosleep(&time, NULL);
     unlock();
 }
 
@@ -297,6 +317,8 @@ FAKE_CUDA_EXPORT const fake_cuda_control *fake_cuda_get_control(void)
         .stream_new = stream_new,
         .synchronize = synchronize,
         .capture = capture,
+        .forbid_unsafe = forbid_unsafe,
+        .hold_context = hold_context,
         .launch = launch,
         .memory = memory,
         .violations = violations,

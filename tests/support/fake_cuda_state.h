@@ -144,7 +144,8 @@ typedef struct fake_cuda {
     fake_cuda_fault fault;
     const char *failed; /* the call */
     unsigned lost;      /* what every call answers, 0: none */
-    unsigned busy;      /* copies and kernels that are being done */
+    bool unsafe_forbidden, unsafe_called;
+    unsigned busy; /* copies and kernels that are being done */
 
     uint64_t violations, violations_of[FAKE_CUDA_CHECKS];
     char first[160];

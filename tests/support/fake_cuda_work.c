@@ -121,6 +121,19 @@ static bool is_joined_locked(const struct CUstream_st *stream, const fake_cuda_w
     return false;
 }
 
+/* Of one queue each piece waits for all that was given before it. */
+static bool is_queued_locked(const fake_cuda_work *work)
+{
+    for (size_t i = 0; fake_cuda_the.options.one_queue && i < fake_cuda_the.thing_count; i++) {
+        const struct CUstream_st *other = stream_at(i);
+        if (other != NULL && other->done < other->given &&
+            other->queue[other->done % FAKE_CUDA_QUEUE].number < work->number) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- doing it; these let go of the lock while they work ---- */
 
 /* A misuse is not done: it would be a data race besides. */
@@ -223,7 +236,7 @@ static void next_locked(struct CUstream_st *stream)
         sleep_ns(us * NS_PER_US);
         pthread_mutex_lock(&f->mutex);
     }
-    while (f->lost == SL_CU_SUCCESS && is_joined_locked(stream, work)) {
+    while (f->lost == SL_CU_SUCCESS && (is_joined_locked(stream, work) || is_queued_locked(work))) {
         pthread_cond_wait(&f->changed, &f->mutex);
     }
     if (f->lost == SL_CU_SUCCESS) {

@@ -189,6 +189,52 @@ static void the_default_stream_waits_for_blocking_streams(void **state)
     expect_only(&b, FAKE_CUDA_CHANGED, 0);
 }
 
+/* Whether work of one stream passes what another one was given before and is held up with. */
+static bool passes(bool one_queue)
+{
+    bench b;
+    open_bench(&b, &(fake_cuda_options){.one_queue = one_queue});
+    fake->hold_stream(b.stream, true);
+    expect_ok(copy(&b, b.stream));
+    expect_ok(cu->event_record(b.event, b.other));
+    sl_cu_result code = SL_CU_NOT_READY;
+    for (int i = 0; i < (one_queue ? 20 : 5000) && code == SL_CU_NOT_READY; i++) {
+        sl_sleep_until_ns(sl_now_ns() + MS);
+        code = cu->event_query(b.event);
+    }
+    fake->hold_stream(b.stream, false);
+    expect_ok(cu->event_synchronize(b.event));
+    expect_only(&b, FAKE_CUDA_CHANGED, 0);
+    return code == SL_CU_SUCCESS;
+}
+
+static void streams_of_one_queue_wait_for_each_other(void **state)
+{
+    (void)state;
+    assert_true(passes(false));
+    assert_false(passes(true));
+}
+
+static void unsafe_calls_are_refused_while_forbidden(void **state)
+{
+    (void)state;
+    bench b;
+    unsigned mode = 0; /* global */
+    sl_cu_address memory = 0;
+    open_bench(&b, &(fake_cuda_options){.seed = 1});
+    (void)fake->forbid_unsafe(true);
+    expect_ok(cu->memory_alloc(&memory, BYTES));
+    expect_ok(cu->memory_free(memory));
+    assert_true(fake->forbid_unsafe(true));
+    expect_ok(cu->capture_mode(&mode));
+    assert_int_equal(cu->memory_alloc(&memory, BYTES), SL_CU_STREAM_CAPTURE_UNSUPPORTED);
+    assert_false(fake->forbid_unsafe(false));
+    expect_ok(cu->memory_alloc(&memory, BYTES));
+    expect_ok(cu->memory_free(memory));
+    expect_ok(cu->capture_mode(&mode));
+    expect_only(&b, FAKE_CUDA_NOT_RELAXED, 3); /* which is seen besides */
+}
+
 static void pageable_memory_is_taken_at_once(void **state)
 {
     (void)state;
@@ -641,6 +687,8 @@ int main(void)
         cmocka_unit_test(events_are_done_when_the_work_before_them_is),
         cmocka_unit_test(time_is_measured_by_timed_events_only),
         cmocka_unit_test(the_default_stream_waits_for_blocking_streams),
+        cmocka_unit_test(streams_of_one_queue_wait_for_each_other),
+        cmocka_unit_test(unsafe_calls_are_refused_while_forbidden),
         cmocka_unit_test(pageable_memory_is_taken_at_once),
         cmocka_unit_test(memory_is_finite),
         cmocka_unit_test(addresses_are_known),
