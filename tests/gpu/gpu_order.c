@@ -5,9 +5,16 @@
  *
  * A producer fills slots whose every word follows from the step; the consumer's kernel waits for a
  * random time and then adds up its batch; all sums are compared at the end. Runs over the depths of
- * both rings. --broken leaves one half of the handshake out, and must find broken batches: it is
- * the proof that the check can fail. `wait`: the kernel does not wait for the batch. `release`: the
- * batch is given back at once, though the kernel has still to read it.
+ * both rings. Some copies are held back behind a kernel in the copies' own stream, which stands
+ * between the library and the driver: so batches come late as well as early.
+ *
+ * --broken leaves one half of the handshake out, and must find broken batches: it is the proof that
+ * the check can fail. Neither depends on how fast the chip is:
+ * `wait`: the kernel does not wait for the batch. 98 KB are copied in 2 us, before the consumer has
+ * woken up, so every copy is held back for HOLD_NS; the consumer is told of a batch when its copy
+ * is queued, and reads what was there before. `release`: the batch is given back at once, though
+ * the kernel has still to read. Every 16th kernel waits LONG_NS before it reads; the producer fills
+ * all slots again in less than a tenth of that.
  */
 #include "gpu.h"
 #include "staging.h"
@@ -20,6 +27,8 @@
 #include <string.h>
 
 enum { SIDE = 64, ROWS = 8, ROW_BYTES = SIDE * SIDE * 3, WORDS = ROWS * ROW_BYTES / 4 };
+
+enum { HOLD_NS = 200000, LONG_NS = 3000000, HELD_ONE_IN = 8, LONG_ONE_IN = 16 };
 
 typedef enum breakage { BROKEN_NOT, BROKEN_WAIT, BROKEN_RELEASE } breakage;
 
@@ -49,6 +58,51 @@ static uint32_t sum_of(uint64_t step)
         sum += word_of(step, i) * (2 * i + 1);
     }
     return sum;
+}
+
+/* ---- between the library and the driver: copies that are late ---- */
+
+const sl_cuda_driver *__real_sl_cuda_driver_get(sluice_error *error);
+const sl_cuda_driver *__wrap_sl_cuda_driver_get(sluice_error *error);
+
+static const sl_cuda_driver *real;
+static sl_cuda_driver late;
+static const gpu *device;    /* NULL: no copy is held back; set while there is no copier */
+static uint64_t held_one_in; /* of the copies */
+static uint64_t copies;      /* the copier's */
+
+static sl_cu_result copy_late(sl_cu_address to, const void *from, size_t bytes, sl_cu_stream stream)
+{
+    if (device != NULL && copies++ % held_one_in == 0) {
+        uint64_t ns = HOLD_NS;
+        void *parameters[] = {&ns};
+        const sl_cu_result code =
+            real->launch(device->kernels[GPU_SPIN], 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
+        if (code != SL_CU_SUCCESS) {
+            return code;
+        }
+    }
+    return real->copy_to_device(to, from, bytes, stream);
+}
+
+const sl_cuda_driver *__wrap_sl_cuda_driver_get(sluice_error *error)
+{
+    const sl_cuda_driver *driver = __real_sl_cuda_driver_get(error);
+    if (driver == NULL) {
+        return NULL;
+    }
+    if (real == NULL) { /* the first call is main's, before there are threads */
+        late = *driver;
+        late.copy_to_device = copy_late;
+        real = driver;
+    }
+    return &late;
+}
+
+static void hold_copies(const order *o)
+{
+    held_one_in = o->broken == BROKEN_WAIT ? 1 : HELD_ONE_IN;
+    device = o->broken != BROKEN_RELEASE ? &o->g : NULL;
 }
 
 /* ---- producer ---- */
@@ -109,6 +163,22 @@ static void *produce(void *ctx)
 
 /* ---- consumer ---- */
 
+/* How long the kernel of this step waits before it reads. */
+static uint64_t spin_of(order *o, uint64_t step)
+{
+    const uint64_t draw = gpu_random(&o->seed);
+    switch (o->broken) {
+    case BROKEN_WAIT:
+        return 0; /* a slow consumer gives the copies time to arrive */
+    case BROKEN_RELEASE:
+        return step % LONG_ONE_IN == 0 ? LONG_NS : draw % 60000;
+    case BROKEN_NOT:
+        break;
+    }
+    /* Mostly short, sometimes long enough for the whole ring to run full behind it. */
+    return draw % 64 == 0 ? 1000000 : draw % 60000;
+}
+
 static void consume_one(order *o, uint64_t step)
 {
     sluice_error error = SLUICE_ERROR_INIT;
@@ -121,13 +191,7 @@ static void consume_one(order *o, uint64_t step)
     if (o->broken != BROKEN_WAIT && sl_staging_wait(batch, o->g.stream) != SLUICE_OK) {
         gpu_die("the stream cannot wait for batch %llu", (unsigned long long)step);
     }
-    /* Mostly short, sometimes long enough for the whole ring to run full behind it. */
-    const uint64_t draw = gpu_random(&o->seed);
-    uint64_t spin = draw % 64 == 0 ? 1000000 : draw % 60000;
-    if (o->broken == BROKEN_WAIT) {
-        spin = 0; /* a slow consumer gives the copies time to arrive */
-    }
-    gpu_checksum(&o->g, batch->parts[PART_IMAGE], WORDS, spin, o->sums + step * 4);
+    gpu_checksum(&o->g, batch->parts[PART_IMAGE], WORDS, spin_of(o, step), o->sums + step * 4);
     const bool on_stream = o->broken != BROKEN_RELEASE;
     if (sl_staging_release(batch, on_stream, on_stream ? o->g.stream : NULL) != SLUICE_OK) {
         gpu_die("batch %llu cannot be released", (unsigned long long)step);
@@ -161,9 +225,9 @@ static void open_staging(order *o, uint32_t host_slots, uint32_t device_slots)
                                       .on_empty = on_empty,
                                       .ctx = o};
     sluice_error error = SLUICE_ERROR_INIT;
-    sl_device *device = NULL;
-    if (sl_device_open(&device, "cuda:0", &error) != SLUICE_OK ||
-        sl_staging_open(&o->staging, device, &config, &error) != SLUICE_OK) {
+    sl_device *opened = NULL;
+    if (sl_device_open(&opened, "cuda:0", &error) != SLUICE_OK ||
+        sl_staging_open(&o->staging, opened, &config, &error) != SLUICE_OK) {
         gpu_die("%s", error.text);
     }
 }
@@ -174,6 +238,7 @@ static uint64_t run(order *o, uint32_t host_slots, uint32_t device_slots)
     o->empties = 0;
     o->sums = gpu_alloc(&o->g, o->batches * 4);
     GPU_DO(&o->g, fill, o->sums, 0, o->batches * 4, o->g.stream);
+    hold_copies(o);
     open_staging(o, host_slots, device_slots);
     if (pthread_create(&producer, NULL, produce, o) != 0) {
         gpu_die("no thread");
