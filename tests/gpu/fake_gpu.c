@@ -136,6 +136,7 @@ static const kernel kernels[] = {
     {"gpu_checksum", {8, 4, 8, 8}, run_checksum, reads_words},
     {"sluice_step_spin", {8}, run_spin, reads_nothing}, /* of sluice bench */
     {"gpu_write", {8}, run_write, reads_nothing},
+    {"gpu_lazy", {8}, run_write, reads_nothing},
     {"class_means", {8, 8, 8, 8, 4, 4}, run_class_means, reads_batch},
 };
 static const kernel copying = {"copy", {0}, run_copy, reads_source};
@@ -196,6 +197,8 @@ typedef struct graph {
 static sl_cu_stream capturing;
 static graph captured;
 
+enum { CAPTURE_GLOBAL, CAPTURE_INVALIDATED = 901 };
+
 EXPORT sl_cu_result cuStreamBeginCapture_v2(sl_cu_stream stream, int mode);
 EXPORT sl_cu_result cuStreamEndCapture(sl_cu_stream stream, graph **made);
 EXPORT sl_cu_result cuGraphInstantiateWithFlags(graph **made, graph *from,
@@ -206,10 +209,10 @@ EXPORT sl_cu_result cuGraphExecDestroy(graph *made);
 
 sl_cu_result cuStreamBeginCapture_v2(sl_cu_stream stream, int mode)
 {
-    (void)mode;
     capturing = stream;
     captured.filled = false;
     fake_cuda_get_control()->capture(stream, true);
+    (void)fake_cuda_get_control()->forbid_unsafe(mode == CAPTURE_GLOBAL);
     return SL_CU_SUCCESS;
 }
 
@@ -226,6 +229,10 @@ sl_cu_result cuStreamEndCapture(sl_cu_stream stream, graph **made)
 {
     fake_cuda_get_control()->capture(stream, false);
     capturing = NULL;
+    *made = NULL;
+    if (!fake_cuda_get_control()->forbid_unsafe(false)) {
+        return CAPTURE_INVALIDATED;
+    }
     *made = copy_graph(&captured);
     return *made != NULL ? SL_CU_SUCCESS : SL_CU_OUT_OF_MEMORY;
 }
@@ -254,6 +261,10 @@ sl_cu_result cuGraphExecDestroy(graph *made)
 }
 
 /* ---- modules: PTX is ours, anything else the fake's ---- */
+
+/* Whether kernels were loaded since the last launch of one: that one will take long. */
+static atomic_bool loaded;
+static uint32_t first_launch_us;
 
 static bool is_ours(const void *handle)
 {
@@ -286,6 +297,8 @@ sl_cu_result fake_cuLaunchKernel(sl_cu_function function, unsigned grid_x, unsig
 sl_cu_result cuModuleLoadData(sl_cu_module *module, const void *image)
 {
     if (strncmp(image, ".version", 8) == 0) {
+        /* Relaxed: nothing else follows from it. */
+        atomic_store_explicit(&loaded, true, memory_order_relaxed);
         *module = (sl_cu_module)AT(kernels); /* a handle: whatever it points to */
         return SL_CU_SUCCESS;
     }
@@ -330,6 +343,9 @@ sl_cu_result cuLaunchKernel(sl_cu_function function, unsigned grid_x, unsigned g
     for (int i = 0; i < PARAMETERS && w.kernel->bytes[i] != 0; i++) {
         memcpy(&w.parameters[i], parameters[i], w.kernel->bytes[i]);
     }
+    if (atomic_exchange_explicit(&loaded, false, memory_order_relaxed) && first_launch_us > 0) {
+        fake_cuda_get_control()->hold_context(first_launch_us);
+    }
     if (stream == capturing && stream != NULL) {
         captured = (graph){w, true};
         return SL_CU_SUCCESS;
@@ -367,13 +383,22 @@ sl_cu_result cuMemsetD8Async(sl_cu_address memory, unsigned char value, size_t b
 
 /* NOLINTEND(readability-identifier-naming) */
 
-/* Pieces of work are late by up to SLUICE_FAKE_DELAY_US. */
+static uint32_t number_of(const char *name)
+{
+    const char *text = getenv(name);
+    return text != NULL ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
+/* SLUICE_FAKE_DELAY_US: pieces of work are late by up to that. SLUICE_FAKE_FIRST_LAUNCH_US: so long
+ * the first launch after kernels were loaded holds the context. */
 __attribute__((constructor)) static void begin(void)
 {
-    const char *delay = getenv("SLUICE_FAKE_DELAY_US");
-    const fake_cuda_options options = {.seed = 1,
-                                       .pageable = true,
-                                       .delay_us =
-                                           delay != NULL ? (uint32_t)strtoul(delay, NULL, 10) : 0};
+    const fake_cuda_options options = {
+        .seed = 1,
+        .pageable = true,
+        .delay_us = number_of("SLUICE_FAKE_DELAY_US"),
+        .one_queue = number_of("CUDA_DEVICE_MAX_CONNECTIONS") == 1,
+    };
+    first_launch_us = number_of("SLUICE_FAKE_FIRST_LAUNCH_US");
     fake_cuda_get_control()->set(&options);
 }

@@ -151,31 +151,71 @@ static void close_at_work(void)
     gpu_close(&g);
 }
 
-/* Handshakes do not belong into a graph, and a capture elsewhere does not disturb the loader. */
-static void stream_capture(void)
-{
+typedef struct capture {
     sl_cu_result (*begin)(sl_cu_stream stream, unsigned mode);
     sl_cu_result (*end)(sl_cu_stream stream, void **graph);
     sl_cu_result (*destroy)(void *graph);
+} capture;
+
+/* In global mode, the strictest: it forbids unsafe calls in all threads that are not relaxed. */
+static capture begin_capture(const gpu *g)
+{
+    capture c;
+    gpu_symbol("cuStreamBeginCapture_v2", &c.begin);
+    gpu_symbol("cuStreamEndCapture", &c.end);
+    gpu_symbol("cuGraphDestroy", &c.destroy);
+    gpu_must(g, "cuStreamBeginCapture", c.begin(g->stream, 0));
+    return c;
+}
+
+/* An unsafe call anywhere would have invalidated it. */
+static void end_capture(const gpu *g, const capture *c)
+{
+    void *graph = NULL;
+    gpu_must(g, "cuStreamEndCapture", c->end(g->stream, &graph));
+    gpu_must(g, "cuGraphDestroy", c->destroy(graph));
+}
+
+/* Handshakes do not belong into a graph, and a capture elsewhere does not disturb the loader. */
+static void stream_capture(void)
+{
     gpu g;
     gpu_open(&g);
-    gpu_symbol("cuStreamBeginCapture_v2", &begin);
-    gpu_symbol("cuStreamEndCapture", &end);
-    gpu_symbol("cuGraphDestroy", &destroy);
     sluice_loader *loader = start_loader();
     sluice_batch *batch = take(loader);
-    void *graph = NULL;
-    gpu_must(&g, "cuStreamBeginCapture", begin(g.stream, 0)); /* global: the strictest */
+    const capture c = begin_capture(&g);
     gpu_expect(sluice_batch_wait(batch, g.stream) == SLUICE_STATE, "wait is captured");
     gpu_expect(sluice_batch_release_on(batch, g.stream) == SLUICE_STATE, "release is captured");
     sluice_batch_release(take(loader)); /* the copies go on meanwhile */
     sl_sleep_until_ns(sl_now_ns() + 50000000);
-    gpu_must(&g, "cuStreamEndCapture", end(g.stream, &graph));
-    gpu_must(&g, "cuGraphDestroy", destroy(graph));
+    end_capture(&g, &c);
     gpu_expect(sluice_batch_release_on(batch, g.stream) == SLUICE_OK, "release fails afterwards");
     const sluice_status status = sluice_loader_get_error(loader, NULL);
     gpu_expect(status == SLUICE_OK, "the loader has failed: %s", sluice_status_name(status));
     sluice_loader_close(loader);
+    gpu_close(&g);
+}
+
+/* Opening, an epoch and closing, all of it in the thread that captures, beside another loader. */
+static void open_in_capture(void)
+{
+    gpu g;
+    gpu_open(&g);
+    sluice_loader *first = start_loader();
+    sluice_batch *batch = NULL;
+    sluice_status next;
+    const capture c = begin_capture(&g);
+    sluice_loader *second = start_loader();
+    while ((next = sluice_loader_next(second, &batch, 10000000000)) == SLUICE_OK) {
+        sluice_batch_release(batch);
+    }
+    gpu_expect(next == SLUICE_END, "the epoch ends with %s", sluice_status_name(next));
+    sluice_loader_close(second);
+    sluice_batch_release(take(first));
+    end_capture(&g, &c);
+    const sluice_status status = sluice_loader_get_error(first, NULL);
+    gpu_expect(status == SLUICE_OK, "the other loader has failed: %s", sluice_status_name(status));
+    sluice_loader_close(first);
     gpu_close(&g);
 }
 
@@ -196,7 +236,7 @@ typedef struct fault_case {
 static const fault_case cases[] = {
     {"consumer_fault", consumer_fault},     {"exit_with_loader", exit_with_loader},
     {"fork_with_loader", fork_with_loader}, {"close_at_work", close_at_work},
-    {"stream_capture", stream_capture},
+    {"stream_capture", stream_capture},     {"open_in_capture", open_in_capture},
 };
 
 /* The exit status of a process that runs it; a process that hangs is killed. */

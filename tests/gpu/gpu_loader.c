@@ -2,7 +2,8 @@
 /*
  * gpu_loader: whole epochs through a loader whose batches live on the device. Every batch of every
  * dtype and layout must be, byte for byte, what a loader with host memory gives; also in memory of
- * the caller's own. Counts, by standing between the library and the driver, how often the
+ * the caller's own, and while a second loader, of another order and dtype, uses the same device.
+ * Counts, by standing between the library and the driver, how often the
  * consumer's calls wait for the device: never.
  */
 #include "gpu.h"
@@ -164,36 +165,80 @@ static bool compare_next(const gpu *g, pair *p)
     return true;
 }
 
+/* Two loaders of the same options, one on the device. */
+static void pair_open(pair *p, const char *path, sluice_loader_options *options)
+{
+    void *blocks[OUTPUTS];
+    options->device = "host";
+    p->host = setup_loader(path, options);
+    for (int i = 0; i < OUTPUTS && p->outputs != NULL; i++) {
+        blocks[i] = (void *)(uintptr_t)p->outputs[i]; /* NOLINT(performance-no-int-to-ptr) */
+    }
+    options->device = "cuda:0";
+    options->outputs = p->outputs != NULL ? blocks : NULL;
+    options->output_count = p->outputs != NULL ? OUTPUTS : 0;
+    p->ours = setup_loader(path, options);
+    options->outputs = NULL;
+    options->output_count = 0;
+}
+
+static void pair_start(const pair *p, uint64_t epoch)
+{
+    if (sluice_loader_start_epoch(p->ours, epoch) != SLUICE_OK ||
+        sluice_loader_start_epoch(p->host, epoch) != SLUICE_OK) {
+        gpu_die("an epoch does not start");
+    }
+}
+
+static void pair_close(const pair *p, const sluice_loader_options *options, const char *how)
+{
+    sluice_loader_close(p->ours);
+    sluice_loader_close(p->host);
+    gpu_expect(p->wrong == 0 && p->batches > 0,
+               "dtype %d, layout %d%s: %llu bytes of %llu batches are wrong", options->dtype,
+               options->layout, how, (unsigned long long)p->wrong, (unsigned long long)p->batches);
+}
+
 static void compare(const gpu *g, const char *path, sluice_loader_options *options,
                     const sl_cu_address *outputs)
 {
     pair p = {.outputs = outputs};
-    options->device = "host";
-    p.host = setup_loader(path, options);
-    void *blocks[OUTPUTS];
-    for (int i = 0; i < OUTPUTS && outputs != NULL; i++) {
-        blocks[i] = (void *)(uintptr_t)outputs[i]; /* NOLINT(performance-no-int-to-ptr) */
-    }
-    options->device = "cuda:0";
-    options->outputs = outputs != NULL ? blocks : NULL;
-    options->output_count = outputs != NULL ? OUTPUTS : 0;
-    p.ours = setup_loader(path, options);
-    options->outputs = NULL;
-    options->output_count = 0;
+    pair_open(&p, path, options);
     for (uint64_t epoch = 0; epoch < 2; epoch++) {
-        if (sluice_loader_start_epoch(p.ours, epoch) != SLUICE_OK ||
-            sluice_loader_start_epoch(p.host, epoch) != SLUICE_OK) {
-            gpu_die("an epoch does not start");
-        }
+        pair_start(&p, epoch);
         while (compare_next(g, &p)) {
         }
     }
-    sluice_loader_close(p.ours);
-    sluice_loader_close(p.host);
-    gpu_expect(p.wrong == 0 && p.batches > 0,
-               "dtype %d, layout %d%s: %llu bytes of %llu batches are wrong", options->dtype,
-               options->layout, outputs != NULL ? ", own memory" : "", (unsigned long long)p.wrong,
-               (unsigned long long)p.batches);
+    pair_close(&p, options, outputs != NULL ? ", own memory" : "");
+}
+
+/* Each gives what it gives alone, which is what the host's gives. */
+static void compare_two(const gpu *g, const char *path)
+{
+    sluice_loader_options options[2] = {setup_options(), setup_options()};
+    pair pairs[2] = {{.outputs = NULL}, {.outputs = NULL}};
+    options[0].dtype = SLUICE_F16;
+    options[0].layout = SLUICE_NCHW;
+    options[1].dtype = SLUICE_F32;
+    options[1].layout = SLUICE_NHWC;
+    options[1].seed += 1;
+    options[1].batch_size += 3;
+    for (int i = 0; i < 2; i++) {
+        pair_open(&pairs[i], path, &options[i]);
+    }
+    for (uint64_t epoch = 0; epoch < 3; epoch++) {
+        bool more[2] = {true, true};
+        pair_start(&pairs[0], epoch);
+        pair_start(&pairs[1], epoch);
+        while (more[0] || more[1]) {
+            for (int i = 0; i < 2; i++) {
+                more[i] = more[i] && compare_next(g, &pairs[i]);
+            }
+        }
+    }
+    pair_close(&pairs[0], &options[0], ", beside another loader");
+    pair_close(&pairs[1], &options[1], ", beside another loader");
+    gpu_figure("two_loaders_batches", (double)(pairs[0].batches + pairs[1].batches), "batches");
 }
 
 static void compare_all(const gpu *g, const char *path)
@@ -246,6 +291,7 @@ int main(void)
     gpu_open(&g);
     photo_folder_make(&folder, 2, PER_CLASS);
     compare_all(&g, folder.path);
+    compare_two(&g, folder.path);
     if (g.device->converts) {
         refuse_host_memory(folder.path);
     }
