@@ -147,7 +147,7 @@ static sl_cu_result refusal_locked(fake_cuda_call call, fake_cuda_needs needs)
     if (is_asked_for_locked(call)) {
         f->failed = fake_cuda_call_name(call);
         f->lost = f->fault.sticky ? f->fault.code : f->lost;
-        pthread_cond_broadcast(&f->changed);
+        fake_cuda_wake_locked();
         const sl_cu_result code = f->fault.code;
         settle_locked(call);
         return code;
@@ -216,7 +216,6 @@ sl_cu_result fake_cuda_enter(fake_cuda_call call, fake_cuda_needs needs)
 
 sl_cu_result fake_cuda_leave(sl_cu_result code)
 {
-    pthread_cond_broadcast(&fake_cuda_the.changed);
     pthread_mutex_unlock(&fake_cuda_the.mutex);
     return code;
 }

@@ -16,7 +16,8 @@ static fake_cuda *lock(void)
 
 static void unlock(void)
 {
-    (void)fake_cuda_leave(SL_CU_SUCCESS);
+    fake_cuda_wake_locked();
+    pthread_mutex_unlock(&fake_cuda_the.mutex);
 }
 
 static uint64_t read_locked(const uint64_t *value)
@@ -54,6 +55,8 @@ static void free_thing(fake_cuda_thing *thing)
         free(thing->backing);
     } else if (thing->kind == KIND_HOST && thing->backing != NULL) {
         munmap(thing->backing, thing->bytes);
+    } else if (thing->kind == KIND_STREAM) {
+        pthread_cond_destroy(&((struct CUstream_st *)(void *)thing)->more);
     }
     free(thing);
 }
@@ -67,7 +70,7 @@ static void end_streams_locked(fake_cuda *f)
             stream->gone = true; /* not held any more */
         }
     }
-    pthread_cond_broadcast(&f->changed);
+    fake_cuda_wake_locked();
     while (f->workers > 0) {
         pthread_cond_wait(&f->changed, &f->mutex);
     }

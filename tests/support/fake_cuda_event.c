@@ -59,6 +59,7 @@ sl_cu_result cuStreamDestroy_v2(sl_cu_stream stream)
         return fake_cuda_leave(SL_CU_INVALID_HANDLE);
     }
     thing->open = false; /* its thread ends when its work is done */
+    fake_cuda_wake_locked();
     return fake_cuda_leave(code);
 }
 

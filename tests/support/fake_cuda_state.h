@@ -5,9 +5,12 @@
  * fake_cuda.c: device, context, errors. fake_cuda_memory.c: host and device memory, copies.
  * fake_cuda_event.c: streams and events. fake_cuda_work.c: what streams do, later.
  * fake_cuda_kernel.c: modules and conversions. fake_cuda_control.c: the test's side.
- * Lock: fake_cuda.mutex guards everything; `changed` is broadcast after each change. Functions
- * named _locked need it.
- * Objects stay allocated until reset, so that use after destruction is seen, not suffered.
+ * Lock: fake_cuda.mutex guards everything. A stream without work waits for its own `more`;
+ * everybody else for `changed`, which is broadcast when work is done. What concerns all of them (a
+ * stream let go, a device lost, anything the test sets) is told by fake_cuda_wake_locked. Most
+ * calls change nothing of that: waking every stream each time made tests several times slower.
+ * Functions named _locked need the lock. Objects stay allocated until reset, so that use after
+ * destruction is seen, not suffered.
  */
 #ifndef FAKE_CUDA_STATE_H
 #define FAKE_CUDA_STATE_H
@@ -128,6 +131,7 @@ struct CUstream_st {
     fake_cuda_thing thing;
     bool blocking; /* with the default stream */
     bool hold, capturing, gone;
+    pthread_cond_t more; /* something to do, or to end for */
     uint64_t random;
     fake_cuda_work queue[FAKE_CUDA_QUEUE];
     uint64_t given, done;
@@ -194,6 +198,9 @@ void fake_cuda_give_locked(struct CUstream_st *stream, const fake_cuda_work *wor
 bool fake_cuda_in_use_locked(uintptr_t begin, uintptr_t end);
 uint64_t fake_cuda_hash(const void *memory, size_t bytes);
 uint64_t fake_cuda_now_ns(void);
+
+/* Tells every waiting thread to look again. */
+void fake_cuda_wake_locked(void);
 
 /* The reference of the conversion, on host addresses. */
 void fake_cuda_convert(const fake_cuda_work *work, const uint8_t *from, const uint8_t *flags,

@@ -104,6 +104,17 @@ static bool in_order_locked(const fake_cuda_work *work)
     return first && second && third;
 }
 
+void fake_cuda_wake_locked(void)
+{
+    pthread_cond_broadcast(&fake_cuda_the.changed);
+    for (size_t i = 0; i < fake_cuda_the.thing_count; i++) {
+        struct CUstream_st *stream = stream_at(i);
+        if (stream != NULL) {
+            pthread_cond_broadcast(&stream->more);
+        }
+    }
+}
+
 /* The default stream and the blocking ones wait for each other's earlier work. */
 static bool is_joined_locked(const struct CUstream_st *stream, const fake_cuda_work *work)
 {
@@ -255,7 +266,7 @@ static void *run(void *argument)
     for (;;) {
         while ((stream->hold && f->lost == SL_CU_SUCCESS && !stream->gone) ||
                (stream->given == stream->done && stream->thing.open)) {
-            pthread_cond_wait(&f->changed, &f->mutex);
+            pthread_cond_wait(&stream->more, &f->mutex);
         }
         if (stream->given == stream->done) {
             break;
@@ -274,6 +285,7 @@ struct CUstream_st *fake_cuda_stream_make_locked(bool own, bool blocking)
     struct CUstream_st *stream = fake_cuda_make_locked(KIND_STREAM, sizeof(*stream));
     stream->thing.own = own;
     stream->blocking = blocking;
+    pthread_cond_init(&stream->more, NULL);
     stream->random = (f->options.seed + f->thing_count + 1) * UINT64_C(0x9E3779B97F4A7C15);
     pthread_attr_t attributes;
     pthread_t thread;
@@ -298,4 +310,5 @@ void fake_cuda_give_locked(struct CUstream_st *stream, const fake_cuda_work *wor
     *place = *work;
     place->number = ++f->numbers;
     stream->given++;
+    pthread_cond_signal(&stream->more);
 }
