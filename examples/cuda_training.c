@@ -14,8 +14,9 @@
  * there is one graph for each block of it. Labels are copied to a fixed place. Waiting for a batch
  * and releasing it stay outside of the graph.
  *
- * --repeat queues the step that many times for each batch, as a larger model would. Under `sluice
- * idle` the program says when it waited for data, so that idle time can be told apart by its cause.
+ * --repeat reads each picture that many times, in one kernel, as a larger model would. Under
+ * `sluice idle` the program says when it waited for data, so that idle time can be told apart by
+ * its cause.
  *
  * The CUDA driver is opened at run time, as the library does it, so that this builds without a CUDA
  * toolkit. Programs of yours include cuda.h, or use the CUDA runtime: a cudaStream_t is what
@@ -32,14 +33,16 @@
 
 enum { SIDE = 224, VALUES = 3 * SIDE * SIDE, CLASSES = 1000, OUTPUTS = 3, EXIT_NO_GPU = 77 };
 
-/* ---- the step: one block of threads adds up one picture ---- */
+/* ---- the step: one block of threads adds up one picture, `laps` times ---- */
 
 static const char step_ptx[] =
     ".version 7.0\n.target sm_75\n.address_size 64\n"
     ".visible .entry class_means(.param .u64 images, .param .u64 labels, .param .u64 sums,\n"
-    "                            .param .u64 counts, .param .u32 values, .param .u32 classes)\n"
+    "                            .param .u64 counts, .param .u32 values, .param .u32 classes,\n"
+    "                            .param .u32 laps)\n"
     "{\n"
     "  .reg .pred %p; .reg .b16 %h; .reg .f32 %v, %sum, %n; .reg .b32 %i, %row, %end, %step;\n"
+    "  .reg .b32 %lap;\n"
     "  .reg .b64 %at, %label, %classes, %wide;\n"
     "  mov.u32 %row, %ctaid.x;\n"
     "  ld.param.u64 %at, [labels];\n"
@@ -55,12 +58,14 @@ static const char step_ptx[] =
     "  mul.wide.u32 %wide, %row, %end;\n"
     "  shl.b64 %wide, %wide, 1;\n"
     "  add.s64 %at, %at, %wide;\n" /* the first value of this row's picture */
-    "  mov.u32 %i, %tid.x;\n"
     "  mov.u32 %step, %ntid.x;\n"
     "  mov.f32 %sum, 0f00000000;\n"
+    "  ld.param.u32 %lap, [laps];\n"
+    "LAP:\n"
+    "  mov.u32 %i, %tid.x;\n"
     "NEXT:\n"
     "  setp.ge.u32 %p, %i, %end;\n"
-    "  @%p bra ADD;\n"
+    "  @%p bra LAPPED;\n"
     "  mul.wide.u32 %wide, %i, 2;\n"
     "  add.s64 %wide, %at, %wide;\n"
     "  ld.global.b16 %h, [%wide];\n"
@@ -68,8 +73,14 @@ static const char step_ptx[] =
     "  add.f32 %sum, %sum, %v;\n"
     "  add.u32 %i, %i, %step;\n"
     "  bra NEXT;\n"
-    "ADD:\n"
+    "LAPPED:\n"
+    "  sub.u32 %lap, %lap, 1;\n"
+    "  setp.ne.u32 %p, %lap, 0;\n"
+    "  @%p bra LAP;\n"
     "  cvt.rn.f32.u32 %n, %end;\n"
+    "  div.rn.f32 %sum, %sum, %n;\n"
+    "  ld.param.u32 %lap, [laps];\n"
+    "  cvt.rn.f32.u32 %n, %lap;\n"
     "  div.rn.f32 %sum, %sum, %n;\n"
     "  shl.b64 %label, %label, 2;\n"
     "  ld.param.u64 %at, [sums];\n"
@@ -173,17 +184,14 @@ typedef struct model {
 
 static bool launch_step(const model *m, address images, address labels, uint32_t rows)
 {
-    bool launched = true;
     address sums = m->sums;
     address counts = m->counts;
     uint32_t values = VALUES;
     uint32_t classes = CLASSES;
-    void *parameters[] = {&images, &labels, &sums, &counts, &values, &classes};
-    for (uint32_t i = 0; i < m->repeat && launched; i++) {
-        launched = ok("cuLaunchKernel", cu.cuLaunchKernel(m->step, rows, 1, 1, 256, 1, 1, 0,
-                                                          m->stream, parameters, NULL));
-    }
-    return launched;
+    uint32_t laps = m->repeat;
+    void *parameters[] = {&images, &labels, &sums, &counts, &values, &classes, &laps};
+    return ok("cuLaunchKernel",
+              cu.cuLaunchKernel(m->step, rows, 1, 1, 256, 1, 1, 0, m->stream, parameters, NULL));
 }
 
 static bool allocate(address *memory, size_t bytes)
@@ -356,10 +364,10 @@ static bool print_means(const model *m)
         images += counts[class];
         if (class < 10 && counts[class] > 0) {
             printf("class %u: mean %.4f of %u images\n", class,
-                   (double)sums[class] / (double)counts[class], counts[class] / m->repeat);
+                   (double)sums[class] / (double)counts[class], counts[class]);
         }
     }
-    printf("%llu images trained\n", (unsigned long long)images / m->repeat);
+    printf("%llu images trained\n", (unsigned long long)images);
     return true;
 }
 

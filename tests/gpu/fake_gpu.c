@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PARAMETERS = 6, ILLEGAL_ADDRESS = 700 };
+enum { PARAMETERS = 7, ILLEGAL_ADDRESS = 700 };
 
 #define EXPORT __attribute__((visibility("default")))
 /* A device address, as a pointer. */
@@ -137,7 +137,7 @@ static const kernel kernels[] = {
     {"sluice_step_spin", {8}, run_spin, reads_nothing}, /* of sluice bench */
     {"gpu_write", {8}, run_write, reads_nothing},
     {"gpu_lazy", {8}, run_write, reads_nothing},
-    {"class_means", {8, 8, 8, 8, 4, 4}, run_class_means, reads_batch},
+    {"class_means", {8, 8, 8, 8, 4, 4, 4}, run_class_means, reads_batch},
 };
 static const kernel copying = {"copy", {0}, run_copy, reads_source};
 static const kernel filling = {"fill", {0}, run_fill, reads_nothing};
