@@ -187,6 +187,15 @@ void gpu_spin(const gpu *g, uint64_t ns)
     launch(g, GPU_SPIN, 1, 1, parameters);
 }
 
+void gpu_warm_up(const gpu *g)
+{
+    uint64_t ns = 300000000;
+    void *parameters[] = {&ns};
+    GPU_MUST(g, launch, g->kernels[GPU_SPIN], 1024, 1, 1, 256, 1, 1, 0, g->stream, parameters,
+             NULL);
+    gpu_wait(g);
+}
+
 void gpu_checksum(const gpu *g, const void *words, uint32_t count, uint64_t spin_ns,
                   sl_cu_address sum)
 {

@@ -69,6 +69,8 @@ void gpu_download(const gpu *g, void *to, sl_cu_address from, size_t bytes);
 void gpu_wait(const gpu *g);
 
 void gpu_spin(const gpu *g, uint64_t ns);
+/* Keeps the whole device busy for 300 ms, so that its clocks are up before anything is timed. */
+void gpu_warm_up(const gpu *g);
 void gpu_checksum(const gpu *g, const void *words, uint32_t count, uint64_t spin_ns,
                   sl_cu_address sum);
 void gpu_write(const gpu *g, sl_cu_address address);

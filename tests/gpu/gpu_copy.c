@@ -237,6 +237,9 @@ int main(int argc, char **argv)
     const bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
     bench b = {.smoke = argc > 1 && strcmp(argv[1], "--smoke") == 0};
     bench_open(&b, quick || b.smoke ? 64 * MIB : 1024 * MIB);
+    if (!b.smoke) {
+        gpu_warm_up(&b.g);
+    }
     sweep(&b);
     measure_calls(&b);
     measure_two_streams(&b);
