@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# bundle_test.sh SOURCE BUILD FAKE: makes the bundle, takes it elsewhere, and runs gpu-check there in
-# an empty environment: without a GPU, with a test that fails, and with the fake driver FAKE.
+# bundle_test.sh SOURCE BUILD FAKE CUPTI PROGRAM: makes the bundle, takes it elsewhere, and runs gpu-check there in
+# an empty environment: without a GPU, with a test that fails, with the fake driver FAKE, with the
+# fake CUPTI of which PROGRAM tells, and stopped half-way.
 set -eu
-source=$1 build=$2 fake=$3
+source=$1 build=$2 fake=$3 cupti=$4 program=$5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -48,21 +49,29 @@ check() { # check CODE COMMAND_OPTION...: gpu-check's exit code
     rm -rf "$work/out"
     (cd / && "${hidden[@]}" "$@") > "$work/log" 2>&1 || code=$?
     [ "$code" -eq "$expected" ] || fail "gpu-check ended with $code, not $expected"
+    read_out
+}
+
+read_out() { # what came out: three files, all of them whole
     /usr/bin/python3 -m json.tool "$work/out/gpu-check.json" > "$work/json" || fail "no JSON"
+    grep -q '^step ' "$work/out/gpu-check.txt" || fail "no table"
+    tar -tzf "$work/out/gpu-check.logs.tar.gz" > "$work/files" || fail "no logs"
+    grep -q '^gpu-check.logs/environment.log$' "$work/files" || fail "the log of a step is not there"
+    [ "$(find "$work/out" -type f | wc -l)" -eq 3 ] || fail "not three files: $(ls "$work/out")"
 }
 
 row() { sed -n '/^step /,$p' "$work/log" | grep -E "^$1 +$2" > /dev/null || fail "no row '$1 ... $2' in the table"; }
 
 check 77 "$bundle/scripts/gpu-check" --smoke --out "$work/out"
-for step in convert order loader copies pinning overlap idle graphs faults sanitizer torch; do
+for step in convert order faults loader pinning copies calls overlap graphs idle torch sanitizer; do
     row "$step" 'skip .*skip: .*CUDA'
 done
 for step in environment tests dataset; do row "$step" pass; done
-grep -q '^step ' <(tail -n 16 "$work/log") || fail "the table is not last"
+grep -q '^step ' <(tail -n 17 "$work/log") || fail "the table is not last"
 
 # It can fail, and says what did.
 printf '#!/bin/sh\necho "[  ERROR   ] on purpose"\nexit 1\n' > "$bundle/tests/base_cpu_test"
-check 1 "$bundle/scripts/gpu-check" --smoke --only tests --out "$work/out"
+check 1 "$bundle/scripts/gpu-check" --smoke --only environment,tests --out "$work/out"
 row tests 'fail .*base_cpu_test ended with 1: .*on purpose'
 grep -q '"failed": 1' "$work/json" || fail "the JSON does not count the failure"
 
@@ -70,7 +79,44 @@ grep -q '"failed": 1' "$work/json" || fail "the JSON does not count the failure"
 mkdir "$work/driver"
 cp "$fake" "$work/driver/libcuda.so.1"
 check 0 "LD_LIBRARY_PATH=$work/driver" "$bundle/scripts/gpu-check" --smoke --out "$work/out" \
-    --only environment,convert,order,loader,copies,pinning,graphs,faults
-for step in device convert order loader copies pinning graphs faults; do row "$step" pass; done
+    --only environment,convert,order,faults,loader,pinning,copies,calls,graphs
+for step in device convert order faults loader pinning copies calls graphs; do row "$step" pass; done
 grep -q '"order_wrong_when_broken"' "$work/json" || fail "the JSON has no figures"
-sed -n '/^step /,$p' "$work/log"
+sed -n '/^step /,$p' "$work/log" > "$work/table"
+
+# Idle time: of a program that says how fast it is fed and trains, and is traced by a fake.
+mkdir -p "$bundle/cupti"
+cp "$cupti" "$bundle/cupti/libcupti.so.13"
+cp "$program" "$bundle/bin/injected_program"
+cat > "$bundle/bin/cuda_training" << 'TEXT'
+#!/bin/sh
+case " $* " in *" --repeat 1000 "*) speed=700 ;; *) speed=9000 ;; esac
+echo "epoch 0: 16 batches of 64, $speed images/s"
+[ -z "$CUDA_INJECTION64_PATH" ] || exec "${0%/*}/injected_program" cuda marks steps=60
+TEXT
+check 0 "LD_LIBRARY_PATH=$work/driver" "$bundle/scripts/gpu-check" --smoke --only environment,idle --out "$work/out"
+row idle 'pass .*compute-idle 40 %, data-caused 30 %, .*--repeat 155 '
+check 0 "LD_LIBRARY_PATH=$work/driver" "SLUICE_CUPTI=$bundle/cupti/libcupti.so.13" \
+    FAKE_CUPTI_FAIL=enable_kernel=35 "$bundle/scripts/gpu-check" \
+    --smoke --only environment,idle --out "$work/out"
+row idle 'skip .*INSUFFICIENT_PRIVILEGES'
+
+# Stopped in the middle of a step: what was there before, which a run that is killed leaves as well,
+# and what there is then.
+printf '#!/bin/sh\nexec sleep 60\n' > "$bundle/tests/base_cpu_test"
+rm -rf "$work/out"
+env -i "$bundle/scripts/gpu-check" --smoke --only environment,tests --out "$work/out" > "$work/log" 2>&1 &
+run=$!
+for _ in $(seq 300); do
+    ! grep -q '"running": "tests"' "$work/out/gpu-check.json" 2> /dev/null || break
+    sleep 0.1
+done
+read_out
+grep -q '"name": "environment"' "$work/json" || fail "the JSON does not have the step before"
+code=0
+kill "$run"
+wait "$run" || code=$?
+[ "$code" -eq 143 ] || fail "stopped, gpu-check ended with $code"
+read_out
+grep -q '"running": "tests"' "$work/json" || fail "the JSON does not say where it was stopped"
+cat "$work/table"
