@@ -107,7 +107,7 @@ printf '#!/bin/sh\nexec sleep 60\n' > "$bundle/tests/base_cpu_test"
 rm -rf "$work/out"
 env -i "$bundle/scripts/gpu-check" --smoke --only environment,tests --out "$work/out" > "$work/log" 2>&1 &
 run=$!
-for _ in $(seq 300); do
+for _ in $(seq 900); do
     ! grep -q '"running": "tests"' "$work/out/gpu-check.json" 2> /dev/null || break
     sleep 0.1
 done
