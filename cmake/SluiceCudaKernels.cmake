@@ -11,13 +11,20 @@ if(NOT SLUICE_CUDA_KERNELS STREQUAL "OFF")
   find_package(CUDAToolkit 12.0 QUIET)
   if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE)
     set(SLUICE_HAS_CUDA_KERNELS TRUE)
+    get_filename_component(nvcc_dir ${CUDAToolkit_NVCC_EXECUTABLE} DIRECTORY)
+    find_program(SLUICE_PTXAS ptxas HINTS ${nvcc_dir} REQUIRED)
   elseif(SLUICE_CUDA_KERNELS STREQUAL "ON")
     message(FATAL_ERROR "SLUICE_CUDA_KERNELS=ON, but no CUDA toolkit 12.0 or newer with nvcc was "
                         "found (CUDAToolkit_ROOT says where to look)")
   endif()
 endif()
 
-function(sluice_cuda_flags out)
+# For drivers that refuse the fatbin: the language of CUDA 11.0, for the least GPU. Every driver that
+# the library takes compiles it, for every GPU since.
+set(SLUICE_PTX_VERSION 7.0)
+set(SLUICE_PTX_ARCH 75)
+
+function(sluice_cuda_archs out)
   set(archs ${SLUICE_CUDA_ARCHS})
   if(NOT archs)
     set(archs 75 80 86 89 90)
@@ -28,6 +35,11 @@ function(sluice_cuda_flags out)
       list(APPEND archs 100 120)
     endif()
   endif()
+  set(${out} ${archs} PARENT_SCOPE)
+endfunction()
+
+function(sluice_cuda_flags out)
+  sluice_cuda_archs(archs)
   set(flags)
   foreach(arch IN LISTS archs)
     list(APPEND flags -gencode arch=compute_${arch},code=sm_${arch})
@@ -51,23 +63,46 @@ function(sluice_cuda_flags out)
   set(${out} ${flags} PARENT_SCOPE)
 endfunction()
 
+# What the PTX is assembled for, to see that it can be.
+function(sluice_ptx_archs out)
+  sluice_cuda_archs(archs)
+  list(FILTER archs INCLUDE REGEX "^[0-9]+$")
+  list(APPEND archs ${SLUICE_PTX_ARCH} 80 86 89 90)
+  list(REMOVE_DUPLICATES archs)
+  list(REMOVE_ITEM archs 70) # older than the PTX
+  set(${out} ${archs} PARENT_SCOPE)
+endfunction()
+
 # sluice_embed_cuda(TARGET NAME DEFINITION DEPENDS file ...): compiles NAME.cu of the current folder
-# and gives NAME_kernel.c of TARGET the path of the fatbin as DEFINITION.
+# and gives NAME_kernel.c of TARGET the path of the fatbin as DEFINITION, of the PTX as DEFINITION_PTX.
 function(sluice_embed_cuda target name definition)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   if(NOT SLUICE_HAS_CUDA_KERNELS)
     return()
   endif()
   sluice_cuda_flags(flags)
+  sluice_ptx_archs(archs)
+  list(JOIN archs " " archs)
+  set(source ${CMAKE_CURRENT_SOURCE_DIR}/${name}.cu)
   set(fatbin ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin)
+  set(ptx ${CMAKE_CURRENT_BINARY_DIR}/${name}.ptx)
+  set(nvcc ${CUDAToolkit_NVCC_EXECUTABLE} -O3 -I${PROJECT_SOURCE_DIR}/include)
   list(TRANSFORM ARG_DEPENDS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   add_custom_command(
     OUTPUT ${fatbin}
-    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -fatbin -O3 ${flags} -I${PROJECT_SOURCE_DIR}/include
-            -o ${fatbin} ${CMAKE_CURRENT_SOURCE_DIR}/${name}.cu
-    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}.cu ${ARG_DEPENDS}
+    COMMAND ${nvcc} -fatbin ${flags} -o ${fatbin} ${source}
+    DEPENDS ${source} ${ARG_DEPENDS}
     COMMENT "Compiling ${name}.cu" VERBATIM)
+  set(lower ${PROJECT_SOURCE_DIR}/cmake/SluiceOldPtx.cmake)
+  add_custom_command(
+    OUTPUT ${ptx}
+    COMMAND ${nvcc} -ptx -arch=compute_${SLUICE_PTX_ARCH} -o ${ptx}.nvcc ${source}
+    COMMAND ${CMAKE_COMMAND} -DIN=${ptx}.nvcc -DOUT=${ptx} -DVERSION=${SLUICE_PTX_VERSION}
+            -DPTXAS=${SLUICE_PTXAS} -DARCHS=${archs} -P ${lower}
+    DEPENDS ${source} ${ARG_DEPENDS} ${lower}
+    COMMENT "Compiling ${name}.cu to PTX ${SLUICE_PTX_VERSION}" VERBATIM)
   set_source_files_properties(${name}_kernel.c PROPERTIES
-    OBJECT_DEPENDS ${fatbin} COMPILE_DEFINITIONS "${definition}=\"${fatbin}\"")
-  target_sources(${target} PRIVATE ${fatbin})
+    OBJECT_DEPENDS "${fatbin};${ptx}"
+    COMPILE_DEFINITIONS "${definition}=\"${fatbin}\";${definition}_PTX=\"${ptx}\"")
+  target_sources(${target} PRIVATE ${fatbin} ${ptx})
 endfunction()

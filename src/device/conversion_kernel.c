@@ -7,20 +7,34 @@
 #include <stddef.h>
 #include <string.h>
 
-#ifdef SLUICE_CONVERSION_IMAGE /* the fatbin's path */
+#ifdef SLUICE_CONVERSION_IMAGE /* the fatbin's path; SLUICE_CONVERSION_IMAGE_PTX is the PTX's */
 __asm__(".pushsection .rodata\n"
         ".balign 64\n"
         "sl_conversion_image_begin:\n"
         ".incbin \"" SLUICE_CONVERSION_IMAGE "\"\n"
+        "sl_conversion_ptx_begin:\n"
+        ".incbin \"" SLUICE_CONVERSION_IMAGE_PTX "\"\n"
+        ".byte 0\n"
         ".popsection");
 extern const unsigned char sl_conversion_image_begin[] __attribute__((visibility("hidden")));
+extern const char sl_conversion_ptx_begin[] __attribute__((visibility("hidden")));
 
 const void *sl_conversion_image(void)
 {
     return sl_conversion_image_begin;
 }
+
+const char *sl_conversion_ptx(void)
+{
+    return sl_conversion_ptx_begin;
+}
 #else
 const void *sl_conversion_image(void)
+{
+    return NULL;
+}
+
+const char *sl_conversion_ptx(void)
 {
     return NULL;
 }

@@ -2,10 +2,12 @@
 /*
  * conversion_kernel: the device code of conversions, and how it is called.
  *
- * Purpose: conversion.cu is compiled to a fatbin, which is embedded where a CUDA toolkit was there
- * at build time. It has a kernel for each dtype and layout; this says which, on which grid, with
- * which parameters, for whoever launches them (device_cuda) or stands in for them (tests). Threads:
- * pure; the image is constant.
+ * Purpose: conversion.cu is compiled to a fatbin and to PTX, which are embedded where a CUDA
+ * toolkit was there at build time. It has a kernel for each dtype and layout; this says which, on
+ * which grid, with which parameters, for whoever launches them (device_cuda) or stands in for them
+ * (tests). Drivers that are older than the toolkit may refuse the fatbin: its code has a format of
+ * the toolkit's time. The PTX is in an old version of the language, which they compile themselves.
+ * Threads: pure; the images are constant.
  */
 #ifndef SL_CONVERSION_KERNEL_H
 #define SL_CONVERSION_KERNEL_H
@@ -35,6 +37,8 @@ typedef struct sl_conversion_launch {
 
 /* The fatbin, for cuModuleLoadData; NULL when the library was built without a CUDA toolkit. */
 const void *sl_conversion_image(void);
+/* The PTX, with a 0 at its end, for cuModuleLoadDataEx; NULL as above. */
+const char *sl_conversion_ptx(void);
 /* Number and name of the kernel for a dtype and layout. */
 uint32_t sl_conversion_kernel(sluice_dtype dtype, sluice_layout layout);
 const char *sl_conversion_kernel_name(uint32_t kernel);

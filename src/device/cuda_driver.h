@@ -35,7 +35,14 @@ enum {
     SL_CU_DEINITIALIZED = 4, /* the process is ending */
     SL_CU_STUB_LIBRARY = 34,
     SL_CU_NO_DEVICE = 100,
+    SL_CU_INVALID_IMAGE = 200,
     SL_CU_INVALID_CONTEXT = 201,
+    SL_CU_NO_BINARY_FOR_GPU = 209,
+    SL_CU_INVALID_PTX = 218,
+    SL_CU_JIT_COMPILER_NOT_FOUND = 221,
+    SL_CU_UNSUPPORTED_PTX_VERSION = 222,
+    SL_CU_JIT_COMPILATION_DISABLED = 223,
+    SL_CU_INVALID_SOURCE = 300,
     SL_CU_INVALID_HANDLE = 400,
     SL_CU_NOT_READY = 600,
     SL_CU_SYSTEM_DRIVER_MISMATCH = 803,
@@ -58,7 +65,10 @@ enum {
     SL_CU_POINTER_MEMORY_TYPE = 2,
     SL_CU_POINTER_DEVICE_ORDINAL = 9,
     SL_CU_MEMORY_HOST = 1,
-    SL_CU_MEMORY_DEVICE = 2
+    SL_CU_MEMORY_DEVICE = 2,
+    SL_CU_JIT_ERROR_LOG_BUFFER = 5,
+    SL_CU_JIT_ERROR_LOG_BUFFER_BYTES = 6,
+    SL_CU_FUNCTION_BINARY_VERSION = 6 /* 10 x major + minor of the GPU it is code for */
 };
 
 /* X(field, symbol, parameters). The symbol carries its version, which fixes the ABI. */
@@ -100,6 +110,9 @@ enum {
     X(event_synchronize, cuEventSynchronize, (sl_cu_event event))                               \
     X(event_elapsed, cuEventElapsedTime, (float *ms, sl_cu_event begin, sl_cu_event end))       \
     X(module_load, cuModuleLoadData, (sl_cu_module * module, const void *image))                \
+    X(module_load_options, cuModuleLoadDataEx,                                                  \
+      (sl_cu_module * module, const void *image, unsigned count, unsigned *options,             \
+       void **values))                                                                          \
     X(module_unload, cuModuleUnload, (sl_cu_module module))                                     \
     X(module_function, cuModuleGetFunction,                                                     \
       (sl_cu_function * function, sl_cu_module module, const char *name))                       \
@@ -113,6 +126,8 @@ enum {
     X(device_memory, cuDeviceTotalMem_v2, (size_t * bytes, sl_cu_device device))      \
     X(memory_info, cuMemGetInfo_v2, (size_t * free_bytes, size_t * bytes))            \
     X(function_load, cuFuncLoad, (sl_cu_function function)) /* CUDA 12.4 */           \
+    X(function_attribute, cuFuncGetAttribute,                                         \
+      (int *value, unsigned attribute, sl_cu_function function))                      \
     X(device_pci, cuDeviceGetPCIBusId, (char *name, int length, sl_cu_device device)) \
     X(error_name, cuGetErrorName, (sl_cu_result code, const char **name))             \
     X(error_text, cuGetErrorString, (sl_cu_result code, const char **text))

@@ -333,8 +333,9 @@ static void cuda_describe(const sl_device *device, char *text, size_t bytes)
     if (cuda->node >= 0) {
         snprintf(near, sizeof(near), ", NUMA node %d", cuda->node);
     }
-    snprintf(text, bytes, "%s%s; %s%s", facts, near,
-             device->converts ? "converts batches" : "does not convert batches: ", cuda->refusal);
+    snprintf(
+        text, bytes, "%s%s; %s%s", facts, near,
+        device->converts ? "converts batches" : "does not convert batches: ", cuda->kernels_text);
 }
 
 const sl_device_ops sl_device_cuda = {

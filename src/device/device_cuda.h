@@ -29,10 +29,10 @@ typedef struct sl_cuda_device {
     int node;            /* of memory near it, -1: not known */
     bool registered;     /* the slab is */
     void *driver_memory; /* that the slab lies in, or NULL */
-    /* conversions; module NULL: none, for the reason in `refusal` */
+    /* conversions; module NULL: none. `kernels_text`: of which image, or why there is none */
     sl_cu_module module;
     sl_cu_function kernels[SL_CONVERSION_KERNELS];
-    char refusal[256];
+    char kernels_text[640];
 } sl_cuda_device;
 
 static inline sl_cuda_device *sl_cuda_of(sl_device *device)
@@ -74,7 +74,7 @@ sluice_status sl_cuda_convert(sl_device *device, const sl_conversion *conversion
                               const sl_conversion_rows *rows, struct CUstream_st *stream,
                               sluice_error *error);
 
-/* Loads the kernels: device->converts, or why not. Both are called inside the device. */
+/* Loads the kernels: device->converts, and kernels_text. Both are called inside the device. */
 void sl_cuda_convert_open(sl_cuda_device *cuda);
 void sl_cuda_convert_close(sl_cuda_device *cuda);
 

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conversions on a CUDA device. Without them batches arrive as the bytes that were copied. */
+/*
+ * Conversions on a CUDA device. Without them batches arrive as the bytes that were copied. Their
+ * kernels are in the fatbin, or, for drivers that refuse it, in PTX of an old version.
+ */
 #include "device_cuda.h"
 #include "error.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static sluice_status load_kernel(sl_cuda_device *cuda, uint32_t kernel, sluice_error *why)
 {
@@ -22,33 +27,136 @@ static sluice_status load_kernel(sl_cuda_device *cuda, uint32_t kernel, sluice_e
     return sl_cuda_result(cuda, "cuFuncLoad", driver->function_load(cuda->kernels[kernel]), why);
 }
 
-static sluice_status load(sl_cuda_device *cuda, sluice_error *why)
+static sluice_status load_kernels(sl_cuda_device *cuda, sluice_error *why)
 {
-    const void *image = sl_conversion_image();
-    if (image == NULL) {
-        return sl_error_set(why, SLUICE_UNSUPPORTED, "staging",
-                            "this library was built without its CUDA kernels");
-    }
-    sl_cu_module module;
-    sluice_status status =
-        sl_cuda_result(cuda, "cuModuleLoadData", cuda->driver->module_load(&module, image), why);
-    if (status == SLUICE_OK) {
-        cuda->module = module;
-    }
+    sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; i < SL_CONVERSION_KERNELS && status == SLUICE_OK; i++) {
         status = load_kernel(cuda, i, why);
     }
     return status;
 }
 
-void sl_cuda_convert_open(sl_cuda_device *cuda)
+static sluice_status load_fatbin(sl_cuda_device *cuda, sluice_error *why)
+{
+    sl_cu_module module;
+    const sluice_status status = sl_cuda_result(
+        cuda, "cuModuleLoadData", cuda->driver->module_load(&module, sl_conversion_image()), why);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    cuda->module = module;
+    return load_kernels(cuda, why);
+}
+
+/* The driver's compiler, too, gives its reason: `log`, cut to its first line, or "". */
+static sluice_status load_ptx(sl_cuda_device *cuda, char *log, size_t log_bytes, sluice_error *why)
+{
+    sl_cu_module module;
+    unsigned options[] = {SL_CU_JIT_ERROR_LOG_BUFFER, SL_CU_JIT_ERROR_LOG_BUFFER_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)log_bytes}; /* NOLINT(performance-no-int-to-ptr) */
+    log[0] = '\0';
+    const sl_cu_result code =
+        cuda->driver->module_load_options(&module, sl_conversion_ptx(), 2, options, values);
+    log[strcspn(log, "\n")] = '\0';
+    const sluice_status status = sl_cuda_result(cuda, "cuModuleLoadDataEx", code, why);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    cuda->module = module;
+    return load_kernels(cuda, why);
+}
+
+/* What drivers say of an image that is too new for them, or that is none for their device; also
+ * when they are asked for a kernel, since they load no earlier than they must. */
+static bool is_refusal(int32_t code)
+{
+    switch (code) {
+    case SL_CU_INVALID_IMAGE:
+    case SL_CU_NO_BINARY_FOR_GPU:
+    case SL_CU_INVALID_PTX:
+    case SL_CU_JIT_COMPILER_NOT_FOUND:
+    case SL_CU_UNSUPPORTED_PTX_VERSION:
+    case SL_CU_JIT_COMPILATION_DISABLED:
+    case SL_CU_INVALID_SOURCE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+__attribute__((format(printf, 2, 3))) static void tell(sl_cuda_device *cuda, const char *format,
+                                                       ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(cuda->kernels_text, sizeof(cuda->kernels_text), format, arguments);
+    va_end(arguments);
+}
+
+static void tell_code(sl_cuda_device *cuda)
+{
+    const sl_cuda_driver *driver = cuda->driver;
+    int version = 0;
+    if (driver->function_attribute != NULL &&
+        driver->function_attribute(&version, SL_CU_FUNCTION_BINARY_VERSION, cuda->kernels[0]) ==
+            SL_CU_SUCCESS) {
+        tell(cuda, " by code for sm_%d", version);
+    }
+}
+
+/* "7.0", as the PTX itself says. */
+static int version_of_ptx(const char **version)
+{
+    static const char word[] = ".version ";
+    const char *at = strstr(sl_conversion_ptx(), word);
+    assert(at != NULL);
+    *version = at + sizeof(word) - 1;
+    return (int)strcspn(*version, "\n");
+}
+
+/* The fatbin is `refused`: PTX is tried. */
+static sluice_status load_old(sl_cuda_device *cuda, const sluice_error *refused)
+{
+    char log[512];
+    const char *version;
+    const int length = version_of_ptx(&version);
+    sluice_error why;
+    sl_error_clear(&why);
+    const sluice_status status = load_ptx(cuda, log, sizeof(log), &why);
+    if (status == SLUICE_OK) {
+        tell(cuda, " by PTX %.*s that the driver compiled; it refuses the code: %s", length,
+             version, refused->text);
+    } else {
+        tell(cuda, "%s; PTX %.*s: %s%s%s", refused->text, length, version, why.text,
+             log[0] != '\0' ? ": " : "", log);
+    }
+    return status;
+}
+
+static sluice_status load(sl_cuda_device *cuda)
 {
     sluice_error why;
     sl_error_clear(&why);
-    cuda->base.converts = load(cuda, &why) == SLUICE_OK;
+    if (sl_conversion_image() == NULL) {
+        tell(cuda, "this library was built without its CUDA kernels");
+        return SLUICE_UNSUPPORTED;
+    }
+    const sluice_status status = load_fatbin(cuda, &why);
+    if (status == SLUICE_OK) {
+        tell_code(cuda);
+    } else if (is_refusal(why.device_code)) {
+        sl_cuda_convert_close(cuda);
+        return load_old(cuda, &why);
+    } else {
+        tell(cuda, "%s", why.text);
+    }
+    return status;
+}
+
+void sl_cuda_convert_open(sl_cuda_device *cuda)
+{
+    cuda->base.converts = load(cuda) == SLUICE_OK;
     if (!cuda->base.converts) {
-        snprintf(cuda->refusal, sizeof(cuda->refusal), "%.*s", (int)sizeof(cuda->refusal) - 1,
-                 why.text);
         sl_cuda_convert_close(cuda);
     }
 }

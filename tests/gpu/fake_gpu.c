@@ -296,6 +296,9 @@ sl_cu_result fake_cuLaunchKernel(sl_cu_function function, unsigned grid_x, unsig
 
 sl_cu_result cuModuleLoadData(sl_cu_module *module, const void *image)
 {
+    if (strncmp(image, ".version 99", 11) == 0) {
+        return SL_CU_UNSUPPORTED_PTX_VERSION;
+    }
     if (strncmp(image, ".version", 8) == 0) {
         /* Relaxed: nothing else follows from it. */
         atomic_store_explicit(&loaded, true, memory_order_relaxed);

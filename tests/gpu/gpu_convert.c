@@ -4,6 +4,7 @@
  * must give what the arithmetic of device/conversion.h gives on the host, bit for bit, and must
  * write nothing else. Then the bandwidth of each, also of mirrored rows, against that of a copy on
  * the device: those that training takes, f16 and bf16 NCHW, must come near it.
+ * --exact-only: without that. --ptx: of the kernels that the driver compiles.
  */
 #include "apply.h"
 #include "conversion.h"
@@ -266,18 +267,49 @@ static void measure_all(const gpu *g)
     }
 }
 
+/* ---- the images ---- */
+
+static bool refuse_fatbin;
+
+const void *__real_sl_conversion_image(void);
+const void *__wrap_sl_conversion_image(void);
+
+/* With --ptx: in place of the fatbin, if there is one, what every driver refuses as too new. */
+const void *__wrap_sl_conversion_image(void)
+{
+    const void *image = __real_sl_conversion_image();
+    return refuse_fatbin && image != NULL ? ".version 99.0\n.target sm_75\n.address_size 64\n"
+                                          : image;
+}
+
+/* Ends the program where there are no kernels: it is a failure, unless they were not built. */
+static void expect_kernels(gpu *g)
+{
+    char text[1024];
+    g->device->ops->describe(g->device, text, sizeof(text));
+    printf("%s\n", text);
+    if (g->device->converts) {
+        gpu_expect(!refuse_fatbin || strstr(text, "by PTX") != NULL, "the PTX is not used");
+        return;
+    }
+    gpu_close(g);
+    if (__real_sl_conversion_image() == NULL) {
+        printf("skipped: this build has no kernels\n");
+        exit(77);
+    }
+    gpu_die("this device does not take the kernels: %s", text);
+}
+
 int main(int argc, char **argv)
 {
-    const bool exact_only = argc > 1 && strcmp(argv[1], "--exact-only") == 0;
+    bool exact_only = false;
+    for (int i = 1; i < argc; i++) {
+        exact_only = exact_only || strcmp(argv[i], "--exact-only") == 0;
+        refuse_fatbin = refuse_fatbin || strcmp(argv[i], "--ptx") == 0;
+    }
     gpu g;
     gpu_open(&g);
-    if (!g.device->converts) {
-        char text[512];
-        g.device->ops->describe(g.device, text, sizeof(text));
-        printf("skipped: this device does not convert: %s\n", text);
-        gpu_close(&g);
-        return 77;
-    }
+    expect_kernels(&g);
     for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++) {
         for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
             const uint64_t wrong = check_variant(&g, dtypes[i], (sluice_layout)layout);

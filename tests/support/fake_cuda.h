@@ -43,21 +43,24 @@ typedef enum fake_cuda_check {
 
 typedef struct fake_cuda_options {
     uint64_t seed;
-    uint32_t delay_us;    /* longest delay before a piece of a stream's work; most have none */
-    uint64_t copy_rate;   /* bytes/s; 0: as fast as it goes */
-    uint64_t memory;      /* bytes of device memory; 0: 1 GiB */
-    int memory_device;    /* device memory that is made now is said to be of this device */
-    bool pageable;        /* copies from memory that is not registered are no misuse */
-    bool no_register;     /* the device's attribute says that memory cannot be registered */
-    bool ignore_releases; /* broken on purpose: the library's streams wait for no event */
-    bool ignore_ready;    /* broken on purpose: the test's streams wait for no event */
-    bool events_lie;      /* broken on purpose: query and synchronize say done at once */
-    bool copies_lie;      /* broken on purpose: copies leave out the first byte */
-    unsigned init_code;   /* what cuInit answers */
-    bool no_devices;      /* cuDeviceGetCount answers 0 */
-    bool one_queue;       /* all streams are one, as with CUDA_DEVICE_MAX_CONNECTIONS=1 */
-    bool deinitialized;   /* every call answers 4, as at the end of a process */
-    int version;          /* 0: 13000 */
+    uint32_t delay_us;     /* longest delay before a piece of a stream's work; most have none */
+    uint64_t copy_rate;    /* bytes/s; 0: as fast as it goes */
+    uint64_t memory;       /* bytes of device memory; 0: 1 GiB */
+    int memory_device;     /* device memory that is made now is said to be of this device */
+    bool pageable;         /* copies from memory that is not registered are no misuse */
+    bool no_register;      /* the device's attribute says that memory cannot be registered */
+    bool ignore_releases;  /* broken on purpose: the library's streams wait for no event */
+    bool ignore_ready;     /* broken on purpose: the test's streams wait for no event */
+    bool events_lie;       /* broken on purpose: query and synchronize say done at once */
+    bool copies_lie;       /* broken on purpose: copies leave out the first byte */
+    unsigned init_code;    /* what cuInit answers */
+    bool no_devices;       /* cuDeviceGetCount answers 0 */
+    bool one_queue;        /* all streams are one, as with CUDA_DEVICE_MAX_CONNECTIONS=1 */
+    bool deinitialized;    /* every call answers 4, as at the end of a process */
+    int version;           /* 0: 13000 */
+    unsigned code_refusal; /* what modules of binary code are refused with; 0: they are taken */
+    bool lazy_refusal;     /* not when they are loaded, but when a function is asked for */
+    unsigned text_refusal; /* the same of PTX; the compiler's log has two lines */
 } fake_cuda_options;
 
 /* A kernel of the test's: reads up to two pieces of device memory. */

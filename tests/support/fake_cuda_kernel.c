@@ -7,6 +7,7 @@
 #include "fake_cuda_state.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define NOT_FOUND   500
@@ -84,17 +85,68 @@ void fake_cuda_convert(const fake_cuda_work *work, const uint8_t *from, const ui
 
 /* ---- modules ---- */
 
+/* A fatbin begins with these bytes. What does not is text. */
+static bool is_code(const void *image)
+{
+    static const uint8_t magic[] = {0x50, 0xED, 0x55, 0xBA};
+    return strncmp(image, (const char *)magic, sizeof(magic)) == 0;
+}
+
+static sl_cu_result load_locked(sl_cu_module *module, const void *image)
+{
+    const fake_cuda_options *options = &fake_cuda_the.options;
+    if (image == NULL) {
+        return SL_CU_INVALID_VALUE;
+    }
+    const bool code = is_code(image);
+    const unsigned at_once = options->lazy_refusal ? SL_CU_SUCCESS : options->code_refusal;
+    const unsigned refusal = code ? at_once : options->text_refusal;
+    if (refusal == SL_CU_SUCCESS) {
+        *module = fake_cuda_make_locked(KIND_MODULE, sizeof(**module));
+        (*module)->code = code;
+    }
+    return refusal;
+}
+
 sl_cu_result cuModuleLoadData(sl_cu_module *module, const void *image)
 {
     const sl_cu_result code = fake_cuda_enter(CALL_module_load, NEEDS_CONTEXT);
     if (code != SL_CU_SUCCESS) {
         return code;
     }
-    if (image == NULL) {
-        return fake_cuda_leave(SL_CU_INVALID_VALUE);
+    return fake_cuda_leave(load_locked(module, image));
+}
+
+/* The log goes to a buffer, if there is one. */
+static void log_refusal(unsigned count, const unsigned *options, void *const *values)
+{
+    char *log = NULL;
+    size_t bytes = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (options[i] == SL_CU_JIT_ERROR_LOG_BUFFER) {
+            log = values[i];
+        } else if (options[i] == SL_CU_JIT_ERROR_LOG_BUFFER_BYTES) {
+            bytes = (size_t)(uintptr_t)values[i];
+        }
     }
-    *module = fake_cuda_make_locked(KIND_MODULE, sizeof(**module));
-    return fake_cuda_leave(SL_CU_SUCCESS);
+    if (log != NULL && bytes > 0) {
+        snprintf(log, bytes, "ptx input, line 9; fatal: the fake's reason\nand its second line\n");
+    }
+}
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): the driver writes to them */
+sl_cu_result cuModuleLoadDataEx(sl_cu_module *module, const void *image, unsigned count,
+                                unsigned *options, void **values)
+{
+    sl_cu_result code = fake_cuda_enter(CALL_module_load_options, NEEDS_CONTEXT);
+    if (code != SL_CU_SUCCESS) {
+        return code;
+    }
+    code = load_locked(module, image);
+    if (code != SL_CU_SUCCESS) {
+        log_refusal(count, options, values);
+    }
+    return fake_cuda_leave(code);
 }
 
 sl_cu_result cuModuleUnload(sl_cu_module module)
@@ -149,6 +201,9 @@ sl_cu_result cuModuleGetFunction(sl_cu_function *function, sl_cu_module module, 
     if (fake_cuda_find_locked(KIND_MODULE, module, CALL_module_function) == NULL) {
         return fake_cuda_leave(SL_CU_INVALID_HANDLE);
     }
+    if (module->code && fake_cuda_the.options.code_refusal != SL_CU_SUCCESS) {
+        return fake_cuda_leave(fake_cuda_the.options.code_refusal);
+    }
     if (!parse_name(name, &dtype, &layout)) {
         return fake_cuda_leave(NOT_FOUND);
     }
@@ -168,6 +223,19 @@ sl_cu_result cuFuncLoad(sl_cu_function function)
     }
     const bool known = fake_cuda_find_locked(KIND_FUNCTION, function, CALL_function_load) != NULL;
     return fake_cuda_leave(known ? SL_CU_SUCCESS : SL_CU_INVALID_HANDLE);
+}
+
+sl_cu_result cuFuncGetAttribute(int *value, unsigned attribute, sl_cu_function function)
+{
+    const sl_cu_result code = fake_cuda_enter(CALL_function_attribute, NEEDS_CONTEXT);
+    if (code != SL_CU_SUCCESS) {
+        return code;
+    }
+    if (fake_cuda_find_locked(KIND_FUNCTION, function, CALL_function_attribute) == NULL) {
+        return fake_cuda_leave(SL_CU_INVALID_HANDLE);
+    }
+    *value = attribute == SL_CU_FUNCTION_BINARY_VERSION ? 90 : 0;
+    return fake_cuda_leave(SL_CU_SUCCESS);
 }
 
 /* Fills what the kernel reads and writes; whether that is the device's. */

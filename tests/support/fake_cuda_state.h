@@ -83,6 +83,7 @@ struct CUevent_st {
 
 struct CUmod_st {
     fake_cuda_thing thing;
+    bool code; /* not PTX */
 };
 
 struct CUfunc_st {

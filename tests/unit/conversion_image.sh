@@ -1,18 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The device code of conversions: every kernel is in the image that the library embeds, and none of
+# The device code of conversions: every kernel is in the images that the library embeds, and none of
 # them spills registers on any architecture that it is built for.
-# Usage: conversion_image.sh NVCC SOURCE INCLUDES IMAGE [-gencode ...]; "" for NVCC where there is none.
+# Usage: conversion_image.sh NVCC PTXAS "75 80 ..." SOURCE INCLUDES IMAGE PTX [-gencode ...]; "" for NVCC
+# where there is none.
 set -euo pipefail
 nvcc=$1
 if [[ -z $nvcc ]]; then
     echo "skipped: the library is built without its CUDA kernels"
     exit 77
 fi
-source=$2
-includes=$3
-image=$4
-shift 4
+ptxas=$2
+read -ra archs <<< "$3"
+source=$4
+includes=$5
+image=$6
+ptx=$7
+shift 7
 
 failed=0
 kernels=0
@@ -23,17 +27,24 @@ for dtype in u8 f32 f16 bf16; do
             echo "not in the image: sl_conversion_${dtype}_${layout}"
             failed=1
         fi
+        if ! grep -q "^\.visible \.entry sl_conversion_${dtype}_${layout}(" "$ptx"; then
+            echo "not in the PTX: sl_conversion_${dtype}_${layout}"
+            failed=1
+        fi
     done
 done
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$nvcc" -fatbin -O3 "$@" -Xptxas -v -I"$includes" -o "$folder/image" "$source" >"$folder/log" 2>&1
+for arch in "${archs[@]}"; do
+    "$ptxas" -v -arch "sm_$arch" -o "$folder/code" "$ptx" >>"$folder/log" 2>&1
+done
 cat "$folder/log"
 compiled=$(grep -c 'Compiling entry function' "$folder/log")
 clean=$(grep -c '0 bytes spill stores, 0 bytes spill loads' "$folder/log")
 echo "$compiled compiled, $clean of them without spills"
-if ((compiled == 0 || compiled % kernels != 0 || clean != compiled)); then
+if ((compiled == 0 || compiled % kernels != 0 || compiled < kernels * ${#archs[@]} || clean != compiled)); then
     failed=1
 fi
 if grep -i 'warning' "$folder/log"; then

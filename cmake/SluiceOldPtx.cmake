@@ -1,0 +1,23 @@
+# cmake -DIN=... -DOUT=... -DVERSION=7.0 -DPTXAS=... "-DARCHS=75 90" -P SluiceOldPtx.cmake
+# PTX as nvcc writes it, in an older version of the language: nvcc names its own, newest version,
+# which older drivers refuse whatever the instructions are. That these are all in the older one is
+# for the assembler to say, on each architecture; if it does not, nothing is written.
+file(READ "${IN}" text)
+string(REGEX MATCHALL "(^|\n)\\.version [0-9]+\\.[0-9]+" found "${text}")
+list(LENGTH found count)
+if(NOT count EQUAL 1)
+  message(FATAL_ERROR "${IN} has ${count} lines with a .version, not one")
+endif()
+string(REGEX REPLACE "(^|\n)\\.version [0-9]+\\.[0-9]+" "\\1.version ${VERSION}" text "${text}")
+file(WRITE "${OUT}.new" "${text}")
+separate_arguments(archs UNIX_COMMAND "${ARCHS}")
+foreach(arch IN LISTS archs)
+  execute_process(COMMAND "${PTXAS}" -arch sm_${arch} -o "${OUT}.code" "${OUT}.new"
+                  RESULT_VARIABLE code OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  file(REMOVE "${OUT}.code")
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "as PTX ${VERSION} it does not assemble for sm_${arch} (ptxas: ${code}):\n"
+                        "${said}")
+  endif()
+endforeach()
+file(RENAME "${OUT}.new" "${OUT}")
