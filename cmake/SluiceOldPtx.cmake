@@ -9,6 +9,8 @@ if(NOT count EQUAL 1)
   message(FATAL_ERROR "${IN} has ${count} lines with a .version, not one")
 endif()
 string(REGEX REPLACE "(^|\n)\\.version [0-9]+\\.[0-9]+" "\\1.version ${VERSION}" text "${text}")
+# A hint about the load that follows, of PTX 8.3.
+string(REGEX REPLACE "\n[ \t]*\\.pragma \"used_bytes_mask [^\n]*" "" text "${text}")
 file(WRITE "${OUT}.new" "${text}")
 separate_arguments(archs UNIX_COMMAND "${ARCHS}")
 foreach(arch IN LISTS archs)
