@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The conversion kernels, one for each dtype and layout (conversion_kernel.h). A batch of bytes is
- * read once and its results are written once: memory is the limit, so groups are as wide as aligned
- * stores allow and everything else is kept out of the way.
+ * read once and its results are written once: memory is the limit, so a thread stores 16 bytes at
+ * once where it can, and loads what these are made of before anything else.
  */
 #include "conversion_kernel.h"
 
@@ -10,7 +10,11 @@
 #define CONVERT_FMA(v, scale, bias) __fmaf_rn(v, scale, bias)
 #define CONVERT_HALF(x)             half_bits(x)
 #define CONVERT_BITS(x)             __float_as_uint(x)
+#define CONVERT_PERMUTE(a, b, s)    __byte_perm(a, b, s)
+#define CONVERT_LOAD(at)            load(at)
+#define CONVERT_APART               asm volatile("")
 #define CONVERT_ROLLED              _Pragma("unroll 1")
+#define CONVERT_UNROLLED            _Pragma("unroll")
 typedef uint2 convert_words2;
 typedef uint4 convert_words4;
 
@@ -19,6 +23,39 @@ static __device__ __forceinline__ uint32_t half_bits(float value)
     unsigned short bits;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
     return bits;
+}
+
+/* Loads that the compiler leaves where they are. What they read is not written to meanwhile. */
+static __device__ __forceinline__ uint8_t load(const uint8_t *at)
+{
+    uint32_t v;
+    asm volatile("ld.global.nc.u8 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(at)));
+    return (uint8_t)v;
+}
+
+static __device__ __forceinline__ uint32_t load(const uint32_t *at)
+{
+    uint32_t v;
+    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(__cvta_generic_to_global(at)));
+    return v;
+}
+
+static __device__ __forceinline__ uint2 load(const uint2 *at)
+{
+    uint2 v;
+    asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(v.x), "=r"(v.y)
+                 : "l"(__cvta_generic_to_global(at)));
+    return v;
+}
+
+static __device__ __forceinline__ uint4 load(const uint4 *at)
+{
+    uint4 v;
+    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(__cvta_generic_to_global(at)));
+    return v;
 }
 
 #include "conversion_body.h"
@@ -33,17 +70,17 @@ static __device__ __forceinline__ uint32_t half_bits(float value)
 #    define BLOCKS 8
 #endif
 
-/* Blocks go over the groups of a picture in x and over pictures in y, which has fewer blocks than
- * there may be pictures. */
-#define KERNEL(name, dtype, layout)                                           \
-    extern "C" __global__ void __launch_bounds__(SL_CONVERSION_THREADS, BLOCKS)  \
-        name(const sl_conversion_parameters p)                                   \
-    {                                                                         \
-        const uint32_t group = blockIdx.x * SL_CONVERSION_THREADS + threadIdx.x; \
-        CONVERT_ROLLED                                                        \
-        for (uint32_t row = blockIdx.y; row < p.rows; row += gridDim.y) {     \
-            convert_group(&p, dtype, layout, row, group);                     \
-        }                                                                     \
+/* Blocks go over the groups of a picture in x and over pictures in y and z. No loop: what does not
+ * depend on the picture would be kept in registers for its next turn, which never comes. */
+#define KERNEL(name, dtype, layout)                                               \
+    extern "C" __global__ void __launch_bounds__(SL_CONVERSION_THREADS, BLOCKS)   \
+        name(const sl_conversion_parameters p)                                    \
+    {                                                                             \
+        const uint32_t thread = blockIdx.x * SL_CONVERSION_THREADS + threadIdx.x; \
+        const uint32_t row = blockIdx.z * gridDim.y + blockIdx.y;                 \
+        if (row < p.rows) {                                                       \
+            convert_row(&p, dtype, layout, row, thread);                          \
+        }                                                                         \
     }
 
 KERNEL(sl_conversion_u8_nhwc, SLUICE_U8, SLUICE_NHWC)

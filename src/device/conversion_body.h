@@ -9,13 +9,19 @@
  *   CONVERT_FMA(v, scale, bias)   fmaf: one rounding
  *   CONVERT_HALF(x)               bits of x as binary16, to nearest even
  *   CONVERT_BITS(x)               bits of x
- *   CONVERT_ROLLED                before a loop that is not to be unrolled
+ *   CONVERT_PERMUTE(a, b, s)      four of the bytes 0-3 of a and 4-7 of b: the digits of s, the
+ *                                 lowest first
+ *   CONVERT_LOAD(at)              *at, not to be put off until the value is needed
+ *   CONVERT_APART                 keeps two calls that differ in a constant from becoming one that
+ *                                 differs in a variable, which would put arrays into slow memory
+ *   CONVERT_ROLLED, _UNROLLED     before a loop that is not to be unrolled, or all of it
  *   convert_words2, _words4       structures x, y[, z, w] of uint32_t, aligned to their size
  *
- * A thread makes a group of 4 results, so that the 32 of a warp read and write whole lines: with
- * NHWC 4 neighbouring elements, with NCHW of 4 neighbouring pixels one element in each of the three
- * planes. Where groups do not fill pictures evenly nothing is aligned: there a thread's units (the
- * elements or the pixels) are as far apart as a block has threads, and go one by one.
+ * A thread makes a group of units of a picture: with NHWC neighbouring elements, with NCHW of
+ * neighbouring pixels one element in each of the three planes. Where that can be, they are 16 bytes
+ * of results, so that few threads keep much memory busy; else 4 units. Where groups of 4 do not
+ * fill pictures evenly nothing is aligned: there a thread's units are as far apart as a block has
+ * threads, and go one by one. Which it is is the launch's to say (conversion_kernel.h).
  */
 #ifndef SL_CONVERSION_BODY_H
 #define SL_CONVERSION_BODY_H
@@ -26,20 +32,53 @@
 typedef struct convert_picture {
     const sl_conversion_parameters *p;
     const uint8_t *from;
-    void *to;
+    uint8_t *to;
     uint32_t flags;
 } convert_picture;
 
+/* What makes a sample a result. */
+typedef struct convert_factors {
+    float scale[3], bias[3];
+} convert_factors;
+
+enum { CONVERT_WORDS = 4 /* of the widest group, in one plane */ };
+
+/* NOLINTBEGIN(bugprone-macro-parentheses): the name of a variable */
+/* A loop of `count` turns that is unrolled whatever the compiler knows of `count` when it decides:
+ * an array whose index is a variable would be in slow memory. */
+#define CONVERT_UP_TO(i, most, count)       \
+    CONVERT_UNROLLED                        \
+    for (uint32_t i = 0; i < (most); (i)++) \
+        if (i < (count))
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+/* ---- values ---- */
+
+/* No index that is not a constant: that would put the parameters into slow memory. */
+CONVERT_INLINE float convert_pick(const float of[3], uint32_t channel)
+{
+    return channel == 0 ? of[0] : channel == 1 ? of[1] : of[2];
+}
+
+/* Of channels [first, first + 3), modulo 3. */
+CONVERT_INLINE convert_factors convert_factors_from(const sl_conversion_parameters *p,
+                                                    uint32_t first)
+{
+    const uint32_t second = first == 2 ? 0 : first + 1;
+    const uint32_t third = second == 2 ? 0 : second + 1;
+    const convert_factors factors = {{convert_pick(p->scale, first), convert_pick(p->scale, second),
+                                      convert_pick(p->scale, third)},
+                                     {convert_pick(p->bias, first), convert_pick(p->bias, second),
+                                      convert_pick(p->bias, third)}};
+    return factors;
+}
+
 /* One result, in the low bits. It is finite (conversion.h). */
-CONVERT_INLINE uint32_t convert_value(const sl_conversion_parameters *p, int dtype, uint32_t sample,
-                                      uint32_t channel)
+CONVERT_INLINE uint32_t convert_value(int dtype, uint32_t sample, float scale, float bias)
 {
     if (dtype == SLUICE_U8) {
         return sample;
     }
-    /* not an index: that would put the parameters into slow memory */
-    const float scale = channel == 0 ? p->scale[0] : channel == 1 ? p->scale[1] : p->scale[2];
-    const float bias = channel == 0 ? p->bias[0] : channel == 1 ? p->bias[1] : p->bias[2];
     const float value = CONVERT_FMA((float)sample, scale, bias);
     if (dtype == SLUICE_F16) {
         return CONVERT_HALF(value);
@@ -48,7 +87,47 @@ CONVERT_INLINE uint32_t convert_value(const sl_conversion_parameters *p, int dty
     return dtype == SLUICE_F32 ? bits : (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16;
 }
 
-CONVERT_INLINE void convert_store(void *to, int dtype, size_t element, uint32_t result)
+CONVERT_INLINE uint32_t convert_bytes(int dtype)
+{
+    return dtype == SLUICE_F32 ? 4 : dtype == SLUICE_U8 ? 1 : 2;
+}
+
+/* ---- words ---- */
+
+/* 1, 2 or 4 words, aligned to as much. */
+CONVERT_INLINE void convert_load(uint32_t *words, uint32_t count, const uint8_t *from)
+{
+    const void *at = from;
+    if (count == 1) {
+        words[0] = CONVERT_LOAD((const uint32_t *)at);
+    } else if (count == 2) {
+        const convert_words2 w = CONVERT_LOAD((const convert_words2 *)at);
+        words[0] = w.x;
+        words[1] = w.y;
+    } else {
+        const convert_words4 w = CONVERT_LOAD((const convert_words4 *)at);
+        words[0] = w.x;
+        words[1] = w.y;
+        words[2] = w.z;
+        words[3] = w.w;
+    }
+}
+
+CONVERT_INLINE void convert_store(uint8_t *to, const uint32_t *words, uint32_t count)
+{
+    void *at = to;
+    if (count == 1) {
+        *(uint32_t *)at = words[0];
+    } else if (count == 2) {
+        const convert_words2 w = {words[0], words[1]};
+        *(convert_words2 *)at = w;
+    } else {
+        const convert_words4 w = {words[0], words[1], words[2], words[3]};
+        *(convert_words4 *)at = w;
+    }
+}
+
+CONVERT_INLINE void convert_store_one(void *to, int dtype, size_t element, uint32_t result)
 {
     if (dtype == SLUICE_U8) {
         ((uint8_t *)to)[element] = (uint8_t)result;
@@ -59,20 +138,27 @@ CONVERT_INLINE void convert_store(void *to, int dtype, size_t element, uint32_t 
     }
 }
 
-/* `element` is a multiple of 4. */
-CONVERT_INLINE void convert_store_group(void *to, int dtype, size_t element, const uint32_t r[4])
+/* Result number k goes to its place in words of results. */
+CONVERT_INLINE void convert_put(uint32_t *words, int dtype, uint32_t k, uint32_t result)
 {
-    const size_t group = element / SL_CONVERSION_GROUP;
-    if (dtype == SLUICE_U8) {
-        ((uint32_t *)to)[group] = r[0] | r[1] << 8 | r[2] << 16 | r[3] << 24;
-    } else if (dtype == SLUICE_F32) {
-        const convert_words4 words = {r[0], r[1], r[2], r[3]};
-        ((convert_words4 *)to)[group] = words;
-    } else {
-        const convert_words2 words = {r[0] | r[1] << 16, r[2] | r[3] << 16};
-        ((convert_words2 *)to)[group] = words;
-    }
+    const uint32_t each = 4 / convert_bytes(dtype);
+    words[k / each] = k % each == 0 ? result : words[k / each] | result << (32 / each * (k % each));
 }
+
+/*
+ * A word of a line that is turned about, pixel by pixel. It begins with channel `phase`; before it
+ * is turned it lies in the three words `low`, `middle` and `high`, of which the middle one ends
+ * where the turned one would begin if the line had no pixels but bytes. Phase 0 needs no `high`,
+ * phase 2 no `low`.
+ */
+CONVERT_INLINE uint32_t convert_turn(uint32_t phase, uint32_t low, uint32_t middle, uint32_t high)
+{
+    const uint32_t first = phase == 0 ? 0x2765 : phase == 1 ? 0x4307 : 0x6540;
+    const uint32_t second = phase == 0 ? 0x3210 : phase == 1 ? 0x3240 : 0x3215;
+    return CONVERT_PERMUTE(CONVERT_PERMUTE(low, middle, first), high, second);
+}
+
+/* ---- single samples ---- */
 
 /* A place in a picture, to go on from: a division for each element would cost more than the rest.
  */
@@ -91,76 +177,211 @@ CONVERT_INLINE convert_place convert_place_of(const convert_picture *picture, ui
     return place;
 }
 
-/* The result that belongs there; goes on to the next place. */
-CONVERT_INLINE uint32_t convert_next(const convert_picture *picture, int dtype,
-                                     convert_place *place)
+/* The sample that belongs there; goes on to the next place. */
+CONVERT_INLINE uint32_t convert_next(const convert_picture *picture, convert_place *place)
 {
     const uint32_t width = picture->p->width;
     const uint32_t source = picture->flags & SL_ROW_MIRROR
                                 ? place->pixel - 2 * place->x + width - 1 /* modulo 2^32 */
                                 : place->pixel;
     const uint8_t sample = picture->from[3 * (size_t)source + place->channel];
-    const uint32_t result = convert_value(picture->p, dtype, sample, place->channel);
     place->channel = place->channel == 2 ? 0 : place->channel + 1;
     if (place->channel == 0) {
         place->pixel++;
         place->x = place->x + 1 == width ? 0 : place->x + 1;
     }
-    return picture->flags & SL_ROW_ZERO ? 0 : result;
+    return sample;
 }
 
-/* Elements [first, first + 4) of an evenly filled picture. */
-CONVERT_INLINE void convert_even_nhwc(const convert_picture *picture, int dtype, uint32_t first)
+/* `count` words, 1 or 3, from there on. */
+CONVERT_INLINE void convert_gather(const convert_picture *picture, convert_place place,
+                                   uint32_t *words, uint32_t count)
 {
-    uint32_t results[SL_CONVERSION_GROUP];
-    if (picture->flags == 0) {
-        const uint32_t *words = (const uint32_t *)(const void *)picture->from;
-        const uint32_t samples = words[first / SL_CONVERSION_GROUP];
-        uint32_t channel = first % 3;
-        for (uint32_t k = 0; k < SL_CONVERSION_GROUP; k++) {
-            results[k] = convert_value(picture->p, dtype, (samples >> (8 * k)) & 255U, channel);
-            channel = channel == 2 ? 0 : channel + 1;
-        }
-    } else {
-        convert_place place = convert_place_of(picture, first / 3, first % 3);
-        for (uint32_t k = 0; k < SL_CONVERSION_GROUP; k++) {
-            results[k] = convert_next(picture, dtype, &place);
-        }
+    CONVERT_UP_TO(k, 12, 4 * count)
+    {
+        convert_put(words, SLUICE_U8, k, convert_next(picture, &place));
     }
-    convert_store_group(picture->to, dtype, first, results);
 }
 
-/* Pixels [first, first + 4) of an evenly filled picture. */
-CONVERT_INLINE void convert_even_nchw(const convert_picture *picture, int dtype, uint32_t first)
+/* ---- groups of mirrored pictures: of what width they are is the same for all threads ---- */
+
+/* Words [word, word + count) of a picture as mirrored, all in one line, whose width is a multiple
+ * of 4. */
+CONVERT_INLINE void convert_turn_elements(const convert_picture *picture, uint32_t word,
+                                          uint32_t *turned, uint32_t count)
 {
-    uint32_t results[3][SL_CONVERSION_GROUP];
-    const uint32_t plane = picture->p->width * picture->p->height;
-    if (picture->flags == 0) {
-        const uint32_t *words = (const uint32_t *)(const void *)(picture->from + 3 * (size_t)first);
-        const uint32_t samples[3] = {words[0], words[1], words[2]};
-        for (uint32_t i = 0; i < 3 * SL_CONVERSION_GROUP; i++) {
-            const uint32_t sample = (samples[i / 4] >> (8 * (i % 4))) & 255U;
-            results[i % 3][i / 3] = convert_value(picture->p, dtype, sample, i % 3);
+    const uint32_t line_words = picture->p->width / 4 * 3;
+    const uint32_t begin = word % line_words;
+    const uint32_t end = line_words - begin; /* where the words that are turned lie */
+    const uint32_t *line = (const uint32_t *)(const void *)picture->from + (word - begin);
+    uint32_t words[CONVERT_WORDS + 2];
+    uint32_t phase = begin % 3;
+    /* The outermost two are not there, and not needed, at the ends of a line. */
+    words[0] = CONVERT_LOAD(line + (begin == 0 ? end - 1 : end));
+    CONVERT_UP_TO(i, CONVERT_WORDS, count)
+    {
+        words[i + 1] = CONVERT_LOAD(line + (end - i - 1));
+    }
+    words[count + 1] = CONVERT_LOAD(line + (end == count ? 0 : end - count - 1));
+    CONVERT_UP_TO(i, CONVERT_WORDS, count)
+    {
+        turned[i] = convert_turn(phase, words[i + 2], words[i + 1], words[i]);
+        phase = phase == 2 ? 0 : phase + 1;
+    }
+}
+
+CONVERT_INLINE void convert_mirror_nhwc(const convert_picture *picture, uint32_t first,
+                                        uint32_t *words, uint32_t count)
+{
+    const uint32_t width = picture->p->width;
+    if (width % (4 * count) == 0) {
+        convert_turn_elements(picture, first / 4, words, count);
+    } else if (count > 1) { /* a multiple of 4, by the launch */
+        CONVERT_UP_TO(i, CONVERT_WORDS, count)
+        {
+            convert_turn_elements(picture, first / 4 + i, words + i, 1);
         }
     } else {
-        convert_place place = convert_place_of(picture, first, 0);
-        for (uint32_t i = 0; i < 3 * SL_CONVERSION_GROUP; i++) {
-            results[i % 3][i / 3] = convert_next(picture, dtype, &place);
+        convert_gather(picture, convert_place_of(picture, first / 3, first % 3), words, 1);
+    }
+}
+
+/* 4 x `count` pixels from `first` of a picture as mirrored, all in one line. */
+CONVERT_INLINE void convert_turn_pixels(const convert_picture *picture, uint32_t first,
+                                        uint32_t *turned, uint32_t count)
+{
+    const uint32_t width = picture->p->width;
+    const uint32_t source = first - 2 * (first % width) + width - 4 * count; /* modulo 2^32 */
+    const uint8_t *from = picture->from + 3 * (size_t)source;
+    uint32_t words[3 * CONVERT_WORDS];
+    CONVERT_UP_TO(i, 3, 3)
+    {
+        convert_load(words + (size_t)i * count, count, from + 4 * (size_t)i * count);
+    }
+    CONVERT_UP_TO(i, CONVERT_WORDS, count)
+    {
+        const uint32_t *w = words + 3 * (size_t)(count - 1 - i);
+        uint32_t *t = turned + 3 * (size_t)i;
+        t[0] = convert_turn(0, w[1], w[2], 0);
+        t[1] = convert_turn(1, w[0], w[1], w[2]);
+        t[2] = convert_turn(2, 0, w[0], w[1]);
+    }
+}
+
+CONVERT_INLINE void convert_mirror_nchw(const convert_picture *picture, uint32_t first,
+                                        uint32_t *words, uint32_t count)
+{
+    const uint32_t width = picture->p->width;
+    if (width % (4 * count) == 0) {
+        convert_turn_pixels(picture, first, words, count);
+    } else if (count > 1) { /* a multiple of 4, by the launch */
+        CONVERT_UP_TO(i, CONVERT_WORDS, count)
+        {
+            convert_turn_pixels(picture, first + 4 * i, words + 3 * (size_t)i, 1);
+        }
+    } else {
+        convert_gather(picture, convert_place_of(picture, first, 0), words, 3);
+    }
+}
+
+/* ---- groups ---- */
+
+/* The results of 4 x `count` elements from `first`. */
+CONVERT_INLINE void convert_elements(const sl_conversion_parameters *p, int dtype, uint32_t first,
+                                     const uint32_t *words, uint32_t count, uint32_t *made)
+{
+    const convert_factors factors = convert_factors_from(p, first % 3);
+    CONVERT_UP_TO(k, 4 * CONVERT_WORDS, 4 * count)
+    {
+        if (dtype != SLUICE_U8) {
+            const uint32_t sample = (words[k / 4] >> (8 * (k % 4))) & 255U;
+            convert_put(made, dtype, k,
+                        convert_value(dtype, sample, factors.scale[k % 3], factors.bias[k % 3]));
+        } else if (k % 4 == 0) {
+            made[k / 4] = words[k / 4];
         }
     }
-    for (uint32_t c = 0; c < 3; c++) {
-        convert_store_group(picture->to, dtype, c * (size_t)plane + first, results[c]);
+}
+
+/* Of an evenly filled picture the elements [first, first + 4 x count). What they are made of is
+ * loaded before it is known whether it is wanted: a mirrored picture is read twice then, but from
+ * the cache, and no other waits for its flags first. */
+CONVERT_INLINE void convert_even_nhwc(const convert_picture *picture, int dtype, uint32_t first,
+                                      uint32_t count)
+{
+    const uint32_t results = count * convert_bytes(dtype); /* words of them */
+    uint8_t *to = picture->to + (size_t)first * convert_bytes(dtype);
+    uint32_t words[CONVERT_WORDS];
+    uint32_t made[CONVERT_WORDS] = {0, 0, 0, 0};
+    convert_load(words, count, picture->from + first);
+    if (picture->flags & SL_ROW_MIRROR) {
+        convert_mirror_nhwc(picture, first, words, count);
+    }
+    if ((picture->flags & SL_ROW_ZERO) == 0) { /* not sooner: that would put off the load */
+        convert_elements(picture->p, dtype, first, words, count, made);
+    }
+    convert_store(to, made, results);
+}
+
+/* The samples of one channel, of 4 pixels in 3 words. */
+CONVERT_INLINE uint32_t convert_samples_of(uint32_t channel, const uint32_t *words)
+{
+    const uint32_t first = channel == 0 ? 0x0630 : channel == 1 ? 0x0741 : 0x0052;
+    const uint32_t second = channel == 0 ? 0x5210 : channel == 1 ? 0x6210 : 0x7410;
+    return CONVERT_PERMUTE(CONVERT_PERMUTE(words[0], words[1], first), words[2], second);
+}
+
+/* The results of one channel, of 4 x `count` pixels. */
+CONVERT_INLINE void convert_plane(const sl_conversion_parameters *p, int dtype, uint32_t channel,
+                                  const uint32_t *words, uint32_t count, uint32_t *made)
+{
+    CONVERT_UP_TO(k, 4 * CONVERT_WORDS, 4 * count)
+    {
+        const uint32_t byte = 3 * k + channel;
+        if (dtype != SLUICE_U8) {
+            const uint32_t sample = (words[byte / 4] >> (8 * (byte % 4))) & 255U;
+            convert_put(made, dtype, k,
+                        convert_value(dtype, sample, p->scale[channel], p->bias[channel]));
+        } else if (k % 4 == 0) {
+            made[k / 4] = convert_samples_of(channel, words + 3 * (size_t)(k / 4));
+        }
+    }
+}
+
+/* Of an evenly filled picture the pixels [first, first + 4 x count); as above. */
+CONVERT_INLINE void convert_even_nchw(const convert_picture *picture, int dtype, uint32_t first,
+                                      uint32_t count)
+{
+    const uint32_t bytes = convert_bytes(dtype);
+    const size_t plane_bytes = (size_t)picture->p->width * picture->p->height * bytes;
+    uint8_t *to = picture->to + (size_t)first * bytes;
+    uint32_t words[3 * CONVERT_WORDS];
+    CONVERT_UP_TO(i, 3, 3)
+    {
+        convert_load(words + (size_t)i * count, count,
+                     picture->from + 3 * (size_t)first + 4 * (size_t)i * count);
+    }
+    if (picture->flags & SL_ROW_MIRROR) {
+        convert_mirror_nchw(picture, first, words, count);
+    }
+    CONVERT_UP_TO(c, 3, 3)
+    {
+        uint32_t made[CONVERT_WORDS] = {0, 0, 0, 0};
+        if ((picture->flags & SL_ROW_ZERO) == 0) {
+            convert_plane(picture->p, dtype, c, words, count, made);
+        }
+        convert_store(to + c * plane_bytes, made, count * bytes);
     }
 }
 
 /* Units of a picture that is not filled evenly. */
 CONVERT_INLINE void convert_odd(const convert_picture *picture, int dtype, int layout,
-                                uint32_t units, uint32_t group)
+                                uint32_t units, uint32_t thread)
 {
     const uint32_t channels = layout == SLUICE_NHWC ? 1 : 3; /* of a unit */
     const uint32_t first =
-        group / SL_CONVERSION_THREADS * SL_CONVERSION_THREADS * SL_CONVERSION_GROUP +
-        group % SL_CONVERSION_THREADS;
+        thread / SL_CONVERSION_THREADS * SL_CONVERSION_THREADS * SL_CONVERSION_GROUP +
+        thread % SL_CONVERSION_THREADS;
     CONVERT_ROLLED
     for (uint32_t k = 0; k < SL_CONVERSION_GROUP; k++) {
         const uint32_t unit = first + k * SL_CONVERSION_THREADS;
@@ -169,34 +390,49 @@ CONVERT_INLINE void convert_odd(const convert_picture *picture, int dtype, int l
         }
         convert_place place = layout == SLUICE_NHWC ? convert_place_of(picture, unit / 3, unit % 3)
                                                     : convert_place_of(picture, unit, 0);
-        for (uint32_t c = 0; c < channels; c++) {
-            const uint32_t result = convert_next(picture, dtype, &place);
-            convert_store(picture->to, dtype, c * (size_t)units + unit, result);
+        const convert_factors factors = convert_factors_from(picture->p, place.channel);
+        CONVERT_UP_TO(c, 3, channels)
+        {
+            const uint32_t result = convert_value(dtype, convert_next(picture, &place),
+                                                  factors.scale[c], factors.bias[c]);
+            convert_store_one(picture->to, dtype, c * (size_t)units + unit,
+                              picture->flags & SL_ROW_ZERO ? 0 : result);
         }
     }
 }
 
-/* Group `group` of picture `row`; groups past the end of a picture do nothing. */
-CONVERT_INLINE void convert_group(const sl_conversion_parameters *p, int dtype, int layout,
-                                  uint32_t row, uint32_t group)
+CONVERT_INLINE void convert_even(const convert_picture *picture, int dtype, int layout,
+                                 uint32_t first, uint32_t count)
 {
+    if (layout == SLUICE_NHWC) {
+        convert_even_nhwc(picture, dtype, first, count);
+    } else {
+        convert_even_nchw(picture, dtype, first, count);
+    }
+}
+
+/* What thread `thread` of those of picture `row` does; those past its end do nothing. */
+CONVERT_INLINE void convert_row(const sl_conversion_parameters *p, int dtype, int layout,
+                                uint32_t row, uint32_t thread)
+{
+    const uint32_t wide = SL_CONVERSION_BYTES / convert_bytes(dtype);
     const uint32_t plane = p->width * p->height;
     const uint32_t units = layout == SLUICE_NHWC ? 3 * plane : plane;
-    const size_t bytes = dtype == SLUICE_F32 ? 4 : dtype == SLUICE_U8 ? 1 : 2;
     const size_t elements = 3 * (size_t)plane * row;
     /* NOLINTBEGIN(performance-no-int-to-ptr): device addresses are numbers on the host */
     const convert_picture picture = {p, (const uint8_t *)(uintptr_t)p->from + elements,
-                                     (uint8_t *)(uintptr_t)p->to + elements * bytes,
-                                     ((const uint8_t *)(uintptr_t)p->flags)[row]};
+                                     (uint8_t *)(uintptr_t)p->to + elements * convert_bytes(dtype),
+                                     CONVERT_LOAD((const uint8_t *)(uintptr_t)p->flags + row)};
     /* NOLINTEND(performance-no-int-to-ptr) */
-    if (units % SL_CONVERSION_GROUP != 0) {
-        convert_odd(&picture, dtype, layout, units, group);
-    } else if (group >= units / SL_CONVERSION_GROUP) {
+    if (p->group == 1) {
+        convert_odd(&picture, dtype, layout, units, thread);
+    } else if (thread >= units / p->group) {
         return;
-    } else if (layout == SLUICE_NHWC) {
-        convert_even_nhwc(&picture, dtype, group * SL_CONVERSION_GROUP);
+    } else if (p->group == wide) {
+        convert_even(&picture, dtype, layout, thread * wide, wide / 4);
+        CONVERT_APART;
     } else {
-        convert_even_nchw(&picture, dtype, group * SL_CONVERSION_GROUP);
+        convert_even(&picture, dtype, layout, thread * SL_CONVERSION_GROUP, 1);
     }
 }
 

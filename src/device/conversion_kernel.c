@@ -67,12 +67,22 @@ const char *sl_conversion_kernel_name(uint32_t kernel)
     return names[kernel];
 }
 
-/* Of one picture: groups fill it from its first element to its last. */
-static uint64_t groups_of(const sl_conversion *conversion)
+/* Elements of a picture, or pixels. */
+static uint64_t units_of(const sl_conversion *conversion)
 {
     const uint64_t pixels = (uint64_t)conversion->width * conversion->height;
-    const uint64_t units = conversion->layout == SLUICE_NCHW ? pixels : 3 * pixels;
-    return (units + SL_CONVERSION_GROUP - 1) / SL_CONVERSION_GROUP;
+    return conversion->layout == SLUICE_NCHW ? pixels : 3 * pixels;
+}
+
+/* The widest that fill a picture evenly, if mirrored, too, they can be made of whole words. */
+static uint32_t group_of(const sl_conversion *conversion)
+{
+    const uint64_t units = units_of(conversion);
+    const uint32_t wide = SL_CONVERSION_BYTES / (uint32_t)sl_dtype_bytes(conversion->dtype);
+    if (units % wide == 0 && conversion->width % 4 == 0) {
+        return wide;
+    }
+    return units % SL_CONVERSION_GROUP == 0 ? SL_CONVERSION_GROUP : 1;
 }
 
 bool sl_conversion_takes(const sl_conversion *conversion)
@@ -86,17 +96,21 @@ void sl_conversion_launch_make(sl_conversion_launch *launch, const sl_conversion
 {
     const uint32_t grid_y_max = 65535; /* of every compute capability */
     assert(sl_conversion_takes(conversion) && rows->rows > 0);
-    const uint64_t groups = groups_of(conversion);
+    const uint32_t group = group_of(conversion);
+    const uint64_t each = group > 1 ? group : SL_CONVERSION_GROUP;
+    const uint64_t threads = (units_of(conversion) + each - 1) / each;
     *launch = (sl_conversion_launch){
-        .grid = {(uint32_t)((groups + SL_CONVERSION_THREADS - 1) / SL_CONVERSION_THREADS),
-                 rows->rows < grid_y_max ? rows->rows : grid_y_max, 1},
+        .grid = {(uint32_t)((threads + SL_CONVERSION_THREADS - 1) / SL_CONVERSION_THREADS),
+                 rows->rows < grid_y_max ? rows->rows : grid_y_max,
+                 1 + (rows->rows - 1) / grid_y_max},
         .block = {SL_CONVERSION_THREADS, 1, 1},
         .parameters = {.from = (uintptr_t)rows->from,
                        .flags = (uintptr_t)rows->flags,
                        .to = (uintptr_t)rows->to,
                        .rows = rows->rows,
                        .width = conversion->width,
-                       .height = conversion->height},
+                       .height = conversion->height,
+                       .group = group},
     };
     memcpy(launch->parameters.scale, conversion->scale, sizeof(conversion->scale));
     memcpy(launch->parameters.bias, conversion->bias, sizeof(conversion->bias));

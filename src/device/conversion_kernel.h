@@ -20,13 +20,16 @@
 enum {
     SL_CONVERSION_KERNELS = 8,   /* 4 dtypes x 2 layouts */
     SL_CONVERSION_THREADS = 256, /* of a block */
-    SL_CONVERSION_GROUP = 4 /* results, or pixels with NCHW, that a thread makes of a picture */
+    SL_CONVERSION_BYTES = 16,    /* of results that a thread makes in a plane, where they fill it */
+    SL_CONVERSION_GROUP = 4      /* else: elements, with NCHW pixels */
 };
 
 /* What each kernel gets, by value, as its only parameter. Device addresses. */
 typedef struct sl_conversion_parameters {
     unsigned long long from, flags, to;
     uint32_t rows, width, height;
+    uint32_t
+        group; /* elements (NHWC) or pixels that a thread makes: 16, 8, 4; 1: 4 that lie apart */
     float scale[3], bias[3];
 } sl_conversion_parameters;
 

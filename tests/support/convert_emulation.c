@@ -23,31 +23,44 @@ static inline uint32_t bits_of(float value)
     return bits;
 }
 
+static inline uint32_t permute(uint32_t a, uint32_t b, uint32_t digits)
+{
+    const uint64_t bytes = (uint64_t)b << 32 | a;
+    uint32_t chosen = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        chosen |= (uint32_t)(bytes >> (8 * (digits >> (4 * i) & 7)) & 255) << (8 * i);
+    }
+    return chosen;
+}
+
 #define CONVERT_INLINE              static inline
 #define CONVERT_FMA(v, scale, bias) fmaf(v, scale, bias)
 #define CONVERT_HALF(x)             sl_half_from_float(x)
 #define CONVERT_BITS(x)             bits_of(x)
+#define CONVERT_PERMUTE(a, b, s)    permute(a, b, s)
+#define CONVERT_LOAD(at)            (*(at))
+#define CONVERT_APART
 #define CONVERT_ROLLED
+#define CONVERT_UNROLLED
 #include "conversion_body.h"
 
 void convert_emulate_block(const sl_conversion_launch *launch, uint32_t kernel, uint32_t x,
-                           uint32_t y)
+                           uint32_t row)
 {
-    const sl_conversion_parameters *p = &launch->parameters;
     for (uint32_t thread = 0; thread < launch->block[0]; thread++) {
-        const uint32_t group = x * launch->block[0] + thread;
-        for (uint32_t row = y; row < p->rows; row += launch->grid[1]) {
-            convert_group(p, (int)(kernel / 2), kernel % 2 == 1 ? SLUICE_NCHW : SLUICE_NHWC, row,
-                          group);
-        }
+        convert_row(&launch->parameters, (int)(kernel / 2),
+                    kernel % 2 == 1 ? SLUICE_NCHW : SLUICE_NHWC, row,
+                    x * launch->block[0] + thread);
     }
 }
 
 void convert_emulate(const sl_conversion_launch *launch, uint32_t kernel)
 {
-    for (uint32_t y = 0; y < launch->grid[1]; y++) {
+    /* blocks past the last row do nothing */
+    const uint32_t blocks = launch->grid[1] * launch->grid[2];
+    for (uint32_t row = 0; row < blocks && row < launch->parameters.rows; row++) {
         for (uint32_t x = 0; x < launch->grid[0]; x++) {
-            convert_emulate_block(launch, kernel, x, y);
+            convert_emulate_block(launch, kernel, x, row);
         }
     }
 }

@@ -11,9 +11,9 @@
 
 /* Kernel `kernel` over the whole grid; the parameters' addresses are of the host. */
 void convert_emulate(const sl_conversion_launch *launch, uint32_t kernel);
-/* One block of it. */
+/* One block of it: number x of those of a row. */
 void convert_emulate_block(const sl_conversion_launch *launch, uint32_t kernel, uint32_t x,
-                           uint32_t y);
+                           uint32_t row);
 /* The whole grid, from a conversion. */
 void convert_emulate_rows(const sl_conversion *conversion, const sl_conversion_rows *rows);
 

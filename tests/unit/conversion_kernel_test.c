@@ -51,8 +51,10 @@ static batch make_batch(const sl_conversion *c, uint32_t rows, uint64_t seed)
     sl_random random = sl_random_for(seed, 0, 0, 0);
     const size_t samples = (size_t)c->width * c->height * 3;
     batch b = {.bytes = sl_conversion_row_bytes(c) * rows};
-    /* exact sizes, so that a sanitizer sees what reads or writes outside */
-    b.from = aligned_alloc(256, (samples * rows + 255) / 256 * 256);
+    /* an exact size, so that a sanitizer sees what reads outside */
+    void *from = NULL;
+    assert_int_equal(posix_memalign(&from, 256, samples * rows), 0);
+    b.from = from;
     b.to = aligned_alloc(256, (b.bytes + 2 * GUARD + 255) / 256 * 256);
     b.expected = malloc(b.bytes);
     b.flags = malloc(rows);
@@ -61,7 +63,7 @@ static batch make_batch(const sl_conversion *c, uint32_t rows, uint64_t seed)
         b.from[i] = random_byte(&random);
     }
     for (uint32_t row = 0; row < rows; row++) {
-        b.flags[row] = random_byte(&random) & (SL_ROW_MIRROR | SL_ROW_ZERO);
+        b.flags[row] = (seed + row) % 4; /* of SL_ROW_MIRROR and SL_ROW_ZERO none, either, both */
         convert_plainly(c, b.flags[row], b.from + row * samples,
                         b.expected + row * sl_conversion_row_bytes(c));
     }
@@ -115,9 +117,8 @@ static void check_size(uint32_t width, uint32_t height)
         for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
             const sl_conversion c =
                 conversion((sluice_dtype)dtype, (sluice_layout)layout, width, height);
-            for (uint32_t rows = 1; rows <= 5; rows += 2) {
-                check(&c, rows, (uint64_t)width * 100 + rows);
-            }
+            check(&c, 1, SL_ROW_MIRROR);
+            check(&c, 5, (uint64_t)width * 100 + height);
         }
     }
 }
@@ -126,12 +127,51 @@ static void every_size_dtype_and_layout(void **state)
 {
     (void)state;
     static const uint32_t sizes[][2] = {
-        {1, 1},   {1, 2},   {2, 1},   {1, 3},   {3, 1},   {4, 1},    {1, 4},   {3, 3},
-        {2, 2},   {5, 7},   {7, 4},   {4, 7},   {8, 8},   {15, 17},  {16, 16}, {33, 2},
-        {6, 6},   {257, 1}, {1, 257}, {64, 31}, {31, 64}, {100, 3},  {32, 32}, {32, 33},
-        {45, 91}, {91, 45}, {33, 32}, {5, 205}, {41, 25}, {1025, 3}, {1, 1024}};
+        {1, 1},   {1, 2},   {2, 1},    {1, 3},    {3, 1},    {4, 1},    {1, 4},    {3, 3},
+        {2, 2},   {5, 7},   {7, 4},    {4, 7},    {8, 8},    {15, 17},  {16, 16},  {33, 2},
+        {6, 6},   {257, 1}, {1, 257},  {64, 31},  {31, 64},  {100, 3},  {32, 32},  {32, 33},
+        {45, 91}, {91, 45}, {33, 32},  {5, 205},  {41, 25},  {1025, 3}, {1, 1024}, {224, 3},
+        {300, 4}, {260, 2}, {1024, 5}, {1040, 5}, {1032, 3}, {1028, 4}};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         check_size(sizes[i][0], sizes[i][1]);
+    }
+    /* Every remainder of a width by the groups, with heights that make up for it and such that do
+     * not. */
+    for (uint32_t width = 1; width <= 52; width++) {
+        for (uint32_t height = 1; height <= 16; height *= 2) {
+            check_size(width, height);
+        }
+        check_size(width, 3);
+    }
+}
+
+static uint32_t group_of(sluice_dtype dtype, sluice_layout layout, uint32_t width, uint32_t height)
+{
+    const sl_conversion c = conversion(dtype, layout, width, height);
+    sl_conversion_launch launch;
+    sl_conversion_launch_make(&launch, &c, &(sl_conversion_rows){.rows = 1});
+    const uint64_t units = (uint64_t)width * height * (layout == SLUICE_NHWC ? 3 : 1);
+    const uint64_t each = launch.parameters.group == 1 ? 4 : launch.parameters.group;
+    assert_int_equal(launch.grid[0], ((units + each - 1) / each + 255) / 256);
+    return launch.parameters.group;
+}
+
+/* 16 bytes of results where they fill pictures, and mirrored ones are words. */
+static void groups_are_as_wide_as_can_be(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[][2] = {{224, 224}, {4, 4}, {4, 2}, {4, 1}, {2, 8}, {6, 6}, {5, 5}};
+    static const uint32_t expected[][4] = {/* u8, f32, f16, bf16 */
+                                           {16, 4, 8, 8}, {16, 4, 8, 8}, {4, 4, 8, 8}, {4, 4, 4, 4},
+                                           {4, 4, 4, 4},  {4, 4, 4, 4},  {1, 1, 1, 1}};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        for (int dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
+            for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
+                const sl_conversion c = {.dtype = (sluice_dtype)dtype};
+                assert_int_equal(group_of(c.dtype, (sluice_layout)layout, sizes[i][0], sizes[i][1]),
+                                 expected[i][dtype]);
+            }
+        }
     }
 }
 
@@ -294,16 +334,20 @@ static void pictures_are_as_on_the_host(void **state)
     sluice_augment_destroy(recipe);
 }
 
-/* Built without a toolkit there is none; else a fatbin, which begins with these bytes. */
-static void the_image_is_a_fatbin(void **state)
+/* Built without a toolkit there is none; else a fatbin, which begins with these bytes, and PTX. */
+static void the_images_are_a_fatbin_and_ptx(void **state)
 {
     (void)state;
     static const uint8_t magic[] = {0x50, 0xED, 0x55, 0xBA};
     const void *image = sl_conversion_image();
     if (image == NULL) {
+        assert_null(sl_conversion_ptx());
         skip();
     }
     assert_memory_equal(image, magic, sizeof(magic));
+    assert_non_null(strstr(sl_conversion_ptx(), "\n.version 7.0\n"));
+    const char *last = sl_conversion_kernel_name(SL_CONVERSION_KERNELS - 1);
+    assert_non_null(strstr(sl_conversion_ptx(), last));
 }
 
 static void every_kernel_has_a_name_of_its_own(void **state)
@@ -326,12 +370,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_size_dtype_and_layout),
+        cmocka_unit_test(groups_are_as_wide_as_can_be),
         cmocka_unit_test(every_value_is_rounded_as_on_the_host),
         cmocka_unit_test(more_rows_than_blocks),
         cmocka_unit_test(sizes_that_kernels_take),
         cmocka_unit_test(the_end_of_the_largest_picture),
         cmocka_unit_test(pictures_are_as_on_the_host),
-        cmocka_unit_test(the_image_is_a_fatbin),
+        cmocka_unit_test(the_images_are_a_fatbin_and_ptx),
         cmocka_unit_test(every_kernel_has_a_name_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
