@@ -108,8 +108,11 @@ typedef struct sluice_loader_options {
      * CUDA graphs, or for who brings buffers along): output_count (2..64) blocks of room for
      * batch_size pictures, 16-byte-aligned, in use from open until the loader is closed and the
      * last batch is released. They take the place of device_slots; with "host", of prefetch.
-     * INVALID for memory that is not the device's (the host's, another device's); UNSUPPORTED where
-     * the library was built without its kernels [NULL: memory of the library's]
+     * INVALID, with which of them and what it is, for a block whose first or last byte is not the
+     * device's: the host's, another device's, an address that is reserved and not mapped. Memory of
+     * pools (cudaMallocAsync) and of cuMemMap is the device's; managed memory is taken where the
+     * device can share it with the host at the same time. UNSUPPORTED where the library was built
+     * without its kernels [NULL: memory of the library's]
      */
     void *const *outputs;
     uint32_t output_count;
@@ -250,6 +253,14 @@ SLUICE_API uint64_t sluice_batch_epoch(const sluice_batch *batch);
 /*
  * Makes `stream` wait, on the device, until the batch is there; the host does not block. With host
  * memory the batch is there already and `stream` must be NULL.
+ *
+ * Here and in release_on a stream is NULL, cudaStreamLegacy, cudaStreamPerThread, or one of the
+ * device's primary context, which is the one of the CUDA runtime and of frameworks; those of a
+ * green context are taken for that (CUDA 12.5 and newer), and are for the driver to accept. INVALID
+ * for a stream of another device or of a context made by cuCtxCreate, and for one that is destroyed
+ * where the driver notices it (it does not have to: such a handle is an error of the caller); STATE
+ * while it is being captured. sluice_loader_get_error says why, and nothing has changed: the batch
+ * is still held, another stream may be given.
  */
 SLUICE_API sluice_status sluice_batch_wait(sluice_batch *batch, struct CUstream_st *stream);
 
@@ -384,8 +395,8 @@ SLUICE_API sluice_status sluice_loader_get_stage(sluice_loader *loader, sluice_s
 
 /*
  * The loader's first error, which stays. Without one: why a call was refused (nothing was started,
- * an argument, a cursor that does not fit) or that the loader was canceled, until the next start
- * that succeeds. Returns its status; OK, and `error` untouched, when there is neither.
+ * an argument, a cursor that does not fit, a stream) or that the loader was canceled, until the
+ * next start that succeeds. Returns its status; OK, and `error` untouched, when there is neither.
  */
 SLUICE_API sluice_status sluice_loader_get_error(sluice_loader *loader, sluice_error *error);
 

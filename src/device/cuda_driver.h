@@ -26,6 +26,7 @@ typedef struct CUevent_st *sl_cu_event;
 typedef struct CUstream_st *sl_cu_stream;
 typedef struct CUmod_st *sl_cu_module;
 typedef struct CUfunc_st *sl_cu_function;
+typedef struct CUgreenCtx_st *sl_cu_green_context;
 
 enum {
     SL_CU_SUCCESS = 0,
@@ -45,6 +46,7 @@ enum {
     SL_CU_INVALID_SOURCE = 300,
     SL_CU_INVALID_HANDLE = 400,
     SL_CU_NOT_READY = 600,
+    SL_CU_CONTEXT_IS_DESTROYED = 709,
     SL_CU_SYSTEM_DRIVER_MISMATCH = 803,
     SL_CU_STREAM_CAPTURE_UNSUPPORTED = 900, /* the first and the last of capture's errors */
     SL_CU_STREAM_CAPTURE_WRONG_THREAD = 908
@@ -54,16 +56,20 @@ enum {
     SL_CU_HOST_REGISTER_PORTABLE = 1,
     SL_CU_HOST_ALLOC_PORTABLE = 1,
     SL_CU_STREAM_NON_BLOCKING = 1,
+    SL_CU_STREAM_PER_THREAD = 2, /* a handle; 0 and 1 are the legacy default stream */
     SL_CU_EVENT_BLOCKING_SYNC = 1,
     SL_CU_EVENT_DISABLE_TIMING = 2,
     SL_CU_CAPTURE_MODE_RELAXED = 2,
     SL_CU_CAPTURE_STATUS_NONE = 0,
     SL_CU_ATTRIBUTE_CAPABILITY_MAJOR = 75,
     SL_CU_ATTRIBUTE_CAPABILITY_MINOR = 76,
+    SL_CU_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89,
     SL_CU_ATTRIBUTE_HOST_REGISTER_SUPPORTED = 99,
     SL_CU_ATTRIBUTE_HOST_NUMA_ID = 134,
     SL_CU_POINTER_MEMORY_TYPE = 2,
+    SL_CU_POINTER_IS_MANAGED = 8,
     SL_CU_POINTER_DEVICE_ORDINAL = 9,
+    SL_CU_POINTER_MAPPED = 13,
     SL_CU_MEMORY_HOST = 1,
     SL_CU_MEMORY_DEVICE = 2,
     SL_CU_JIT_ERROR_LOG_BUFFER = 5,
@@ -129,6 +135,11 @@ enum {
     X(function_attribute, cuFuncGetAttribute,                                         \
       (int *value, unsigned attribute, sl_cu_function function))                      \
     X(device_pci, cuDeviceGetPCIBusId, (char *name, int length, sl_cu_device device)) \
+    X(stream_context, cuStreamGetCtx, (sl_cu_stream stream, sl_cu_context * context)) \
+    X(stream_contexts, cuStreamGetCtx_v2, /* CUDA 12.5 */                             \
+      (sl_cu_stream stream, sl_cu_context * context, sl_cu_green_context * green))    \
+    X(stream_device, cuStreamGetDevice, /* CUDA 12.8 */                               \
+      (sl_cu_stream stream, sl_cu_device * device))                                   \
     X(error_name, cuGetErrorName, (sl_cu_result code, const char **name))             \
     X(error_text, cuGetErrorString, (sl_cu_result code, const char **text))
 

@@ -243,7 +243,32 @@ static void cuda_memory_close(sl_device *device, void *memory)
     }
 }
 
-/* Whose memory is at an address: `whose` in words, or "" when it is this device's. */
+/* A yes-or-no attribute of an address; `unknown` where the driver does not tell. */
+static bool pointer_is(const sl_cuda_driver *driver, unsigned attribute, sl_cu_address address,
+                       bool unknown)
+{
+    int value = 0; /* the driver writes one byte or four: all of them are zero before */
+    return driver->pointer_attribute(&value, attribute, address) == SL_CU_SUCCESS ? value != 0
+                                                                                  : unknown;
+}
+
+/* Managed memory moves to whoever touches it, so it is everybody's, given that the device may touch
+ * it while the host runs; elsewhere the host may not while we write. */
+static const char *managed_refusal(const sl_cuda_device *cuda)
+{
+    int concurrent = 0;
+    return cuda->driver->device_attribute(&concurrent, SL_CU_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
+                                          cuda->handle) == SL_CU_SUCCESS &&
+                   concurrent != 0
+               ? ""
+               : "managed memory, which this device cannot share with the host at the same time";
+}
+
+/*
+ * Whose memory is at an address: `whose` in words, or "" when it is this device's. Memory of pools
+ * (cudaMallocAsync) and mapped ranges (cuMemMap) is device memory like any other; of a range that
+ * is reserved but not mapped, the driver may still know the device.
+ */
 static sluice_status look_at(const sl_cuda_device *cuda, sl_cu_address address, char *whose,
                              size_t bytes, sluice_error *error)
 {
@@ -259,10 +284,16 @@ static sluice_status look_at(const sl_cuda_device *cuda, sl_cu_address address, 
         snprintf(whose, bytes, "unknown to CUDA, as ordinary host memory is");
     } else if (code != SL_CU_SUCCESS) {
         return sl_cuda_result(cuda, "cuPointerGetAttribute", code, error);
-    } else if (type != SL_CU_MEMORY_DEVICE) {
+    } else if (pointer_is(driver, SL_CU_POINTER_IS_MANAGED, address, false)) {
+        snprintf(whose, bytes, "%s", managed_refusal(cuda));
+    } else if (type == SL_CU_MEMORY_HOST) {
         snprintf(whose, bytes, "host memory");
+    } else if (type != SL_CU_MEMORY_DEVICE) {
+        snprintf(whose, bytes, "memory of CUDA's type %u", type);
     } else if (ordinal != cuda->base.number) {
         snprintf(whose, bytes, "memory of cuda:%d", ordinal);
+    } else if (!pointer_is(driver, SL_CU_POINTER_MAPPED, address, true)) {
+        snprintf(whose, bytes, "reserved, but nothing is mapped there");
     }
     return SLUICE_OK;
 }
@@ -270,7 +301,7 @@ static sluice_status look_at(const sl_cuda_device *cuda, sl_cu_address address, 
 static sluice_status check_ends(const sl_cuda_device *cuda, sl_cu_address memory, size_t bytes,
                                 sluice_error *error)
 {
-    char whose[64];
+    char whose[96];
     const char *const ends[] = {"it", "its end"};
     const sl_cu_address at[] = {memory, memory + (bytes - 1)};
     for (int i = 0; i < 2; i++) {

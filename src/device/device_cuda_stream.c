@@ -50,11 +50,20 @@ void sl_cuda_stream_close(sl_device *device, struct CUstream_st *stream)
     }
 }
 
+/* Whether our own context is alive, when that of a stream may not be. */
+static bool is_alive(const sl_cuda_device *cuda)
+{
+    int least;
+    int greatest;
+    return cuda->driver->stream_priorities(&least, &greatest) == SL_CU_SUCCESS;
+}
+
 /* What a call on a stream of the program answered. */
 static sluice_status stream_result(const sl_cuda_device *cuda, const char *call, sl_cu_result code,
                                    sluice_error *error)
 {
-    if (code == SL_CU_INVALID_VALUE || code == SL_CU_INVALID_HANDLE ||
+    const bool theirs = code == SL_CU_CONTEXT_IS_DESTROYED && is_alive(cuda);
+    if (theirs || code == SL_CU_INVALID_VALUE || code == SL_CU_INVALID_HANDLE ||
         code == SL_CU_INVALID_CONTEXT) {
         return sl_cuda_error(cuda->driver, SLUICE_INVALID, call, code, error);
     }
@@ -64,13 +73,77 @@ static sluice_status stream_result(const sl_cuda_device *cuda, const char *call,
     return sl_cuda_result(cuda, call, code, error);
 }
 
-/* Our events must not become part of a graph: it would wait for them once and never again. */
+/* The number of the device that a stream of another context is of; -1: not known. */
+static int device_of(const sl_cuda_device *cuda, sl_cu_stream stream)
+{
+    const sl_cuda_driver *driver = cuda->driver;
+    sl_cu_device theirs;
+    if (driver->stream_device == NULL || driver->stream_device(stream, &theirs) != SL_CU_SUCCESS) {
+        return -1;
+    }
+    for (int number = 0; number < driver->devices; number++) {
+        sl_cu_device device;
+        if (driver->device_get(&device, number) == SL_CU_SUCCESS && device == theirs) {
+            return number;
+        }
+    }
+    return -1;
+}
+
+static sluice_status refuse_context(const sl_cuda_device *cuda, sl_cu_stream stream,
+                                    sluice_error *error)
+{
+    const int number = device_of(cuda, stream);
+    if (number >= 0 && number != cuda->base.number) {
+        return sl_error_set(error, SLUICE_INVALID, "staging",
+                            "the stream is one of cuda:%d; the batch is on cuda:%d", number,
+                            cuda->base.number);
+    }
+    return sl_error_set(error, SLUICE_INVALID, "staging",
+                        "the stream is not of the primary context of cuda:%d, but of another "
+                        "device or of a context of its own (cuCtxCreate)",
+                        cuda->base.number);
+}
+
+/*
+ * Our events are of the primary context, and are recorded on streams of that context only. With
+ * cuStreamGetCtx_v2 a stream of a green context is one of its device's primary context; the older
+ * call gives it a context of its own. The special handles are streams of the current context, ours.
+ */
+static sluice_status check_context(const sl_cuda_device *cuda, sl_cu_stream stream,
+                                   sluice_error *error)
+{
+    const sl_cuda_driver *driver = cuda->driver;
+    const uintptr_t handle = (uintptr_t)stream;
+    sl_cu_context context = cuda->context;
+    sl_cu_green_context green = NULL;
+    sl_cu_result code = SL_CU_SUCCESS;
+    if (handle <= SL_CU_STREAM_PER_THREAD) {
+        return SLUICE_OK;
+    }
+    if (driver->stream_contexts != NULL) {
+        code = driver->stream_contexts(stream, &context, &green);
+    } else if (driver->stream_context != NULL) {
+        code = driver->stream_context(stream, &context);
+    }
+    if (code != SL_CU_SUCCESS) {
+        return stream_result(cuda, "cuStreamGetCtx", code, error);
+    }
+    return context == cuda->context ? SLUICE_OK : refuse_context(cuda, stream, error);
+}
+
+/* A stream of the program's may be waited on and recorded. Our events must not become part of a
+ * graph: it would wait for them once and never again. */
 static sluice_status check_stream(const sl_cuda_device *cuda, sl_cu_stream stream,
                                   sluice_error *error)
 {
     unsigned capture = SL_CU_CAPTURE_STATUS_NONE;
-    const sluice_status status = stream_result(
-        cuda, "cuStreamIsCapturing", cuda->driver->stream_is_capturing(stream, &capture), error);
+    sluice_status status = check_context(cuda, stream, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    status = stream_result(cuda, "cuStreamIsCapturing",
+                           cuda->driver->stream_is_capturing(stream, &capture), error);
     if (status == SLUICE_OK && capture != SL_CU_CAPTURE_STATUS_NONE) {
         return sl_error_set(error, SLUICE_STATE, "staging",
                             "the stream is being captured into a CUDA graph: wait for batches and "

@@ -59,6 +59,7 @@ static void forget_refusal(sluice_loader *loader)
     sl_lock(&loader->mutex);
     loader->refusal.status = SLUICE_OK;
     sl_unlock(&loader->mutex);
+    sl_staging_forget_refusal(loader->staging);
 }
 
 sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error)
@@ -69,11 +70,14 @@ sluice_status sl_loader_get_error(sluice_loader *loader, sluice_error *error)
     sl_lock(&loader->mutex);
     const sluice_error *what =
         loader->error.status != SLUICE_OK ? &loader->error : &loader->refusal;
-    const sluice_status status = (sluice_status)what->status;
+    sluice_status status = (sluice_status)what->status;
     if (status != SLUICE_OK) {
         *error = *what;
     }
     sl_unlock(&loader->mutex);
+    if (status == SLUICE_OK) {
+        status = sl_staging_get_refusal(loader->staging, error);
+    }
     sl_loader_leave(loader);
     return status;
 }

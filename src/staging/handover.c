@@ -65,8 +65,28 @@ sluice_status sl_staging_note_locked(sl_staging *staging, sluice_status status,
         staging->broken = true;
         staging->device_error = *error;
         sl_staging_changed_locked(staging);
+    } else if (status == SLUICE_INVALID || status == SLUICE_STATE) {
+        staging->refusal = *error;
     }
     return status;
+}
+
+sluice_status sl_staging_get_refusal(sl_staging *staging, sluice_error *error)
+{
+    sl_lock(&staging->mutex);
+    const sluice_status status = (sluice_status)staging->refusal.status;
+    if (status != SLUICE_OK) {
+        *error = staging->refusal;
+    }
+    sl_unlock(&staging->mutex);
+    return status;
+}
+
+void sl_staging_forget_refusal(sl_staging *staging)
+{
+    sl_lock(&staging->mutex);
+    sl_error_clear(&staging->refusal);
+    sl_unlock(&staging->mutex);
 }
 
 /* The bin of a histogram whose bin i counts [2^(i-1), 2^i) us. */
@@ -221,7 +241,7 @@ sluice_status sl_staging_wait(sluice_batch *batch, struct CUstream_st *stream)
     if (status != SLUICE_OK && mark != NULL) {
         drop_mark(batch);
     }
-    if (status == SLUICE_DEVICE) {
+    if (status != SLUICE_OK) {
         sl_lock(&staging->mutex);
         sl_staging_note_locked(staging, status, &error);
         sl_unlock(&staging->mutex);

@@ -117,6 +117,11 @@ sluice_status sl_staging_retain(sluice_batch *batch);
  */
 sluice_status sl_staging_release(sluice_batch *batch, bool on_stream, struct CUstream_st *stream);
 
+/* Why wait or release refused the latest stream that they did; OK, and `error` untouched, when
+ * there was none since open or forget. */
+sluice_status sl_staging_get_refusal(sl_staging *staging, sluice_error *error);
+void sl_staging_forget_refusal(sl_staging *staging);
+
 /* false in a process forked from the one that opened it: nothing of it may be used there. */
 bool sl_staging_is_ours(const sl_staging *staging);
 /* The parts of a batch; as long as anything of the staging lives. */

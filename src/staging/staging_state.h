@@ -73,10 +73,11 @@ struct sl_staging {
     bool canceled, closing, copier_gone;
     bool broken; /* the device has failed */
     sluice_error device_error;
-    bool watched;       /* somebody asked for fd: only then is it worth writing to */
-    bool readable;      /* of fd */
-    uint32_t waiters;   /* in next */
-    uint32_t callbacks; /* of on_empty, in progress */
+    sluice_error refusal; /* of the latest stream that was; status 0: none */
+    bool watched;         /* somebody asked for fd: only then is it worth writing to */
+    bool readable;        /* of fd */
+    uint32_t waiters;     /* in next */
+    uint32_t callbacks;   /* of on_empty, in progress */
     uint32_t references;
     sl_staging_stats stats; /* what is counted; the rest is filled in for whoever asks */
     uint32_t uploading;     /* copies begun and not reaped */
@@ -103,7 +104,8 @@ sluice_status sl_staging_peek_locked(const sl_staging *staging);
 bool sl_staging_note_change_locked(sl_staging *staging);
 /* The same, and wakes it. */
 void sl_staging_changed_locked(sl_staging *staging);
-/* Keeps the device's first error. Only SLUICE_DEVICE breaks the staging; returns `status`. */
+/* Keeps the device's first error, and why a stream was refused (INVALID, STATE). Only SLUICE_DEVICE
+ * breaks the staging; returns `status`. */
 sluice_status sl_staging_note_locked(sl_staging *staging, sluice_status status,
                                      const sluice_error *error);
 /* Unlocks, and calls on_empty when a host slot was emptied. */

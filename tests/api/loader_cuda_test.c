@@ -353,6 +353,53 @@ static void close_at_any_time(void **state)
     }
 }
 
+/* A consumer whose stream is gone, or never was the device's, is told so and loses nothing: it goes
+ * on with another stream. More batches than there are slots, so that a lost one would be missed. */
+static void a_bad_stream_costs_nothing(fake_cuda_home home, bool ended, const char *words)
+{
+    const sluice_loader_options options = options_for("cuda:0");
+    fake->reset();
+    fake->set(&(fake_cuda_options){.seed = 1});
+    sluice_loader *loader = setup_loader(photos.path, &options);
+    struct CUstream_st *good = fake->stream_new(false);
+    struct CUstream_st *bad = fake->stream_new(false);
+    fake->set_home(bad, home);
+    if (ended) {
+        fake->stream_end(bad);
+    }
+    sluice_error error = SLUICE_ERROR_INIT;
+    for (uint64_t epoch = 0; epoch < 2; epoch++) {
+        sluice_batch *batch;
+        sluice_status status;
+        uint64_t steps = 0;
+        assert_int_equal(sluice_loader_start_epoch(loader, epoch), SLUICE_OK);
+        while ((status = sluice_loader_next(loader, &batch, 5000 * (int64_t)MS)) == SLUICE_OK) {
+            assert_int_equal(sluice_batch_wait(batch, bad), SLUICE_INVALID);
+            assert_int_equal(sluice_batch_release_on(batch, bad), SLUICE_INVALID);
+            assert_int_equal(sluice_loader_get_error(loader, &error), SLUICE_INVALID);
+            assert_non_null(strstr(error.text, words));
+            assert_int_equal(sluice_batch_wait(batch, good), SLUICE_OK);
+            assert_int_equal(sluice_batch_release_on(batch, good), SLUICE_OK);
+            steps++;
+        }
+        assert_int_equal(status, SLUICE_END);
+        assert_int_equal(steps, STEPS);
+    }
+    sluice_loader_close(loader);
+    const uint64_t dead = fake->violations_of(FAKE_CUDA_DEAD);
+    assert_true(ended ? dead > 0 : dead == 0);
+    assert_int_equal(fake->violations(), dead);
+}
+
+static void bad_streams_cost_nothing(void **state)
+{
+    (void)state;
+    a_bad_stream_costs_nothing(FAKE_CUDA_PRIMARY, true, "cuStreamGetCtx");
+    a_bad_stream_costs_nothing(FAKE_CUDA_NO_HOME, false, "cuStreamGetCtx");
+    a_bad_stream_costs_nothing(FAKE_CUDA_OTHER_CONTEXT, false, "primary context");
+    a_bad_stream_costs_nothing(FAKE_CUDA_OTHER_DEVICE, false, "another device");
+}
+
 static void a_lost_device_ends_next_within_a_second(void **state)
 {
     (void)state;
@@ -479,6 +526,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(too_little_device_memory_is_told),
         cmocka_unit_test(every_call_of_opening_may_fail),
         cmocka_unit_test(close_at_any_time),
+        cmocka_unit_test(bad_streams_cost_nothing),
         cmocka_unit_test(a_lost_device_ends_next_within_a_second),
         cmocka_unit_test(a_forked_child_leaves_the_device_alone),
         cmocka_unit_test(a_process_may_end_with_a_loader),

@@ -24,8 +24,9 @@ _Thread_local unsigned fake_cuda_mode; /* 0: global, as in every new thread */
 
 static _Thread_local sl_cu_context stack[DEPTH_MAX];
 
-/* The only context; nothing is in it. */
-static int primary;
+/* The only context that can be used; nothing is in it. */
+int fake_cuda_primary_context;
+int fake_cuda_other_context;
 
 static const char *const texts[FAKE_CUDA_CHECKS] = {
     [FAKE_CUDA_UNPINNED] = "copy from memory that is not registered",
@@ -301,7 +302,8 @@ sl_cu_result cuDeviceGetCount(int *count)
     if (code != SL_CU_SUCCESS) {
         return code;
     }
-    *count = fake_cuda_the.options.no_devices ? 0 : 1;
+    const int wanted = fake_cuda_the.options.devices;
+    *count = fake_cuda_the.options.no_devices ? 0 : wanted > 0 ? wanted : 1;
     return fake_cuda_leave(SL_CU_SUCCESS);
 }
 
@@ -311,8 +313,9 @@ sl_cu_result cuDeviceGet(sl_cu_device *device, int ordinal)
     if (code != SL_CU_SUCCESS) {
         return code;
     }
+    const int wanted = fake_cuda_the.options.devices;
     *device = ordinal;
-    return fake_cuda_leave(ordinal == 0 ? SL_CU_SUCCESS : 101);
+    return fake_cuda_leave(ordinal < (wanted > 0 ? wanted : 1) ? SL_CU_SUCCESS : 101);
 }
 
 static sl_cu_result give_text(fake_cuda_call call, const char *text, char *name, int length)
@@ -347,6 +350,9 @@ sl_cu_result cuDeviceGetAttribute(int *value, unsigned attribute, sl_cu_device d
     switch (attribute) {
     case SL_CU_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
         *value = !fake_cuda_the.options.no_register;
+        break;
+    case SL_CU_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
+        *value = !fake_cuda_the.options.no_concurrency;
         break;
     case SL_CU_ATTRIBUTE_HOST_NUMA_ID:
         *value = -1;
@@ -413,7 +419,7 @@ sl_cu_result cuDevicePrimaryCtxRetain(sl_cu_context *context, sl_cu_device devic
         return fake_cuda_leave(device == 0 ? fake_cuda_the.lost : SL_CU_INVALID_VALUE);
     }
     fake_cuda_the.retained++;
-    *context = (sl_cu_context)(void *)&primary;
+    *context = (sl_cu_context)(void *)&fake_cuda_primary_context;
     return fake_cuda_leave(SL_CU_SUCCESS);
 }
 
@@ -438,7 +444,7 @@ sl_cu_result cuCtxPushCurrent_v2(sl_cu_context context)
     if (code != SL_CU_SUCCESS) {
         return code;
     }
-    const bool known = (void *)context == (void *)&primary && f->retained > 0;
+    const bool known = (void *)context == (void *)&fake_cuda_primary_context && f->retained > 0;
     fake_cuda_expect_locked(known, FAKE_CUDA_NO_CONTEXT, CALL_context_push);
     assert(fake_cuda_depth < DEPTH_MAX);
     stack[fake_cuda_depth++] = context;

@@ -41,12 +41,24 @@ typedef enum fake_cuda_check {
     FAKE_CUDA_CHECKS
 } fake_cuda_check;
 
+/* Where a stream is said to have been made. */
+typedef enum fake_cuda_home {
+    FAKE_CUDA_PRIMARY,
+    FAKE_CUDA_GREEN,         /* in a green context of the device */
+    FAKE_CUDA_OTHER_CONTEXT, /* in a context of the program's own, on the device */
+    FAKE_CUDA_OTHER_DEVICE,  /* on cuda:1 */
+    FAKE_CUDA_NO_HOME        /* in a green context that is destroyed: each call answers 709 */
+} fake_cuda_home;
+
 typedef struct fake_cuda_options {
     uint64_t seed;
     uint32_t delay_us;     /* longest delay before a piece of a stream's work; most have none */
     uint64_t copy_rate;    /* bytes/s; 0: as fast as it goes */
     uint64_t memory;       /* bytes of device memory; 0: 1 GiB */
     int memory_device;     /* device memory that is made now is said to be of this device */
+    bool memory_managed;   /* device memory that is made now is said to be managed */
+    bool memory_unmapped;  /* ... is said to be reserved only */
+    bool no_concurrency;   /* the device cannot share managed memory with the host */
     bool pageable;         /* copies from memory that is not registered are no misuse */
     bool no_register;      /* the device's attribute says that memory cannot be registered */
     bool ignore_releases;  /* broken on purpose: the library's streams wait for no event */
@@ -55,6 +67,7 @@ typedef struct fake_cuda_options {
     bool copies_lie;       /* broken on purpose: copies leave out the first byte */
     unsigned init_code;    /* what cuInit answers */
     bool no_devices;       /* cuDeviceGetCount answers 0 */
+    int devices;           /* 0: 1; those behind the first are only counted */
     bool one_queue;        /* all streams are one, as with CUDA_DEVICE_MAX_CONNECTIONS=1 */
     bool deinitialized;    /* every call answers 4, as at the end of a process */
     int version;           /* 0: 13000 */
@@ -97,6 +110,9 @@ typedef struct fake_cuda_control {
     void (*hold_stream)(struct CUstream_st *stream, bool hold);
     /* A stream of the test's; NULL is the default stream. `blocking`: with the default stream. */
     struct CUstream_st *(*stream_new)(bool blocking);
+    void (*set_home)(struct CUstream_st *stream, fake_cuda_home home);
+    /* As cuStreamDestroy by its owner. */
+    void (*stream_end)(struct CUstream_st *stream);
     void (*synchronize)(struct CUstream_st *stream);
     void (*capture)(struct CUstream_st *stream, bool capture);
     /* true: as while a stream is captured in global mode: calls that are unsafe then, of threads

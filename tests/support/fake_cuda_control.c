@@ -157,6 +157,20 @@ static struct CUstream_st *stream_new(bool blocking)
     return stream;
 }
 
+static void set_home(struct CUstream_st *stream, fake_cuda_home home)
+{
+    lock();
+    stream->home = home;
+    unlock();
+}
+
+static void stream_end(struct CUstream_st *stream)
+{
+    lock();
+    stream->thing.open = false; /* its thread ends when its work is done */
+    unlock();
+}
+
 static void synchronize(struct CUstream_st *stream)
 {
     fake_cuda *f = lock();
@@ -318,6 +332,8 @@ FAKE_CUDA_EXPORT const fake_cuda_control *fake_cuda_get_control(void)
         .hold = hold,
         .hold_stream = hold_stream,
         .stream_new = stream_new,
+        .set_home = set_home,
+        .stream_end = stream_end,
         .synchronize = synchronize,
         .capture = capture,
         .forbid_unsafe = forbid_unsafe,

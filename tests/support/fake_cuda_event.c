@@ -93,6 +93,9 @@ sl_cu_result cuStreamIsCapturing(sl_cu_stream stream, unsigned *status)
     if (asked == NULL) {
         return fake_cuda_leave(SL_CU_INVALID_HANDLE);
     }
+    if (asked->home == FAKE_CUDA_NO_HOME) {
+        return fake_cuda_leave(SL_CU_CONTEXT_IS_DESTROYED);
+    }
     *status = asked->capturing ? CAPTURE_ACTIVE : SL_CU_CAPTURE_STATUS_NONE;
     for (size_t i = 0; i < f->thing_count && asked == f->default_stream; i++) {
         const struct CUstream_st *other = (const struct CUstream_st *)(const void *)f->things[i];
@@ -101,6 +104,61 @@ sl_cu_result cuStreamIsCapturing(sl_cu_stream stream, unsigned *status)
         }
     }
     return fake_cuda_leave(SL_CU_SUCCESS);
+}
+
+/* The context that a stream is said to be of. */
+static sl_cu_result home_of(fake_cuda_call call, sl_cu_stream stream, fake_cuda_home *home)
+{
+    const sl_cu_result code = fake_cuda_enter(call, NEEDS_CONTEXT);
+    if (code != SL_CU_SUCCESS) {
+        return code;
+    }
+    const struct CUstream_st *asked = fake_cuda_stream_locked(stream, call);
+    if (asked == NULL || asked->home == FAKE_CUDA_NO_HOME) {
+        return fake_cuda_leave(asked == NULL ? SL_CU_INVALID_HANDLE : SL_CU_CONTEXT_IS_DESTROYED);
+    }
+    *home = asked->home;
+    return fake_cuda_leave(SL_CU_SUCCESS);
+}
+
+static sl_cu_context context_of(bool primary)
+{
+    int *const context = primary ? &fake_cuda_primary_context : &fake_cuda_other_context;
+    return (sl_cu_context)(void *)context;
+}
+
+/* The first version knows nothing of green contexts: they are contexts like others. */
+sl_cu_result cuStreamGetCtx(sl_cu_stream stream, sl_cu_context *context)
+{
+    fake_cuda_home home = FAKE_CUDA_PRIMARY;
+    const sl_cu_result code = home_of(CALL_stream_context, stream, &home);
+    if (code == SL_CU_SUCCESS) {
+        *context = context_of(home == FAKE_CUDA_PRIMARY);
+    }
+    return code;
+}
+
+sl_cu_result cuStreamGetCtx_v2(sl_cu_stream stream, sl_cu_context *context,
+                               sl_cu_green_context *green)
+{
+    fake_cuda_home home = FAKE_CUDA_PRIMARY;
+    const sl_cu_result code = home_of(CALL_stream_contexts, stream, &home);
+    if (code == SL_CU_SUCCESS) {
+        const bool is_green = home == FAKE_CUDA_GREEN;
+        *context = context_of(home == FAKE_CUDA_PRIMARY || is_green);
+        *green = is_green ? (sl_cu_green_context)(void *)&fake_cuda_other_context : NULL;
+    }
+    return code;
+}
+
+sl_cu_result cuStreamGetDevice(sl_cu_stream stream, sl_cu_device *device)
+{
+    fake_cuda_home home = FAKE_CUDA_PRIMARY;
+    const sl_cu_result code = home_of(CALL_stream_device, stream, &home);
+    if (code == SL_CU_SUCCESS) {
+        *device = home == FAKE_CUDA_OTHER_DEVICE ? 1 : 0;
+    }
+    return code;
 }
 
 /* ---- events ---- */
@@ -137,6 +195,15 @@ static sl_cu_result find_both_locked(fake_cuda_call call, sl_cu_stream stream, s
 {
     *found = fake_cuda_stream_locked(stream, call);
     if (*found == NULL || fake_cuda_find_locked(KIND_EVENT, event, call) == NULL) {
+        return SL_CU_INVALID_HANDLE;
+    }
+    const fake_cuda_home home = (*found)->home;
+    if (home == FAKE_CUDA_NO_HOME) {
+        return SL_CU_CONTEXT_IS_DESTROYED;
+    }
+    /* Waiting is for streams of any context, recording is not. */
+    if (call == CALL_event_record &&
+        (home == FAKE_CUDA_OTHER_CONTEXT || home == FAKE_CUDA_OTHER_DEVICE)) {
         return SL_CU_INVALID_HANDLE;
     }
     return fake_cuda_expect_locked(!(*found)->capturing, FAKE_CUDA_CAPTURED, call)

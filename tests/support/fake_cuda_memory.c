@@ -108,6 +108,8 @@ sl_cu_result cuMemAlloc_v2(sl_cu_address *memory, size_t bytes)
     thing->key = (uintptr_t)address;
     thing->bytes = bytes;
     thing->device = f->options.memory_device;
+    thing->managed = f->options.memory_managed;
+    thing->unmapped = f->options.memory_unmapped;
     f->memory_used += bytes;
     *memory = (sl_cu_address)thing->key;
     return fake_cuda_leave(SL_CU_SUCCESS);
@@ -150,6 +152,10 @@ sl_cu_result cuPointerGetAttribute(void *data, unsigned attribute, sl_cu_address
         *(unsigned *)data = host ? SL_CU_MEMORY_HOST : SL_CU_MEMORY_DEVICE;
     } else if (attribute == SL_CU_POINTER_DEVICE_ORDINAL) {
         *(int *)data = host ? 0 : memory->device;
+    } else if (attribute == SL_CU_POINTER_IS_MANAGED) {
+        *(bool *)data = !host && memory->managed; /* one byte, so that more is not relied on */
+    } else if (attribute == SL_CU_POINTER_MAPPED) {
+        *(bool *)data = host || !memory->unmapped;
     } else {
         return fake_cuda_leave(SL_CU_INVALID_VALUE);
     }

@@ -67,11 +67,12 @@ typedef enum fake_cuda_kind {
 typedef struct fake_cuda_thing {
     fake_cuda_kind kind;
     bool open;
-    bool own;      /* the library's, not the test's */
-    uintptr_t key; /* what the library calls it */
-    size_t bytes;  /* memory */
-    void *backing; /* memory */
-    int device;    /* memory: of the device of this number */
+    bool own;               /* the library's, not the test's */
+    uintptr_t key;          /* what the library calls it */
+    size_t bytes;           /* memory */
+    void *backing;          /* memory */
+    int device;             /* memory: of the device of this number */
+    bool managed, unmapped; /* memory */
 } fake_cuda_thing;
 
 struct CUevent_st {
@@ -131,6 +132,7 @@ typedef struct fake_cuda_work {
 struct CUstream_st {
     fake_cuda_thing thing;
     bool blocking; /* with the default stream */
+    fake_cuda_home home;
     bool hold, capturing, gone;
     pthread_cond_t more; /* something to do, or to end for */
     uint64_t random;
@@ -192,6 +194,8 @@ fake_cuda_thing *fake_cuda_holding_locked(fake_cuda_kind kind, const void *addre
 void *fake_cuda_backing_locked(uintptr_t address);
 
 struct CUstream_st *fake_cuda_stream_locked(struct CUstream_st *stream, fake_cuda_call call);
+/* What every context but the primary one is. */
+extern int fake_cuda_other_context, fake_cuda_primary_context;
 struct CUstream_st *fake_cuda_stream_make_locked(bool own, bool blocking);
 /* Numbers the work and appends it; waits while that is too much. */
 void fake_cuda_give_locked(struct CUstream_st *stream, const fake_cuda_work *work);

@@ -80,12 +80,101 @@ static void memory_is_known_by_both_ends(void **state)
     expect_owner(device, ours, (size_t)1 << 40, SLUICE_INVALID, "its end");
     fake->fail_call(&(fake_cuda_fault){.symbol = "cuPointerGetAttribute", .nth = 2, .code = 1});
     expect_owner(device, ours, BYTES, SLUICE_INVALID, "unknown");
-    fake->fail_call(&(fake_cuda_fault){.symbol = "cuPointerGetAttribute", .nth = 3, .code = 700});
+    fake->fail_call(&(fake_cuda_fault){.symbol = "cuPointerGetAttribute", .nth = 5, .code = 700});
     expect_owner(device, ours, BYTES, SLUICE_DEVICE, "cuPointerGetAttribute");
     ops->memory_close(device, theirs);
     ops->memory_close(device, ours);
     ops->slab_unregister(device, &slab);
     sl_slab_close(&slab);
+    close_device(device);
+}
+
+/* Memory that a kernel of this device may or may not write to, whatever the driver calls it. */
+static void managed_and_reserved_memory(void **state)
+{
+    (void)state;
+    enum { BYTES = 4096 };
+    const fake_cuda_options kinds[] = {
+        {.memory_managed = true},
+        {.memory_managed = true, .memory_device = 1},
+        {.memory_managed = true, .no_concurrency = true},
+        {.memory_unmapped = true},
+    };
+    const char *const words[] = {"", "", "managed memory", "nothing is mapped"};
+    sl_device *device = open_device();
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        void *memory;
+        fake->set(&kinds[i]);
+        assert_int_equal(device->ops->memory_open(device, BYTES, &memory, NULL), SLUICE_OK);
+        expect_owner(device, memory, BYTES, words[i][0] == '\0' ? SLUICE_OK : SLUICE_INVALID,
+                     words[i]);
+        device->ops->memory_close(device, memory);
+    }
+    /* A driver that does not tell whether something is mapped: then its device counts. */
+    void *plain;
+    fake->set(&(fake_cuda_options){.memory_unmapped = true});
+    assert_int_equal(device->ops->memory_open(device, BYTES, &plain, NULL), SLUICE_OK);
+    fake->fail_call(&(fake_cuda_fault){.symbol = "cuPointerGetAttribute", .nth = 4, .code = 801});
+    expect_owner(device, plain, 1, SLUICE_INVALID, "its end is reserved");
+    device->ops->memory_close(device, plain);
+    close_device(device);
+}
+
+static void expect_stream(sl_device *device, struct CUstream_st *stream, fake_cuda_home home,
+                          sluice_status expected, const char *words)
+{
+    sl_event *event;
+    sluice_error error;
+    assert_int_equal(device->ops->event_open(device, SL_EVENT_ORDER, &event, NULL), SLUICE_OK);
+    assert_int_equal(device->ops->event_record(device, event, NULL, NULL), SLUICE_OK);
+    fake->set_home(stream, home);
+    sl_error_clear(&error);
+    assert_int_equal(device->ops->event_record(device, event, stream, &error), expected);
+    if (strstr(error.text, words) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", error.text, words);
+    }
+    sl_error_clear(&error);
+    assert_int_equal(device->ops->stream_wait(device, stream, event, &error), expected);
+    if (strstr(error.text, words) == NULL) {
+        fail_msg("\"%s\" does not say \"%s\"", error.text, words);
+    }
+    device->ops->event_close(device, event);
+}
+
+/* Streams of the primary context, green ones included; others are told from them. */
+static void streams_of_other_contexts_are_refused(void **state)
+{
+    (void)state;
+    sl_device *device = open_device();
+    struct CUstream_st *stream = fake->stream_new(false);
+    fake->set(&(fake_cuda_options){.devices = 2});
+    expect_stream(device, stream, FAKE_CUDA_PRIMARY, SLUICE_OK, "");
+    expect_stream(device, stream, FAKE_CUDA_GREEN, SLUICE_OK, "");
+    expect_stream(device, stream, FAKE_CUDA_OTHER_CONTEXT, SLUICE_INVALID, "primary context");
+    expect_stream(device, stream, FAKE_CUDA_NO_HOME, SLUICE_INVALID, "cuStreamGetCtx");
+    expect_stream(device, stream, FAKE_CUDA_PRIMARY, SLUICE_OK, "");
+    /* The driver had one device only when it was opened. */
+    expect_stream(device, stream, FAKE_CUDA_OTHER_DEVICE, SLUICE_INVALID, "another device");
+    close_device(device);
+}
+
+/* That the context of a stream is gone says nothing of ours, which is asked. */
+static void a_context_that_is_gone(void **state)
+{
+    (void)state;
+    sl_device *device = open_device();
+    sl_event *event;
+    sluice_error error;
+    struct CUstream_st *stream = fake->stream_new(false);
+    assert_int_equal(device->ops->event_open(device, SL_EVENT_ORDER, &event, NULL), SLUICE_OK);
+    fake->fail_call(&(fake_cuda_fault){.symbol = "cuEventRecord", .nth = 1, .code = 709});
+    assert_int_equal(device->ops->event_record(device, event, stream, &error), SLUICE_INVALID);
+    assert_non_null(strstr(error.text, "cuEventRecord"));
+    fake->fail_call(
+        &(fake_cuda_fault){.symbol = "cuEventRecord", .nth = 1, .code = 709, .sticky = true});
+    assert_int_equal(device->ops->event_record(device, event, stream, &error), SLUICE_DEVICE);
+    assert_int_equal(error.device_code, 709);
+    device->ops->event_close(device, event);
     close_device(device);
 }
 
@@ -219,6 +308,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_known_by_both_ends),
+        cmocka_unit_test(managed_and_reserved_memory),
+        cmocka_unit_test(streams_of_other_contexts_are_refused),
+        cmocka_unit_test(a_context_that_is_gone),
         cmocka_unit_test(closing_a_stream_waits_for_its_work),
         cmocka_unit_test(time_between_events),
         cmocka_unit_test(a_capture_that_forbids_the_default_stream),
