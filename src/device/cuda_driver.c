@@ -66,35 +66,73 @@ static void *open_library(void)
     return library;
 }
 
-/* What users most often meet, in words of ours; the driver's own are terse, or missing. */
-static const char *known_reason(sl_cu_result code)
+typedef struct meaning {
+    sl_cu_result code;
+    const char *name, *words; /* what it means, and what to do */
+} meaning;
+
+/* What users most often meet when CUDA starts, in words of ours; the driver's own are terse, or
+ * missing. */
+static const meaning meanings[] = {
+    {SL_CU_NOT_INITIALIZED, "NOT_INITIALIZED",
+     "the CUDA driver was initialised before a fork: use it in a fresh process"},
+    {SL_CU_STUB_LIBRARY, "STUB_LIBRARY",
+     "this libcuda is the toolkit's stub, not a driver: take its folder off LD_LIBRARY_PATH"},
+    {SL_CU_CALL_REQUIRES_NEWER_DRIVER, "CALL_REQUIRES_NEWER_DRIVER",
+     "this libcuda needs a newer kernel driver than is loaded: update the driver"},
+    {SL_CU_DEVICE_UNAVAILABLE, "DEVICE_UNAVAILABLE",
+     "the device is taken by another process (compute mode EXCLUSIVE_PROCESS), or is not ready: "
+     "see nvidia-smi"},
+    {SL_CU_NO_DEVICE, "NO_DEVICE",
+     "there is a CUDA driver, but no CUDA device for this process: give the container one, or look "
+     "at CUDA_VISIBLE_DEVICES"},
+    {SL_CU_INVALID_DEVICE, "INVALID_DEVICE",
+     "the driver does not know a device that it was told of: look at CUDA_VISIBLE_DEVICES (a MIG "
+     "instance may be gone)"},
+    {SL_CU_OPERATING_SYSTEM, "OPERATING_SYSTEM",
+     "the system refused the driver: /dev/nvidia* is not in this container or not to be opened, or "
+     "the module nvidia-uvm is not loaded"},
+    {SL_CU_SYSTEM_NOT_READY, "SYSTEM_NOT_READY",
+     "the GPUs are not ready yet: on machines with NVSwitch the nvidia-fabricmanager service has "
+     "to run, of the driver's version"},
+    {SL_CU_SYSTEM_DRIVER_MISMATCH, "SYSTEM_DRIVER_MISMATCH",
+     "the CUDA driver's library and kernel module are of different versions: reboot after an "
+     "update, or restart the container"},
+    {SL_CU_COMPAT_NOT_SUPPORTED, "COMPAT_NOT_SUPPORTED_ON_DEVICE",
+     "this libcuda is one for forward compatibility, which this GPU does not support: take it off "
+     "LD_LIBRARY_PATH"},
+    {SL_CU_UNKNOWN, "UNKNOWN",
+     "the driver does not say why: see dmesg (NVRM, Xid) and nvidia-smi; a container that lost its "
+     "GPUs has to be restarted"},
+};
+
+bool sl_cuda_explain(sluice_status status, const char *call, sl_cu_result code, sluice_error *error)
 {
-    switch (code) {
-    case SL_CU_STUB_LIBRARY:
-        return "this libcuda is the toolkit's stub, not a driver";
-    case SL_CU_NO_DEVICE:
-        return "there is a CUDA driver, but no CUDA device";
-    case SL_CU_SYSTEM_DRIVER_MISMATCH:
-        return "the CUDA driver's library and kernel module are of different versions";
-    case SL_CU_NOT_INITIALIZED:
-        return "the CUDA driver was initialised before a fork: use it in a fresh process";
-    default:
-        return NULL;
+    for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++) {
+        if (meanings[i].code == code) {
+            sl_error_set(error, status, "staging", "%s (%s: CUDA_ERROR_%s, %u)", meanings[i].words,
+                         call, meanings[i].name, code);
+            if (error != NULL) {
+                error->device_code = (int32_t)code;
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+static void refuse(sluice_status status, const char *call, sl_cu_result code)
+{
+    if (!sl_cuda_explain(status, call, code, &loaded.why)) {
+        sl_cuda_error(&loaded.driver, status, call, code, &loaded.why);
     }
 }
 
-/* There is nothing to use (then "auto" goes on without), or there is and it fails. */
-static void refuse(const char *call, sl_cu_result code)
+/* Whatever else cuInit answers, CUDA cannot be used here, and "auto" goes on without: a machine
+ * without a GPU may have the libraries, and answer with any of a dozen codes. */
+static sluice_status status_of_init(sl_cu_result code)
 {
-    const bool none = code == SL_CU_STUB_LIBRARY || code == SL_CU_NO_DEVICE;
-    const sluice_status status = none ? SLUICE_UNSUPPORTED : SLUICE_DEVICE;
-    const char *known = known_reason(code);
-    if (known == NULL) {
-        sl_cuda_error(&loaded.driver, status, call, code, &loaded.why);
-        return;
-    }
-    sl_error_set(&loaded.why, status, "staging", "%s", known);
-    loaded.why.device_code = (int32_t)code;
+    return code == SL_CU_OUT_OF_MEMORY ? SLUICE_NOMEM : SLUICE_UNSUPPORTED;
 }
 
 static bool start(void)
@@ -102,12 +140,12 @@ static bool start(void)
     sl_cuda_driver *d = &loaded.driver;
     sl_cu_result code = d->init(0);
     if (code != SL_CU_SUCCESS) {
-        refuse("cuInit", code);
+        refuse(status_of_init(code), "cuInit", code);
         return false;
     }
     code = d->driver_version(&d->version);
     if (code != SL_CU_SUCCESS) {
-        refuse("cuDriverGetVersion", code);
+        refuse(SLUICE_DEVICE, "cuDriverGetVersion", code);
         return false;
     }
     if (d->version < VERSION_OLDEST) {
@@ -121,7 +159,8 @@ static bool start(void)
         code = SL_CU_NO_DEVICE;
     }
     if (code != SL_CU_SUCCESS) {
-        refuse("cuDeviceGetCount", code);
+        refuse(code == SL_CU_NO_DEVICE ? SLUICE_UNSUPPORTED : SLUICE_DEVICE, "cuDeviceGetCount",
+               code);
     }
     return code == SL_CU_SUCCESS;
 }
@@ -144,7 +183,7 @@ const sl_cuda_driver *sl_cuda_driver_get(sluice_error *error)
         return NULL;
     }
     if (loaded.pid != getpid()) {
-        sl_error_set(error, SLUICE_DEVICE, "staging", "%s", known_reason(SL_CU_NOT_INITIALIZED));
+        (void)sl_cuda_explain(SLUICE_UNSUPPORTED, "after a fork", SL_CU_NOT_INITIALIZED, error);
         return NULL;
     }
     return &loaded.driver;

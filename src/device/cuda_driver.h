@@ -35,7 +35,10 @@ enum {
     SL_CU_NOT_INITIALIZED = 3,
     SL_CU_DEINITIALIZED = 4, /* the process is ending */
     SL_CU_STUB_LIBRARY = 34,
+    SL_CU_CALL_REQUIRES_NEWER_DRIVER = 36,
+    SL_CU_DEVICE_UNAVAILABLE = 46,
     SL_CU_NO_DEVICE = 100,
+    SL_CU_INVALID_DEVICE = 101,
     SL_CU_INVALID_IMAGE = 200,
     SL_CU_INVALID_CONTEXT = 201,
     SL_CU_NO_BINARY_FOR_GPU = 209,
@@ -44,12 +47,16 @@ enum {
     SL_CU_UNSUPPORTED_PTX_VERSION = 222,
     SL_CU_JIT_COMPILATION_DISABLED = 223,
     SL_CU_INVALID_SOURCE = 300,
+    SL_CU_OPERATING_SYSTEM = 304,
     SL_CU_INVALID_HANDLE = 400,
     SL_CU_NOT_READY = 600,
     SL_CU_CONTEXT_IS_DESTROYED = 709,
+    SL_CU_SYSTEM_NOT_READY = 802,
     SL_CU_SYSTEM_DRIVER_MISMATCH = 803,
+    SL_CU_COMPAT_NOT_SUPPORTED = 804,
     SL_CU_STREAM_CAPTURE_UNSUPPORTED = 900, /* the first and the last of capture's errors */
-    SL_CU_STREAM_CAPTURE_WRONG_THREAD = 908
+    SL_CU_STREAM_CAPTURE_WRONG_THREAD = 908,
+    SL_CU_UNKNOWN = 999
 };
 
 enum {
@@ -153,13 +160,19 @@ typedef struct sl_cuda_driver {
     int devices; /* at least 1 */
 } sl_cuda_driver;
 
-/* NULL, with the reason in `error`: UNSUPPORTED when there is no driver or no device to use, DEVICE
- * when there is and it cannot be used in this process. */
+/* NULL, with the reason in `error`: UNSUPPORTED when there is no driver, or none that starts in
+ * this process (whatever cuInit answers but for want of memory, which is NOMEM), or no device;
+ * DEVICE when it fails after that. */
 const sl_cuda_driver *sl_cuda_driver_get(sluice_error *error);
 
 /* Records that `call` answered `code`: `status` with the driver's words for it. */
 sluice_status sl_cuda_error(const sl_cuda_driver *driver, sluice_status status, const char *call,
                             sl_cu_result code, sluice_error *error);
+
+/* The same of what CUDA answers when it starts or is given a device: what it means, and what to do.
+ * False, and nothing recorded, when that is not known of `code`. */
+bool sl_cuda_explain(sluice_status status, const char *call, sl_cu_result code,
+                     sluice_error *error);
 
 /* One line: the devices and the driver, or why there is none. Whether there is. */
 bool sl_cuda_describe(char *text, size_t bytes);

@@ -97,9 +97,9 @@ extern const sl_device_ops sl_device_host, sl_device_cuda;
 
 /*
  * Opens by name: "host", "cuda", "cuda:N", in general KIND[:ARGUMENT], the argument being the
- * backend's affair; or "auto": the first CUDA device where there is one, else the host (a CUDA
- * device that is there and fails is an error). INVALID: no such name. UNSUPPORTED, with a reason:
- * no such device here. NOMEM, DEVICE: it is there, and failed.
+ * backend's affair; or "auto": the first CUDA device where there is one, else the host (also where
+ * CUDA does not start; a device that is there and fails is an error). INVALID: no such name.
+ * UNSUPPORTED, with a reason: no such device here. NOMEM, DEVICE: it is there, and failed.
  */
 sluice_status sl_device_open(sl_device **device, const char *name, sluice_error *error);
 /* One line: what sl_device_open opens, or why it fails; its status. */

@@ -124,8 +124,11 @@ static sluice_status start(sl_cuda_device *cuda, int number, sluice_error *error
     if (status != SLUICE_OK) {
         return status;
     }
-    status = sl_cuda_made(cuda, "cuDevicePrimaryCtxRetain",
-                          driver->context_retain(&cuda->context, cuda->handle), error);
+    const sl_cu_result code = driver->context_retain(&cuda->context, cuda->handle);
+    status = sl_cuda_made(cuda, "cuDevicePrimaryCtxRetain", code, error);
+    if (status == SLUICE_DEVICE) {
+        (void)sl_cuda_explain(status, "cuDevicePrimaryCtxRetain", code, error);
+    }
     (void)driver->capture_mode(&mode);
     if (status != SLUICE_OK) {
         return status;

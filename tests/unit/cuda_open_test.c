@@ -96,24 +96,34 @@ static void refusals_are_explained(void **state)
 {
     (void)state;
     const answer answers[] = {
-        {.options = {.init_code = 100}, .code = 100, .words = "no CUDA device"},
+        {.options = {.init_code = 2}, .status = SLUICE_NOMEM, .code = 2, .words = "cuInit"},
+        {.options = {.init_code = 3}, .code = 3, .words = "CUDA_ERROR_NOT_INITIALIZED"},
         {.options = {.init_code = 34}, .code = 34, .words = "stub"},
+        {.options = {.init_code = 36}, .code = 36, .words = "newer kernel driver"},
+        {.options = {.init_code = 46}, .code = 46, .words = "CUDA_ERROR_DEVICE_UNAVAILABLE, 46"},
+        {.options = {.init_code = 100}, .code = 100, .words = "no CUDA device"},
+        {.options = {.init_code = 101}, .code = 101, .words = "CUDA_VISIBLE_DEVICES"},
+        {.options = {.init_code = 304}, .code = 304, .words = "CUDA_ERROR_OPERATING_SYSTEM, 304"},
+        {.options = {.init_code = 802}, .code = 802, .words = "nvidia-fabricmanager"},
         {.options = {.init_code = 803}, .code = 803, .words = "different versions"},
-        {.options = {.init_code = 999}, .code = 999, .words = "cuInit"},
+        {.options = {.init_code = 804}, .code = 804, .words = "forward compatibility"},
+        {.options = {.init_code = 999}, .code = 999, .words = "CUDA_ERROR_UNKNOWN, 999"},
+        {.options = {.init_code = 700}, .code = 700, .words = "cuInit: CUDA error 700"},
         {.options = {.no_devices = true}, .code = 100, .words = "no CUDA device"},
         {.options = {.version = 11080}, .code = 0, .words = "11.8"},
         {.fault = {.symbol = "cuDriverGetVersion", .nth = 1, .code = 999},
+         .status = SLUICE_DEVICE,
          .code = 999,
          .words = "cuDriverGetVersion"},
         {.fault = {.symbol = "cuDeviceGetCount", .nth = 1, .code = 999},
+         .status = SLUICE_DEVICE,
          .code = 999,
          .words = "cuDeviceGetCount"},
     };
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         answer expected = answers[i];
-        /* nothing there, or something that fails */
-        const bool none = expected.code == 100 || expected.code == 34 || expected.code == 0;
-        expected.status = none ? SLUICE_UNSUPPORTED : SLUICE_DEVICE;
+        /* nothing that can be used is there, unless it says otherwise */
+        expected.status = expected.status == SLUICE_OK ? SLUICE_UNSUPPORTED : expected.status;
         expect(&expected);
     }
 }
@@ -152,7 +162,13 @@ static int open_and_describe(void)
     /* without the driver's words too there is a text */
     fake->fail_call(&(fake_cuda_fault){.symbol = "cuDevicePrimaryCtxRetain", .nth = 1, .code = 46});
     if (sl_device_open(&device, "cuda", &error) != SLUICE_DEVICE || error.device_code != 46 ||
-        strstr(error.text, "46") == NULL || (strstr(error.text, "on request") == NULL) != old) {
+        strstr(error.text, "compute mode") == NULL) {
+        return complain("retain", &error);
+    }
+    fake->fail_call(
+        &(fake_cuda_fault){.symbol = "cuDevicePrimaryCtxRetain", .nth = 1, .code = 719});
+    if (sl_device_open(&device, "cuda", &error) != SLUICE_DEVICE || error.device_code != 719 ||
+        strstr(error.text, "719") == NULL || (strstr(error.text, "on request") == NULL) != old) {
         return complain("retain", &error);
     }
     return fake_cuda_complain(fake) == 0 ? FINE : 7;
