@@ -101,6 +101,23 @@ CUDA_VISIBLE_DEVICES=1 run 0 idle --json -- sh -c "$two"
 json '[.devices[].device] | sort == ["0", "1"]'
 json '.nvml_device == "1" and .nvml.device == "Fake GPU 1"'
 
+# CUDA's first device is NVML's second: the records say where it is, however short the run.
+export SLUICE_CUDA_DRIVER=$5
+for run in '' sleep=1200; do
+    run 0 idle --interval 20ms --json -- "$program" driver cuda steps=20 $run
+    json '.devices[0].device == "ffff:ff:1f.7" and .nvml_device == "ffff:ff:1f.7"'
+    json '.nvml.device == "Fake GPU 1" and .nvml.pci_address == "0000FFFF:FF:1F.7"'
+done
+two="$program driver cuda steps=20 sleep=200 & $program cuda steps=20 sleep=200; wait"
+run 0 idle --interval 20ms --json -- sh -c "$two"
+json '[.device_nvml[] | .device + " " + .nvml.device] | sort == ["0 Fake GPU 0", "ffff:ff:1f.7 Fake GPU 1"]'
+run 0 idle --interval 20ms -- sh -c "$two"
+says out "and about device"
+run 0 idle --interval 20ms --device 0 --json -- "$program" driver cuda steps=20 sleep=200
+json '.nvml_device == "0" and .nvml.device == "Fake GPU 0"'
+json '.device_nvml[0].nvml.reason | contains("not watched")'
+unset SLUICE_CUDA_DRIVER
+
 # Many records, through all the buffers; odd and dropped ones are counted.
 run 0 idle --json --skip-seconds 0 -- "$program" cuda rows=200000
 json '.processes[0] | .records == 200000 and .lost == 0 and .dropped == 0'
@@ -118,7 +135,7 @@ says out "6 lines of its marks file are wrong"
     ulimit -f 100 # KiB
     run 0 idle --json -- "$program" cuda rows=5000
     json '.processes[0] | .write_errno == 27 and .records == 2048 and .lost == 2952'
-    ulimit -f 2
+    ulimit -f 4
     run 1 idle -- "$program" cuda rows=5000
     says out "could not be written: File too large"
 ) || exit 1

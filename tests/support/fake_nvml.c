@@ -7,6 +7,8 @@
  */
 #include "../../tools/sluice/common/nvml_api.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +20,16 @@ enum { NOT_SUPPORTED = 3, NOT_FOUND = 6, DEVICES = 2 };
 
 struct nvml_device {
     unsigned index;
+    atomic_uint calls; /* of utilization */
 };
 struct nvml_gpm_sample {
     unsigned taken; /* the number of the sample, from 1 */
 };
 
-static struct nvml_device devices[DEVICES] = {{0}, {1}};
-static unsigned calls, samples_alive, samples_taken;
-static int started;
+static struct nvml_device devices[DEVICES] = {{0, 0}, {1, 0}};
+/* NVML is opened as often as there are monitors, each with a thread. */
+static atomic_uint samples_alive, samples_taken;
+static atomic_int started;
 
 /* The names are NVML's. NOLINTBEGIN(readability-identifier-naming) */
 EXPORT int nvmlInit_v2(void);
@@ -34,6 +38,8 @@ EXPORT const char *nvmlErrorString(int result);
 EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, nvml_device *device);
 EXPORT int nvmlDeviceGetHandleByUUID(const char *uuid, nvml_device *device);
 EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char *address, nvml_device *device);
+EXPORT int nvmlDeviceGetCount_v2(unsigned *count);
+EXPORT int nvmlDeviceGetPciInfo_v3(nvml_device device, struct nvml_pci *pci);
 EXPORT int nvmlSystemGetDriverVersion(char *text, unsigned bytes);
 EXPORT int nvmlDeviceGetName(nvml_device device, char *text, unsigned bytes);
 EXPORT int nvmlDeviceGetUtilizationRates(nvml_device device, struct nvml_utilization *utilization);
@@ -74,8 +80,9 @@ int nvmlInit_v2(void)
 
 int nvmlShutdown(void)
 {
-    must(started-- > 0, "shutdown without init");
-    must(samples_alive == 0, "a GPM sample leaked");
+    const int before = started--;
+    must(before > 0, "shutdown without init");
+    must(before > 1 || samples_alive == 0, "a GPM sample leaked");
     return NVML_OK;
 }
 
@@ -108,12 +115,28 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, nvml_device *device)
 
 int nvmlDeviceGetHandleByUUID(const char *uuid, nvml_device *device)
 {
-    return find(strcmp(uuid, "GPU-one") == 0 ? 1 : DEVICES, device);
+    return find(strcmp(uuid, "GPU-one") == 0 || strncmp(uuid, "MIG-", 4) == 0 ? 1 : DEVICES,
+                device);
 }
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char *address, nvml_device *device)
 {
-    return find(strcmp(address, "0000:1a:00.0") == 0 ? 1 : DEVICES, device);
+    /* the second is the one of fake_cuda, so that CUDA and NVML count differently */
+    const bool second = strcmp(address, "ffff:ff:1f.7") == 0;
+    return find(strcmp(address, "0000:1a:00.0") == 0 ? 0 : second ? 1 : DEVICES, device);
+}
+
+int nvmlDeviceGetCount_v2(unsigned *count)
+{
+    *count = DEVICES;
+    return NVML_OK;
+}
+
+int nvmlDeviceGetPciInfo_v3(nvml_device device, struct nvml_pci *pci)
+{
+    snprintf(pci->address, sizeof pci->address, "0000%s",
+             device->index == 0 ? "0000:1A:00.0" : "FFFF:FF:1F.7");
+    return NVML_OK;
 }
 
 int nvmlSystemGetDriverVersion(char *text, unsigned bytes)
@@ -131,8 +154,7 @@ int nvmlDeviceGetName(nvml_device device, char *text, unsigned bytes)
 /* 50 and 70 by turns. */
 int nvmlDeviceGetUtilizationRates(nvml_device device, struct nvml_utilization *utilization)
 {
-    (void)device;
-    utilization->gpu = calls++ % 2 == 0 ? 50 : 70;
+    utilization->gpu = device->calls++ % 2 == 0 ? 50 : 70;
     return scripted("utilization");
 }
 

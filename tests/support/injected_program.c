@@ -3,6 +3,7 @@
  * A program as `sluice idle` runs them, without a GPU: it loads CUDA_INJECTION64_PATH and calls
  * InitializeInjection as the CUDA driver does in cuInit, and tells the fake CUPTI what ran.
  * Its arguments are done one by one:
+ *   driver      load $SLUICE_CUDA_DRIVER and start it
  *   cuda        what cuInit does                 device=N    the device from now on
  *   marks       steps write marks from now on    steps=N     N steps of 10 ms (below)
  *   rows=N      N small kernels in a row         odd=N       N kernels without times
@@ -43,6 +44,20 @@ static void find(void *library, const char *name, void *function)
 {
     void *address = dlsym(library, name);
     memcpy(function, &address, sizeof address);
+}
+
+/* Stays open, as a program's driver does. */
+static void start_driver(void)
+{
+    const char *path = getenv("SLUICE_CUDA_DRIVER");
+    void *library = path == NULL ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    unsigned (*init)(unsigned flags) = NULL;
+    if (library != NULL) {
+        find(library, "cuInit", &init);
+    }
+    if (init == NULL || init(0) != 0) {
+        fprintf(stderr, "no driver\n");
+    }
 }
 
 static void start_cuda(void)
@@ -164,7 +179,9 @@ static void wait_for_signal(void)
 
 static void do_word(const char *word)
 {
-    if (strcmp(word, "cuda") == 0) {
+    if (strcmp(word, "driver") == 0) {
+        start_driver();
+    } else if (strcmp(word, "cuda") == 0) {
         start_cuda();
     } else if (strcmp(word, "marks") == 0) {
         open_marks();

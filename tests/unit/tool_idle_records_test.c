@@ -228,6 +228,30 @@ static void test_devices_by_name(void **state)
     idle_run_free(&run);
 }
 
+/* Where the processes say where their devices are, numbers do not matter; nonsense is left out. */
+static void test_devices_by_address(void **state)
+{
+    (void)state;
+    struct record_file file = good_file();
+    strcpy(file.header.visible_devices, "0");
+    strcpy(file.header.devices[0], "0000:1a:00.0");
+    file.records[1].device = 0;
+    write_bytes(IDLE_RECORDS_PREFIX, PID, &file, sizeof file);
+    strcpy(file.header.visible_devices, "GPU-ab");
+    write_bytes(IDLE_RECORDS_PREFIX, PID + 1, &file, sizeof file);
+    struct idle_run run;
+    read_folder(&run);
+    assert_int_equal(run.process_count, 2);
+    assert_int_equal(run.device_count, 1);
+    assert_string_equal(run.devices[0].name, "0000:1a:00.0");
+    idle_run_free(&run);
+    strcpy(file.header.devices[0], "0000:1a:00.0; rm");
+    write_bytes(IDLE_RECORDS_PREFIX, PID + 1, &file, sizeof file);
+    read_folder(&run);
+    assert_int_equal(run.device_count, 2);
+    idle_run_free(&run);
+}
+
 static void test_marks(void **state)
 {
     (void)state;
@@ -274,6 +298,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wrong_headers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_records, setup, teardown),
         cmocka_unit_test_setup_teardown(test_random_damage, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_devices_by_address, setup, teardown),
         cmocka_unit_test_setup_teardown(test_devices_by_name, setup, teardown),
         cmocka_unit_test_setup_teardown(test_marks, setup, teardown),
         cmocka_unit_test(test_no_folder),

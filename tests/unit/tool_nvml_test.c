@@ -81,6 +81,9 @@ static void test_names(void **state)
     watch("GPU-one", &summary);
     assert_string_equal(summary.device, "Fake GPU 1");
     watch("0000:1a:00.0", &summary);
+    assert_string_equal(summary.device, "Fake GPU 0");
+    assert_string_equal(summary.address, "00000000:1A:00.0");
+    watch("ffff:ff:1f.7", &summary);
     assert_string_equal(summary.device, "Fake GPU 1");
     watch("2", &summary);
     assert_non_null(strstr(summary.reason, "device 2"));
@@ -156,6 +159,43 @@ static void test_device_names(void **state)
     expect_name("GPU-abc,GPU-def", 1, "GPU-def");
 }
 
+static void expect_name_at(const char *visible, const char *address, const char *expected)
+{
+    char name[64];
+    nvml_device_name_at(name, sizeof name, visible, 1, address);
+    assert_string_equal(name, expected);
+}
+
+/* Numbers of CUDA are not NVML's: addresses are, but for instances, which share one. */
+static void test_addresses(void **state)
+{
+    (void)state;
+    struct nvml_summary summary;
+    expect_name_at(NULL, "0000:1A:00.0", "0000:1A:00.0");
+    expect_name_at("GPU-a,GPU-b", "0000:1A:00.0", "0000:1A:00.0");
+    expect_name_at("GPU-a,GPU-b", "", "GPU-b");
+    expect_name_at("MIG-a,MIG-b", "0000:1A:00.0", "MIG-b");
+    expect_name_at("0,MIG-GPU-x/3/0", "0000:1A:00.0", "MIG-GPU-x/3/0");
+    script(NULL);
+    assert_int_equal(nvml_count(), 2);
+    struct nvml_monitor *first = nvml_start("0", 0.005);
+    struct nvml_monitor *second = nvml_start("1", 0.005);
+    struct nvml_monitor *named = nvml_start("GPU-one", 0.005);
+    assert_true(nvml_is(first, "0000:1a:00.0") && nvml_is(first, "0"));
+    assert_false(nvml_is(first, "ffff:ff:1f.7") || nvml_is(first, "1") || nvml_is(first, ""));
+    assert_false(nvml_is(NULL, "0"));
+    assert_true(nvml_is_same(second, named) && !nvml_is_same(first, second));
+    nvml_free(first);
+    nvml_free(second);
+    nvml_free(named);
+    script("power=3");
+    watch("MIG-b", &summary);
+    expect_none(&summary, NVML_POWER_WATTS, "MIG instance");
+    expect(&summary, NVML_MEMORY_BYTES, 2147483648.0, 2147483648.0);
+    setenv("SLUICE_NVML", "/nowhere/libnvidia-ml.so.1", 1);
+    assert_int_equal(nvml_count(), 0);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -165,7 +205,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_figures),      cmocka_unit_test(test_names),
         cmocka_unit_test(test_reasons),      cmocka_unit_test(test_window),
-        cmocka_unit_test(test_device_names),
+        cmocka_unit_test(test_device_names), cmocka_unit_test(test_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

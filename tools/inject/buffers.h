@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BUFFERS_MAX = 64, BUFFER_BYTES = 1 << 20 };
+/* Small, because CUPTI gives a buffer back when it is full or flushed: what is in it when a process
+ * is killed is lost. All together as much as CUPTI can be behind. */
+enum { BUFFERS_MAX = 512, BUFFER_BYTES = 128 << 10 };
 
 /* NULL when all are in use or there is no memory; CUPTI then drops records, and counts them. */
 uint8_t *buffers_take(void);

@@ -17,7 +17,12 @@
 #define IDLE_MARKS_PREFIX    "marks."
 #define IDLE_MAGIC           "sluiceidle\r\n\x1a" /* 14 characters with the final zero */
 
-enum { IDLE_MAGIC_BYTES = 16, IDLE_VERSION = 1 };
+enum {
+    IDLE_MAGIC_BYTES = 16,
+    IDLE_VERSION = 2, /* 1 had no `devices` */
+    IDLE_DEVICES_NAMED = 64,
+    IDLE_PCI_BYTES = 24
+};
 
 enum idle_kind {
     IDLE_KERNEL = 1, /* detail: an idle_kernel */
@@ -55,6 +60,8 @@ struct idle_header {
     char program[128];          /* its short name */
     char library[256];          /* the CUPTI that was opened */
     char reason[256];
+    /* PCI addresses by the device's number in that process, "" where it is not known */
+    char devices[IDLE_DEVICES_NAMED][IDLE_PCI_BYTES];
 };
 
 struct idle_record {

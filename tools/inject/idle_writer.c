@@ -94,6 +94,14 @@ void idle_writer_count(struct idle_writer *writer, const struct idle_counts *cou
     pthread_mutex_unlock(&writer->lock);
 }
 
+void idle_writer_devices(struct idle_writer *writer,
+                         char addresses[IDLE_DEVICES_NAMED][IDLE_PCI_BYTES])
+{
+    pthread_mutex_lock(&writer->lock);
+    memcpy(writer->header.devices, addresses, sizeof writer->header.devices);
+    pthread_mutex_unlock(&writer->lock);
+}
+
 void idle_writer_flush(struct idle_writer *writer, enum idle_state state, uint64_t flush_cpu_ns)
 {
     pthread_mutex_lock(&writer->lock);

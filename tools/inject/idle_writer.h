@@ -33,6 +33,9 @@ struct idle_counts {
     uint64_t lost, dropped, odd, callback_cpu_ns;
 };
 void idle_writer_count(struct idle_writer *writer, const struct idle_counts *counts);
+/* Where the process's devices are: in the header from the next flush on. */
+void idle_writer_devices(struct idle_writer *writer,
+                         char addresses[IDLE_DEVICES_NAMED][IDLE_PCI_BYTES]);
 /* Appends what waits and rewrites the header with `state` and the flushing thread's time. */
 void idle_writer_flush(struct idle_writer *writer, enum idle_state state, uint64_t flush_cpu_ns);
 /* Not tracing, and why. */

@@ -9,6 +9,7 @@
 #include "buffers.h"
 #include "convert.h"
 #include "cupti_api.h"
+#include "devices.h"
 #include "idle_format.h"
 #include "idle_writer.h"
 
@@ -91,6 +92,17 @@ static void on_callback(void *user, int domain, uint32_t id, const void *data)
     (void)data;
 }
 
+/* By the flusher, and once it is gone by the exit. */
+static void name_devices(void)
+{
+    static bool named;
+    char addresses[IDLE_DEVICES_NAMED][IDLE_PCI_BYTES] = {{0}};
+    if (!named && devices_read(addresses)) {
+        named = true;
+        idle_writer_devices(&writer, addresses);
+    }
+}
+
 static void *run_flusher(void *context)
 {
     (void)context;
@@ -106,6 +118,7 @@ static void *run_flusher(void *context)
         if (!flusher_stop) {
             pthread_mutex_unlock(&flush_lock);
             cupti.flush_all(0);
+            name_devices();
             idle_writer_flush(&writer, IDLE_STATE_TRACING, read_clock(CLOCK_THREAD_CPUTIME_ID));
             pthread_mutex_lock(&flush_lock);
         }
@@ -152,6 +165,7 @@ static void at_exit(void)
         return;
     }
     cupti.flush_all(CUPTI_FLUSH_FORCED);
+    name_devices();
     idle_writer_flush(&writer, IDLE_STATE_ENDED, writer.header.flush_cpu_ns);
 }
 

@@ -6,6 +6,7 @@
 #include "bench_write.h"
 #include "emulated.h"
 #include "exit_code.h"
+#include "gpu_driver.h"
 #include "gpu_step.h"
 #include "memory_peak.h"
 #include "nvml.h"
@@ -90,9 +91,12 @@ static int open_accelerator(struct accelerated *run, double step_s)
 static void watch_gpu(struct accelerated *run)
 {
     char name[96];
+    char address[32];
     const char *colon = strchr(run->job->source.options.device, ':');
     const unsigned ordinal = colon == NULL ? 0 : (unsigned)strtoul(colon + 1, NULL, 10);
-    nvml_device_name(name, sizeof name, getenv("CUDA_VISIBLE_DEVICES"), ordinal); // NOLINT
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES"); // NOLINT(concurrency-mt-unsafe)
+    gpu_driver_address(address, sizeof address, ordinal);
+    nvml_device_name_at(name, sizeof name, visible, ordinal, address);
     run->nvml = nvml_start(name, nvml_interval_s);
 }
 

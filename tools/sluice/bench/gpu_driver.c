@@ -49,3 +49,14 @@ const struct gpu_driver *gpu_driver_open(char *why, size_t bytes)
     opened = resolve(library, &driver, why, bytes);
     return opened ? &driver : NULL;
 }
+
+void gpu_driver_address(char *address, size_t bytes, unsigned ordinal)
+{
+    char why[256];
+    const struct gpu_driver *driver = gpu_driver_open(why, sizeof why);
+    gpu_device device;
+    if (driver == NULL || driver->init(0) != 0 || driver->device_get(&device, (int)ordinal) != 0 ||
+        driver->device_pci(address, (int)bytes, device) != 0) {
+        address[0] = '\0';
+    }
+}

@@ -29,6 +29,7 @@ enum {
     X(init, cuInit, (unsigned flags))                                                              \
     X(device_get, cuDeviceGet, (gpu_device * device, int ordinal))                                 \
     X(device_name, cuDeviceGetName, (char *name, int length, gpu_device device))                   \
+    X(device_pci, cuDeviceGetPCIBusId, (char *name, int length, gpu_device device))                \
     X(device_attribute, cuDeviceGetAttribute, (int *value, unsigned which, gpu_device device))     \
     X(context_retain, cuDevicePrimaryCtxRetain, (gpu_context * context, gpu_device device))        \
     X(context_release, cuDevicePrimaryCtxRelease_v2, (gpu_device device))                          \
@@ -66,5 +67,8 @@ struct gpu_driver {
 
 /* NULL: `why` says why not. One thread. */
 const struct gpu_driver *gpu_driver_open(char *why, size_t bytes);
+
+/* Where CUDA's device `ordinal` is on PCI; "": not known. One thread. */
+void gpu_driver_address(char *address, size_t bytes, unsigned ordinal);
 
 #endif

@@ -25,6 +25,8 @@ struct nvml_monitor {
     nvml_device device;
     char reason[256];
     char name[96], driver[32];
+    char asked[96];   /* what nvml_start was given */
+    char address[32]; /* on PCI, "" when unknown */
     char reasons[NVML_METRICS][112];
     nvml_gpm_sample before, after; /* NULL without GPM */
     struct nvml_gpm_metrics gpm;
@@ -51,6 +53,10 @@ static double none(struct nvml_monitor *monitor, enum nvml_metric metric, const 
 static double checked(struct nvml_monitor *monitor, enum nvml_metric metric, int result,
                       double value)
 {
+    if (result == NVML_NOT_SUPPORTED && strncmp(monitor->asked, "MIG-", 4) == 0) {
+        return none(monitor, metric,
+                    "not supported: of a MIG instance NVML tells little but its memory");
+    }
     return result == NVML_OK ? value : none(monitor, metric, nvml_api_words(&monitor->api, result));
 }
 
@@ -266,6 +272,10 @@ static bool open_device(struct nvml_monitor *monitor, const char *device)
         api->driver_version(monitor->driver, sizeof monitor->driver) != NVML_OK) {
         monitor->driver[0] = '\0';
     }
+    struct nvml_pci pci = {.domain = 0};
+    if (api->pci != NULL && api->pci(monitor->device, &pci) == NVML_OK) {
+        snprintf(monitor->address, sizeof monitor->address, "%.31s", pci.address);
+    }
     start_gpm(monitor);
     return true;
 }
@@ -299,6 +309,7 @@ struct nvml_monitor *nvml_start(const char *device, double interval_s)
         return NULL;
     }
     monitor->interval_s = interval_s;
+    snprintf(monitor->asked, sizeof monitor->asked, "%s", device);
     monitor->samples = calloc(SAMPLES_MAX, sizeof *monitor->samples);
     if (monitor->samples == NULL || !make_lock(monitor)) {
         free_unlocked(monitor);
@@ -319,6 +330,54 @@ struct nvml_monitor *nvml_start(const char *device, double interval_s)
         return NULL;
     }
     return monitor;
+}
+
+unsigned nvml_count(void)
+{
+    struct nvml_api api;
+    char reason[256];
+    unsigned count = 0;
+    if (!nvml_api_open(&api, reason, sizeof reason)) {
+        return 0;
+    }
+    if (api.device_count == NULL || api.device_count(&count) != NVML_OK) {
+        count = 0;
+    }
+    nvml_api_close(&api);
+    return count;
+}
+
+/* A PCI address has a domain of four digits or eight, and letters in either case. */
+static bool parse_address(const char *text, unsigned long parts[3])
+{
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        parts[i] = strtoul(text, &end, 16);
+        if (end == text || (i < 2 && *end != ':')) {
+            return false;
+        }
+        text = end + 1;
+    }
+    return true;
+}
+
+static bool is_same_address(const char *a, const char *b)
+{
+    unsigned long left[3];
+    unsigned long right[3];
+    return parse_address(a, left) && parse_address(b, right) &&
+           memcmp(left, right, sizeof left) == 0;
+}
+
+bool nvml_is(const struct nvml_monitor *monitor, const char *device)
+{
+    return monitor != NULL &&
+           (strcmp(monitor->asked, device) == 0 || is_same_address(monitor->address, device));
+}
+
+bool nvml_is_same(const struct nvml_monitor *a, const struct nvml_monitor *b)
+{
+    return a != NULL && b != NULL && is_same_address(a->address, b->address);
 }
 
 void nvml_stop(struct nvml_monitor *monitor)
@@ -356,6 +415,7 @@ void nvml_summarise(const struct nvml_monitor *monitor, double from, double to,
     memcpy(summary->reason, monitor->reason, sizeof summary->reason);
     memcpy(summary->device, monitor->name, sizeof summary->device);
     memcpy(summary->driver, monitor->driver, sizeof summary->driver);
+    memcpy(summary->address, monitor->address, sizeof summary->address);
     for (size_t i = 0; i < NVML_METRICS; i++) {
         struct nvml_series *series = &summary->series[i];
         for (size_t j = 0; j < monitor->count; j++) {

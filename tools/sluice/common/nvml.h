@@ -34,6 +34,7 @@ struct nvml_series {
 };
 
 struct nvml_summary {
+    char address[32]; /* on PCI, "" when unknown */
     char device[96];  /* "NVIDIA H200", "" when unknown */
     char driver[32];  /* the driver's version, "" when unknown */
     char reason[256]; /* why nothing was measured at all, else "" */
@@ -49,6 +50,15 @@ struct nvml_monitor;
  */
 struct nvml_monitor *nvml_start(const char *device, double interval_s);
 
+/* How many GPUs NVML counts; 0 where there is no NVML. */
+unsigned nvml_count(void);
+
+/* Whether this is the device that nvml_start would find by `device`: the same name, or the PCI
+ * address, in whichever of its spellings. */
+bool nvml_is(const struct nvml_monitor *monitor, const char *device);
+/* Whether both are the same GPU, by PCI address. */
+bool nvml_is_same(const struct nvml_monitor *a, const struct nvml_monitor *b);
+
 /* Ends the sampling; returns within about 0.1 s. More calls do nothing. */
 void nvml_stop(struct nvml_monitor *monitor);
 
@@ -61,10 +71,15 @@ void nvml_free(struct nvml_monitor *monitor);
 
 /*
  * The name for nvml_start of the device that CUDA calls `ordinal` in a process with this value of
- * CUDA_VISIBLE_DEVICES (NULL: unset). CUDA and NVML count alike where all GPUs are of one model or
- * CUDA_DEVICE_ORDER is PCI_BUS_ID.
+ * CUDA_VISIBLE_DEVICES (NULL: unset), where its PCI address is not known. CUDA and NVML count alike
+ * where all GPUs are of one model or CUDA_DEVICE_ORDER is PCI_BUS_ID.
  */
 void nvml_device_name(char *name, size_t size, const char *visible, unsigned ordinal);
+
+/* The better name: the PCI address, "" when it is not known, unless CUDA_VISIBLE_DEVICES names a
+ * MIG instance, whose PCI address is that of the whole GPU. */
+void nvml_device_name_at(char *name, size_t size, const char *visible, unsigned ordinal,
+                         const char *address);
 
 /* A table for people, lines that begin with `indent`; and a JSON object `key`. */
 void nvml_print(const struct nvml_summary *summary, FILE *stream, const char *indent);

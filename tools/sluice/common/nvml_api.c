@@ -28,6 +28,8 @@ static const struct symbol symbols[] = {
     SYMBOL("nvmlDeviceGetHandleByUUID", device_by_uuid, false),
     SYMBOL("nvmlDeviceGetHandleByPciBusId_v2", device_by_pci, false),
     SYMBOL("nvmlSystemGetDriverVersion", driver_version, false),
+    SYMBOL("nvmlDeviceGetCount_v2", device_count, false),
+    SYMBOL("nvmlDeviceGetPciInfo_v3", pci, false),
     SYMBOL("nvmlDeviceGetName", name, false),
     SYMBOL("nvmlDeviceGetUtilizationRates", utilization, false),
     SYMBOL("nvmlDeviceGetMemoryInfo", memory, false),

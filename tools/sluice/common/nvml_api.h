@@ -15,6 +15,7 @@ typedef struct nvml_gpm_sample *nvml_gpm_sample;
 
 enum {
     NVML_OK = 0,
+    NVML_NOT_SUPPORTED = 3,
     NVML_TEMPERATURE_GPU = 0,
     NVML_CLOCK_SM = 1,
     NVML_GPM_SUPPORT_VERSION = 1,
@@ -50,6 +51,12 @@ struct nvml_gpm_metrics {
     struct nvml_gpm_metric metrics[NVML_GPM_METRICS_ROOM];
 };
 
+struct nvml_pci {
+    char short_address[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char address[32];
+};
+
 struct nvml_api {
     void *library;
     int (*init)(void);
@@ -60,6 +67,8 @@ struct nvml_api {
     int (*device_by_uuid)(const char *uuid, nvml_device *device);
     int (*device_by_pci)(const char *address, nvml_device *device);
     int (*driver_version)(char *text, unsigned bytes);
+    int (*device_count)(unsigned *count);
+    int (*pci)(nvml_device device, struct nvml_pci *pci);
     int (*name)(nvml_device device, char *text, unsigned bytes);
     int (*utilization)(nvml_device device, struct nvml_utilization *utilization);
     int (*memory)(nvml_device device, struct nvml_memory *memory);

@@ -38,14 +38,24 @@ void nvml_device_name(char *name, size_t size, const char *visible, unsigned ord
     snprintf(name, size, "%.*s", length, item);
 }
 
+void nvml_device_name_at(char *name, size_t size, const char *visible, unsigned ordinal,
+                         const char *address)
+{
+    nvml_device_name(name, size, visible, ordinal);
+    if (*address != '\0' && strncmp(name, "MIG-", 4) != 0) {
+        snprintf(name, size, "%s", address);
+    }
+}
+
 void nvml_print(const struct nvml_summary *summary, FILE *stream, const char *indent)
 {
     if (*summary->reason != '\0') {
         fprintf(stream, "%sn/a: %s\n", indent, summary->reason);
         return;
     }
-    fprintf(stream, "%s%s, driver %s\n", indent,
+    fprintf(stream, "%s%s%s%s, driver %s\n", indent,
             *summary->device != '\0' ? summary->device : "a GPU without a name",
+            *summary->address != '\0' ? ", PCI " : "", summary->address,
             *summary->driver != '\0' ? summary->driver : "unknown");
     for (size_t i = 0; i < NVML_METRICS; i++) {
         const struct nvml_series *series = &summary->series[i];
@@ -80,6 +90,7 @@ void nvml_write_json(const struct nvml_summary *summary, struct json *json, cons
     if (*summary->reason == '\0') {
         json_text(json, "device", summary->device);
         json_text(json, "driver", summary->driver);
+        json_text(json, "pci_address", *summary->address != '\0' ? summary->address : NULL);
         for (size_t i = 0; i < NVML_METRICS; i++) {
             write_series(&summary->series[i], json, metrics[i].key);
         }

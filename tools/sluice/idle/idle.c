@@ -83,7 +83,7 @@ static int parse(struct idle_args *args, struct command_usage *usage, int argc, 
          .kind = OPTION_TEXT,
          .value = &args->device,
          .metavar = "NVML",
-         .help = "the GPU to ask for power, clocks: number, UUID [the first]"},
+         .help = "the GPU to ask for power, clocks: number, UUID, PCI [each]"},
         {.name = "interval",
          .kind = OPTION_DURATION,
          .value = &args->interval_s,
@@ -161,17 +161,83 @@ static bool compute_all(struct idle_report *found, const struct idle_window_opti
     return true;
 }
 
-static void summarise_nvml(struct idle_report *found, const struct nvml_monitor *monitor)
+/* Every GPU is watched while the program runs, since which ones it will use is known only later. */
+struct idle_watch {
+    struct nvml_monitor *monitors[1 + IDLE_DEVICES_MAX]; /* the first: as named */
+    size_t count;
+};
+
+static void watch_start(struct idle_watch *watch, const struct idle_report *found, bool named,
+                        double interval_s)
 {
-    double from = found->launch.start;
-    double to = found->launch.end;
-    for (size_t i = 0; i < found->run->device_count; i++) {
-        if (found->measured[i] && strcmp(found->run->devices[i].name, found->nvml_device) == 0) {
-            from = (double)found->figures[i].window.start / 1e9;
-            to = (double)found->figures[i].window.end / 1e9;
+    watch->monitors[watch->count++] = nvml_start(found->nvml_device, interval_s);
+    const unsigned all = named ? 0 : nvml_count();
+    for (unsigned i = 0; i < all && i < IDLE_DEVICES_MAX; i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%u", i);
+        struct nvml_monitor *monitor = nvml_start(number, interval_s);
+        if (nvml_is_same(monitor, watch->monitors[0]) || nvml_is(watch->monitors[0], number)) {
+            nvml_free(monitor);
+        } else {
+            watch->monitors[watch->count++] = monitor;
         }
     }
-    nvml_summarise(monitor, from, to, &found->nvml);
+}
+
+static void watch_end(struct idle_watch *watch, bool free)
+{
+    for (size_t i = 0; i < watch->count; i++) {
+        (free ? nvml_free : nvml_stop)(watch->monitors[i]);
+    }
+}
+
+/* NULL: none of NVML's. */
+static const struct nvml_monitor *watch_find(const struct idle_watch *watch, const char *device)
+{
+    for (size_t i = 0; i < watch->count; i++) {
+        if (nvml_is(watch->monitors[i], device)) {
+            return watch->monitors[i];
+        }
+    }
+    return NULL;
+}
+
+static void summarise_device(struct idle_report *found, const struct idle_watch *watch, size_t i)
+{
+    const struct idle_device *device = &found->run->devices[i];
+    const struct nvml_monitor *monitor = watch_find(watch, device->name);
+    struct nvml_summary *into = &found->device_nvml[i];
+    if (monitor == NULL) {
+        snprintf(into->reason, sizeof into->reason, "device %s was not watched", device->name);
+        return;
+    }
+    nvml_summarise(monitor, (double)found->figures[i].window.start / 1e9,
+                   (double)found->figures[i].window.end / 1e9, into);
+}
+
+/* Of each measured device; and of the first of these, else of the one that was named. */
+static void summarise_nvml(struct idle_report *found, const struct idle_watch *watch)
+{
+    bool any = false;
+    for (size_t i = 0; i < found->run->device_count; i++) {
+        if (found->measured[i]) {
+            summarise_device(found, watch, i);
+        }
+        if (found->measured[i] && !any && !found->named && *found->device_nvml[i].reason == '\0') {
+            any = true;
+            found->nvml = found->device_nvml[i];
+            memcpy(found->nvml_device, found->run->devices[i].name, sizeof found->nvml_device);
+        }
+    }
+    for (size_t i = 0; i < found->run->device_count && !any; i++) {
+        if (found->measured[i] && nvml_is(watch->monitors[0], found->run->devices[i].name)) {
+            any = true;
+            found->nvml = found->device_nvml[i];
+        }
+    }
+    if (!any) {
+        nvml_summarise(watch->monitors[0], found->launch.start, found->launch.end, &found->nvml);
+    }
 }
 
 static int exit_code(const struct idle_report *found)
@@ -183,7 +249,7 @@ static int exit_code(const struct idle_report *found)
 }
 
 static int read_and_show(struct idle_report *found, const struct idle_args *args,
-                         const struct idle_setup *setup, const struct nvml_monitor *monitor)
+                         const struct idle_setup *setup, const struct idle_watch *watch)
 {
     struct idle_run run;
     char reason[512];
@@ -194,7 +260,7 @@ static int read_and_show(struct idle_report *found, const struct idle_args *args
     found->run = &run;
     int code = TOOL_FAILED;
     if (compute_all(found, &args->window)) {
-        summarise_nvml(found, monitor);
+        summarise_nvml(found, watch);
         (args->json ? idle_report_json : idle_report_print)(found);
         code = exit_code(found);
     }
@@ -256,11 +322,13 @@ static int measure(struct idle_report *found, const struct idle_args *args)
     }
     fflush(stdout);
     name_device(found, args->device);
-    struct nvml_monitor *monitor = nvml_start(found->nvml_device, args->interval_s);
+    struct idle_watch watch = {.count = 0};
+    found->named = args->device != NULL;
+    watch_start(&watch, found, found->named, args->interval_s);
     bool finished = run_program(found, args, &setup);
-    nvml_stop(monitor);
-    int code = finished ? read_and_show(found, args, &setup, monitor) : found->launch.code;
-    nvml_free(monitor);
+    watch_end(&watch, false);
+    int code = finished ? read_and_show(found, args, &setup, &watch) : found->launch.code;
+    watch_end(&watch, true);
     idle_setup_remove(&setup);
     return code;
 }

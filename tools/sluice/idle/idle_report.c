@@ -158,6 +158,13 @@ void idle_report_print(const struct idle_report *report)
     }
     printf("what the driver says about device %s in that time\n", report->nvml_device);
     nvml_print(&report->nvml, stdout, "  ");
+    for (size_t i = 0; i < report->run->device_count && !report->named; i++) {
+        const char *name = report->run->devices[i].name;
+        if (report->measured[i] && strcmp(name, report->nvml_device) != 0) {
+            printf("and about device %s\n", name);
+            nvml_print(&report->device_nvml[i], stdout, "  ");
+        }
+    }
 }
 
 static void write_launch(struct json *json, const char *key, const struct launch_result *launch)
@@ -261,5 +268,15 @@ void idle_report_json(const struct idle_report *report)
     json_unsigned(&json, "stray_mark_files", report->run->stray_marks);
     json_text(&json, "nvml_device", report->nvml_device);
     nvml_write_json(&report->nvml, &json, "nvml");
+    json_open_array(&json, "device_nvml");
+    for (size_t i = 0; i < report->run->device_count; i++) {
+        if (report->measured[i]) {
+            json_open_object(&json, NULL);
+            json_text(&json, "device", report->run->devices[i].name);
+            nvml_write_json(&report->device_nvml[i], &json, "nvml");
+            json_close_object(&json);
+        }
+    }
+    json_close_array(&json);
     json_close_object(&json);
 }

@@ -19,9 +19,11 @@ struct idle_report {
     struct idle_figures figures[IDLE_DEVICES_MAX]; /* of the run's devices */
     bool measured[IDLE_DEVICES_MAX];               /* whether there are figures */
     bool any_measured;
-    char reason[512]; /* why nothing was measured, "" when something was */
-    struct nvml_summary nvml;
+    char reason[512];         /* why nothing was measured, "" when something was */
+    struct nvml_summary nvml; /* of the device that was named, else of the first measured one */
     char nvml_device[64];
+    bool named;                                        /* by --device */
+    struct nvml_summary device_nvml[IDLE_DEVICES_MAX]; /* of the run's devices, if measured */
 };
 
 void idle_report_print(const struct idle_report *report);

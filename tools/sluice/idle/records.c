@@ -45,7 +45,8 @@ static struct idle_device *map_device(struct idle_run *run, const struct idle_pr
     }
     if (map->devices[ordinal] == NULL) {
         char name[sizeof run->devices->name];
-        nvml_device_name(name, sizeof name, process->header.visible_devices, ordinal);
+        nvml_device_name_at(name, sizeof name, process->header.visible_devices, ordinal,
+                            process->header.devices[ordinal]);
         map->devices[ordinal] = find_device(run, name);
         if (map->devices[ordinal] != NULL) {
             map->devices[ordinal]->processes++;
@@ -118,6 +119,15 @@ static void read_records(struct idle_run *run, struct idle_process *process, str
     }
 }
 
+/* What is no PCI address counts as not known. */
+static void end_address(char address[IDLE_PCI_BYTES])
+{
+    address[IDLE_PCI_BYTES - 1] = '\0';
+    if (address[strspn(address, "0123456789abcdefABCDEF:.")] != '\0') {
+        address[0] = '\0';
+    }
+}
+
 static bool read_header(struct idle_process *process, FILE *file)
 {
     struct idle_header *header = &process->header;
@@ -141,6 +151,9 @@ static bool read_header(struct idle_process *process, FILE *file)
     header->program[sizeof header->program - 1] = '\0';
     header->library[sizeof header->library - 1] = '\0';
     header->reason[sizeof header->reason - 1] = '\0';
+    for (size_t i = 0; i < IDLE_DEVICES_NAMED; i++) {
+        end_address(header->devices[i]);
+    }
     return true;
 }
 

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { IDLE_DEVICES_MAX = 64 };
+enum { IDLE_DEVICES_MAX = IDLE_DEVICES_NAMED };
 
 /* A process that started CUDA. */
 struct idle_process {
