@@ -27,6 +27,7 @@ typedef struct CUstream_st *sl_cu_stream;
 typedef struct CUmod_st *sl_cu_module;
 typedef struct CUfunc_st *sl_cu_function;
 typedef struct CUgreenCtx_st *sl_cu_green_context;
+typedef struct CUuuid_st sl_cu_uuid; /* 16 bytes */
 
 enum {
     SL_CU_SUCCESS = 0,
@@ -142,6 +143,7 @@ enum {
     X(function_attribute, cuFuncGetAttribute,                                         \
       (int *value, unsigned attribute, sl_cu_function function))                      \
     X(device_pci, cuDeviceGetPCIBusId, (char *name, int length, sl_cu_device device)) \
+    X(device_uuid, cuDeviceGetUuid_v2, (sl_cu_uuid * uuid, sl_cu_device device))      \
     X(stream_context, cuStreamGetCtx, (sl_cu_stream stream, sl_cu_context * context)) \
     X(stream_contexts, cuStreamGetCtx_v2, /* CUDA 12.5 */                             \
       (sl_cu_stream stream, sl_cu_context * context, sl_cu_green_context * green))    \

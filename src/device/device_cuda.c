@@ -336,11 +336,29 @@ static sluice_status cuda_memory_check(sl_device *device, const void *memory, si
 
 /* ---- description ---- */
 
+/* What CUDA_VISIBLE_DEVICES and NVML call it; of a MIG instance it is the instance's. "" when the
+ * driver does not tell. */
+static void put_uuid(const sl_cuda_device *cuda, bool instance, char *text, size_t bytes)
+{
+    uint8_t uuid[16];
+    text[0] = '\0';
+    if (cuda->driver->device_uuid == NULL ||
+        cuda->driver->device_uuid((sl_cu_uuid *)(void *)uuid, cuda->handle) != SL_CU_SUCCESS) {
+        return;
+    }
+    size_t used = (size_t)snprintf(text, bytes, ", %s", instance ? "MIG" : "GPU");
+    for (size_t i = 0; i < sizeof(uuid) && used < bytes; i++) {
+        const bool dash = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        used += (size_t)snprintf(text + used, bytes - used, "%s%02x", dash ? "-" : "", uuid[i]);
+    }
+}
+
 static void put_facts(const sl_cuda_device *cuda, char *text, size_t bytes)
 {
     const sl_cuda_driver *driver = cuda->driver;
     char name[96] = "a device without a name";
     char pci[32] = "no PCI address";
+    char uuid[64];
     size_t memory = 0;
     int major = 0;
     int minor = 0;
@@ -354,8 +372,10 @@ static void put_facts(const sl_cuda_device *cuda, char *text, size_t bytes)
     if (driver->device_pci != NULL) {
         (void)driver->device_pci(pci, (int)sizeof(pci), cuda->handle);
     }
-    snprintf(text, bytes, "%s, %zu MiB, compute capability %d.%d, %s, driver for CUDA %d.%d", name,
-             memory / MIB, major, minor, pci, driver->version / 1000, driver->version % 1000 / 10);
+    put_uuid(cuda, strstr(name, " MIG ") != NULL, uuid, sizeof(uuid));
+    snprintf(text, bytes, "%s, %zu MiB, compute capability %d.%d, %s%s, driver for CUDA %d.%d",
+             name, memory / MIB, major, minor, pci, uuid, driver->version / 1000,
+             driver->version % 1000 / 10);
 }
 
 static void cuda_describe(const sl_device *device, char *text, size_t bytes)

@@ -331,7 +331,23 @@ static sl_cu_result give_text(fake_cuda_call call, const char *text, char *name,
 sl_cu_result cuDeviceGetName(char *name, int length, sl_cu_device device)
 {
     (void)device;
-    return give_text(CALL_device_name, "Fake Accelerator", name, length);
+    const bool instance = fake_cuda_the.options.instance;
+    return give_text(CALL_device_name,
+                     instance ? "Fake Accelerator MIG 1g.10gb" : "Fake Accelerator", name, length);
+}
+
+sl_cu_result cuDeviceGetUuid_v2(sl_cu_uuid *uuid, sl_cu_device device)
+{
+    (void)device;
+    const sl_cu_result code = fake_cuda_enter(CALL_device_uuid, NEEDS_INIT);
+    if (code != SL_CU_SUCCESS) {
+        return code;
+    }
+    uint8_t *bytes = (uint8_t *)(void *)uuid;
+    for (int i = 0; i < 16; i++) {
+        bytes[i] = (uint8_t)(0x11 * i);
+    }
+    return fake_cuda_leave(SL_CU_SUCCESS);
 }
 
 sl_cu_result cuDeviceGetPCIBusId(char *name, int length, sl_cu_device device)

@@ -66,6 +66,7 @@ typedef struct fake_cuda_options {
     bool events_lie;       /* broken on purpose: query and synchronize say done at once */
     bool copies_lie;       /* broken on purpose: copies leave out the first byte */
     unsigned init_code;    /* what cuInit answers */
+    bool instance;         /* the device is a MIG instance */
     bool no_devices;       /* cuDeviceGetCount answers 0 */
     int devices;           /* 0: 1; those behind the first are only counted */
     bool one_queue;        /* all streams are one, as with CUDA_DEVICE_MAX_CONNECTIONS=1 */

@@ -159,6 +159,16 @@ static int open_and_describe(void)
         fprintf(stderr, "described as \"%s\"\n", text);
         return 6;
     }
+    const char *const uuid = "-00112233-4455-6677-8899-aabbccddeeff,";
+    fake->set(&(fake_cuda_options){.instance = true});
+    char instance[256];
+    if (sl_device_describe("cuda:0", instance, sizeof(instance)) != SLUICE_OK ||
+        strstr(instance, "Fake Accelerator MIG 1g.10gb") == NULL ||
+        (strstr(text, uuid) == NULL) != old || (strstr(instance, uuid) == NULL) != old ||
+        (strstr(instance, ", MIG-0011") == NULL) != old || strstr(text, ", MIG-") != NULL) {
+        fprintf(stderr, "described as \"%s\" and \"%s\"\n", text, instance);
+        return 8;
+    }
     /* without the driver's words too there is a text */
     fake->fail_call(&(fake_cuda_fault){.symbol = "cuDevicePrimaryCtxRetain", .nth = 1, .code = 46});
     if (sl_device_open(&device, "cuda", &error) != SLUICE_DEVICE || error.device_code != 46 ||
