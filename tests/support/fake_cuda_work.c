@@ -230,8 +230,11 @@ static void do_locked(const fake_cuda_work *work)
         wait_locked(work);
         break;
     case WORK_RECORD:
-        work->event->done = work->record;
-        work->event->done_ns = fake_cuda_now_ns();
+        /* Of records in two streams the later call counts, whichever stream comes to it first. */
+        if (work->record > work->event->done) {
+            work->event->done = work->record;
+            work->event->done_ns = fake_cuda_now_ns();
+        }
         break;
     }
 }
