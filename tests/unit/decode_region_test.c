@@ -309,7 +309,7 @@ static void expect_corrupt(sl_decoder *decoder, const whole *all, sl_rect need)
 {
     const sl_stored_image stored = {.bytes = {all->file.data, all->file.size}};
     sl_picture picture;
-    sl_image view;
+    sl_image view = {0};
     sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(sl_decoder_open_picture(decoder, &stored, &picture, &error), SLUICE_OK);
     assert_int_equal(sl_decoder_decode(decoder, need, 0, 0, &view, &error), SLUICE_CORRUPT);
@@ -324,7 +324,7 @@ static void expect_corrupt(sl_decoder *decoder, const whole *all, sl_rect need)
 static void check_spoilt(sl_decoder *decoder, jpeg_options options, uint32_t tile_width,
                          uint32_t tile_height)
 {
-    sl_image view;
+    sl_image view = {0};
     const uint32_t across = MCUS * 8 * (uint32_t)options.h_factor / tile_width;
     const sl_rect tiles = across > 1 ? (sl_rect){2, 1, 2, 2} : (sl_rect){0, 1, 1, 2};
     whole all = whole_of(jpeg_make_pattern(across * tile_width, 4 * tile_height, 4, &options));
