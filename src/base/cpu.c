@@ -2,11 +2,9 @@
 #include "cpu.h"
 
 #include "cgroup.h"
-#include "memory.h"
 #include "proc.h"
+#include "processors.h"
 
-#include <errno.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,32 +17,19 @@
 #    include <sys/auxv.h>
 #endif
 
-#define MASK_CPUS_MAX (1U << 20)
-#define KIB           1024U
+#define KIB 1024U
 
 static sl_cgroup own_cgroup(void)
 {
     return sl_cgroup_read("/proc/self/cgroup", "/proc/self/mountinfo");
 }
 
-/* The affinity mask's processors; the kernel says EINVAL while the mask given is too small. */
+/* The affinity mask's processors. */
 static uint64_t affinity_count(void)
 {
-    for (size_t cpus = CPU_SETSIZE; cpus <= MASK_CPUS_MAX; cpus *= 2) {
-        cpu_set_t *mask = sl_calloc(1, CPU_ALLOC_SIZE(cpus));
-        if (mask == NULL) {
-            break;
-        }
-        const bool known = sched_getaffinity(0, CPU_ALLOC_SIZE(cpus), mask) == 0;
-        const int count = known ? CPU_COUNT_S(CPU_ALLOC_SIZE(cpus), mask) : 0;
-        const bool too_small = !known && errno == EINVAL;
-        sl_free(mask);
-        if (known) {
-            return (uint64_t)count;
-        }
-        if (!too_small) {
-            break;
-        }
+    sl_processors own;
+    if (sl_processors_own(&own)) {
+        return sl_processors_count(&own);
     }
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online < 1 ? 1 : (uint64_t)online;

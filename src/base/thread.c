@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +45,29 @@ static void block_signals(sigset_t *before)
     pthread_sigmask(SIG_SETMASK, &blocked, before);
 }
 
+/* pthread_create, on the processors of `near` where that can be. */
+static int create(pthread_t *handle, const sl_processors *near, start *given)
+{
+    pthread_attr_t attributes;
+    int result = EINVAL;
+    if (near != NULL && pthread_attr_init(&attributes) == 0) {
+        if (pthread_attr_setaffinity_np(&attributes, sizeof(near->words),
+                                        (const cpu_set_t *)(const void *)near->words) == 0) {
+            result = pthread_create(handle, &attributes, enter, given);
+        }
+        pthread_attr_destroy(&attributes);
+    }
+    return result == 0 ? 0 : pthread_create(handle, NULL, enter, given);
+}
+
 sluice_status sl_thread_start(sl_thread *thread, const char *name, void (*run)(void *),
                               void *argument, sluice_error *error)
+{
+    return sl_thread_start_near(thread, name, NULL, run, argument, error);
+}
+
+sluice_status sl_thread_start_near(sl_thread *thread, const char *name, const sl_processors *near,
+                                   void (*run)(void *), void *argument, sluice_error *error)
 {
     assert(!thread->running);
     start *given = sl_malloc(sizeof(*given));
@@ -57,7 +79,7 @@ sluice_status sl_thread_start(sl_thread *thread, const char *name, void (*run)(v
     snprintf(given->name, sizeof(given->name), "%.*s", NAME_BYTES - 1, name);
     sigset_t before;
     block_signals(&before); /* inherited by the new thread from its first instruction on */
-    const int result = pthread_create(&thread->handle, NULL, enter, given);
+    const int result = create(&thread->handle, near, given);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (result != 0) {
         sl_free(given);

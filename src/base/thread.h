@@ -9,6 +9,8 @@
 #ifndef SL_THREAD_H
 #define SL_THREAD_H
 
+#include "processors.h"
+
 #include <sluice/common.h>
 
 #include <pthread.h>
@@ -22,6 +24,10 @@ typedef struct sl_thread {
 /* Starts `run(argument)` named `name` (15 characters at most are kept). Errors: NOMEM. */
 sluice_status sl_thread_start(sl_thread *thread, const char *name, void (*run)(void *),
                               void *argument, sluice_error *error);
+/* The same, on the processors of `near` only; where the system does not take them, and with NULL,
+ * on any that the caller may run on. */
+sluice_status sl_thread_start_near(sl_thread *thread, const char *name, const sl_processors *near,
+                                   void (*run)(void *), void *argument, sluice_error *error);
 /* Joins; a thread that never started is fine. */
 void sl_thread_join(sl_thread *thread);
 

@@ -4,6 +4,7 @@
 #include "cpu.h"
 #include "photo_folder.h"
 #include "proc.h"
+#include "processors.h"
 
 #include <sched.h>
 #include <setjmp.h>
@@ -203,6 +204,63 @@ static void cpu_count_follows_the_affinity(void **state)
     assert_int_equal(count, 1);
 }
 
+static bool has(const sl_processors *processors, uint32_t number)
+{
+    const size_t bits = 8 * sizeof(unsigned long);
+    return (processors->words[number / bits] >> (number % bits) & 1) != 0;
+}
+
+static void lists_of_processors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t count, first, last;
+    } lists[] = {
+        {"0", 1, 0, 0},
+        {"0\n", 1, 0, 0},
+        {"0-3,8-11\n", 8, 0, 11},
+        {"64-64", 1, 64, 64},
+        {"63,64,65", 3, 63, 65},
+        {"8191", 1, 8191, 8191},
+        {"0-8191", 8192, 0, 8191},
+        {"2-4,3-5", 4, 2, 5},
+    };
+    sl_processors found;
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        assert_true(sl_processors_parse(&found, lists[i].text));
+        assert_int_equal(sl_processors_count(&found), lists[i].count);
+        assert_true(has(&found, lists[i].first) && has(&found, lists[i].last));
+    }
+    assert_true(sl_processors_parse(&found, ""));
+    assert_int_equal(sl_processors_count(&found), 0);
+    assert_true(sl_processors_parse(&found, "\n"));
+    static const char *const odd[] = {"x",    "-1",    "1-",  "3-2",  "1,",
+                                      ",1",   "1,,2",  "1 2", "8192", "0-8192",
+                                      "1\n2", "0-1-2", "+1",  " 1",   "99999999999999999999"};
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        assert_false(sl_processors_parse(&found, odd[i]));
+    }
+}
+
+static void sets_of_processors(void **state)
+{
+    (void)state;
+    sl_processors a;
+    sl_processors b;
+    assert_true(sl_processors_parse(&a, "0-9,100-200"));
+    assert_true(sl_processors_parse(&b, "5-100,8191"));
+    sl_processors_keep(&a, &b);
+    assert_int_equal(sl_processors_count(&a), 6);
+    assert_true(has(&a, 5) && has(&a, 9) && has(&a, 100) && !has(&a, 4) && !has(&a, 101));
+    cpu_set_t own;
+    assert_int_equal(sched_getaffinity(0, sizeof(own), &own), 0);
+    assert_true(sl_processors_own(&a));
+    for (uint32_t i = 0; i < CPU_SETSIZE; i++) {
+        assert_int_equal(has(&a, i), CPU_ISSET(i, &own) != 0);
+    }
+}
+
 static void memory_figures_are_plausible(void **state)
 {
     (void)state;
@@ -267,6 +325,8 @@ int main(void)
         cmocka_unit_test(mounted_subtrees_are_cut_off),
         cmocka_unit_test(odd_files_are_no_limits),
         cmocka_unit_test(cpu_count_follows_the_affinity),
+        cmocka_unit_test(lists_of_processors),
+        cmocka_unit_test(sets_of_processors),
         cmocka_unit_test(memory_figures_are_plausible),
         cmocka_unit_test(features_are_those_of_cpuinfo),
         cmocka_unit_test(features_fit_their_room),
