@@ -136,12 +136,20 @@ typedef struct sluice_loader_options {
      * and a sixteenth of the memory that is free]
      */
     uint64_t resident_bytes;
+    /*
+     * 0: on a machine with several NUMA nodes the loader's threads run on those processors of the
+     * device's node that open's caller may run on, and by default there are no more workers than
+     * these. They run anywhere where there are none, where `workers` asks for more, and with
+     * "host". 1: anywhere [0]
+     */
+    uint32_t any_numa_node;
+    uint32_t reserved; /* 0 */
 } sluice_loader_options;
 
 #define SLUICE_LOADER_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(sluice_loader_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0                                   \
+            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0, 0, 0                             \
     }
 
 /* The same for a struct that is there already. Part of the program, so that it knows the size that
@@ -351,7 +359,7 @@ typedef struct sluice_loader_stats {
     char device[64];  /* "host", "cuda:0" */
     char pinning[16]; /* of the slots: "none" (host), "registered", "driver", "pageable" */
     uint32_t converts_on_device; /* 1: normalised, cast and laid out on the device */
-    uint32_t reserved;           /* 0 */
+    uint32_t near_device;        /* 1: the threads run on the device's NUMA node only */
 } sluice_loader_stats;
 
 #define SLUICE_LOADER_STATS_INIT                                                                  \

@@ -144,6 +144,7 @@ class Loader:
     io: 'auto', 'uring' or 'pread'. page_cache: 'auto', 'buffered', 'direct' or 'drop'.
 
     whole_samples: read samples whole, and check them, also where only parts of their tensors are taken.
+    any_numa_node: on a machine with several, threads run anywhere, and not only on the GPU's node.
     block_samples, window_blocks: of shuffle='block' [64 samples, 16 blocks]. io_depth, io_threads,
     read_buffer_bytes, max_sample_bytes, max_pixels, memory_bytes, resident_bytes: as in sluice/loader.h.
 
@@ -165,8 +166,8 @@ class Loader:
         hold_timeout: float | None = 30.0, stall_warn: float | None = None, stall_fail: float | None = None,
         io: str = "auto", page_cache: str = "auto", block_samples: int = 0, window_blocks: int = 0, io_depth: int = 0,
         io_threads: int = 0, read_buffer_bytes: int = 0, max_sample_bytes: int = 0, max_pixels: int = 0,
-        memory_bytes: int = 0, resident_bytes: int = 0, whole_samples: bool = False, model_parallel: int = 1,
-        pin_memory: Any = None, persistent_workers: Any = None, pin_memory_device: Any = None, timeout: Any = None,
+        memory_bytes: int = 0, resident_bytes: int = 0, whole_samples: bool = False, any_numa_node: bool = False,
+        model_parallel: int = 1, pin_memory: Any = None, persistent_workers: Any = None, pin_memory_device: Any = None, timeout: Any = None,
         multiprocessing_context: Any = None, sampler: None = None, batch_sampler: None = None,
         collate_fn: None = None, worker_init_fn: None = None, generator: None = None,
     ) -> None:  # fmt: skip
@@ -202,6 +203,7 @@ class Loader:
             "exif": int(_flag("exif", exif)),
             "exact": int(_flag("exact", exact)),
             "whole_samples": int(_flag("whole_samples", whole_samples)),
+            "any_numa_node": int(_flag("any_numa_node", any_numa_node)),
             "io_backend": choice("io", io, {"auto": 0, "uring": 1, "pread": 2}),
             "page_cache": choice("page_cache", page_cache, {"auto": 0, "buffered": 1, "direct": 2, "drop": 3}),
             "stall_warn_ns": _nanoseconds("stall_warn", stall_warn),

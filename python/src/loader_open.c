@@ -75,6 +75,7 @@ static const member option_members[] = {
     MEMBER(device_slots, 'I'),
     MEMBER(resident_bytes, 'Q'),
     MEMBER(whole_samples, 'I'),
+    MEMBER(any_numa_node, 'I'),
     {NULL, 0, 0},
 };
 

@@ -88,7 +88,8 @@ void sl_populate_open(sl_populate *populate, const sl_populate_config *config)
     atomic_store_explicit(&populate->working, threads + 1, memory_order_relaxed);
     for (uint32_t i = 0; i < threads; i++) {
         sl_thread thread = {.running = false};
-        if (sl_thread_start(&thread, "sluice-fresh", run, populate, NULL) != SLUICE_OK) {
+        if (sl_thread_start_near(&thread, "sluice-fresh", config->near, run, populate, NULL) !=
+            SLUICE_OK) {
             leave(populate);
         }
     }

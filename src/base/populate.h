@@ -29,6 +29,7 @@ typedef struct sl_populate_config {
     sl_populate_range ranges[SL_POPULATE_RANGES];
     uint32_t count;
     uint32_t threads;
+    const sl_processors *near; /* where they run; used by open only. NULL: anywhere */
     /* All of it is there, or will not be made so; on one of the threads, or inside open. Not after
      * close began. NULL: nobody asks. */
     void (*done)(void *ctx);

@@ -49,7 +49,7 @@ static sluice_status start_worker(sl_workers *workers, uint32_t number, sluice_e
     }
     char name[24];
     (void)snprintf(name, sizeof(name), "sluice-dec-%u", number);
-    return sl_thread_start(&self->thread, name, worker_run, self, error);
+    return sl_thread_start_near(&self->thread, name, workers->config.near, worker_run, self, error);
 }
 
 sluice_status sl_workers_open(sl_workers **workers, const sl_workers_config *config,

@@ -13,11 +13,13 @@
 
 #include "decoder.h"
 #include "histogram.h"
+#include "processors.h"
 
 typedef struct sl_workers sl_workers;
 
 typedef struct sl_workers_config {
     uint32_t threads;
+    const sl_processors *near; /* where they run; used by open only. NULL: anywhere */
     size_t queue_capacity;
     size_t job_bytes;
     sl_decoder_config decoder;

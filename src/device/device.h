@@ -90,6 +90,7 @@ struct sl_device {
     bool converts;
     sluice_device_type type; /* these two as in sluice_tensor */
     int32_t number;
+    int32_t numa_node;   /* of the host's memory that is near, -1: none, or not known */
     const char *pinning; /* how the slab is pinned, for stats: a literal, "none" before */
 };
 

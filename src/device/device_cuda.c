@@ -138,7 +138,7 @@ static sluice_status start(sl_cuda_device *cuda, int number, sluice_error *error
         (void)driver->context_release(cuda->handle);
         return status;
     }
-    cuda->node = nearest_node(cuda);
+    cuda->base.numa_node = nearest_node(cuda);
     sl_cuda_convert_open(cuda);
     sl_cuda_leave(cuda, mode);
     return SLUICE_OK;
@@ -384,8 +384,8 @@ static void cuda_describe(const sl_device *device, char *text, size_t bytes)
     char facts[320];
     char near[32] = "";
     put_facts(cuda, facts, sizeof(facts));
-    if (cuda->node >= 0) {
-        snprintf(near, sizeof(near), ", NUMA node %d", cuda->node);
+    if (cuda->base.numa_node >= 0) {
+        snprintf(near, sizeof(near), ", NUMA node %d", cuda->base.numa_node);
     }
     snprintf(
         text, bytes, "%s%s; %s%s", facts, near,

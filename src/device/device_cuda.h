@@ -26,7 +26,6 @@ typedef struct sl_cuda_device {
     sl_cu_device handle;
     sl_cu_context context;
     pid_t pid;
-    int node;            /* of memory near it, -1: not known */
     bool registered;     /* the slab is */
     void *driver_memory; /* that the slab lies in, or NULL */
     /* conversions; module NULL: none. `kernels_text`: of which image, or why there is none */

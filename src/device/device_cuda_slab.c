@@ -60,8 +60,8 @@ sluice_status sl_cuda_slab_register(sl_device *device, sl_slab *slab, sluice_err
     if (status != SLUICE_OK) {
         return status;
     }
-    if (cuda->node >= 0) {
-        (void)sl_numa_prefer(slab->base, slab->bytes, cuda->node);
+    if (cuda->base.numa_node >= 0) {
+        (void)sl_numa_prefer(slab->base, slab->bytes, cuda->base.numa_node);
     }
     cuda->registered = register_memory(cuda, slab);
     if (cuda->registered) {

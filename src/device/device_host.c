@@ -27,6 +27,7 @@ static sluice_status host_open(sl_device **device, const char *argument, sluice_
     made->ops = &sl_device_host;
     made->shares_memory = true;
     made->type = SLUICE_DEVICE_TYPE_CPU;
+    made->numa_node = -1;
     made->pinning = "none";
     *device = made;
     return SLUICE_OK;

@@ -20,10 +20,30 @@ static char small(char letter)
     return (char)tolower((unsigned char)letter);
 }
 
+/* A small file of the kernel's, as a string; false: there is none, or it is longer. */
+static bool read_text(const char *path, char *text, size_t bytes)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t got;
+    while ((got = read(fd, text + length, bytes - length)) > 0) {
+        length += (size_t)got;
+    }
+    close(fd);
+    if (got < 0 || length == bytes) {
+        return false;
+    }
+    text[length] = '\0';
+    return true;
+}
+
 int sl_numa_of_pci(const char *pci)
 {
     char path[96];
-    char text[16] = "";
+    char text[16];
     char lower[32];
     size_t length = 0;
     for (; pci[length] != '\0' && length < sizeof(lower) - 1; length++) {
@@ -31,13 +51,15 @@ int sl_numa_of_pci(const char *pci)
     }
     lower[length] = '\0';
     snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", lower);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return -1;
-    }
-    const ssize_t got = read(fd, text, sizeof(text) - 1);
-    close(fd);
-    return got > 0 ? (int)strtol(text, NULL, 10) : -1;
+    return read_text(path, text, sizeof(text)) ? (int)strtol(text, NULL, 10) : -1;
+}
+
+bool sl_numa_processors(int node, sl_processors *processors)
+{
+    char path[96];
+    char list[4096]; /* a page: more the kernel does not tell */
+    snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
+    return read_text(path, list, sizeof(list)) && sl_processors_parse(processors, list);
 }
 
 int sl_numa_prefer(void *memory, size_t bytes, int node)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * numa: memory near a device. Best effort: a refusal costs bandwidth on some machines, nothing
- * else. Any thread.
+ * numa: memory and processors near a device. Best effort: a refusal costs bandwidth on some
+ * machines, nothing else. Any thread.
  */
 #ifndef SL_NUMA_H
 #define SL_NUMA_H
+
+#include "processors.h"
 
 #include <stddef.h>
 
@@ -12,5 +14,7 @@
 int sl_numa_of_pci(const char *pci);
 /* Asks for pages on `node`, those already there included. 0, or an errno. */
 int sl_numa_prefer(void *memory, size_t bytes, int node);
+/* The processors of `node`, perhaps none; false: not known. */
+bool sl_numa_processors(int node, sl_processors *processors);
 
 #endif

@@ -388,7 +388,8 @@ static uint64_t tick_of(const sl_fetch_config *config)
 
 static sluice_status start(sl_fetch *fetch, sluice_error *error)
 {
-    sluice_status status = sl_thread_start(&fetch->thread, "sluice-fetch", run, fetch, error);
+    sluice_status status =
+        sl_thread_start_near(&fetch->thread, "sluice-fetch", fetch->config.near, run, fetch, error);
     if (status < 0) {
         return status;
     }

@@ -49,6 +49,7 @@
 #include "histogram.h"
 #include "items.h"
 #include "objects.h"
+#include "processors.h"
 #include "resident.h"
 #include "retry.h"
 
@@ -111,6 +112,7 @@ typedef struct sl_fetch_config {
     uint64_t stall_warn_ns, stall_fail_ns;
     uint64_t merge_gap_bytes, merge_bytes; /* coalesce when the gap is at most / total at most */
     sl_budget *budget;
+    const sl_processors *near;    /* of its thread, and of the pool's; NULL: anywhere */
     const sl_fault_config *fault; /* tests: wrap the backend; NULL: no */
 } sl_fetch_config;
 

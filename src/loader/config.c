@@ -136,6 +136,7 @@ static sluice_status check_ranges(const sluice_loader_options *o, sluice_error *
         {"io_threads", o->io_threads, 1, 64},
         {"exact", o->exact, 0, 1},
         {"whole_samples", o->whole_samples, 0, 1},
+        {"any_numa_node", o->any_numa_node, 0, 1},
         {"read_buffer_bytes", o->read_buffer_bytes, MIB, UINT64_C(1) << 40},
         {"max_sample_bytes", o->max_sample_bytes, 1, 1024 * MIB},
         {"max_pixels", o->max_pixels, 1, UINT64_C(1) << 32},

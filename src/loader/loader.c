@@ -23,6 +23,7 @@ static sluice_status open_workers(sluice_loader *loader, sluice_error *error)
     const sluice_loader_options *o = &loader->config.options;
     const sl_workers_config config = {
         .threads = o->workers,
+        .near = sl_loader_near(loader),
         .queue_capacity = (size_t)o->prefetch * o->batch_size, /* tasks of one row each */
         .job_bytes = sizeof(sl_task),
         .decoder = {.max_pixels = o->max_pixels,
@@ -61,6 +62,7 @@ sl_fetch_config sl_loader_fetch_config(sluice_loader *loader)
         .merge_gap_bytes = loader->config.merge_gap_bytes,
         .merge_bytes = loader->config.merge_bytes,
         .budget = &loader->budget,
+        .near = sl_loader_near(loader),
     };
 }
 
@@ -80,11 +82,15 @@ static sluice_status open_fetch(sluice_loader *loader, const sl_fault_config *fa
     return status;
 }
 
-static sluice_status open_stages(sluice_loader *loader, const sl_fault_config *fault,
-                                 sluice_error *error)
+/* `workers`: as the caller asked for. */
+static sluice_status open_stages(sluice_loader *loader, uint32_t workers,
+                                 const sl_fault_config *fault, sluice_error *error)
 {
     const sluice_loader_options *o = &loader->config.options;
-    sluice_status status = sl_loader_charge_tables(loader, error);
+    sluice_status status = sl_loader_open_device(loader, workers, error);
+    if (status == SLUICE_OK) {
+        status = sl_loader_charge_tables(loader, error);
+    }
     if (status == SLUICE_OK) {
         loader->feed_open = true;
         status = sl_feed_open(&loader->feed, &loader->config, loader->dataset, error);
@@ -129,7 +135,8 @@ static void populate_first(sluice_loader *loader)
     const sl_populate_config config = {
         .ranges = {{buffers->base, loader->config.first_bytes}, {slots->base, slot_bytes}},
         .count = 2,
-        .threads = sl_cpu_count()};
+        .threads = sl_cpu_count(),
+        .near = sl_loader_near(loader)};
     sl_populate_open(&loader->populate, &config);
 }
 
@@ -144,6 +151,7 @@ void sl_loader_populate_rest(sluice_loader *loader)
                    {buffers->base + first, buffers->bytes - first}},
         .count = 2,
         .threads = 1,
+        .near = sl_loader_near(loader),
         .done = memory_present,
         .ctx = loader};
     sl_populate_open(&loader->populate_rest, &config);
@@ -165,6 +173,9 @@ static void destroy(sluice_loader *loader)
     }
     if (loader->staging != NULL) {
         sl_staging_close(loader->staging);
+    }
+    if (loader->device != NULL) {
+        sl_device_close(loader->device);
     }
     if (loader->feed_open) {
         sl_feed_close(&loader->feed);
@@ -302,7 +313,7 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
     if (status == SLUICE_OK) {
         made->end_epoch = made->config.options.end_epoch;
         sl_budget_init(&made->budget, made->config.options.memory_bytes);
-        status = open_stages(made, fault, error);
+        status = open_stages(made, options->workers, fault, error);
     }
     if (status != SLUICE_OK) {
         destroy(made);

@@ -17,6 +17,7 @@
 #include "config.h"
 #include "feed.h"
 #include "populate.h"
+#include "processors.h"
 #include "quarantine.h"
 #include "row.h"
 
@@ -29,6 +30,9 @@ struct sluice_loader {
     sl_config config;
     sl_budget budget;
     sl_dataset *dataset;
+    sl_device *device;  /* until staging takes it over */
+    sl_processors near; /* the threads' where `is_near` */
+    bool is_near;
     sl_staging *staging;
     sl_fetch *fetch;
     sl_workers *workers;
@@ -102,7 +106,12 @@ sluice_status sl_loader_check_memory(sluice_loader *loader, sluice_error *error)
 uint64_t sl_loader_share_scratch(sluice_loader *loader);
 /* But for `fault`. */
 sl_fetch_config sl_loader_fetch_config(sluice_loader *loader);
-/* Opens the device and staging over it, for the loader's columns. */
+/* Opens the device, which settles how many workers there are (`asked` by the caller; 0: he did not
+ * say), and where all threads run. */
+sluice_status sl_loader_open_device(sluice_loader *loader, uint32_t asked, sluice_error *error);
+/* Where threads run, for the configs of all that start some. */
+const sl_processors *sl_loader_near(const sluice_loader *loader);
+/* Opens staging over the device, for the loader's columns. */
 sluice_status sl_loader_open_staging(sluice_loader *loader, sluice_error *error);
 /* Makes the memory present that the first batch does not need. Once. */
 void sl_loader_populate_rest(sluice_loader *loader);

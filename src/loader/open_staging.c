@@ -174,6 +174,7 @@ static sluice_status open_on(sluice_loader *loader, sl_device *device, sluice_er
         .conversion_count = share.count,
         .outputs = o->outputs,
         .output = share.output,
+        .near = sl_loader_near(loader),
         .budget = &loader->budget,
         .may_touch = may_touch,
         .on_empty = on_empty,
@@ -184,11 +185,9 @@ static sluice_status open_on(sluice_loader *loader, sl_device *device, sluice_er
 
 sluice_status sl_loader_open_staging(sluice_loader *loader, sluice_error *error)
 {
-    sl_device *device;
-    sluice_status status = sl_device_open(&device, loader->config.options.device, error);
-    if (status == SLUICE_OK) {
-        status = open_on(loader, device, error);
-    }
+    sl_device *device = loader->device;
+    loader->device = NULL;
+    const sluice_status status = open_on(loader, device, error);
     loader->feed.staging = loader->staging;
     return status;
 }

@@ -47,6 +47,7 @@ static void fill_staging(const sluice_loader *loader, sluice_loader_stats *stats
 static void fill(sluice_loader *loader, sluice_loader_stats *stats)
 {
     const sl_feed *feed = &loader->feed;
+    stats->near_device = loader->is_near;
     stats->workers = loader->config.options.workers;
     stats->slots = loader->config.options.prefetch;
     stats->samples = atomic_load_explicit(&feed->samples, memory_order_relaxed);

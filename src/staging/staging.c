@@ -126,7 +126,8 @@ static void populate_to_pin(const sl_staging *staging)
         sl_populate_open(
             &populate, &(sl_populate_config){.ranges = {{staging->slab.base, staging->slab.bytes}},
                                              .count = 1,
-                                             .threads = sl_cpu_count()});
+                                             .threads = sl_cpu_count(),
+                                             .near = staging->config.near});
         sl_populate_wait(&populate);
         sl_populate_close(&populate);
     }
@@ -244,10 +245,12 @@ static sluice_status open_copier(sl_staging *staging, sluice_error *error)
         status = device->ops->event_open(device, SL_EVENT_HOST, &staging->h2d[i], error);
     }
     if (status == SLUICE_OK) {
-        status = sl_thread_start(&staging->reaper, "sluice-reap", sl_reaper_run, staging, error);
+        status = sl_thread_start_near(&staging->reaper, "sluice-reap", staging->config.near,
+                                      sl_reaper_run, staging, error);
     }
     if (status == SLUICE_OK) {
-        status = sl_thread_start(&staging->copier, "sluice-copy", sl_copier_run, staging, error);
+        status = sl_thread_start_near(&staging->copier, "sluice-copy", staging->config.near,
+                                      sl_copier_run, staging, error);
     }
     return status;
 }

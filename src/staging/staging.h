@@ -25,6 +25,7 @@
 #include "device.h"
 #include "histogram.h"
 #include "layout.h"
+#include "processors.h"
 #include "timing.h"
 
 #include <stdbool.h>
@@ -51,7 +52,8 @@ typedef struct sl_staging_config {
      * the device shares the host's memory. NULL: in memory of our own. */
     void *const *outputs;
     uint32_t output;
-    sl_budget *budget; /* charged for host memory; NULL: none */
+    const sl_processors *near; /* where its threads run; used by open only. NULL: anywhere */
+    sl_budget *budget;         /* charged for host memory; NULL: none */
     /* Asked in open once the slots are charged and mapped, and before they are touched to be
      * pinned: whatever is not OK ends open. May be NULL. */
     sluice_status (*may_touch)(void *ctx, sluice_error *error);

@@ -371,7 +371,7 @@ sl_cu_result cuDeviceGetAttribute(int *value, unsigned attribute, sl_cu_device d
         *value = !fake_cuda_the.options.no_concurrency;
         break;
     case SL_CU_ATTRIBUTE_HOST_NUMA_ID:
-        *value = -1;
+        *value = fake_cuda_the.options.on_node_0 ? 0 : -1;
         break;
     case SL_CU_ATTRIBUTE_CAPABILITY_MAJOR:
         *value = 9;

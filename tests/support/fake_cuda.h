@@ -67,6 +67,7 @@ typedef struct fake_cuda_options {
     bool copies_lie;       /* broken on purpose: copies leave out the first byte */
     unsigned init_code;    /* what cuInit answers */
     bool instance;         /* the device is a MIG instance */
+    bool on_node_0;        /* near the host's NUMA node 0; else near none */
     bool no_devices;       /* cuDeviceGetCount answers 0 */
     int devices;           /* 0: 1; those behind the first are only counted */
     bool one_queue;        /* all streams are one, as with CUDA_DEVICE_MAX_CONNECTIONS=1 */

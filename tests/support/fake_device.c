@@ -369,6 +369,7 @@ fake_device *fake_device_new(const fake_options *options)
     assert(fake != NULL);
     fake->base.ops = &fake_ops;
     fake->base.type = SLUICE_DEVICE_TYPE_CUDA;
+    fake->base.numa_node = -1;
     fake->base.pinning = "fake";
     fake->base.converts = true;
     fake->options = *options;

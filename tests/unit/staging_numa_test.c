@@ -51,6 +51,9 @@ static void refuses_nonsense(void **state)
     uint8_t byte = 0;
     assert_int_equal(sl_numa_prefer(&byte, 1, -1), EINVAL);
     assert_int_equal(sl_numa_prefer(&byte, 1, 100000), EINVAL);
+    sl_processors none;
+    assert_false(sl_numa_processors(-1, &none));
+    assert_false(sl_numa_processors(100000, &none));
     assert_int_equal(sl_numa_of_pci(""), -1);
     assert_int_equal(sl_numa_of_pci("ffff:ff:1f.7"), -1);
     assert_int_equal(sl_numa_of_pci("a name that is longer than any PCI address can be"), -1);
@@ -105,12 +108,31 @@ static void finds_the_node_of_a_device(void **state)
     }
 }
 
+/* All processors of this machine that are online are some node's, and no two nodes'. */
+static void nodes_have_processors(void **state)
+{
+    (void)state;
+    uint32_t found = 0;
+    for (int node = 0; node < NODE_BITS; node++) {
+        sl_processors processors;
+        if (sl_numa_processors(node, &processors)) {
+            found += sl_processors_count(&processors);
+        }
+    }
+    if (found == 0) {
+        print_message("the kernel knows no nodes here\n");
+        skip();
+    }
+    assert_int_equal(found, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prefers_the_node),
         cmocka_unit_test(refuses_nonsense),
         cmocka_unit_test(finds_the_node_of_a_device),
+        cmocka_unit_test(nodes_have_processors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

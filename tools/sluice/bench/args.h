@@ -22,7 +22,7 @@ struct bench_args {
     int preset; /* -1: none */
     int last;   /* a sluice_last_batch; -1: not given */
     struct data_folder folder;
-    bool exact, whole_samples, json, supply;
+    bool exact, whole_samples, any_numa_node, json, supply;
     const char *dataset, *yardstick, *device, *trace, *report, *quarantine;
     struct option_list columns;
     struct ranks_given ranks;

@@ -84,6 +84,7 @@ static void fill_options(sluice_loader_options *options)
     options->page_cache = args.cache;
     options->exact = args.exact;
     options->whole_samples = args.whole_samples;
+    options->any_numa_node = args.any_numa_node;
     options->device = args.device;
     options->device_slots = (uint32_t)args.device_slots;
 }
@@ -319,6 +320,8 @@ static struct option_row rows[] = {
      .help = "decode at full size also what becomes much smaller"},
     {"whole-samples", 0, OPTION_FLAG, &args.whole_samples,
      .help = "read samples whole also where only parts of their tensors are taken"},
+    {"any-numa-node", 0, OPTION_FLAG, &args.any_numa_node,
+     .help = "threads run anywhere, and not only on the NUMA node of --device's GPU"},
     {"step-ms", 0, OPTION_DURATION, &args.step_s, .low = 1e-6, .high = 3600, .plain_factor = 1e-3,
      .metavar = "MS",
      .help = "feed steps this long, in three ways; on an emulated accelerator or --device's GPU"},

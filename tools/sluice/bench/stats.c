@@ -69,8 +69,8 @@ void bench_stats_print(const sluice_loader_stats *stats, const struct bottleneck
     if (setting->options->device != NULL) {
         printf("batches       in %s, slots pinned: %s\n", stats->device, stats->pinning);
     }
-    printf("workers       %" PRIu32 " on %" PRIu32 " processors\n", stats->workers,
-           setting->processors);
+    printf("workers       %" PRIu32 " on %" PRIu32 " processors%s\n", stats->workers,
+           setting->processors, stats->near_device ? ", those of the device's NUMA node only" : "");
     print_stage("read", &stages->read, seconds);
     print_stage("decode", &stages->decode, seconds);
     print_stage("augment", &stages->augment, seconds);
@@ -118,6 +118,7 @@ void bench_stats_write_setting(struct json *json, const sluice_loader_stats *sta
     json_bool(json, "io_direct", stats->io_direct != 0);
     json_text(json, "device", stats->device);
     json_text(json, "pinning", stats->pinning);
+    json_bool(json, "near_device", stats->near_device != 0);
     json_bool(json, "converts_on_device", stats->converts_on_device != 0);
     write_columns(json, setting->columns);
 }
