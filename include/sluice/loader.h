@@ -319,7 +319,7 @@ SLUICE_API sluice_status sluice_loader_restore(sluice_loader *loader, const void
 typedef struct sluice_loader_stats {
     uint32_t struct_size;
     uint32_t workers;
-    uint32_t slots;
+    uint32_t slots;         /* batches in host memory */
     uint32_t io_direct;     /* 1: O_DIRECT is in use */
     uint64_t samples;       /* rows decoded, good or replaced */
     uint64_t batches;       /* handed out by next */
@@ -360,12 +360,14 @@ typedef struct sluice_loader_stats {
     char pinning[16]; /* of the slots: "none" (host), "registered", "driver", "pageable" */
     uint32_t converts_on_device; /* 1: normalised, cast and laid out on the device */
     uint32_t near_device;        /* 1: the threads run on the device's NUMA node only */
+    uint32_t device_slots; /* batches in device memory, which `slots` are copied to; 0: none */
+    uint32_t reserved;     /* 0 */
 } sluice_loader_stats;
 
 #define SLUICE_LOADER_STATS_INIT                                                                  \
     {                                                                                             \
         sizeof(sluice_loader_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, "", "", \
-            {0}, 0, 0, 0, 0, 0, "", "", 0, 0                                                      \
+            {0}, 0, 0, 0, 0, 0, "", "", 0, 0, 0, 0                                                \
     }
 
 SLUICE_API sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);

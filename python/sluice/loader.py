@@ -137,6 +137,7 @@ class Loader:
     rank, world_size: of data-parallel ranks [sluice.ranks(): torch.distributed's, or the launcher's variables].
     model_parallel: of ranks that were found, this many consecutive ones get the same batches.
     prefetch_factor: batches that there is room for, those in use included [4; more of small ones].
+    device_slots: the same of GPU memory, where those in use are with device='cuda' [3].
     exact: decode every JPEG at its full size. exif: turn pictures upright as EXIF says.
     batch_hook: called with each batch on the thread that takes it; what it returns is given out (None: the batch).
     hold_timeout: seconds to wait when tensors hold all batches there is room for, then StateError.
@@ -167,9 +168,10 @@ class Loader:
         io: str = "auto", page_cache: str = "auto", block_samples: int = 0, window_blocks: int = 0, io_depth: int = 0,
         io_threads: int = 0, read_buffer_bytes: int = 0, max_sample_bytes: int = 0, max_pixels: int = 0,
         memory_bytes: int = 0, resident_bytes: int = 0, whole_samples: bool = False, any_numa_node: bool = False,
-        model_parallel: int = 1, pin_memory: Any = None, persistent_workers: Any = None, pin_memory_device: Any = None, timeout: Any = None,
-        multiprocessing_context: Any = None, sampler: None = None, batch_sampler: None = None,
-        collate_fn: None = None, worker_init_fn: None = None, generator: None = None,
+        device_slots: int = 0, model_parallel: int = 1, pin_memory: Any = None, persistent_workers: Any = None,
+        pin_memory_device: Any = None, timeout: Any = None, multiprocessing_context: Any = None,
+        sampler: None = None, batch_sampler: None = None, collate_fn: None = None, worker_init_fn: None = None,
+        generator: None = None,
     ) -> None:  # fmt: skip
         _refuse({
             "sampler": sampler, "batch_sampler": batch_sampler, "collate_fn": collate_fn,
@@ -188,6 +190,7 @@ class Loader:
             "block_samples": block_samples, "window_blocks": window_blocks, "io_depth": io_depth,
             "io_threads": io_threads, "read_buffer_bytes": read_buffer_bytes, "max_sample_bytes": max_sample_bytes,
             "max_pixels": max_pixels, "memory_bytes": memory_bytes, "resident_bytes": resident_bytes,
+            "device_slots": device_slots,
         }  # fmt: skip
         options = {name: _integer(name, value) for name, value in passed_on.items()}
         options |= {
@@ -374,7 +377,7 @@ class Loader:
         As sluice_loader_stats of sluice/loader.h has them, times in nanoseconds: workers, slots, samples
         (decoded, those made ahead included), batches (given out), bytes_read, reads, bad_samples,
         replaced_samples, memory_bytes, host_wait_ns (spent in waiting for batches), first_batch_ns,
-        io_backend, device, ... "python": calls, samples and seconds of transforms.Python, by column.
+        io_backend, device, device_slots, near_device, ... "python": calls, samples and seconds of transforms.Python, by column.
         """
         return self._handle.stats() | {"python": {name: of.cost() for name, of in self._functions.items()}}
 

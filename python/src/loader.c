@@ -181,8 +181,9 @@ static int look_at_holds(loader_object *self, uint64_t slices)
     return PyErr_WarnFormat(PyExc_RuntimeWarning, 2,
                             "all %u batches of the loader are held by tensors (or arrays made from "
                             "them) that are still alive, so no further one can be made: let go of "
-                            "them, copy what is to stay, or ask for more with prefetch_factor",
-                            (unsigned)self->slots);
+                            "them, copy what is to stay, or ask for more with %s",
+                            (unsigned)self->slots,
+                            self->on_device ? "device_slots" : "prefetch_factor");
 }
 
 /* One turn: a batch that is there, or one that comes within a slice of time. AGAIN: none did. */
@@ -313,13 +314,13 @@ static PyObject *stats(loader_object *self, PyObject *unused)
 #define U(name) #name, (unsigned long long)s.name
     return Py_BuildValue(
         "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,"
-        "s:K,s:s,s:s,s:s,s:s,s:N,s:N}",
+        "s:K,s:K,s:s,s:s,s:s,s:s,s:N,s:N}",
         U(workers), U(slots), U(io_direct), U(samples), U(batches), U(bytes_wanted), U(bytes_read),
         U(reads), U(reads_retried), U(reads_stalled), U(bad_samples), U(replaced_samples),
         U(allocations), U(memory_bytes), U(host_wait_ns), U(first_batch_ns), U(host_wait_max_ns),
         U(steps_timed), U(stream_stall_ns), U(stream_busy_ns), U(stream_span_ns),
-        U(converts_on_device), U(near_device), "io_backend", s.io_backend, "io_reason",
-        s.io_reason, "device", s.device, "pinning", s.pinning, "ready_depth",
+        U(converts_on_device), U(near_device), U(device_slots), "io_backend", s.io_backend,
+        "io_reason", s.io_reason, "device", s.device, "pinning", s.pinning, "ready_depth",
         list_of(s.ready_depth, SLUICE_HISTOGRAM_BINS), "host_waits",
         list_of(s.host_waits, SLUICE_WAIT_BINS));
 #undef U

@@ -19,7 +19,8 @@ typedef struct loader_object {
     pid_t process; /* that opened it: in a forked child the mutex may be held by nobody */
     uint64_t first; /* number of the first batch of the epoch in progress */
     uint64_t hold_ms; /* how long to wait when all batches are held */
-    uint32_t slots;
+    uint32_t slots; /* batches that can be held at once */
+    bool on_device; /* these are in device memory */
     bool warned;
 } loader_object;
 /* clang-format on */

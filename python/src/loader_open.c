@@ -138,7 +138,8 @@ static void take_handle(loader_object *self, opening *o)
     self->handle = o->made;
     o->made = NULL;
     (void)sluice_loader_get_stats(self->handle, &stats);
-    self->slots = stats.slots;
+    self->on_device = stats.device_slots > 0;
+    self->slots = self->on_device ? stats.device_slots : stats.slots;
     self->hold_ms = o->hold_ms;
 }
 

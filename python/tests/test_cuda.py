@@ -95,6 +95,20 @@ def test_slots_come_back(loader):
     assert loader._handle.held == 0
 
 
+def test_who_holds_all_that_fit_on_the_device_is_told(data):
+    loader = open_loader(data, hold_timeout=2.0)
+    batches = iter(loader)
+    held = [next(batches) for _ in range(loader.stats()["device_slots"])]
+    with pytest.warns(RuntimeWarning, match="all 3 batches.*device_slots"), pytest.raises(sluice.StateError, match="held by tensors"):
+        next(batches)
+    held.pop()
+    assert next(batches).rows == 4
+    loader.close()
+    with open_loader(data, device_slots=5) as loader:
+        held = [batch for _, batch in zip(range(5), loader)]
+        assert loader.stats()["device_slots"] == 5 and len(held) == 5
+
+
 def test_epochs_are_the_hosts(data, driver):
     options = {"shuffle": True, "dtype": "float16", "layout": "NCHW"}
     count = 0

@@ -39,6 +39,7 @@ static void fill_staging(const sluice_loader *loader, sluice_loader_stats *stats
     stats->stream_stall_ns = staging.stream.stall_ns;
     stats->stream_busy_ns = staging.stream.busy_ns;
     stats->stream_span_ns = staging.stream.span_ns;
+    stats->device_slots = staging.device_slots;
     stats->converts_on_device = staging.converts;
     snprintf(stats->device, sizeof(stats->device), "%s", staging.device);
     snprintf(stats->pinning, sizeof(stats->pinning), "%s", staging.pinning);

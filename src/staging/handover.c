@@ -260,6 +260,7 @@ static void describe(const sl_staging *staging, sl_staging_stats *stats)
     }
     stats->pinning = device->pinning;
     stats->converts = staging->config.conversion_count > 0;
+    stats->device_slots = staging->device->shares_memory ? 0 : staging->slots.device_count;
 }
 
 void sl_staging_get_stats(sl_staging *staging, sl_staging_stats *stats)

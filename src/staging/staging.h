@@ -162,6 +162,7 @@ typedef struct sl_staging_stats {
     char device[64];     /* "host", "cuda:0" */
     const char *pinning; /* a literal */
     bool converts;
+    uint32_t device_slots; /* apart from the host's; 0: none */
 } sl_staging_stats;
 
 void sl_staging_get_stats(sl_staging *staging, sl_staging_stats *stats);

@@ -176,6 +176,7 @@ static void compare(sluice_dtype dtype, sluice_layout layout)
     assert_int_equal(sluice_loader_get_stats(cuda, &stats), SLUICE_OK);
     assert_string_equal(stats.device, "cuda:0");
     assert_string_equal(stats.pinning, "registered");
+    assert_int_equal(stats.device_slots, 3);
     printf("%d %d: %s, %d kernels\n", (int)dtype, (int)layout,
            stats.converts_on_device ? "converted on the device" : "converted on the host",
            (int)fake->kernels());

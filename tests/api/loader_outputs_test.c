@@ -143,6 +143,7 @@ static void waits_are_counted(void **state)
     assert_true(stats.host_wait_ns <= stats.host_wait_max_ns * stats.batches);
     assert_string_equal(stats.device, "host");
     assert_string_equal(stats.pinning, "none");
+    assert_int_equal(stats.device_slots, 0);
     assert_int_equal(stats.converts_on_device, 0);
     assert_int_equal(stats.steps_timed, 0);
     sluice_loader_close(loader);
