@@ -57,19 +57,75 @@ hold *hold_for_stream(hold *h, struct CUstream_st *stream)
     return made;
 }
 
-void hold_drop(hold *h)
+static hold_count *count_of(const hold *h)
 {
-    if (h == NULL || atomic_fetch_sub_explicit(&h->owners, 1, memory_order_acq_rel) != 1) {
-        return;
+    while (h->parent != NULL) {
+        h = h->parent;
     }
-    hold *parent = h->parent;
-    if (parent == NULL || sluice_batch_release_on(h->batch, h->stream) == SLUICE_INVALID) {
+    return h->count;
+}
+
+sluice_loader *hold_loader(const hold *h)
+{
+    return count_of(h)->loader;
+}
+
+/* false: its stream is being captured. */
+static bool give_back(const hold *h)
+{
+    const sluice_status status =
+        h->parent == NULL ? SLUICE_INVALID : sluice_batch_release_on(h->batch, h->stream);
+    if (status == SLUICE_INVALID) { /* no stream, or not any more */
         sluice_batch_release(h->batch);
     }
+    return status != SLUICE_STATE;
+}
+
+/* Its slot is given back. */
+static void end(hold *h)
+{
+    hold *parent = h->parent;
     if (parent == NULL) {
         atomic_fetch_sub_explicit(&h->count->held, 1, memory_order_relaxed);
         hold_count_drop(h->count);
     }
     free(h);
     hold_drop(parent);
+}
+
+static void wait(hold_count *count, hold *h)
+{
+    h->next = atomic_load_explicit(&count->waiting, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&count->waiting, &h->next, h,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+}
+
+void hold_drop(hold *h)
+{
+    if (h == NULL || atomic_fetch_sub_explicit(&h->owners, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    if (give_back(h)) {
+        end(h);
+    } else {
+        wait(count_of(h), h);
+    }
+}
+
+void hold_retry(hold_count *count)
+{
+    if (count == NULL || atomic_load_explicit(&count->waiting, memory_order_relaxed) == NULL) {
+        return;
+    }
+    hold *h = atomic_exchange_explicit(&count->waiting, NULL, memory_order_acquire);
+    while (h != NULL) {
+        hold *next = h->next;
+        if (give_back(h)) {
+            end(h);
+        } else {
+            wait(count, h);
+        }
+        h = next;
+    }
 }

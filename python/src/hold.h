@@ -19,6 +19,9 @@
 typedef struct hold_count {
     atomic_uint owners;
     atomic_uint held;
+    sluice_loader *loader; /* for its errors; NULL once it is closed. Under the GIL */
+    /* Holds that were let go while their stream was captured into a graph: a list by `next`. */
+    _Atomic(struct hold *) waiting;
 } hold_count;
 
 typedef struct hold {
@@ -29,6 +32,7 @@ typedef struct hold {
      * keeps the hold that it was made from. */
     struct hold *parent;
     struct CUstream_st *stream;
+    struct hold *next; /* while it waits */
 } hold;
 
 hold_count *hold_count_new(void);
@@ -37,8 +41,13 @@ void hold_count_drop(hold_count *count);
 /* Takes over the caller's hold on `batch`; NULL: no memory, and the batch is released. */
 hold *hold_new(sluice_batch *batch, hold_count *count);
 hold *hold_share(hold *h);
+/* The loader that the batch is of; NULL: it is closed. Under the GIL, and of use as long. */
+sluice_loader *hold_loader(const hold *h);
 /* One more of the library's holds, for who uses the batch on `stream`. NULL: it cannot be had. */
 hold *hold_for_stream(hold *h, struct CUstream_st *stream);
-void hold_drop(hold *h); /* NULL is fine */
+/* NULL is fine. Where its stream is being captured into a graph, the slot cannot be given back
+ * behind the stream's work: that waits until hold_retry finds the stream open again. */
+void hold_drop(hold *h);
+void hold_retry(hold_count *count); /* NULL is fine */
 
 #endif

@@ -51,6 +51,7 @@ static void close_handle(loader_object *self)
     if (handle == NULL) {
         return;
     }
+    self->count->loader = NULL;
     if (is_forked(self)) {
         sluice_loader_close(handle); /* forgets it */
         return;
@@ -66,6 +67,7 @@ static void close_handle(loader_object *self)
 static void dealloc(loader_object *self)
 {
     close_handle(self);
+    hold_retry(self->count);
     hold_count_drop(self->count);
     pthread_mutex_destroy(&self->consumer);
     object_free(self);
@@ -207,6 +209,7 @@ static sluice_status wait_next(loader_object *self, sluice_batch **batch)
         if (!take_turn(self)) {
             return SLUICE_AGAIN;
         }
+        hold_retry(self->count);
         const sluice_status status = take_one(self, SLICE_NS, batch);
         end_turn(self);
         if (status != SLUICE_AGAIN) {

@@ -135,7 +135,7 @@ static int fill_opening(const extension *e, opening *o, PyObject *arguments)
 static void take_handle(loader_object *self, opening *o)
 {
     sluice_loader_stats stats = SLUICE_LOADER_STATS_INIT;
-    self->handle = o->made;
+    self->handle = self->count->loader = o->made;
     o->made = NULL;
     (void)sluice_loader_get_stats(self->handle, &stats);
     self->on_device = stats.device_slots > 0;

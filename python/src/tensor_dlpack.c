@@ -103,13 +103,25 @@ static PyObject *export_as(const tensor_object *self, bool versioned, hold *own)
     return capsule;
 }
 
+/* In the loader's words, as long as it is open. */
+static void raise_refusal(tensor_object *self, sluice_status status)
+{
+    sluice_loader *loader = hold_loader(self->hold);
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (loader != NULL && sluice_loader_get_error(loader, &error) == status) {
+        (void)sluice_raise(extension_of(self), &error);
+    } else {
+        (void)sluice_raise_status(extension_of(self), status,
+                                  "the stream cannot wait for the batch");
+    }
+}
+
 hold *tensor_hold_on(tensor_object *self, struct CUstream_st *stream)
 {
     const sluice_status status = sluice_batch_wait(self->hold->batch, stream);
     hold *made = status < 0 ? NULL : hold_for_stream(self->hold, stream);
     if (made == NULL) {
-        (void)sluice_raise_status(extension_of(self), status < 0 ? status : SLUICE_NOMEM,
-                                  "the stream cannot wait for the batch");
+        raise_refusal(self, status < 0 ? status : SLUICE_NOMEM);
     }
     return made;
 }

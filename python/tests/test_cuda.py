@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches on a device, with a driver that pretends."""
+import contextlib
 import ctypes
 import os
 
@@ -95,6 +96,36 @@ def test_slots_come_back(loader):
     assert loader._handle.held == 0
 
 
+@pytest.fixture
+def stream(driver):
+    made = ctypes.c_void_p()
+    assert driver.cuStreamCreateWithPriority(ctypes.byref(made), 1, 0) == 0
+    yield made
+    driver.cuStreamDestroy_v2(made)
+
+
+@contextlib.contextmanager
+def capture(driver, stream):
+    graph = ctypes.c_void_p()
+    assert driver.cuStreamBeginCapture_v2(stream, 1) == 0
+    yield
+    assert driver.cuStreamEndCapture(stream, ctypes.byref(graph)) == 0
+    assert driver.cuGraphDestroy(graph) == 0
+
+
+def test_batches_that_are_let_go_in_a_capture_come_back(loader, driver, stream):
+    """Once it has ended: before, the slot cannot be given back behind what the stream has to do."""
+    for turn in range(3):
+        batches = iter(loader)
+        capsules = [next(batches)["image"].__dlpack__(stream=stream.value) for _ in range(2)]
+        with capture(driver, stream):
+            del capsules
+            next(batches)
+            assert loader._handle.held == 2
+        assert sum(batch.rows for batch in batches) == 33 - 3 * 4
+        assert loader._handle.held == 0
+
+
 def test_who_holds_all_that_fit_on_the_device_is_told(data):
     loader = open_loader(data, hold_timeout=2.0)
     batches = iter(loader)
@@ -107,6 +138,22 @@ def test_who_holds_all_that_fit_on_the_device_is_told(data):
     with open_loader(data, device_slots=5) as loader:
         held = [batch for _, batch in zip(range(5), loader)]
         assert loader.stats()["device_slots"] == 5 and len(held) == 5
+
+
+def test_loaders_may_go_before_the_capture_ends(data, driver, stream):
+    with open_loader(data) as loader:
+        capsule = next(iter(loader))["image"].__dlpack__(stream=stream.value)
+        with capture(driver, stream):
+            del capsule
+            assert loader._handle.held == 1
+            loader.close()
+
+
+def test_why_a_stream_is_refused_is_told(loader, driver, stream):
+    image = next(iter(loader))["image"]
+    with capture(driver, stream), pytest.raises(sluice.StateError, match="captur"):
+        image.__dlpack__(stream=stream.value)
+    assert pointer_of(image.__dlpack__(stream=stream.value))
 
 
 def test_epochs_are_the_hosts(data, driver):
