@@ -52,7 +52,8 @@ struct CUstream_st; /* a CUDA stream (cudaStream_t, CUstream), so that no CUDA h
 typedef struct sluice_loader_options {
     uint32_t struct_size;
     uint32_t batch_size;        /* rows of one rank's batch, 1..65536 [256] */
-    uint32_t workers;           /* decoding threads, 1..1024 [the processors of this process] */
+    uint32_t workers;           /* decoding threads, 1..1024 [the processors of this process;
+                                   any_numa_node] */
     uint32_t prefetch;          /* batch slots, the one in use included, 2..64 [4; of batches below
                                    256 KiB as many as are in 1 MiB, at most 16] */
     int32_t dtype;              /* of "image": U8, F32, F16 or BF16 [U8] */

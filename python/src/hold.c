@@ -82,7 +82,7 @@ static bool give_back(const hold *h)
 }
 
 /* Its slot is given back. */
-static void end(hold *h)
+static void forget(hold *h)
 {
     hold *parent = h->parent;
     if (parent == NULL) {
@@ -93,7 +93,8 @@ static void end(hold *h)
     hold_drop(parent);
 }
 
-static void wait(hold_count *count, hold *h)
+/* Until hold_retry. */
+static void set_aside(hold_count *count, hold *h)
 {
     h->next = atomic_load_explicit(&count->waiting, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&count->waiting, &h->next, h,
@@ -107,9 +108,9 @@ void hold_drop(hold *h)
         return;
     }
     if (give_back(h)) {
-        end(h);
+        forget(h);
     } else {
-        wait(count_of(h), h);
+        set_aside(count_of(h), h);
     }
 }
 
@@ -122,9 +123,9 @@ void hold_retry(hold_count *count)
     while (h != NULL) {
         hold *next = h->next;
         if (give_back(h)) {
-            end(h);
+            forget(h);
         } else {
-            wait(count, h);
+            set_aside(count, h);
         }
         h = next;
     }
