@@ -270,6 +270,11 @@ SLUICE_API uint64_t sluice_batch_epoch(const sluice_batch *batch);
  * where the driver notices it (it does not have to: such a handle is an error of the caller); STATE
  * while it is being captured. sluice_loader_get_error says why, and nothing has changed: the batch
  * is still held, another stream may be given.
+ *
+ * NULL, cudaStreamLegacy and cudaStreamPerThread are the default streams of the primary context of
+ * the batch's device, also where another device is the thread's current one. They are INVALID in a
+ * thread whose current context is another one of the batch's device (made by cuCtxCreate, or a
+ * green one): its own default streams are others, which the batch would not be ordered with.
  */
 SLUICE_API sluice_status sluice_batch_wait(sluice_batch *batch, struct CUstream_st *stream);
 
@@ -354,21 +359,23 @@ typedef struct sluice_loader_stats {
      * the whole from the first step's end to the last's. In the rest of the whole the stream had
      * nothing to do because the host was not there yet: it waited in next, or was busy elsewhere. A
      * step is timed when both were called with streams (with several holders: the first wait and
-     * the last release); the first one only gives that beginning. 0 with host memory.
+     * the last release); the first one only gives that beginning. 0 with host memory, and where the
+     * driver does not tell the time between events.
      */
     uint64_t steps_timed, stream_stall_ns, stream_busy_ns, stream_span_ns;
     char device[64];  /* "host", "cuda:0" */
     char pinning[16]; /* of the slots: "none" (host), "registered", "driver", "pageable" */
     uint32_t converts_on_device; /* 1: normalised, cast and laid out on the device */
     uint32_t near_device;        /* 1: the threads run on the device's NUMA node only */
-    uint32_t device_slots; /* batches in device memory, which `slots` are copied to; 0: none */
-    uint32_t reserved;     /* 0 */
+    uint32_t device_slots;    /* batches in device memory, which `slots` are copied to; 0: none */
+    uint32_t reserved;        /* 0 */
+    char pinning_reason[256]; /* why the slots are not "registered", in the driver's words, or "" */
 } sluice_loader_stats;
 
 #define SLUICE_LOADER_STATS_INIT                                                                  \
     {                                                                                             \
         sizeof(sluice_loader_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, "", "", \
-            {0}, 0, 0, 0, 0, 0, "", "", 0, 0, 0, 0                                                \
+            {0}, 0, 0, 0, 0, 0, "", "", 0, 0, 0, 0, ""                                            \
     }
 
 SLUICE_API sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);

@@ -9,6 +9,7 @@
 #define CONVERT_INLINE              static __device__ __forceinline__
 #define CONVERT_FMA(v, scale, bias) __fmaf_rn(v, scale, bias)
 #define CONVERT_HALF(x)             half_bits(x)
+#define CONVERT_BFLOAT(x)           bfloat_bits(x)
 #define CONVERT_BITS(x)             __float_as_uint(x)
 #define CONVERT_PERMUTE(a, b, s)    __byte_perm(a, b, s)
 #define CONVERT_LOAD(at)            load(at)
@@ -23,6 +24,22 @@ static __device__ __forceinline__ uint32_t half_bits(float value)
     unsigned short bits;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
     return bits;
+}
+
+static __device__ __forceinline__ uint32_t convert_bfloat(uint32_t bits);
+
+/* The instruction rounds numbers as convert_bfloat does, subnormal ones and those past the largest
+ * included, and the assembler makes one of two. What is no number it would make 0x7FFF, and the host
+ * something else; constants that lead to that are converted there (loader/open_staging.c). */
+static __device__ __forceinline__ uint32_t bfloat_bits(float value)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    unsigned short bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+    return bits;
+#else
+    return convert_bfloat(__float_as_uint(value));
+#endif
 }
 
 /* Loads that the compiler leaves where they are. What they read is not written to meanwhile. */
@@ -61,20 +78,22 @@ static __device__ __forceinline__ uint4 load(const uint4 *at)
 #include "conversion_body.h"
 
 /* Of the threads that a multiprocessor holds all are needed: each waits for one load, and only many
- * of them keep memory busy. Left alone the compiler takes registers that it could do without. */
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 800
-#    define BLOCKS 4
-#elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200
-#    define BLOCKS 6
+ * of them keep memory busy. Left alone the compiler may take registers that it could do without. Not
+ * so for the least architecture: its code is also the PTX for all others, where a bound that is
+ * right for this one's fewer threads made the assembler take more than it does by itself. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
+#    define BOUNDS __launch_bounds__(SL_CONVERSION_THREADS)
+#elif defined(__CUDA_ARCH__) && \
+    (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+#    define BOUNDS __launch_bounds__(SL_CONVERSION_THREADS, 6)
 #else
-#    define BLOCKS 8
+#    define BOUNDS __launch_bounds__(SL_CONVERSION_THREADS, 8)
 #endif
 
 /* Blocks go over the groups of a picture in x and over pictures in y and z. No loop: what does not
  * depend on the picture would be kept in registers for its next turn, which never comes. */
 #define KERNEL(name, dtype, layout)                                               \
-    extern "C" __global__ void __launch_bounds__(SL_CONVERSION_THREADS, BLOCKS)   \
-        name(const sl_conversion_parameters p)                                    \
+    extern "C" __global__ void BOUNDS name(const sl_conversion_parameters p)      \
     {                                                                             \
         const uint32_t thread = blockIdx.x * SL_CONVERSION_THREADS + threadIdx.x; \
         const uint32_t row = blockIdx.z * gridDim.y + blockIdx.y;                 \

@@ -49,8 +49,14 @@ static bool fill_table(void *library)
     const symbol required[] = {SL_CUDA_REQUIRED(SYMBOL)};
     const symbol optional[] = {SL_CUDA_OPTIONAL(SYMBOL)};
 #undef SYMBOL
-    return find_symbols(library, required, sizeof(required) / sizeof(required[0]), true) &&
-           find_symbols(library, optional, sizeof(optional) / sizeof(optional[0]), false);
+    if (!find_symbols(library, required, sizeof(required) / sizeof(required[0]), true)) {
+        return false;
+    }
+    (void)find_symbols(library, optional, sizeof(optional) / sizeof(optional[0]), false);
+    if (d->event_elapsed == NULL) {
+        d->event_elapsed = d->event_elapsed_before;
+    }
+    return true;
 }
 
 static void *open_library(void)

@@ -52,6 +52,7 @@ enum {
     SL_CU_INVALID_HANDLE = 400,
     SL_CU_NOT_READY = 600,
     SL_CU_CONTEXT_IS_DESTROYED = 709,
+    SL_CU_NOT_SUPPORTED = 801,
     SL_CU_SYSTEM_NOT_READY = 802,
     SL_CU_SYSTEM_DRIVER_MISMATCH = 803,
     SL_CU_COMPAT_NOT_SUPPORTED = 804,
@@ -98,6 +99,8 @@ enum {
     X(context_release, cuDevicePrimaryCtxRelease_v2, (sl_cu_device device))                     \
     X(context_push, cuCtxPushCurrent_v2, (sl_cu_context context))                               \
     X(context_pop, cuCtxPopCurrent_v2, (sl_cu_context * context))                               \
+    X(context_current, cuCtxGetCurrent, (sl_cu_context * context))                              \
+    X(context_device, cuCtxGetDevice, (sl_cu_device * device))                                  \
     X(capture_mode, cuThreadExchangeStreamCaptureMode, (unsigned *mode))                        \
     X(host_register, cuMemHostRegister_v2, (void *memory, size_t bytes, unsigned flags))        \
     X(host_unregister, cuMemHostUnregister, (void *memory))                                     \
@@ -122,7 +125,6 @@ enum {
     X(event_record, cuEventRecord, (sl_cu_event event, sl_cu_stream stream))                    \
     X(event_query, cuEventQuery, (sl_cu_event event))                                           \
     X(event_synchronize, cuEventSynchronize, (sl_cu_event event))                               \
-    X(event_elapsed, cuEventElapsedTime, (float *ms, sl_cu_event begin, sl_cu_event end))       \
     X(module_load, cuModuleLoadData, (sl_cu_module * module, const void *image))                \
     X(module_load_options, cuModuleLoadDataEx,                                                  \
       (sl_cu_module * module, const void *image, unsigned count, unsigned *options,             \
@@ -135,21 +137,25 @@ enum {
        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,             \
        sl_cu_stream stream, void **parameters, void **extra))
 
-/* NULL in the table when the driver lacks them: texts and hints, nothing hangs on them. */
-#define SL_CUDA_OPTIONAL(X)                                                           \
-    X(device_memory, cuDeviceTotalMem_v2, (size_t * bytes, sl_cu_device device))      \
-    X(memory_info, cuMemGetInfo_v2, (size_t * free_bytes, size_t * bytes))            \
-    X(function_load, cuFuncLoad, (sl_cu_function function)) /* CUDA 12.4 */           \
-    X(function_attribute, cuFuncGetAttribute,                                         \
-      (int *value, unsigned attribute, sl_cu_function function))                      \
-    X(device_pci, cuDeviceGetPCIBusId, (char *name, int length, sl_cu_device device)) \
-    X(device_uuid, cuDeviceGetUuid_v2, (sl_cu_uuid * uuid, sl_cu_device device))      \
-    X(stream_context, cuStreamGetCtx, (sl_cu_stream stream, sl_cu_context * context)) \
-    X(stream_contexts, cuStreamGetCtx_v2, /* CUDA 12.5 */                             \
-      (sl_cu_stream stream, sl_cu_context * context, sl_cu_green_context * green))    \
-    X(stream_device, cuStreamGetDevice, /* CUDA 12.8 */                               \
-      (sl_cu_stream stream, sl_cu_device * device))                                   \
-    X(error_name, cuGetErrorName, (sl_cu_result code, const char **name))             \
+/* NULL in the table when the driver lacks them: texts, hints and a statistic, nothing hangs on
+ * them. */
+#define SL_CUDA_OPTIONAL(X)                                                                      \
+    X(device_memory, cuDeviceTotalMem_v2, (size_t * bytes, sl_cu_device device))                 \
+    X(memory_info, cuMemGetInfo_v2, (size_t * free_bytes, size_t * bytes))                       \
+    X(function_load, cuFuncLoad, (sl_cu_function function)) /* CUDA 12.4 */                      \
+    X(function_attribute, cuFuncGetAttribute,                                                    \
+      (int *value, unsigned attribute, sl_cu_function function))                                 \
+    X(device_pci, cuDeviceGetPCIBusId, (char *name, int length, sl_cu_device device))            \
+    X(device_uuid, cuDeviceGetUuid_v2, (sl_cu_uuid * uuid, sl_cu_device device))                 \
+    X(stream_context, cuStreamGetCtx, (sl_cu_stream stream, sl_cu_context * context))            \
+    X(stream_contexts, cuStreamGetCtx_v2, /* CUDA 12.5 */                                        \
+      (sl_cu_stream stream, sl_cu_context * context, sl_cu_green_context * green))               \
+    X(stream_device, cuStreamGetDevice, /* CUDA 12.8 */                                          \
+      (sl_cu_stream stream, sl_cu_device * device))                                              \
+    X(event_elapsed, cuEventElapsedTime_v2, /* CUDA 12.8; before, the one below */               \
+      (float *ms, sl_cu_event begin, sl_cu_event end))                                           \
+    X(event_elapsed_before, cuEventElapsedTime, (float *ms, sl_cu_event begin, sl_cu_event end)) \
+    X(error_name, cuGetErrorName, (sl_cu_result code, const char **name))                        \
     X(error_text, cuGetErrorString, (sl_cu_result code, const char **text))
 
 typedef struct sl_cuda_driver {

@@ -35,7 +35,7 @@ struct CUstream_st; /* a stream of the device; NULL: its default stream */
 typedef enum sl_event_kind {
     SL_EVENT_ORDER, /* for streams to wait for, and event_query */
     SL_EVENT_HOST,  /* for event_synchronize as well */
-    SL_EVENT_TIMED  /* for event_elapsed */
+    SL_EVENT_TIMED  /* for event_query and event_elapsed */
 } sl_event_kind;
 
 typedef struct sl_device_ops {
@@ -46,8 +46,8 @@ typedef struct sl_device_ops {
     void (*describe)(const sl_device *device, char *text, size_t bytes);
     /* Makes a slab a source of asynchronous copies: pins it, near the device. Its memory may be
      * exchanged for other zeroed memory (base changes) where this one cannot be pinned; where
-     * nothing can be, copies are slower, and device->pinning says so. slab_unregister goes before
-     * sl_slab_close. */
+     * nothing can be, copies are slower; device->pinning says so, with a reason. slab_unregister
+     * goes before sl_slab_close. */
     sluice_status (*slab_register)(sl_device *device, sl_slab *slab, sluice_error *error);
     void (*slab_unregister)(sl_device *device, sl_slab *slab);
     sluice_status (*memory_open)(sl_device *device, size_t bytes, void **memory,
@@ -70,7 +70,8 @@ typedef struct sl_device_ops {
     /* OK when complete, AGAIN when not. */
     sluice_status (*event_query)(sl_device *device, sl_event *event, sluice_error *error);
     sluice_status (*event_synchronize)(sl_device *device, sl_event *event, sluice_error *error);
-    /* Device time between two TIMED events, both recorded. AGAIN while one is not complete. */
+    /* Device time between two TIMED events that are complete by event_query: this is no way to
+     * wait for that, and may not see what has failed. AGAIN if they are not. */
     sluice_status (*event_elapsed)(sl_device *device, sl_event *begin, sl_event *end, uint64_t *ns,
                                    sluice_error *error);
     sluice_status (*stream_wait)(sl_device *device, struct CUstream_st *stream, sl_event *event,
@@ -88,10 +89,12 @@ struct sl_device {
     /* Device memory is the slab itself: no device slots, no copies, no stream but NULL. */
     bool shares_memory;
     bool converts;
+    bool measures;           /* event_elapsed may be asked */
     sluice_device_type type; /* these two as in sluice_tensor */
     int32_t number;
-    int32_t numa_node;   /* of the host's memory that is near, -1: none, or not known */
-    const char *pinning; /* how the slab is pinned, for stats: a literal, "none" before */
+    int32_t numa_node;        /* of the host's memory that is near, -1: none, or not known */
+    const char *pinning;      /* how the slab is pinned, for stats: a literal, "none" before */
+    char pinning_reason[256]; /* why not as registered, or "" */
 };
 
 extern const sl_device_ops sl_device_host, sl_device_cuda;

@@ -168,6 +168,7 @@ static sluice_status cuda_open(sl_device **device, const char *argument, sluice_
     cuda->base.ops = &sl_device_cuda;
     cuda->base.type = SLUICE_DEVICE_TYPE_CUDA;
     cuda->base.pinning = "none";
+    cuda->base.measures = driver->event_elapsed != NULL;
     cuda->driver = driver;
     cuda->pid = getpid();
     const sluice_status status = start(cuda, number, error);

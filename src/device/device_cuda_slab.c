@@ -6,23 +6,49 @@
  * and where that is refused too, copies go through the driver's bounce buffer.
  */
 #include "device_cuda.h"
+#include "error.h"
 #include "numa.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-static bool register_memory(const sl_cuda_device *cuda, const sl_slab *slab)
+static void add_reason(sl_cuda_device *cuda, const char *reason)
+{
+    char *text = cuda->base.pinning_reason;
+    const size_t used = strlen(text);
+    snprintf(text + used, sizeof(cuda->base.pinning_reason) - used, "%s%s", used > 0 ? "; " : "",
+             reason);
+}
+
+/* Whether a call that pins memory succeeded; else the reason is kept. */
+static bool succeeded(sl_cuda_device *cuda, const char *call, sl_cu_result code)
+{
+    sluice_error why;
+    sl_error_clear(&why);
+    if (sl_cuda_result(cuda, call, code, &why) == SLUICE_OK) {
+        return true;
+    }
+    add_reason(cuda, why.text);
+    return false;
+}
+
+static bool register_memory(sl_cuda_device *cuda, const sl_slab *slab)
 {
     const sl_cuda_driver *driver = cuda->driver;
     int possible = 0;
-    if (driver->device_attribute(&possible, SL_CU_ATTRIBUTE_HOST_REGISTER_SUPPORTED,
-                                 cuda->handle) != SL_CU_SUCCESS ||
-        possible == 0) {
+    if (!succeeded(cuda, "cuDeviceGetAttribute",
+                   driver->device_attribute(&possible, SL_CU_ATTRIBUTE_HOST_REGISTER_SUPPORTED,
+                                            cuda->handle))) {
         return false;
     }
-    return driver->host_register(slab->base, slab->bytes, SL_CU_HOST_REGISTER_PORTABLE) ==
-           SL_CU_SUCCESS;
+    if (possible == 0) {
+        add_reason(cuda, "the device cannot register memory of a program's own");
+        return false;
+    }
+    return succeeded(cuda, "cuMemHostRegister",
+                     driver->host_register(slab->base, slab->bytes, SL_CU_HOST_REGISTER_PORTABLE));
 }
 
 static uint8_t *align_up(void *memory)
@@ -37,8 +63,9 @@ static bool exchange_memory(sl_cuda_device *cuda, sl_slab *slab)
     void *memory = NULL;
     /* The pages go first, so that the memory is not needed twice. */
     (void)madvise(slab->base, slab->bytes, MADV_DONTNEED);
-    if (cuda->driver->host_alloc(&memory, slab->bytes + SL_SLAB_ALIGN, SL_CU_HOST_ALLOC_PORTABLE) !=
-        SL_CU_SUCCESS) {
+    if (!succeeded(cuda, "cuMemHostAlloc",
+                   cuda->driver->host_alloc(&memory, slab->bytes + SL_SLAB_ALIGN,
+                                            SL_CU_HOST_ALLOC_PORTABLE))) {
         memset(slab->base, 0, slab->bytes); /* they are needed after all */
         return false;
     }
@@ -99,6 +126,7 @@ void sl_cuda_slab_unregister(sl_device *device, sl_slab *slab)
     }
     cuda->registered = false;
     device->pinning = "none";
+    device->pinning_reason[0] = '\0';
     if (inside) {
         sl_cuda_leave(cuda, mode);
     }

@@ -3,6 +3,8 @@
 #include "device_cuda.h"
 #include "error.h"
 
+#include <unistd.h>
+
 static sl_cu_event event_of(sl_event *event)
 {
     return (sl_cu_event)(void *)event;
@@ -58,13 +60,27 @@ static bool is_alive(const sl_cuda_device *cuda)
     return cuda->driver->stream_priorities(&least, &greatest) == SL_CU_SUCCESS;
 }
 
+/* Whether an answer is about the stream, and not about the device. */
+static bool is_of_stream(const sl_cuda_device *cuda, sl_cu_result code)
+{
+    switch (code) {
+    case SL_CU_INVALID_VALUE:
+    case SL_CU_INVALID_HANDLE:
+    case SL_CU_INVALID_CONTEXT:
+    case SL_CU_NOT_SUPPORTED: /* by cuStreamGetCtx, of whatever streams */
+        return true;
+    case SL_CU_CONTEXT_IS_DESTROYED:
+        return is_alive(cuda);
+    default:
+        return false;
+    }
+}
+
 /* What a call on a stream of the program answered. */
 static sluice_status stream_result(const sl_cuda_device *cuda, const char *call, sl_cu_result code,
                                    sluice_error *error)
 {
-    const bool theirs = code == SL_CU_CONTEXT_IS_DESTROYED && is_alive(cuda);
-    if (theirs || code == SL_CU_INVALID_VALUE || code == SL_CU_INVALID_HANDLE ||
-        code == SL_CU_INVALID_CONTEXT) {
+    if (is_of_stream(cuda, code)) {
         return sl_cuda_error(cuda->driver, SLUICE_INVALID, call, code, error);
     }
     if (code >= SL_CU_STREAM_CAPTURE_UNSUPPORTED && code <= SL_CU_STREAM_CAPTURE_WRONG_THREAD) {
@@ -108,7 +124,8 @@ static sluice_status refuse_context(const sl_cuda_device *cuda, sl_cu_stream str
 /*
  * Our events are of the primary context, and are recorded on streams of that context only. With
  * cuStreamGetCtx_v2 a stream of a green context is one of its device's primary context; the older
- * call gives it a context of its own. The special handles are streams of the current context, ours.
+ * call gives it a context of its own. The special handles are streams of the current context: ours,
+ * now.
  */
 static sluice_status check_context(const sl_cuda_device *cuda, sl_cu_stream stream,
                                    sluice_error *error)
@@ -152,12 +169,49 @@ static sluice_status check_stream(const sl_cuda_device *cuda, sl_cu_stream strea
     return status;
 }
 
+/*
+ * A special handle is taken for a stream of our context, the primary one. Where another context of
+ * this device is current, the caller means that one's, on which its kernels are: they would not be
+ * waited for. With another device's context current, or none, nothing else can be meant: frameworks
+ * name a device's default stream without making the device current.
+ */
+static sluice_status check_current(const sl_cuda_device *cuda, sl_cu_stream stream,
+                                   sluice_error *error)
+{
+    const sl_cuda_driver *driver = cuda->driver;
+    sl_cu_context current = NULL;
+    sl_cu_device device;
+    if ((uintptr_t)stream > SL_CU_STREAM_PER_THREAD || cuda->pid != getpid()) {
+        return SLUICE_OK; /* a fork is refused next */
+    }
+    const sl_cu_result code = driver->context_current(&current);
+    if (code != SL_CU_SUCCESS || current == NULL || current == cuda->context) {
+        return sl_cuda_result(cuda, "cuCtxGetCurrent", code, error);
+    }
+    if (driver->context_device(&device) == SL_CU_SUCCESS && device != cuda->handle) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_INVALID, "staging",
+                        "a default stream is that of the thread's current context, which is not "
+                        "the primary one of cuda:%d, but one of cuCtxCreate or a green one: give a "
+                        "stream by its handle, or make the primary context current",
+                        cuda->base.number);
+}
+
+/* sl_cuda_enter, for a stream of the program's. */
+static sluice_status enter_for(const sl_cuda_device *cuda, sl_cu_stream stream, unsigned *mode,
+                               sluice_error *error)
+{
+    const sluice_status status = check_current(cuda, stream, error);
+    return status == SLUICE_OK ? sl_cuda_enter(cuda, mode, error) : status;
+}
+
 sluice_status sl_cuda_stream_wait(sl_device *device, struct CUstream_st *stream, sl_event *event,
                                   sluice_error *error)
 {
     const sl_cuda_device *cuda = sl_cuda_of(device);
     unsigned mode;
-    sluice_status status = sl_cuda_enter(cuda, &mode, error);
+    sluice_status status = enter_for(cuda, stream, &mode, error);
     if (status != SLUICE_OK) {
         return status;
     }
@@ -235,7 +289,7 @@ sluice_status sl_cuda_event_record(sl_device *device, sl_event *event, struct CU
 {
     const sl_cuda_device *cuda = sl_cuda_of(device);
     unsigned mode;
-    sluice_status status = sl_cuda_enter(cuda, &mode, error);
+    sluice_status status = enter_for(cuda, stream, &mode, error);
     if (status != SLUICE_OK) {
         return status;
     }

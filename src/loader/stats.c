@@ -43,6 +43,7 @@ static void fill_staging(const sluice_loader *loader, sluice_loader_stats *stats
     stats->converts_on_device = staging.converts;
     snprintf(stats->device, sizeof(stats->device), "%s", staging.device);
     snprintf(stats->pinning, sizeof(stats->pinning), "%s", staging.pinning);
+    snprintf(stats->pinning_reason, sizeof(stats->pinning_reason), "%s", staging.pinning_reason);
 }
 
 static void fill(sluice_loader *loader, sluice_loader_stats *stats)

@@ -259,6 +259,7 @@ static void describe(const sl_staging *staging, sl_staging_stats *stats)
         snprintf(stats->device, sizeof(stats->device), "%s", device->ops->name);
     }
     stats->pinning = device->pinning;
+    stats->pinning_reason = device->pinning_reason;
     stats->converts = staging->config.conversion_count > 0;
     stats->device_slots = staging->device->shares_memory ? 0 : staging->slots.device_count;
 }

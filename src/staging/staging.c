@@ -235,7 +235,7 @@ static sluice_status open_copier(sl_staging *staging, sluice_error *error)
         status = device->ops->stream_open(device, true, &staging->convert_stream, error);
         staging->has_convert_stream = status == SLUICE_OK;
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && device->measures) {
         /* A step that is not done keeps its device slot, or the host slot of the copy that waits
          * for one. */
         const uint32_t steps = staging->slots.host_count + staging->slots.device_count;

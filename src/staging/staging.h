@@ -159,8 +159,9 @@ typedef struct sl_staging_stats {
     uint64_t host_wait_ns, host_wait_max_ns;
     uint64_t host_waits[SL_WAIT_BINS]; /* bin i: batches waited for [2^(i-1), 2^i) us */
     sl_timing_sums stream;
-    char device[64];     /* "host", "cuda:0" */
-    const char *pinning; /* a literal */
+    char device[64];            /* "host", "cuda:0" */
+    const char *pinning;        /* a literal */
+    const char *pinning_reason; /* the device's: valid as long as the staging */
     bool converts;
     uint32_t device_slots; /* apart from the host's; 0: none */
 } sl_staging_stats;

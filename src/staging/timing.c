@@ -163,14 +163,25 @@ typedef struct step_times {
     uint64_t stall_ns, busy_ns, span_ns;
 } step_times;
 
+/* Whether the device is past a step: its beginning may be on another stream than its end. */
+static sluice_status ask_whether(const sl_timing *timing, const sl_timing_mark *mark,
+                                 sluice_error *error)
+{
+    sl_device *const device = timing->device;
+    const sluice_status status = device->ops->event_query(device, mark->end, error);
+    return status == SLUICE_OK ? device->ops->event_query(device, mark->there, error) : status;
+}
+
 /* Asks the device; AGAIN while it is not past the step's end. */
 static sluice_status ask(const sl_timing *timing, const sl_timing_mark *mark, bool any,
                          step_times *times, sluice_error *error)
 {
     sl_device *const device = timing->device;
     const sl_device_ops *ops = device->ops;
-    sluice_status status =
-        ops->event_elapsed(device, mark->there, mark->end, &times->busy_ns, error);
+    sluice_status status = ask_whether(timing, mark, error);
+    if (status == SLUICE_OK) {
+        status = ops->event_elapsed(device, mark->there, mark->end, &times->busy_ns, error);
+    }
     if (status == SLUICE_OK) {
         status = ops->event_elapsed(device, mark->begin, mark->there, &times->stall_ns, error);
     }

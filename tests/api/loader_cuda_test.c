@@ -220,8 +220,8 @@ static void a_lost_byte_is_seen(void **state)
 
 /* ---- memory ---- */
 
-/* One epoch; what its slots are pinned as. */
-static void run_pinned(const char *pinning, const fake_cuda_options *options,
+/* One epoch; what its slots are pinned as, and what is told of it. */
+static void run_pinned(const char *pinning, const char *reason, const fake_cuda_options *options,
                        const fake_cuda_fault *fault)
 {
     sluice_loader_options wanted = options_for("cuda:0");
@@ -240,6 +240,7 @@ static void run_pinned(const char *pinning, const fake_cuda_options *options,
     sluice_loader_stats stats = {.struct_size = sizeof(stats)};
     assert_int_equal(sluice_loader_get_stats(loader, &stats), SLUICE_OK);
     assert_string_equal(stats.pinning, pinning);
+    assert_string_equal(stats.pinning_reason, reason);
     batches_free(&here);
     free_collected(&there);
     sluice_loader_close(host);
@@ -252,10 +253,16 @@ static void pinning_falls_back(void **state)
     const fake_cuda_fault none = {.nth = 0};
     const fake_cuda_fault no_register = {.symbol = "cuMemHostRegister_v2", .nth = 1, .code = 801};
     const fake_cuda_fault no_alloc = {.symbol = "cuMemHostAlloc", .nth = 1, .code = 2};
-    run_pinned("registered", &(fake_cuda_options){.seed = 1}, &none);
-    run_pinned("driver", &(fake_cuda_options){.no_register = true}, &none);
-    run_pinned("driver", &(fake_cuda_options){.seed = 1}, &no_register);
-    run_pinned("pageable", &(fake_cuda_options){.no_register = true, .pageable = true}, &no_alloc);
+    const char *const cannot = "the device cannot register memory of a program's own";
+    run_pinned("registered", "", &(fake_cuda_options){.seed = 1}, &none);
+    run_pinned("driver", cannot, &(fake_cuda_options){.no_register = true}, &none);
+    run_pinned("driver",
+               "cuMemHostRegister: CUDA error 801, CUDA_ERROR_OF_THE_FAKE (an error on request)",
+               &(fake_cuda_options){.seed = 1}, &no_register);
+    run_pinned("pageable",
+               "the device cannot register memory of a program's own; cuMemHostAlloc: CUDA error "
+               "2, CUDA_ERROR_OF_THE_FAKE (an error on request)",
+               &(fake_cuda_options){.no_register = true, .pageable = true}, &no_alloc);
 }
 
 static void too_little_device_memory_is_told(void **state)

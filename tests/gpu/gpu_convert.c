@@ -75,6 +75,20 @@ typedef struct job {
     uint8_t *in, *flags, *expected, *got;
 } job;
 
+/* Every fourth time results that 16 bits can just hold, or just not: subnormal ones, halves between
+ * two of them, finite ones that are rounded to infinity. */
+static void choose_factors(sl_conversion *c, uint64_t *seed)
+{
+    static const float extremes[][2] = {
+        {1e-40F, 1e-41F}, {0.125F, 2048.0F}, {1.333e36F, 0.0F}, {-1.333e36F, 0.0F}};
+    const bool extreme = gpu_random(seed) % 4 == 0;
+    for (int ch = 0; ch < 3; ch++) {
+        const float *chosen = extremes[gpu_random(seed) % 4];
+        c->scale[ch] = extreme ? chosen[0] : (float)(gpu_random(seed) % 1000 + 1) / 40000;
+        c->bias[ch] = extreme ? chosen[1] : (float)(gpu_random(seed) % 5000) / -1000;
+    }
+}
+
 static void *room(size_t bytes)
 {
     void *memory = malloc(bytes);
@@ -91,10 +105,7 @@ static void job_make(job *j, uint32_t step, uint64_t *seed)
     c->width = (1 + (uint32_t)(gpu_random(seed) % 97) + step - 1) / step * step;
     c->height = 1 + (uint32_t)(gpu_random(seed) % 61);
     j->rows = 1 + (uint32_t)(gpu_random(seed) % 9);
-    for (int ch = 0; ch < 3; ch++) {
-        c->scale[ch] = (float)(gpu_random(seed) % 1000 + 1) / 40000;
-        c->bias[ch] = (float)(gpu_random(seed) % 5000) / -1000;
-    }
+    choose_factors(c, seed);
     j->row_values = (size_t)c->width * c->height * 3;
     j->in_bytes = j->row_values * j->rows;
     j->out_bytes = j->in_bytes * sluice_dtype_bytes(c->dtype);

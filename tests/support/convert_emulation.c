@@ -36,6 +36,7 @@ static inline uint32_t permute(uint32_t a, uint32_t b, uint32_t digits)
 #define CONVERT_INLINE              static inline
 #define CONVERT_FMA(v, scale, bias) fmaf(v, scale, bias)
 #define CONVERT_HALF(x)             sl_half_from_float(x)
+#define CONVERT_BFLOAT(x)           convert_bfloat(bits_of(x))
 #define CONVERT_BITS(x)             bits_of(x)
 #define CONVERT_PERMUTE(a, b, s)    permute(a, b, s)
 #define CONVERT_LOAD(at)            (*(at))

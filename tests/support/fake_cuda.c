@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How calls come in: locks, faults, checks of the thread; the device and its context. */
+/* How calls come in: locks, faults, checks of the thread; the device. */
 #include "fake_cuda_state.h"
 
 #include <assert.h>
@@ -11,7 +11,6 @@
 
 #define VERSION_DEFAULT 13000
 #define MEMORY_DEFAULT  ((uint64_t)1 << 30)
-#define DEPTH_MAX       16
 
 fake_cuda fake_cuda_the = {
     .mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -19,14 +18,6 @@ fake_cuda fake_cuda_the = {
 };
 
 _Thread_local uint64_t fake_cuda_host_waits;
-_Thread_local uint32_t fake_cuda_depth;
-_Thread_local unsigned fake_cuda_mode; /* 0: global, as in every new thread */
-
-static _Thread_local sl_cu_context stack[DEPTH_MAX];
-
-/* The only context that can be used; nothing is in it. */
-int fake_cuda_primary_context;
-int fake_cuda_other_context;
 
 static const char *const texts[FAKE_CUDA_CHECKS] = {
     [FAKE_CUDA_UNPINNED] = "copy from memory that is not registered",
@@ -44,6 +35,7 @@ static const char *const texts[FAKE_CUDA_CHECKS] = {
     [FAKE_CUDA_CAPTURED] = "work for a stream that is being captured",
     [FAKE_CUDA_JOINED] = "a stream that waits for the default stream",
     [FAKE_CUDA_BAD_LAUNCH] = "a launch that cannot run",
+    [FAKE_CUDA_POLLED] = "time between events that are not done",
 };
 
 const char *fake_cuda_call_name(fake_cuda_call call)
@@ -185,7 +177,7 @@ static sl_cu_result check_thread_locked(fake_cuda_call call)
         f->unsafe_called = true;
         return SL_CU_STREAM_CAPTURE_UNSUPPORTED;
     }
-    const bool current = fake_cuda_depth > 0 && f->retained > 0;
+    const bool current = fake_cuda_can_work_locked();
     fake_cuda_expect_locked(current, FAKE_CUDA_NO_CONTEXT, call);
     return current ? SL_CU_SUCCESS : SL_CU_INVALID_CONTEXT;
 }
@@ -421,78 +413,4 @@ sl_cu_result cuGetErrorString(sl_cu_result code, const char **text)
 {
     *text = "an error on request";
     return code == SL_CU_SUCCESS ? SL_CU_INVALID_VALUE : SL_CU_SUCCESS;
-}
-
-/* ---- context ---- */
-
-sl_cu_result cuDevicePrimaryCtxRetain(sl_cu_context *context, sl_cu_device device)
-{
-    const sl_cu_result code = fake_cuda_enter(CALL_context_retain, NEEDS_INIT);
-    if (code != SL_CU_SUCCESS) {
-        return code;
-    }
-    if (device != 0 || fake_cuda_the.lost != SL_CU_SUCCESS) {
-        return fake_cuda_leave(device == 0 ? fake_cuda_the.lost : SL_CU_INVALID_VALUE);
-    }
-    fake_cuda_the.retained++;
-    *context = (sl_cu_context)(void *)&fake_cuda_primary_context;
-    return fake_cuda_leave(SL_CU_SUCCESS);
-}
-
-sl_cu_result cuDevicePrimaryCtxRelease_v2(sl_cu_device device)
-{
-    fake_cuda *f = &fake_cuda_the;
-    const sl_cu_result code = fake_cuda_enter_close(CALL_context_release, NEEDS_INIT);
-    if (fake_cuda_is_fork()) {
-        return code;
-    }
-    (void)device;
-    if (fake_cuda_expect_locked(f->retained > 0, FAKE_CUDA_DEAD, CALL_context_release)) {
-        f->retained--;
-    }
-    return fake_cuda_leave(code);
-}
-
-sl_cu_result cuCtxPushCurrent_v2(sl_cu_context context)
-{
-    fake_cuda *f = &fake_cuda_the;
-    const sl_cu_result code = fake_cuda_enter(CALL_context_push, NEEDS_INIT);
-    if (code != SL_CU_SUCCESS) {
-        return code;
-    }
-    const bool known = (void *)context == (void *)&fake_cuda_primary_context && f->retained > 0;
-    fake_cuda_expect_locked(known, FAKE_CUDA_NO_CONTEXT, CALL_context_push);
-    assert(fake_cuda_depth < DEPTH_MAX);
-    stack[fake_cuda_depth++] = context;
-    f->pushed++;
-    return fake_cuda_leave(SL_CU_SUCCESS);
-}
-
-sl_cu_result cuCtxPopCurrent_v2(sl_cu_context *context)
-{
-    fake_cuda *f = &fake_cuda_the;
-    const sl_cu_result code = fake_cuda_enter_close(CALL_context_pop, NEEDS_INIT);
-    if (fake_cuda_is_fork()) {
-        return code;
-    }
-    if (fake_cuda_expect_locked(fake_cuda_depth > 0, FAKE_CUDA_NO_CONTEXT, CALL_context_pop)) {
-        *context = stack[--fake_cuda_depth];
-        f->pushed--;
-    }
-    return fake_cuda_leave(code);
-}
-
-sl_cu_result cuThreadExchangeStreamCaptureMode(unsigned *mode)
-{
-    const sl_cu_result code = fake_cuda_enter_close(CALL_capture_mode, NEEDS_INIT);
-    if (fake_cuda_is_fork()) {
-        return code;
-    }
-    /* Putting it back is done all the same. */
-    if (code == SL_CU_SUCCESS || *mode != SL_CU_CAPTURE_MODE_RELAXED) {
-        const unsigned before = fake_cuda_mode;
-        fake_cuda_mode = *mode;
-        *mode = before;
-    }
-    return fake_cuda_leave(code);
 }

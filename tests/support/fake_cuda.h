@@ -38,6 +38,7 @@ typedef enum fake_cuda_check {
     FAKE_CUDA_CAPTURED,    /* work for a stream that is being captured */
     FAKE_CUDA_JOINED,      /* a stream that waits for the default stream */
     FAKE_CUDA_BAD_LAUNCH,  /* a kernel launched in a way that it cannot run */
+    FAKE_CUDA_POLLED,      /* time asked of events to see whether they are done */
     FAKE_CUDA_CHECKS
 } fake_cuda_check;
 

@@ -113,3 +113,21 @@ void fake_cuda_memory_free(void *memory)
     must(cu.release(0)); /* that of the new one */
     must(cu.release(0));
 }
+
+/* ---- contexts ---- */
+
+void fake_cuda_context_enter(int device)
+{
+    unsigned (*create)(void **context, unsigned flags, int device);
+    void *context = NULL;
+    find(&create, "cuCtxCreate_v2");
+    must(create(&context, 0, device));
+}
+
+void fake_cuda_context_leave(void)
+{
+    unsigned (*pop)(void **context);
+    void *context = NULL;
+    find(&pop, "cuCtxPopCurrent_v2");
+    must(pop(&context));
+}

@@ -17,4 +17,8 @@ int fake_cuda_complain(const fake_cuda_control *fake);
 void *fake_cuda_memory_new(size_t bytes);
 void fake_cuda_memory_free(void *memory);
 
+/* Makes a context of the program's own, on that device, current, as cuCtxCreate does. */
+void fake_cuda_context_enter(int device);
+void fake_cuda_context_leave(void);
+
 #endif

@@ -281,22 +281,33 @@ sl_cu_result cuEventSynchronize(sl_cu_event event)
     return fake_cuda_leave(f->lost);
 }
 
-sl_cu_result cuEventElapsedTime(float *ms, sl_cu_event begin, sl_cu_event end)
+static sl_cu_result elapsed(fake_cuda_call call, float *ms, sl_cu_event begin, sl_cu_event end)
 {
-    const sl_cu_result code = fake_cuda_enter(CALL_event_elapsed, NEEDS_CONTEXT);
+    const sl_cu_result code = fake_cuda_enter(call, NEEDS_CONTEXT);
     if (code != SL_CU_SUCCESS) {
         return code;
     }
     const sl_cu_event events[] = {begin, end};
     for (int i = 0; i < 2; i++) {
-        if (fake_cuda_find_locked(KIND_EVENT, events[i], CALL_event_elapsed) == NULL ||
+        if (fake_cuda_find_locked(KIND_EVENT, events[i], call) == NULL ||
             events[i]->recorded == 0 || (events[i]->flags & SL_CU_EVENT_DISABLE_TIMING) != 0) {
             return fake_cuda_leave(SL_CU_INVALID_HANDLE);
         }
     }
-    if (begin->done < begin->recorded || end->done < end->recorded) {
+    const bool done = begin->done >= begin->recorded && end->done >= end->recorded;
+    if (!fake_cuda_expect_locked(done, FAKE_CUDA_POLLED, call)) {
         return fake_cuda_leave(SL_CU_NOT_READY);
     }
     *ms = (float)(((double)end->done_ns - (double)begin->done_ns) / 1e6);
     return fake_cuda_leave(SL_CU_SUCCESS);
+}
+
+sl_cu_result cuEventElapsedTime(float *ms, sl_cu_event begin, sl_cu_event end)
+{
+    return elapsed(CALL_event_elapsed_before, ms, begin, end);
+}
+
+sl_cu_result cuEventElapsedTime_v2(float *ms, sl_cu_event begin, sl_cu_event end)
+{
+    return elapsed(CALL_event_elapsed, ms, begin, end);
 }

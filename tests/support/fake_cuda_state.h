@@ -2,8 +2,8 @@
 /*
  * fake_cuda_state: the inside of fake_cuda, for fake_cuda*.c only.
  *
- * fake_cuda.c: device, context, errors. fake_cuda_memory.c: host and device memory, copies.
- * fake_cuda_event.c: streams and events. fake_cuda_work.c: what streams do, later.
+ * fake_cuda.c: device, errors. fake_cuda_context.c: contexts. fake_cuda_memory.c: host and device
+ * memory, copies. fake_cuda_event.c: streams and events. fake_cuda_work.c: what streams do, later.
  * fake_cuda_kernel.c: modules and conversions. fake_cuda_control.c: the test's side.
  * Lock: fake_cuda.mutex guards everything. A stream without work waits for its own `more`;
  * everybody else for `changed`, which is broadcast when work is done. What concerns all of them (a
@@ -30,6 +30,8 @@
 
 /* What tests call besides, as programs do. */
 #define FAKE_CUDA_EXTRA(X)                                               \
+    X(context_create, cuCtxCreate_v2,                                    \
+      (sl_cu_context * context, unsigned flags, sl_cu_device device))    \
     X(copy_to_host, cuMemcpyDtoHAsync_v2,                                \
       (void *to, sl_cu_address from, size_t bytes, sl_cu_stream stream)) \
     X(host_function, cuLaunchHostFunc, (sl_cu_stream stream, void (*run)(void *ctx), void *ctx))
@@ -178,6 +180,8 @@ sl_cu_result fake_cuda_enter_close(fake_cuda_call call, fake_cuda_needs needs);
 sl_cu_result fake_cuda_leave(sl_cu_result code);
 const char *fake_cuda_call_name(fake_cuda_call call);
 bool fake_cuda_is_fork(void);
+/* Whether the calling thread's context is the device's, and alive. */
+bool fake_cuda_can_work_locked(void);
 
 /* Counts a misuse when `condition` is false, which it returns. */
 bool fake_cuda_expect_locked(bool condition, fake_cuda_check check, fake_cuda_call call);

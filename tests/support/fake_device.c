@@ -151,12 +151,14 @@ static sluice_status fake_event_elapsed(sl_device *device, sl_event *begin, sl_e
         return SLUICE_DEVICE;
     }
     fake_device *fake = fake_of(device);
+    fake_expect_locked(fake, device->measures, "time from a device that measures none");
     fake_expect_locked(fake, begin->open && end->open, "time between closed events");
     fake_expect_locked(fake, begin->kind == SL_EVENT_TIMED && end->kind == SL_EVENT_TIMED,
                        "time between events that are not made for it");
     fake_expect_locked(fake, begin->recorded > 0 && end->recorded > 0,
                        "time between events never recorded");
     const bool done = begin->done >= begin->recorded && end->done >= end->recorded;
+    fake_expect_locked(fake, done, "time between events that are not done");
     *ns = done && end->done_ns > begin->done_ns ? end->done_ns - begin->done_ns : 0;
     sl_unlock(&fake->mutex);
     return done ? SLUICE_OK : SLUICE_AGAIN;
@@ -372,6 +374,7 @@ fake_device *fake_device_new(const fake_options *options)
     fake->base.numa_node = -1;
     fake->base.pinning = "fake";
     fake->base.converts = true;
+    fake->base.measures = !options->no_time;
     fake->options = *options;
     fake->open = true;
     sl_mutex_init(&fake->mutex);

@@ -30,6 +30,7 @@ typedef struct fake_options {
     bool ignore_releases; /* broken on purpose: the library's copy stream waits for no event */
     bool ignore_copies;   /* broken on purpose: its urgent stream waits for none */
     bool ignore_ready;    /* broken on purpose: the test's streams wait for no event */
+    bool no_time;         /* it does not measure time between events */
     bool events_lie;      /* broken on purpose: query and synchronize say complete at once */
 } fake_options;
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The device code of conversions: every kernel is in the images that the library embeds, and none of
-# them spills registers or keeps arrays in slow memory on any architecture that it is built for.
+# them spills registers, keeps arrays in slow memory, or takes so many registers that a multiprocessor
+# holds less than all of its threads, on any architecture that it is built for.
 # Usage: conversion_image.sh NVCC PTXAS "75 80 ..." SOURCE INCLUDES IMAGE PTX [-gencode ...]; "" for NVCC
 # where there is none.
 set -euo pipefail
@@ -45,6 +46,14 @@ compiled=$(grep -c 'Compiling entry function' "$folder/log")
 clean=$(grep -c ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads' "$folder/log")
 echo "$compiled compiled, $clean of them without spills"
 if ((compiled == 0 || compiled % kernels != 0 || compiled < kernels * ${#archs[@]} || clean != compiled)); then
+    failed=1
+fi
+# Registers of a multiprocessor are 65536, given in eights: for 1024, 1536 and 2048 threads.
+if ! sed -nE "s/.*entry function '(.*)' for 'sm_([0-9]+)'/\1 \2/p; s/.*Used ([0-9]+) registers.*/\1/p" "$folder/log" |
+    paste -d ' ' - - | awk '
+        { limit = $2 == 75 ? 64 : $2 ~ /^(86|87|89|12.)$/ ? 40 : 32 }
+        $3 > limit { print $1 " on sm_" $2 " takes " $3 " registers of " limit; bad = 1 }
+        END { exit bad || NR == 0 }'; then
     failed=1
 fi
 if grep -i 'warning' "$folder/log"; then

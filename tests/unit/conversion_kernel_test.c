@@ -26,13 +26,6 @@ static const float imagenet_scale[3] = {1.0F / (255.0F * 0.229F), 1.0F / (255.0F
                                         1.0F / (255.0F * 0.225F)};
 static const float imagenet_bias[3] = {-0.485F / 0.229F, -0.456F / 0.224F, -0.406F / 0.225F};
 
-static uint32_t bits_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
 /* ---- cases ---- */
 
 typedef struct batch {
@@ -175,13 +168,14 @@ static void groups_are_as_wide_as_can_be(void **state)
     }
 }
 
-/* Results that are tiny, huge for 16 bits, exact halves between two of them. */
+/* Results that are tiny, huge for 16 bits, exact halves between two of them; finite ones that are
+ * rounded to infinity. */
 static void every_value_is_rounded_as_on_the_host(void **state)
 {
     (void)state;
     static const float factors[][2] = {{1.0F, 0.0F},      {1e-9F, 0.0F},   {3e-8F, -1e-7F},
                                        {1000.0F, 0.5F},   {-1.0F, 127.5F}, {1e-40F, 1e-41F},
-                                       {0.125F, 2048.0F}, {1e36F, -3e37F}};
+                                       {0.125F, 2048.0F}, {1e36F, -3e37F}, {1.333e36F, 0.0F}};
     for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {
         for (int dtype = SLUICE_F32; dtype <= SLUICE_BF16; dtype++) {
             sl_conversion c = conversion((sluice_dtype)dtype, SLUICE_NCHW, 16, 48);
@@ -219,36 +213,48 @@ static void sizes_that_kernels_take(void **state)
 }
 
 /* The last blocks of a picture as large as can be; memory that is not touched costs nothing. */
-static void check_largest(sluice_layout layout, uint32_t width, uint32_t height)
+static void check_largest(sluice_dtype dtype, sluice_layout layout, uint32_t width, uint32_t height)
 {
-    const sl_conversion c = conversion(SLUICE_F32, layout, width, height);
+    const sl_conversion c = conversion(dtype, layout, width, height);
     const size_t samples = (size_t)width * height * 3;
+    const size_t bytes = sl_conversion_row_bytes(&c);
+    const size_t each = bytes / samples;
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     uint8_t *from = mmap(NULL, samples, PROT_READ | PROT_WRITE, flags, -1, 0);
-    uint8_t *to = mmap(NULL, 4 * samples + GUARD, PROT_READ | PROT_WRITE, flags, -1, 0);
+    uint8_t *to = mmap(NULL, bytes + GUARD, PROT_READ | PROT_WRITE, flags, -1, 0);
     assert_true(from != MAP_FAILED && to != MAP_FAILED);
     const uint8_t row_flags = 0;
     from[samples - 1] = 200;
     const sl_conversion_rows rows = {.from = from, .flags = &row_flags, .to = to, .rows = 1};
     sl_conversion_launch launch;
     sl_conversion_launch_make(&launch, &c, &rows);
+    assert_true(sl_conversion_takes(&c));
     const uint32_t blocks = launch.grid[0];
     convert_emulate_block(&launch, sl_conversion_kernel(c.dtype, c.layout), blocks - 1, 0);
-    float result;
-    memcpy(&result, to + 4 * (samples - 1), sizeof(result));
-    assert_int_equal(bits_of(result), bits_of(fmaf(200.0F, c.scale[2], c.bias[2])));
-    check_bytes(to + 4 * samples, GUARD, 0);
+    uint8_t expected[3 * sizeof(float)];
+    const uint8_t pixel[3] = {0, 0, 200};
+    const sl_conversion one = conversion(dtype, SLUICE_NHWC, 1, 1);
+    convert_plainly(&one, 0, pixel, expected);
+    assert_memory_equal(to + each * (samples - 1), expected + 2 * each, each);
+    check_bytes(to, GUARD, 0); /* a place modulo 2^32 would be here */
+    check_bytes(to + bytes, GUARD, 0);
     munmap(from, samples);
-    munmap(to, 4 * samples + GUARD);
+    munmap(to, bytes + GUARD);
 }
 
 static void the_end_of_the_largest_picture(void **state)
 {
     (void)state;
-    check_largest(SLUICE_NHWC, 26754, 26754); /* groups fill it evenly */
-    check_largest(SLUICE_NCHW, 26754, 26754);
-    check_largest(SLUICE_NHWC, INT32_MAX / 3, 1);
-    check_largest(SLUICE_NCHW, INT32_MAX / 3, 1);
+    /* Groups of 4, 8 and 16 fill it evenly, the widest of NHWC nearly up to 2^31 units. */
+    static const uint32_t sizes[][2] = {{26754, 26754}, {26752, 26752}, {44739240, 16}};
+    for (int dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
+        for (int layout = SLUICE_NHWC; layout <= SLUICE_NCHW; layout++) {
+            for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+                check_largest((sluice_dtype)dtype, (sluice_layout)layout, sizes[i][0], sizes[i][1]);
+            }
+            check_largest((sluice_dtype)dtype, (sluice_layout)layout, INT32_MAX / 3, 1);
+        }
+    }
 }
 
 /* ---- the same as augment ---- */

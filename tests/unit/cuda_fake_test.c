@@ -167,7 +167,7 @@ static void time_is_measured_by_timed_events_only(void **state)
     assert_int_equal(cu->event_elapsed(&ms, times[0], b.event), SL_CU_INVALID_HANDLE);
     expect_ok(cu->event_destroy(times[0]));
     expect_ok(cu->event_destroy(times[1]));
-    expect_only(&b, FAKE_CUDA_CHANGED, 0);
+    expect_only(&b, FAKE_CUDA_POLLED, 1);
 }
 
 static void the_default_stream_waits_for_blocking_streams(void **state)

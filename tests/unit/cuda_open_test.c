@@ -2,7 +2,8 @@
 /*
  * What the CUDA driver may answer when it is opened, each in a process of its own, since a process
  * asks only once: the reason is told in words, and nothing is used. Run also with fake drivers that
- * lack functions: the argument says which, "old" (texts only) or "incomplete".
+ * lack functions: the argument says which, "old" (texts and hints, and the newer of two) or
+ * "incomplete".
  */
 #include "cuda_driver.h"
 #include "device.h"
@@ -131,7 +132,28 @@ static void refusals_are_explained(void **state)
 static void a_driver_without_a_function_is_refused(void **state)
 {
     (void)state;
-    expect(&(answer){.status = SLUICE_UNSUPPORTED, .words = "cuEventElapsedTime"});
+    expect(&(answer){.status = SLUICE_UNSUPPORTED, .words = "cuEventQuery"});
+}
+
+/* Time between events is asked for by the newest call that the driver has. */
+static bool measures(const fake_cuda_control *fake, sl_device *device, bool old)
+{
+    const sl_device_ops *ops = device->ops;
+    sl_event *events[2];
+    struct CUstream_st *stream = fake->stream_new(false);
+    uint64_t ns;
+    bool fine = device->measures;
+    for (int i = 0; i < 2; i++) {
+        fine = fine && ops->event_open(device, SL_EVENT_TIMED, &events[i], NULL) == SLUICE_OK &&
+               ops->event_record(device, events[i], stream, NULL) == SLUICE_OK;
+    }
+    fake->synchronize(stream);
+    fine = fine && ops->event_elapsed(device, events[0], events[1], &ns, NULL) == SLUICE_OK;
+    for (int i = 0; i < 2 && fine; i++) {
+        ops->event_close(device, events[i]);
+    }
+    return fine && fake->calls("cuEventElapsedTime") == (old ? 1 : 0) &&
+           fake->calls("cuEventElapsedTime_v2") == (old ? 0 : 1);
 }
 
 /* What can be done with one that works. */
@@ -148,6 +170,9 @@ static int open_and_describe(void)
     }
     if (device->shares_memory || device->number != 0) {
         return 5;
+    }
+    if (!measures(fake, device, old)) {
+        return 9;
     }
     sl_device_close(device);
     if (sl_device_open(&device, "cuda:1", &error) != SLUICE_UNSUPPORTED ||

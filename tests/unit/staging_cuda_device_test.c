@@ -2,6 +2,7 @@
 /* The CUDA device by itself, over a fake driver: what the contract of devices says besides what the
  * staging tests see. */
 #include "clock.h"
+#include "cuda_driver.h"
 #include "device.h"
 #include "error.h"
 #include "fake_cuda_client.h"
@@ -21,6 +22,23 @@
 #define MS UINT64_C(1000000)
 
 static const fake_cuda_control *fake;
+
+/* The driver as it is, or, `without_time`, without the call for it. */
+const sl_cuda_driver *__wrap_sl_cuda_driver_get(sluice_error *error); // NOLINT: names are ld's
+const sl_cuda_driver *__real_sl_cuda_driver_get(sluice_error *error); // NOLINT
+static bool without_time;
+
+const sl_cuda_driver *__wrap_sl_cuda_driver_get(sluice_error *error) // NOLINT
+{
+    static sl_cuda_driver table;
+    const sl_cuda_driver *driver = __real_sl_cuda_driver_get(error);
+    if (driver == NULL || !without_time) {
+        return driver;
+    }
+    table = *driver;
+    table.event_elapsed = NULL;
+    return &table;
+}
 
 static sl_device *open_device(void)
 {
@@ -120,14 +138,14 @@ static void managed_and_reserved_memory(void **state)
     close_device(device);
 }
 
-static void expect_stream(sl_device *device, struct CUstream_st *stream, fake_cuda_home home,
-                          sluice_status expected, const char *words)
+static void expect_answers(sl_device *device, struct CUstream_st *stream, sluice_status expected,
+                           const char *words)
 {
     sl_event *event;
     sluice_error error;
+    struct CUstream_st *good = fake->stream_new(false);
     assert_int_equal(device->ops->event_open(device, SL_EVENT_ORDER, &event, NULL), SLUICE_OK);
-    assert_int_equal(device->ops->event_record(device, event, NULL, NULL), SLUICE_OK);
-    fake->set_home(stream, home);
+    assert_int_equal(device->ops->event_record(device, event, good, NULL), SLUICE_OK);
     sl_error_clear(&error);
     assert_int_equal(device->ops->event_record(device, event, stream, &error), expected);
     if (strstr(error.text, words) == NULL) {
@@ -139,6 +157,13 @@ static void expect_stream(sl_device *device, struct CUstream_st *stream, fake_cu
         fail_msg("\"%s\" does not say \"%s\"", error.text, words);
     }
     device->ops->event_close(device, event);
+}
+
+static void expect_stream(sl_device *device, struct CUstream_st *stream, fake_cuda_home home,
+                          sluice_status expected, const char *words)
+{
+    fake->set_home(stream, home);
+    expect_answers(device, stream, expected, words);
 }
 
 /* Streams of the primary context, green ones included; others are told from them. */
@@ -158,6 +183,37 @@ static void streams_of_other_contexts_are_refused(void **state)
     close_device(device);
 }
 
+static void expect_default_streams(sl_device *device, sluice_status expected)
+{
+    for (uintptr_t handle = 0; handle <= 2; handle++) {
+        /* NOLINTNEXTLINE(performance-no-int-to-ptr): a handle of CUDA's */
+        expect_answers(device, (struct CUstream_st *)handle, expected,
+                       expected == SLUICE_OK ? "" : "current context");
+    }
+}
+
+/* A default stream is one of the thread's current context: of the program's own it would not be
+ * the one that we record, which is the primary context's. */
+static void default_streams_of_other_contexts_are_refused(void **state)
+{
+    (void)state;
+    sl_device *device = open_device();
+    struct CUstream_st *stream = fake->stream_new(false);
+    expect_default_streams(device, SLUICE_OK);
+    fake_cuda_context_enter(0);
+    expect_default_streams(device, SLUICE_INVALID);
+    expect_stream(device, stream, FAKE_CUDA_PRIMARY, SLUICE_OK, "");
+    fake_cuda_context_enter(1); /* whose default stream cannot be meant */
+    expect_default_streams(device, SLUICE_OK);
+    fake_cuda_context_leave();
+    /* one that is destroyed, say */
+    fake->fail_call(&(fake_cuda_fault){.symbol = "cuCtxGetDevice", .nth = 1, .code = 709});
+    expect_default_streams(device, SLUICE_INVALID);
+    fake_cuda_context_leave();
+    expect_default_streams(device, SLUICE_OK);
+    close_device(device);
+}
+
 /* That the context of a stream is gone says nothing of ours, which is asked. */
 static void a_context_that_is_gone(void **state)
 {
@@ -174,6 +230,27 @@ static void a_context_that_is_gone(void **state)
         &(fake_cuda_fault){.symbol = "cuEventRecord", .nth = 1, .code = 709, .sticky = true});
     assert_int_equal(device->ops->event_record(device, event, stream, &error), SLUICE_DEVICE);
     assert_int_equal(error.device_code, 709);
+    device->ops->event_close(device, event);
+    close_device(device);
+}
+
+/* What a driver cannot do with one stream says nothing of the others. */
+static void a_stream_that_is_not_supported(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"cuStreamGetCtx_v2", "cuStreamIsCapturing",
+                                        "cuEventRecord"};
+    sl_device *device = open_device();
+    sl_event *event;
+    sluice_error error;
+    struct CUstream_st *stream = fake->stream_new(false);
+    assert_int_equal(device->ops->event_open(device, SL_EVENT_ORDER, &event, NULL), SLUICE_OK);
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        fake->fail_call(&(fake_cuda_fault){.symbol = calls[i], .nth = 1, .code = 801});
+        assert_int_equal(device->ops->event_record(device, event, stream, &error), SLUICE_INVALID);
+        assert_int_equal(error.device_code, 801);
+        assert_int_equal(device->ops->event_record(device, event, stream, &error), SLUICE_OK);
+    }
     device->ops->event_close(device, event);
     close_device(device);
 }
@@ -213,7 +290,7 @@ static void time_between_events(void **state)
     fake->synchronize(stream);
     fake->hold(true);
     assert_int_equal(ops->event_record(device, events[1], stream, NULL), SLUICE_OK);
-    assert_int_equal(ops->event_elapsed(device, events[0], events[1], &ns, NULL), SLUICE_AGAIN);
+    assert_int_equal(ops->event_query(device, events[1], NULL), SLUICE_AGAIN);
     sl_sleep_until_ns(sl_now_ns() + 10 * MS);
     fake->hold(false);
     fake->synchronize(stream);
@@ -222,6 +299,20 @@ static void time_between_events(void **state)
     for (int i = 0; i < 2; i++) {
         ops->event_close(device, events[i]);
     }
+    close_device(device);
+}
+
+/* A statistic is no reason to refuse a device. */
+static void a_driver_that_does_not_tell_time(void **state)
+{
+    (void)state;
+    without_time = true;
+    sl_device *device = open_device();
+    without_time = false;
+    assert_false(device->measures);
+    close_device(device);
+    device = open_device();
+    assert_true(device->measures);
     close_device(device);
 }
 
@@ -310,9 +401,12 @@ int main(void)
         cmocka_unit_test(memory_is_known_by_both_ends),
         cmocka_unit_test(managed_and_reserved_memory),
         cmocka_unit_test(streams_of_other_contexts_are_refused),
+        cmocka_unit_test(default_streams_of_other_contexts_are_refused),
         cmocka_unit_test(a_context_that_is_gone),
+        cmocka_unit_test(a_stream_that_is_not_supported),
         cmocka_unit_test(closing_a_stream_waits_for_its_work),
         cmocka_unit_test(time_between_events),
+        cmocka_unit_test(a_driver_that_does_not_tell_time),
         cmocka_unit_test(a_capture_that_forbids_the_default_stream),
         cmocka_unit_test(a_child_calls_nothing),
     };

@@ -193,6 +193,26 @@ static void a_captured_stream_costs_nothing(void **state)
     close_rig(&r);
 }
 
+/* All else works without. */
+static void a_device_that_measures_nothing(void **state)
+{
+    (void)state;
+    rig r;
+    int64_t took = 0;
+    const rig_options options = {.host_slots = 4,
+                                 .device_slots = 3,
+                                 .batch = BATCH,
+                                 .image_bytes = IMAGE,
+                                 .fake = {.seed = 1, .no_time = true}};
+    assert_int_equal(rig_open(&r, RIG_FAKE, &options, NULL), SLUICE_OK);
+    for (uint64_t step = 0; step < 20; step++) {
+        do_step(&r, step, &took);
+        fake_stream_synchronize(r.fake, r.stream);
+    }
+    assert_int_equal(stats_of(&r).stream.steps, 0);
+    close_rig(&r);
+}
+
 static void host_memory_has_no_stream(void **state)
 {
     (void)state;
@@ -228,6 +248,7 @@ int main(void)
         cmocka_unit_test(steps_without_streams_are_not_timed),
         cmocka_unit_test(the_first_wait_counts),
         cmocka_unit_test(a_captured_stream_costs_nothing),
+        cmocka_unit_test(a_device_that_measures_nothing),
         cmocka_unit_test(host_memory_has_no_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

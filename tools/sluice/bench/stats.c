@@ -67,7 +67,9 @@ void bench_stats_print(const sluice_loader_stats *stats, const struct bottleneck
            stats->io_reason[0] != '\0' ? " (" : "", stats->io_reason,
            stats->io_reason[0] != '\0' ? ")" : "");
     if (setting->options->device != NULL) {
-        printf("batches       in %s, slots pinned: %s\n", stats->device, stats->pinning);
+        printf("batches       in %s, slots pinned: %s%s%s%s\n", stats->device, stats->pinning,
+               stats->pinning_reason[0] != '\0' ? " (" : "", stats->pinning_reason,
+               stats->pinning_reason[0] != '\0' ? ")" : "");
     }
     printf("workers       %" PRIu32 " on %" PRIu32 " processors%s\n", stats->workers,
            setting->processors, stats->near_device ? ", those of the device's NUMA node only" : "");
@@ -118,6 +120,7 @@ void bench_stats_write_setting(struct json *json, const sluice_loader_stats *sta
     json_bool(json, "io_direct", stats->io_direct != 0);
     json_text(json, "device", stats->device);
     json_text(json, "pinning", stats->pinning);
+    json_text(json, "pinning_reason", stats->pinning_reason);
     json_bool(json, "near_device", stats->near_device != 0);
     json_bool(json, "converts_on_device", stats->converts_on_device != 0);
     write_columns(json, setting->columns);
