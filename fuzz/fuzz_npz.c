@@ -83,7 +83,8 @@ static uint32_t make_fields(sl_npz_fields *fields, const sl_npz_file *file)
         sl_npz_field(&fields->fields[fields->count], &entry->npy, false);
         fields->dtypes[fields->count] = entry->npy.dtype;
         memcpy(fields->names[fields->count++], entry->name, sizeof(entry->name));
-        fuzz_expect(entry->member.data + entry->member.packed <= file->bytes, "members are inside");
+        fuzz_expect(entry->member.data + entry->member.packed <= file->file.bytes,
+                    "members are inside");
         fuzz_expect(entry->npy.data + entry->npy.bytes == entry->member.bytes, "and arrays");
     }
     return refused;
@@ -124,10 +125,11 @@ static void run_file(const uint8_t *data, size_t size)
     if (sl_npz_file_read(&file, path, &error) == SLUICE_OK) {
         (void)make_fields(&fields, &file);
         look_at_heads(&fields, &file, (sl_bytes){data, size});
+        const sl_listed_file listed = {.path = path, .file = file.file};
         for (uint32_t i = 0; i < file.count; i++) {
             uint8_t *array;
-            if (file.entries[i].refused == NULL &&
-                sl_npz_file_load(&file.entries[i], path, UNPACKED_MOST, &array, NULL) == SLUICE_OK)
+            if (file.entries[i].refused == NULL && file.entries[i].member.bytes <= UNPACKED_MOST &&
+                sl_npz_file_load(&file.entries[i], &listed, &array, NULL) == SLUICE_OK)
                 sl_free(array);
         }
         sl_npz_file_close(&file);

@@ -70,7 +70,7 @@ static void run_dataset(void)
  * what comes out lies in what was read, or in the room. */
 static void check_rows(const sl_parquet_read *read, uint64_t rows, uint64_t size)
 {
-    static sl_value_room rooms[SL_VALUE_ROOMS];
+    static sl_value_rooms rooms;
     for (uint64_t row = 0; row < rows && row < ROWS_ASKED; row++) {
         const sl_parquet_reach reach = sl_parquet_read_find(read, row);
         fuzz_expect(reach.offset <= size && reach.bytes <= size - reach.offset,
@@ -82,9 +82,9 @@ static void check_rows(const sl_parquet_read *read, uint64_t rows, uint64_t size
         for (uint32_t i = read->low; i <= read->high; i++) {
             sl_value value;
             const sl_bytes bytes = {stored, reach.bytes};
-            if (sl_parquet_read_value(read, row, i, bytes, rooms, &value).text == NULL &&
+            if (sl_parquet_read_value(read, row, i, bytes, &rooms, &value).text == NULL &&
                 value.present && value.bytes.size > 0) {
-                const bool in_room = sl_value_room_has(&rooms[0], value.bytes.data);
+                const bool in_room = sl_value_rooms_have(&rooms, value.bytes.data);
                 fuzz_expect(in_room ||
                                 (value.bytes.data >= stored &&
                                  value.bytes.data + value.bytes.size <= stored + reach.bytes),
@@ -93,7 +93,7 @@ static void check_rows(const sl_parquet_read *read, uint64_t rows, uint64_t size
         }
         free(stored);
     }
-    sl_value_room_close(&rooms[0]);
+    sl_value_rooms_close(&rooms);
 }
 
 /* The leaf of the paths beside that of bytes: any that is in the same lists may be asked. */
@@ -129,7 +129,7 @@ static bool fill(sl_parquet_read *read, const sl_parquet *parquet)
 
 static void run_index(uint64_t size)
 {
-    sl_parquet parquet = {.bytes = 0};
+    sl_parquet parquet = {.file.bytes = size};
     if (sl_parquet_read_footer(&parquet, file, path, NULL) == SLUICE_OK) {
         for (uint32_t leaf = 0; leaf < parquet.leaf_count && leaf < 8; leaf++) {
             sl_parquet_read read = {.leaf = leaf, .high = ELEMENTS_ASKED};

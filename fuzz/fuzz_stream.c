@@ -142,8 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 "a file of memory");
     fuzz_expect(fstat(fd, &facts) == 0, "facts");
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    const sl_packed packed = {
-        .packing = packing, .file_bytes = file.size, .modified_ns = sl_file_modified_ns(&facts)};
+    const sl_packed packed = {.packing = packing, .file = sl_file_identity_of(&facts)};
     sl_stream *stream = NULL;
     fuzz_expect(sl_stream_open(&stream, path, &packed, 1 + data[0] % 4, NULL) == SLUICE_OK,
                 "it is opened");

@@ -100,7 +100,7 @@ static void run_index(const uint8_t *bytes, size_t size, bool seal)
             fuzz_expect(index.offsets[i] >= end, "samples lie behind one another");
             end = index.offsets[i] + index.bytes[i];
         }
-        fuzz_expect(end <= index.file_bytes || index.packing != SL_PACKING_NONE,
+        fuzz_expect(end <= index.file.bytes || index.packing != SL_PACKING_NONE,
                     "samples lie in the archive");
         fuzz_expect(sl_file_index_encode(&index, &again, &bytes_again), "it is encoded");
         fuzz_expect(bytes_again == size, "its size is the same");
@@ -229,7 +229,7 @@ size_t fuzz_seed(unsigned index, uint8_t *buffer)
         return 0;
     if (index >= 4) { /* an index */
         const uint64_t offsets[3] = {0, 1024, 9000};
-        sl_file_index made = {.file_bytes = 20480};
+        sl_file_index made = {.file.bytes = 20480};
         uint8_t *bytes = NULL;
         size_t size = 0;
         for (unsigned i = 0; i < 3; i++)

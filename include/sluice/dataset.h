@@ -131,7 +131,11 @@ typedef struct sluice_dataset_options {
      * number that no sample has. Default 0: refuse them, as torchvision does, since a folder that
      * is there by mistake (an output, a trash can) moves the numbers of all classes behind it. */
     uint32_t allow_empty_classes;
-    uint32_t reserved; /* 0 */
+    /* 1: lists of files (tables, COCO, VOC, wids, MDS and LitData indexes) may name files that do
+     * not lie below the list's own folder, by absolute paths, "..", or links that lead out. Default
+     * 0: that is refused, since a list that a stranger made could name any file of this machine,
+     * whose contents would then be packed and passed on. */
+    uint32_t allow_outside;
     /*
      * Not NULL: `field_count` fields, at most 64, of a format whose samples have keys or columns of
      * their own, each as "NAME=KEY" or "NAME=KEY:TYPE": what it is called here, what the data call
@@ -142,12 +146,16 @@ typedef struct sluice_dataset_options {
      */
     const char *const *fields;
     uint32_t field_count;
-    uint32_t reserved_2; /* 0 */
+    uint32_t reserved; /* 0 */
+    /* What opening may take of memory, at a time, by all its threads: indexes, columns that are
+     * kept, names of files, and what has to be unpacked to find them. NOMEM where a file asks for
+     * more. [half of what is available to this process, at most 8 GiB] */
+    uint64_t memory_bytes;
 } sluice_dataset_options;
 
-#define SLUICE_DATASET_OPTIONS_INIT                               \
-    {                                                             \
-        sizeof(sluice_dataset_options), 0, NULL, 0, 0, NULL, 0, 0 \
+#define SLUICE_DATASET_OPTIONS_INIT                                  \
+    {                                                                \
+        sizeof(sluice_dataset_options), 0, NULL, 0, 0, NULL, 0, 0, 0 \
     }
 
 /*
@@ -290,11 +298,14 @@ typedef struct sluice_verify_options {
        and of the files. Together the parts look at everything. [0 of 1] */
     uint32_t part;
     uint32_t parts; /* 0 is 1 */
+    /* A sample that is larger, or a field or page of it when it is unpacked, is bad: UNSUPPORTED.
+       At most 2^31 - 1. Of large samples one is looked at at a time. [1 GiB] */
+    uint64_t max_sample_bytes;
 } sluice_verify_options;
 
-#define SLUICE_VERIFY_OPTIONS_INIT                                           \
-    {                                                                        \
-        sizeof(sluice_verify_options), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0 \
+#define SLUICE_VERIFY_OPTIONS_INIT                                              \
+    {                                                                           \
+        sizeof(sluice_verify_options), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0 \
     }
 
 typedef struct sluice_verify_result {
@@ -303,17 +314,20 @@ typedef struct sluice_verify_result {
     uint64_t samples; /* looked at */
     uint64_t bytes;   /* read */
     uint64_t bad;     /* findings */
+    /* of those: what could not be read, after some tries (EIO, ESTALE, ...), and may be good */
+    uint64_t unreadable;
 } sluice_verify_result;
 
-#define SLUICE_VERIFY_RESULT_INIT                \
-    {                                            \
-        sizeof(sluice_verify_result), 0, 0, 0, 0 \
+#define SLUICE_VERIFY_RESULT_INIT                   \
+    {                                               \
+        sizeof(sluice_verify_result), 0, 0, 0, 0, 0 \
     }
 
 /*
  * Reads the whole dataset and checks every checksum and the header of every picture and frame.
  * Returns OK when it could look at everything, also with findings: `result->bad` counts them.
- * `options` may be NULL. Errors: CANCELED (should_stop), NOMEM.
+ * A shortage of memory ends it, and is no finding. `options` may be NULL. Errors: CANCELED
+ * (should_stop), NOMEM.
  */
 SLUICE_API sluice_status sluice_dataset_verify(const sluice_dataset *dataset,
                                                const sluice_verify_options *options,

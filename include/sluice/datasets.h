@@ -57,11 +57,13 @@ typedef struct sluice_scan_options {
     /* asked as often: not 0 ends with CANCELED; may be NULL */
     int32_t (*should_stop)(void *user);
     void *user;
+    uint64_t max_sample_bytes; /* a larger sample is refused (UNSUPPORTED), at most 2^31 - 1; of
+                                  large ones one is read at a time [1 GiB] */
 } sluice_scan_options;
 
-#define SLUICE_SCAN_OPTIONS_INIT                         \
-    {                                                    \
-        sizeof(sluice_scan_options), 0, NULL, NULL, NULL \
+#define SLUICE_SCAN_OPTIONS_INIT                            \
+    {                                                       \
+        sizeof(sluice_scan_options), 0, NULL, NULL, NULL, 0 \
     }
 
 /*

@@ -80,14 +80,17 @@ typedef struct sluice_loader_options {
     uint64_t memory_bytes;  /* host memory. Open fails with NOMEM when batch slots, read buffer and
                                the tables of rows and samples on their way (some 200 bytes a row
                                of each slot) need more, with 1 MiB for each worker. Workers share
-                               the rest to decode in: a sample that needs more than a worker's
-                               share is a bad one (NOMEM). A copy of the dataset (resident_bytes)
+                               the rest to unpack and to decode in: a sample that needs more than
+                               a worker's share, with the pages that its values lie in, is a bad
+                               one (NOMEM). What the machine does not have is no sample's fault,
+                               and fails the batch. A copy of the dataset (resident_bytes)
                                may take half of the rest. Not counted: tables of the dataset,
                                device memory; the Huffman tables of a lossless WebP that was made
                                to harm (up to 1.3 GB, where usual pictures take 1 MB); code and
                                stacks, which with a few workers touch less than 8 MiB [no limit of
                                our own: a worker takes what its pictures need, 25 bytes a pixel at
-                               most; 41 of a PNG of 16 bits that is one row] */
+                               most, 41 of a PNG of 16 bits that is one row; and the pages of
+                               compressed Parquet that its values lie in] */
     uint64_t stall_warn_ns; /* a read older than this is counted as stalled [30 s] */
     uint64_t stall_fail_ns; /* a read older than this fails its samples [120 s] */
     uint64_t end_epoch;     /* first epoch that will not be asked for; the loader does not read
@@ -96,8 +99,9 @@ typedef struct sluice_loader_options {
                                this process; "cuda": the first), or "auto": "cuda:0" where that
                                can be, else "host" ["host"] */
     const char *quarantine_path; /* a text file to append bad samples to, one line each:
-                                    epoch, sample, status, file, offset, reason, tab-separated
-                                    [none] */
+                                    epoch, sample, status, file, offset, reason, tab-separated.
+                                    A FIFO that nobody reads is refused, and what a slow reader
+                                    has no room for is left out [none] */
     uint32_t exact; /* 1: every picture is decoded at its full size. 0: one that is to become at
                        least 4, 8 or 16 times smaller on both sides is decoded at 1/2, 1/4 or 1/8
                        (JPEG), which costs less and differs by some units in places
@@ -340,7 +344,8 @@ typedef struct sluice_loader_stats {
                                each */
     uint64_t replaced_samples; /* rows that hold another sample than they should */
     uint64_t allocations;      /* made by the library in this process so far */
-    uint64_t memory_bytes;     /* reserved by this loader, counted as in the option of that name */
+    uint64_t memory_bytes;     /* reserved by this loader, counted as in the option of that name,
+                                  and what pages are unpacked in at present */
     uint64_t host_wait_ns;     /* spent by the consumer inside next */
     uint64_t first_batch_ns;   /* from open to the first batch */
     uint64_t ready_depth[SLUICE_HISTOGRAM_BINS]; /* ready batches when next was called, for each

@@ -11,6 +11,8 @@
  *     sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
  *     options.form = SLUICE_UNPACK_TAR;
  *     sluice_unpack(dataset, "tars", &options, NULL, &error);
+ *
+ * Forks: as in sluice/writer.h.
  */
 #ifndef SLUICE_UNPACK_H
 #define SLUICE_UNPACK_H
@@ -58,11 +60,12 @@ typedef struct sluice_unpack_options {
     /* asked several times a second by one thread: not 0 ends with CANCELED; may be NULL */
     int32_t (*should_stop)(void *user);
     void *user;
+    uint64_t max_sample_bytes; /* a larger sample is a bad one, at most 2^31 - 1 [1 GiB] */
 } sluice_unpack_options;
 
-#define SLUICE_UNPACK_OPTIONS_INIT                                           \
-    {                                                                        \
-        sizeof(sluice_unpack_options), 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL \
+#define SLUICE_UNPACK_OPTIONS_INIT                                              \
+    {                                                                           \
+        sizeof(sluice_unpack_options), 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0 \
     }
 
 typedef struct sluice_unpack_result {

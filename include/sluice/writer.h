@@ -29,6 +29,12 @@
  *     sluice_writer_finish(writer, NULL);
  *
  * Threads: one thread at a time per writer.
+ *
+ * After a fork a writer belongs to the parent, and so does what sluice_pack is doing there. In the
+ * child calls that add or finish answer SLUICE_STATE; abort, or finish, frees the child's copy
+ * without touching a file. A callback may fork, and its child is not to return from it. The lock on
+ * the folder ends when the parent is done with it; where the parent is killed instead, when its
+ * children have ended, or exec'd, too.
  */
 #ifndef SLUICE_WRITER_H
 #define SLUICE_WRITER_H
@@ -164,12 +170,18 @@ SLUICE_API sluice_status sluice_writer_add_values(sluice_writer *writer, const s
 SLUICE_API sluice_status sluice_writer_finish(sluice_writer *writer,
                                               sluice_error *error) SLUICE_MUST_CHECK;
 
-/* Frees the writer; complete shards stay, the unfinished one is removed. NULL is fine. */
+/* Frees the writer; complete shards stay, the unfinished one is removed (not in a forked child).
+ * NULL is fine. */
 SLUICE_API void sluice_writer_abort(sluice_writer *writer);
 
 typedef enum sluice_pack_on_bad {
     SLUICE_PACK_BAD_FAIL = 0, /* stop; a later run with SKIP resumes */
-    SLUICE_PACK_BAD_SKIP = 1  /* leave the sample out and list it in rejected.tsv */
+    /* leave the sample out and list it in rejected.tsv. What may be good, and cannot be read, stops
+     * as with FAIL: a read that fails again after some tries and a second or so (EIO, ESTALE, ...),
+     * a file without permission, or one that was changed since it was opened. A file that is not
+     * there is a bad sample */
+    SLUICE_PACK_BAD_SKIP = 1,
+    SLUICE_PACK_BAD_SKIP_ALL = 2 /* leave out what cannot be read, too */
 } sluice_pack_on_bad;
 
 typedef struct sluice_pack_progress {
@@ -236,13 +248,14 @@ typedef struct sluice_pack_options {
        last one that finishes joins them. All give the same dataset and options. Not with overwrite.
        [0 of 1: the whole] */
     uint32_t part;
-    uint32_t parts; /* 1 .. 65535; 0 is 1 */
+    uint32_t parts;            /* 1 .. 65535; 0 is 1 */
+    uint64_t max_sample_bytes; /* a larger sample is a bad one [2^31 - 1, which is the most] */
 } sluice_pack_options;
 
 #define SLUICE_PACK_OPTIONS_INIT                                                              \
     {                                                                                         \
         sizeof(sluice_pack_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, \
-            NULL, 0, 0, 0, 0, 0                                                               \
+            NULL, 0, 0, 0, 0, 0, 0                                                            \
     }
 
 typedef struct sluice_pack_result {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names that users write for the library's numbers."""
+from ._check import wrong
 
 DTYPES = {
     "uint8": 0, "float32": 1, "float16": 2, "bfloat16": 3, "int64": 4, "int32": 5, "int16": 6,
@@ -22,7 +23,10 @@ def dtype_number(dtype):
 
 def choice(option, value, choices):
     """The number that `value` stands for; what can be had is said where it is none."""
-    if value not in choices:
-        known = ", ".join(repr(key) for key in choices)
-        raise ValueError(f"{option}={value!r}: expected one of {known}")
+    known = "one of " + ", ".join(repr(key) for key in choices)
+    try:
+        if value not in choices:
+            raise ValueError(f"{option}={value!r}: expected {known}")
+    except TypeError:  # it cannot be looked for
+        raise wrong(option, value, known) from None
     return choices[value]

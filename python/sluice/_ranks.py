@@ -2,10 +2,10 @@
 """sluice.ranks: which of several processes this is."""
 from __future__ import annotations
 
-import operator
 from collections import namedtuple
 
 from . import _sluice
+from ._check import integer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +27,7 @@ def ranks(model_parallel: int = 1) -> Ranks:
     model_parallel: this many consecutive ranks hold parts of one model and need the same batches: rank and
     world_size are divided by it. The local ones stay.
     """
-    model_parallel = operator.index(model_parallel)
-    if not 1 <= model_parallel < 2**32:
-        raise ValueError(f"model_parallel={model_parallel}: expected ranks that share a model, 1 or more")
+    model_parallel = integer("model_parallel", model_parallel, 1, 2**32 - 1)
     found = _of_torch() or _of_launcher()
     if model_parallel != 1:
         rank, world_size = _sluice.divide_ranks(found.rank, found.world_size, model_parallel)

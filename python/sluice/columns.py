@@ -12,6 +12,7 @@ The key is the column's name; `field` is the dataset's, and the same name where 
 """
 from __future__ import annotations
 
+from . import _check
 from . import transforms as _transforms
 from ._names import choice as _choice
 from ._names import dtype_number as _dtype_number
@@ -34,7 +35,7 @@ class Column:
     _kind = 0
 
     def __init__(self, field: str | None = None, *, missing: str = "bad") -> None:
-        self.field = field
+        self.field = None if field is None else _check.text("field", field)
         self._functions = []
         self._values = {"kind": self._kind, "missing": _choice("missing", missing, {"bad": 0, "blank": 1})}
 
@@ -67,7 +68,7 @@ class Image(Column):
         self._functions = recipe.functions
         self._values["recipe"] = recipe.steps
         self._values["layout"] = _choice("layout", layout, LAYOUTS)
-        self._set_dtype(dtype or recipe.dtype)
+        self._set_dtype(recipe.dtype if dtype is None else dtype)
 
 
 class Number(Column):
@@ -101,7 +102,7 @@ class Tensor(Column):
         if part is not None:
             self._values["part"] = _choice("part", part, {"whole": 0, "center": 1, "random": 2})
         if shape is not None:
-            self._values["shape"] = tuple(shape)
+            self._values["shape"] = _check.shape("shape", shape)
 
 
 class Window(Column):
@@ -119,7 +120,8 @@ class Window(Column):
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
-        self._values |= {"length": length, "stride": stride or 0, "offset": offset}
+        given = {"length": length, "stride": 0 if stride is None else stride, "offset": offset}
+        self._values |= {name: _check.integer(name, value) for name, value in given.items()}
 
 
 class Ragged(Column):
@@ -138,7 +140,7 @@ class Ragged(Column):
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
-        self._values["length"] = length
+        self._values["length"] = _check.integer("length", length)
         self._values["too_long"] = _choice("too_long", too_long, {"bad": 0, "truncate": 1})
 
 
@@ -158,4 +160,4 @@ class OneHot(Column):
     ) -> None:
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
-        self._values["length"] = classes
+        self._values["length"] = _check.integer("classes", classes)

@@ -8,7 +8,7 @@ import os
 from collections import namedtuple
 from collections.abc import Mapping
 
-from . import _sluice
+from . import _check, _sluice
 from ._names import DTYPE_NAMES, dtype_number
 
 TYPE_CHECKING = False
@@ -52,11 +52,23 @@ def _absolute(path):
 def field_choices(fields: Mapping[str, str | tuple[str, str]] | None) -> list[str]:
     """As the library takes them: "NAME=KEY" or "NAME=KEY:TYPE"."""
     choices = []
-    for name, key in (fields or {}).items():
+    wanted = "names, each with what it is called there, or with a pair of that and a type"
+    for name, key in _check.mapping("fields", {} if fields is None else fields, f"a dict of {wanted}").items():
         if "=" in name:
             raise ValueError(f"fields: {name!r} is no name")
-        choices.append(f"{name}={key if isinstance(key, str) else ':'.join(key)}")
+        if not isinstance(key, str):
+            key = ":".join(_check.texts(f"fields[{name!r}]", key, "a text or a pair of texts"))
+        choices.append(f"{name}={key}")
     return choices
+
+
+def opened(name, value):
+    """The dataset that an argument is, or is the path of."""
+    if isinstance(value, Dataset):
+        return value
+    if not isinstance(value, (str, bytes, os.PathLike, list, tuple)):
+        raise _check.wrong(name, value, "a sluice.Dataset, a path or a list of paths")
+    return Dataset(value)
 
 
 class Dataset:
@@ -80,23 +92,30 @@ class Dataset:
     lacks is None, a text or tensor empty. data.decode(i) its picture, decoded. For decoded and augmented
     batches there is sluice.Loader.
 
-    Raises InvalidError, IOError, CorruptError, UnsupportedError. A dataset can be pickled: the other
+    allow_outside: lists of files (CSV, COCO, VOC, JSON) may name files that do not lie below the list's own folder;
+    otherwise that is refused, since who made the list could have any file of this machine read.
+    memory_bytes: what opening may take, for indexes and columns that are kept [half of what is available, at most 8 GiB].
+
+    Raises InvalidError, IOError, CorruptError, UnsupportedError, OutOfMemoryError. A dataset can be pickled: the other
     process opens the same paths.
     """
 
     def __init__(
         self, path: Paths, *, flat: tuple[Any, Sequence[int]] | None = None,
         fields: Mapping[str, str | tuple[str, str]] | None = None, allow_empty_classes: bool = False,
-        allow_case_duplicates: bool = False,
+        allow_case_duplicates: bool = False, allow_outside: bool = False, memory_bytes: int = 0,
     ) -> None:  # fmt: skip
         if isinstance(path, (str, bytes, os.PathLike)):
             path = [path]
         elif not isinstance(path, (list, tuple)):
             raise TypeError(f"path={path!r}: expected a path or a list of paths")
         paths = list(path)
-        self.paths = [_absolute(os.fspath(one)) for one in paths]
-        allowed = {"allow_empty_classes": allow_empty_classes, "allow_case_duplicates": allow_case_duplicates}
-        self._arguments = {"flat": flat, "fields": fields, **allowed}
+        self.paths = [_absolute(_check.path("path", one)) for one in paths]
+        allowed = {
+            "allow_empty_classes": allow_empty_classes, "allow_case_duplicates": allow_case_duplicates,
+            "allow_outside": allow_outside,
+        }  # fmt: skip
+        self._arguments = {"flat": flat, "fields": fields, "memory_bytes": memory_bytes, **allowed}
         self._look()
 
     def _look(self):
@@ -108,11 +127,13 @@ class Dataset:
         allowed = dict(self._arguments)
         flat = allowed.pop("flat")
         if flat is not None:
-            dtype, shape = flat
-            flat = ("", dtype_number(dtype), tuple(shape))
+            if not isinstance(flat, (tuple, list)) or len(flat) != 2:
+                raise _check.wrong("flat", flat, "(dtype, shape)")
+            flat = ("", dtype_number(flat[0]), _check.shape("flat: shape", flat[1]))
         fields = field_choices(allowed.pop("fields"))
-        options = {name: int(bool(is_set)) for name, is_set in allowed.items()}
-        self._opened = _sluice.Dataset(self.paths, options, flat, fields)
+        memory_bytes = _check.integer("memory_bytes", allowed.pop("memory_bytes"))
+        options = {name: int(_check.flag(name, is_set)) for name, is_set in allowed.items()}
+        self._opened = _sluice.Dataset(self.paths, {**options, "memory_bytes": memory_bytes}, flat, fields)
         self._process = os.getpid()
 
     @property
@@ -178,7 +199,7 @@ class Dataset:
 
     def read(self, index: int, field: str) -> bytes:
         """A field of a sample as stored: bytes; of a picture the encoded file (or raw pixels)."""
-        return self._handle.read(self._number(index), field)
+        return self._handle.read(self._number(index), _check.text("field", field))
 
     def decode(self, index: int, field: str | None = None, *, exif: bool = False) -> memoryview | None:
         """A picture of a sample, decoded at its full size: a writable memoryview of uint8, height x width x 3
@@ -193,7 +214,7 @@ class Dataset:
             field = next((name for name, of in self.fields.items() if of.type == "image"), None)
             if field is None:
                 raise ValueError("the dataset has no field of pictures")
-        decoded = self._handle.decode(self._number(index), field, int(exif))
+        decoded = self._handle.decode(self._number(index), _check.text("field", field), int(_check.flag("exif", exif)))
         if decoded is None:
             return None
         height, width, pixels = decoded
@@ -201,22 +222,31 @@ class Dataset:
 
     def verify(
         self, decode: bool = False, *, workers: int | None = None, progress: Progress = True,
-        part: tuple[int, int] | None = None,
+        part: tuple[int, int] | None = None, max_sample_bytes: int = 0,
     ) -> Verified:  # fmt: skip
         """Reads all of it and checks every checksum and header; with `decode` also every picture's pixels
-        and every frame. part: (i, n): only part i of n, from 0.
+        and every frame. part: (i, n): only part i of n, from 0. max_sample_bytes: a larger sample is a bad one
+        [1 GiB; 2^31 - 1 at most].
 
         Returns (samples looked at, bytes read, findings): the findings are exceptions, with file, sample,
         offset and reason, that are not raised. Empty: all is good.
         """
-        from .packing import part_options, progress_of
+        from .packing import part_options, progress_of, sample_limit, threads
 
-        options = {"decode": int(decode), "workers": workers or 0, **part_options(part)}
+        options = {
+            "decode": int(_check.flag("decode", decode)),
+            "workers": threads(workers),
+            "max_sample_bytes": sample_limit(max_sample_bytes),
+            **part_options(part),
+        }
         with progress_of(progress, "verify") as show:
             return Verified(*_sluice.verify(self._handle, options, show))
 
-    def _number(self, index):
-        count, index = len(self), operator.index(index)
+    def _number(self, index, name="index"):
+        try:
+            count, index = len(self), operator.index(index)
+        except TypeError:
+            raise _check.wrong(name, index, "the number of a sample") from None
         number = index + count if index < 0 else index
         if not 0 <= number < count:
             raise IndexError(f"sample {index} of {count}")
@@ -245,10 +275,10 @@ class Dataset:
             return _view(data, FORMATS[DTYPE_NAMES[dtype]], shape)
         return data
 
-    def _subset(self, how, choice):
+    def _subset(self, how, choice, *more):
         if how != "indices" and b"\0" in choice:
             raise ValueError("a NUL character in it")
-        return _Made("subset", [self], (how, choice))
+        return _Made("subset", [self], (how, choice, *more))
 
     def _slice(self, numbers):
         if len(numbers) == 0:
@@ -263,7 +293,7 @@ class Dataset:
         text with one a line. data[10:20] is a subset, too."""
         if isinstance(indices, (str, os.PathLike)):
             return self._subset("index_file", os.fsencode(os.path.abspath(indices)))
-        indices = list(_listed(indices))
+        indices = _check.items("indices", _listed(indices), "numbers, bools or a path")
         bools = sum(type(index).__name__ in ("bool", "bool_") for index in indices)
         if bools > 0:
             if bools < len(indices):
@@ -271,28 +301,33 @@ class Dataset:
             if len(indices) != len(self):
                 raise ValueError(f"{len(indices)} bools for {len(self)} samples")
             indices = [number for number, is_taken in enumerate(indices) if is_taken]
-        numbers = array.array("Q", (self._number(index) for index in indices))
+        numbers = array.array("Q", (self._number(index, "indices") for index in indices))
         if not numbers:
             raise ValueError("no sample is left: a dataset has at least one")
         return self._subset("indices", numbers.tobytes())
 
-    def where(self, condition: str) -> Dataset:
+    def where(self, condition: str, *, max_sample_bytes: int = 0) -> Dataset:
         """Those samples whose numbers meet a condition: "score > 0.5 and not label in (3, 7)",
         'label == "dog" or width >= 640'; comparisons of fields that are numbers, `in`, and, or, not, parentheses.
         A sample that lacks the field meets no comparison. Every sample is read once, by threads of the library,
-        but an image folder's."""
-        return self._subset("where", condition.encode())
+        but an image folder's. max_sample_bytes: a larger sample raises UnsupportedError [1 GiB; 2^31 - 1 at most]."""
+        from .packing import sample_limit
 
-    def numbers(self, field: str) -> list[int | float | None]:
+        return self._subset("where", _check.text("condition", condition).encode(), sample_limit(max_sample_bytes))
+
+    def numbers(self, field: str, *, max_sample_bytes: int = 0) -> list[int | float | None]:
         """A field that is a number, of all samples (None where one lacks it). Reads as `where` does."""
-        kind = self.fields[field].type if field in self.fields else "int"
-        values, present = _sluice.numbers(self._handle, field)
+        from .packing import sample_limit
+
+        kind = self.fields[field].type if _check.text("field", field) in self.fields else "int"
+        values, present = _sluice.numbers(self._handle, field, sample_limit(max_sample_bytes))
         found = array.array("q" if kind == "int" else "d", values)
         return [value if there else None for value, there in zip(found, present)] if 0 in present else found.tolist()
 
     def filter(self, keep: Callable[[dict[str, int | float | None]], Any]) -> Dataset:
         """Those samples for which `keep` says so, of a dict of their numbers: data.filter(lambda n: n["label"] < 10).
         Reads as `where` does, once for each such field, and calls `keep` in this thread."""
+        _check.function("keep", keep)
         names = [name for name, of in self.fields.items() if of.type in ("int", "float")]
         if not names:
             raise ValueError("the dataset has no field that is a number: use subset(indices)")
@@ -355,21 +390,22 @@ def mix(
         datasets, weights = list(datasets), list(datasets.values())
     datasets = _datasets(datasets)
     rows = weights if isinstance(weights, Mapping) else {0: [1] * len(datasets) if weights is None else weights}
-    rows = dict(sorted((operator.index(epoch), list(row)) for epoch, row in rows.items()))
+    rows = dict(sorted((_check.integer("weights: epoch", epoch), _weights(row)) for epoch, row in rows.items()))
     for row in rows.values():
         if len(row) != len(datasets):
             raise ValueError(f"{len(row)} weights for {len(datasets)} datasets")
-    if epoch_samples is not None and epoch_samples < 1:
-        raise ValueError(f"epoch_samples={epoch_samples}: an epoch has at least one")
+    epoch_samples = 0 if epoch_samples is None else _check.integer("epoch_samples", epoch_samples, 1)
     numbers = array.array("d", (weight for row in rows.values() for weight in row)).tobytes()
     epochs = array.array("Q", rows).tobytes()
-    return _Made("mix", datasets, (numbers, epochs, epoch_samples or 0, _names(fields)))
+    return _Made("mix", datasets, (numbers, epochs, epoch_samples, _names(fields)))
 
 
 def balance(data: Dataset, field: str = "label", *, epoch_samples: int | None = None) -> Dataset:
     """A mix of the classes of a dataset, all of which come equally often: of the samples that have the same
     number in `field`. Reads every sample once, as Dataset.where does. Samples that lack it, or where it is not a
     number (NaN), are left out."""
+    if not isinstance(data, Dataset):
+        raise _check.wrong("data", data, "a sluice.Dataset")
     classes: dict[int | float, list[int]] = {}
     for index, number in enumerate(data.numbers(field)):
         if number is not None and number == number:
@@ -380,17 +416,22 @@ def balance(data: Dataset, field: str = "label", *, epoch_samples: int | None = 
 
 
 def _datasets(datasets):
-    datasets = list(datasets)
+    wanted = "a list of sluice.Dataset"
+    if isinstance(datasets, Dataset):  # which could be gone through as well, sample by sample
+        raise _check.wrong("datasets", datasets, wanted)
+    datasets = _check.items("datasets", datasets, wanted)
     for one in datasets:
         if not isinstance(one, Dataset):
-            raise TypeError(f"{one!r} is no sluice.Dataset")
+            raise TypeError(f"datasets: {one!r:.80} is no sluice.Dataset")
     return datasets
 
 
+def _weights(row):
+    return [_check.number("weights", weight) for weight in _check.items("weights", row, "a number for each dataset")]
+
+
 def _names(fields):
-    if isinstance(fields, str):
-        raise TypeError("fields: a list of names")
-    return None if fields is None else list(fields)
+    return None if fields is None else _check.texts("fields", fields, "a list of names")
 
 
 def _reopen(paths, arguments):

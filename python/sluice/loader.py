@@ -2,15 +2,14 @@
 """sluice.Loader."""
 from __future__ import annotations
 
-import operator
 import os
 from _thread import allocate_lock
 
-from . import _sluice, transforms as _transforms
+from . import _check, _sluice, transforms as _transforms
 from ._names import choice, dtype_number
 from ._ranks import ranks
 from .columns import LAYOUTS, Column
-from .dataset import Dataset
+from .dataset import opened
 from .functions import Conversion, Functions
 
 TYPE_CHECKING = False
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from ._types import Columns, Dtype, Hook, Paths, Steps
+    from .dataset import Dataset
 
 SHUFFLES = {True: 0, False: 2, "full": 0, "block": 1, "none": 2}
 LAST = {"drop": 0, "pad": 1, "short": 2}
@@ -43,7 +43,7 @@ def _refuse(arguments):
 
 def _seconds(name, seconds):
     """Checked; None: the default."""
-    if seconds is not None and not seconds > 0:
+    if seconds is not None and not _check.number(name, seconds) > 0:
         raise ValueError(f"{name}={seconds!r}: expected seconds above 0")
     return seconds
 
@@ -53,14 +53,11 @@ def _nanoseconds(name, seconds):
 
 
 def _integer(name, value, least=0, most=2**63 - 1):
-    """An int, also of numpy, in range."""
+    """An int, also of numpy, in range; a ValueError whatever else it is."""
     try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool) or not least <= number <= most:
-        raise ValueError(f"{name}={value!r}: expected an integer, {least} to {most}")
-    return number
+        return _check.integer(name, value, least, most)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
 
 
 def _choose_ranks(rank, world_size, model_parallel):
@@ -74,10 +71,8 @@ def _choose_ranks(rank, world_size, model_parallel):
     return _integer("rank", rank, 0, 2**32 - 1), _integer("world_size", world_size, 1, 2**32 - 1)
 
 
-def _flag(name, value):
-    if value not in (0, 1):
-        raise ValueError(f"{name}={value!r}: expected True or False")
-    return bool(value)
+def _last(drop_last):
+    return "drop" if _check.flag("drop_last", drop_last) else "short"
 
 
 def _check_uint8(name, column, field):
@@ -100,6 +95,7 @@ class Batches:
 
     def __next__(self):
         loader = self._loader
+        loader._check_process()
         with loader._lock:  # of threads that share a loader, one at a time
             if not self._over and self._turn != loader._turn:
                 self._over = True
@@ -182,7 +178,7 @@ class Loader:
         prefetch_factor = 0 if prefetch_factor is None else _integer("prefetch_factor", prefetch_factor, 0, 64)
         if batch_hook is not None and not callable(batch_hook):
             raise ValueError(f"batch_hook={batch_hook!r}: expected something that can be called")
-        self.dataset = dataset if isinstance(dataset, Dataset) else Dataset(dataset)
+        self.dataset = opened("dataset", dataset)
         self.batch_size = batch_size
         self.rank, self.world_size = _choose_ranks(rank, world_size, model_parallel)
         self.batch_hook = batch_hook
@@ -201,12 +197,12 @@ class Loader:
             "rank": self.rank,
             "world_size": self.world_size,
             "shuffle": choice("shuffle", shuffle, SHUFFLES),
-            "last_batch": choice("last_batch", last_batch or ("drop" if _flag("drop_last", drop_last) else "short"), LAST),
+            "last_batch": choice("last_batch", _last(drop_last) if last_batch is None else last_batch, LAST),
             "on_bad_sample": choice("on_bad_sample", on_bad_sample, BAD),
-            "exif": int(_flag("exif", exif)),
-            "exact": int(_flag("exact", exact)),
-            "whole_samples": int(_flag("whole_samples", whole_samples)),
-            "any_numa_node": int(_flag("any_numa_node", any_numa_node)),
+            "exif": int(_check.flag("exif", exif)),
+            "exact": int(_check.flag("exact", exact)),
+            "whole_samples": int(_check.flag("whole_samples", whole_samples)),
+            "any_numa_node": int(_check.flag("any_numa_node", any_numa_node)),
             "io_backend": choice("io", io, {"auto": 0, "uring": 1, "pread": 2}),
             "page_cache": choice("page_cache", page_cache, {"auto": 0, "buffered": 1, "direct": 2, "drop": 3}),
             "stall_warn_ns": _nanoseconds("stall_warn", stall_warn),
@@ -216,6 +212,7 @@ class Loader:
         recipe, columns = self._columns(transform, columns, dtype, layout, options)
         self._opened = (options, recipe, columns)
         device = "host" if device is None else str(device)
+        quarantine = None if quarantine is None else _check.path("quarantine", quarantine)
         self._handle = _sluice.Loader(
             self.dataset._handle, options, "host" if device == "cpu" else device, quarantine, recipe, columns,
             round(min(_seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000),
@@ -228,6 +225,7 @@ class Loader:
         self._turn = 0  # counts iterations: an older one ends
         self._why = ""  # why that is an error; "": it just ends
         self._lock = allocate_lock()  # held while a batch is taken, or an iteration begun
+        self._process = os.getpid()  # in a forked child the lock may be a thread's that is not there
         self._convert = Conversion(self._functions) if self._functions else None
 
     def _columns(self, transform, columns, dtype, layout, options):
@@ -238,6 +236,7 @@ class Loader:
             if transform is not None or dtype is not None or layout is not None:
                 raise TypeError("with columns=, each column has its own transform, dtype and layout")
             for name, column in columns.items():
+                _check.text("columns: name", name)
                 if not isinstance(column, Column):
                     raise TypeError(f"columns[{name!r}]: expected one of sluice.columns, got {column!r}")
                 _check_uint8(name, column, self.dataset.fields.get(column.field or name))
@@ -260,8 +259,8 @@ class Loader:
             return None, None
         recipe = _transforms.recipe(transform)
         self._add_functions(images[0], recipe.functions)
-        options["dtype"] = dtype_number(dtype or recipe.dtype)
-        options["layout"] = choice("layout", layout or "NHWC", LAYOUTS)
+        options["dtype"] = dtype_number(recipe.dtype if dtype is None else dtype)
+        options["layout"] = choice("layout", "NHWC" if layout is None else layout, LAYOUTS)
         return recipe.steps, None
 
     def _add_functions(self, name, functions):
@@ -272,12 +271,17 @@ class Loader:
 
     def __iter__(self) -> Iterator[Any]:
         """Begins an epoch, at once: the one after the last, or where set_epoch or a state says."""
+        self._check_process()
         with self._lock:
             if self._position and self._cursor is None:
                 self._go_to(self._epoch + 1)
             self._begin()
             self._end_iteration("another one of this loader was begun")
             return Batches(self, self._turn)
+
+    def _check_process(self):
+        if self._process != os.getpid():
+            self._handle.restore(None)  # raises, and says so
 
     def _begin(self):
         """Starts self._epoch in the library; at the state that was loaded, if one was."""
@@ -377,7 +381,7 @@ class Loader:
         As sluice_loader_stats of sluice/loader.h has them, times in nanoseconds: workers, slots, samples
         (decoded, those made ahead included), batches (given out), bytes_read, reads, bad_samples,
         replaced_samples, memory_bytes, host_wait_ns (spent in waiting for batches), first_batch_ns,
-        io_backend, device, device_slots, near_device, ... "python": calls, samples and seconds of transforms.Python, by column.
+        io_backend, device, device_slots, near_device, pinning, pinning_reason, ... "python": calls, samples and seconds of transforms.Python, by column.
         """
         return self._handle.stats() | {"python": {name: of.cost() for name, of in self._functions.items()}}
 

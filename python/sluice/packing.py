@@ -6,12 +6,13 @@ import os
 from collections import namedtuple
 from contextlib import contextmanager
 
-from . import _sluice
+from . import _check, _sluice
 from ._names import choice
-from .dataset import Dataset
+from .dataset import opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .dataset import Dataset
     from ._types import PackResult as PackResult, Paths, Progress, UnpackResult as UnpackResult
 
 
@@ -31,8 +32,11 @@ if not TYPE_CHECKING:
 @contextmanager
 def progress_of(progress, what):
     """A function of (done, total) for True (a bar by tqdm, where that is installed), a callable, or None."""
-    if callable(progress) or not progress:
-        yield progress or None
+    if progress is not None and not isinstance(progress, bool):
+        yield _check.function("progress", progress)
+        return
+    if not progress:
+        yield None
         return
     try:
         from tqdm.auto import tqdm
@@ -53,20 +57,22 @@ def pack(
     on_bad_sample: str = "fail", keep_order: bool = False, keep_bytes: bool = False, raw: bool = False, seed: int = 0,
     zstd: str | int = "auto", shard_bytes: int = 0, metadata: str = "keep", verify: bool = True,
     progress: Progress = True, max_side: int | None = None, quality: int | None = None, raw_share: float = 0.0,
-    part: tuple[int, int] | None = None, append: bool = False,
+    part: tuple[int, int] | None = None, append: bool = False, max_sample_bytes: int = 0,
 ) -> PackResult:  # fmt: skip
     """Packs a dataset, with all its fields, into shards in the folder `path`.
 
     source: a sluice.Dataset, or what one is opened from (a path).
     workers: threads [one for each processor].
     overwrite: remove what an earlier pack left in the folder, instead of going on with it.
-    on_bad_sample: 'fail', or 'skip': leave it out and list it in rejected.tsv.
+    on_bad_sample: 'fail', or 'skip': leave it out and list it in rejected.tsv. What cannot be read, though it may be good
+        (an I/O error that stays after some tries, no permission), raises IOError also then; 'skip_all' leaves it out, too.
     keep_order: the dataset's order instead of a shuffled one (`seed`); always so where archives are compressed.
     keep_bytes: store JPEGs as they are instead of re-tiling them without loss. raw: store pixels.
     metadata: 'keep' or 'drop' EXIF, ICC profiles and comments of re-tiled JPEGs.
     max_side: make pictures smaller whose longer side has more pixels, and code them anew, as JPEGs of `quality` [90]:
         not without loss. raw_share: store pixels of this share of the samples, 0 to 1, drawn by their numbers.
     zstd: as in sluice.Writer. shard_bytes: about the size of a shard [256 MiB]. verify: read back what was written.
+    max_sample_bytes: a larger sample is a bad one [2^31 - 1, which is the most].
     append: add to the packed dataset in the folder, of the same fields and classes; it stays what it was until all is
         added, and the same call again adds nothing.
     part: (i, n): only part i of n, from 0: n processes, on machines that see the same folder, call this alike but for
@@ -77,35 +83,49 @@ def pack(
     A run that was interrupted, also by Ctrl-C, is continued by the same call. Raises CorruptError or
     UnsupportedError for a bad sample, StateError where the folder holds something else, IOError.
     """
-    dataset = source if isinstance(source, Dataset) else Dataset(source)
+    path = _check.path("path", path)
+    dataset = opened("source", source)
     options = {
-        "workers": workers or 0,
-        "overwrite": int(overwrite),
-        "on_bad": choice("on_bad_sample", on_bad_sample, {"fail": 0, "skip": 1}),
-        "keep_order": int(keep_order),
-        "keep_bytes": int(keep_bytes),
-        "raw": int(raw),
-        "seed": seed,
-        "zstd_level": {"auto": 0, "off": -1}.get(zstd, zstd),
-        "shard_bytes": shard_bytes,
+        "workers": threads(workers),
+        "on_bad": choice("on_bad_sample", on_bad_sample, {"fail": 0, "skip": 1, "skip_all": 2}),
+        "seed": _check.integer("seed", seed, 0, 2**64 - 1),
+        "zstd_level": _check.zstd_level(zstd),
+        "shard_bytes": _check.integer("shard_bytes", shard_bytes),
         "jpeg_metadata": choice("metadata", metadata, {"keep": 0, "drop": 1}),
-        "skip_verify": int(not verify),
-        "max_side": max_side or 0,
-        "quality": quality or 0,
-        "raw_share": float(raw_share),
-        "append": int(append),
+        "skip_verify": int(not _check.flag("verify", verify)),
+        "max_side": 0 if max_side is None else _check.integer("max_side", max_side, 0, 2**32 - 1),
+        "quality": 0 if quality is None else _check.integer("quality", quality, 0, 2**32 - 1),
+        "raw_share": _check.number("raw_share", raw_share),
+        "max_sample_bytes": sample_limit(max_sample_bytes),
         **part_options(part),
     }
+    flags = {"overwrite": overwrite, "keep_order": keep_order, "keep_bytes": keep_bytes, "raw": raw, "append": append}
+    options |= {name: int(_check.flag(name, value)) for name, value in flags.items()}
     with progress_of(progress, "pack") as show:
-        made = _sluice.pack(dataset._handle, os.fspath(path), options, show)
-    return PackResult(path=os.fspath(path), **made)
+        made = _sluice.pack(dataset._handle, path, options, show)
+    return PackResult(path=path, **made)
+
+
+def threads(workers):
+    """As the library takes the number of them; None: as many as there are processors."""
+    return 0 if workers is None else _check.integer("workers", workers, 0, 2**32 - 1)
+
+
+def sample_limit(max_sample_bytes):
+    """As the library takes it; 0: what it says of itself."""
+    return _check.integer("max_sample_bytes", max_sample_bytes, 0, 2**31 - 1)
 
 
 def part_options(part):
     """Of the library: part and parts."""
-    index, parts = part or (0, 1)
+    wanted = "(i, n) with i from 0 to n - 1"
+    if part is None:
+        return {"part": 0, "parts": 1}
+    if not isinstance(part, (tuple, list)) or len(part) != 2 or not all(hasattr(one, "__index__") for one in part):
+        raise _check.wrong("part", part, wanted)
+    index, parts = part
     if not 0 <= index < parts:
-        raise ValueError(f"part={part!r}: (i, n) with i from 0 to n - 1")
+        raise ValueError(f"part={part!r}: {wanted}")
     return {"part": index, "parts": parts}
 
 
@@ -115,13 +135,14 @@ def pack_join(path: str | os.PathLike[str]) -> PackResult:
 
     Raises StateError where a part is missing, unfinished, or of another pack.
     """
-    return PackResult(path=os.fspath(path), **_sluice.pack_join(os.fspath(path)))
+    path = _check.path("path", path)
+    return PackResult(path=path, **_sluice.pack_join(path))
 
 
 def unpack(
     source: Dataset | Paths, path: str | os.PathLike[str], *, tar: bool = False, shard_bytes: int = 0,
     shard_samples: int = 0, workers: int | None = None, overwrite: bool = False, on_bad_sample: str = "fail",
-    progress: Progress = True,
+    progress: Progress = True, max_sample_bytes: int = 0,
 ) -> UnpackResult:  # fmt: skip
     """Makes ordinary files of a dataset: a folder that torchvision's ImageFolder reads, or WebDataset's tars.
 
@@ -130,20 +151,24 @@ def unpack(
     tar: tars shard-000000.tar, ... of at most shard_bytes [256 MiB] and shard_samples [any number] each.
     workers: threads [one for each processor].
     overwrite: replace the folder that an earlier unpack made, with all that is in it.
-    on_bad_sample: 'fail', or 'skip': leave it out and list it in rejected.tsv.
+    on_bad_sample: 'fail', or 'skip': leave it out and list it in rejected.tsv. What cannot be read, though it may be good
+        (an I/O error that stays after some tries, no permission), raises IOError also then; 'skip_all' leaves it out, too.
     progress: True (a bar where tqdm is installed), or a function of (done, total).
+    max_sample_bytes: a larger sample is a bad one [1 GiB; 2^31 - 1 at most].
 
     Raises CorruptError or UnsupportedError for a bad sample, StateError where the folder holds something, IOError.
     """
-    dataset = source if isinstance(source, Dataset) else Dataset(source)
+    path = _check.path("path", path)
+    dataset = opened("source", source)
     options = {
-        "form": int(tar),
-        "workers": workers or 0,
-        "overwrite": int(overwrite),
-        "on_bad": choice("on_bad_sample", on_bad_sample, {"fail": 0, "skip": 1}),
-        "shard_bytes": shard_bytes,
-        "shard_samples": shard_samples,
+        "form": int(_check.flag("tar", tar)),
+        "workers": threads(workers),
+        "overwrite": int(_check.flag("overwrite", overwrite)),
+        "on_bad": choice("on_bad_sample", on_bad_sample, {"fail": 0, "skip": 1, "skip_all": 2}),
+        "shard_bytes": _check.integer("shard_bytes", shard_bytes),
+        "shard_samples": _check.integer("shard_samples", shard_samples),
+        "max_sample_bytes": sample_limit(max_sample_bytes),
     }
     with progress_of(progress, "unpack") as show:
-        made = _sluice.unpack(dataset._handle, os.fspath(path), options, show)
-    return UnpackResult(path=os.fspath(path), **made)
+        made = _sluice.unpack(dataset._handle, path, options, show)
+    return UnpackResult(path=path, **made)

@@ -6,6 +6,8 @@ import os
 import time
 from contextlib import contextmanager
 
+from . import _check
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,6 +35,8 @@ class Profile:
     """
 
     def __init__(self, loader: Loader) -> None:
+        if not hasattr(loader, "_handle") or not hasattr(loader, "_functions"):
+            raise _check.wrong("loader", loader, "a sluice.Loader")
         self._loader = loader
         self._start = self._take()
         self._end = None
@@ -151,7 +155,13 @@ class Marks:
 
     def __init__(self):
         folder = os.environ.get("SLUICE_IDLE_DIR")
-        self._file = open(f"{folder}/marks.{os.getpid()}", "a", encoding="ascii") if folder else None
+        self._process = os.getpid()
+        # Without a buffer, of which a forked child would write what its copy holds.
+        self._file = open(f"{folder}/marks.{self._process}", "ab", buffering=0) if folder else None
+
+    def _mark(self, *words):
+        if self._file and os.getpid() == self._process:
+            self._file.write(b"%s\n" % " ".join(map(str, words)).encode())
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -160,16 +170,16 @@ class Marks:
         try:
             yield
         finally:
-            if self._file:
-                print("wait", start, time.monotonic_ns(), file=self._file)
+            self._mark("wait", start, time.monotonic_ns())
 
     def step(self) -> None:
         """A step is done (as far as the host knows)."""
-        if self._file:
-            print("step", time.monotonic_ns(), file=self._file)
+        self._mark("step", time.monotonic_ns())
 
     def batches(self, loader: Iterable[Any]) -> Iterator[Any]:
         """The batches of any loader, with both marks made around them."""
+        if not hasattr(loader, "__iter__") and not hasattr(loader, "__getitem__"):
+            raise _check.wrong("loader", loader, "something that can be gone through")
         iterator = iter(loader)
         while True:
             with self.waiting():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from ._names import choice
 from .functions import Conversion
 from .loader import Loader
 
@@ -39,9 +40,7 @@ class DataLoader(Loader):
         if memory_format is not None:
             if layout is not None:
                 raise TypeError("memory_format and layout say the same: give one")
-            if memory_format not in LAYOUTS:
-                raise ValueError(f"memory_format={memory_format!r}: contiguous_format or channels_last")
-            layout = LAYOUTS[memory_format]
+            layout = choice("memory_format", memory_format, LAYOUTS)
         if layout is None and arguments.get("columns") is None and arguments.get("transform") is not None:
             layout = "NCHW"
         layout = layout.upper() if isinstance(layout, str) else layout

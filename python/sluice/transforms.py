@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Sequence
 
+from . import _check
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +39,7 @@ def _pair(size, name="size"):
     """(height, width), as torchvision takes sizes."""
     if isinstance(size, int):
         return size, size
-    if not isinstance(size, Sequence):
+    if not isinstance(size, Sequence) or isinstance(size, (bytes, bytearray)):
         raise ValueError(f"{name}={size!r}: expected an int or (height, width)")
     size = tuple(size)
     if len(size) == 1:
@@ -45,6 +47,13 @@ def _pair(size, name="size"):
     if len(size) != 2 or not all(isinstance(side, int) for side in size):
         raise ValueError(f"{name}={size!r}: expected an int or (height, width)")
     return size
+
+
+def _range(name, values):
+    made = tuple(_check.number(name, value) for value in _check.items(name, values, "two numbers"))
+    if len(made) != 2:
+        raise ValueError(f"{name}={values!r}: expected two numbers")
+    return made
 
 
 def _only(name, value, *allowed):
@@ -82,11 +91,11 @@ class RandomResizedCrop(Transform):
     ) -> None:  # fmt: skip
         _is_bilinear(interpolation)
         _only("antialias", antialias, True, "warn", None)
-        self.size, self.scale, self.ratio = _pair(size), tuple(scale), tuple(ratio)
+        self.size, self.scale, self.ratio = _pair(size), _range("scale", scale), _range("ratio", ratio)
 
     def _step(self):
         height, width = self.size
-        return ("random_resized_crop", width, height, *map(float, self.scale + self.ratio))
+        return ("random_resized_crop", width, height, *self.scale, *self.ratio)
 
 
 class Resize(Transform):
@@ -99,10 +108,11 @@ class Resize(Transform):
         _only("max_size", max_size, None)
         _only("antialias", antialias, True, "warn", None)
         if not isinstance(size, int):
-            if len(size) != 1:
+            sides = _check.items("size", size, "one int, that of the shorter side")
+            if len(sides) != 1:
                 raise ValueError("size must be one int, that of the shorter side")
-            (size,) = size
-        self.size = size
+            (size,) = sides
+        self.size = _check.integer("size", size)
 
 
 class CenterCrop(Transform):
@@ -123,11 +133,11 @@ class RandomCrop(Transform):
         _only("fill", fill, 0)
         _only("padding_mode", padding_mode, "constant")
         if padding is not None and not isinstance(padding, int):
-            sides = set(padding)
-            if len(sides) != 1:
+            sides = _check.items("padding", padding, "an int, or one for each side")
+            if not sides or any(side != sides[0] for side in sides):
                 raise ValueError("padding must be the same on all sides")
-            (padding,) = sides
-        self.size, self.padding = _pair(size), padding or 0
+            padding = sides[0]
+        self.size, self.padding = _pair(size), 0 if padding is None else _check.integer("padding", padding)
 
     def _step(self):
         height, width = self.size
@@ -140,7 +150,7 @@ class RandomHorizontalFlip(Transform):
     _stage = 1
 
     def __init__(self, p: float = 0.5) -> None:
-        self.p = float(p)
+        self.p = _check.number("p", p)
 
     def _step(self):
         return ("random_flip", self.p)
@@ -158,10 +168,10 @@ class ColorJitter(Transform):
         for name, value in (("brightness", brightness), ("contrast", contrast), ("saturation", saturation)):
             if isinstance(value, Sequence):
                 raise ValueError(f"{name} must be one number: the factor is drawn from [max(0, 1-x), 1+x]")
-        self.brightness, self.contrast, self.saturation = brightness or 0.0, contrast or 0.0, saturation or 0.0
+            setattr(self, name, 0.0 if value is None else _check.number(name, value))
 
     def _step(self):
-        return ("color_jitter", float(self.brightness), float(self.contrast), float(self.saturation))
+        return ("color_jitter", self.brightness, self.contrast, self.saturation)
 
 
 class ToDtype(Transform):
@@ -175,7 +185,7 @@ class ToDtype(Transform):
     def __init__(self, dtype: Dtype, scale: bool = False) -> None:
         from ._names import dtype_number
 
-        self.dtype, self.scale = dtype, scale
+        self.dtype, self.scale = dtype, _check.flag("scale", scale)
         if dtype_number(dtype) != 0 and not scale:
             raise ValueError("floating pictures are scaled to [0, 1]: say scale=True")
 
@@ -193,7 +203,10 @@ class Normalize(Transform):
     _stage = 4
 
     def __init__(self, mean: Values, std: Values, inplace: bool = False) -> None:
-        self.mean, self.std = tuple(map(float, mean)), tuple(map(float, std))
+        self.mean, self.std = (
+            tuple(_check.number(name, value) for value in _check.items(name, values, "three numbers, for R, G and B"))
+            for name, values in (("mean", mean), ("std", std))
+        )
         if len(self.mean) != 3 or len(self.std) != 3:
             raise ValueError("mean and std have three values, for R, G and B")
 
@@ -218,16 +231,14 @@ class Python(Transform):
     _stage = 5
 
     def __init__(self, function: Callable[[Any], Any], per_sample: bool = False) -> None:
-        if not callable(function):
-            raise TypeError(f"function={function!r}: expected something that can be called")
-        self.function, self.per_sample = function, bool(per_sample)
+        self.function, self.per_sample = _check.function("function", function), _check.flag("per_sample", per_sample)
 
 
 class Compose(Transform):
     """Steps one after another."""
 
     def __init__(self, transforms: Sequence[Transform]) -> None:
-        self.transforms = list(transforms)
+        self.transforms = _check.items("transforms", transforms, "a list of steps")
 
 
 def _flatten(transform):

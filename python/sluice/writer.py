@@ -2,13 +2,12 @@
 """sluice.Writer."""
 from __future__ import annotations
 
-import os
-
-from . import _sluice
+from . import _check, _sluice
 from ._names import DTYPE_NAMES, choice, dtype_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
     from typing import Any
 
@@ -21,12 +20,14 @@ def _field(name, what):
     """What a field is, from 'image', ('tensor', dtype, shape), ..."""
     if isinstance(what, str):
         what = (what,)
+    if not isinstance(what, (tuple, list)) or not what:
+        raise _check.wrong(f"fields[{name!r}]", what, "a type, or ('tensor', dtype, shape)")
     kind, *rest = what
     number = choice(f"fields[{name!r}]", kind, TYPES)
     if kind == "tensor":
         if len(rest) != 2:
             raise TypeError(f"fields[{name!r}]: expected ('tensor', dtype, shape); a 0 in shape differs by sample")
-        return name, number, dtype_number(rest[0]), tuple(rest[1]), COMPRESSION["auto"]
+        return name, number, dtype_number(rest[0]), _check.shape(f"fields[{name!r}]: shape", rest[1]), COMPRESSION["auto"]
     if rest:
         raise TypeError(f"fields[{name!r}]: {kind} takes nothing more")
     return name, number, 0, (), COMPRESSION["auto"]
@@ -64,7 +65,7 @@ class Writer:
     shard_bytes: a shard is closed before it would pass this [256 MiB].
 
     Leaving the `with` block finishes the dataset; with an exception it is given up, and no manifest
-    written. One thread at a time.
+    written. One thread at a time, of the process that opened it: to a forked child it is nothing.
     """
 
     def __init__(
@@ -72,21 +73,21 @@ class Writer:
         overwrite: bool = False, keep_bytes: bool = False, zstd: str | int = "auto", shard_bytes: int = 0,
     ) -> None:  # fmt: skip
         fields = {"image": "image", "label": "int", "key": "text"} if fields is None else fields
+        _check.mapping("fields", fields, "a dict of types by name")
         if not fields:
-            raise ValueError("a sample has 1 field at least")
-        self.path = os.fspath(path)
+            raise ValueError("fields: a sample has 1 at least")
+        self.path = _check.path("path", path)
         self.fields = list(fields)
         options = {
-            "overwrite": int(overwrite),
-            "keep_bytes": int(keep_bytes),
-            "zstd_level": {"auto": 0, "off": -1}.get(zstd, zstd),
-            "shard_bytes": shard_bytes,
+            "overwrite": int(_check.flag("overwrite", overwrite)),
+            "keep_bytes": int(_check.flag("keep_bytes", keep_bytes)),
+            "zstd_level": _check.zstd_level(zstd),
+            "shard_bytes": _check.integer("shard_bytes", shard_bytes),
         }
-        if isinstance(classes, str):
-            raise TypeError(f"classes={classes!r}: expected the names, a list")
+        classes = _check.texts("classes", classes, "the names, a list")
         made = [_field(name, what) for name, what in fields.items()]
         self._kinds = {name: (TYPE_NAMES[kind], DTYPE_NAMES.get(dtype), shape) for name, kind, dtype, shape, _ in made}
-        self._handle = _sluice.Writer(self.path, options, made, list(classes))
+        self._handle = _sluice.Writer(self.path, options, made, classes)
 
     def add(self, **values: Any) -> None:
         """Adds a sample: a value for each field, by name; a field left out, or None, is missing in it.

@@ -83,7 +83,7 @@ static void keep_column(batch_object *self, PyObject *name, PyObject *made)
     PyObject *value;
     PyObject *trace;
     PyErr_Fetch(&type, &value, &trace);
-    if (self->columns != NULL &&
+    if (self->columns != NULL && self->hold != NULL && /* else released by what made it */
         PyDict_SetItem(self->columns, name, made != NULL ? made : Py_Ellipsis) < 0) {
         PyErr_Clear(); /* it is made anew then */
     }

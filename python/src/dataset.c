@@ -120,48 +120,54 @@ static opening *opening_with_room(size_t count)
     return o;
 }
 
-static opening *new_opening(PyObject *paths)
+/* How many of them were copied: all, or there is an exception. */
+static size_t copy_paths(char **to, PyObject *tuple)
 {
-    const Py_ssize_t count = PyList_Size(paths);
-    if (count < 0) {
+    const size_t count = (size_t)PyTuple_Size(tuple);
+    size_t made = 0;
+    while (made < count &&
+           (to[made] = copy_path(PyTuple_GetItem(tuple, (Py_ssize_t)made))) != NULL) {
+        made++;
+    }
+    return made;
+}
+
+static opening *new_opening(PyObject *list)
+{
+    PyObject *paths = PyList_AsTuple(list);
+    if (paths == NULL) {
         return NULL;
     }
-    opening *o = opening_with_room((size_t)count);
+    opening *o = opening_with_room((size_t)PyTuple_Size(paths));
     if (o == NULL) {
-        return (opening *)PyErr_NoMemory();
+        (void)PyErr_NoMemory();
+    } else {
+        o->count = copy_paths(o->paths, paths);
     }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        o->paths[i] = copy_path(PyList_GetItem(paths, i));
-        if (o->paths[i] == NULL) {
-            drop_opening(&o->job);
-            return NULL;
-        }
-        o->count++;
+    if (o != NULL && PyErr_Occurred()) {
+        drop_opening(&o->job);
+        o = NULL;
     }
+    Py_DECREF(paths);
     return o;
 }
 
 /* ["NAME=KEY", ...] */
-static int set_fields(opening *o, PyObject *fields)
+static int set_fields(opening *o, PyObject *list)
 {
-    const Py_ssize_t count = PyList_Size(fields);
-    if (count < 0) {
+    PyObject *fields = PyList_AsTuple(list);
+    if (fields == NULL) {
         return -1;
     }
-    o->fields = (char **)calloc((size_t)count + 1, sizeof(*o->fields));
+    o->fields = (char **)calloc((size_t)PyTuple_Size(fields) + 1, sizeof(*o->fields));
     if (o->fields == NULL) {
         (void)PyErr_NoMemory();
-        return -1;
+    } else {
+        o->options.fields = (const char *const *)o->fields;
+        o->options.field_count = (uint32_t)copy_paths(o->fields, fields);
     }
-    o->options.fields = (const char *const *)o->fields;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        o->fields[i] = copy_path(PyList_GetItem(fields, i));
-        if (o->fields[i] == NULL) {
-            return -1;
-        }
-        o->options.field_count++;
-    }
-    return 0;
+    Py_DECREF(fields);
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 /* ("name", dtype, (shape)) */
@@ -183,7 +189,7 @@ static int set_flat(opening *o, PyObject *flat)
     memcpy(o->flat.name, name, strlen(name) + 1);
     o->flat.type = SLUICE_FIELD_TENSOR;
     o->flat.dims = (uint32_t)dims;
-    for (Py_ssize_t i = 0; i < dims; i++) {
+    for (Py_ssize_t i = 0; i < dims && !PyErr_Occurred(); i++) {
         o->flat.shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
     }
     o->options.flat = &o->flat;
@@ -195,6 +201,8 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
     static const member members[] = {
         {"allow_case_duplicates", offsetof(sluice_dataset_options, allow_case_duplicates), 'I'},
         {"allow_empty_classes", offsetof(sluice_dataset_options, allow_empty_classes), 'I'},
+        {"allow_outside", offsetof(sluice_dataset_options, allow_outside), 'I'},
+        {"memory_bytes", offsetof(sluice_dataset_options, memory_bytes), 'K'},
         {NULL, 0, 0},
     };
     const extension *e = PyType_GetModuleState(type);
@@ -218,7 +226,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
         drop_opening(&o->job);
         return NULL;
     }
-    if (!wait_for(&o->job)) {
+    if (!wait_for(e, &o->job)) {
         return NULL;
     }
     dataset_object *self = NULL;

@@ -51,28 +51,44 @@ static int shares_take(shares *s, const extension *e, PyObject *list)
     return 0;
 }
 
-/* Names that stay the caller's; NULL with an exception, or, with `*count` 0, where there are none.
- */
-static const char **names_of(PyObject *list, size_t *count)
+/* Names, as they lie in the texts of `kept`. */
+typedef struct names {
+    PyObject *kept; /* a tuple; owned */
+    const char **of;
+    uint32_t count;
+} names;
+
+static void names_drop(names *n)
 {
-    *count = 0;
+    free((void *)n->of);
+    Py_XDECREF(n->kept);
+}
+
+/* Of a list, or None. -1 with an exception; to be dropped in any case. */
+static int names_take(names *n, PyObject *list)
+{
+    *n = (names){NULL, NULL, 0};
     if (list == Py_None) {
-        return NULL;
+        return 0;
     }
-    const Py_ssize_t size = PyList_Size(list);
-    const char **names = size < 0 ? NULL : (const char **)calloc((size_t)size + 1, sizeof(*names));
-    if (names == NULL) {
-        return size < 0 ? NULL : (const char **)PyErr_NoMemory();
+    n->kept = PyList_AsTuple(list);
+    if (n->kept == NULL) {
+        return -1;
     }
-    for (Py_ssize_t i = 0; i < size; i++) {
-        names[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(list, i), NULL);
-        if (names[i] == NULL) {
-            free((void *)names);
-            return NULL;
+    const Py_ssize_t count = PyTuple_Size(n->kept);
+    n->of = (const char **)calloc((size_t)count + 1, sizeof(*n->of));
+    if (n->of == NULL) {
+        (void)PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        n->of[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(n->kept, i), NULL);
+        if (n->of[i] == NULL) {
+            return -1;
         }
     }
-    *count = (size_t)size;
-    return names;
+    n->count = (uint32_t)count;
+    return 0;
 }
 
 PyObject *datasets_concat(PyObject *module, PyObject *arguments)
@@ -84,22 +100,21 @@ PyObject *datasets_concat(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OO", &list, &fields) || shares_take(&of, e, list) < 0) {
         return NULL;
     }
-    size_t count;
-    const char **names = names_of(fields, &count);
+    names chosen;
     PyObject *made = NULL;
-    if (!PyErr_Occurred()) {
+    if (names_take(&chosen, fields) == 0) {
         sluice_error error = SLUICE_ERROR_INIT;
         sluice_dataset *joined = NULL;
         sluice_concat_options options = SLUICE_CONCAT_OPTIONS_INIT;
-        options.fields = names;
-        options.field_count = (uint32_t)count;
+        options.fields = chosen.of;
+        options.field_count = chosen.count;
         PyThreadState *thread = PyEval_SaveThread();
         const sluice_status status =
             sluice_dataset_concat(&joined, of.datasets, of.count, &options, &error);
         PyEval_RestoreThread(thread);
         made = status < 0 ? sluice_raise(e, &error) : dataset_object_of(e, joined);
     }
-    free((void *)names);
+    names_drop(&chosen);
     PyThreadState *thread = PyEval_SaveThread();
     shares_drop(&of);
     PyEval_RestoreThread(thread);
@@ -172,7 +187,7 @@ static reading *reading_new(const extension *e, PyObject *dataset, void (*work)(
 /* NULL with an exception, and it is gone. */
 static reading *reading_run(const extension *e, reading *r)
 {
-    if (!wait_for(&r->job)) {
+    if (!wait_for(e, &r->job)) {
         return NULL;
     }
     if (r->status < 0) {
@@ -217,7 +232,8 @@ PyObject *datasets_subset(PyObject *module, PyObject *arguments)
     const char *how;
     const char *bytes;
     Py_ssize_t size;
-    if (!PyArg_ParseTuple(arguments, "Osy#", &list, &how, &bytes, &size)) {
+    unsigned long long most = 0;
+    if (!PyArg_ParseTuple(arguments, "Osy#|K", &list, &how, &bytes, &size, &most)) {
         return NULL;
     }
     PyObject *of = PyList_GetItem(list, 0);
@@ -225,6 +241,7 @@ PyObject *datasets_subset(PyObject *module, PyObject *arguments)
     if (r == NULL) {
         return NULL;
     }
+    r->scan.max_sample_bytes = most;
     if (set_choice(r, how, bytes, (size_t)size) < 0) {
         drop_reading(&r->job);
         return PyErr_NoMemory();
@@ -253,14 +270,16 @@ PyObject *datasets_numbers(PyObject *module, PyObject *arguments)
     const extension *e = PyModule_GetState(module);
     PyObject *of;
     const char *field;
+    unsigned long long most;
     sluice_dataset_info info = SLUICE_DATASET_INFO_INIT;
-    if (!PyArg_ParseTuple(arguments, "Os", &of, &field)) {
+    if (!PyArg_ParseTuple(arguments, "OsK", &of, &field, &most)) {
         return NULL;
     }
     reading *r = reading_new(e, of, read_numbers);
     if (r == NULL) {
         return NULL;
     }
+    r->scan.max_sample_bytes = most;
     (void)sluice_dataset_get_info(r->of->dataset, &info);
     r->field = strdup(field);
     r->values = calloc(info.samples, sizeof(uint64_t));
@@ -304,10 +323,16 @@ static int copy_rows(mix_rows *rows, sluice_mix_options *options, const Py_buffe
     return 0;
 }
 
-static PyObject *make_mix(const extension *e, const shares *of, const sluice_mix_options *options)
+/* `weights`: how many there are. */
+static PyObject *make_mix(const extension *e, const shares *of, const sluice_mix_options *options,
+                          size_t weights)
 {
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_dataset *mixed = NULL;
+    if (weights != of->count * options->row_count) {
+        PyErr_SetString(PyExc_ValueError, "a weight for each dataset and row");
+        return NULL;
+    }
     PyThreadState *thread = PyEval_SaveThread();
     const sluice_status status =
         sluice_dataset_mix(&mixed, of->datasets, of->count, options, &error);
@@ -329,21 +354,20 @@ PyObject *datasets_mix(PyObject *module, PyObject *arguments)
                           &fields)) {
         return NULL;
     }
-    size_t count;
+    names chosen;
     sluice_mix_options options = SLUICE_MIX_OPTIONS_INIT;
-    const char **names = names_of(fields, &count);
-    options.fields = names;
-    options.field_count = (uint32_t)count;
     options.epoch_samples = epoch_samples;
     PyObject *made = NULL;
-    if (!PyErr_Occurred() && copy_rows(&rows, &options, &weights, &epochs) == 0 &&
+    if (names_take(&chosen, fields) == 0 && copy_rows(&rows, &options, &weights, &epochs) == 0 &&
         shares_take(&of, e, list) == 0) {
-        made = make_mix(e, &of, &options);
+        options.fields = chosen.of;
+        options.field_count = chosen.count;
+        made = make_mix(e, &of, &options, (size_t)weights.len / sizeof(double));
         PyThreadState *thread = PyEval_SaveThread();
         shares_drop(&of);
         PyEval_RestoreThread(thread);
     }
-    free((void *)names);
+    names_drop(&chosen);
     free(rows.weights);
     free(rows.epochs);
     PyBuffer_Release(&weights);

@@ -6,7 +6,9 @@
  * Rules of all files: every call that may block is made without the GIL; one that may block for
  * longer than a moment looks for signals in between (waiting.h); a failure of the library is raised
  * with all that it says (sluice_raise). No static types and no static objects: all is in the
- * module's state.
+ * module's state. Whatever Python code may run (converters, buffers, iterators, callbacks, the end
+ * of an object) may do anything, by other threads too: what is borrowed from a list or dict is not
+ * there any more, and what was asked of an object has to be asked again.
  */
 #ifndef SLUICE_PY_EXTENSION_H
 #define SLUICE_PY_EXTENSION_H

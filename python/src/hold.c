@@ -70,15 +70,23 @@ sluice_loader *hold_loader(const hold *h)
     return count_of(h)->loader;
 }
 
-/* false: its stream is being captured. */
+/* The default ones, whose handles are 0, 1 and 2, are never gone: they are refused in a thread that
+ * has a context of its own. */
+static bool may_be_gone(const struct CUstream_st *stream)
+{
+    return (uintptr_t)stream > 2;
+}
+
+/* false: its stream is being captured, or is not to be had in this thread. */
 static bool give_back(const hold *h)
 {
     const sluice_status status =
         h->parent == NULL ? SLUICE_INVALID : sluice_batch_release_on(h->batch, h->stream);
-    if (status == SLUICE_INVALID) { /* no stream, or not any more */
+    if (status == SLUICE_INVALID && (h->parent == NULL || may_be_gone(h->stream))) {
         sluice_batch_release(h->batch);
+        return true;
     }
-    return status != SLUICE_STATE;
+    return status != SLUICE_STATE && status != SLUICE_INVALID;
 }
 
 /* Its slot is given back. */

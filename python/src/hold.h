@@ -20,7 +20,8 @@ typedef struct hold_count {
     atomic_uint owners;
     atomic_uint held;
     sluice_loader *loader; /* for its errors; NULL once it is closed. Under the GIL */
-    /* Holds that were let go while their stream was captured into a graph: a list by `next`. */
+    /* Holds that were let go while their stream was captured into a graph, or by a thread with a
+     * context of its own: a list by `next`. */
     _Atomic(struct hold *) waiting;
 } hold_count;
 
@@ -45,8 +46,9 @@ hold *hold_share(hold *h);
 sluice_loader *hold_loader(const hold *h);
 /* One more of the library's holds, for who uses the batch on `stream`. NULL: it cannot be had. */
 hold *hold_for_stream(hold *h, struct CUstream_st *stream);
-/* NULL is fine. Where its stream is being captured into a graph, the slot cannot be given back
- * behind the stream's work: that waits until hold_retry finds the stream open again. */
+/* NULL is fine. Where its stream is being captured into a graph, or is a default one and the thread
+ * has a context of its own, the slot cannot be given back behind the stream's work: that waits
+ * until hold_retry finds the stream open again, in a thread that has it. */
 void hold_drop(hold *h);
 void hold_retry(hold_count *count); /* NULL is fine */
 

@@ -157,7 +157,7 @@ int loader_open(const extension *e, loader_object *self, PyObject *arguments)
         drop_opening(&o->job);
         return -1;
     }
-    if (!wait_for(&o->job)) {
+    if (!wait_for(e, &o->job)) {
         return -1;
     }
     const sluice_status status = o->status;

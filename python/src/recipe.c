@@ -8,7 +8,18 @@ enum { NUMBERS_MAX = 6 };
 
 /* ---- struct members ---- */
 
-static int store(void *at, char type, PyObject *value, const char *name)
+static int store_float(double *at, PyObject *value, const char *name)
+{
+    if (!PyNumber_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "%s=%R: expected a number", name, value);
+        return -1;
+    }
+    *at = PyFloat_AsDouble(value);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* `value` is an int. */
+static int store_int(void *at, char type, PyObject *value, const char *name)
 {
     const unsigned long long limit = type == 'I' ? UINT32_MAX : UINT64_MAX;
     if (type == 'i') {
@@ -22,10 +33,6 @@ static int store(void *at, char type, PyObject *value, const char *name)
         }
         *(int32_t *)at = (int32_t)number;
         return 0;
-    }
-    if (type == 'd') {
-        *(double *)at = PyFloat_AsDouble(value);
-        return PyErr_Occurred() ? -1 : 0;
     }
     const unsigned long long number = PyLong_AsUnsignedLongLong(value);
     const bool failed = number == (unsigned long long)-1 && PyErr_Occurred() != NULL;
@@ -44,6 +51,21 @@ static int store(void *at, char type, PyObject *value, const char *name)
     return 0;
 }
 
+static int store(void *at, char type, PyObject *value, const char *name)
+{
+    if (type == 'd') {
+        return store_float(at, value, name);
+    }
+    if (!PyIndex_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "%s=%R: expected an integer", name, value);
+        return -1;
+    }
+    PyObject *number = PyNumber_Index(value);
+    const int result = number == NULL ? -1 : store_int(at, type, number, name);
+    Py_XDECREF(number);
+    return result;
+}
+
 static const member *find_member(const member *members, const char *name)
 {
     for (; members->name != NULL; members++) {
@@ -55,19 +77,20 @@ static const member *find_member(const member *members, const char *name)
     return NULL;
 }
 
-int members_set(void *to, const member *members, PyObject *dict)
+int members_set(void *to, const member *members, PyObject *given)
 {
     PyObject *key;
     PyObject *value;
     Py_ssize_t position = 0;
-    while (PyDict_Next(dict, &position, &key, &value)) {
+    PyObject *dict = PyDict_Copy(given);
+    int result = dict == NULL ? -1 : 0;
+    while (result == 0 && PyDict_Next(dict, &position, &key, &value)) {
         const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
         const member *m = name == NULL ? NULL : find_member(members, name);
-        if (m == NULL || store((char *)to + m->offset, m->type, value, name) < 0) {
-            return -1;
-        }
+        result = m == NULL ? -1 : store((char *)to + m->offset, m->type, value, name);
     }
-    return 0;
+    Py_XDECREF(dict);
+    return result;
 }
 
 /* ---- recipes ---- */
@@ -288,19 +311,20 @@ static int add_column(const extension *e, sluice_columns *columns, PyObject *dic
 sluice_columns *columns_of(const extension *e, PyObject *list)
 {
     sluice_columns *columns = NULL;
-    const Py_ssize_t count = PyList_Size(list);
-    if (count < 0) {
+    PyObject *dicts = PyList_AsTuple(list);
+    if (dicts == NULL) {
         return NULL;
     }
     if (sluice_columns_create(&columns) < 0) {
         (void)PyErr_NoMemory();
-        return NULL;
     }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        if (add_column(e, columns, PyList_GetItem(list, i)) < 0) {
+    const Py_ssize_t count = PyTuple_Size(dicts);
+    for (Py_ssize_t i = 0; columns != NULL && i < count; i++) {
+        if (add_column(e, columns, PyTuple_GetItem(dicts, i)) < 0) {
             sluice_columns_destroy(columns);
-            return NULL;
+            columns = NULL;
         }
     }
+    Py_DECREF(dicts);
     return columns;
 }

@@ -34,6 +34,6 @@ typedef struct member {
     char type; /* I: uint32_t, i: int32_t, Q: uint64_t, d: double */
 } member;
 
-int members_set(void *to, const member *members, PyObject *dict);
+int members_set(void *to, const member *members, PyObject *given);
 
 #endif

@@ -126,6 +126,22 @@ hold *tensor_hold_on(tensor_object *self, struct CUstream_st *stream)
     return made;
 }
 
+/* `stream` is an int. */
+static hold *hold_on_number(tensor_object *self, PyObject *stream)
+{
+    const long long number = PyLong_AsLongLong(stream);
+    if (number == -1) { /* do not wait */
+        return PyErr_Occurred() ? NULL : hold_share(self->hold);
+    }
+    if (number == 0 || number < -1) {
+        PyErr_SetString(
+            PyExc_BufferError,
+            "stream 0 may be the legacy default one (1) or the thread's (2): say which");
+        return NULL;
+    }
+    return tensor_hold_on(self, PyLong_AsVoidPtr(stream));
+}
+
 /* A hold for whoever imports the tensor, on the stream that it names; NULL with an exception. */
 static hold *hold_for(tensor_object *self, PyObject *stream)
 {
@@ -139,17 +155,10 @@ static hold *hold_for(tensor_object *self, PyObject *stream)
     if (stream == Py_None) {
         return tensor_hold_on(self, NULL);
     }
-    const long long number = PyLong_AsLongLong(stream);
-    if (number == -1) { /* do not wait */
-        return PyErr_Occurred() ? NULL : hold_share(self->hold);
-    }
-    if (number == 0 || number < -1) {
-        PyErr_SetString(
-            PyExc_BufferError,
-            "stream 0 may be the legacy default one (1) or the thread's (2): say which");
-        return NULL;
-    }
-    return tensor_hold_on(self, PyLong_AsVoidPtr(stream));
+    PyObject *index = PyNumber_Index(stream); /* once: its code may say something else later */
+    hold *made = index == NULL ? NULL : hold_on_number(self, index);
+    Py_XDECREF(index);
+    return made;
 }
 
 static bool read_pair(const char *name, PyObject *pair, int *first, int *second)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "waiting.h"
 
-#include "extension.h"
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/types.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Shared by the two threads; the last one frees it. */
 typedef struct ticket {
@@ -17,8 +17,10 @@ typedef struct ticket {
     pthread_t thread; /* joined by who waits, detached when it is abandoned */
 } ticket;
 
-/* Jobs that can be stopped, were, and have not ended yet. */
+/* Jobs that can be stopped, were, and have not ended yet. They are the process `stopper`'s: a
+ * forked child has none of them. That is written with the GIL, as they are added. */
 static atomic_uint stopping;
+static pid_t stopper;
 
 static void destroy(ticket *t)
 {
@@ -90,6 +92,15 @@ static bool wait_slice(ticket *t)
     return done;
 }
 
+static void count_stopping(void)
+{
+    if (stopper != getpid()) {
+        stopper = getpid();
+        atomic_store_explicit(&stopping, 0, memory_order_relaxed);
+    }
+    atomic_fetch_add_explicit(&stopping, 1, memory_order_relaxed);
+}
+
 static bool abandon(ticket *t)
 {
     if (t->job->stop != NULL) {
@@ -100,7 +111,7 @@ static bool abandon(ticket *t)
     t->abandoned = true;
     const bool done = t->done;
     if (!done && t->job->stop != NULL) {
-        atomic_fetch_add_explicit(&stopping, 1, memory_order_relaxed);
+        count_stopping();
     }
     pthread_mutex_unlock(&t->mutex);
     if (done) { /* just now: then the thread is through with both */
@@ -111,8 +122,19 @@ static bool abandon(ticket *t)
     return false;
 }
 
-bool wait_for(waiting_job *job)
+/* In a child: of the ticket, too, whose lock the thread may have had. */
+static bool leave_to_parent(const extension *e)
 {
+    if (!PyErr_Occurred()) {
+        (void)sluice_raise_status(e, SLUICE_STATE,
+                                  "the call is that of the process before the fork");
+    }
+    return false;
+}
+
+bool wait_for(const extension *e, waiting_job *job)
+{
+    const pid_t process = getpid();
     ticket *t = start(job);
     if (t == NULL) { /* no thread to be had: then without signals */
         PyThreadState *thread = PyEval_SaveThread();
@@ -125,7 +147,12 @@ bool wait_for(waiting_job *job)
         PyThreadState *thread = PyEval_SaveThread();
         done = wait_slice(t);
         PyEval_RestoreThread(thread);
-        if (!done && (PyErr_CheckSignals() < 0 || (job->look != NULL && job->look(job) < 0))) {
+        const bool raised =
+            !done && (PyErr_CheckSignals() < 0 || (job->look != NULL && job->look(job) < 0));
+        if (getpid() != process) {
+            return leave_to_parent(e);
+        }
+        if (raised) {
             return abandon(t);
         }
     }
@@ -138,7 +165,8 @@ bool wait_for_stopped(void)
     enum { SLICES = 10000 / WAIT_SLICE_MS };
     const struct timespec slice = {.tv_nsec = WAIT_SLICE_MS * 1000000L / 10};
     /* acquire: pairs with the release of a job that has ended, so that its files are closed */
-    for (int i = 0; i < 10 * SLICES && atomic_load_explicit(&stopping, memory_order_acquire) > 0;
+    for (int i = 0; i < 10 * SLICES && stopper == getpid() &&
+                    atomic_load_explicit(&stopping, memory_order_acquire) > 0;
          i++) {
         PyThreadState *thread = PyEval_SaveThread();
         (void)nanosleep(&slice, NULL);

@@ -7,6 +7,8 @@
 #ifndef SLUICE_PY_WAITING_H
 #define SLUICE_PY_WAITING_H
 
+#include "extension.h"
+
 #include <stdbool.h>
 
 enum { WAIT_SLICE_MS = 50 }; /* between looks for signals */
@@ -24,8 +26,9 @@ typedef struct waiting_job {
 } waiting_job;
 
 /* With the GIL. True: done, its thread has ended, the job is the caller's again. False: a signal or
- * `look` raised; the job is gone, or will be. */
-bool wait_for(waiting_job *job);
+ * `look` raised; the job is gone, or will be. Or one of them forked, and this is the child, whose
+ * job has no thread: it is left as it is. */
+bool wait_for(const extension *e, waiting_job *job);
 
 /* Waits for jobs that were stopped and abandoned (for 10 s at most): they hold what the next one
  * wants. False with an exception. */

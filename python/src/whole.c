@@ -97,7 +97,7 @@ static walk *walk_new(const extension *e, PyObject *dataset, PyObject *progress,
 /* Runs it; NULL with an exception, and then it is gone. */
 static walk *walk_run(const extension *e, walk *w)
 {
-    if (!wait_for(&w->job)) {
+    if (!wait_for(e, &w->job)) {
         return NULL;
     }
     if (w->status < 0) {
@@ -140,6 +140,7 @@ static const member pack_members[] = {
     MEMBER(part, 'I'),
     MEMBER(parts, 'I'),
     MEMBER(append, 'I'),
+    MEMBER(max_sample_bytes, 'Q'),
     {NULL, 0, 0},
 };
 
@@ -262,6 +263,7 @@ static const member unpack_members[] = {
     {"on_bad", offsetof(sluice_unpack_options, on_bad), 'i'},
     {"shard_bytes", offsetof(sluice_unpack_options, shard_bytes), 'Q'},
     {"shard_samples", offsetof(sluice_unpack_options, shard_samples), 'Q'},
+    {"max_sample_bytes", offsetof(sluice_unpack_options, max_sample_bytes), 'Q'},
     {NULL, 0, 0},
 };
 
@@ -313,6 +315,7 @@ static const member verify_members[] = {
     {"decode", offsetof(sluice_verify_options, decode), 'I'},
     {"part", offsetof(sluice_verify_options, part), 'I'},
     {"parts", offsetof(sluice_verify_options, parts), 'I'},
+    {"max_sample_bytes", offsetof(sluice_verify_options, max_sample_bytes), 'Q'},
     {NULL, 0, 0},
 };
 

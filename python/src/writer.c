@@ -2,8 +2,9 @@
 /*
  * An open sluice_writer; sluice.Writer stands on it.
  *
- * One thread at a time: `busy`, guarded by the GIL, is set while a call is made without it, and who
- * comes meanwhile is refused.
+ * One call at a time: `busy`, guarded by the GIL, is set before a call runs any Python code (values
+ * are converted by it, which may give up the GIL) and until the library is through with them; who
+ * comes meanwhile, another thread or that code itself, is refused.
  */
 #include "extension.h"
 #include "recipe.h"
@@ -11,6 +12,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 enum { FIELDS_MAX = 64 };
 
@@ -18,6 +21,7 @@ enum { FIELDS_MAX = 64 };
 typedef struct writer_object {
     PyObject_HEAD
     sluice_writer *handle; /* NULL: finished or aborted */
+    pid_t process; /* that opened it: in a forked child `busy` may be a thread's that is not there */
     bool busy;
     uint32_t count;
     sluice_field fields[FIELDS_MAX];
@@ -58,30 +62,30 @@ static int set_field(sluice_field *field, PyObject *tuple)
     }
     memcpy(field->name, name, strlen(name) + 1);
     field->dims = (uint32_t)dims;
-    for (Py_ssize_t i = 0; i < dims; i++) {
+    for (Py_ssize_t i = 0; i < dims && !PyErr_Occurred(); i++) {
         field->shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
     }
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static int set_fields(writer_object *self, PyObject *list)
+static int set_fields(writer_object *self, PyObject *tuple)
 {
-    const Py_ssize_t count = PyList_Size(list);
-    if (count < 0 || count > FIELDS_MAX) {
+    const Py_ssize_t count = PyTuple_Size(tuple);
+    if (count > FIELDS_MAX) {
         PyErr_SetString(PyExc_ValueError, "a sample has 64 fields at most");
         return -1;
     }
     self->count = (uint32_t)count;
     for (Py_ssize_t i = 0; i < count; i++) {
-        if (set_field(&self->fields[i], PyList_GetItem(list, i)) < 0) {
+        if (set_field(&self->fields[i], PyTuple_GetItem(tuple, i)) < 0) {
             return -1;
         }
     }
     return 0;
 }
 
-/* Names that live as long as `list` does; the array is the caller's to free. */
-static const char **names_of(PyObject *list, Py_ssize_t count)
+/* Names that live as long as `tuple` does; the array is the caller's to free. */
+static const char **names_of(PyObject *tuple, Py_ssize_t count)
 {
     const char **names = (const char **)calloc((size_t)count + 1, sizeof(*names));
     if (names == NULL) {
@@ -89,7 +93,12 @@ static const char **names_of(PyObject *list, Py_ssize_t count)
         return NULL;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        names[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(list, i), NULL);
+        Py_ssize_t bytes = 0;
+        names[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, i), &bytes);
+        if (names[i] != NULL && strlen(names[i]) != (size_t)bytes) {
+            PyErr_SetString(PyExc_ValueError, "the name of a class has no NUL character");
+            names[i] = NULL;
+        }
         if (names[i] == NULL) {
             free((void *)names);
             return NULL;
@@ -102,8 +111,8 @@ static int open_with(const extension *e, writer_object *self, PyObject *path, Py
                      sluice_writer_options *options)
 {
     sluice_error error = SLUICE_ERROR_INIT;
-    const Py_ssize_t count = PyList_Size(classes);
-    const char **names = count < 0 ? NULL : names_of(classes, count);
+    const Py_ssize_t count = PyTuple_Size(classes);
+    const char **names = names_of(classes, count);
     if (names == NULL) {
         return -1;
     }
@@ -130,19 +139,25 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
     sluice_writer_options options = SLUICE_WRITER_OPTIONS_INIT;
     PyObject *path = NULL;
     PyObject *dict;
-    PyObject *fields;
-    PyObject *classes;
+    PyObject *lists[2];
     (void)keywords;
-    if (!PyArg_ParseTuple(arguments, "O&OOO", PyUnicode_FSConverter, &path, &dict, &fields,
-                          &classes)) {
+    if (!PyArg_ParseTuple(arguments, "O&OOO", PyUnicode_FSConverter, &path, &dict, &lists[0],
+                          &lists[1])) {
         return NULL;
     }
-    writer_object *self = object_new(type);
+    PyObject *fields = PyList_AsTuple(lists[0]);
+    PyObject *classes = fields == NULL ? NULL : PyList_AsTuple(lists[1]);
+    writer_object *self = classes == NULL ? NULL : object_new(type);
+    if (self != NULL) {
+        self->process = getpid();
+    }
     if (self != NULL &&
         (members_set(&options, option_members, dict) < 0 || set_fields(self, fields) < 0 ||
          open_with(e, self, path, classes, &options) < 0)) {
         Py_CLEAR(self);
     }
+    Py_XDECREF(classes);
+    Py_XDECREF(fields);
     Py_DECREF(path);
     return (PyObject *)self;
 }
@@ -201,8 +216,18 @@ static bool has_elements(const Py_buffer *buffer, sluice_dtype dtype)
     return kind == wanted && (size_t)buffer->itemsize == sluice_dtype_bytes(dtype);
 }
 
+static int refuse_type(const sluice_field *field, const char *wanted, PyObject *object)
+{
+    PyObject *type = PyType_GetName(Py_TYPE(object));
+    if (type != NULL) {
+        PyErr_Format(PyExc_TypeError, "%s: expected %s, not %U", field->name, wanted, type);
+        Py_DECREF(type);
+    }
+    return -1;
+}
+
 /* An encoded file's bytes, or pixels: rows x columns x 3 of u8. */
-static int set_image(sample *s, PyObject *object, sluice_value *value)
+static int set_image(sample *s, const sluice_field *field, PyObject *object, sluice_value *value)
 {
     if (take_buffer(s, object, value) < 0) {
         return -1;
@@ -214,8 +239,10 @@ static int set_image(sample *s, PyObject *object, sluice_value *value)
         return 0;
     }
     if (buffer->ndim != 1 || buffer->itemsize != 1) {
-        PyErr_SetString(PyExc_TypeError, "a picture is the bytes of a file, or pixels as uint8 of "
-                                         "the shape (height, width, 3)");
+        PyErr_Format(PyExc_TypeError,
+                     "%s: a picture is the bytes of a file, or pixels as uint8 of the shape "
+                     "(height, width, 3)",
+                     field->name);
         return -1;
     }
     return 0;
@@ -255,6 +282,18 @@ static int set_tensor(sample *s, const sluice_field *field, PyObject *object, sl
     return 0;
 }
 
+static int set_int(PyObject *object, sluice_value *value)
+{
+    value->integer = PyLong_AsLongLong(object);
+    return value->integer == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int set_float(PyObject *object, sluice_value *value)
+{
+    value->number = PyFloat_AsDouble(object);
+    return value->number == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
 static int set_text(PyObject *object, sluice_value *value)
 {
     Py_ssize_t bytes;
@@ -271,55 +310,65 @@ static int set_value(sample *s, const sluice_field *field, PyObject *object, slu
         return 0;
     }
     switch (field->type) {
-    case SLUICE_FIELD_IMAGE:
-        return set_image(s, object, value);
     case SLUICE_FIELD_INT:
-        value->integer = PyLong_AsLongLong(object);
-        return value->integer == -1 && PyErr_Occurred() ? -1 : 0;
+        return PyIndex_Check(object) ? set_int(object, value)
+                                     : refuse_type(field, "an integer", object);
     case SLUICE_FIELD_FLOAT:
-        value->number = PyFloat_AsDouble(object);
-        return value->number == -1 && PyErr_Occurred() ? -1 : 0;
+        return PyNumber_Check(object) ? set_float(object, value)
+                                      : refuse_type(field, "a number", object);
     case SLUICE_FIELD_TEXT:
-        return set_text(object, value);
-    case SLUICE_FIELD_TENSOR:
-        return set_tensor(s, field, object, value);
+        return PyUnicode_Check(object) ? set_text(object, value)
+                                       : refuse_type(field, "a text", object);
     default:
-        return take_buffer(s, object, value);
+        break;
     }
+    if (!PyObject_CheckBuffer(object)) {
+        return refuse_type(field, "bytes, or something with the buffer protocol", object);
+    }
+    if (field->type == SLUICE_FIELD_IMAGE) {
+        return set_image(s, field, object, value);
+    }
+    return field->type == SLUICE_FIELD_TENSOR ? set_tensor(s, field, object, value)
+                                              : take_buffer(s, object, value);
+}
+
+static bool is_forked(const writer_object *self)
+{
+    return getpid() != self->process;
 }
 
 static bool is_free(writer_object *self)
 {
-    if (self->handle == NULL || self->busy) {
-        (void)sluice_raise_status(extension_of(self), SLUICE_STATE,
-                                  self->busy ? "another thread is using the writer"
-                                             : "the writer is finished");
-        return false;
+    const char *why = NULL;
+    if (self->handle == NULL) {
+        why = "the writer is finished";
+    } else if (is_forked(self)) {
+        why = "the writer is that of the process before the fork";
+    } else if (self->busy) {
+        why = "another thread is using the writer";
     }
-    return true;
+    if (why != NULL) {
+        (void)sluice_raise_status(extension_of(self), SLUICE_STATE, why);
+    }
+    return why == NULL;
 }
 
 static PyObject *add_sample(writer_object *self, sample *s)
 {
     const extension *e = extension_of(self);
     sluice_error error = SLUICE_ERROR_INIT;
-    self->busy = true;
     PyThreadState *thread = PyEval_SaveThread();
     const sluice_status status =
         sluice_writer_add_values(self->handle, s->values, self->count, &error);
     PyEval_RestoreThread(thread);
-    self->busy = false;
     return status < 0 ? sluice_raise(e, &error) : Py_NewRef(Py_None);
 }
 
-/* add(values): one for each field, in order; None: the sample lacks it. */
-static PyObject *add(writer_object *self, PyObject *values)
+/* By who has the writer. */
+static PyObject *add_tuple(writer_object *self, PyObject *values)
 {
     PyObject *made = NULL;
-    if (!is_free(self)) {
-        return NULL;
-    }
-    if (PyList_Size(values) != (Py_ssize_t)self->count) {
+    if (PyTuple_Size(values) != (Py_ssize_t)self->count) {
         PyErr_SetString(PyExc_TypeError, "a value for each field");
         return NULL;
     }
@@ -328,7 +377,7 @@ static PyObject *add(writer_object *self, PyObject *values)
         return PyErr_NoMemory();
     }
     uint32_t i = 0;
-    while (i < self->count && set_value(s, &self->fields[i], PyList_GetItem(values, (Py_ssize_t)i),
+    while (i < self->count && set_value(s, &self->fields[i], PyTuple_GetItem(values, (Py_ssize_t)i),
                                         &s->values[i]) == 0) {
         i++;
     }
@@ -339,6 +388,20 @@ static PyObject *add(writer_object *self, PyObject *values)
         PyBuffer_Release(&s->buffers[k]);
     }
     free(s);
+    return made;
+}
+
+/* add(values): one for each field, in order; None: the sample lacks it. */
+static PyObject *add(writer_object *self, PyObject *list)
+{
+    PyObject *made = NULL;
+    PyObject *values = PyList_AsTuple(list); /* texts among them are read where they are */
+    if (values != NULL && is_free(self)) {
+        self->busy = true;
+        made = add_tuple(self, values);
+        self->busy = false;
+    }
+    Py_XDECREF(values);
     return made;
 }
 
@@ -371,7 +434,7 @@ static void abort_handle(writer_object *self)
 static PyObject *abort_now(writer_object *self, PyObject *unused)
 {
     (void)unused;
-    if (self->handle != NULL && !is_free(self)) {
+    if (self->handle != NULL && !is_forked(self) && !is_free(self)) {
         return NULL;
     }
     abort_handle(self);

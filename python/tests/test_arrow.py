@@ -705,7 +705,7 @@ def test_offsets_that_lie(tmp_path):
                 (3, 2**31 - 1)):
             at = begin + number * struct.calcsize(form)
             path.write_bytes(whole[:at] + struct.pack(form, wrong) + whole[at + struct.calcsize(form) :])
-            with pytest.raises(sluice.CorruptError, match='column "it", row . of a batch: the offsets'):
+            with pytest.raises(sluice.CorruptError, match='column "it".*: the offsets'):
                 sluice.Dataset(path)
 
 

@@ -64,6 +64,7 @@ def test_streams(loader):
     for stream in (None, -1, 1, 2):
         for version, name in ((None, b"dltensor"), ((1, 0), b"dltensor_versioned")):
             assert name_of(image.__dlpack__(stream=stream, max_version=version)) == name
+    assert name_of(image.__dlpack__(stream=numpy.int64(2))) == b"dltensor"
     for stream in (0, -2):
         with pytest.raises(BufferError):
             image.__dlpack__(stream=stream)
@@ -124,6 +125,35 @@ def test_batches_that_are_let_go_in_a_capture_come_back(loader, driver, stream):
             assert loader._handle.held == 2
         assert sum(batch.rows for batch in batches) == 33 - 3 * 4
         assert loader._handle.held == 0
+
+
+@contextlib.contextmanager
+def context_of_its_own(driver):
+    context = ctypes.c_void_p()
+    assert driver.cuCtxCreate_v2(ctypes.byref(context), 0, 0) == 0
+    try:
+        yield
+    finally:
+        assert driver.cuCtxPopCurrent_v2(ctypes.byref(context)) == 0
+
+
+def test_default_streams_of_other_contexts(loader, driver):
+    """They are another stream than the tensor's: refused, also where a tensor is let go."""
+    batches = iter(loader)
+    capsule = next(batches)["image"].__dlpack__(stream=1)
+    with context_of_its_own(driver):
+        image = next(batches)["image"]
+        for stream in (None, 1, 2):
+            with pytest.raises(ValueError, match="current context"):
+                image.__dlpack__(stream=stream)
+        with pytest.raises(ValueError, match="current context"):
+            image.__cuda_array_interface__
+        del image
+        held = loader._handle.held
+        del capsule  # kept until there is a thread that has its stream
+        assert loader._handle.held == held
+    assert sum(batch.rows for batch in batches) == 33 - 2 * 4
+    assert loader._handle.held == 0
 
 
 def test_who_holds_all_that_fit_on_the_device_is_told(data):

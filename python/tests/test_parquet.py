@@ -190,6 +190,28 @@ def test_training(tmp_path):
         assert one["label"].numpy().tolist() == other["label"].numpy().tolist()
 
 
+@pytest.mark.parametrize("shuffle", [False, "block", "full"])
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("resident", [0, 1])
+def test_rows_that_share_pages(tmp_path, shuffle, workers, resident):
+    """Those of a page are made together; batches are what they are where each row is read by itself."""
+    batches = []
+    for codec in ("UNCOMPRESSED", "ZSTD"):
+        (tmp_path / codec).mkdir()
+        for i in range(2):
+            write(tmp_path / codec, f"train-{i}.parquet", codec=codec)
+        data = sluice.Dataset(tmp_path / codec)
+        options = {"seed": 8, "num_workers": workers, "transform": T.RandomResizedCrop(16)}
+        if resident == 0:
+            options |= {"page_cache": "drop"}  # no copy in memory
+        found = []
+        with sluice.Loader(data.subset(range(5, 2 * ROWS)), 19, shuffle, **options) as loader:
+            for _ in range(3):
+                found += [[batch[name].numpy().tobytes() for name in ("image", "label", "index")] for batch in loader]
+        batches.append(found)
+    assert batches[0] == batches[1] and len(batches[0]) == 3 * 7
+
+
 def test_nulls(tmp_path):
     images = [None if i % 4 == 1 else image for i, image in enumerate(IMAGES)]
     for how in ({}, {"dictionary": True}, {"codec": "SNAPPY", "dictionary": True}, {"codec": "SNAPPY"}):

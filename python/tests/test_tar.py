@@ -395,7 +395,11 @@ def test_archives_that_change(tmp_path):
     write(path, [("0.txt", b"x" * 700), *usual(3)])
     assert path.stat().st_size == len(before)
     data = sluice.Dataset(path)
+    times = path.stat()
     write(path, [("0.txt", b"x" * 1700), *usual(3)])
+    with pytest.raises(sluice.IOError, match="changed since it was opened"):
+        data[1]
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # nothing but the bytes tells
     for number in range(1, 4):
         with pytest.raises(sluice.CorruptError, match="archive was changed|checksum"):
             data[number]
@@ -429,6 +433,75 @@ def test_indexes_that_are_kept(tmp_path, cache, monkeypatch):
     monkeypatch.delenv("SLUICE_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert len(sluice.Dataset(path)) == 4 and len(list((tmp_path / "xdg" / "sluice").iterdir())) == 1
+
+
+def flip(path, at, keep_times=True):
+    """Another bit at `at`, in place."""
+    times = path.stat()
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte[0] ^ 1]))
+    if keep_times:
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+@pytest.mark.parametrize("how", ["written to", "replaced"])
+def test_indexes_of_files_that_were_changed(tmp_path, cache, how):
+    """With size and time kept: the index is not taken for that of the other file."""
+    path = write(tmp_path / "a.tar", [("0.bin", bytes(100_000)), ("1.txt", b"one"), ("2.txt", b"two")])
+    assert len(sluice.Dataset(path)) == 3
+    (index,) = cache.iterdir()
+    kept = index.read_bytes()
+    if how == "replaced":
+        shutil.copy2(path, tmp_path / "copy")
+        os.rename(tmp_path / "copy", path)
+    flip(path, 50_000 + 1024)
+    assert len(sluice.Dataset(path)) == 3
+    assert index.read_bytes() != kept  # made anew
+
+
+def test_an_index_that_travels_with_its_archive(tmp_path, cache):
+    path = write(tmp_path / "a.tar", [("0.bin", bytes(100_000)), ("1.txt", b"one")])
+    assert len(sluice.Dataset(path)) == 2
+    (index,) = cache.iterdir()
+    copy = tmp_path / "elsewhere" / "b.tar"
+    copy.parent.mkdir()
+    shutil.copy2(path, copy)
+    shutil.copy(index, str(copy) + ".sluice-index")
+    shutil.rmtree(cache)
+    assert len(sluice.Dataset(copy)) == 2 and not cache.exists()
+    size = path.stat().st_size
+    for at in (600, size // 2, size - 1):  # where its bytes are looked at
+        flip(copy, at)
+        if at < size - 1:  # else the archive goes on behind its end
+            assert len(sluice.Dataset(copy)) == 2
+            shutil.rmtree(cache)  # it was walked
+        else:
+            with pytest.raises(sluice.CorruptError, match="goes on behind its end"):
+                sluice.Dataset(copy)
+        flip(copy, at)
+        assert len(sluice.Dataset(copy)) == 2 and not cache.exists()
+
+
+def test_an_index_that_others_can_write_is_no_index(tmp_path, cache):
+    before = os.umask(0)
+    try:
+        path = write(tmp_path / "a.tar", usual(2))
+        assert len(sluice.Dataset(path)) == 2
+    finally:
+        os.umask(before)
+    (index,) = cache.iterdir()
+    assert index.stat().st_mode & 0o777 == 0o600 and cache.stat().st_mode & 0o777 == 0o700
+    good = index.read_bytes()
+    kept = index.stat().st_ino
+    assert len(sluice.Dataset(path)) == 2 and index.stat().st_ino == kept
+    for mode in (0o620, 0o602):
+        index.chmod(mode)
+        kept = index.stat().st_ino
+        assert len(sluice.Dataset(path)) == 2
+        assert index.stat().st_ino != kept and index.stat().st_mode & 0o777 == 0o600 and index.read_bytes() == good
 
 
 def write_wds2idx(path, members):

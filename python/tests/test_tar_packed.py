@@ -197,9 +197,9 @@ def test_damaged(tmp_path):
     data = write(tmp_path / "plain.tar", usual(10)).read_bytes()
     whole = gzip.compress(data)
     bad = {
-        "last CRC": (whole[:-6] + bytes([whole[-6] ^ 1]) + whole[-5:], "incorrect data check"),
+        "last CRC": (whole[:-6] + bytes([whole[-6] ^ 1]) + whole[-5:], "checksum of a gzip member is wrong"),
         "length": (whole[:-1] + b"\1", "incorrect length check"),
-        "CRC of a member": (whole[:-8] + b"\0\0\0\0" + whole[-4:] + gzip.compress(b""), "incorrect data check"),
+        "CRC of a member": (whole[:-8] + b"\0\0\0\0" + whole[-4:] + gzip.compress(b""), "checksum of a gzip member is wrong"),
         "garbage": (whole + b"garbage", "follows the last gzip member"),
         "second archive": (gzip.compress(data) + gzip.compress(data), "goes on behind its end"),
         "no mark": (gzip.compress(data.rstrip(b"\0") + bytes(-len(data.rstrip(b"\0")) % 512)), "no mark at its end"),
@@ -258,10 +258,67 @@ def test_changed_after_it_was_opened(tmp_path):
             path.write_bytes(path.read_bytes() + bytes(1))
         else:
             path.write_bytes(gzip.compress(many(tmp_path, 41).read_bytes(), 1))
-        with pytest.raises(sluice.CorruptError, match="changed since it was opened") as caught:
+        with pytest.raises(sluice.IOError, match="changed since it was opened") as caught:
             packed(tmp_path, data)
         assert caught.value.file == str(path)
         assert len(packed(tmp_path, path)) == (41 if how == "another" else 40)
+
+
+def keep_index(path, cache):
+    """Puts the index beside the file, where it counts for whatever has its size, its time and its ends."""
+    assert len(sluice.Dataset(path)) > 0
+    (index,) = cache.iterdir()
+    shutil.copy(index, str(path) + ".sluice-index")
+    shutil.rmtree(cache)
+
+
+def replace(path, content):
+    """In place, with the times kept: as bytes rot."""
+    times = path.stat()
+    path.write_bytes(content)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def flipped(content, at):
+    return content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :]
+
+
+def checked_zstd(data):
+    return zstd(data, "--check", "-3")
+
+
+ROTTING = {".tar.gz": gzip.compress, ".stored.tar.gz": KINDS[".stored.tar.gz"], ".tar.zst": checked_zstd}
+
+
+@pytest.mark.parametrize("suffix", ROTTING)
+def test_rot_behind_a_kept_index(tmp_path, cache, suffix):
+    """Whoever reads a sample of such a file reads it to its end: what is wrong is wrong with all of it."""
+    if suffix == ".tar.zst" and shutil.which("zstd") is None:
+        pytest.skip("no zstd to make checksums with")
+    path = tmp_path / ("a" + suffix)
+    good = ROTTING[suffix](many(tmp_path, 40).read_bytes())
+    path.write_bytes(good)
+    keep_index(path, cache)
+    chance = random.Random(5)
+    for at in sorted(chance.randrange(4100, len(good) // 2 - 4100) for _ in range(12)):
+        replace(path, flipped(good, at))
+        data = sluice.Dataset(path)
+        assert not cache.exists()  # it was not walked
+        _, _, findings = data.verify(progress=False)
+        assert findings and all(isinstance(finding, sluice.CorruptError) for finding in findings)
+        assert all(finding.sample is None for finding in findings) and findings[0].file == str(path)
+        for source in (data, data[:3], data.subset([0])):
+            out = tmp_path / "out"
+            with pytest.raises(sluice.CorruptError) as caught:
+                sluice.pack(source, out, progress=False, on_bad_sample="skip_all", overwrite=True)
+            assert caught.value.sample is None and not (out / "manifest.sluice").exists()
+            with pytest.raises(sluice.CorruptError):
+                sluice.unpack(source, tmp_path / "files", progress=False, on_bad_sample="skip_all")
+            assert not (tmp_path / "files").exists()
+        with pytest.raises(sluice.CorruptError):
+            data.numbers("label")
+    replace(path, good)
+    assert not sluice.Dataset(path).verify(progress=False)[2]
 
 
 def test_an_index_of_another_time(tmp_path, cache):

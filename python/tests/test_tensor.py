@@ -297,6 +297,7 @@ def test_a_batch_that_is_released_while_it_is_asked(data):
         use(batch)
         with pytest.raises(sluice.StateError, match="released"):
             batch["label"]
+        assert loader._handle.held == 0
 
     class Name(str):
         def __hash__(self):

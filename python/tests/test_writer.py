@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writers, and what is read back."""
 import io
+import threading
+import time
 
 import numpy
 import pytest
@@ -169,3 +171,77 @@ def test_overwriting_is_asked_for(tmp_path):
             writer.add(image=jpeg(1))
         with pytest.raises(sluice.StateError):
             sluice.Writer(tmp_path / "packed")
+
+
+class Number:
+    """An int that is made by Python code."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def __index__(self):
+        return self.make()
+
+
+def refusals(writer):
+    """What a writer says that is in use."""
+    for call in (lambda: writer.add(x=2), writer.finish, writer.abort):
+        with pytest.raises(sluice.StateError, match="another thread is using the writer"):
+            call()
+
+
+def test_values_whose_code_uses_the_writer(tmp_path):
+    def seven():
+        refusals(writer)
+        return 7
+
+    with sluice.Writer(tmp_path / "packed", {"x": "int"}) as writer:
+        writer.add(x=Number(seven))
+        with pytest.raises(ZeroDivisionError):
+            writer.add(x=Number(lambda: 1 // 0))
+        writer.add(x=8)
+    assert [sample["x"] for sample in sluice.Dataset(tmp_path / "packed")] == [7, 8]
+
+
+def test_a_second_thread_is_refused_while_values_are_converted(tmp_path):
+    inside, go_on = threading.Event(), threading.Event()
+
+    def seven():
+        inside.set()
+        go_on.wait(20)
+        return 7
+
+    with sluice.Writer(tmp_path / "packed", {"x": "int"}) as writer:
+        thread = threading.Thread(target=writer.add, kwargs={"x": Number(seven)})
+        thread.start()
+        assert inside.wait(20)
+        refusals(writer)
+        go_on.set()
+        thread.join()
+    assert [sample["x"] for sample in sluice.Dataset(tmp_path / "packed")] == [7]
+
+
+def test_threads_that_race_for_a_writer(tmp_path):
+    """Each sample that was taken is there; the others were refused. A race here was a use of freed memory."""
+    taken = []
+
+    def number(value):
+        time.sleep(0)  # others may run
+        return value
+
+    def add_some(first):
+        for value in range(first, first + 100):
+            try:
+                writer.add(x=Number(lambda: number(value)), data=bytes(20000))
+                taken.append(value)
+            except sluice.StateError:
+                pass
+
+    with sluice.Writer(tmp_path / "packed", {"x": "int", "data": "bytes"}) as writer:
+        writer.add(x=-1, data=b"")
+        threads = [threading.Thread(target=add_some, args=(first,)) for first in (0, 100, 200)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(sluice.Dataset(tmp_path / "packed").numbers("x")) == [-1, *sorted(taken)]

@@ -7,6 +7,7 @@
 #include "error.h"
 #include "flat.h"
 #include "formats.h"
+#include "memory.h"
 #include "path_range.h"
 #include "verify.h"
 
@@ -14,6 +15,8 @@
 #include <string.h>
 
 enum { VERIFY_WORKERS_MAX = 1024 };
+/* Unless more is asked for. */
+#define OPEN_MEMORY_MAX ((uint64_t)8 << 30)
 
 static sluice_status open_flat(sl_dataset **dataset, const char *const *paths, size_t count,
                                const sluice_field *given, sluice_error *error)
@@ -57,6 +60,35 @@ static sluice_status open_ranges(sl_dataset **dataset, const char *const *paths,
     return status;
 }
 
+/* Says that what was not to be had is what opening may take. */
+static sluice_status refuse_memory(uint64_t limit_bytes, sluice_error *error)
+{
+    const size_t length = strlen(error->text);
+    (void)snprintf(error->text + length, sizeof(error->text) - length,
+                   "; opening the dataset may take %llu MiB: choose the fields that are wanted, or "
+                   "raise that (memory_bytes, --open-memory)",
+                   (unsigned long long)(limit_bytes >> 20));
+    return (sluice_status)error->status;
+}
+
+static sluice_status open_within_memory(sl_dataset **dataset, const char *const *paths,
+                                        size_t count, const sluice_dataset_options *own,
+                                        sluice_error *error)
+{
+    sl_memory_limit limit;
+    const uint64_t half = sl_memory_available() / 2;
+    const uint64_t usual = half < OPEN_MEMORY_MAX ? half : OPEN_MEMORY_MAX;
+    const uint64_t bytes = own->memory_bytes > 0 ? own->memory_bytes : usual;
+    sl_memory_limit_init(&limit, bytes);
+    sl_memory_limit *before = sl_memory_work_under(&limit);
+    const uint64_t shortages = sl_memory_shortages();
+    sluice_status status = open_ranges(dataset, paths, count, own, error);
+    status = sl_error_after_shortage(status, sl_memory_shortages() > shortages, error);
+    (void)sl_memory_work_under(before);
+    const bool met = atomic_load_explicit(&limit.met, memory_order_relaxed);
+    return status == SLUICE_NOMEM && met ? refuse_memory(bytes, error) : status;
+}
+
 static sluice_status check_fields(const sluice_dataset_options *own, sluice_error *error)
 {
     for (uint32_t i = 0; i < own->field_count; i++) {
@@ -93,15 +125,15 @@ sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *p
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), options, "sluice_dataset_options", &reason);
     if (status == SLUICE_OK &&
-        (own.allow_empty_classes > 1 || own.reserved != 0 || own.reserved_2 != 0)) {
+        (own.allow_empty_classes > 1 || own.allow_outside > 1 || own.reserved != 0)) {
         status = sl_error_set(&reason, SLUICE_INVALID, "api",
-                              "allow_empty_classes must be 0 or 1, reserved 0");
+                              "allow_empty_classes and allow_outside must be 0 or 1, reserved 0");
     }
     if (status == SLUICE_OK) {
         status = check_fields(&own, &reason);
     }
     if (status == SLUICE_OK) {
-        status = open_ranges(&opened, paths, count, &own, &reason);
+        status = open_within_memory(&opened, paths, count, &own, &reason);
     }
     if (status < 0) {
         return sl_api_fail(error, &reason);
@@ -274,9 +306,11 @@ static sluice_status check_verify_options(sluice_verify_options *own,
     if (status < 0) {
         return status;
     }
-    if (own->workers > VERIFY_WORKERS_MAX || own->decode > 1 || own->reserved != 0) {
+    if (own->workers > VERIFY_WORKERS_MAX || own->decode > 1 || own->reserved != 0 ||
+        own->max_sample_bytes > SL_RECORD_BYTES_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "workers must be at most %d, decode 0 or 1, reserved 0",
+                            "workers must be at most %d, decode 0 or 1, reserved 0, "
+                            "max_sample_bytes at most 2^31 - 1",
                             VERIFY_WORKERS_MAX);
     }
     own->workers = own->workers > 0 ? own->workers : sl_cpu_count();

@@ -91,8 +91,10 @@ static sluice_status read_scan_options(sluice_scan_options *own, const sluice_sc
 {
     const sluice_status status =
         sl_api_read_struct(own, sizeof(*own), given, "sluice_scan_options", error);
-    if (status == SLUICE_OK && own->workers > SCAN_WORKERS_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, "api", "workers must be at most %d",
+    if (status == SLUICE_OK &&
+        (own->workers > SCAN_WORKERS_MAX || own->max_sample_bytes > SL_RECORD_BYTES_MAX)) {
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            "workers must be at most %d, max_sample_bytes at most 2^31 - 1",
                             SCAN_WORKERS_MAX);
     }
     return status;

@@ -7,7 +7,7 @@
 #include "error.h"
 #include "series.h"
 
-enum { UNPACK_WORKERS_MAX = 1024 };
+enum { UNPACK_WORKERS_MAX = 1024, SAMPLE_BYTES_DEFAULT = 1 << 30 };
 
 static sluice_status check(sluice_unpack_options *options, sluice_error *error)
 {
@@ -21,11 +21,16 @@ static sluice_status check(sluice_unpack_options *options, sluice_error *error)
     }
     if (options->workers > UNPACK_WORKERS_MAX || options->overwrite > 1 || options->reserved != 0 ||
         (options->form != SLUICE_UNPACK_FOLDER && options->form != SLUICE_UNPACK_TAR) ||
-        (options->on_bad != SLUICE_PACK_BAD_FAIL && options->on_bad != SLUICE_PACK_BAD_SKIP)) {
+        options->on_bad < SLUICE_PACK_BAD_FAIL || options->on_bad > SLUICE_PACK_BAD_SKIP_ALL ||
+        options->max_sample_bytes > SL_RECORD_BYTES_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api",
                             "workers must be at most %d, overwrite 0 or 1, form a "
-                            "sluice_unpack_form, on_bad a sluice_pack_on_bad, reserved 0",
+                            "sluice_unpack_form, on_bad a sluice_pack_on_bad, reserved 0, "
+                            "max_sample_bytes at most 2^31 - 1",
                             UNPACK_WORKERS_MAX);
+    }
+    if (options->max_sample_bytes == 0) {
+        options->max_sample_bytes = SAMPLE_BYTES_DEFAULT;
     }
     options->workers = options->workers > 0 ? options->workers : sl_cpu_count();
     return SLUICE_OK;

@@ -343,11 +343,11 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
                             "overwrite");
     }
     if (own.workers > PACK_WORKERS_MAX || own.keep_order > 1 || own.overwrite > 1 ||
-        own.skip_verify > 1 ||
-        (own.on_bad != SLUICE_PACK_BAD_FAIL && own.on_bad != SLUICE_PACK_BAD_SKIP)) {
+        own.skip_verify > 1 || own.on_bad < SLUICE_PACK_BAD_FAIL ||
+        own.on_bad > SLUICE_PACK_BAD_SKIP_ALL || own.max_sample_bytes > SL_RECORD_BYTES_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api",
                             "workers must be at most %d, keep_order, overwrite and skip_verify 0 "
-                            "or 1, on_bad a sluice_pack_on_bad",
+                            "or 1, on_bad a sluice_pack_on_bad, max_sample_bytes at most 2^31 - 1",
                             PACK_WORKERS_MAX);
     }
     own.workers = own.workers > 0 ? own.workers : sl_cpu_count();

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -43,17 +44,36 @@ uint32_t sl_cpu_count(void)
     return cpus < 1 ? 1 : (uint32_t)cpus;
 }
 
+/* A line in kB, in bytes; UINT64_MAX where it is not there. */
+static uint64_t proc_bytes(const char *path, const char *key)
+{
+    const uint64_t kib = sl_proc_number(path, key);
+    return kib > UINT64_MAX / KIB ? UINT64_MAX : kib * KIB;
+}
+
 /* The smaller of a line of meminfo and a cgroup's figure. */
 static uint64_t memory_figure(const char *key, uint64_t cgroup)
 {
-    const uint64_t kib = sl_proc_number("/proc/meminfo", key);
-    const uint64_t machine = kib > UINT64_MAX / KIB ? UINT64_MAX : kib * KIB;
+    const uint64_t machine = proc_bytes("/proc/meminfo", key);
     return machine < cgroup ? machine : cgroup;
+}
+
+/* What RLIMIT_AS (ulimit -v) leaves. */
+static uint64_t address_space_left(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+        return UINT64_MAX;
+    }
+    const uint64_t taken = proc_bytes("/proc/self/status", "VmSize:");
+    return taken < limit.rlim_cur ? limit.rlim_cur - taken : 0;
 }
 
 uint64_t sl_memory_available(void)
 {
-    return memory_figure("MemAvailable:", own_cgroup().memory_left);
+    const uint64_t memory = memory_figure("MemAvailable:", own_cgroup().memory_left);
+    const uint64_t addresses = address_space_left();
+    return memory < addresses ? memory : addresses;
 }
 
 uint64_t sl_memory_total(void)

@@ -9,8 +9,8 @@
 /* Processors in this process' affinity mask, further limited by the cgroup's CPU quota (rounded
  * up); at least 1. */
 uint32_t sl_cpu_count(void);
-/* Memory that this process can still get: the smaller of MemAvailable and what its cgroup (v1 or
- * v2) leaves; bytes. */
+/* Memory that this process can still get: the least of MemAvailable and what its cgroup (v1 or v2)
+ * and RLIMIT_AS leave; bytes. */
 uint64_t sl_memory_available(void);
 /* The smaller of MemTotal and the cgroup's limit; bytes. */
 uint64_t sl_memory_total(void);

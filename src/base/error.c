@@ -3,6 +3,7 @@
 
 #include "safe_text.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,20 @@ void sl_error_clear(sluice_error *error)
     error->struct_size = (uint32_t)sizeof(*error);
     error->sample = -1;
     error->offset = -1;
+}
+
+sluice_status sl_error_after_shortage(sluice_status status, bool shortage, sluice_error *error)
+{
+    if (!shortage || (status != SLUICE_CORRUPT && status != SLUICE_UNSUPPORTED)) {
+        return status;
+    }
+    if (error != NULL) {
+        const size_t length = strlen(error->text);
+        error->status = SLUICE_NOMEM;
+        (void)snprintf(error->text + length, sizeof(error->text) - length,
+                       " (there was no memory)");
+    }
+    return SLUICE_NOMEM;
 }
 
 /* The place to cut `text` from, so that no UTF-8 sequence is begun in its middle. */
@@ -107,4 +122,15 @@ void sl_error_copy_out(sluice_error *to, const sluice_error *from)
     const size_t size = to->struct_size < sizeof(*from) ? to->struct_size : sizeof(*from);
     const size_t skip = sizeof(to->struct_size); /* stays the caller's */
     memcpy((char *)to + skip, (const char *)from + skip, size - skip);
+}
+
+bool sl_error_is_unreadable(const sluice_error *error)
+{
+    static const int of_paths[] = {ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL};
+    for (size_t i = 0; i < sizeof(of_paths) / sizeof(of_paths[0]); i++) {
+        if (error->sys_errno == of_paths[i]) {
+            return false;
+        }
+    }
+    return error->status == SLUICE_IO;
 }

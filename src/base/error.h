@@ -13,6 +13,7 @@
 
 #include <sluice/common.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -41,6 +42,12 @@ static inline sl_refusal sl_accept(void)
     return (sl_refusal){.status = SLUICE_OK};
 }
 
+/*
+ * Data are not to blame (CORRUPT, UNSUPPORTED) where there was a shortage of memory meanwhile, as
+ * sl_memory_shortages tells: NOMEM then, in `error`, too, which may be NULL.
+ */
+sluice_status sl_error_after_shortage(sluice_status status, bool shortage, sluice_error *error);
+
 /* Resets to "no error", full size. */
 void sl_error_clear(sluice_error *error);
 
@@ -59,6 +66,13 @@ sluice_status sl_error_file(sluice_error *error, sluice_status status, const cha
 
 /* Copies `path` into error->file, keeping the end when it does not fit. */
 void sl_error_set_path(sluice_error *error, const char *path);
+
+/*
+ * Whether a sample that could not be read may be as good as any: IO, unless its path leads to
+ * nothing that could be read (ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, EINVAL: another kind of
+ * file).
+ */
+bool sl_error_is_unreadable(const sluice_error *error);
 
 /* Copies to a caller's struct, writing no more than its struct_size. `to` may be NULL. */
 void sl_error_copy_out(sluice_error *to, const sluice_error *from);

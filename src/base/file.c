@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "file.h"
 
+#include "checksum.h"
 #include "error.h"
 #include "memory.h"
+#include "retry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +15,39 @@
 /* Some kernels transfer no more than this at once. */
 #define CHUNK_BYTES ((size_t)1 << 30)
 
-sluice_status sl_file_open(sl_file_name name, int *fd, uint64_t *size, sluice_error *error)
+/* What is to be read, and to where. */
+typedef struct range {
+    uint8_t *to;
+    size_t bytes;
+    uint64_t offset;
+} range;
+
+/* Of each place that is looked at. */
+enum { SAMPLE_BYTES = 4096, SAMPLE_PLACES = 3 };
+
+static int64_t ns_of(struct timespec time)
+{
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+sl_file_identity sl_file_identity_of(const struct stat *facts)
+{
+    return (sl_file_identity){.bytes = (uint64_t)facts->st_size,
+                              .inode = facts->st_ino,
+                              .modified_ns = ns_of(facts->st_mtim),
+                              .changed_ns = ns_of(facts->st_ctim)};
+}
+
+bool sl_file_is_same(const sl_file_identity *a, const sl_file_identity *b)
+{
+    const bool sampled = a->sample != 0 && b->sample != 0;
+    return a->bytes == b->bytes && a->modified_ns == b->modified_ns &&
+           (a->inode == b->inode || a->changed_ns == b->changed_ns) &&
+           (!sampled || a->sample == b->sample);
+}
+
+sluice_status sl_file_open(sl_file_name name, int *fd, sl_file_identity *identity,
+                           sluice_error *error)
 {
     /* O_NONBLOCK: opening a FIFO must not wait for a writer; it means nothing to regular files. */
     int opened = open(name.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -31,24 +65,85 @@ sluice_status sl_file_open(sl_file_name name, int *fd, uint64_t *size, sluice_er
         return sl_error_file(error, SLUICE_IO, name.stage, 0, name.path, -1, "not a regular file");
     }
     *fd = opened;
-    if (size != NULL) {
-        *size = (uint64_t)status.st_size;
+    if (identity != NULL) {
+        *identity = sl_file_identity_of(&status);
     }
     return SLUICE_OK;
 }
 
-sluice_status sl_file_read(int fd, sl_file_name name, void *buffer, size_t bytes, uint64_t offset,
-                           sluice_error *error)
+sluice_status sl_file_open_again(sl_file_name name, const sl_file_identity *was, int *fd,
+                                 sluice_error *error)
 {
-    uint8_t *to = buffer;
+    sl_file_identity is = {0};
+    const sluice_status status = sl_file_open(name, fd, &is, error);
+    if (status < 0 || sl_file_is_same(was, &is)) {
+        return status;
+    }
+    sl_file_close(*fd);
+    *fd = -1;
+    return sl_error_file(error, SLUICE_IO, name.stage, 0, name.path, -1, SL_FILE_REPLACED);
+}
+
+bool sl_file_is_unchanged(int fd, const sl_file_identity *was)
+{
+    struct stat facts;
+    if (fstat(fd, &facts) != 0) {
+        return true; /* reading will tell */
+    }
+    const sl_file_identity is = sl_file_identity_of(&facts);
+    return sl_file_is_same(was, &is);
+}
+
+sluice_status sl_file_sample(int fd, sl_file_name name, sl_file_identity *identity,
+                             sluice_error *error)
+{
+    uint8_t bytes[SAMPLE_BYTES * SAMPLE_PLACES];
+    const uint64_t size = identity->bytes;
+    const uint64_t last = size > SAMPLE_BYTES ? size - SAMPLE_BYTES : 0;
+    size_t filled = 0;
+    for (uint32_t i = 0; i < SAMPLE_PLACES && (i == 0 || last > 0); i++) {
+        const uint64_t at = i + 1 < SAMPLE_PLACES ? last / (SAMPLE_PLACES - 1) * i : last;
+        const size_t some = size - at < SAMPLE_BYTES ? (size_t)(size - at) : SAMPLE_BYTES;
+        const sluice_status status = sl_file_read(fd, name, bytes + filled, some, at, error);
+        if (status < 0) {
+            return status;
+        }
+        filled += some;
+    }
+    const uint64_t sum = sl_checksum(bytes, filled);
+    identity->sample = sum != 0 ? sum : 1;
+    return SLUICE_OK;
+}
+
+size_t sl_file_look(const char *path, void *head, size_t most)
+{
+    int fd = -1;
+    sl_file_identity file = {0};
+    const sl_file_name name = {"file", path};
+    if (sl_file_open(name, &fd, &file, NULL) < 0) {
+        return 0;
+    }
+    const size_t bytes = file.bytes < most ? (size_t)file.bytes : most;
+    const bool read = sl_file_read(fd, name, head, bytes, 0, NULL) == SLUICE_OK;
+    sl_file_close(fd);
+    return read ? bytes : 0;
+}
+
+static sluice_status read_range(int fd, sl_file_name name, range wanted, sl_retry *retry,
+                                sluice_error *error)
+{
+    uint8_t *to = wanted.to;
+    size_t bytes = wanted.bytes;
+    uint64_t offset = wanted.offset;
     while (bytes > 0) {
         size_t part = bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES;
         ssize_t got = pread(fd, to, part, (off_t)offset);
-        if (got < 0 && errno == EINTR) {
+        const int reason = got < 0 ? errno : 0;
+        if (got < 0 && (reason == EINTR || (retry != NULL && sl_retry_wait(retry, reason)))) {
             continue;
         }
         if (got < 0) {
-            return sl_error_file(error, SLUICE_IO, name.stage, errno, name.path, (int64_t)offset,
+            return sl_error_file(error, SLUICE_IO, name.stage, reason, name.path, (int64_t)offset,
                                  "cannot read %zu bytes", part);
         }
         if (got == 0) {
@@ -60,6 +155,19 @@ sluice_status sl_file_read(int fd, sl_file_name name, void *buffer, size_t bytes
         bytes -= (size_t)got;
     }
     return SLUICE_OK;
+}
+
+sluice_status sl_file_read(int fd, sl_file_name name, void *buffer, size_t bytes, uint64_t offset,
+                           sluice_error *error)
+{
+    sl_retry retry = {0};
+    return read_range(fd, name, (range){buffer, bytes, offset}, &retry, error);
+}
+
+sluice_status sl_file_read_once(int fd, sl_file_name name, void *buffer, size_t bytes,
+                                uint64_t offset, sluice_error *error)
+{
+    return read_range(fd, name, (range){buffer, bytes, offset}, NULL, error);
 }
 
 /* A file that shrinks meanwhile is refused by the read; what it grows by is left out. */
@@ -84,18 +192,19 @@ sluice_status sl_file_read_whole(sl_file_name name, uint64_t most, uint8_t **dat
                                  sluice_error *error)
 {
     int fd = -1;
-    uint64_t size = 0;
+    sl_file_identity file = {0};
     *data = NULL;
-    sluice_status status = sl_file_open(name, &fd, &size, error);
+    sluice_status status = sl_file_open(name, &fd, &file, error);
     if (status < 0) {
         return status;
     }
-    status = size > most ? sl_error_file(error, SLUICE_UNSUPPORTED, name.stage, 0, name.path, -1,
-                                         "it has %llu bytes: %llu are the most",
-                                         (unsigned long long)size, (unsigned long long)most)
-                         : read_all(fd, name, size, data, error);
+    status = file.bytes > most
+                 ? sl_error_file(error, SLUICE_UNSUPPORTED, name.stage, 0, name.path, -1,
+                                 "it has %llu bytes: %llu are the most",
+                                 (unsigned long long)file.bytes, (unsigned long long)most)
+                 : read_all(fd, name, file.bytes, data, error);
     sl_file_close(fd);
-    *bytes = size;
+    *bytes = file.bytes;
     return status;
 }
 

@@ -2,9 +2,9 @@
 /*
  * file: whole-or-error reads and writes of plain files, for the code that may block.
  *
- * Purpose: EINTR and short transfers are handled once, here, and every failure names file, offset
- * and errno.
- * Threads: pure but for the descriptors.
+ * Purpose: EINTR, short transfers and errors that may pass are handled once, here, and every
+ * failure names file, offset and errno; and what tells a file from another one that lies at its
+ * path later. Threads: pure but for the descriptors.
  */
 #ifndef SL_FILE_H
 #define SL_FILE_H
@@ -20,12 +20,54 @@ typedef struct sl_file_name {
     const char *path;
 } sl_file_name;
 
-/* Opens for reading, close-on-exec, never as a terminal; only regular files (IO otherwise). `*size`
- * may be NULL. */
-sluice_status sl_file_open(sl_file_name name, int *fd, uint64_t *size, sluice_error *error);
-/* Reads exactly `bytes`: IO, or CORRUPT when the file ends before. */
+/* What is said of one that is not the same any more, with the status IO: nothing is wrong with the
+ * data of either. */
+#define SL_FILE_REPLACED "the file was changed since it was opened: replaced, or written to"
+
+/*
+ * What identifies a file's contents without reading all of them. Replacing a file changes inode and
+ * changed_ns; writing to it changes modified_ns and changed_ns, of which the first can be set back.
+ * A hard link, or another mode, changes changed_ns alone, and file systems in user space may number
+ * their inodes anew: neither makes it another file.
+ */
+typedef struct sl_file_identity {
+    uint64_t bytes;
+    uint64_t inode;
+    int64_t modified_ns; /* st_mtim, st_ctim: ns since 1970 */
+    int64_t changed_ns;
+    uint64_t sample; /* sl_file_sample; 0: not taken */
+} sl_file_identity;
+
+sl_file_identity sl_file_identity_of(const struct stat *facts);
+/* Size, time of modification, and inode or time of change are equal, and the samples, where both
+ * have one. */
+bool sl_file_is_same(const sl_file_identity *a, const sl_file_identity *b);
+
+/* Opens for reading, close-on-exec, never as a terminal; only regular files (IO otherwise).
+ * `*identity`, without a sample, may be NULL. */
+sluice_status sl_file_open(sl_file_name name, int *fd, sl_file_identity *identity,
+                           sluice_error *error);
+/* Opens a file that was opened before. Errors: IO, also where it is not the same any more. */
+sluice_status sl_file_open_again(sl_file_name name, const sl_file_identity *was, int *fd,
+                                 sluice_error *error);
+/* Whether an open file is still the same, as far as the system says anything about it. */
+bool sl_file_is_unchanged(int fd, const sl_file_identity *was);
+/* Takes a checksum of up to 4 KiB each of the file's beginning, middle and end, never 0. Errors:
+ * IO, CORRUPT (it is shorter than identity->bytes). */
+sluice_status sl_file_sample(int fd, sl_file_name name, sl_file_identity *identity,
+                             sluice_error *error);
+/*
+ * The first bytes of a regular file, `most` at most; how many there are. 0 where it is another kind
+ * of file, or cannot be read: to find out what a path is.
+ */
+size_t sl_file_look(const char *path, void *head, size_t most);
+/* Reads exactly `bytes`: IO, or CORRUPT when the file ends before. What may pass (retry.h) is tried
+ * again. */
 sluice_status sl_file_read(int fd, sl_file_name name, void *buffer, size_t bytes, uint64_t offset,
                            sluice_error *error);
+/* The same, without another try. */
+sluice_status sl_file_read_once(int fd, sl_file_name name, void *buffer, size_t bytes,
+                                uint64_t offset, sluice_error *error);
 /*
  * All of a file, which the caller frees (sl_free). Errors: as of open and read; UNSUPPORTED: it has
  * more than `most` bytes; NOMEM.
@@ -35,12 +77,6 @@ sluice_status sl_file_read_whole(sl_file_name name, uint64_t most, uint8_t **dat
 /* Writes exactly `bytes` at `offset`: IO otherwise. */
 sluice_status sl_file_write(int fd, sl_file_name name, const void *buffer, size_t bytes,
                             uint64_t offset, sluice_error *error);
-/* When the file was last changed, in ns since 1970. */
-static inline int64_t sl_file_modified_ns(const struct stat *facts)
-{
-    return (int64_t)facts->st_mtim.tv_sec * 1000000000 + facts->st_mtim.tv_nsec;
-}
-
 /* Closes when fd >= 0. */
 void sl_file_close(int fd);
 

@@ -2,6 +2,7 @@
 #include "memory.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,98 @@ uint64_t sl_memory_allocations(void)
     return atomic_load_explicit(&allocations, memory_order_relaxed);
 }
 
+/* ---- under a limit ---- */
+
+static _Thread_local sl_memory_limit *own_limit;
+static _Thread_local uint64_t shortages;
+
+uint64_t sl_memory_shortages(void)
+{
+    return shortages;
+}
+
+void sl_memory_note_shortage(void)
+{
+    shortages++;
+}
+
+static void *noted(void *memory)
+{
+    if (memory == NULL) {
+        shortages++;
+    }
+    return memory;
+}
+
+void sl_memory_limit_init(sl_memory_limit *limit, uint64_t bytes)
+{
+    sl_budget_init(&limit->budget, bytes);
+    atomic_init(&limit->met, false);
+}
+
+sl_memory_limit *sl_memory_work_under(sl_memory_limit *limit)
+{
+    sl_memory_limit *before = own_limit;
+    own_limit = limit;
+    return before;
+}
+
+sl_memory_limit *sl_memory_limit_of_thread(void)
+{
+    return own_limit;
+}
+
+bool sl_memory_claim(uint64_t bytes)
+{
+    sl_memory_limit *limit = own_limit;
+    if (limit == NULL || sl_budget_take(&limit->budget, bytes)) {
+        return true;
+    }
+    atomic_store_explicit(&limit->met, true, memory_order_relaxed);
+    shortages++;
+    return false;
+}
+
+/* What is freed may have been taken under no limit, or another one: never less than nothing. */
+void sl_memory_give_back(uint64_t bytes)
+{
+    sl_memory_limit *limit = own_limit;
+    if (limit == NULL) {
+        return;
+    }
+    uint64_t used = sl_budget_used(&limit->budget);
+    while (!atomic_compare_exchange_weak_explicit(&limit->budget.used, &used,
+                                                  used > bytes ? used - bytes : 0,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
+    }
+}
+
+bool sl_memory_has_room(uint64_t bytes)
+{
+    const bool has = sl_memory_claim(bytes);
+    if (has) {
+        sl_memory_give_back(bytes);
+    }
+    return has;
+}
+
+/* Memory that was claimed as so many bytes is charged as what it takes; NULL: it was not had. */
+static void *charged(void *memory, size_t bytes)
+{
+    if (own_limit == NULL) {
+        return noted(memory);
+    }
+    const size_t real = memory != NULL ? malloc_usable_size(memory) : 0;
+    if (real > bytes) {
+        atomic_fetch_add_explicit(&own_limit->budget.used, real - bytes, memory_order_relaxed);
+    } else {
+        sl_memory_give_back(bytes - real);
+    }
+    return noted(memory);
+}
+
+/* ---- the heap ---- */
+
 /* NULL means "no memory" and nothing else, so an empty allocation has a byte. */
 static size_t at_least_one(size_t bytes)
 {
@@ -27,7 +120,7 @@ static size_t at_least_one(size_t bytes)
 void *sl_malloc(size_t bytes)
 {
     sl_memory_count_allocation();
-    return malloc(at_least_one(bytes));
+    return sl_memory_claim(bytes) ? charged(malloc(at_least_one(bytes)), bytes) : NULL;
 }
 
 void *sl_calloc(size_t count, size_t bytes)
@@ -37,7 +130,30 @@ void *sl_calloc(size_t count, size_t bytes)
         return NULL;
     }
     sl_memory_count_allocation();
-    return calloc(1, at_least_one(total));
+    return sl_memory_claim(total) ? charged(calloc(1, at_least_one(total)), total) : NULL;
+}
+
+/* Under a limit what is there already counts on until it is gone; then there is no more of it. */
+static void *realloc_under_limit(void *memory, size_t total)
+{
+    const size_t before = memory != NULL ? malloc_usable_size(memory) : 0;
+    const size_t more = total > before ? total - before : 0;
+    if (!sl_memory_claim(more)) {
+        return NULL;
+    }
+    void *grown = realloc(memory, at_least_one(total));
+    if (grown == NULL) {
+        sl_memory_give_back(more);
+        return noted(NULL);
+    }
+    const size_t real = malloc_usable_size(grown);
+    if (real > before + more) {
+        atomic_fetch_add_explicit(&own_limit->budget.used, real - before - more,
+                                  memory_order_relaxed);
+    } else {
+        sl_memory_give_back(before + more - real);
+    }
+    return grown;
 }
 
 void *sl_realloc_array(void *memory, size_t count, size_t bytes)
@@ -47,7 +163,8 @@ void *sl_realloc_array(void *memory, size_t count, size_t bytes)
         return NULL;
     }
     sl_memory_count_allocation();
-    return realloc(memory, at_least_one(total));
+    return own_limit != NULL ? realloc_under_limit(memory, total)
+                             : noted(realloc(memory, at_least_one(total)));
 }
 
 char *sl_strdup(const char *text)
@@ -62,6 +179,9 @@ char *sl_strdup(const char *text)
 
 void sl_free(void *memory)
 {
+    if (own_limit != NULL && memory != NULL) {
+        sl_memory_give_back(malloc_usable_size(memory));
+    }
     free(memory);
 }
 

@@ -5,7 +5,9 @@
  * Purpose: every heap allocation of the library goes through here, so that "steady state allocates
  * nothing" can be asserted: sl_memory_allocations() counts them all, process-wide (relaxed atomic).
  * A budget is a plain limit that slabs and scratch are charged to; it is refused, never exceeded.
- * Threads: all functions from any thread.
+ * A thread may work under a limit: what it takes of the heap is charged to it then, and given back
+ * as it is freed; allocating fails where the limit would be passed. So whatever a file claims,
+ * nobody has to remember to count it. Threads: all functions from any thread.
  */
 #ifndef SL_MEMORY_H
 #define SL_MEMORY_H
@@ -36,5 +38,31 @@ void sl_budget_init(sl_budget *budget, uint64_t limit_bytes);
 bool sl_budget_take(sl_budget *budget, uint64_t bytes);
 void sl_budget_give(sl_budget *budget, uint64_t bytes);
 uint64_t sl_budget_used(const sl_budget *budget);
+
+/* Of what some threads together have at a time; what of it is there when the work ends stays, and
+ * is nobody's any more. */
+typedef struct sl_memory_limit {
+    sl_budget budget;
+    atomic_bool met; /* something was refused */
+} sl_memory_limit;
+
+void sl_memory_limit_init(sl_memory_limit *limit, uint64_t bytes);
+/* What this thread works under from here on (NULL: nothing), and did until now. Threads that it
+ * starts to work with take it from it. */
+sl_memory_limit *sl_memory_work_under(sl_memory_limit *limit);
+sl_memory_limit *sl_memory_limit_of_thread(void);
+/* Memory that somebody else takes for this thread, a library; false: there is not as much left. */
+bool sl_memory_claim(uint64_t bytes);
+void sl_memory_give_back(uint64_t bytes);
+/* Whether so many bytes are left now, for who knows before it begins what it will take. */
+bool sl_memory_has_room(uint64_t bytes);
+
+/*
+ * How often this thread was refused memory, here or by a library that says so to note_shortage.
+ * What goes wrong then looks like damage to some, who only see that it did not work: whoever
+ * blames data for a failure asks first whether this has grown meanwhile.
+ */
+uint64_t sl_memory_shortages(void);
+void sl_memory_note_shortage(void);
 
 #endif

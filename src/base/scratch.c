@@ -31,6 +31,7 @@ static bool map_chunk(sl_scratch *scratch, size_t bytes)
     void *base = mmap(NULL, mapped_bytes(&chunk), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
+        sl_memory_note_shortage();
         return false;
     }
     chunk.base = base;
@@ -54,7 +55,7 @@ sluice_status sl_scratch_open(sl_scratch *scratch, size_t limit, size_t keep, sl
         return sl_error_set(error, SLUICE_NOMEM, "base",
                             "%zu bytes of scratch exceed the address space", limit);
     }
-    scratch->limit = round_up(limit, ALIGNMENT);
+    scratch->limit = scratch->limit_most = round_up(limit, ALIGNMENT);
     const size_t kept = round_up(keep > 0 ? keep : 1, ALIGNMENT);
     if (!map_chunk(scratch, kept < scratch->limit ? kept : scratch->limit)) {
         return sl_error_file(error, SLUICE_NOMEM, "base", errno, NULL, -1,
@@ -88,6 +89,24 @@ static size_t all_bytes(const sl_scratch *scratch)
     return all;
 }
 
+/* Gives back the pages of the first chunk from `bytes` on, which stay mapped. */
+static void forget_first(sl_scratch *scratch, size_t bytes)
+{
+    const sl_scratch_chunk *first = &scratch->chunks[0];
+    const size_t begin = round_up(bytes, (size_t)sysconf(_SC_PAGESIZE));
+    if (scratch->touched > begin) {
+        (void)madvise(first->base + begin, mapped_bytes(first) - begin, MADV_DONTNEED);
+        scratch->touched = begin;
+    }
+}
+
+static void note_touched(sl_scratch *scratch)
+{
+    if (scratch->current == 0 && scratch->used > scratch->touched) {
+        scratch->touched = scratch->used;
+    }
+}
+
 /* Goes on in the chunk behind the current one. */
 static bool enter_next(sl_scratch *scratch, size_t bytes)
 {
@@ -101,6 +120,9 @@ static bool enter_next(sl_scratch *scratch, size_t bytes)
         if (next == SL_SCRATCH_CHUNKS || !map_chunk(scratch, size)) {
             return false;
         }
+    }
+    if (next == 1 && all_bytes(scratch) > scratch->limit) {
+        forget_first(scratch, scratch->used);
     }
     scratch->current = next;
     scratch->chunks[next].start = scratch->used;
@@ -120,6 +142,7 @@ void *sl_scratch_take(sl_scratch *scratch, size_t bytes)
     const sl_scratch_chunk *chunk = &scratch->chunks[scratch->current];
     void *memory = chunk->base + (scratch->used - chunk->start);
     scratch->used += whole;
+    note_touched(scratch);
     return memory;
 }
 
@@ -139,9 +162,17 @@ void sl_scratch_release(sl_scratch *scratch, size_t mark)
 
 void sl_scratch_reset(sl_scratch *scratch)
 {
-    if (all_bytes(scratch) > scratch->keep_most) {
+    if (all_bytes(scratch) > scratch->keep_most || all_bytes(scratch) > scratch->limit) {
         unmap_from(scratch, 1);
     }
     scratch->used = 0;
     scratch->current = 0;
+}
+
+void sl_scratch_bind(sl_scratch *scratch, uint64_t bytes)
+{
+    scratch->limit =
+        bytes < scratch->limit_most ? (size_t)bytes / ALIGNMENT * ALIGNMENT : scratch->limit_most;
+    sl_scratch_reset(scratch);
+    forget_first(scratch, scratch->limit);
 }

@@ -9,7 +9,8 @@
  * it does not. Invariants:
  * pointers are 64-byte aligned and valid until the reset (or release to a mark) that follows; at
  * least 64 readable bytes follow each allocation. What is refused for the limit depends on what was
- * taken since the reset, and on nothing before. Threads: one owner thread.
+ * taken since the reset, and on nothing before; nor is more than the limit ever in memory. What the
+ * system refuses is a shortage (memory.h). Threads: one owner thread.
  */
 #ifndef SL_SCRATCH_H
 #define SL_SCRATCH_H
@@ -28,8 +29,9 @@ typedef struct sl_scratch_chunk {
 } sl_scratch_chunk;
 
 typedef struct sl_scratch {
-    size_t limit, keep_most;
-    size_t used; /* since the reset */
+    size_t limit, limit_most, keep_most;
+    size_t used;    /* since the reset */
+    size_t touched; /* of the first chunk, since it was mapped, or its end given back */
     uint32_t mapped, current;
     sl_scratch_chunk chunks[SL_SCRATCH_CHUNKS]; /* the first one is always kept */
 } sl_scratch;
@@ -46,5 +48,7 @@ size_t sl_scratch_mark(const sl_scratch *scratch);
 void sl_scratch_release(sl_scratch *scratch, size_t mark);
 /* Releases everything, and gives back what is not kept. */
 void sl_scratch_reset(sl_scratch *scratch);
+/* Resets, and lets it have `bytes`, as open's limit allows, until it is bound again. */
+void sl_scratch_bind(sl_scratch *scratch, uint64_t bytes);
 
 #endif

@@ -6,6 +6,7 @@
 #include "memory.h"
 
 #include <limits.h>
+#include <string.h>
 #define ZLIB_CONST /* what is unpacked is not written to */
 #include <zlib.h>
 #include <zstd.h>
@@ -13,6 +14,9 @@
 
 /* Of inflateInit2: gzip's heads, and nothing else. */
 enum { GZIP_WINDOW = 16 + 15 };
+
+/* Where a checksum ends, what it is of has been given out. */
+#define WRONG_SUM "the checksum of a %s %s is wrong: any of what it holds may be damaged"
 
 typedef enum where {
     WHERE_BEGIN,   /* nothing has been read */
@@ -68,6 +72,9 @@ static sluice_status gzip_refuse(const sl_unpack_stream *stream, int result, slu
 {
     if (result == Z_MEM_ERROR) {
         return sl_error_set(error, SLUICE_NOMEM, "gzip", "no memory for zlib");
+    }
+    if (stream->gzip.msg != NULL && strcmp(stream->gzip.msg, "incorrect data check") == 0) {
+        return sl_error_set(error, SLUICE_CORRUPT, "gzip", WRONG_SUM, "gzip", "member");
     }
     return sl_error_set(error, SLUICE_CORRUPT, "gzip", "the gzip data are damaged here: %s",
                         stream->gzip.msg != NULL ? stream->gzip.msg : "no such data are possible");
@@ -128,6 +135,8 @@ static sluice_status gzip_run(sl_unpack_stream *stream, sl_unpack_step *step, sl
 static sluice_status zstd_refuse(size_t code, sluice_error *error)
 {
     switch (ZSTD_getErrorCode(code)) {
+    case ZSTD_error_checksum_wrong:
+        return sl_error_set(error, SLUICE_CORRUPT, "zstd", WRONG_SUM, "zstd", "frame");
     case ZSTD_error_memory_allocation:
         return sl_error_set(error, SLUICE_NOMEM, "zstd", "no memory for zstd");
     case ZSTD_error_frameParameter_windowTooLarge:

@@ -62,9 +62,6 @@ typedef struct sl_value {
 
 #define SL_VALUES_ALL  UINT64_MAX
 #define SL_VALUES_ROOM 4096
-/* Fields that each may lie in something of its own that has to be unpacked. */
-#define SL_VALUE_ROOMS 4U
-
 /* Where the bytes of a field are wanted, all `bytes` of them. Whoever reads them for a check may
  * copy them there on the way; the value's bytes lie there then. */
 typedef struct sl_copy_wish {
@@ -79,7 +76,7 @@ typedef struct sl_values {
     sl_copy_wish copy;
     sl_value of[SL_FIELDS_MAX];
     char room[SL_VALUES_ROOM]; /* for a text that is not in the sample's bytes as it is meant */
-    sl_value_room unpacked[SL_VALUE_ROOMS]; /* for values that lie in what has to be unpacked */
+    sl_value_rooms rooms;      /* for values that lie in what has to be unpacked */
     uint64_t wholes[SL_SUBVOLUMES_MAX][SLUICE_TENSOR_DIMS_MAX]; /* for sl_value.whole */
 } sl_values;
 
@@ -93,20 +90,13 @@ static inline void sl_values_begin(sl_values *values, uint64_t wanted)
 /* Frees what unpacking took. */
 static inline void sl_values_end(sl_values *values)
 {
-    for (uint32_t i = 0; i < SL_VALUE_ROOMS; i++) {
-        sl_value_room_close(&values->unpacked[i]);
-    }
+    sl_value_rooms_close(&values->rooms);
 }
 
 /* Whether `data` lies where the next sample's values will. */
 static inline bool sl_values_pass(const sl_values *values, const uint8_t *data)
 {
-    for (uint32_t i = 0; i < SL_VALUE_ROOMS; i++) {
-        if (sl_value_room_has(&values->unpacked[i], data)) {
-            return true;
-        }
-    }
-    return false;
+    return sl_value_rooms_have(&values->rooms, data);
 }
 
 static inline bool sl_values_want(const sl_values *values, uint32_t field)

@@ -3,18 +3,23 @@
  * value_room: where a format unpacks what holds a value among others.
  *
  * Purpose: a value may lie in a compressed page of many. The page is unpacked here, and stays, so
- * that the next value of the same page costs nothing. Whoever takes samples apart one after the
- * other has one room for them (value.h).
- * Threads: one owner. Memory: as large as the largest page was; steady state allocates nothing.
+ * that the next value of the same page costs nothing; so may a table of where the page's values
+ * lie. Whoever takes samples apart one after the other has one set of rooms for them (value.h).
+ * Threads: one owner. Memory: of each room as large as its largest page was, charged to the owner's
+ * allowance before it is taken; steady state allocates nothing. Ownership: sl_value_rooms_close.
  */
 #ifndef SL_VALUE_ROOM_H
 #define SL_VALUE_ROOM_H
 
+#include "allowance.h"
 #include "frame.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Values that each may lie in something of its own that has to be unpacked. */
+#define SL_VALUE_ROOMS 4U
 
 typedef struct sl_value_room {
     uint8_t *data;
@@ -22,24 +27,44 @@ typedef struct sl_value_room {
     bool tagged;  /* `data` begins with what `tag` is of */
     uint64_t tag;
     const void *owner; /* whose tags these are, where several datasets share the room */
-    sl_frame *frame;   /* made when it is needed first */
+    uint64_t user;     /* who it was unpacked for */
+    bool shared;       /* others found it here */
+    bool had_table;    /* or was to have one */
+    void *table;       /* of where values lie in it, its maker's; NULL: there is none */
+    size_t table_bytes;
 } sl_value_room;
 
-/* Of all zero is fine, and is what it becomes. */
-void sl_value_room_close(sl_value_room *room);
+/* Of all zero is fine: nobody bounds them then. */
+typedef struct sl_value_rooms {
+    sl_value_room of[SL_VALUE_ROOMS];
+    sl_frame *frame;               /* made when it is needed first */
+    const sl_allowance *allowance; /* the owner's; NULL: none */
+    uint64_t held;                 /* bytes of memory of all rooms */
+} sl_value_rooms;
 
+/* Gives all memory back; the rooms can be used on. */
+void sl_value_rooms_empty(sl_value_rooms *rooms);
+void sl_value_rooms_close(sl_value_rooms *rooms);
 /* From here on tags are those of `owner`, which may use the same ones as others for something else.
  */
-void sl_value_room_own(sl_value_room *room, const void *owner);
-/* Whether it holds `bytes` that were given this tag. */
-bool sl_value_room_holds(const sl_value_room *room, uint64_t tag, size_t bytes);
-/* Whether `data` lies in it, and so is there until something else is. */
-bool sl_value_room_has(const sl_value_room *room, const uint8_t *data);
-/* Room for `bytes`, whatever was in it before; NULL: no memory. */
-uint8_t *sl_value_room_take(sl_value_room *room, size_t bytes);
-/* What was written there is complete. */
-void sl_value_room_tag(sl_value_room *room, uint64_t tag);
+void sl_value_rooms_own(sl_value_rooms *rooms, const void *owner);
+/* Whether `data` lies in one of them, and so is there until something else is. */
+bool sl_value_rooms_have(const sl_value_rooms *rooms, const uint8_t *data);
 /* A context for zstd; NULL: no memory. */
-sl_frame *sl_value_room_frame(sl_value_room *room);
+sl_frame *sl_value_rooms_frame(sl_value_rooms *rooms);
+
+/* Whether a room holds `bytes` that were given this tag; `user` (a sample's number) asks. */
+bool sl_value_rooms_hold(sl_value_rooms *rooms, uint32_t number, uint64_t tag, size_t bytes,
+                         uint64_t user);
+/* Room for `bytes`, whatever was in it before; NULL: there is no memory, or it is not allowed. */
+uint8_t *sl_value_rooms_take(sl_value_rooms *rooms, uint32_t number, size_t bytes);
+/* What was written there is complete. */
+void sl_value_rooms_tag(sl_value_rooms *rooms, uint32_t number, uint64_t tag, uint64_t user);
+/* Memory for a table of what is tagged, which goes with it; NULL: as of take, and no harm. */
+void *sl_value_rooms_take_table(sl_value_rooms *rooms, uint32_t number, size_t bytes);
+
+/* A room by itself, that nobody bounds: as large as was ever asked for. Of all zero is fine. */
+uint8_t *sl_value_room_take(sl_value_room *room, size_t bytes);
+void sl_value_room_close(sl_value_room *room);
 
 #endif

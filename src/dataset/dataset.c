@@ -341,8 +341,8 @@ sluice_status sl_dataset_unpack(const sl_dataset *dataset, const sl_sample *samp
 sl_refusal sl_dataset_unpack_part(const sl_dataset *part, const sl_sample *sample, sl_bytes bytes,
                                   sl_values *values)
 {
-    for (uint32_t i = 0; part->depth == 0 && i < SL_VALUE_ROOMS; i++) {
-        sl_value_room_own(&values->unpacked[i], part);
+    if (part->depth == 0) {
+        sl_value_rooms_own(&values->rooms, part);
     }
     return part->ops->unpack(part, sample, bytes, values);
 }

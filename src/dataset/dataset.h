@@ -145,6 +145,7 @@ struct sl_dataset {
     const sl_field *fields;   /* info.fields of them */
     sl_objects *objects;      /* the format closes it */
     bool whole_objects;       /* samples may be objects of their own: places without bytes */
+    bool shares_pages;        /* samples lie with others in pages that are unpacked as a whole */
     uint32_t pieces;          /* that a sample has, at most */
     uint32_t depth;           /* of datasets over others: one more than theirs; 0: a format's */
     const sl_mix *mix;        /* it has an order of its own, of which an epoch is a part; NULL */

@@ -53,9 +53,15 @@ uint32_t sl_file_index_name(sl_file_index *index, const char *name)
 
 static const char magic[8] = "SLUICETI";
 
-enum { VERSION = 1, HEAD_BYTES = 48, SUM_BYTES = 8, SAMPLE_BYTES = 12, PACKING_SHIFT = 8 };
-
-/* ---- bytes ---- */
+enum {
+    VERSION = 2,
+    HEAD_BYTES = SL_FILE_INDEX_HEAD,
+    SUM_BYTES = 8,
+    SAMPLE_BYTES = 12,
+    PACKING_SHIFT = 8
+};
+/* No sample is smaller: a record of RecordIO has a head of as much, the others more. */
+enum { LEAST_SAMPLE_BYTES = 8 };
 
 bool sl_file_index_encode(const sl_file_index *index, uint8_t **bytes, size_t *size)
 {
@@ -69,11 +75,14 @@ bool sl_file_index_encode(const sl_file_index *index, uint8_t **bytes, size_t *s
     memcpy(at, magic, sizeof(magic));
     sl_store32(at + 8, VERSION);
     sl_store32(at + 12, index->name_count);
-    sl_store64(at + 16, index->file_bytes);
-    sl_store64(at + 24, (uint64_t)index->modified_ns);
+    sl_store64(at + 16, index->file.bytes);
+    sl_store64(at + 24, (uint64_t)index->file.modified_ns);
     sl_store64(at + 32, index->samples);
     sl_store32(at + 40, index->facts);
     sl_store32(at + 44, (uint32_t)index->kind | (uint32_t)index->packing << PACKING_SHIFT);
+    sl_store64(at + 48, index->file.inode);
+    sl_store64(at + 56, (uint64_t)index->file.changed_ns);
+    sl_store64(at + 64, index->file.sample);
     at += HEAD_BYTES;
     memset(at, 0, names);
     for (uint32_t i = 0; i < index->name_count; i++) {
@@ -107,7 +116,7 @@ static bool decode_names(sl_file_index *index, const uint8_t *names, uint32_t co
 static bool decode_samples(sl_file_index *index, const uint8_t *at, uint64_t samples)
 {
     const uint8_t *sizes = at + samples * 8;
-    const uint64_t most = index->packing == SL_PACKING_NONE ? index->file_bytes : INT64_MAX;
+    const uint64_t most = index->packing == SL_PACKING_NONE ? index->file.bytes : INT64_MAX;
     uint64_t end = 0;
     for (uint64_t i = 0; i < samples; i++) {
         const uint64_t offset = sl_load64(at + i * 8);
@@ -130,27 +139,39 @@ static bool decode_kind(sl_file_index *index, uint32_t word)
     return kind <= SL_INDEX_RECORDIO && packing <= SL_PACKING_ZSTD;
 }
 
+uint64_t sl_file_index_bytes(const uint8_t head[SL_FILE_INDEX_HEAD])
+{
+    sl_file_index index;
+    const uint32_t names = sl_load32(head + 12);
+    const uint64_t file_bytes = sl_load64(head + 16);
+    const uint64_t samples = sl_load64(head + 32);
+    if (memcmp(head, magic, sizeof(magic)) != 0 || sl_load32(head + 8) != VERSION ||
+        !decode_kind(&index, sl_load32(head + 44)) || names > SL_INDEX_NAMES_MAX) {
+        return 0;
+    }
+    const uint64_t most = index.packing == SL_PACKING_NONE ? file_bytes / LEAST_SAMPLE_BYTES
+                                                           : UINT64_MAX / SAMPLE_BYTES / 2;
+    return samples <= most ? HEAD_BYTES + (uint64_t)names * SL_FIELD_NAME_BYTES +
+                                 samples * SAMPLE_BYTES + SUM_BYTES
+                           : 0;
+}
+
 bool sl_file_index_decode(sl_file_index *index, const uint8_t *bytes, size_t size)
 {
     memset(index, 0, sizeof(*index));
-    if (size < HEAD_BYTES + SUM_BYTES || memcmp(bytes, magic, sizeof(magic)) != 0 ||
-        sl_load32(bytes + 8) != VERSION || !decode_kind(index, sl_load32(bytes + 44))) {
+    if (size < HEAD_BYTES || sl_file_index_bytes(bytes) != size ||
+        !decode_kind(index, sl_load32(bytes + 44)) ||
+        sl_load64(bytes + size - SUM_BYTES) != sl_checksum(bytes, size - SUM_BYTES)) {
         return false;
     }
     const uint32_t count = sl_load32(bytes + 12);
     const uint64_t samples = sl_load64(bytes + 32);
-    if (count > SL_INDEX_NAMES_MAX) {
-        return false;
-    }
     const size_t names = (size_t)count * SL_FIELD_NAME_BYTES;
-    const size_t rest = size - HEAD_BYTES - SUM_BYTES;
-    if (rest < names || (rest - names) % SAMPLE_BYTES != 0 ||
-        (rest - names) / SAMPLE_BYTES != samples ||
-        sl_load64(bytes + size - SUM_BYTES) != sl_checksum(bytes, size - SUM_BYTES)) {
-        return false;
-    }
-    index->file_bytes = sl_load64(bytes + 16);
-    index->modified_ns = (int64_t)sl_load64(bytes + 24);
+    index->file = (sl_file_identity){.bytes = sl_load64(bytes + 16),
+                                     .modified_ns = (int64_t)sl_load64(bytes + 24),
+                                     .inode = sl_load64(bytes + 48),
+                                     .changed_ns = (int64_t)sl_load64(bytes + 56),
+                                     .sample = sl_load64(bytes + 64)};
     index->facts = sl_load32(bytes + 40);
     if (decode_names(index, bytes + HEAD_BYTES, count) &&
         decode_samples(index, bytes + HEAD_BYTES + names, samples)) {

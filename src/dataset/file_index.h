@@ -10,6 +10,7 @@
 #ifndef SL_FILE_INDEX_H
 #define SL_FILE_INDEX_H
 
+#include "file.h"
 #include "unpack_stream.h"
 #include "value.h"
 
@@ -27,9 +28,8 @@ typedef enum sl_index_kind {
 typedef struct sl_file_index {
     sl_index_kind kind;
     sl_packing packing;
-    uint32_t facts; /* the format's own */
-    uint64_t file_bytes;
-    int64_t modified_ns; /* since the epoch */
+    uint32_t facts;        /* the format's own */
+    sl_file_identity file; /* that was walked */
     uint64_t samples, room;
     uint64_t *offsets;   /* of its first byte */
     uint32_t *bytes;     /* of it; UINT32_MAX: that, or more */
@@ -46,6 +46,11 @@ bool sl_file_index_add(sl_file_index *index, uint64_t offset, uint64_t bytes);
  * many. */
 uint32_t sl_file_index_name(sl_file_index *index, const char *name);
 
+/* Of an index as bytes: what tells how many there are. */
+#define SL_FILE_INDEX_HEAD 72U
+/* How many bytes there are of an index that begins with `head`; 0: it is none, or has more samples
+ * than a file that is not compressed, of so many bytes as it says, has room for. */
+uint64_t sl_file_index_bytes(const uint8_t head[SL_FILE_INDEX_HEAD]);
 /* An index as bytes (malloc'd by sl_malloc), and back; false: no memory, or not sound. */
 bool sl_file_index_encode(const sl_file_index *index, uint8_t **bytes, size_t *size);
 bool sl_file_index_decode(sl_file_index *index, const uint8_t *bytes, size_t size);

@@ -66,25 +66,34 @@ static sluice_status path_of(void *ctx, uint32_t number, char *path, size_t byte
 static uint64_t bytes_of(void *ctx, uint32_t number)
 {
     const sl_file_list *list = ctx;
-    return list->files[number].bytes;
+    return list->files[number].file.bytes;
+}
+
+static const sl_file_identity *identity_of(void *ctx, uint32_t number)
+{
+    const sl_file_list *list = ctx;
+    const sl_file_identity *file = &list->files[number].file;
+    return file->changed_ns != 0 ? file : NULL;
 }
 
 static sl_packed packed_of(void *ctx, uint32_t number)
 {
     const sl_file_list *list = ctx;
-    return list->files[number].packed;
+    const sl_listed_file *file = &list->files[number];
+    return (sl_packed){.packing = file->packing, .file = file->file};
 }
 
 sluice_status sl_file_list_objects(sl_file_list *list, sl_objects **objects, sluice_error *error)
 {
     bool any = false;
     for (uint32_t i = 0; i < list->count; i++) {
-        any = any || list->files[i].packed.packing != SL_PACKING_NONE;
+        any = any || list->files[i].packing != SL_PACKING_NONE;
     }
     const sl_object_names names = {.ctx = list,
                                    .count = list->count,
                                    .path = path_of,
                                    .bytes = bytes_of,
+                                   .identity = identity_of,
                                    .packed = any ? packed_of : NULL};
     return sl_objects_open(objects, &names, error);
 }
@@ -95,5 +104,5 @@ void sl_file_list_sum(const sl_file_list *list, uint32_t file, sl_checksum_strea
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
     sl_checksum_add(stream, name, strlen(name) + 1);
-    sl_checksum_add_u64(stream, list->files[file].bytes);
+    sl_checksum_add_u64(stream, list->files[file].file.bytes);
 }

@@ -14,10 +14,10 @@
 #include <stdint.h>
 
 typedef struct sl_listed_file {
-    char *path;     /* owned */
-    uint64_t bytes; /* of the file */
-    uint64_t first; /* number of its first sample */
-    sl_packed packed;
+    char *path;            /* owned */
+    sl_file_identity file; /* when it was looked at; until then of its size alone */
+    uint64_t first;        /* number of its first sample */
+    sl_packing packing;
 } sl_listed_file;
 
 typedef struct sl_file_list {
@@ -25,15 +25,15 @@ typedef struct sl_file_list {
     uint32_t count, room;
 } sl_file_list;
 
-/* Adds a file, whose size and first sample are the caller's to fill in. Errors: NOMEM. */
+/* Adds a file, whose identity and first sample are the caller's to fill in. Errors: NOMEM. */
 sluice_status sl_file_list_add(sl_file_list *list, const char *path, sluice_error *error);
 /* Of all zero is fine. */
 void sl_file_list_close(sl_file_list *list);
 
 /* The file that a sample lies in. */
 uint32_t sl_file_list_find(const sl_file_list *list, uint64_t sample);
-/* The files as objects, whose sizes and `packed` are filled in; the list has to outlive them.
- * Errors: NOMEM. */
+/* The files as objects, which have to be the same ones whenever they are opened, as far as they
+ * were looked at; the list has to outlive them. Errors: NOMEM. */
 sluice_status sl_file_list_objects(sl_file_list *list, sl_objects **objects, sluice_error *error);
 /* Adds a file's name, without the folders, and its size to a fingerprint. */
 void sl_file_list_sum(const sl_file_list *list, uint32_t file, sl_checksum_stream *stream);

@@ -4,6 +4,7 @@
 #include "checksum.h"
 #include "clock.h"
 #include "cpu.h"
+#include "file.h"
 #include "index_store.h"
 #include "memory.h"
 #include "open_many.h"
@@ -11,6 +12,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,13 +24,9 @@
 
 static bool begins(const sl_file_kind *kind, const char *path)
 {
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL) {
-        return false;
-    }
-    const bool is_one = kind->begins(file);
-    (void)fclose(file);
-    return is_one;
+    uint8_t head[SL_FILE_LOOK_BYTES];
+    return kind->begins != NULL &&
+           kind->begins((sl_bytes){head, sl_file_look(path, head, sizeof(head))});
 }
 
 /* NULL at the end. */
@@ -153,6 +151,22 @@ static sluice_status walk(opener *o, sl_file_index *index, const char *path, slu
     return status;
 }
 
+/* Once it was walked: whether it is still what it was when that began. */
+static sluice_status settle(sl_file_index *index, const char *path, sluice_error *error)
+{
+    int fd = -1;
+    const sl_file_name name = {STAGE, path};
+    sluice_status status = sl_file_open_again(name, &index->file, &fd, error);
+    if (status == SLUICE_OK) {
+        status = sl_file_sample(fd, name, &index->file, error);
+        sl_file_close(fd);
+    }
+    if (status < 0) {
+        sl_file_index_close(index);
+    }
+    return status;
+}
+
 static sluice_status open_file(void *ctx, uint32_t number, sluice_error *error)
 {
     opener *o = ctx;
@@ -165,6 +179,9 @@ static sluice_status open_file(void *ctx, uint32_t number, sluice_error *error)
     if (!o->opened[file] && !sl_index_store_load(index, kind->index, path, o->folder) &&
         !kind->load(index, path)) {
         status = walk(o, index, path, error);
+        if (status == SLUICE_OK) {
+            status = settle(index, path, error);
+        }
         if (status == SLUICE_OK) {
             sl_index_store_keep(index, path, o->folder);
         }
@@ -229,10 +246,8 @@ static void count_samples(sl_file_set *set)
     for (uint32_t i = 0; i < set->list.count; i++) {
         const sl_file_index *index = &set->indexes[i];
         set->list.files[i].first = set->samples;
-        set->list.files[i].bytes = index->file_bytes;
-        set->list.files[i].packed = (sl_packed){.packing = index->packing,
-                                                .file_bytes = index->file_bytes,
-                                                .modified_ns = index->modified_ns};
+        set->list.files[i].file = index->file;
+        set->list.files[i].packing = index->packing;
         set->front_to_back = set->front_to_back || index->packing != SL_PACKING_NONE;
         set->samples += index->samples;
         for (uint64_t k = 0; k < index->samples; k++) {

@@ -16,7 +16,7 @@
 #include "file_index.h"
 #include "file_list.h"
 
-#include <stdio.h>
+#define SL_FILE_LOOK_BYTES 512U
 
 /* What a format's files are. */
 typedef struct sl_file_kind {
@@ -26,8 +26,9 @@ typedef struct sl_file_kind {
     bool (*is_named)(const char *name);
     /* Whether a folder beside them is no reason to ask what is meant; NULL: none is. */
     bool (*skips_folder)(const char *name);
-    /* Whether a file begins as one, whatever its name. */
-    bool (*begins)(FILE *file);
+    /* Whether a file that begins with these bytes is one, whatever its name: SL_FILE_LOOK_BYTES, or
+     * all that it has. NULL: the name alone tells. */
+    bool (*begins)(sl_bytes head);
     /* An index that another tool left beside the file. */
     bool (*load)(sl_file_index *index, const char *path);
     sluice_status (*walk)(sl_file_index *index, const char *path, sluice_error *error);

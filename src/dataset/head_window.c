@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "head_window.h"
 
-#include "file.h"
-
 #include <fcntl.h>
 #include <string.h>
 
@@ -10,18 +8,14 @@
 
 sluice_status sl_head_window_open(sl_head_window *window, const char *path, sluice_error *error)
 {
-    struct stat facts;
     memset(window, 0, offsetof(sl_head_window, data));
     window->path = path;
     window->fd = -1;
     const sluice_status status =
-        sl_file_open((sl_file_name){STAGE, path}, &window->fd, &window->file_bytes, error);
+        sl_file_open((sl_file_name){STAGE, path}, &window->fd, &window->file, error);
     if (status < 0) {
         window->fd = -1;
         return status;
-    }
-    if (fstat(window->fd, &facts) == 0) {
-        window->modified_ns = sl_file_modified_ns(&facts);
     }
     (void)posix_fadvise(window->fd, 0, 0, POSIX_FADV_RANDOM); /* payloads are not wanted */
     return SLUICE_OK;
@@ -36,7 +30,7 @@ void sl_head_window_close(sl_head_window *window)
 const uint8_t *sl_head_window_look(sl_head_window *window, uint64_t at, size_t bytes,
                                    sluice_error *error)
 {
-    const uint64_t left = window->file_bytes - at;
+    const uint64_t left = window->file.bytes - at;
     if (at >= window->at && at - window->at + bytes <= window->bytes) {
         return window->data + (at - window->at);
     }

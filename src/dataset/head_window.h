@@ -8,7 +8,7 @@
 #ifndef SL_HEAD_WINDOW_H
 #define SL_HEAD_WINDOW_H
 
-#include <sluice/common.h>
+#include "file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,8 +19,7 @@
 typedef struct sl_head_window {
     const char *path;
     int fd; /* -1: not open */
-    uint64_t file_bytes;
-    int64_t modified_ns;
+    sl_file_identity file;
     uint64_t last; /* bytes of the record before: whoever walks sets it */
     uint64_t at;   /* of the bytes in `data` */
     size_t bytes;

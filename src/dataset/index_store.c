@@ -53,40 +53,112 @@ static bool name_in_folder(char *name, size_t bytes, const char *path, const cha
                 bytes);
 }
 
-static bool load_from(sl_file_index *index, sl_index_kind kind, const char *path,
-                      const struct stat *facts)
+/* Whether nobody else could have written what is open. */
+static bool is_private(int fd)
 {
-    size_t size;
-    uint8_t *bytes;
-    if (sl_file_read_whole((sl_file_name){"dataset", path}, UINT64_MAX, &bytes, &size, NULL) < 0) {
+    struct stat facts;
+    return fstat(fd, &facts) == 0 && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+           (facts.st_uid == geteuid() || facts.st_uid == 0);
+}
+
+/* Where an index lies, and whose it is. */
+typedef struct kept {
+    const char *name;
+    bool in_folder;
+} kept;
+
+/* Bytes of an index for each of its file, which may be compressed, at most, and besides. */
+enum { INDEX_A_BYTE = 64, INDEX_BESIDES = 64 << 20 };
+
+static bool is_possible(uint64_t bytes, uint64_t file_bytes)
+{
+    return bytes <= INDEX_BESIDES || (bytes - INDEX_BESIDES) / INDEX_A_BYTE <= file_bytes;
+}
+
+/* The file is as long as its beginning says, which a sparse one is not asked to be. */
+static bool read_index(const kept *at, uint64_t file_bytes, uint8_t **bytes, size_t *size)
+{
+    int fd = -1;
+    uint8_t head[SL_FILE_INDEX_HEAD];
+    sl_file_identity found = {0};
+    const sl_file_name name = {"dataset", at->name};
+    *bytes = NULL;
+    if (sl_file_open(name, &fd, &found, NULL) < 0) {
         return false;
     }
-    bool good = sl_file_index_decode(index, bytes, size);
-    if (good && (index->kind != kind || index->file_bytes != (uint64_t)facts->st_size ||
-                 index->modified_ns != sl_file_modified_ns(facts))) {
+    *size = (size_t)found.bytes;
+    const bool wanted = (!at->in_folder || is_private(fd)) &&
+                        sl_file_read(fd, name, head, sizeof(head), 0, NULL) == SLUICE_OK &&
+                        sl_file_index_bytes(head) == found.bytes &&
+                        is_possible(found.bytes, file_bytes);
+    *bytes = wanted ? sl_malloc(*size) : NULL;
+    const bool good = *bytes != NULL && sl_file_read(fd, name, *bytes, *size, 0, NULL) == SLUICE_OK;
+    sl_file_close(fd);
+    return good;
+}
+
+static bool is_of(const sl_file_index *index, sl_index_kind kind, const kept *at,
+                  const sl_file_identity *file)
+{
+    const sl_file_identity *was = &index->file;
+    const bool untouched = was->inode == file->inode && was->changed_ns == file->changed_ns;
+    return index->kind == kind && was->bytes == file->bytes &&
+           was->modified_ns == file->modified_ns && was->sample == file->sample &&
+           (untouched || !at->in_folder);
+}
+
+static bool load_from(sl_file_index *index, sl_index_kind kind, const kept *at,
+                      const sl_file_identity *file)
+{
+    size_t size = 0;
+    uint8_t *bytes = NULL;
+    bool good =
+        read_index(at, file->bytes, &bytes, &size) && sl_file_index_decode(index, bytes, size);
+    sl_free(bytes);
+    if (good && !is_of(index, kind, at, file)) {
         sl_file_index_close(index);
         good = false;
     }
-    sl_free(bytes);
+    if (good) {
+        index->file = *file;
+    }
     return good;
+}
+
+static bool identify(const char *path, sl_file_identity *file)
+{
+    int fd = -1;
+    const sl_file_name name = {"dataset", path};
+    if (sl_file_open(name, &fd, file, NULL) < 0) {
+        return false;
+    }
+    const bool known = sl_file_sample(fd, name, file, NULL) == SLUICE_OK;
+    sl_file_close(fd);
+    return known;
 }
 
 bool sl_index_store_load(sl_file_index *index, sl_index_kind kind, const char *path,
                          const char *folder)
 {
-    char name[SL_PATH_BYTES];
+    char beside[SL_PATH_BYTES];
+    char cached[SL_PATH_BYTES];
     struct stat facts;
-    if (stat(path, &facts) != 0) {
-        return false;
+    sl_file_identity file = {0};
+    const kept places[] = {{beside, false}, {cached, true}};
+    const bool named[] = {
+        fits(snprintf(beside, sizeof(beside), "%s.sluice-index", path), sizeof(beside)),
+        name_in_folder(cached, sizeof(cached), path, folder)};
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        if (named[i] && stat(places[i].name, &facts) == 0 &&
+            (file.sample != 0 || identify(path, &file)) &&
+            load_from(index, kind, &places[i], &file)) {
+            return true;
+        }
     }
-    if (fits(snprintf(name, sizeof(name), "%s.sluice-index", path), sizeof(name)) &&
-        load_from(index, kind, name, &facts)) {
-        return true;
-    }
-    return name_in_folder(name, sizeof(name), path, folder) && load_from(index, kind, name, &facts);
+    return false;
 }
 
-/* With all folders above it. */
+/* With all folders above it; for the user alone. */
 static bool make_folder(const char *folder)
 {
     char path[SL_PATH_BYTES];
@@ -95,17 +167,17 @@ static bool make_folder(const char *folder)
     }
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+        if (mkdir(path, 0700) != 0 && errno != EEXIST) {
             return false;
         }
         *slash = '/';
     }
-    return mkdir(path, 0777) == 0 || errno == EEXIST;
+    return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
 static bool write_new(const char *path, const uint8_t *bytes, size_t size)
 {
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         return false;
     }
@@ -116,14 +188,14 @@ static bool write_new(const char *path, const uint8_t *bytes, size_t size)
 
 void sl_index_store_keep(const sl_file_index *index, const char *path, const char *folder)
 {
-    static atomic_uint kept; /* threads may keep the same file's index at once */
+    static atomic_uint count; /* threads may keep the same file's index at once */
     char name[SL_PATH_BYTES];
     char temporary[SL_PATH_BYTES];
     uint8_t *bytes = NULL;
     size_t size = 0;
     if (!name_in_folder(name, sizeof(name), path, folder) ||
         !fits(snprintf(temporary, sizeof(temporary), "%s.%ld.%u", name, (long)getpid(),
-                       atomic_fetch_add_explicit(&kept, 1, memory_order_relaxed)),
+                       atomic_fetch_add_explicit(&count, 1, memory_order_relaxed)),
               sizeof(temporary)) ||
         !make_folder(folder) || !sl_file_index_encode(index, &bytes, &size)) {
         return;

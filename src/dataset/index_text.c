@@ -4,6 +4,10 @@
 #include "file.h"
 #include "memory.h"
 
+/* Bytes of text for each of the file that it is of, at most, and besides: a line for each of some.
+ */
+enum { TEXT_A_BYTE = 16, TEXT_BESIDES = 64 << 10 };
+
 size_t sl_index_text_word(sl_index_text *text, const char **word)
 {
     while (text->at < text->end && *text->at == ' ') {
@@ -53,7 +57,9 @@ static bool read_and_parse(sl_file_index *index, const char *name, uint64_t file
 {
     uint8_t *text;
     size_t bytes;
-    if (sl_file_read_whole((sl_file_name){"dataset", name}, UINT64_MAX, &text, &bytes, NULL) < 0) {
+    const uint64_t most =
+        file_bytes < (UINT64_MAX >> 8) ? file_bytes * TEXT_A_BYTE + TEXT_BESIDES : UINT64_MAX;
+    if (sl_file_read_whole((sl_file_name){"dataset", name}, most, &text, &bytes, NULL) < 0) {
         return false;
     }
     const bool good = parse(index, (const char *)text, bytes, file_bytes);
@@ -70,6 +76,6 @@ bool sl_index_text_load(sl_file_index *index, const char *path, const char *name
         !read_and_parse(index, name, (uint64_t)file.st_size, parse)) {
         return false;
     }
-    index->modified_ns = sl_file_modified_ns(&file);
+    index->file = sl_file_identity_of(&file);
     return true;
 }

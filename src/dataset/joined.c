@@ -371,6 +371,12 @@ static uint64_t bytes_of(void *ctx, uint32_t object)
     return sl_objects_bytes(s->objects, object - s->first);
 }
 
+static const sl_file_identity *identity_of(void *ctx, uint32_t object)
+{
+    const span *s = span_of(ctx, object);
+    return sl_objects_identity(s->objects, object - s->first);
+}
+
 static sl_packed packed_of(void *ctx, uint32_t object)
 {
     const span *s = span_of(ctx, object);
@@ -452,6 +458,7 @@ static sluice_status join_objects(joined *own, sluice_error *error)
                                    .count = (uint32_t)count,
                                    .path = path_of,
                                    .bytes = bytes_of,
+                                   .identity = identity_of,
                                    .packed = any ? packed_of : NULL};
     own->owns_objects = true;
     return sl_objects_open(&own->base.objects, &names, error);
@@ -484,6 +491,7 @@ static sluice_status add_part(joined *own, sl_dataset *of, sluice_error *error)
     *p = (part){.of = sl_dataset_ref(of), .first = info->samples};
     map_fields(own, p);
     own->base.whole_objects = own->base.whole_objects || of->whole_objects;
+    own->base.shares_pages = own->base.shares_pages || of->shares_pages;
     info->front_to_back = info->front_to_back | of->info.front_to_back;
     own->base.pieces = of->pieces > own->base.pieces ? of->pieces : own->base.pieces;
     if (of->depth >= own->base.depth) {

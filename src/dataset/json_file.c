@@ -5,9 +5,69 @@
 #include "file.h"
 #include "memory.h"
 
+#include <string.h>
+
 #define STAGE "dataset"
 
 enum { FLAGS = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL };
+
+/*
+ * Bytes of memory, of jansson 2.14 with glibc's malloc: an array or object with its first table, a
+ * member with its place in the table, an element's place, a text, a number. Tables are doubled.
+ */
+enum {
+    ARRAY_BYTES = 136,
+    OBJECT_BYTES = 240,
+    MEMBER_BYTES = 112,
+    ELEMENT_BYTES = 24,
+    TEXT_BYTES = 80,
+    NUMBER_BYTES = 32,
+    /* of a text whose tree is not worth measuring; and of what reading one takes */
+    SMALL_BYTES = 4096
+};
+
+/* Behind a text's closing quote, or at the end; `at` is behind its first one. */
+static size_t skip_text(sl_bytes text, size_t at)
+{
+    while (at < text.size && text.data[at] != '"') {
+        at += text.data[at] == '\\' ? 2 : 1;
+    }
+    return at < text.size ? at + 1 : text.size;
+}
+
+uint64_t sl_json_tree_bytes(sl_bytes text)
+{
+    uint64_t bytes = 0;
+    size_t longest = 0;
+    bool in_number = false;
+    for (size_t at = 0; at < text.size;) {
+        const uint8_t byte = text.data[at++];
+        const bool is_number = (byte >= '0' && byte <= '9') || byte == '-';
+        bytes += is_number && !in_number ? NUMBER_BYTES : 0;
+        in_number = is_number || (in_number && strchr("+.eE", byte) != NULL && byte != 0);
+        if (byte == '"') {
+            const size_t end = skip_text(text, at);
+            bytes += TEXT_BYTES + (end - at);
+            longest = end - at > longest ? end - at : longest;
+            at = end;
+        }
+        bytes += byte == '[' ? ARRAY_BYTES : byte == '{' ? OBJECT_BYTES : 0;
+        bytes += byte == ':' ? MEMBER_BYTES : byte == ',' ? ELEMENT_BYTES : 0;
+    }
+    /* a text is read into a buffer that is doubled */
+    return SMALL_BYTES + bytes + 3 * (uint64_t)longest;
+}
+
+static json_t *parse(sl_bytes text, size_t flags, json_error_t *why)
+{
+    if (text.size > SMALL_BYTES && sl_memory_limit_of_thread() != NULL &&
+        !sl_memory_has_room(sl_json_tree_bytes(text))) {
+        *why = (json_error_t){.position = -1};
+        why->text[sizeof(why->text) - 1] = json_error_out_of_memory; /* as json_error_code reads */
+        return NULL;
+    }
+    return json_loadb((const char *)text.data, text.size, flags, why);
+}
 
 static sluice_status refuse(const char *path, const json_error_t *why, sluice_error *error)
 {
@@ -29,9 +89,20 @@ sluice_status sl_json_load(json_t **root, const char *path, sluice_error *error)
     if (status < 0) {
         return status;
     }
+    const uint64_t claimed = sl_json_tree_bytes((sl_bytes){text, bytes});
+    if (!sl_memory_claim(claimed)) {
+        sl_free(text);
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
+                             "no memory for its JSON, which takes %llu MiB",
+                             (unsigned long long)(claimed >> 20));
+    }
     *root = json_loadb((const char *)text, bytes, FLAGS, &why);
     sl_free(text);
-    return *root != NULL ? SLUICE_OK : refuse(path, &why, error);
+    if (*root == NULL) {
+        sl_memory_give_back(claimed);
+        return refuse(path, &why, error);
+    }
+    return SLUICE_OK;
 }
 
 json_t *sl_json_parse(sl_bytes text)
@@ -42,7 +113,12 @@ json_t *sl_json_parse(sl_bytes text)
 
 json_t *sl_json_parse_why(sl_bytes text, json_error_t *why)
 {
-    return json_loadb((const char *)text.data, text.size, FLAGS, why);
+    return parse(text, FLAGS, why);
+}
+
+json_t *sl_json_parse_any(sl_bytes text, json_error_t *why)
+{
+    return parse(text, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, why);
 }
 
 const json_t *sl_json_member(const json_t *object, const char *key)

@@ -4,8 +4,9 @@
  *
  * Purpose: a file or a text as a tree, with a limit of size before it is read, and errors that name
  * file, line and reason; and what a tree holds, where it may hold anything. jansson takes its
- * memory of the C library: its hooks are the whole process's, and so not ours to set. Threads:
- * pure. Ownership: json_decref by whoever loaded.
+ * memory of the C library: its hooks are the whole process's, and so not ours to set. What a tree
+ * will take is told from its text before it is made, and claimed of the limit that the thread works
+ * under (memory.h). Threads: pure. Ownership: json_decref by whoever loaded.
  */
 #ifndef SL_JSON_FILE_H
 #define SL_JSON_FILE_H
@@ -19,17 +20,22 @@
 
 /* Of a text that is walked. */
 #define SL_JSON_BYTES_MAX ((uint64_t)1 << 30)
-/* Of a text that becomes a tree, which takes up to 50 times as much: the index of 100,000 shards of
+/* Of a text that becomes a tree, which takes up to 75 times as much: the index of 100,000 shards of
  * MDS has 60 MB. */
 #define SL_JSON_TREE_BYTES_MAX ((uint64_t)128 << 20)
 
-/* The file, an object or an array. Errors: IO, CORRUPT (no JSON), UNSUPPORTED (more than
- * SL_JSON_TREE_BYTES_MAX), NOMEM. */
+/* What the tree of a text takes at most, and making it. */
+uint64_t sl_json_tree_bytes(sl_bytes text);
+
+/* The file, an object or an array, whose memory stays claimed. Errors: IO, CORRUPT (no JSON),
+ * UNSUPPORTED (more than SL_JSON_TREE_BYTES_MAX), NOMEM. */
 sluice_status sl_json_load(json_t **root, const char *path, sluice_error *error);
 /* NULL: it is no JSON. */
 json_t *sl_json_parse(sl_bytes text);
-/* The same, and why. */
+/* The same, and why: json_error_out_of_memory where it would take too much. */
 json_t *sl_json_parse_why(sl_bytes text, json_error_t *why);
+/* The same, of what may be no object or array. */
+json_t *sl_json_parse_any(sl_bytes text, json_error_t *why);
 
 /* Member `key` of what may be no object; NULL: none, or null. */
 const json_t *sl_json_member(const json_t *object, const char *key);

@@ -2,6 +2,7 @@
 #include "open_many.h"
 
 #include "error.h"
+#include "memory.h"
 #include "thread.h"
 
 #include <assert.h>
@@ -9,21 +10,25 @@
 
 /* As many reads as storage is worth asking at once, whatever the number of processors. */
 enum { THREADS_MAX = 64 };
+/* What each of them may need at a time, of a limit that they share: a page of Parquet, say. */
+#define THREAD_BYTES ((uint64_t)64 << 20)
 
 typedef struct opener {
     sluice_status (*job)(void *ctx, uint32_t number, sluice_error *error);
     void *ctx;
     uint32_t count;
-    _Atomic uint32_t next; /* number to be begun */
-    pthread_mutex_t mutex; /* guards what follows */
-    uint32_t failed;       /* the smallest number that did; count: none */
-    sluice_status status;  /* its, and error */
+    sl_memory_limit *limit; /* the opener's: of all threads together */
+    _Atomic uint32_t next;  /* number to be begun */
+    pthread_mutex_t mutex;  /* guards what follows */
+    uint32_t failed;        /* the smallest number that did; count: none */
+    sluice_status status;   /* its, and error */
     sluice_error error;
 } opener;
 
 static void run(void *argument)
 {
     opener *o = argument;
+    (void)sl_memory_work_under(o->limit);
     for (;;) {
         /* relaxed: what the jobs work on was there before the threads */
         const uint32_t number = atomic_fetch_add_explicit(&o->next, 1, memory_order_relaxed);
@@ -32,11 +37,13 @@ static void run(void *argument)
         }
         sluice_error error;
         sl_error_clear(&error);
-        const sluice_status status = o->job(o->ctx, number, &error);
+        const uint64_t shortages = sl_memory_shortages();
+        sluice_status status = o->job(o->ctx, number, &error);
         if (status == SLUICE_OK) {
             continue;
         }
         assert(status < 0);
+        status = sl_error_after_shortage(status, sl_memory_shortages() > shortages, &error);
         sl_lock(&o->mutex);
         if (number < o->failed) {
             o->failed = number;
@@ -49,15 +56,26 @@ static void run(void *argument)
     }
 }
 
+static uint32_t choose_threads(const sl_memory_limit *limit)
+{
+    const uint64_t fit = limit != NULL ? limit->budget.limit / THREAD_BYTES : THREADS_MAX;
+    return fit < THREADS_MAX ? (uint32_t)fit + (fit == 0) : THREADS_MAX;
+}
+
 sluice_status sl_open_many(uint32_t count,
                            sluice_status (*job)(void *ctx, uint32_t number, sluice_error *error),
                            void *ctx, sluice_error *error)
 {
     sl_thread threads[THREADS_MAX] = {0};
-    opener o = {.job = job, .ctx = ctx, .count = count, .failed = count};
+    opener o = {.job = job,
+                .ctx = ctx,
+                .count = count,
+                .limit = sl_memory_limit_of_thread(),
+                .failed = count};
     atomic_init(&o.next, 0);
     sl_mutex_init(&o.mutex);
-    const uint32_t wanted = count < THREADS_MAX ? count : THREADS_MAX;
+    const uint32_t most = choose_threads(o.limit);
+    const uint32_t wanted = count < most ? count : most;
     uint32_t started = 0;
     while (started + 1 < wanted &&
            sl_thread_start(&threads[started], "sluice-open", run, &o, NULL) == SLUICE_OK) {

@@ -3,8 +3,9 @@
  * open_many: what opening a dataset has to do for each of its files, by several threads.
  *
  * Purpose: most of opening is waiting for storage, which answers many reads at once faster than one
- * after the other, so there are more threads than processors, 64 at most; the caller's is one of
- * them. Threads: `job` is called on any of them, for each number once; it must
+ * after the other, so there are more threads than processors, 64 at most, and one for each 64 MiB
+ * of the memory limit that the caller works under (memory.h), which is theirs together; the
+ * caller's is one of them. Threads: `job` is called on any of them, for each number once; it must
  * not touch what belongs to other numbers without a lock.
  */
 #ifndef SL_OPEN_MANY_H

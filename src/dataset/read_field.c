@@ -112,7 +112,7 @@ sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_
     }
     *sample = r->sample;
     *values = r->values;
-    memset(values->unpacked, 0, sizeof(values->unpacked));
+    memset(&values->rooms, 0, sizeof(values->rooms));
     sl_dataset_free_sample(r);
     return status;
 }

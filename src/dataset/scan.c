@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "cpu.h"
 #include "memory.h"
+#include "sample_gate.h"
 #include "thread.h"
 
 #define STAGE       "dataset"
@@ -16,6 +17,7 @@ enum { THREADS_MAX = 1024, THREADS_DEFAULT_MAX = 32 };
 typedef struct scanner {
     const sl_scan *scan;
     uint64_t samples;
+    sl_sample_gate gate;
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
     uint64_t next; /* sample to be begun */
@@ -29,10 +31,14 @@ typedef struct scanner {
 typedef struct reader {
     sl_values values;
     sl_buffer buffer;
+    sl_sample_pass pass;
 } reader;
 
 static sluice_status grow(sl_buffer *buffer, size_t bytes, sluice_error *error)
 {
+    if (bytes <= buffer->capacity) {
+        return SLUICE_OK;
+    }
     uint8_t *grown = sl_realloc_array(buffer->data, bytes, 1);
     if (grown == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample of %zu bytes",
@@ -42,28 +48,51 @@ static sluice_status grow(sl_buffer *buffer, size_t bytes, sluice_error *error)
     return SLUICE_OK;
 }
 
-static sluice_status read_sample(const sl_scan *scan, reader *r, uint64_t index,
+static sluice_status read_values(const sl_scan *scan, reader *r, const sl_sample *sample,
                                  sluice_error *error)
 {
-    sl_sample sample;
     size_t size = 0;
-    sluice_status status = sl_dataset_find(scan->dataset, index, &sample, error);
-    if (status == SLUICE_OK && sample.place.bytes > r->buffer.capacity) {
-        status = grow(&r->buffer, sample.place.bytes, error);
+    sluice_status status = sl_sample_pass_take(&r->pass, sample->place.bytes, error);
+    if (status == SLUICE_OK) {
+        status = grow(&r->buffer, sample->place.bytes, error);
     }
-    if (status == SLUICE_OK && sample.place.bytes > 0) {
-        status = sl_dataset_read(scan->dataset, &sample, r->buffer, &size, error);
+    if (status == SLUICE_OK && sample->place.bytes > 0) {
+        status = sl_dataset_read(scan->dataset, sample, r->buffer, &size, error);
     }
     if (status < 0) {
         return status;
     }
     sl_values_begin(&r->values, scan->wanted);
-    status = sl_dataset_unpack(scan->dataset, &sample, (sl_bytes){r->buffer.data, size}, &r->values,
-                               error);
+    return sl_dataset_unpack(scan->dataset, sample, (sl_bytes){r->buffer.data, size}, &r->values,
+                             error);
+}
+
+static sluice_status read_sample(const sl_scan *scan, reader *r, uint64_t index,
+                                 sluice_error *error)
+{
+    sl_sample sample;
+    sluice_status status = sl_dataset_find(scan->dataset, index, &sample, error);
+    if (status < 0) {
+        return status;
+    }
+    status = read_values(scan, r, &sample, error);
     if (status == SLUICE_OK) {
         scan->take(scan->ctx, index, &r->values);
+    } else if (error->file[0] == '\0') {
+        sl_sample_blame(scan->dataset, &sample, NULL, error);
     }
     return status;
+}
+
+/* The memory that a large sample took is given back before others may be large. */
+static void end_sample(reader *r)
+{
+    if (sl_sample_pass_was_large(&r->pass)) {
+        sl_free(r->buffer.data);
+        r->buffer = (sl_buffer){NULL, 0};
+        sl_value_rooms_empty(&r->values.rooms);
+    }
+    sl_sample_pass_end(&r->pass);
 }
 
 static sluice_status read_some(scanner *s, reader *r, uint64_t first, uint64_t *at,
@@ -71,9 +100,12 @@ static sluice_status read_some(scanner *s, reader *r, uint64_t first, uint64_t *
 {
     const uint64_t last = s->samples - first < STEP ? s->samples : first + STEP;
     for (*at = first; *at < last; (*at)++) {
+        const uint64_t shortages = sl_memory_shortages();
         const sluice_status status = read_sample(s->scan, r, *at, error);
+        end_sample(r);
         if (status < 0) {
-            return status;
+            error->sample = (int64_t)*at;
+            return sl_error_after_shortage(status, sl_memory_shortages() > shortages, error);
         }
     }
     return SLUICE_OK;
@@ -94,6 +126,8 @@ static void read_all(scanner *s, reader *r)
     sluice_error error;
     uint64_t at = 0;
     sl_error_clear(&error);
+    sl_sample_pass_open(&r->pass, &s->gate);
+    r->values.rooms.allowance = &r->pass.allowance;
     sluice_status status = grow(&r->buffer, FIRST_BYTES, &error);
     sl_lock(&s->mutex);
     while (status == SLUICE_OK && s->next < s->samples) {
@@ -201,11 +235,13 @@ sluice_status sl_scan_run(const sl_scan *scan, const sluice_scan_options *option
     }
     sl_mutex_init(&s.mutex);
     sl_cond_init(&s.changed);
+    sl_sample_gate_open(&s.gate, count, options->max_sample_bytes);
     sluice_status status = start(&s, threads, count, error);
     const bool stopped = wait_for_all(&s, options);
     for (uint32_t i = 0; i < count; i++) {
         sl_thread_join(&threads[i]);
     }
+    sl_sample_gate_close(&s.gate);
     sl_cond_destroy(&s.changed);
     sl_mutex_destroy(&s.mutex);
     sl_free(threads);
@@ -215,5 +251,5 @@ sluice_status sl_scan_run(const sl_scan *scan, const sluice_scan_options *option
     } else if (status == SLUICE_OK && stopped) {
         status = sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped before all was read");
     }
-    return status;
+    return status == SLUICE_OK ? sl_objects_finish(scan->dataset->objects, error) : status;
 }

@@ -15,6 +15,7 @@ void sl_side_columns_close(sl_side_columns *columns)
 {
     for (uint32_t i = 0; i < columns->count; i++) {
         sl_free(columns->of[i].cells);
+        sl_free(columns->of[i].keys);
         sl_free(columns->of[i].state);
         sl_free(columns->of[i].pool);
     }
@@ -47,13 +48,9 @@ static void *widen(sl_side_columns *columns, void *memory, uint64_t *room, uint6
     uint64_t wanted = *room + *room / 2;
     wanted = wanted < needed ? needed : wanted;
     wanted = wanted < ROOM_MIN ? ROOM_MIN : wanted;
-    const uint64_t more = (wanted - *room) * size;
-    if (more > SL_SIDE_BYTES_MAX || columns->bytes > SL_SIDE_BYTES_MAX - more) {
-        return NULL;
-    }
     void *grown = sl_realloc_array(memory, wanted, size);
     if (grown != NULL) {
-        columns->bytes += more;
+        columns->bytes += (wanted - *room) * size;
         *room = wanted;
     }
     return grown;
@@ -64,51 +61,130 @@ static bool has_bytes(const sl_field *field)
     return field->type != SLUICE_FIELD_INT && field->type != SLUICE_FIELD_FLOAT;
 }
 
-static bool make_room(sl_side_columns *columns, sl_side_column *column, uint64_t rows,
-                      uint64_t bytes)
+static bool widen_rows(sl_side_columns *columns, sl_side_column *column, uint64_t more)
 {
-    uint64_t flags = column->room; /* as many as cells */
-    uint8_t *state = widen(columns, column->state, &flags, column->rows + rows, 1);
+    uint8_t *state = widen(columns, column->state, &column->state_room, column->rows + more, 1);
     column->state = state != NULL ? state : column->state;
-    uint64_t *cells =
-        widen(columns, column->cells, &column->room, column->rows + rows, sizeof(*column->cells));
+    return state != NULL;
+}
+
+static bool widen_entries(sl_side_columns *columns, sl_side_column *column, uint64_t more,
+                          uint64_t bytes)
+{
+    uint64_t *cells = widen(columns, column->cells, &column->room, column->entries + more,
+                            sizeof(*column->cells));
     column->cells = cells != NULL ? cells : column->cells;
     uint8_t *pool =
         widen(columns, column->pool, &column->pool_room, column->pool_bytes + bytes + 1, 1);
     column->pool = pool != NULL ? pool : column->pool;
-    return state != NULL && cells != NULL && pool != NULL;
+    return cells != NULL && pool != NULL;
+}
+
+/* From here on rows name their entries; for `more` rows besides those that are there. */
+static bool widen_keys(sl_side_columns *columns, sl_side_column *column, uint64_t more)
+{
+    const bool had_none = column->keys == NULL;
+    uint32_t *keys =
+        widen(columns, column->keys, &column->key_room, column->rows + more, sizeof(*column->keys));
+    if (keys == NULL || column->rows > UINT32_MAX) {
+        return false;
+    }
+    column->keys = keys;
+    for (uint64_t i = 0; had_none && i < column->rows; i++) {
+        keys[i] = (uint32_t)i;
+    }
+    return true;
 }
 
 static sluice_status refuse(sluice_error *error)
 {
     return sl_error_set(error, SLUICE_NOMEM, STAGE,
-                        "no memory for what is kept beside the samples (8 GiB at most): choose the "
-                        "fields that are wanted (the option fields)");
+                        "no memory for what is kept beside the samples");
+}
+
+/* An entry of bytes or a number, for which there is room. */
+static void add_cell(sl_side_column *column, const sl_value *value, uint64_t bytes)
+{
+    uint64_t *cell = &column->cells[column->entries++];
+    if (bytes > 0) {
+        memcpy(column->pool + column->pool_bytes, value->bytes.data, bytes);
+    }
+    column->pool_bytes += bytes;
+    if (has_bytes(&column->field)) {
+        *cell = column->pool_bytes;
+    } else if (column->field.type == SLUICE_FIELD_INT) {
+        *cell = (uint64_t)value->integer;
+    } else {
+        memcpy(cell, &value->number, sizeof(value->number));
+    }
 }
 
 sluice_status sl_side_columns_put(sl_side_columns *columns, uint32_t number, const sl_value *value,
                                   sluice_error *error)
 {
     sl_side_column *column = &columns->of[number];
-    const bool of_bytes = has_bytes(&column->field);
-    const uint64_t bytes = of_bytes && value->present ? value->bytes.size : 0;
-    if (!make_room(columns, column, 1, bytes)) {
+    const uint64_t bytes = has_bytes(&column->field) && value->present ? value->bytes.size : 0;
+    if (!widen_rows(columns, column, 1) || !widen_entries(columns, column, 1, bytes) ||
+        (column->keys != NULL &&
+         (column->entries == UINT32_MAX || !widen_keys(columns, column, 1)))) {
         return refuse(error);
     }
-    const uint64_t row = column->rows++;
-    if (bytes > 0) {
-        memcpy(column->pool + column->pool_bytes, value->bytes.data, bytes);
+    if (column->keys != NULL) {
+        column->keys[column->rows] = (uint32_t)column->entries;
     }
-    column->pool_bytes += bytes;
-    if (of_bytes) {
-        column->cells[row] = column->pool_bytes;
-    } else if (column->field.type == SLUICE_FIELD_INT) {
-        column->cells[row] = (uint64_t)value->integer;
-    } else {
-        memcpy(&column->cells[row], &value->number, sizeof(value->number));
-    }
-    column->state[row] = value->present ? SL_SIDE_PRESENT : SL_SIDE_ABSENT;
+    add_cell(column, value, bytes);
+    column->state[column->rows++] = value->present ? SL_SIDE_PRESENT : SL_SIDE_ABSENT;
     return SLUICE_OK;
+}
+
+sluice_status sl_side_columns_add_entry(sl_side_columns *columns, uint32_t number, sl_bytes bytes,
+                                        uint32_t *entry, sluice_error *error)
+{
+    sl_side_column *column = &columns->of[number];
+    const sl_value value = {.present = true, .bytes = bytes};
+    assert(has_bytes(&column->field));
+    if (column->entries >= UINT32_MAX) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                            "a column has more than 2^32 - 1 values");
+    }
+    if (!widen_keys(columns, column, 1) || !widen_entries(columns, column, 1, bytes.size)) {
+        return refuse(error);
+    }
+    *entry = (uint32_t)column->entries;
+    add_cell(column, &value, bytes.size);
+    return SLUICE_OK;
+}
+
+sluice_status sl_side_columns_put_entry(sl_side_columns *columns, uint32_t number, uint32_t entry,
+                                        sluice_error *error)
+{
+    sl_side_column *column = &columns->of[number];
+    assert(entry < column->entries);
+    if (!widen_rows(columns, column, 1) || !widen_keys(columns, column, 1)) {
+        return refuse(error);
+    }
+    column->keys[column->rows] = entry;
+    column->state[column->rows++] = SL_SIDE_PRESENT;
+    return SLUICE_OK;
+}
+
+/* The rows of `from` behind those of `to`; there is room for all of it. */
+static void append(sl_side_column *to, const sl_side_column *from)
+{
+    const uint64_t base = has_bytes(&to->field) ? to->pool_bytes : 0;
+    memcpy(to->state + to->rows, from->state, from->rows);
+    to->refused = from->refused != NULL ? from->refused : to->refused;
+    memcpy(to->pool + to->pool_bytes, from->pool, from->pool_bytes);
+    for (uint64_t k = 0; k < from->entries; k++) {
+        to->cells[to->entries + k] = base + from->cells[k];
+    }
+    for (uint64_t k = 0; to->keys != NULL && k < from->rows; k++) {
+        const uint64_t key = from->keys != NULL ? from->keys[k] : k;
+        to->keys[to->rows + k] = (uint32_t)(to->entries + key);
+    }
+    to->rows += from->rows;
+    to->entries += from->entries;
+    to->pool_bytes += from->pool_bytes;
 }
 
 sluice_status sl_side_columns_append(sl_side_columns *columns, const sl_side_columns *rows,
@@ -118,21 +194,20 @@ sluice_status sl_side_columns_append(sl_side_columns *columns, const sl_side_col
     for (uint32_t i = 0; i < rows->count; i++) {
         sl_side_column *to = &columns->of[i];
         const sl_side_column *from = &rows->of[i];
+        const bool keyed = to->keys != NULL || from->keys != NULL;
         if (from->rows == 0) {
             continue;
         }
-        if (!make_room(columns, to, from->rows, from->pool_bytes)) {
+        if (keyed && to->entries + from->entries > UINT32_MAX) {
+            return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                                "a column has more than 2^32 - 1 values");
+        }
+        if (!widen_rows(columns, to, from->rows) ||
+            !widen_entries(columns, to, from->entries, from->pool_bytes) ||
+            (keyed && !widen_keys(columns, to, from->rows))) {
             return refuse(error);
         }
-        memcpy(to->state + to->rows, from->state, from->rows);
-        to->refused = from->refused != NULL ? from->refused : to->refused;
-        memcpy(to->pool + to->pool_bytes, from->pool, from->pool_bytes);
-        const uint64_t base = has_bytes(&to->field) ? to->pool_bytes : 0;
-        for (uint64_t k = 0; k < from->rows; k++) {
-            to->cells[to->rows + k] = base + from->cells[k];
-        }
-        to->rows += from->rows;
-        to->pool_bytes += from->pool_bytes;
+        append(to, from);
     }
     return SLUICE_OK;
 }
@@ -150,7 +225,8 @@ sl_refusal sl_side_columns_get(const sl_side_columns *columns, uint32_t number, 
 {
     const sl_side_column *column = &columns->of[number];
     assert(row < column->rows);
-    const uint64_t cell = column->cells[row];
+    const uint64_t entry = column->keys != NULL ? column->keys[row] : row;
+    const uint64_t cell = column->cells[entry];
     *value = (sl_value){.present = column->state[row] == SL_SIDE_PRESENT};
     if (column->state[row] == SL_SIDE_REFUSED) {
         sl_refusal why = sl_refuse_unknown(column->refused, 0);
@@ -165,7 +241,7 @@ sl_refusal sl_side_columns_get(const sl_side_columns *columns, uint32_t number, 
     } else if (column->field.type == SLUICE_FIELD_FLOAT) {
         memcpy(&value->number, &cell, sizeof(cell));
     } else {
-        const uint64_t begin = row > 0 ? column->cells[row - 1] : 0;
+        const uint64_t begin = entry > 0 ? column->cells[entry - 1] : 0;
         value->bytes = (sl_bytes){column->pool + begin, (size_t)(cell - begin)};
         return sl_source_value(&column->field, value);
     }

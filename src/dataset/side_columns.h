@@ -4,8 +4,8 @@
  *
  * Purpose: in files that store column by column a sample's label and caption lie elsewhere than its
  * picture; they are read when the dataset is opened, so that a sample takes one read, as any other.
- * Memory: 8 bytes a number, its own and 8 bytes a text, and 1 for whether it is there; all columns
- * of a set together SL_SIDE_BYTES_MAX at most.
+ * Memory: 8 bytes a number, its own and 8 bytes a text, and 1 for whether it is there; of values
+ * that rows share, as those of a dictionary, 8 bytes and their own once, and 4 for each row.
  * Threads: one fills a set; then it is immutable. Ownership: sl_side_columns_close.
  */
 #ifndef SL_SIDE_COLUMNS_H
@@ -13,8 +13,6 @@
 
 #include "error.h"
 #include "value.h"
-
-#define SL_SIDE_BYTES_MAX ((uint64_t)8 << 30)
 
 typedef enum sl_side_state {
     SL_SIDE_ABSENT = 0,
@@ -24,11 +22,12 @@ typedef enum sl_side_state {
 
 typedef struct sl_side_column {
     sl_field field; /* of ints, floats, or what is bytes */
-    uint64_t rows;
-    uint64_t *cells; /* int64, binary64, or the end in `pool` of what is bytes */
+    uint64_t rows, entries;
+    uint64_t *cells; /* of each entry: int64, binary64, or the end in `pool` of what is bytes */
+    uint32_t *keys;  /* of each row: its entry; NULL: each has its own, in order */
     uint8_t *state;  /* of each row: an sl_side_state */
     uint8_t *pool;
-    uint64_t room, pool_bytes, pool_room;
+    uint64_t room, key_room, state_room, pool_bytes, pool_room;
     const char *refused; /* why rows are, that are */
 } sl_side_column;
 
@@ -49,10 +48,19 @@ sluice_status sl_side_columns_append(sl_side_columns *columns, const sl_side_col
                                      sluice_error *error);
 /*
  * Adds a row to a column: as `value` has it (present, integer, number or bytes, which are copied).
- * Errors: NOMEM (also: more than SL_SIDE_BYTES_MAX together).
+ * Errors: NOMEM.
  */
 sluice_status sl_side_columns_put(sl_side_columns *columns, uint32_t number, const sl_value *value,
                                   sluice_error *error);
+/*
+ * A value of bytes that rows may share: `*entry` is its number, and no row has it yet. Errors:
+ * NOMEM, UNSUPPORTED (2^32 of them).
+ */
+sluice_status sl_side_columns_add_entry(sl_side_columns *columns, uint32_t number, sl_bytes bytes,
+                                        uint32_t *entry, sluice_error *error);
+/* Adds a row that has it. Errors: NOMEM. */
+sluice_status sl_side_columns_put_entry(sl_side_columns *columns, uint32_t number, uint32_t entry,
+                                        sluice_error *error);
 /* The row that was put last is refused, for what the column's `refused` says, a literal. */
 void sl_side_columns_refuse(sl_side_columns *columns, uint32_t number, const char *why);
 /* A row as a value; spans lie in the column. Refuses a tensor that is no whole number of elements.

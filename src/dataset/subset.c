@@ -205,6 +205,7 @@ static sluice_status open_over(sl_dataset **dataset, sl_dataset *base, sl_index_
                              .fields = base->fields,
                              .objects = base->objects,
                              .whole_objects = base->whole_objects,
+                             .shares_pages = base->shares_pages,
                              .pieces = base->pieces,
                              .depth = base->depth + 1};
     own->of = sl_dataset_ref(base);

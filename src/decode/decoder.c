@@ -100,6 +100,11 @@ void sl_decoder_close(sl_decoder *decoder)
     sl_free(decoder);
 }
 
+void sl_decoder_bind(sl_decoder *decoder, uint64_t bytes)
+{
+    sl_scratch_bind(&decoder->scratch, bytes);
+}
+
 void sl_decoder_avoid(sl_decoder *decoder, uint32_t roads)
 {
     decoder->avoid = roads;

@@ -102,6 +102,9 @@ sluice_status sl_decoder_samples(sl_decoder *decoder, uint32_t first, uint32_t c
  */
 void sl_decoder_avoid(sl_decoder *decoder, uint32_t roads);
 
+/* Lets it have so much scratch, scratch_bytes at most, until it is told again. */
+void sl_decoder_bind(sl_decoder *decoder, uint64_t bytes);
+
 /* Its context for zstd frames. */
 sl_frame *sl_decoder_frame(sl_decoder *decoder);
 /* Scratch of the decoder, for what happens to the view next; valid until the next open_picture. */

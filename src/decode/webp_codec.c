@@ -105,6 +105,7 @@ static sluice_status describe(VP8StatusCode code, int64_t offset, sluice_error *
     case VP8_STATUS_OK:
         return SLUICE_OK;
     case VP8_STATUS_OUT_OF_MEMORY:
+        sl_memory_note_shortage();
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for libwebp");
     case VP8_STATUS_USER_ABORT:
         return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");

@@ -66,6 +66,12 @@ typedef struct sl_backend_config {
     const sl_slab *slab; /* buffers lie in it; or NULL */
 } sl_backend_config;
 
+/* Who is told of requests that nobody will write to any more, whether they were read or not. */
+typedef struct sl_read_ends {
+    void (*ended)(void *ctx, sl_read *read);
+    void *ctx;
+} sl_read_ends;
+
 typedef struct sl_backend_ops {
     const char *name;
     /* UNSUPPORTED with a reason in error->text when this machine refuses it. Creates, on the
@@ -83,13 +89,21 @@ typedef struct sl_backend_ops {
     /* All pages of the slab are present: what is worth doing now, that would have made them so.
      * NULL: nothing. */
     void (*present)(sl_backend *backend);
-    /* Drains and frees. Returns requests abandoned after `drain_ns` (0 is the good case). */
-    uint32_t (*close)(sl_backend *backend, uint64_t drain_ns);
+    /* Drains and frees. Returns requests abandoned after `drain_ns` (0 is the good case): all
+     * others that were not reaped are told to `ends`, which may be NULL. */
+    uint32_t (*close)(sl_backend *backend, uint64_t drain_ns, const sl_read_ends *ends);
 } sl_backend_ops;
 
 struct sl_backend {
     const sl_backend_ops *ops;
 };
+
+static inline void sl_read_ended(const sl_read_ends *ends, sl_read *read)
+{
+    if (ends != NULL) {
+        ends->ended(ends->ctx, read);
+    }
+}
 
 extern const sl_backend_ops sl_backend_uring, sl_backend_pread;
 

@@ -271,10 +271,19 @@ static void wake(sl_backend *backend)
     fault->inner->ops->wake(fault->inner);
 }
 
-static uint32_t close_fault(sl_backend *backend, uint64_t drain_ns)
+static uint32_t close_fault(sl_backend *backend, uint64_t drain_ns, const sl_read_ends *ends)
 {
     struct fault *fault = (struct fault *)backend;
-    uint32_t abandoned = fault->inner->ops->close(fault->inner, drain_ns);
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        const struct slot *slot = &fault->slots[i];
+        if (slot->state == SLOT_HELD_BEFORE || slot->state == SLOT_HELD_AFTER) {
+            sl_read_ended(ends, slot->read);
+        }
+    }
+    while (fault->done_count > 0) {
+        sl_read_ended(ends, fault->done[--fault->done_count]);
+    }
+    uint32_t abandoned = fault->inner->ops->close(fault->inner, drain_ns, ends);
     sl_free(fault);
     return abandoned;
 }
@@ -303,7 +312,7 @@ sluice_status sl_backend_fault(sl_backend **backend, sl_backend *inner,
 {
     struct fault *fault = sl_calloc(1, sizeof(*fault));
     if (fault == NULL) {
-        (void)inner->ops->close(inner, UINT64_MAX);
+        (void)inner->ops->close(inner, UINT64_MAX, NULL);
         *backend = NULL;
         return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for the fault backend");
     }

@@ -212,12 +212,25 @@ static sluice_status open_backend(sl_fetch *fetch, sluice_error *error)
     return status;
 }
 
-/* The last thing that the thread does. What was never given back stays allocated for ever. */
+/* A read that was on its way when all others were done with. */
+static void give_pin_back(void *ctx, sl_read *read)
+{
+    const sl_fetch *fetch = ctx;
+    sl_request *request = (sl_request *)read;
+    if (request->pinned) {
+        request->pinned = false;
+        sl_objects_unpin(fetch->config.objects, &request->pin);
+    }
+}
+
+/* The last thing that the thread does. What was never given back stays allocated, and its object
+ * pinned, for ever. */
 static void close_backend(sl_fetch *fetch)
 {
+    const sl_read_ends ends = {give_pin_back, fetch};
     sl_inbox_set_bell(&fetch->inbox, &(sl_inbox_bell){0});
     fetch->requests.abandoned =
-        fetch->backend->ops->close(fetch->backend, fetch->config.stall_fail_ns);
+        fetch->backend->ops->close(fetch->backend, fetch->config.stall_fail_ns, &ends);
     fetch->backend = NULL;
     publish(fetch);
 }

@@ -46,12 +46,12 @@
 #define SL_FETCH_H
 
 #include "backend.h"
+#include "failure.h"
 #include "histogram.h"
 #include "items.h"
 #include "objects.h"
 #include "processors.h"
 #include "resident.h"
-#include "retry.h"
 
 #include <sluice/options.h>
 

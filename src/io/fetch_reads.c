@@ -148,6 +148,8 @@ static sluice_status pin(sl_fetch *fetch, sl_request *request)
     request->pinned = status == SLUICE_OK;
     if (status == SLUICE_AGAIN && fetch->requests.flying > 0) {
         sl_requests_wait_for_pin(&fetch->requests, request, fetch->now_ns + PIN_RETRY_NS);
+    } else if (status == SLUICE_IO && error.sys_errno == 0) {
+        sl_fetch_read_failed(fetch, request, SL_FAILURE_REPLACED, 0, 0);
     } else if (status == SLUICE_CORRUPT) {
         sl_fetch_read_failed(fetch, request, SL_FAILURE_SIZE, 0, (uint64_t)error.offset);
     } else if (status != SLUICE_OK) {

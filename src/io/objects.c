@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "objects.h"
 
+#include "clock.h"
 #include "error.h"
-#include "file.h"
 #include "memory.h"
 #include "streams.h"
 #include "thread.h"
@@ -10,7 +10,9 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +25,8 @@
 #define SHARE_OF_SMALL 4U
 #define SHARE_OF_LARGE 16U
 #define NONE           UINT32_MAX
+/* After so many failures in a row nobody waits for the next one to pass. */
+#define FAILING_MOST 8U
 
 /* In use: pinned, or being opened. Idle: open, in the list of those. Free: without a descriptor. */
 typedef struct entry {
@@ -40,7 +44,8 @@ typedef struct entry {
 struct sl_objects {
     sl_object_names names;
     uint32_t capacity;
-    sl_streams *streams; /* of the compressed ones */
+    sl_streams *streams;      /* of the compressed ones */
+    _Atomic uint32_t failing; /* sl_objects_note_read: failures in a row; relaxed: a hint */
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* a pin is gone, an opening has ended */
     /* under mutex */
@@ -49,19 +54,21 @@ struct sl_objects {
     uint32_t free;           /* the first of the other free ones; NONE */
     uint32_t oldest, newest; /* idle, by when they were last pinned; NONE */
     uint32_t in_use;
+    uint32_t pins;      /* of all entries */
     uint16_t *entry_of; /* of 2 x object + past_cache: its entry + 1; 0: none */
     uint8_t *probe;     /* room for the probing read; used by whoever set `probing` */
     bool probing;       /* outside the lock */
     dev_t direct_dev;   /* the file system probed last, */
     bool direct_known;  /* if any, */
     bool direct_works;  /* and what it said */
+    /* of each object, when it was opened first; zeros: not yet. NULL: of objects of any size */
+    sl_file_identity *seen;
 };
 
 /* What a file turned out to be. */
 typedef struct opened {
     int fd; /* or -errno */
-    uint64_t bytes;
-    dev_t device;
+    struct stat found;
     bool direct;
 } opened;
 
@@ -98,13 +105,16 @@ sluice_status sl_objects_open(sl_objects **objects, const sl_object_names *names
     made->entries = sl_calloc(made->capacity, sizeof(*made->entries));
     made->entry_of = sl_calloc(2 * (size_t)names->count + 1, sizeof(*made->entry_of));
     made->probe = sl_malloc((size_t)2 * SL_DIRECT_ALIGN);
-    if (made->entries == NULL || made->entry_of == NULL || made->probe == NULL) {
+    /* What is of any size is a sample of its own, which is not kept open and opened again. */
+    made->seen = names->bytes != NULL ? sl_calloc(names->count, sizeof(*made->seen)) : NULL;
+    if (made->entries == NULL || made->entry_of == NULL || made->probe == NULL ||
+        (names->bytes != NULL && made->seen == NULL)) {
         sl_objects_close(made);
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a table of %u files",
                             names->count);
     }
     const sluice_status status =
-        names->packed != NULL ? sl_streams_open(&made->streams, error) : SLUICE_OK;
+        names->packed != NULL ? sl_streams_open(&made->streams, names->count, error) : SLUICE_OK;
     if (status < 0) {
         sl_objects_close(made);
         return status;
@@ -127,6 +137,7 @@ void sl_objects_close(sl_objects *objects)
     sl_free(objects->entries);
     sl_free(objects->entry_of);
     sl_free(objects->probe);
+    sl_free(objects->seen);
     sl_cond_destroy(&objects->changed);
     sl_mutex_destroy(&objects->mutex);
     sl_free(objects);
@@ -140,6 +151,12 @@ uint32_t sl_objects_count(const sl_objects *objects)
 uint64_t sl_objects_bytes(const sl_objects *objects, uint32_t object)
 {
     return objects->names.bytes != NULL ? objects->names.bytes(objects->names.ctx, object) : 0;
+}
+
+const sl_file_identity *sl_objects_identity(const sl_objects *objects, uint32_t object)
+{
+    return objects->names.identity != NULL ? objects->names.identity(objects->names.ctx, object)
+                                           : NULL;
 }
 
 sl_packed sl_objects_packed(const sl_objects *objects, uint32_t object)
@@ -158,7 +175,7 @@ sluice_status sl_objects_path(const sl_objects *objects, uint32_t object, char *
 
 /* ---- opening ---- */
 
-int sl_object_open_path(const char *path, bool direct, uint64_t *bytes, dev_t *device)
+int sl_object_open_path(const char *path, bool direct, struct stat *found)
 {
     /* O_NONBLOCK: opening a FIFO must not hang the thread. It means nothing to a regular file. */
     int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (direct ? O_DIRECT : 0);
@@ -166,25 +183,22 @@ int sl_object_open_path(const char *path, bool direct, uint64_t *bytes, dev_t *d
     if (fd < 0) {
         return -errno;
     }
-    struct stat found;
     int failed = 0;
-    if (fstat(fd, &found) != 0) {
+    if (fstat(fd, found) != 0) {
         failed = errno;
-    } else if (!S_ISREG(found.st_mode)) {
-        failed = S_ISDIR(found.st_mode) ? EISDIR : EINVAL;
+    } else if (!S_ISREG(found->st_mode)) {
+        failed = S_ISDIR(found->st_mode) ? EISDIR : EINVAL;
     }
     if (failed != 0) {
         close(fd);
         return -failed;
     }
-    *bytes = (uint64_t)found.st_size;
-    *device = found.st_dev;
     return fd;
 }
 
 static bool is_known_locked(const sl_objects *objects, const opened *file)
 {
-    return objects->direct_known && objects->direct_dev == file->device;
+    return objects->direct_known && objects->direct_dev == file->found.st_dev;
 }
 
 /* Whether O_DIRECT reads work on this file: open may accept what read then refuses. */
@@ -210,7 +224,7 @@ static bool direct_works(sl_objects *objects, const opened *file)
     sl_lock(&objects->mutex);
     if (!unclear) {
         objects->direct_known = true;
-        objects->direct_dev = file->device;
+        objects->direct_dev = file->found.st_dev;
         objects->direct_works = got >= 0;
     }
     objects->probing = false;
@@ -223,14 +237,14 @@ static bool direct_works(sl_objects *objects, const opened *file)
 static opened open_file(sl_objects *objects, const char *path, bool direct)
 {
     opened file = {.direct = direct};
-    file.fd = sl_object_open_path(path, direct, &file.bytes, &file.device);
+    file.fd = sl_object_open_path(path, direct, &file.found);
     if (direct && file.fd >= 0 && !direct_works(objects, &file)) {
         close(file.fd);
         file.fd = -EINVAL;
     }
     if (direct && file.fd == -EINVAL) {
         file.direct = false;
-        file.fd = sl_object_open_path(path, false, &file.bytes, &file.device);
+        file.fd = sl_object_open_path(path, false, &file.found);
     }
     if (file.fd < 0) {
         return file;
@@ -242,6 +256,24 @@ static opened open_file(sl_objects *objects, const char *path, bool direct)
         file.fd = failed;
     }
     return file;
+}
+
+/* Whether this is the file that the object was until now. */
+static bool is_same(sl_objects *objects, uint32_t object, const sl_file_identity *is)
+{
+    static const sl_file_identity unseen = {0};
+    const sl_file_identity *wanted = sl_objects_identity(objects, object);
+    if (wanted != NULL) {
+        return sl_file_is_same(wanted, is);
+    }
+    sl_lock(&objects->mutex);
+    sl_file_identity *seen = objects->seen != NULL ? &objects->seen[object] : NULL;
+    if (seen != NULL && memcmp(seen, &unseen, sizeof(unseen)) == 0) {
+        *seen = *is;
+    }
+    const bool same = seen == NULL || sl_file_is_same(seen, is);
+    sl_unlock(&objects->mutex);
+    return same;
 }
 
 /* OK: `*file` is open. AGAIN: no descriptor is free. */
@@ -260,11 +292,16 @@ static sluice_status open_checked(sl_objects *objects, uint32_t object, bool dir
         return busy ? SLUICE_AGAIN : SLUICE_IO;
     }
     const uint64_t wanted = sl_objects_bytes(objects, object);
-    if (wanted != 0 && wanted != file->bytes) {
+    const sl_file_identity is = sl_file_identity_of(&file->found);
+    if (wanted != 0 && wanted != is.bytes) {
         close(file->fd);
-        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)file->bytes,
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)is.bytes,
                              "the file has %llu bytes and should have %llu",
-                             (unsigned long long)file->bytes, (unsigned long long)wanted);
+                             (unsigned long long)is.bytes, (unsigned long long)wanted);
+    }
+    if (!is_same(objects, object, &is)) {
+        close(file->fd);
+        return sl_error_file(error, SLUICE_IO, STAGE, 0, path, -1, SL_FILE_REPLACED);
     }
     return SLUICE_OK;
 }
@@ -426,6 +463,17 @@ static sluice_status refuse_packed(const sl_objects *objects, uint32_t object, s
                          "it is compressed, and can only be read from front to back");
 }
 
+static sluice_status refuse_wait(const sl_objects *objects, uint32_t object, uint64_t waited_ns,
+                                 sluice_error *error)
+{
+    char path[SL_PATH_BYTES] = "";
+    (void)sl_objects_path(objects, object, path, sizeof(path));
+    return sl_error_file(error, SLUICE_IO, STAGE, ETIMEDOUT, path, -1,
+                         "those who read it, or have as many files open as may be, did not come to "
+                         "an end within %llu ms",
+                         (unsigned long long)(waited_ns / 1000000));
+}
+
 sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how how, sl_pin *pin,
                              sluice_error *error)
 {
@@ -438,19 +486,33 @@ sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how ho
         sl_error_clear(error);
     }
     sl_lock(&objects->mutex);
+    const uint64_t until = sl_now_ns() + how.wait_ns;
+    bool in_time = true;
     sluice_status status = find_or_open_locked(objects, object, how.direct, &e, error);
     /* An unpin, or the end of an opening, is to be expected. */
-    while (status == SLUICE_AGAIN && how.wait && objects->in_use > 0) {
-        sl_cond_wait(&objects->changed, &objects->mutex);
+    while (status == SLUICE_AGAIN && how.wait_ns > 0 && objects->in_use > 0 && in_time) {
+        in_time = sl_cond_wait_until(&objects->changed, &objects->mutex, until);
         status = find_or_open_locked(objects, object, how.direct, &e, error);
     }
     if (status == SLUICE_OK) {
         e->pins++;
+        objects->pins++;
         *pin = (sl_pin){.fd = e->fd, .direct = e->direct, .entry = number_of(objects, e)};
     }
     sl_unlock(&objects->mutex);
-    /* Nobody here holds a descriptor that could be waited for. */
-    return status == SLUICE_AGAIN && how.wait ? SLUICE_IO : status;
+    if (status != SLUICE_AGAIN || how.wait_ns == 0) {
+        return status;
+    }
+    /* Where there was nothing to be waited for, nobody here holds a descriptor. */
+    return in_time ? SLUICE_IO : refuse_wait(objects, object, how.wait_ns, error);
+}
+
+uint32_t sl_objects_pins(sl_objects *objects)
+{
+    sl_lock(&objects->mutex);
+    const uint32_t pins = objects->pins;
+    sl_unlock(&objects->mutex);
+    return pins;
 }
 
 void sl_objects_unpin(sl_objects *objects, const sl_pin *pin)
@@ -458,6 +520,7 @@ void sl_objects_unpin(sl_objects *objects, const sl_pin *pin)
     sl_lock(&objects->mutex);
     entry *e = &objects->entries[pin->entry];
     assert(e->pins > 0 && e->fd == pin->fd);
+    objects->pins--;
     if (--e->pins == 0) {
         rest_locked(objects, e);
         sl_cond_broadcast(&objects->changed);
@@ -483,55 +546,21 @@ bool sl_objects_is_open(sl_objects *objects, uint32_t object)
     return open;
 }
 
-/* ---- reading ---- */
-
-sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t offset, void *to,
-                              size_t bytes, sluice_error *error)
+bool sl_objects_is_failing(const sl_objects *objects)
 {
-    sl_pin pin = {.fd = -1};
-    char path[SL_PATH_BYTES] = "";
-    sluice_error reason;
-    const sl_packed packed = sl_objects_packed(objects, object);
-    if (packed.packing != SL_PACKING_NONE) {
-        if (sl_objects_path(objects, object, path, sizeof(path)) != SLUICE_OK) {
-            return sl_error_set(error, SLUICE_INVALID, STAGE, "the path of file %u is too long",
-                                object);
-        }
-        const sl_streamed of = {.object = object, .path = path, .packed = packed};
-        return sl_streams_read(objects->streams, &of, offset, to, bytes, error);
-    }
-    sluice_status status =
-        sl_objects_pin(objects, object, (sl_pin_how){.wait = true}, &pin, &reason);
-    if (status == SLUICE_OK) {
-        (void)sl_objects_path(objects, object, path, sizeof(path));
-        status = sl_file_read(pin.fd, (sl_file_name){STAGE, path}, to, bytes, offset, &reason);
-        sl_objects_unpin(objects, &pin);
-    }
-    if (status < 0 && error != NULL) {
-        *error = reason;
-    }
-    return status;
+    return atomic_load_explicit(&objects->failing, memory_order_relaxed) >= FAILING_MOST;
 }
 
-sluice_status sl_objects_read_whole(sl_objects *objects, uint32_t object, void *to, size_t capacity,
-                                    size_t *size, sluice_error *error)
+void sl_objects_note_read(sl_objects *objects, bool good)
 {
-    char path[SL_PATH_BYTES];
-    uint64_t bytes = 0;
-    dev_t device = 0;
-    if (sl_objects_path(objects, object, path, sizeof(path)) != SLUICE_OK) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE, "the path of file %u is too long",
-                            object);
+    if (!good) {
+        atomic_fetch_add_explicit(&objects->failing, 1, memory_order_relaxed);
+    } else if (atomic_load_explicit(&objects->failing, memory_order_relaxed) > 0) {
+        atomic_store_explicit(&objects->failing, 0, memory_order_relaxed);
     }
-    const int fd = sl_object_open_path(path, false, &bytes, &device);
-    if (fd < 0) {
-        return sl_error_file(error, SLUICE_IO, STAGE, -fd, path, -1, "cannot open the file");
-    }
-    *size = (size_t)bytes;
-    sluice_status status = SLUICE_AGAIN;
-    if (bytes <= capacity) {
-        status = sl_file_read(fd, (sl_file_name){STAGE, path}, to, *size, 0, error);
-    }
-    close(fd);
-    return status;
+}
+
+sl_streams *sl_objects_streams(sl_objects *objects)
+{
+    return objects->streams;
 }

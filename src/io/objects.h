@@ -11,7 +11,8 @@
  * does not answer holds up those that want the same object, nobody else.
  * Invariants: a pinned descriptor is never closed; open ones <= capacity, but for those on their
  * way out: a quarter of RLIMIT_NOFILE up to 256, a sixteenth of it beyond, up to 16384; an object
- * that has another size than it should have is never pinned. A pin that is never given back (its
+ * that has another size than it should have, or is not the file that its dataset was made of, or
+ * that was opened under its number before, is never pinned. A pin that is never given back (its
  * read never came back) keeps its descriptor for ever. Finding, pinning and making room take the
  * same time whatever the capacity.
  */
@@ -24,8 +25,10 @@
 #include <sluice/common.h>
 
 #include <stdbool.h>
-#include <sys/types.h>
 
+/* What blocking readers wait for a descriptor that others hold: loaders' stall_fail_ns, unless it
+ * is set. */
+#define SL_OBJECTS_WAIT_NS UINT64_C(120000000000)
 /* Of offset, length and buffer with O_DIRECT. */
 #define SL_DIRECT_ALIGN ((uint32_t)4096)
 #define SL_PATH_BYTES   4096
@@ -40,6 +43,8 @@ typedef struct sl_object_names {
     sluice_status (*path)(void *ctx, uint32_t object, char *path, size_t bytes);
     /* Bytes that it must have when it is opened; NULL, or 0: any. */
     uint64_t (*bytes)(void *ctx, uint32_t object);
+    /* The file that it must be; NULL: any, of those bytes. */
+    const sl_file_identity *(*identity)(void *ctx, uint32_t object);
     /* How it is compressed; SL_PACKING_NONE: it is read as it lies. NULL: all are. */
     sl_packed (*packed)(void *ctx, uint32_t object);
 } sl_object_names;
@@ -53,13 +58,17 @@ void sl_objects_close(sl_objects *objects);
 uint32_t sl_objects_count(const sl_objects *objects);
 /* Bytes that the object must have; 0: any. */
 uint64_t sl_objects_bytes(const sl_objects *objects, uint32_t object);
+/* The file that the object must be; NULL: any, of those bytes. */
+const sl_file_identity *sl_objects_identity(const sl_objects *objects, uint32_t object);
 /* How the object is compressed. */
 sl_packed sl_objects_packed(const sl_objects *objects, uint32_t object);
 sluice_status sl_objects_path(const sl_objects *objects, uint32_t object, char *path, size_t bytes);
 
 /*
- * Reads exactly `bytes` of an object. Blocks. Errors: IO, CORRUPT (it ends before, or has another
- * size than it should have), INVALID (its path is too long); of a compressed one those of a stream.
+ * Reads exactly `bytes` of an object. Blocks; what may pass is tried again (retry.h), and a stale
+ * handle opened again, but not at length where nothing could be read just before. Errors: IO (errno
+ * 0: it is another file than it was), CORRUPT (it ends before, or has another size than it should
+ * have), INVALID (its path is too long); of a compressed one those of a stream.
  */
 sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t offset, void *to,
                               size_t bytes, sluice_error *error);
@@ -70,6 +79,23 @@ sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t off
 sluice_status sl_objects_read_whole(sl_objects *objects, uint32_t object, void *to, size_t capacity,
                                     size_t *size, sluice_error *error);
 
+/* For these readers: how a read ended that was good, or was tried again and failed; and whether
+ * many in a row have failed, so that each more would take a second of waiting for nothing. */
+void sl_objects_note_read(sl_objects *objects, bool good);
+bool sl_objects_is_failing(const sl_objects *objects);
+/* The compressed ones; NULL: there are none. */
+struct sl_streams *sl_objects_streams(sl_objects *objects);
+
+/*
+ * Of what was read of compressed objects, whether it was right: reads them on to their ends, where
+ * their checksums are. OK where nothing is compressed. Blocks. Errors: the first failure
+ * (streams.h), of an object as a whole, and of no sample.
+ */
+sluice_status sl_objects_finish(sl_objects *objects, sluice_error *error);
+/* What has failed so far, as sl_streams_failure. */
+bool sl_objects_failure(sl_objects *objects, uint32_t number, uint32_t *object,
+                        sluice_error *error);
+
 /* An object that stays open until it is unpinned. */
 typedef struct sl_pin {
     int fd;
@@ -78,19 +104,22 @@ typedef struct sl_pin {
 } sl_pin;
 
 typedef struct sl_pin_how {
-    bool direct; /* past the page cache, where the file system can */
-    bool wait;   /* for a descriptor to become free */
+    bool direct;      /* past the page cache, where the file system can */
+    uint64_t wait_ns; /* at most so long for a descriptor to become free */
 } sl_pin_how;
 
 /*
- * Opens what is not open (that may take as long as open() takes) and pins it. Without `wait`, AGAIN
- * when all are pinned, no descriptor is to be had just now, or another thread is opening it: try
- * again after an unpin. Errors: IO, CORRUPT, INVALID as sl_objects_read; something that is no
- * regular file has errno EISDIR or EINVAL; UNSUPPORTED: it is compressed.
+ * Opens what is not open (that may take as long as open() takes) and pins it. Without wait_ns,
+ * AGAIN when all are pinned, no descriptor is to be had just now, or another thread is opening it:
+ * try again after an unpin. Errors: IO, CORRUPT, INVALID as sl_objects_read; something that is no
+ * regular file has errno EISDIR or EINVAL, and ETIMEDOUT says that wait_ns have passed;
+ * UNSUPPORTED: it is compressed.
  */
 sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how how, sl_pin *pin,
                              sluice_error *error);
 void sl_objects_unpin(sl_objects *objects, const sl_pin *pin);
+/* How many pins there are: 0 when nobody reads. */
+uint32_t sl_objects_pins(sl_objects *objects);
 /* Whether the object is open through the page cache, or about to be. */
 bool sl_objects_is_open(sl_objects *objects, uint32_t object);
 /* Has it closed and opened again before its next pin, once nobody pins it: its handle went stale,
@@ -98,6 +127,6 @@ bool sl_objects_is_open(sl_objects *objects, uint32_t object);
 void sl_objects_reopen(sl_objects *objects, const sl_pin *pin, bool buffered);
 
 /* Opens a regular file for reading; the descriptor, or -errno. A FIFO does not block it. */
-int sl_object_open_path(const char *path, bool direct, uint64_t *bytes, dev_t *device);
+int sl_object_open_path(const char *path, bool direct, struct stat *found);
 
 #endif

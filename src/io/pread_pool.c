@@ -100,17 +100,18 @@ static int64_t read_opened(int fd, const sl_read *read, uint64_t bytes, bool *di
 
 static sl_completion read_file(sl_read *read)
 {
-    dev_t device = 0;
+    struct stat found = {0};
     sl_completion completion = {.read = read, .direct = read->direct};
-    int fd = sl_object_open_path(read->path, completion.direct, &completion.file_bytes, &device);
+    int fd = sl_object_open_path(read->path, completion.direct, &found);
     if (fd == -EINVAL && completion.direct) {
         completion.direct = false;
-        fd = sl_object_open_path(read->path, false, &completion.file_bytes, &device);
+        fd = sl_object_open_path(read->path, false, &found);
     }
     if (fd < 0) {
         completion.result = fd;
         return completion;
     }
+    completion.file_bytes = (uint64_t)found.st_size;
     if (completion.file_bytes > read->length) {
         completion.result = -EFBIG;
     } else {
@@ -300,14 +301,17 @@ static void free_pool(struct pool *pool)
 }
 
 /* Requests not begun are dropped. A thread that does not come back keeps the pool for ever. */
-static uint32_t close_pool(sl_backend *backend, uint64_t drain_ns)
+static uint32_t close_pool(sl_backend *backend, uint64_t drain_ns, const sl_read_ends *ends)
 {
     struct pool *pool = (struct pool *)backend;
     uint64_t now = sl_now_ns();
     uint64_t deadline = drain_ns > UINT64_MAX - now ? UINT64_MAX : now + drain_ns;
     sl_lock(&pool->mutex);
     pool->stopped = true;
-    pool->queued = 0;
+    for (; pool->queued > 0; pool->queued--) {
+        sl_read_ended(ends, pool->queue[pool->queue_head]);
+        pool->queue_head = (pool->queue_head + 1) % pool->depth;
+    }
     while (pool->idle != NULL) {
         call_one_locked(pool);
     }
@@ -317,6 +321,10 @@ static uint32_t close_pool(sl_backend *backend, uint64_t drain_ns)
         }
     }
     uint32_t abandoned = pool->running;
+    for (; pool->finished > 0; pool->finished--) {
+        sl_read_ended(ends, pool->results[pool->result_head].read);
+        pool->result_head = (pool->result_head + 1) % pool->depth;
+    }
     sl_unlock(&pool->mutex);
     if (abandoned > 0) {
         return abandoned;
@@ -366,7 +374,7 @@ static sluice_status open_pool(sl_backend **backend, const sl_backend_config *co
     }
     sluice_status status = start_readers(pool, error);
     if (status < 0) {
-        (void)close_pool(&pool->base, UINT64_MAX);
+        (void)close_pool(&pool->base, UINT64_MAX, NULL);
         return status;
     }
     *backend = &pool->base;

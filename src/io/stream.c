@@ -2,13 +2,13 @@
 #include "stream.h"
 
 #include "error.h"
-#include "file.h"
 #include "memory.h"
+#include "retry.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE    "io"
 #define IN_BYTES ((size_t)256 << 10)
@@ -34,13 +34,11 @@ struct sl_stream {
 
 static sluice_status check_file(const sl_stream *stream, sluice_error *error)
 {
-    struct stat facts;
-    if (fstat(stream->fd, &facts) == 0 && (uint64_t)facts.st_size == stream->packed.file_bytes &&
-        sl_file_modified_ns(&facts) == stream->packed.modified_ns) {
+    if (sl_file_is_unchanged(stream->fd, &stream->packed.file)) {
         return SLUICE_OK;
     }
-    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, stream->path, (int64_t)stream->in_at,
-                         "the file was changed since it was opened");
+    return sl_error_file(error, SLUICE_IO, STAGE, 0, stream->path, (int64_t)stream->in_at,
+                         SL_FILE_REPLACED);
 }
 
 /* An unpacker that has seen nothing, and the file from its first byte. */
@@ -132,15 +130,34 @@ static uint64_t back(const sl_stream *stream)
     return begun > kept ? begun - kept : 0;
 }
 
+/* Of a file on a server that was started anew, say. */
+static void open_stale(sl_stream *stream)
+{
+    int fd = -1;
+    const sl_file_name name = {STAGE, stream->path};
+    if (sl_file_open_again(name, &stream->packed.file, &fd, NULL) == SLUICE_OK) {
+        sl_file_close(stream->fd);
+        stream->fd = fd;
+    }
+}
+
 static sluice_status read_more(sl_stream *stream, sluice_error *error)
 {
-    const uint64_t left = stream->packed.file_bytes - stream->in_at;
+    const uint64_t left = stream->packed.file.bytes - stream->in_at;
     const size_t bytes = left < IN_BYTES ? (size_t)left : IN_BYTES;
-    sluice_status status = check_file(stream, error);
-    if (status == SLUICE_OK) {
-        status = sl_file_read(stream->fd, (sl_file_name){STAGE, stream->path}, stream->room, bytes,
-                              stream->in_at, error);
-    }
+    const sl_file_name name = {STAGE, stream->path};
+    sl_retry retry = {0};
+    sluice_status status;
+    do {
+        status = check_file(stream, error);
+        if (status < 0) {
+            return status;
+        }
+        status = sl_file_read_once(stream->fd, name, stream->room, bytes, stream->in_at, error);
+        if (status == SLUICE_IO && error->sys_errno == ESTALE) {
+            open_stale(stream);
+        }
+    } while (status == SLUICE_IO && sl_retry_wait(&retry, error->sys_errno));
     if (status == SLUICE_OK) {
         stream->in_at += bytes;
         stream->in = (sl_bytes){stream->room, bytes};
@@ -172,7 +189,7 @@ static sluice_status unpack(sl_stream *stream, sluice_error *error)
     const size_t came = SL_STREAM_CHUNK_BYTES - within - step.room;
     stream->in = step.in;
     stream->front += came;
-    const bool over = came == 0 && step.in.size == 0 && stream->in_at == stream->packed.file_bytes;
+    const bool over = came == 0 && step.in.size == 0 && stream->in_at == stream->packed.file.bytes;
     if (status == SLUICE_OK && over) {
         status = sl_unpack_stream_end(stream->unpacker, error);
     }
@@ -190,7 +207,7 @@ static sluice_status go_on(sl_stream *stream, sluice_error *error)
             *error = stream->failed;
             return (sluice_status)error->status;
         }
-        if (stream->in.size == 0 && stream->in_at < stream->packed.file_bytes) {
+        if (stream->in.size == 0 && stream->in_at < stream->packed.file.bytes) {
             status = read_more(stream, error);
         }
         if (status == SLUICE_OK) {
@@ -257,8 +274,22 @@ sluice_status sl_stream_read(sl_stream *stream, uint64_t offset, void *to, size_
         return status;
     }
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, stream->path,
-                         (int64_t)stream->packed.file_bytes,
+                         (int64_t)stream->packed.file.bytes,
                          "what the file holds ends here, unpacked %zu bytes early", bytes - got);
+}
+
+sluice_status sl_stream_finish(sl_stream *stream, sluice_error *error)
+{
+    sluice_error reason;
+    sl_error_clear(&reason);
+    sluice_status status = stream->unpacker != NULL ? SLUICE_OK : begin(stream, &reason);
+    while (status == SLUICE_OK && !stream->ended) {
+        status = go_on(stream, &reason);
+    }
+    if (status < 0 && error != NULL) {
+        *error = reason;
+    }
+    return status;
 }
 
 uint64_t sl_stream_bytes(const sl_stream *stream)

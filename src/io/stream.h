@@ -6,14 +6,16 @@
  * unpacks on, and keeps the last bytes that came out: a read of those costs a copy; one before them
  * begins anew with the file, which is right and slow. So readers have to ask in about the order of
  * offsets. How much comes out is known when all of it did. An offset in an error is that of the
- * file. A file of another size or time of change than it had is refused, whenever a piece of it is
- * read; once something is damaged, everything from there on is refused at once.
+ * file. A file that is not the same any more (file.h) is refused, whenever a piece of it is read;
+ * once something is damaged, everything from there on is refused at once. Reads that fail are tried
+ * again (retry.h), and a handle that went stale is opened again.
  * Threads: one at a time. Memory: 256 KiB for reading, the unpacker's (base/unpack_stream.h), and
  * the window, whose chunks are taken as they are needed.
  */
 #ifndef SL_STREAM_H
 #define SL_STREAM_H
 
+#include "file.h"
 #include "unpack_stream.h"
 
 /* What the window is counted in. */
@@ -24,26 +26,29 @@ typedef struct sl_stream sl_stream;
 /* How a file is compressed, and what it must be. */
 typedef struct sl_packed {
     sl_packing packing;
-    uint64_t file_bytes;
-    int64_t modified_ns; /* since the epoch */
+    sl_file_identity file;
 } sl_packed;
 
 /* The path is copied. `chunks`, 1 or more: the bytes of all but one of them can be read again.
- * Errors: IO, CORRUPT (the file is another), NOMEM. */
+ * Errors: IO (also: it is another file), NOMEM. */
 sluice_status sl_stream_open(sl_stream **stream, const char *path, const sl_packed *packed,
                              uint32_t chunks, sluice_error *error);
 /* NULL is fine. */
 void sl_stream_close(sl_stream *stream);
 
 /*
- * Reads `bytes` at `offset`, or as many as there are: `*got`. Blocks. Errors: IO, CORRUPT (damaged,
- * cut short, changed meanwhile), UNSUPPORTED, NOMEM.
+ * Reads `bytes` at `offset`, or as many as there are: `*got`. Blocks. Errors: IO (also: the file
+ * was changed meanwhile), CORRUPT (damaged, cut short), UNSUPPORTED, NOMEM.
  */
 sluice_status sl_stream_read_some(sl_stream *stream, uint64_t offset, void *to, size_t bytes,
                                   size_t *got, sluice_error *error);
 /* As before; CORRUPT where there are fewer. */
 sluice_status sl_stream_read(sl_stream *stream, uint64_t offset, void *to, size_t bytes,
                              sluice_error *error);
+
+/* Reads on to the end: what stands there, the checksums of gzip and zstd, says whether all before
+ * it was right. Blocks. Errors: as of reading. */
+sluice_status sl_stream_finish(sl_stream *stream, sluice_error *error);
 
 /* How much comes out of the file, once a read got less than it asked for. */
 uint64_t sl_stream_bytes(const sl_stream *stream);

@@ -10,27 +10,48 @@ enum { OPEN_MAX = 2 };
  * than they lie in by some. */
 #define CHUNKS ((uint32_t)(((size_t)32 << 20) / SL_STREAM_CHUNK_BYTES))
 
+/* What is known of a file. */
+typedef enum state {
+    UNREAD,
+    READ,  /* some of it; its end was not seen */
+    WHOLE, /* to its end, and all was right */
+    FAILED
+} state;
+
 typedef struct opened {
     sl_stream *stream; /* NULL: none */
     uint32_t object;
     uint64_t used; /* for LRU */
 } opened;
 
+typedef struct failure {
+    uint32_t object;
+    sluice_error error;
+} failure;
+
 struct sl_streams {
     pthread_mutex_t mutex;
     /* under mutex */
     opened all[OPEN_MAX];
     uint64_t clock;
+    uint8_t *states;   /* a state of each object */
+    failure *failures; /* as they were met */
+    uint32_t failed, room;
 };
 
-sluice_status sl_streams_open(sl_streams **streams, sluice_error *error)
+sluice_status sl_streams_open(sl_streams **streams, uint32_t count, sluice_error *error)
 {
+    *streams = NULL;
     sl_streams *made = sl_calloc(1, sizeof(*made));
-    *streams = made;
-    if (made == NULL) {
+    uint8_t *states = sl_calloc(count, 1);
+    if (made == NULL || states == NULL) {
+        sl_free(made);
+        sl_free(states);
         return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for unpacking");
     }
+    made->states = states;
     sl_mutex_init(&made->mutex);
+    *streams = made;
     return SLUICE_OK;
 }
 
@@ -43,16 +64,70 @@ void sl_streams_close(sl_streams *streams)
         sl_stream_close(streams->all[i].stream);
     }
     sl_mutex_destroy(&streams->mutex);
+    sl_free(streams->states);
+    sl_free(streams->failures);
     sl_free(streams);
 }
 
-/* In the place of the one that was used least recently. */
+/* ---- what fails ---- */
+
+/* A failure that cannot be kept ends what is going on: NOMEM. */
+static sluice_status note_failure_locked(sl_streams *streams, uint32_t object, sluice_error *error)
+{
+    if (streams->states[object] == FAILED) {
+        return (sluice_status)error->status;
+    }
+    if (streams->failed == streams->room) {
+        const uint32_t room = streams->room < 8 ? 8 : 2 * streams->room;
+        failure *grown = sl_realloc_array(streams->failures, room, sizeof(*grown));
+        if (grown == NULL) {
+            return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for unpacking");
+        }
+        streams->failures = grown;
+        streams->room = room;
+    }
+    streams->states[object] = FAILED;
+    streams->failures[streams->failed++] = (failure){object, *error};
+    return (sluice_status)error->status;
+}
+
+/* What `status` says of the file: storage that fails, or memory that there is not, is no fault of
+ * it. */
+static sluice_status settle_locked(sl_streams *streams, uint32_t object, sluice_status status,
+                                   sluice_error *error)
+{
+    return status == SLUICE_CORRUPT || status == SLUICE_UNSUPPORTED
+               ? note_failure_locked(streams, object, error)
+               : status;
+}
+
+/* Before it is closed, or at the end. */
+static sluice_status finish_locked(sl_streams *streams, opened *of, sluice_error *error)
+{
+    if (of->stream == NULL || streams->states[of->object] != READ) {
+        return SLUICE_OK;
+    }
+    const sluice_status status = sl_stream_finish(of->stream, error);
+    if (status == SLUICE_OK) {
+        streams->states[of->object] = WHOLE;
+    }
+    return settle_locked(streams, of->object, status, error);
+}
+
+/* ---- reading ---- */
+
+/* In the place of the one that was used least recently, whose failure is told when it is asked for:
+ * this read is of another file. */
 static sluice_status open_locked(sl_streams *streams, const sl_streamed *of, opened **found,
                                  sluice_error *error)
 {
     opened *oldest = &streams->all[0];
     for (uint32_t i = 1; i < OPEN_MAX; i++) {
         oldest = streams->all[i].used < oldest->used ? &streams->all[i] : oldest;
+    }
+    const sluice_status status = finish_locked(streams, oldest, error);
+    if (status == SLUICE_IO || status == SLUICE_NOMEM) {
+        return status;
     }
     sl_stream_close(oldest->stream);
     oldest->object = of->object;
@@ -76,12 +151,55 @@ sluice_status sl_streams_read(sl_streams *streams, const sl_streamed *of, uint64
                               size_t bytes, sluice_error *error)
 {
     opened *found = NULL;
+    sluice_error reason;
+    sl_error_clear(&reason);
     sl_lock(&streams->mutex);
-    sluice_status status = find_locked(streams, of, &found, error);
+    sluice_status status = find_locked(streams, of, &found, &reason);
     if (status == SLUICE_OK) {
+        uint8_t *known = &streams->states[of->object];
+        *known = *known == UNREAD ? READ : *known;
         found->used = ++streams->clock;
-        status = sl_stream_read(found->stream, offset, to, bytes, error);
+        status = sl_stream_read(found->stream, offset, to, bytes, &reason);
+        status = settle_locked(streams, of->object, status, &reason);
     }
     sl_unlock(&streams->mutex);
+    if (status < 0 && error != NULL) {
+        *error = reason;
+    }
     return status;
+}
+
+sluice_status sl_streams_finish(sl_streams *streams, sluice_error *error)
+{
+    sluice_error reason;
+    sl_error_clear(&reason);
+    sl_lock(&streams->mutex);
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < OPEN_MAX; i++) {
+        status = finish_locked(streams, &streams->all[i], &reason);
+        status = status == SLUICE_CORRUPT || status == SLUICE_UNSUPPORTED ? SLUICE_OK : status;
+    }
+    if (status == SLUICE_OK && streams->failed > 0) {
+        reason = streams->failures[0].error;
+        status = (sluice_status)reason.status;
+    }
+    sl_unlock(&streams->mutex);
+    if (status < 0 && error != NULL) {
+        *error = reason;
+    }
+    return status;
+}
+
+bool sl_streams_failure(sl_streams *streams, uint32_t number, uint32_t *object, sluice_error *error)
+{
+    sl_lock(&streams->mutex);
+    const bool there = number < streams->failed;
+    if (there && object != NULL) {
+        *object = streams->failures[number].object;
+    }
+    if (there && error != NULL) {
+        *error = streams->failures[number].error;
+    }
+    sl_unlock(&streams->mutex);
+    return there;
 }

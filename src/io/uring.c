@@ -154,9 +154,9 @@ static void wake(sl_backend *backend)
 }
 
 /* Reads in flight cannot be recalled: waits for them. */
-static void drain(struct uring *uring, uint64_t drain_ns)
+static void drain(struct uring *uring, uint64_t drain_ns, const sl_read_ends *ends)
 {
-    sl_completion ignored[REAP_BATCH];
+    sl_completion late[REAP_BATCH];
     uint64_t deadline = sl_now_ns();
     deadline = drain_ns > UINT64_MAX - deadline ? UINT64_MAX : deadline + drain_ns;
     while (uring->in_flight > 0 || uring->wake_armed) {
@@ -165,16 +165,19 @@ static void drain(struct uring *uring, uint64_t drain_ns)
             return;
         }
         uint64_t left = deadline - now < DRAIN_TICK_NS ? deadline - now : DRAIN_TICK_NS;
-        (void)reap(&uring->base, ignored, REAP_BATCH, left);
+        const uint32_t count = reap(&uring->base, late, REAP_BATCH, left);
+        for (uint32_t i = 0; i < count; i++) {
+            sl_read_ended(ends, late[i].read);
+        }
     }
 }
 
-static uint32_t close_uring(sl_backend *backend, uint64_t drain_ns)
+static uint32_t close_uring(sl_backend *backend, uint64_t drain_ns, const sl_read_ends *ends)
 {
     struct uring *uring = (struct uring *)backend;
     uring->closing = true;
     (void)eventfd_write(uring->event, 1); /* ends the read of it */
-    drain(uring, drain_ns);
+    drain(uring, drain_ns, ends);
     uint32_t abandoned = uring->in_flight;
     bool quiet = abandoned == 0 && !uring->wake_armed;
     io_uring_queue_exit(&uring->ring);
@@ -231,7 +234,7 @@ sluice_status sl_uring_probe(sluice_error *error)
     const sl_backend_config config = {.depth = 1};
     sluice_status status = open_uring(&backend, &config, error);
     if (backend != NULL) {
-        (void)close_uring(backend, NS_PER_S);
+        (void)close_uring(backend, NS_PER_S, NULL);
     }
     return status;
 }

@@ -19,8 +19,8 @@
 #ifndef SL_WINDOW_H
 #define SL_WINDOW_H
 
+#include "failure.h"
 #include "items.h"
-#include "retry.h"
 
 typedef enum sl_want_state {
     SL_WANT_FREE = 0,

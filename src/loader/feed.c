@@ -19,7 +19,14 @@ sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_data
     feed->pending = sl_calloc(config->lookahead, sizeof(*feed->pending));
     feed->slots = sl_calloc(o->prefetch, sizeof(*feed->slots));
     feed->jobs = sl_calloc((size_t)o->prefetch * o->batch_size, sizeof(*feed->jobs));
-    if (feed->pending == NULL || feed->slots == NULL || feed->jobs == NULL) {
+    bool missing = feed->pending == NULL || feed->slots == NULL || feed->jobs == NULL;
+    if (dataset->shares_pages) {
+        const size_t rows = (size_t)o->prefetch * o->batch_size;
+        feed->by_page = sl_calloc(rows, sizeof(*feed->by_page));
+        feed->delivered = sl_calloc(rows, sizeof(*feed->delivered));
+        missing = missing || feed->by_page == NULL || feed->delivered == NULL;
+    }
+    if (missing) {
         return sl_error_set(error, SLUICE_NOMEM, "loader", "out of memory for the row tables");
     }
     return SLUICE_OK;
@@ -30,6 +37,8 @@ void sl_feed_close(sl_feed *feed)
     sl_free(feed->pending);
     sl_free(feed->slots);
     sl_free(feed->jobs);
+    sl_free(feed->by_page);
+    sl_free(feed->delivered);
     sl_mutex_destroy(&feed->mutex);
 }
 
@@ -131,10 +140,39 @@ static uint32_t rows_each(uint32_t filled, uint32_t wanted)
     return each < SL_TASK_ROWS ? each : SL_TASK_ROWS;
 }
 
+/* Where a sample lies that is read is known without reading; one that is not found counts as lying
+ * by itself. */
+static void order_by_page(const sl_feed *feed, const sl_feed_slot *slot, uint32_t filled)
+{
+    sl_paged_row *rows = sl_feed_by_page(feed, slot);
+    uint64_t samples[SL_TASK_ROWS];
+    for (uint32_t row = 0; rows != NULL && row < filled; row++) {
+        const uint32_t at = row % SL_TASK_ROWS;
+        if (at == 0) {
+            const uint32_t rest = filled - row;
+            sl_order_samples(&slot->order, slot->first + row,
+                             rest < SL_TASK_ROWS ? rest : SL_TASK_ROWS, samples);
+        }
+        sl_sample sample;
+        sl_place lookup;
+        sl_refusal why;
+        const bool found = sl_dataset_locate_at(feed->dataset, slot->epoch, samples[at], &sample,
+                                                &lookup, &why) == SLUICE_OK;
+        rows[row] = (sl_paged_row){.offset = found ? sample.place.offset : samples[at],
+                                   .sample = samples[at],
+                                   .object = found ? sample.place.object : UINT32_MAX,
+                                   .number = row};
+    }
+    if (rows != NULL) {
+        sl_page_order_sort(rows, filled);
+    }
+}
+
 /* Hands the slot's first `filled` rows to the workers, by the short road. */
 static void begin_short(sl_feed *feed, sl_feed_slot *slot, uint32_t filled)
 {
     sl_task tasks[SL_TASKS_MAX];
+    order_by_page(feed, slot, filled);
     const uint32_t each = rows_each(filled, feed->config->task_rows);
     uint32_t count = 0;
     for (uint32_t row = 0; row < filled; row += each) {

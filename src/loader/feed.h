@@ -32,6 +32,7 @@
 
 #include "columns.h"
 #include "config.h"
+#include "page_order.h"
 #include "plan.h"
 #include "quarantine.h"
 #include "staging.h"
@@ -80,7 +81,8 @@ typedef struct sl_job {
 
 /* What a worker gets: rows that became ready together. */
 typedef struct sl_task {
-    sl_feed_slot *slot; /* rows [first, first + count) of it, by the short road; NULL: */
+    sl_feed_slot *slot; /* rows [first, first + count) of it (of its by_page, where there is one),
+                           by the short road; NULL: */
     uint32_t first;     /* a list of jobs that begins with this one */
     uint32_t count;
 } sl_task;
@@ -111,7 +113,12 @@ typedef struct sl_feed {
     uint64_t short_from; /* UINT64_MAX: no step */
     sl_feed_slot *slots; /* of ticket t: slots[t % prefetch] */
 
-    sl_job *jobs;         /* of each row of each slot: jobs[slot x batch + row] */
+    sl_job *jobs; /* of each row of each slot: jobs[slot x batch + row] */
+    /* Where samples share pages, else NULL. Of each row of each slot, like jobs: the rows that go
+     * the short road, in the order of their pages. And jobs that are delivered and not in a task
+     * yet; fetch thread. */
+    sl_paged_row *by_page, *delivered;
+    uint32_t delivered_count;
     sl_row_want *pending; /* of item s: pending[s % lookahead]; fetch thread */
     sl_feed_tasks tasks;
 
@@ -172,10 +179,21 @@ void sl_feed_drop(sl_feed *feed, sl_feed_slot *slot, uint32_t rows);
 /* The row's sample cannot be used: applies the policy, which does the row or inserts another
  * sample. `error` says why. */
 void sl_feed_bad(sl_feed *feed, const sl_job *job, const sluice_error *error);
+/* The row's sample may be good, and the machine has no memory for it: its batch fails, whatever the
+ * policy, since what is made of good samples must not differ from run to run. */
+void sl_feed_fail(sl_feed *feed, const sl_job *job, const sluice_error *error);
 
 static inline sl_feed_slot *sl_feed_slot_of(const sl_feed *feed, uint64_t ticket)
 {
     return &feed->slots[ticket % feed->config->options.prefetch];
+}
+
+/* The slot's rows that go the short road; NULL: they do so in their own order. */
+static inline sl_paged_row *sl_feed_by_page(const sl_feed *feed, const sl_feed_slot *slot)
+{
+    return feed->by_page != NULL
+               ? feed->by_page + (size_t)(slot - feed->slots) * feed->config->options.batch_size
+               : NULL;
 }
 
 /* Number of the job of a row. */

@@ -126,12 +126,6 @@ static void hand_over(sl_feed *feed)
     feed->tasks.count = 0;
 }
 
-void sl_feed_flush(void *ctx)
-{
-    close_task(ctx);
-    hand_over(ctx);
-}
-
 static void add_to_task(sl_feed *feed, uint32_t number, uint64_t bytes)
 {
     sl_feed_tasks *tasks = &feed->tasks;
@@ -148,6 +142,50 @@ static void add_to_task(sl_feed *feed, uint32_t number, uint64_t bytes)
     if (tasks->count == SL_TASKS_MAX) {
         hand_over(feed);
     }
+}
+
+/* As add_to_task, what lies in one page counting once, and staying together. */
+static void add_paged(sl_feed *feed, const sl_paged_row *row, const sl_paged_row *before)
+{
+    uint64_t bytes = 0;
+    if (before == NULL || !sl_page_order_same(row, before)) {
+        bytes = feed->jobs[row->number].bytes.bytes.size;
+        if (feed->tasks.bytes + bytes > SL_TASK_BYTES) {
+            close_task(feed);
+        }
+        bytes = bytes < SL_TASK_BYTES ? bytes : SL_TASK_BYTES - 1; /* others of it may follow */
+    }
+    add_to_task(feed, row->number, bytes);
+}
+
+static void add_delivered(sl_feed *feed)
+{
+    sl_page_order_sort(feed->delivered, feed->delivered_count);
+    for (uint32_t i = 0; i < feed->delivered_count; i++) {
+        add_paged(feed, &feed->delivered[i], i > 0 ? &feed->delivered[i - 1] : NULL);
+    }
+    feed->delivered_count = 0;
+}
+
+void sl_feed_flush(void *ctx)
+{
+    add_delivered(ctx);
+    close_task(ctx);
+    hand_over(ctx);
+}
+
+static void add_job(sl_feed *feed, uint32_t number)
+{
+    const sl_job *job = &feed->jobs[number];
+    const sl_sample *sample = &job->want.sample;
+    if (feed->delivered == NULL) {
+        add_to_task(feed, number, job->bytes.bytes.size);
+        return;
+    }
+    feed->delivered[feed->delivered_count++] = (sl_paged_row){.offset = sample->place.offset,
+                                                              .sample = sample->index,
+                                                              .object = sample->place.object,
+                                                              .number = number};
 }
 
 /* ---- delivering ---- */
@@ -185,6 +223,6 @@ void sl_feed_deliver(void *ctx, const sl_fetch_item *item, sluice_status status,
         deliver_failure(feed, job, error);
     } else {
         job->bytes = *bytes;
-        add_to_task(feed, number, bytes->bytes.size);
+        add_job(feed, number);
     }
 }

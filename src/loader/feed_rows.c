@@ -93,6 +93,15 @@ static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
     return sl_feed_insert(feed, &want);
 }
 
+static void blank(sl_feed *feed, const sl_job *job)
+{
+    const sl_row_want *want = &job->want;
+    sl_columns_blank(feed->columns,
+                     &(sl_row_place){(int64_t)want->sample.index, want->row, SLUICE_ROW_BAD},
+                     job->slot->parts);
+    sl_feed_done(feed, job->slot, 1);
+}
+
 void sl_feed_bad(sl_feed *feed, const sl_job *job, const sluice_error *error)
 {
     const sl_row_want *want = &job->want;
@@ -106,8 +115,12 @@ void sl_feed_bad(sl_feed *feed, const sl_job *job, const sluice_error *error)
     if (policy == SLUICE_BAD_FAIL) {
         sl_staging_fail(feed->staging, job->slot->number, error);
     }
-    sl_columns_blank(feed->columns,
-                     &(sl_row_place){(int64_t)want->sample.index, want->row, SLUICE_ROW_BAD},
-                     job->slot->parts);
-    sl_feed_done(feed, job->slot, 1);
+    blank(feed, job);
+}
+
+void sl_feed_fail(sl_feed *feed, const sl_job *job, const sluice_error *error)
+{
+    assert(error->status < 0);
+    sl_staging_fail(feed->staging, job->slot->number, error);
+    blank(feed, job);
 }

@@ -21,6 +21,7 @@ bool sl_loader_is_ours(const sluice_loader *loader)
 static sluice_status open_workers(sluice_loader *loader, sluice_error *error)
 {
     const sluice_loader_options *o = &loader->config.options;
+    const uint64_t share = sl_loader_share_scratch(loader);
     const sl_workers_config config = {
         .threads = o->workers,
         .near = sl_loader_near(loader),
@@ -29,11 +30,14 @@ static sluice_status open_workers(sluice_loader *loader, sluice_error *error)
         .decoder = {.max_pixels = o->max_pixels,
                     .max_unpacked_bytes = o->max_sample_bytes,
                     .exif = (sluice_exif)o->exif,
-                    .scratch_bytes = sl_loader_share_scratch(loader),
+                    .scratch_bytes = share,
                     .stop = &loader->feed.stopping},
         .run = sl_row_run,
         .ctx = &loader->maker,
     };
+    if (share > 0) {
+        sl_row_maker_share(&loader->maker, share);
+    }
     const sluice_status status = sl_workers_open(&loader->workers, &config, error);
     loader->feed.workers = loader->workers;
     return status;

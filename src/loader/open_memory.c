@@ -5,17 +5,16 @@
 #include "cpu.h"
 #include "error.h"
 
-/* Photos of some megapixels are cropped and decoded in as much. */
-#define SCRATCH_LEAST (UINT64_C(1) << 20)
-
 sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error)
 {
     const sl_config *config = &loader->config;
     const sluice_loader_options *o = &config->options;
     const uint64_t rows = (uint64_t)o->prefetch * o->batch_size;
-    const uint64_t bytes =
-        rows * (sizeof(sl_job) + sizeof(sl_task)) + config->lookahead * sizeof(sl_row_want) +
-        o->prefetch * sizeof(sl_feed_slot) + o->workers * (sizeof(sl_row) + SCRATCH_LEAST);
+    const uint64_t paged = loader->dataset->shares_pages ? 2 * sizeof(sl_paged_row) : 0;
+    const uint64_t bytes = rows * (sizeof(sl_job) + sizeof(sl_task) + paged) +
+                           config->lookahead * sizeof(sl_row_want) +
+                           o->prefetch * sizeof(sl_feed_slot) +
+                           o->workers * (sizeof(sl_row_worker) + SL_ROW_BYTES_MIN);
     if (sl_budget_take(&loader->budget, bytes)) {
         return SLUICE_OK;
     }
@@ -77,5 +76,5 @@ uint64_t sl_loader_share_scratch(sluice_loader *loader)
     } else {
         config->resident_bytes = 0;
     }
-    return SCRATCH_LEAST + left / o->workers;
+    return SL_ROW_BYTES_MIN + left / o->workers;
 }

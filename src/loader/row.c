@@ -14,28 +14,85 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
                                 sluice_error *error)
 {
     maker->feed = feed;
-    maker->rows = sl_calloc(workers, sizeof(*maker->rows));
-    if (maker->rows == NULL) {
+    maker->workers = sl_calloc(workers, sizeof(*maker->workers));
+    if (maker->workers == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, "loader", "no memory for rows");
     }
-    maker->row_count = workers;
+    maker->worker_count = workers;
     for (uint32_t i = 0; i < workers; i++) {
-        sl_values_begin(&maker->rows[i].values, feed->columns->wanted);
-        maker->rows[i].seed = feed->config->options.seed;
-        maker->rows[i].exact = feed->config->options.exact != 0;
-        maker->rows[i].timed = true;
+        sl_row_worker *w = &maker->workers[i];
+        sl_values_begin(&w->row.values, feed->columns->wanted);
+        w->row.seed = feed->config->options.seed;
+        w->row.exact = feed->config->options.exact != 0;
+        w->row.timed = true;
+        w->share = w->bound = UINT64_MAX;
     }
     return SLUICE_OK;
 }
 
+/* ---- a worker's share ---- */
+
+static bool charge(void *ctx, uint64_t bytes)
+{
+    const sl_row_worker *w = ctx;
+    const uint64_t held = w->row.values.rooms.held;
+    return held <= w->share && bytes <= w->share - held;
+}
+
+static void give_back(void *ctx, uint64_t bytes)
+{
+    (void)ctx; /* the rooms know what they hold */
+    (void)bytes;
+}
+
+void sl_row_maker_share(sl_row_maker *maker, uint64_t bytes)
+{
+    for (uint32_t i = 0; i < maker->worker_count; i++) {
+        sl_row_worker *w = &maker->workers[i];
+        w->share = w->bound = bytes;
+        w->allowance = (sl_allowance){.charge = charge, .give_back = give_back, .ctx = w};
+        w->row.values.rooms.allowance = &w->allowance;
+    }
+}
+
 void sl_row_maker_close(sl_row_maker *maker)
 {
-    for (uint32_t i = 0; i < maker->row_count; i++) {
-        sl_values_end(&maker->rows[i].values);
+    for (uint32_t i = 0; i < maker->worker_count; i++) {
+        sl_values_end(&maker->workers[i].row.values);
     }
-    sl_free(maker->rows);
-    maker->rows = NULL;
-    maker->row_count = 0;
+    sl_free(maker->workers);
+    maker->workers = NULL;
+    maker->worker_count = 0;
+}
+
+uint64_t sl_row_maker_unpacked(const sl_row_maker *maker)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < maker->worker_count; i++) {
+        const uint64_t own =
+            atomic_load_explicit(&maker->workers[i].unpacked, memory_order_relaxed);
+        bytes += own > SL_ROW_BYTES_MIN ? own - SL_ROW_BYTES_MIN : 0;
+    }
+    return bytes;
+}
+
+/* What the rooms do not hold is the decoder's. */
+static sluice_status unpack(sl_row_worker *w, const sl_dataset *dataset, const sl_job *job,
+                            sluice_error *error)
+{
+    sl_row *row = &w->row;
+    const sluice_status status =
+        sl_dataset_unpack(dataset, &job->want.sample, job->bytes.bytes, &row->values, error);
+    if (w->share == UINT64_MAX) {
+        return status;
+    }
+    const uint64_t held = row->values.rooms.held;
+    const uint64_t left = held < w->share ? w->share - held : 0;
+    if (left != w->bound) {
+        sl_decoder_bind(row->decoder, left);
+        w->bound = left;
+    }
+    return status;
 }
 
 static void trace(sluice_trace_kind kind, const sl_job *job, uint64_t begin, uint64_t end)
@@ -53,7 +110,8 @@ static void trace(sluice_trace_kind kind, const sl_job *job, uint64_t begin, uin
 /* What a task has come to since it was last settled. */
 typedef struct progress {
     sl_row_maker *maker;
-    sl_row *row;
+    sl_row_worker *worker;
+    sl_row *row; /* its */
     uint64_t since_ns;
     uint64_t decode_ns, augment_ns; /* of rows that were timed */
     uint64_t short_bytes;
@@ -93,6 +151,7 @@ static void settle(progress *p)
         return;
     }
     count_time(p);
+    atomic_store_explicit(&p->worker->unpacked, p->row->values.rooms.held, memory_order_relaxed);
     add(&feed->samples, p->good);
     add(&feed->replaced, p->replaced);
     add(&feed->short_bytes, p->short_bytes);
@@ -120,8 +179,7 @@ static void prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
 static sluice_status make(const progress *p, const sl_job *job, sluice_error *error)
 {
     const sl_feed *feed = p->maker->feed;
-    const sluice_status status = sl_dataset_unpack(feed->dataset, &job->want.sample,
-                                                   job->bytes.bytes, &p->row->values, error);
+    const sluice_status status = unpack(p->worker, feed->dataset, job, error);
     return status == SLUICE_OK ? sl_columns_make(feed->columns, p->row, job->slot->parts, error)
                                : status;
 }
@@ -132,8 +190,7 @@ static sluice_status make_timed(progress *p, const sl_job *job, sluice_error *er
     const sl_feed *feed = p->maker->feed;
     sl_row *row = p->row;
     const uint64_t start = sl_now_ns();
-    sluice_status status =
-        sl_dataset_unpack(feed->dataset, &job->want.sample, job->bytes.bytes, &row->values, error);
+    sluice_status status = unpack(p->worker, feed->dataset, job, error);
     const uint64_t unpacked = sl_now_ns();
     if (status == SLUICE_OK) {
         status = sl_columns_make(feed->columns, row, job->slot->parts, error);
@@ -158,6 +215,20 @@ static void drop_one(progress *p, const sl_job *job)
     sl_feed_drop(feed, job->slot, 1);
 }
 
+/* What others left in the rooms may be what there was no memory for. */
+static sluice_status make_fitting(progress *p, const sl_job *job, sluice_error *error)
+{
+    const bool was_empty = p->row->values.rooms.held == 0;
+    const sluice_status status = p->row->timed ? make_timed(p, job, error) : make(p, job, error);
+    if (status != SLUICE_NOMEM || was_empty) {
+        return status;
+    }
+    sl_value_rooms_empty(&p->row->values.rooms);
+    sl_error_clear(error);
+    prepare(p->maker->feed, p->row, job);
+    return make(p, job, error);
+}
+
 static void run_job(progress *p, const sl_job *job)
 {
     sl_feed *feed = p->maker->feed;
@@ -172,7 +243,8 @@ static void run_job(progress *p, const sl_job *job)
     p->slot = job->slot;
     prepare(feed, p->row, job);
     p->row->timed = p->rows++ == 0 || sl_trace_running();
-    const sluice_status status = p->row->timed ? make_timed(p, job, error) : make(p, job, error);
+    const uint64_t shortages = sl_memory_shortages();
+    const sluice_status status = make_fitting(p, job, error);
     if (status == SLUICE_CANCELED) {
         drop_one(p, job);
         sl_error_clear(error);
@@ -186,7 +258,12 @@ static void run_job(progress *p, const sl_job *job)
     }
     settle(p);
     sl_sample_blame(feed->dataset, &job->want.sample, p->row->blame, error);
-    sl_feed_bad(feed, job, error);
+    if (sl_memory_shortages() > shortages) {
+        (void)sl_error_after_shortage(status, true, error);
+        sl_feed_fail(feed, job, error);
+    } else {
+        sl_feed_bad(feed, job, error);
+    }
     sl_error_clear(error);
 }
 
@@ -213,19 +290,37 @@ static void bring(const sl_job *job)
     }
 }
 
+/* The task's rows and their samples. */
+static void list_short(const sl_feed *feed, const sl_task *task, uint32_t *rows, uint64_t *samples)
+{
+    const sl_paged_row *by_page = sl_feed_by_page(feed, task->slot);
+    if (by_page == NULL) {
+        sl_order_samples(&task->slot->order, task->slot->first + task->first, task->count, samples);
+        for (uint32_t i = 0; i < task->count; i++) {
+            rows[i] = task->first + i;
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < task->count; i++) {
+        rows[i] = by_page[task->first + i].number;
+        samples[i] = by_page[task->first + i].sample;
+    }
+}
+
 static void run_short(progress *p, const sl_task *task)
 {
     sl_feed *feed = p->maker->feed;
     sl_job jobs[2];
-    uint64_t samples[SL_TASK_ROWS];
-    sl_order_samples(&task->slot->order, task->slot->first + task->first, task->count, samples);
-    bool found = sl_feed_find(feed, task->slot, task->first, samples[0], &jobs[0]);
+    uint32_t rows[SL_TASK_ROWS] = {0};
+    uint64_t samples[SL_TASK_ROWS] = {0};
+    list_short(feed, task, rows, samples);
+    bool found = sl_feed_find(feed, task->slot, rows[0], samples[0], &jobs[0]);
     for (uint32_t i = 0; i < task->count; i++) {
         const bool have = found;
         const sl_job *job = &jobs[i % 2];
         if (i + 1 < task->count) {
             sl_job *next = &jobs[(i + 1) % 2];
-            found = sl_feed_find(feed, task->slot, task->first + i + 1, samples[i + 1], next);
+            found = sl_feed_find(feed, task->slot, rows[i + 1], samples[i + 1], next);
             if (found) {
                 bring(next);
             }
@@ -270,7 +365,10 @@ void sl_row_run(void *ctx, uint32_t worker, sl_decoder *decoder, void *task_memo
     sl_row_maker *maker = ctx;
     sl_feed *feed = maker->feed;
     const sl_task *task = task_memory;
-    progress p = {.maker = maker, .row = &maker->rows[worker], .since_ns = sl_now_ns()};
+    progress p = {.maker = maker,
+                  .worker = &maker->workers[worker],
+                  .row = &maker->workers[worker].row,
+                  .since_ns = sl_now_ns()};
     sl_error_clear(&p.error);
     p.row->decoder = decoder;
     if (atomic_load_explicit(&feed->stopping, memory_order_relaxed)) {

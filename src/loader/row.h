@@ -7,6 +7,9 @@
  * others is so once for a task, not for each of its rows.
  * Times: a task's is measured as a whole; which part of it was decoding is measured on its first
  * row, or on all of them while a trace is recorded.
+ * Memory: what a sample's values lie in (value_room.h) and what it is decoded in are a worker's
+ * share together. Where that is too little it is tried once more with nothing else in the rooms, so
+ * that whether a sample fits is told by the sample alone.
  * Threads: sl_row_run on the workers, each with a row of its own; the maker is immutable but for
  * its counters.
  */
@@ -15,17 +18,34 @@
 
 #include "feed.h"
 
+/* Of its share, set aside for each worker when the loader is opened: photos of some megapixels are
+ * cropped and decoded in as much. */
+#define SL_ROW_BYTES_MIN (UINT64_C(1) << 20)
+
+/* A worker's. */
+typedef struct sl_row_worker {
+    sl_row row;
+    sl_allowance allowance;    /* of row.values */
+    uint64_t share;            /* bytes for what is unpacked and decoded; UINT64_MAX: any */
+    uint64_t bound;            /* what the decoder was left of it last */
+    _Atomic uint64_t unpacked; /* bytes that the rooms held last, for statistics */
+} sl_row_worker;
+
 typedef struct sl_row_maker {
     sl_feed *feed;
-    sl_row *rows; /* of every worker */
-    uint32_t row_count;
+    sl_row_worker *workers;
+    uint32_t worker_count;
     sl_stage decode, augment;
 } sl_row_maker;
 
 /* For `workers` workers. Errors: NOMEM. A zeroed maker may be closed. */
 sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t workers,
                                 sluice_error *error);
+/* Bytes that each worker may unpack and decode in. Before the first row. */
+void sl_row_maker_share(sl_row_maker *maker, uint64_t bytes);
 void sl_row_maker_close(sl_row_maker *maker);
+/* Bytes that pages are unpacked in at present, but for those that were set aside. */
+uint64_t sl_row_maker_unpacked(const sl_row_maker *maker);
 
 /* `ctx`: the maker; `task`: an sl_task. Releases the bytes and does all its rows, good or bad. */
 void sl_row_run(void *ctx, uint32_t worker, sl_decoder *decoder, void *task);

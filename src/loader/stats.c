@@ -56,7 +56,7 @@ static void fill(sluice_loader *loader, sluice_loader_stats *stats)
     stats->bad_samples = atomic_load_explicit(&feed->bad, memory_order_relaxed);
     stats->replaced_samples = atomic_load_explicit(&feed->replaced, memory_order_relaxed);
     stats->allocations = sl_memory_allocations();
-    stats->memory_bytes = sl_budget_used(&loader->budget);
+    stats->memory_bytes = sl_budget_used(&loader->budget) + sl_row_maker_unpacked(&loader->maker);
     fill_staging(loader, stats);
     fill_fetch(loader, stats);
     sl_lock(&loader->mutex);

@@ -158,20 +158,20 @@ sluice_status sl_journal_read(const sl_output *output, sl_journal *journal, slui
     char path[SL_OUTPUT_PATH_BYTES];
     char text[TEXT_BYTES];
     int fd;
-    uint64_t bytes;
+    sl_file_identity file = {0};
     sluice_error reason;
     sluice_status status = sl_output_name(output, SL_JOURNAL_NAME, false, path, error);
     if (status < 0) {
         return status;
     }
-    status = sl_file_open((sl_file_name){STAGE, path}, &fd, &bytes, &reason);
+    status = sl_file_open((sl_file_name){STAGE, path}, &fd, &file, &reason);
     if (status < 0) {
         if (error != NULL && reason.sys_errno != ENOENT) {
             *error = reason;
         }
         return reason.sys_errno == ENOENT ? SLUICE_END : status;
     }
-    const size_t length = bytes < sizeof(text) ? (size_t)bytes : sizeof(text) - 1;
+    const size_t length = file.bytes < sizeof(text) ? (size_t)file.bytes : sizeof(text) - 1;
     status = sl_file_read(fd, (sl_file_name){STAGE, path}, text, length, 0, error);
     sl_file_close(fd);
     text[status == SLUICE_OK ? length : 0] = '\0';

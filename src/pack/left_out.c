@@ -41,7 +41,7 @@ static sluice_status begin(sl_left_out *left_out, uint32_t number, sluice_error 
     if (status < 0) {
         return status;
     }
-    left_out->file = fdopen(fd, "w");
+    left_out->file = sl_rejected_open(fd);
     if (left_out->file == NULL) {
         status = fail(left_out->path, "write the file", error);
         (void)close(fd);

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "error.h"
 #include "file.h"
+#include "fork.h"
 #include "memory.h"
 #include "pack.h"
 #include "rejected.h"
@@ -46,6 +47,19 @@ static sluice_status fail(const sl_output *output, const char *name, const char 
     char path[SL_OUTPUT_PATH_BYTES];
     (void)snprintf(path, sizeof(path), "%s%s%s", output->path, *name ? "/" : "", name);
     return sl_error_file(error, SLUICE_IO, STAGE, reason, path, -1, "cannot %s", what);
+}
+
+bool sl_output_is_ours(const sl_output *output)
+{
+    return output->forks == sl_fork_count();
+}
+
+static sluice_status check_ours(const sl_output *output, sluice_error *error)
+{
+    return sl_output_is_ours(output)
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_STATE, STAGE, 0, output->path, -1,
+                               "the folder is written to by the process before the fork");
 }
 
 /* Whether the name is `pattern`, in which each '#' stands for 5 to 10 digits, and
@@ -164,7 +178,7 @@ static void make_tag(char *tag, size_t bytes)
 
 sluice_status sl_output_open(sl_output *output, const char *path, bool shared, sluice_error *error)
 {
-    *output = (sl_output){.fd = -1, .path = sl_strdup(path)};
+    *output = (sl_output){.fd = -1, .forks = sl_fork_count(), .path = sl_strdup(path)};
     if (output->path == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a path");
     }
@@ -193,9 +207,10 @@ sluice_status sl_output_open(sl_output *output, const char *path, bool shared, s
 
 void sl_output_close(sl_output *output)
 {
-    if (output->fd >= 0) {
-        (void)close(output->fd);
+    if (output->fd >= 0 && sl_output_is_ours(output)) {
+        (void)flock(output->fd, LOCK_UN); /* closing does not: forked children have it open, too */
     }
+    sl_file_close(output->fd);
     sl_free(output->path);
     *output = (sl_output){.fd = -1};
 }
@@ -295,10 +310,11 @@ sluice_status sl_output_survey(const sl_output *output, sl_output_contents *cont
 
 sluice_status sl_output_remove_file(const sl_output *output, const char *name, sluice_error *error)
 {
-    if (unlinkat(output->fd, name, 0) != 0 && errno != ENOENT) {
+    const sluice_status status = check_ours(output, error);
+    if (status == SLUICE_OK && unlinkat(output->fd, name, 0) != 0 && errno != ENOENT) {
         return fail(output, name, "remove the file", error);
     }
-    return SLUICE_OK;
+    return status;
 }
 
 /* Removes files of the kinds that `context`, a set of them, has. */
@@ -372,6 +388,11 @@ sluice_status sl_output_create(const sl_output *output, const char *name, int *f
                                sluice_error *error)
 {
     char temporary[NAME_BYTES];
+    const sluice_status status = check_ours(output, error);
+    *fd = -1;
+    if (status < 0) {
+        return status;
+    }
     temporary_name(output, name, temporary);
     *fd = openat(output->fd, temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     return *fd >= 0 ? SLUICE_OK : fail(output, temporary, "create the file", error);
@@ -413,6 +434,10 @@ sluice_status sl_output_sync(const sl_output *output, const char *name, int fd, 
 sluice_status sl_output_publish(const sl_output *output, const char *name, sluice_error *error)
 {
     char temporary[NAME_BYTES];
+    const sluice_status status = check_ours(output, error);
+    if (status < 0) {
+        return status;
+    }
     temporary_name(output, name, temporary);
     if (renameat(output->fd, temporary, output->fd, name) != 0) {
         return fail(output, name, "give the file its name", error);
@@ -423,6 +448,10 @@ sluice_status sl_output_publish(const sl_output *output, const char *name, sluic
 sluice_status sl_output_publish_new(const sl_output *output, const char *name, sluice_error *error)
 {
     char temporary[NAME_BYTES];
+    const sluice_status status = check_ours(output, error);
+    if (status < 0) {
+        return status;
+    }
     temporary_name(output, name, temporary);
     if (linkat(output->fd, temporary, output->fd, name, 0) == 0) {
         sl_output_discard(output, name);
@@ -444,6 +473,8 @@ sluice_status sl_output_publish_new(const sl_output *output, const char *name, s
 void sl_output_discard(const sl_output *output, const char *name)
 {
     char temporary[NAME_BYTES];
-    temporary_name(output, name, temporary);
-    (void)unlinkat(output->fd, temporary, 0);
+    if (sl_output_is_ours(output)) {
+        temporary_name(output, name, temporary);
+        (void)unlinkat(output->fd, temporary, 0);
+    }
 }

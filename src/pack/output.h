@@ -5,8 +5,12 @@
  * Purpose: files appear whole or not at all: they are made as `.NAME.tmp`, synced, renamed, and the
  * folder synced. Only names of docs/format.md are ever made or removed here.
  * Lock: an advisory lock on the folder for as long as it is open, so that two packs on one machine
- * cannot mix. Several may share a folder that write whole files of equal bytes only: their
- * temporary files have names of their own, and nothing relies on the lock.
+ * cannot mix. Closing gives it up also for children that were forked meanwhile, who share it; where
+ * the process is killed instead, it lasts until they have ended, too. Several may share a folder
+ * that write whole files of equal bytes only: their temporary files have names of their own, and
+ * nothing relies on the lock.
+ * Forks: in a child of the process that opened it nothing is made, named or removed: STATE. Closing
+ * closes the child's descriptor, and leaves the lock alone.
  * Threads: one owner.
  */
 #ifndef SL_OUTPUT_H
@@ -15,11 +19,13 @@
 #include <sluice/common.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define SL_OUTPUT_PATH_BYTES 4096
 
 typedef struct sl_output {
-    int fd; /* of the folder; -1: closed */
+    int fd;         /* of the folder; -1: closed */
+    uint64_t forks; /* sl_fork_count of the process that opened it */
     char *path;
     char tag[24]; /* ".HEX", in the names of temporary files of a shared folder; "" */
 } sl_output;
@@ -43,6 +49,8 @@ typedef struct sl_output_contents {
  * STATE (locked). */
 sluice_status sl_output_open(sl_output *output, const char *path, bool shared, sluice_error *error);
 void sl_output_close(sl_output *output);
+/* false in a forked child */
+bool sl_output_is_ours(const sl_output *output);
 sluice_status sl_output_survey(const sl_output *output, sl_output_contents *contents,
                                sluice_error *error);
 

@@ -58,32 +58,44 @@ static sluice_status cannot_write(const sl_output *output, sluice_error *error)
                          "cannot write " SL_REJECTED_NAME);
 }
 
+/* How much of a block there is to `most` lines, `*lines` being those before it; brings that up to
+ * date. */
+static size_t take_lines(const char *block, size_t size, uint64_t most, uint64_t *lines)
+{
+    size_t taken = 0;
+    while (taken < size && *lines < most) {
+        *lines += block[taken++] == '\n';
+    }
+    return taken;
+}
+
 /* Heading and lines of the rejected.tsv that is there; `to` NULL: looks at them. What was added to
  * it since the dataset was complete, by a run that ended early, is not taken. */
 static sluice_status copy_known(const sl_output *output, uint64_t known, FILE *to,
                                 sluice_error *error)
 {
     char path[SL_OUTPUT_PATH_BYTES];
+    char block[4096];
     int fd = -1;
+    sl_file_identity file = {0};
+    uint64_t lines = 0;
+    bool good = true;
     sluice_status status = sl_output_name(output, SL_REJECTED_NAME, false, path, error);
     if (status == SLUICE_OK) {
-        status = sl_file_open((sl_file_name){STAGE, path}, &fd, NULL, error);
+        status = sl_file_open((sl_file_name){STAGE, path}, &fd, &file, error);
     }
+    for (uint64_t at = 0; status == SLUICE_OK && good && lines <= known && at < file.bytes;
+         at += sizeof(block)) {
+        const uint64_t left = file.bytes - at;
+        const size_t size = left < sizeof(block) ? (size_t)left : sizeof(block);
+        status = sl_file_read(fd, (sl_file_name){STAGE, path}, block, size, at, error);
+        const size_t taken = status == SLUICE_OK ? take_lines(block, size, known + 1, &lines) : 0;
+        good = to == NULL || fwrite(block, 1, taken, to) == taken;
+    }
+    sl_file_close(fd);
     if (status < 0) {
         return status;
     }
-    FILE *from = fdopen(fd, "r");
-    if (from == NULL) {
-        sl_file_close(fd);
-        return cannot_write(output, error);
-    }
-    uint64_t lines = 0;
-    int byte = 0;
-    while (lines <= known && (byte = getc(from)) != EOF && (to == NULL || putc(byte, to) != EOF)) {
-        lines += byte == '\n';
-    }
-    const bool good = ferror(from) == 0 && (to == NULL || ferror(to) == 0);
-    (void)fclose(from);
     if (good && lines <= known) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
                              "has %llu lines and should have %llu, of what was left out",
@@ -118,7 +130,7 @@ sluice_status sl_pack_write_rejected(const sl_output *output, const sl_journal *
     if (status < 0) {
         return status;
     }
-    FILE *to = fdopen(fd, "w");
+    FILE *to = sl_rejected_open(fd);
     if (to == NULL) {
         sl_file_close(fd);
         sl_output_discard(output, SL_REJECTED_NAME);
@@ -200,6 +212,7 @@ static sluice_status read_back(sl_pack_state *p, const char *manifest, sluice_er
     const sluice_verify_options options = {.struct_size = sizeof(options),
                                            .workers = p->options->workers,
                                            .parts = 1,
+                                           .max_sample_bytes = SL_RECORD_BYTES_MAX,
                                            .on_finding = keep_first,
                                            .on_progress = keep_reporting,
                                            .user = &b,

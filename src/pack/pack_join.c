@@ -112,20 +112,20 @@ static sluice_status check_shard(const joining *j, const part_file *file, const 
 {
     char path[SL_OUTPUT_PATH_BYTES];
     int fd;
-    uint64_t bytes;
+    sl_file_identity found = {0};
     sl_shard_header header;
     sluice_error reason;
     sluice_status status = sl_output_name(j->output, name, false, path, error);
     if (status < 0) {
         return status;
     }
-    status = sl_file_open((sl_file_name){STAGE, path}, &fd, &bytes, &reason);
+    status = sl_file_open((sl_file_name){STAGE, path}, &fd, &found, &reason);
     if (status < 0) {
         return sl_error_file(error, reason.sys_errno == ENOENT ? SLUICE_STATE : SLUICE_IO, STAGE,
                              reason.sys_errno, file->path, -1,
                              "%s, which part %" PRIu32 " made, cannot be found", name, file->part);
     }
-    status = sl_shard_read_header(fd, path, bytes, &header, &reason);
+    status = sl_shard_read_header(fd, path, found.bytes, &header, &reason);
     sl_file_close(fd);
     if (status < 0 || !sl_shard_row_matches(row, &header)) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,

@@ -54,10 +54,12 @@ sl_prepare_config sl_pack_prepare_for(const sl_pack_state *p, const sl_pack_job_
         .config = job,
         .copies = has_frames(job->maker.plan),
         .keep_order = options->keep_order != 0,
+        .leave_unread_out = options->on_bad == SLUICE_PACK_BAD_SKIP_ALL,
         .workers = options->workers,
         .first = first,
         .end = end,
         .seed = options->seed,
+        .max_sample_bytes = options->max_sample_bytes,
         .budget_bytes = BUDGET_BYTES + (retiles ? options->workers * BUDGET_WORKER_BYTES : 0)};
 }
 

@@ -5,6 +5,7 @@
 #include "shard_format.h"
 
 #define STAGE       "pack"
+#define NONE        UINT32_MAX
 #define PROGRESS_NS 200000000u
 
 uint64_t sl_pack_kept(const sl_pack_state *p)
@@ -41,9 +42,14 @@ void sl_pack_report(sl_pack_state *p, bool always)
 
 sluice_status sl_pack_check_stop(const sl_pack_state *p, sluice_error *error)
 {
-    return p->options->should_stop != NULL && p->options->should_stop(p->options->user) != 0
-               ? sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped: a later call goes on")
-               : SLUICE_OK;
+    const bool stop =
+        p->options->should_stop != NULL && p->options->should_stop(p->options->user) != 0;
+    if (!sl_output_is_ours(&p->output)) { /* a callback's child has returned from it */
+        return sl_error_set(error, SLUICE_STATE, STAGE,
+                            "the pack belongs to the process that began it, not to a fork");
+    }
+    return stop ? sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped: a later call goes on")
+                : SLUICE_OK;
 }
 
 static void seek(sl_pack_state *p, uint64_t k)
@@ -53,6 +59,63 @@ static void seek(sl_pack_state *p, uint64_t k)
 }
 
 /* ---- what is there ---- */
+
+/* The file that a position's sample lies in, if that is compressed; NONE. The order is kept. */
+static sluice_status packed_file_of(const sl_pack_state *p, uint64_t position, uint32_t *file,
+                                    sluice_error *error)
+{
+    sl_sample sample;
+    const sluice_status status = sl_dataset_find(p->dataset, position, &sample, error);
+    *file = NONE;
+    if (status == SLUICE_OK &&
+        sl_objects_packed(p->dataset->objects, sample.place.object).packing != SL_PACKING_NONE) {
+        *file = sample.place.object;
+    }
+    return status;
+}
+
+/*
+ * What an earlier run made of a compressed file is as good as that file, which its end tells. It
+ * came to that end if it made something of the next such file: so those shards are made again that
+ * hold samples of the last one. NONE: there are none.
+ */
+static sluice_status find_unproven(sl_pack_state *p, uint32_t *file, sluice_error *error)
+{
+    sl_shard_row row;
+    uint64_t k = p->end;
+    sluice_status status = SLUICE_END;
+    *file = NONE;
+    if (p->dataset->info.front_to_back == 0) {
+        return SLUICE_OK;
+    }
+    while (status == SLUICE_END && k > p->first) {
+        seek(p, --k);
+        status = sl_series_look(&p->series,
+                                p->stretches.before + sl_stretches_first(&p->stretches, k + 1),
+                                &row, error);
+    }
+    uint64_t position = status == SLUICE_OK ? sl_stretches_first(&p->stretches, k + 1) : 0;
+    while (status == SLUICE_OK && *file == NONE && position > 0) {
+        status = packed_file_of(p, --position, file, error);
+    }
+    return status < 0 ? status : SLUICE_OK;
+}
+
+/* Whether some of stretch `k` lies in the file. */
+static sluice_status lies_in(const sl_pack_state *p, uint64_t k, uint32_t file, bool *lies,
+                             sluice_error *error)
+{
+    const uint64_t next = sl_stretches_first(&p->stretches, k + 1);
+    sluice_status status = SLUICE_OK;
+    *lies = false;
+    for (uint64_t i = sl_stretches_first(&p->stretches, k);
+         file != NONE && status == SLUICE_OK && !*lies && i < next; i++) {
+        uint32_t own;
+        status = packed_file_of(p, i, &own, error);
+        *lies = own == file;
+    }
+    return status;
+}
 
 /* Takes over stretch `k` if an earlier run completed it. */
 static sluice_status adopt(sl_pack_state *p, uint64_t k, sluice_error *error)
@@ -186,9 +249,13 @@ static sluice_status write_stretches(sl_pack_state *p, uint64_t k, uint64_t end,
 sluice_status sl_pack_write(sl_pack_state *p, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
+    uint32_t unproven;
     p->left_out = (sl_left_out){.output = &p->output, .shard_id = p->series.plan.pack_id};
+    status = find_unproven(p, &unproven, error);
     for (uint64_t k = p->first; status == SLUICE_OK && k < p->end; k++) {
-        status = adopt(p, k, error);
+        bool made_again = false;
+        status = lies_in(p, k, unproven, &made_again, error);
+        status = status == SLUICE_OK && !made_again ? adopt(p, k, error) : status;
     }
     p->job = sl_pack_job_for(p, &p->plan);
     uint64_t k = p->first;
@@ -202,5 +269,5 @@ sluice_status sl_pack_write(sl_pack_state *p, sluice_error *error)
         }
         k = end + 1; /* the one at `end` is done */
     }
-    return status;
+    return status == SLUICE_OK ? sl_objects_finish(p->dataset->objects, error) : status;
 }

@@ -8,18 +8,12 @@
 #ifndef SL_PIECE_H
 #define SL_PIECE_H
 
+#include "allowance.h"
 #include "value.h"
 
 #include <sluice/common.h>
 
-/* Whoever bounds the memory of all samples under way. charge may wait; false: stop. */
-typedef struct sl_allowance {
-    bool (*charge)(void *ctx, uint64_t bytes);
-    void (*give_back)(void *ctx, uint64_t bytes);
-    void *ctx;
-} sl_allowance;
-
-/* `allowance` NULL: there is no bound. Errors: CANCELED (stop). */
+/* `allowance` NULL: there is no bound. What is not to be had is a stop here. Errors: CANCELED. */
 sluice_status sl_allowance_charge(const sl_allowance *allowance, uint64_t bytes,
                                   sluice_error *error);
 /* Charged memory, which the caller frees (sl_free). Errors: CANCELED, NOMEM. */

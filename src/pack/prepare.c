@@ -2,6 +2,7 @@
 #include "prepare.h"
 
 #include "error.h"
+#include "fork.h"
 #include "memory.h"
 #include "permutation.h"
 #include "shard_format.h"
@@ -26,19 +27,23 @@ typedef struct slot {
     uint8_t *stored;           /* owned: the bytes read */
     char room[SL_VALUES_ROOM]; /* of values that do not lie in them */
     uint64_t charged;
+    uint64_t too_large; /* bytes that it has of something, above the limit; 0: of nothing */
     bool ready;
     bool reads; /* nobody reads behind it until it is done with that */
 } slot;
 
 typedef struct worker {
     sl_prepare *prepare;
-    void *state;      /* owned: the job's */
-    sl_values values; /* of the sample at hand */
+    void *state;            /* owned: the job's */
+    sl_values values;       /* of the sample at hand */
+    slot *at;               /* its */
+    sl_allowance allowance; /* of what values are unpacked in, which is kept for the next sample */
     sl_thread thread;
 } worker;
 
 struct sl_prepare {
     sl_prepare_config config;
+    uint64_t forks; /* sl_fork_count of the process that has the workers */
     sl_permutation order;
     uint32_t slot_count, started;
     slot *slots;
@@ -54,23 +59,65 @@ struct sl_prepare {
     bool stop;
 };
 
-/* Waits until the budget allows `bytes`; false when the pack stops. */
-static bool charge(void *ctx, uint64_t bytes)
+/* Waits until the budget allows `bytes` for a slot; false when the pack stops. */
+static bool wait_for_locked(const slot *s, uint64_t bytes)
 {
-    slot *s = ctx;
     sl_prepare *prepare = s->prepare;
-    sl_lock(&prepare->mutex);
     while (!prepare->stop && prepare->next_taken != s->prepared.position &&
            prepare->charged + bytes > prepare->config.budget_bytes) {
         sl_cond_wait(&prepare->changed, &prepare->mutex);
     }
-    bool go = !prepare->stop;
-    if (go) {
-        prepare->charged += bytes;
-        s->charged += bytes;
+    if (prepare->stop) {
+        return false;
     }
-    sl_unlock(&prepare->mutex);
+    prepare->charged += bytes;
+    return true;
+}
+
+static bool charge(slot *s, uint64_t bytes)
+{
+    sl_lock(&s->prepare->mutex);
+    const bool go = wait_for_locked(s, bytes);
+    s->charged += go ? bytes : 0;
+    sl_unlock(&s->prepare->mutex);
     return go;
+}
+
+static bool is_too_large(slot *s, uint64_t bytes)
+{
+    if (bytes <= s->prepare->config.max_sample_bytes) {
+        return false;
+    }
+    s->too_large = bytes;
+    return true;
+}
+
+/* For what is made of it. */
+static bool charge_piece(void *ctx, uint64_t bytes)
+{
+    return !is_too_large(ctx, bytes) && charge(ctx, bytes);
+}
+
+/* For what a worker's rooms hold. */
+static bool charge_rooms(void *ctx, uint64_t bytes)
+{
+    const worker *w = ctx;
+    if (is_too_large(w->at, bytes)) {
+        return false;
+    }
+    sl_lock(&w->prepare->mutex);
+    const bool go = wait_for_locked(w->at, bytes);
+    sl_unlock(&w->prepare->mutex);
+    return go;
+}
+
+static void give_back_rooms(void *ctx, uint64_t bytes)
+{
+    sl_prepare *prepare = ((const worker *)ctx)->prepare;
+    sl_lock(&prepare->mutex);
+    prepare->charged -= bytes;
+    sl_cond_broadcast(&prepare->changed);
+    sl_unlock(&prepare->mutex);
 }
 
 static void give_back(void *ctx, uint64_t bytes)
@@ -100,9 +147,8 @@ static sluice_status read_stored(sl_prepare *prepare, slot *s, const sl_sample *
     if (status < 0 || *size == 0) {
         return status;
     }
-    if (*size > SL_RECORD_BYTES_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE, "the sample has %zu bytes: too many",
-                            *size);
+    if (is_too_large(s, *size)) {
+        return SLUICE_UNSUPPORTED;
     }
     const size_t expected = *size;
     if (!charge(s, prepare->config.copies ? expected * 2 : expected)) {
@@ -185,10 +231,11 @@ static sluice_status make(worker *w, slot *s, sl_prepare_sample *sample)
 }
 
 /* Not the sample's fault: leaving it out would hide a problem of this machine. */
-static bool is_fatal(const sluice_error *error)
+static bool is_fatal(const sl_prepare_config *config, const sluice_error *error)
 {
     return error->status == SLUICE_NOMEM || error->status == SLUICE_CANCELED ||
-           error->sys_errno == EMFILE || error->sys_errno == ENFILE || error->sys_errno == ENOMEM;
+           error->sys_errno == EMFILE || error->sys_errno == ENFILE || error->sys_errno == ENOMEM ||
+           (!config->leave_unread_out && sl_error_is_unreadable(error));
 }
 
 static void prepare_one(worker *w, slot *s)
@@ -200,7 +247,7 @@ static void prepare_one(worker *w, slot *s)
                          ? prepared->position
                          : sl_permutation_apply(&prepare->order, prepared->position);
     sl_sample place;
-    const sl_allowance allowance = {.charge = charge, .give_back = give_back, .ctx = s};
+    const sl_allowance allowance = {.charge = charge_piece, .give_back = give_back, .ctx = s};
     sl_prepare_sample sample = {
         .dataset = dataset, .place = &place, .values = &w->values, .allowance = &allowance};
     sl_error_clear(&prepared->error);
@@ -213,11 +260,26 @@ static void prepare_one(worker *w, slot *s)
         prepared->status =
             sl_dataset_key(dataset, index, prepared->key, sizeof(prepared->key), &prepared->error);
     }
+    s->too_large = 0;
     if (prepared->status == SLUICE_OK) {
         prepared->status = make(w, s, &sample);
     }
     end_reading(s);
-    prepared->fatal = prepared->status < 0 && is_fatal(&prepared->error);
+    if (s->too_large > 0) {
+        prepared->status = sl_error_set(
+            &prepared->error, SLUICE_UNSUPPORTED, STAGE,
+            "the sample, or something of it, has %llu bytes, more than the limit of %llu "
+            "(max_sample_bytes, --max-sample)",
+            (unsigned long long)s->too_large, (unsigned long long)prepare->config.max_sample_bytes);
+    }
+    /* A compressed file that is damaged is so as a whole: no sample of it can be left out for it.
+     */
+    if (sl_objects_failure(dataset->objects, 0, NULL, &prepared->error)) {
+        prepared->status = (sluice_status)prepared->error.status;
+        prepared->fatal = true;
+        return;
+    }
+    prepared->fatal = prepared->status < 0 && is_fatal(&prepare->config, &prepared->error);
     if (prepared->status < 0 && located && prepared->error.file[0] == '\0') {
         sl_sample_blame(dataset, &place, sample.blame.present ? &sample.blame : NULL,
                         &prepared->error);
@@ -247,8 +309,14 @@ static void run(void *argument)
 {
     worker *w = argument;
     sl_prepare *prepare = w->prepare;
+    /* What rooms keep for the next sample is not to be what others wait for. */
+    const uint64_t kept = prepare->config.budget_bytes / 4 / prepare->config.workers;
     for (slot *s = take_position(prepare); s != NULL; s = take_position(prepare)) {
+        w->at = s;
         prepare_one(w, s);
+        if (w->values.rooms.held > kept) {
+            sl_value_rooms_empty(&w->values.rooms);
+        }
         sl_lock(&prepare->mutex);
         s->ready = true;
         sl_cond_broadcast(&prepare->changed);
@@ -270,6 +338,8 @@ static sluice_status start_worker(sl_prepare *prepare, worker *w, sluice_error *
     const sl_prepare_job *job = prepare->config.job;
     w->prepare = prepare;
     sl_values_begin(&w->values, SL_VALUES_ALL);
+    w->allowance = (sl_allowance){.charge = charge_rooms, .give_back = give_back_rooms, .ctx = w};
+    w->values.rooms.allowance = &w->allowance;
     w->state = sl_calloc(1, job->state_bytes);
     sluice_status status = w->state != NULL ? job->open(w->state, prepare->config.config, error)
                                             : sl_error_set(error, SLUICE_NOMEM, STAGE, NO_MEMORY);
@@ -318,6 +388,10 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
         return sl_error_set(error, SLUICE_NOMEM, STAGE, NO_MEMORY);
     }
     prepare->config = *config;
+    if (config->max_sample_bytes == 0) {
+        prepare->config.max_sample_bytes = SL_RECORD_BYTES_MAX;
+    }
+    prepare->forks = sl_fork_count();
     prepare->order = sl_permutation_make(config->dataset->info.samples, config->seed);
     prepare->next_position = config->first;
     prepare->next_taken = config->first;
@@ -375,7 +449,7 @@ void sl_prepare_done(sl_prepare *prepare, sl_prepared *prepared)
 
 void sl_prepare_close(sl_prepare *prepare)
 {
-    if (prepare == NULL) {
+    if (prepare == NULL || prepare->forks != sl_fork_count()) {
         return;
     }
     sl_lock(&prepare->mutex);

@@ -43,17 +43,19 @@ typedef struct sl_prepare_config {
     const void *config; /* the job's; stays as long as this is open */
     bool copies;        /* what is made holds a copy of the sample's bytes */
     bool keep_order;
+    bool leave_unread_out; /* what cannot be read (sl_error_is_unreadable) is a bad sample */
     uint32_t workers;
     uint64_t first, end; /* positions: to begin with, and behind the last */
     uint64_t seed;
     uint64_t budget_bytes;
+    uint64_t max_sample_bytes; /* a larger one is bad; 0: SL_RECORD_BYTES_MAX, which is the most */
 } sl_prepare_config;
 
 /* One sample, ready or bad. */
 typedef struct sl_prepared {
     uint64_t position;
     sluice_status status; /* < 0: bad; `error` says why */
-    bool fatal;           /* not the sample's fault: the work cannot go on */
+    bool fatal;           /* not the sample's fault, or nobody knows: the work cannot go on */
     void *made;           /* the job's */
     sluice_error error;
     char key[SL_KEY_MAX + 1];
@@ -65,7 +67,8 @@ sluice_status sl_prepare_open(sl_prepare **out, const sl_prepare_config *config,
 /* The sample of the next position; waits for it. Valid until done. Not past the last position. */
 sl_prepared *sl_prepare_next(sl_prepare *prepare);
 void sl_prepare_done(sl_prepare *prepare, sl_prepared *prepared);
-/* Stops the workers, joins and frees. NULL is fine. */
+/* Stops the workers, joins and frees; only forgets them in a forked child, which has none. NULL is
+ * fine. */
 void sl_prepare_close(sl_prepare *prepare);
 
 #endif

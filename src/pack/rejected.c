@@ -2,7 +2,6 @@
 #include "rejected.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 /* Appends `text` with control characters and backslashes as \xHH. */
 static size_t escape(char *to, const char *text)
@@ -26,4 +25,13 @@ size_t sl_rejected_format(char *line, const char *key, const sluice_error *reaso
     length += (size_t)sprintf(line + length, "\t%s\t%" PRId64 "\t",
                               sluice_status_name((sluice_status)reason->status), reason->offset);
     return length + escape(line + length, reason->text);
+}
+
+FILE *sl_rejected_open(int fd)
+{
+    FILE *file = fdopen(fd, "w");
+    if (file != NULL) {
+        (void)setvbuf(file, NULL, _IONBF, 0);
+    }
+    return file;
 }

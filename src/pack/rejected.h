@@ -8,6 +8,8 @@
 
 #include "dataset.h"
 
+#include <stdio.h>
+
 #define SL_REJECTED_NAME    "rejected.tsv"
 #define SL_REJECTED_HEADING "key\tstatus\toffset\treason\n"
 /* A key whose every byte is escaped, a reason likewise, and the rest. */
@@ -16,5 +18,10 @@
 /* Writes a line, without its newline, to `line` (SL_REJECTED_BYTES); its length. `key` has at most
  * SL_KEY_MAX bytes. */
 size_t sl_rejected_format(char *line, const char *key, const sluice_error *reason);
+
+/* A stream to write such lines to `fd` with, which becomes its own; NULL: no memory. It keeps
+ * nothing back: a child that another thread forks, and that exits, writes what its copy of a
+ * stream's buffer holds. */
+FILE *sl_rejected_open(int fd);
 
 #endif

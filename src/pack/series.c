@@ -137,9 +137,9 @@ sluice_status sl_series_look(const sl_series *series, uint64_t next, sl_shard_ro
         return status;
     }
     int fd;
-    uint64_t bytes;
+    sl_file_identity file = {0};
     sluice_error reason;
-    status = sl_file_open((sl_file_name){STAGE, path}, &fd, &bytes, &reason);
+    status = sl_file_open((sl_file_name){STAGE, path}, &fd, &file, &reason);
     if (status < 0 && reason.sys_errno != ENOENT) {
         return pass_on(error, &reason);
     }
@@ -147,7 +147,7 @@ sluice_status sl_series_look(const sl_series *series, uint64_t next, sl_shard_ro
         return SLUICE_END;
     }
     sl_shard_header header;
-    status = sl_shard_read_header(fd, path, bytes, &header, &reason);
+    status = sl_shard_read_header(fd, path, file.bytes, &header, &reason);
     sl_file_close(fd);
     if (status == SLUICE_IO) {
         return pass_on(error, &reason);

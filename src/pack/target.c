@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "file.h"
+#include "fork.h"
 #include "own_source.h"
 
 #include <errno.h>
@@ -238,7 +239,7 @@ static sluice_status write_mark(const sl_target *target, sluice_error *error)
 sluice_status sl_target_open(sl_target *target, const char *path, bool overwrite,
                              const sl_dataset *dataset, sluice_error *error)
 {
-    *target = (sl_target){.fd = -1};
+    *target = (sl_target){.fd = -1, .forks = sl_fork_count()};
     sluice_status status = set_paths(target, path, error);
     if (status == SLUICE_OK) {
         status = sl_refuse_own_source(dataset, target->path, STAGE, error);
@@ -289,8 +290,27 @@ static sluice_status sync_above(const sl_target *target, sluice_error *error)
     return status;
 }
 
+bool sl_target_is_ours(const sl_target *target)
+{
+    return target->forks == sl_fork_count();
+}
+
+/* Forked children that have the folder open, too, do not keep it locked. */
+static void let_go(sl_target *target)
+{
+    if (target->fd >= 0 && sl_target_is_ours(target)) {
+        (void)flock(target->fd, LOCK_UN);
+    }
+    sl_file_close(target->fd);
+    target->fd = -1;
+}
+
 sluice_status sl_target_finish(sl_target *target, sluice_error *error)
 {
+    if (!sl_target_is_ours(target)) {
+        return refuse(SLUICE_STATE, target->path, "it is made by the process before the fork",
+                      error);
+    }
     if (syncfs(target->fd) != 0) {
         return fail(target->part, "sync the files in the folder", error);
     }
@@ -303,16 +323,14 @@ sluice_status sl_target_finish(sl_target *target, sluice_error *error)
     if (status < 0) {
         return status;
     }
-    sl_file_close(target->fd);
-    target->fd = -1;
+    let_go(target);
     return sync_above(target, error);
 }
 
 void sl_target_close(sl_target *target)
 {
-    if (target->fd >= 0) {
+    if (target->fd >= 0 && sl_target_is_ours(target)) {
         (void)remove_folder(target->part, NULL);
-        sl_file_close(target->fd);
     }
-    target->fd = -1;
+    let_go(target);
 }

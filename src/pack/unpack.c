@@ -202,7 +202,7 @@ static sluice_status reject(unpack *u, const sl_prepared *prepared, sluice_error
     if (u->rejected == NULL) {
         const int fd = openat(u->target.fd, SL_REJECTED_NAME,
                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        u->rejected = fd >= 0 ? fdopen(fd, "w") : NULL;
+        u->rejected = fd >= 0 ? sl_rejected_open(fd) : NULL;
         if (u->rejected == NULL) {
             sl_file_close(fd);
         }
@@ -267,9 +267,14 @@ static void report_progress(unpack *u, uint64_t done, bool always)
 
 static sluice_status check_stop(const unpack *u, sluice_error *error)
 {
-    return u->options->should_stop != NULL && u->options->should_stop(u->options->user) != 0
-               ? sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped: nothing was made")
-               : SLUICE_OK;
+    const bool stop =
+        u->options->should_stop != NULL && u->options->should_stop(u->options->user) != 0;
+    if (!sl_target_is_ours(&u->target)) { /* a callback's child has returned from it */
+        return sl_error_set(error, SLUICE_STATE, STAGE,
+                            "the unpack belongs to the process that began it, not to a fork");
+    }
+    return stop ? sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped: nothing was made")
+                : SLUICE_OK;
 }
 
 static sluice_status write_all(unpack *u, sluice_error *error)
@@ -280,9 +285,12 @@ static sluice_status write_all(unpack *u, sluice_error *error)
                                       .config = &members,
                                       .copies = true,
                                       .keep_order = true,
+                                      .leave_unread_out =
+                                          u->options->on_bad == SLUICE_PACK_BAD_SKIP_ALL,
                                       .workers = u->options->workers,
                                       .end = u->dataset->info.samples,
-                                      .budget_bytes = BUDGET_BYTES};
+                                      .budget_bytes = BUDGET_BYTES,
+                                      .max_sample_bytes = u->options->max_sample_bytes};
     sluice_status status = sl_prepare_open(&u->prepare, &config, error);
     for (uint64_t position = 0; status == SLUICE_OK && position < config.end; position++) {
         sl_prepared *prepared = sl_prepare_next(u->prepare);
@@ -293,6 +301,9 @@ static sluice_status write_all(unpack *u, sluice_error *error)
     }
     sl_prepare_close(u->prepare);
     u->prepare = NULL;
+    if (status == SLUICE_OK) {
+        status = sl_objects_finish(u->dataset->objects, error);
+    }
     if (status == SLUICE_OK && u->tar.fd >= 0) {
         status = end_archive(u, error);
     }

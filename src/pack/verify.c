@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "packed_value.h"
 #include "record.h"
+#include "sample_gate.h"
 #include "share.h"
 #include "thread.h"
 
@@ -23,6 +24,9 @@
 #define BUFFER_BYTES  ((size_t)256 << 10)
 /* Of a worker's scratch: whole pictures of 85 Mpixel, which it would need for a moment anyway. */
 #define KEEP_BYTES ((size_t)256 << 20)
+/* That decoding a usual picture takes: one of which a few take a worker's share waits for others.
+ */
+#define PIXEL_BYTES 8u
 
 /* What was found when a file was checked; what its samples say of the same goes without saying. */
 typedef enum file_state {
@@ -44,8 +48,9 @@ typedef struct range {
 typedef struct verify {
     const sl_dataset *dataset;
     const sluice_verify_options *options;
-    uint8_t *states;     /* a file_state for each file; written in the first phase only */
-    sum *sums;           /* likewise, of formats where something stands for all samples of a file */
+    uint8_t *states; /* a file_state for each file; written in the first phase only */
+    sum *sums;       /* likewise, of formats where something stands for all samples of a file */
+    sl_sample_gate gate;
     atomic_bool stopped; /* relaxed: a worker that sees it late looks at some more */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -53,6 +58,7 @@ typedef struct verify {
     uint64_t next, total; /* of the phase: files, then samples */
     uint32_t running;
     sluice_verify_result result;
+    sluice_error failure;   /* why it cannot go on; of status OK: it can */
     range samples, objects; /* of this part */
 } verify;
 
@@ -61,11 +67,13 @@ typedef struct worker {
     sl_thread thread;
     sl_decoder *decoder; /* with options.decode */
     sl_values values;    /* of the sample at hand */
+    sl_sample_pass pass;
     uint8_t *buffer;
     size_t capacity;
     uint8_t *unpacked; /* what a frame holds, with options.decode; what was stored in parts */
     size_t unpacked_capacity;
-    file_state state; /* of the file being checked */
+    file_state state;   /* of the file being checked */
+    uint64_t shortages; /* of memory, before it, or before the sample */
     void (*work)(struct worker *worker, uint64_t first, uint64_t last);
     uint64_t step;
 } worker;
@@ -74,15 +82,33 @@ static void report(verify *v, const sluice_error *finding)
 {
     sl_lock(&v->mutex);
     v->result.bad++;
+    v->result.unreadable += sl_error_is_unreadable(finding);
     if (v->options->on_finding != NULL) {
         v->options->on_finding(v->options->user, finding);
     }
     sl_unlock(&v->mutex);
 }
 
+/* What is missing is memory: nothing is found of the sample, nor of any other. */
+static void give_up(verify *v, const sluice_error *found)
+{
+    sluice_error failure = *found;
+    (void)sl_error_after_shortage((sluice_status)failure.status, true, &failure);
+    sl_lock(&v->mutex);
+    if (v->failure.status == SLUICE_OK) {
+        v->failure = failure;
+    }
+    v->next = v->total;
+    sl_unlock(&v->mutex);
+}
+
 static void report_file(void *context, const sluice_error *finding)
 {
     worker *w = context;
+    if (sl_memory_shortages() > w->shortages) {
+        give_up(w->verify, finding);
+        return;
+    }
     const file_state state = finding->status == SLUICE_IO ? FILE_UNREAD : FILE_DAMAGED;
     w->state = w->state > state ? w->state : state;
     report(w->verify, finding);
@@ -102,6 +128,7 @@ static void check_files(worker *w, uint64_t first, uint64_t last)
     for (uint64_t file = first; file < last; file++) {
         sl_findings findings = {.report = report_file, .ctx = w};
         w->state = FILE_GOOD;
+        w->shortages = sl_memory_shortages();
         sluice_status status = dataset->ops->check_object(dataset, (uint32_t)file, &findings);
         w->verify->states[file] = (uint8_t)(status < 0 ? FILE_UNUSABLE : w->state);
         add_result(w->verify, 0, findings.bytes_read);
@@ -117,6 +144,10 @@ static sluice_status read_stored(worker *w, const sl_sample *sample, sl_bytes *s
     sluice_status status =
         sl_dataset_read(dataset, sample, (sl_buffer){w->buffer, w->capacity}, &size, error);
     if (status == SLUICE_AGAIN) {
+        status = sl_sample_pass_take(&w->pass, size, error);
+        if (status < 0) {
+            return status;
+        }
         uint8_t *grown = sl_realloc_array(w->buffer, size, 1);
         if (grown == NULL) {
             return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %zu bytes", size);
@@ -183,6 +214,10 @@ static sluice_status decode(worker *w, const sl_value *image, sluice_error *erro
                               .height = image->height};
     sl_picture picture;
     sluice_status status = sl_decoder_open_picture(w->decoder, &stored, &picture, error);
+    if (status == SLUICE_OK) {
+        const uint64_t pixels = (uint64_t)picture.width * picture.height;
+        status = sl_sample_pass_work(&w->pass, pixels * PIXEL_BYTES, error);
+    }
     if (status < 0) {
         return status;
     }
@@ -219,6 +254,10 @@ static sluice_status measure_packed(const sl_field *field, const sl_value *value
 static sluice_status unpack(worker *w, const sl_value *value, uint64_t size, sl_bytes *unpacked,
                             sluice_error *error)
 {
+    const sluice_status status = sl_sample_pass_take(&w->pass, size, error);
+    if (status < 0) {
+        return status;
+    }
     if (size > w->unpacked_capacity) {
         uint8_t *grown = sl_realloc_array(w->unpacked, size, 1);
         if (grown == NULL) {
@@ -304,6 +343,12 @@ static sluice_status check_sample(worker *w, const sl_sample *sample, sl_bytes s
 {
     const sl_dataset *dataset = w->verify->dataset;
     sluice_status status = sl_dataset_unpack(dataset, sample, stored, &w->values, error);
+    if (status == SLUICE_NOMEM && w->pass.is_refused) {
+        status = sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                              "the pages that it is in unpack to more than the limit of %llu bytes "
+                              "(max_sample_bytes, --max-sample)",
+                              (unsigned long long)w->verify->gate.most);
+    }
     for (uint32_t i = 0; i < dataset->info.fields && status == SLUICE_OK; i++) {
         const sl_value *value = &w->values.of[i];
         if (value->present) {
@@ -336,6 +381,32 @@ static void add_to_sum(verify *v, const sl_sample *sample, sl_bytes stored)
     atomic_fetch_add_explicit(&own->count, 1, memory_order_relaxed);
 }
 
+/* Whether that a sample could not be read is the fault of its file, which is told once, at the end:
+ * what is compressed is good, or not, as a whole. */
+static bool is_of_file(const sl_dataset *dataset, const sl_sample *sample, sluice_status status)
+{
+    uint32_t failed;
+    bool found = false;
+    for (uint32_t i = 0;
+         !found && status < 0 && sl_objects_failure(dataset->objects, i, &failed, NULL); i++) {
+        found = failed == sample->place.object;
+    }
+    return found;
+}
+
+/* The memory that a large sample took is given back before others may be large. */
+static void end_sample(worker *w)
+{
+    if (sl_sample_pass_was_large(&w->pass)) {
+        sl_free(w->buffer);
+        sl_free(w->unpacked);
+        w->buffer = w->unpacked = NULL;
+        w->capacity = w->unpacked_capacity = 0;
+        sl_value_rooms_empty(&w->values.rooms);
+    }
+    sl_sample_pass_end(&w->pass);
+}
+
 /* False: the sample could not be looked at, for a reason that is known. */
 static bool look_at(worker *w, uint64_t index, uint64_t *bytes)
 {
@@ -344,11 +415,13 @@ static bool look_at(worker *w, uint64_t index, uint64_t *bytes)
     sl_sample sample;
     sl_bytes stored = {NULL, 0};
     sl_error_clear(&finding);
+    w->shortages = sl_memory_shortages();
     sluice_status status = sl_dataset_find(dataset, index, &sample, &finding);
     if (is_known(w->verify, &sample, status)) {
         return false;
     }
-    if (status == SLUICE_OK) {
+    const bool found = status == SLUICE_OK;
+    if (found) {
         status = read_stored(w, &sample, &stored, &finding);
     }
     if (status == SLUICE_OK) {
@@ -356,6 +429,18 @@ static bool look_at(worker *w, uint64_t index, uint64_t *bytes)
     }
     if (status == SLUICE_OK && w->verify->sums != NULL) {
         add_to_sum(w->verify, &sample, stored);
+    }
+    end_sample(w);
+    if (found && status < 0 && finding.file[0] == '\0') {
+        sl_sample_blame(dataset, &sample, NULL, &finding);
+    }
+    if (status == SLUICE_NOMEM || (status < 0 && sl_memory_shortages() > w->shortages)) {
+        finding.sample = (int64_t)index;
+        give_up(w->verify, &finding);
+        return false;
+    }
+    if (is_of_file(dataset, &sample, status)) {
+        return false;
     }
     if (status < 0) {
         finding.sample = (int64_t)index;
@@ -376,7 +461,7 @@ static bool is_stopped(const verify *v)
 static void read_ahead(const worker *w, uint64_t first, uint64_t last)
 {
     const sl_dataset *dataset = w->verify->dataset;
-    const sl_pin_how how = {.wait = true};
+    const sl_pin_how how = {.wait_ns = SL_OBJECTS_WAIT_NS};
     sl_sample begin;
     sl_sample end;
     sl_pin pin;
@@ -480,6 +565,10 @@ static sluice_status run_phase(verify *v, worker *workers, bool samples, sluice_
     for (uint32_t i = 0; i < v->options->workers; i++) {
         sl_thread_join(&workers[i].thread);
     }
+    if (status == SLUICE_OK && v->failure.status < 0) {
+        *error = v->failure;
+        return (sluice_status)error->status;
+    }
     if (status == SLUICE_OK && is_stopped(v)) {
         status = sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped before all was checked");
     }
@@ -494,6 +583,8 @@ static sluice_status open_worker(verify *v, worker *w, sluice_error *error)
                                       .keep_bytes = KEEP_BYTES};
     w->verify = v;
     sl_values_begin(&w->values, SL_VALUES_ALL);
+    sl_sample_pass_open(&w->pass, &v->gate);
+    w->values.rooms.allowance = &w->pass.allowance;
     w->capacity = BUFFER_BYTES;
     w->buffer = sl_malloc(w->capacity);
     if (w->buffer == NULL) {
@@ -516,6 +607,27 @@ static void check_sums(verify *v)
             report(v, &finding);
         }
     }
+}
+
+/* Compressed files, once all samples were read: their ends tell whether that was right. */
+static sluice_status check_ends(verify *v, sluice_error *error)
+{
+    sl_objects *objects = v->dataset->objects;
+    sluice_error finding;
+    sl_error_clear(&finding);
+    const sluice_status status = sl_objects_finish(objects, &finding);
+    const bool failed = sl_objects_failure(objects, 0, NULL, NULL);
+    if (status < 0 && !failed) {
+        if (status == SLUICE_NOMEM) {
+            *error = finding;
+            return status;
+        }
+        report(v, &finding); /* the storage */
+    }
+    for (uint32_t i = 0; sl_objects_failure(objects, i, NULL, &finding); i++) {
+        report(v, &finding);
+    }
+    return SLUICE_OK;
 }
 
 /* Samples that nobody could look at are no good news. */
@@ -576,6 +688,9 @@ static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
         status = run_phase(v, workers, true, error);
     }
     if (status == SLUICE_OK) {
+        status = check_ends(v, error);
+    }
+    if (status == SLUICE_OK) {
         check_sums(v);
         report_unseen(v);
     }
@@ -603,6 +718,7 @@ sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *
     }
     sl_mutex_init(&v.mutex);
     sl_cond_init(&v.changed);
+    sl_sample_gate_open(&v.gate, options->workers, options->max_sample_bytes);
     sluice_status status = run_all(&v, workers, error);
     for (uint32_t i = 0; i < options->workers; i++) {
         sl_decoder_close(workers[i].decoder);
@@ -610,6 +726,7 @@ sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *
         sl_free(workers[i].unpacked);
         sl_values_end(&workers[i].values);
     }
+    sl_sample_gate_close(&v.gate);
     sl_cond_destroy(&v.changed);
     sl_mutex_destroy(&v.mutex);
     sl_free(workers);

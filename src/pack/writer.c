@@ -8,6 +8,7 @@
 #include "series.h"
 #include "shard_record.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #define STAGE "pack"
@@ -37,6 +38,9 @@ struct sluice_writer {
     uint64_t samples; /* written */
     bool standard;    /* the fields are the standard ones */
     bool broken;      /* a write failed: the shard in the making cannot be completed */
+    /* A call is inside. The copy of a child that another thread forks meanwhile may be half-way
+     * between two states. */
+    atomic_bool busy;
 };
 
 static sluice_status open_folder(sluice_writer *writer, const sluice_writer_options *options,
@@ -216,17 +220,27 @@ static sluice_status keep_waiting(sluice_writer *writer, const sl_record *record
     return sl_frames_have_enough(&writer->frames) ? end_waiting(writer, error) : SLUICE_OK;
 }
 
-static sluice_status refuse_broken(sluice_error *error)
+static sluice_status check_usable(const sluice_writer *writer, sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_STATE, STAGE,
-                        "an earlier write failed: only abort is left for this writer");
+    if (!sl_output_is_ours(&writer->output)) {
+        return sl_error_set(error, SLUICE_STATE, STAGE,
+                            "the writer belongs to the process that opened it, not to a fork");
+    }
+    return writer->broken ? sl_error_set(error, SLUICE_STATE, STAGE,
+                                         "an earlier write failed: only abort is left for this "
+                                         "writer")
+                          : SLUICE_OK;
 }
 
-sluice_status sl_writer_add(sluice_writer *writer, sluice_error *error)
+/* To begin a call with, and to end it. In order, for who reads it in a forked child's copy: it is
+ * set before anything else is changed. */
+static void set_busy(sluice_writer *writer, bool busy)
 {
-    if (writer->broken) {
-        return refuse_broken(error);
-    }
+    (void)atomic_exchange_explicit(&writer->busy, busy, memory_order_seq_cst);
+}
+
+static sluice_status add(sluice_writer *writer, sluice_error *error)
+{
     sl_made made = {0};
     sluice_status status =
         sl_maker_make(&writer->maker, &writer->values, false, NULL, &made, error);
@@ -235,6 +249,17 @@ sluice_status sl_writer_add(sluice_writer *writer, sluice_error *error)
                                           : write_record(writer, &made.record, error);
     }
     sl_made_close(&made);
+    return status;
+}
+
+sluice_status sl_writer_add(sluice_writer *writer, sluice_error *error)
+{
+    sluice_status status = check_usable(writer, error);
+    if (status == SLUICE_OK) {
+        set_busy(writer, true);
+        status = add(writer, error);
+        set_busy(writer, false);
+    }
     return status;
 }
 
@@ -266,9 +291,6 @@ sluice_status sl_writer_add_picture(sluice_writer *writer, const sl_picture_inpu
 static sluice_status finish(sluice_writer *writer, sluice_error *error)
 {
     char path[SL_OUTPUT_PATH_BYTES];
-    if (writer->broken) {
-        return refuse_broken(error);
-    }
     if (writer->samples + writer->waiting_count == 0) {
         return sl_error_set(error, SLUICE_STATE, STAGE, "no sample was added");
     }
@@ -294,15 +316,21 @@ static sluice_status finish(sluice_writer *writer, sluice_error *error)
 
 sluice_status sl_writer_finish(sluice_writer *writer, sluice_error *error)
 {
-    sluice_status status = finish(writer, error);
+    sluice_status status = check_usable(writer, error);
+    if (status == SLUICE_OK) {
+        set_busy(writer, true);
+        status = finish(writer, error);
+        set_busy(writer, false);
+    }
     sl_writer_abort(writer);
     return status;
 }
 
 void sl_writer_abort(sluice_writer *writer)
 {
-    if (writer == NULL) {
-        return;
+    if (writer == NULL || (!sl_output_is_ours(&writer->output) &&
+                           atomic_load_explicit(&writer->busy, memory_order_seq_cst))) {
+        return; /* half-way in a child: what it has of memory and descriptors stays until it ends */
     }
     forget_waiting(writer);
     sl_frames_close(&writer->frames);

@@ -4,7 +4,8 @@
  *
  * Purpose: makes records as they come and hands them to the series. While it is open which fields
  * are to be frames (frames.h), the first records are kept in memory, plain.
- * Threads: one owner. Owns its output folder (and its lock) and the series in it.
+ * Threads: one owner. In a forked child it is the parent's: calls are refused, and abort frees the
+ * child's copy. Owns its output folder (and its lock) and the series in it.
  */
 #ifndef SL_WRITER_H
 #define SL_WRITER_H

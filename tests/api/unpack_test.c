@@ -130,7 +130,7 @@ static void wrong_options_are_refused(void **state)
         options.form = i == 1 ? -1 : options.form;
         options.workers = i == 2 ? 1025 : 0;
         options.overwrite = i == 3 ? 2 : 0;
-        options.on_bad = i == 4 ? 2 : 0;
+        options.on_bad = i == 4 ? 3 : 0;
         options.reserved = i == 5;
         options.shard_bytes = i == 6 ? 1000 : 0;
         options.shard_bytes = i == 7 ? UINT64_MAX : options.shard_bytes;

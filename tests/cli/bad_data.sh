@@ -68,6 +68,25 @@ refuses 1 "cannot be written" bench worse --quarantine nowhere/list
 run 0 view broken --samples 20 --draws 1 --size 32 -o sheet.png --json
 json '.samples | map(select(.bad)) | length == 1'
 
+# What nobody can read may be good: it is not left out with the bad ones. sysfs has files that not even root can read.
+locked=$(find /sys/bus /sys/module /sys/kernel -maxdepth 4 -perm 0200 -type f 2> /dev/null | head -1)
+if [ -n "$locked" ] && ! cat "$locked" > /dev/null 2>&1; then
+    cp -r broken locked
+    ln -s "$locked" locked/"$(basename "$(dirname "$victim")")"/zz_locked.JPEG
+    run 4 pack locked partly --on-bad skip
+    says err "zz_locked.JPEG"
+    says err "--on-bad skip-all"
+    run 4 unpack locked files --on-bad skip --json
+    json '.exit_code == 4 and .error.status == "io" and (.error.file | test("zz_locked"))'
+    run 0 pack locked partly --on-bad skip-all --json
+    json '.samples == 19 and .rejected == 2'
+    run 3 verify locked --json
+    json '.bad == 2 and .unreadable == 1'
+    rm "$(find locked -name '*_3.JPEG' | sort | head -1)"
+    run 4 verify locked
+    says out "0 bad, 1 unreadable"
+fi
+
 # One flipped byte in the middle of a shard's samples.
 shard=$(find packed -name '*.sluice' ! -name 'manifest*' | sort | head -1)
 middle=$(($(stat -c %s "$shard") / 2))
@@ -82,6 +101,11 @@ run 3 verify packed
 says out "samples could not be looked at"
 run 3 verify packed --json
 json '.samples == 0 and .bad == 2'
+run 4 info packed --sample 0
+says err "cannot open the file"
+! grep -q "how many" err || fail "that there are too few samples is not what is wrong"
+run 2 info packed --sample 19
+says err "the dataset has 19"
 
 # Class folders that a copy to another file system would merge.
 mkdir -p twins/Cat twins/cat

@@ -273,6 +273,7 @@ void io_close(io_harness *h)
     }
     io_release_held(h);
     sl_fetch_close(h->fetch);
+    h->pins_left = sl_objects_pins(h->objects);
     sl_objects_close(h->objects);
     h->fetch = NULL;
     h->held_count = 0;

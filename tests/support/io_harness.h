@@ -35,7 +35,8 @@ typedef struct io_harness {
     sl_fault_config fault;
     sl_budget budget;
     io_release release;
-    bool zeros; /* files are cut short meanwhile: zeros are right, too */
+    uint32_t pins_left; /* of objects, once the fetch was closed */
+    bool zeros;         /* files are cut short meanwhile: zeros are right, too */
     /* Each item is looked up first, with so many reads of io_lookup_file in a row, and is not found
      * where its tag is a multiple of `lookup_bad`. */
     uint32_t lookups, lookup_bad;

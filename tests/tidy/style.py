@@ -62,6 +62,9 @@ MACHINE_PATH = re.compile(r"(?<![\w.}])/(home|root|Users)/\w")
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|reallocarray|aligned_alloc|posix_memalign|"
                   r"strdup|strndup|free)\s*\(")
+# Of what datasets consist of, which may be a FIFO: sl_file_open does not wait for it, and looks at it.
+OPENS = re.compile(r"(?<![\w.>])(fopen|open|openat)\s*\(")
+MAY_OPEN = ("src/dataset/index_store.c",)
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 NAME = re.compile(r"\b(?:sl|sluice)_\w+")
 # What has a star without a blank behind it is a pointer: clang-format puts blanks around products.
@@ -222,6 +225,9 @@ def check_calls(tree, path, text):
         heap = HEAP.search(line)
         if heap and path != "src/base/memory.c":
             tree.report(path, number, "heap", f"{heap.group(1)}: use sl_malloc and its family")
+        opens = OPENS.search(line) if path.startswith(("src/dataset/", "src/formats/")) else None
+        if opens and path not in MAY_OPEN:
+            tree.report(path, number, "opens", f"{opens.group(1)}: use sl_file_open, or sl_file_look")
         order = IMPLICIT_ORDER.search(line)
         if order:
             tree.report(path, number, "atomic", f"{order.group(1)} without an explicit order")

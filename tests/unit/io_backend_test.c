@@ -134,7 +134,7 @@ static void reads_arrive_once(void **state)
             expect_bytes(i);
         }
     }
-    assert_int_equal(backend->ops->close(backend, 1000 * MS), 0);
+    assert_int_equal(backend->ops->close(backend, 1000 * MS, NULL), 0);
 }
 
 static void *wake_soon(void *argument)
@@ -165,7 +165,7 @@ static void wakes_and_timeouts(void **state)
     before = sl_now_ns();
     assert_int_equal(backend->ops->reap(backend, none, 4, 10000 * MS), 0);
     assert_true(sl_now_ns() - before < 5000 * MS);
-    assert_int_equal(backend->ops->close(backend, 1000 * MS), 0);
+    assert_int_equal(backend->ops->close(backend, 1000 * MS, NULL), 0);
 }
 
 static void fill_reads(int from)
@@ -197,7 +197,7 @@ static void nothing_is_written_after_close(void **state)
         fill_reads(direct >= 0 ? direct : fd);
         submit(backend, 32);
         (void)backend->ops->reap(backend, completions, 1, 0);
-        assert_int_equal(backend->ops->close(backend, UINT64_MAX), 0);
+        assert_int_equal(backend->ops->close(backend, UINT64_MAX, NULL), 0);
         memset(slab.base, 0xa5, slab.bytes);
         sl_sleep_until_ns(sl_now_ns() + 200 * MS);
         expect_poison();
@@ -233,7 +233,7 @@ static void whole_files(void **state)
     assert_int_equal(completions[2].result, -EFBIG);
     assert_int_equal(completions[2].file_bytes, FILE_BYTES);
     assert_int_equal(completions[3].result, -EISDIR);
-    assert_int_equal(backend->ops->close(backend, 1000 * MS), 0);
+    assert_int_equal(backend->ops->close(backend, 1000 * MS, NULL), 0);
 }
 
 /* Results of 300 requests, one at a time, must be the same over every backend. */
@@ -281,7 +281,7 @@ static void faults_are_deterministic(void **state)
     known = true;
     assert_in_range(lost, 1, 20);
     assert_in_range(bad, lost + 30, 200);
-    assert_int_equal(backend->ops->close(backend, 1000 * MS), 0);
+    assert_int_equal(backend->ops->close(backend, 1000 * MS, NULL), 0);
 }
 
 static void kernels(void **state)
@@ -334,7 +334,7 @@ static void no_read_waits_for_a_slow_one(void **state)
         assert_ptr_equal(completions[0].read, &reads[0]);
         assert_true(completions[0].result > 0);
     }
-    assert_int_equal(backend->ops->close(backend, 1000 * MS), 0);
+    assert_int_equal(backend->ops->close(backend, 1000 * MS, NULL), 0);
     close(random_fd);
 }
 

@@ -57,7 +57,7 @@ static void harmless(const sl_fault_config *fault)
         io_restart(&h);
         for (uint32_t f = 0; f < 2; f++) { /* no read was misaligned and fell back for that */
             sl_pin pin;
-            const sl_pin_how how = {.direct = true, .wait = true};
+            const sl_pin_how how = {.direct = true, .wait_ns = SL_OBJECTS_WAIT_NS};
             assert_int_equal(sl_objects_pin(h.objects, f, how, &pin, NULL), SLUICE_OK);
             assert_true(fault->einval_permille > 0 || pin.direct == direct);
             sl_objects_unpin(h.objects, &pin);
@@ -269,7 +269,28 @@ static void close_with_lost_reads(void **state)
     io_close(&h);
     assert_true(sl_now_ns() - before < 5000 * MS);
     io_expect(&h, SLUICE_CANCELED, h.asked);
+    assert_int_equal(h.pins_left, 0);
     io_harness_destroy(&h);
+}
+
+/* Reads that are on their way, or in line, when all is closed give their pins back: who opens a
+ * file again afterwards (a stale handle) does not wait for them. */
+static void close_gives_pins_back(void **state)
+{
+    (void)state;
+    const sl_fault_config faults[] = {{.seed = 1},
+                                      {.seed = 2, .late_permille = 1000, .late_ns = 5 * MS},
+                                      {.seed = 3, .late_permille = 500, .short_permille = 500}};
+    for (uint32_t i = 0; i < 18; i++) {
+        set_up(&faults[i % 3], i % 2 == 0 ? SL_CACHE_BUFFERED : SL_CACHE_AUTO, 200);
+        h.config.fills = i % 4 == 1;
+        io_open(&h);
+        io_give_credit(&h, 200);
+        sl_sleep_until_ns(sl_now_ns() + i % 7 * MS / 4);
+        io_close(&h);
+        assert_int_equal(h.pins_left, 0);
+        io_harness_destroy(&h);
+    }
 }
 
 static uint64_t size_of(void *ctx, uint32_t file)
@@ -359,6 +380,7 @@ int main(void)
         cmocka_unit_test(nothing_comes_back),
         cmocka_unit_test(late_after_all),
         cmocka_unit_test(close_with_lost_reads),
+        cmocka_unit_test(close_gives_pins_back),
         cmocka_unit_test(the_copy_hangs),
     };
     const struct CMUnitTest of_files[] = {cmocka_unit_test(whole_objects)};

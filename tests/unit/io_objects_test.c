@@ -246,6 +246,69 @@ static void reopening_waits_for_readers(void **state)
     sl_objects_close(objects);
 }
 
+/* Of the same size and time, as rsync -t and cp -p leave them. */
+static void replace(uint32_t number)
+{
+    struct stat before;
+    char aside[160];
+    char text[32];
+    assert_int_equal(stat(path_of(number), &before), 0);
+    (void)snprintf(aside, sizeof(aside), "%s/aside", folder);
+    const int bytes = snprintf(text, sizeof(text), "this is file %u", number);
+    write_file(aside, text, (uint32_t)bytes);
+    const struct timespec times[2] = {before.st_atim, before.st_mtim};
+    assert_int_equal(utimensat(AT_FDCWD, aside, times, 0), 0);
+    assert_int_equal(rename(aside, path_of(number)), 0);
+}
+
+static void objects_stay_the_files_that_they_were(void **state)
+{
+    (void)state;
+    sl_pin none;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sl_objects *objects = open_objects();
+    replace(2); /* nobody has opened it yet */
+    const sl_pin two = pin(objects, 2, plain);
+    replace(2); /* which goes unnoticed as long as it is open */
+    const sl_pin again = pin(objects, 2, plain);
+    sl_objects_reopen(objects, &two, false);
+    sl_objects_unpin(objects, &two);
+    sl_objects_unpin(objects, &again);
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(sl_objects_pin(objects, 2, round == 0 ? plain : direct, &none, &error),
+                         SLUICE_IO);
+        assert_non_null(strstr(error.text, "changed since it was opened"));
+        assert_string_equal(error.file, path_of(2));
+        assert_int_equal(error.offset, -1);
+    }
+    const sl_pin three = pin(objects, 3, plain);
+    assert_int_equal(chmod(path_of(3), 0640), 0); /* that is no other file */
+    sl_objects_reopen(objects, &three, false);
+    sl_objects_unpin(objects, &three);
+    pin_briefly(objects, 3);
+    sl_objects_close(objects);
+}
+
+/* Nobody waits for ever for a pin that is never given back. */
+static void waiting_for_a_pin_has_an_end(void **state)
+{
+    (void)state;
+    sl_pin none;
+    sluice_error error = SLUICE_ERROR_INIT;
+    const sl_pin_how briefly = {.wait_ns = 20000000};
+    sl_objects *objects = open_objects();
+    const sl_pin four = pin(objects, 4, plain);
+    assert_int_equal(sl_objects_pins(objects), 1);
+    sl_objects_reopen(objects, &four, false);
+    assert_int_equal(sl_objects_pin(objects, 4, briefly, &none, &error), SLUICE_IO);
+    assert_int_equal(error.sys_errno, ETIMEDOUT);
+    assert_string_equal(error.file, path_of(4));
+    sl_objects_unpin(objects, &four);
+    assert_int_equal(sl_objects_pins(objects), 0);
+    pin_briefly(objects, 4);
+    sl_objects_close(objects);
+}
+
 static void direct_is_probed(void **state)
 {
     (void)state;
@@ -398,7 +461,8 @@ typedef struct pinner {
 static void *pin_and_wait(void *argument)
 {
     pinner *p = argument;
-    p->status = sl_objects_pin(p->objects, p->object, (sl_pin_how){.wait = true}, &p->pin, NULL);
+    p->status = sl_objects_pin(p->objects, p->object, (sl_pin_how){.wait_ns = SL_OBJECTS_WAIT_NS},
+                               &p->pin, NULL);
     return NULL;
 }
 
@@ -478,6 +542,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(oldest_unused_is_closed),
         cmocka_unit_test(reopening_waits_for_readers),
+        cmocka_unit_test(objects_stay_the_files_that_they_were),
+        cmocka_unit_test(waiting_for_a_pin_has_an_end),
         cmocka_unit_test(direct_is_probed),
         cmocka_unit_test(refused),
         cmocka_unit_test(the_last_ones_pinned_are_open),

@@ -4,6 +4,7 @@
 #include "pack_setup.h"
 #include "packed.h"
 #include "shard_bytes.h"
+#include "unpack.h"
 
 #include <sluice/sluice.h>
 
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -25,6 +27,18 @@ enum { PAGE = 4096, SAMPLES = 1200, NEVER = -1, ALWAYS = 0 };
  * `spared` of them. */
 static off_t broken_from = NEVER;
 static _Atomic int spared;
+
+/* Reads that fail once each, one of so many; 0: none. And files that nobody can read, by their
+ * inode. */
+static int blink_every, blink_error;
+static _Atomic int blinks;
+static ino_t dead_inode;
+
+static bool is_dead(int fd)
+{
+    struct stat facts;
+    return dead_inode != 0 && fstat(fd, &facts) == 0 && facts.st_ino == dead_inode;
+}
 
 /* The linker chose these names (--wrap).
  * NOLINTBEGIN(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
@@ -38,7 +52,30 @@ ssize_t __wrap_pread(int fd, void *to, size_t bytes, off_t offset)
         errno = EIO;
         return -1;
     }
+    if (blink_every > 0 &&
+        atomic_fetch_add_explicit(&blinks, 1, memory_order_relaxed) % blink_every == 0) {
+        errno = blink_error;
+        return -1;
+    }
+    if (is_dead(fd)) {
+        errno = EIO;
+        return -1;
+    }
     return __real_pread(fd, to, bytes, offset);
+}
+
+int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *until,
+                           struct timespec *left);
+
+/* Reads that fail are tried again, without any time between. */
+int __wrap_clock_nanosleep(clockid_t clock, int flags, const struct timespec *until,
+                           struct timespec *left)
+{
+    (void)clock;
+    (void)flags;
+    (void)until;
+    (void)left;
+    return 0;
 }
 
 /* NOLINTEND(*-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming) */
@@ -176,6 +213,89 @@ static void a_pack_that_cannot_be_read_back_is_not_published(void **state)
     pack_setup_remove(&setup);
 }
 
+/* A read that fails once makes no sample bad: nothing is left out, or found. */
+static void errors_that_pass(void **state)
+{
+    (void)state;
+    static const int errors[] = {EIO, ESTALE, EAGAIN};
+    pack_setup setup;
+    char work[256];
+    char path[300];
+    pack_setup_make(&setup, 3, 40, false);
+    temporary_directory(work, sizeof(work));
+    (void)snprintf(path, sizeof(path), "%s/out", work);
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        sluice_error error = SLUICE_ERROR_INIT;
+        sluice_pack_result packed;
+        sluice_unpack_result unpacked;
+        findings seen;
+        const sluice_pack_options options = pack_options();
+        const sluice_unpack_options unpacking = {.struct_size = sizeof(unpacking),
+                                                 .workers = 2,
+                                                 .on_bad = SLUICE_PACK_BAD_SKIP,
+                                                 .shard_bytes = 1 << 20};
+        blink_every = 5;
+        blink_error = errors[i];
+        assert_int_equal(pack_run(&setup, path, &options, &packed, &error), SLUICE_OK);
+        assert_int_equal(packed.rejected, 0);
+        assert_int_equal(packed.samples, 120);
+        assert_int_equal(verify(path, NEVER, ALWAYS, &seen).bad, 0);
+        remove_tree(path);
+        assert_int_equal(sl_unpack(setup.dataset, path, &unpacking, &unpacked, &error), SLUICE_OK);
+        assert_int_equal(unpacked.rejected, 0);
+        assert_int_equal(unpacked.samples, 120);
+        blink_every = 0;
+        remove_tree(path);
+    }
+    remove_tree(work);
+    pack_setup_remove(&setup);
+}
+
+/* What stays unreadable ends a pack, though bad samples are skipped: it may be good. */
+static void errors_that_stay(void **state)
+{
+    (void)state;
+    pack_setup setup;
+    char work[256];
+    char path[300];
+    char file[300];
+    struct stat facts;
+    findings seen;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_pack_result packed;
+    sluice_unpack_result unpacked;
+    sluice_pack_options options = pack_options();
+    sluice_unpack_options unpacking = {.struct_size = sizeof(unpacking),
+                                       .workers = 2,
+                                       .on_bad = SLUICE_PACK_BAD_SKIP,
+                                       .shard_bytes = 1 << 20};
+    pack_setup_make(&setup, 2, 12, true); /* the bad ones: one of them is not there */
+    temporary_directory(work, sizeof(work));
+    (void)snprintf(path, sizeof(path), "%s/out", work);
+    photo_folder_file(&setup.photos, 5, file, sizeof(file));
+    assert_int_equal(stat(file, &facts), 0);
+    dead_inode = facts.st_ino;
+    assert_int_equal(options.on_bad, SLUICE_PACK_BAD_SKIP);
+    assert_int_equal(pack_run(&setup, path, &options, NULL, &error), SLUICE_IO);
+    assert_string_equal(error.file, file);
+    assert_true(error.sample >= 0);
+    options.on_bad = SLUICE_PACK_BAD_SKIP_ALL;
+    assert_int_equal(pack_run(&setup, path, &options, &packed, &error), SLUICE_OK);
+    assert_int_equal(packed.rejected, setup.bad + 1);
+    remove_tree(path);
+    assert_int_equal(sl_unpack(setup.dataset, path, &unpacking, &unpacked, &error), SLUICE_IO);
+    assert_string_equal(error.file, file);
+    unpacking.on_bad = SLUICE_PACK_BAD_SKIP_ALL;
+    assert_int_equal(sl_unpack(setup.dataset, path, &unpacking, &unpacked, &error), SLUICE_OK);
+    assert_true(unpacked.rejected >= 2);
+    const sluice_verify_result result = verify(setup.photos.path, NEVER, ALWAYS, &seen);
+    assert_int_equal(result.unreadable, 1);
+    assert_int_equal(result.bad, setup.bad + 1);
+    dead_inode = 0;
+    remove_tree(work);
+    pack_setup_remove(&setup);
+}
+
 static int32_t stop(void *user)
 {
     (void)user;
@@ -208,6 +328,8 @@ int main(void)
         cmocka_unit_test(a_blemish_is_no_excuse),
         cmocka_unit_test(what_is_gone_is_not_good),
         cmocka_unit_test(a_pack_that_cannot_be_read_back_is_not_published),
+        cmocka_unit_test(errors_that_pass),
+        cmocka_unit_test(errors_that_stay),
         cmocka_unit_test(what_was_stopped_has_no_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

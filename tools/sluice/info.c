@@ -223,7 +223,7 @@ static int show_sample(const sluice_dataset *dataset, const struct info_args *ar
     sluice_sample_info sample = {.struct_size = sizeof sample};
     sluice_error error = SLUICE_ERROR_INIT;
     if (sluice_dataset_get_sample(dataset, args->sample, &sample, &error) < 0) {
-        return report_error(&error, "`sluice info DATASET` says how many samples there are");
+        return report_error(&error, NULL);
     }
     int64_t size = files_size(sample.file);
     if (sample.bytes == 0 && size > 0) {

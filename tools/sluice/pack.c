@@ -242,13 +242,15 @@ static const char *same_command(const struct pack_args *args)
     return args->overwrite ? "the same command without --overwrite" : "the same command";
 }
 
+#define SKIP_ALL "--on-bad skip-all leaves out what cannot be read"
+
 static const char *advice_for(const struct pack_args *args, const sluice_error *error, char *text,
                               size_t bytes)
 {
     switch (error->status) {
     case SLUICE_CORRUPT:
     case SLUICE_UNSUPPORTED:
-        return "--on-bad skip leaves such samples out and lists them";
+        return error->sample >= 0 ? "--on-bad skip leaves such samples out and lists them" : NULL;
     case SLUICE_NOMEM:
         return "fewer --workers need less";
     case SLUICE_STATE:
@@ -261,10 +263,11 @@ static const char *advice_for(const struct pack_args *args, const sluice_error *
         return "name another folder, or give --overwrite to start anew";
     case SLUICE_IO:
         if (!has_begun(args)) {
-            return NULL;
+            return error->sample >= 0 ? SKIP_ALL : NULL;
         }
-        snprintf(text, bytes, "once that is mended, %s goes on where this one stopped",
-                 same_command(args));
+        snprintf(text, bytes, "once that is mended, %s goes on where this one stopped%s%s",
+                 same_command(args), error->sample >= 0 ? "; " : "",
+                 error->sample >= 0 ? SKIP_ALL : "");
         return text;
     default:
         return NULL;
@@ -284,6 +287,7 @@ static int pack(const sluice_dataset *dataset, const struct pack_args *args)
     options.overwrite = args->overwrite;
     options.append = args->append;
     options.on_bad = args->on_bad;
+    options.max_sample_bytes = args->folder.max_sample;
     options.skip_verify = args->no_verify;
     options.zstd_level = args->zstd_level;
     options.keep_bytes = args->keep_bytes;
@@ -304,7 +308,7 @@ static int pack(const sluice_dataset *dataset, const struct pack_args *args)
     progress_end(&this.progress);
     interrupt_settle();
     if (status < 0) {
-        char advice[128];
+        char advice[200];
         return report_error(&error, advice_for(args, &error, advice, sizeof advice));
     }
     print_result(args, &result, clock_seconds() - start);
@@ -496,7 +500,7 @@ static int pack_or_join(struct pack_args *args)
     return code == TOOL_FINE ? run(args) : code;
 }
 
-static const char *const on_bad[] = {"fail", "skip", NULL};   /* as sluice_pack_on_bad */
+static const char *const on_bad[] = {"fail", "skip", "skip-all", NULL}; /* as sluice_pack_on_bad */
 static const char *const metadata[] = {"keep", "drop", NULL}; /* as sluice_jpeg_metadata */
 
 int pack_main(int argc, char **argv)
@@ -520,7 +524,9 @@ int pack_main(int argc, char **argv)
         {"tile-mcus", 0, OPTION_COUNT, &args.tile_mcus, .min = 1, .max = 65535, .metavar = "N",
          .help = "MCUs (8 to 32 pixels wide) between restart markers [chosen for each picture]"},
         {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad,
-         .help = "stop at a bad sample, or leave it out and list it in rejected.tsv [fail]"},
+         .help =
+             "stop at a bad sample, or leave it out and list it in rejected.tsv; skip-all: also "
+             "what cannot be read and may be good [fail]"},
         {"overwrite", 0, OPTION_FLAG, &args.overwrite,
          .help = "remove what an earlier pack left in OUT and start anew"},
         {"no-verify", 0, OPTION_FLAG, &args.no_verify, .help = "do not read back what was written"},

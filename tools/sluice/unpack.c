@@ -89,7 +89,9 @@ static const char *advice_for(const sluice_error *error)
     switch (error->status) {
     case SLUICE_CORRUPT:
     case SLUICE_UNSUPPORTED:
-        return "--on-bad skip leaves such samples out and lists them";
+        return error->sample >= 0 ? "--on-bad skip leaves such samples out and lists them" : NULL;
+    case SLUICE_IO:
+        return error->sample >= 0 ? "--on-bad skip-all leaves out what cannot be read" : NULL;
     case SLUICE_NOMEM:
         return "fewer --workers need less";
     case SLUICE_STATE:
@@ -109,6 +111,7 @@ static int unpack(const sluice_dataset *dataset, const struct unpack_args *args)
     options.workers = (uint32_t)args->workers;
     options.overwrite = args->overwrite;
     options.on_bad = args->on_bad;
+    options.max_sample_bytes = args->folder.max_sample;
     options.shard_bytes = args->shard_bytes;
     options.shard_samples = args->shard_samples;
     options.on_progress = on_progress;
@@ -150,7 +153,8 @@ static int run(struct unpack_args *args)
 
 int unpack_main(int argc, char **argv)
 {
-    static const char *const on_bad[] = {"fail", "skip", NULL}; /* as sluice_pack_on_bad */
+    static const char *const on_bad[] = {"fail", "skip", "skip-all",
+                                         NULL}; /* as sluice_pack_on_bad */
     struct unpack_args args = {0};
     struct option_row rows[] = {
         {"tar", 't', OPTION_FLAG, &args.tar,
@@ -162,7 +166,9 @@ int unpack_main(int argc, char **argv)
         {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
          .help = "threads; the files do not depend on it [the processors]"},
         {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad,
-         .help = "stop at a bad sample, or leave it out and list it in rejected.tsv [fail]"},
+         .help =
+             "stop at a bad sample, or leave it out and list it in rejected.tsv; skip-all: also "
+             "what cannot be read and may be good [fail]"},
         {"overwrite", 0, OPTION_FLAG, &args.overwrite,
          .help = "replace the folder that an earlier unpack made, with all that is in it"},
         DATA_FOLDER_ROWS(args.folder),

@@ -94,6 +94,7 @@ static void print_result(struct listener *listener, const struct verify_args *ar
         json_unsigned(json, "samples", result->samples);
         json_unsigned(json, "bytes", result->bytes);
         json_unsigned(json, "bad", result->bad);
+        json_unsigned(json, "unreadable", result->unreadable);
         json_unsigned(json, "part", args->part.part);
         json_unsigned(json, "parts", args->part.parts);
         json_real(json, "seconds", seconds);
@@ -108,9 +109,20 @@ static void print_result(struct listener *listener, const struct verify_args *ar
     printf("%" PRIu64 " samples, %s read in %.1f s: ", result->samples, bytes, seconds);
     if (result->bad == 0) {
         printf("all good\n");
-    } else {
+    } else if (result->unreadable == 0) {
         printf("%" PRIu64 " bad\n", result->bad);
+    } else {
+        printf("%" PRIu64 " bad, %" PRIu64 " unreadable (what cannot be read may be good)\n",
+               result->bad - result->unreadable, result->unreadable);
     }
+}
+
+static int code_of(const sluice_verify_result *result)
+{
+    if (result->bad == 0) {
+        return TOOL_FINE;
+    }
+    return result->bad > result->unreadable ? TOOL_BAD_DATA : TOOL_UNREADABLE;
 }
 
 static int verify(const sluice_dataset *dataset, const struct verify_args *args,
@@ -121,6 +133,7 @@ static int verify(const sluice_dataset *dataset, const struct verify_args *args,
     options.part = args->part.part;
     options.parts = args->part.parts;
     options.decode = args->decode;
+    options.max_sample_bytes = args->folder.max_sample;
     options.on_finding = on_finding;
     options.on_progress = on_progress;
     options.user = listener;
@@ -130,9 +143,10 @@ static int verify(const sluice_dataset *dataset, const struct verify_args *args,
     sluice_status status = sluice_dataset_verify(dataset, &options, &result, &error);
     interrupt_settle();
     progress_end(&listener->progress);
-    int code = result.bad > 0 ? TOOL_BAD_DATA : TOOL_FINE;
+    int code = code_of(&result);
     if (status < 0) {
-        code = report_error(&error, NULL);
+        code =
+            report_error(&error, error.status == SLUICE_NOMEM ? "fewer --workers need less" : NULL);
         close_json(listener, code);
     } else {
         print_result(listener, args, &result, clock_seconds() - start);
@@ -177,10 +191,11 @@ int verify_main(int argc, char **argv)
     };
     struct command_usage usage = {
         .arguments = "DATASET",
-        .summary =
-            "Reads all of a dataset and checks every checksum, and the headers of pictures\n"
-            "and frames. Prints one line for each bad place; exit code 3 when there is any.\n"
-            "Several processes can do a part each: `mpirun -n 4 sluice verify packed`.",
+        .summary = "Reads all of a dataset and checks every checksum, and the headers of pictures\n"
+                   "and frames. Prints one line for each bad place; exit code 3 when there is any, "
+                   "4 when\n"
+                   "all that was found is what could not be read.\n"
+                   "Several processes can do a part each: `mpirun -n 4 sluice verify packed`.",
         .examples = "  sluice verify packed\n"
                     "  sluice verify photos --decode\n"
                     "  sluice verify packed --json\n",

@@ -151,7 +151,7 @@ static sluice_status add_part(flat *own, const sl_flat_part *part, sluice_error 
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, part->path, 0,
                              "the files have more than 2^63 bytes in all");
     }
-    own->list.files[number].bytes = part->file_bytes;
+    own->list.files[number].file = part->file;
     own->list.files[number].first = info->samples;
     own->spans[number] = (span){part->begin, part->bytes};
     if (part->bytes > 0) {
@@ -224,13 +224,12 @@ static sluice_status measure_file(sl_flat_part *part, const char *path, sluice_e
 {
     int fd;
     *part = (sl_flat_part){.path = path};
-    const sluice_status status =
-        sl_file_open((sl_file_name){STAGE, path}, &fd, &part->file_bytes, error);
+    const sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &fd, &part->file, error);
     if (status < 0) {
         return status;
     }
     sl_file_close(fd);
-    part->bytes = part->file_bytes;
+    part->bytes = part->file.bytes;
     return part->bytes > 0
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, 0, "the file is empty");

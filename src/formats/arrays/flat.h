@@ -17,7 +17,7 @@
 /* What of a file holds records. */
 typedef struct sl_flat_part {
     const char *path;
-    uint64_t file_bytes;
+    sl_file_identity file;
     uint64_t begin, bytes; /* in it */
 } sl_flat_part;
 

@@ -109,20 +109,11 @@ static bool name_file(char *name, const char *path, const char *suffix)
 
 static bool probe(const char *path)
 {
-    int fd;
     char name[SL_PATH_BYTES];
     uint8_t head[SL_MEGATRON_HEAD_BYTES];
-    if (!name_file(name, path, ".idx")) {
-        return false;
-    }
-    const sl_file_name file = {STAGE, name};
-    if (sl_file_open(file, &fd, NULL, NULL) < 0) {
-        return false;
-    }
-    const bool good = sl_file_read(fd, file, head, sizeof(head), 0, NULL) >= 0 &&
-                      sl_megatron_is(head, sizeof(head));
-    sl_file_close(fd);
-    return good;
+    return name_file(name, path, ".idx") &&
+           sl_file_look(name, head, sizeof(head)) == sizeof(head) &&
+           sl_megatron_is(head, sizeof(head));
 }
 
 /* ---- opening ---- */
@@ -146,7 +137,7 @@ static sluice_status take_sequences(megatron *own, const sl_megatron_head *head,
                                     const uint8_t *tables, const char *path, sluice_error *error)
 {
     sluice_dataset_info *info = &own->base.info;
-    const uint64_t bin_bytes = own->list.files[own->list.count - 1].bytes;
+    const uint64_t bin_bytes = own->list.files[own->list.count - 1].file.bytes;
     for (uint64_t i = 0; i < head->sequences; i++) {
         sl_megatron_sequence sequence;
         const sl_refusal refusal = sl_megatron_sequence_at(head, tables, i, bin_bytes, &sequence);
@@ -188,19 +179,10 @@ static sluice_status take_index(megatron *own, const uint8_t *bytes, uint64_t si
 
 static sluice_status read_index(megatron *own, const char *path, sluice_error *error)
 {
-    int fd;
-    uint64_t size;
-    const sl_file_name name = {STAGE, path};
-    sluice_status status = sl_file_open(name, &fd, &size, error);
-    if (status < 0) {
-        return status;
-    }
-    uint8_t *bytes = sl_malloc(size > 0 ? size : 1);
-    status = bytes == NULL
-                 ? sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
-                                 "no memory for an index of %llu bytes", (unsigned long long)size)
-                 : sl_file_read(fd, name, bytes, size, 0, error);
-    sl_file_close(fd);
+    size_t size = 0;
+    uint8_t *bytes = NULL;
+    sluice_status status =
+        sl_file_read_whole((sl_file_name){STAGE, path}, UINT64_MAX, &bytes, &size, error);
     if (status == SLUICE_OK) {
         status = take_index(own, bytes, size, path, error);
     }
@@ -223,7 +205,7 @@ static sluice_status add_pair(megatron *own, const char *path, sluice_error *err
     }
     sl_listed_file *file = &own->list.files[own->list.count - 1];
     file->first = own->base.info.samples;
-    status = sl_file_open((sl_file_name){STAGE, bin}, &fd, &file->bytes, error);
+    status = sl_file_open((sl_file_name){STAGE, bin}, &fd, &file->file, error);
     if (status < 0) {
         return status;
     }

@@ -18,16 +18,9 @@
 
 static bool probe(const char *path)
 {
-    int fd;
     uint8_t prefix[SL_NPY_PREFIX_BYTES];
-    const sl_file_name name = {STAGE, path};
-    if (sl_file_open(name, &fd, NULL, NULL) < 0) {
-        return false;
-    }
-    const bool is_npy = sl_file_read(fd, name, prefix, sizeof(prefix), 0, NULL) >= 0 &&
-                        sl_npy_is(prefix, sizeof(prefix));
-    sl_file_close(fd);
-    return is_npy;
+    return sl_file_look(path, prefix, sizeof(prefix)) == sizeof(prefix) &&
+           sl_npy_is(prefix, sizeof(prefix));
 }
 
 static sluice_status refuse(const char *path, sl_refusal refusal, sluice_error *error)
@@ -92,14 +85,14 @@ static sluice_status measure(sl_flat_part *part, const char *path, sl_npy *npy, 
 {
     int fd;
     *part = (sl_flat_part){.path = path};
-    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &fd, &part->file_bytes, error);
+    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &fd, &part->file, error);
     if (status < 0) {
         return status;
     }
-    status = read_header(fd, path, part->file_bytes, npy, error);
+    status = read_header(fd, path, part->file.bytes, npy, error);
     sl_file_close(fd);
     if (status == SLUICE_OK) {
-        status = check_size(path, part->file_bytes, npy, error);
+        status = check_size(path, part->file.bytes, npy, error);
     }
     part->begin = npy->data;
     part->bytes = npy->bytes;

@@ -15,17 +15,10 @@ static bool is_named(const char *name)
     return sl_ends_with(name, ".npz");
 }
 
-/* Archives are many things: the name counts, too. */
-static bool begins(FILE *file)
-{
-    (void)file;
-    return false;
-}
-
+/* Archives are many things: the name alone tells. */
 static const sl_file_kind npz_files = {.plural = ".npz files",
                                        .suffix = ".npz",
-                                       .is_named = is_named,
-                                       .begins = begins};
+                                       .is_named = is_named};
 
 static bool probe(const char *path)
 {

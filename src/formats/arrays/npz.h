@@ -7,7 +7,7 @@
  * index, and a file that was changed shows itself. As rows (npz_rows.c): of one file whose arrays
  * are equally long, each row is a sample: that of the array with the largest rows is read where it
  * lies, the others are kept in memory. npz.c decides. Threads: as any dataset.
- * Memory: of samples their paths; of rows the smaller arrays, SL_NPZ_ROWS_BYTES_MAX at most.
+ * Memory: of samples their paths; of rows the smaller arrays.
  */
 #ifndef SL_NPZ_H
 #define SL_NPZ_H
@@ -15,8 +15,6 @@
 #include "dataset.h"
 #include "file_set.h"
 #include "npz_file.h"
-
-#define SL_NPZ_ROWS_BYTES_MAX ((uint64_t)1 << 30)
 
 /* A dataset of files, each a sample. `set` was listed; it is taken over, and is empty then. `kind`:
  * what they are, as a sentence. */

@@ -47,7 +47,7 @@ static sluice_status no_memory(const char *path, sluice_error *error)
 static sluice_status find_end(reader *r, uint8_t *tail, size_t bytes, sl_zip_end *end,
                               sluice_error *error)
 {
-    const uint64_t all = r->file->bytes;
+    const uint64_t all = r->file->file.bytes;
     bytes = bytes < all ? bytes : (size_t)all;
     const sluice_status status =
         sl_file_read(r->fd, (sl_file_name){STAGE, r->path}, tail, bytes, all - bytes, error);
@@ -221,7 +221,7 @@ sluice_status sl_npz_file_read(sl_npz_file *file, const char *path, sluice_error
     sl_zip_end end = {.offset = 0};
     *file = (sl_npz_file){.count = 0};
     reader r = {.file = file, .path = path};
-    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &r.fd, &file->bytes, error);
+    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &r.fd, &file->file, error);
     if (status < 0) {
         return status;
     }
@@ -287,17 +287,13 @@ static sluice_status load(const sl_npz_entry *entry, const char *path, int fd, u
     return status;
 }
 
-sluice_status sl_npz_file_load(const sl_npz_entry *entry, const char *path, uint64_t most,
-                               uint8_t **data, sluice_error *error)
+sluice_status sl_npz_file_load(const sl_npz_entry *entry, const sl_listed_file *of, uint8_t **data,
+                               sluice_error *error)
 {
     int fd;
+    const char *path = of->path;
     *data = NULL;
-    if (entry->member.bytes > most) {
-        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, (int64_t)entry->member.data,
-                             "member \"%.256s\" has %llu bytes, more than %llu", entry->name,
-                             (unsigned long long)entry->member.bytes, (unsigned long long)most);
-    }
-    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &fd, NULL, error);
+    sluice_status status = sl_file_open_again((sl_file_name){STAGE, path}, &of->file, &fd, error);
     if (status < 0) {
         return status;
     }
@@ -333,11 +329,12 @@ static sluice_status check(const sl_zip_member *member, const char *path, int fd
                                "the checksum (CRC-32) of the member that begins here is wrong");
 }
 
-sluice_status sl_npz_file_check(const sl_zip_member *member, const char *path, uint64_t *bytes_read,
-                                sluice_error *error)
+sluice_status sl_npz_file_check(const sl_zip_member *member, const sl_listed_file *of,
+                                uint64_t *bytes_read, sluice_error *error)
 {
     int fd;
-    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &fd, NULL, error);
+    const char *path = of->path;
+    sluice_status status = sl_file_open_again((sl_file_name){STAGE, path}, &of->file, &fd, error);
     if (status < 0) {
         return status;
     }

@@ -9,6 +9,7 @@
 #ifndef SL_NPZ_FILE_H
 #define SL_NPZ_FILE_H
 
+#include "file_list.h"
 #include "npz_array.h"
 
 typedef struct sl_npz_entry {
@@ -19,7 +20,7 @@ typedef struct sl_npz_entry {
 } sl_npz_entry;
 
 typedef struct sl_npz_file {
-    uint64_t bytes;
+    sl_file_identity file;
     uint32_t count;
     sl_npz_entry *entries;
     uint8_t *directory;
@@ -32,12 +33,13 @@ sluice_status sl_npz_file_read(sl_npz_file *file, const char *path, sluice_error
 void sl_npz_file_close(sl_npz_file *file);
 
 /* All that a member holds, unpacked and its checksum right; the caller frees it (sl_free): its
- * array's bytes. At most `most` of them. Errors: IO, CORRUPT, UNSUPPORTED (more), NOMEM. */
-sluice_status sl_npz_file_load(const sl_npz_entry *entry, const char *path, uint64_t most,
-                               uint8_t **data, sluice_error *error);
+ * array's bytes. Errors: IO, CORRUPT (also: it is another file than it was), UNSUPPORTED (2^32
+ * bytes that are compressed), NOMEM. */
+sluice_status sl_npz_file_load(const sl_npz_entry *entry, const sl_listed_file *of, uint8_t **data,
+                               sluice_error *error);
 /* Reads all of a stored member, for its checksum; `*bytes_read` is added to. Errors: IO, CORRUPT,
  * NOMEM. */
-sluice_status sl_npz_file_check(const sl_zip_member *member, const char *path, uint64_t *bytes_read,
-                                sluice_error *error);
+sluice_status sl_npz_file_check(const sl_zip_member *member, const sl_listed_file *of,
+                                uint64_t *bytes_read, sluice_error *error);
 
 #endif

@@ -9,6 +9,7 @@
 #include "npz.h"
 #include "side_columns.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define STAGE  "dataset"
@@ -103,7 +104,7 @@ static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl
     const rows *own = rows_of(dataset);
     sluice_error error;
     sl_error_clear(&error);
-    if (sl_npz_file_check(&own->main, own->list.files[object].path, &findings->bytes_read, &error) <
+    if (sl_npz_file_check(&own->main, &own->list.files[object], &findings->bytes_read, &error) <
         0) {
         findings->report(findings->ctx, &error);
     }
@@ -198,19 +199,12 @@ static sluice_status keep_rows(rows *own, uint32_t number, const sl_npz_entry *e
     return SLUICE_OK;
 }
 
-static sluice_status load(rows *own, uint32_t number, const sl_npz_entry *entry, uint64_t *left,
+static sluice_status load(rows *own, uint32_t number, const sl_npz_entry *entry,
                           sluice_error *error)
 {
     uint8_t *data;
     const char *path = own->list.files[0].path;
-    if (entry->member.bytes > *left) {
-        return refuse(path, entry,
-                      "the arrays that are kept in memory, all but the one with the largest rows, "
-                      "have more than 1 GiB: make a file for each sample, or choose fields",
-                      error);
-    }
-    *left -= entry->member.bytes;
-    sluice_status status = sl_npz_file_load(entry, path, SL_NPZ_ROWS_BYTES_MAX, &data, error);
+    sluice_status status = sl_npz_file_load(entry, &own->list.files[0], &data, error);
     if (status == SLUICE_OK) {
         status = keep_rows(own, number, entry, data, error);
         if (status < 0 && error != NULL) {
@@ -221,17 +215,36 @@ static sluice_status load(rows *own, uint32_t number, const sl_npz_entry *entry,
     return status;
 }
 
+/* By the directory, before the first is unpacked. */
+static sluice_status check_memory(const rows *own, const sl_npz_file *file,
+                                  const sl_npz_entry *main, sluice_error *error)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < own->fields.count; i++) {
+        const sl_npz_entry *entry = &file->entries[own->fields.column[i]];
+        const uint64_t more = entry != main ? entry->member.bytes : 0;
+        bytes = more < UINT64_MAX - bytes ? bytes + more : UINT64_MAX;
+    }
+    return sl_memory_has_room(bytes)
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, own->list.files[0].path, -1,
+                               "the arrays that are kept in memory, all but the one with the "
+                               "largest rows, have %llu MiB (a file for each sample needs none)",
+                               (unsigned long long)(bytes >> 20));
+}
+
 static sluice_status load_all(rows *own, const sl_npz_file *file, const sl_npz_entry *main,
                               sluice_error *error)
 {
-    uint64_t left = SL_NPZ_ROWS_BYTES_MAX;
-    sluice_status status =
-        sl_side_columns_open(&own->sides, own->fields.fields, own->fields.count, error);
+    sluice_status status = check_memory(own, file, main, error);
+    if (status == SLUICE_OK) {
+        status = sl_side_columns_open(&own->sides, own->fields.fields, own->fields.count, error);
+    }
     for (uint32_t i = 0; status == SLUICE_OK && i < own->fields.count; i++) {
         const sl_npz_entry *entry = &file->entries[own->fields.column[i]];
         own->is_main[i] = entry == main;
         if (entry != main) {
-            status = load(own, i, entry, &left, error);
+            status = load(own, i, entry, error);
         }
     }
     return status;
@@ -261,7 +274,7 @@ static sluice_status open_all(rows *own, const char *path, const sl_npz_file *fi
     if (status < 0) {
         return status;
     }
-    own->list.files[0].bytes = file->bytes;
+    own->list.files[0].file = file->file;
     own->main = main->member;
     own->main.name = (sl_bytes){NULL, 0};
     own->main_dtype = main->npy.dtype;
@@ -316,7 +329,7 @@ static sluice_status open_single(sl_dataset **dataset, const char *path, const s
     const bool is_series = entry->npy.dims == 1;
     sl_field field = fields->fields[0];
     const sl_flat_part part = {.path = path,
-                               .file_bytes = file->bytes,
+                               .file = file->file,
                                .begin = entry->member.data + entry->npy.data,
                                .bytes = entry->npy.bytes};
     if (is_series) {

@@ -10,6 +10,7 @@
 #include "thread.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,7 +41,7 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
 {
     (void)lookup;
     (void)why;
-    const uint64_t bytes = npz_of(dataset)->list.files[index].bytes;
+    const uint64_t bytes = npz_of(dataset)->list.files[index].file.bytes;
     /* Of an empty file a byte is asked for, which is not there: a bad sample. */
     *sample =
         (sl_sample){.place = {.bytes = bytes > 0 ? (uint32_t)bytes : 1, .object = (uint32_t)index}};
@@ -379,8 +380,8 @@ static sluice_status measure(npz *own, sluice_error *error)
                                  (long long)facts.st_size);
         }
         file->first = i;
-        file->bytes = (uint64_t)facts.st_size;
-        own->base.info.bytes += file->bytes;
+        file->file = sl_file_identity_of(&facts);
+        own->base.info.bytes += file->file.bytes;
     }
     return SLUICE_OK;
 }

@@ -61,7 +61,7 @@ static sluice_status unpack(const sl_arrow_body *body, uint64_t at, sl_bytes pac
     const sl_bytes rest = {packed.data + 8, packed.size - 8};
     const uint64_t ratio = body->batch->codec == SL_ARROW_LZ4 ? LZ4_RATIO_MAX : ZSTD_RATIO_MAX;
     data->size = size == -1 ? rest.size : (uint64_t)size;
-    if (size < -1 || data->size > SL_SIDE_BYTES_MAX || data->size / ratio > packed.size) {
+    if (size < -1 || data->size / ratio > packed.size) {
         return sl_arrow_corrupt(body->reader, at, "a compressed buffer has an impossible size",
                                 error);
     }
@@ -126,6 +126,26 @@ static sluice_status load(const sl_arrow_body *body, uint32_t number, uint64_t n
 
 /* ---- opening ---- */
 
+static uint64_t offset_of(const sl_arrow_level *level, uint64_t item)
+{
+    return level->node->wide ? sl_load64(level->offsets + item * 8)
+                             : sl_load32(level->offsets + item * 4);
+}
+
+/* They never fall, not even where there is a null, so that no byte is two rows'. */
+static bool are_sorted(const sl_arrow_level *level)
+{
+    uint64_t before = offset_of(level, 0);
+    for (uint64_t i = 1; i <= level->length; i++) {
+        const uint64_t next = offset_of(level, i);
+        if (next < before) {
+            return false;
+        }
+        before = next;
+    }
+    return true;
+}
+
 static sluice_status open_level(sl_arrow_level *level, const sl_arrow_body *body, uint32_t node,
                                 sluice_error *error)
 {
@@ -150,6 +170,11 @@ static sluice_status open_level(sl_arrow_level *level, const sl_arrow_body *body
         }
         status = load(body, first + 1, (level->length + 1) * width, false, &read, error);
         level->offsets = read.bytes;
+        if (status == SLUICE_OK && !are_sorted(level)) {
+            return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, body->reader->path,
+                                 (int64_t)read.at, "column \"%s\": %s", level->node->name,
+                                 wrong_offsets);
+        }
     }
     return status;
 }
@@ -275,12 +300,6 @@ sluice_status sl_arrow_words_open(sl_arrow_array *array, const sl_arrow_body *bo
 static bool is_there(const sl_arrow_level *level, uint64_t item)
 {
     return level->validity == NULL || (level->validity[item / 8] >> item % 8 & 1) != 0;
-}
-
-static uint64_t offset_of(const sl_arrow_level *level, uint64_t item)
-{
-    return level->node->wide ? sl_load64(level->offsets + item * 8)
-                             : sl_load32(level->offsets + item * 4);
 }
 
 /* From lists begin to end of this level to their elements. False: the offsets are damaged. */

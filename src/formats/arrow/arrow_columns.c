@@ -185,7 +185,8 @@ static bool set_list(const finder *f, uint32_t number)
 static bool set_pictures(const finder *f, uint32_t number)
 {
     const char *type = sl_features_item_type(f->features, f->source->name);
-    if (f->schema->nodes[number].end < number + 2 ||
+    const sl_arrow_node *list = &f->schema->nodes[number];
+    if (list->end < number + 2 || (list->layout == SL_ARROW_AS_FIXED_LISTS && list->items == 0) ||
         f->schema->nodes[number + 1].layout != SL_ARROW_AS_STRUCTS ||
         (type != NULL && strcmp(type, "Image") != 0)) {
         return false;

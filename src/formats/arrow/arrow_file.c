@@ -137,7 +137,7 @@ static sluice_status find_message(walker *w, uint64_t at, sl_arrow_place *place,
 {
     uint8_t prefix[8] = {0};
     sl_arrow_reader *reader = &w->reader;
-    const uint64_t left = reader->bytes - at;
+    const uint64_t left = reader->file.bytes - at;
     if (left < 4) {
         return sl_arrow_corrupt(reader, at, cut_short, error);
     }
@@ -170,7 +170,7 @@ static sluice_status read_message(walker *w, sl_arrow_place *place, sl_arrow_mes
     if (status < 0) {
         return status;
     }
-    if (message->body_bytes > w->reader.bytes - place->body) {
+    if (message->body_bytes > w->reader.file.bytes - place->body) {
         return sl_arrow_corrupt(&w->reader, place->metadata,
                                 "the file is cut short: a batch is longer than what is left",
                                 error);
@@ -185,7 +185,7 @@ static sluice_status read_message(walker *w, sl_arrow_place *place, sl_arrow_mes
 /* Behind the mark at the end. What another stream has would be lost. */
 static sluice_status check_end(const walker *w, uint64_t at, sluice_error *error)
 {
-    return w->reader.bytes - at < 8
+    return w->reader.file.bytes - at < 8
                ? SLUICE_OK
                : sl_arrow_corrupt(&w->reader, at,
                                   "more follows the end of the stream: joined streams have to be "
@@ -197,7 +197,8 @@ static sluice_status walk_stream(walker *w, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     uint64_t next = 0;
-    for (uint64_t at = 0; status == SLUICE_OK && (at == 0 || at < w->reader.bytes); at = next) {
+    for (uint64_t at = 0; status == SLUICE_OK && (at == 0 || at < w->reader.file.bytes);
+         at = next) {
         sl_arrow_place place = {.metadata = 0};
         sl_arrow_message message = {.version = 0};
         status = find_message(w, at, &place, error);
@@ -228,9 +229,10 @@ static sluice_status walk_stream(walker *w, sluice_error *error)
 static sluice_status count_bytes(walker *w, const sl_arrow_place *place, sluice_error *error)
 {
     w->seen += place->metadata_bytes + place->body_bytes;
-    return w->seen <= w->reader.bytes ? SLUICE_OK
-                                      : sl_arrow_corrupt(&w->reader, place->metadata,
-                                                         "its batches lie over one another", error);
+    return w->seen <= w->reader.file.bytes
+               ? SLUICE_OK
+               : sl_arrow_corrupt(&w->reader, place->metadata, "its batches lie over one another",
+                                  error);
 }
 
 /* Its metadata are read to where those of the footer were, which `block` is a copy of. */
@@ -240,8 +242,8 @@ static sluice_status walk_block(walker *w, const uint8_t *block, sluice_error *e
     sl_arrow_message message = {.version = 0};
     const uint64_t at = sl_load64(block);
     const uint32_t metadata = sl_load32(block + 8);
-    if (at > w->reader.bytes || metadata > w->reader.bytes - at) {
-        return sl_arrow_corrupt(&w->reader, w->reader.bytes - TAIL_BYTES,
+    if (at > w->reader.file.bytes || metadata > w->reader.file.bytes - at) {
+        return sl_arrow_corrupt(&w->reader, w->reader.file.bytes - TAIL_BYTES,
                                 "a batch lies outside of the file", error);
     }
     sluice_status status = find_message(w, at, &place, error);
@@ -299,7 +301,7 @@ static sluice_status walk_blocks(walker *w, const sl_flat_table *footer, sluice_
 static sluice_status read_footer(walker *w, uint64_t *at, sluice_error *error)
 {
     uint8_t tail[TAIL_BYTES];
-    const uint64_t bytes = w->reader.bytes;
+    const uint64_t bytes = w->reader.file.bytes;
     if (bytes < (uint64_t)2 * TAIL_BYTES) {
         return sl_arrow_corrupt(&w->reader, 0, cut_short, error);
     }
@@ -363,8 +365,8 @@ sluice_status sl_arrow_file_batch(const sl_arrow_file *file, const sl_arrow_plac
 static sluice_status walk(walker *w, sluice_error *error)
 {
     uint8_t head[MAGIC_BYTES];
-    w->file->bytes = w->reader.bytes;
-    if (w->reader.bytes < sizeof(head)) {
+    w->file->file = w->reader.file;
+    if (w->reader.file.bytes < sizeof(head)) {
         return sl_arrow_corrupt(&w->reader, 0, cut_short, error);
     }
     const sluice_status status = sl_arrow_read(&w->reader, 0, head, sizeof(head), error);
@@ -383,7 +385,7 @@ sluice_status sl_arrow_file_open(sl_arrow_file *file, const char *path, sluice_e
 {
     walker w = {.file = file};
     memset(file, 0, sizeof(*file));
-    sluice_status status = sl_arrow_reader_open(&w.reader, path, error);
+    sluice_status status = sl_arrow_reader_open(&w.reader, path, NULL, error);
     if (status == SLUICE_OK) {
         status = walk(&w, error);
         sl_arrow_reader_close(&w.reader);

@@ -13,7 +13,8 @@
 #include "arrow_array.h"
 
 typedef struct sl_arrow_file {
-    uint64_t bytes, rows;
+    sl_file_identity file;
+    uint64_t rows;
     sl_arrow_schema schema;
     sl_arrow_place *places; /* of dictionaries and batches, as they are to be read */
     uint64_t count, room;

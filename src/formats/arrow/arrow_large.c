@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "arrow_large.h"
 
+#include "memory.h"
+
 #define STAGE "dataset"
 
 /* Below this on average, in bytes a row, values cost less memory than where they lie. */
@@ -147,18 +149,16 @@ static sluice_status keep_others(const sl_arrow_table *table, sl_arrow_wish *wis
             wish->side_fields[wish->side_count++] = wish->fields.fields[i];
         }
     }
-    return all <= SL_SIDE_BYTES_MAX
+    return sl_memory_has_room(all)
                ? SLUICE_OK
-               : sl_error_file(
-                     error, SLUICE_NOMEM, STAGE, 0, table->path, -1,
-                     "what would be kept beside the samples takes more than 8 GiB: choose "
-                     "the fields that are wanted (the option fields)");
+               : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, table->path, -1,
+                               "what would be kept beside the samples takes %llu MiB of memory",
+                               (unsigned long long)(all >> 20));
 }
 
 sluice_status sl_arrow_choose_large(const sl_arrow_table *table, sl_arrow_wish *wish,
                                     sluice_error *error)
 {
-    atomic_init(&wish->side_bytes, 0);
     wish->large_count = 0;
     for (uint32_t i = 0; i < wish->fields.count; i++) {
         wish->large_of[i] = SL_ARROW_NONE;

@@ -22,7 +22,7 @@ typedef struct sl_arrow_table {
 } sl_arrow_table;
 
 /* Fills in a wish whose fields are there. Errors: UNSUPPORTED (more than four columns of large
- * values, or compressed ones), NOMEM (more than 8 GiB would have to be kept). */
+ * values, or compressed ones), NOMEM (what would have to be kept). */
 sluice_status sl_arrow_choose_large(const sl_arrow_table *table, sl_arrow_wish *wish,
                                     sluice_error *error);
 

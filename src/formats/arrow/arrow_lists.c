@@ -12,6 +12,12 @@ typedef struct measure {
 static sluice_status measure_rows(measure *m, const sl_arrow_array *lists, uint64_t at,
                                   sluice_error *error)
 {
+    const sl_arrow_node *node = lists->levels[lists->level_count - 1].node;
+    if (node->layout == SL_ARROW_AS_FIXED_LISTS) { /* of which there may be 2^62, without bytes */
+        const uint64_t items = lists->rows > 0 ? node->items : 0;
+        m->longest = items > m->longest ? items : m->longest;
+        return SLUICE_OK;
+    }
     for (uint64_t i = 0; i < lists->rows; i++) {
         uint64_t begin;
         uint64_t end;
@@ -45,7 +51,7 @@ sluice_status sl_arrow_lists_measure(const sl_arrow_file *file, const char *path
                                      sluice_error *error)
 {
     measure m = {.file = file, .column = column};
-    sluice_status status = sl_arrow_reader_open(&m.reader, path, error);
+    sluice_status status = sl_arrow_reader_open(&m.reader, path, &file->file, error);
     if (status < 0) {
         return status;
     }

@@ -64,7 +64,7 @@ static sluice_status open_files(opener *o, sluice_error *error)
     sluice_status status = sl_open_many(list->count, open_file, o, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < list->count && o->rows <= INT64_MAX; i++) {
         status = check_file(o, i, error);
-        list->files[i].bytes = o->files[i].bytes;
+        list->files[i].file = o->files[i].file;
         list->files[i].first = o->rows;
         o->rows += o->files[i].rows; /* INT64_MAX at most, of each */
     }

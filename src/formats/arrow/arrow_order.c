@@ -77,7 +77,6 @@ static sluice_status read_numbers(const sl_arrow_file *file, const char *path,
     sl_arrow_wish wish = {.columns = &column, .large_of = {SL_ARROW_NONE}, .side_count = 1};
     wish.fields.count = 1;
     wish.side_fields[0] = wish.fields.fields[0] = (sl_field){.type = SLUICE_FIELD_INT};
-    atomic_init(&wish.side_bytes, 0);
     return sl_arrow_rows_read(numbers, file, path, &wish, error);
 }
 

@@ -107,13 +107,7 @@ static bool holds_one(const char *path)
 static bool begins_as_one(const char *path)
 {
     uint8_t begin[BEGIN_BYTES];
-    FILE *file = fopen(path, "rbe");
-    if (file == NULL) {
-        return false;
-    }
-    const size_t bytes = fread(begin, 1, sizeof(begin), file);
-    (void)fclose(file);
-    return sl_arrow_begins(begin, bytes);
+    return sl_arrow_begins(begin, sl_file_look(path, begin, sizeof(begin)));
 }
 
 bool sl_arrow_probe(const char *path)

@@ -23,11 +23,18 @@ sluice_status sl_arrow_refuse(const sl_arrow_reader *reader, uint64_t at, sl_ref
                          refusal.text);
 }
 
-sluice_status sl_arrow_reader_open(sl_arrow_reader *reader, const char *path, sluice_error *error)
+sluice_status sl_arrow_reader_open(sl_arrow_reader *reader, const char *path,
+                                   const sl_file_identity *was, sluice_error *error)
 {
+    const sl_file_name name = {STAGE, path};
     *reader = (sl_arrow_reader){.path = path};
-    const sluice_status status =
-        sl_file_open((sl_file_name){STAGE, path}, &reader->fd, &reader->bytes, error);
+    sluice_status status;
+    if (was == NULL) {
+        status = sl_file_open(name, &reader->fd, &reader->file, error);
+    } else {
+        reader->file = *was;
+        status = sl_file_open_again(name, was, &reader->fd, error);
+    }
     if (status < 0) {
         return status;
     }
@@ -60,7 +67,7 @@ sluice_status sl_arrow_read(sl_arrow_reader *reader, uint64_t at, void *to, uint
         return sl_file_read(reader->fd, name, to, bytes, at, error);
     }
     if (!there) {
-        const uint64_t left = reader->bytes - at;
+        const uint64_t left = reader->file.bytes - at;
         const size_t wanted = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
         reader->window_bytes = 0;
         const sluice_status status =

@@ -10,6 +10,7 @@
 #define SL_ARROW_READER_H
 
 #include "arrow_message.h"
+#include "file.h"
 
 /* A message in a file, found where it should be and inside of it. */
 typedef struct sl_arrow_place {
@@ -22,7 +23,7 @@ typedef struct sl_arrow_place {
 typedef struct sl_arrow_reader {
     int fd;
     const char *path; /* the opener's */
-    uint64_t bytes;   /* of the file */
+    sl_file_identity file;
     uint8_t *window;
     uint64_t window_at;
     size_t window_bytes, window_room;
@@ -31,8 +32,10 @@ typedef struct sl_arrow_reader {
     size_t metadata_room;
 } sl_arrow_reader;
 
-/* Errors: IO, NOMEM. On failure it is closed. */
-sluice_status sl_arrow_reader_open(sl_arrow_reader *reader, const char *path, sluice_error *error);
+/* `was`: the file is to be this one; NULL: any. Errors: IO, CORRUPT (another file), NOMEM. On
+ * failure it is closed. */
+sluice_status sl_arrow_reader_open(sl_arrow_reader *reader, const char *path,
+                                   const sl_file_identity *was, sluice_error *error);
 /* Of all zero is fine. */
 void sl_arrow_reader_close(sl_arrow_reader *reader);
 

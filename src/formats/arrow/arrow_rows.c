@@ -11,8 +11,16 @@
 /* A dictionary, as a column of its words. */
 typedef struct dictionary {
     int64_t id;
+    uint64_t version; /* counts those that it was replaced by */
     sl_side_columns words;
 } dictionary;
+
+/* Which entries of a side column a dictionary's words are. */
+typedef struct entries {
+    uint64_t version; /* of the dictionary */
+    uint32_t *of;     /* of each word, from 1; 0: it is none yet */
+    uint64_t count;   /* for which there is room */
+} entries;
 
 typedef struct job {
     sl_arrow_rows *rows;
@@ -20,9 +28,10 @@ typedef struct job {
     sl_arrow_wish *wish;
     sl_arrow_reader reader;
     sl_frame *frame;
-    uint64_t counted; /* bytes of side columns that wish->side_bytes has */
     dictionary dictionaries[SL_FIELDS_MAX];
     uint32_t dictionary_count;
+    uint64_t versions;              /* of all of them */
+    entries entries[SL_FIELDS_MAX]; /* of each side column */
 } job;
 
 /* A column of a batch. */
@@ -173,63 +182,89 @@ static sluice_status take_lists(reading *r, sl_arrow_places *places, sluice_erro
 
 /* ---- side columns ---- */
 
-static const sl_side_columns *words_of(const job *j, int64_t id)
+static const dictionary *dictionary_of(const job *j, int64_t id)
 {
     for (uint32_t i = 0; i < j->dictionary_count; i++) {
         if (j->dictionaries[i].id == id) {
-            return &j->dictionaries[i].words;
+            return &j->dictionaries[i];
         }
     }
     return NULL;
 }
 
+/* Entries of the words of a dictionary, as far as they are known. Errors: NOMEM. */
+static sluice_status find_entries(const reading *r, const dictionary *from, entries **found,
+                                  sluice_error *error)
+{
+    entries *e = *found = &r->j->entries[r->side];
+    const uint64_t words = from->words.of[0].rows;
+    const uint64_t known = e->version == from->version ? e->count : 0;
+    if (words > e->count) {
+        const uint64_t room = words + words / 2;
+        uint32_t *grown = sl_realloc_array(e->of, room, sizeof(*grown));
+        if (grown == NULL) {
+            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, r->j->reader.path, -1,
+                                 "no memory for a dictionary of %llu values",
+                                 (unsigned long long)words);
+        }
+        e->of = grown;
+        e->count = room;
+    }
+    if (known < e->count) {
+        memset(e->of + known, 0, (e->count - known) * sizeof(*e->of));
+    }
+    e->version = from->version;
+    return SLUICE_OK;
+}
+
+/* A row that has a word, which is kept once, however many rows have it. */
+static sluice_status put_word(const reading *r, const dictionary *from, uint64_t word,
+                              sluice_error *error)
+{
+    entries *e;
+    sl_value value;
+    sl_side_columns *side = &r->j->rows->side;
+    sluice_status status = find_entries(r, from, &e, error);
+    (void)sl_side_columns_get(&from->words, 0, word, &value); /* texts are not refused */
+    if (status == SLUICE_OK && !value.present) {
+        return sl_side_columns_put(side, r->side, &value, error);
+    }
+    uint32_t entry = status == SLUICE_OK ? e->of[word] - 1 : 0;
+    if (status == SLUICE_OK && e->of[word] == 0) {
+        status = sl_side_columns_add_entry(side, r->side, value.bytes, &entry, error);
+        e->of[word] = status == SLUICE_OK ? entry + 1 : 0;
+    }
+    return status == SLUICE_OK ? sl_side_columns_put_entry(side, r->side, entry, error) : status;
+}
+
 /* What a number of a dictionary stands for. */
 static sluice_status take_word(const reading *r, uint64_t row, const sl_arrow_span *span,
-                               sl_value *value, sluice_error *error)
+                               sluice_error *error)
 {
     sl_value code = {.present = true};
     const sl_arrow_node *node = &r->body->schema->nodes[sl_arrow_leaf(r->column)];
-    const sl_side_columns *words = words_of(r->j, node->dictionary);
-    if (!sl_arrow_array_number(&r->array, span->item, &code) || code.integer < 0 || words == NULL ||
-        (uint64_t)code.integer >= words->of[0].rows) {
+    const dictionary *from = dictionary_of(r->j, node->dictionary);
+    if (!sl_arrow_array_number(&r->array, span->item, &code) || code.integer < 0 || from == NULL ||
+        (uint64_t)code.integer >= from->words.of[0].rows) {
         return fail(r, row, "its dictionary has no such value", error);
     }
-    (void)sl_side_columns_get(words, 0, (uint64_t)code.integer, value); /* texts are not refused */
-    return SLUICE_OK;
+    return put_word(r, from, (uint64_t)code.integer, error);
 }
 
-static sluice_status take_value(const reading *r, uint64_t row, const sl_arrow_span *span,
-                                sl_value *value, sluice_error *error)
+static bool is_coded(const reading *r)
+{
+    return r->body->schema->nodes[sl_arrow_leaf(r->column)].coded;
+}
+
+static void take_value(const reading *r, const sl_arrow_span *span, sl_value *value)
 {
     const sluice_field_type type = r->j->wish->side_fields[r->side].type;
     value->present = true;
-    if (r->body->schema->nodes[sl_arrow_leaf(r->column)].coded) {
-        return take_word(r, row, span, value, error);
-    }
     if (type == SLUICE_FIELD_INT || type == SLUICE_FIELD_FLOAT) {
         value->present = sl_arrow_array_number(&r->array, span->item, value);
-        return SLUICE_OK;
-    }
-    if (span->bytes > 0) {
+    } else if (span->bytes > 0) {
         value->bytes = (sl_bytes){r->array.data[span->data].bytes + span->offset, span->bytes};
     }
-    return SLUICE_OK;
-}
-
-/* The limit is that of all files together. */
-static sluice_status count_side(job *j, sluice_error *error)
-{
-    const uint64_t more = j->rows->side.bytes - j->counted;
-    j->counted += more;
-    /* relaxed: a sum, and nothing is read by it */
-    const uint64_t before =
-        atomic_fetch_add_explicit(&j->wish->side_bytes, more, memory_order_relaxed);
-    if (before + more <= SL_SIDE_BYTES_MAX) {
-        return SLUICE_OK;
-    }
-    return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, j->reader.path, -1,
-                         "what is kept beside the samples takes more than 8 GiB: choose the fields "
-                         "that are wanted (the option fields)");
 }
 
 static sluice_status take_values(reading *r, sluice_error *error)
@@ -242,8 +277,12 @@ static sluice_status take_values(reading *r, sluice_error *error)
         sl_value value = {.present = false};
         status = find_row(r, i, &span, &lack, error);
         const bool is_there = span.state == SL_ARROW_PRESENT;
+        if (status == SLUICE_OK && is_there && is_coded(r)) {
+            status = take_word(r, i, &span, error);
+            continue;
+        }
         if (status == SLUICE_OK && is_there) {
-            status = take_value(r, i, &span, &value, error);
+            take_value(r, &span, &value);
         }
         if (status == SLUICE_OK) {
             status = sl_side_columns_put(side, r->side, &value, error);
@@ -256,7 +295,7 @@ static sluice_status take_values(reading *r, sluice_error *error)
             sl_side_columns_refuse(side, r->side, "its number is above 2^63 - 1");
         }
     }
-    return status == SLUICE_OK ? count_side(r->j, error) : status;
+    return status;
 }
 
 /* ---- batches ---- */
@@ -342,6 +381,7 @@ static sluice_status make_dictionary(job *j, const sl_arrow_message *message, sl
         return SLUICE_OK;
     }
     j->dictionaries[number].id = message->dictionary;
+    j->dictionaries[number].version = ++j->versions;
     j->dictionary_count += is_new; /* no more than there are fields */
     sl_side_columns_close(*to);
     return sl_side_columns_open(*to, &word, 1, error);
@@ -438,6 +478,9 @@ static sluice_status read_all(job *j, sluice_error *error)
     for (uint32_t i = 0; i < j->dictionary_count; i++) {
         sl_side_columns_close(&j->dictionaries[i].words);
     }
+    for (uint32_t i = 0; i < j->wish->side_count; i++) {
+        sl_free(j->entries[i].of);
+    }
     sl_frame_close(j->frame);
     return status;
 }
@@ -447,16 +490,13 @@ sluice_status sl_arrow_rows_read(sl_arrow_rows *rows, const sl_arrow_file *file,
 {
     job j = {.rows = rows, .file = file, .wish = wish};
     memset(rows, 0, sizeof(*rows));
-    sluice_status status = sl_arrow_reader_open(&j.reader, path, error);
+    sluice_status status = sl_arrow_reader_open(&j.reader, path, &file->file, error);
     if (status == SLUICE_OK) {
-        status = j.reader.bytes == file->bytes
-                     ? read_all(&j, error)
-                     : sl_arrow_corrupt(&j.reader, 0, "the file is being changed", error);
+        status = read_all(&j, error);
         sl_arrow_reader_close(&j.reader);
     }
     if (status == SLUICE_OK && rows->rows != file->rows) {
-        status =
-            sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, 0, "the file is being changed");
+        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, 0, SL_FILE_REPLACED);
     }
     if (status < 0) {
         sl_arrow_rows_close(rows);

@@ -15,8 +15,6 @@
 #include "arrow_places.h"
 #include "side_columns.h"
 
-#include <stdatomic.h>
-
 #define SL_ARROW_LARGE_MAX 4U
 
 /* A column that is read with each sample. */
@@ -36,7 +34,6 @@ typedef struct sl_arrow_wish {
     uint32_t side[SL_FIELDS_MAX];     /* of a field of another column: number of its side column */
     sl_field side_fields[SL_FIELDS_MAX];
     uint32_t side_count;
-    _Atomic uint64_t side_bytes; /* of all files, so far */
 } sl_arrow_wish;
 
 typedef struct sl_arrow_rows {

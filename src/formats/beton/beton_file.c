@@ -4,7 +4,6 @@
 #include "file.h"
 #include "little_endian.h"
 #include "memory.h"
-#include "side_columns.h"
 
 #include <string.h>
 
@@ -52,7 +51,7 @@ static sluice_status read_head(const reader *r, sluice_error *error)
     if (status < 0) {
         return status;
     }
-    const sl_refusal why = sl_beton_head_parse(&r->file->head, bytes, r->file->bytes);
+    const sl_refusal why = sl_beton_head_parse(&r->file->head, bytes, r->file->file.bytes);
     return why.text != NULL ? fail(r, why, 0, error) : read_columns(r, error);
 }
 
@@ -68,12 +67,11 @@ static sluice_status make_room(const reader *r, sluice_error *error)
         return fail(r, sl_refuse("its allocation table has fewer rows than it has pictures", 0),
                     head->table_at, error);
     }
-    if (head->samples > SL_SIDE_BYTES_MAX / most) {
-        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, r->name.path, 8,
-                             "its rows take more than 8 GiB of memory");
-    }
-    file->rows = sl_malloc(head->samples * head->row_bytes);
-    file->sizes = sl_calloc(head->samples * file->pictures + 1, sizeof(*file->sizes));
+    const bool possible =
+        head->samples < SIZE_MAX / 2 / most && sl_memory_has_room(head->samples * most);
+    file->rows = possible ? sl_malloc(head->samples * head->row_bytes) : NULL;
+    file->sizes =
+        possible ? sl_calloc(head->samples * file->pictures + 1, sizeof(*file->sizes)) : NULL;
     return file->rows != NULL && file->sizes != NULL
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, r->name.path, -1,
@@ -193,7 +191,7 @@ sluice_status sl_beton_file_open(sl_beton_file *file, const char *path, sluice_e
 {
     reader r = {.file = file, .name = {STAGE, path}};
     *file = (sl_beton_file){.rows = NULL};
-    sluice_status status = sl_file_open(r.name, &r.fd, &file->bytes, error);
+    sluice_status status = sl_file_open(r.name, &r.fd, &file->file, error);
     if (status < 0) {
         return status;
     }

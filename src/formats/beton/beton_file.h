@@ -4,13 +4,14 @@
  *
  * Purpose: where the bytes of a sample lie, told without reading the file again. Rows are kept as
  * they are in the file, with the sizes of pictures, which only the allocation table has. Memory:
- * row_bytes (24 with a picture and a label) and 4 for each picture a sample; SL_SIDE_BYTES_MAX at
- * most. Threads: one opens; then it is immutable. Ownership: sl_beton_file_close.
+ * row_bytes (24 with a picture and a label) and 4 for each picture a sample. Threads: one opens;
+ * then it is immutable. Ownership: sl_beton_file_close.
  */
 #ifndef SL_BETON_FILE_H
 #define SL_BETON_FILE_H
 
 #include "beton_header.h"
+#include "file.h"
 
 typedef struct sl_beton_file {
     sl_beton_head head;
@@ -18,7 +19,7 @@ typedef struct sl_beton_file {
     uint8_t *rows;
     uint32_t *sizes;   /* samples x pictures */
     uint32_t pictures; /* columns of them */
-    uint64_t bytes;    /* of the file */
+    sl_file_identity file;
 } sl_beton_file;
 
 /*

@@ -207,7 +207,7 @@ static sluice_status add_file(betons *own, const char *path, sluice_error *error
                              "its fields are not those of the files it is joined to");
     }
     sl_listed_file *listed = &own->list.files[own->opened - 1];
-    listed->bytes = file->bytes;
+    listed->file = file->file;
     listed->first = own->base.info.samples;
     own->base.info.samples += file->head.samples;
     return SLUICE_OK;

@@ -6,6 +6,7 @@
  * node's, or that of the value's pages) is read with it and shows most changes of the file.
  */
 #include "dataset.h"
+#include "file.h"
 #include "file_list.h"
 #include "lmdb_index.h"
 #include "lmdb_values.h"
@@ -204,13 +205,7 @@ static bool probe(const char *path)
     if (strcmp(name, path) != 0) {
         return true; /* data.mdb: whatever is wrong with it is said by its name */
     }
-    FILE *file = fopen(name, "rbe");
-    const bool begins =
-        file != NULL && fread(head, 1, sizeof(head), file) == sizeof(head) && sl_lmdb_begins(head);
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    return begins;
+    return sl_file_look(name, head, sizeof(head)) == sizeof(head) && sl_lmdb_begins(head);
 }
 
 /* ---- fields ---- */
@@ -276,7 +271,7 @@ static sluice_status add_file(lmdb *own, const char *path, sluice_error *error)
                              "only this one, or only those that it is joined to, has keys image-N "
                              "and label-N");
     }
-    file->bytes = index->places.file_bytes;
+    file->file = index->places.file;
     info->samples += index->places.samples;
     for (uint64_t i = 0; i < index->places.samples; i++) {
         info->bytes += index->places.bytes[i];

@@ -173,7 +173,7 @@ static sluice_status read_label(maker *m, const sl_lmdb_entry *entry, sluice_err
     const sl_lmdb *file = entry->file;
     const uint64_t bytes = entry->value.data != NULL ? entry->value.size : entry->bytes;
     m->label_bytes += bytes;
-    if (m->label_bytes > file->bytes) {
+    if (m->label_bytes > file->file.bytes) {
         return refuse(entry, "its labels have more bytes than the file", error);
     }
     if (entry->value.data != NULL) {
@@ -245,7 +245,7 @@ static sluice_status walk(maker *m, const sl_lmdb *file, bool recognition, sluic
                              .text = true,
                              .page_bytes = file->meta.page_bytes,
                              .transaction = file->meta.transaction};
-    index->places.file_bytes = file->bytes;
+    index->places.file = file->file;
     sluice_status status = sl_lmdb_walk(file, take, m, error);
     if (status == SLUICE_OK && m->label_count > 0) {
         status = pass_images(m, index->places.samples, error);

@@ -24,8 +24,8 @@ static bool holds(const sl_lmdb *file, uint64_t number, uint64_t count, uint64_t
     const uint64_t last = file->meta.last_page;
     const uint64_t page_bytes = file->meta.page_bytes;
     return number > 1 && number <= last && count - 1 <= last - number &&
-           number <= UINT64_MAX / SL_LMDB_PAGE_MAX && number * page_bytes <= file->bytes &&
-           bytes <= file->bytes - number * page_bytes;
+           number <= UINT64_MAX / SL_LMDB_PAGE_MAX && number * page_bytes <= file->file.bytes &&
+           bytes <= file->file.bytes - number * page_bytes;
 }
 
 static sluice_status read_page(const sl_lmdb *file, uint64_t number, uint8_t *memory,
@@ -48,9 +48,9 @@ static sluice_status read_meta(const sl_lmdb *file, uint64_t offset, sl_lmdb_met
                                sluice_error *error)
 {
     uint8_t head[SL_LMDB_META_BYTES];
-    if (file->bytes < sizeof(head) || offset > file->bytes - sizeof(head)) {
-        return refuse(file, file->bytes, sl_refuse("the file is cut short in its meta pages", 0),
-                      error);
+    if (file->file.bytes < sizeof(head) || offset > file->file.bytes - sizeof(head)) {
+        return refuse(file, file->file.bytes,
+                      sl_refuse("the file is cut short in its meta pages", 0), error);
     }
     const sluice_status status = sl_file_read(file->fd, (sl_file_name){STAGE, file->path}, head,
                                               sizeof(head), offset, error);
@@ -113,8 +113,7 @@ static sluice_status find_tree(sl_lmdb *file, sluice_error *error)
 sluice_status sl_lmdb_open(sl_lmdb *file, const char *path, sluice_error *error)
 {
     *file = (sl_lmdb){.path = path, .fd = -1};
-    sluice_status status =
-        sl_file_open((sl_file_name){STAGE, path}, &file->fd, &file->bytes, error);
+    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &file->fd, &file->file, error);
     if (status == SLUICE_OK) {
         (void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_RANDOM); /* values are not wanted */
         status = find_tree(file, error);
@@ -299,7 +298,7 @@ sluice_status sl_lmdb_walk(const sl_lmdb *file, sl_lmdb_visit visit, void *ctx, 
     }
     walker *w = sl_calloc(1, sizeof(*w));
     uint8_t *pages = sl_malloc((size_t)file->tree.depth * file->meta.page_bytes);
-    uint8_t *seen = sl_calloc(file->bytes / file->meta.page_bytes / 8 + 1, 1);
+    uint8_t *seen = sl_calloc(file->file.bytes / file->meta.page_bytes / 8 + 1, 1);
     sluice_status status = SLUICE_NOMEM;
     if (w == NULL || pages == NULL || seen == NULL) {
         (void)sl_error_file(error, SLUICE_NOMEM, STAGE, 0, file->path, -1,

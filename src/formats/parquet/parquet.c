@@ -68,7 +68,7 @@ static sl_refusal unpack_field(const sl_parquets *own, uint32_t field, const sl_
     sl_value *value = &values->of[field];
     const uint32_t read = own->read_of[field];
     sl_refusal why = sl_parquet_read_value(&own->reads[read], sample->index, own->element[field],
-                                           bytes, values->unpacked, value);
+                                           bytes, &values->rooms, value);
     if (why.text == NULL && value->present) {
         why = sl_source_value(&own->fields.fields[field], value);
     }
@@ -163,10 +163,9 @@ static bool is_named(const char *name)
     return sl_ends_with(name, ".parquet");
 }
 
-static bool begins(FILE *file)
+static bool begins(sl_bytes head)
 {
-    uint8_t magic[4];
-    return fread(magic, 1, sizeof(magic), file) == sizeof(magic) && sl_parquet_is(magic);
+    return head.size >= 4 && sl_parquet_is(head.data);
 }
 
 static const sl_file_kind parquet_files = {

@@ -7,13 +7,15 @@
 #include "parquet_leaves.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 
 #define STAGE "dataset"
 
 enum { MAGIC_BYTES = 4, TAIL_BYTES = 8, END_BYTES = 64 << 10 };
 
-/* Values for each byte of a file, at most: those of runs take none, and are not to fill memory. */
-enum { VALUES_A_BYTE = 64 };
+/* Values for each byte of a file, at most, and those that even a small one may have: runs of equal
+ * values take hardly a byte, but a count that is only claimed is not to cost time. */
+enum { VALUES_A_BYTE = 64, VALUES_BESIDES = 1 << 24 };
 
 bool sl_parquet_is(const uint8_t magic[4])
 {
@@ -81,6 +83,11 @@ static void read_chunk(sl_thrift *t, chunk_facts *c)
     }
 }
 
+static uint64_t values_max(const sl_parquet *parquet)
+{
+    return parquet->file.bytes * VALUES_A_BYTE + VALUES_BESIDES;
+}
+
 /* NULL, or what is wrong. */
 static const char *take_chunk(const sl_parquet *parquet, const chunk_facts *c,
                               sl_parquet_chunk *chunk)
@@ -90,10 +97,11 @@ static const char *take_chunk(const sl_parquet *parquet, const chunk_facts *c,
     }
     const int64_t begin = c->dictionary > 0 && c->dictionary < c->data ? c->dictionary : c->data;
     if (!c->there || begin < MAGIC_BYTES || c->bytes < 0 || c->values < 0 || c->codec < 0 ||
-        (uint64_t)begin > parquet->bytes || (uint64_t)c->bytes > parquet->bytes - (uint64_t)begin) {
+        (uint64_t)begin > parquet->file.bytes ||
+        (uint64_t)c->bytes > parquet->file.bytes - (uint64_t)begin) {
         return "a column's pages do not lie in the file";
     }
-    if ((uint64_t)c->values > parquet->bytes * VALUES_A_BYTE) {
+    if ((uint64_t)c->values > values_max(parquet)) {
         return "it claims to have more values than its bytes can hold";
     }
     *chunk = (sl_parquet_chunk){.offset = (uint64_t)begin,
@@ -148,6 +156,49 @@ static const char *read_group(sl_parquet *parquet, sl_thrift *t, uint32_t number
     return why;
 }
 
+static int by_offset(const void *a, const void *b)
+{
+    const sl_parquet_chunk *first = a;
+    const sl_parquet_chunk *second = b;
+    return (first->offset > second->offset) - (first->offset < second->offset);
+}
+
+/* Pages that several chunks shared would be read as often as a footer names them. */
+static const char *check_overlaps(sl_parquet_chunk *chunks, size_t count)
+{
+    uint64_t end = 0;
+    qsort(chunks, count, sizeof(*chunks), by_offset);
+    for (size_t i = 0; i < count; i++) {
+        if (chunks[i].bytes > 0 && chunks[i].offset < end) {
+            return "the pages of two columns overlap";
+        }
+        end = chunks[i].bytes > 0 ? chunks[i].offset + chunks[i].bytes : end;
+    }
+    return NULL;
+}
+
+/* All chunks together. */
+static const char *check_chunks(const sl_parquet *parquet)
+{
+    const size_t count = (size_t)parquet->group_count * parquet->leaf_count;
+    uint64_t values = 0;
+    for (size_t i = 0; i < count; i++) {
+        const bool is_list = parquet->leaves[i % parquet->leaf_count].max_rep > 0;
+        values += is_list ? parquet->chunks[i].values : 0;
+        if (values > values_max(parquet)) {
+            return "its lists claim to have more values than its bytes can hold";
+        }
+    }
+    sl_parquet_chunk *sorted = sl_malloc(count * sizeof(*sorted));
+    if (sorted == NULL) {
+        return "no memory for its row groups";
+    }
+    memcpy(sorted, parquet->chunks, count * sizeof(*sorted));
+    const char *why = check_overlaps(sorted, count);
+    sl_free(sorted);
+    return why;
+}
+
 static const char *read_groups(sl_parquet *parquet, sl_thrift *t, const sl_thrift_field *field)
 {
     const uint32_t count = sl_thrift_list(t, field, SL_THRIFT_STRUCT);
@@ -168,13 +219,13 @@ static const char *read_groups(sl_parquet *parquet, sl_thrift *t, const sl_thrif
     for (uint32_t i = 0; i < count && why == NULL && !t->bad; i++) {
         why = read_group(parquet, t, i);
         const uint64_t rows = parquet->group_rows[i];
-        if (why == NULL && rows > parquet->bytes * VALUES_A_BYTE - parquet->rows) {
+        if (why == NULL && rows > values_max(parquet) - parquet->rows) {
             why = "it claims to have more rows than its bytes can hold";
         }
         parquet->rows += why == NULL ? rows : 0;
     }
     parquet->group_count = count;
-    return why;
+    return why == NULL && !t->bad ? check_chunks(parquet) : why;
 }
 
 /* ---- the footer ---- */
@@ -248,7 +299,7 @@ static const char *read_footer(sl_parquet *parquet, sl_thrift *t)
 sl_refusal sl_parquet_parse(sl_parquet *parquet, sl_bytes footer, uint64_t bytes)
 {
     sl_thrift t;
-    parquet->bytes = bytes;
+    parquet->file.bytes = bytes;
     sl_thrift_begin(&t, footer);
     const char *why = read_footer(parquet, &t);
     return why == NULL ? sl_accept() : sl_refuse(why, (size_t)(t.at - footer.data));
@@ -263,7 +314,7 @@ static sluice_status refuse(const char *path, uint64_t offset, const char *why, 
 static sluice_status find_footer(const sl_parquet *parquet, const uint8_t *tail, const char *path,
                                  size_t *size, sluice_error *error)
 {
-    const uint64_t bytes = parquet->bytes;
+    const uint64_t bytes = parquet->file.bytes;
     if (memcmp(tail + 4, "PARE", MAGIC_BYTES) == 0) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1, "it is encrypted");
     }
@@ -286,7 +337,8 @@ static sluice_status read_end(const sl_parquet *parquet, int fd, const char *pat
     if (*end == NULL) {
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its footer");
     }
-    return sl_file_read(fd, (sl_file_name){STAGE, path}, *end, size, parquet->bytes - size, error);
+    return sl_file_read(fd, (sl_file_name){STAGE, path}, *end, size, parquet->file.bytes - size,
+                        error);
 }
 
 /* Reads what most footers fit in at once; others take a second read. */
@@ -294,7 +346,8 @@ static sluice_status read_both(sl_parquet *parquet, int fd, const char *path, ui
                                sluice_error *error)
 {
     size_t size = 0;
-    size_t bytes = parquet->bytes < END_BYTES ? (size_t)parquet->bytes : (size_t)END_BYTES;
+    size_t bytes =
+        parquet->file.bytes < END_BYTES ? (size_t)parquet->file.bytes : (size_t)END_BYTES;
     sluice_status status = read_end(parquet, fd, path, bytes, end, error);
     if (status == SLUICE_OK && *end != NULL) {
         status = find_footer(parquet, *end + bytes - TAIL_BYTES, path, &size, error);
@@ -308,23 +361,17 @@ static sluice_status read_both(sl_parquet *parquet, int fd, const char *path, ui
         return status;
     }
     const sl_bytes footer = {*end + bytes - TAIL_BYTES - size, size};
-    const sl_refusal why = sl_parquet_parse(parquet, footer, parquet->bytes);
-    return why.text == NULL
-               ? SLUICE_OK
-               : refuse(path, parquet->bytes - TAIL_BYTES - size + why.offset, why.text, error);
+    const sl_refusal why = sl_parquet_parse(parquet, footer, parquet->file.bytes);
+    return why.text == NULL ? SLUICE_OK
+                            : refuse(path, parquet->file.bytes - TAIL_BYTES - size + why.offset,
+                                     why.text, error);
 }
 
 sluice_status sl_parquet_read_footer(sl_parquet *parquet, int fd, const char *path,
                                      sluice_error *error)
 {
-    struct stat facts;
     uint8_t *end = NULL;
-    if (fstat(fd, &facts) != 0) {
-        return sl_error_file(error, SLUICE_IO, STAGE, 0, path, -1, "cannot stat");
-    }
-    parquet->bytes = (uint64_t)facts.st_size;
-    parquet->modified_ns = sl_file_modified_ns(&facts);
-    if (parquet->bytes < MAGIC_BYTES + TAIL_BYTES) {
+    if (parquet->file.bytes < MAGIC_BYTES + TAIL_BYTES) {
         return refuse(path, 0, "the file is too short for a Parquet file", error);
     }
     const sluice_status status = read_both(parquet, fd, path, &end, error);

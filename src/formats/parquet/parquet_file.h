@@ -11,6 +11,7 @@
 #define SL_PARQUET_FILE_H
 
 #include "error.h"
+#include "file.h"
 #include "view.h"
 
 #include <stdbool.h>
@@ -59,8 +60,8 @@ typedef struct sl_parquet_chunk {
 } sl_parquet_chunk;
 
 typedef struct sl_parquet {
-    uint64_t bytes, rows; /* of the file */
-    int64_t modified_ns;
+    sl_file_identity file;
+    uint64_t rows;
     uint32_t leaf_count, group_count;
     sl_parquet_leaf *leaves;
     uint64_t *group_rows;     /* of each row group */
@@ -71,7 +72,8 @@ typedef struct sl_parquet {
 
 /* Whether the bytes begin, or end, as such a file does: 4 of them. */
 bool sl_parquet_is(const uint8_t magic[4]);
-/* Reads the footer of an open file. Errors: IO, CORRUPT, UNSUPPORTED, NOMEM. */
+/* Reads the footer of an open file, that parquet->file is of. Errors: IO, CORRUPT, UNSUPPORTED,
+ * NOMEM. */
 sluice_status sl_parquet_read_footer(sl_parquet *parquet, int fd, const char *path,
                                      sluice_error *error);
 /* Reads a footer that is in memory, of a file of `bytes`. */

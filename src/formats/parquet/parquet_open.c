@@ -20,8 +20,10 @@ const char *sl_parquet_path(const sl_parquet_opening *o, uint32_t file)
 sluice_status sl_parquet_open_file(const sl_parquet_opening *o, uint32_t file, int *fd,
                                    sluice_error *error)
 {
-    const sluice_status status =
-        sl_file_open((sl_file_name){STAGE, sl_parquet_path(o, file)}, fd, NULL, error);
+    const sl_file_name name = {STAGE, sl_parquet_path(o, file)};
+    sl_file_identity *own = &o->files[file].file;
+    const sluice_status status = own->changed_ns == 0 ? sl_file_open(name, fd, own, error)
+                                                      : sl_file_open_again(name, own, fd, error);
     if (status == SLUICE_OK) {
         (void)posix_fadvise(*fd, 0, 0, POSIX_FADV_RANDOM); /* most of it is not wanted */
     }
@@ -52,7 +54,7 @@ static sluice_status count_rows(sl_parquet_opening *o, sluice_error *error)
                                  "its columns are not those of %s", list->files[0].path);
         }
         list->files[i].first = rows;
-        list->files[i].bytes = o->files[i].bytes;
+        list->files[i].file = o->files[i].file;
         rows += o->files[i].rows;
         if (rows > (uint64_t)INT64_MAX / 64) {
             return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, list->files[i].path, -1,
@@ -120,10 +122,48 @@ static sluice_status read_group(void *ctx, uint32_t number, sluice_error *error)
     return status;
 }
 
+/* What is kept of a row group's column, at least: texts as they are stored, or once each. */
+static uint64_t side_bytes(const sl_parquet_opening *o, const sl_parquet_group *group,
+                           uint32_t leaf)
+{
+    const sl_parquet *parquet = &o->files[group->file];
+    const uint64_t rows = parquet->group_rows[group->group];
+    const uint64_t unpacked =
+        parquet->chunks[(size_t)group->group * parquet->leaf_count + leaf].unpacked;
+    switch (parquet->leaves[leaf].type) {
+    case SL_PARQUET_BYTES:
+    case SL_PARQUET_FIXED:
+        return rows + (unpacked > 4 * rows ? unpacked : 4 * rows);
+    default:
+        return 9 * rows;
+    }
+}
+
+/* By the footers, before hours are spent on what will not fit. */
+static sluice_status check_memory(const sl_parquet_opening *o, sluice_error *error)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < o->group_count; i++) {
+        for (uint32_t k = 0; k < o->side_count; k++) {
+            const uint64_t more = side_bytes(o, &o->groups[i], o->side_leaf[k]);
+            bytes = more > UINT64_MAX - bytes ? UINT64_MAX : bytes + more;
+        }
+    }
+    return sl_memory_has_room(bytes)
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, o->own->set.list.files[0].path, -1,
+                               "the small columns of the dataset take %llu MiB of memory",
+                               (unsigned long long)(bytes >> 20));
+}
+
 static sluice_status read_rows(sl_parquet_opening *o, sluice_error *error)
 {
     sl_parquets *own = o->own;
-    sluice_status status = sl_side_columns_open(&own->side, o->side_fields, o->side_count, error);
+    sluice_status status = check_memory(o, error);
+    if (status < 0) {
+        return status;
+    }
+    status = sl_side_columns_open(&own->side, o->side_fields, o->side_count, error);
     if (status == SLUICE_OK) {
         status = sl_open_many(o->group_count, read_group, o, error);
     }
@@ -178,6 +218,7 @@ static void describe(sl_parquet_opening *o)
     for (uint32_t i = 0; i < own->read_count; i++) {
         info->bytes += bytes_of_index(&own->reads[i].index, &pages);
     }
+    own->base.shares_pages = pages;
     own->base.pieces = own->read_count > 1 ? own->read_count : 0;
     info->fingerprint = fingerprint_of(o);
     info->fields = own->fields.count;

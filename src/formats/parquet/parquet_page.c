@@ -155,6 +155,68 @@ static bool next_packed(sl_levels *levels, uint32_t *value)
     return true;
 }
 
+/* Of bits from number `bit` on, how many of `count` are set. */
+static uint32_t count_bits(const uint8_t *from, uint64_t bit, uint64_t count)
+{
+    uint32_t set = 0;
+    for (; count > 0 && bit % 8 != 0; bit++, count--) {
+        set += from[bit / 8] >> bit % 8 & 1;
+    }
+    const uint8_t *at = from + bit / 8;
+    for (; count >= 64; count -= 64, at += 8) {
+        set += (uint32_t)__builtin_popcountll(sl_load64(at));
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        set += at[i / 8] >> i % 8 & 1;
+    }
+    return set;
+}
+
+/* Some of the packed ones: those there are, at most. */
+static bool skip_packed(sl_levels *levels, uint64_t count, uint32_t most, uint32_t *found)
+{
+    const uint64_t left = (uint64_t)(levels->end - levels->at) * 8;
+    if (levels->width == 1 && most == 1 && count <= left - levels->bits) {
+        *found += count_bits(levels->at, levels->bits, count);
+        levels->bits += count;
+        levels->packed -= count;
+        levels->at += levels->packed == 0 ? (levels->bits + 7) / 8 : 0;
+        return true;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t value;
+        if (!next_packed(levels, &value) || value > most) {
+            return false;
+        }
+        *found += value == most;
+    }
+    return true;
+}
+
+bool sl_levels_skip(sl_levels *levels, uint64_t count, uint32_t most, uint32_t *found)
+{
+    while (count > 0) {
+        if (levels->run == 0 && levels->packed == 0 && !begin_run(levels)) {
+            return false;
+        }
+        const uint64_t there = levels->packed > 0 ? levels->packed : levels->run;
+        const uint64_t some = count < there ? count : there;
+        if (levels->packed > 0) {
+            if (!skip_packed(levels, some, most, found)) {
+                return false;
+            }
+        } else {
+            if (levels->value > most) {
+                return false;
+            }
+            levels->run -= some;
+            *found += levels->value == most ? (uint32_t)some : 0;
+        }
+        count -= some;
+    }
+    return true;
+}
+
 bool sl_levels_next(sl_levels *levels, uint32_t *value)
 {
     if (levels->run == 0 && levels->packed == 0 && !begin_run(levels)) {
@@ -214,11 +276,9 @@ static sl_refusal count_before(const sl_page_pick *pick, sl_bytes stored, uint32
     sl_levels levels;
     sl_levels_begin(&levels, stored, sl_levels_width(pick->max_level));
     *before = 0;
-    for (uint32_t row = 0; row <= pick->row; row++) {
-        if (!sl_levels_next(&levels, &level) || level > pick->max_level) {
-            return sl_refuse("the page's levels are damaged", 0);
-        }
-        *before += row < pick->row && level == pick->max_level;
+    if (!sl_levels_skip(&levels, pick->row, pick->max_level, before) ||
+        !sl_levels_next(&levels, &level) || level > pick->max_level) {
+        return sl_refuse("the page's levels are damaged", 0);
     }
     *present = level == pick->max_level;
     return sl_accept();
@@ -261,13 +321,14 @@ sl_refusal sl_page_find(const sl_page_pick *pick, sl_bytes body, sl_bytes *value
     return present ? find_plain(body, at, before, value) : sl_accept();
 }
 
-sl_refusal sl_page_open(const sl_page_pick *pick, sl_bytes stored, sl_value_room *room, uint8_t *to)
+sl_refusal sl_page_open(const sl_page_pick *pick, sl_bytes stored, sl_value_rooms *rooms,
+                        uint8_t *to)
 {
     const size_t plain = pick->plain_bytes;
     if (plain > stored.size || plain > pick->bytes) {
         return sl_refuse("the page's levels are longer than the page", 0);
     }
-    sl_frame *frame = pick->codec == SL_PAGE_ZSTD ? sl_value_room_frame(room) : NULL;
+    sl_frame *frame = pick->codec == SL_PAGE_ZSTD ? sl_value_rooms_frame(rooms) : NULL;
     if (pick->codec == SL_PAGE_ZSTD && frame == NULL) {
         return (sl_refusal){.text = "no memory for its page", .status = SLUICE_NOMEM};
     }

@@ -56,6 +56,11 @@ uint32_t sl_levels_width(uint32_t most);
 void sl_levels_begin(sl_levels *levels, sl_bytes bytes, uint32_t width);
 /* False: there is no more, or it is damaged. */
 bool sl_levels_next(sl_levels *levels, uint32_t *value);
+/*
+ * Goes on over `count` of them, and adds to `*found` how many are `most`; whole runs, and bits by
+ * the word, at a time. False: there are not so many, or one is larger.
+ */
+bool sl_levels_skip(sl_levels *levels, uint64_t count, uint32_t most, uint32_t *found);
 
 /* ---- one value of a page ---- */
 
@@ -75,8 +80,8 @@ typedef struct sl_page_pick {
 sl_refusal sl_page_split(const sl_page_pick *pick, sl_bytes body, sl_bytes *levels, size_t *values);
 /* The value in an unpacked body; without data: it is null. Refuses what is damaged. */
 sl_refusal sl_page_find(const sl_page_pick *pick, sl_bytes body, sl_bytes *value);
-/* Unpacks the stored body to `to`, pick->bytes of them, for which `room` has what it takes. */
-sl_refusal sl_page_open(const sl_page_pick *pick, sl_bytes stored, sl_value_room *room,
+/* Unpacks the stored body to `to`, pick->bytes of them; `rooms` have a context for that. */
+sl_refusal sl_page_open(const sl_page_pick *pick, sl_bytes stored, sl_value_rooms *rooms,
                         uint8_t *to);
 
 #endif

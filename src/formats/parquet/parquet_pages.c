@@ -229,6 +229,9 @@ sluice_status sl_parquet_walk_next(sl_parquet_walk *walk, uint64_t values, sl_pa
         if (!page->compressed && page->bytes != page->unpacked) {
             return refuse(walk, "a page that is not compressed has two sizes", error);
         }
+        if (page->values > 0 && page->bytes == 0) {
+            return refuse(walk, "a page has values, and no bytes", error);
+        }
         if (page->compressed && sl_page_is_bomb(page->bytes, page->unpacked)) {
             return refuse(walk, "a page claims to unpack to more than 1024 times its size", error);
         }

@@ -2,8 +2,11 @@
 #include "parquet_reads.h"
 
 #include "little_endian.h"
+#include "parquet_table.h"
 
 enum { LENGTH_BYTES = 4 };
+/* Of the values of a page, the first that are found as fast without a table. */
+enum { TABLE_FROM = 16 };
 
 static const char changed[] = "its value has another length: the file was changed";
 
@@ -88,18 +91,19 @@ static size_t unpacked_bytes(const sl_parquet_index *index, uint32_t first, uint
     return bytes;
 }
 
-/* All pages of the reach, in the room, unless it has them. */
+/* All pages of the reach, in the room, unless it has them; for a row. */
 static sl_refusal open_pages(const sl_parquet_index *index, const sl_parquet_reach *reach,
-                             sl_bytes bytes, sl_value_room *room)
+                             sl_bytes bytes, uint64_t row, sl_value_rooms *rooms, uint32_t room)
 {
     const uint64_t tag = (uint64_t)reach->first << 32 | reach->last;
     const size_t size = unpacked_bytes(index, reach->first, reach->last + 1);
-    if (sl_value_room_holds(room, tag, size)) {
+    if (sl_value_rooms_hold(rooms, room, tag, size, row)) {
         return sl_accept();
     }
-    uint8_t *to = sl_value_room_take(room, size);
+    uint8_t *to = sl_value_rooms_take(rooms, room, size);
     if (to == NULL) {
-        return (sl_refusal){.text = "no memory for its page", .status = SLUICE_NOMEM};
+        return (sl_refusal){.text = "there is no memory for the pages that it is in",
+                            .status = SLUICE_NOMEM};
     }
     for (uint32_t i = reach->first; i <= reach->last; i++) {
         const sl_parquet_stretch *stretch = &index->stretches.of[i];
@@ -112,28 +116,52 @@ static sl_refusal open_pages(const sl_parquet_index *index, const sl_parquet_rea
             return sl_refuse("its page lies elsewhere", 0);
         }
         const sl_refusal why =
-            sl_page_open(&stretch->pick, (sl_bytes){bytes.data + at, stretch->bytes}, room, to);
+            sl_page_open(&stretch->pick, (sl_bytes){bytes.data + at, stretch->bytes}, rooms, to);
         if (why.text != NULL) {
             return why;
         }
         to += stretch->pick.bytes;
     }
-    sl_value_room_tag(room, tag);
+    sl_value_rooms_tag(rooms, room, tag, row);
     return sl_accept();
 }
 
-static sl_refusal find_in_page(const sl_parquet_index *index, uint32_t number, uint64_t slot,
-                               sl_bytes pages, sl_bytes *found)
+/* Of a page that several rows are in. NULL: there is none. */
+static const sl_page_table *table_of(const sl_page_pick *pick, sl_bytes page, sl_value_rooms *rooms,
+                                     uint32_t number)
 {
+    sl_value_room *room = &rooms->of[number];
+    if (room->shared && !room->had_table) {
+        const size_t bytes = sl_page_table_bytes(pick, page);
+        void *memory = sl_value_rooms_take_table(rooms, number, bytes);
+        if (memory != NULL) {
+            sl_page_table_make(pick, page, memory);
+        }
+    }
+    return room->table;
+}
+
+/* The value of a slot, whose page is in the room, behind those of the reach before it. */
+static sl_refusal find_in_page(const sl_parquet_index *index, const sl_parquet_reach *reach,
+                               uint64_t slot, sl_value_rooms *rooms, uint32_t room, sl_bytes *found)
+{
+    const uint32_t number = go_on(index, reach->first, slot);
     const sl_parquet_stretch *stretch = &index->stretches.of[number];
     sl_page_pick pick = stretch->pick;
     pick.row = stretch->where == SL_PARQUET_IN_PAGE ? (uint32_t)(slot - stretch->first)
                                                     : (uint32_t)index->cells[slot];
-    return sl_page_find(&pick, (sl_bytes){pages.data, pick.bytes}, found);
+    const sl_bytes page = {rooms->of[room].data + unpacked_bytes(index, reach->first, number),
+                           pick.bytes};
+    const sl_page_table *table = NULL;
+    if (reach->first == reach->last && pick.row >= TABLE_FROM) {
+        table = table_of(&pick, page, rooms, room);
+    }
+    return table != NULL ? sl_page_table_find(table, &pick, page, found)
+                         : sl_page_find(&pick, page, found);
 }
 
 sl_refusal sl_parquet_read_value(const sl_parquet_read *read, uint64_t row, uint32_t element,
-                                 sl_bytes bytes, sl_value_room *rooms, sl_value *value)
+                                 sl_bytes bytes, sl_value_rooms *rooms, sl_value *value)
 {
     uint64_t slot;
     uint64_t end;
@@ -150,11 +178,9 @@ sl_refusal sl_parquet_read_value(const sl_parquet_read *read, uint64_t row, uint
         return find_exact(bytes, index->cells[slot] - LENGTH_BYTES - reach.offset,
                           index->sizes[slot], value);
     }
-    sl_value_room *room = &rooms[read->room];
-    sl_refusal why = open_pages(index, &reach, bytes, room);
+    sl_refusal why = open_pages(index, &reach, bytes, row, rooms, read->room);
     if (why.text == NULL) {
-        const uint8_t *page = room->data + unpacked_bytes(index, reach.first, number);
-        why = find_in_page(index, number, slot, (sl_bytes){page, 0}, &value->bytes);
+        why = find_in_page(index, &reach, slot, rooms, read->room, &value->bytes);
         value->present = value->bytes.data != NULL;
     }
     return why;

@@ -32,6 +32,6 @@ sl_parquet_reach sl_parquet_read_find(const sl_parquet_read *read, uint64_t row)
  * its bytes and their offset in `bytes`, which are those of the reach.
  */
 sl_refusal sl_parquet_read_value(const sl_parquet_read *read, uint64_t row, uint32_t element,
-                                 sl_bytes bytes, sl_value_room *rooms, sl_value *value);
+                                 sl_bytes bytes, sl_value_rooms *rooms, sl_value *value);
 
 #endif

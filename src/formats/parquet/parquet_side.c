@@ -5,6 +5,8 @@
 #include "memory.h"
 #include "parquet_values.h"
 
+#include <string.h>
+
 #define STAGE "dataset"
 
 /* A row in the making. */
@@ -14,9 +16,12 @@ typedef struct maker {
     sl_side_columns *columns;
     uint32_t column;
     uint64_t rows, wanted;
-    bool is_open;    /* lists: a row was begun */
-    bool is_present; /* and is there */
-    bool has_null;   /* among its elements */
+    bool is_open;         /* lists: a row was begun */
+    bool is_present;      /* and is there */
+    bool has_null;        /* among its elements */
+    uint32_t dictionary;  /* that `entries` are of; 0: none */
+    uint32_t *entries;    /* of the column, for those of the dictionary, from 1; 0: not yet one */
+    uint32_t entry_count; /* for which there is room */
     sl_value_room elements;
     size_t bytes; /* of them */
 } maker;
@@ -44,9 +49,45 @@ static bool is_too_large(const maker *m, const sl_parquet_slot *slot)
            slot->integer < 0;
 }
 
+/* A value of the dictionary is kept once, however many rows have it. */
+static sluice_status put_entry(maker *m, const sl_parquet_slot *slot, sluice_error *error)
+{
+    const uint32_t before = m->entry_count;
+    if (m->rows == m->wanted) {
+        return fail(m, SLUICE_CORRUPT, "the row group should not have it", error);
+    }
+    if (m->dictionary != slot->dictionary && before > 0) {
+        memset(m->entries, 0, before * sizeof(*m->entries));
+    }
+    m->dictionary = slot->dictionary;
+    if (slot->entry > before) {
+        const uint32_t room = slot->entry + slot->entry / 2;
+        uint32_t *grown = sl_realloc_array(m->entries, room, sizeof(*grown));
+        if (grown == NULL) {
+            return fail(m, SLUICE_NOMEM, "no memory for a dictionary", error);
+        }
+        memset(grown + before, 0, (size_t)(room - before) * sizeof(*grown));
+        m->entries = grown;
+        m->entry_count = room;
+    }
+    uint32_t *known = &m->entries[slot->entry - 1];
+    uint32_t entry = *known - 1;
+    sluice_status status = SLUICE_OK;
+    if (*known == 0) {
+        status = sl_side_columns_add_entry(m->columns, m->column, slot->bytes, &entry, error);
+        *known = status == SLUICE_OK ? entry + 1 : 0;
+    }
+    m->rows++;
+    return status == SLUICE_OK ? sl_side_columns_put_entry(m->columns, m->column, entry, error)
+                               : status;
+}
+
 static sluice_status take_value(void *ctx, const sl_parquet_slot *slot, sluice_error *error)
 {
     maker *m = ctx;
+    if (slot->def == m->leaf->max_def && slot->entry > 0 && slot->bytes.data != NULL) {
+        return put_entry(m, slot, error);
+    }
     const sl_value value = {.present = slot->def == m->leaf->max_def,
                             .integer = slot->integer,
                             .number = slot->number,
@@ -154,5 +195,6 @@ sluice_status sl_parquet_side_read(const sl_parquet_place *place, uint32_t leaf,
         status = fail(&m, SLUICE_CORRUPT, "the row group has no more, and should have", error);
     }
     sl_value_room_close(&m.elements);
+    sl_free(m.entries);
     return status;
 }

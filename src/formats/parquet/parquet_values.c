@@ -11,7 +11,7 @@
 #define STAGE "dataset"
 
 /* Of a page's bytes, where a sink only peeks. */
-enum { PEEK_BYTES = 16 << 10 };
+enum { PEEK_BYTES = 16 << 10, LENGTH_BYTES = 4 };
 
 /* Where the values of a page are read from. */
 typedef struct source {
@@ -30,8 +30,9 @@ typedef struct decoder {
     const sl_parquet_leaf *leaf;
     const sl_parquet_sink *sink;
     sl_parquet_walk walk;
-    sl_parquet_slot *dictionary;
-    uint32_t dictionary_count;
+    sl_bytes dictionary; /* its page's body */
+    uint32_t *places;    /* in it, of values with their lengths in front */
+    uint32_t dictionary_count, dictionaries;
     sl_value_room body, unpacked, dictionary_room;
     sl_value_room integers, prefixes, joined;
     size_t joined_bytes; /* of the value before */
@@ -147,11 +148,11 @@ static bool next_of_dictionary(const decoder *d, source *s, sl_parquet_slot *slo
     if (!sl_levels_next(&s->numbers, &number) || number >= d->dictionary_count) {
         return false;
     }
-    const sl_parquet_slot *found = &d->dictionary[number];
-    slot->integer = found->integer;
-    slot->number = found->number;
-    slot->bytes = found->bytes;
-    return true;
+    source value = {.encoding = SL_PARQUET_PLAIN, .bytes = d->dictionary};
+    value.at = d->places != NULL ? d->places[number] : number * fixed_bytes(d->leaf);
+    slot->entry = number + 1;
+    slot->dictionary = d->dictionaries;
+    return next_plain(d, &value, slot);
 }
 
 /* Byte k of value i is number k x count + i. */
@@ -365,31 +366,47 @@ static sluice_status load(decoder *d, const sl_parquet_page *page, sl_value_room
     return SLUICE_OK;
 }
 
-static sluice_status take_dictionary(decoder *d, const sl_parquet_page *page, sluice_error *error)
+/* Where values begin that have their lengths in front, each of which takes those, at least. */
+static sluice_status find_places(decoder *d, const sl_parquet_page *page, sluice_error *error)
 {
-    sl_bytes body = {NULL, 0};
-    source s;
-    const sluice_status status = load(d, page, &d->dictionary_room, &body, error);
-    if (status < 0 || body.data == NULL) {
-        return status;
-    }
-    if (page->values > page->unpacked) {
+    source s = {.encoding = SL_PARQUET_PLAIN, .bytes = d->dictionary};
+    sl_parquet_slot slot;
+    if (page->values > page->unpacked / LENGTH_BYTES) {
         return damaged(d, page, error);
     }
-    sl_free(d->dictionary);
-    d->dictionary_count = 0;
-    d->dictionary = sl_calloc((size_t)page->values + 1, sizeof(*d->dictionary));
-    if (d->dictionary == NULL) {
+    d->places = sl_malloc(((size_t)page->values + 1) * sizeof(*d->places));
+    if (d->places == NULL) {
         return fail(d, page, SLUICE_NOMEM, "no memory for a dictionary", error);
     }
-    (void)begin_values(d, page, body, &s);
     for (uint32_t i = 0; i < page->values; i++) {
-        if (!next_plain(d, &s, &d->dictionary[i])) {
+        d->places[i] = (uint32_t)s.at;
+        if (!next_plain(d, &s, &slot)) {
             return damaged(d, page, error);
         }
     }
-    d->dictionary_count = page->values;
     return SLUICE_OK;
+}
+
+static sluice_status take_dictionary(decoder *d, const sl_parquet_page *page, sluice_error *error)
+{
+    const size_t bytes = fixed_bytes(d->leaf);
+    sl_bytes body = {NULL, 0};
+    sl_free(d->places);
+    d->places = NULL;
+    d->dictionary_count = 0;
+    sluice_status status = load(d, page, &d->dictionary_room, &body, error);
+    if (status < 0 || body.data == NULL) {
+        return status;
+    }
+    d->dictionary = body;
+    d->dictionaries++;
+    if (d->leaf->type == SL_PARQUET_BYTES) {
+        status = find_places(d, page, error);
+    } else if (bytes == 0 || page->values > page->unpacked / bytes) { /* no one has booleans */
+        status = damaged(d, page, error);
+    }
+    d->dictionary_count = status == SLUICE_OK ? page->values : 0;
+    return status;
 }
 
 /* Takes levels off the front of what is left of a body. */
@@ -487,7 +504,7 @@ static void close_decoder(decoder *d)
     sl_value_room_close(&d->prefixes);
     sl_value_room_close(&d->joined);
     sl_frame_close(d->frame);
-    sl_free(d->dictionary);
+    sl_free(d->places);
     sl_free(d);
 }
 

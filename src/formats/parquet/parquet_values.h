@@ -4,7 +4,7 @@
  *
  * Purpose: what opening a file has to know of its small columns: pages are read, unpacked, and
  * their values decoded, whatever the encoding. Source: Apache Parquet, Encodings.md. Threads: one
- * owner. Memory: two pages and a dictionary.
+ * owner. Memory: two pages, that of a dictionary, and 4 bytes for each of its values.
  */
 #ifndef SL_PARQUET_VALUES_H
 #define SL_PARQUET_VALUES_H
@@ -17,9 +17,11 @@
  * goes on (0: a new row). */
 typedef struct sl_parquet_slot {
     uint32_t def, rep;
-    int64_t integer; /* of BOOLEAN, INT32, INT64 */
-    double number;   /* of FLOAT, DOUBLE */
-    sl_bytes bytes;  /* of BYTES, FIXED, INT96; valid until the next one */
+    int64_t integer;     /* of BOOLEAN, INT32, INT64 */
+    double number;       /* of FLOAT, DOUBLE */
+    sl_bytes bytes;      /* of BYTES, FIXED, INT96; valid until the next one */
+    uint32_t entry;      /* of a dictionary, from 1; 0: it is of none */
+    uint32_t dictionary; /* number of that in the chunk, from 1 */
 } sl_parquet_slot;
 
 typedef struct sl_parquet_sink {

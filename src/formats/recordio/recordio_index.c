@@ -120,7 +120,7 @@ static sluice_status fail(const sl_head_window *window, uint64_t offset, const c
 static sluice_status walk_part(sl_head_window *window, uint64_t at, bool first, part *of,
                                sluice_error *error)
 {
-    const uint64_t left = window->file_bytes - at;
+    const uint64_t left = window->file.bytes - at;
     if (left < SL_RECORDIO_HEAD) {
         return fail(window, at, "the file is cut short", error);
     }
@@ -162,7 +162,7 @@ static sluice_status walk_record(sl_head_window *window, uint64_t *at, sluice_er
 
 static sluice_status walk_file(sl_file_index *index, sl_head_window *window, sluice_error *error)
 {
-    for (uint64_t at = 0; at < window->file_bytes;) {
+    for (uint64_t at = 0; at < window->file.bytes;) {
         const uint64_t begin = at;
         const sluice_status status = walk_record(window, &at, error);
         if (status < 0) {
@@ -185,8 +185,7 @@ sluice_status sl_recordio_walk(sl_file_index *index, const char *path, sluice_er
                              "no memory to walk a RecordIO file");
     }
     sluice_status status = sl_head_window_open(window, path, error);
-    index->file_bytes = window->file_bytes;
-    index->modified_ns = window->modified_ns;
+    index->file = window->file;
     if (status == SLUICE_OK) {
         status = walk_file(index, window, error);
     }
@@ -210,7 +209,7 @@ static bool fits_file(const sl_file_index *index, const char *path)
         return false;
     }
     bool good = sl_head_window_open(window, path, NULL) == SLUICE_OK &&
-                window->file_bytes == index->file_bytes;
+                window->file.bytes == index->file.bytes;
     for (uint64_t i = 0; good && i < CHECKS; i++) {
         const uint64_t number = (index->samples - 1) * i / (CHECKS - 1);
         uint64_t at = index->offsets[number];
@@ -274,7 +273,7 @@ bool sl_recordio_idx_parse(sl_file_index *index, const char *text, size_t bytes,
 {
     sl_index_text left = {text, text + bytes};
     bool good = true;
-    *index = (sl_file_index){.kind = SL_INDEX_RECORDIO, .file_bytes = file_bytes};
+    *index = (sl_file_index){.kind = SL_INDEX_RECORDIO, .file.bytes = file_bytes};
     while (good && left.at < left.end) {
         uint64_t offset = 0;
         good = read_line(&left, &offset) && offset % 4 == 0 && set_size(index, offset) &&

@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "recordio_fields.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define STAGE "dataset"
@@ -69,10 +70,9 @@ static bool is_named(const char *name)
     return sl_ends_with(name, ".rec");
 }
 
-static bool begins(FILE *file)
+static bool begins(sl_bytes head)
 {
-    uint8_t head[SL_RECORDIO_HEAD];
-    return fread(head, 1, sizeof(head), file) == sizeof(head) && sl_recordio_begins(head);
+    return head.size >= SL_RECORDIO_HEAD && sl_recordio_begins(head.data);
 }
 
 static const sl_file_kind recordio_files = {

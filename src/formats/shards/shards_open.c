@@ -18,7 +18,7 @@
 typedef struct opened {
     const char *path;
     int fd;
-    uint64_t bytes;
+    sl_file_identity identity;
     uint8_t *piece; /* PIECE_BYTES; owned */
 } opened;
 
@@ -55,14 +55,9 @@ static sl_page_kind kind_of_open_file(int fd, sl_file_name name)
 
 static sl_page_kind kind_of_file(const char *path)
 {
-    int fd;
-    sl_file_name name = {STAGE, path};
-    if (sl_file_open(name, &fd, NULL, NULL) < 0) {
-        return SL_PAGE_OTHER;
-    }
-    sl_page_kind kind = kind_of_open_file(fd, name);
-    sl_file_close(fd);
-    return kind;
+    uint8_t magic[8];
+    return sl_file_look(path, magic, sizeof(magic)) == sizeof(magic) ? sl_page_kind_of(magic)
+                                                                     : SL_PAGE_OTHER;
 }
 
 static bool probe(const char *path)
@@ -360,7 +355,7 @@ static sluice_status read_manifest(sl_shards *shards, const opened *file, const 
     }
     sl_manifest_header header;
     sl_refusal refusal = sl_manifest_header_decode(&header, page);
-    if (refusal.text == NULL && header.file_bytes != file->bytes) {
+    if (refusal.text == NULL && header.file_bytes != file->identity.bytes) {
         refusal = sl_refuse("the file is not as long as its header says", 24);
     }
     if (refusal.text == NULL && header.shards == 0) {
@@ -384,7 +379,8 @@ static sluice_status read_manifest(sl_shards *shards, const opened *file, const 
 static sluice_status read_lone_shard(sl_shards *shards, const opened *file, sluice_error *error)
 {
     sl_shard_header header;
-    sluice_status status = sl_shard_read_header(file->fd, file->path, file->bytes, &header, error);
+    sluice_status status =
+        sl_shard_read_header(file->fd, file->path, file->identity.bytes, &header, error);
     if (status == SLUICE_OK) {
         const metadata where = {{header.meta_offset, header.meta_bytes, header.meta_checksum},
                                 header.version};
@@ -405,7 +401,8 @@ static sluice_status add_file(sl_shards *shards, const char *path, const char *f
                               sluice_error *error)
 {
     opened file = {.path = path};
-    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &file.fd, &file.bytes, error);
+    sluice_status status =
+        sl_file_open((sl_file_name){STAGE, path}, &file.fd, &file.identity, error);
     if (status < 0) {
         return status;
     }
@@ -414,10 +411,10 @@ static sluice_status add_file(sl_shards *shards, const char *path, const char *f
         sl_file_close(file.fd);
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its sections");
     }
-    if (file.bytes < SL_PAGE_BYTES) {
-        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)file.bytes,
+    if (file.identity.bytes < SL_PAGE_BYTES) {
+        status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)file.identity.bytes,
                                "the file has %llu bytes: too short to hold a header",
-                               (unsigned long long)file.bytes);
+                               (unsigned long long)file.identity.bytes);
     } else if (kind_of_open_file(file.fd, (sl_file_name){STAGE, path}) == SL_PAGE_MANIFEST) {
         status = read_manifest(shards, &file, folder, error);
     } else {

@@ -41,18 +41,10 @@ static const char *find_list(const char *text, const char *name)
 
 static bool lists(const char *path, const char *list)
 {
-    int fd;
-    uint64_t size;
-    char text[HEAD_BYTES + 1] = "";
-    const sl_file_name name = {STAGE, path};
-    if (sl_file_open(name, &fd, &size, NULL) < 0) {
-        return false;
-    }
-    const size_t bytes = size < HEAD_BYTES ? size : HEAD_BYTES;
-    const bool read = sl_file_read(fd, name, text, bytes, 0, NULL) >= 0;
-    sl_file_close(fd);
-    const char *shards = read ? find_list(text, "shards") : NULL;
-    const char *chunks = read ? find_list(text, "chunks") : NULL;
+    char text[HEAD_BYTES + 1];
+    text[sl_file_look(path, text, HEAD_BYTES)] = '\0';
+    const char *shards = find_list(text, "shards");
+    const char *chunks = find_list(text, "chunks");
     const bool first = shards != NULL && (chunks == NULL || shards < chunks);
     return strcmp(list, "shards") == 0 ? first : chunks != NULL && !first;
 }

@@ -29,7 +29,7 @@ sluice_status sl_offset_files_add(sl_offset_files *files, const char *path, uint
     const sluice_status status = sl_file_list_add(&files->list, path, error);
     if (status == SLUICE_OK) {
         sl_listed_file *file = &files->list.files[files->list.count - 1];
-        file->bytes = bytes;
+        file->file.bytes = bytes;
         file->first = files->samples;
         files->samples += samples;
     }
@@ -45,20 +45,21 @@ uint64_t sl_offset_files_samples(const sl_offset_files *files, uint32_t file)
 
 /* ---- tables ---- */
 
-static sluice_status check_size(const sl_offset_files *files, uint32_t number, uint64_t bytes,
-                                sluice_error *error)
+static sluice_status check_size(const sl_offset_files *files, uint32_t number,
+                                const sl_file_identity *found, sluice_error *error)
 {
     sl_listed_file *file = &files->list.files[number];
     const uint64_t samples = sl_offset_files_samples(files, number);
     const uint64_t table = 4 * (samples + 2);
-    const uint64_t told = file->bytes;
+    const uint64_t told = file->file.bytes;
+    const uint64_t bytes = found->bytes;
     if (bytes != told && !(files->may_lack_table && bytes >= table && bytes - table == told)) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path,
                              (int64_t)(bytes < told ? bytes : told),
                              "the file has %llu bytes, and %llu by its index",
                              (unsigned long long)bytes, (unsigned long long)told);
     }
-    file->bytes = bytes;
+    file->file = *found;
     return bytes >= table ? SLUICE_OK
                           : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, 0,
                                           "the file is shorter than the table of %llu samples that "
@@ -81,7 +82,7 @@ static sluice_status check_table(const sl_offset_files *files, uint32_t number, 
     }
     for (uint64_t i = 1; i <= samples + 1; i++) {
         table[i] = sl_load32((const uint8_t *)&table[i]);
-        if (table[i] < least || table[i] > file->bytes) {
+        if (table[i] < least || table[i] > file->file.bytes) {
             return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, (int64_t)(4 * i),
                                  "the offset of a sample (%u) is %s", table[i],
                                  table[i] < least ? "before the end of what comes before it"
@@ -96,13 +97,13 @@ static sluice_status read_table(void *ctx, uint32_t number, sluice_error *error)
 {
     sl_offset_files *files = ctx;
     int fd;
-    uint64_t bytes;
+    sl_file_identity found = {0};
     const sl_file_name name = {STAGE, files->list.files[number].path};
-    sluice_status status = sl_file_open(name, &fd, &bytes, error);
+    sluice_status status = sl_file_open(name, &fd, &found, error);
     if (status < 0) {
         return status;
     }
-    status = check_size(files, number, bytes, error);
+    status = check_size(files, number, &found, error);
     if (status == SLUICE_OK) {
         const size_t table = 4 * (sl_offset_files_samples(files, number) + 2);
         files->tables[number] = sl_malloc(table);

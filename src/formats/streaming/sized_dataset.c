@@ -64,7 +64,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 static sluice_status hash_file(const sl_dataset *dataset, uint32_t object, uint8_t *piece,
                                sl_findings *findings, sluice_error *finding)
 {
-    const uint64_t size = sized_of(dataset)->files.list.files[object].bytes;
+    const uint64_t size = sized_of(dataset)->files.list.files[object].file.bytes;
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
     for (uint64_t at = 0; at < size;) {

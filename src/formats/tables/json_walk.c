@@ -15,8 +15,8 @@
 typedef struct walk {
     const char *path;
     int fd;
-    struct stat facts; /* when it was opened */
-    uint64_t size;     /* of it that is looked at */
+    sl_file_identity file; /* when it was opened */
+    uint64_t size;         /* of it that is looked at */
     uint8_t *window;
     size_t at, filled;
     uint64_t filled_to; /* offset of the window's end */
@@ -53,7 +53,7 @@ static bool refuse(walk *w, const char *why)
 /* More of the file into the window, all of which was taken; false: there is none. */
 static bool fill(walk *w)
 {
-    const uint64_t left = w->size - w->filled_to;
+    const uint64_t left = w->file.bytes - w->filled_to;
     const size_t bytes = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
     if (bytes == 0 || w->status < 0) {
         return false;
@@ -236,8 +236,7 @@ static bool take_value(walk *w)
 static json_t *parse_text(walk *w, const sl_json_element *element)
 {
     json_error_t why;
-    json_t *value =
-        json_loadb(w->text, w->text_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+    json_t *value = sl_json_parse_any((sl_bytes){(const uint8_t *)w->text, w->text_bytes}, &why);
     if (value != NULL) {
         return value;
     }
@@ -424,9 +423,9 @@ static bool find_list(walk *w, const sl_json_list *lists, uint32_t count)
 
 static bool open_walk(walk *w)
 {
-    w->status = sl_file_open((sl_file_name){STAGE, w->path}, &w->fd, &w->size, w->error);
+    w->status = sl_file_open((sl_file_name){STAGE, w->path}, &w->fd, &w->file, w->error);
     w->window = w->status == SLUICE_OK ? sl_malloc(WINDOW_BYTES) : NULL;
-    if (w->status == SLUICE_OK && (w->window == NULL || fstat(w->fd, &w->facts) != 0)) {
+    if (w->status == SLUICE_OK && w->window == NULL) {
         w->status =
             sl_error_file(w->error, SLUICE_NOMEM, STAGE, 0, w->path, -1, "no memory to read it");
     }
@@ -442,9 +441,7 @@ static void close_walk(walk *w)
 
 static sluice_status check_unchanged(const walk *w)
 {
-    struct stat now;
-    if (fstat(w->fd, &now) == 0 && now.st_size == w->facts.st_size &&
-        sl_file_modified_ns(&now) == sl_file_modified_ns(&w->facts)) {
+    if (sl_file_is_unchanged(w->fd, &w->file)) {
         return SLUICE_OK;
     }
     return sl_error_file(w->error, SLUICE_IO, STAGE, 0, w->path, -1,

@@ -47,7 +47,7 @@ int sl_table_peek(sl_table *table)
     if (table->at < table->filled) {
         return table->window[table->at];
     }
-    const uint64_t left = (uint64_t)table->facts.st_size - table->filled_to;
+    const uint64_t left = table->file.bytes - table->filled_to;
     const size_t bytes = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
     if (bytes == 0 || table->status < 0) {
         return -1;
@@ -151,16 +151,13 @@ sluice_status sl_table_rewind(sl_table *table, sluice_error *error)
 static sluice_status start(sl_table *table, sluice_error *error)
 {
     sluice_status status =
-        sl_file_open((sl_file_name){STAGE, table->path}, &table->fd, NULL, error);
+        sl_file_open((sl_file_name){STAGE, table->path}, &table->fd, &table->file, error);
     if (status < 0) {
         return status;
     }
     table->window = sl_malloc(WINDOW_BYTES);
     if (table->window == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for reading a table");
-    }
-    if (fstat(table->fd, &table->facts) != 0) {
-        return sl_error_file(error, SLUICE_IO, STAGE, errno, table->path, -1, "cannot open");
     }
     return sl_table_rewind(table, error);
 }
@@ -196,20 +193,13 @@ void sl_table_close(sl_table *table)
     }
 }
 
-static bool was_changed(const sl_table *table)
-{
-    struct stat now;
-    return fstat(table->fd, &now) != 0 || now.st_size != table->facts.st_size ||
-           sl_file_modified_ns(&now) != sl_file_modified_ns(&table->facts);
-}
-
 sluice_status sl_table_next(sl_table *table, bool *more, sluice_error *error)
 {
     table->error = error;
     const sluice_status status = table->is_json   ? sl_table_next_json(table, more)
                                  : table->is_list ? sl_table_next_lst(table, more)
                                                   : sl_table_next_csv(table, more);
-    if (status == SLUICE_OK && !*more && was_changed(table)) {
+    if (status == SLUICE_OK && !*more && !sl_file_is_unchanged(table->fd, &table->file)) {
         return refuse_changed(table, error);
     }
     return status;

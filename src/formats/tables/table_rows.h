@@ -12,6 +12,7 @@
 #ifndef SL_TABLE_ROWS_H
 #define SL_TABLE_ROWS_H
 
+#include "file.h"
 #include "source_columns.h"
 #include "table_cell.h"
 
@@ -31,7 +32,7 @@ typedef struct sl_table {
     int fd;
     bool is_json, is_list;
     uint8_t delimiter;
-    struct stat facts; /* when it was opened */
+    sl_file_identity file; /* when it was opened */
     uint8_t *window;
     size_t at, filled;
     uint64_t filled_to; /* offset of the window's end */

@@ -58,13 +58,7 @@ static const char *next_name(DIR *folder)
 static bool begins_annotation(const char *path)
 {
     char head[LOOK_BYTES + 1];
-    struct stat facts;
-    FILE *file = stat(path, &facts) == 0 && S_ISREG(facts.st_mode) ? fopen(path, "rbe") : NULL;
-    if (file == NULL) {
-        return false;
-    }
-    head[fread(head, 1, LOOK_BYTES, file)] = '\0';
-    (void)fclose(file);
+    head[sl_file_look(path, head, LOOK_BYTES)] = '\0';
     return strstr(head, "<annotation") != NULL;
 }
 

@@ -227,8 +227,7 @@ static sluice_status walk_members(walker *w, sluice_error *error)
 static sluice_status begin_stream(walker *w, sl_packing packing, sluice_error *error)
 {
     sl_file_index *index = w->index;
-    const sl_packed packed = {
-        .packing = packing, .file_bytes = index->file_bytes, .modified_ns = index->modified_ns};
+    const sl_packed packed = {.packing = packing, .file = index->file};
     index->packing = packing;
     w->end = UINT64_MAX;
     w->window_bytes = 0;
@@ -280,12 +279,8 @@ static sluice_status check_length(walker *w, sluice_error *error)
 
 static sluice_status walk_open(walker *w, sluice_error *error)
 {
-    struct stat facts;
-    if (fstat(w->fd, &facts) == 0) {
-        w->index->modified_ns = sl_file_modified_ns(&facts);
-    }
     (void)posix_fadvise(w->fd, 0, 0, POSIX_FADV_RANDOM); /* payloads are not wanted */
-    w->end = w->index->file_bytes;
+    w->end = w->index->file.bytes;
     sluice_status status = check_begin(w, error);
     if (status == SLUICE_OK) {
         status = check_length(w, error);
@@ -307,8 +302,7 @@ sluice_status sl_tar_index_walk(sl_file_index *index, const char *path, sluice_e
     memset(w, 0, offsetof(walker, window));
     w->index = index;
     w->path = path;
-    sluice_status status =
-        sl_file_open((sl_file_name){STAGE, path}, &w->fd, &index->file_bytes, error);
+    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &w->fd, &index->file, error);
     if (status == SLUICE_OK) {
         status = walk_open(w, error);
         sl_stream_close(w->stream);

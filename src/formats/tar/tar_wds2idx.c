@@ -55,8 +55,8 @@ static bool read_sample(sl_file_index *index, sl_index_text *r, uint64_t *end)
             return false;
         }
         /* Headers lie between. */
-        if (offset < padded(last) + SL_TAR_BLOCK || offset > index->file_bytes ||
-            size > index->file_bytes - offset || offset - padded(last) > GAP_MAX) {
+        if (offset < padded(last) + SL_TAR_BLOCK || offset > index->file.bytes ||
+            size > index->file.bytes - offset || offset - padded(last) > GAP_MAX) {
             return false;
         }
         last = offset + size;
@@ -75,7 +75,7 @@ bool sl_tar_wds2idx_parse(sl_file_index *index, const char *text, size_t bytes, 
     uint64_t end = 0;
     sl_index_text r = {text, text + bytes};
     *index = (sl_file_index){.kind = SL_INDEX_TAR};
-    index->file_bytes = file_bytes;
+    index->file.bytes = file_bytes;
     const size_t version = sl_index_text_word(&r, &word);
     /* Before 1.2 there are no names. */
     bool good = version == 4 && memcmp(word, "v1.2", 4) == 0 &&

@@ -77,20 +77,15 @@ static bool is_named_tar(const char *name)
     return false;
 }
 
-static bool begins(FILE *file)
+static bool begins(sl_bytes head)
 {
-    uint8_t block[SL_TAR_BLOCK];
-    return fread(block, 1, sizeof(block), file) == sizeof(block) && sl_tar_is_header(block);
+    return head.size >= SL_TAR_BLOCK && sl_tar_is_header(head.data);
 }
 
 static bool is_packed(const char *path)
 {
     uint8_t first[SL_PACKING_LOOK_BYTES];
-    FILE *file = fopen(path, "rbe");
-    const size_t there = file != NULL ? fread(first, 1, sizeof(first), file) : 0;
-    if (file != NULL) {
-        (void)fclose(file);
-    }
+    const size_t there = sl_file_look(path, first, sizeof(first));
     return sl_packing_of((sl_bytes){first, there}) != SL_PACKING_NONE;
 }
 

@@ -24,12 +24,8 @@ enum { LOOK_BYTES = 4096 };
 static bool probe(const char *path)
 {
     char head[LOOK_BYTES + 1];
-    FILE *file = sl_ends_with(path, ".json") ? fopen(path, "rbe") : NULL;
-    if (file == NULL) {
-        return false;
-    }
-    head[fread(head, 1, LOOK_BYTES, file)] = '\0';
-    (void)fclose(file);
+    const size_t there = sl_ends_with(path, ".json") ? sl_file_look(path, head, LOOK_BYTES) : 0;
+    head[there] = '\0';
     return strstr(head, "\"wids-shard-index-v1\"") != NULL ||
            strstr(head, "\"wids_version\"") != NULL || strstr(head, "\"" LIST "\"") != NULL;
 }

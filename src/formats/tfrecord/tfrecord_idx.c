@@ -15,7 +15,7 @@ bool sl_tfrecord_idx_parse(sl_file_index *index, const char *text, size_t bytes,
     sl_index_text left = {text, text + bytes};
     uint64_t end = 0;
     bool good = true;
-    *index = (sl_file_index){.kind = SL_INDEX_TFRECORD, .file_bytes = file_bytes};
+    *index = (sl_file_index){.kind = SL_INDEX_TFRECORD, .file.bytes = file_bytes};
     while (good && left.at < left.end) {
         uint64_t offset;
         uint64_t size;
@@ -45,7 +45,7 @@ static bool fits_file(const sl_file_index *index, const char *path)
         uint64_t length = 0;
         const uint64_t record = (index->samples - 1) * i / 2;
         const uint64_t end =
-            record + 1 < index->samples ? index->offsets[record + 1] : index->file_bytes;
+            record + 1 < index->samples ? index->offsets[record + 1] : index->file.bytes;
         good = sl_file_read(fd, name, head, sizeof(head), index->offsets[record], NULL) >= 0 &&
                sl_tfrecord_head(head, &length) &&
                length == end - index->offsets[record] - SL_TFRECORD_FRAME;

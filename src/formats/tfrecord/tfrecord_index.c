@@ -65,7 +65,7 @@ static sluice_status refuse_file(const walker *w, const uint8_t *head, sluice_er
 
 static sluice_status walk_record(walker *w, uint64_t *at, sluice_error *error)
 {
-    const uint64_t left = w->index->file_bytes - *at;
+    const uint64_t left = w->index->file.bytes - *at;
     uint64_t length;
     if (left < SL_TFRECORD_FRAME) {
         return fail(w, *at, "the file is cut short", error);
@@ -101,9 +101,8 @@ sluice_status sl_tfrecord_walk(sl_file_index *index, const char *path, sluice_er
     }
     w->index = index;
     sluice_status status = sl_head_window_open(&w->window, path, error);
-    index->file_bytes = w->window.file_bytes;
-    index->modified_ns = w->window.modified_ns;
-    for (uint64_t at = 0; status == SLUICE_OK && at < index->file_bytes;) {
+    index->file = w->window.file;
+    for (uint64_t at = 0; status == SLUICE_OK && at < index->file.bytes;) {
         status = walk_record(w, &at, error);
     }
     sl_head_window_close(&w->window);

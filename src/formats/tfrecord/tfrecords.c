@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "tfrecord_index.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define STAGE "dataset"
@@ -102,11 +103,10 @@ static bool is_named(const char *name)
     return is_numbered(name);
 }
 
-static bool begins(FILE *file)
+static bool begins(sl_bytes head)
 {
-    uint8_t head[SL_TFRECORD_HEAD];
     uint64_t length;
-    return fread(head, 1, sizeof(head), file) == sizeof(head) && sl_tfrecord_head(head, &length);
+    return head.size >= SL_TFRECORD_HEAD && sl_tfrecord_head(head.data, &length);
 }
 
 static bool is_of_indexes(const char *name)

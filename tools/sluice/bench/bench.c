@@ -84,6 +84,7 @@ static void fill_options(sluice_loader_options *options)
     options->page_cache = args.cache;
     options->exact = args.exact;
     options->whole_samples = args.whole_samples;
+    options->max_sample_bytes = args.folder.max_sample;
     options->any_numa_node = args.any_numa_node;
     options->device = args.device;
     options->device_slots = (uint32_t)args.device_slots;

@@ -21,6 +21,9 @@ static const char *advice_for(const sluice_error *error)
     if (error->status == SLUICE_INVALID && strstr(error->text, "allow_empty_classes") != NULL) {
         return "the option is --allow-empty-classes, if that is meant";
     }
+    if (strstr(error->text, "allow_outside") != NULL) {
+        return "the option is --allow-outside, if you trust who made the list";
+    }
     if (strstr(error->text, "option fields of joining") != NULL) {
         return "the option is --common NAME, for each of them";
     }
@@ -43,6 +46,8 @@ static sluice_dataset *open_one(const char *path, const struct data_folder *fold
     const sluice_dataset_options options = {.struct_size = sizeof options,
                                             .allow_case_duplicates = folder->case_duplicates,
                                             .allow_empty_classes = folder->empty_classes,
+                                            .allow_outside = folder->outside,
+                                            .memory_bytes = folder->open_memory,
                                             .fields = folder->fields.at,
                                             .field_count = (uint32_t)folder->fields.count};
     sluice_dataset *dataset = NULL;
@@ -163,6 +168,9 @@ sluice_dataset *data_open(const char *path, const struct data_folder *folder, in
     choices[0].index_file = folder->index_file;
     choices[1].ranges = folder->ranges;
     choices[2].where = folder->where;
+    sluice_scan_options scan = SLUICE_SCAN_OPTIONS_INIT;
+    scan.max_sample_bytes = folder->max_sample;
+    choices[2].scan = &scan;
     const bool asked[3] = {folder->index_file != NULL, folder->ranges != NULL,
                            folder->where != NULL};
     for (int i = 0; dataset != NULL && i < 3; i++) {

@@ -8,6 +8,7 @@ enum tool_exit {
     TOOL_FAILED = 1,       /* the operation failed: I/O, memory, device, internal */
     TOOL_USAGE = 2,        /* wrong arguments; nothing was done */
     TOOL_BAD_DATA = 3,     /* the data is bad: verify found something, pack refused a sample */
+    TOOL_UNREADABLE = 4,   /* a sample could not be read: whether it is good, nobody knows */
     TOOL_INTERRUPTED = 130 /* ended by Ctrl-C or SIGTERM */
 };
 

@@ -97,5 +97,6 @@ int report_error(const sluice_error *error, const char *advice)
              advice == NULL ? "" : advice);
     write_line(line);
     outcome_keep_error(error);
-    return report_exit_code(error->status);
+    return error->status == SLUICE_IO && error->sample >= 0 ? TOOL_UNREADABLE
+                                                            : report_exit_code(error->status);
 }

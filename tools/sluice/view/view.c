@@ -342,6 +342,7 @@ static int open_loader(struct view *view, sluice_dataset *dataset, const struct 
         return code;
     }
     options.batch_size = 1;
+    options.max_sample_bytes = args->folder.max_sample;
     options.world_size = (uint32_t)(apart / view->spacing);
     options.quarantine_path = reasons_begin(&view->reasons);
     options.shuffle = SLUICE_SHUFFLE_NONE;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "retry.h"
 
+#include "clock.h"
+
 #include <errno.h>
 
 #define MS ((uint64_t)1000000)
@@ -56,4 +58,21 @@ sl_verdict sl_retry_next(sl_retry *retry, int sys_errno, bool several, uint64_t 
         return SL_VERDICT_AGAIN;
     }
     return SL_VERDICT_FAILED;
+}
+
+bool sl_retry_wait(sl_retry *retry, int sys_errno)
+{
+    uint64_t delay_ns;
+    if (sl_retry_next(retry, sys_errno, false, &delay_ns) != SL_VERDICT_AGAIN) {
+        return false;
+    }
+    sl_sleep_until_ns(sl_now_ns() + delay_ns);
+    return true;
+}
+
+bool sl_retry_once(sl_retry *retry, int sys_errno)
+{
+    uint64_t delay_ns;
+    return retry->moment + retry->device == 0 &&
+           sl_retry_next(retry, sys_errno, false, &delay_ns) == SL_VERDICT_AGAIN;
 }

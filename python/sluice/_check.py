@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments, checked: one of another type than it should have is a TypeError that says which one, and what is wanted."""
+import operator
+import os
+from collections.abc import Mapping
+
+
+def wrong(name, value, wanted):
+    return TypeError(f"{name}={value!r:.80}: expected {wanted}")
+
+
+def text(name, value):
+    if not isinstance(value, str):
+        raise wrong(name, value, "a text")
+    return value
+
+
+def texts(name, values, wanted):
+    values = items(name, values, wanted)
+    if not all(isinstance(value, str) for value in values):
+        raise wrong(name, values, wanted)
+    return values
+
+
+def path(name, value):
+    """As os.fspath gives it."""
+    try:
+        return os.fspath(value)
+    except TypeError:
+        raise wrong(name, value, "a path") from None
+
+
+def integer(name, value, least=0, most=2**63 - 1):
+    """An int, also of numpy, in range."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise wrong(name, value, f"an integer, {least} to {most}")
+    if not least <= number <= most:
+        raise ValueError(f"{name}={value!r}: expected an integer, {least} to {most}")
+    return number
+
+
+def number(name, value):
+    """A float, also of numpy's numbers; not of a text, which float() reads."""
+    try:
+        if hasattr(value, "__float__") or hasattr(value, "__index__"):
+            return float(value)
+    except TypeError:  # an array's
+        pass
+    raise wrong(name, value, "a number")
+
+
+def flag(name, value):
+    """A bool; also 0 or 1."""
+    try:
+        good = bool(value in (0, 1))
+    except (TypeError, ValueError):  # arrays, whose comparison is none
+        good = False
+    if not good:
+        kind = ValueError if isinstance(value, (int, float)) else TypeError
+        raise kind(f"{name}={value!r:.80}: expected True or False")
+    return bool(value)
+
+
+def function(name, value):
+    if not callable(value):
+        raise wrong(name, value, "something that can be called")
+    return value
+
+
+def mapping(name, value, wanted):
+    """Whose keys are names."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise wrong(name, value, wanted)
+    return value
+
+
+def items(name, values, wanted):
+    """A list of them. A text or bytes, which could be gone through as well, is a mistake."""
+    try:
+        if isinstance(values, (str, bytes, bytearray)):
+            raise TypeError
+        iterator = iter(values)
+    except TypeError:
+        raise wrong(name, values, wanted) from None
+    return list(iterator)
+
+
+def shape(name, values):
+    wanted = "sizes, which are integers"
+    try:
+        return tuple(operator.index(side) for side in items(name, values, wanted))
+    except TypeError:
+        raise wrong(name, values, wanted) from None
+
+
+def zstd_level(zstd):
+    """The library's, of 'auto', 'off' or a level."""
+    levels = {"auto": 0, "off": -1}
+    if isinstance(zstd, str):
+        if zstd not in levels:
+            raise ValueError(f"zstd={zstd!r}: expected 'auto', 'off' or a level, 1 to 19")
+        return levels[zstd]
+    return integer("zstd", zstd, -(2**31), 2**31 - 1)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a loader takes of memory, against what memory_bytes says, of formats whose samples have to be unpacked."""
+import json
+import os
+import subprocess
+import sys
+import tarfile
+
+import mds_files
+import numpy
+import parquets
+import pytest
+from PIL import Image, features
+from test_open_memory import data_page, parquet
+
+import sluice
+
+MIB = 1 << 20
+BUDGET = 48 * MIB
+ASAN = "asan" in os.environ.get("LD_PRELOAD", "")
+WORKERS = [1, 4, 16]
+
+# In a process of its own. What is loaded for the first picture is so before it is measured, and peaks of before are forgotten.
+PROGRAM = """
+import json, sys
+import numpy, sluice
+path, warm, arguments, columns, options, budget = json.loads(sys.argv[1])
+def status(name):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith(name))
+def run(path, memory_bytes, workers):
+    data = sluice.Dataset(path, **arguments)
+    made = columns and {name: getattr(sluice.columns, kind)(**more) for name, (kind, more) in columns.items()}
+    crop = None if made else sluice.transforms.RandomResizedCrop(32)
+    loader = sluice.Loader(data, columns=made, transform=crop, memory_bytes=memory_bytes, num_workers=workers,
+        seed=1, shuffle=True, on_bad_sample="mask", page_cache="buffered", last_batch="pad", **options[0])
+    bad, most, sums = [], 0, []
+    for epoch in range(options[1]):
+        for batch in loader:
+            kept = {name: numpy.asarray(batch[name]) for name in sorted(batch.keys())}
+            bad += [int(i) for i, m in zip(kept["index"], kept["mask"]) if i >= 0 and not m]
+            sums.append([int(values.sum(dtype="int64")) for values in kept.values()])
+            batch.release()
+            most = max(most, loader.stats()["memory_bytes"])
+    loader.close()
+    return sorted(bad), most, sums
+workers = options[2]
+run(warm, 0, workers)
+open("/proc/self/clear_refs", "w").write("5")
+before = status("VmRSS")
+bad, most, sums = run(path, budget, workers)
+print(json.dumps([status("VmHWM") - before, bad, most, sums]))
+"""
+
+
+def measure(path, warm, workers, budget, columns=None, arguments=None, epochs=1, **options):
+    """Bytes that a loader takes at its peak, rows that were bad, what its statistics say, sums of batches."""
+    options = {"batch_size": 2, "prefetch_factor": 2, "read_buffer_bytes": 8 * MIB, **options}
+    given = json.dumps([str(path), str(warm), arguments or {}, columns, [options, epochs, workers], budget])
+    ran = subprocess.run([sys.executable, "-c", PROGRAM, given], capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def budget_holds(path, warm, workers, budget=BUDGET, **options):
+    """Rows that were bad; those, and all batches, are the same for any number of workers by who asks."""
+    memory, bad, told, sums = measure(path, warm, workers, budget, **options)
+    # "code and stacks" of sluice/loader.h: with each thread the allocator keeps some for it.
+    assert ASAN or memory <= budget + 8 * MIB + workers * MIB // 2, f"{memory / MIB:.0f} MiB of {budget / MIB:.0f}"
+    assert told <= budget
+    return bad, sums
+
+
+# ---- data ----
+
+
+def noise(number, shape):
+    return numpy.random.default_rng(number).integers(0, 4, shape, "uint8")
+
+
+def parquet_of(folder, rows, side, columns, codec="ZSTD"):
+    """Columns of arrays, four of a page."""
+    names = [f"x{i}" for i in range(columns)]
+    made = {name: parquets.Column("binary", [noise(10 * row + i, (side, side)).tobytes() for row in range(rows)])
+            for i, name in enumerate(names)}  # fmt: skip
+    made["id"] = parquets.Column("int64", range(rows))
+    parquets.write(folder / "a.parquet", made, codec={name: codec for name in names}, rows_per_page=4)
+    arguments = {"fields": {name: [name, f"u8[{side},{side}]"] for name in names} | {"id": "id"}}
+    return {"path": folder / "a.parquet", "warm": folder / "a.parquet", "arguments": arguments,
+            "columns": {name: ["Tensor", {}] for name in names} | {"id": ["Number", {}]}}  # fmt: skip
+
+
+def pictures_of(folder, kind, side, count=8):
+    for name, size in (("many", side), ("warm", 40)):
+        (folder / name / "a").mkdir(parents=True)
+        for i in range(count if name == "many" else 2):
+            pixels = noise(i, (size, size, 3)) if kind == "png" else numpy.tile(noise(i, (1, size, 3)), (size, 1, 1))
+            Image.fromarray(pixels).save(folder / name / "a" / f"{i:02}.{kind}", lossless=True)
+    return {"path": folder / "many", "warm": folder / "warm"}
+
+
+def npz_of(folder, rows=8):
+    (folder / "many").mkdir()
+    for i in range(rows):
+        numpy.savez_compressed(folder / "many" / f"{i:02}.npz", x=noise(i, (1024, 2048)))
+    return {"path": folder / "many", "warm": folder / "many", "columns": {"x": ["Tensor", {}]}}
+
+
+def mds_of(folder):
+    """Pictures in shards."""
+    pictures = pictures_of(folder, "png", 1000)
+    for name, source in (("shards", pictures["path"]), ("few", pictures["warm"])):
+        samples = [{"image": path.read_bytes(), "i": i} for i, path in enumerate(sorted(source.glob("a/*.png")))]
+        mds_files.write(folder / name, {"image": "png", "i": "int"}, samples)
+    return {"path": folder / "shards", "warm": folder / "few"}
+
+
+FORMATS = {
+    "parquet": lambda folder: parquet_of(folder, 16, 512, 4),
+    "snappy": lambda folder: parquet_of(folder, 16, 256, 2, "SNAPPY"),
+    "npz": npz_of,
+    "png": lambda folder: pictures_of(folder, "png", 1000),
+    "webp": lambda folder: pictures_of(folder, "webp", 1000),
+    "mds": mds_of,
+}
+
+
+# ---- tests ----
+
+needs = {
+    "parquet": pytest.mark.skipif(not parquets.have("ZSTD"), reason="no Zstandard here"),
+    "webp": pytest.mark.skipif(not features.check("webp"), reason="Pillow has no WebP here"),
+}
+
+
+@pytest.fixture(scope="module", params=[pytest.param(name, marks=needs.get(name, ())) for name in FORMATS])
+def samples(request, tmp_path_factory):
+    return request.param, FORMATS[request.param](tmp_path_factory.mktemp(request.param))
+
+
+all_sums = {}
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_budgets_hold(samples, workers):
+    """Whatever the number of workers; with as much as they need, each sample comes out."""
+    name, given = samples
+    found = budget_holds(**given, workers=workers, budget=BUDGET)
+    assert workers == 1 or found == budget_holds(**given, workers=workers, budget=BUDGET)
+    if workers == 1:
+        assert found[0] == []
+        all_sums[name] = found[1]
+    elif workers == 16:
+        assert budget_holds(**given, workers=workers, budget=1000 * MIB) == ([], all_sums[name])
+
+
+@pytest.mark.skipif(not parquets.have("ZSTD"), reason="no Zstandard here")
+@pytest.mark.parametrize("workers", WORKERS)
+def test_pages_of_nothing(tmp_path, workers):
+    """Pages of 56 MiB, in a file of some kilobytes, four of which each sample is in."""
+    row = 14 * MIB
+    body = (row.to_bytes(4, "little") + bytes(row)) * 4
+    groups, columns = 3, {}
+    for i in range(4):
+        columns[f"x{i}"] = (parquets.BYTE_ARRAY, 0, 4, [data_page(4, body, "ZSTD", encoding=0)], len(body))
+    parquet(tmp_path / "a.parquet", columns, groups)
+    assert (tmp_path / "a.parquet").stat().st_size < 100_000
+    arguments = {"fields": {f"x{i}": [f"x{i}", f"u8[{row}]"] for i in range(4)}}
+    given = {"path": tmp_path / "a.parquet", "warm": tmp_path / "a.parquet", "arguments": arguments, "batch_size": 1, "epochs": 1,
+             "columns": {f"x{i}": ["Tensor", {"shape": [1], "part": "center"}] for i in range(4)}, "read_buffer_bytes": MIB}  # fmt: skip
+    bad, _ = budget_holds(**given, workers=workers, budget=200 * MIB)
+    assert bad == list(range(12))  # each needs 224 MiB, and says so
+    bad, _ = budget_holds(**given, workers=1, budget=260 * MIB)
+    assert bad == []
+
+
+def test_compressed_archives_are_refused(tmp_path):
+    """They can only be read from front to back, which a loader does not: nothing is unpacked for it."""
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as tar:
+        for i in range(4):
+            Image.fromarray(noise(i, (300, 300, 3))).save(tmp_path / "x.png")
+            tar.add(tmp_path / "x.png", f"{i}.png")
+    with pytest.raises(sluice.UnsupportedError, match="front to back"):
+        sluice.Loader(tmp_path / "a.tar.gz", transform=sluice.transforms.RandomResizedCrop(32), memory_bytes=BUDGET)

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The face of a set of objects for those who may block. */
+#include "objects.h"
+
+#include "error.h"
+#include "retry.h"
+#include "streams.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define STAGE "io"
+
+/* Whether a read that failed is to be tried again; sleeps until then. */
+static bool try_again(const sl_objects *objects, sl_retry *retry, const sluice_error *reason)
+{
+    if (reason->status != SLUICE_IO) {
+        return false;
+    }
+    return sl_objects_is_failing(objects) ? sl_retry_once(retry, reason->sys_errno)
+                                          : sl_retry_wait(retry, reason->sys_errno);
+}
+
+static void note_end(sl_objects *objects, sluice_status status, const sl_retry *retry)
+{
+    if (status == SLUICE_OK || (status == SLUICE_IO && retry->moment + retry->device > 0)) {
+        sl_objects_note_read(objects, status == SLUICE_OK);
+    }
+}
+
+/* What is to be read, of which object. */
+typedef struct part {
+    uint32_t object;
+    uint64_t offset;
+    void *to;
+    size_t bytes;
+} part;
+
+static sluice_status read_once(sl_objects *objects, const part *of, sluice_error *error)
+{
+    sl_pin pin;
+    char path[SL_PATH_BYTES] = "";
+    const sl_pin_how how = {.wait_ns = SL_OBJECTS_WAIT_NS};
+    sluice_status status = sl_objects_pin(objects, of->object, how, &pin, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    (void)sl_objects_path(objects, of->object, path, sizeof(path));
+    status = sl_file_read_once(pin.fd, (sl_file_name){STAGE, path}, of->to, of->bytes, of->offset,
+                               error);
+    if (status == SLUICE_IO && error->sys_errno == ESTALE) {
+        sl_objects_reopen(objects, &pin, false);
+    }
+    sl_objects_unpin(objects, &pin);
+    return status;
+}
+
+static sluice_status read_packed(sl_objects *objects, const part *of, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    if (sl_objects_path(objects, of->object, path, sizeof(path)) != SLUICE_OK) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "the path of file %u is too long",
+                            of->object);
+    }
+    const sl_streamed streamed = {
+        .object = of->object, .path = path, .packed = sl_objects_packed(objects, of->object)};
+    return sl_streams_read(sl_objects_streams(objects), &streamed, of->offset, of->to, of->bytes,
+                           error);
+}
+
+sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t offset, void *to,
+                              size_t bytes, sluice_error *error)
+{
+    const part of = {object, offset, to, bytes};
+    sluice_error reason;
+    sluice_status status;
+    sl_retry retry = {0};
+    if (sl_objects_packed(objects, object).packing != SL_PACKING_NONE) {
+        return read_packed(objects, &of, error);
+    }
+    do {
+        status = read_once(objects, &of, &reason);
+    } while (status < 0 && try_again(objects, &retry, &reason));
+    note_end(objects, status, &retry);
+    if (status < 0 && error != NULL) {
+        *error = reason;
+    }
+    return status;
+}
+
+static sluice_status read_whole_once(const char *path, void *to, size_t capacity, size_t *size,
+                                     sluice_error *error)
+{
+    struct stat found;
+    const int fd = sl_object_open_path(path, false, &found);
+    if (fd < 0) {
+        return sl_error_file(error, SLUICE_IO, STAGE, -fd, path, -1, "cannot open the file");
+    }
+    *size = (size_t)found.st_size;
+    sluice_status status = SLUICE_AGAIN;
+    if (*size <= capacity) {
+        status = sl_file_read_once(fd, (sl_file_name){STAGE, path}, to, *size, 0, error);
+    }
+    close(fd);
+    return status;
+}
+
+sluice_status sl_objects_read_whole(sl_objects *objects, uint32_t object, void *to, size_t capacity,
+                                    size_t *size, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    sluice_error reason;
+    sluice_status status;
+    sl_retry retry = {0};
+    if (sl_objects_path(objects, object, path, sizeof(path)) != SLUICE_OK) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE, "the path of file %u is too long",
+                            object);
+    }
+    do {
+        status = read_whole_once(path, to, capacity, size, &reason);
+    } while (status < 0 && try_again(objects, &retry, &reason));
+    note_end(objects, status, &retry);
+    if (status < 0 && error != NULL) {
+        *error = reason;
+    }
+    return status;
+}
+
+sluice_status sl_objects_finish(sl_objects *objects, sluice_error *error)
+{
+    sl_streams *streams = sl_objects_streams(objects);
+    return streams != NULL ? sl_streams_finish(streams, error) : SLUICE_OK;
+}
+
+bool sl_objects_failure(sl_objects *objects, uint32_t number, uint32_t *object, sluice_error *error)
+{
+    sl_streams *streams = sl_objects_streams(objects);
+    return streams != NULL && sl_streams_failure(streams, number, object, error);
+}
