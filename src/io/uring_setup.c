@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "uring_setup.h"
 
+#include "clock.h"
 #include "error.h"
 
 #include <errno.h>
@@ -24,8 +25,9 @@
 #define REGISTER_LEAST  SL_SLAB_ALIGN
 #define BUFFERS_MAX     64U
 #define SELF_TEST_BYTES 64U
-
-static const struct __kernel_timespec self_test_patience = {.tv_sec = 2};
+#define SELF_TEST_S     2 /* for a completion to come, and for "try again" to end */
+#define NS_PER_S        UINT64_C(1000000000)
+#define PAUSE_NS        UINT64_C(1000000) /* before another try */
 
 bool sl_ring_kernel_fit(const char *release)
 {
@@ -72,6 +74,11 @@ static const char *hint_for(int sys_errno)
     case EMFILE:
     case ENFILE:
         return "no descriptor is free: raise RLIMIT_NOFILE (ulimit -n)";
+    case EAGAIN:
+    case EINTR:
+        return "at each of many tries";
+    case ETIME:
+        return "no completion came in time";
     default:
         return "unexpected";
     }
@@ -103,7 +110,8 @@ static int set_up(struct io_uring *ring, uint32_t entries, struct io_uring_param
     return result;
 }
 
-/* One NOP and one read of `fd`, both completed: 0, or the errno that shows what does not work. */
+/* One NOP and one read of `fd`, both completed: 0, or the errno that shows what does not work. A
+ * filter may answer "try again" for ever. */
 static int try_ring(struct io_uring *ring, int fd, uint8_t *buffer)
 {
     struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
@@ -112,11 +120,13 @@ static int try_ring(struct io_uring *ring, int fd, uint8_t *buffer)
     sqe = io_uring_get_sqe(ring);
     io_uring_prep_read(sqe, fd, buffer, SELF_TEST_BYTES, 0);
     io_uring_sqe_set_data64(sqe, SELF_TEST_BYTES);
+    const uint64_t deadline = sl_now_ns() + SELF_TEST_S * NS_PER_S;
     for (uint32_t done = 0; done < 2;) {
         struct io_uring_cqe *cqe = NULL;
-        struct __kernel_timespec patience = self_test_patience;
+        struct __kernel_timespec patience = {.tv_sec = SELF_TEST_S};
         int result = io_uring_submit_and_wait_timeout(ring, &cqe, 1, &patience, NULL);
-        if (result == -EINTR || result == -EAGAIN) {
+        if ((result == -EINTR || result == -EAGAIN) && sl_now_ns() < deadline) {
+            sl_sleep_until_ns(sl_now_ns() + PAUSE_NS);
             continue;
         }
         if (result < 0 || cqe == NULL) {

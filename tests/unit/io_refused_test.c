@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -103,6 +105,39 @@ static int not_needed(void *argument)
     return open_fetch(SLUICE_IO_URING, &stats) == SLUICE_OK ? 0 : 1;
 }
 
+static void *open_uring(void *argument)
+{
+    sluice_status *status = argument;
+    sl_fetch_stats stats = {0};
+    *status = open_fetch(SLUICE_IO_URING, &stats);
+    return NULL;
+}
+
+/* What says "try again" and means it for ever is refused after a while. Each attempt takes 2 s: two
+ * at a time. */
+static int refused_in_the_end(void *argument)
+{
+    const struct refusal *refusal = argument;
+    sl_fetch_stats stats = {0};
+    sluice_status uring = SLUICE_OK;
+    pthread_t thread;
+    if (sl_uring_probe(NULL) != SLUICE_OK || refuse(refusal) != 0) {
+        return CANNOT_FILTER;
+    }
+    alarm(25); /* ends what goes on for ever */
+    if (pthread_create(&thread, NULL, open_uring, &uring) != 0) {
+        return 1;
+    }
+    const sluice_status any = open_fetch(SLUICE_IO_AUTO, &stats);
+    if (pthread_join(thread, NULL) != 0 || uring != SLUICE_UNSUPPORTED) {
+        return 2;
+    }
+    if (any != SLUICE_OK || strcmp(stats.backend, "pread") != 0) {
+        return 3;
+    }
+    return strstr(stats.reason, refusal->text) != NULL ? 0 : 4;
+}
+
 static void check(int (*test)(void *), struct refusal refusal)
 {
     int failed = io_in_child(test, &refusal);
@@ -129,6 +164,13 @@ static void enter_refused(void **state)
           (struct refusal){SYS_io_uring_enter, EPERM, "io_uring_enter refused with EPERM"});
 }
 
+static void enter_never_ready(void **state)
+{
+    (void)state;
+    check(refused_in_the_end,
+          (struct refusal){SYS_io_uring_enter, EAGAIN, "io_uring_enter refused with EAGAIN"});
+}
+
 static void register_refused(void **state)
 {
     (void)state;
@@ -140,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(setup_refused),
         cmocka_unit_test(enter_refused),
+        cmocka_unit_test(enter_never_ready),
         cmocka_unit_test(register_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
