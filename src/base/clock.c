@@ -29,7 +29,8 @@ void sl_sleep_until_ns(uint64_t ns)
         .tv_sec = (time_t)(ns / NS_PER_S),
         .tv_nsec = (long)(ns % NS_PER_S),
     };
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR &&
+           sl_now_ns() < ns) {
     }
 }
 

@@ -135,13 +135,16 @@ static sluice_status read_range(int fd, sl_file_name name, range wanted, sl_retr
     uint8_t *to = wanted.to;
     size_t bytes = wanted.bytes;
     uint64_t offset = wanted.offset;
+    uint32_t interrupted = 0;
     while (bytes > 0) {
         size_t part = bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES;
         ssize_t got = pread(fd, to, part, (off_t)offset);
         const int reason = got < 0 ? errno : 0;
-        if (got < 0 && (reason == EINTR || (retry != NULL && sl_retry_wait(retry, reason)))) {
+        if (got < 0 && (sl_retry_interrupted(&interrupted, reason) ||
+                        (retry != NULL && sl_retry_wait(retry, reason)))) {
             continue;
         }
+        interrupted = 0;
         if (got < 0) {
             return sl_error_file(error, SLUICE_IO, name.stage, reason, name.path, (int64_t)offset,
                                  "cannot read %zu bytes", part);
@@ -212,12 +215,14 @@ sluice_status sl_file_write(int fd, sl_file_name name, const void *buffer, size_
                             uint64_t offset, sluice_error *error)
 {
     const uint8_t *from = buffer;
+    uint32_t interrupted = 0;
     while (bytes > 0) {
         size_t part = bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES;
         ssize_t put = pwrite(fd, from, part, (off_t)offset);
-        if (put < 0 && errno == EINTR) {
+        if (put < 0 && sl_retry_interrupted(&interrupted, errno)) {
             continue;
         }
+        interrupted = 0;
         if (put <= 0) {
             return sl_error_file(error, SLUICE_IO, name.stage, put < 0 ? errno : ENOSPC, name.path,
                                  (int64_t)offset, "cannot write %zu bytes", part);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populate.h"
 
+#include "retry.h"
+
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,10 +25,11 @@ static void touch(uint8_t *base, size_t bytes)
 static void make_present(uint8_t *base, size_t bytes)
 {
     const size_t into = (uintptr_t)base % (size_t)sysconf(_SC_PAGESIZE);
+    uint32_t interrupted = 0;
     int result;
     do {
         result = madvise(base - into, bytes + into, POPULATE_WRITE);
-    } while (result != 0 && errno == EINTR);
+    } while (result != 0 && sl_retry_interrupted(&interrupted, errno));
     if (result != 0 && errno == EINVAL) {
         touch(base, bytes); /* an older kernel */
     }

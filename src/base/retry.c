@@ -37,6 +37,11 @@ static error_kind kind_of(int sys_errno)
     }
 }
 
+bool sl_retry_interrupted(uint32_t *times, int sys_errno)
+{
+    return sys_errno == EINTR && (*times)++ < SL_INTERRUPTIONS_MAX;
+}
+
 sl_verdict sl_retry_next(sl_retry *retry, int sys_errno, bool several, uint64_t *delay_ns)
 {
     const error_kind kind = kind_of(sys_errno);

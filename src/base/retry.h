@@ -6,13 +6,21 @@
  * after 1 ms doubling to 1 s. EIO, ETIMEDOUT, ESTALE, EREMOTEIO are the device's: some go away,
  * most do not: 3 more tries after 10, 100, 1000 ms; a read for several items is split at once
  * instead, so that only those over the bad place fail. All others are final.
- * Threads: pure but for sl_retry_wait, which sleeps.
+ * A call that a signal ended is made again at once, SL_INTERRUPTIONS_MAX times in a row: a file
+ * system in user space, or a filter of system calls, can answer EINTR for ever. Threads: pure but
+ * for sl_retry_wait, which sleeps.
  */
 #ifndef SL_RETRY_H
 #define SL_RETRY_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define SL_INTERRUPTIONS_MAX 1000
+
+/* Whether a call that failed with `sys_errno` was interrupted and is to be made again at once.
+ * `*times`: how often that was so since its last success, 0 at first. */
+bool sl_retry_interrupted(uint32_t *times, int sys_errno);
 
 /* Tries so far, of one read. */
 typedef struct sl_retry {

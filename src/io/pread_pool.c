@@ -17,6 +17,7 @@
 #include "memory.h"
 #include "objects.h"
 #include "read_pieces.h"
+#include "retry.h"
 #include "thread.h"
 
 #include <assert.h>
@@ -65,10 +66,11 @@ struct pool {
 static int64_t read_direct(int fd, const sl_read *read, uint64_t bytes)
 {
     uint64_t length = (bytes + SL_DIRECT_ALIGN - 1) / SL_DIRECT_ALIGN * SL_DIRECT_ALIGN;
+    uint32_t interrupted = 0;
     ssize_t got = -1;
     do {
         got = pread(fd, read->buffer, length, 0);
-    } while (got < 0 && errno == EINTR);
+    } while (got < 0 && sl_retry_interrupted(&interrupted, errno));
     return got < 0 ? -errno : (int64_t)got;
 }
 
@@ -126,10 +128,11 @@ static sl_completion read_file(sl_read *read)
 
 static sl_completion read_at(sl_read *read)
 {
+    uint32_t interrupted = 0;
     ssize_t got = -1;
     do {
         got = pread(read->fd, read->buffer, read->length, (off_t)read->offset);
-    } while (got < 0 && errno == EINTR);
+    } while (got < 0 && sl_retry_interrupted(&interrupted, errno));
     return (sl_completion){.read = read, .result = got < 0 ? -errno : (int64_t)got};
 }
 

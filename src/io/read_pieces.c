@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "read_pieces.h"
 
+#include "retry.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,9 +17,10 @@ enum { RUNS_MAX = 512 };
 int64_t sl_read_up_to(int fd, uint8_t *buffer, uint64_t bytes, uint64_t offset)
 {
     uint64_t got = 0;
+    uint32_t interrupted = 0;
     while (got < bytes) {
         ssize_t n = pread(fd, buffer + got, bytes - got, (off_t)(offset + got));
-        if (n < 0 && errno == EINTR) {
+        if (n < 0 && sl_retry_interrupted(&interrupted, errno)) {
             continue;
         }
         if (n < 0) {
@@ -26,6 +29,7 @@ int64_t sl_read_up_to(int fd, uint8_t *buffer, uint64_t bytes, uint64_t offset)
         if (n == 0) {
             break;
         }
+        interrupted = 0;
         got += (uint64_t)n;
     }
     return (int64_t)got;

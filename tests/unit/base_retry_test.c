@@ -41,6 +41,18 @@ static void of_the_moment(void **state)
     }
 }
 
+/* At once, but not for ever. */
+static void interrupted(void **state)
+{
+    (void)state;
+    uint32_t times = 0;
+    for (uint32_t i = 0; i < SL_INTERRUPTIONS_MAX; i++) {
+        assert_true(sl_retry_interrupted(&times, EINTR));
+        assert_false(sl_retry_interrupted(&times, EAGAIN));
+    }
+    assert_false(sl_retry_interrupted(&times, EINTR));
+}
+
 static void of_the_device(void **state)
 {
     (void)state;
@@ -85,9 +97,8 @@ static void mixed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_the_moment),
-        cmocka_unit_test(of_the_device),
-        cmocka_unit_test(final_ones),
+        cmocka_unit_test(of_the_moment), cmocka_unit_test(interrupted),
+        cmocka_unit_test(of_the_device), cmocka_unit_test(final_ones),
         cmocka_unit_test(mixed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

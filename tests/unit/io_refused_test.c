@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* io_uring refused by a seccomp profile, as containers do: said so, and done without. */
+/* io_uring refused by a seccomp profile, as containers do: said so, and done without. Reads and
+ * writes that say "interrupted" for ever end. */
 #include "backend.h"
+#include "file.h"
 #include "io_harness.h"
+#include "read_pieces.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -13,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -138,6 +142,48 @@ static int refused_in_the_end(void *argument)
     return strstr(stats.reason, refusal->text) != NULL ? 0 : 4;
 }
 
+/* Which of the checks failed, or 0. */
+static int read_and_write(int fd)
+{
+    static uint8_t block[4096];
+    const sl_file_name name = {"test", "a"};
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sl_file_read(fd, name, block, 1, 0, &error) != SLUICE_IO || error.sys_errno != EINTR) {
+        return 1;
+    }
+    if (sl_file_write(fd, name, block, 1, 0, &error) != SLUICE_IO || error.sys_errno != EINTR) {
+        return 2;
+    }
+    if (sl_read_up_to(fd, block, 1, 0) != -EINTR) {
+        return 3;
+    }
+    const sl_backend_config config = {.depth = 2, .threads = 1};
+    sl_backend *backend = NULL;
+    if (sl_backend_pread.open(&backend, &config, NULL) != SLUICE_OK) {
+        return 4;
+    }
+    sl_read read = {.fd = fd, .length = 1, .buffer = block};
+    sl_read *const list[] = {&read};
+    sl_completion completion = {0};
+    backend->ops->submit(backend, list, 1);
+    while (backend->ops->reap(backend, &completion, 1, UINT64_MAX) == 0) {
+    }
+    (void)backend->ops->close(backend, UINT64_MAX, NULL);
+    return completion.result == -EINTR ? 0 : 5;
+}
+
+static int ends_when_interrupted(void *argument)
+{
+    (void)argument;
+    const int fd = memfd_create("interrupted", MFD_CLOEXEC);
+    if (fd < 0 || refuse(&(struct refusal){SYS_pread64, EINTR, ""}) != 0 ||
+        refuse(&(struct refusal){SYS_pwrite64, EINTR, ""}) != 0) {
+        return CANNOT_FILTER;
+    }
+    alarm(25); /* ends what goes on for ever */
+    return read_and_write(fd);
+}
+
 static void check(int (*test)(void *), struct refusal refusal)
 {
     int failed = io_in_child(test, &refusal);
@@ -177,13 +223,18 @@ static void register_refused(void **state)
     check(not_needed, (struct refusal){SYS_io_uring_register, EPERM, ""});
 }
 
+static void interrupted_for_ever(void **state)
+{
+    (void)state;
+    check(ends_when_interrupted, (struct refusal){0});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(setup_refused),
-        cmocka_unit_test(enter_refused),
-        cmocka_unit_test(enter_never_ready),
-        cmocka_unit_test(register_refused),
+        cmocka_unit_test(setup_refused),        cmocka_unit_test(enter_refused),
+        cmocka_unit_test(enter_never_ready),    cmocka_unit_test(register_refused),
+        cmocka_unit_test(interrupted_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
