@@ -167,6 +167,19 @@ static sluice_status settle(sl_file_index *index, const char *path, sluice_error
     return status;
 }
 
+/* Whether all of its samples can be read, wherever the index is from. */
+static sluice_status check_sizes(const sl_file_index *index, const char *path, sluice_error *error)
+{
+    for (uint64_t i = 0; i < index->samples; i++) {
+        if (index->bytes[i] > SL_RECORD_BYTES_MAX) {
+            return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path,
+                                 (int64_t)index->offsets[i],
+                                 "a sample has more than 2^31 - 1 bytes here");
+        }
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status open_file(void *ctx, uint32_t number, sluice_error *error)
 {
     opener *o = ctx;
@@ -185,6 +198,9 @@ static sluice_status open_file(void *ctx, uint32_t number, sluice_error *error)
         if (status == SLUICE_OK) {
             sl_index_store_keep(index, path, o->folder);
         }
+    }
+    if (status == SLUICE_OK && !o->opened[file]) {
+        status = check_sizes(index, path, error);
     }
     o->opened[file] = status == SLUICE_OK;
     return status;

@@ -39,11 +39,9 @@ static sl_piece piece(const sl_dataset *dataset, const sl_sample *sample, uint32
     return piece_of(arrow_of(dataset), sample, number);
 }
 
-/* facts[0] is the row of its file. */
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+/* facts[0] is the row of its file; how many bytes it has, which place.bytes does not say. */
+static uint64_t gather(const sl_arrow *own, uint64_t index, sl_sample *sample)
 {
-    const sl_arrow *own = arrow_of(dataset);
     uint64_t bytes = 0;
     const uint64_t row = own->order != NULL ? own->order[index] : index;
     const uint32_t file = sl_file_list_find(&own->paths.files, row);
@@ -55,9 +53,16 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
         sample->place.offset = i == 0 ? reach.offset : sample->place.offset;
         bytes += reach.bytes > 0 ? reach.bytes : (uint64_t)SL_ARROW_NOTHING_BYTES;
     }
-    if (bytes > UINT32_MAX) {
+    return bytes;
+}
+
+static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
+                            sl_place *lookup, sl_refusal *why)
+{
+    const uint64_t bytes = gather(arrow_of(dataset), index, sample);
+    if (bytes > SL_RECORD_BYTES_MAX) {
         *lookup = sample->place;
-        *why = sl_refuse_unknown("the sample has more than 2^32 - 1 bytes", 0);
+        *why = sl_refuse_unknown("the sample has more than 2^31 - 1 bytes", 0);
         return SLUICE_UNSUPPORTED;
     }
     sample->place.bytes = bytes > 0 ? (uint32_t)bytes : SL_ARROW_NOTHING_BYTES;
@@ -70,17 +75,18 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
     sl_sample sample;
     const sl_arrow *own = arrow_of(dataset);
     const uint32_t large = own->wish.large_of[field];
-    const sluice_status status = locate(dataset, index, &sample, lookup, why);
+    (void)gather(own, index, &sample);
     *place = *lookup = sample.place;
-    if (status < 0) {
-        return status;
-    }
     if (large == SL_ARROW_NONE) {
         *why = sl_refuse_unknown(
             "windows can only be had of columns of large values, which are not kept in memory", 0);
         return SLUICE_UNSUPPORTED;
     }
     const sl_arrow_stretch reach = reach_of(own, &sample, large);
+    if (reach.bytes >= UINT32_MAX) {
+        *why = sl_refuse_unknown("the value has more than 2^32 - 2 bytes", 0);
+        return SLUICE_UNSUPPORTED;
+    }
     place->offset = reach.offset;
     place->bytes = (uint32_t)reach.bytes; /* of 0 there is no element, so no window */
     return SLUICE_OK;

@@ -52,9 +52,9 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
         sample->place.offset = i == 0 ? reach.offset : sample->place.offset;
         bytes += reach.bytes > 0 ? reach.bytes : (uint64_t)NO_BYTES;
     }
-    if (bytes > UINT32_MAX) {
+    if (bytes > SL_RECORD_BYTES_MAX) {
         *lookup = sample->place;
-        *why = sl_refuse_unknown("the sample has more than 2^32 - 1 bytes", 0);
+        *why = sl_refuse_unknown("the sample has more than 2^31 - 1 bytes", 0);
         return SLUICE_UNSUPPORTED;
     }
     sample->place.bytes = bytes > 0 ? (uint32_t)bytes : NO_BYTES;

@@ -121,6 +121,12 @@ static sluice_status add_part(walker *w, const sl_tar_part *part, sluice_error *
         w->key_bytes = part->key_bytes;
         memcpy(w->key, w->walk.name, part->key_bytes);
     }
+    if (member->bytes > SL_RECORD_BYTES_MAX ||
+        member->data + member->bytes - w->first > SL_RECORD_BYTES_MAX) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, (int64_t)member->begin,
+                             "with \"%.256s\" a sample has more than 2^31 - 1 bytes here",
+                             w->walk.name);
+    }
     w->last = member->data + member->bytes;
     w->pictures += sl_tar_is_picture(part->extension);
     if (sl_file_index_name(w->index, part->extension) != SL_FIELD_NONE) {

@@ -23,7 +23,8 @@ enum { SL_TAR_TWO_PICTURES = 1 };
  * Walks the archive at `path`. Blocks, for as long as reading its headers takes, or unpacking it.
  * Memory: 1.1 MiB, and of a compressed one that of a stream of 2 chunks (stream.h). Errors, naming
  * file and offset: IO, CORRUPT (no tar, damaged or cut short, members behind its end), UNSUPPORTED
- * (compressed in another way, more than SL_INDEX_NAMES_MAX extensions, too long ones), NOMEM.
+ * (compressed in another way, more than SL_INDEX_NAMES_MAX extensions, too long ones, a sample
+ * above SL_RECORD_BYTES_MAX), NOMEM.
  */
 sluice_status sl_tar_index_walk(sl_file_index *index, const char *path, sluice_error *error);
 
