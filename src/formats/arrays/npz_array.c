@@ -226,16 +226,20 @@ static sl_refusal take_array(const archive *a, uint32_t number, const sl_zip_mem
     return sl_accept();
 }
 
-/* A member that is a field, or several. */
-static sl_refusal enter(archive *a, sl_zip_member *member)
+/* Of each member, be it a field or not: one whose name was damaged in the directory looks like
+ * another. */
+static sl_refusal enter(const archive *a, sl_zip_member *member)
 {
     const size_t left = a->bytes.size - (size_t)member->header;
     sl_refusal refusal =
         sl_zip_enter(member, (sl_bytes){a->bytes.data + member->header, left}, a->limit);
-    if (refusal.text != NULL) {
-        refusal.offset += (uint32_t)member->header;
-        return refusal;
-    }
+    refusal.offset += refusal.text != NULL ? (uint32_t)member->header : 0;
+    return refusal;
+}
+
+/* A member that is a field, or several. */
+static sl_refusal add_taken(archive *a, const sl_zip_member *member)
+{
     for (uint32_t i = 0; i < a->count; i++) {
         if (sl_zip_overlap(&a->taken[i], member)) {
             return sl_refuse("two members of the zip archive overlap", (size_t)member->header);
@@ -248,18 +252,18 @@ static sl_refusal enter(archive *a, sl_zip_member *member)
 static sl_refusal take_member(archive *a, sl_zip_member *member)
 {
     sl_bytes name;
-    bool entered = false;
+    bool taken = false;
     for (uint32_t i = 0; sl_npz_name(member, &name) && i < a->fields->count; i++) {
         if (!sl_values_want(a->values, i) || strlen(a->fields->names[i]) != name.size ||
             memcmp(a->fields->names[i], name.data, name.size) != 0) {
             continue;
         }
-        sl_refusal refusal = entered ? sl_accept()
+        sl_refusal refusal = taken ? sl_accept()
                              : a->values->of[i].present
                                  ? sl_refuse("an array is there twice", (size_t)member->header)
-                                 : enter(a, member);
+                                 : add_taken(a, member);
         if (refusal.text == NULL) {
-            entered = true;
+            taken = true;
             refusal = take_array(a, i, member);
             refusal.offset += (uint32_t)member->data;
         }
@@ -292,7 +296,8 @@ sl_refusal sl_npz_unpack(const sl_npz_fields *fields, sl_bytes bytes, sl_values 
         if (refusal.text != NULL) {
             refusal.offset += (uint32_t)end.offset;
         } else if (found) {
-            refusal = take_member(&a, &member);
+            refusal = enter(&a, &member);
+            refusal = refusal.text == NULL ? take_member(&a, &member) : refusal;
         }
         if (refusal.text != NULL) {
             return refusal;

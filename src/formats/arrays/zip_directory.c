@@ -19,6 +19,7 @@ enum {
     EXTRA_ZIP64 = 1,
     /* flags */
     ENCRYPTED = 1,
+    DESCRIBED = 1 << 3, /* what a local header leaves out follows the bytes */
     PATCHED = 1 << 5,
     STRONGLY_ENCRYPTED = 1 << 6,
     MASKED = 1 << 13,
@@ -121,14 +122,14 @@ static sl_bytes find_zip64(sl_bytes extra)
     return (sl_bytes){NULL, 0};
 }
 
-/* The numbers that an entry leaves to the zip64 field, which has just those, in this order. False:
- * they are not there. */
-static bool read_open(sl_bytes extra, sl_zip_member *m)
+/* The first `count` of these numbers that an entry leaves to the zip64 field, which has just those,
+ * in this order. False: they are not there. */
+static bool read_open(sl_bytes extra, sl_zip_member *m, size_t count)
 {
     uint64_t *const numbers[] = {&m->bytes, &m->packed, &m->header};
     const sl_bytes field = find_zip64(extra);
     size_t used = 0;
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < count; i++) {
         if (*numbers[i] != UINT32_MAX) {
             continue;
         }
@@ -194,7 +195,7 @@ sl_refusal sl_zip_next(sl_zip_walk *walk, sl_zip_member *member, bool *found)
                               .packed = sl_load32(at + 20),
                               .bytes = sl_load32(at + 24),
                               .header = sl_load32(at + 42)};
-    if (!read_open((sl_bytes){at + MEMBER_BYTES + name, extra}, member)) {
+    if (!read_open((sl_bytes){at + MEMBER_BYTES + name, extra}, member, 3)) {
         return sl_refuse("a member of the zip archive lacks its zip64 sizes", walk->at);
     }
     if (sl_load16(at + 34) != 0 && sl_load16(at + 34) != UINT16_MAX) {
@@ -206,6 +207,22 @@ sl_refusal sl_zip_next(sl_zip_walk *walk, sl_zip_member *member, bool *found)
     return refusal;
 }
 
+/* Checksum and sizes of a local header, where it has them. */
+static bool has_same_numbers(const sl_zip_member *member, sl_bytes local)
+{
+    const uint8_t *at = local.data;
+    const size_t extra = SL_ZIP_LOCAL_BYTES + member->name.size;
+    const size_t there = local.size - extra;
+    const size_t extra_bytes = sl_load16(at + 28) < there ? sl_load16(at + 28) : there;
+    sl_zip_member own = {.packed = sl_load32(at + 18), .bytes = sl_load32(at + 22)};
+    if ((sl_load16(at + 6) & DESCRIBED) != 0) {
+        return true;
+    }
+    return read_open((sl_bytes){at + extra, extra_bytes}, &own, 2) &&
+           sl_load32(at + 14) == member->crc && own.packed == member->packed &&
+           own.bytes == member->bytes;
+}
+
 sl_refusal sl_zip_enter(sl_zip_member *member, sl_bytes local, uint64_t limit)
 {
     if (local.size < SL_ZIP_LOCAL_BYTES + member->name.size ||
@@ -215,7 +232,8 @@ sl_refusal sl_zip_enter(sl_zip_member *member, sl_bytes local, uint64_t limit)
     const uint8_t *name = local.data + SL_ZIP_LOCAL_BYTES;
     if (sl_load16(local.data + 8) != member->method ||
         sl_load16(local.data + 26) != member->name.size ||
-        memcmp(name, member->name.data, member->name.size) != 0) {
+        memcmp(name, member->name.data, member->name.size) != 0 ||
+        !has_same_numbers(member, local)) {
         return sl_refuse("the header of a zip member is not that of the directory's", 0);
     }
     member->data =

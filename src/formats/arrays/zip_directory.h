@@ -4,10 +4,10 @@
  *
  * Purpose: of PKWARE's APPNOTE 6.3 what numpy's archives need: the end record and that of zip64,
  * the central directory, local headers. Members may be stored or deflated; sizes and checksums are
- * those of the directory, so that data descriptors do not matter. The directory lies right before
- * the end record and counts from the file's first byte, as all tools write it that do not write to
- * a stream of something else. Names are compared, and never used as paths. Threads: pure. No
- * allocation. Refusals' offsets count from the bytes that are given.
+ * those of the directory, so that data descriptors do not matter; local headers are compared. The
+ * directory lies right before the end record and counts from the file's first byte, as all tools
+ * write it that do not write to a stream of something else. Names are compared, and never used as
+ * paths. Threads: pure. No allocation. Refusals' offsets count from the bytes that are given.
  */
 #ifndef SL_ZIP_DIRECTORY_H
 #define SL_ZIP_DIRECTORY_H
@@ -58,9 +58,10 @@ void sl_zip_begin(sl_zip_walk *walk, const sl_zip_end *end, sl_bytes directory);
 sl_refusal sl_zip_next(sl_zip_walk *walk, sl_zip_member *member, bool *found);
 
 /*
- * Takes the member's local header, which has to be its: `local` are the file's bytes from
- * member->header on, SL_ZIP_LOCAL_BYTES and the name at least. Then member->data is known, and its
- * bytes end before `limit`.
+ * Takes the member's local header, which has to be its: of the same name, method, and where it has
+ * them checksum and sizes. `local` are the file's bytes from member->header on, SL_ZIP_LOCAL_BYTES
+ * and the name at least, and its extra fields if a size is in them. Then member->data is known, and
+ * its bytes end before `limit`.
  */
 sl_refusal sl_zip_enter(sl_zip_member *member, sl_bytes local, uint64_t limit);
 
