@@ -360,69 +360,6 @@ def test_any_byte_that_is_wrong(tmp_path, save):
                 assert data[0][name].tolist() == array.tolist(), at
 
 
-def by_zipfile(path):
-    """What Python's zipfile and numpy find; None: it is damaged."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return {name: numpy.load(io.BytesIO(archive.read(name))).tolist() for name in archive.namelist()}
-    except Exception:  # noqa: BLE001: they raise whatever comes
-        return None
-
-
-def without_sizes(path, **arrays):
-    """As it is written to what cannot be sought: sizes and checksums follow the bytes."""
-    stream = Unseekable()
-    write_zip(stream, {name + ".npy": npy(array) for name, array in arrays.items()})
-    path.write_bytes(stream.made)
-
-
-@pytest.mark.parametrize("bit", [1, 0x20])
-@pytest.mark.parametrize("save", [*SAVE, without_sizes], ids=["stored", "deflated", "described"])
-def test_any_byte_that_is_wrong_among_others(tmp_path, save, bit):
-    """Found by opening or verify whenever the sample is another one, also where an array has another name only."""
-    arrays = {"x": numpy.arange(5.0), "y": numpy.arange(3, dtype="uint8")}
-    path = folder_of(tmp_path, [arrays] * 2)
-    damaged = path / "0001.npz"
-    save(damaged, **arrays)
-    good, wanted = damaged.read_bytes(), {name: array.tolist() for name, array in arrays.items()}
-    assert by_zipfile(damaged) == {name + ".npy": value for name, value in wanted.items()}
-    entries = [at for at in range(len(good)) if good[at : at + 4] == b"PK\1\2"]
-    names = [at + 46 + i for at in entries for i in range(len("x.npy"))]
-    for at in range(len(good)):
-        content = bytearray(good)
-        content[at] ^= bit
-        damaged.write_bytes(content)
-        try:
-            data = sluice.Dataset(path)
-        except sluice.UnsupportedError:
-            continue
-        found = data.verify(workers=1, decode=True).findings
-        assert all("0001.npz" in str(finding) for finding in found)
-        if not found:
-            assert {name: data[1][name].tolist() for name in data.fields} == wanted, at
-        if at in names:
-            assert found and by_zipfile(damaged) != by_zipfile(path / "0000.npz"), at
-
-
-@pytest.mark.parametrize("place", [14, 18, 22, 26, 8])
-def test_headers_that_contradict_the_directory(tmp_path, place):
-    """Checksum, sizes, length of the name, method: in the local header alone."""
-    array = npy(numpy.arange(9)[None])
-    for with_sizes in (True, False):
-        if with_sizes:
-            content = bytearray(make_zip(b"x.npy", deflated(array), len(array), zlib.crc32(array)))
-        else:
-            without_sizes(tmp_path / "made", x=numpy.arange(9)[None])
-            content = bytearray((tmp_path / "made").read_bytes())
-        assert attempt(tmp_path / "a.npz", bytes(content)) is None
-        content[place] ^= 1
-        error = attempt(tmp_path / "a.npz", bytes(content))
-        if with_sizes or place in (8, 26):
-            assert isinstance(error, sluice.CorruptError) and "header of a zip member" in str(error)
-        else:
-            assert error is None  # nobody looks at these
-
-
 @pytest.mark.parametrize("save", SAVE)
 def test_checksums_of_samples_and_rows(tmp_path, save):
     path = folder_of(tmp_path, list(volumes(4)), save)

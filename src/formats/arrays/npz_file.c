@@ -5,9 +5,11 @@
 #include "file.h"
 #include "inflate.h"
 #include "memory.h"
+#include "name_table.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STAGE "dataset"
@@ -171,17 +173,50 @@ static sluice_status name_entry(const reader *r, sl_npz_entry *entry, sluice_err
     return SLUICE_OK;
 }
 
-static sluice_status check_entry(const reader *r, const sl_npz_entry *entry, sluice_error *error)
+static sluice_status check_names(const reader *r, sluice_error *error)
 {
-    for (const sl_npz_entry *other = r->file->entries; other < entry; other++) {
-        const bool is_same = strcmp(other->name, entry->name) == 0;
-        if (is_same || sl_zip_overlap(&other->member, &entry->member)) {
-            return refuse(r->path, entry->member.header,
-                          sl_refuse(is_same ? "it is there twice" : "it overlaps another one", 0),
-                          entry->name, error);
+    sl_name_table names = {.room = 0};
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < r->file->count; i++) {
+        const sl_npz_entry *entry = &r->file->entries[i];
+        if (sl_name_table_find(&names, entry->name) != SL_NAME_NONE) {
+            status = refuse(r->path, entry->member.header, sl_refuse("it is there twice", 0),
+                            entry->name, error);
+        } else if (!sl_name_table_add(&names, entry->name, i)) {
+            status = no_memory(r->path, error);
         }
     }
-    return SLUICE_OK;
+    sl_name_table_close(&names);
+    return status;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const uint64_t first = (*(const sl_npz_entry *const *)a)->member.header;
+    const uint64_t second = (*(const sl_npz_entry *const *)b)->member.header;
+    return first < second ? -1 : first > second;
+}
+
+static sluice_status check_places(const reader *r, sluice_error *error)
+{
+    const uint32_t count = r->file->count;
+    sluice_status status = SLUICE_OK;
+    const sl_npz_entry **sorted = (const sl_npz_entry **)sl_calloc(count + 1, sizeof(*sorted));
+    if (sorted == NULL) {
+        return no_memory(r->path, error);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        sorted[i] = &r->file->entries[i];
+    }
+    qsort((void *)sorted, count, sizeof(*sorted), compare_places);
+    for (uint32_t i = 1; status == SLUICE_OK && i < count; i++) {
+        if (sl_zip_overlap(&sorted[i - 1]->member, &sorted[i]->member)) {
+            status = refuse(r->path, sorted[i]->member.header,
+                            sl_refuse("it overlaps another one", 0), sorted[i]->name, error);
+        }
+    }
+    sl_free((void *)sorted);
+    return status;
 }
 
 static sluice_status read_entries(const reader *r, const sl_zip_end *end, sluice_error *error)
@@ -207,9 +242,6 @@ static sluice_status read_entries(const reader *r, const sl_zip_end *end, sluice
         if (status == SLUICE_OK) {
             status = read_entry(r, entry, error);
         }
-        if (status == SLUICE_OK) {
-            status = check_entry(r, entry, error);
-        }
         if (status < 0) {
             return status;
         }
@@ -229,6 +261,12 @@ sluice_status sl_npz_file_read(sl_npz_file *file, const char *path, sluice_error
     status = read_directory(&r, &end, error);
     if (status == SLUICE_OK) {
         status = read_entries(&r, &end, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_names(&r, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_places(&r, error);
     }
     sl_file_close(r.fd);
     if (status < 0) {

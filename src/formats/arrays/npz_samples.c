@@ -5,6 +5,7 @@
  */
 #include "file.h"
 #include "memory.h"
+#include "name_table.h"
 #include "npz.h"
 #include "open_many.h"
 #include "thread.h"
@@ -163,6 +164,7 @@ typedef struct looker {
     pthread_mutex_t mutex; /* guards what follows */
     column columns[SL_SOURCE_COLUMNS_MAX];
     uint32_t count;
+    sl_name_table names; /* of the columns */
     bool too_many, no_memory;
     note *notes;
     size_t note_count, note_room;
@@ -198,18 +200,22 @@ static void join(column *known, const column *other)
 /* Its number. */
 static uint32_t add_column(looker *look, const column *found)
 {
-    for (uint32_t i = 0; i < look->count; i++) {
-        if (strcmp(look->columns[i].source.name, found->source.name) == 0) {
-            join(&look->columns[i], found);
-            return i;
-        }
+    const uint32_t known = sl_name_table_find(&look->names, found->source.name);
+    if (known != SL_NAME_NONE) {
+        join(&look->columns[known], found);
+        return known;
     }
     if (look->count == SL_SOURCE_COLUMNS_MAX) {
         look->too_many = true;
         return 0;
     }
-    look->columns[look->count] = *found;
-    look->columns[look->count].number = look->count;
+    column *added = &look->columns[look->count];
+    *added = *found;
+    added->number = look->count;
+    if (!sl_name_table_add(&look->names, added->source.name, added->number)) {
+        look->no_memory = true;
+        return 0;
+    }
     return look->count++;
 }
 
@@ -356,6 +362,7 @@ static sluice_status find_fields(npz *own, const sluice_dataset_options *options
     } else {
         status = choose_fields(own, look, options, error);
     }
+    sl_name_table_close(&look->names);
     sl_free(look->notes);
     sl_free(look);
     return status;

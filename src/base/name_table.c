@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "name_table.h"
+
+#include "checksum.h"
+#include "memory.h"
+
+#include <string.h>
+
+enum { ROOM_LEAST = 64 };
+
+typedef struct sl_name_slot {
+    const char *name; /* NULL: free */
+    uint32_t hash, number;
+} slot;
+
+static uint32_t hash_of(const char *name)
+{
+    return (uint32_t)sl_checksum(name, strlen(name));
+}
+
+void sl_name_table_close(sl_name_table *table)
+{
+    sl_free(table->slots);
+    *table = (sl_name_table){.room = 0};
+}
+
+/* The slot of a name, or the free one that it would go to. */
+static slot *find(const sl_name_table *table, const char *name, uint32_t hash)
+{
+    const uint32_t mask = table->room - 1;
+    slot *at = &table->slots[hash & mask];
+    while (at->name != NULL && (at->hash != hash || strcmp(at->name, name) != 0)) {
+        at = &table->slots[(uint32_t)(at - table->slots + 1) & mask];
+    }
+    return at;
+}
+
+static bool grow(sl_name_table *table)
+{
+    const uint32_t room = table->room == 0 ? ROOM_LEAST : table->room * 2;
+    sl_name_table wider = {.room = room, .count = table->count};
+    wider.slots = room > table->room ? sl_calloc(room, sizeof(*wider.slots)) : NULL;
+    if (wider.slots == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < table->room; i++) {
+        const slot *own = &table->slots[i];
+        if (own->name != NULL) {
+            *find(&wider, own->name, own->hash) = *own;
+        }
+    }
+    sl_free(table->slots);
+    *table = wider;
+    return true;
+}
+
+uint32_t sl_name_table_find(const sl_name_table *table, const char *name)
+{
+    if (table->room == 0) {
+        return SL_NAME_NONE;
+    }
+    const slot *found = find(table, name, hash_of(name));
+    return found->name != NULL ? found->number : SL_NAME_NONE;
+}
+
+bool sl_name_table_add(sl_name_table *table, const char *name, uint32_t number)
+{
+    if (table->count >= table->room / 2 && !grow(table)) {
+        return false;
+    }
+    const uint32_t hash = hash_of(name);
+    *find(table, name, hash) = (slot){.name = name, .hash = hash, .number = number};
+    table->count++;
+    return true;
+}

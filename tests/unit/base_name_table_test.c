@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names and their numbers, against a list that is searched. */
+#include "name_table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { NAMES = 3000 };
+
+static char names[NAMES][16];
+
+static void empty(void **state)
+{
+    (void)state;
+    sl_name_table table = {.room = 0};
+    assert_int_equal(sl_name_table_find(&table, "a"), SL_NAME_NONE);
+    sl_name_table_close(&table);
+    assert_true(sl_name_table_add(&table, "", 7));
+    assert_int_equal(sl_name_table_find(&table, ""), 7);
+    assert_int_equal(sl_name_table_find(&table, "a"), SL_NAME_NONE);
+    sl_name_table_close(&table);
+}
+
+/* Those that are alike up to their last letters, and as the table grows. */
+static void many(void **state)
+{
+    (void)state;
+    sl_name_table table = {.room = 0};
+    for (uint32_t i = 0; i < NAMES; i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "array_%u", i * 7919 % 100003);
+        assert_int_equal(sl_name_table_find(&table, names[i]), SL_NAME_NONE);
+        assert_true(sl_name_table_add(&table, names[i], i));
+        assert_int_equal(sl_name_table_find(&table, names[i / 2]), i / 2);
+    }
+    for (uint32_t i = 0; i < NAMES; i++) {
+        char copy[sizeof(names[i])];
+        memcpy(copy, names[i], sizeof(copy));
+        assert_int_equal(sl_name_table_find(&table, copy), i);
+        copy[strlen(copy) - 1] = 'x';
+        assert_int_equal(sl_name_table_find(&table, copy), SL_NAME_NONE);
+    }
+    assert_int_equal(table.count, NAMES);
+    assert_true(table.room <= 4 * NAMES);
+    sl_name_table_close(&table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(empty),
+        cmocka_unit_test(many),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
