@@ -149,7 +149,8 @@ typedef struct sluice_mix_options {
  * positions, from the first epoch with these weights on, a dataset has come within less than one
  * sample of its share. Its samples come in an order that a loader's `shuffle` says (SHUFFLE_FULL: a
  * permutation of them), which is another each time that they are used up: none comes again before
- * all of them have come, and an epoch goes on where the one before ended. The mix of samples in
+ * all of them have come, and an epoch goes on where the one before ended: for 2^63 positions, so a
+ * mix has 2^63 / epoch_samples epochs. The mix of samples in
  * each global batch is near the weights, whatever the number of ranks; a rank's own batch is some
  * rows of it.
  *
@@ -162,7 +163,8 @@ typedef struct sluice_mix_options {
  * them a sample has, and an epoch has as many as all datasets have together, or epoch_samples of
  * them. A loader of a dataset without a window is INVALID.
  *
- * Errors: as sluice_dataset_concat; INVALID: weights that make no sense.
+ * Errors: as sluice_dataset_concat; INVALID: weights that make no sense, or for an epoch that there
+ * is not.
  */
 SLUICE_API sluice_status sluice_dataset_mix(sluice_dataset **mix, sluice_dataset *const *datasets,
                                             size_t count, const sluice_mix_options *options,

@@ -196,8 +196,9 @@ SLUICE_API sluice_status sluice_loader_open(sluice_loader **loader, sluice_datas
 /*
  * Begins epoch `epoch` at its first batch (or where sluice_loader_restore says). The batches of an
  * epoch in progress are dropped, those that the consumer holds stay valid. Free when `epoch`
- * follows the one just ended: the loader has read ahead into it. Errors: STATE, CANCELED, and
- * whatever made the loader fail.
+ * follows the one just ended: the loader has read ahead into it. Errors: STATE, CANCELED, INVALID
+ * (an epoch of 2^64 - 1, or which a mix has no more: sluice_dataset_mix), and whatever made the
+ * loader fail.
  */
 SLUICE_API sluice_status sluice_loader_start_epoch(sluice_loader *loader, uint64_t epoch);
 

@@ -5,6 +5,12 @@
 
 #include <stddef.h>
 
+uint64_t sl_mix_epochs(const sl_mix *mix)
+{
+    const uint64_t most = UINT64_C(1) << 63;
+    return most / mix->epoch_samples;
+}
+
 void sl_mix_close(sl_mix *mix)
 {
     if (mix == NULL) {

@@ -29,5 +29,8 @@ typedef struct sl_mix {
 } sl_mix;
 
 void sl_mix_close(sl_mix *mix); /* NULL is fine */
+/* Epochs that it has, 1 or more: below 2^63 positions, so that all counting is exact, also where a
+ * run goes on behind the last of them. */
+uint64_t sl_mix_epochs(const sl_mix *mix);
 
 #endif

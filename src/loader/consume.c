@@ -162,12 +162,31 @@ static void begin_run(sluice_loader *loader, const wanted_run *run)
     sl_feed_start(&loader->feed, run->epoch, start);
 }
 
+/* Positions of a mix are counted over all epochs. */
+static sluice_status check_epoch(sluice_loader *loader, uint64_t epoch)
+{
+    const sl_mix *mix = loader->dataset->mix;
+    sluice_error why;
+    if (mix == NULL || epoch < sl_mix_epochs(mix)) {
+        return SLUICE_OK;
+    }
+    sl_error_clear(&why);
+    (void)sl_error_set(&why, SLUICE_INVALID, "loader",
+                       "epoch %llu is too large: a mix of %llu samples an epoch has %llu epochs",
+                       (unsigned long long)epoch, (unsigned long long)mix->epoch_samples,
+                       (unsigned long long)sl_mix_epochs(mix));
+    return sl_loader_refuse(loader, &why);
+}
+
 static sluice_status start(sluice_loader *loader, const wanted_run *run)
 {
     if (!sl_loader_enter(loader)) {
         return SLUICE_CANCELED;
     }
-    const sluice_status status = first_error(loader);
+    sluice_status status = first_error(loader);
+    if (status == SLUICE_OK) {
+        status = check_epoch(loader, run->epoch);
+    }
     if (status == SLUICE_OK) {
         forget_refusal(loader);
         if (!continue_run(loader, run)) {

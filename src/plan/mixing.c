@@ -309,6 +309,19 @@ static sluice_status no_memory(sluice_error *error)
     return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the schedule of a mix");
 }
 
+/* Whether all rows of a mix, whose epochs have their size, begin in one that it has. */
+static sluice_status check_epochs(const sl_mix *mix, uint64_t last, sluice_error *error)
+{
+    const uint64_t epochs = sl_mix_epochs(mix);
+    return last < epochs
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_INVALID, STAGE,
+                              "weights are for epoch %llu: a mix of %llu samples an epoch has "
+                              "%llu epochs (2^63 samples)",
+                              (unsigned long long)last, (unsigned long long)mix->epoch_samples,
+                              (unsigned long long)epochs);
+}
+
 static sluice_status make_row(sl_mix *mix, uint32_t number, const sl_mix_weights *w,
                               sluice_error *error)
 {
@@ -319,6 +332,10 @@ static sluice_status make_row(sl_mix *mix, uint32_t number, const sl_mix_weights
         return status;
     }
     row->epoch = w->epochs[number];
+    const sluice_status sound = check_epochs(mix, row->epoch, error);
+    if (sound < 0) {
+        return sound;
+    }
     return make_shares(row, &w->weights[(size_t)number * w->sources], w->sources, sum) &&
                    make_schedule(row, w->sources) &&
                    count_before(mix, row, number > 0 ? row - 1 : NULL)
@@ -373,6 +390,11 @@ sluice_status sl_mix_recount(sl_mix **recounted, const sl_mix *mix, const uint64
     *made =
         (sl_mix){.sources = mix->sources, .rows = mix->rows, .whole = mix->whole, .borrowed = true};
     made->epoch_samples = mix->whole ? first[mix->sources] : mix->epoch_samples;
+    const sluice_status status = check_epochs(made, mix->row[mix->rows - 1].epoch, error);
+    if (status < 0) {
+        sl_free(made);
+        return status;
+    }
     bool there = make_room(made);
     for (uint32_t i = 0; there && i <= mix->sources; i++) {
         made->first[i] = first[i];

@@ -37,8 +37,9 @@
 /* As the caller has them. */
 typedef struct sl_mix_weights {
     uint32_t sources, rows;
-    const double *weights;  /* rows x sources: finite, not negative, one of a row above 0 */
-    const uint64_t *epochs; /* of each row: the first that it is for; 0 first, then ascending */
+    const double *weights; /* rows x sources: finite, not negative, one of a row above 0 */
+    /* Of each row: the first that it is for; 0 first, then ascending, below sl_mix_epochs. */
+    const uint64_t *epochs;
     const uint64_t *sizes;  /* of each source, 1 or more; their sum does not overflow */
     uint64_t epoch_samples; /* 0: as many as all sources have together */
 } sl_mix_weights;
@@ -49,7 +50,8 @@ sluice_status sl_mix_make(sl_mix **mix, const sl_mix_weights *weights, sluice_er
 /*
  * The same weights, of the same sources cut in another way: source i has the samples from first[i]
  * on, before first[i + 1] (1 or more), and an epoch as many as before, or all of them where it had
- * all. Its schedules are those of `mix`, which must stay. Errors: NOMEM.
+ * all. Its schedules are those of `mix`, which must stay. Errors: NOMEM; INVALID: weights are for
+ * an epoch that there is no more.
  */
 sluice_status sl_mix_recount(sl_mix **recounted, const sl_mix *mix, const uint64_t *first,
                              sluice_error *error);
@@ -60,7 +62,7 @@ typedef struct sl_mix_place {
     uint64_t epoch, position; /* the source's own */
 } sl_mix_place;
 
-/* position < epoch_samples. Below 2^63 positions in all epochs. */
+/* position < epoch_samples. Exact in epochs below sl_mix_epochs, and for 2^63 positions more. */
 sl_mix_place sl_mix_find(const sl_mix *mix, uint64_t epoch, uint64_t position);
 
 #endif

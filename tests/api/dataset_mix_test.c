@@ -186,6 +186,32 @@ static void test_a_cursor_goes_on_anywhere(void **state)
     batches_free(&whole);
 }
 
+/* The last epoch of 61 samples that a mix has, and the next one, which is refused and harms
+ * nothing. */
+static void test_epochs_have_an_end(void **state)
+{
+    (void)state;
+    const uint64_t epochs = (UINT64_C(1) << 63) / EPOCH;
+    const uint64_t too_large[] = {epochs, UINT64_C(1) << 63, UINT64_MAX / EPOCH + 1,
+                                  UINT64_MAX - 1};
+    sluice_loader_options options = setup_options();
+    options.last_batch = SLUICE_LAST_SHORT;
+    sluice_loader *loader = open_loader(&options);
+    for (size_t i = 0; i < sizeof(too_large) / sizeof(too_large[0]); i++) {
+        sluice_error error = SLUICE_ERROR_INIT;
+        assert_int_equal(sluice_loader_start_epoch(loader, too_large[i]), SLUICE_INVALID);
+        assert_int_equal(sluice_loader_get_error(loader, &error), SLUICE_INVALID);
+        assert_non_null(strstr(error.text, "151202820276307800 epochs"));
+        assert_int_equal(sluice_loader_start_endless(loader, too_large[i]), SLUICE_INVALID);
+        batches all = {0};
+        batches_collect(&all, loader, epochs - 1);
+        assert_int_equal(all.end, SLUICE_END);
+        assert_int_equal(all.rows, EPOCH);
+        batches_free(&all);
+    }
+    sluice_loader_close(loader);
+}
+
 static void expect_refused(const sluice_mix_options *options, sluice_status wanted)
 {
     sluice_dataset *mix = parts[0];
@@ -228,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_shares_of_every_prefix),
         cmocka_unit_test(test_workers_make_no_difference),
         cmocka_unit_test(test_a_cursor_goes_on_anywhere),
+        cmocka_unit_test(test_epochs_have_an_end),
         cmocka_unit_test(test_wrong_calls),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

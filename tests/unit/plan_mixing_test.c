@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -298,6 +299,83 @@ static void test_counted_again_is_made_of_other_sizes(void **state)
     }
 }
 
+/* ---- epochs without end ---- */
+
+/* 2^63 positions are counted exactly: by periods, of which one is gone through. */
+static void test_the_last_epochs(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {400, 7, 1, 64};
+    static const uint64_t epoch_samples[] = {
+        1, 2, 333, 65537, UINT64_C(3) << 31, UINT64_C(5) << 60, INT64_MAX};
+    for (size_t s = 0; s < sizeof(epoch_samples) / sizeof(epoch_samples[0]); s++) {
+        const uint64_t samples = epoch_samples[s];
+        sl_mix *mix = make(order_weights, sizes, ORDERED, samples);
+        const uint64_t epochs = sl_mix_epochs(mix);
+        const uint64_t period = mix->row[0].period;
+        assert_int_equal(period, 11);
+        assert_true(epochs <= (UINT64_C(1) << 63) / samples);
+        assert_true(epochs + 1 > (UINT64_C(1) << 63) / samples);
+        for (uint64_t i = 0; i < 200; i++) {
+            /* the last positions of all, over several epochs where they are short, and one more */
+            const uint64_t all = epochs * samples + samples - 1 - i;
+            const sl_mix_place place = sl_mix_find(mix, all / samples, all % samples);
+            uint64_t taken[ORDERED] = {0};
+            for (uint64_t at = 0; at < period; at++) {
+                const sl_mix_place first = sl_mix_find(mix, at / samples, at % samples);
+                taken[first.source] += all / period + (at < all % period);
+                assert_true(at != all % period || first.source == place.source);
+            }
+            assert_int_equal(place.epoch, taken[place.source] / sizes[place.source]);
+            assert_int_equal(place.position, taken[place.source] % sizes[place.source]);
+        }
+        sl_mix_close(mix);
+    }
+}
+
+/* Weights may change as late as in the last epoch. */
+static void test_weights_for_the_last_epoch(void **state)
+{
+    (void)state;
+    static const double weights[] = {3, 1, 1, 4};
+    static const uint64_t sizes[] = {13, 29};
+    static const uint64_t more[] = {0, 14, 100};
+    const uint64_t epochs = (UINT64_C(1) << 63) / 1000;
+    const uint64_t from[] = {0, epochs - 1};
+    const uint64_t too_late[] = {0, epochs};
+    sl_mix_weights w = {.sources = 2,
+                        .rows = 2,
+                        .weights = weights,
+                        .epochs = from,
+                        .sizes = sizes,
+                        .epoch_samples = 1000};
+    sl_mix *mix = NULL;
+    sl_mix *again = NULL;
+    assert_int_equal(sl_mix_make(&mix, &w, NULL), SLUICE_OK);
+    uint64_t taken[2] = {(epochs - 1) * 750, (epochs - 1) * 250};
+    for (uint64_t p = 0; p < 3000; p++) {
+        const sl_mix_place place = sl_mix_find(mix, epochs - 1 + p / 1000, p % 1000);
+        assert_int_equal(place.epoch, taken[place.source] / sizes[place.source]);
+        assert_int_equal(place.position, taken[place.source] % sizes[place.source]);
+        taken[place.source]++;
+    }
+    assert_int_equal(sl_mix_recount(&again, mix, more, NULL), SLUICE_OK); /* as many an epoch */
+    sl_mix_close(again);
+    sl_mix_close(mix);
+    w.epochs = too_late;
+    assert_int_equal(sl_mix_make(&mix, &w, NULL), SLUICE_INVALID);
+    assert_null(mix);
+    const uint64_t of_all[] = {0, (UINT64_C(1) << 63) / 42 - 1};
+    w.epochs = of_all;
+    w.epoch_samples = 0;
+    assert_int_equal(sl_mix_make(&mix, &w, NULL), SLUICE_OK);
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sl_mix_recount(&again, mix, more, &error), SLUICE_INVALID); /* more of them */
+    assert_null(again);
+    assert_non_null(strstr(error.text, "92233720368547758 epochs"));
+    sl_mix_close(mix);
+}
+
 static void test_weights_that_make_no_sense(void **state)
 {
     (void)state;
@@ -334,6 +412,8 @@ int main(void)
         cmocka_unit_test(test_orders_differ),
         cmocka_unit_test(test_rows_go_on_where_the_last_one_ended),
         cmocka_unit_test(test_counted_again_is_made_of_other_sizes),
+        cmocka_unit_test(test_the_last_epochs),
+        cmocka_unit_test(test_weights_for_the_last_epoch),
         cmocka_unit_test(test_weights_that_make_no_sense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
