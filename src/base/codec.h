@@ -81,6 +81,9 @@ typedef struct sl_codec {
     /* After header of the same source. */
     sluice_status (*decode)(void *state, const sl_codec_source *source,
                             const sl_codec_request *request, sl_image *view, sluice_error *error);
+    /* Checks the checksums in the bytes that `header` did not, without decoding anything, of bytes
+     * that it found right. Pure. Errors: CORRUPT, with an offset. NULL: there are none. */
+    sluice_status (*check_sums)(sl_bytes bytes, sluice_error *error);
     /*
      * Rows [first, first + count), whole, as they are stored: values of grey or of channels that
      * nothing scales, numbers of a palette's colours; two bytes are in the machine's order. Row by

@@ -264,3 +264,22 @@ sluice_status sl_png_read(sl_png *png, const sl_codec_source *source, sluice_err
     }
     return status == SLUICE_OK ? check_amount(&w) : status;
 }
+
+sluice_status sl_png_check_sums(sl_bytes bytes, sluice_error *error)
+{
+    const sl_codec_source source = {.bytes = bytes};
+    const walk w = {.source = &source, .error = error};
+    chunk c = {.type = bytes.data};
+    sluice_status status = sl_png_probe(bytes) ? enter(&w, SIGNATURE_BYTES, &c)
+                                               : refuse(&w, 0, "a PNG begins with its signature");
+    while (status == SLUICE_OK && !is_type(&c, "IEND")) {
+        if (is_type(&c, "IDAT") || is_type(&c, "fdAT")) {
+            const sl_bytes whole = {c.type - 4, c.content.size + SL_PNG_CHUNK_BYTES};
+            status = sl_png_check_sum(whole, c.offset, NULL, error);
+        }
+        if (status == SLUICE_OK) {
+            status = enter(&w, c.offset + SL_PNG_CHUNK_BYTES + c.content.size, &c);
+        }
+    }
+    return status;
+}

@@ -45,6 +45,10 @@ sluice_status sl_png_read(sl_png *png, const sl_codec_source *source, sluice_err
 sluice_status sl_png_check_sum(sl_bytes whole, size_t offset, const _Atomic bool *stop,
                                sluice_error *error);
 
+/* Checks those chunks that sl_png_read leaves out, of bytes that it found right: all checksums are
+ * known to be right then. Errors: CORRUPT. */
+sluice_status sl_png_check_sums(sl_bytes bytes, sluice_error *error);
+
 /* Bits of a pixel as stored, and bytes of a row (without the byte that names its filter). */
 uint32_t sl_png_pixel_bits(const sl_png *png);
 uint64_t sl_png_row_bytes(const sl_png *png);

@@ -347,4 +347,5 @@ const sl_codec sl_codec_png = {
     .header = png_header,
     .decode = png_decode,
     .samples = png_samples,
+    .check_sums = sl_png_check_sums,
 };

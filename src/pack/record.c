@@ -37,6 +37,9 @@ static sluice_status measure_encoded(sl_value *value, sluice_error *error)
     if (status == SLUICE_OK) {
         status = sl_codec_size(sl_codecs[row], &source, &picture, error);
     }
+    if (status == SLUICE_OK && sl_codecs[row]->check_sums != NULL) {
+        status = sl_codecs[row]->check_sums(value->bytes, error);
+    }
     if (status < 0) {
         return status;
     }

@@ -324,6 +324,18 @@ static sluice_status join(worker *w, sl_value *image, sluice_error *error)
     return status;
 }
 
+/* The checksums that are in a picture, wherever it lies. */
+static sluice_status check_picture_sums(const sl_value *image, sluice_error *error)
+{
+    uint32_t row = 0;
+    const sluice_status status = sl_codec_find(image->codec, image->bytes, &row, error);
+    if (status < 0 || image->zstd) {
+        return status;
+    }
+    return sl_codecs[row]->check_sums != NULL ? sl_codecs[row]->check_sums(image->bytes, error)
+                                              : SLUICE_OK;
+}
+
 static sluice_status check_value(worker *w, const sl_field *field, const sl_value *value,
                                  sluice_error *error)
 {
@@ -334,6 +346,9 @@ static sluice_status check_value(worker *w, const sl_field *field, const sl_valu
     sluice_status status = value->list != SL_LIST_NONE ? join(w, &whole, error) : SLUICE_OK;
     if (status == SLUICE_OK) {
         status = check_header(&whole, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_picture_sums(&whole, error);
     }
     return status == SLUICE_OK && w->decoder != NULL ? decode(w, &whole, error) : status;
 }

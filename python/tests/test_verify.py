@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What verify checks of each format, and what it says that it could not check."""
+import io
+import json
+import struct
+import tarfile
+import zlib
+
+import arrows
+import betons
+import litdata_files
+import lmdbs
+import mds_files
+import numpy
+import parquets
+import pytest
+import recordios
+import tfrecords
+from PIL import Image
+
+import sluice
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("SLUICE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+
+
+def encoded(kind="PNG", number=0, size=(40, 30), **options):
+    made = io.BytesIO()
+    noise = numpy.random.default_rng(number).integers(0, 255, (size[1], size[0], 3), dtype=numpy.uint8)
+    Image.fromarray(noise).save(made, kind, **options)
+    return made.getvalue()
+
+
+def tar(path, members):
+    with tarfile.open(path, "w") as archive:
+        for name, data in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+# ---- containers of pictures: each takes a list of them ----
+
+
+def in_folder(path, pictures):
+    (path / "class").mkdir(parents=True)
+    for number, data in enumerate(pictures):
+        (path / "class" / f"{number}.{'png' if data[:4] == PNG[:4] else 'jpg'}").write_bytes(data)
+    return path
+
+
+def in_tar(path, pictures):
+    return tar(path.with_suffix(".tar"), [(f"{number}.png", data) for number, data in enumerate(pictures)])
+
+
+def in_tfrecord(path, pictures):
+    return tfrecords.write(path.with_suffix(".tfrecord"), [{"image": [data]} for data in pictures])
+
+
+def in_recordio(path, pictures):
+    path = path.with_suffix(".rec")
+    recordios.write(path, [recordios.image(0, data, number) for number, data in enumerate(pictures)])
+    return path
+
+
+def in_parquet(path, pictures, **options):
+    path = path.with_suffix(".parquet")
+    parquets.write(path, {"image": parquets.Column("binary", pictures)}, **options)
+    return path
+
+
+def in_arrow(path, pictures):
+    path = path.with_suffix(".arrow")
+    arrows.write_stream(path, {"image": arrows.Column("binary", pictures)})
+    return path
+
+
+def in_mds(path, pictures, **options):
+    mds_files.write(path, {"image": "png"}, [{"image": data} for data in pictures], **options)
+    return path
+
+
+def in_litdata(path, pictures):
+    litdata_files.write(path, ["image"], [[data] for data in pictures])
+    return path
+
+
+def in_lmdb(path, pictures):
+    lmdbs.pictures(path, {f"{number:04}": data for number, data in enumerate(pictures)})
+    return path
+
+
+def in_table(path, pictures):
+    in_folder(path, pictures)
+    lines = [f"class/{number}.png" for number in range(len(pictures))]
+    (path / "table.csv").write_text("\n".join(["file", *lines]))
+    return path / "table.csv"
+
+
+def in_coco(path, pictures):
+    in_folder(path, pictures)
+    images = [{"id": number, "file_name": f"class/{number}.png"} for number in range(len(pictures))]
+    (path / "instances_x.json").write_text(json.dumps({"images": images, "annotations": [], "categories": []}))
+    return path / "instances_x.json"
+
+
+def in_shards(path, pictures):
+    with sluice.Writer(path, fields={"image": "image"}) as writer:
+        for data in pictures:
+            writer.add(image=data)
+    return path
+
+
+PNG = encoded()
+CONTAINERS = [in_folder, in_tar, in_tfrecord, in_recordio, in_parquet, in_arrow, in_mds, in_litdata, in_lmdb, in_table, in_coco]
+
+
+# ---- PNG ----
+
+
+def chunks(data):
+    """(offset, type, whole chunk), each with the right checksum."""
+    at, found = 8, []
+    while at < len(data):
+        size = struct.unpack(">I", data[at : at + 4])[0]
+        kind, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + size]
+        assert struct.unpack(">I", data[at + 8 + size : at + 12 + size])[0] == zlib.crc32(kind + body)
+        found.append((at, kind))
+        at += 12 + size
+    return found
+
+
+def flipped(data, at):
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
+def with_text(data):
+    """One with an ancillary chunk behind its header."""
+    body = b"tEXtComment\0" + b"words"
+    return data[:33] + struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body)) + data[33:]
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_checksums_of_png(tmp_path, container):
+    """Without decoding: any chunk, the picture's data and what nobody needs."""
+    good = with_text(PNG)
+    found = {kind for _, kind in chunks(good)}
+    assert {b"IHDR", b"tEXt", b"IDAT", b"IEND"} <= found
+    for number, (at, kind) in enumerate(chunks(good)):
+        bad = flipped(good, at + 8 if kind != b"IEND" else at + 9)  # its first byte, or of the checksum
+        data = sluice.Dataset(container(tmp_path / f"{number}", [good, good, bad, good]))
+        result = data.verify(progress=None)
+        assert [finding.sample for finding in result.findings] == [2], kind
+        assert "checksum" in str(result.findings[0]) or kind == b"IHDR"
+        assert result.samples == 4
+
+
+def test_a_damaged_png_is_not_packed(tmp_path):
+    """What verify finds in shards was bad before: pack says which sample it was."""
+    bad = flipped(PNG, dict((kind, at) for at, kind in chunks(PNG))[b"IDAT"] + 20)
+    source = sluice.Dataset(in_folder(tmp_path / "x", [PNG, bad, PNG]))
+    with pytest.raises(sluice.CorruptError, match="checksum of a chunk IDAT is wrong"):
+        sluice.pack(source, tmp_path / "packed", progress=None)
+    report = sluice.pack(source, tmp_path / "skipped", progress=None, on_bad_sample="skip")
+    assert report.rejected == 1
+    assert sluice.Dataset(tmp_path / "skipped").verify(progress=None)[:3:2] == (2, [])
+    with sluice.Writer(tmp_path / "written", fields={"image": "image"}) as writer:
+        writer.add(image=PNG)
+        with pytest.raises(sluice.CorruptError):
+            writer.add(image=bad)
