@@ -7,6 +7,7 @@
 #include "file.h"
 #include "file_list.h"
 #include "memory.h"
+#include "npz_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 /* Where the records lie in a file. */
 typedef struct span {
     uint64_t begin, bytes;
+    bool in_member; /* of an archive: */
+    sl_zip_member member;
 } span;
 
 typedef struct flat {
@@ -83,6 +86,20 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     return sl_accept();
 }
 
+/* Records have no checksum; the member of an archive that they are in has. */
+static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
+{
+    sluice_error error;
+    const flat *own = flat_of(dataset);
+    const span *records = &own->spans[object];
+    sl_error_clear(&error);
+    if (records->in_member && sl_npz_file_check(&records->member, &own->list.files[object],
+                                                &findings->bytes_read, &error) < 0) {
+        findings->report(findings->ctx, &error);
+    }
+    return SLUICE_OK;
+}
+
 static void close_flat(sl_dataset *dataset)
 {
     flat *own = (flat *)(void *)dataset;
@@ -97,6 +114,7 @@ static const sl_dataset_ops flat_ops = {
     .locate_field = locate_field,
     .stretch = stretch,
     .unpack = unpack,
+    .check_object = check_object,
     .close = close_flat,
 };
 
@@ -153,7 +171,12 @@ static sluice_status add_part(flat *own, const sl_flat_part *part, sluice_error 
     }
     own->list.files[number].file = part->file;
     own->list.files[number].first = info->samples;
-    own->spans[number] = (span){part->begin, part->bytes};
+    own->spans[number] = (span){.begin = part->begin, .bytes = part->bytes};
+    if (part->member != NULL) {
+        own->spans[number].in_member = true;
+        own->spans[number].member = *part->member;
+        own->spans[number].member.name = (sl_bytes){NULL, 0}; /* in memory that is not ours */
+    }
     if (part->bytes > 0) {
         info->samples += (part->bytes - 1) / own->record_bytes + 1;
         info->bytes += part->bytes;

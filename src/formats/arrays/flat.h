@@ -13,12 +13,16 @@
 #define SL_FLAT_H
 
 #include "dataset.h"
+#include "zip_directory.h"
 
 /* What of a file holds records. */
 typedef struct sl_flat_part {
     const char *path;
     sl_file_identity file;
     uint64_t begin, bytes; /* in it */
+    /* the stored member of a zip archive that they lie in, whose checksum covers them; NULL:
+     * nothing does */
+    const sl_zip_member *member;
 } sl_flat_part;
 
 /* What the dataset is called, and described as. */

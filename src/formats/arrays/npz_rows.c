@@ -331,7 +331,8 @@ static sluice_status open_single(sl_dataset **dataset, const char *path, const s
     const sl_flat_part part = {.path = path,
                                .file = file->file,
                                .begin = entry->member.data + entry->npy.data,
-                               .bytes = entry->npy.bytes};
+                               .bytes = entry->npy.bytes,
+                               .member = &entry->member};
     if (is_series) {
         field.dtype = entry->npy.dtype;
         field.dims = 1;
