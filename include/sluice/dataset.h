@@ -308,6 +308,8 @@ typedef struct sluice_verify_options {
         sizeof(sluice_verify_options), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0 \
     }
 
+#define SLUICE_UNCHECKED_BYTES 512
+
 typedef struct sluice_verify_result {
     uint32_t struct_size;
     uint32_t reserved;
@@ -316,15 +318,21 @@ typedef struct sluice_verify_result {
     uint64_t bad;     /* findings */
     /* of those: what could not be read, after some tries (EIO, ESTALE, ...), and may be good */
     uint64_t unreadable;
+    /* What no checksum was checked of, so that damage there may not have been seen, in English:
+       "tars have no checksums"; several with "; " between them. "": every byte was checked. */
+    char unchecked[SLUICE_UNCHECKED_BYTES];
 } sluice_verify_result;
 
-#define SLUICE_VERIFY_RESULT_INIT                   \
-    {                                               \
-        sizeof(sluice_verify_result), 0, 0, 0, 0, 0 \
+#define SLUICE_VERIFY_RESULT_INIT                       \
+    {                                                   \
+        sizeof(sluice_verify_result), 0, 0, 0, 0, 0, "" \
     }
 
 /*
- * Reads the whole dataset and checks every checksum and the header of every picture and frame.
+ * Reads the whole dataset and checks every checksum that there is, and the header of every picture
+ * and frame. What no checksum covers can only be wrong in ways that its structure tells: damage in
+ * the pixels of a JPEG in a tar is not found (with `decode` if the decoder notices).
+ * `result->unchecked` says what that was of; docs/formats.md has it of each format.
  * Returns OK when it could look at everything, also with findings: `result->bad` counts them.
  * A shortage of memory ends it, and is no finding. `options` may be NULL. Errors: CANCELED
  * (should_stop), NOMEM.

@@ -30,6 +30,7 @@ class Verified(NamedTuple):
     samples: int
     bytes: int
     findings: list[_sluice.Error]
+    unchecked: str
 
 
 class Ranks(NamedTuple):

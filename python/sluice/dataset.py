@@ -39,7 +39,7 @@ if not TYPE_CHECKING:
 if not TYPE_CHECKING:  # else as _types.py has them: the typing module takes long to import
     Field = namedtuple("Field", ["name", "type", "dtype", "shape"])
     Field.__doc__ = "What each sample has under a name. A 0 in `shape` differs from sample to sample."
-    Verified = namedtuple("Verified", ["samples", "bytes", "findings"])
+    Verified = namedtuple("Verified", ["samples", "bytes", "findings", "unchecked"])
     Verified.__doc__ = "What Dataset.verify found."
 
 
@@ -228,8 +228,9 @@ class Dataset:
         and every frame. part: (i, n): only part i of n, from 0. max_sample_bytes: a larger sample is a bad one
         [1 GiB; 2^31 - 1 at most].
 
-        Returns (samples looked at, bytes read, findings): the findings are exceptions, with file, sample,
-        offset and reason, that are not raised. Empty: all is good.
+        Returns (samples looked at, bytes read, findings, unchecked): the findings are exceptions, with file,
+        sample, offset and reason, that are not raised. Empty: all is good. unchecked: what no checksum was
+        checked of, as "tars have no checksums"; "" when every byte was.
         """
         from .packing import part_options, progress_of, sample_limit, threads
 

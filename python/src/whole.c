@@ -359,6 +359,12 @@ static PyObject *findings_list(const extension *e, const walk *w)
     return list;
 }
 
+static PyObject *unchecked_text(const walk *w)
+{
+    const char *text = w->verified.unchecked;
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
 PyObject *whole_verify(PyObject *module, PyObject *arguments)
 {
     const extension *e = PyModule_GetState(module);
@@ -387,10 +393,11 @@ PyObject *whole_verify(PyObject *module, PyObject *arguments)
         return NULL;
     }
     PyObject *findings = findings_list(e, w);
-    PyObject *made = findings == NULL
-                         ? NULL
-                         : Py_BuildValue("(KKN)", (unsigned long long)w->verified.samples,
-                                         (unsigned long long)w->verified.bytes, findings);
+    PyObject *made =
+        findings == NULL
+            ? NULL
+            : Py_BuildValue("(KKNN)", (unsigned long long)w->verified.samples,
+                            (unsigned long long)w->verified.bytes, findings, unchecked_text(w));
     drop(&w->job);
     return made;
 }

@@ -69,7 +69,7 @@ def check(tmp_path, paths, plain):
         data = sluice.Dataset(paths)
         assert data.format == "tar" and len(data) == len(wanted) and data.front_to_back
         assert [without_missing(sample) for sample in packed(tmp_path, data, workers=workers)] == wanted
-    looked_at, _, findings = data.verify(progress=False)
+    looked_at, _, findings, _ = data.verify(progress=False)
     assert looked_at == len(wanted) and not findings
     return data
 
@@ -308,7 +308,7 @@ def test_rot_behind_a_kept_index(tmp_path, cache, suffix):
         replace(path, flipped(good, at))
         data = sluice.Dataset(path)
         assert not cache.exists()  # it was not walked
-        _, _, findings = data.verify(progress=False)
+        findings = data.verify(progress=False).findings
         assert findings and all(isinstance(finding, sluice.CorruptError) for finding in findings)
         assert all(finding.sample is None for finding in findings) and findings[0].file == str(path)
         for source in (data, data[:3], data.subset([0])):

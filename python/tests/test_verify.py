@@ -117,6 +117,58 @@ def in_shards(path, pictures):
 PNG = encoded()
 CONTAINERS = [in_folder, in_tar, in_tfrecord, in_recordio, in_parquet, in_arrow, in_mds, in_litdata, in_lmdb, in_table, in_coco]
 
+SAID = {
+    in_folder: "", in_tar: "tars have no checksums", in_tfrecord: "", in_recordio: "RecordIO has no checksums",
+    in_arrow: "Arrow files have no checksums", in_litdata: "LitData's chunks have no checksums",
+    in_lmdb: "LMDB has no checksums", in_table: "tables have no checksums", in_coco: "annotations have no checksums",
+    in_shards: "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("container", SAID)
+def test_what_has_no_checksum_is_said(tmp_path, container):
+    found = sluice.Dataset(container(tmp_path / "x", [encoded(number=n) for n in range(5)])).verify(progress=None)
+    assert found == (5, found.bytes, [], SAID[container])
+    assert sluice.Dataset(in_folder(tmp_path / "y", [PNG])).verify(progress=None).unchecked == ""
+
+
+def test_pictures_that_are_files_have_none(tmp_path):
+    """Wherever they lie: in class folders, or listed by a table."""
+    of_pictures = "pictures other than PNG have no checksums"
+    folder = in_folder(tmp_path / "x", [PNG, encoded("JPEG", quality=90)])
+    assert sluice.Dataset(folder).verify(progress=None).unchecked == of_pictures
+    assert sluice.Dataset(folder)[:1].verify(progress=None).unchecked == ""
+    (tmp_path / "x" / "a.csv").write_text("file\nclass/1.jpg\n")
+    found = sluice.Dataset(tmp_path / "x" / "a.csv").verify(progress=None, workers=1)
+    assert found.unchecked == "tables have no checksums; " + of_pictures
+
+
+def test_other_formats(tmp_path):
+    betons.write(tmp_path / "a.beton", {"x": "int"}, [{"x": 1}])
+    assert sluice.Dataset(tmp_path / "a.beton").verify(progress=None).unchecked == ".beton files have no checksums"
+    numpy.save(tmp_path / "a.npy", numpy.zeros((3, 2)))
+    of_arrays = "files of arrays have no checksums"
+    assert sluice.Dataset(tmp_path / "a.npy").verify(progress=None).unchecked == of_arrays
+    (tmp_path / "flat.bin").write_bytes(bytes(24))
+    flat = sluice.Dataset(tmp_path / "flat.bin", flat=("float32", (2,)))
+    assert flat.verify(progress=None).unchecked == of_arrays
+    numpy.arange(5, dtype="u2").tofile(tmp_path / "m.bin")
+    index = b"MMIDIDX\0\0" + struct.pack("<QBQQiqqq", 1, 8, 1, 2, 5, 0, 0, 1)
+    (tmp_path / "m.idx").write_bytes(index)
+    megatron = sluice.Dataset(tmp_path / "m.bin")
+    assert megatron.verify(progress=None).unchecked == "Megatron-LM's files have no checksums"
+
+
+def test_joined_ones_say_each_once(tmp_path):
+    a = sluice.Dataset(in_tar(tmp_path / "a", [PNG]))
+    b = sluice.Dataset(in_lmdb(tmp_path / "b", [PNG]))
+    shards = sluice.Dataset(in_shards(tmp_path / "c", [PNG]))
+    joined = sluice.concat([a, shards, b, a, sluice.Dataset(in_tar(tmp_path / "d", [PNG]))], fields=["image"])
+    both = "tars have no checksums; LMDB has no checksums"
+    assert joined.verify(progress=None).unchecked == both and len(joined) == 5
+    assert joined[1:4].verify(progress=None).unchecked == both
+    assert sluice.concat([shards, shards]).verify(progress=None).unchecked == ""
+
 
 # ---- PNG ----
 
@@ -182,9 +234,11 @@ def test_checksums_of_npz_rows(tmp_path, arrays):
     made = {"x": numpy.random.default_rng(1).random((30, 10)), "y": numpy.arange(30)}
     numpy.savez(tmp_path / "a.npz", **{name: made[name] for name in arrays})
     found = sluice.Dataset(tmp_path / "a.npz").verify(progress=None)
-    assert found.findings == []
+    assert found[2:] == ([], "")
     content = (tmp_path / "a.npz").read_bytes()
     (tmp_path / "a.npz").write_bytes(flipped(content, content.index(made["x"][12].tobytes())))
     data = sluice.Dataset(tmp_path / "a.npz")
     (finding,) = data.verify(progress=None).findings
     assert "CRC-32" in str(finding) and finding.file == str(tmp_path / "a.npz")
+    some = data[:4].verify(progress=None)
+    assert some[2:] == ([], "checksums of whole files, of which only some samples are looked at")

@@ -17,6 +17,7 @@
 #include "error.h"
 #include "mix.h"
 #include "objects.h"
+#include "unchecked.h"
 #include "value.h"
 
 #include <stdatomic.h>
@@ -57,7 +58,8 @@ typedef struct sl_buffer {
 typedef struct sl_findings {
     void (*report)(void *ctx, const sluice_error *finding);
     void *ctx;
-    uint64_t bytes_read; /* added to by check_object */
+    uint64_t bytes_read;    /* added to by check_object */
+    sl_unchecked unchecked; /* what it found to have no checksum */
 } sl_findings;
 
 /* What a format implements. All but close are const and thread-safe. */
@@ -149,6 +151,12 @@ struct sl_dataset {
     uint32_t pieces;          /* that a sample has, at most */
     uint32_t depth;           /* of datasets over others: one more than theirs; 0: a format's */
     const sl_mix *mix;        /* it has an order of its own, of which an epoch is a part; NULL */
+    /* What has no checksum, whatever is found of it: said by the format, which leaves pictures that
+     * are files to those who look at them. */
+    sl_unchecked unchecked;
+    /* What check_object checks is all that stands for a sample's bytes, which so are unchecked
+     * where it is not asked. */
+    bool sums_are_of_files;
     /* What it is, and what it was known by: a sentence for people. Behind "; " how it is stored, if
      * that makes it slow, and what to do. */
     char kind[128];

@@ -490,6 +490,8 @@ static sluice_status add_part(joined *own, sl_dataset *of, sluice_error *error)
     sluice_dataset_info *info = &own->base.info;
     *p = (part){.of = sl_dataset_ref(of), .first = info->samples};
     map_fields(own, p);
+    sl_unchecked_join(&own->base.unchecked, &of->unchecked);
+    own->base.sums_are_of_files = own->base.sums_are_of_files || of->sums_are_of_files;
     own->base.whole_objects = own->base.whole_objects || of->whole_objects;
     own->base.shares_pages = own->base.shares_pages || of->shares_pages;
     info->front_to_back = info->front_to_back | of->info.front_to_back;

@@ -171,6 +171,11 @@ static bool compose(sl_index_map *made, const sl_index_map *map, const sl_index_
 static void describe(subset *own)
 {
     const sl_dataset *of = own->of;
+    own->base.unchecked = of->unchecked;
+    if (of->sums_are_of_files) {
+        sl_unchecked_add(&own->base.unchecked,
+                         "checksums of whole files, of which only some samples are looked at");
+    }
     sl_checksum_stream stream;
     sl_checksum_begin(&stream);
     sl_checksum_add(&stream, "subset", sizeof("subset"));

@@ -58,6 +58,7 @@ typedef struct verify {
     uint64_t next, total; /* of the phase: files, then samples */
     uint32_t running;
     sluice_verify_result result;
+    sl_unchecked unchecked;
     sluice_error failure;   /* why it cannot go on; of status OK: it can */
     range samples, objects; /* of this part */
 } verify;
@@ -74,6 +75,7 @@ typedef struct worker {
     size_t unpacked_capacity;
     file_state state;   /* of the file being checked */
     uint64_t shortages; /* of memory, before it, or before the sample */
+    sl_unchecked unchecked;
     void (*work)(struct worker *worker, uint64_t first, uint64_t last);
     uint64_t step;
 } worker;
@@ -131,6 +133,7 @@ static void check_files(worker *w, uint64_t first, uint64_t last)
         w->shortages = sl_memory_shortages();
         sluice_status status = dataset->ops->check_object(dataset, (uint32_t)file, &findings);
         w->verify->states[file] = (uint8_t)(status < 0 ? FILE_UNUSABLE : w->state);
+        sl_unchecked_join(&w->unchecked, &findings.unchecked);
         add_result(w->verify, 0, findings.bytes_read);
     }
 }
@@ -324,20 +327,27 @@ static sluice_status join(worker *w, sl_value *image, sluice_error *error)
     return status;
 }
 
-/* The checksums that are in a picture, wherever it lies. */
-static sluice_status check_picture_sums(const sl_value *image, sluice_error *error)
+/* The checksums that are in a picture. A file that is one, and has none, says so; what else
+ * pictures lie in has its own to say. */
+static sluice_status check_picture_sums(worker *w, const sl_sample *sample, const sl_value *image,
+                                        sluice_error *error)
 {
     uint32_t row = 0;
     const sluice_status status = sl_codec_find(image->codec, image->bytes, &row, error);
     if (status < 0 || image->zstd) {
         return status;
     }
-    return sl_codecs[row]->check_sums != NULL ? sl_codecs[row]->check_sums(image->bytes, error)
-                                              : SLUICE_OK;
+    if (sl_codecs[row]->check_sums != NULL) {
+        return sl_codecs[row]->check_sums(image->bytes, error);
+    }
+    if (sample->place.bytes == 0) {
+        sl_unchecked_add(&w->unchecked, "pictures other than PNG have no checksums");
+    }
+    return SLUICE_OK;
 }
 
-static sluice_status check_value(worker *w, const sl_field *field, const sl_value *value,
-                                 sluice_error *error)
+static sluice_status check_value(worker *w, const sl_sample *sample, const sl_field *field,
+                                 const sl_value *value, sluice_error *error)
 {
     if (field->type != SLUICE_FIELD_IMAGE) {
         return check_other(w, field, value, error);
@@ -348,7 +358,7 @@ static sluice_status check_value(worker *w, const sl_field *field, const sl_valu
         status = check_header(&whole, error);
     }
     if (status == SLUICE_OK) {
-        status = check_picture_sums(&whole, error);
+        status = check_picture_sums(w, sample, &whole, error);
     }
     return status == SLUICE_OK && w->decoder != NULL ? decode(w, &whole, error) : status;
 }
@@ -367,7 +377,7 @@ static sluice_status check_sample(worker *w, const sl_sample *sample, sl_bytes s
     for (uint32_t i = 0; i < dataset->info.fields && status == SLUICE_OK; i++) {
         const sl_value *value = &w->values.of[i];
         if (value->present) {
-            status = check_value(w, &dataset->fields[i], value, error);
+            status = check_value(w, sample, &dataset->fields[i], value, error);
         }
         if (status < 0 && error->file[0] == '\0') {
             sl_sample_blame(dataset, sample, value, error);
@@ -519,6 +529,7 @@ static void run(void *argument)
         w->work(w, first, last);
         sl_lock(&v->mutex);
     }
+    sl_unchecked_join(&v->unchecked, &w->unchecked);
     v->running--;
     sl_cond_signal(&v->changed);
     sl_unlock(&v->mutex);
@@ -715,7 +726,7 @@ static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
 sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *options,
                         sluice_verify_result *result, sluice_error *error)
 {
-    verify v = {.dataset = dataset, .options = options};
+    verify v = {.dataset = dataset, .options = options, .unchecked = dataset->unchecked};
     v.result.struct_size = sizeof(v.result);
     begin_of_part(dataset, options->part, options->parts, &v.samples.first, &v.objects.first);
     begin_of_part(dataset, options->part + 1, options->parts, &v.samples.end, &v.objects.end);
@@ -749,6 +760,7 @@ sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *
     sl_free(v.sums);
     if (status == SLUICE_OK) {
         *result = v.result;
+        memcpy(result->unchecked, v.unchecked.text, sizeof(result->unchecked));
     }
     return status;
 }

@@ -58,6 +58,14 @@ run 0 pack small-packed small-once-more
 says out "20 JPEGs stored as they are, since nothing is decoded faster"
 
 run 0 verify kept --decode
+run 0 verify photos
+says out "all good (structure only: pictures other than PNG have no checksums)"
+run 0 verify photos --json
+json '.unchecked == "pictures other than PNG have no checksums"'
+run 0 verify packed
+grep -q 's: all good$' out || fail "nothing of shards is unchecked"
+run 0 verify packed --json
+json '.unchecked == ""'
 for dataset in photos packed; do
     run 0 verify "$dataset" --decode --json
     json '.samples == 60 and .bad == 0 and .findings == [] and .bytes > 0'

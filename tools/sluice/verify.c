@@ -95,6 +95,7 @@ static void print_result(struct listener *listener, const struct verify_args *ar
         json_unsigned(json, "bytes", result->bytes);
         json_unsigned(json, "bad", result->bad);
         json_unsigned(json, "unreadable", result->unreadable);
+        json_text(json, "unchecked", result->unchecked);
         json_unsigned(json, "part", args->part.part);
         json_unsigned(json, "parts", args->part.parts);
         json_real(json, "seconds", seconds);
@@ -108,13 +109,17 @@ static void print_result(struct listener *listener, const struct verify_args *ar
     }
     printf("%" PRIu64 " samples, %s read in %.1f s: ", result->samples, bytes, seconds);
     if (result->bad == 0) {
-        printf("all good\n");
+        printf("all good");
     } else if (result->unreadable == 0) {
-        printf("%" PRIu64 " bad\n", result->bad);
+        printf("%" PRIu64 " bad", result->bad);
     } else {
-        printf("%" PRIu64 " bad, %" PRIu64 " unreadable (what cannot be read may be good)\n",
+        printf("%" PRIu64 " bad, %" PRIu64 " unreadable (what cannot be read may be good)",
                result->bad - result->unreadable, result->unreadable);
     }
+    if (result->unchecked[0] != '\0') {
+        printf(" (structure only: %s)", SAFE(result->unchecked));
+    }
+    printf("\n");
 }
 
 static int code_of(const sluice_verify_result *result)
@@ -194,7 +199,8 @@ int verify_main(int argc, char **argv)
         .summary = "Reads all of a dataset and checks every checksum, and the headers of pictures\n"
                    "and frames. Prints one line for each bad place; exit code 3 when there is any, "
                    "4 when\n"
-                   "all that was found is what could not be read.\n"
+                   "all that was found is what could not be read. The last line says what has no\n"
+                   "checksum: `structure only: ...`.\n"
                    "Several processes can do a part each: `mpirun -n 4 sluice verify packed`.",
         .examples = "  sluice verify packed\n"
                     "  sluice verify photos --decode\n"

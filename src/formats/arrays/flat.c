@@ -176,6 +176,9 @@ static sluice_status add_part(flat *own, const sl_flat_part *part, sluice_error 
         own->spans[number].in_member = true;
         own->spans[number].member = *part->member;
         own->spans[number].member.name = (sl_bytes){NULL, 0}; /* in memory that is not ours */
+        own->base.sums_are_of_files = true;
+    } else {
+        sl_unchecked_add(&own->base.unchecked, "files of arrays have no checksums");
     }
     if (part->bytes > 0) {
         info->samples += (part->bytes - 1) / own->record_bytes + 1;

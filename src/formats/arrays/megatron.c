@@ -232,6 +232,7 @@ static sluice_status open_all(megatron *own, const char *const *paths, size_t co
     info->fingerprint = sl_checksum_value(&own->sum);
     info->fields = 1;
     info->shards = own->list.count;
+    sl_unchecked_add(&own->base.unchecked, "Megatron-LM's files have no checksums");
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "Megatron-LM's indexed dataset (.bin and .idx): each sequence is a sample");
     own->base.fields = &own->field;

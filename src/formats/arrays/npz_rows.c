@@ -290,6 +290,7 @@ static sluice_status open_all(rows *own, const char *path, const sl_npz_file *fi
     info->fields = own->fields.count;
     info->shards = 1;
     info->fingerprint = fingerprint(own);
+    own->base.sums_are_of_files = true;
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "one .npz file, whose arrays are of one length: each row of them is a sample");
     own->base.fields = own->fields.fields;

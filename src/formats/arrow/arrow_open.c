@@ -289,6 +289,7 @@ static sluice_status take_info(opener *o, sluice_error *error)
     info->bytes = count_bytes(own);
     info->fingerprint = fingerprint(own);
     memcpy(info->format, "arrow", sizeof("arrow"));
+    sl_unchecked_add(&own->base.unchecked, "Arrow files have no checksums");
     (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s, each of whose rows is a sample%s",
                    own->paths.files.count == 1 ? "an Arrow file" : "Arrow files",
                    own->order != NULL ? ", by a table of row numbers" : "");

@@ -281,6 +281,7 @@ static sluice_status open_all(betons *own, const char *const *paths, size_t coun
     sluice_dataset_info *info = &own->base.info;
     info->fields = own->fields.count;
     info->shards = own->list.count;
+    sl_unchecked_add(&own->base.unchecked, ".beton files have no checksums");
     (void)snprintf(own->base.kind, sizeof(own->base.kind), "%s, each of whose rows is a sample",
                    own->list.count == 1 ? "FFCV's .beton file" : "FFCV's .beton files");
     own->base.fields = own->fields.fields;

@@ -304,6 +304,7 @@ static void describe(lmdb *own)
         (void)snprintf(others, sizeof(others), ", %llu other entries are left out",
                        (unsigned long long)left_out);
     }
+    sl_unchecked_add(&own->base.unchecked, "LMDB has no checksums");
     (void)snprintf(own->base.kind, sizeof(own->base.kind), "LMDB, by its keys: %s%s",
                    own->columns.words, others);
 }

@@ -135,6 +135,7 @@ static sluice_status open_all(recordios *own, const char *const *paths, size_t c
         return status;
     }
     info->fields = own->fields.source.count;
+    sl_unchecked_add(&own->base.unchecked, "RecordIO has no checksums");
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "%s, each of whose records is a sample%s",
                    own->set.list.count == 1 ? "a RecordIO file" : "RecordIO files",

@@ -213,6 +213,7 @@ static sluice_status open_items(opener *o, sl_dataset **dataset,
                                 sluice_error *error)
 {
     sl_dataset *base = &o->own->base;
+    sl_unchecked_add(&base->unchecked, "LitData's chunks have no checksums");
     (void)snprintf(base->kind, sizeof(base->kind),
                    "LitData's chunks, as their index.json lists them");
     const sluice_status status = sl_sized_dataset_finish(o->own, options, path, error);

@@ -141,6 +141,7 @@ static sluice_status open_all(tokens *own, const char *path, sluice_error *error
     info->fingerprint = sl_offset_files_fingerprint(&own->files);
     info->fields = own->fields.count;
     own->base.fields = own->fields.fields;
+    sl_unchecked_add(&own->base.unchecked, "LitData's chunks have no checksums");
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "LitData's chunks of tokens (TokensLoader): each chunk is a sample");
     return sl_file_list_objects(&own->files.list, &own->base.objects, error);

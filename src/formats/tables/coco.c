@@ -572,6 +572,7 @@ static sluice_status open_file(opener *o, const sluice_dataset_options *options,
         return status;
     }
     (void)snprintf(o->own->base.info.format, sizeof(o->own->base.info.format), "coco");
+    sl_unchecked_add(&o->own->base.unchecked, "annotations have no checksums");
     (void)snprintf(o->own->base.kind, sizeof(o->own->base.kind),
                    "COCO's annotations, and the pictures that they list");
     return sl_listed_finish(o->own, o->path, error);

@@ -360,6 +360,7 @@ static sluice_status open_rows(opener *o, sluice_error *error)
     }
     const bool json = o->table->is_json;
     (void)snprintf(o->own->base.info.format, sizeof(o->own->base.info.format), "table");
+    sl_unchecked_add(&o->own->base.unchecked, "tables have no checksums");
     (void)snprintf(o->own->base.kind, sizeof(o->own->base.kind),
                    "pictures in files, listed by a table (%s)",
                    json                          ? "JSON Lines"

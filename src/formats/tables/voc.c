@@ -400,6 +400,7 @@ static sluice_status open_pages(opener *o, const sluice_dataset_options *options
         return status;
     }
     (void)snprintf(o->own->base.info.format, sizeof(o->own->base.info.format), "voc");
+    sl_unchecked_add(&o->own->base.unchecked, "annotations have no checksums");
     (void)snprintf(o->own->base.kind, sizeof(o->own->base.kind),
                    "Pascal VOC's annotations, and their pictures");
     return sl_listed_finish(o->own, o->path, error);

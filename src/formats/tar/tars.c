@@ -148,6 +148,12 @@ static sluice_status open_all(tars *own, const char *const *paths, size_t count,
                    one ? "a " : "", packed ? "compressed " : "", one ? "" : "s",
                    packed ? "; not for loading: pack it" : "");
     own->base.fields = own->fields.fields;
+    for (uint32_t i = 0; i < own->set.list.count; i++) {
+        if (own->set.list.files[i].packing == SL_PACKING_NONE) {
+            sl_unchecked_add(&own->base.unchecked, "tars have no checksums");
+            break;
+        }
+    }
     return sl_file_list_objects(&own->set.list, &own->base.objects, error);
 }
 

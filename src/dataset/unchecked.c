@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unchecked.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define BETWEEN "; "
+#define MORE    "..."
+
+enum { BETWEEN_BYTES = sizeof(BETWEEN) - 1, MORE_BYTES = sizeof(MORE) - 1 };
+
+/* The end of the phrase that begins at `at`. */
+static const char *end_of(const char *at)
+{
+    const char *end = strstr(at, BETWEEN);
+    return end != NULL ? end : at + strlen(at);
+}
+
+/* The phrase behind it; NULL: it is the last. */
+static const char *next_of(const char *end)
+{
+    return *end != '\0' ? end + BETWEEN_BYTES : NULL;
+}
+
+static bool has(const char *text, const char *phrase, size_t bytes)
+{
+    for (const char *at = text; at != NULL; at = next_of(end_of(at))) {
+        if ((size_t)(end_of(at) - at) == bytes && memcmp(at, phrase, bytes) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void append(char *text, const char *phrase, size_t bytes)
+{
+    size_t length = strlen(text);
+    if (length > 0) {
+        memcpy(text + length, BETWEEN, BETWEEN_BYTES);
+        length += BETWEEN_BYTES;
+    }
+    memcpy(text + length, phrase, bytes);
+    text[length + bytes] = '\0';
+}
+
+static void add(sl_unchecked *unchecked, const char *phrase, size_t bytes)
+{
+    /* behind each there is room for saying that there are more */
+    const size_t room = sizeof(unchecked->text) - 1 - BETWEEN_BYTES - MORE_BYTES;
+    char *text = unchecked->text;
+    if (bytes == 0 || has(text, phrase, bytes) || has(text, MORE, MORE_BYTES)) {
+        return;
+    }
+    if (bytes + BETWEEN_BYTES <= room && strlen(text) <= room - bytes - BETWEEN_BYTES) {
+        append(text, phrase, bytes);
+    } else {
+        append(text, MORE, MORE_BYTES);
+    }
+}
+
+void sl_unchecked_add(sl_unchecked *unchecked, const char *phrase)
+{
+    add(unchecked, phrase, strlen(phrase));
+}
+
+void sl_unchecked_join(sl_unchecked *unchecked, const sl_unchecked *other)
+{
+    for (const char *at = other->text; at != NULL; at = next_of(end_of(at))) {
+        add(unchecked, at, (size_t)(end_of(at) - at));
+    }
+}
