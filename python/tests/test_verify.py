@@ -242,3 +242,85 @@ def test_checksums_of_npz_rows(tmp_path, arrays):
     assert "CRC-32" in str(finding) and finding.file == str(tmp_path / "a.npz")
     some = data[:4].verify(progress=None)
     assert some[2:] == ([], "checksums of whole files, of which only some samples are looked at")
+
+
+# ---- Parquet ----
+
+NO_CRC = "Parquet pages without a CRC"
+
+
+def rows(count=24):
+    noise = [encoded("JPEG", number, size=(200, 160), quality=95) for number in range(count)]
+    return {
+        "image": parquets.Column("binary", noise), "label": parquets.Column("int64", list(range(count))),
+        "text": parquets.Column("string", [f"text {number % 3}" if number != 5 else None for number in range(count)]),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("codec", ["UNCOMPRESSED", "SNAPPY", "ZSTD", "GZIP"])
+@pytest.mark.parametrize("repeated", [1, 4])
+def test_crc_of_every_page(tmp_path, version, codec, repeated):
+    """Damaged anywhere, each page is found: of pictures in memory and of those that are read, of dictionaries, numbers."""
+    path = tmp_path / "a.parquet"
+    columns = rows(24)
+    columns["image"].values = [data + bytes(30000 * (repeated - 1)) for data in columns["image"].values]
+    layout = parquets.write(path, columns, rows_per_page=7, rows_per_group=13, codec=codec, dictionary={"text"}, crc=True,
+                            data_page_version=version)  # fmt: skip
+    good = path.read_bytes()
+    found = sluice.Dataset(path).verify(progress=None)
+    assert found == (24, found.bytes, [], "")
+    bodies = sum(page["size"] + page["header"] for page in layout.pages)
+    assert found.bytes >= bodies
+    if repeated == 1:  # all is in memory
+        assert found.bytes == bodies + 24 * 4
+    kinds = set()
+    for number, page in enumerate(layout.pages):
+        at = page["offset"] + page["header"]
+        for where in (at, at + page["size"] // 2, at + page["size"] - 1):
+            path.write_bytes(flipped(good, where))
+            try:
+                data = sluice.Dataset(path)
+            except sluice.CorruptError:
+                continue  # damaged so that it cannot be opened
+            findings = data.verify(progress=None).findings
+            kinds.add((page["leaf"], page["type"]))
+            crcs = [finding for finding in findings if "checksum (CRC-32)" in str(finding)]
+            assert [(finding.file, finding.offset, finding.sample) for finding in crcs] == [(str(path), at, None)]
+            assert f'column "{page["leaf"]}"' in str(crcs[0])
+    data_page = 0 if version == 1 else 3
+    # damaged gzip is refused when the file is opened, or its sample says so, too
+    assert codec == "GZIP" or {("image", data_page), ("label", data_page), ("text", 2), ("text", data_page)} <= kinds
+
+
+def test_pages_without_crc_are_said(tmp_path):
+    path = tmp_path / "a.parquet"
+    for options in ({}, {"codec": "ZSTD"}, {"codec": "GZIP", "data_page_version": 2}, {"codec": "SNAPPY", "dictionary": True}):
+        parquets.write(path, rows(), **options)
+        found = sluice.Dataset(path).verify(progress=None)
+        assert found[2:] == ([], NO_CRC)
+    parquets.write(path, rows(), codec="GZIP")  # which has a checksum itself
+    assert sluice.Dataset(path).verify(progress=None)[2:] == ([], "")
+    layout = parquets.write(path, rows(), codec="ZSTD", rows_per_page=5, crc=True)
+    (tmp_path / "b").mkdir()
+    parquets.write(tmp_path / "b" / "0.parquet", rows(), crc=True)
+    parquets.write(tmp_path / "b" / "1.parquet", rows())
+    assert sluice.Dataset(tmp_path / "b").verify(progress=None)[2:] == ([], NO_CRC)
+    assert sluice.Dataset(tmp_path / "b" / "0.parquet").verify(progress=None)[2:] == ([], "")
+    # a column that is not chosen is none of the dataset's
+    page = next(page for page in layout.pages if page["leaf"] == "text")
+    content = path.read_bytes()
+    path.write_bytes(flipped(content, page["offset"] + page["header"] + page["size"] // 2))
+    some = sluice.Dataset(path, fields={"image": "image", "label": "label"})
+    assert some.verify(progress=None)[2:] == ([], "")
+    assert some[:5].verify(progress=None).unchecked == "checksums of whole files, of which only some samples are looked at"
+
+
+def test_bytes_of_parquet_are_counted(tmp_path):
+    """What was read, whether columns are in memory or not, and whether pages have a CRC."""
+    for codec in ("UNCOMPRESSED", "ZSTD"):
+        for crc in (False, True):
+            path = tmp_path / "a.parquet"
+            parquets.write(path, rows(), codec=codec, crc=crc)
+            size = path.stat().st_size
+            assert size > sluice.Dataset(path).verify(progress=None).bytes > size * 0.9

@@ -10,7 +10,7 @@
  */
 #include "file.h"
 #include "memory.h"
-#include "parquet_open.h"
+#include "parquet_check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -127,6 +127,11 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     return why;
 }
 
+static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
+{
+    return sl_parquet_check(parquets_of(dataset), object, findings);
+}
+
 static const char *class_name(const sl_dataset *dataset, int64_t label)
 {
     const sl_parquets *own = parquets_of(dataset);
@@ -152,6 +157,7 @@ static const sl_dataset_ops parquets_ops = {
     .locate = locate,
     .piece = piece,
     .unpack = unpack,
+    .check_object = check_object,
     .class_name = class_name,
     .close = close_parquets,
 };

@@ -252,6 +252,11 @@ static sluice_status add_read(sl_parquet_opening *o, const sl_parquet_column *co
     return sl_parquet_index_open(&read->index, own->base.info.samples, 0, error);
 }
 
+static void note_leaf(sl_parquets *own, uint32_t leaf)
+{
+    own->leaves[leaf / 8] |= (uint8_t)(1U << leaf % 8);
+}
+
 /* Which fields are read, and which are kept in memory. */
 static sluice_status choose_reads(sl_parquet_opening *o, sluice_error *error)
 {
@@ -260,6 +265,10 @@ static sluice_status choose_reads(sl_parquet_opening *o, sluice_error *error)
     for (uint32_t i = 0; status == SLUICE_OK && i < own->fields.count; i++) {
         const sl_parquet_column *column = &o->columns.of[own->fields.column[i]];
         own->read_of[i] = SL_FIELD_NONE;
+        note_leaf(own, column->leaf);
+        if (column->guide != SL_FIELD_NONE) {
+            note_leaf(own, column->guide);
+        }
         if (!is_large(o, i)) {
             own->side_of[i] = o->side_count;
             o->side_fields[o->side_count] = own->fields.fields[i];

@@ -219,6 +219,7 @@ static void describe(sl_parquet_opening *o)
         info->bytes += bytes_of_index(&own->reads[i].index, &pages);
     }
     own->base.shares_pages = pages;
+    own->base.sums_are_of_files = true;
     own->base.pieces = own->read_count > 1 ? own->read_count : 0;
     info->fingerprint = fingerprint_of(o);
     info->fields = own->fields.count;

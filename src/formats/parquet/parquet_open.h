@@ -27,10 +27,17 @@ typedef struct sl_parquets {
     uint32_t side_of[SL_FIELDS_MAX]; /* number of the column in memory */
     sl_parquet_read reads[SL_PARQUET_READS_MAX];
     uint32_t read_count;
-    uint32_t label; /* field with names of classes; NONE */
+    uint8_t leaves[SL_PARQUET_LEAVES_MAX / 8]; /* a bit of each that a field is of */
+    uint32_t label;                            /* field with names of classes; NONE */
     char label_column[SL_SOURCE_NAME_BYTES];
     sl_side_columns side;
 } sl_parquets;
+
+/* Whether a field is of this leaf, or needs it for telling how long its lists are. */
+static inline bool sl_parquets_have_leaf(const sl_parquets *own, uint32_t leaf)
+{
+    return (own->leaves[leaf / 8] >> leaf % 8 & 1) != 0;
+}
 
 /* A row group, while it is read. */
 typedef struct sl_parquet_group {

@@ -13,7 +13,8 @@ enum { TYPE_DATA = 0, TYPE_INDEX = 1, TYPE_DICTIONARY = 2, TYPE_DATA_2 = 3 };
 
 typedef struct header {
     int64_t type, unpacked, bytes, values, encoding, level_encoding, rep_bytes, def_bytes;
-    bool compressed, has_facts;
+    int64_t crc;
+    bool compressed, has_facts, has_crc;
 } header;
 
 /* ---- a header ---- */
@@ -88,6 +89,9 @@ static void read_header(sl_thrift *t, header *h)
             h->unpacked = sl_thrift_integer(t, &field);
         } else if (field.id == 3) {
             h->bytes = sl_thrift_integer(t, &field);
+        } else if (field.id == 4 && field.type == SL_THRIFT_I32) {
+            h->crc = sl_thrift_integer(t, &field);
+            h->has_crc = true;
         } else if ((field.id == 5 || field.id == 7) && is_struct) {
             read_facts(t, h);
         } else if (field.id == 8 && is_struct) {
@@ -131,7 +135,9 @@ size_t sl_parquet_page_header(sl_bytes bytes, sl_parquet_page *page, bool *is_ot
                               .level_encoding = (uint32_t)h.level_encoding,
                               .rep_bytes = (uint32_t)h.rep_bytes,
                               .def_bytes = (uint32_t)h.def_bytes,
-                              .compressed = h.compressed};
+                              .compressed = h.compressed,
+                              .has_crc = h.has_crc,
+                              .crc = (uint32_t)h.crc};
     return (size_t)(t.at - bytes.data);
 }
 

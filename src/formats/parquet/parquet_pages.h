@@ -37,6 +37,8 @@ typedef struct sl_parquet_page {
     uint32_t encoding, level_encoding;
     uint32_t rep_bytes, def_bytes; /* DATA_2: of its levels */
     bool compressed;
+    bool has_crc; /* `crc` is the CRC-32 of its body as it is stored */
+    uint32_t crc;
 } sl_parquet_page;
 
 /* Bytes of the head that a walk looks at at once; and the most that a header can have. */

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "parquet_check.h"
+
+#include "crc32.h"
+#include "file.h"
+#include "memory.h"
+#include "parquet_page.h"
+#include "parquet_pages.h"
+
+#define STAGE "dataset"
+/* Of a page, read at once. */
+#define PIECE_BYTES ((size_t)1 << 20)
+
+/* A file while it is checked. */
+typedef struct check {
+    const sl_parquets *own;
+    sl_findings *findings;
+    const char *path;
+    int fd;
+    sl_parquet parquet;
+    sl_parquet_walk walk;
+    uint8_t piece[PIECE_BYTES];
+} check;
+
+static bool is_read(const sl_parquets *own, uint32_t leaf)
+{
+    uint32_t i = 0;
+    while (i < own->read_count && own->reads[i].leaf != leaf) {
+        i++;
+    }
+    return i < own->read_count;
+}
+
+/* Whether unpacking it, which has been done or will be with its samples, tells that it is right:
+ * gzip has a checksum of what it holds, and all of the page must be in it. */
+static bool tells_by_itself(const check *c, const sl_parquet_page *page)
+{
+    return page->compressed && c->walk.codec == SL_PAGE_GZIP &&
+           page->rep_bytes + page->def_bytes == 0;
+}
+
+static sluice_status sum_up(check *c, const sl_parquet_page *page, uint32_t *crc,
+                            sluice_error *error)
+{
+    *crc = 0;
+    for (uint32_t at = 0; at < page->bytes;) {
+        const uint32_t left = page->bytes - at;
+        const size_t bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
+        const sluice_status status = sl_file_read(c->fd, (sl_file_name){STAGE, c->path}, c->piece,
+                                                  bytes, page->offset + at, error);
+        if (status < 0) {
+            return status;
+        }
+        *crc = sl_crc32(*crc, c->piece, bytes);
+        at += (uint32_t)bytes;
+    }
+    c->findings->bytes_read += page->bytes;
+    return SLUICE_OK;
+}
+
+static sluice_status check_page(check *c, uint32_t leaf, const sl_parquet_page *page,
+                                sluice_error *error)
+{
+    uint32_t crc;
+    if (!page->has_crc && page->bytes > 0 && !tells_by_itself(c, page)) {
+        sl_unchecked_add(&c->findings->unchecked, "Parquet pages without a CRC");
+    }
+    if (!page->has_crc && is_read(c->own, leaf)) {
+        return SLUICE_OK;
+    }
+    const sluice_status status = sum_up(c, page, &crc, error);
+    if (status == SLUICE_OK && page->has_crc && crc != page->crc) {
+        sluice_error finding;
+        sl_error_file(&finding, SLUICE_CORRUPT, STAGE, 0, c->path, (int64_t)page->offset,
+                      "column \"%s\": the page that begins here, of %u bytes, does not match its "
+                      "checksum (CRC-32)",
+                      c->parquet.leaves[leaf].name, page->bytes);
+        c->findings->report(c->findings->ctx, &finding);
+    }
+    return status;
+}
+
+/* A header that is damaged ends the column: where the next page begins is not known then. */
+static sluice_status check_chunk(check *c, uint32_t group, uint32_t leaf, sluice_error *error)
+{
+    const sl_parquet_chunk *chunk =
+        &c->parquet.chunks[(size_t)group * c->parquet.leaf_count + leaf];
+    sluice_status status = SLUICE_OK;
+    sl_parquet_walk_begin(&c->walk, c->fd, c->path, chunk);
+    while (status == SLUICE_OK) {
+        sl_parquet_page page;
+        const uint64_t header = c->walk.at;
+        status = sl_parquet_walk_next(&c->walk, chunk->values, &page, error);
+        if (status == SLUICE_OK) {
+            c->findings->bytes_read += page.offset - header;
+            status = check_page(c, leaf, &page, error);
+        }
+    }
+    if (status == SLUICE_CORRUPT) {
+        c->findings->report(c->findings->ctx, error);
+        return SLUICE_OK;
+    }
+    return status == SLUICE_END ? SLUICE_OK : status;
+}
+
+static sluice_status check_file(check *c, sluice_error *error)
+{
+    const sl_parquet *parquet = &c->parquet;
+    sluice_status status = sl_parquet_read_footer(&c->parquet, c->fd, c->path, error);
+    for (uint32_t group = 0; group < parquet->group_count; group++) {
+        for (uint32_t leaf = 0; status == SLUICE_OK && leaf < parquet->leaf_count; leaf++) {
+            if (sl_parquets_have_leaf(c->own, leaf)) {
+                status = check_chunk(c, group, leaf, error);
+            }
+        }
+    }
+    return status;
+}
+
+sluice_status sl_parquet_check(const sl_parquets *own, uint32_t file, sl_findings *findings)
+{
+    sluice_error error;
+    const sl_listed_file *of = &own->set.list.files[file];
+    sl_error_clear(&error);
+    check *c = sl_calloc(1, sizeof(*c));
+    sluice_status status =
+        c != NULL ? sl_file_open_again((sl_file_name){STAGE, of->path}, &of->file, &c->fd, &error)
+                  : sl_error_file(&error, SLUICE_NOMEM, STAGE, 0, of->path, -1,
+                                  "no memory for checking a file");
+    if (status == SLUICE_OK) {
+        c->own = own;
+        c->findings = findings;
+        c->path = of->path;
+        c->parquet.file = of->file;
+        status = check_file(c, &error);
+        sl_parquet_close(&c->parquet);
+        sl_file_close(c->fd);
+    }
+    if (status < 0) {
+        findings->report(findings->ctx, &error);
+    }
+    sl_free(c);
+    return SLUICE_OK; /* what is wrong with which sample is worth knowing */
+}
