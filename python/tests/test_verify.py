@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What verify checks of each format, and what it says that it could not check."""
+import ctypes
+import hashlib
 import io
 import json
+import shutil
 import struct
 import tarfile
 import zlib
@@ -324,3 +327,94 @@ def test_bytes_of_parquet_are_counted(tmp_path):
             parquets.write(path, rows(), codec=codec, crc=crc)
             size = path.stat().st_size
             assert size > sluice.Dataset(path).verify(progress=None).bytes > size * 0.9
+
+
+# ---- MDS ----
+
+
+class Xxh128(ctypes.Structure):
+    _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
+
+
+def xxhash(name, data):
+    """By the system's library."""
+    library = ctypes.CDLL("libxxhash.so.0")
+    if name in ("xxh128", "xxh3_128"):
+        library.XXH3_128bits.restype = Xxh128
+        made = library.XXH3_128bits(data, ctypes.c_size_t(len(data)))
+        return f"{made.high:016x}{made.low:016x}"
+    if name == "xxh3_64":
+        library.XXH3_64bits.restype = ctypes.c_uint64
+        return f"{library.XXH3_64bits(data, ctypes.c_size_t(len(data))):016x}"
+    function, kind = (library.XXH32, ctypes.c_uint32) if name == "xxh32" else (library.XXH64, ctypes.c_uint64)
+    function.restype = kind
+    return f"{function(data, ctypes.c_size_t(len(data)), kind(0)):0{ctypes.sizeof(kind) * 2}x}"
+
+
+def digest(name, data):
+    return xxhash(name, data) if name.startswith("xxh") else hashlib.new(name, data).hexdigest()
+
+
+# What streaming.base.hashing has: xxhash's algorithms, and those of hashlib but shake.
+XXHASH = ["xxh32", "xxh64", "xxh3_64", "xxh128", "xxh3_128"]
+HASHLIB = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3_224", "sha3_256", "sha3_384", "sha3_512", "blake2b", "blake2s"]
+
+
+def in_hashed_mds(path, pictures, hashes, **changes):
+    """`changes`: name -> digits of the first shard, None to leave it out."""
+    index = mds_files.write(path, {"image": "png"}, [{"image": data} for data in pictures], samples_per_shard=2)
+    for number, shard in enumerate(index["shards"]):
+        raw = shard["raw_data"]
+        data = (path / raw["basename"]).read_bytes()
+        raw["hashes"] = {name: digest(name, data) for name in hashes}
+        if number == 0:
+            raw["hashes"] = {name: text for name, text in (raw["hashes"] | changes).items() if text is not None}
+    (path / "index.json").write_text(json.dumps(index))
+    return path
+
+
+@pytest.mark.parametrize("name", XXHASH + HASHLIB)
+def test_each_hash_of_mds(tmp_path, name):
+    pictures = [encoded("JPEG", number, quality=95) for number in range(7)]
+    path = in_hashed_mds(tmp_path / "x", pictures, [name])
+    found = sluice.Dataset(path).verify(progress=None)
+    if "libcrypto" in found.unchecked:
+        assert name in HASHLIB and found[2:] == ([], f"hash {name} of MDS shards (built without libcrypto)")
+        pytest.skip("the library was built without libcrypto")
+    assert found == (7, found.bytes, [], "")
+    shard = path / "shard.00001.mds"
+    content = shard.read_bytes()
+    shard.write_bytes(flipped(content, len(content) - 300))
+    (finding,) = sluice.Dataset(path).verify(progress=None).findings
+    assert (finding.file, finding.sample, finding.reason) == (
+        str(shard), None, f"the file does not match its hash in index.json ({name})")  # fmt: skip
+    assert sluice.Dataset(path)[:1].verify(progress=None)[2:] == (
+        [], "checksums of whole files, of which only some samples are looked at")  # fmt: skip
+
+
+def test_several_hashes_of_mds(tmp_path):
+    """All that can be checked are; what cannot be is named."""
+    pictures = [encoded(number=number) for number in range(6)]
+    both = ["sha1", "xxh64"]
+
+    def findings(**changes):
+        shutil.rmtree(tmp_path / "x", ignore_errors=True)
+        found = sluice.Dataset(in_hashed_mds(tmp_path / "x", pictures, both, **changes)).verify(progress=None, workers=1)
+        libcrypto = "hash sha1 of MDS shards (built without libcrypto)"
+        said = [phrase for phrase in found.unchecked.split("; ") if phrase not in ("", libcrypto)]
+        wrong = [finding.reason for finding in found.findings]
+        assert all(reason.startswith("the file does not match its hash in index.json (") for reason in wrong)
+        return [reason.split("(")[1][:-1] for reason in wrong if "sha1" not in reason], said
+
+    assert findings() == ([], [])
+    assert findings(xxh64=None, sha1=None) == ([], ["MDS shards without a hash in index.json"])
+    assert findings(xxh64="0" * 16) == (["xxh64"], [])
+    for digits in ("", "12", "not digits at all", "0" * 400, "0 " * 8, "1=2"):
+        assert findings(xxh64=digits) == (["xxh64"], [])
+    content = digest("xxh64", (tmp_path / "x" / "shard.00000.mds").read_bytes())
+    assert findings(xxh64=content.upper()) == ([], [])
+    assert findings(whirlpool="12") == ([], ["hash whirlpool of MDS shards (not known here)"])
+    assert findings(**{"a; b\n": "12"}) == ([], ["hash without a name of MDS shards (not known here)"])
+    assert findings(md4=12) == ([], ["hash md4 of MDS shards (it is no text)"])
+    assert findings(xxh32="123", xxh3_64="456") == (["xxh32", "xxh3_64"], []) or findings(
+        xxh32="123", xxh3_64="456") == (["xxh3_64", "xxh32"], [])  # fmt: skip

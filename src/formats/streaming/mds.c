@@ -3,6 +3,7 @@
  * MDS, the shards of MosaicML's Streaming: a folder with index.json, which lists shards and says
  * which columns they have. What is in a shard is sized_dataset.h's.
  */
+#include "digest.h"
 #include "file.h"
 #include "file_set.h"
 #include "index_json.h"
@@ -126,23 +127,56 @@ static sluice_status check_unpacked(const opener *o, const json_t *shard, const 
                                                             : status;
 }
 
-/* Of its hashes the one that is known here; 0: there is none. */
-static uint64_t find_hash(const json_t *raw)
+/* Of a shard, as sl_sized_file has them. */
+typedef struct hash_list {
+    char text[SL_DIGEST_NAMES * (16 + SL_DIGEST_TEXT_BYTES)];
+    size_t length;
+} hash_list;
+
+static bool is_plain(const char *name)
 {
-    const char *text = sl_json_text(sl_json_member(raw, "hashes"), "xxh3_64");
-    uint64_t hash = 0;
-    if (text == NULL || strlen(text) != 16) {
-        return 0;
+    const size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return length > 0 && length < 32 && name[length] == '\0';
+}
+
+static void leave_unchecked(opener *o, const char *name, const char *why)
+{
+    char phrase[128];
+    (void)snprintf(phrase, sizeof(phrase), "hash %s of MDS shards (%s)",
+                   is_plain(name) ? name : "without a name", why);
+    sl_unchecked_add(&o->own->base.unchecked, phrase);
+}
+
+/* Digits that cannot be those of any hash stay wrong. */
+static void add_hash(hash_list *list, const char *name, const char *digits)
+{
+    const size_t length = strlen(digits);
+    const bool possible =
+        length < SL_DIGEST_TEXT_BYTES && strspn(digits, "0123456789abcdefABCDEF") == length;
+    const size_t room = sizeof(list->text) - list->length;
+    const int added = snprintf(list->text + list->length, room, "%s%s=%s",
+                               list->length > 0 ? " " : "", name, possible ? digits : "?");
+    list->length += added > 0 && (size_t)added < room ? (size_t)added : 0;
+}
+
+/* Those that can be made here; of the others it is said that they are not checked. */
+static void find_hashes(opener *o, const json_t *raw, hash_list *list)
+{
+    json_t *hashes = json_object_get(raw, "hashes");
+    *list = (hash_list){.length = 0};
+    if (json_object_size(hashes) == 0) {
+        sl_unchecked_add(&o->own->base.unchecked, "MDS shards without a hash in index.json");
     }
-    for (; *text != '\0'; text++) {
-        const char *digits = "0123456789abcdef";
-        const char *digit = strchr(digits, *text);
-        if (digit == NULL) {
-            return 0;
+    for (void *at = json_object_iter(hashes); at != NULL; at = json_object_iter_next(hashes, at)) {
+        const char *name = json_object_iter_key(at);
+        const char *digits = json_string_value(json_object_iter_value(at));
+        const char *why = digits != NULL ? sl_digest_refused(name) : "it is no text";
+        if (why != NULL) {
+            leave_unchecked(o, name, why);
+        } else {
+            add_hash(list, name, digits);
         }
-        hash = hash << 4 | (uint64_t)(digit - digits);
     }
-    return hash;
 }
 
 /* What all of its hashes are, also of kinds that are not known here: they tell its content. */
@@ -202,7 +236,9 @@ static sluice_status add_shard(opener *o, const json_t *shard, size_t number, sl
     if (status == SLUICE_OK && o->columns == NULL) {
         status = add_columns(o, shard, error);
     }
-    file.hash = find_hash(raw);
+    hash_list hashes;
+    find_hashes(o, raw, &hashes);
+    file.hashes = hashes.length > 0 ? hashes.text : NULL;
     sl_offset_files_tell(&o->own->files, sum_hashes(raw));
     return status == SLUICE_OK ? sl_sized_dataset_add(o->own, &file, error) : status;
 }

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sized_dataset.h"
 
-#include "checksum.h"
+#include "digest.h"
+#include "error.h"
 #include "look_around.h"
 #include "memory.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
 #define STAGE "dataset"
 /* Read at once of a file whose hash is checked. */
@@ -61,45 +66,96 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     return sl_sized_columns_unpack(&sized_of(dataset)->columns, bytes, values);
 }
 
-static sluice_status hash_file(const sl_dataset *dataset, uint32_t object, uint8_t *piece,
-                               sl_findings *findings, sluice_error *finding)
+/* The hashes of a file in the making. */
+typedef struct hashing {
+    const char *wanted[SL_DIGEST_NAMES]; /* "NAME=DIGITS", then what comes behind */
+    sl_digest *of[SL_DIGEST_NAMES];
+    uint32_t count;
+    uint8_t piece[PIECE_BYTES];
+} hashing;
+
+static sluice_status begin_hashes(hashing *h, const char *hashes, sluice_error *error)
 {
-    const uint64_t size = sized_of(dataset)->files.list.files[object].file.bytes;
-    sl_checksum_stream stream;
-    sl_checksum_begin(&stream);
-    for (uint64_t at = 0; at < size;) {
-        const size_t bytes = size - at < PIECE_BYTES ? (size_t)(size - at) : PIECE_BYTES;
-        const sluice_status status =
-            sl_objects_read(dataset->objects, object, at, piece, bytes, finding);
+    const char *at = hashes;
+    while (*at != '\0' && h->count < SL_DIGEST_NAMES) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "="), at);
+        const sluice_status status = sl_digest_open(&h->of[h->count], name, error);
         if (status < 0) {
             return status;
         }
-        sl_checksum_add(&stream, piece, bytes);
+        h->wanted[h->count++] = at;
+        at += strcspn(at, " ");
+        at += *at == ' ';
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status hash_file(const sl_dataset *dataset, uint32_t object, hashing *h,
+                               sl_findings *findings, sluice_error *error)
+{
+    const uint64_t size = sized_of(dataset)->files.list.files[object].file.bytes;
+    for (uint64_t at = 0; at < size;) {
+        const size_t bytes = size - at < PIECE_BYTES ? (size_t)(size - at) : PIECE_BYTES;
+        const sluice_status status =
+            sl_objects_read(dataset->objects, object, at, h->piece, bytes, error);
+        if (status < 0) {
+            return status;
+        }
+        for (uint32_t i = 0; i < h->count; i++) {
+            sl_digest_add(h->of[i], h->piece, bytes);
+        }
         findings->bytes_read += bytes;
         at += bytes;
     }
-    if (sl_checksum_value(&stream) == sized_of(dataset)->hashes[object]) {
-        return SLUICE_OK;
+    return SLUICE_OK;
+}
+
+/* Each that is another than the index says is a finding. */
+static void compare_hashes(const sl_dataset *dataset, uint32_t object, const hashing *h,
+                           sl_findings *findings)
+{
+    const char *path = sized_of(dataset)->files.list.files[object].path;
+    for (uint32_t i = 0; i < h->count; i++) {
+        char digits[SL_DIGEST_TEXT_BYTES];
+        const char *wanted = h->wanted[i];
+        const int name = (int)strcspn(wanted, "=");
+        const size_t bytes = strcspn(wanted, " ") - (size_t)name - 1;
+        if (sl_digest_text(h->of[i], digits) && strlen(digits) == bytes &&
+            strncasecmp(digits, wanted + name + 1, bytes) == 0) {
+            continue;
+        }
+        sluice_error finding;
+        sl_error_file(&finding, SLUICE_CORRUPT, STAGE, 0, path, 0,
+                      "the file does not match its hash in index.json (%.*s)", name, wanted);
+        findings->report(findings->ctx, &finding);
     }
-    return sl_dataset_refuse(dataset, object, 0,
-                             sl_refuse("the file does not match its hash (xxh3_64)", 0), finding);
 }
 
 static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
 {
-    sluice_error finding;
-    if (sized_of(dataset)->hashes[object] == 0) {
+    sluice_error error;
+    const char *hashes = sized_of(dataset)->hashes[object];
+    if (hashes == NULL) {
         return SLUICE_OK;
     }
-    uint8_t *piece = sl_malloc(PIECE_BYTES);
-    sl_error_clear(&finding);
-    const sluice_status status =
-        piece == NULL ? sl_error_set(&finding, SLUICE_NOMEM, STAGE, "no memory for checking a file")
-                      : hash_file(dataset, object, piece, findings, &finding);
-    sl_free(piece);
-    if (status < 0) {
-        findings->report(findings->ctx, &finding);
+    hashing *h = sl_calloc(1, sizeof(*h));
+    sl_error_clear(&error);
+    sluice_status status =
+        h == NULL ? sl_error_set(&error, SLUICE_NOMEM, STAGE, "no memory for checking a file")
+                  : begin_hashes(h, hashes, &error);
+    if (status == SLUICE_OK) {
+        status = hash_file(dataset, object, h, findings, &error);
     }
+    if (status == SLUICE_OK) {
+        compare_hashes(dataset, object, h, findings);
+    } else {
+        findings->report(findings->ctx, &error);
+    }
+    for (uint32_t i = 0; h != NULL && i < h->count; i++) {
+        sl_digest_close(h->of[i]);
+    }
+    sl_free(h);
     return SLUICE_OK; /* what is wrong with which sample is worth knowing */
 }
 
@@ -109,7 +165,10 @@ static void close_sized(sl_dataset *dataset)
     sl_objects_close(own->base.objects);
     sl_offset_files_close(&own->files);
     sl_sized_columns_close(&own->columns);
-    sl_free(own->hashes);
+    for (uint32_t i = 0; i < own->hash_count; i++) {
+        sl_free(own->hashes[i]);
+    }
+    sl_free((void *)own->hashes);
     sl_free(own);
 }
 
@@ -135,14 +194,19 @@ sluice_status sl_sized_dataset_add(sl_sized_dataset *own, const sl_sized_file *f
     const uint32_t number = own->files.list.count;
     if (number == own->hash_room) {
         const uint32_t room = number < 16 ? 16 : number + number / 2;
-        uint64_t *hashes = sl_realloc_array(own->hashes, room, sizeof(*hashes));
+        char **hashes = (char **)sl_realloc_array((void *)own->hashes, room, sizeof(*hashes));
         if (hashes == NULL) {
             return sl_error_set(error, SLUICE_NOMEM, STAGE, "no room for %u files", room);
         }
         own->hashes = hashes;
         own->hash_room = room;
     }
-    own->hashes[number] = file->hash;
+    own->hashes[number] = file->hashes != NULL ? sl_strdup(file->hashes) : NULL;
+    own->hash_count = number + 1;
+    if (file->hashes != NULL && own->hashes[number] == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no room for the hashes of a file");
+    }
+    own->base.sums_are_of_files = own->base.sums_are_of_files || file->hashes != NULL;
     return sl_offset_files_add(&own->files, file->path, file->bytes, file->samples, error);
 }
 

@@ -16,15 +16,16 @@ typedef struct sl_sized_dataset {
     sl_dataset base;
     sl_offset_files files;
     sl_sized_columns columns;
-    uint64_t *hashes; /* XXH3-64 of each file; 0: none is known */
-    uint32_t hash_room;
+    char **hashes; /* of each file, as sl_sized_file has them; owned, NULL: none */
+    uint32_t hash_count, hash_room;
 } sl_sized_dataset;
 
 /* What an index says of a file. */
 typedef struct sl_sized_file {
     const char *path;
     uint64_t bytes, samples;
-    uint64_t hash; /* XXH3-64; 0: none is known */
+    /* its hashes, such as digest.h can make, "sha1=DIGITS xxh64=DIGITS"; copied. NULL: none */
+    const char *hashes;
 } sl_sized_file;
 
 /* Empty, for a format to add its files and columns. NULL: NOMEM. Close it by sl_dataset_close. */
