@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What verify checks of each format, and what it says that it could not check."""
 import ctypes
+import gzip
 import hashlib
 import io
 import json
@@ -19,6 +20,7 @@ import parquets
 import pytest
 import recordios
 import tfrecords
+import zstds
 from PIL import Image
 
 import sluice
@@ -327,6 +329,44 @@ def test_bytes_of_parquet_are_counted(tmp_path):
             parquets.write(path, rows(), codec=codec, crc=crc)
             size = path.stat().st_size
             assert size > sluice.Dataset(path).verify(progress=None).bytes > size * 0.9
+
+
+# ---- compressed tars ----
+
+
+def summed(data):
+    """A zstd frame of blocks as they are, with a checksum, made by hand: RFC 8878."""
+    blocks = [data[at : at + 65536] for at in range(0, len(data), 65536)]
+    frame = b"\x28\xb5\x2f\xfd\xe4" + struct.pack("<Q", len(data))
+    for number, block in enumerate(blocks):
+        frame += struct.pack("<I", len(block) << 3 | (number == len(blocks) - 1))[:3] + block
+    return frame + bytes.fromhex(xxhash("xxh64", data)[8:])[::-1]
+
+
+def test_what_compressed_tars_have(tmp_path):
+    """gzip always has a checksum, a frame of zstd if it says so; and what is plain beside them has none."""
+    plain = in_tar(tmp_path / "a", [encoded("JPEG", number) for number in range(5)]).read_bytes()
+    without = "zstd frames without a checksum"
+
+    def said(*files):
+        shutil.rmtree(tmp_path / "x", ignore_errors=True)
+        (tmp_path / "x").mkdir()
+        for number, (suffix, data) in enumerate(files):
+            (tmp_path / "x" / f"{number}.tar{suffix}").write_bytes(data)
+        found = sluice.Dataset(tmp_path / "x").verify(progress=None)
+        assert found.samples == 5 * len(files) and found.findings == []
+        return found.unchecked
+
+    half = len(plain) // 2
+    assert said((".gz", gzip.compress(plain))) == ""
+    assert said((".zst", summed(plain))) == ""
+    assert said((".zst", zstds.compress(plain))) == without
+    assert said((".zst", summed(plain[:half]) + summed(plain[half:]))) == ""
+    assert said((".zst", summed(plain[:half]) + zstds.compress(plain[half:]))) == without
+    assert said((".zst", zstds.compress(plain[:half]) + summed(plain[half:]))) == without
+    three = [(".gz", gzip.compress(plain)), (".zst", zstds.compress(plain)), (".zst", summed(plain))]
+    assert said(*three) == without
+    assert said(*three, ("", plain)) == "tars have no checksums; " + without
 
 
 # ---- MDS ----

@@ -15,6 +15,9 @@
 /* Of inflateInit2: gzip's heads, and nothing else. */
 enum { GZIP_WINDOW = 16 + 15 };
 
+/* A zstd frame's magic number and what it has, where a bit says that there is a checksum. */
+enum { ZSTD_HEAD_BYTES = 5, ZSTD_HAS_CHECKSUM = 4 };
+
 /* Where a checksum ends, what it is of has been given out. */
 #define WRONG_SUM "the checksum of a %s %s is wrong: any of what it holds may be damaged"
 
@@ -31,6 +34,9 @@ struct sl_unpack_stream {
     z_stream gzip;
     bool gzip_open;
     ZSTD_DCtx *zstd;
+    uint8_t head[ZSTD_HEAD_BYTES]; /* of the frame at hand, as far as it was read */
+    uint8_t head_bytes;
+    bool lacks_checksum; /* one of the frames so far */
 };
 
 sl_packing sl_packing_of(sl_bytes begin)
@@ -150,11 +156,31 @@ static sluice_status zstd_refuse(size_t code, sluice_error *error)
     }
 }
 
+/* Takes note of what was used of a frame, if it is its beginning. */
+static void zstd_look(sl_unpack_stream *stream, sl_bytes used)
+{
+    if (stream->where != WHERE_INSIDE) {
+        stream->head_bytes = 0;
+    }
+    const size_t wanted = (size_t)ZSTD_HEAD_BYTES - stream->head_bytes;
+    const size_t some = used.size < wanted ? used.size : wanted;
+    if (some == 0) {
+        return;
+    }
+    memcpy(stream->head + stream->head_bytes, used.data, some);
+    stream->head_bytes = (uint8_t)(stream->head_bytes + some);
+    if (stream->head_bytes == ZSTD_HEAD_BYTES && sl_load32(stream->head) == ZSTD_MAGICNUMBER) {
+        stream->lacks_checksum =
+            stream->lacks_checksum || (stream->head[4] & ZSTD_HAS_CHECKSUM) == 0;
+    }
+}
+
 static sluice_status zstd_run(sl_unpack_stream *stream, sl_unpack_step *step, sluice_error *error)
 {
     ZSTD_inBuffer in = {step->in.data, step->in.size, 0};
     ZSTD_outBuffer out = {step->to, step->room, 0};
     const size_t result = ZSTD_decompressStream(stream->zstd, &out, &in);
+    zstd_look(stream, (sl_bytes){step->in.data, in.pos});
     step->in = (sl_bytes){step->in.data + in.pos, step->in.size - in.pos};
     if (ZSTD_isError(result)) {
         return zstd_refuse(result, error); /* out.pos may count bytes that were never written */
@@ -240,4 +266,9 @@ sluice_status sl_unpack_stream_end(const sl_unpack_stream *stream, sluice_error 
     return sl_error_set(error, SLUICE_CORRUPT, name,
                         "the %s data are cut short: they end inside a %s", name,
                         stream->packing == SL_PACKING_GZIP ? "member" : "frame");
+}
+
+bool sl_unpack_stream_lacks_checksum(const sl_unpack_stream *stream)
+{
+    return stream->lacks_checksum;
 }

@@ -57,5 +57,7 @@ sluice_status sl_unpack_stream_run(sl_unpack_stream *stream, sl_unpack_step *ste
                                    sluice_error *error);
 /* Whether all was there when no input is left and nothing came out any more: CORRUPT. */
 sluice_status sl_unpack_stream_end(const sl_unpack_stream *stream, sluice_error *error);
+/* Whether a frame that was begun by now has no checksum: zstd's need not. */
+bool sl_unpack_stream_lacks_checksum(const sl_unpack_stream *stream);
 
 #endif

@@ -96,6 +96,9 @@ sluice_status sl_objects_finish(sl_objects *objects, sluice_error *error);
 bool sl_objects_failure(sl_objects *objects, uint32_t number, uint32_t *object,
                         sluice_error *error);
 
+/* Whether a part of what sl_objects_finish read on to its end has no checksum in its file. */
+bool sl_objects_lack_checksum(sl_objects *objects);
+
 /* An object that stays open until it is unpinned. */
 typedef struct sl_pin {
     int fd;

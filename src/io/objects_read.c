@@ -137,3 +137,9 @@ bool sl_objects_failure(sl_objects *objects, uint32_t number, uint32_t *object, 
     sl_streams *streams = sl_objects_streams(objects);
     return streams != NULL && sl_streams_failure(streams, number, object, error);
 }
+
+bool sl_objects_lack_checksum(sl_objects *objects)
+{
+    sl_streams *streams = sl_objects_streams(objects);
+    return streams != NULL && sl_streams_lack_checksum(streams);
+}

@@ -292,6 +292,11 @@ sluice_status sl_stream_finish(sl_stream *stream, sluice_error *error)
     return status;
 }
 
+bool sl_stream_lacks_checksum(const sl_stream *stream)
+{
+    return stream->unpacker != NULL && sl_unpack_stream_lacks_checksum(stream->unpacker);
+}
+
 uint64_t sl_stream_bytes(const sl_stream *stream)
 {
     return stream->front;

@@ -50,6 +50,9 @@ sluice_status sl_stream_read(sl_stream *stream, uint64_t offset, void *to, size_
  * it was right. Blocks. Errors: as of reading. */
 sluice_status sl_stream_finish(sl_stream *stream, sluice_error *error);
 
+/* Whether a part of what was read has no checksum in the file: a zstd frame. */
+bool sl_stream_lacks_checksum(const sl_stream *stream);
+
 /* How much comes out of the file, once a read got less than it asked for. */
 uint64_t sl_stream_bytes(const sl_stream *stream);
 /* How often it had to begin anew. */

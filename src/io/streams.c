@@ -37,6 +37,7 @@ struct sl_streams {
     uint8_t *states;   /* a state of each object */
     failure *failures; /* as they were met */
     uint32_t failed, room;
+    bool lacks_checksum; /* a part of one that is WHOLE */
 };
 
 sluice_status sl_streams_open(sl_streams **streams, uint32_t count, sluice_error *error)
@@ -110,6 +111,7 @@ static sluice_status finish_locked(sl_streams *streams, opened *of, sluice_error
     const sluice_status status = sl_stream_finish(of->stream, error);
     if (status == SLUICE_OK) {
         streams->states[of->object] = WHOLE;
+        streams->lacks_checksum = streams->lacks_checksum || sl_stream_lacks_checksum(of->stream);
     }
     return settle_locked(streams, of->object, status, error);
 }
@@ -202,4 +204,12 @@ bool sl_streams_failure(sl_streams *streams, uint32_t number, uint32_t *object, 
     }
     sl_unlock(&streams->mutex);
     return there;
+}
+
+bool sl_streams_lack_checksum(sl_streams *streams)
+{
+    sl_lock(&streams->mutex);
+    const bool lacks = streams->lacks_checksum;
+    sl_unlock(&streams->mutex);
+    return lacks;
 }

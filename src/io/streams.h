@@ -38,6 +38,8 @@ sluice_status sl_streams_read(sl_streams *streams, const sl_streamed *of, uint64
 /* Reads all files on to their ends of which something was read. The error is that of the first one
  * that has failed, if any has: IO, CORRUPT, UNSUPPORTED, NOMEM. Blocks. */
 sluice_status sl_streams_finish(sl_streams *streams, sluice_error *error);
+/* Whether a part of a file that was read to its end has no checksum in it. */
+bool sl_streams_lack_checksum(sl_streams *streams);
 /* Failure `number`, from 0, in the order in which they were met, and of which object; false: there
  * are no more. Both may be NULL. */
 bool sl_streams_failure(sl_streams *streams, uint32_t number, uint32_t *object,

@@ -653,6 +653,9 @@ static sluice_status check_ends(verify *v, sluice_error *error)
     for (uint32_t i = 0; sl_objects_failure(objects, i, NULL, &finding); i++) {
         report(v, &finding);
     }
+    if (sl_objects_lack_checksum(objects)) {
+        sl_unchecked_add(&v->unchecked, "zstd frames without a checksum");
+    }
     return SLUICE_OK;
 }
 

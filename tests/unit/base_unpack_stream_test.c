@@ -26,7 +26,9 @@
 #define EMPTY_GZIP "\x1f\x8b\x08\0\0\0\0\0\0\x03\x01\0\0\xff\xff\0\0\0\0\0\0\0\0"
 /* One segment, its size, one raw block, the last. */
 #define HELLO_ZSTD "\x28\xb5\x2f\xfd\x20\x05\x29\0\0hello"
-#define SKIP_ZSTD  "\x5a\x2a\x4d\x18\x03\0\0\0abc"
+/* The same with a checksum: the lower half of its XXH64. */
+#define SUMMED_ZSTD "\x28\xb5\x2f\xfd\x24\x05\x29\0\0hello\xa3\x6d\x9f\x88"
+#define SKIP_ZSTD   "\x5a\x2a\x4d\x18\x03\0\0\0abc"
 
 enum { OUT_BYTES = 64 };
 
@@ -35,6 +37,7 @@ typedef struct result {
     sluice_error error;
     uint8_t out[OUT_BYTES];
     size_t size;
+    bool lacks_checksum;
 } result;
 
 static sluice_status run_pieces(sl_unpack_stream *stream, sl_bytes packed, size_t in, size_t room,
@@ -70,6 +73,7 @@ static result unpack(sl_bytes packed, size_t in, size_t room)
     assert_int_not_equal(packing, SL_PACKING_NONE);
     assert_int_equal(sl_unpack_stream_open(&stream, packing, &r.error), SLUICE_OK);
     r.status = run_pieces(stream, packed, in, room, &r);
+    r.lacks_checksum = sl_unpack_stream_lacks_checksum(stream);
     sl_unpack_stream_close(stream);
     assert_true(r.status == SLUICE_OK || (r.error.status == r.status && r.error.text[0] != '\0'));
     return r;
@@ -106,6 +110,36 @@ static void test_packings(void **state)
     assert_int_equal(sl_packing_of(BYTES("\x28\xb5\x2f")), SL_PACKING_NONE);
     assert_int_equal(sl_packing_of(BYTES("BZh9")), SL_PACKING_NONE);
     assert_int_equal(sl_packing_of((sl_bytes){NULL, 0}), SL_PACKING_NONE);
+}
+
+/* However it is cut in pieces, and wherever among other frames. */
+static void test_frames_without_a_checksum(void **state)
+{
+    (void)state;
+    static const struct kind {
+        sl_bytes packed;
+        bool lacks;
+    } kinds[] = {
+        {{(const uint8_t *)HELLO_GZIP, sizeof(HELLO_GZIP) - 1}, false},
+        {{(const uint8_t *)HELLO_ZSTD, sizeof(HELLO_ZSTD) - 1}, true},
+        {{(const uint8_t *)SUMMED_ZSTD, sizeof(SUMMED_ZSTD) - 1}, false},
+        {{(const uint8_t *)SKIP_ZSTD SUMMED_ZSTD SKIP_ZSTD SUMMED_ZSTD,
+          sizeof(SKIP_ZSTD SUMMED_ZSTD SKIP_ZSTD SUMMED_ZSTD) - 1},
+         false},
+        {{(const uint8_t *)SUMMED_ZSTD SKIP_ZSTD HELLO_ZSTD SUMMED_ZSTD,
+          sizeof(SUMMED_ZSTD SKIP_ZSTD HELLO_ZSTD SUMMED_ZSTD) - 1},
+         true},
+    };
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        for (size_t in = 1; in <= kinds[i].packed.size; in++) {
+            const result r = unpack(kinds[i].packed, in, 5);
+            assert_int_equal(r.status, SLUICE_OK);
+            assert_true(r.lacks_checksum == kinds[i].lacks);
+        }
+    }
+    check(BYTES(SUMMED_ZSTD HELLO_ZSTD), "hellohello");
+    check_refused(BYTES("\x28\xb5\x2f\xfd\x24\x05\x29\0\0hellO\xa3\x6d\x9f\x88"), SLUICE_CORRUPT,
+                  "the checksum of a zstd frame is wrong");
 }
 
 static void test_gzip(void **state)
@@ -218,6 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_packings),
+        cmocka_unit_test(test_frames_without_a_checksum),
         cmocka_unit_test(test_gzip),
         cmocka_unit_test(test_gzip_with_something_behind),
         cmocka_unit_test(test_zstd),
