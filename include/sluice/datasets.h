@@ -112,9 +112,10 @@ typedef struct sluice_subset_options {
  * Makes a dataset of some samples of `dataset`. It keeps 16 bytes for each run of numbers that
  * follow one another, or 8 for each sample where that is less; a subset of a subset is one of the
  * whole. Its stored bytes (sluice_dataset_info) are an estimate, and verify looks at its samples,
- * not at what else is in their files. Errors: INVALID (none or several ways to choose; no sample
- * left; a number or range outside; a condition that makes no sense: the text says where), IO,
- * CORRUPT, UNSUPPORTED, CANCELED, NOMEM.
+ * not at what else is in their files; where only checksums of whole files cover samples, its result
+ * says so (`unchecked`). Errors: INVALID (none or several ways to choose; no sample left; a number
+ * or range outside; a condition that makes no sense: the text says where), IO, CORRUPT,
+ * UNSUPPORTED, CANCELED, NOMEM.
  */
 SLUICE_API sluice_status sluice_dataset_subset(sluice_dataset **subset, sluice_dataset *dataset,
                                                const sluice_subset_options *options,
