@@ -230,7 +230,7 @@ class Dataset:
 
         Returns (samples looked at, bytes read, findings, unchecked): the findings are exceptions, with file,
         sample, offset and reason, that are not raised. Empty: all is good. unchecked: what no checksum was
-        checked of, as "tars have no checksums"; "" when every byte was.
+        checked of, as "tars have no checksums"; "" when it was of every sample.
         """
         from .packing import part_options, progress_of, sample_limit, threads
 

@@ -60,7 +60,15 @@ typedef struct sl_findings {
     void *ctx;
     uint64_t bytes_read;    /* added to by check_object */
     sl_unchecked unchecked; /* what it found to have no checksum */
+    /* set: nobody waits for it any more, and it ends, however large the object is; NULL: never */
+    const atomic_bool *stop;
 } sl_findings;
+
+static inline bool sl_findings_stopped(const sl_findings *findings)
+{
+    /* relaxed: whoever sees it late works a little longer */
+    return findings->stop != NULL && atomic_load_explicit(findings->stop, memory_order_relaxed);
+}
 
 /* What a format implements. All but close are const and thread-safe. */
 typedef struct sl_dataset_ops {

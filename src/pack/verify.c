@@ -128,7 +128,7 @@ static void check_files(worker *w, uint64_t first, uint64_t last)
 {
     const sl_dataset *dataset = w->verify->dataset;
     for (uint64_t file = first; file < last; file++) {
-        sl_findings findings = {.report = report_file, .ctx = w};
+        sl_findings findings = {.report = report_file, .ctx = w, .stop = &w->verify->stopped};
         w->state = FILE_GOOD;
         w->shortages = sl_memory_shortages();
         sluice_status status = dataset->ops->check_object(dataset, (uint32_t)file, &findings);

@@ -348,18 +348,22 @@ sluice_status sl_npz_file_load(const sl_npz_entry *entry, const sl_listed_file *
 }
 
 static sluice_status check(const sl_zip_member *member, const char *path, int fd, uint8_t *piece,
-                           sluice_error *error)
+                           sl_findings *findings, sluice_error *error)
 {
     uint32_t crc = 0;
     for (uint64_t at = 0; at < member->packed; at += PIECE_BYTES) {
         const uint64_t left = member->packed - at;
         const size_t bytes = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
+        if (sl_findings_stopped(findings)) {
+            return SLUICE_CANCELED;
+        }
         const sluice_status status =
             sl_file_read(fd, (sl_file_name){STAGE, path}, piece, bytes, member->data + at, error);
         if (status < 0) {
             return status;
         }
         crc = sl_crc32(crc, piece, bytes);
+        findings->bytes_read += bytes;
     }
     return crc == member->crc
                ? SLUICE_OK
@@ -367,19 +371,21 @@ static sluice_status check(const sl_zip_member *member, const char *path, int fd
                                "the checksum (CRC-32) of the member that begins here is wrong");
 }
 
-sluice_status sl_npz_file_check(const sl_zip_member *member, const sl_listed_file *of,
-                                uint64_t *bytes_read, sluice_error *error)
+void sl_npz_file_check(const sl_zip_member *member, const sl_listed_file *of, sl_findings *findings)
 {
     int fd;
+    sluice_error error;
     const char *path = of->path;
-    sluice_status status = sl_file_open_again((sl_file_name){STAGE, path}, &of->file, &fd, error);
-    if (status < 0) {
-        return status;
+    sl_error_clear(&error);
+    sluice_status status = sl_file_open_again((sl_file_name){STAGE, path}, &of->file, &fd, &error);
+    if (status == SLUICE_OK) {
+        uint8_t *piece = sl_malloc(PIECE_BYTES);
+        status = piece != NULL ? check(member, path, fd, piece, findings, &error)
+                               : no_memory(path, &error);
+        sl_free(piece);
+        sl_file_close(fd);
     }
-    uint8_t *piece = sl_malloc(PIECE_BYTES);
-    status = piece != NULL ? check(member, path, fd, piece, error) : no_memory(path, error);
-    *bytes_read += status == SLUICE_OK ? member->packed : 0;
-    sl_free(piece);
-    sl_file_close(fd);
-    return status;
+    if (status < 0 && status != SLUICE_CANCELED) {
+        findings->report(findings->ctx, &error);
+    }
 }

@@ -9,6 +9,7 @@
 #ifndef SL_NPZ_FILE_H
 #define SL_NPZ_FILE_H
 
+#include "dataset.h"
 #include "file_list.h"
 #include "npz_array.h"
 
@@ -37,9 +38,8 @@ void sl_npz_file_close(sl_npz_file *file);
  * bytes that are compressed), NOMEM. */
 sluice_status sl_npz_file_load(const sl_npz_entry *entry, const sl_listed_file *of, uint8_t **data,
                                sluice_error *error);
-/* Reads all of a stored member, for its checksum; `*bytes_read` is added to. Errors: IO, CORRUPT,
- * NOMEM. */
-sluice_status sl_npz_file_check(const sl_zip_member *member, const sl_listed_file *of,
-                                uint64_t *bytes_read, sluice_error *error);
+/* Reads all of a stored member, for its checksum, and reports what it finds: IO, CORRUPT, NOMEM. */
+void sl_npz_file_check(const sl_zip_member *member, const sl_listed_file *of,
+                       sl_findings *findings);
 
 #endif

@@ -102,12 +102,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
 {
     const rows *own = rows_of(dataset);
-    sluice_error error;
-    sl_error_clear(&error);
-    if (sl_npz_file_check(&own->main, &own->list.files[object], &findings->bytes_read, &error) <
-        0) {
-        findings->report(findings->ctx, &error);
-    }
+    sl_npz_file_check(&own->main, &own->list.files[object], findings);
     return SLUICE_OK;
 }
 

@@ -44,6 +44,9 @@ static sluice_status sum_up(check *c, const sl_parquet_page *page, uint32_t *crc
 {
     *crc = 0;
     for (uint32_t at = 0; at < page->bytes;) {
+        if (sl_findings_stopped(c->findings)) {
+            return SLUICE_CANCELED;
+        }
         const uint32_t left = page->bytes - at;
         const size_t bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
         const sluice_status status = sl_file_read(c->fd, (sl_file_name){STAGE, c->path}, c->piece,
@@ -87,7 +90,7 @@ static sluice_status check_chunk(check *c, uint32_t group, uint32_t leaf, sluice
         &c->parquet.chunks[(size_t)group * c->parquet.leaf_count + leaf];
     sluice_status status = SLUICE_OK;
     sl_parquet_walk_begin(&c->walk, c->fd, c->path, chunk);
-    while (status == SLUICE_OK) {
+    while (status == SLUICE_OK && !sl_findings_stopped(c->findings)) {
         sl_parquet_page page;
         const uint64_t header = c->walk.at;
         status = sl_parquet_walk_next(&c->walk, chunk->values, &page, error);
@@ -136,7 +139,7 @@ sluice_status sl_parquet_check(const sl_parquets *own, uint32_t file, sl_finding
         sl_parquet_close(&c->parquet);
         sl_file_close(c->fd);
     }
-    if (status < 0) {
+    if (status < 0 && status != SLUICE_CANCELED) {
         findings->report(findings->ctx, &error);
     }
     sl_free(c);

@@ -96,6 +96,9 @@ static sluice_status hash_file(const sl_dataset *dataset, uint32_t object, hashi
 {
     const uint64_t size = sized_of(dataset)->files.list.files[object].file.bytes;
     for (uint64_t at = 0; at < size;) {
+        if (sl_findings_stopped(findings)) {
+            return SLUICE_CANCELED;
+        }
         const size_t bytes = size - at < PIECE_BYTES ? (size_t)(size - at) : PIECE_BYTES;
         const sluice_status status =
             sl_objects_read(dataset->objects, object, at, h->piece, bytes, error);
@@ -149,7 +152,7 @@ static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl
     }
     if (status == SLUICE_OK) {
         compare_hashes(dataset, object, h, findings);
-    } else {
+    } else if (status != SLUICE_CANCELED) {
         findings->report(findings->ctx, &error);
     }
     for (uint32_t i = 0; h != NULL && i < h->count; i++) {

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checking a file, which may be large, ends when nobody waits for it. */
+#include "dataset.h"
+#include "photo_folder.h"
+
+#include <sluice/dataset.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *data; /* the folder of fixtures */
+
+static void count(void *ctx, const sluice_error *finding)
+{
+    (void)finding;
+    ++*(int *)ctx;
+}
+
+/* How much is read of a dataset's only file, which nothing or `findings` is found of. */
+static uint64_t bytes_read(const char *path, bool stopped, int findings)
+{
+    int found = 0;
+    sluice_dataset *opened = NULL;
+    atomic_bool stop;
+    atomic_init(&stop, stopped);
+    assert_int_equal(sluice_dataset_open(&opened, &path, 1, NULL, NULL), SLUICE_OK);
+    const sl_dataset *dataset = (const sl_dataset *)(const void *)opened;
+    sl_findings seen = {.report = count, .ctx = &found, .stop = &stop};
+    assert_int_equal(dataset->ops->check_object(dataset, 0, &seen), SLUICE_OK);
+    sluice_dataset_close(opened);
+    assert_int_equal(found, findings);
+    return seen.bytes_read;
+}
+
+static void pages_of_parquet(void **state)
+{
+    (void)state;
+    char path[600];
+    (void)snprintf(path, sizeof(path), "%s/0.parquet", data);
+    assert_true(bytes_read(path, false, 0) > 0);
+    assert_int_equal(bytes_read(path, true, 0), 0);
+}
+
+/* One shard with a sample of 4 bytes, and a hash that is wrong. */
+static void hashes_of_mds(void **state)
+{
+    (void)state;
+    static const uint8_t shard[] = {1, 0, 0, 0, 12, 0, 0, 0, 16, 0, 0, 0, 'a', 'b', 'c', 'd'};
+    static const char index[] =
+        "{\"version\": 2, \"shards\": [{\"version\": 2, \"format\": \"mds\", \"samples\": 1, "
+        "\"column_names\": [\"x\"], \"column_encodings\": [\"bytes\"], \"column_sizes\": [4], "
+        "\"raw_data\": {\"basename\": \"a.mds\", \"bytes\": 16, \"hashes\": {\"xxh64\": \"12\"}}, "
+        "\"zip_data\": null}]}";
+    char folder[256];
+    char path[300];
+    temporary_directory(folder, sizeof(folder));
+    (void)snprintf(path, sizeof(path), "%s/a.mds", folder);
+    write_file(path, shard, sizeof(shard));
+    (void)snprintf(path, sizeof(path), "%s/index.json", folder);
+    write_file(path, index, sizeof(index) - 1);
+    assert_int_equal(bytes_read(folder, false, 1), sizeof(shard));
+    assert_int_equal(bytes_read(folder, true, 0), 0);
+    remove_tree(folder);
+}
+
+/* One array, stored, in an archive without a checksum that is right. */
+static void members_of_npz(void **state)
+{
+    (void)state;
+    char folder[256];
+    char path[300];
+    uint8_t npz[512];
+    size_t size = 0;
+    static const char head[] = "\x93NUMPY\x01\0\x76\0{'descr': '|u1', 'fortran_order': False, "
+                               "'shape': (8,), }";
+    static const uint8_t local[30] = {'P', 'K', 3, 4, 20, [18] = 136, [22] = 136, [26] = 5};
+    static const uint8_t central[46] = {'P', 'K', 1,          2,          20,
+                                        0,   20,  [20] = 136, [24] = 136, [28] = 5};
+    static const uint8_t end[22] = {'P', 'K', 5, 6, [8] = 1, [10] = 1, [12] = 51, [16] = 171};
+#define PUT(from, bytes)                 \
+    do {                                 \
+        memcpy(npz + size, from, bytes); \
+        size += (bytes);                 \
+    } while (0)
+    PUT(local, sizeof(local));
+    PUT("x.npy", 5);
+    const size_t array = size;
+    memset(npz + size, ' ', 128);
+    memcpy(npz + size, head, sizeof(head) - 1);
+    npz[size + 127] = '\n';
+    size += 128;
+    PUT("12345678", 8);
+    assert_int_equal(size - array, 136);
+    PUT(central, sizeof(central));
+    PUT("x.npy", 5);
+    PUT(end, sizeof(end));
+#undef PUT
+    temporary_directory(folder, sizeof(folder));
+    (void)snprintf(path, sizeof(path), "%s/a.npz", folder);
+    write_file(path, npz, (uint32_t)size);
+    assert_int_equal(bytes_read(path, false, 1), 136);
+    assert_int_equal(bytes_read(path, true, 0), 0);
+    remove_tree(folder);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pages_of_parquet),
+        cmocka_unit_test(hashes_of_mds),
+        cmocka_unit_test(members_of_npz),
+    };
+    if (argc != 2) {
+        return 2;
+    }
+    data = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
