@@ -319,7 +319,8 @@ typedef struct sluice_verify_result {
     /* of those: what could not be read, after some tries (EIO, ESTALE, ...), and may be good */
     uint64_t unreadable;
     /* What no checksum was checked of, so that damage there may not have been seen, in English:
-       "tars have no checksums"; several with "; " between them. "": every sample's bytes had one, if not every header. */
+       "tars have no checksums"; several with "; " between them. "": every sample's bytes had one,
+       if not every header. */
     char unchecked[SLUICE_UNCHECKED_BYTES];
 } sluice_verify_result;
 

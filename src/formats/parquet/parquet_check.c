@@ -126,10 +126,14 @@ sluice_status sl_parquet_check(const sl_parquets *own, uint32_t file, sl_finding
     const sl_listed_file *of = &own->set.list.files[file];
     sl_error_clear(&error);
     check *c = sl_calloc(1, sizeof(*c));
+    if (c == NULL) {
+        sl_error_file(&error, SLUICE_NOMEM, STAGE, 0, of->path, -1,
+                      "no memory for checking a file");
+        findings->report(findings->ctx, &error);
+        return SLUICE_OK;
+    }
     sluice_status status =
-        c != NULL ? sl_file_open_again((sl_file_name){STAGE, of->path}, &of->file, &c->fd, &error)
-                  : sl_error_file(&error, SLUICE_NOMEM, STAGE, 0, of->path, -1,
-                                  "no memory for checking a file");
+        sl_file_open_again((sl_file_name){STAGE, of->path}, &of->file, &c->fd, &error);
     if (status == SLUICE_OK) {
         c->own = own;
         c->findings = findings;

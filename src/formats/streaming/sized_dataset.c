@@ -144,9 +144,12 @@ static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl
     }
     hashing *h = sl_calloc(1, sizeof(*h));
     sl_error_clear(&error);
-    sluice_status status =
-        h == NULL ? sl_error_set(&error, SLUICE_NOMEM, STAGE, "no memory for checking a file")
-                  : begin_hashes(h, hashes, &error);
+    if (h == NULL) {
+        sl_error_set(&error, SLUICE_NOMEM, STAGE, "no memory for checking a file");
+        findings->report(findings->ctx, &error);
+        return SLUICE_OK;
+    }
+    sluice_status status = begin_hashes(h, hashes, &error);
     if (status == SLUICE_OK) {
         status = hash_file(dataset, object, h, findings, &error);
     }
@@ -155,7 +158,7 @@ static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl
     } else if (status != SLUICE_CANCELED) {
         findings->report(findings->ctx, &error);
     }
-    for (uint32_t i = 0; h != NULL && i < h->count; i++) {
+    for (uint32_t i = 0; i < h->count; i++) {
         sl_digest_close(h->of[i]);
     }
     sl_free(h);
