@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verify.h"
 
+#include "check_sample.h"
 #include "clock.h"
-#include "codecs.h"
-#include "decoder.h"
-#include "dtype.h"
 #include "error.h"
-#include "frame.h"
 #include "memory.h"
-#include "packed_value.h"
-#include "record.h"
-#include "sample_gate.h"
 #include "share.h"
 #include "thread.h"
 
@@ -21,12 +15,6 @@
 #define STAGE         "verify"
 #define CHUNK_SAMPLES 64u
 #define PROGRESS_NS   200000000u
-#define BUFFER_BYTES  ((size_t)256 << 10)
-/* Of a worker's scratch: whole pictures of 85 Mpixel, which it would need for a moment anyway. */
-#define KEEP_BYTES ((size_t)256 << 20)
-/* That decoding a usual picture takes: one of which a few take a worker's share waits for others.
- */
-#define PIXEL_BYTES 8u
 
 /* What was found when a file was checked; what its samples say of the same goes without saying. */
 typedef enum file_state {
@@ -66,16 +54,9 @@ typedef struct verify {
 typedef struct worker {
     verify *verify;
     sl_thread thread;
-    sl_decoder *decoder; /* with options.decode */
-    sl_values values;    /* of the sample at hand */
-    sl_sample_pass pass;
-    uint8_t *buffer;
-    size_t capacity;
-    uint8_t *unpacked; /* what a frame holds, with options.decode; what was stored in parts */
-    size_t unpacked_capacity;
+    sl_sample_check check;
     file_state state;   /* of the file being checked */
     uint64_t shortages; /* of memory, before it, or before the sample */
-    sl_unchecked unchecked;
     void (*work)(struct worker *worker, uint64_t first, uint64_t last);
     uint64_t step;
 } worker;
@@ -133,257 +114,9 @@ static void check_files(worker *w, uint64_t first, uint64_t last)
         w->shortages = sl_memory_shortages();
         sluice_status status = dataset->ops->check_object(dataset, (uint32_t)file, &findings);
         w->verify->states[file] = (uint8_t)(status < 0 ? FILE_UNUSABLE : w->state);
-        sl_unchecked_join(&w->unchecked, &findings.unchecked);
+        sl_unchecked_join(&w->check.unchecked, &findings.unchecked);
         add_result(w->verify, 0, findings.bytes_read);
     }
-}
-
-/* Reads the sample into the worker's buffer, which grows when it must. */
-static sluice_status read_stored(worker *w, const sl_sample *sample, sl_bytes *stored,
-                                 sluice_error *error)
-{
-    const sl_dataset *dataset = w->verify->dataset;
-    size_t size = 0;
-    sluice_status status =
-        sl_dataset_read(dataset, sample, (sl_buffer){w->buffer, w->capacity}, &size, error);
-    if (status == SLUICE_AGAIN) {
-        status = sl_sample_pass_take(&w->pass, size, error);
-        if (status < 0) {
-            return status;
-        }
-        uint8_t *grown = sl_realloc_array(w->buffer, size, 1);
-        if (grown == NULL) {
-            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %zu bytes", size);
-        }
-        w->buffer = grown;
-        w->capacity = size;
-        status =
-            sl_dataset_read(dataset, sample, (sl_buffer){w->buffer, w->capacity}, &size, error);
-    }
-    if (status == SLUICE_AGAIN) {
-        return sl_error_set(error, SLUICE_IO, STAGE, "the file grew while it was read");
-    }
-    *stored = (sl_bytes){w->buffer, size};
-    return status;
-}
-
-static sluice_status check_frame(const sl_value *image, sluice_error *error)
-{
-    uint64_t bytes = 0;
-    sluice_status status = sl_frame_size(image->bytes, SL_RECORD_IMAGE_MAX, &bytes, error);
-    if (status < 0) {
-        return status;
-    }
-    uint64_t pixels = (uint64_t)image->width * image->height;
-    if (image->codec == SL_CODEC_RAW && (bytes % 3 != 0 || bytes / 3 != pixels)) {
-        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "the zstd frame does not hold %u x %u pixels", image->width,
-                            image->height);
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status check_header(const sl_value *image, sluice_error *error)
-{
-    const sl_codec_source source = {.bytes = image->bytes, .max_pixels = SL_RECORD_PIXELS_MAX};
-    sl_picture picture;
-    uint32_t row = 0;
-    sluice_status status = sl_codec_find(image->codec, image->bytes, &row, error);
-    if (status < 0) {
-        return status;
-    }
-    if (image->zstd) {
-        return check_frame(image, error);
-    }
-    if (image->codec == SL_CODEC_RAW) {
-        return SLUICE_OK; /* unpacking the sample checked its size */
-    }
-    status = sl_codec_size(sl_codecs[row], &source, &picture, error);
-    if (status == SLUICE_OK && image->width != 0 &&
-        (picture.width != image->width || picture.height != image->height)) {
-        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "the picture has %u x %u pixels and its index entry says %u x %u",
-                            picture.width, picture.height, image->width, image->height);
-    }
-    return status;
-}
-
-static sluice_status decode(worker *w, const sl_value *image, sluice_error *error)
-{
-    sl_stored_image stored = {.bytes = image->bytes,
-                              .codec = image->codec,
-                              .zstd = image->zstd,
-                              .width = image->width,
-                              .height = image->height};
-    sl_picture picture;
-    sluice_status status = sl_decoder_open_picture(w->decoder, &stored, &picture, error);
-    if (status == SLUICE_OK) {
-        const uint64_t pixels = (uint64_t)picture.width * picture.height;
-        status = sl_sample_pass_work(&w->pass, pixels * PIXEL_BYTES, error);
-    }
-    if (status < 0) {
-        return status;
-    }
-    sl_rect all = {0, 0, picture.width, picture.height};
-    sl_image view;
-    return sl_decoder_decode(w->decoder, all, 0, 0, &view, error);
-}
-
-/* ---- fields that are no pictures ---- */
-
-/* What a tensor's elements take; it cannot wrap: checked by unpack. */
-static uint64_t tensor_bytes(const sl_field *field, const sl_value *value)
-{
-    uint64_t bytes = sl_dtype_bytes(field->dtype);
-    for (uint32_t i = 0; i < field->dims; i++) {
-        bytes *= value->shape[i];
-    }
-    return bytes;
-}
-
-/* The size of what is packed, as far as its header says. */
-static sluice_status measure_packed(const sl_field *field, const sl_value *value, uint64_t *bytes,
-                                    sluice_error *error)
-{
-    const sluice_status status = sl_packed_size(value, SL_RECORD_BYTES_MAX, bytes, error);
-    if (status < 0 || field->type != SLUICE_FIELD_TENSOR || *bytes == tensor_bytes(field, value)) {
-        return status;
-    }
-    return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                        "field \"%s\": what is packed is no tensor of its shape", field->name);
-}
-
-/* To the worker's memory; a frame that has a checksum is checked by that, too. */
-static sluice_status unpack(worker *w, const sl_value *value, uint64_t size, sl_bytes *unpacked,
-                            sluice_error *error)
-{
-    const sluice_status status = sl_sample_pass_take(&w->pass, size, error);
-    if (status < 0) {
-        return status;
-    }
-    if (size > w->unpacked_capacity) {
-        uint8_t *grown = sl_realloc_array(w->unpacked, size, 1);
-        if (grown == NULL) {
-            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %llu bytes",
-                                (unsigned long long)size);
-        }
-        w->unpacked = grown;
-        w->unpacked_capacity = size;
-    }
-    *unpacked = (sl_bytes){w->unpacked, size};
-    sl_frame *frame = w->decoder != NULL ? sl_decoder_frame(w->decoder) : NULL;
-    return sl_packed_unpack_to(frame, value, w->unpacked, size, error);
-}
-
-/* What a loader, or who reads a key, would stumble over. */
-static sluice_status check_contents(const sl_field *field, sl_bytes bytes, sluice_error *error)
-{
-    if (field->type == SLUICE_FIELD_TEXT && strcmp(field->name, "key") == 0 &&
-        (bytes.size > SL_KEY_MAX ||
-         (bytes.size > 0 && memchr(bytes.data, 0, bytes.size) != NULL))) {
-        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "the key has more than %d bytes, or a NUL among them", SL_KEY_MAX);
-    }
-    if (field->type == SLUICE_FIELD_TENSOR && field->dtype == SLUICE_BOOL) {
-        uint8_t all = 0;
-        for (size_t i = 0; i < bytes.size; i++) {
-            all |= bytes.data[i];
-        }
-        if (all > 1) {
-            return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                                "field \"%s\" holds a bool that is neither 0 nor 1", field->name);
-        }
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status check_other(worker *w, const sl_field *field, const sl_value *value,
-                                 sluice_error *error)
-{
-    sl_bytes bytes = value->bytes;
-    uint64_t size = 0;
-    sluice_status status =
-        sl_is_packed(value) ? measure_packed(field, value, &size, error) : SLUICE_OK;
-    if (status < 0 || w->decoder == NULL) {
-        return status;
-    }
-    if (sl_is_packed(value)) {
-        status = unpack(w, value, size, &bytes, error);
-    }
-    return status == SLUICE_OK ? check_contents(field, bytes, error) : status;
-}
-
-/* A picture that was stored in parts, as if it were not. */
-static sluice_status join(worker *w, sl_value *image, sluice_error *error)
-{
-    sl_bytes whole = {NULL, 0};
-    uint64_t size = 0;
-    sluice_status status = sl_packed_size(image, SL_RECORD_IMAGE_MAX, &size, error);
-    if (status == SLUICE_OK) {
-        status = unpack(w, image, size, &whole, error);
-    }
-    image->bytes = whole;
-    image->list = SL_LIST_NONE;
-    return status;
-}
-
-/* The checksums that are in a picture. A file that is one, and has none, says so; what else
- * pictures lie in has its own to say. */
-static sluice_status check_picture_sums(worker *w, const sl_sample *sample, const sl_value *image,
-                                        sluice_error *error)
-{
-    uint32_t row = 0;
-    const sluice_status status = sl_codec_find(image->codec, image->bytes, &row, error);
-    if (status < 0 || image->zstd) {
-        return status;
-    }
-    if (sl_codecs[row]->check_sums != NULL) {
-        return sl_codecs[row]->check_sums(image->bytes, error);
-    }
-    if (sample->place.bytes == 0) {
-        sl_unchecked_add(&w->unchecked, "pictures other than PNG have no checksums");
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status check_value(worker *w, const sl_sample *sample, const sl_field *field,
-                                 const sl_value *value, sluice_error *error)
-{
-    if (field->type != SLUICE_FIELD_IMAGE) {
-        return check_other(w, field, value, error);
-    }
-    sl_value whole = *value;
-    sluice_status status = value->list != SL_LIST_NONE ? join(w, &whole, error) : SLUICE_OK;
-    if (status == SLUICE_OK) {
-        status = check_header(&whole, error);
-    }
-    if (status == SLUICE_OK) {
-        status = check_picture_sums(w, sample, &whole, error);
-    }
-    return status == SLUICE_OK && w->decoder != NULL ? decode(w, &whole, error) : status;
-}
-
-static sluice_status check_sample(worker *w, const sl_sample *sample, sl_bytes stored,
-                                  sluice_error *error)
-{
-    const sl_dataset *dataset = w->verify->dataset;
-    sluice_status status = sl_dataset_unpack(dataset, sample, stored, &w->values, error);
-    if (status == SLUICE_NOMEM && w->pass.is_refused) {
-        status = sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                              "the pages that it is in unpack to more than the limit of %llu bytes "
-                              "(max_sample_bytes, --max-sample)",
-                              (unsigned long long)w->verify->gate.most);
-    }
-    for (uint32_t i = 0; i < dataset->info.fields && status == SLUICE_OK; i++) {
-        const sl_value *value = &w->values.of[i];
-        if (value->present) {
-            status = check_value(w, sample, &dataset->fields[i], value, error);
-        }
-        if (status < 0 && error->file[0] == '\0') {
-            sl_sample_blame(dataset, sample, value, error);
-        }
-    }
-    return status;
 }
 
 /* Whether that a sample was found or not (`found`) is what was to be expected of its file as it was
@@ -419,19 +152,6 @@ static bool is_of_file(const sl_dataset *dataset, const sl_sample *sample, sluic
     return found;
 }
 
-/* The memory that a large sample took is given back before others may be large. */
-static void end_sample(worker *w)
-{
-    if (sl_sample_pass_was_large(&w->pass)) {
-        sl_free(w->buffer);
-        sl_free(w->unpacked);
-        w->buffer = w->unpacked = NULL;
-        w->capacity = w->unpacked_capacity = 0;
-        sl_value_rooms_empty(&w->values.rooms);
-    }
-    sl_sample_pass_end(&w->pass);
-}
-
 /* False: the sample could not be looked at, for a reason that is known. */
 static bool look_at(worker *w, uint64_t index, uint64_t *bytes)
 {
@@ -445,20 +165,13 @@ static bool look_at(worker *w, uint64_t index, uint64_t *bytes)
     if (is_known(w->verify, &sample, status)) {
         return false;
     }
-    const bool found = status == SLUICE_OK;
-    if (found) {
-        status = read_stored(w, &sample, &stored, &finding);
-    }
     if (status == SLUICE_OK) {
-        status = check_sample(w, &sample, stored, &finding);
+        status = sl_sample_check_run(&w->check, &sample, &stored, &finding);
     }
     if (status == SLUICE_OK && w->verify->sums != NULL) {
         add_to_sum(w->verify, &sample, stored);
     }
-    end_sample(w);
-    if (found && status < 0 && finding.file[0] == '\0') {
-        sl_sample_blame(dataset, &sample, NULL, &finding);
-    }
+    sl_sample_check_end(&w->check);
     if (status == SLUICE_NOMEM || (status < 0 && sl_memory_shortages() > w->shortages)) {
         finding.sample = (int64_t)index;
         give_up(w->verify, &finding);
@@ -529,7 +242,7 @@ static void run(void *argument)
         w->work(w, first, last);
         sl_lock(&v->mutex);
     }
-    sl_unchecked_join(&v->unchecked, &w->unchecked);
+    sl_unchecked_join(&v->unchecked, &w->check.unchecked);
     v->running--;
     sl_cond_signal(&v->changed);
     sl_unlock(&v->mutex);
@@ -599,24 +312,6 @@ static sluice_status run_phase(verify *v, worker *workers, bool samples, sluice_
         status = sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped before all was checked");
     }
     return status;
-}
-
-static sluice_status open_worker(verify *v, worker *w, sluice_error *error)
-{
-    const sl_decoder_config config = {.max_pixels = SL_RECORD_PIXELS_MAX,
-                                      .max_unpacked_bytes = SL_RECORD_IMAGE_MAX,
-                                      .exif = SLUICE_EXIF_IGNORE,
-                                      .keep_bytes = KEEP_BYTES};
-    w->verify = v;
-    sl_values_begin(&w->values, SL_VALUES_ALL);
-    sl_sample_pass_open(&w->pass, &v->gate);
-    w->values.rooms.allowance = &w->pass.allowance;
-    w->capacity = BUFFER_BYTES;
-    w->buffer = sl_malloc(w->capacity);
-    if (w->buffer == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the workers");
-    }
-    return v->options->decode ? sl_decoder_open(&w->decoder, &config, error) : SLUICE_OK;
 }
 
 /* Each sample may be sound and yet not the one that should be there. */
@@ -708,7 +403,9 @@ static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < v->options->workers; i++) {
-        status = open_worker(v, &workers[i], error);
+        workers[i].verify = v;
+        status = sl_sample_check_open(&workers[i].check, v->dataset, &v->gate,
+                                      v->options->decode != 0, error);
     }
     if (status == SLUICE_OK && v->states != NULL) {
         status = run_phase(v, workers, false, error);
@@ -750,10 +447,7 @@ sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *
     sl_sample_gate_open(&v.gate, options->workers, options->max_sample_bytes);
     sluice_status status = run_all(&v, workers, error);
     for (uint32_t i = 0; i < options->workers; i++) {
-        sl_decoder_close(workers[i].decoder);
-        sl_free(workers[i].buffer);
-        sl_free(workers[i].unpacked);
-        sl_values_end(&workers[i].values);
+        sl_sample_check_close(&workers[i].check);
     }
     sl_sample_gate_close(&v.gate);
     sl_cond_destroy(&v.changed);

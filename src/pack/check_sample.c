@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check_sample.h"
+
+#include "codecs.h"
+#include "dtype.h"
+#include "error.h"
+#include "frame.h"
+#include "memory.h"
+#include "packed_value.h"
+#include "record.h"
+
+#include <string.h>
+
+#define STAGE        "verify"
+#define BUFFER_BYTES ((size_t)256 << 10)
+/* Of scratch: whole pictures of 85 Mpixel, which it would need for a moment anyway. */
+#define KEEP_BYTES ((size_t)256 << 20)
+/* That decoding a usual picture takes: one of which a few take a thread's share waits for others.
+ */
+#define PIXEL_BYTES 8u
+
+sluice_status sl_sample_check_open(sl_sample_check *c, const sl_dataset *dataset,
+                                   sl_sample_gate *gate, bool decode, sluice_error *error)
+{
+    const sl_decoder_config config = {.max_pixels = SL_RECORD_PIXELS_MAX,
+                                      .max_unpacked_bytes = SL_RECORD_IMAGE_MAX,
+                                      .exif = SLUICE_EXIF_IGNORE,
+                                      .keep_bytes = KEEP_BYTES};
+    c->dataset = dataset;
+    sl_values_begin(&c->values, SL_VALUES_ALL);
+    sl_sample_pass_open(&c->pass, gate);
+    c->values.rooms.allowance = &c->pass.allowance;
+    c->capacity = BUFFER_BYTES;
+    c->buffer = sl_malloc(c->capacity);
+    if (c->buffer == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the workers");
+    }
+    return decode ? sl_decoder_open(&c->decoder, &config, error) : SLUICE_OK;
+}
+
+void sl_sample_check_close(sl_sample_check *c)
+{
+    sl_decoder_close(c->decoder);
+    sl_free(c->buffer);
+    sl_free(c->unpacked);
+    sl_values_end(&c->values);
+}
+
+/* Reads the sample into the buffer, which grows when it must. */
+static sluice_status read_stored(sl_sample_check *c, const sl_sample *sample, sl_bytes *stored,
+                                 sluice_error *error)
+{
+    const sl_dataset *dataset = c->dataset;
+    size_t size = 0;
+    sluice_status status =
+        sl_dataset_read(dataset, sample, (sl_buffer){c->buffer, c->capacity}, &size, error);
+    if (status == SLUICE_AGAIN) {
+        status = sl_sample_pass_take(&c->pass, size, error);
+        if (status < 0) {
+            return status;
+        }
+        uint8_t *grown = sl_realloc_array(c->buffer, size, 1);
+        if (grown == NULL) {
+            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %zu bytes", size);
+        }
+        c->buffer = grown;
+        c->capacity = size;
+        status =
+            sl_dataset_read(dataset, sample, (sl_buffer){c->buffer, c->capacity}, &size, error);
+    }
+    if (status == SLUICE_AGAIN) {
+        return sl_error_set(error, SLUICE_IO, STAGE, "the file grew while it was read");
+    }
+    *stored = (sl_bytes){c->buffer, size};
+    return status;
+}
+
+static sluice_status check_frame(const sl_value *image, sluice_error *error)
+{
+    uint64_t bytes = 0;
+    sluice_status status = sl_frame_size(image->bytes, SL_RECORD_IMAGE_MAX, &bytes, error);
+    if (status < 0) {
+        return status;
+    }
+    uint64_t pixels = (uint64_t)image->width * image->height;
+    if (image->codec == SL_CODEC_RAW && (bytes % 3 != 0 || bytes / 3 != pixels)) {
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                            "the zstd frame does not hold %u x %u pixels", image->width,
+                            image->height);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_header(const sl_value *image, sluice_error *error)
+{
+    const sl_codec_source source = {.bytes = image->bytes, .max_pixels = SL_RECORD_PIXELS_MAX};
+    sl_picture picture;
+    uint32_t row = 0;
+    sluice_status status = sl_codec_find(image->codec, image->bytes, &row, error);
+    if (status < 0) {
+        return status;
+    }
+    if (image->zstd) {
+        return check_frame(image, error);
+    }
+    if (image->codec == SL_CODEC_RAW) {
+        return SLUICE_OK; /* unpacking the sample checked its size */
+    }
+    status = sl_codec_size(sl_codecs[row], &source, &picture, error);
+    if (status == SLUICE_OK && image->width != 0 &&
+        (picture.width != image->width || picture.height != image->height)) {
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                            "the picture has %u x %u pixels and its index entry says %u x %u",
+                            picture.width, picture.height, image->width, image->height);
+    }
+    return status;
+}
+
+static sluice_status decode(sl_sample_check *c, const sl_value *image, sluice_error *error)
+{
+    sl_stored_image stored = {.bytes = image->bytes,
+                              .codec = image->codec,
+                              .zstd = image->zstd,
+                              .width = image->width,
+                              .height = image->height};
+    sl_picture picture;
+    sluice_status status = sl_decoder_open_picture(c->decoder, &stored, &picture, error);
+    if (status == SLUICE_OK) {
+        const uint64_t pixels = (uint64_t)picture.width * picture.height;
+        status = sl_sample_pass_work(&c->pass, pixels * PIXEL_BYTES, error);
+    }
+    if (status < 0) {
+        return status;
+    }
+    sl_rect all = {0, 0, picture.width, picture.height};
+    sl_image view;
+    return sl_decoder_decode(c->decoder, all, 0, 0, &view, error);
+}
+
+/* ---- fields that are no pictures ---- */
+
+/* What a tensor's elements take; it cannot wrap: checked by unpack. */
+static uint64_t tensor_bytes(const sl_field *field, const sl_value *value)
+{
+    uint64_t bytes = sl_dtype_bytes(field->dtype);
+    for (uint32_t i = 0; i < field->dims; i++) {
+        bytes *= value->shape[i];
+    }
+    return bytes;
+}
+
+/* The size of what is packed, as far as its header says. */
+static sluice_status measure_packed(const sl_field *field, const sl_value *value, uint64_t *bytes,
+                                    sluice_error *error)
+{
+    const sluice_status status = sl_packed_size(value, SL_RECORD_BYTES_MAX, bytes, error);
+    if (status < 0 || field->type != SLUICE_FIELD_TENSOR || *bytes == tensor_bytes(field, value)) {
+        return status;
+    }
+    return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                        "field \"%s\": what is packed is no tensor of its shape", field->name);
+}
+
+/* To memory of its own; a frame that has a checksum is checked by that, too. */
+static sluice_status unpack(sl_sample_check *c, const sl_value *value, uint64_t size,
+                            sl_bytes *unpacked, sluice_error *error)
+{
+    const sluice_status status = sl_sample_pass_take(&c->pass, size, error);
+    if (status < 0) {
+        return status;
+    }
+    if (size > c->unpacked_capacity) {
+        uint8_t *grown = sl_realloc_array(c->unpacked, size, 1);
+        if (grown == NULL) {
+            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %llu bytes",
+                                (unsigned long long)size);
+        }
+        c->unpacked = grown;
+        c->unpacked_capacity = size;
+    }
+    *unpacked = (sl_bytes){c->unpacked, size};
+    sl_frame *frame = c->decoder != NULL ? sl_decoder_frame(c->decoder) : NULL;
+    return sl_packed_unpack_to(frame, value, c->unpacked, size, error);
+}
+
+/* What a loader, or who reads a key, would stumble over. */
+static sluice_status check_contents(const sl_field *field, sl_bytes bytes, sluice_error *error)
+{
+    if (field->type == SLUICE_FIELD_TEXT && strcmp(field->name, "key") == 0 &&
+        (bytes.size > SL_KEY_MAX ||
+         (bytes.size > 0 && memchr(bytes.data, 0, bytes.size) != NULL))) {
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                            "the key has more than %d bytes, or a NUL among them", SL_KEY_MAX);
+    }
+    if (field->type == SLUICE_FIELD_TENSOR && field->dtype == SLUICE_BOOL) {
+        uint8_t all = 0;
+        for (size_t i = 0; i < bytes.size; i++) {
+            all |= bytes.data[i];
+        }
+        if (all > 1) {
+            return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                                "field \"%s\" holds a bool that is neither 0 nor 1", field->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_other(sl_sample_check *c, const sl_field *field, const sl_value *value,
+                                 sluice_error *error)
+{
+    sl_bytes bytes = value->bytes;
+    uint64_t size = 0;
+    sluice_status status =
+        sl_is_packed(value) ? measure_packed(field, value, &size, error) : SLUICE_OK;
+    if (status < 0 || c->decoder == NULL) {
+        return status;
+    }
+    if (sl_is_packed(value)) {
+        status = unpack(c, value, size, &bytes, error);
+    }
+    return status == SLUICE_OK ? check_contents(field, bytes, error) : status;
+}
+
+/* A picture that was stored in parts, as if it were not. */
+static sluice_status join(sl_sample_check *c, sl_value *image, sluice_error *error)
+{
+    sl_bytes whole = {NULL, 0};
+    uint64_t size = 0;
+    sluice_status status = sl_packed_size(image, SL_RECORD_IMAGE_MAX, &size, error);
+    if (status == SLUICE_OK) {
+        status = unpack(c, image, size, &whole, error);
+    }
+    image->bytes = whole;
+    image->list = SL_LIST_NONE;
+    return status;
+}
+
+/* The checksums that are in a picture. A file that is one, and has none, says so; what else
+ * pictures lie in has its own to say. */
+static sluice_status check_picture_sums(sl_sample_check *c, const sl_sample *sample,
+                                        const sl_value *image, sluice_error *error)
+{
+    uint32_t row = 0;
+    const sluice_status status = sl_codec_find(image->codec, image->bytes, &row, error);
+    if (status < 0 || image->zstd) {
+        return status;
+    }
+    if (sl_codecs[row]->check_sums != NULL) {
+        return sl_codecs[row]->check_sums(image->bytes, error);
+    }
+    if (sample->place.bytes == 0) {
+        sl_unchecked_add(&c->unchecked, "pictures other than PNG have no checksums");
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check_value(sl_sample_check *c, const sl_sample *sample, const sl_field *field,
+                                 const sl_value *value, sluice_error *error)
+{
+    if (field->type != SLUICE_FIELD_IMAGE) {
+        return check_other(c, field, value, error);
+    }
+    sl_value whole = *value;
+    sluice_status status = value->list != SL_LIST_NONE ? join(c, &whole, error) : SLUICE_OK;
+    if (status == SLUICE_OK) {
+        status = check_header(&whole, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_picture_sums(c, sample, &whole, error);
+    }
+    return status == SLUICE_OK && c->decoder != NULL ? decode(c, &whole, error) : status;
+}
+
+static sluice_status check_fields(sl_sample_check *c, const sl_sample *sample, sl_bytes stored,
+                                  sluice_error *error)
+{
+    const sl_dataset *dataset = c->dataset;
+    sluice_status status = sl_dataset_unpack(dataset, sample, stored, &c->values, error);
+    if (status == SLUICE_NOMEM && c->pass.is_refused) {
+        status = sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                              "the pages that it is in unpack to more than the limit of %llu bytes "
+                              "(max_sample_bytes, --max-sample)",
+                              (unsigned long long)c->pass.gate->most);
+    }
+    for (uint32_t i = 0; i < dataset->info.fields && status == SLUICE_OK; i++) {
+        const sl_value *value = &c->values.of[i];
+        if (value->present) {
+            status = check_value(c, sample, &dataset->fields[i], value, error);
+        }
+        if (status < 0 && error->file[0] == '\0') {
+            sl_sample_blame(dataset, sample, value, error);
+        }
+    }
+    return status;
+}
+
+sluice_status sl_sample_check_run(sl_sample_check *c, const sl_sample *sample, sl_bytes *stored,
+                                  sluice_error *error)
+{
+    sluice_status status = read_stored(c, sample, stored, error);
+    if (status == SLUICE_OK) {
+        status = check_fields(c, sample, *stored, error);
+    }
+    if (status < 0 && error->file[0] == '\0') {
+        sl_sample_blame(c->dataset, sample, NULL, error);
+    }
+    return status;
+}
+
+/* The memory that a large sample took is given back before others may be large. */
+void sl_sample_check_end(sl_sample_check *c)
+{
+    if (sl_sample_pass_was_large(&c->pass)) {
+        sl_free(c->buffer);
+        sl_free(c->unpacked);
+        c->buffer = c->unpacked = NULL;
+        c->capacity = c->unpacked_capacity = 0;
+        sl_value_rooms_empty(&c->values.rooms);
+    }
+    sl_sample_pass_end(&c->pass);
+}
