@@ -377,6 +377,12 @@ static const sl_file_identity *identity_of(void *ctx, uint32_t object)
     return sl_objects_identity(s->objects, object - s->first);
 }
 
+static const sl_boundary *boundary_of(void *ctx, uint32_t object)
+{
+    const span *s = span_of(ctx, object);
+    return sl_objects_boundary(s->objects, object - s->first);
+}
+
 static sl_packed packed_of(void *ctx, uint32_t object)
 {
     const span *s = span_of(ctx, object);
@@ -459,7 +465,8 @@ static sluice_status join_objects(joined *own, sluice_error *error)
                                    .path = path_of,
                                    .bytes = bytes_of,
                                    .identity = identity_of,
-                                   .packed = any ? packed_of : NULL};
+                                   .packed = any ? packed_of : NULL,
+                                   .boundary = boundary_of};
     own->owns_objects = true;
     return sl_objects_open(&own->base.objects, &names, error);
 }

@@ -15,6 +15,7 @@
 #ifndef SL_BACKEND_H
 #define SL_BACKEND_H
 
+#include "boundary.h"
 #include "slab.h"
 #include "view.h"
 
@@ -32,8 +33,9 @@ typedef enum sl_read_kind {
 /* One read. Owned by the caller, unchanged from submit to completion. */
 typedef struct sl_read {
     sl_read_kind kind;
-    int fd;           /* READ_AT */
-    const char *path; /* READ_FILE; valid until completion */
+    int fd;                      /* READ_AT */
+    const char *path;            /* READ_FILE; valid until completion */
+    const sl_boundary *boundary; /* READ_FILE: what it has to lie in; NULL: anywhere */
     uint64_t offset;
     uint32_t length; /* bytes of room in buffer */
     uint8_t *buffer;
@@ -51,7 +53,8 @@ typedef struct sl_completion {
      * READ_AT: bytes read (may be short; 0 at the end of the file) or -errno.
      * READ_PIECES: bytes read, all of them; or -errno, ENODATA where the file ends before.
      * READ_FILE: bytes read, all of the file; -EFBIG when it is longer than `length` (then
-     * file_bytes is its size); else -errno, ESTALE when it shrank while being read.
+     * file_bytes is its size); else -errno, ESTALE when it shrank while being read, EXDEV when
+     * it lies outside of its boundary.
      */
     int64_t result;
     uint64_t file_bytes; /* READ_FILE: size by fstat */

@@ -189,6 +189,10 @@ static void learn_size(sl_fetch *fetch, uint64_t bytes, bool too_small)
 static void whole_done(sl_fetch *fetch, sl_request *request, const sl_completion *completion)
 {
     const bool too_small = completion->result == -EFBIG;
+    if (completion->result == -EXDEV && request->read.boundary != NULL) {
+        sl_fetch_read_failed(fetch, request, SL_FAILURE_OUTSIDE, 0, 0);
+        return;
+    }
     if (completion->result < 0 && !too_small) {
         sl_fetch_read_failed(fetch, request, SL_FAILURE_READ, (int)-completion->result, 0);
         return;

@@ -82,6 +82,9 @@ static sluice_status describe(const sl_fetch *fetch, const sl_want *want, const 
             (unsigned long long)sl_objects_bytes(fetch->config.objects, item->object));
     case SL_FAILURE_REPLACED:
         return sl_error_file(error, SLUICE_IO, "io", 0, path, -1, SL_FILE_REPLACED);
+    case SL_FAILURE_OUTSIDE:
+        return sl_boundary_refuse(sl_objects_boundary(fetch->config.objects, item->object), path,
+                                  error);
     case SL_FAILURE_TRUNCATED:
         if (item->pieces > 0) {
             return sl_error_file(error, SLUICE_CORRUPT, "io", 0, path, offset,

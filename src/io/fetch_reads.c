@@ -152,6 +152,9 @@ static sluice_status pin(sl_fetch *fetch, sl_request *request)
         sl_fetch_read_failed(fetch, request, SL_FAILURE_REPLACED, 0, 0);
     } else if (status == SLUICE_CORRUPT) {
         sl_fetch_read_failed(fetch, request, SL_FAILURE_SIZE, 0, (uint64_t)error.offset);
+    } else if (status == SLUICE_UNSUPPORTED &&
+               sl_objects_boundary(fetch->config.objects, request->object) != NULL) {
+        sl_fetch_read_failed(fetch, request, SL_FAILURE_OUTSIDE, 0, 0);
     } else if (status != SLUICE_OK) {
         const bool nothing = error.sys_errno == 0 && status == SLUICE_AGAIN;
         sl_fetch_read_failed(fetch, request, SL_FAILURE_OPEN, nothing ? EMFILE : error.sys_errno,
@@ -178,6 +181,7 @@ static void describe_read(const sl_fetch *fetch, sl_request *request)
                       .buffer = request->to + got};
     if (request->whole) {
         read->path = request->path;
+        read->boundary = sl_objects_boundary(fetch->config.objects, request->object);
         read->direct = fetch->config.cache == SL_CACHE_DIRECT;
         read->drop_cache = read->direct || fetch->config.cache == SL_CACHE_DROP;
     }

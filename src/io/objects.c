@@ -165,6 +165,12 @@ sl_packed sl_objects_packed(const sl_objects *objects, uint32_t object)
                                          : (sl_packed){.packing = SL_PACKING_NONE};
 }
 
+const sl_boundary *sl_objects_boundary(const sl_objects *objects, uint32_t object)
+{
+    return objects->names.boundary != NULL ? objects->names.boundary(objects->names.ctx, object)
+                                           : NULL;
+}
+
 sluice_status sl_objects_path(const sl_objects *objects, uint32_t object, char *path, size_t bytes)
 {
     if (object >= objects->names.count) {
@@ -175,13 +181,14 @@ sluice_status sl_objects_path(const sl_objects *objects, uint32_t object, char *
 
 /* ---- opening ---- */
 
-int sl_object_open_path(const char *path, bool direct, struct stat *found)
+int sl_object_open_path(const char *path, const sl_boundary *boundary, bool direct,
+                        struct stat *found)
 {
     /* O_NONBLOCK: opening a FIFO must not hang the thread. It means nothing to a regular file. */
     int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (direct ? O_DIRECT : 0);
-    int fd = open(path, flags);
+    const int fd = sl_boundary_open_file(boundary, path, flags);
     if (fd < 0) {
-        return -errno;
+        return fd;
     }
     int failed = 0;
     if (fstat(fd, found) != 0) {
@@ -234,17 +241,18 @@ static bool direct_works(sl_objects *objects, const opened *file)
 }
 
 /* Without the lock. */
-static opened open_file(sl_objects *objects, const char *path, bool direct)
+static opened open_file(sl_objects *objects, const char *path, const sl_boundary *boundary,
+                        bool direct)
 {
     opened file = {.direct = direct};
-    file.fd = sl_object_open_path(path, direct, &file.found);
+    file.fd = sl_object_open_path(path, boundary, direct, &file.found);
     if (direct && file.fd >= 0 && !direct_works(objects, &file)) {
         close(file.fd);
         file.fd = -EINVAL;
     }
     if (direct && file.fd == -EINVAL) {
         file.direct = false;
-        file.fd = sl_object_open_path(path, false, &file.found);
+        file.fd = sl_object_open_path(path, boundary, false, &file.found);
     }
     if (file.fd < 0) {
         return file;
@@ -285,7 +293,11 @@ static sluice_status open_checked(sl_objects *objects, uint32_t object, bool dir
         return sl_error_set(error, SLUICE_INVALID, STAGE, "the path of file %u is too long",
                             object);
     }
-    *file = open_file(objects, path, direct);
+    const sl_boundary *boundary = sl_objects_boundary(objects, object);
+    *file = open_file(objects, path, boundary, direct);
+    if (file->fd == -EXDEV && boundary != NULL) {
+        return sl_boundary_refuse(boundary, path, error);
+    }
     if (file->fd < 0) {
         (void)sl_error_file(error, SLUICE_IO, STAGE, -file->fd, path, -1, "cannot open the file");
         const bool busy = file->fd == -EMFILE || file->fd == -ENFILE || file->fd == -EINTR;

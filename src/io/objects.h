@@ -19,6 +19,7 @@
 #ifndef SL_OBJECTS_H
 #define SL_OBJECTS_H
 
+#include "boundary.h"
 #include "stream.h"
 #include "view.h"
 
@@ -47,6 +48,8 @@ typedef struct sl_object_names {
     const sl_file_identity *(*identity)(void *ctx, uint32_t object);
     /* How it is compressed; SL_PACKING_NONE: it is read as it lies. NULL: all are. */
     sl_packed (*packed)(void *ctx, uint32_t object);
+    /* What it has to lie in; NULL, or returns NULL: anywhere. */
+    const sl_boundary *(*boundary)(void *ctx, uint32_t object);
 } sl_object_names;
 
 /* Errors: NOMEM. */
@@ -62,13 +65,16 @@ uint64_t sl_objects_bytes(const sl_objects *objects, uint32_t object);
 const sl_file_identity *sl_objects_identity(const sl_objects *objects, uint32_t object);
 /* How the object is compressed. */
 sl_packed sl_objects_packed(const sl_objects *objects, uint32_t object);
+/* What the object has to lie in; NULL: anywhere. */
+const sl_boundary *sl_objects_boundary(const sl_objects *objects, uint32_t object);
 sluice_status sl_objects_path(const sl_objects *objects, uint32_t object, char *path, size_t bytes);
 
 /*
  * Reads exactly `bytes` of an object. Blocks; what may pass is tried again (retry.h), and a stale
  * handle opened again, but not at length where nothing could be read just before. Errors: IO (errno
  * 0: it is another file than it was), CORRUPT (it ends before, or has another size than it should
- * have), INVALID (its path is too long); of a compressed one those of a stream.
+ * have), INVALID (its path is too long), UNSUPPORTED (it lies outside of its boundary); of a
+ * compressed one those of a stream.
  */
 sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t offset, void *to,
                               size_t bytes, sluice_error *error);
@@ -116,7 +122,7 @@ typedef struct sl_pin_how {
  * AGAIN when all are pinned, no descriptor is to be had just now, or another thread is opening it:
  * try again after an unpin. Errors: IO, CORRUPT, INVALID as sl_objects_read; something that is no
  * regular file has errno EISDIR or EINVAL, and ETIMEDOUT says that wait_ns have passed;
- * UNSUPPORTED: it is compressed.
+ * UNSUPPORTED: it is compressed, or lies outside of its boundary.
  */
 sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how how, sl_pin *pin,
                              sluice_error *error);
@@ -129,7 +135,9 @@ bool sl_objects_is_open(sl_objects *objects, uint32_t object);
  * or (`buffered`) a read was answered EINVAL, and it is opened without O_DIRECT from then on. */
 void sl_objects_reopen(sl_objects *objects, const sl_pin *pin, bool buffered);
 
-/* Opens a regular file for reading; the descriptor, or -errno. A FIFO does not block it. */
-int sl_object_open_path(const char *path, bool direct, struct stat *found);
+/* Opens a regular file for reading; the descriptor, or -errno: EXDEV where it lies outside of the
+ * boundary, which may be NULL. A FIFO does not block it. */
+int sl_object_open_path(const char *path, const sl_boundary *boundary, bool direct,
+                        struct stat *found);
 
 #endif

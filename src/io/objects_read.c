@@ -88,11 +88,21 @@ sluice_status sl_objects_read(sl_objects *objects, uint32_t object, uint64_t off
     return status;
 }
 
-static sluice_status read_whole_once(const char *path, void *to, size_t capacity, size_t *size,
+/* A file that is one sample, and where it has to lie. */
+typedef struct whole {
+    const char *path;
+    const sl_boundary *boundary;
+} whole;
+
+static sluice_status read_whole_once(whole file, void *to, size_t capacity, size_t *size,
                                      sluice_error *error)
 {
     struct stat found;
-    const int fd = sl_object_open_path(path, false, &found);
+    const char *path = file.path;
+    const int fd = sl_object_open_path(path, file.boundary, false, &found);
+    if (fd == -EXDEV && file.boundary != NULL) {
+        return sl_boundary_refuse(file.boundary, path, error);
+    }
     if (fd < 0) {
         return sl_error_file(error, SLUICE_IO, STAGE, -fd, path, -1, "cannot open the file");
     }
@@ -116,8 +126,9 @@ sluice_status sl_objects_read_whole(sl_objects *objects, uint32_t object, void *
         return sl_error_set(error, SLUICE_INVALID, STAGE, "the path of file %u is too long",
                             object);
     }
+    const whole file = {path, sl_objects_boundary(objects, object)};
     do {
-        status = read_whole_once(path, to, capacity, size, &reason);
+        status = read_whole_once(file, to, capacity, size, &reason);
     } while (status < 0 && try_again(objects, &retry, &reason));
     note_end(objects, status, &retry);
     if (status < 0 && error != NULL) {

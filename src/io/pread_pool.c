@@ -104,10 +104,10 @@ static sl_completion read_file(sl_read *read)
 {
     struct stat found = {0};
     sl_completion completion = {.read = read, .direct = read->direct};
-    int fd = sl_object_open_path(read->path, completion.direct, &found);
+    int fd = sl_object_open_path(read->path, read->boundary, completion.direct, &found);
     if (fd == -EINVAL && completion.direct) {
         completion.direct = false;
-        fd = sl_object_open_path(read->path, false, &found);
+        fd = sl_object_open_path(read->path, read->boundary, false, &found);
     }
     if (fd < 0) {
         completion.result = fd;

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The folder that the files of a list have to lie in: names by their text, files wherever links
+ * lead, with /proc and openat2 and without them.
+ */
+#include "boundary.h"
+#include "error.h"
+#include "objects.h"
+#include "photo_folder.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char root[256];
+static bool without_proc, without_openat2;
+
+ssize_t __real_readlink(const char *path, char *to, size_t bytes);
+ssize_t __wrap_readlink(const char *path, char *to, size_t bytes);
+
+ssize_t __wrap_readlink(const char *path, char *to, size_t bytes)
+{
+    if (without_proc && strncmp(path, "/proc/", 6) == 0) {
+        errno = ENOENT;
+        return -1;
+    }
+    return __real_readlink(path, to, bytes);
+}
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+
+long __wrap_syscall(long number, ...)
+{
+    va_list arguments;
+    va_start(arguments, number);
+    const long a = va_arg(arguments, long);
+    const long b = va_arg(arguments, long);
+    const long c = va_arg(arguments, long);
+    const long d = va_arg(arguments, long);
+    va_end(arguments);
+    if (without_openat2 && number == SYS_openat2) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return __real_syscall(number, a, b, c, d);
+}
+
+static const char *path_of(const char *name)
+{
+    static char paths[4][512];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    (void)snprintf(path, sizeof(paths[0]), "%s/%s", root, name);
+    return path;
+}
+
+static sl_bytes text(const char *name)
+{
+    return (sl_bytes){(const uint8_t *)name, strlen(name)};
+}
+
+static void names_stay_or_leave(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t depth; /* from which it stays */
+    } names[] = {
+        {"a.jpg", 0},   {"a/b.jpg", 0}, {"./a", 0},       {"a//b", 0},         {"", 0},
+        {"a/../b", 0},  {"a/..", 0},    {"..a/b", 0},     {"a..", 0},          {".../b", 0},
+        {"..", 1},      {"../a", 1},    {".//../a", 1},   {"a/../../b", 1},    {"./..", 1},
+        {"../../a", 2}, {"a/../..", 1}, {"../a/../b", 1}, {"../a/../../b", 2}, {"x/./../..//..", 2},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        for (uint32_t depth = 0; depth < 4; depth++) {
+            assert_int_equal(sl_boundary_stays(text(names[i].name), depth),
+                             depth >= names[i].depth);
+        }
+    }
+    assert_false(sl_boundary_stays(text("/a"), 9));
+}
+
+static sl_boundary *open_folder(const char *folder, const char *below)
+{
+    sl_boundary *boundary = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    if (sl_boundary_open(&boundary, path_of(folder), below, &error) < 0)
+        fail_msg("%s", error.text);
+    return boundary;
+}
+
+static bool has_name(sl_boundary *boundary, const char *name)
+{
+    return sl_boundary_has_name(boundary, text(name), 0);
+}
+
+/* As they are, and as the folder is called by links. */
+static void absolute_names_begin_with_the_folder(void **state)
+{
+    (void)state;
+    sl_boundary *boundary = open_folder("link", "");
+    assert_true(has_name(boundary, path_of("set/a.jpg")));
+    assert_true(has_name(boundary, path_of("set//sub/../a.jpg")));
+    assert_true(has_name(boundary, path_of("link/a.jpg")));
+    assert_true(has_name(boundary, path_of("link/absent/a.jpg")));
+    assert_true(has_name(boundary, path_of("set/../link/a.jpg")));
+    assert_true(has_name(boundary, "a.jpg"));
+    assert_false(has_name(boundary, path_of("set2/a.jpg")));
+    assert_false(has_name(boundary, path_of("secret.jpg")));
+    assert_false(has_name(boundary, path_of("set/../secret.jpg")));
+    assert_false(has_name(boundary, path_of("link/../secret.jpg")));
+    assert_false(has_name(boundary, "/etc/passwd"));
+    assert_false(has_name(boundary, "/"));
+    assert_false(has_name(boundary, "../secret.jpg"));
+    sl_boundary_close(boundary);
+    assert_true(has_name(NULL, "/etc/passwd"));
+    boundary = open_folder("set/sub/../../../../../../../../../../..", "");
+    assert_true(has_name(boundary, "/etc/passwd")); /* which lies in the folder of all */
+    sl_boundary_close(boundary);
+}
+
+/* Of a name that stays by its text. */
+static bool has_file(const sl_boundary *boundary, const char *name)
+{
+    struct stat found;
+    sluice_error error = SLUICE_ERROR_INIT;
+    const int fd = sl_object_open_path(path_of(name), boundary, false, &found);
+    const bool checked = sl_boundary_check(boundary, "list", path_of(name), &error) == SLUICE_OK;
+    if (fd >= 0) {
+        close(fd);
+    }
+    assert_true(fd >= 0 || fd == -EXDEV);
+    assert_int_equal(checked, fd >= 0);
+    assert_true(checked || strstr(error.text, "allow_outside (--allow-outside)") != NULL);
+    return fd >= 0;
+}
+
+static void links_are_followed_within_it(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        without_proc = (i & 1) != 0;
+        without_openat2 = (i & 2) != 0;
+        sl_boundary *boundary = open_folder(i < 4 ? "link" : "set", "");
+        assert_true(has_file(boundary, "set/a.jpg"));
+        assert_true(has_file(boundary, "link/a.jpg"));
+        assert_true(has_file(boundary, "set/in.jpg"));
+        assert_true(has_file(boundary, "set/absolute.jpg"));
+        assert_false(has_file(boundary, "set/out.jpg"));
+        assert_false(has_file(boundary, "set/folder/a.jpg"));
+        assert_false(has_file(boundary, "set/folder/../secret.jpg"));
+        assert_true(has_file(NULL, "set/out.jpg"));
+        sl_boundary_close(boundary);
+        boundary = open_folder("", "set"); /* no link */
+        assert_true(has_file(boundary, "set/a.jpg"));
+        sl_boundary_close(boundary);
+        boundary = open_folder("", "link"); /* is one, and not followed */
+        assert_false(has_file(boundary, "link/a.jpg"));
+        sl_boundary_close(boundary);
+    }
+    without_proc = false;
+    without_openat2 = false;
+}
+
+static void blobs_of_a_cache_belong_to_it(void **state)
+{
+    (void)state;
+    sl_boundary *boundary = open_folder("hub/snapshots/5f3a", "");
+    assert_true(has_file(boundary, "hub/snapshots/5f3a/a.jpg"));
+    assert_false(has_file(boundary, "hub/snapshots/5f3a/other.jpg"));
+    assert_false(has_file(boundary, "hub/snapshots/5f3a/out.jpg"));
+    assert_false(has_name(boundary, "../../blobs/a"));
+    sl_boundary_close(boundary);
+    assert_int_equal(rename(path_of("hub/blobs"), path_of("moved")), 0);
+    assert_int_equal(symlink("../moved", path_of("hub/blobs")), 0);
+    boundary = open_folder("hub/snapshots/5f3a", ""); /* blobs that are a link are none */
+    assert_false(has_file(boundary, "hub/snapshots/5f3a/a.jpg"));
+    sl_boundary_close(boundary);
+}
+
+static void folders_that_are_not_there(void **state)
+{
+    (void)state;
+    sl_boundary *boundary = NULL;
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_int_equal(sl_boundary_open(&boundary, path_of("absent"), "", &error), SLUICE_IO);
+    assert_int_equal(error.sys_errno, ENOENT);
+    assert_null(boundary);
+    boundary = open_folder("set", "absent"); /* it may come */
+    assert_true(has_name(boundary, path_of("set/absent/a.jpg")));
+    assert_false(has_name(boundary, path_of("set/a.jpg")));
+    sl_boundary_close(boundary);
+    assert_int_equal(sl_boundary_open_beside(&boundary, path_of("set/list.csv"), &error),
+                     SLUICE_OK);
+    assert_true(has_file(boundary, "set/a.jpg"));
+    assert_int_equal(sl_boundary_check(boundary, "list", path_of("set/absent.jpg"), &error),
+                     SLUICE_OK);
+    sl_boundary_close(boundary);
+}
+
+static void make(void)
+{
+    static const char *const folders[] = {
+        "set", "set/sub", "set2", "hub", "hub/snapshots", "hub/snapshots/5f3a", "hub/blobs"};
+    static const char *const files[] = {"set/a.jpg", "set2/a.jpg", "secret.jpg", "hub/blobs/a",
+                                        "hub/other.jpg"};
+    temporary_directory(root, sizeof(root));
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        (void)mkdir(path_of(folders[i]), 0700);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        write_file(path_of(files[i]), "a", 1);
+    (void)!symlink("set", path_of("link"));
+    (void)!symlink("../set/a.jpg", path_of("set/in.jpg"));
+    (void)!symlink(path_of("set/a.jpg"), path_of("set/absolute.jpg"));
+    (void)!symlink("../secret.jpg", path_of("set/out.jpg"));
+    (void)!symlink("../set2", path_of("set/folder"));
+    (void)!symlink("../../blobs/a", path_of("hub/snapshots/5f3a/a.jpg"));
+    (void)!symlink("../../other.jpg", path_of("hub/snapshots/5f3a/other.jpg"));
+    (void)!symlink("../../../secret.jpg", path_of("hub/snapshots/5f3a/out.jpg"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_stay_or_leave),
+        cmocka_unit_test(absolute_names_begin_with_the_folder),
+        cmocka_unit_test(links_are_followed_within_it),
+        cmocka_unit_test(blobs_of_a_cache_belong_to_it),
+        cmocka_unit_test(folders_that_are_not_there),
+    };
+    make();
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    remove_tree(root);
+    return failed;
+}
