@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "open_many.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +39,30 @@ void sl_file_list_close(sl_file_list *list)
         sl_free(list->files[i].path);
     }
     sl_free(list->files);
+}
+
+/* Files, and what they have to lie in. */
+typedef struct named {
+    const sl_listed_file *files;
+    const sl_boundary *boundary;
+    const char *by;
+} named;
+
+static sluice_status check_file(void *ctx, uint32_t number, sluice_error *error)
+{
+    const named *n = ctx;
+    return sl_boundary_check(n->boundary, n->by, n->files[number].path, error);
+}
+
+sluice_status sl_file_list_check(const sl_file_list *list, uint32_t first,
+                                 const sl_boundary *boundary, const char *named_by,
+                                 sluice_error *error)
+{
+    if (boundary == NULL || list->count <= first) {
+        return SLUICE_OK;
+    }
+    named n = {list->files + first, boundary, named_by};
+    return sl_open_many(list->count - first, check_file, &n, error);
 }
 
 /* Files without a sample share their first number with the next one: the last of them has it. */

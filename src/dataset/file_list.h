@@ -30,6 +30,13 @@ sluice_status sl_file_list_add(sl_file_list *list, const char *path, sluice_erro
 /* Of all zero is fine. */
 void sl_file_list_close(sl_file_list *list);
 
+/* Whether none of the files from `first` on, which the list at `named_by` names, lies outside of
+ * the boundary by a link. By several threads, since it may have to be looked for. Errors: INVALID.
+ */
+sluice_status sl_file_list_check(const sl_file_list *list, uint32_t first,
+                                 const sl_boundary *boundary, const char *named_by,
+                                 sluice_error *error);
+
 /* The file that a sample lies in. */
 uint32_t sl_file_list_find(const sl_file_list *list, uint64_t sample);
 /* The files as objects, which have to be the same ones whenever they are opened, as far as they

@@ -319,7 +319,8 @@ sluice_status sl_arrow_open(sl_arrow *own, const char *const *paths, size_t coun
                             const sluice_dataset_options *options, sluice_error *error)
 {
     opener o = {.own = own};
-    sluice_status status = sl_arrow_paths_find(&own->paths, paths, count, error);
+    sluice_status status =
+        sl_arrow_paths_find(&own->paths, paths, count, options->allow_outside != 0, error);
     if (status == SLUICE_OK) {
         status = open_steps(&o, options, error);
     }

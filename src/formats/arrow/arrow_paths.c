@@ -166,27 +166,49 @@ static bool is_whole(const json_t *entry)
            (skip == NULL || (json_is_integer(skip) && json_integer_value(skip) == 0));
 }
 
-static sluice_status add_named(sl_file_list *list, const char *folder, const json_t *entries,
-                               const char *state, sluice_error *error)
+/* A state.json, and the folder that its files have to lie in; NULL: anywhere. */
+typedef struct saved {
+    const char *path, *folder;
+    sl_boundary *boundary;
+} saved;
+
+static sluice_status check_name(const saved *s, const char *name, sluice_error *error)
+{
+    if (name == NULL || name[0] == '\0') {
+        return refuse_state(s->path, "it names a file that does not lie beside it", error);
+    }
+    if (s->boundary == NULL || (strchr(name, '/') == NULL && strcmp(name, "..") != 0)) {
+        return SLUICE_OK;
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, s->path, -1,
+                         "it names \"%.256s\", which does not lie beside it: " SL_BOUNDARY_ADVICE,
+                         name);
+}
+
+static sluice_status add_named(sl_file_list *list, const saved *s, const json_t *entries,
+                               sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
+    const uint32_t first = list->count;
     for (size_t i = 0; status == SLUICE_OK && i < json_array_size(entries); i++) {
         char path[SL_PATH_BYTES];
         const json_t *entry = json_array_get(entries, i);
         const char *name = sl_json_text(entry, "filename");
-        if (name == NULL || name[0] == '\0' || strchr(name, '/') != NULL ||
-            strcmp(name, "..") == 0) {
-            return refuse_state(state, "it names a file that does not lie beside it", error);
+        status = check_name(s, name, error);
+        if (status < 0) {
+            return status;
         }
         if (!is_whole(entry)) {
-            return refuse_state(state, "it names parts of files: save the dataset again", error);
+            return refuse_state(s->path, "it names parts of files: save the dataset again", error);
         }
-        if (!join(path, folder, name)) {
-            return refuse_state(state, "the path of a file that it names is too long", error);
+        if (!(name[0] == '/' ? snprintf(path, sizeof(path), "%s", name) < SL_PATH_BYTES
+                             : join(path, s->folder, name))) {
+            return refuse_state(s->path, "the path of a file that it names is too long", error);
         }
         status = sl_file_list_add(list, path, error);
     }
-    return status;
+    return status == SLUICE_OK ? sl_file_list_check(list, first, s->boundary, s->path, error)
+                               : status;
 }
 
 /* `*is_one` false: the file is of something else. */
@@ -202,15 +224,19 @@ static sluice_status add_saved(sl_arrow_paths *paths, const char *folder, bool *
     if (status < 0) {
         return status;
     }
+    saved s = {.path = path, .folder = folder};
     const json_t *files = sl_json_member(root, "_data_files");
     *is_one = json_is_array(files);
-    if (*is_one) {
-        status = add_named(&paths->files, folder, files, path, error);
+    if (*is_one && !paths->anywhere) {
+        status = sl_boundary_open(&s.boundary, folder, "", error);
     }
     if (*is_one && status == SLUICE_OK) {
-        status = add_named(&paths->tables, folder, sl_json_member(root, "_indices_data_files"),
-                           path, error);
+        status = add_named(&paths->files, &s, files, error);
     }
+    if (*is_one && status == SLUICE_OK) {
+        status = add_named(&paths->tables, &s, sl_json_member(root, "_indices_data_files"), error);
+    }
+    sl_boundary_close(s.boundary);
     json_decref(root);
     return status;
 }
@@ -332,10 +358,11 @@ static sluice_status add_path(sl_arrow_paths *paths, const char *path, sluice_er
 }
 
 sluice_status sl_arrow_paths_find(sl_arrow_paths *paths, const char *const *given, size_t count,
-                                  sluice_error *error)
+                                  bool anywhere, sluice_error *error)
 {
     sluice_status status = SLUICE_OK;
     memset(paths, 0, sizeof(*paths));
+    paths->anywhere = anywhere;
     paths->parts = sl_calloc(count, sizeof(*paths->parts));
     if (paths->parts == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");

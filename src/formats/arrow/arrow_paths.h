@@ -25,16 +25,18 @@ typedef struct sl_arrow_paths {
     sl_file_list tables; /* of row numbers */
     sl_arrow_part *parts;
     size_t part_count;
+    bool anywhere;
     uint8_t *info; /* dataset_info.json of the first folder that has one; NULL: there is none */
     size_t info_bytes;
 } sl_arrow_paths;
 
 /* Whether a path looks like one. */
 bool sl_arrow_probe(const char *path);
-/* Errors: INVALID (a folder of splits, or without files), IO, CORRUPT, UNSUPPORTED, NOMEM. On
- * failure they are closed. */
+/* `anywhere`: where the files of a state.json lie, else in its folder. Errors: INVALID (a folder of
+ * splits, or without files; a file elsewhere), IO, CORRUPT, UNSUPPORTED, NOMEM. On failure they are
+ * closed. */
 sluice_status sl_arrow_paths_find(sl_arrow_paths *paths, const char *const *given, size_t count,
-                                  sluice_error *error);
+                                  bool anywhere, sluice_error *error);
 /* Of all zero is fine. */
 void sl_arrow_paths_close(sl_arrow_paths *paths);
 

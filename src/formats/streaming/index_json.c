@@ -121,10 +121,12 @@ static sluice_status refuse_folder(const char *path, const char *list, sluice_er
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "has no " NAME);
 }
 
-sluice_status sl_index_json_load(sl_index_json *index, const char *path, const char *list,
+sluice_status sl_index_json_load(sl_index_json *index, const sl_index_json_wanted *wanted,
                                  sluice_error *error)
 {
     struct stat facts;
+    const char *path = wanted->path;
+    const char *list = wanted->list;
     const bool folder = is_folder(path);
     if (!(folder ? join(index->path, path, NAME)
                  : snprintf(index->path, SL_PATH_BYTES, "%s", path) < SL_PATH_BYTES)) {
@@ -133,7 +135,10 @@ sluice_status sl_index_json_load(sl_index_json *index, const char *path, const c
     if (folder && stat(index->path, &facts) != 0) {
         return refuse_folder(path, list, error);
     }
-    const sluice_status status = sl_json_load(&index->root, index->path, error);
+    sluice_status status = wanted->anywhere
+                               ? SLUICE_OK
+                               : sl_boundary_open_beside(&index->boundary, index->path, error);
+    status = status == SLUICE_OK ? sl_json_load(&index->root, index->path, error) : status;
     if (status == SLUICE_OK && !json_is_array(sl_json_member(index->root, list))) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, index->path, -1, "has no list \"%s\"",
                              list);
@@ -144,33 +149,39 @@ sluice_status sl_index_json_load(sl_index_json *index, const char *path, const c
 void sl_index_json_close(sl_index_json *index)
 {
     json_decref(index->root);
+    sl_boundary_close(index->boundary);
     index->root = NULL;
+    index->boundary = NULL;
 }
 
-/* Whether a path is one that does not leave its folder. */
-static bool stays(const char *name)
+void sl_index_json_move(sl_index_json *to, sl_index_json *from)
 {
-    if (name == NULL || name[0] == '\0' || name[0] == '/') {
-        return false;
-    }
-    for (const char *part = name; part != NULL; part = strchr(part, '/')) {
-        part += *part == '/';
-        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0')) {
-            return false;
-        }
-    }
-    return true;
+    *to = *from;
+    from->root = NULL;
+    from->boundary = NULL;
+}
+
+/* ---- the files ---- */
+
+static sluice_status refuse_name(const sl_index_json *index, sl_bytes name, sluice_error *error)
+{
+    char why[512];
+    sl_boundary_explain(index->boundary, name, why, sizeof(why));
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, index->path, -1, "names a file: %s", why);
 }
 
 sluice_status sl_index_json_file(const sl_index_json *index, const char *name,
                                  char path[SL_PATH_BYTES], sluice_error *error)
 {
-    if (!stays(name)) {
+    if (name == NULL || name[0] == '\0') {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, index->path, -1,
-                             "names the file \"%.256s\", which is none in its folder",
-                             name != NULL ? name : "");
+                             "names the file \"\", which is none in its folder");
     }
-    const char *slash = strrchr(index->path, '/');
+    const sl_bytes text = {(const uint8_t *)name, strlen(name)};
+    if (!sl_boundary_has_name(index->boundary, text, 0)) {
+        return refuse_name(index, text, error);
+    }
+    const char *slash = name[0] != '/' ? strrchr(index->path, '/') : NULL;
     const int folder = slash != NULL ? (int)(slash - index->path) + 1 : 0;
     const int length = snprintf(path, SL_PATH_BYTES, "%.*s%s", folder, index->path, name);
     return length >= 0 && length < SL_PATH_BYTES

@@ -3,8 +3,8 @@
  * index_json: the index.json of a folder of shards.
  *
  * Purpose: MDS and LitData both have a file of that name, and are told apart by what it lists;
- * which it is, where it lies, and the files that it names, which lie below its folder. Threads:
- * pure. Ownership: sl_index_json_close.
+ * which it is, where it lies, and the files that it names, which lie below its folder, unless they
+ * may lie anywhere. Threads: one owner. Ownership: sl_index_json_close.
  */
 #ifndef SL_INDEX_JSON_H
 #define SL_INDEX_JSON_H
@@ -15,6 +15,7 @@
 typedef struct sl_index_json {
     char path[SL_PATH_BYTES]; /* of the file */
     json_t *root;
+    sl_boundary *boundary; /* its folder; NULL: the files may lie anywhere */
 } sl_index_json;
 
 /*
@@ -24,15 +25,23 @@ typedef struct sl_index_json {
  */
 bool sl_index_json_probe(const char *path, const char *list);
 
+/* What is to be opened: a path, for its list of that name. */
+typedef struct sl_index_json_wanted {
+    const char *path, *list;
+    bool anywhere; /* where the files lie that it names */
+} sl_index_json_wanted;
+
 /* `index` is all zero. Errors: INVALID (none; a list of another name; folders that have to be
  * named), those of sl_json_load. */
-sluice_status sl_index_json_load(sl_index_json *index, const char *path, const char *list,
+sluice_status sl_index_json_load(sl_index_json *index, const sl_index_json_wanted *wanted,
                                  sluice_error *error);
+/* Leaves `from` closed. */
+void sl_index_json_move(sl_index_json *to, sl_index_json *from);
 /* Of all zero is fine. */
 void sl_index_json_close(sl_index_json *index);
 
-/* The path of a file that the index names. Errors: CORRUPT (it is outside the folder, or none),
- * INVALID (its path is too long). */
+/* The path of a file that the index names. Errors: CORRUPT (it names none), INVALID (it leads out
+ * of the folder; its path is too long). */
 sluice_status sl_index_json_file(const sl_index_json *index, const char *name,
                                  char path[SL_PATH_BYTES], sluice_error *error);
 /* An error about the index: its status. `number`: of an entry of the list; -1: of none. */

@@ -165,9 +165,11 @@ static sluice_status take_config(opener *o, const json_t *config, sluice_error *
 
 /* ---- opening ---- */
 
-static sluice_status add_path(opener *o, const char *path, sluice_error *error)
+static sluice_status add_path(opener *o, const char *path, bool anywhere, sluice_error *error)
 {
-    sluice_status status = sl_index_json_load(&o->index, path, LIST, error);
+    const sl_index_json_wanted wanted = {path, LIST, anywhere};
+    const uint32_t first = o->own->files.list.count;
+    sluice_status status = sl_index_json_load(&o->index, &wanted, error);
     if (status < 0) {
         return status;
     }
@@ -178,9 +180,12 @@ static sluice_status add_path(opener *o, const char *path, sluice_error *error)
         status =
             add_chunk(o, json_array_get(chunks, i), i, sl_json_text(config, "compression"), error);
     }
+    if (status == SLUICE_OK) {
+        status =
+            sl_file_list_check(&o->own->files.list, first, o->index.boundary, o->index.path, error);
+    }
     if (o->first.root == NULL && status == SLUICE_OK) {
-        o->first = o->index;
-        o->index.root = NULL;
+        sl_index_json_move(&o->first, &o->index);
     }
     sl_index_json_close(&o->index);
     return status;
@@ -231,7 +236,7 @@ static sluice_status open_all(opener *o, sl_dataset **dataset, const char *const
     sluice_status status = SLUICE_OK;
     o->own->files.may_lack_table = true; /* as in releases before 0.2.40 */
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_path(o, paths[i], error);
+        status = add_path(o, paths[i], options->allow_outside != 0, error);
     }
     if (status < 0) {
         return status;

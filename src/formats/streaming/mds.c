@@ -245,10 +245,12 @@ static sluice_status add_shard(opener *o, const json_t *shard, size_t number, sl
 
 /* ---- opening ---- */
 
-static sluice_status add_path(opener *o, const char *path, sluice_error *error)
+static sluice_status add_path(opener *o, const char *path, bool anywhere, sluice_error *error)
 {
     uint64_t version;
-    sluice_status status = sl_index_json_load(&o->index, path, LIST, error);
+    const sl_index_json_wanted wanted = {path, LIST, anywhere};
+    const uint32_t first = o->own->files.list.count;
+    sluice_status status = sl_index_json_load(&o->index, &wanted, error);
     if (status < 0) {
         return status;
     }
@@ -260,9 +262,12 @@ static sluice_status add_path(opener *o, const char *path, sluice_error *error)
     for (size_t i = 0; status == SLUICE_OK && i < json_array_size(shards); i++) {
         status = add_shard(o, json_array_get(shards, i), i, error);
     }
+    if (status == SLUICE_OK) {
+        status =
+            sl_file_list_check(&o->own->files.list, first, o->index.boundary, o->index.path, error);
+    }
     if (o->first.root == NULL && o->columns != NULL) {
-        o->first = o->index; /* which the columns lie in */
-        o->index.root = NULL;
+        sl_index_json_move(&o->first, &o->index); /* which the columns lie in */
     }
     sl_index_json_close(&o->index);
     return status;
@@ -273,7 +278,7 @@ static sluice_status open_all(opener *o, const char *const *paths, size_t count,
 {
     sluice_status status = SLUICE_OK;
     for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_path(o, paths[i], error);
+        status = add_path(o, paths[i], options->allow_outside != 0, error);
     }
     sl_index_json_close(&o->index);
     sl_index_json_close(&o->first);

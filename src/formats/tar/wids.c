@@ -6,8 +6,10 @@
  * the archives that they name, in their order, which are opened as any others; "nsamples" has to be
  * what is in them, all together.
  */
+#include "boundary.h"
 #include "dataset.h"
 #include "file.h"
+#include "file_list.h"
 #include "file_set.h"
 #include "json_file.h"
 #include "memory.h"
@@ -33,19 +35,11 @@ static bool probe(const char *path)
 /* The archives of a list. */
 typedef struct archives {
     const char *list; /* path of the JSON */
-    char **paths;     /* owned, and each */
-    size_t count;
-    uint64_t samples; /* that the list says they have */
-    bool counted;     /* it says so of each */
+    sl_file_list files;
+    sl_boundary *boundary; /* the list's folder; NULL: they may lie anywhere */
+    uint64_t samples;      /* that the list says they have */
+    bool counted;          /* it says so of each */
 } archives;
-
-static void close_archives(archives *a)
-{
-    for (size_t i = 0; i < a->count; i++) {
-        sl_free(a->paths[i]);
-    }
-    sl_free(a->paths);
-}
 
 static sluice_status refuse(const archives *a, sluice_status status, const char *what,
                             const char *why, sluice_error *error)
@@ -53,6 +47,14 @@ static sluice_status refuse(const archives *a, sluice_status status, const char 
     return sl_error_file(error, status, STAGE, 0, a->list, -1, "%s%.300s%s%s",
                          what != NULL ? "\"" : "", what != NULL ? what : "",
                          what != NULL ? "\": " : "", why);
+}
+
+static sluice_status refuse_name(const archives *a, sl_bytes name, sluice_error *error)
+{
+    char why[512];
+    sl_boundary_explain(a->boundary, name, why, sizeof(why));
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, a->list, -1, "archive %u: %s",
+                         a->files.count, why);
 }
 
 /* A path counts from `base`, or else from the folder of the list. */
@@ -76,12 +78,9 @@ static sluice_status add(archives *a, const char *url, const char *base, sluice_
     if (length < 0 || (size_t)length >= sizeof(path)) {
         return refuse(a, SLUICE_INVALID, NULL, "the path of an archive is too long", error);
     }
-    a->paths[a->count] = sl_strdup(path);
-    if (a->paths[a->count] == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a list of archives");
-    }
-    a->count++;
-    return SLUICE_OK;
+    const sl_bytes name = {(const uint8_t *)path + folder, (size_t)(length - folder)};
+    return sl_boundary_has_name(a->boundary, name, 0) ? sl_file_list_add(&a->files, path, error)
+                                                      : refuse_name(a, name, error);
 }
 
 /* The archives of an object's list, if it has one. */
@@ -89,14 +88,7 @@ static sluice_status add_list(archives *a, const json_t *object, const char *bas
                               sluice_error *error)
 {
     const json_t *list = sl_json_member(object, LIST);
-    const size_t count = json_array_size(list);
-    char **paths =
-        (char **)sl_realloc_array((void *)a->paths, a->count + count + 1, sizeof(*paths));
-    if (paths == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a list of archives");
-    }
-    a->paths = paths;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *shard = json_array_get(list, i);
         const char *url =
             json_is_string(shard) ? json_string_value(shard) : sl_json_text(shard, "url");
@@ -142,7 +134,7 @@ static sluice_status add_all(archives *a, const json_t *root, sluice_error *erro
     for (size_t i = 0; status == SLUICE_OK && i < json_array_size(parts); i++) {
         status = add_part(a, json_array_get(parts, i), base, error);
     }
-    if (status == SLUICE_OK && a->count == 0) {
+    if (status == SLUICE_OK && a->files.count == 0) {
         return refuse(a, SLUICE_UNSUPPORTED, NULL,
                       "it has no list of archives (\"" LIST "\"), or an empty one", error);
     }
@@ -160,6 +152,22 @@ static sluice_status check_count(const archives *a, const sl_dataset *dataset, s
                                (unsigned long long)dataset->info.samples);
 }
 
+static sluice_status open_archives(sl_dataset **dataset, const archives *a,
+                                   const sluice_dataset_options *options, sluice_error *error)
+{
+    const uint32_t count = a->files.count;
+    const char **paths = (const char **)sl_calloc(count, sizeof(*paths));
+    if (paths == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a list of archives");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        paths[i] = a->files.files[i].path;
+    }
+    const sluice_status status = sl_format_tars.open(dataset, paths, count, options, error);
+    sl_free((void *)paths);
+    return status;
+}
+
 static sluice_status open_list(sl_dataset **dataset, const char *const *paths, size_t count,
                                const sluice_dataset_options *options, sluice_error *error)
 {
@@ -171,14 +179,15 @@ static sluice_status open_list(sl_dataset **dataset, const char *const *paths, s
                       "datasets (sluice_dataset_concat, --with)",
                       error);
     }
-    sluice_status status = sl_json_load(&root, paths[0], error);
+    sluice_status status = options->allow_outside != 0
+                               ? SLUICE_OK
+                               : sl_boundary_open_beside(&a.boundary, a.list, error);
+    status = status == SLUICE_OK ? sl_json_load(&root, a.list, error) : status;
+    status = status == SLUICE_OK ? add_all(&a, root, error) : status;
     if (status == SLUICE_OK) {
-        status = add_all(&a, root, error);
+        status = sl_file_list_check(&a.files, 0, a.boundary, a.list, error);
     }
-    if (status == SLUICE_OK) {
-        status =
-            sl_format_tars.open(dataset, (const char *const *)a.paths, a.count, options, error);
-    }
+    status = status == SLUICE_OK ? open_archives(dataset, &a, options, error) : status;
     if (status == SLUICE_OK) {
         status = check_count(&a, *dataset, error);
         if (status < 0) {
@@ -186,7 +195,8 @@ static sluice_status open_list(sl_dataset **dataset, const char *const *paths, s
             *dataset = NULL;
         }
     }
-    close_archives(&a);
+    sl_file_list_close(&a.files);
+    sl_boundary_close(a.boundary);
     json_decref(root);
     return status;
 }
