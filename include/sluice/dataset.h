@@ -131,10 +131,14 @@ typedef struct sluice_dataset_options {
      * number that no sample has. Default 0: refuse them, as torchvision does, since a folder that
      * is there by mistake (an output, a trash can) moves the numbers of all classes behind it. */
     uint32_t allow_empty_classes;
-    /* 1: lists of files (tables, COCO, VOC, wids, MDS and LitData indexes) may name files that do
-     * not lie below the list's own folder, by absolute paths, "..", or links that lead out. Default
-     * 0: that is refused, since a list that a stranger made could name any file of this machine,
-     * whose contents would then be packed and passed on. */
+    /* 1: lists of files (tables, COCO, VOC, wids, MDS and LitData indexes, a state.json of Arrow
+     * files) may name files that do not lie below the list's own folder, by absolute paths, "..",
+     * or links that lead out. Default 0: that is refused, since a list that a stranger made could
+     * name any file of this machine, whose contents would then be packed and passed on. A name that
+     * leads out is refused when the list is opened (INVALID), and so is a shard, or the first
+     * picture, that is such a link; another picture that is one is a bad sample (UNSUPPORTED).
+     * Where pictures lie beside their annotations the folder that has both counts, and of the cache
+     * of Hugging Face's hub the blobs belong to it (docs/formats.md). */
     uint32_t allow_outside;
     /*
      * Not NULL: `field_count` fields, at most 64, of a format whose samples have keys or columns of

@@ -92,8 +92,8 @@ class Dataset:
     lacks is None, a text or tensor empty. data.decode(i) its picture, decoded. For decoded and augmented
     batches there is sluice.Loader.
 
-    allow_outside: lists of files (CSV, COCO, VOC, JSON) may name files that do not lie below the list's own folder;
-    otherwise that is refused, since who made the list could have any file of this machine read.
+    allow_outside: lists of files (CSV, COCO, VOC, JSON) may name files that do not lie below the list's own folder, also by
+    links; otherwise that is refused, since who made the list could have any file of this machine read.
     memory_bytes: what opening may take, for indexes and columns that are kept [half of what is available, at most 8 GiB].
 
     Raises InvalidError, IOError, CorruptError, UnsupportedError, OutOfMemoryError. A dataset can be pickled: the other

@@ -304,8 +304,8 @@ static void lists_choose(void **state)
         {"a x\n", SLUICE_CORRUPT, "line 1: what is behind the name is no number"},
         {"\na  1 -1\n", SLUICE_CORRUPT, "line 2: more than a name and a number"},
         {"a 99999999999999999999\n", SLUICE_CORRUPT, "is no number"},
-        {"../a\n", SLUICE_CORRUPT, "leads out"},
-        {"/a\n", SLUICE_CORRUPT, "leads out"},
+        {"../a\n", SLUICE_INVALID, "leads out"},
+        {"/a\n", SLUICE_INVALID, "leads out"},
     };
     const int64_t numbers[] = {-1, 1, 0};
     put_two("<annotation/>");

@@ -5,6 +5,7 @@
  * listed.h's. While it is opened annotations are kept one by one, about 100 bytes each, since those
  * of an image do not lie together.
  */
+#include "coco_pictures.h"
 #include "json_walk.h"
 #include "listed.h"
 #include "memory.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE       "dataset"
 #define CLASSES_MAX 65536
@@ -130,9 +130,9 @@ static sluice_status add_image(opener *o, const sl_json_element *element, sluice
     }
     const sl_value name = text_value(file);
     const sl_value number = {.present = true, .integer = json_integer_value(id)};
-    const char *why = sl_listed_refuse_path(o->own, name.bytes);
-    if (why != NULL) {
-        return sl_json_refuse(element, why, error);
+    const sl_refusal why = sl_listed_check_path(o->own, name.bytes);
+    if (why.text != NULL) {
+        return sl_json_refuse(element, why.text, error);
     }
     const sluice_status status = sl_side_columns_put(&o->images, IMAGE_FILE, &name, error);
     return status == SLUICE_OK ? sl_side_columns_put(&o->images, IMAGE_ID, &number, error) : status;
@@ -320,63 +320,6 @@ static sluice_status sort_annotations(opener *o, sluice_error *error)
     return SLUICE_OK;
 }
 
-/* ---- where pictures lie ---- */
-
-/* "val2017" of "annotations/instances_val2017.json": what is between the last '_' and the dot. */
-static void find_split(const char *path, char *split, size_t bytes)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
-    const char *line = strrchr(name, '_');
-    const char *from = line != NULL ? line + 1 : name;
-    (void)snprintf(split, bytes, "%.*s", (int)strcspn(from, "."), from);
-}
-
-static bool has_file(const char *folder, sl_bytes name)
-{
-    char path[SL_PATH_BYTES];
-    struct stat facts;
-    const bool absolute = name.data[0] == '/';
-    const int length = snprintf(path, sizeof(path), "%s/%.*s", absolute ? "" : folder,
-                                (int)name.size, (const char *)name.data);
-    return length > 0 && (size_t)length < sizeof(path) && stat(path, &facts) == 0;
-}
-
-static sluice_status find_folder(opener *o, sluice_error *error)
-{
-    static const char *const ways[] = {"%s",           "%s/images",    "%s/%s",
-                                       "%s/../%s",     "%s/../images", "%s/../images/%s",
-                                       "%s/images/%s", "%s/.."};
-    char split[256];
-    char folder[SL_PATH_BYTES];
-    sl_value first;
-    (void)sl_side_columns_get(&o->images, IMAGE_FILE, 0, &first);
-    find_split(o->path, split, sizeof(split));
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        const char *root = o->own->root;
-        const char *way = ways[i] + 2;
-        const char *mark = strstr(way, "%s");
-        const int before = mark != NULL ? (int)(mark - way) : (int)strlen(way);
-        const int length = snprintf(folder, sizeof(folder), "%s%.*s%s", root, before, way,
-                                    mark != NULL ? split : "");
-        if (length > 0 && (size_t)length < sizeof(folder) && has_file(folder, first.bytes)) {
-            char *copy = sl_strdup(folder);
-            if (copy == NULL) {
-                return no_memory(error);
-            }
-            sl_free(o->own->root);
-            o->own->root = copy;
-            return SLUICE_OK;
-        }
-    }
-    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
-                         "its first picture, \"%.*s\", is not in any of the folders that were "
-                         "looked in, from its own: ., images, %s, ../%s, ../images, ../images/%s, "
-                         "images/%s, ..: move the pictures or the annotations, or make a link",
-                         (int)(first.bytes.size < 256 ? first.bytes.size : 256),
-                         (const char *)first.bytes.data, split, split, split, split);
-}
-
 /* ---- fields ---- */
 
 static bool is_there(const opener *o, uint32_t what)
@@ -525,6 +468,12 @@ static sluice_status keep_sample(opener *o, uint64_t sample, sluice_error *error
 {
     sl_value value;
     (void)sl_side_columns_get(&o->images, IMAGE_FILE, sample, &value);
+    const sl_refusal why = sl_listed_check_path(o->own, value.bytes); /* from its folder now */
+    if (why.text != NULL) {
+        return sl_error_file(error, why.status, STAGE, 0, o->path, -1,
+                             "element %llu of \"images\": %s", (unsigned long long)sample,
+                             why.text);
+    }
     sluice_status status = sl_listed_put_path(o->own, value.bytes, error);
     for (uint32_t i = 1; status == SLUICE_OK && i < o->own->side.count; i++) {
         status = find_value(o, o->what[o->own->source[i]], sample, &value)
@@ -536,6 +485,13 @@ static sluice_status keep_sample(opener *o, uint64_t sample, sluice_error *error
 
 /* ---- opening ---- */
 
+static sluice_status find_pictures(opener *o, bool anywhere, sluice_error *error)
+{
+    sl_value first;
+    (void)sl_side_columns_get(&o->images, IMAGE_FILE, 0, &first);
+    return sl_coco_find_pictures(o->own, o->path, first.bytes, anywhere, error);
+}
+
 static sluice_status keep_all(opener *o, const sluice_dataset_options *options, sluice_error *error)
 {
     const uint64_t samples = o->images.of[IMAGE_ID].rows;
@@ -543,7 +499,7 @@ static sluice_status keep_all(opener *o, const sluice_dataset_options *options, 
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1,
                              "no COCO annotations: it lists no \"images\"");
     }
-    sluice_status status = find_folder(o, error);
+    sluice_status status = find_pictures(o, options->allow_outside != 0, error);
     status = status == SLUICE_OK ? choose_fields(o, options, error) : status;
     status = status == SLUICE_OK ? name_classes(o, error) : status;
     status = status == SLUICE_OK ? sort_images(o, error) : status;

@@ -67,6 +67,13 @@ static sluice_status path_of(void *ctx, uint32_t file, char *path, size_t bytes)
     return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
 }
 
+static const sl_boundary *boundary_of(void *ctx, uint32_t file)
+{
+    const sl_listed *own = ctx;
+    (void)file;
+    return own->boundary;
+}
+
 static sluice_status key_of(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
 {
     const sl_bytes name = path_bytes(listed_of(dataset), index);
@@ -92,6 +99,7 @@ static void close_listed(sl_dataset *dataset)
     sl_objects_close(own->base.objects);
     sl_side_columns_close(&own->side);
     json_decref(own->classes);
+    sl_boundary_close(own->boundary);
     sl_free(own->root);
     sl_free(own);
 }
@@ -190,21 +198,26 @@ static bool is_url(sl_bytes path)
     return i > 1 && path.size - i > 3 && memcmp(path.data + i, "://", 3) == 0;
 }
 
-const char *sl_listed_refuse_path(const sl_listed *own, sl_bytes path)
+sl_refusal sl_listed_check_path(sl_listed *own, sl_bytes path)
 {
     if (path.size == 0) {
-        return "there is no path of a picture";
+        return sl_refuse("there is no path of a picture", 0);
     }
     if (memchr(path.data, 0, path.size) != NULL) {
-        return "the path of the picture has a NUL in it";
+        return sl_refuse("the path of the picture has a NUL in it", 0);
     }
     if (strlen(own->root) + 1 + path.size >= SL_PATH_BYTES) {
-        return "the path of the picture is too long";
+        return sl_refuse("the path of the picture is too long", 0);
     }
     if (is_url(path)) {
-        return "the picture is not a file but a URL: download them, and list the files";
+        return sl_refuse("the picture is not a file but a URL: download them, and list the files",
+                         0);
     }
-    return NULL;
+    if (!sl_boundary_has_name(own->boundary, path, own->depth)) {
+        sl_boundary_explain(own->boundary, path, own->why, sizeof(own->why));
+        return (sl_refusal){.text = own->why, .status = SLUICE_INVALID};
+    }
+    return sl_accept();
 }
 
 sluice_status sl_listed_put_path(sl_listed *own, sl_bytes path, sluice_error *error)
@@ -237,6 +250,15 @@ static uint64_t fingerprint(const sl_listed *own)
     return sl_checksum_value(&stream);
 }
 
+/* Where one picture lies elsewhere by a link, mostly all do, so the first one tells. */
+static sluice_status check_first(sl_listed *own, const char *path, sluice_error *error)
+{
+    char first[SL_PATH_BYTES];
+    return path_of(own, 0, first, sizeof(first)) == SLUICE_OK
+               ? sl_boundary_check(own->boundary, path, first, error)
+               : SLUICE_OK;
+}
+
 sluice_status sl_listed_finish(sl_listed *own, const char *path, sluice_error *error)
 {
     const uint64_t rows = own->side.of[SL_LISTED_PATHS].rows;
@@ -253,6 +275,8 @@ sluice_status sl_listed_finish(sl_listed *own, const char *path, sluice_error *e
     own->base.info.samples = rows;
     own->base.info.classes = (uint32_t)json_array_size(own->classes);
     own->base.info.fingerprint = fingerprint(own);
-    const sl_object_names names = {.ctx = own, .count = (uint32_t)rows, .path = path_of};
-    return sl_objects_open(&own->base.objects, &names, error);
+    const sl_object_names names = {
+        .ctx = own, .count = (uint32_t)rows, .path = path_of, .boundary = boundary_of};
+    const sluice_status status = check_first(own, path, error);
+    return status == SLUICE_OK ? sl_objects_open(&own->base.objects, &names, error) : status;
 }

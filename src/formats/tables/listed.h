@@ -4,7 +4,9 @@
  *
  * Purpose: the dataset that such formats have in common. A sample is one file, which is read whole;
  * what else is known of it are columns that are kept in memory. Nothing looks at the pictures when
- * the list is opened: one that is missing is a bad sample, which names its path, when it is read.
+ * the list is opened: one that is missing is a bad sample, which names its path, when it is read;
+ * and so is one that lies outside of the boundary by a link, but for the first one, which tells
+ * that at once. Names that lead out are refused.
  * Memory: 9 bytes a sample and its path, and what side_columns.h says of the other fields.
  * Threads: one builds it; then it is immutable. Ownership: sl_dataset_close.
  */
@@ -21,7 +23,10 @@
 
 typedef struct sl_listed {
     sl_dataset base;
-    char *root; /* what paths are relative to */
+    char *root;            /* what paths are relative to */
+    sl_boundary *boundary; /* where pictures have to lie; NULL: anywhere */
+    uint32_t depth;        /* of `root`, in folders below it */
+    char why[512];         /* of a path that leads out of it */
     sl_side_columns side;
     uint32_t source[SL_FIELDS_MAX + 1]; /* that each side column is of */
     uint32_t side_of[SL_FIELDS_MAX];    /* the side column of each field */
@@ -45,11 +50,12 @@ sluice_status sl_listed_new(sl_listed **listed, const char *path, bool folder, s
 sluice_status sl_listed_choose(sl_listed *own, const sl_listed_sources *sources,
                                const sluice_dataset_options *options, const char *path,
                                sluice_error *error);
-/* A literal: why there can be no file of that path; NULL: there can be. */
-const char *sl_listed_refuse_path(const sl_listed *own, sl_bytes path);
+/* Why there can be no file of that path, or must not be: a text of `own`, until the next call. */
+sl_refusal sl_listed_check_path(sl_listed *own, sl_bytes path);
 /* Adds a path to the side column of paths. Errors: NOMEM. */
 sluice_status sl_listed_put_path(sl_listed *own, sl_bytes path, sluice_error *error);
-/* Once all columns have all rows. Errors: INVALID (no rows, too many), NOMEM. */
+/* Once all columns have all rows. Errors: INVALID (no rows, too many; the first picture lies
+ * outside), NOMEM. */
 sluice_status sl_listed_finish(sl_listed *own, const char *path, sluice_error *error);
 
 #endif

@@ -310,11 +310,11 @@ static sluice_status put_path(opener *o, sluice_error *error)
 {
     const uint32_t column = o->numbers[o->all.picture];
     const sl_cell *cell = &o->table->cells[column];
-    const char *why = cell->kind != SL_CELL_ABSENT && cell->text.data == NULL
-                          ? "it is no path of a picture"
-                          : sl_listed_refuse_path(o->own, cell->text);
-    return why != NULL ? sl_table_refuse(o->table, SLUICE_CORRUPT, column, why, error)
-                       : sl_listed_put_path(o->own, cell->text, error);
+    const sl_refusal why = cell->kind != SL_CELL_ABSENT && cell->text.data == NULL
+                               ? sl_refuse("it is no path of a picture", 0)
+                               : sl_listed_check_path(o->own, cell->text);
+    return why.text != NULL ? sl_table_refuse(o->table, why.status, column, why.text, error)
+                            : sl_listed_put_path(o->own, cell->text, error);
 }
 
 static sluice_status put_row(opener *o, sluice_error *error)
@@ -349,6 +349,9 @@ static sluice_status keep_rows(opener *o, sluice_error *error)
 static sluice_status open_rows(opener *o, sluice_error *error)
 {
     sluice_status status = sl_listed_new(&o->own, o->path, false, error);
+    if (status == SLUICE_OK && o->options->allow_outside == 0) {
+        status = sl_boundary_open(&o->own->boundary, o->own->root, "", error);
+    }
     status = status == SLUICE_OK ? sl_table_open(&o->table, o->path, error) : status;
     status = status == SLUICE_OK ? sl_table_columns_open(&o->columns, error) : status;
     status = status == SLUICE_OK ? parse_choices(o, error) : status;

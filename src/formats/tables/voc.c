@@ -4,7 +4,7 @@
  * of names or of a list, with its objects as lists. The dataset itself is listed.h's. Files are
  * read by several threads; until all are, an object takes 24 bytes.
  */
-#include "listed.h"
+#include "annotated.h"
 #include "memory.h"
 #include "open_many.h"
 #include "thread.h"
@@ -73,6 +73,7 @@ typedef struct opener {
     json_t *names;         /* of classes: an object, their numbers */
     int64_t *labels;       /* of those numbers */
     const char *place;     /* of pictures */
+    sl_boundary *boundary; /* of annotations that a list names; NULL: they may lie anywhere */
     const char *path;
     sl_listed *own;
     sl_source_column sources[SOURCES];
@@ -141,7 +142,9 @@ static sluice_status read_page(void *ctx, uint32_t number, sluice_error *error)
     page *own = &o->pages[number];
     job j = {o, own};
     sl_voc_page found = {.take = take_object, .ctx = &j};
-    const sluice_status status = sl_voc_xml_read(&found, o->files.list.files[number].path, error);
+    const char *path = o->files.list.files[number].path;
+    sluice_status status = sl_boundary_check(o->boundary, o->path, path, error);
+    status = status == SLUICE_OK ? sl_voc_xml_read(&found, path, error) : status;
     if (status < 0) {
         return status;
     }
@@ -178,6 +181,19 @@ static const char *find_place(const opener *o)
     return NULL;
 }
 
+/* `folder` is the one of pictures. */
+static sluice_status bound_pictures(opener *o, const char *folder, sluice_error *error)
+{
+    bool inside;
+    if (o->files.anywhere) {
+        return SLUICE_OK;
+    }
+    const sluice_status status =
+        sl_annotated_bound(o->own, o->files.folder, o->place, &inside, error);
+    return status == SLUICE_OK ? sl_boundary_check(o->own->boundary, o->path, folder, error)
+                               : status;
+}
+
 static sluice_status find_pictures(opener *o, sluice_error *error)
 {
     char folder[SL_PATH_BYTES];
@@ -196,7 +212,8 @@ static sluice_status find_pictures(opener *o, sluice_error *error)
     if (length < 0 || (size_t)length >= sizeof(folder)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->path, -1, "the path is too long");
     }
-    const sluice_status status = sl_listed_new(&o->own, folder, true, error);
+    sluice_status status = sl_listed_new(&o->own, folder, true, error);
+    status = status == SLUICE_OK ? bound_pictures(o, folder, error) : status;
     return status == SLUICE_OK ? sl_open_many(o->count, find_picture, o, error) : status;
 }
 
@@ -354,10 +371,10 @@ static sluice_status keep_sample(opener *o, uint32_t sample, sluice_error *error
 {
     const char *picture = o->pages[sample].picture;
     const sl_bytes path = {(const uint8_t *)picture, strlen(picture)};
-    const char *why = sl_listed_refuse_path(o->own, path);
-    if (why != NULL) {
+    const sl_refusal why = sl_listed_check_path(o->own, path);
+    if (why.text != NULL) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, o->files.list.files[sample].path, -1,
-                             "%s", why);
+                             "%s", why.text);
     }
     sluice_status status = sl_listed_put_path(o->own, path, error);
     for (uint32_t i = 1; status == SLUICE_OK && i < o->own->side.count; i++) {
@@ -376,6 +393,12 @@ static sluice_status read_pages(opener *o, sluice_error *error)
     sluice_status status = sl_voc_files_open(&o->files, o->path, error);
     if (status < 0) {
         return status;
+    }
+    if (o->files.chosen && !o->files.anywhere) {
+        status = sl_boundary_open(&o->boundary, o->files.folder, "", error);
+        if (status < 0) {
+            return status;
+        }
     }
     o->count = o->files.list.count;
     o->names = json_object();
@@ -415,6 +438,7 @@ static void close_opener(opener *o)
     }
     sl_free(o->pages);
     sl_voc_files_close(&o->files);
+    sl_boundary_close(o->boundary);
     sl_mutex_destroy(&o->mutex);
     json_decref(o->names);
     sl_free(o->labels);
@@ -433,6 +457,7 @@ static sluice_status open_voc(sl_dataset **dataset, const char *const *paths, si
         return no_memory(error);
     }
     o->path = paths[0];
+    o->files.anywhere = options->allow_outside != 0;
     sl_mutex_init(&o->mutex);
     const sluice_status status = open_pages(o, options, error);
     if (status == SLUICE_OK) {

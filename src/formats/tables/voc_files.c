@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "voc_files.h"
 
+#include "boundary.h"
 #include "error.h"
 #include "file.h"
 #include "file_set.h"
@@ -155,19 +156,18 @@ static sluice_status refuse_line(const list_reader *r, const char *at, const cha
                          "line %llu: %s", (unsigned long long)r->line, why);
 }
 
-/* Whether a path leads nowhere but down. */
-static bool leads_down(const char *path)
+static sluice_status refuse_name(const list_reader *r, const char *name)
 {
-    for (;;) {
-        const size_t length = strcspn(path, "/");
-        if (length == 0 || (length == 2 && memcmp(path, "..", 2) == 0)) {
-            return false;
-        }
-        if (path[length] == '\0') {
-            return true;
-        }
-        path += length + 1;
-    }
+    return sl_error_file(r->error, SLUICE_INVALID, STAGE, 0, r->path, (int64_t)(name - r->text),
+                         "line %llu: \"%.256s\" leads out of the folder of annotations: "
+                         "" SL_BOUNDARY_ADVICE,
+                         (unsigned long long)r->line, name);
+}
+
+/* Whether a path may be taken, from a folder of the dataset. */
+static bool may_be(const sl_voc_files *files, const char *path)
+{
+    return files->anywhere || sl_boundary_stays((sl_bytes){(const uint8_t *)path, strlen(path)}, 0);
 }
 
 /* A line that is not empty: a name, and perhaps a number. */
@@ -191,10 +191,12 @@ static sluice_status take_line(sl_voc_files *files, list_reader *r, char *line)
             return refuse_line(r, number, "what is behind the name is no number");
         }
     }
-    if (!leads_down(name)) {
-        return refuse_line(r, name, "the name leads out of the folder of annotations");
+    if (!may_be(files, name)) {
+        return refuse_name(r, name);
     }
-    const int length = snprintf(path, sizeof(path), "%s/%s" EXTENSION, files->folder, name);
+    const bool absolute = name[0] == '/';
+    const int length = snprintf(path, sizeof(path), "%s%s%s" EXTENSION,
+                                absolute ? "" : files->folder, absolute ? "" : "/", name);
     if (length < 0 || (size_t)length >= sizeof(path)) {
         return refuse_line(r, name, "the name is too long");
     }
@@ -272,8 +274,9 @@ static sluice_status read_list(sl_voc_files *files, const char *path, sluice_err
 
 sluice_status sl_voc_files_open(sl_voc_files *files, const char *path, sluice_error *error)
 {
-    if (is_folder(path) ? find_in_folder(path, files->folder) : find_of_list(path, files->folder)) {
-        return is_folder(path) ? list_folder(files, error) : read_list(files, path, error);
+    files->chosen = !is_folder(path);
+    if (files->chosen ? find_of_list(path, files->folder) : find_in_folder(path, files->folder)) {
+        return files->chosen ? read_list(files, path, error) : list_folder(files, error);
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                          "there are no annotations any more");
@@ -287,7 +290,10 @@ void sl_voc_files_close(sl_voc_files *files)
 
 sl_bytes sl_voc_files_name(const sl_voc_files *files, uint32_t number)
 {
-    const char *name = files->list.files[number].path + strlen(files->folder) + 1;
+    const char *path = files->list.files[number].path;
+    const size_t folder = strlen(files->folder);
+    const bool there = strncmp(path, files->folder, folder) == 0 && path[folder] == '/';
+    const char *name = there ? path + folder + 1 : path;
     return (sl_bytes){(const uint8_t *)name, strlen(name) - strlen(EXTENSION)};
 }
 
@@ -297,7 +303,10 @@ static bool is_file(const sl_voc_files *files, const char *place, const char *pi
 {
     char path[SL_PATH_BYTES];
     struct stat facts;
-    const int length = snprintf(path, sizeof(path), "%s/%s/%s", files->folder, place, picture);
+    const bool absolute = picture[0] == '/';
+    const int length =
+        absolute ? snprintf(path, sizeof(path), "%s", picture)
+                 : snprintf(path, sizeof(path), "%s/%s/%s", files->folder, place, picture);
     return length > 0 && (size_t)length < sizeof(path) && stat(path, &facts) == 0 &&
            S_ISREG(facts.st_mode);
 }
@@ -318,7 +327,7 @@ bool sl_voc_files_picture(const sl_voc_files *files, uint32_t number, const char
     if (fits && is_file(files, place, picture)) {
         return true;
     }
-    if (leads_down(filename) && is_file(files, place, filename)) {
+    if (may_be(files, filename) && is_file(files, place, filename)) {
         return snprintf(picture, SL_PATH_BYTES, "%s", filename) < SL_PATH_BYTES;
     }
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {

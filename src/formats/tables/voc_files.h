@@ -15,14 +15,17 @@
 #include "file_list.h"
 
 typedef struct sl_voc_files {
+    bool anywhere;              /* names may lead out of the folders */
+    bool chosen;                /* a list names the files */
     char folder[SL_PATH_BYTES]; /* of the annotations */
-    sl_file_list list;          /* each is `folder`, a slash, a name and ".xml" */
+    sl_file_list list;          /* each is `folder`, a slash, a name and ".xml", or absolute */
     int64_t *numbers;           /* of the lines of a list; NULL: they have none */
 } sl_voc_files;
 
 /* Looks at names, and at the beginnings of a few annotations. */
 bool sl_voc_files_probe(const char *path);
-/* `files` is all zero. Errors: IO, INVALID (none), CORRUPT (a list), NOMEM. */
+/* `files` is all zero, but for `anywhere`. Errors: IO, INVALID (none; a list names others than
+ * those in the folder), CORRUPT (a list), NOMEM. */
 sluice_status sl_voc_files_open(sl_voc_files *files, const char *path, sluice_error *error);
 void sl_voc_files_close(sl_voc_files *files); /* of all zero is fine */
 
@@ -34,8 +37,9 @@ sl_bytes sl_voc_files_name(const sl_voc_files *files, uint32_t number);
 extern const char *const sl_voc_places[SL_VOC_PLACES];
 /*
  * The picture of an annotation in that place, from there: its name with the extension that
- * `filename` has; else `filename`, if it leads nowhere else; else its name with another extension
- * of pictures. False: none of them is there; `picture` is what it should be called.
+ * `filename` has; else `filename`, if it stays there, or may lie anywhere; else its name with
+ * another extension of pictures. False: none of them is there; `picture` is what it should be
+ * called.
  */
 bool sl_voc_files_picture(const sl_voc_files *files, uint32_t number, const char *filename,
                           const char *place, char picture[SL_PATH_BYTES]);

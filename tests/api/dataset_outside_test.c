@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lists that name files outside of their folder, through the public interface: tables, COCO's and
+ * VOC's annotations. Each names "a.jpg" in some way; what is read tells which file that was.
+ */
+#include "photo_folder.h"
+
+#include <sluice/sluice.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATH = 512, ROOM = 4096 };
+
+static char root[256];
+
+static const char *path_of(const char *name)
+{
+    static char paths[4][PATH];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    (void)snprintf(path, sizeof(paths[0]), "%s/%s", root, name);
+    return path;
+}
+
+static void put(const char *name, const char *text)
+{
+    write_file(path_of(name), text, (uint32_t)strlen(text));
+}
+
+static sluice_dataset *open_path(const char *name, bool outside, sluice_error *error)
+{
+    sluice_dataset *dataset = NULL;
+    const char *path = path_of(name);
+    sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
+    options.allow_outside = outside;
+    (void)!sluice_dataset_open(&dataset, &path, 1, &options, error);
+    return dataset;
+}
+
+/* The list opens, and its sample number `sample` is that file. */
+static void expect_file(const char *list, bool outside, uint64_t sample, const char *wanted)
+{
+    char value[ROOM];
+    size_t size = 0;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_dataset *dataset = open_path(list, outside, &error);
+    if (dataset == NULL)
+        fail_msg("%s: %s", list, error.text);
+    if (sluice_dataset_read(dataset, sample, "image", value, sizeof(value), &size, &error) < 0)
+        fail_msg("%s: %s", list, error.text);
+    assert_int_equal(size, strlen(wanted));
+    assert_memory_equal(value, wanted, size);
+    sluice_dataset_close(dataset);
+}
+
+static void expect_words(const sluice_error *error, sluice_status status, const char *words)
+{
+    if (error->status != status || strstr(error->text, words) == NULL ||
+        strstr(error->text, "allow_outside (--allow-outside)") == NULL)
+        fail_msg("not \"%s\" but %d: %s", words, error->status, error->text);
+}
+
+static void expect_refusal(const char *list, const char *words)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    assert_null(open_path(list, false, &error));
+    expect_words(&error, SLUICE_INVALID, words);
+}
+
+/* It opens, and says so when the sample is read. */
+static void expect_bad_sample(const char *list, uint64_t sample, const char *file)
+{
+    char value[ROOM];
+    size_t size = 0;
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_dataset *dataset = open_path(list, false, &error);
+    if (dataset == NULL)
+        fail_msg("%s: %s", list, error.text);
+    (void)!sluice_dataset_read(dataset, sample, "image", value, sizeof(value), &size, &error);
+    expect_words(&error, SLUICE_UNSUPPORTED, "it lies, by a link, outside of");
+    assert_non_null(strstr(error.file, file));
+    sluice_dataset_close(dataset);
+}
+
+/* ---- lists of two files, the second of which is `name` ---- */
+
+static const struct {
+    const char *path;                     /* from `root` */
+    const char *before, *between, *after; /* the two names */
+    const char *place;                    /* in errors */
+} lists[] = {
+    {"set/a.csv", "file,n\n\"", "\",1\n\"", "\",2\n", "line 3, column \"file\""},
+    {"set/a.tsv", "file\tn\n", "\t1\n", "\t2\n", "line 3, column \"file\""},
+    {"set/a.jsonl", "{\"file\": \"", "\"}\n{\"file\": \"", "\"}\n", "line 2, column \"file\""},
+    {"set/a.lst", "0\t1\t", "\n1\t1\t", "\n", "line 2"},
+    {"set/a.json", "{\"images\":[{\"id\":1,\"file_name\":\"", "\"},{\"id\":2,\"file_name\":\"",
+     "\"}]}", "element 1 of \"images\""},
+};
+
+enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
+
+static void write_list(size_t list, const char *first, const char *second)
+{
+    char text[ROOM];
+    const int length = snprintf(text, sizeof(text), "%s%s%s%s%s", lists[list].before, first,
+                                lists[list].between, second, lists[list].after);
+    assert_true(length > 0 && length < ROOM);
+    put(lists[list].path, text);
+}
+
+static void names_that_stay(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "in.jpg", "./in.jpg", "sub/../in.jpg", "sub//../sub/../in.jpg", "link.jpg", "absolute.jpg"};
+    for (size_t i = 0; i < LISTS; i++) {
+        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+            write_list(i, "in.jpg", names[k]);
+            expect_file(lists[i].path, false, 1, "in");
+            expect_file(lists[i].path, true, 1, "in");
+        }
+        write_list(i, "in.jpg", path_of("set/in.jpg"));
+        expect_file(lists[i].path, false, 1, "in");
+        write_list(i, path_of("other/in.jpg"), "in.jpg"); /* the folder, by another name */
+        expect_file(lists[i].path, false, 0, "in");
+    }
+}
+
+static void names_that_lead_out(void **state)
+{
+    (void)state;
+    char absolute[PATH];
+    char turned[PATH];
+    const char *const names[] = {"../secret.jpg", "sub/../../secret.jpg", absolute, turned};
+    (void)snprintf(absolute, sizeof(absolute), "%s/secret.jpg", root);
+    (void)snprintf(turned, sizeof(turned), "%s/set/../secret.jpg", root);
+    for (size_t i = 0; i < LISTS; i++) {
+        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+            char words[PATH];
+            write_list(i, "in.jpg", names[k]);
+            expect_file(lists[i].path, true, 1, "secret");
+            (void)snprintf(words, sizeof(words), "\"%s\" lies outside of \"%s\"", names[k],
+                           path_of("set"));
+            expect_refusal(lists[i].path, words);
+            expect_refusal(lists[i].path, lists[i].place);
+            write_list(i, names[k], "in.jpg");
+            expect_refusal(lists[i].path, words);
+        }
+    }
+}
+
+static void links_that_lead_out(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LISTS; i++) {
+        write_list(i, "in.jpg", "out.jpg");
+        expect_bad_sample(lists[i].path, 1, "set/out.jpg");
+        expect_file(lists[i].path, false, 0, "in");
+        expect_file(lists[i].path, true, 1, "secret");
+        write_list(i, "in.jpg", "folder/../secret.jpg"); /* by its text it stays */
+        expect_bad_sample(lists[i].path, 1, "set/folder/../secret.jpg");
+        expect_file(lists[i].path, true, 1, "secret");
+        write_list(i, "out.jpg", "in.jpg"); /* the first one is looked at */
+        expect_refusal(lists[i].path, "which lies, by a link, outside of");
+        expect_file(lists[i].path, true, 0, "secret");
+    }
+}
+
+static void the_folder_is_a_link(void **state)
+{
+    (void)state;
+    write_list(0, "in.jpg", "link.jpg");
+    expect_file("other/a.csv", false, 1, "in");
+    assert_int_equal(rename(path_of("set/a.csv"), path_of("set/metadata.csv")), 0);
+    expect_file("other", false, 1, "in");
+    write_list(0, "in.jpg", "../secret.jpg");
+    assert_int_equal(rename(path_of("set/a.csv"), path_of("set/metadata.csv")), 0);
+    expect_refusal("other", "line 3");
+    expect_file("other", true, 1, "secret");
+    assert_int_equal(unlink(path_of("set/metadata.csv")), 0);
+}
+
+/* ---- annotations beside pictures ---- */
+
+static void write_coco(const char *path, const char *name)
+{
+    char text[ROOM];
+    (void)snprintf(text, sizeof(text), "{\"images\":[{\"id\":1,\"file_name\":\"%s\"}]}", name);
+    put(path, text);
+}
+
+static void annotations_and_pictures_beside_each_other(void **state)
+{
+    (void)state;
+    static const char *const in[] = {"a.jpg", "train/a.jpg", "../train/a.jpg", "../images/a.jpg"};
+    for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++) {
+        write_coco("coco/annotations/x_train.json", in[i]);
+        expect_file("coco/annotations/x_train.json", false, 0, "a");
+    }
+    write_coco("coco/annotations/deep/x.json", "../../train/a.jpg");
+    expect_file("coco/annotations/deep/x.json", false, 0, "a");
+    write_coco("coco/annotations/x_train.json", "../../secret.jpg");
+    expect_refusal("coco/annotations/x_train.json", "/coco\"");
+    expect_file("coco/annotations/x_train.json", true, 0, "secret");
+    /* what lies beside other folders is somebody else's, unless it is called as pictures are */
+    write_coco("coco/labels/x_train.json", "a.jpg");
+    expect_file("coco/labels/x_train.json", false, 0, "a");
+    assert_int_equal(rename(path_of("coco/images"), path_of("coco/away")), 0);
+    expect_refusal("coco/labels/x_train.json", "/coco/labels\"");
+    expect_file("coco/labels/x_train.json", true, 0, "a");
+    write_coco("coco/labels/x_train.json", "away/a.jpg");
+    expect_refusal("coco/labels/x_train.json", "/coco/labels\"");
+    expect_file("coco/labels/x_train.json", true, 0, "a");
+    /* a link is another folder */
+    assert_int_equal(symlink("../private", path_of("coco/images")), 0);
+    write_coco("coco/labels/x.json", "b.jpg");
+    expect_refusal("coco/labels/x.json", "which lies, by a link, outside of");
+    write_coco("coco/annotations/x.json", "b.jpg");
+    expect_refusal("coco/annotations/x.json", "which lies, by a link, outside of");
+    expect_file("coco/annotations/x.json", true, 0, "b");
+    assert_int_equal(unlink(path_of("coco/images")), 0);
+    assert_int_equal(rename(path_of("coco/away"), path_of("coco/images")), 0);
+}
+
+static void write_page(const char *path, const char *filename)
+{
+    char text[ROOM];
+    (void)snprintf(text, sizeof(text), "<annotation><filename>%s</filename></annotation>",
+                   filename);
+    put(path, text);
+}
+
+static bool lacks_expat(void)
+{
+    sluice_error error = SLUICE_ERROR_INIT;
+    write_page("voc/Annotations/a.xml", "a.jpg");
+    sluice_dataset_close(open_path("voc", false, &error));
+    return strstr(error.text, "without libexpat") != NULL;
+}
+
+static void annotations_of_voc(void **state)
+{
+    (void)state;
+    if (lacks_expat())
+        skip();
+    sluice_error error = SLUICE_ERROR_INIT;
+    expect_file("voc", false, 0, "a");
+    write_page("voc/Annotations/b.xml", "../../secret.jpg"); /* there is no b.jpg */
+    sluice_dataset *dataset = open_path("voc", false, &error);
+    char value[ROOM];
+    size_t size = 0;
+    assert_int_equal(sluice_dataset_read(dataset, 1, "image", value, sizeof(value), &size, &error),
+                     SLUICE_IO);
+    sluice_dataset_close(dataset);
+    expect_file("voc", true, 1, "secret");
+    write_page("voc/Annotations/b.xml", "out.jpg");
+    expect_bad_sample("voc", 1, "/out.jpg");
+    expect_file("voc", true, 1, "secret");
+    write_page("voc/Annotations/b.xml", path_of("secret.jpg"));
+    expect_file("voc", true, 1, "secret");
+    assert_int_equal(unlink(path_of("voc/Annotations/b.xml")), 0);
+    /* lists of annotations */
+    put("voc/ImageSets/Main/x.txt", "a\n../elsewhere/c\n");
+    expect_refusal("voc/ImageSets/Main/x.txt", "line 2: \"../elsewhere/c\" leads out");
+    expect_file("voc/ImageSets/Main/x.txt", true, 1, "c");
+    put("voc/ImageSets/Main/x.txt", path_of("voc/elsewhere/c"));
+    expect_refusal("voc/ImageSets/Main/x.txt", "line 1");
+    expect_file("voc/ImageSets/Main/x.txt", true, 0, "c");
+    put("voc/ImageSets/Main/x.txt", "deep/../a\n");
+    expect_file("voc/ImageSets/Main/x.txt", false, 0, "a");
+    assert_int_equal(symlink("../elsewhere/c.xml", path_of("voc/Annotations/d.xml")), 0);
+    put("voc/JPEGImages/d.jpg", "d");
+    put("voc/ImageSets/Main/x.txt", "a\nd\n");
+    expect_refusal("voc/ImageSets/Main/x.txt", "d.xml\", which lies, by a link, outside of");
+    expect_file("voc/ImageSets/Main/x.txt", true, 1, "d");
+}
+
+static void make(void)
+{
+    static const char *const folders[] = {"set",
+                                          "set/sub",
+                                          "away",
+                                          "coco",
+                                          "coco/annotations",
+                                          "coco/labels",
+                                          "coco/train",
+                                          "coco/images",
+                                          "private",
+                                          "coco/annotations/deep",
+                                          "voc",
+                                          "voc/ImageSets",
+                                          "voc/Annotations",
+                                          "voc/JPEGImages",
+                                          "voc/ImageSets/Main",
+                                          "voc/Annotations/deep",
+                                          "voc/elsewhere",
+                                          "away/sub"};
+    temporary_directory(root, sizeof(root));
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        (void)mkdir(path_of(folders[i]), 0700);
+    put("secret.jpg", "secret");
+    put("away/secret.jpg", "secret");
+    put("set/in.jpg", "in");
+    put("coco/train/a.jpg", "a");
+    put("coco/images/a.jpg", "a");
+    put("private/b.jpg", "b");
+    put("voc/JPEGImages/a.jpg", "a");
+    put("voc/elsewhere/c.jpg", "c");
+    write_page("voc/elsewhere/c.xml", "c.jpg");
+    (void)!symlink("set", path_of("other"));
+    (void)!symlink("in.jpg", path_of("set/link.jpg"));
+    (void)!symlink(path_of("set/in.jpg"), path_of("set/absolute.jpg"));
+    (void)!symlink("../secret.jpg", path_of("set/out.jpg"));
+    (void)!symlink("../away/sub", path_of("set/folder"));
+    (void)!symlink("../../secret.jpg", path_of("voc/JPEGImages/out.jpg"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_that_stay),
+        cmocka_unit_test(names_that_lead_out),
+        cmocka_unit_test(links_that_lead_out),
+        cmocka_unit_test(the_folder_is_a_link),
+        cmocka_unit_test(annotations_and_pictures_beside_each_other),
+        cmocka_unit_test(annotations_of_voc),
+    };
+    make();
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    remove_tree(root);
+    return failed;
+}
