@@ -190,10 +190,15 @@ static sluice_status check_names(const reader *r, sluice_error *error)
     return status;
 }
 
+/* For sorting. */
+typedef struct place {
+    const sl_npz_entry *entry;
+} place;
+
 static int compare_places(const void *a, const void *b)
 {
-    const uint64_t first = (*(const sl_npz_entry *const *)a)->member.header;
-    const uint64_t second = (*(const sl_npz_entry *const *)b)->member.header;
+    const uint64_t first = ((const place *)a)->entry->member.header;
+    const uint64_t second = ((const place *)b)->entry->member.header;
     return first < second ? -1 : first > second;
 }
 
@@ -201,21 +206,21 @@ static sluice_status check_places(const reader *r, sluice_error *error)
 {
     const uint32_t count = r->file->count;
     sluice_status status = SLUICE_OK;
-    const sl_npz_entry **sorted = (const sl_npz_entry **)sl_calloc(count + 1, sizeof(*sorted));
+    place *sorted = sl_calloc(count + 1, sizeof(*sorted));
     if (sorted == NULL) {
         return no_memory(r->path, error);
     }
     for (uint32_t i = 0; i < count; i++) {
-        sorted[i] = &r->file->entries[i];
+        sorted[i].entry = &r->file->entries[i];
     }
-    qsort((void *)sorted, count, sizeof(*sorted), compare_places);
+    qsort(sorted, count, sizeof(*sorted), compare_places);
     for (uint32_t i = 1; status == SLUICE_OK && i < count; i++) {
-        if (sl_zip_overlap(&sorted[i - 1]->member, &sorted[i]->member)) {
-            status = refuse(r->path, sorted[i]->member.header,
-                            sl_refuse("it overlaps another one", 0), sorted[i]->name, error);
+        if (sl_zip_overlap(&sorted[i - 1].entry->member, &sorted[i].entry->member)) {
+            status = refuse(r->path, sorted[i].entry->member.header,
+                            sl_refuse("it overlaps another one", 0), sorted[i].entry->name, error);
         }
     }
-    sl_free((void *)sorted);
+    sl_free(sorted);
     return status;
 }
 
