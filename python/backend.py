@@ -34,7 +34,7 @@ def build(folder):
     """The package's folder, built."""
     run(
         "cmake", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DSLUICE_BUILD_EXAMPLES=OFF",
-        "-DSLUICE_INSTALL=OFF", "-DSLUICE_WHEEL=ON",
+        "-DSLUICE_INSTALL=OFF", "-DSLUICE_WHEEL=ON", "-DSLUICE_CRYPTO=OFF",  # libcrypto would double the wheel
     )  # fmt: skip
     run(
         "cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1),
