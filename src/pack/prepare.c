@@ -261,11 +261,12 @@ static void prepare_one(worker *w, slot *s)
             sl_dataset_key(dataset, index, prepared->key, sizeof(prepared->key), &prepared->error);
     }
     s->too_large = 0;
+    const uint64_t shortages = sl_memory_shortages();
     if (prepared->status == SLUICE_OK) {
         prepared->status = make(w, s, &sample);
     }
     end_reading(s);
-    if (s->too_large > 0) {
+    if (prepared->status < 0 && s->too_large > 0) {
         prepared->status = sl_error_set(
             &prepared->error, SLUICE_UNSUPPORTED, STAGE,
             "the sample, or something of it, has %llu bytes, more than the limit of %llu "
@@ -279,6 +280,8 @@ static void prepare_one(worker *w, slot *s)
         prepared->fatal = true;
         return;
     }
+    prepared->status = sl_error_after_shortage(prepared->status, sl_memory_shortages() > shortages,
+                                               &prepared->error);
     prepared->fatal = prepared->status < 0 && is_fatal(&prepare->config, &prepared->error);
     if (prepared->status < 0 && located && prepared->error.file[0] == '\0') {
         sl_sample_blame(dataset, &place, sample.blame.present ? &sample.blame : NULL,

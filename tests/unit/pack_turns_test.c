@@ -5,6 +5,7 @@
  * is ended in the middle ends.
  */
 #include "error.h"
+#include "memory.h"
 #include "photo_folder.h"
 #include "prepare.h"
 
@@ -18,7 +19,7 @@
 
 #include <cmocka.h>
 
-enum { SAMPLES = 300, SAMPLE_BYTES = 100, LOST = 77, UNMADE = 5 };
+enum { SAMPLES = 300, SAMPLE_BYTES = 100, LOST = 77, UNMADE = 5, SHORT = 33 };
 
 typedef struct fake {
     sl_dataset base;
@@ -101,8 +102,20 @@ static sluice_status make(void *state, sl_prepare_sample *sample, void *made, sl
     }
     wait_some(index * 31);
     allowance->give_back(allowance->ctx, SAMPLE_BYTES);
+    if (index == SHORT) { /* as unpackers tell it, which know good and bad only */
+        sl_memory_note_shortage();
+        return sl_error_set(error, SLUICE_CORRUPT, "test", "it is damaged");
+    }
     return index % UNMADE == 0 ? sl_error_set(error, SLUICE_CORRUPT, "test", "not made")
                                : SLUICE_OK;
+}
+
+static sluice_status expected(uint64_t index)
+{
+    if (index == SHORT) {
+        return SLUICE_NOMEM;
+    }
+    return index == LOST || index % UNMADE == 0 ? SLUICE_CORRUPT : SLUICE_OK;
 }
 
 static const sl_prepare_job job = {.state_bytes = 1,
@@ -123,8 +136,8 @@ static void run(fake *own, const sl_prepare_config *config, uint64_t taken)
         assert_int_equal(prepared->position, i);
         (void)snprintf(key, sizeof(key), "%u", (unsigned)i);
         assert_string_equal(prepared->key, i == LOST ? "" : key);
-        assert_int_equal(prepared->status,
-                         i == LOST || i % UNMADE == 0 ? SLUICE_CORRUPT : SLUICE_OK);
+        assert_int_equal(prepared->status, expected(i));
+        assert_int_equal(prepared->fatal, i == SHORT); /* no sample is left out for it */
         sl_prepare_done(prepare, prepared);
     }
     sl_prepare_close(prepare);
