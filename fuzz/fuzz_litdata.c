@@ -103,7 +103,7 @@ static size_t make_chunk(uint8_t *to, bool tokens)
 static bool find_columns(sl_sized_columns *columns, const void *text, size_t size)
 {
     sl_index_json index = {.path = "x"};
-    index.root = sl_json_parse((sl_bytes){text, size});
+    index.tree.root = sl_json_parse((sl_bytes){text, size});
     const bool found = sl_litdata_columns(&index, columns, NULL) == SLUICE_OK;
     sl_index_json_close(&index);
     return found;

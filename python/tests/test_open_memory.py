@@ -8,6 +8,7 @@ import sys
 import tarfile
 
 import arrows
+import mds_files
 import parquets
 import pytest
 from parquets import BINARY, I32, I64, LIST, REQUIRED, STRUCT, thrift, varint
@@ -233,6 +234,17 @@ def test_trees(tmp_path):
     path.write_bytes(b'{"version": 2, "shards": [' + b"[]," * (4 * MIB) + b"[]]}")
     name, text = look(tmp_path)
     assert name == "OutOfMemoryError" and "index.json" in text and "take 64 MiB" in text
+
+
+def test_trees_of_many_indexes(tmp_path):
+    """One at a time: what is gone takes nothing."""
+    for number in range(12):
+        folder = tmp_path / str(number)
+        mds_files.write(str(folder), {"x": "int"}, [{"x": number}])
+        index = json.loads((folder / "index.json").read_text())
+        (folder / "index.json").write_text(json.dumps(index | {"more": [[]] * 60_000}))
+    data = sluice.Dataset([tmp_path / str(number) for number in range(12)], memory_bytes=LIMIT)
+    assert len(data) == 12
 
 
 def test_values_of_lists(tmp_path):

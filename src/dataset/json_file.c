@@ -78,12 +78,12 @@ static sluice_status refuse(const char *path, const json_error_t *why, sluice_er
                          "it is no JSON, line %d: %s", why->line, why->text);
 }
 
-sluice_status sl_json_load(json_t **root, const char *path, sluice_error *error)
+sluice_status sl_json_load(sl_json_tree *tree, const char *path, sluice_error *error)
 {
     uint8_t *text;
     size_t bytes;
     json_error_t why;
-    *root = NULL;
+    *tree = (sl_json_tree){NULL, 0};
     const sluice_status status = sl_file_read_whole((sl_file_name){STAGE, path},
                                                     SL_JSON_TREE_BYTES_MAX, &text, &bytes, error);
     if (status < 0) {
@@ -96,13 +96,23 @@ sluice_status sl_json_load(json_t **root, const char *path, sluice_error *error)
                              "no memory for its JSON, which takes %llu MiB",
                              (unsigned long long)(claimed >> 20));
     }
-    *root = json_loadb((const char *)text, bytes, FLAGS, &why);
+    json_t *root = json_loadb((const char *)text, bytes, FLAGS, &why);
     sl_free(text);
-    if (*root == NULL) {
+    if (root == NULL) {
         sl_memory_give_back(claimed);
         return refuse(path, &why, error);
     }
+    *tree = (sl_json_tree){root, claimed};
     return SLUICE_OK;
+}
+
+void sl_json_drop(sl_json_tree *tree)
+{
+    if (tree->root != NULL) {
+        json_decref(tree->root);
+        sl_memory_give_back(tree->claimed);
+        *tree = (sl_json_tree){NULL, 0};
+    }
 }
 
 json_t *sl_json_parse(sl_bytes text)

@@ -27,9 +27,16 @@
 /* What the tree of a text takes at most, and making it. */
 uint64_t sl_json_tree_bytes(sl_bytes text);
 
-/* The file, an object or an array, whose memory stays claimed. Errors: IO, CORRUPT (no JSON),
- * UNSUPPORTED (more than SL_JSON_TREE_BYTES_MAX), NOMEM. */
-sluice_status sl_json_load(json_t **root, const char *path, sluice_error *error);
+/* A file, an object or an array, as a tree; zeros: none. */
+typedef struct sl_json_tree {
+    json_t *root;
+    uint64_t claimed; /* of the limit of memory that the thread works under */
+} sl_json_tree;
+
+/* Errors: IO, CORRUPT (no JSON), UNSUPPORTED (more than SL_JSON_TREE_BYTES_MAX), NOMEM. */
+sluice_status sl_json_load(sl_json_tree *tree, const char *path, sluice_error *error);
+/* Under the same limit. */
+void sl_json_drop(sl_json_tree *tree);
 /* NULL: it is no JSON. */
 json_t *sl_json_parse(sl_bytes text);
 /* The same, and why: json_error_out_of_memory where it would take too much. */

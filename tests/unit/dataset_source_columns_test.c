@@ -172,13 +172,15 @@ static void side_columns_keep_rows(void **state)
 
 static sluice_status load(const char *text, json_t **root, sluice_error *error)
 {
+    sl_json_tree tree;
     char path[] = "/tmp/json-XXXXXX";
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     (void)close(fd);
     sl_error_clear(error);
-    const sluice_status status = sl_json_load(root, path, error);
+    const sluice_status status = sl_json_load(&tree, path, error);
+    *root = tree.root;
     (void)unlink(path);
     return status;
 }
@@ -209,7 +211,7 @@ static void json_is_read(void **state)
 static void json_that_is_too_large(void **state)
 {
     (void)state;
-    json_t *root;
+    sl_json_tree tree;
     sluice_error error;
     char path[] = "/tmp/json-XXXXXX";
     const int fd = mkstemp(path);
@@ -217,9 +219,9 @@ static void json_that_is_too_large(void **state)
     assert_int_equal(ftruncate(fd, (INT64_C(128) << 20) + 1), 0);
     (void)close(fd);
     sl_error_clear(&error);
-    assert_int_equal(sl_json_load(&root, path, &error), SLUICE_UNSUPPORTED);
+    assert_int_equal(sl_json_load(&tree, path, &error), SLUICE_UNSUPPORTED);
     assert_non_null(strstr(error.text, "134217728 are the most"));
-    assert_null(root);
+    assert_null(tree.root);
     (void)unlink(path);
 }
 

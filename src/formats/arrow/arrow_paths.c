@@ -126,15 +126,15 @@ bool sl_arrow_probe(const char *path)
 
 static sluice_status refuse_splits(const char *folder, sluice_error *error)
 {
-    json_t *root = NULL;
+    sl_json_tree tree = {NULL, 0};
     char path[SL_PATH_BYTES];
     char text[SPLITS_TEXT] = "";
     (void)join(path, folder, "dataset_dict.json"); /* it is there */
-    const sluice_status status = sl_json_load(&root, path, error);
+    const sluice_status status = sl_json_load(&tree, path, error);
     if (status < 0) {
         return status;
     }
-    const json_t *splits = sl_json_member(root, "splits");
+    const json_t *splits = sl_json_member(tree.root, "splits");
     size_t used = 0;
     for (size_t i = 0; i < json_array_size(splits) && used < sizeof(text) - 1; i++) {
         const char *name = json_string_value(json_array_get(splits, i));
@@ -147,7 +147,7 @@ static sluice_status refuse_splits(const char *folder, sluice_error *error)
                         "holds several datasets, one for each split (%s): open one of them "
                         "(%.256s/%.64s)",
                         text, folder, first != NULL ? first : "train");
-    json_decref(root);
+    sl_json_drop(&tree);
     return SLUICE_INVALID;
 }
 
@@ -215,17 +215,17 @@ static sluice_status add_named(sl_file_list *list, const saved *s, const json_t 
 static sluice_status add_saved(sl_arrow_paths *paths, const char *folder, bool *is_one,
                                sluice_error *error)
 {
-    json_t *root = NULL;
+    sl_json_tree tree = {NULL, 0};
     char path[SL_PATH_BYTES];
     if (!join(path, folder, "state.json")) {
         return refuse_state(folder, "the path of a file in it is too long", error);
     }
-    sluice_status status = sl_json_load(&root, path, error);
+    sluice_status status = sl_json_load(&tree, path, error);
     if (status < 0) {
         return status;
     }
     saved s = {.path = path, .folder = folder};
-    const json_t *files = sl_json_member(root, "_data_files");
+    const json_t *files = sl_json_member(tree.root, "_data_files");
     *is_one = json_is_array(files);
     if (*is_one && !paths->anywhere) {
         status = sl_boundary_open(&s.boundary, folder, "", error);
@@ -234,10 +234,11 @@ static sluice_status add_saved(sl_arrow_paths *paths, const char *folder, bool *
         status = add_named(&paths->files, &s, files, error);
     }
     if (*is_one && status == SLUICE_OK) {
-        status = add_named(&paths->tables, &s, sl_json_member(root, "_indices_data_files"), error);
+        status =
+            add_named(&paths->tables, &s, sl_json_member(tree.root, "_indices_data_files"), error);
     }
     sl_boundary_close(s.boundary);
-    json_decref(root);
+    sl_json_drop(&tree);
     return status;
 }
 

@@ -138,8 +138,8 @@ sluice_status sl_index_json_load(sl_index_json *index, const sl_index_json_wante
     sluice_status status = wanted->anywhere
                                ? SLUICE_OK
                                : sl_boundary_open_beside(&index->boundary, index->path, error);
-    status = status == SLUICE_OK ? sl_json_load(&index->root, index->path, error) : status;
-    if (status == SLUICE_OK && !json_is_array(sl_json_member(index->root, list))) {
+    status = status == SLUICE_OK ? sl_json_load(&index->tree, index->path, error) : status;
+    if (status == SLUICE_OK && !json_is_array(sl_json_member(index->tree.root, list))) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, index->path, -1, "has no list \"%s\"",
                              list);
     }
@@ -148,16 +148,15 @@ sluice_status sl_index_json_load(sl_index_json *index, const sl_index_json_wante
 
 void sl_index_json_close(sl_index_json *index)
 {
-    json_decref(index->root);
+    sl_json_drop(&index->tree);
     sl_boundary_close(index->boundary);
-    index->root = NULL;
     index->boundary = NULL;
 }
 
 void sl_index_json_move(sl_index_json *to, sl_index_json *from)
 {
     *to = *from;
-    from->root = NULL;
+    from->tree = (sl_json_tree){NULL, 0};
     from->boundary = NULL;
 }
 

@@ -14,7 +14,7 @@
 
 typedef struct sl_index_json {
     char path[SL_PATH_BYTES]; /* of the file */
-    json_t *root;
+    sl_json_tree tree;
     sl_boundary *boundary; /* its folder; NULL: the files may lie anywhere */
 } sl_index_json;
 

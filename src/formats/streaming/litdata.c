@@ -152,10 +152,10 @@ static sluice_status take_config(opener *o, const json_t *config, sluice_error *
     if (status < 0) {
         return status;
     }
-    if (o->first.root == NULL) {
+    if (o->first.tree.root == NULL) {
         return sl_litdata_columns(&o->index, &o->own->columns, error);
     }
-    return is_same_config(config, sl_json_member(o->first.root, "config"))
+    return is_same_config(config, sl_json_member(o->first.tree.root, "config"))
                ? SLUICE_OK
                : refuse_index(o,
                               "its samples are others than those of the first: open it as another "
@@ -173,8 +173,8 @@ static sluice_status add_path(opener *o, const char *path, bool anywhere, sluice
     if (status < 0) {
         return status;
     }
-    const json_t *config = sl_json_member(o->index.root, "config");
-    const json_t *chunks = sl_json_member(o->index.root, LIST);
+    const json_t *config = sl_json_member(o->index.tree.root, "config");
+    const json_t *chunks = sl_json_member(o->index.tree.root, LIST);
     status = take_config(o, config, error);
     for (size_t i = 0; status == SLUICE_OK && i < json_array_size(chunks); i++) {
         status =
@@ -184,7 +184,7 @@ static sluice_status add_path(opener *o, const char *path, bool anywhere, sluice
         status =
             sl_file_list_check(&o->own->files.list, first, o->index.boundary, o->index.path, error);
     }
-    if (o->first.root == NULL && status == SLUICE_OK) {
+    if (o->first.tree.root == NULL && status == SLUICE_OK) {
         sl_index_json_move(&o->first, &o->index);
     }
     sl_index_json_close(&o->index);

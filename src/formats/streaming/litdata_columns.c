@@ -225,7 +225,7 @@ static sluice_status name_all(const sl_index_json *index, sl_sized_columns *colu
 sluice_status sl_litdata_columns(const sl_index_json *index, sl_sized_columns *columns,
                                  sluice_error *error)
 {
-    const json_t *config = sl_json_member(index->root, "config");
+    const json_t *config = sl_json_member(index->tree.root, "config");
     const json_t *formats = sl_json_member(config, "data_format");
     const size_t count = json_array_size(formats);
     sluice_status status = SLUICE_OK;

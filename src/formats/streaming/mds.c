@@ -254,11 +254,11 @@ static sluice_status add_path(opener *o, const char *path, bool anywhere, sluice
     if (status < 0) {
         return status;
     }
-    if (!sl_json_count(o->index.root, "version", &version) || version != VERSION) {
+    if (!sl_json_count(o->index.tree.root, "version", &version) || version != VERSION) {
         return sl_index_json_refuse(&o->index, SLUICE_UNSUPPORTED, -1,
                                     "its version is not 2, which is the one that is known", error);
     }
-    const json_t *shards = sl_json_member(o->index.root, LIST);
+    const json_t *shards = sl_json_member(o->index.tree.root, LIST);
     for (size_t i = 0; status == SLUICE_OK && i < json_array_size(shards); i++) {
         status = add_shard(o, json_array_get(shards, i), i, error);
     }
@@ -266,7 +266,7 @@ static sluice_status add_path(opener *o, const char *path, bool anywhere, sluice
         status =
             sl_file_list_check(&o->own->files.list, first, o->index.boundary, o->index.path, error);
     }
-    if (o->first.root == NULL && o->columns != NULL) {
+    if (o->first.tree.root == NULL && o->columns != NULL) {
         sl_index_json_move(&o->first, &o->index); /* which the columns lie in */
     }
     sl_index_json_close(&o->index);

@@ -171,7 +171,7 @@ static sluice_status open_archives(sl_dataset **dataset, const archives *a,
 static sluice_status open_list(sl_dataset **dataset, const char *const *paths, size_t count,
                                const sluice_dataset_options *options, sluice_error *error)
 {
-    json_t *root = NULL;
+    sl_json_tree tree = {NULL, 0};
     archives a = {.list = paths[0]};
     if (count > 1) {
         return refuse(&a, SLUICE_INVALID, NULL,
@@ -182,8 +182,8 @@ static sluice_status open_list(sl_dataset **dataset, const char *const *paths, s
     sluice_status status = options->allow_outside != 0
                                ? SLUICE_OK
                                : sl_boundary_open_beside(&a.boundary, a.list, error);
-    status = status == SLUICE_OK ? sl_json_load(&root, a.list, error) : status;
-    status = status == SLUICE_OK ? add_all(&a, root, error) : status;
+    status = status == SLUICE_OK ? sl_json_load(&tree, a.list, error) : status;
+    status = status == SLUICE_OK ? add_all(&a, tree.root, error) : status;
     if (status == SLUICE_OK) {
         status = sl_file_list_check(&a.files, 0, a.boundary, a.list, error);
     }
@@ -197,7 +197,7 @@ static sluice_status open_list(sl_dataset **dataset, const char *const *paths, s
     }
     sl_file_list_close(&a.files);
     sl_boundary_close(a.boundary);
-    json_decref(root);
+    sl_json_drop(&tree);
     return status;
 }
 
