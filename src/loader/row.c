@@ -34,9 +34,17 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
 
 static bool charge(void *ctx, uint64_t bytes)
 {
-    const sl_row_worker *w = ctx;
+    sl_row_worker *w = ctx;
     const uint64_t held = w->row.values.rooms.held;
-    return held <= w->share && bytes <= w->share - held;
+    if (held > w->share || bytes > w->share - held) {
+        return false;
+    }
+    const uint64_t left = w->share - held - bytes;
+    if (left < w->bound) { /* what the decoder kept of the row before has to go first */
+        sl_decoder_bind(w->row.decoder, left);
+        w->bound = left;
+    }
+    return true;
 }
 
 static void give_back(void *ctx, uint64_t bytes)
@@ -215,9 +223,12 @@ static void drop_one(progress *p, const sl_job *job)
     sl_feed_drop(feed, job->slot, 1);
 }
 
-/* What others left in the rooms may be what there was no memory for. */
-static sluice_status make_fitting(progress *p, const sl_job *job, sluice_error *error)
+/* What others left in the rooms may be what there was no memory for. `*shortages`: before the try
+ * that counts. */
+static sluice_status make_fitting(progress *p, const sl_job *job, uint64_t *shortages,
+                                  sluice_error *error)
 {
+    *shortages = sl_memory_shortages();
     const bool was_empty = p->row->values.rooms.held == 0;
     const sluice_status status = p->row->timed ? make_timed(p, job, error) : make(p, job, error);
     if (status != SLUICE_NOMEM || was_empty) {
@@ -226,6 +237,7 @@ static sluice_status make_fitting(progress *p, const sl_job *job, sluice_error *
     sl_value_rooms_empty(&p->row->values.rooms);
     sl_error_clear(error);
     prepare(p->maker->feed, p->row, job);
+    *shortages = sl_memory_shortages();
     return make(p, job, error);
 }
 
@@ -243,8 +255,8 @@ static void run_job(progress *p, const sl_job *job)
     p->slot = job->slot;
     prepare(feed, p->row, job);
     p->row->timed = p->rows++ == 0 || sl_trace_running();
-    const uint64_t shortages = sl_memory_shortages();
-    const sluice_status status = make_fitting(p, job, error);
+    uint64_t shortages;
+    const sluice_status status = make_fitting(p, job, &shortages, error);
     if (status == SLUICE_CANCELED) {
         drop_one(p, job);
         sl_error_clear(error);
