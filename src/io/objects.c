@@ -475,12 +475,13 @@ static sluice_status refuse_packed(const sl_objects *objects, uint32_t object, s
                          "it is compressed, and can only be read from front to back");
 }
 
+/* ETIME is no error of a device, which would be tried again. */
 static sluice_status refuse_wait(const sl_objects *objects, uint32_t object, uint64_t waited_ns,
                                  sluice_error *error)
 {
     char path[SL_PATH_BYTES] = "";
     (void)sl_objects_path(objects, object, path, sizeof(path));
-    return sl_error_file(error, SLUICE_IO, STAGE, ETIMEDOUT, path, -1,
+    return sl_error_file(error, SLUICE_IO, STAGE, ETIME, path, -1,
                          "those who read it, or have as many files open as may be, did not come to "
                          "an end within %llu ms",
                          (unsigned long long)(waited_ns / 1000000));
