@@ -56,11 +56,19 @@ static void limit_cpus(sl_cgroup *all, uint64_t quota, uint64_t period)
     all->cpus = smaller(all->cpus, cpus == 0 ? 1 : cpus);
 }
 
+/* Pages of files, which the kernel drops where memory is wanted, however lately they were used. */
+static uint64_t pages_of_files(const char *group, const char *inactive, const char *active)
+{
+    const uint64_t first = number_in(group, "memory.stat", inactive);
+    const uint64_t second = number_in(group, "memory.stat", active);
+    return first == NONE ? second : first + (second == NONE ? 0 : second);
+}
+
 static void read_memory_v1(sl_cgroup *all, const char *group)
 {
     limit_memory(all, number_in(group, "memory.limit_in_bytes", ""),
                  number_in(group, "memory.usage_in_bytes", ""),
-                 number_in(group, "memory.stat", "total_inactive_file "));
+                 pages_of_files(group, "total_inactive_file ", "total_active_file "));
 }
 
 static void read_cpu_v1(sl_cgroup *all, const char *group)
@@ -74,7 +82,7 @@ static void read_v2(sl_cgroup *all, const char *group)
     const uint64_t limit =
         smaller(number_in(group, "memory.max", ""), number_in(group, "memory.high", ""));
     limit_memory(all, limit, number_in(group, "memory.current", ""),
-                 number_in(group, "memory.stat", "inactive_file "));
+                 pages_of_files(group, "inactive_file ", "active_file "));
     char path[PATH_MAX + 64];
     snprintf(path, sizeof(path), "%s/cpu.max", group);
     uint64_t quota = NONE;

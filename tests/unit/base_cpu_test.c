@@ -100,7 +100,7 @@ static void v2_takes_the_tightest_level(void **state)
     (void)state;
     put("v2/a/memory.max", "8589934592\n");
     put("v2/a/memory.current", "3221225472\n");
-    put("v2/a/memory.stat", "anon 5\ninactive_file 1073741824\nactive_file 7\n");
+    put("v2/a/memory.stat", "anon 5\ninactive_file 1073741800\nactive_file 24\n");
     put("v2/a/cpu.max", "250000 100000\n");
     put("v2/a/b/memory.max", "max\n");
     put("v2/a/b/memory.current", "1\n");
@@ -131,7 +131,8 @@ static void v1_controllers_have_their_own_paths(void **state)
     (void)state;
     put("mem/job/memory.limit_in_bytes", "2147483648\n");
     put("mem/job/memory.usage_in_bytes", "1073741824\n");
-    put("mem/job/memory.stat", "inactive_file 9\ntotal_inactive_file 536870912\n");
+    put("mem/job/memory.stat",
+        "inactive_file 9\ntotal_inactive_file 268435456\ntotal_active_file 268435456\n");
     put("mem/memory.limit_in_bytes", "9223372036854771712\n");
     put("mem/memory.usage_in_bytes", "9999999999\n");
     put("cpu/batch/cpu.cfs_quota_us", "400000\n");
