@@ -59,12 +59,13 @@ static sluice_status read_stored(sl_sample_check *c, const sl_sample *sample, sl
         if (status < 0) {
             return status;
         }
-        uint8_t *grown = sl_realloc_array(c->buffer, size, 1);
+        const size_t room = size > BUFFER_BYTES ? size : BUFFER_BYTES;
+        uint8_t *grown = sl_realloc_array(c->buffer, room, 1);
         if (grown == NULL) {
             return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %zu bytes", size);
         }
         c->buffer = grown;
-        c->capacity = size;
+        c->capacity = room;
         status =
             sl_dataset_read(dataset, sample, (sl_buffer){c->buffer, c->capacity}, &size, error);
     }
