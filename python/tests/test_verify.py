@@ -249,6 +249,27 @@ def test_checksums_of_npz_rows(tmp_path, arrays):
     assert some[2:] == ([], "checksums of whole files, of which only some samples are looked at")
 
 
+@pytest.mark.parametrize("decode", [False, True])
+def test_checksums_of_deflated_arrays(tmp_path, decode):
+    """Those of what comes out: every flip that numpy notices, without --decode, too."""
+    (tmp_path / "set").mkdir()
+    path = tmp_path / "set" / "0.npz"
+    numpy.savez_compressed(path, x=numpy.random.default_rng(1).integers(0, 9, 400, "uint8"))
+    data = path.read_bytes()
+    body, noticed = 30 + len("x.npy") + int.from_bytes(data[28:30], "little"), 0
+    for at in range(body, body + 200, 3):
+        path.write_bytes(flipped(data, at))
+        try:
+            found = sluice.Dataset(tmp_path / "set").verify(decode=decode, progress=None)
+        except sluice.Error:  # where the array's head is
+            continue
+        assert len(found.findings) == 1 and found.findings[0].file == str(path), at
+        noticed += 1
+    assert noticed > 20
+    path.write_bytes(data)
+    assert sluice.Dataset(tmp_path / "set").verify(decode=decode, progress=None)[2:] == ([], "")
+
+
 # ---- Parquet ----
 
 NO_CRC = "Parquet pages without a CRC"

@@ -213,13 +213,12 @@ static sluice_status check_other(sl_sample_check *c, const sl_field *field, cons
     uint64_t size = 0;
     sluice_status status =
         sl_is_packed(value) ? measure_packed(field, value, &size, error) : SLUICE_OK;
-    if (status < 0 || c->decoder == NULL) {
-        return status;
-    }
-    if (sl_is_packed(value)) {
+    /* A deflate stream's checksum is of what comes out; that of others is of what is stored. */
+    const bool unpacks = sl_is_packed(value) && (c->decoder != NULL || value->deflate);
+    if (status == SLUICE_OK && unpacks) {
         status = unpack(c, value, size, &bytes, error);
     }
-    return status == SLUICE_OK ? check_contents(field, bytes, error) : status;
+    return status == SLUICE_OK && c->decoder != NULL ? check_contents(field, bytes, error) : status;
 }
 
 /* A picture that was stored in parts, as if it were not. */
