@@ -54,7 +54,7 @@ def within(more, path, call, **arguments):
     if any(name in os.environ.get("LD_PRELOAD", "") for name in ("asan", "tsan")):
         pytest.skip("sanitizers need more addresses than there are")
     given = json.dumps([str(path), more, call, arguments])
-    ran = subprocess.run([sys.executable, "-c", PROGRAM, given], capture_output=True, text=True, timeout=100)
+    ran = subprocess.run([sys.executable, "-c", PROGRAM.replace("import sluice\n", "import sluice\n" + PACKING), given], capture_output=True, text=True, timeout=100)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
 
@@ -63,6 +63,21 @@ def test_large_samples_take_turns(tmp_path):
     path = sparse_tar(tmp_path / "a.tar", [150 * MIB] * 6)
     assert within(450 * MIB, path, "verify", workers=6, progress=None) == [6, []]
     assert within(450 * MIB, path, "numbers", field="label") == list(range(6))
+
+
+PACKING = """
+def call(self, name, out, **arguments):
+    made = getattr(sluice, name)(self, out, progress=None, on_bad_sample="skip", **arguments)
+    return [made.samples, made.rejected]
+sluice.Dataset.call = call
+"""
+
+
+@pytest.mark.parametrize("name", ["pack", "unpack"])
+def test_what_is_too_large_is_never_read(tmp_path, name):
+    path = sparse_tar(tmp_path / "a.tar", [1000, 700 * MIB, 1000])
+    arguments = {"name": name, "out": str(tmp_path / "out"), "max_sample_bytes": MIB, "workers": 2}
+    assert within(400 * MIB, path, "call", **arguments) == [2, 1]
 
 
 @pytest.mark.parametrize("call, arguments", [("verify", {"progress": None}), ("numbers", {"field": "label"})])

@@ -246,7 +246,7 @@ static void prepare_one(worker *w, slot *s)
     uint64_t index = prepare->config.keep_order
                          ? prepared->position
                          : sl_permutation_apply(&prepare->order, prepared->position);
-    sl_sample place;
+    sl_sample place = {.index = index};
     const sl_allowance allowance = {.charge = charge_piece, .give_back = give_back, .ctx = s};
     sl_prepare_sample sample = {
         .dataset = dataset, .place = &place, .values = &w->values, .allowance = &allowance};
@@ -256,11 +256,13 @@ static void prepare_one(worker *w, slot *s)
                            ? sl_dataset_find(dataset, index, &place, &prepared->error)
                            : sl_error_set(&prepared->error, SLUICE_CANCELED, STAGE, "stopped");
     bool located = prepared->status == SLUICE_OK;
-    if (located) {
+    s->too_large = 0;
+    if (located && is_too_large(s, place.place.bytes)) {
+        prepared->status = SLUICE_UNSUPPORTED; /* its key may have to be read with all of it */
+    } else if (located) {
         prepared->status =
             sl_dataset_key(dataset, index, prepared->key, sizeof(prepared->key), &prepared->error);
     }
-    s->too_large = 0;
     const uint64_t shortages = sl_memory_shortages();
     if (prepared->status == SLUICE_OK) {
         prepared->status = make(w, s, &sample);
