@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import operator
 import os
+import stat
 from collections import namedtuple
 from collections.abc import Mapping
 
@@ -71,6 +72,16 @@ def opened(name, value):
     return Dataset(value)
 
 
+def _identity(path):
+    """What has to be the same where a forked child opens it again; of a folder, that it is the one."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None  # opening says why
+    kept = (found.st_dev, found.st_ino)
+    return kept if stat.S_ISDIR(found.st_mode) else (*kept, found.st_size, found.st_mtime_ns)
+
+
 class Dataset:
     """Samples that lie in files, found and not read.
 
@@ -133,8 +144,12 @@ class Dataset:
         fields = field_choices(allowed.pop("fields"))
         memory_bytes = _check.integer("memory_bytes", allowed.pop("memory_bytes"))
         options = {name: int(_check.flag(name, is_set)) for name, is_set in allowed.items()}
+        identities = [_identity(path) for path in self.paths]
+        if getattr(self, "_identities", identities) != identities:
+            changed = next(path for path, now, then in zip(self.paths, identities, self._identities) if now != then)
+            raise _sluice.IOError(f"{changed}: the file was changed since it was opened: replaced, or written to")
         self._opened = _sluice.Dataset(self.paths, {**options, "memory_bytes": memory_bytes}, flat, fields)
-        self._process = os.getpid()
+        self._identities, self._process = identities, os.getpid()
 
     @property
     def _handle(self) -> _sluice.Dataset:

@@ -315,3 +315,31 @@ assert [line.split()[0] for line in lines] == ["step", "wait"], lines
         tmp_path,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_files_that_were_replaced(run_python, tmp_path):
+    """A child opens what its parent did, or says that it cannot."""
+    done = run_python(
+        BEGIN
+        + """
+import numpy
+numpy.save(out + "/a.npy", numpy.zeros((10, 4), "int32"))
+numpy.save(out + "/b.npy", numpy.ones((10, 4), "int32"))
+data = sluice.Dataset(out + "/a.npy")
+
+def look(wanted):
+    try:
+        found = data[3]
+    except sluice.IOError as error:
+        found = str(error)
+    os._exit(7 if (wanted in found if isinstance(found, str) else wanted == "") else 1)
+
+assert end(fork(lambda: look(""))) == 7
+os.link(out + "/a.npy", out + "/other")
+assert end(fork(lambda: look(""))) == 7
+os.replace(out + "/b.npy", out + "/a.npy")
+assert end(fork(lambda: look("was changed since it was opened"))) == 7
+""",
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
