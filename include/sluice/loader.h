@@ -78,19 +78,20 @@ typedef struct sluice_loader_options {
                                    ones, 64 MiB .. 1 GiB; of an image folder 64 MiB] */
     uint64_t max_pixels;        /* a larger picture is a bad sample [100,000,000] */
     uint64_t memory_bytes;  /* host memory. Open fails with NOMEM when batch slots, read buffer and
-                               the tables of rows and samples on their way (some 200 bytes a row
-                               of each slot) need more, with 1 MiB for each worker. Workers share
-                               the rest to unpack and to decode in: a sample that needs more than
-                               a worker's share, with the pages that its values lie in, is a bad
-                               one (NOMEM). What the machine does not have is no sample's fault,
-                               and fails the batch. A copy of the dataset (resident_bytes)
-                               may take half of the rest. Not counted: tables of the dataset,
-                               device memory; the Huffman tables of a lossless WebP that was made
-                               to harm (up to 1.3 GB, where usual pictures take 1 MB); code and
-                               stacks, which with a few workers touch less than 8 MiB [no limit of
-                               our own: a worker takes what its pictures need, 25 bytes a pixel at
-                               most, 41 of a PNG of 16 bits that is one row; and the pages of
-                               compressed Parquet that its values lie in] */
+                               the tables of rows and samples on their way (some 200 bytes a row of
+                               each slot) need more, with 1 MiB for each worker. Workers share the
+                               rest to unpack and to decode in: a sample that needs more than a
+                               worker's share to be decoded, with the pages that its values lie in,
+                               is a bad one (NOMEM). Pages that alone need more, and what the
+                               machine does not have, are no sample's fault: they fail the batch. A
+                               copy of the dataset (resident_bytes) may take half of the rest. Not
+                               counted: tables of the dataset, device memory; the Huffman tables of
+                               a lossless WebP that was made to harm (up to 1.3 GB, where usual
+                               pictures take 1 MB); code and stacks, which with a few workers touch
+                               less than 8 MiB [no limit of our own: a worker takes what its
+                               pictures need, 25 bytes a pixel at most, 41 of a PNG of 16 bits that
+                               is one row; and the pages of compressed Parquet that its values lie
+                               in] */
     uint64_t stall_warn_ns; /* a read older than this is counted as stalled [30 s] */
     uint64_t stall_fail_ns; /* a read older than this fails its samples [120 s] */
     uint64_t end_epoch;     /* first epoch that will not be asked for; the loader does not read

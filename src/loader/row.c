@@ -6,6 +6,8 @@
 #include "memory.h"
 #include "trace.h"
 
+#include <stdio.h>
+
 #define CACHE_LINE 64
 /* More would push out what it was brought for. */
 #define BRING_MOST ((size_t)8 << 10)
@@ -91,6 +93,7 @@ static sluice_status unpack(sl_row_worker *w, const sl_dataset *dataset, const s
     sl_row *row = &w->row;
     const sluice_status status =
         sl_dataset_unpack(dataset, &job->want.sample, job->bytes.bytes, &row->values, error);
+    w->starved = status == SLUICE_NOMEM;
     if (w->share == UINT64_MAX) {
         return status;
     }
@@ -241,6 +244,17 @@ static sluice_status make_fitting(progress *p, const sl_job *job, uint64_t *shor
     return make(p, job, error);
 }
 
+/* Pages are a dataset's, not a sample's: with fewer workers the same samples would do. */
+static void advise(const progress *p, sluice_error *error)
+{
+    char text[sizeof(error->text)];
+    (void)snprintf(text, sizeof(text), "%s", error->text);
+    (void)snprintf(error->text, sizeof(error->text),
+                   "%.300s; each of %u workers has %llu MiB to unpack and decode in: give "
+                   "memory_bytes more, or take fewer workers",
+                   text, p->maker->worker_count, (unsigned long long)(p->worker->share >> 20));
+}
+
 static void run_job(progress *p, const sl_job *job)
 {
     sl_feed *feed = p->maker->feed;
@@ -272,6 +286,9 @@ static void run_job(progress *p, const sl_job *job)
     sl_sample_blame(feed->dataset, &job->want.sample, p->row->blame, error);
     if (sl_memory_shortages() > shortages) {
         (void)sl_error_after_shortage(status, true, error);
+        sl_feed_fail(feed, job, error);
+    } else if (status == SLUICE_NOMEM && p->worker->starved) {
+        advise(p, error);
         sl_feed_fail(feed, job, error);
     } else {
         sl_feed_bad(feed, job, error);

@@ -28,6 +28,7 @@ typedef struct sl_row_worker {
     sl_allowance allowance;    /* of row.values */
     uint64_t share;            /* bytes for what is unpacked and decoded; UINT64_MAX: any */
     uint64_t bound;            /* what the decoder was left of it last */
+    bool starved;              /* the pages of the row at hand did not fit */
     _Atomic uint64_t unpacked; /* bytes that the rooms held last, for statistics */
 } sl_row_worker;
 
