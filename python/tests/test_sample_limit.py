@@ -78,6 +78,7 @@ def test_what_is_too_large_is_never_read(tmp_path, name):
     path = sparse_tar(tmp_path / "a.tar", [1000, 700 * MIB, 1000])
     arguments = {"name": name, "out": str(tmp_path / "out"), "max_sample_bytes": MIB, "workers": 2}
     assert within(400 * MIB, path, "call", **arguments) == [2, 1]
+    assert (tmp_path / "out" / "rejected.tsv").read_text().splitlines()[1].startswith("sample 1\tunsupported\t")
 
 
 @pytest.mark.parametrize("call, arguments", [("verify", {"progress": None}), ("numbers", {"field": "label"})])

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define STAGE     "pack"
@@ -257,8 +258,11 @@ static void prepare_one(worker *w, slot *s)
                            : sl_error_set(&prepared->error, SLUICE_CANCELED, STAGE, "stopped");
     bool located = prepared->status == SLUICE_OK;
     s->too_large = 0;
-    if (located && is_too_large(s, place.place.bytes)) {
-        prepared->status = SLUICE_UNSUPPORTED; /* its key may have to be read with all of it */
+    if (located && is_too_large(s, place.place.bytes) && dataset->ops->key == NULL) {
+        /* its key is in it, and would be read with all of it */
+        (void)snprintf(prepared->key, sizeof(prepared->key), "sample %llu",
+                       (unsigned long long)index);
+        prepared->status = SLUICE_UNSUPPORTED;
     } else if (located) {
         prepared->status =
             sl_dataset_key(dataset, index, prepared->key, sizeof(prepared->key), &prepared->error);
