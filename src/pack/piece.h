@@ -13,7 +13,8 @@
 
 #include <sluice/common.h>
 
-/* `allowance` NULL: there is no bound. What is not to be had is a stop here. Errors: CANCELED. */
+/* `allowance` NULL: there is no bound. What is not to be had is a stop here, which who made the
+ * allowance tells from a piece above a limit of its own. Errors: CANCELED. */
 sluice_status sl_allowance_charge(const sl_allowance *allowance, uint64_t bytes,
                                   sluice_error *error);
 /* Charged memory, which the caller frees (sl_free). Errors: CANCELED, NOMEM. */

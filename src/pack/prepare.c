@@ -258,6 +258,7 @@ static void prepare_one(worker *w, slot *s)
                            : sl_error_set(&prepared->error, SLUICE_CANCELED, STAGE, "stopped");
     bool located = prepared->status == SLUICE_OK;
     s->too_large = 0;
+    const uint64_t shortages = sl_memory_shortages();
     if (located && is_too_large(s, place.place.bytes) && dataset->ops->key == NULL) {
         /* its key is in it, and would be read with all of it */
         (void)snprintf(prepared->key, sizeof(prepared->key), "sample %llu",
@@ -267,7 +268,6 @@ static void prepare_one(worker *w, slot *s)
         prepared->status =
             sl_dataset_key(dataset, index, prepared->key, sizeof(prepared->key), &prepared->error);
     }
-    const uint64_t shortages = sl_memory_shortages();
     if (prepared->status == SLUICE_OK) {
         prepared->status = make(w, s, &sample);
     }
