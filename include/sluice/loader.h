@@ -150,12 +150,18 @@ typedef struct sluice_loader_options {
      */
     uint32_t any_numa_node;
     uint32_t reserved; /* 0 */
+    /*
+     * What a column of integers (SLUICE_COLUMN_NUMBER of an int field: labels) has in rows without
+     * a sample, or whose sample lacks the field; a loss that is told the same number leaves them
+     * out. From INT32_MIN to INT32_MAX [-1]
+     */
+    int64_t ignore_index;
 } sluice_loader_options;
 
 #define SLUICE_LOADER_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(sluice_loader_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0, 0, 0                             \
+            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0, 0, 0, 0                          \
     }
 
 /* The same for a struct that is there already. Part of the program, so that it knows the size that
@@ -240,8 +246,8 @@ SLUICE_API int sluice_loader_fd(const sluice_loader *loader);
  * Borrows a column of the batch by its name: those of the dataset's fields ("image" (u8, f32, f16
  * or bf16, 4 dims) and "label" (i64, rows) of a folder of pictures), or those that were asked for;
  * and "index" (i64, rows: the sample's number in the dataset), "mask" (u8, rows: 1 use this row, 0
- * do not) and "status" (u8, rows: a sluice_row). Valid until the batch's last holder releases it.
- * INVALID for other names.
+ * do not: it has no sample, or one that the epoch has counted) and "status" (u8, rows: a
+ * sluice_row). Valid until the batch's last holder releases it. INVALID for other names.
  */
 SLUICE_API sluice_status sluice_batch_tensor(const sluice_batch *batch, const char *column,
                                              sluice_tensor *tensor);
@@ -257,7 +263,8 @@ typedef enum sluice_row {
     SLUICE_ROW_OK = 0,
     SLUICE_ROW_REPLACED = 1, /* the sample of the plan was bad; "index" says which stands in */
     SLUICE_ROW_BAD = 2,      /* masked */
-    SLUICE_ROW_PADDING = 3
+    SLUICE_ROW_PADDING = 3,
+    SLUICE_ROW_REPEATED = 4 /* a sample that the epoch had before (LAST_REPEAT), as it is */
 } sluice_row;
 
 /* Rows of the batch; the batch's number in its epoch, from 0; its epoch. */

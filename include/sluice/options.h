@@ -13,9 +13,12 @@ typedef enum sluice_shuffle {
 } sluice_shuffle;
 
 typedef enum sluice_last_batch {
-    SLUICE_LAST_DROP = 0, /* samples that do not fill a global batch are left out of the epoch */
-    SLUICE_LAST_PAD = 1,  /* the last batch is whole; its surplus rows are zero, with mask 0 */
-    SLUICE_LAST_SHORT = 2 /* the last batch has fewer rows (0 for some ranks, at worst) */
+    SLUICE_LAST_DROP = 0,  /* samples that do not fill a global batch are left out of the epoch */
+    SLUICE_LAST_PAD = 1,   /* the last batch is whole; its surplus rows are zero, with mask 0 */
+    SLUICE_LAST_SHORT = 2, /* the last batch has fewer rows (0 for some ranks, at worst) */
+    SLUICE_LAST_REPEAT = 3 /* the last batch is whole: its surplus rows are samples from the epoch's
+                              beginning once more, others on each rank as far as there are as many;
+                              mask 0 and SLUICE_ROW_REPEATED tell them from its own */
 } sluice_last_batch;
 
 typedef enum sluice_bad_sample {

@@ -95,7 +95,8 @@ static void blank(const sl_column *column, uint32_t number, sl_part_view parts)
 {
     const sluice_dtype dtype = column->set->parts[column->first_part].dtype;
     const bool integer = column->field.type == SLUICE_FIELD_INT;
-    put(sl_column_row(column, parts, 0, number), dtype, -1, integer ? -1 : 0);
+    const int64_t ignore = column->set->ignore;
+    put(sl_column_row(column, parts, 0, number), dtype, ignore, integer ? (double)ignore : 0);
 }
 
 const sl_column_kind sl_column_number = {.name = "number",

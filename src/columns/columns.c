@@ -275,7 +275,9 @@ static sluice_status bind_asked(sl_column_set *set, const sl_columns_config *con
 sluice_status sl_columns_bind(sl_column_set *set, const sl_columns_config *config,
                               sluice_error *error)
 {
-    *set = (sl_column_set){.windows = {.field = SL_FIELD_NONE}, .copied = SL_COLUMN_NONE};
+    *set = (sl_column_set){.windows = {.field = SL_FIELD_NONE},
+                           .copied = SL_COLUMN_NONE,
+                           .ignore = config->ignore_index};
     set->columns = sl_calloc(SL_COLUMNS_MAX, sizeof(*set->columns));
     if (set->columns == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for columns");
@@ -407,7 +409,7 @@ sluice_status sl_columns_make(const sl_column_set *set, sl_row *row, sl_part_vie
             return status;
         }
     }
-    write_facts(set, &row->at, true, parts);
+    write_facts(set, &row->at, !row->at.again, parts);
     return SLUICE_OK;
 }
 

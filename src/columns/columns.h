@@ -60,6 +60,7 @@ typedef struct sl_row_place {
     int64_t index;   /* what the plan counts: the sample, or the window; -1: none */
     uint32_t number; /* in the slot */
     uint8_t status;  /* as the consumer will see it */
+    bool again;      /* the epoch has counted the sample */
 } sl_row_place;
 
 /* One row in the making. */
@@ -130,6 +131,7 @@ struct sl_column_set {
     uint32_t part_count, ragged_count, pictures;
     sl_windows windows;
     uint32_t copied; /* number of a column whose rows are its field's bytes as they are; NONE */
+    int64_t ignore;  /* what integers are where there is none */
 };
 
 typedef struct sl_columns_config {
@@ -140,6 +142,7 @@ typedef struct sl_columns_config {
     sluice_layout layout;
     const sl_field *fields;
     uint32_t field_count;
+    int64_t ignore_index;
 } sl_columns_config;
 
 /* Errors: INVALID (no such field, a name twice, a kind that does not take the field, ...), NOMEM.

@@ -105,6 +105,9 @@ static void fill_defaults(sluice_loader_options *o, const sl_dataset *dataset)
     if (o->device == NULL) {
         o->device = "host";
     }
+    if (o->ignore_index == 0) {
+        o->ignore_index = -1;
+    }
 }
 
 /* A negative enumerator becomes a huge value and falls out of its range. */
@@ -127,7 +130,7 @@ static sluice_status check_ranges(const sluice_loader_options *o, sluice_error *
         {"shuffle", enumerator(o->shuffle), SLUICE_SHUFFLE_FULL, SLUICE_SHUFFLE_NONE},
         {"block_samples", o->block_samples, 1, UINT32_MAX},
         {"window_blocks", o->window_blocks, 1, UINT32_MAX},
-        {"last_batch", enumerator(o->last_batch), SLUICE_LAST_DROP, SLUICE_LAST_SHORT},
+        {"last_batch", enumerator(o->last_batch), SLUICE_LAST_DROP, SLUICE_LAST_REPEAT},
         {"on_bad_sample", enumerator(o->on_bad_sample), SLUICE_BAD_FAIL, SLUICE_BAD_MASK},
         {"exif", enumerator(o->exif), SLUICE_EXIF_IGNORE, SLUICE_EXIF_APPLY},
         {"io_backend", enumerator(o->io_backend), SLUICE_IO_AUTO, SLUICE_IO_PREAD},
@@ -143,6 +146,10 @@ static sluice_status check_ranges(const sluice_loader_options *o, sluice_error *
         {"stall_warn_ns", o->stall_warn_ns, 1, UINT64_C(1) << 62},
         {"stall_fail_ns", o->stall_fail_ns, 1, UINT64_C(1) << 62},
     };
+    if (o->ignore_index < INT32_MIN || o->ignore_index > INT32_MAX) {
+        return sl_error_set(error, SLUICE_INVALID, "loader",
+                            "option ignore_index is out of the range of 32-bit integers");
+    }
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
         const range *r = &ranges[i];
         if (r->value < r->low || r->value > r->high) {

@@ -111,12 +111,14 @@ static void open_slot(sl_feed *feed, sl_feed_slot *slot, const sl_feed_cursor *c
     slot->rows = step->rows;
     slot->epoch = cursor->epoch;
     slot->ticket = cursor->ticket;
-    slot->first = step->first;
+    slot->step = *step;
     slot->order = cursor->plan.order;
     atomic_store_explicit(&slot->left, step->rows + 1, memory_order_relaxed);
     atomic_store_explicit(&slot->dropped, false, memory_order_relaxed);
     for (uint32_t row = step->filled; row < step->rows; row++) {
-        sl_columns_blank(feed->columns, &(sl_row_place){-1, row, SLUICE_ROW_PADDING}, slot->parts);
+        sl_columns_blank(feed->columns,
+                         &(sl_row_place){.index = -1, .number = row, .status = SLUICE_ROW_PADDING},
+                         slot->parts);
     }
     sl_feed_done(feed, slot, step->rows - step->filled + 1);
 }
@@ -142,16 +144,17 @@ static uint32_t rows_each(uint32_t filled, uint32_t wanted)
 
 /* Where a sample lies that is read is known without reading; one that is not found counts as lying
  * by itself. */
-static void order_by_page(const sl_feed *feed, const sl_feed_slot *slot, uint32_t filled)
+static void order_by_page(const sl_feed *feed, const sl_feed_slot *slot)
 {
+    const uint32_t filled = slot->step.filled;
     sl_paged_row *rows = sl_feed_by_page(feed, slot);
     uint64_t samples[SL_TASK_ROWS];
     for (uint32_t row = 0; rows != NULL && row < filled; row++) {
         const uint32_t at = row % SL_TASK_ROWS;
         if (at == 0) {
             const uint32_t rest = filled - row;
-            sl_order_samples(&slot->order, slot->first + row,
-                             rest < SL_TASK_ROWS ? rest : SL_TASK_ROWS, samples);
+            sl_step_samples(&slot->step, &slot->order, row,
+                            rest < SL_TASK_ROWS ? rest : SL_TASK_ROWS, samples);
         }
         sl_sample sample;
         sl_place lookup;
@@ -168,11 +171,12 @@ static void order_by_page(const sl_feed *feed, const sl_feed_slot *slot, uint32_
     }
 }
 
-/* Hands the slot's first `filled` rows to the workers, by the short road. */
-static void begin_short(sl_feed *feed, sl_feed_slot *slot, uint32_t filled)
+/* Hands the slot's rows with a sample to the workers, by the short road. */
+static void begin_short(sl_feed *feed, sl_feed_slot *slot)
 {
     sl_task tasks[SL_TASKS_MAX];
-    order_by_page(feed, slot, filled);
+    const uint32_t filled = slot->step.filled;
+    order_by_page(feed, slot);
     const uint32_t each = rows_each(filled, feed->config->task_rows);
     uint32_t count = 0;
     for (uint32_t row = 0; row < filled; row += each) {
@@ -204,7 +208,7 @@ static bool begin_step_locked(sl_feed *feed)
     open_slot(feed, slot, cursor);
     cursor_next_step(feed, cursor);
     if (is_short) {
-        begin_short(feed, slot, filled);
+        begin_short(feed, slot);
     } else {
         feed->credit += filled;
     }
@@ -308,7 +312,7 @@ bool sl_feed_ask(sl_feed *feed, sl_row_want *want, uint64_t *sequence)
         want->ticket = ask->ticket;
         want->row = ask->row;
         want->attempt = 0;
-        want->position = ask->at.first + ask->row;
+        want->position = sl_step_position(&ask->at, &ask->plan.order, ask->row);
         want->sample.index = sl_order_sample(&ask->plan.order, want->position);
         *sequence = feed->asked++;
         ask->row++;

@@ -67,8 +67,9 @@ typedef struct sl_feed_slot {
     _Atomic uint32_t left; /* rows that are not done */
     _Atomic bool dropped;  /* some of them were not made: nobody will see the step */
     sl_part_view parts;
-    uint64_t epoch, ticket, first; /* of the step; first: position of its first row */
-    sl_order order;                /* of the epoch */
+    uint64_t epoch, ticket; /* of the step */
+    sl_step step;
+    sl_order order; /* of the epoch */
 } sl_feed_slot;
 
 /* A row, and the bytes that it is made of. */

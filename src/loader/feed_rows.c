@@ -45,7 +45,7 @@ bool sl_feed_find(sl_feed *feed, sl_feed_slot *slot, uint32_t row, uint64_t inde
 {
     *job = (sl_job){.want = {.epoch = slot->epoch,
                              .ticket = slot->ticket,
-                             .position = slot->first + row,
+                             .position = sl_step_position(&slot->step, &slot->order, row),
                              .row = row,
                              .sample = {.index = index}},
                     .slot = slot};
@@ -97,7 +97,9 @@ static void blank(sl_feed *feed, const sl_job *job)
 {
     const sl_row_want *want = &job->want;
     sl_columns_blank(feed->columns,
-                     &(sl_row_place){(int64_t)want->sample.index, want->row, SLUICE_ROW_BAD},
+                     &(sl_row_place){.index = (int64_t)want->sample.index,
+                                     .number = want->row,
+                                     .status = SLUICE_ROW_BAD},
                      job->slot->parts);
     sl_feed_done(feed, job->slot, 1);
 }

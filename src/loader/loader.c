@@ -207,7 +207,8 @@ static sluice_status bind_columns(sluice_loader *loader, const sluice_augment *r
                                       .dtype = (sluice_dtype)o->dtype,
                                       .layout = (sluice_layout)o->layout,
                                       .fields = loader->dataset->fields,
-                                      .field_count = loader->dataset->info.fields};
+                                      .field_count = loader->dataset->info.fields,
+                                      .ignore_index = o->ignore_index};
     return sl_columns_bind(&loader->columns, &config, error);
 }
 

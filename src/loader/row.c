@@ -176,14 +176,24 @@ static void settle(progress *p)
 
 /* ---- one row ---- */
 
+static uint8_t status_of(const sl_job *job, bool again)
+{
+    if (job->want.attempt > 0) {
+        return SLUICE_ROW_REPLACED;
+    }
+    return again ? SLUICE_ROW_REPEATED : SLUICE_ROW_OK;
+}
+
 static void prepare(const sl_feed *feed, sl_row *row, const sl_job *job)
 {
+    const bool again = job->want.row >= job->slot->step.own;
     row->blame = NULL;
     row->decode_ns = 0;
     row->epoch = job->want.epoch;
     row->at = (sl_row_place){.index = (int64_t)job->want.sample.index,
                              .number = job->want.row,
-                             .status = job->want.attempt > 0 ? SLUICE_ROW_REPLACED : SLUICE_ROW_OK};
+                             .status = status_of(job, again),
+                             .again = again};
     sl_columns_wish(feed->columns, row, job->slot->parts);
 }
 
@@ -324,7 +334,7 @@ static void list_short(const sl_feed *feed, const sl_task *task, uint32_t *rows,
 {
     const sl_paged_row *by_page = sl_feed_by_page(feed, task->slot);
     if (by_page == NULL) {
-        sl_order_samples(&task->slot->order, task->slot->first + task->first, task->count, samples);
+        sl_step_samples(&task->slot->step, &task->slot->order, task->first, task->count, samples);
         for (uint32_t i = 0; i < task->count; i++) {
             rows[i] = task->first + i;
         }

@@ -43,17 +43,41 @@ sl_step sl_plan_step(const sl_plan *plan, uint64_t step)
             .first = base + (uint64_t)plan->rank * plan->batch,
             .rows = plan->batch,
             .filled = plan->batch,
+            .own = plan->batch,
         };
     }
     const uint64_t rest = remaining(plan) % batch;
     const uint64_t begin = share_begin(rest, plan->rank, plan->world);
     const uint64_t end = share_begin(rest, (uint64_t)plan->rank + 1, plan->world);
-    const uint32_t filled = (uint32_t)(end - begin);
+    const uint32_t own = (uint32_t)(end - begin);
+    const bool repeats = plan->last == SLUICE_LAST_REPEAT;
     return (sl_step){
         .first = base + begin,
-        .rows = plan->last == SLUICE_LAST_PAD ? plan->batch : filled,
-        .filled = filled,
+        .rows = repeats || plan->last == SLUICE_LAST_PAD ? plan->batch : own,
+        .filled = repeats ? plan->batch : own,
+        .own = own,
+        .again = (uint64_t)plan->rank * plan->batch - begin,
     };
+}
+
+uint64_t sl_step_position(const sl_step *step, const sl_order *order, uint32_t row)
+{
+    assert(row < step->filled);
+    return row < step->own ? step->first + row : (step->again + (row - step->own)) % order->count;
+}
+
+void sl_step_samples(const sl_step *step, const sl_order *order, uint32_t row, uint32_t count,
+                     uint64_t *samples)
+{
+    while (count > 0) {
+        const uint64_t position = sl_step_position(step, order, row);
+        const uint64_t run = row < step->own ? step->own - row : order->count - position;
+        const uint32_t now = run < count ? (uint32_t)run : count;
+        sl_order_samples(order, position, now, samples);
+        row += now;
+        samples += now;
+        count -= now;
+    }
 }
 
 uint64_t sl_plan_position(const sl_plan *plan, uint64_t steps)

@@ -6,7 +6,9 @@
  * `start` covers [start + s*G, start + (s+1)*G), and rank r takes the r-th slice of `batch` of it.
  * The remainder that fills no global batch is dropped, or makes one last step in which rank r takes
  * positions [base + r*rest/world, base + (r+1)*rest/world): every rank has as many steps, and its
- * share within one row of the others'. With pad the rows behind its share are padding.
+ * share within one row of the others'. With pad the rows behind its share are padding; with repeat
+ * they are the positions from 0 on, each rank going on where the one before it ended, round the
+ * epoch as often as it takes.
  * Threads: pure; a plan is a value.
  */
 #ifndef SL_PLAN_H
@@ -28,12 +30,19 @@ typedef struct sl_step {
     uint64_t first;  /* global position of its first row */
     uint32_t rows;   /* rows of the batch, padding included */
     uint32_t filled; /* rows with a sample; the others are padding */
+    uint32_t own;    /* of those, rows [own, filled) come again: */
+    uint64_t again;  /* position of row `own`, counted on over the end of the epoch */
 } sl_step;
 
 /* Steps of the epoch, the same on every rank. */
 uint64_t sl_plan_steps(const sl_plan *plan);
 /* Step < sl_plan_steps. */
 sl_step sl_plan_step(const sl_plan *plan, uint64_t step);
+/* Position and sample of a row < step->filled. */
+uint64_t sl_step_position(const sl_step *step, const sl_order *order, uint32_t row);
+/* The samples of rows [row, row + count), all of them < step->filled. */
+void sl_step_samples(const sl_step *step, const sl_order *order, uint32_t row, uint32_t count,
+                     uint64_t *samples);
 /* Global position after `steps` steps: where a cursor saved then continues. */
 uint64_t sl_plan_position(const sl_plan *plan, uint64_t steps);
 /*

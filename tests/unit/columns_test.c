@@ -74,7 +74,8 @@ static int teardown(void **state)
 
 static sluice_status bind_asked(rig *r, sluice_error *error)
 {
-    const sl_columns_config config = {.asked = r->asked, .fields = fields, .field_count = FIELDS};
+    const sl_columns_config config = {
+        .asked = r->asked, .fields = fields, .field_count = FIELDS, .ignore_index = -1};
     return sl_columns_bind(&r->set, &config, error);
 }
 

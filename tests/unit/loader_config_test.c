@@ -94,6 +94,22 @@ static void zero_is_the_default(void **state)
     assert_int_equal(o->shuffle, SLUICE_SHUFFLE_FULL);
     assert_int_equal(o->on_bad_sample, SLUICE_BAD_FAIL);
     assert_null(o->outputs);
+    assert_int_equal(o->ignore_index, -1);
+}
+
+static void labels_that_are_ignored_have_32_bits(void **state)
+{
+    (void)state;
+    static const int64_t good[] = {-100, 255, INT32_MIN, INT32_MAX};
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        options.ignore_index = good[i];
+        assert_int_equal(made(&options, 1000, 0).options.ignore_index, good[i]);
+    }
+    options.ignore_index = (int64_t)INT32_MAX + 1;
+    refused(&options, 1000, "ignore_index");
+    options.ignore_index = (int64_t)INT32_MIN - 1;
+    refused(&options, 1000, "ignore_index");
 }
 
 /* As many as make 1 MiB, where they are small and nobody asked for another number. */
@@ -163,7 +179,7 @@ static const struct range {
     {MEMBER(shuffle), SLUICE_SHUFFLE_FULL, SLUICE_SHUFFLE_NONE},
     {MEMBER(block_samples), 1, UINT32_MAX},
     {MEMBER(window_blocks), 1, UINT32_MAX},
-    {MEMBER(last_batch), SLUICE_LAST_DROP, SLUICE_LAST_SHORT},
+    {MEMBER(last_batch), SLUICE_LAST_DROP, SLUICE_LAST_REPEAT},
     {MEMBER(on_bad_sample), SLUICE_BAD_FAIL, SLUICE_BAD_MASK},
     {MEMBER(exif), SLUICE_EXIF_IGNORE, SLUICE_EXIF_APPLY},
     {MEMBER(io_backend), SLUICE_IO_AUTO, SLUICE_IO_PREAD},
@@ -476,6 +492,7 @@ int main(void)
         cmocka_unit_test(small_batches_are_more),
         cmocka_unit_test(what_is_given_stays),
         cmocka_unit_test(the_ends_of_each_range),
+        cmocka_unit_test(labels_that_are_ignored_have_32_bits),
         cmocka_unit_test(a_rank_is_below_the_world),
         cmocka_unit_test(an_epoch_has_a_batch),
         cmocka_unit_test(an_insert_for_every_row),

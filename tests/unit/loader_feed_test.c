@@ -271,7 +271,8 @@ static bool deliver_any(rig *r, sluice_status status)
 
 static void end_row(rig *r, const sl_job *job, uint32_t bad_percent)
 {
-    assert_int_equal(job->want.position, job->slot->first + job->want.row);
+    assert_int_equal(job->want.position,
+                     sl_step_position(&job->slot->step, &job->slot->order, job->want.row));
     if (job->want.attempt == 0) {
         assert_int_equal(job->want.sample.index,
                          sl_order_sample(&job->slot->order, job->want.position));
@@ -298,7 +299,7 @@ static void run_task(rig *r, uint32_t bad_percent)
         sl_job job;
         if (task.slot != NULL) {
             const uint64_t sample =
-                sl_order_sample(&task.slot->order, task.slot->first + task.first + row);
+                sl_order_sample(&task.slot->order, task.slot->step.first + task.first + row);
             if (!sl_feed_find(&r->feed, task.slot, task.first + row, sample, &job)) {
                 continue;
             }

@@ -11,14 +11,16 @@
 
 #include <cmocka.h>
 
-enum { COUNT_MAX = 4200 };
+enum { COUNT_MAX = 4200, BATCH_MAX = 256 };
 
-static const sluice_last_batch rules[] = {SLUICE_LAST_DROP, SLUICE_LAST_PAD, SLUICE_LAST_SHORT};
+static const sluice_last_batch rules[] = {SLUICE_LAST_DROP, SLUICE_LAST_PAD, SLUICE_LAST_SHORT,
+                                          SLUICE_LAST_REPEAT};
 static const uint32_t worlds[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 64};
 static const uint32_t batches[] = {1, 2, 3, 7, 32, 256};
 
 #define WORLDS  (sizeof(worlds) / sizeof(worlds[0]))
 #define BATCHES (sizeof(batches) / sizeof(batches[0]))
+#define RULES   (sizeof(rules) / sizeof(rules[0]))
 
 /* How often each position was asked for. */
 static unsigned char marks[COUNT_MAX];
@@ -26,6 +28,26 @@ static unsigned char marks[COUNT_MAX];
 static bool mark(uint64_t position, uint64_t count)
 {
     return position < count && ++marks[position] == 1;
+}
+
+/* The samples of a rank's rows: of its own, then those that come again, which are the epoch's from
+ * `*again` on. Taken at once, and in two parts. */
+static unsigned check_samples(const sl_plan *plan, const sl_step *at, uint64_t *again)
+{
+    unsigned faults = 0;
+    uint64_t samples[BATCH_MAX];
+    uint64_t parts[BATCH_MAX];
+    const uint32_t half = at->filled / 2;
+    sl_step_samples(at, &plan->order, 0, at->filled, samples);
+    sl_step_samples(at, &plan->order, 0, half, parts);
+    sl_step_samples(at, &plan->order, half, at->filled - half, parts + half);
+    for (uint32_t row = 0; row < at->filled; row++) {
+        const uint64_t wanted = row < at->own ? at->first + row : (*again)++ % plan->order.count;
+        faults += sl_step_position(at, &plan->order, row) != wanted;
+        faults += samples[row] != sl_order_sample(&plan->order, wanted);
+        faults += parts[row] != samples[row];
+    }
+    return faults;
 }
 
 /*
@@ -37,16 +59,19 @@ static unsigned check_step(sl_plan plan, uint64_t step, uint64_t *next)
     unsigned faults = 0;
     uint32_t least = UINT32_MAX;
     uint32_t most = 0;
+    uint64_t again = 0;
     for (plan.rank = 0; plan.rank < plan.world; plan.rank++) {
         const sl_step at = sl_plan_step(&plan, step);
         faults += at.first != *next || at.filled > at.rows;
-        faults += at.rows != (plan.last == SLUICE_LAST_SHORT ? at.filled : plan.batch);
-        for (uint32_t i = 0; i < at.filled; i++) {
+        faults += at.rows != (plan.last == SLUICE_LAST_SHORT ? at.own : plan.batch);
+        faults += at.filled != (plan.last == SLUICE_LAST_REPEAT ? plan.batch : at.own);
+        for (uint32_t i = 0; i < at.own; i++) {
             faults += !mark(at.first + i, plan.order.count);
         }
-        *next = at.first + at.filled;
-        least = at.filled < least ? at.filled : least;
-        most = at.filled > most ? at.filled : most;
+        faults += check_samples(&plan, &at, &again);
+        *next = at.first + at.own;
+        least = at.own < least ? at.own : least;
+        most = at.own > most ? at.own : most;
     }
     return faults + (most - least > 1) + (most == 0);
 }
@@ -110,7 +135,7 @@ static void expect_epochs_of(uint64_t count, uint64_t start)
     };
     for (size_t w = 0; w < WORLDS; w++) {
         for (size_t b = 0; b < BATCHES; b++) {
-            for (size_t r = 0; r < 3; r++) {
+            for (size_t r = 0; r < RULES; r++) {
                 plan.world = worlds[w];
                 plan.batch = batches[b];
                 plan.last = rules[r];
@@ -197,7 +222,7 @@ static void expect_resumable_in_all_shapes(uint64_t count)
     sl_plan plan = {.order = sl_order_make(SLUICE_SHUFFLE_NONE, count, 0, 0, 0, 0)};
     for (size_t w = 0; w < WORLDS; w += 2) {
         for (size_t b = 0; b < 4; b++) {
-            for (size_t r = 0; r < 3; r++) {
+            for (size_t r = 0; r < RULES; r++) {
                 plan.world = worlds[w];
                 plan.batch = batches[b];
                 plan.last = rules[r];

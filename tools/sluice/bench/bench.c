@@ -22,7 +22,7 @@ static const char *const io_words[] = {"auto", "uring", "pread", NULL};
 static const char *const cache_words[] = {"auto", "buffered", "direct", "drop", NULL};
 static const char *const shuffle_words[] = {"full", "block", "none", NULL};
 static const char *const on_bad_words[] = {"fail", "replace", "mask", NULL};
-static const char *const last_words[] = {"drop", "pad", "short", NULL};
+static const char *const last_words[] = {"drop", "pad", "short", "repeat", NULL};
 
 static const uint64_t default_batch = 256, default_prefetch = 4;
 
