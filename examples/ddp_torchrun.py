@@ -44,7 +44,7 @@ def train_step(model, optimizer, batch):
     rows = batch["mask"].sum()
     distributed.all_reduce(rows)
     # Rows that only fill up the last batch have the mask 0 and the label -1.
-    loss = nn.functional.cross_entropy(model(batch["image"]), batch["label"], ignore_index=-1, reduction="sum")
+    loss = nn.functional.cross_entropy(model(batch["image"]), batch["label"], reduction="sum")
     optimizer.zero_grad()
     (loss * distributed.get_world_size() / rows).backward()
     optimizer.step()

@@ -194,6 +194,10 @@ typedef struct sluice_system {
  * there is one; blocks for milliseconds, with a driver for up to seconds. */
 SLUICE_API sluice_status sluice_system_get_info(sluice_system *system);
 
+/* Bytes of memory that this process may take on top of what it has: the machine's, or less where
+ * its cgroup or RLIMIT_AS is near. Reads some files of /proc; UINT64_MAX: not known. */
+SLUICE_API uint64_t sluice_memory_available(void);
+
 #ifdef __cplusplus
 }
 #endif

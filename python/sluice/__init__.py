@@ -16,7 +16,6 @@
 processes are started and nothing is pickled.
 """
 from ._sluice import (
-    Batch,
     CanceledError,
     CorruptError,
     DeviceError,
@@ -31,6 +30,7 @@ from ._sluice import (
     version as _version,
 )
 from . import columns, transforms
+from .batch import Batch
 from ._ranks import Ranks, ranks
 from .dataset import Dataset, Field, balance, concat, mix
 from .loader import Loader

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import _sluice
+from .batch import Batch
 from .columns import Column
 from .transforms import Transform
 
@@ -15,7 +16,7 @@ Dtype = Any  # "float16", numpy.float16, torch.float16
 Steps = Transform | Sequence[Transform]
 Size = int | Sequence[int]
 Columns = Mapping[str, Column]
-Hook = Callable[[_sluice.Batch], Any]
+Hook = Callable[[Batch], Any]
 Values = Iterable[float]
 
 

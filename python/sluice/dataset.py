@@ -129,6 +129,8 @@ class Dataset:
         self._arguments = {"flat": flat, "fields": fields, "memory_bytes": memory_bytes, **allowed}
         self._look()
 
+    _targets = None
+
     def _look(self):
         self._open()
         self._info = self._handle.info()
@@ -207,6 +209,26 @@ class Dataset:
     def class_to_idx(self) -> dict[str, int]:
         """Labels by class name, as torchvision has them."""
         return {name: label for label, name in enumerate(self.classes)}
+
+    @property
+    def targets(self) -> list[int | None]:
+        """The labels of all samples, as torchvision has them; None where one lacks it. Read once, as `numbers` does."""
+        if self._targets is None:
+            if "label" not in self.fields or self.fields["label"].type != "int":
+                raise AttributeError("targets: the dataset has no field 'label' of class numbers; numbers(field) reads others")
+            self._targets = self.numbers("label")
+        return self._targets
+
+    @property
+    def samples(self) -> list[tuple[str, int]]:
+        """Path and label of each picture of an image folder, as torchvision has them."""
+        if self.format != "folder":
+            raise AttributeError(
+                f"samples: those of {self.format!r} are no files of their own; targets has the labels, sample(i) where one lies"
+            )
+        return [(found["file"], found["label"]) for found in map(self.sample, range(len(self)))]
+
+    imgs = samples
 
     def sample(self, index: int) -> dict[str, Any]:
         """Where a sample lies: key, file, label, offset, bytes, width, height."""

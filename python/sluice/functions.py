@@ -82,7 +82,7 @@ class Conversion:
     def __init__(self, functions):
         self.functions = functions  # Functions by column
 
-    def __call__(self, name, tensor):
+    def __call__(self, name, tensor, copy):
         functions = self.functions.get(name)
         if functions is None:
             return tensor

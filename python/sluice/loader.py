@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from _thread import allocate_lock
+from _weakref import proxy
 
 from . import _check, _sluice, transforms as _transforms
 from ._names import choice, dtype_number
 from ._ranks import ranks
-from .columns import LAYOUTS, Column
+from .batch import FACTS, Batch, made_of, named
+from .columns import LAYOUTS, Column, Image, Tensor, Window
 from .dataset import opened
 from .functions import Conversion, Functions
 
@@ -21,13 +23,16 @@ if TYPE_CHECKING:
     from .dataset import Dataset
 
 SHUFFLES = {True: 0, False: 2, "full": 0, "block": 1, "none": 2}
-LAST = {"drop": 0, "pad": 1, "short": 2}
+LAST = {"drop": 0, "pad": 1, "short": 2, "repeat": 3}
 BAD = {"fail": 0, "replace": 1, "mask": 2}
+HOLDS = {"copy": 1, "wait": 0}
+LEAST_SLOTS = 3  # with hold="copy": the batch in use, the one before, which a loop still has, and one being made
 STATE_VERSION = 1
 
 # DataLoader's arguments that are refused, and what takes their place.
 INSTEAD = {
-    "sampler": "shuffle=, rank= and world_size= give the order, and a dataset of fewer samples the choice",
+    "sampler": "shuffle=, rank= and world_size= give the order; some samples are dataset.subset(indices) or dataset[a:b], "
+    "weights are sluice.balance(dataset) or sluice.mix",
     "batch_sampler": "batch_size=, shuffle=, rank= and world_size= give the order",
     "collate_fn": "columns= says what a batch holds, and batch_hook= is called with each batch",
     "worker_init_fn": "there are no worker processes; seed= gives all randomness",
@@ -75,12 +80,38 @@ def _last(drop_last):
     return "drop" if _check.flag("drop_last", drop_last) else "short"
 
 
+def _ignored(index):
+    if _integer("ignore_index", index, -(2**31), 2**31 - 1) == 0:
+        raise ValueError("ignore_index=0 is a class: expected a number that no label has, as -100")
+    return index
+
+
 def _check_uint8(name, column, field):
     """The library takes uint8, which is 0, for "as it is by nature"."""
     asked = column._values.get("dtype") == 0 and type(column).__name__ not in ("Image", "OneHot")
     natural = {"int": "int64", "float": "float64", "tensor": field and field.dtype}.get(field and field.type, "uint8")
     if asked and natural != "uint8":
         raise ValueError(f"columns[{name!r}]: {natural} does not become uint8")
+
+
+class Sampler:
+    """What programs look for in a DataLoader's sampler."""
+
+    def __init__(self, loader):
+        self._loader = loader
+
+    def set_epoch(self, epoch: int) -> None:
+        """As the loader's."""
+        self._loader.set_epoch(epoch)
+
+    def __len__(self) -> int:
+        """Rows of an epoch on this rank, but those that fill up its last batch."""
+        loader = self._loader
+        shared, whole = divmod(len(loader.dataset), loader.world_size), loader.batch_size * len(loader)
+        return min(whole, shared[0] + (loader.rank < shared[1]))
+
+    def __iter__(self):
+        raise TypeError("the order is the library's: batch['index'] has the numbers of a batch's samples")
 
 
 class Batches:
@@ -105,6 +136,7 @@ class Batches:
             if batch is None:
                 self._over = True
                 raise StopIteration
+        batch = loader._given(batch)
         hook = loader.batch_hook
         if hook is None:
             return batch
@@ -122,21 +154,30 @@ class Loader:
     num_workers: decoding threads [None or 0: the processors of this process].
     transform: of sluice.transforms, for the dataset's pictures; or a dict of them by field.
     columns: what a batch holds, a dict of sluice.columns by name [every field that has a natural column].
-    drop_last: leave out what does not fill a batch on all ranks. last_batch='pad' fills it up with rows
-        of mask 0 instead.
+    drop_last: leave out what does not fill a batch on all ranks. last_batch: 'drop' or 'short', which is what
+        drop_last chooses between; 'pad' (filled up with empty rows) or 'repeat' (with samples from the epoch's
+        beginning once more, as torch's DistributedSampler does): then every batch has batch_size rows on every
+        rank, and 'mask' is 0 in those that are not the epoch's own.
+    ignore_index: what int columns (labels) have in rows without a sample: padding, 'mask' [-1].
     seed: of order and augmentation. The same seed, epoch and batch_size give the same batches, bit for
         bit, whatever the number of threads.
     dtype, layout: of pictures, 'uint8' or a floating type, 'NHWC' or 'NCHW'.
     device: 'cpu', 'cuda', 'cuda:N' or 'auto' (a GPU where there is one).
     on_bad_sample: 'fail' (the batch's turn raises, and so does every later one: open the loader anew), 'replace' (by another sample), 'mask' (the row is
-        zero, its label -1, its mask 0). quarantine: a file to which bad samples are written.
+        zero, its label ignore_index, its mask 0). quarantine: a file to which bad samples are written.
     rank, world_size: of data-parallel ranks [sluice.ranks(): torch.distributed's, or the launcher's variables].
     model_parallel: of ranks that were found, this many consecutive ones get the same batches.
     prefetch_factor: batches that there is room for, those in use included [4; more of small ones].
     device_slots: the same of GPU memory, where those in use are with device='cuda' [3].
     exact: decode every JPEG at its full size. exif: turn pictures upright as EXIF says.
     batch_hook: called with each batch on the thread that takes it; what it returns is given out (None: the batch).
-    hold_timeout: seconds to wait when tensors hold all batches there is room for, then StateError.
+    hold: what to do when a program keeps pictures, tensors or windows, which are the loader's memory, of all batches
+        but one that there is room for. 'copy': the next ones are copies, as long as that is so (a warning tells once
+        which columns are kept; it is the default, so that a program that keeps what it gets goes on, as with torch's
+        DataLoader; there is room for 3 batches at least then). 'wait': memory stays what it was; after
+        hold_timeout seconds a StateError tells the columns. Smaller columns (labels, numbers, texts: up to 4 KiB a row
+        and 1 MiB in all) are always copies. On a device only sluice.torch copies, and it is 'wait' otherwise.
+    hold_timeout: of 'wait', seconds.
     stall_warn, stall_fail: seconds after which a read counts as stalled, and fails its samples.
     io: 'auto', 'uring' or 'pread'. page_cache: 'auto', 'buffered', 'direct' or 'drop'.
 
@@ -157,10 +198,10 @@ class Loader:
         self, dataset: Dataset | Paths, batch_size: int = 1, shuffle: bool | str = False, *,
         num_workers: int | None = None, transform: Steps | Mapping[str, Steps] | None = None,
         columns: Columns | None = None, drop_last: bool = False, last_batch: str | None = None, seed: int = 0,
-        dtype: Dtype = None, layout: str | None = None, device: Any = None, on_bad_sample: str = "fail",
+        ignore_index: int = -1, dtype: Dtype = None, layout: str | None = None, device: Any = None, on_bad_sample: str = "fail",
         quarantine: str | os.PathLike[str] | None = None, rank: int | None = None, world_size: int | None = None,
         prefetch_factor: int | None = None, exact: bool = False, exif: bool = False, batch_hook: Hook | None = None,
-        hold_timeout: float | None = 30.0, stall_warn: float | None = None, stall_fail: float | None = None,
+        hold: str | None = None, hold_timeout: float | None = 30.0, stall_warn: float | None = None, stall_fail: float | None = None,
         io: str = "auto", page_cache: str = "auto", block_samples: int = 0, window_blocks: int = 0, io_depth: int = 0,
         io_threads: int = 0, read_buffer_bytes: int = 0, max_sample_bytes: int = 0, max_pixels: int = 0,
         memory_bytes: int = 0, resident_bytes: int = 0, whole_samples: bool = False, any_numa_node: bool = False,
@@ -178,6 +219,10 @@ class Loader:
         prefetch_factor = 0 if prefetch_factor is None else _integer("prefetch_factor", prefetch_factor, 0, 64)
         if batch_hook is not None and not callable(batch_hook):
             raise ValueError(f"batch_hook={batch_hook!r}: expected something that can be called")
+        copies = choice("hold", "copy" if hold is None else hold, HOLDS)
+        if copies:  # 0 is the library's choice, which is above
+            prefetch_factor = prefetch_factor and max(prefetch_factor, LEAST_SLOTS)
+            device_slots = device_slots and max(_integer("device_slots", device_slots), LEAST_SLOTS)
         self.dataset = opened("dataset", dataset)
         self.batch_size = batch_size
         self.rank, self.world_size = _choose_ranks(rank, world_size, model_parallel)
@@ -198,6 +243,7 @@ class Loader:
             "world_size": self.world_size,
             "shuffle": choice("shuffle", shuffle, SHUFFLES),
             "last_batch": choice("last_batch", _last(drop_last) if last_batch is None else last_batch, LAST),
+            "ignore_index": _ignored(ignore_index),
             "on_bad_sample": choice("on_bad_sample", on_bad_sample, BAD),
             "exif": int(_check.flag("exif", exif)),
             "exact": int(_check.flag("exact", exact)),
@@ -209,14 +255,21 @@ class Loader:
             "stall_fail_ns": _nanoseconds("stall_fail", stall_fail),
         }
         self._functions = {}  # of transforms.Python, by column
+        views = self._views(columns)
         recipe, columns = self._columns(transform, columns, dtype, layout, options)
         self._opened = (options, recipe, columns)
         device = "host" if device is None else str(device)
         quarantine = None if quarantine is None else _check.path("quarantine", quarantine)
         self._handle = _sluice.Loader(
             self.dataset._handle, options, "host" if device == "cpu" else device, quarantine, recipe, columns,
-            round(min(_seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000),
+            round(min(_seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000), views,
+            bool(copies),
         )  # fmt: skip
+        if not self._copies_on_device and self._handle.on_device:
+            self._handle.copies = False
+            if hold == "copy":
+                self._handle.close()
+                raise ValueError("hold='copy' on a device: only sluice.torch.DataLoader copies there")
         self._epoch = 0  # the one that the next iteration begins with
         self._position = 0  # batches of it that were taken
         self._cursor = None  # where a loaded state goes on
@@ -227,6 +280,21 @@ class Loader:
         self._lock = allocate_lock()  # held while a batch is taken, or an iteration begun
         self._process = os.getpid()  # in a forked child the lock may be a thread's that is not there
         self._convert = Conversion(self._functions) if self._functions else None
+        self._kind = None  # of its batches, with the first one
+        # What programs ask of a DataLoader.
+        self.num_workers, self.prefetch_factor, self.drop_last = num_workers, prefetch_factor or None, options["last_batch"] == 0
+        self.sampler, self.batch_sampler, self.collate_fn = Sampler(proxy(self)), None, None
+        self.pin_memory, self.timeout, self.persistent_workers = bool(pin_memory), 0, False
+        self.generator = self.worker_init_fn = self.multiprocessing_context = None
+
+    _batch: type[Batch] = Batch
+    _copies_on_device = False
+
+    def _views(self, columns):
+        """Names of the columns that are never small."""
+        if isinstance(columns, dict):
+            return [name for name, column in columns.items() if isinstance(column, (Image, Tensor, Window))]
+        return [name for name, field in self.dataset.fields.items() if field.type in ("image", "tensor")]
 
     def _columns(self, transform, columns, dtype, layout, options):
         """(recipe, columns) for the library."""
@@ -301,6 +369,13 @@ class Loader:
         else:
             self._position = batch.index + 1
         return batch
+
+    def _given(self, batch):
+        """What is given out of a batch of the library's."""
+        if self._kind is None:
+            self._kind = named(self._batch, tuple(batch.keys()[: -len(FACTS)]))
+        self._handle.settle(batch)
+        return made_of(self._kind, batch)
 
     def __len__(self) -> int:
         """Batches of an epoch, on this rank."""

@@ -82,7 +82,7 @@ def reopen(loader):
     }  # fmt: skip
     if columns is not None:
         columns = [visible(column) for column in columns]
-    return _sluice.Loader(loader.dataset._handle, options, "host", None, without_normalize(recipe), columns, 30000)
+    return _sluice.Loader(loader.dataset._handle, options, "host", None, without_normalize(recipe), columns, 30000, [], False)
 
 
 def without_normalize(recipe):

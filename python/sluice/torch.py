@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from . import batch
 from ._names import choice
 from .functions import Conversion
 from .loader import Loader
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from ._types import Paths
     from .dataset import Dataset
 
-__all__ = ["DataLoader"]
+__all__ = ["Batch", "DataLoader"]
 
 LAYOUTS = {
     torch.contiguous_format: "NCHW",
@@ -25,17 +26,46 @@ LAYOUTS = {
 }
 
 
+class Batch(batch.Batch):
+    """As sluice.Batch, of torch tensors."""
+
+    __slots__ = ()
+
+    def to(self, device: Any, non_blocking: bool = False) -> Batch:
+        """The batch with its columns on a device, as a torch tensor's `to`; 'index', 'mask' and 'status' follow
+        when they are asked for. The loader's memory is given back once nobody has this one any more."""
+        made = self._like([column.to(device, non_blocking=non_blocking) for column in self])
+        made._facts = Moved(made._facts, device)
+        return made
+
+
+class Moved(dict):
+    """Tensors by name, which go to a device when they are asked for."""
+
+    def __init__(self, tensors, device):
+        super().__init__(tensors)
+        self.device = device
+
+    def __getitem__(self, name):
+        tensor = self[name] = super().__getitem__(name).to(self.device)
+        return tensor
+
+
 class DataLoader(Loader):
     """As sluice.Loader; batches hold torch tensors, pictures of shape rows x channels x height x width.
 
     All arguments of sluice.Loader, and memory_format: of pictures, torch.contiguous_format or
         torch.channels_last (both as torch tensors of the same shape; the second is what files have, and
         what convolutions on a GPU like). With columns=, each picture is as its column's layout says.
+    ignore_index: -100 here, as cross_entropy has it, so that labels of rows without a sample count for nothing.
     """
+
+    _batch = Batch
+    _copies_on_device = True
 
     def __init__(
         self, dataset: Dataset | Paths, batch_size: int = 1, shuffle: bool | str = False, *, memory_format: Any = None,
-        layout: str | None = None, **arguments: Any,
+        layout: str | None = None, ignore_index: int = -100, **arguments: Any,
     ) -> None:  # fmt: skip
         if memory_format is not None:
             if layout is not None:
@@ -44,7 +74,7 @@ class DataLoader(Loader):
         if layout is None and arguments.get("columns") is None and arguments.get("transform") is not None:
             layout = "NCHW"
         layout = layout.upper() if isinstance(layout, str) else layout
-        super().__init__(dataset, batch_size, shuffle, layout=layout, **arguments)
+        super().__init__(dataset, batch_size, shuffle, layout=layout, ignore_index=ignore_index, **arguments)
         nhwc = set()
         if arguments.get("columns") is None and layout == "NHWC":
             nhwc = {name for name, field in self.dataset.fields.items() if field.type == "image"}
@@ -56,11 +86,13 @@ class _ToTorch(Conversion):
         super().__init__(functions)
         self.nhwc = nhwc
 
-    def array(self, name, tensor):
+    def array(self, name, tensor, copy):
         made = torch.from_dlpack(tensor)
+        if copy:  # on the current stream, which from_dlpack had wait for the batch
+            made = made.clone()
         return made.permute(0, 3, 1, 2) if name in self.nhwc else made
 
-    def __call__(self, name, tensor):
-        array = self.array(name, tensor)
+    def __call__(self, name, tensor, copy):
+        array = self.array(name, tensor, copy)
         functions = self.functions.get(name)
         return array if functions is None else functions(array)

@@ -5,21 +5,61 @@
 
 #include <string.h>
 
+/* A column of more is no small one, by row and in all. */
+#define SMALL_ROW_BYTES ((uint64_t)4096)
+#define SMALL_BYTES     ((uint64_t)1 << 20)
+
 /* clang-format off */
 typedef struct batch_object {
     PyObject_HEAD
-    hold *hold;         /* NULL: released */
-    PyObject *convert;  /* NULL: none */
+    hold *hold;         /* NULL: released, or detached */
+    bool detached;      /* `columns` has all of them */
+    batch_kind kind;    /* shares */
     PyObject *columns;  /* dict: name -> what was made of it */
     uint64_t step, epoch;
     uint32_t rows;
+    int32_t device; /* -1: none */
 } batch_object;
 /* clang-format on */
 
 /* Columns that every batch has behind its own. */
 enum { COMMON_COLUMNS = 3 };
 
-PyObject *batch_new(const extension *e, hold *h, uint64_t first, PyObject *convert)
+static int32_t device_of(const sluice_batch *batch)
+{
+    sluice_tensor tensor = SLUICE_TENSOR_INIT;
+    const bool known = sluice_batch_get_column(batch, 0, &tensor) == SLUICE_OK;
+    return known && tensor.device_type == SLUICE_DEVICE_TYPE_CUDA ? tensor.device_number : -1;
+}
+
+PyObject *batch_names(const sluice_batch *batch)
+{
+    const uint32_t count = sluice_batch_columns(batch);
+    PyObject *names = PyTuple_New((Py_ssize_t)count);
+    for (uint32_t i = 0; names != NULL && i < count; i++) {
+        PyObject *name = PyUnicode_FromString(sluice_batch_column_name(batch, i));
+        if (name == NULL) {
+            Py_CLEAR(names);
+        } else {
+            (void)PyTuple_SetItem(names, (Py_ssize_t)i, name);
+        }
+    }
+    return names;
+}
+
+uint64_t batch_bytes(PyObject *batch)
+{
+    const hold *own = ((batch_object *)batch)->hold;
+    uint64_t bytes = 0;
+    sluice_tensor tensor = SLUICE_TENSOR_INIT;
+    for (uint32_t i = 0;
+         own != NULL && sluice_batch_get_column(own->batch, i, &tensor) == SLUICE_OK; i++) {
+        bytes += tensor.size_bytes;
+    }
+    return bytes;
+}
+
+PyObject *batch_new(const extension *e, hold *h, uint64_t first, const batch_kind *kind)
 {
     batch_object *self = object_new(e->batch);
     if (self == NULL) {
@@ -27,10 +67,13 @@ PyObject *batch_new(const extension *e, hold *h, uint64_t first, PyObject *conve
         return NULL;
     }
     self->hold = h;
-    self->convert = Py_XNewRef(convert);
+    self->kind.names = Py_NewRef(kind->names);
+    self->kind.views = Py_NewRef(kind->views);
+    self->kind.convert = Py_XNewRef(kind->convert);
     self->step = first + sluice_batch_step(h->batch);
     self->epoch = sluice_batch_epoch(h->batch);
     self->rows = sluice_batch_rows(h->batch);
+    self->device = device_of(h->batch);
     self->columns = PyDict_New();
     if (self->columns == NULL) {
         Py_CLEAR(self);
@@ -41,14 +84,18 @@ PyObject *batch_new(const extension *e, hold *h, uint64_t first, PyObject *conve
 static int traverse(batch_object *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE((PyObject *)self));
-    Py_VISIT(self->convert);
+    Py_VISIT(self->kind.names);
+    Py_VISIT(self->kind.views);
+    Py_VISIT(self->kind.convert);
     Py_VISIT(self->columns);
     return 0;
 }
 
 static int clear(batch_object *self)
 {
-    Py_CLEAR(self->convert);
+    Py_CLEAR(self->kind.names);
+    Py_CLEAR(self->kind.views);
+    Py_CLEAR(self->kind.convert);
     Py_CLEAR(self->columns);
     return 0;
 }
@@ -61,20 +108,19 @@ static void dealloc(batch_object *self)
     object_free(self);
 }
 
-static bool is_held(batch_object *self)
+/* A share of the hold for the length of a call, in which Python code may release the batch; of a
+ * detached one NULL. False with an exception. */
+static bool begin(batch_object *self, hold **own)
 {
-    if (self->hold == NULL) {
+    const bool usable = (self->hold != NULL || self->detached) && self->kind.names != NULL;
+    *own = usable && self->hold != NULL ? hold_share(self->hold) : NULL;
+    if (!usable) {
         (void)sluice_raise_status(extension_of(self), SLUICE_STATE, "the batch was released");
     }
-    return self->hold != NULL;
+    return usable;
 }
 
-/* A share of the hold for the length of a call, in which Python code may release the batch; NULL
- * with an exception. */
-static hold *take_hold(batch_object *self)
-{
-    return is_held(self) ? hold_share(self->hold) : NULL;
-}
+/* ---- columns ---- */
 
 /* Ellipsis: a function of the user's failed on the column, and may have changed it half-way. */
 static void keep_column(batch_object *self, PyObject *name, PyObject *made)
@@ -90,36 +136,64 @@ static void keep_column(batch_object *self, PyObject *name, PyObject *made)
     PyErr_Restore(type, value, trace);
 }
 
-static PyObject *convert_column(batch_object *self, hold *own, PyObject *name, const char *text)
+/* Whether a column is given out as a copy by itself; -1 with an exception. */
+static int is_small(const batch_object *self, const sluice_tensor *tensor, PyObject *name)
+{
+    const uint64_t rows = self->rows > 0 ? self->rows : 1;
+    if (tensor->size_bytes > SMALL_BYTES || tensor->size_bytes / rows > SMALL_ROW_BYTES) {
+        return 0;
+    }
+    const int viewed = PySet_Contains(self->kind.views, name);
+    return viewed < 0 ? -1 : !viewed;
+}
+
+/* A tensor over the slot, or over a copy of it. */
+static PyObject *make_tensor(batch_object *self, hold *own, uint32_t number, bool copies)
 {
     const extension *e = extension_of(self);
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
-    const sluice_status status = sluice_batch_tensor(own->batch, text, &tensor);
-    if (status == SLUICE_INVALID) {
-        PyErr_SetObject(PyExc_KeyError, name);
-        return NULL;
-    }
+    const sluice_status status = sluice_batch_get_column(own->batch, number, &tensor);
     if (status < 0) {
         return sluice_raise_status(e, status, "the batch is that of the process before the fork");
     }
-    PyObject *made = tensor_new(e, own, &tensor);
-    if (made != NULL && self->convert != NULL) {
-        PyObject *convert = Py_NewRef(self->convert);
-        PyObject *converted = PyObject_CallFunctionObjArgs(convert, name, made, NULL);
-        Py_DECREF(convert);
-        Py_DECREF(made);
-        made = converted;
-        keep_column(self, name, made);
-        return made;
+    void *data = NULL;
+    hold *memory =
+        copies ? hold_copy(tensor.data, tensor.size_bytes, &data) : hold_column(own, number);
+    if (memory == NULL) {
+        return PyErr_NoMemory();
     }
-    if (made != NULL) {
-        keep_column(self, name, made);
+    if (copies) {
+        tensor.data = data;
+        tensor.device_type = SLUICE_DEVICE_TYPE_CPU;
+        tensor.device_number = 0;
     }
+    PyObject *made = tensor_new(e, memory, &tensor);
+    hold_drop(memory);
     return made;
 }
 
-static PyObject *column_of(batch_object *self, hold *own, PyObject *name)
+static PyObject *convert_column(batch_object *self, hold *own, uint32_t number, bool copies)
 {
+    PyObject *name = Py_NewRef(PyTuple_GetItem(self->kind.names, (Py_ssize_t)number));
+    PyObject *convert = Py_XNewRef(self->kind.convert);
+    PyObject *made = make_tensor(self, own, number, copies && self->device < 0);
+    if (made != NULL && convert != NULL) {
+        PyObject *converted = PyObject_CallFunctionObjArgs(
+            convert, name, made, copies && self->device >= 0 ? Py_True : Py_False, NULL);
+        Py_DECREF(made);
+        made = converted;
+        keep_column(self, name, made);
+    } else if (made != NULL) {
+        keep_column(self, name, made);
+    }
+    Py_XDECREF(convert);
+    Py_DECREF(name);
+    return made;
+}
+
+static PyObject *column_of(batch_object *self, hold *own, uint32_t number)
+{
+    PyObject *name = PyTuple_GetItem(self->kind.names, (Py_ssize_t)number);
     PyObject *made = self->columns == NULL ? NULL : PyDict_GetItemWithError(self->columns, name);
     if (made == Py_Ellipsis) {
         return sluice_raise_status(extension_of(self), SLUICE_STATE,
@@ -128,37 +202,84 @@ static PyObject *column_of(batch_object *self, hold *own, PyObject *name)
     if (made != NULL || PyErr_Occurred()) {
         return Py_XNewRef(made);
     }
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
-    return text == NULL ? NULL : convert_column(self, own, name, text);
+    sluice_tensor tensor = SLUICE_TENSOR_INIT;
+    (void)sluice_batch_get_column(own->batch, number, &tensor); /* or it fails below */
+    const int small = is_small(self, &tensor, name);
+    return small < 0 ? NULL : convert_column(self, own, number, small != 0);
+}
+
+/* Number of the column; -1: there is none, -2: raised. */
+static Py_ssize_t find(const batch_object *self, PyObject *name)
+{
+    const Py_ssize_t count = PyTuple_Size(self->kind.names);
+    if (!PyUnicode_Check(name)) {
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *own = PyTuple_GetItem(self->kind.names, i);
+        const int same = own == name ? 1 : PyObject_RichCompareBool(own, name, Py_EQ);
+        if (same != 0) {
+            return same < 0 ? -2 : i;
+        }
+    }
+    return -1;
 }
 
 static PyObject *column(batch_object *self, PyObject *name)
 {
+    hold *own;
     if (!PyUnicode_Check(name)) {
         PyErr_SetString(PyExc_TypeError, "columns are asked for by name");
         return NULL;
     }
-    hold *own = take_hold(self);
-    PyObject *made = own == NULL ? NULL : column_of(self, own, name);
+    if (!begin(self, &own)) {
+        return NULL;
+    }
+    const Py_ssize_t number = find(self, name);
+    PyObject *made = number < 0 ? NULL : column_of(self, own, (uint32_t)number);
+    if (number == -1) {
+        PyErr_SetObject(PyExc_KeyError, name);
+    }
     hold_drop(own);
     return made;
 }
 
-typedef PyObject *(*make_one)(batch_object *self, hold *own, PyObject *name);
+int batch_detach(PyObject *batch)
+{
+    batch_object *self = (batch_object *)batch;
+    hold *own;
+    if (!begin(self, &own)) {
+        return -1;
+    }
+    const uint32_t count = (uint32_t)PyTuple_Size(self->kind.names);
+    int status = 0;
+    for (uint32_t i = 0; status == 0 && i < count; i++) {
+        PyObject *made = convert_column(self, own, i, true);
+        status = made == NULL ? -1 : 0;
+        Py_XDECREF(made);
+    }
+    if (status == 0 && self->hold != NULL) { /* else a function released it */
+        self->detached = true;
+        hold_drop(self->hold);
+        self->hold = NULL;
+    }
+    hold_drop(own);
+    return status;
+}
+
+typedef PyObject *(*make_one)(batch_object *self, hold *own, uint32_t number);
 
 /* Columns [0, count) as `make` makes them; of all, or (`skip`) of those that were asked for. */
 static PyObject *list_of(batch_object *self, hold *own, uint32_t skip, make_one make)
 {
-    const uint32_t count = sluice_batch_columns(own->batch) - skip;
+    const uint32_t count = (uint32_t)PyTuple_Size(self->kind.names) - skip;
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < count && !PyErr_Occurred(); i++) {
-        PyObject *name = PyUnicode_FromString(sluice_batch_column_name(own->batch, i));
-        PyObject *made = name == NULL ? NULL : make(self, own, name);
+        PyObject *made = make(self, own, i);
         if (made != NULL) {
             (void)PyList_Append(list, made);
         }
         Py_XDECREF(made);
-        Py_XDECREF(name);
     }
     if (PyErr_Occurred()) {
         Py_CLEAR(list);
@@ -166,79 +287,33 @@ static PyObject *list_of(batch_object *self, hold *own, uint32_t skip, make_one 
     return list;
 }
 
-static PyObject *name_itself(batch_object *self, hold *own, PyObject *name)
-{
-    (void)self;
-    (void)own;
-    return Py_NewRef(name);
-}
-
-static PyObject *name_and_column(batch_object *self, hold *own, PyObject *name)
-{
-    PyObject *made = column_of(self, own, name);
-    return made == NULL ? NULL : Py_BuildValue("(ON)", name, made);
-}
-
 static PyObject *all(batch_object *self, uint32_t skip, make_one make)
 {
-    hold *own = take_hold(self);
-    PyObject *list = own == NULL ? NULL : list_of(self, own, skip, make);
+    hold *own;
+    if (!begin(self, &own)) {
+        return NULL;
+    }
+    PyObject *list = list_of(self, own, skip, make);
     hold_drop(own);
     return list;
+}
+
+static PyObject *name_of(batch_object *self, hold *own, uint32_t number)
+{
+    (void)own;
+    return Py_NewRef(PyTuple_GetItem(self->kind.names, (Py_ssize_t)number));
 }
 
 static PyObject *keys(batch_object *self, PyObject *unused)
 {
     (void)unused;
-    return all(self, 0, name_itself);
+    return all(self, 0, name_of);
 }
 
-static PyObject *values(batch_object *self, PyObject *unused)
+static PyObject *asked(batch_object *self, PyObject *unused)
 {
     (void)unused;
-    return all(self, 0, column_of);
-}
-
-static PyObject *items(batch_object *self, PyObject *unused)
-{
-    (void)unused;
-    return all(self, 0, name_and_column);
-}
-
-/* The columns that were asked for, so that `for images, labels in loader` works. */
-static PyObject *iterate(batch_object *self)
-{
-    PyObject *list = all(self, COMMON_COLUMNS, column_of);
-    PyObject *iterator = list == NULL ? NULL : PyObject_GetIter(list);
-    Py_XDECREF(list);
-    return iterator;
-}
-
-static int contains(batch_object *self, PyObject *name)
-{
-    sluice_tensor tensor = SLUICE_TENSOR_INIT;
-    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    if (text == NULL && PyErr_Occurred()) {
-        return -1;
-    }
-    hold *own = take_hold(self);
-    if (own == NULL) {
-        return -1;
-    }
-    const sluice_status status =
-        text == NULL ? SLUICE_INVALID : sluice_batch_tensor(own->batch, text, &tensor);
-    hold_drop(own);
-    if (status < 0 && status != SLUICE_INVALID) {
-        (void)sluice_raise_status(extension_of(self), status,
-                                  "the batch is that of the process before the fork");
-        return -1;
-    }
-    return status == SLUICE_OK;
-}
-
-static Py_ssize_t row_count(batch_object *self)
-{
-    return (Py_ssize_t)self->rows;
+    return all(self, COMMON_COLUMNS, column_of);
 }
 
 static PyObject *release_now(batch_object *self, PyObject *unused)
@@ -246,6 +321,7 @@ static PyObject *release_now(batch_object *self, PyObject *unused)
     (void)unused;
     hold *own = self->hold;
     self->hold = NULL; /* before Python code runs that might release it, too */
+    self->detached = false;
     if (self->columns != NULL) {
         PyDict_Clear(self->columns);
     }
@@ -274,77 +350,45 @@ static PyObject *get_rows(batch_object *self, void *unused)
 static PyObject *get_device(batch_object *self, void *unused)
 {
     (void)unused;
-    sluice_tensor tensor = SLUICE_TENSOR_INIT;
-    if (!is_held(self)) {
-        return NULL;
-    }
-    if (sluice_batch_get_column(self->hold->batch, 0, &tensor) == SLUICE_OK &&
-        tensor.device_type == SLUICE_DEVICE_TYPE_CUDA) {
-        return PyUnicode_FromFormat("cuda:%d", (int)tensor.device_number);
-    }
-    return PyUnicode_FromString("cpu");
+    return self->device >= 0 ? PyUnicode_FromFormat("cuda:%d", (int)self->device)
+                             : PyUnicode_FromString("cpu");
 }
 
-static PyObject *repr(batch_object *self)
+static PyObject *get_released(batch_object *self, void *unused)
 {
-    if (self->hold == NULL) {
-        return PyUnicode_FromFormat("sluice.Batch(epoch=%llu, index=%llu, released)",
-                                    (unsigned long long)self->epoch,
-                                    (unsigned long long)self->step);
-    }
-    PyObject *names = keys(self, NULL);
-    PyObject *text =
-        names == NULL
-            ? NULL
-            : PyUnicode_FromFormat("sluice.Batch(epoch=%llu, index=%llu, rows=%lu, "
-                                   "columns=%R)",
-                                   (unsigned long long)self->epoch, (unsigned long long)self->step,
-                                   (unsigned long)self->rows, names);
-    Py_XDECREF(names);
-    return text;
+    (void)unused;
+    return PyBool_FromLong(self->hold == NULL && !self->detached);
 }
 
 static PyMethodDef methods[] = {
-    {"keys", (PyCFunction)(void (*)(void))keys, METH_NOARGS,
-     "keys($self, /)\n--\n\nNames of all columns: those asked for, then 'index', 'mask' and "
-     "'status'."},
-    {"values", (PyCFunction)(void (*)(void))values, METH_NOARGS,
-     "values($self, /)\n--\n\nAll columns, in the order of keys()."},
-    {"items", (PyCFunction)(void (*)(void))items, METH_NOARGS,
-     "items($self, /)\n--\n\nAll columns as (name, column)."},
+    {"keys", (PyCFunction)(void (*)(void))keys, METH_NOARGS, "Names of all columns."},
+    {"asked", (PyCFunction)(void (*)(void))asked, METH_NOARGS,
+     "All columns but 'index', 'mask' and 'status'."},
     {"release", (PyCFunction)(void (*)(void))release_now, METH_NOARGS,
-     "release($self, /)\n--\n\nGives the batch up before it is garbage. Its tensors, and what was "
-     "made "
-     "from\n"
-     "them, stay valid and keep the slot until they are gone, too."},
+     "Gives the hold and the columns up."},
     {0},
 };
 
 static PyGetSetDef attributes[] = {
-    {"index", (getter)get_index, NULL, "The batch's number in its epoch, from 0.", NULL},
+    {"index", (getter)get_index, NULL, "Its number in its epoch, from 0.", NULL},
     {"epoch", (getter)get_epoch, NULL, "The epoch it is of.", NULL},
     {"rows", (getter)get_rows, NULL, "Rows that it has.", NULL},
     {"device", (getter)get_device, NULL, "Where its columns are: 'cpu' or 'cuda:N'.", NULL},
+    {"released", (getter)get_released, NULL, "Whether it was.", NULL},
     {0},
 };
 
-static char doc[] =
-    "A batch: columns by name.\n\n"
-    "batch['image'] is a column; len(batch) are rows; iterating gives the columns that were asked\n"
-    "for (of a folder of pictures: images, labels), so that a batch can be unpacked as a tuple.\n"
-    "Every batch also has 'index' (the samples' numbers in the dataset), 'mask' (1: use the row) "
-    "and\n"
-    "'status' (0 as it is, 1 replaced, 2 bad, 3 padding).";
+static char doc[] = "A batch of the library: its columns by name. sluice.Batch stands on it.";
 
 static PyType_Slot slots[] = {
-    {Py_tp_dealloc, dealloc},   {Py_tp_traverse, traverse}, {Py_tp_clear, clear},
-    {Py_tp_repr, repr},         {Py_tp_iter, iterate},      {Py_tp_methods, methods},
-    {Py_tp_getset, attributes}, {Py_tp_doc, doc},           {Py_mp_subscript, column},
-    {Py_mp_length, row_count},  {Py_sq_contains, contains}, {0, NULL},
+    {Py_tp_dealloc, dealloc},   {Py_tp_traverse, traverse},
+    {Py_tp_clear, clear},       {Py_tp_methods, methods},
+    {Py_tp_getset, attributes}, {Py_tp_doc, doc},
+    {Py_mp_subscript, column},  {0, NULL},
 };
 
 PyType_Spec batch_spec = {
-    .name = "sluice.Batch",
+    .name = "sluice._sluice.Batch",
     .basicsize = sizeof(batch_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = slots,

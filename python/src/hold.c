@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hold.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define COPY_ALIGN ((size_t)64)
 
 /* Counts are taken with relaxed order, as who takes one has one; given up with acq_rel, so that the
  * last owner sees what all others did. */
@@ -17,8 +21,60 @@ hold_count *hold_count_new(void)
 
 void hold_count_drop(hold_count *count)
 {
-    if (count != NULL && atomic_fetch_sub_explicit(&count->owners, 1, memory_order_acq_rel) == 1) {
-        free(count);
+    if (count == NULL || atomic_fetch_sub_explicit(&count->owners, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    for (uint32_t i = 0; i < count->column_count; i++) {
+        free(count->names[i]);
+    }
+    free(count->names);
+    free(count->kept);
+    free(count);
+}
+
+bool hold_count_columns(hold_count *count, const sluice_batch *batch)
+{
+    const uint32_t columns = sluice_batch_columns(batch);
+    if (count->names != NULL) {
+        return true;
+    }
+    char **names = calloc(columns, sizeof(*names));
+    atomic_uint *kept = calloc(columns, sizeof(*kept));
+    bool complete = names != NULL && kept != NULL;
+    for (uint32_t i = 0; complete && i < columns; i++) {
+        atomic_init(&kept[i], 0);
+        names[i] = strdup(sluice_batch_column_name(batch, i));
+        complete = names[i] != NULL;
+    }
+    if (complete) {
+        count->names = names;
+        count->kept = kept;
+        count->column_count = columns;
+        return true;
+    }
+    for (uint32_t i = 0; names != NULL && i < columns; i++) {
+        free(names[i]);
+    }
+    free(names);
+    free(kept);
+    return false;
+}
+
+void hold_count_describe(const hold_count *count, char *text, size_t bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < count->column_count; i++) {
+        const unsigned kept = atomic_load_explicit(&count->kept[i], memory_order_relaxed);
+        const char *between = used > 0 ? ", " : "";
+        const int length = kept == 0 ? 0
+                                     : snprintf(text + used, bytes - used, "%s'%s' of %u", between,
+                                                count->names[i], kept);
+        if (length < 0 || (size_t)length >= bytes - used) {
+            text[used] = '\0'; /* no room for this one */
+            return;
+        }
+        used += (size_t)length;
     }
 }
 
@@ -30,6 +86,7 @@ hold *hold_new(sluice_batch *batch, hold_count *count)
         return NULL;
     }
     atomic_init(&h->owners, 1);
+    h->kind = HOLD_BATCH;
     h->batch = batch;
     h->count = count;
     atomic_fetch_add_explicit(&count->owners, 1, memory_order_relaxed);
@@ -43,6 +100,40 @@ hold *hold_share(hold *h)
     return h;
 }
 
+hold *hold_column(hold *h, uint32_t column)
+{
+    hold *made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return NULL;
+    }
+    atomic_init(&made->owners, 1);
+    made->kind = HOLD_COLUMN;
+    made->column = column;
+    made->batch = h->batch;
+    made->count = h->count;
+    made->parent = hold_share(h);
+    atomic_fetch_add_explicit(&h->count->kept[column], 1, memory_order_relaxed);
+    return made;
+}
+
+hold *hold_copy(const void *from, size_t bytes, void **data)
+{
+    const size_t front = (sizeof(hold) + COPY_ALIGN - 1) / COPY_ALIGN * COPY_ALIGN;
+    const size_t whole = (front + bytes + COPY_ALIGN - 1) / COPY_ALIGN * COPY_ALIGN;
+    hold *made = whole < bytes ? NULL : aligned_alloc(COPY_ALIGN, whole);
+    if (made == NULL) {
+        return NULL;
+    }
+    memset(made, 0, sizeof(*made));
+    atomic_init(&made->owners, 1);
+    made->kind = HOLD_COPY;
+    *data = (uint8_t *)made + front;
+    if (bytes > 0) {
+        memcpy(*data, from, bytes);
+    }
+    return made;
+}
+
 hold *hold_for_stream(hold *h, struct CUstream_st *stream)
 {
     hold *made = calloc(1, sizeof(*made));
@@ -51,6 +142,7 @@ hold *hold_for_stream(hold *h, struct CUstream_st *stream)
         return NULL;
     }
     atomic_init(&made->owners, 1);
+    made->kind = HOLD_STREAM;
     made->batch = h->batch;
     made->parent = hold_share(h);
     made->stream = stream;
@@ -59,7 +151,7 @@ hold *hold_for_stream(hold *h, struct CUstream_st *stream)
 
 static hold_count *count_of(const hold *h)
 {
-    while (h->parent != NULL) {
+    while (h->kind == HOLD_STREAM) {
         h = h->parent;
     }
     return h->count;
@@ -67,7 +159,7 @@ static hold_count *count_of(const hold *h)
 
 sluice_loader *hold_loader(const hold *h)
 {
-    return count_of(h)->loader;
+    return h->kind != HOLD_COPY ? count_of(h)->loader : NULL;
 }
 
 /* The default ones, whose handles are 0, 1 and 2, are never gone: they are refused in a thread that
@@ -80,9 +172,13 @@ static bool may_be_gone(const struct CUstream_st *stream)
 /* false: its stream is being captured, or is not to be had in this thread. */
 static bool give_back(const hold *h)
 {
+    if (h->kind == HOLD_COLUMN || h->kind == HOLD_COPY) {
+        return true;
+    }
+    const bool streams = h->kind == HOLD_STREAM;
     const sluice_status status =
-        h->parent == NULL ? SLUICE_INVALID : sluice_batch_release_on(h->batch, h->stream);
-    if (status == SLUICE_INVALID && (h->parent == NULL || may_be_gone(h->stream))) {
+        streams ? sluice_batch_release_on(h->batch, h->stream) : SLUICE_INVALID;
+    if (status == SLUICE_INVALID && (!streams || may_be_gone(h->stream))) {
         sluice_batch_release(h->batch);
         return true;
     }
@@ -93,9 +189,11 @@ static bool give_back(const hold *h)
 static void forget(hold *h)
 {
     hold *parent = h->parent;
-    if (parent == NULL) {
+    if (h->kind == HOLD_BATCH) {
         atomic_fetch_sub_explicit(&h->count->held, 1, memory_order_relaxed);
         hold_count_drop(h->count);
+    } else if (h->kind == HOLD_COLUMN) {
+        atomic_fetch_sub_explicit(&h->count->kept[h->column], 1, memory_order_relaxed);
     }
     free(h);
     hold_drop(parent);

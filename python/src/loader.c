@@ -6,15 +6,18 @@
  * written with the GIL, and by close also with `consumer`, so that nobody who has either sees it
  * freed.
  */
-#include "batch.h"
 #include "loader_object.h"
 #include "waiting.h"
 
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#define SLICE_NS ((int64_t)WAIT_SLICE_MS * 1000000)
-#define PATIENCE 20 /* slices without a batch before a look at who holds them */
+#define SLICE_NS  ((int64_t)WAIT_SLICE_MS * 1000000)
+#define PATIENCE  1 /* slices without a batch before a look at who holds them */
+#define WHO_BYTES 256
+/* Left to the rest of the program. */
+#define COPY_SPARE_BYTES ((uint64_t)64 << 20)
 
 static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
@@ -69,6 +72,8 @@ static void dealloc(loader_object *self)
     close_handle(self);
     hold_retry(self->count);
     hold_count_drop(self->count);
+    Py_XDECREF(self->kind.names);
+    Py_XDECREF(self->kind.views);
     pthread_mutex_destroy(&self->consumer);
     object_free(self);
 }
@@ -156,36 +161,62 @@ static PyObject *start(loader_object *self, PyObject *arguments)
     return status < 0 ? raise_own(self, status) : Py_NewRef(Py_None);
 }
 
-/* All batches are held: then none will come until one is let go. `slices`: waited so far. */
-static int look_at_holds(loader_object *self, uint64_t slices)
+static unsigned held(const loader_object *self)
 {
-    const atomic_uint *held = &self->count->held;
-    if (atomic_load_explicit(held, memory_order_relaxed) < self->slots) {
-        return 0;
-    }
-    if (!self->warned) { /* they may be garbage that is only not collected yet */
-        (void)PyGC_Collect();
-        if (atomic_load_explicit(held, memory_order_relaxed) < self->slots) {
-            return 0;
-        }
-    }
-    if (slices * WAIT_SLICE_MS >= self->hold_ms) {
-        (void)sluice_raise_status(extension_of(self), SLUICE_STATE,
-                                  "all batches of the loader are held by tensors (or arrays made "
-                                  "from them) that are still alive: let go of them, or copy what "
-                                  "is to stay");
-        return -1;
-    }
+    return atomic_load_explicit(&self->count->held, memory_order_relaxed);
+}
+
+/* Tells once who holds all batches but `own` of the caller's, and what comes of it. Some may be
+ * garbage that is only not
+ * collected yet: *fewer, with nothing told. -1 with an exception. */
+static int warn_of_holds(loader_object *self, unsigned own, const char *outcome, bool *fewer)
+{
+    char who[WHO_BYTES];
+    *fewer = false;
     if (self->warned) {
         return 0;
     }
+    (void)PyGC_Collect();
+    *fewer = held(self) < self->slots;
+    if (*fewer) {
+        return 0;
+    }
     self->warned = true;
-    return PyErr_WarnFormat(PyExc_RuntimeWarning, 2,
-                            "all %u batches of the loader are held by tensors (or arrays made from "
-                            "them) that are still alive, so no further one can be made: let go of "
-                            "them, copy what is to stay, or ask for more with %s",
-                            (unsigned)self->slots,
-                            self->on_device ? "device_slots" : "prefetch_factor");
+    hold_count_describe(self->count, who, sizeof(who));
+    return PyErr_WarnFormat(PyExc_RuntimeWarning, 3, /* the loop's line */
+                            "%s%u batches that the loader has room for are held by columns that "
+                            "are still alive, as tensors or as arrays made from them (%s), so %s: "
+                            "let go of them, copy what is to stay, or ask for more with %s",
+                            own > 0 ? "all but one of " : "all ", (unsigned)self->slots, who,
+                            outcome, self->on_device ? "device_slots" : "prefetch_factor");
+}
+
+static int raise_holds(loader_object *self)
+{
+    char who[WHO_BYTES];
+    char text[WHO_BYTES + 256];
+    hold_count_describe(self->count, who, sizeof(who));
+    (void)snprintf(text, sizeof(text),
+                   "all %u batches of the loader are held by columns that are still alive, as "
+                   "tensors or as arrays made from them (%s): let go of them, or copy what is to "
+                   "stay%s",
+                   (unsigned)self->slots, who,
+                   self->on_device ? "" : ", or open the loader with hold='copy'");
+    (void)sluice_raise_status(extension_of(self), SLUICE_STATE, text);
+    return -1;
+}
+
+/* All batches are held: then none will come until one is let go. `slices`: waited so far. */
+static int look_at_holds(loader_object *self, uint64_t slices)
+{
+    bool fewer;
+    if (held(self) < self->slots) {
+        return 0;
+    }
+    if (slices * WAIT_SLICE_MS >= self->hold_ms) {
+        return raise_holds(self);
+    }
+    return warn_of_holds(self, 0, "no further one can be made", &fewer);
 }
 
 /* One turn: a batch that is there, or one that comes within a slice of time. AGAIN: none did. */
@@ -221,6 +252,63 @@ static sluice_status wait_next(loader_object *self, sluice_batch **batch)
     }
 }
 
+/* What the copy of a batch takes must be there; -1 with an exception. */
+static int ask_for_memory(loader_object *self, uint64_t bytes)
+{
+    const uint64_t available = sluice_memory_available();
+    char who[WHO_BYTES];
+    char text[WHO_BYTES + 256];
+    if (self->on_device || bytes + bytes / 2 + COPY_SPARE_BYTES <= available) {
+        return 0;
+    }
+    hold_count_describe(self->count, who, sizeof(who));
+    (void)snprintf(text, sizeof(text),
+                   "no memory for a copy of a batch: it takes %llu MiB, and %llu MiB are left; all "
+                   "batches but one are held by their columns (%s), and copies of others: let go "
+                   "of what is not needed any more",
+                   (unsigned long long)(bytes >> 20), (unsigned long long)(available >> 20), who);
+    (void)sluice_raise_status(extension_of(self), SLUICE_NOMEM, text);
+    return -1;
+}
+
+/* Makes copies of the batch's columns where its slot was the last one that could be filled. */
+static PyObject *settle(loader_object *self, PyObject *batch)
+{
+    bool fewer;
+    if (!self->copies || held(self) < self->slots) {
+        Py_RETURN_NONE;
+    }
+    if (!Py_IS_TYPE(batch, extension_of(self)->batch)) {
+        PyErr_SetString(PyExc_TypeError, "not a batch");
+        return NULL;
+    }
+    if (warn_of_holds(self, 1, "further ones come as copies", &fewer) < 0) {
+        return NULL;
+    }
+    if (!fewer && (ask_for_memory(self, batch_bytes(batch)) < 0 || batch_detach(batch) < 0)) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *make_batch(loader_object *self, sluice_batch *batch, PyObject *convert)
+{
+    hold *h = hold_new(batch, self->count);
+    if (h == NULL) {
+        return PyErr_NoMemory();
+    }
+    if (self->kind.names == NULL) {
+        self->kind.names = batch_names(batch);
+    }
+    if (self->kind.names == NULL || !hold_count_columns(self->count, batch)) {
+        hold_drop(h);
+        return PyErr_NoMemory();
+    }
+    batch_kind kind = self->kind;
+    kind.convert = convert == Py_None ? NULL : convert;
+    return batch_new(extension_of(self), h, self->first, &kind);
+}
+
 /* The next batch; None: the epoch is over. */
 static PyObject *next(loader_object *self, PyObject *convert)
 {
@@ -232,13 +320,7 @@ static PyObject *next(loader_object *self, PyObject *convert)
     if (status == SLUICE_AGAIN) {
         return NULL;
     }
-    if (status < 0) {
-        return raise_own(self, status);
-    }
-    hold *h = hold_new(batch, self->count);
-    return h == NULL
-               ? PyErr_NoMemory()
-               : batch_new(extension_of(self), h, self->first, convert == Py_None ? NULL : convert);
+    return status < 0 ? raise_own(self, status) : make_batch(self, batch, convert);
 }
 
 /* ---- state and figures ---- */
@@ -280,6 +362,26 @@ static PyObject *get_slots(loader_object *self, void *unused)
 {
     (void)unused;
     return PyLong_FromUnsignedLong(self->slots);
+}
+
+static PyObject *get_on_device(loader_object *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(self->on_device);
+}
+
+static PyObject *get_copies(loader_object *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(self->copies);
+}
+
+static int set_copies(loader_object *self, PyObject *value, void *unused)
+{
+    (void)unused;
+    const int copies = value == NULL ? 0 : PyObject_IsTrue(value);
+    self->copies = copies > 0;
+    return copies < 0 ? -1 : 0;
 }
 
 static PyObject *get_held(loader_object *self, void *unused)
@@ -359,6 +461,8 @@ static PyMethodDef methods[] = {
      "start(epoch, first, endless=False)"},
     {"next", (PyCFunction)(void (*)(void))next, METH_O,
      "next(convert): the next batch; None: the epoch is over."},
+    {"settle", (PyCFunction)(void (*)(void))settle, METH_O,
+     "settle(batch): before it is given out; it may become a copy."},
     {"save", (PyCFunction)(void (*)(void))save, METH_NOARGS, "The cursor."},
     {"restore", (PyCFunction)(void (*)(void))restore, METH_O, "restore(cursor): its epoch."},
     {"stats", (PyCFunction)(void (*)(void))stats, METH_NOARGS, "Figures, as a dict."},
@@ -370,15 +474,17 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef attributes[] = {
     {"steps", (getter)get_steps, NULL, "Batches of an epoch.", NULL},
+    {"on_device", (getter)get_on_device, NULL, "Whether its batches are in device memory.", NULL},
+    {"copies", (getter)get_copies, (setter)set_copies, "Whether batches may be copies.", NULL},
     {"slots", (getter)get_slots, NULL, "Batches that there is room for.", NULL},
     {"held", (getter)get_held, NULL, "Batches in use.", NULL},
     {"closed", (getter)get_closed, NULL, "Whether it was closed.", NULL},
     {0},
 };
 
-static char doc[] =
-    "Loader(dataset, options, device, quarantine, recipe, columns, hold_ms): an open loader of the "
-    "library.";
+static char doc[] = "Loader(dataset, options, device, quarantine, recipe, columns, hold_ms, views, "
+                    "copies): an open "
+                    "loader of the library.";
 
 static PyType_Slot slots[] = {
     {Py_tp_new, create},        {Py_tp_dealloc, dealloc}, {Py_tp_methods, methods},

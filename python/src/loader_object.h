@@ -3,6 +3,7 @@
 #ifndef SLUICE_PY_LOADER_OBJECT_H
 #define SLUICE_PY_LOADER_OBJECT_H
 
+#include "batch.h"
 #include "extension.h"
 #include "hold.h"
 
@@ -20,6 +21,8 @@ typedef struct loader_object {
     uint64_t first; /* number of the first batch of the epoch in progress */
     uint64_t hold_ms; /* how long to wait when all batches are held */
     uint32_t slots; /* batches that can be held at once */
+    bool copies;    /* the one that would be the last of them is given out as copies */
+    batch_kind kind; /* of its batches; convert: NULL, as it comes with each call */
     bool on_device; /* these are in device memory */
     bool warned;
 } loader_object;
@@ -27,8 +30,8 @@ typedef struct loader_object {
 
 /*
  * Opens the library's loader for a new object. Arguments: dataset, options, device, quarantine,
- * recipe, columns, of which the last four may be None, and hold_ms. Looks for signals meanwhile. -1
- * with an exception.
+ * recipe, columns, of which the last four may be None, hold_ms, views (batch.h), and whether
+ * batches may be copies. Looks for signals meanwhile. -1 with an exception.
  */
 int loader_open(const extension *e, loader_object *self, PyObject *arguments);
 

@@ -15,7 +15,6 @@ typedef struct opening {
     sluice_augment *recipe;
     sluice_columns *columns;
     sluice_loader_options options;
-    uint64_t hold_ms;
     char device[64];
     char quarantine[TEXT_MAX];
     sluice_loader *made;
@@ -76,6 +75,7 @@ static const member option_members[] = {
     MEMBER(resident_bytes, 'Q'),
     MEMBER(whole_samples, 'I'),
     MEMBER(any_numa_node, 'I'),
+    MEMBER(ignore_index, 'q'),
     {NULL, 0, 0},
 };
 
@@ -101,7 +101,7 @@ static int copy_text(PyObject *text, char *to, size_t room, const char **option)
     return 0;
 }
 
-static int fill_opening(const extension *e, opening *o, PyObject *arguments)
+static int fill_opening(const extension *e, loader_object *self, opening *o, PyObject *arguments)
 {
     PyObject *options;
     PyObject *device;
@@ -110,11 +110,18 @@ static int fill_opening(const extension *e, opening *o, PyObject *arguments)
     PyObject *columns;
     PyObject *dataset;
     unsigned long long hold_ms;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOK", &dataset, &options, &device, &quarantine, &recipe,
-                          &columns, &hold_ms)) {
+    PyObject *views;
+    int copies;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOKOp", &dataset, &options, &device, &quarantine, &recipe,
+                          &columns, &hold_ms, &views, &copies)) {
         return -1;
     }
-    o->hold_ms = hold_ms;
+    self->hold_ms = hold_ms;
+    self->copies = copies != 0;
+    self->kind.views = PyFrozenSet_New(views);
+    if (self->kind.views == NULL) {
+        return -1;
+    }
     o->dataset = dataset_share(e, dataset);
     if (o->dataset == NULL || members_set(&o->options, option_members, options) < 0 ||
         copy_text(device, o->device, sizeof(o->device), &o->options.device) < 0 ||
@@ -140,7 +147,6 @@ static void take_handle(loader_object *self, opening *o)
     (void)sluice_loader_get_stats(self->handle, &stats);
     self->on_device = stats.device_slots > 0;
     self->slots = self->on_device ? stats.device_slots : stats.slots;
-    self->hold_ms = o->hold_ms;
 }
 
 int loader_open(const extension *e, loader_object *self, PyObject *arguments)
@@ -153,7 +159,7 @@ int loader_open(const extension *e, loader_object *self, PyObject *arguments)
     o->job = (waiting_job){.work = open_it, .drop = drop_opening};
     o->options = (sluice_loader_options)SLUICE_LOADER_OPTIONS_INIT;
     o->error = (sluice_error)SLUICE_ERROR_INIT;
-    if (fill_opening(e, o, arguments) < 0) {
+    if (fill_opening(e, self, o, arguments) < 0) {
         drop_opening(&o->job);
         return -1;
     }

@@ -22,10 +22,14 @@ static int store_float(double *at, PyObject *value, const char *name)
 static int store_int(void *at, char type, PyObject *value, const char *name)
 {
     const unsigned long long limit = type == 'I' ? UINT32_MAX : UINT64_MAX;
-    if (type == 'i') {
-        const long number = PyLong_AsLong(value);
+    if (type == 'i' || type == 'q') {
+        const long long number = PyLong_AsLongLong(value);
         if (number == -1 && PyErr_Occurred()) {
             return -1;
+        }
+        if (type == 'q') {
+            *(int64_t *)at = number;
+            return 0;
         }
         if (number < INT32_MIN || number > INT32_MAX) {
             PyErr_Format(PyExc_OverflowError, "%s is too large", name);

@@ -31,7 +31,7 @@ sluice_columns *columns_of(const extension *e, PyObject *list);
 typedef struct member {
     const char *name;
     size_t offset;
-    char type; /* I: uint32_t, i: int32_t, Q: uint64_t, d: double */
+    char type; /* I: uint32_t, i: int32_t, Q: uint64_t, q: int64_t, d: double */
 } member;
 
 int members_set(void *to, const member *members, PyObject *given);

@@ -284,7 +284,7 @@ static PyObject *get_cuda_interface(tensor_object *self, void *unused)
     if (!tensor_is_on_device(self)) {
         return no_attribute("__cuda_array_interface__", "the tensor is in host memory");
     }
-    if (self->hold->parent == NULL || self->hold->stream != NULL) { /* asked for the first time */
+    if (self->hold->kind != HOLD_STREAM || self->hold->stream != NULL) { /* the first time */
         hold *own = tensor_hold_on(self, NULL);
         if (own == NULL) {
             return NULL;

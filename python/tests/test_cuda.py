@@ -160,7 +160,7 @@ def test_who_holds_all_that_fit_on_the_device_is_told(data):
     loader = open_loader(data, hold_timeout=2.0)
     batches = iter(loader)
     held = [next(batches) for _ in range(loader.stats()["device_slots"])]
-    with pytest.warns(RuntimeWarning, match="all 3 batches.*device_slots"), pytest.raises(sluice.StateError, match="held by tensors"):
+    with pytest.warns(RuntimeWarning, match="all 3 batches.*device_slots"), pytest.raises(sluice.StateError, match="held by columns"):
         next(batches)
     held.pop()
     assert next(batches).rows == 4

@@ -274,7 +274,7 @@ def test_a_loader_that_another_thread_waits_for(run_python, photos, tmp_path):
         BEGIN
         + """
 data = sluice.Dataset(sys.argv[1])
-loader = sluice.Loader(data, batch_size=4, transform=sluice.transforms.RandomResizedCrop(16), prefetch_factor=2)
+loader = sluice.Loader(data, batch_size=4, transform=sluice.transforms.RandomResizedCrop(16), prefetch_factor=2, hold="wait")
 iterator = iter(loader)
 kept = [next(iterator), next(iterator)]
 threading.Thread(target=next, args=(iterator,), daemon=True).start()

@@ -9,10 +9,11 @@ import time
 import pytest
 
 OPEN = """
-import sys, sluice
+import sys, warnings, sluice
 from sluice import transforms as T
+warnings.simplefilter("ignore")  # of batches that are kept
 data = sluice.Dataset(sys.argv[1])
-loader = sluice.Loader(data, batch_size=4, transform=T.RandomResizedCrop(16), prefetch_factor=2)
+loader = sluice.Loader(data, batch_size=4, transform=T.RandomResizedCrop(16), prefetch_factor=2, hold="wait")
 """
 
 STATES = {

@@ -74,7 +74,7 @@ def test_columns_of_a_loader(data):
         yield "random_resized_crop", 16, 16, 0.5, 1.0, 1.0, 1.0
 
     columns = [{"kind": 1, "field": key("image"), "name": key("a"), "recipe": steps()}, {key("kind"): 2, key("field"): key("label")}]
-    loader = _sluice.Loader(data._handle, {"batch_size": 4}, "host", None, None, columns, 1000)
+    loader = _sluice.Loader(data._handle, {"batch_size": 4}, "host", None, None, columns, 1000, [], False)
     loader.start(0, 0)
     assert loader.next(None).keys()[:2] == ["a", "label"]
 

@@ -212,22 +212,8 @@ def test_released_batches_say_so(batch):
     assert (image == before).all() and "released" in repr(batch)
 
 
-def test_a_batch_is_a_mapping_and_a_tuple(batch):
-    images, labels = batch
-    assert images is batch["image"] and labels is batch["label"]
-    assert batch.keys() == ["image", "label", "index", "mask", "status"]
-    assert list(dict(batch)) == batch.keys() and len(batch.values()) == 5
-    assert [name for name, _ in batch.items()] == batch.keys()
-    assert "image" in batch and "nothing" not in batch and 3 not in batch
-    assert len(batch) == batch.rows == 8 and batch.index == 0 and batch.epoch == 0
-    with pytest.raises(KeyError, match="nothing"):
-        batch["nothing"]
-    with pytest.raises(TypeError):
-        batch[0]
-
-
 def test_types_cannot_be_made_or_derived_from():
-    for kind in (sluice.Tensor, sluice.Batch):
+    for kind in (sluice.Tensor, sluice._sluice.Batch):
         with pytest.raises(TypeError):
             kind()
         with pytest.raises(TypeError):
@@ -291,20 +277,21 @@ def test_arguments_of_the_protocols(batch):
 def test_a_batch_that_is_released_while_it_is_asked(data):
     box = []
     loader = sluice.Loader(data, batch_size=8, transform=[T.RandomResizedCrop(8), T.Python(lambda a: (box[0].release(), a)[1])])
-    for use in (list, lambda batch: batch.items(), lambda batch: batch.values(), lambda batch: batch["image"]):
-        batch = next(iter(loader))
+    for use in (lambda batch: batch.asked(), lambda batch: batch["image"]):
+        iter(loader)
+        batch = loader._handle.next(loader._convert)  # what sluice.Batch stands on
         box[:] = [batch]
         use(batch)
         with pytest.raises(sluice.StateError, match="released"):
             batch["label"]
-        assert loader._handle.held == 0
+        assert loader._handle.held == 0 and batch.released
 
     class Name(str):
         def __hash__(self):
             box[0].release()
             return hash(str(self))
 
-    batch = next(iter(loader))
+    batch = next(iter(sluice.Loader(data, batch_size=8, transform=T.RandomResizedCrop(8))))
     box[:] = [batch]
     assert batch[Name("label")].shape == (8,)
     plain = sluice.Loader(data, batch_size=2, transform=T.RandomResizedCrop(8))
@@ -326,12 +313,17 @@ def test_a_function_that_fails_is_not_called_again(data):
         images //= 2
         raise ZeroDivisionError
 
-    batch = next(iter(sluice.Loader(data, batch_size=4, transform=[T.RandomResizedCrop(8), T.Python(fail_half_way)])))
+    loader = sluice.Loader(data, batch_size=4, transform=[T.RandomResizedCrop(8), T.Python(fail_half_way)])
+    iterator = iter(loader)
+    with pytest.raises(ZeroDivisionError):
+        next(iterator)
+    assert len(calls) == 1 and loader.remaining == len(loader) - 1
+    batch = loader._handle.next(loader._convert)
     with pytest.raises(ZeroDivisionError):
         batch["image"]
     with pytest.raises(sluice.StateError, match="failed"):
         batch["image"]
-    assert len(calls) == 1 and batch["label"].shape == (4,)
+    assert len(calls) == 2 and batch["label"].shape == (4,)
 
 
 def test_a_forked_child_reads_what_it_has(run_python, photos):
@@ -344,7 +336,8 @@ total = sum(image.cast("B"))
 child = os.fork()
 if child == 0:
     try:
-        batch["label"]
+        if len(batch["label"].tolist()) == 4:  # a copy
+            batch["index"]
     except sluice.StateError as error:
         os._exit(3 if sum(image.cast("B")) == total and "fork" in str(error) else 4)
     os._exit(5)

@@ -60,6 +60,11 @@ static uint64_t limit_of(int resource)
     return limit.rlim_cur;
 }
 
+uint64_t sluice_memory_available(void)
+{
+    return sl_memory_available();
+}
+
 sluice_status sluice_system_get_info(sluice_system *system)
 {
     if (system == NULL || !sl_api_is_tagged(system)) {

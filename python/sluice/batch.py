@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sluice.Batch."""
+from __future__ import annotations
+
+from . import _sluice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any, NoReturn, Self
+
+FACTS = ("index", "mask", "status")  # columns that every batch has besides
+
+
+class Batch(list):
+    """A batch: a list of the columns that were asked for, which are known by name, too.
+
+    Of a folder of pictures `images, labels = batch`, batch[0] is batch["image"], and len(batch) is 2; how
+    many rows there are says `rows`. keys(), values(), items(), dict(batch) and f(**batch) go by names. Every
+    batch also has, by name only, 'index' (the samples' numbers in the dataset), 'mask' (1: use the row) and
+    'status' (0 as it is, 1 replaced, 2 bad, 3 padding, 4 repeated).
+
+    Columns can be replaced (batch[0] = ...), but are always those: list(batch) is a list that can change.
+    type(batch)(columns), of a list or a dict, is one with the same names.
+    """
+
+    __slots__ = ("_made", "_facts")
+    _names: tuple[str, ...] = ()  # of a loader's own class: what its batches' columns are called
+
+    def __init__(self, columns: Iterable[Any] | Mapping[str, Any] = ()) -> None:
+        if hasattr(columns, "keys"):
+            known = self._names or [name for name in columns.keys() if name not in FACTS]
+            list.__init__(self, [columns[name] for name in known])
+            self._facts = {name: columns[name] for name in FACTS if name in columns}
+            if not self._names:
+                self.__class__ = named(type(self), tuple(known))
+        else:
+            list.__init__(self, columns)
+            self._facts = {}
+        self._made = None
+
+    def _like(self, columns):
+        """Another one of the same place in the epoch, of other columns."""
+        made = type(self)(columns)
+        made._made = self._made if isinstance(self._made, Told) else Told(self)
+        made._facts = {name: self[name] for name in FACTS if name in self}
+        return made
+
+    # ---- columns ----
+
+    def __getitem__(self, key):
+        if not isinstance(key, str):
+            try:
+                return list.__getitem__(self, key)
+            except IndexError:
+                raise IndexError(f"batch[{key}]: it has {len(self)} columns, {self._said()}; rows are those of a column") from None
+        names = self._names
+        if key in names and len(self) == len(names):
+            return list.__getitem__(self, names.index(key))
+        return self._fact(key)
+
+    def _fact(self, key):
+        if key in self._facts:
+            return self._facts[key]
+        if key in FACTS and isinstance(self._made, _sluice.Batch):
+            return self._made[key]
+        import difflib  # takes long to import
+
+        near = difflib.get_close_matches(key, [*self._names, *FACTS], 1)
+        raise KeyError(f"{key!r}: the batch has {self._said()}" + (f"; did you mean {near[0]!r}?" if near else ""))
+
+    def _said(self):
+        return ", ".join(map(repr, self._names)) or "no names"
+
+    def __setitem__(self, key, value):
+        if isinstance(key, slice):
+            raise TypeError("columns of a batch are replaced one by one")
+        if isinstance(key, str):
+            if key in FACTS:
+                self._facts[key] = value
+                return
+            if key not in self._names:
+                self._fact(key)  # raises
+            key = self._names.index(key)
+        list.__setitem__(self, key, value)
+
+    def __contains__(self, key):
+        if isinstance(key, str):
+            return key in self._names or key in self._facts or (key in FACTS and isinstance(self._made, _sluice.Batch))
+        return any(column is key for column in self)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The column of that name, or `default`."""
+        return self[key] if key in self else default
+
+    def keys(self) -> list[str]:
+        """Names of the columns, in their order."""
+        return list(self._names)
+
+    def values(self) -> list[Any]:
+        """The columns."""
+        return list(self)
+
+    def items(self) -> list[tuple[str, Any]]:
+        """The columns as (name, column)."""
+        return list(zip(self._names, self))
+
+    # ---- the batch ----
+
+    @property
+    def index(self) -> int:
+        """The batch's number in its epoch, from 0."""
+        return self._told().index
+
+    @property
+    def epoch(self) -> int:
+        """The epoch it is of."""
+        return self._told().epoch
+
+    @property
+    def rows(self) -> int:
+        """Rows that each column has."""
+        return self._told().rows
+
+    @property
+    def device(self) -> str:
+        """Where the loader left its columns: 'cpu' or 'cuda:N'."""
+        return self._told().device
+
+    def _told(self):
+        if self._made is None:
+            raise AttributeError("this batch was made of columns, not by a loader: it has no place in an epoch")
+        return self._made
+
+    def release(self) -> None:
+        """Gives the batch up before it is garbage. What was taken from it stays valid, and keeps the
+        loader's memory until it is gone, too."""
+        list.clear(self)
+        self._facts = {}
+        if isinstance(self._made, _sluice.Batch):
+            self._made.release()
+        self.__class__ = Released
+
+    # ---- as a list ----
+
+    def _refuse(self, *arguments: Any) -> NoReturn:
+        raise TypeError("the columns of a batch stay as many as they are: list(batch) is a list that can change")
+
+    append = extend = insert = pop = remove = clear = sort = reverse = _refuse  # type: ignore[assignment]
+    __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __reduce_ex__(self, version: Any) -> Any:
+        base = next(kind for kind in type(self).__mro__ if not vars(kind).get("_names"))
+        told = None if self._made is None else tuple(Told(self))
+        return _again, (base, self._names, list(self), {name: self[name] for name in FACTS if name in self}, told)
+
+    def __repr__(self) -> str:
+        if self._made is None:
+            return f"sluice.Batch(columns={self.keys()})"
+        return f"sluice.Batch(epoch={self.epoch}, index={self.index}, rows={self.rows}, columns={self.keys()})"
+
+
+class Told(tuple):
+    """What is known of a batch besides its columns."""
+
+    __slots__ = ()
+
+    def __new__(cls, batch: Any) -> Self:
+        return tuple.__new__(cls, (batch.index, batch.epoch, batch.rows, batch.device))
+
+    index = property(lambda self: self[0])  # type: ignore[assignment]
+    epoch = property(lambda self: self[1])
+    rows = property(lambda self: self[2])
+    device = property(lambda self: self[3])
+
+
+class Released(Batch):
+    """What a batch becomes when it is released."""
+
+    __slots__ = ()
+
+    def _raise(self, *arguments: Any) -> NoReturn:
+        raise _sluice.StateError("the batch was released")
+
+    __getitem__ = __setitem__ = __iter__ = __len__ = __contains__ = _raise  # type: ignore[assignment]
+    get = keys = values = items = _raise  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "sluice.Batch(released)" if self._made is None else f"sluice.Batch(epoch={self.epoch}, index={self.index}, released)"
+
+
+def named(base: type[Batch], names: tuple[str, ...]) -> type[Batch]:
+    """A class of batches with columns of these names."""
+    return type(base.__name__, (base,), {"__slots__": (), "__module__": base.__module__, "_names": names})
+
+
+def made_of(kind: type[Batch], made: _sluice.Batch) -> Batch:
+    """What a loader gives out: `kind` has the names of its columns."""
+    batch = kind.__new__(kind)
+    list.__init__(batch, made.asked())
+    batch._made, batch._facts = made, {}
+    return batch
+
+
+def _again(base, names, columns, facts, told):
+    """Of what was pickled."""
+    batch = named(base, names)(columns)
+    batch._facts = facts
+    batch._made = None if told is None else tuple.__new__(Told, told)
+    return batch
