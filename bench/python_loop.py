@@ -5,7 +5,7 @@
 Needs the sluice package in PYTHONPATH, and room for 100 MB of temporary files. Two workers, batches of 64,
 RandomResizedCrop 224 and flip, uint8. RUNS [3] of SECONDS [3], medians (least..most). Prints: CPU ms an image
 of a loop in Python and of `sluice bench`, in turn; microseconds of the taking thread for a batch of 4 kB
-tensors; ms from the interpreter's start to the first batch, and of `import sluice`; ms from Ctrl-C to the
+tensors, and with labels and texts beside them; ms from the interpreter's start to the first batch, and of `import sluice`; ms from Ctrl-C to the
 exception in calls that wait; resident memory after 5 and after 105 epochs.
 """
 import json
@@ -37,19 +37,24 @@ print((time.process_time() - cpu) / images * 1e3)
 
 WRITE = """
 import sys, sluice
-with sluice.Writer(sys.argv[1], {"x": ("tensor", "float32", (1024,))}, zstd="off") as writer:
+more = {"label": "int", "caption": "text"} if len(sys.argv) > 2 else {}
+with sluice.Writer(sys.argv[1], {"x": ("tensor", "float32", (1024,)), **more}, zstd="off") as writer:
     for number in range(20000):
-        writer.add(x=number.to_bytes(4, "little") * 1024)
+        values = {"label": number, "caption": f"a photograph of the number {number}"} if more else {}
+        writer.add(x=number.to_bytes(4, "little") * 1024, **values)
 """
 
 BATCH = """
 import sys, time, sluice
-loader, batches = sluice.Loader(sys.argv[1], batch_size=64, shuffle=True, num_workers=1), 0
+C = sluice.columns
+more = {"label": C.Number(), "caption": C.Ragged(length=64)} if len(sys.argv) > 2 else {}
+loader, batches = sluice.Loader(sys.argv[1], batch_size=64, shuffle=True, num_workers=1, columns={"x": C.Tensor(), **more}), 0
 for _ in loader: pass
 cpu = time.thread_time()
 for _ in range(4):
     for batch in loader:
-        batch["x"]
+        for name in ("x", *more):
+            batch[name]
         batches += 1
 print((time.thread_time() - cpu) / batches * 1e6)
 """
@@ -75,7 +80,7 @@ WAITS = {
 }
 INTERRUPTED = LOADER + """
 path = sys.argv[1]
-loader = open_loader(path, prefetch_factor=2, hold_timeout=60)
+loader = open_loader(path, prefetch_factor=2, hold="wait", hold_timeout=60)
 {what}
 print("go", flush=True)
 try:
@@ -145,6 +150,8 @@ def main():
         show("CPU ms an image, Python", [pair[1] for pair in pairs], ".3f")
         run(WRITE, folder / "tensors")
         show("us a batch of the taking thread", [float(run(BATCH, folder / "tensors")) for _ in range(runs)], ".1f")
+        run(WRITE, folder / "labelled", "more")
+        show("the same with labels and texts", [float(run(BATCH, folder / "labelled", "more")) for _ in range(runs)], ".1f")
         first = LOADER + "next(iter(open_loader(sys.argv[1])))['image']; os._exit(0)"
         show("ms to the first batch, cold", [timed("-c", first, path) for _ in range(3 * runs)], ".0f")
         imports = [timed("-c", "import sluice") - timed("-c", "pass") for _ in range(3 * runs)]

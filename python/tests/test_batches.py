@@ -393,3 +393,28 @@ def test_labels_without_a_sample_are_ignored(data):
     scores = torch.randn(4, len(data.classes))
     assert labels.tolist()[1:] == [-100] * 3
     assert torch.isclose(loss(scores, labels), loss(scores[:1], labels[:1]))
+
+
+@pytest.mark.parametrize("shuffle", [True, "block", False])
+def test_repeated_samples_out_of_memory_windows_and_mixes(tmp_path, shuffle):
+    """The short road, and orders that are not of samples."""
+    with sluice.Writer(tmp_path / "p", {"n": "int"}) as writer:
+        for i in range(50):
+            writer.add(n=i)
+    numpy.arange(1000, dtype="uint16").tofile(tmp_path / "t")
+    packed, tokens = sluice.Dataset(tmp_path / "p"), sluice.Dataset(tmp_path / "t", flat=("uint16", (1000,)))
+    window = {"n": C.Window("tensor", length=20, dtype="int64")}
+    for data, columns in ((packed, {"n": C.Number()}), (tokens, window), (sluice.mix([packed, packed], [2, 1], epoch_samples=50), {"n": C.Number()})):
+        options = {"columns": columns, "transform": None, "shuffle": shuffle, "batch_size": 8}
+
+        def rows(**more):
+            loader = open_loader(data, **options, **more)
+            return [[(batch["index"].tolist(), batch["n"].tolist(), batch["mask"].tolist()) for batch in loader] for epoch in range(4)]
+
+        for epoch, whole in enumerate(rows(last_batch="short")):
+            order = [(i, n) for index, n, _ in whole for i, n in zip(index, n)]
+            assert len(order) == 50
+            ranks = [rows(last_batch="repeat", rank=rank, world_size=3)[epoch] for rank in range(3)]
+            got = [row for step in zip(*ranks) for index, n, mask in step for row in zip(index, n, mask)]
+            assert [(i, n) for i, n, use in got if use] == order and len(got) == 72
+            assert [(i, n) for i, n, use in got if not use] == order[:22]
