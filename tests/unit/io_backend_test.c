@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The contract of backends: each of them, and each with the fault backend around it. */
 #include "backend.h"
+#include "cached_pages.h"
 #include "clock.h"
 #include "io_harness.h"
 #include "uring_setup.h"
@@ -236,6 +237,39 @@ static void whole_files(void **state)
     assert_int_equal(backend->ops->close(backend, 1000 * MS, NULL), 0);
 }
 
+/* One whole file, through the page cache; how many of its pages are there then. */
+static uint64_t read_whole(bool drops)
+{
+    sl_backend *backend = open_backend();
+    cached_pages_fill(path);
+    reads[0] = (sl_read){.kind = SL_READ_FILE,
+                         .path = path,
+                         .length = (uint32_t)FILE_BYTES,
+                         .drop_cache = drops,
+                         .buffer = slab.base};
+    submit(backend, 1);
+    reap_all(backend, 1);
+    assert_int_equal(completions[0].result, FILE_BYTES);
+    expect_bytes(0);
+    assert_int_equal(backend->ops->close(backend, 1000 * MS, NULL), 0);
+    return cached_pages_of(path).cached;
+}
+
+static void whole_files_that_are_dropped(void **state)
+{
+    (void)state;
+    if (ops != &sl_backend_pread) {
+        return; /* the pool's business */
+    }
+    cached_pages_fill(path);
+    if (!cached_pages_can_go(path)) {
+        print_message("[  NOTE    ] the file system of %s drops no pages\n", path);
+        skip();
+    }
+    assert_int_equal(read_whole(true), 0);
+    assert_int_equal(read_whole(false), FILE_BYTES / (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
 /* Results of 300 requests, one at a time, must be the same over every backend. */
 static void faults_are_deterministic(void **state)
 {
@@ -345,6 +379,7 @@ static int run(const char *name, const sl_backend_ops *with, const sl_fault_conf
         cmocka_unit_test(wakes_and_timeouts),
         cmocka_unit_test(nothing_is_written_after_close),
         cmocka_unit_test(whole_files),
+        cmocka_unit_test(whole_files_that_are_dropped),
         cmocka_unit_test(faults_are_deterministic),
     };
     ops = with;
