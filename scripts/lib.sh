@@ -64,23 +64,32 @@ slurm-client                                  : srun and sbatch
 munge                                         : what Slurm authenticates with
 '
 
-package_is_installed() {
-    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+# installed_packages NAME...: those of them that are installed for this machine. What is installed for a foreign
+# architecture (libzstd-dev:i386), beside the native one or alone, is of no use to this build.
+installed_packages() {
+    local native
+    native=$(dpkg --print-architecture)
+    # shellcheck disable=SC2016 # dpkg-query's
+    { dpkg-query -W -f '${Package} ${Architecture} ${db:Status-Status}\n' "$@" 2> /dev/null || true; } |
+        awk -v native="$native" '$3 == "installed" && ($2 == native || $2 == "all") { print $1 }'
 }
 
 # ensure_packages LIST: installs what is missing of it, saying what and why. Nothing missing: no apt,
-# no network.
+# no network, no root.
 ensure_packages() {
-    local line names reason name found missing=()
+    local line names reason name found installed all missing=()
     command -v dpkg-query > /dev/null ||
         { say "This is no Debian or Ubuntu: the packages are up to you (see scripts/lib.sh)."; return; }
+    all=$(sed 's/:.*//; s/|/ /g' <<< "$1")
+    # shellcheck disable=SC2086 # names, between blanks
+    installed=" $(installed_packages $all | tr '\n' ' ')"
     while IFS= read -r line; do
         names=${line%%:*} reason=${line#*: }
         names=${names// /}
         [ -n "$names" ] || continue
         found=
         for name in ${names//|/ }; do
-            if package_is_installed "$name"; then found=1; fi
+            case $installed in *" $name "*) found=1 ;; esac
         done
         if [ -z "$found" ]; then
             [ "${#missing[@]}" -gt 0 ] || say "Missing packages:"

@@ -1,0 +1,126 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# quickstart_test.sh ROOT: what scripts/quickstart and scripts/test take for installed, and what they do about the rest:
+# dpkg is asked about a machine that is described here, and neither apt-get nor sudo nor cmake is the real one. Exit 77:
+# no Debian.
+set -eu -o pipefail
+export LC_ALL=C
+for tool in dpkg dpkg-query; do
+    command -v "$tool" > /dev/null || { echo "skipped: there is no $tool"; exit 77; }
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -r "$1/scripts" "$work/scripts"
+native=$(dpkg --print-architecture)
+foreign=i386
+[ "$native" != i386 ] || foreign=arm64
+
+fail() {
+    echo "FAILED: $*"
+    cat "$work/out"
+    exit 1
+}
+says() { grep -qF -e "$1" "$work/out" || fail "'$1' is missing in the output"; }
+
+# What is run instead: each writes down that it was called, how, and what it was told.
+mkdir "$work/bin" "$work/no-sudo"
+fake() { # fake NAME SCRIPT
+    printf '#!/bin/sh\necho "%s $*" >> "%s/called"\n%s\n' "$1" "$work" "$2" > "$work/bin/$1"
+    chmod +x "$work/bin/$1"
+}
+fake apt-get 'exit 7'
+fake sudo 'exec "$@"'
+# shellcheck disable=SC2016 # the fake's
+fake cmake '[ "$1" != --version ] || { echo "cmake version 3.25.1"; exit; }; echo "no real cmake"; exit 3'
+for user in 0 1000; do # whoever runs this
+    mkdir "$work/bin-$user"
+    # shellcheck disable=SC2016 # the fake's
+    printf '#!/bin/sh\n[ "${1-}" = -u ] || exec /usr/bin/id "$@"\necho %s\n' "$user" > "$work/bin-$user/id"
+    chmod +x "$work/bin-$user/id"
+done
+# A PATH with all that there is, but no sudo.
+ln -sf /usr/bin/* "$work/no-sudo/"
+ln -sf "$work/bin/apt-get" "$work/bin/cmake" "$work/no-sudo/"
+rm -f "$work/no-sudo/sudo"
+
+# The machine: everything is installed but what is named; MORE is added.
+status() { # status WITHOUT MORE
+    local name
+    mkdir -p "$work/dpkg/info" "$work/dpkg/updates"
+    {
+        for name in "${all[@]}"; do
+            [ "$name" = "$1" ] || stanza "$name" "$native" installed
+        done
+        printf '%s\n\n' "$2"
+    } > "$work/dpkg/status"
+    printf '%s\n' "$native" "$foreign" > "$work/dpkg/arch"
+}
+stanza() { # stanza NAME ARCHITECTURE STATE
+    printf 'Package: %s\nStatus: install ok %s\nMaintainer: x\nArchitecture: %s\n' "$1" "$3" "$2"
+    [ "$2" = all ] || printf 'Multi-Arch: same\n'
+    printf 'Version: 1\nDescription: x\n\n'
+}
+. "$work/scripts/lib.sh"
+mapfile -t all < <(printf '%s' "$packages_to_build$packages_to_test$packages_of_launchers" |
+    sed 's/[ |:].*//' | grep .)
+[ "${#all[@]}" -gt 30 ] || fail "there are ${#all[@]} packages only"
+
+# try SCRIPT USER CODE: runs scripts/SCRIPT as that user.
+try() {
+    local code=0
+    rm -rf "$work/build" "$work/called"
+    # shellcheck disable=SC2086 # a script and its options
+    DPKG_ADMINDIR=$work/dpkg PATH=$work/bin-$2:${path-$work/bin:$PATH} "$work"/scripts/$1 > "$work/out" 2>&1 || code=$?
+    [ "$code" -eq "$3" ] || fail "$1 ended with $code instead of $3"
+    touch "$work/called"
+}
+runs() { grep -q "^$1" "$work/called" || fail "$1 was not run"; }
+runs_no() { ! grep -q "^$1" "$work/called" || fail "$1 was run"; }
+
+# Nothing is missing: neither apt nor sudo is called, by whoever, and it goes on to building.
+status nothing "$(stanza libzstd-dev $foreign installed; stanza libfoo $foreign installed)"
+[ "$(DPKG_ADMINDIR=$work/dpkg dpkg-query -W -f '${Status}\n' libzstd-dev | wc -l)" -eq 2 ] || fail "it is not there twice"
+for user in 0 1000; do
+    for script in quickstart "test --quick"; do
+        try "$script" "$user" 1
+        runs_no apt-get
+        runs_no sudo
+        says "no real cmake"
+        ! grep -q -i missing "$work/out" || fail "something is missing"
+    done
+done
+
+# Of another architecture only, removed with its configuration left, or half installed: it is missing.
+for state in "$foreign installed" "$native config-files" "$native unpacked" "$foreign unpacked"; do
+    # shellcheck disable=SC2086 # architecture and state
+    status libzstd-dev "$(stanza libzstd-dev $state)"
+    try quickstart 0 1
+    says "  libzstd-dev "
+    [ "$(grep -c '^  ' "$work/out")" -eq 1 ] || fail "more is missing"
+    runs "apt-get update"
+    runs_no sudo
+    says "apt-get failed"
+    says "Packages wanted: libzstd-dev"
+done
+
+# Another package serves as well, one for all architectures too.
+status pkg-config "$(stanza pkgconf all installed)"
+try quickstart 0 1
+runs_no apt-get
+
+# A user: by sudo where there is one; else it is said what to do, and nothing is run.
+status libpng-dev ""
+try quickstart 1000 1
+runs "sudo apt-get update"
+path=$work/no-sudo try quickstart 1000 1
+says "apt-get install --no-install-recommends libpng-dev"
+runs_no apt-get
+runs_no cmake
+
+# Launchers may be missing: the tests go on without.
+status libopenmpi-dev ""
+path=$work/no-sudo try "test --quick" 1000 1
+says "Launchers that are not there are not tested."
+says "no real cmake"
+runs_no apt-get
+echo "quickstart: ${#all[@]} packages"
