@@ -2,11 +2,6 @@
 if(SLUICE_SANITIZE OR CMAKE_CROSSCOMPILING) # the tool may not run as it is
   return()
 endif()
-find_program(SLUICE_HELP2MAN help2man)
-if(NOT SLUICE_HELP2MAN)
-  message(STATUS "no help2man: the man pages are not built")
-  return()
-endif()
 
 set(SLUICE_MAN_FOLDER ${PROJECT_BINARY_DIR}/man/man1)
 add_custom_command(

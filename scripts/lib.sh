@@ -44,8 +44,7 @@ python3-torch                                 : the same, with torch tensors
 python3-venv                                  : installs its wheel into an empty environment
 libarchive-tools                              : makes tars (bsdtar) for the tests of their reader
 mypy                                          : checks that its types are those of its code
-help2man                                      : makes the man pages
-groff-base                                    : checks them
+groff-base                                    : checks the man pages
 dpkg-dev                                      : makes and looks at Debian packages
 jq                                            : reads the JSON output of the tool
 clang-format-14                               : checks the layout of the code

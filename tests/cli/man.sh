@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # man.sh SLUICE [FOLDER]: each command has a man page in FOLDER that says what its --help says.
 . "$(dirname "$0")/lib.sh"
-need help2man
 need groff
-[ -n "${2-}" ] || skip "help2man was not there when the build was configured"
 pages=$2
 
 # render NAME: the page as text, one blank between words, one line for each of the source's that is
@@ -13,6 +11,8 @@ render() {
         fail "groff cannot read $1.1"
     [ ! -s err ] || fail "groff warns of $1.1"
     tr -s ' ' < text > page
+    # What apropos knows of it.
+    ! command -v lexgrog > /dev/null || lexgrog "$pages/$1.1" | grep -qF ": \"$1 - " || fail "lexgrog: $1.1 has no name"
 }
 
 # heads FILE LINE: a line of FILE is LINE and nothing else.
@@ -46,7 +46,7 @@ for command in "${commands[@]}"; do
     sed -n '/^Options:/,/^$/s/^ \{1,6\}\(-.*\)/\1/p' out |
         sed -E 's/^(-[a-z], )?(--[a-z-]+) ?([^ ]*).*/\1\2 \3/; s/ $//' > options
     [ "$(wc -l < options)" -ge 2 ] || fail "$command --help has no options"
-    sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$pages/$name.1" | sed -E 's/\\f.//g; s/\\-/-/g' > tags
+    sed -n '/^\.SH OPTIONS/,/^\.SH [^O]/p' "$pages/$name.1" | sed -E 's/\\(f.|:)//g; s/\\-/-/g' > tags
     while IFS= read -r option; do
         grep -A 1 -xF '.TP' tags | grep -qxF -e "$option" ||
             fail "$name.1: '$option' of $command --help is no option"

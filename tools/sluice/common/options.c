@@ -55,7 +55,7 @@ static void print_row(const struct option_row *row)
     printf(length > 24 ? "\n%31s%s\n" : "%1s%s\n", "", row->help);
 }
 
-/* A line for each way to call it, as help2man reads them. */
+/* A line for each way to call it, as cmake/make-man reads them. */
 static void print_usage(const char *arguments)
 {
     const char *lead = "Usage:";
