@@ -1,4 +1,4 @@
-# install: libraries, headers, the tool with its man pages, a CMake package and a pkg-config file; where
+# install: libraries, headers, the tool with its man pages and completions, a CMake package and a pkg-config file; where
 # SLUICE_INSTALL_PYTHON_DIR says so, the Python package. Each component becomes a Debian package
 # (SluicePackages.cmake).
 set(SLUICE_INSTALL_PYTHON_DIR "" CACHE STRING
@@ -17,6 +17,19 @@ endif()
 if(TARGET man)
   install(DIRECTORY ${SLUICE_MAN_FOLDER}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tool
           FILES_MATCHING PATTERN "*.1")
+endif()
+if(TARGET completions)
+  install(FILES ${SLUICE_COMPLETIONS_FOLDER}/sluice DESTINATION share/bash-completion/completions
+          COMPONENT tool)
+  install(FILES ${SLUICE_COMPLETIONS_FOLDER}/sluice.fish DESTINATION share/fish/vendor_completions.d
+          COMPONENT tool)
+  # zsh's folder for those of Debian's packages is another one than that for the machine's own.
+  install(CODE "set(zsh site-functions)
+if(CMAKE_INSTALL_PREFIX STREQUAL \"/usr\" AND EXISTS /etc/debian_version)
+  set(zsh vendor-completions)
+endif()
+file(INSTALL DESTINATION \"\${CMAKE_INSTALL_PREFIX}/share/zsh/\${zsh}\" TYPE FILE
+     FILES [[${SLUICE_COMPLETIONS_FOLDER}/_sluice]])" COMPONENT tool)
 endif()
 
 foreach(kind shared static)

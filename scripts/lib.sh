@@ -45,6 +45,8 @@ python3-venv                                  : installs its wheel into an empty
 libarchive-tools                              : makes tars (bsdtar) for the tests of their reader
 mypy                                          : checks that its types are those of its code
 groff-base                                    : checks the man pages
+zsh                                           : checks what is completed in it
+fish                                          : likewise
 dpkg-dev                                      : makes and looks at Debian packages
 jq                                            : reads the JSON output of the tool
 clang-format-14                               : checks the layout of the code

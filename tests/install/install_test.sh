@@ -60,6 +60,10 @@ for program in shared/consumer:1 static/consumer:0 pc-shared:1 pc-static:0; do
         { echo "${program%:*} is linked the wrong way"; exit 1; }
 done
 if [ -x "$prefix/bin/sluice" ]; then
+    for file in man/man1/sluice-pack.1 bash-completion/completions/sluice zsh/site-functions/_sluice \
+        fish/vendor_completions.d/sluice.fish; do
+        [ -s "$prefix/share/$file" ] || { echo "$file is not installed"; exit 1; }
+    done
     step "installed tool" "$prefix/bin/sluice" --help
     # shellcheck disable=SC2016
     step "installed idle" sh -c '"$1" idle -- true | grep "did not start CUDA"' - "$prefix/bin/sluice"

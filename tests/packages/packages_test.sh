@@ -91,7 +91,8 @@ mapfile -t commands < <("$build/bin/sluice" --help | sed -n '/^Commands:/,/^$/s/
 for command in "${commands[@]}"; do
     holds sluice "share/man/man1/sluice-$command.1.gz"
 done
-holds sluice share/man/man1/sluice.1.gz
+holds sluice share/man/man1/sluice.1.gz share/bash-completion/completions/sluice \
+    share/zsh/vendor-completions/_sluice share/fish/vendor_completions.d/sluice.fish
 for file in "$source"/python/sluice/*.py*; do
     holds python3-sluice "lib/python3/dist-packages/sluice/${file##*/}"
 done
@@ -108,6 +109,11 @@ export LD_LIBRARY_PATH=$work/root/usr/$libdir PATH=$work/root/usr/bin:$PATH
 export PYTHONPATH=$work/root/usr/lib/python3/dist-packages
 cd "$work"
 [ "$(sluice --version)" = "sluice $version" ] || fail "the tool does not run"
+bash -c '. root/usr/share/bash-completion/completions/sluice
+    COMP_WORDS=(sluice pack --over) COMP_CWORD=2
+    compopt() { :; }
+    _sluice
+    [ "${COMPREPLY[*]}" = --overwrite ]' || fail "nothing is completed in bash"
 sluice synth photos --count 12 --size-scale 0.3 > log 2>&1 || fail "synth"
 sluice pack photos packed > log 2>&1 || fail "pack"
 sluice verify packed > log 2>&1 || fail "verify"

@@ -52,7 +52,9 @@ static void print_row(const struct option_row *row)
     } else {
         printf("      %-24s", name);
     }
-    printf(length > 24 ? "\n%31s%s\n" : "%1s%s\n", "", row->help);
+    /* Two blanks at least: cmake/make-man and make-completions tell by them where the text begins.
+     */
+    printf(length >= 24 ? "\n%31s%s\n" : "%1s%s\n", "", row->help);
 }
 
 /* A line for each way to call it, as cmake/make-man reads them. */
