@@ -275,7 +275,7 @@ static sluice_status read_field(const sl_dataset *dataset, uint64_t index, const
 {
     const uint32_t field = sl_dataset_field(dataset, name);
     if (field == SL_FIELD_NONE) {
-        return sl_error_set(error, SLUICE_INVALID, "api", "there is no field \"%.64s\"", name);
+        return sl_dataset_refuse_field(dataset, name, error);
     }
     const sluice_status status = sl_dataset_check_order(dataset, error);
     return status < 0 ? status : sl_dataset_read_field(dataset, index, field, buffer, size, error);

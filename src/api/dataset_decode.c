@@ -4,6 +4,7 @@
 #include "dataset.h"
 #include "decoder.h"
 #include "error.h"
+#include "name_list.h"
 #include "record.h"
 
 #define PIXELS_MAX (UINT64_C(1) << 32)
@@ -33,8 +34,16 @@ static uint32_t find_image(const sl_dataset *dataset, const char *name, sluice_e
     if (field < SL_FIELDS_MAX && dataset->fields[field].type == SLUICE_FIELD_IMAGE) {
         return field;
     }
-    (void)sl_error_set(error, SLUICE_INVALID, "api", "there is no field of pictures \"%.64s\"",
-                       name);
+    sl_name_list known;
+    sl_name_list_begin(&known);
+    for (uint32_t i = 0; i < dataset->info.fields; i++) {
+        if (dataset->fields[i].type == SLUICE_FIELD_IMAGE) {
+            sl_name_list_add(&known, dataset->fields[i].name);
+        }
+    }
+    (void)sl_error_set(error, SLUICE_INVALID, "api",
+                       "there is no field of pictures \"%.64s\", of pictures there are: %s", name,
+                       known.text);
     return SL_FIELD_NONE;
 }
 

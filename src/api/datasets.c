@@ -131,7 +131,7 @@ static sluice_status read_numbers(const sl_dataset *dataset, const char *name, n
     }
     to->field = sl_dataset_field(dataset, name);
     if (to->field == SL_FIELD_NONE) {
-        return sl_error_set(error, SLUICE_INVALID, "api", "there is no field \"%.64s\"", name);
+        return sl_dataset_refuse_field(dataset, name, error);
     }
     const sluice_field_type type = dataset->fields[to->field].type;
     if (type != SLUICE_FIELD_INT && type != SLUICE_FIELD_FLOAT) {

@@ -4,6 +4,7 @@
 #include "dtype.h"
 #include "error.h"
 #include "memory.h"
+#include "name_list.h"
 #include "packed_value.h"
 
 #include <assert.h>
@@ -101,18 +102,6 @@ static void add_facts(sl_column_set *set)
 
 /* ---- binding ---- */
 
-/* "image, label, key" */
-static void list_fields(const sl_columns_config *config, char *text, size_t bytes)
-{
-    size_t length = 0;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < config->field_count && length < bytes; i++) {
-        const int more = snprintf(text + length, bytes - length, "%s%s", i > 0 ? ", " : "",
-                                  config->fields[i].name);
-        length += more > 0 ? (size_t)more : 0;
-    }
-}
-
 static sluice_status find_field(const sl_columns_config *config, sl_column *column,
                                 sluice_error *error)
 {
@@ -123,10 +112,10 @@ static sluice_status find_field(const sl_columns_config *config, sl_column *colu
             return SLUICE_OK;
         }
     }
-    char known[256];
-    list_fields(config, known, sizeof(known));
+    sl_name_list known;
     return sl_error_set(error, SLUICE_INVALID, STAGE, "the dataset has no field \"%s\", it has: %s",
-                        column->request.field, known);
+                        column->request.field,
+                        sl_name_list_fields(&known, config->fields, config->field_count));
 }
 
 static sluice_status bind_one(sl_column_set *set, const sl_columns_config *config,
@@ -242,12 +231,11 @@ static sluice_status bind_natural(sl_column_set *set, const sl_columns_config *c
         status = bind_one(set, config, &request, error);
     }
     if (status == SLUICE_OK && set->count == 0) {
-        char known[256];
-        list_fields(config, known, sizeof(known));
+        sl_name_list known;
         return sl_error_set(error, SLUICE_INVALID, STAGE,
                             "no field of the dataset has a natural column: ask for columns of "
                             "these: %s",
-                            known);
+                            sl_name_list_fields(&known, config->fields, config->field_count));
     }
     return status;
 }

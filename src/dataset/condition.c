@@ -2,9 +2,11 @@
 #include "condition.h"
 
 #include "memory.h"
+#include "name_list.h"
 #include "number_text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,7 +206,11 @@ static sluice_status find_field(parser *p, step *test)
     }
     test->field = length < sizeof(name) ? sl_dataset_field(p->dataset, name) : SL_FIELD_NONE;
     if (test->field == SL_FIELD_NONE) {
-        return fail(p, "there is no field of this name");
+        char why[320];
+        sl_name_list known;
+        (void)snprintf(why, sizeof(why), "there is no field of this name, there are: %s",
+                       sl_name_list_fields(&known, p->dataset->fields, p->dataset->info.fields));
+        return fail(p, why);
     }
     const sluice_field_type type = p->dataset->fields[test->field].type;
     if (type != SLUICE_FIELD_INT && type != SLUICE_FIELD_FLOAT) {

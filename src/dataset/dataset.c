@@ -3,6 +3,7 @@
 
 #include "dtype.h"
 #include "memory.h"
+#include "name_list.h"
 #include "packed_value.h"
 
 #include <assert.h>
@@ -70,6 +71,14 @@ uint32_t sl_dataset_field(const sl_dataset *dataset, const char *name)
         }
     }
     return SL_FIELD_NONE;
+}
+
+sluice_status sl_dataset_refuse_field(const sl_dataset *dataset, const char *name,
+                                      sluice_error *error)
+{
+    sl_name_list known;
+    return sl_error_set(error, SLUICE_INVALID, STAGE, "there is no field \"%.64s\", there are: %s",
+                        name, sl_name_list_fields(&known, dataset->fields, dataset->info.fields));
 }
 
 sluice_status sl_dataset_locate_at(const sl_dataset *dataset, uint64_t epoch, uint64_t index,

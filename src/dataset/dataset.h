@@ -212,6 +212,9 @@ void sl_dataset_close(sl_dataset *dataset);
 const char *sl_dataset_class_name(const sl_dataset *dataset, int64_t label);
 /* Number of the field of that name; SL_FIELD_NONE. */
 uint32_t sl_dataset_field(const sl_dataset *dataset, const char *name);
+/* INVALID: it has no such field; the message names those that it has. */
+sluice_status sl_dataset_refuse_field(const sl_dataset *dataset, const char *name,
+                                      sluice_error *error);
 
 /* Samples of an epoch: all, but of a mix. */
 static inline uint64_t sl_dataset_epoch_samples(const sl_dataset *dataset)

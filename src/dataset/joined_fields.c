@@ -2,6 +2,7 @@
 /* joined_fields: what several datasets have in common. */
 #include "error.h"
 #include "joined.h"
+#include "name_list.h"
 
 #include <string.h>
 
@@ -92,9 +93,11 @@ static sluice_status take_named(sl_field *fields, uint32_t *count, const sl_data
             }
         }
         if (found == SL_FIELD_NONE) {
+            sl_name_list known;
             return sl_error_set(error, SLUICE_INVALID, STAGE,
-                                "dataset 1 has no field \"%.64s\", which is asked for",
-                                names.names[i]);
+                                "dataset 1 has no field \"%.64s\", which is asked for, it has: %s",
+                                names.names[i],
+                                sl_name_list_fields(&known, first->fields, first->info.fields));
         }
         fields[(*count)++] = first->fields[found];
     }

@@ -4,7 +4,9 @@
 #include "dtype.h"
 #include "error.h"
 #include "field_choice.h"
+#include "name_list.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define STAGE "dataset"
@@ -158,6 +160,19 @@ static const char *fit(sl_field *field, const sl_source_column *column,
     return NULL;
 }
 
+static sluice_status refuse_key(const char *path, const char *key, const sl_source_column *columns,
+                                uint32_t count, sluice_error *error)
+{
+    char why[320];
+    sl_name_list known;
+    sl_name_list_begin(&known);
+    for (uint32_t i = 0; i < count; i++) {
+        sl_name_list_add(&known, columns[i].name);
+    }
+    (void)snprintf(why, sizeof(why), "there is none of that name, there are: %s", known.text);
+    return refuse(path, SLUICE_INVALID, key, why, error);
+}
+
 static sluice_status choose(sl_source_fields *fields, const sl_source_column *columns,
                             uint32_t count, const sl_field_choice *choice, const char *path,
                             sluice_error *error)
@@ -165,7 +180,7 @@ static sluice_status choose(sl_source_fields *fields, const sl_source_column *co
     sl_field field;
     const uint32_t column = find_column(columns, count, choice->key);
     if (column == SL_FIELD_NONE) {
-        return refuse(path, SLUICE_INVALID, choice->key, "there is none of that name", error);
+        return refuse_key(path, choice->key, columns, count, error);
     }
     const char *why = fit(&field, &columns[column], choice);
     if (why == NULL && is_taken(fields, choice->field.name)) {

@@ -173,7 +173,8 @@ static void what_is_refused(void **state)
     sluice_pixels bad = good;
     expect(dataset, PHOTOS, "image", &good, SLUICE_INVALID, "sample 6");
     expect(dataset, 0, "label", &good, SLUICE_INVALID, "pictures \"label\"");
-    expect(dataset, 0, "none", &good, SLUICE_INVALID, "pictures \"none\"");
+    expect(dataset, 0, "none", &good, SLUICE_INVALID,
+           "pictures \"none\", of pictures there are: image");
     expect(NULL, 0, "image", &good, SLUICE_INVALID, "dataset");
     bad.exif = 2;
     expect(dataset, 0, "image", &bad, SLUICE_INVALID, "exif");
