@@ -9,3 +9,27 @@ refuses 2 "which is asked for, it has: image, label, key" info photos --with pho
 refuses 2 "no field \"imag\", it has: image, label, key" bench photos --column x=imag:image
 (cd photos && { echo file,score; find . -name '*.jpg' | sed 's/$/,1/'; } > table.csv)
 refuses 2 'column "scor": there is none of that name, there are: file, score' info photos/table.csv --field x=scor
+
+# Commands, options and values.
+refuses 2 'no command `pakc`; did you mean pack? `sluice --help`' pakc photos packed
+refuses 2 'no command `bnech`; did you mean bench?' help bnech
+refuses 2 'no command `version`; did you mean --version?' version
+refuses 2 'no command `nonsense`; `sluice --help` lists them' nonsense
+refuses 2 '--shufle: no such option; did you mean --shuffle? `sluice bench --help`' bench photos --shufle block
+refuses 2 'did you mean --shuffle?' bench photos --shufle=block
+refuses 2 'did you mean --batch?' bench photos --batch-size 4
+refuses 2 'did you mean --workers?' pack photos packed --num-workers 4
+refuses 2 'did you mean --overwrite?' pack photos packed --overwite
+refuses 2 '--nonsense: no such option; `sluice bench --help` lists them' bench photos --nonsense
+refuses 2 '--allow-: which of --allow-case-duplicates, --allow-empty-classes, --allow-outside?' verify photos --allow-
+refuses 2 '-Q: no such option; ' bench photos -Q
+refuses 2 '--json takes no value' info photos --json=1
+refuses 2 '--help takes no value' info --help=1
+refuses 2 'one of full|block|none; did you mean block?' bench photos --shuffle blok
+refuses 2 'one of u8|f32|f16|bf16; did you mean f16?' bench photos --dtype fp16
+refuses 2 'one of u8|f32|f16|bf16; `sluice' bench photos --dtype complex
+refuses 2 'did you mean image?' bench photos --column x=image:imag
+refuses 2 'it takes dtype, missing' bench photos --column x=label:number,typ=i32
+refuses 2 'did you mean dtype?' bench photos --column x=label:number,dtyp=i32
+refuses 2 'did you mean random?' view photos --column x=image:image,crop=randm
+[ ! -e packed ] || fail "something was packed"

@@ -2,6 +2,7 @@
 #include "command.h"
 #include "exit_code.h"
 #include "interrupt.h"
+#include "nearest.h"
 #include "outcome.h"
 #include "report.h"
 
@@ -54,11 +55,28 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
+static void refuse_command(const char *name)
+{
+    static const char *const others[] = {"help", "--help", "--version"};
+    char question[80];
+    struct nearest nearest;
+    nearest_begin(&nearest, name);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        nearest_try(&nearest, commands[i].name);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        nearest_try(&nearest, others[i]);
+    }
+    nearest_question(&nearest, "", question, sizeof question);
+    report("there is no command `%s`%s%s `sluice --help` lists them", name, question,
+           *question != '\0' ? "" : ";");
+}
+
 static int run_command(const char *name, int argc, char **argv)
 {
     const struct command *command = find_command(name);
     if (command == NULL) {
-        report("there is no command `%s`; `sluice --help` lists them", name);
+        refuse_command(name);
         return TOOL_USAGE;
     }
     report_set_command(command->name);

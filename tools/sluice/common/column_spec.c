@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "column_spec.h"
 
+#include "nearest.h"
 #include "pipeline.h"
 #include "units.h"
 
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ITEM_BYTES = 128, WORDS_BYTES = 192 };
+enum { ITEM_BYTES = 128, WORDS_BYTES = 192, QUESTION_BYTES = 80 };
 
 static const char *const kind_words[] = {
     [SLUICE_COLUMN_IMAGE] = "image",     [SLUICE_COLUMN_NUMBER] = "number",
@@ -149,8 +150,10 @@ static bool take_word(const struct key *key, const char *text, struct column_spe
         }
     }
     char words[WORDS_BYTES];
+    char question[QUESTION_BYTES];
     join(key->words, words, sizeof words);
-    return wrong(fault, "%s=%s: expected one of %s", key->name, text, words);
+    return wrong(fault, "%s=%s: expected one of %s%s", key->name, text, words,
+                 nearest_of(text, key->words, question, sizeof question));
 }
 
 /* "3x32x32" */
@@ -191,9 +194,11 @@ static bool refuse_key(const char *name, const struct column_spec *spec, const s
     }
     taken[count] = NULL;
     char words[WORDS_BYTES];
+    char question[QUESTION_BYTES];
     join(taken, words, sizeof words);
-    return wrong(fault, "a column of kind %s takes no \"%s\"; it takes %s",
-                 column_kind_name(spec->kind), name, words);
+    return wrong(fault, "a column of kind %s takes no \"%s\"; it takes %s%s",
+                 column_kind_name(spec->kind), name, words,
+                 nearest_of(name, taken, question, sizeof question));
 }
 
 /* KEYS: there is none of that name for the kind. */
@@ -269,16 +274,20 @@ static bool take_names(const char *text, size_t length, struct column_spec *spec
 
 static bool take_kind(const char *word, struct column_spec *spec, const struct fault *fault)
 {
+    struct nearest nearest;
+    char question[QUESTION_BYTES];
+    nearest_begin(&nearest, word);
     for (int kind = SLUICE_COLUMN_IMAGE; kind < KINDS; kind++) {
         if (strcmp(kind_words[kind], word) == 0) {
             spec->kind = kind;
             return true;
         }
+        nearest_try(&nearest, kind_words[kind]);
     }
     return wrong(fault,
                  "\"%s\" is no kind of column: expected image, number, tensor, window, ragged, "
-                 "padded or one_hot",
-                 word);
+                 "padded or one_hot%s",
+                 word, nearest_question(&nearest, "", question, sizeof question));
 }
 
 /* Copies what stands before the next comma; `*at` goes behind it, NULL at the end. */

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "exit_code.h"
+#include "nearest.h"
 #include "outcome.h"
 #include "report.h"
 #include "units.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROWS_MAX = 64, FIRST_LONG = 256 };
+enum { ROWS_MAX = 64, FIRST_LONG = 256, QUESTION_BYTES = 80 };
 
 static size_t count_rows(const struct option_row *rows)
 {
@@ -135,6 +136,12 @@ static bool set_real(const struct option_row *row, const char *text)
     return true;
 }
 
+/* Where a question was asked, what follows is a sentence of its own. */
+static const char *after(const char *question)
+{
+    return *question != '\0' ? "" : ";";
+}
+
 static bool set_choice(const struct option_row *row, const char *text)
 {
     for (int i = 0; row->choices[i] != NULL; i++) {
@@ -145,10 +152,12 @@ static bool set_choice(const struct option_row *row, const char *text)
         }
     }
     char words[96];
-    char expected[128];
+    char question[QUESTION_BYTES];
     describe_value(row, words, sizeof words);
-    snprintf(expected, sizeof expected, "one of %s", words);
-    return wrong(row, text, expected);
+    nearest_of(text, row->choices, question, sizeof question);
+    report("--%s %s: expected one of %s%s%s `sluice %s --help` shows examples", row->name, text,
+           words, question, after(question), report_command());
+    return false;
 }
 
 static bool set_text(const struct option_row *row, const char *text)
@@ -273,6 +282,60 @@ static void look_for_json(const struct command_usage *usage, int argc, char **ar
     }
 }
 
+/* "--seed, --subset": the options that begin like this; how many there are. */
+static size_t list_beginning(const struct command_usage *usage, const char *name, char *text,
+                             size_t bytes)
+{
+    size_t count = 0;
+    size_t length = 0;
+    text[0] = '\0';
+    for (const struct option_row *row = usage->rows; row->name != NULL; row++) {
+        if (strncmp(row->name, name, strlen(name)) == 0 && length < bytes) {
+            const int more =
+                snprintf(text + length, bytes - length, "%s--%s", count > 0 ? ", " : "", row->name);
+            length += more > 0 ? (size_t)more : 0;
+            count++;
+        }
+    }
+    return count;
+}
+
+/* `given` is "--NAME" or "--NAME=VALUE". */
+static void refuse_name(const struct command_usage *usage, const char *given)
+{
+    char name[64];
+    char beginning[256];
+    char question[QUESTION_BYTES];
+    struct nearest nearest;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(given + 2, "="), given + 2);
+    if (list_beginning(usage, name, beginning, sizeof beginning) > 1) {
+        report("--%s: which of %s?", name, beginning);
+        return;
+    }
+    nearest_begin(&nearest, name);
+    for (const struct option_row *row = usage->rows; row->name != NULL; row++) {
+        nearest_try(&nearest, row->name);
+    }
+    nearest_try(&nearest, "help");
+    nearest_question(&nearest, "--", question, sizeof question);
+    report("--%s: no such option%s%s `sluice %s --help` lists them", name, question,
+           after(question), report_command());
+}
+
+/* What getopt_long found to be none: `optopt` is its letter, or what stands for a name that takes
+ * no value; 0: a name that is not known. */
+static void refuse_option(const struct command_usage *usage, const char *given)
+{
+    if (optopt == 0) {
+        refuse_name(usage, given);
+    } else if (optopt >= FIRST_LONG || strncmp(given, "--", 2) == 0) {
+        report("%.*s takes no value; `sluice %s --help` shows examples", (int)strcspn(given, "="),
+               given, report_command());
+    } else {
+        report("-%c: no such option; `sluice %s --help` lists them", optopt, report_command());
+    }
+}
+
 int options_parse(struct command_usage *usage, int argc, char **argv)
 {
     struct getopt_tables tables;
@@ -293,8 +356,7 @@ int options_parse(struct command_usage *usage, int argc, char **argv)
             return TOOL_USAGE;
         }
         if (found == '?') {
-            report("%s: no such option, or not a clear one; `sluice %s --help` lists them",
-                   argv[optind - 1], report_command());
+            refuse_option(usage, argv[optind - 1]);
             return TOOL_USAGE;
         }
         if (!set_value(find_row(usage, found), optarg)) {
