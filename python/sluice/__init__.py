@@ -29,7 +29,7 @@ from ._sluice import (
     UnsupportedError,
     version as _version,
 )
-from . import columns, transforms
+from . import _check, columns, transforms
 from .batch import Batch
 from ._ranks import Ranks, ranks
 from .dataset import Dataset, Field, balance, concat, mix
@@ -37,6 +37,15 @@ from .loader import Loader
 from .packing import PackResult, UnpackResult, pack, pack_join, unpack
 from .profiling import Marks, Profile, marks, profile
 from .writer import Writer
+
+TYPE_CHECKING = False
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        if name == "torch":
+            raise AttributeError("sluice.torch is a module of its own: import sluice.torch")
+        raise _check.missing_name(__name__, name, __all__)
+
 
 __version__ = _version()
 __all__ = [

@@ -1,8 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arguments, checked: one of another type than it should have is a TypeError that says which one, and what is wanted."""
+from __future__ import annotations
+
 import operator
 import os
 from collections.abc import Mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def near(word, words):
+    """What is said behind a word that is none of `words`: "; did you mean 'block'?", or nothing."""
+    import difflib
+
+    known = {known.lower(): known for known in words if isinstance(known, str)}
+    found = difflib.get_close_matches(word.lower(), known, 1, 0.65) if isinstance(word, str) else []
+    return f"; did you mean {known[found[0]]!r}?" if found else ""
+
+
+def named(function: Function, *beside: Any) -> Function:
+    """The function, whose TypeError for a keyword argument that it has not says which was probably meant: of its own and of
+    those `beside`, which it passes the others on to."""
+    code = function.__code__
+    names = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
+    names += [name for other in beside for name in other.names if name not in names]
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        for name in named:
+            if name not in names:
+                said = f"{function.__qualname__}() got an unexpected keyword argument {name!r}"
+                raise TypeError(said + near(name, names))
+        return function(*arguments, **named)
+
+    call.names, call.__wrapped__ = names, function
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(call, name, getattr(function, name))
+    return call
+
+
+def missing_name(module, name, words):
+    """The AttributeError of a module that has no such name."""
+    asked = "" if name.startswith("_") else near(name, words)  # nobody mistypes those: they are looked for
+    return AttributeError(f"module {module!r} has no attribute {name!r}{asked}")
 
 
 def wrong(name, value, wanted):
@@ -102,6 +146,6 @@ def zstd_level(zstd):
     levels = {"auto": 0, "off": -1}
     if isinstance(zstd, str):
         if zstd not in levels:
-            raise ValueError(f"zstd={zstd!r}: expected 'auto', 'off' or a level, 1 to 19")
+            raise ValueError(f"zstd={zstd!r}: expected 'auto', 'off' or a level, 1 to 19{near(zstd, levels)}")
         return levels[zstd]
     return integer("zstd", zstd, -(2**31), 2**31 - 1)

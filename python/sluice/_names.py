@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names that users write for the library's numbers."""
-from ._check import wrong
+from ._check import near, wrong
 
 DTYPES = {
     "uint8": 0, "float32": 1, "float16": 2, "bfloat16": 3, "int64": 4, "int32": 5, "int16": 6,
@@ -17,7 +17,7 @@ def dtype_number(dtype):
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
     name = name.removeprefix("torch.")
     if name not in DTYPES:
-        raise ValueError(f"no dtype {dtype!r}: there are {', '.join(list(DTYPES)[:13])}")
+        raise ValueError(f"no dtype {dtype!r}: there are {', '.join(list(DTYPES)[:13])}{near(name, DTYPES)}")
     return DTYPES[name]
 
 
@@ -26,7 +26,7 @@ def choice(option, value, choices):
     known = "one of " + ", ".join(repr(key) for key in choices)
     try:
         if value not in choices:
-            raise ValueError(f"{option}={value!r}: expected {known}")
+            raise ValueError(f"{option}={value!r}: expected {known}{near(value, choices)}")
     except TypeError:  # it cannot be looked for
         raise wrong(option, value, known) from None
     return choices[value]

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Image", "Number", "OneHot", "Padded", "Ragged", "Tensor", "Window"]
 
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        raise _check.missing_name(__name__, name, __all__)
+
+
 LAYOUTS = {"NHWC": 0, "NCHW": 1, "nhwc": 0, "nchw": 1}
 
 

@@ -111,6 +111,7 @@ class Dataset:
     process opens the same paths.
     """
 
+    @_check.named
     def __init__(
         self, path: Paths, *, flat: tuple[Any, Sequence[int]] | None = None,
         fields: Mapping[str, str | tuple[str, str]] | None = None, allow_empty_classes: bool = False,

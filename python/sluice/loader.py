@@ -194,6 +194,7 @@ class Loader:
     pin_memory, persistent_workers and timeout of torch's DataLoader are accepted and do nothing.
     """
 
+    @_check.named
     def __init__(
         self, dataset: Dataset | Paths, batch_size: int = 1, shuffle: bool | str = False, *,
         num_workers: int | None = None, transform: Steps | Mapping[str, Steps] | None = None,

@@ -52,6 +52,7 @@ def progress_of(progress, what):
         yield show
 
 
+@_check.named
 def pack(
     source: Dataset | Paths, path: str | os.PathLike[str], *, workers: int | None = None, overwrite: bool = False,
     on_bad_sample: str = "fail", keep_order: bool = False, keep_bytes: bool = False, raw: bool = False, seed: int = 0,
@@ -139,6 +140,7 @@ def pack_join(path: str | os.PathLike[str]) -> PackResult:
     return PackResult(path=path, **_sluice.pack_join(path))
 
 
+@_check.named
 def unpack(
     source: Dataset | Paths, path: str | os.PathLike[str], *, tar: bool = False, shard_bytes: int = 0,
     shard_samples: int = 0, workers: int | None = None, overwrite: bool = False, on_bad_sample: str = "fail",

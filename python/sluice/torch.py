@@ -2,9 +2,18 @@
 """torch tensors: sluice.torch.DataLoader takes the place of torch.utils.data.DataLoader."""
 from __future__ import annotations
 
-import torch
+try:
+    import torch
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise ModuleNotFoundError(
+        "sluice.torch is for torch, which this Python has not: install it (pip install torch). Debian's python3-torch is seen "
+        "by virtual environments that are made with `python3 -m venv --system-site-packages`. sluice.Loader needs no torch",
+        name="torch",
+    ) from None
 
-from . import batch
+from . import _check, batch
 from ._names import choice
 from .functions import Conversion
 from .loader import Loader
@@ -79,6 +88,9 @@ class DataLoader(Loader):
         if arguments.get("columns") is None and layout == "NHWC":
             nhwc = {name for name, field in self.dataset.fields.items() if field.type == "image"}
         self._convert = _ToTorch(self._functions, nhwc)
+
+    if not TYPE_CHECKING:
+        __init__ = _check.named(__init__, Loader.__init__)
 
 
 class _ToTorch(Conversion):

@@ -34,6 +34,11 @@ __all__ = [
     "ToTensor",
 ]
 
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        raise _check.missing_name(__name__, name, __all__)
+
 
 def _pair(size, name="size"):
     """(height, width), as torchvision takes sizes."""

@@ -68,6 +68,7 @@ class Writer:
     written. One thread at a time, of the process that opened it: to a forked child it is nothing.
     """
 
+    @_check.named
     def __init__(
         self, path: str | os.PathLike[str], fields: Mapping[str, Any] | None = None, *, classes: Sequence[str] = (),
         overwrite: bool = False, keep_bytes: bool = False, zstd: str | int = "auto", shard_bytes: int = 0,
