@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a wheel with nothing but cmake, a compiler and Python itself (PEP 517; no package index).
 
-`pip install .` calls this. The wheel holds the package, the tool (`python -m sluice`) with the library of `sluice
+`pip install .` calls this. The wheel holds the package, the tool (`sluice`, `python -m sluice`) with the library of `sluice
 idle` beside it, and the shared libraries that they need besides the C library's own, found next to them (RPATH
 $ORIGIN).
 """
@@ -20,6 +20,19 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # Every Linux with a C library has these.
 SYSTEM = re.compile(r"^(lib(c|m|dl|rt|pthread|gcc_s|resolv)\.so|ld-linux|linux-vdso)")
+
+
+# What pip's script `sluice` calls. Not in the package, which would be imported first, and that takes longer than all the rest.
+COMMAND = "_sluice_command"
+COMMAND_SOURCE = """# SPDX-License-Identifier: Apache-2.0
+\"\"\"The command `sluice`: as `python -m sluice`, without importing the package.\"\"\"
+import os
+import runpy
+
+
+def main():
+    runpy.run_path(os.path.join(os.path.dirname(os.path.abspath(__file__)), "sluice", "__main__.py"), run_name="__main__")
+"""
 
 
 def get_requires_for_build_wheel(config_settings=None):
@@ -84,6 +97,7 @@ def licenses(libraries):
 
 
 def metadata(tag):
+    yield f"{COMMAND}.py", COMMAND_SOURCE
     info = f"sluice-{PROJECT['version']}.dist-info"
     yield f"{info}/METADATA", (
         f"Metadata-Version: 2.1\nName: {PROJECT['name']}\nVersion: {PROJECT['version']}\n"
@@ -91,6 +105,7 @@ def metadata(tag):
         f"License: {PROJECT['license']['text']}\n"
     )
     yield f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: sluice\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    yield f"{info}/entry_points.txt", f"[console_scripts]\nsluice = {COMMAND}:main\n"
 
 
 def record_row(name, data):

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m sluice`: the command-line tool."""
+"""`python -m sluice`, and a wheel's `sluice`: the command-line tool, which takes this process's place."""
 import os
 import shutil
+import signal
 import sys
 
 own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "sluice")
 tool = own if os.path.exists(own) else shutil.which("sluice")
 if tool is None:
     sys.exit("python -m sluice: there is no `sluice` beside the package or in PATH")
+for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and so would the tool
+    signal.signal(number, signal.SIG_DFL)
 os.execv(tool, [tool, *sys.argv[1:]])

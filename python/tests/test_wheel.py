@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wheel: made with nothing but cmake, installed into an empty environment without a package index."""
+import json
 import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import zipfile
 
 import pytest
@@ -46,6 +50,8 @@ def test_it_is_small_and_whole(wheel):
     assert {line.split(",")[0] for line in record.splitlines()} == names
     assert {"sluice/__init__.py", "sluice/_sluice.abi3.so", "sluice/py.typed"} <= names
     assert {"sluice/bin/sluice", "sluice/bin/libsluice_inject.so"} <= names
+    roots = {name.split("/")[0] for name in names}
+    assert roots == {"sluice", "_sluice_command.py", next(root for root in roots if root.endswith(".dist-info"))}
     licenses = {name.rsplit("/", 1)[1] for name in names if "/licenses/" in name}
     assert "LICENSE" in licenses
     if shutil.which("dpkg-query"):  # elsewhere nobody knows where they are
@@ -62,6 +68,35 @@ def test_it_installs_and_runs(wheel, photos, tmp_path):
     assert rows == "33" and where.startswith(str(tmp_path / "venv"))
     assert run(python, "-m", "sluice", "--version").startswith("sluice ")
     assert "33" in run(python, "-m", "sluice", "info", photos)
+    check_command(tmp_path / "venv" / "bin" / "sluice", photos, tmp_path)
     # A program without CUDA is run, and there is nothing to measure: the library to measure with was found.
     said = run(python, "-m", "sluice", "idle", "--", "echo", "it ran", code=1)
     assert "it ran" in said and "did not start CUDA" in said
+    run(python, "-m", "pip", "uninstall", "--yes", "sluice")
+    left = [path for path in (tmp_path / "venv").rglob("*sluice*") if path.name != "__pycache__"]
+    assert left == [], left
+
+
+def check_command(sluice, photos, folder):
+    """The command is the tool: arguments, exit codes, streams and signals."""
+    program = "import sys; print(sys.argv[1:]); sys.exit(9)"
+    assert run(sluice, "--version").startswith("sluice ")
+    assert "33" in run(sluice, "info", photos)
+    odd = ["", "a b", "--json", "*", "$HOME", "\n"]
+    assert str(odd) in run(sluice, "idle", "--", sys.executable, "-c", program, *odd, code=9)
+    run(sluice, "info", folder / "nothing", code=1)
+    run(sluice, "info", "--nonsense", code=2)
+    done = subprocess.run([sluice, "bench", photos, "--size", "16", "--batch", "4", "--seconds", "300ms", "--json"], env=BARE,
+                          capture_output=True, text=True, timeout=300, cwd="/")  # fmt: skip
+    assert json.loads(done.stdout)["samples"] > 0
+    # It is one process, so that a signal reaches the tool; SIGPIPE ends it, as it ends any.
+    bench = subprocess.Popen([sluice, "bench", photos, "--size", "16", "--batch", "4", "--seconds", "100s", "--json"], env=BARE,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/")  # fmt: skip
+    while "python" in pathlib.Path(f"/proc/{bench.pid}/exe").resolve().name:
+        time.sleep(0.01)
+    assert pathlib.Path(f"/proc/{bench.pid}/exe").resolve().name == "sluice"
+    ignored = re.search(r"SigIgn:\s*(\w+)", pathlib.Path(f"/proc/{bench.pid}/status").read_text()).group(1)
+    assert not int(ignored, 16) >> (signal.SIGPIPE - 1) & 1
+    bench.send_signal(signal.SIGTERM)
+    bench.communicate(timeout=300)
+    assert bench.returncode in (130, -signal.SIGTERM)  # the second, before it looks for signals
