@@ -273,10 +273,12 @@ class Loader:
                 raise ValueError("hold='copy' on a device: only sluice.torch.DataLoader copies there")
         self._epoch = 0  # the one that the next iteration begins with
         self._position = 0  # batches of it that were taken
-        self._cursor = None  # where a loaded state goes on
+        self._cursor = None  # where a loaded state goes on, until a batch of it is taken
         self._first = 0  # number of the first batch that is taken of the epoch
         self._consumed = 0  # samples of it that were taken before, on all ranks
         self._turn = 0  # counts iterations: an older one ends
+        self._untouched = False  # whether there is one, and it was asked for nothing yet
+        self._again = False  # it is to begin again when it is
         self._why = ""  # why that is an error; "": it just ends
         self._lock = allocate_lock()  # held while a batch is taken, or an iteration begun
         self._process = os.getpid()  # in a forked child the lock may be a thread's that is not there
@@ -354,21 +356,31 @@ class Loader:
 
     def _begin(self):
         """Starts self._epoch in the library; at the state that was loaded, if one was."""
-        cursor, self._cursor = self._cursor, None
-        self._handle.restore(cursor)
+        self._handle.restore(self._cursor)
         self._handle.start(self._epoch, self._first)
+        self._untouched, self._again = True, False
 
     def _end_iteration(self, why=""):
         self._turn += 1
         self._why = why
 
+    def _leave(self):
+        """Ends an iteration in progress. One that was asked for nothing yet will begin where is gone to now: frameworks
+        (Lightning) take an iterator before they say the epoch."""
+        self._again = self._untouched
+        if not self._untouched:
+            self._end_iteration()
+
     def _take(self):
         """The next batch; None: the epoch is over."""
+        if self._again:
+            self._begin()
+        self._untouched = False
         batch = self._handle.next(self._convert)
         if batch is None:
             self._go_to(self._epoch + 1)
         else:
-            self._position = batch.index + 1
+            self._position, self._cursor = batch.index + 1, None
         return batch
 
     def _given(self, batch):
@@ -395,11 +407,11 @@ class Loader:
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is this epoch (after load_state_dict, the one it was saved in goes on). An
-        iteration in progress ends."""
+        iteration in progress ends; one that has given no batch yet is of this epoch, too."""
         epoch = _integer("epoch", epoch)
         if self._cursor is not None and epoch == self._epoch:
             return
-        self._end_iteration()
+        self._leave()
         self._go_to(epoch)
 
     def _go_to(self, epoch):
@@ -427,8 +439,8 @@ class Loader:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on from there with the next iteration. An iteration in progress ends. ValueError, and
-        nothing has changed, for what is no state of such a loader."""
+        """Goes on from there with the next iteration. An iteration in progress ends; one that has given no
+        batch yet goes on there, too. ValueError, and nothing has changed, for what is no state of such a loader."""
         if not isinstance(state, dict) or state.get("sluice") != STATE_VERSION:
             raise ValueError(f"not what state_dict() of this version gave: {str(state):.80}")
         missing = {"epoch", "samples", "cursor"} - state.keys()
@@ -443,7 +455,7 @@ class Loader:
         # The library says whether the cursor is of such a loader, and its epoch; it is used in __iter__.
         if cursor and self._handle.restore(cursor) != epoch:
             raise ValueError(f"the state is damaged: its cursor is of another epoch than {epoch}")
-        self._end_iteration()
+        self._leave()
         self._go_to(epoch)
         self._cursor, self._consumed = cursor or None, samples if cursor else 0
         # Rows that filled up the last batches of other ranks count as samples.

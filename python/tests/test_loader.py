@@ -140,6 +140,40 @@ def test_a_state_ends_an_iteration_in_progress(data):
     assert [batch.index for batch in loader] == list(range(9))
 
 
+def test_an_iteration_that_gave_nothing_goes_along(data):
+    """As Lightning does it: iterators are taken ahead, also twice, and the epoch or a state is said then."""
+    epochs = []
+    loader = open_loader(data)
+    for epoch in range(3):
+        epochs.append(contents(loader))
+    iterator = iter(loader)
+    loader.set_epoch(1)
+    assert loader.epoch == 1 and loader.remaining == 9
+    assert same(contents(iterator), epochs[1]) and same(contents(loader), epochs[2])
+    for taken in range(1, 10):
+        loader = open_loader(data)
+        iterator = iter(loader)
+        for _ in range(taken):
+            next(iterator)
+        state = loader.state_dict()
+        loader.set_epoch(2)  # ends it: it gave batches
+        assert list(iterator) == []
+        for begin in (lambda other: other.load_state_dict(state), lambda other: (iter(other), other.load_state_dict(state))):
+            other = open_loader(data)
+            begin(other)
+            first, second = iter(other), iter(other)
+            assert other.state_dict() == state
+            with pytest.raises(sluice.StateError, match="another one"):
+                next(first)
+            assert same(contents(second), epochs[0][taken:]) and same(contents(other), epochs[1])
+        other = open_loader(data)
+        third = iter(other)
+        other.load_state_dict(state)
+        other.set_epoch(2)
+        other.set_epoch(1)
+        assert same(contents(third), epochs[1])
+
+
 def test_set_epoch_after_a_state(data):
     loader = open_loader(data)
     iterator = iter(loader)
