@@ -2,16 +2,19 @@
 """The code of docs/python.md, run from top to bottom."""
 import pathlib
 import re
+import sys
 
+import lightnings
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 
 
 def test_the_page(photos, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "lightning", lightnings)
     (tmp_path / "photos").symlink_to(photos)
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     assert len(blocks) >= 6
@@ -24,3 +27,22 @@ def test_the_page(photos, tmp_path, monkeypatch):
     assert {names["kept"][i]["label"] for i in range(len(names["kept"]))} == {0}
     assert all(sample["label"] > 0 for sample in names["rest"])
     assert names["findings"] == [] and names["result"].samples == 33
+    check_lightning(names["Classifier"])
+
+
+def check_lightning(module):
+    """From each checkpoint, after any step and behind any epoch, the rest is what it was, bit for bit."""
+    for version in (2.0, 2.2, 2.5):
+        whole = lightnings.Trainer(version, epochs=3)
+        whole.fit(module())
+        assert len(whole.steps) == 12
+        assert not same(whole.steps[:4], whole.steps[4:8])  # each epoch has an order of its own
+        behind = [4 * (end + 1) for end in range(3)]
+        for step, checkpoint in [*enumerate(whole.checkpoints, 1), *zip(behind, whole.ends)]:
+            rest = lightnings.Trainer(version, epochs=3)
+            rest.fit(module(), checkpoint)
+            assert same(rest.steps, whole.steps[step:]), (version, step, checkpoint)
+
+
+def same(left, right):
+    return len(left) == len(right) and all(torch.equal(a, b) for x, y in zip(left, right) for a, b in zip(x, y))

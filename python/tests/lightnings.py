@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Lightning's Trainer does with a module's loader, hook by hook, as its versions do it. Lightning itself is not needed."""
+import copy
+import json
+
+
+class LightningModule:
+    trainer = None
+
+    @property
+    def current_epoch(self):
+        return self.trainer.epoch
+
+
+class Trainer:
+    """Trains nothing: `steps` are the batches it took, `checkpoints` one after each step, `ends` one behind each epoch.
+
+    version: 2.0 makes an iterator for each epoch, and one before. 2.2 makes one before, and others for later epochs that
+    do not go on; it keeps the states of loaders, too, and loads them where an epoch goes on. 2.5 goes on behind an epoch's last
+    step with the next epoch, and the iterator that it has; it calls no on_train_epoch_start where it goes on.
+    """
+
+    def __init__(self, version, epochs):
+        self.version, self.epochs, self.epoch, self.done = version, epochs, 0, 0
+        self.steps, self.checkpoints, self.ends = [], [], []
+
+    def save(self, module, kept, epoch, done, loader):
+        checkpoint = {"epoch": epoch, "done": done, "loaders": loader.state_dict()}
+        if hasattr(module, "on_save_checkpoint"):
+            module.on_save_checkpoint(checkpoint)
+        kept.append(json.loads(json.dumps(checkpoint)))
+
+    def fit(self, module, checkpoint=None):
+        module.trainer, restarting = self, False
+        call = lambda name, *given: getattr(module, name, lambda *_: None)(*given)
+        if checkpoint:
+            checkpoint = copy.deepcopy(checkpoint)
+            call("on_load_checkpoint", checkpoint)
+            self.epoch, self.done, restarting = checkpoint["epoch"], checkpoint["done"], checkpoint["done"] > 0
+        loader = module.train_dataloader()
+        if restarting and self.version >= 2.2:
+            loader.load_state_dict(checkpoint["loaders"])
+        iterator = iter(loader)
+        if restarting and self.version >= 2.5 and self.done == len(loader):
+            self.epoch, self.done = self.epoch + 1, 0
+        call("on_train_start")
+        while self.epoch < self.epochs:
+            if not restarting or self.version < 2.5:
+                call("on_train_epoch_start")
+            if self.version < 2.2 or (self.epoch > 0 and not restarting):
+                iterator = iter(loader)
+            while self.done < len(loader):
+                try:
+                    batch = next(iterator)
+                except StopIteration:
+                    break
+                self.done += 1
+                assert isinstance(batch, tuple)  # else it would not be moved to a GPU
+                self.steps.append([tensor.clone() for tensor in batch])
+                self.save(module, self.checkpoints, self.epoch, self.done, loader)
+            self.save(module, self.ends, self.epoch + 1, 0, loader)
+            self.epoch, self.done, restarting = self.epoch + 1, 0, False
