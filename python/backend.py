@@ -10,6 +10,7 @@ import hashlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sysconfig
 import tempfile
@@ -46,16 +47,16 @@ def run(*command):
 def build(folder):
     """The package's folder, built."""
     run(
-        "cmake", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DSLUICE_BUILD_EXAMPLES=OFF",
+        "cmake", "-S", ROOT, "-B", folder, *(["-G", "Ninja"] if shutil.which("ninja") else []), "-DCMAKE_BUILD_TYPE=Release", "-DSLUICE_BUILD_EXAMPLES=OFF",
         "-DSLUICE_INSTALL=OFF", "-DSLUICE_WHEEL=ON", "-DSLUICE_CRYPTO=OFF",  # libcrypto would double the wheel
     )  # fmt: skip
+    package = pathlib.Path(folder) / "python" / "sluice"
+    if not package.exists():
+        raise RuntimeError("no headers of Python 3.11 or newer were found: install python3-dev")
     run(
         "cmake", "--build", folder, "--parallel", str(os.cpu_count() or 1),
         "--target", "sluice_python", "sluice_tool", "sluice_inject",
     )  # fmt: skip
-    package = pathlib.Path(folder) / "python" / "sluice"
-    if not (package / "_sluice.abi3.so").exists():
-        raise RuntimeError("no Python headers were found: install python3-dev")
     return package
 
 

@@ -16,6 +16,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 BARE = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
 
+BACKEND = f"import sys; sys.path.insert(0, {str(ROOT / 'python')!r}); import backend; "
 PROGRAM = """
 import sys, sluice
 loader = sluice.Loader(sys.argv[1], batch_size=4, transform=sluice.transforms.RandomResizedCrop(16))
@@ -26,8 +27,8 @@ assert own + "libjpeg.so" in maps and own + "libzstd.so" in maps, maps
 """
 
 
-def run(*command, code=0):
-    done = subprocess.run(list(map(str, command)), env=BARE, capture_output=True, text=True, timeout=300, cwd="/")
+def run(*command, code=0, env=BARE):
+    done = subprocess.run(list(map(str, command)), env=env, capture_output=True, text=True, timeout=300, cwd="/")
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
 
@@ -35,10 +36,29 @@ def run(*command, code=0):
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'python')!r}); "
-        f"import backend; backend.build_wheel({str(folder)!r})")  # fmt: skip
+    run(sys.executable, "-c", BACKEND + f"backend.build_wheel({str(folder)!r})", env=without(["make", "gmake"], tmp_path_factory.mktemp("tools")))
     (made,) = folder.glob("*.whl")
     return made
+
+
+def without(programs, tools):
+    """The environment without some programs: scripts/quickstart installs ninja, and no make."""
+    for folder in reversed(BARE["PATH"].split(":")):
+        for path in pathlib.Path(folder).glob("*"):
+            link = tools / path.name
+            link.unlink(missing_ok=True)
+            link.symlink_to(path)
+    for program in programs:
+        (tools / program).unlink(missing_ok=True)
+    return BARE | {"PATH": str(tools)}
+
+
+def test_what_is_missing_is_said(tmp_path):
+    (tmp_path / "cmake").write_text("#!/bin/sh\nexit 0\n")  # configures nothing, as without Python's headers
+    (tmp_path / "cmake").chmod(0o755)
+    done = subprocess.run([sys.executable, "-c", BACKEND + f"backend.build({str(tmp_path / 'build')!r})"], capture_output=True,
+                          text=True, env=BARE | {"PATH": f"{tmp_path}:{BARE['PATH']}"})  # fmt: skip
+    assert done.returncode != 0 and "python3-dev" in done.stderr
 
 
 def test_it_is_small_and_whole(wheel):
