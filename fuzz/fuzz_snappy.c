@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_snappy: any bytes unpack to what their size says, or are refused; nothing else is written.
- */
+ * Piece by piece the same comes out. */
 #include "fuzz.h"
 
 #include "snappy.h"
+#include "snappy_stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,32 @@ static size_t size_of(const uint8_t *data, size_t size)
     return told;
 }
 
+/* In pieces of up to 7 bytes each; SIZE_MAX: refused. */
+static size_t run_pieces(const uint8_t *data, size_t size, uint8_t to[SIZE_MAX_HERE])
+{
+    sl_snappy_stream *stream = sl_snappy_stream_open();
+    fuzz_expect(stream != NULL, "memory");
+    sl_unpack_step step = {{NULL, 0}, NULL, 0};
+    step.to = to;
+    size_t given = 0;
+    size_t came = 0;
+    bool good = true;
+    for (size_t idle = 0; good && idle < 2;) {
+        const size_t piece = 1 + came % 7;
+        step.in = (sl_bytes){data + given, size - given < piece ? size - given : piece};
+        step.room = SIZE_MAX_HERE - came < piece ? SIZE_MAX_HERE - came : piece;
+        const sl_unpack_step before = step;
+        good = sl_snappy_stream_run(stream, &step).text == NULL;
+        fuzz_expect(step.room <= before.room && step.in.size <= before.in.size, "it moves on");
+        given += before.in.size - step.in.size;
+        came += before.room - step.room;
+        idle = step.room == before.room && step.in.size == before.in.size ? idle + 1 : 0;
+    }
+    good = good && given == size && sl_snappy_stream_ended(stream);
+    sl_snappy_stream_close(stream);
+    return good ? came : SIZE_MAX;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t twice[2][SIZE_MAX_HERE + 1];
@@ -33,6 +60,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     fuzz_expect(good[0] == good[1], "what is damaged is so whatever was there before");
     fuzz_expect(!good[0] || memcmp(twice[0], twice[1], told) == 0, "every byte is written");
+    uint8_t pieces[SIZE_MAX_HERE];
+    const size_t came = run_pieces(data, size, pieces);
+    fuzz_expect(!good[0] || (came == told && memcmp(pieces, twice[0], told) == 0),
+                "in pieces it is the same");
+    fuzz_expect(came != told || good[0], "what is refused at once is so in pieces");
     return 0;
 }
 

@@ -4,6 +4,8 @@
 #include "error.h"
 #include "little_endian.h"
 #include "memory.h"
+#include "snappy_stream.h"
+#include "unpack_brotli.h"
 
 #include <limits.h>
 #include <string.h>
@@ -34,6 +36,8 @@ struct sl_unpack_stream {
     z_stream gzip;
     bool gzip_open;
     ZSTD_DCtx *zstd;
+    sl_brotli *brotli;
+    sl_snappy_stream *snappy;
     uint8_t head[ZSTD_HEAD_BYTES]; /* of the frame at hand, as far as it was read */
     uint8_t head_bytes;
     bool lacks_checksum; /* one of the frames so far */
@@ -51,7 +55,8 @@ sl_packing sl_packing_of(sl_bytes begin)
 
 const char *sl_packing_name(sl_packing packing)
 {
-    return packing == SL_PACKING_GZIP ? "gzip" : "zstd";
+    static const char *const names[] = {"none", "gzip", "zstd", "brotli", "snappy"};
+    return names[packing];
 }
 
 /* ---- gzip ---- */
@@ -191,16 +196,41 @@ static sluice_status zstd_run(sl_unpack_stream *stream, sl_unpack_step *step, sl
     return SLUICE_OK;
 }
 
-/* ---- both ---- */
+/* ---- Brotli and snappy ---- */
 
-static bool open_unpacker(sl_unpack_stream *stream)
+static sluice_status refuse(const char *stage, sl_refusal why, sluice_error *error)
 {
-    if (stream->packing == SL_PACKING_GZIP) {
-        stream->gzip.zalloc = take;
-        stream->gzip.zfree = give;
-        stream->gzip_open = inflateInit2(&stream->gzip, GZIP_WINDOW) == Z_OK;
-        return stream->gzip_open;
+    return why.text == NULL ? SLUICE_OK
+                            : sl_error_set(error, why.status, stage,
+                                           "the %s data are damaged here: %s", stage, why.text);
+}
+
+static sluice_status brotli_run(sl_unpack_stream *stream, sl_unpack_step *step, sluice_error *error)
+{
+    bool ended = false;
+    if (stream->where == WHERE_BETWEEN) {
+        return sl_error_set(error, SLUICE_CORRUPT, "brotli",
+                            "what follows the Brotli stream is none of it");
     }
+    stream->where = WHERE_INSIDE;
+    stream->lacks_checksum = true;
+    const sl_refusal why = sl_brotli_run(stream->brotli, step, &ended);
+    stream->where = ended ? WHERE_BETWEEN : WHERE_INSIDE;
+    return refuse("brotli", why, error);
+}
+
+static sluice_status snappy_run(sl_unpack_stream *stream, sl_unpack_step *step, sluice_error *error)
+{
+    stream->lacks_checksum = true;
+    const sl_refusal why = sl_snappy_stream_run(stream->snappy, step);
+    stream->where = sl_snappy_stream_ended(stream->snappy) ? WHERE_BETWEEN : WHERE_INSIDE;
+    return refuse("snappy", why, error);
+}
+
+/* ---- all ---- */
+
+static bool open_zstd(sl_unpack_stream *stream)
+{
     stream->zstd = ZSTD_createDCtx();
     sl_memory_count_allocation();
     return stream->zstd != NULL &&
@@ -208,10 +238,35 @@ static bool open_unpacker(sl_unpack_stream *stream)
                                                SL_UNPACK_WINDOW_LOG)) == 0;
 }
 
+/* False: no memory. */
+static bool open_unpacker(sl_unpack_stream *stream)
+{
+    switch (stream->packing) {
+    case SL_PACKING_GZIP:
+        stream->gzip.zalloc = take;
+        stream->gzip.zfree = give;
+        stream->gzip_open = inflateInit2(&stream->gzip, GZIP_WINDOW) == Z_OK;
+        return stream->gzip_open;
+    case SL_PACKING_BROTLI:
+        stream->brotli = sl_brotli_open();
+        return stream->brotli != NULL;
+    case SL_PACKING_SNAPPY:
+        stream->snappy = sl_snappy_stream_open();
+        return stream->snappy != NULL;
+    default:
+        return open_zstd(stream);
+    }
+}
+
 sluice_status sl_unpack_stream_open(sl_unpack_stream **stream, sl_packing packing,
                                     sluice_error *error)
 {
     *stream = NULL;
+    if (packing == SL_PACKING_BROTLI && !sl_brotli_is_there()) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "brotli",
+                            "it is compressed by Brotli, and sluice was built without "
+                            "libbrotlidec");
+    }
     sl_unpack_stream *made = sl_calloc(1, sizeof(*made));
     if (made != NULL) {
         made->packing = packing;
@@ -234,7 +289,23 @@ void sl_unpack_stream_close(sl_unpack_stream *stream)
         (void)inflateEnd(&stream->gzip);
     }
     (void)ZSTD_freeDCtx(stream->zstd);
+    sl_brotli_close(stream->brotli);
+    sl_snappy_stream_close(stream->snappy);
     sl_free(stream);
+}
+
+static sluice_status run_once(sl_unpack_stream *stream, sl_unpack_step *step, sluice_error *error)
+{
+    switch (stream->packing) {
+    case SL_PACKING_GZIP:
+        return gzip_run(stream, step, error);
+    case SL_PACKING_BROTLI:
+        return brotli_run(stream, step, error);
+    case SL_PACKING_SNAPPY:
+        return snappy_run(stream, step, error);
+    default:
+        return zstd_run(stream, step, error);
+    }
 }
 
 /* A call of the unpacker may leave both input and room, at the end of a member or frame. */
@@ -248,9 +319,7 @@ sluice_status sl_unpack_stream_run(sl_unpack_stream *stream, sl_unpack_step *ste
         if (room == 0 || (left == 0 && stream->where != WHERE_INSIDE)) {
             return SLUICE_OK;
         }
-        const sluice_status status = stream->packing == SL_PACKING_GZIP
-                                         ? gzip_run(stream, step, error)
-                                         : zstd_run(stream, step, error);
+        const sluice_status status = run_once(stream, step, error);
         if (status < 0 || (step->room == room && step->in.size == left)) {
             return status;
         }
@@ -262,10 +331,11 @@ sluice_status sl_unpack_stream_end(const sl_unpack_stream *stream, sluice_error 
     if (stream->where == WHERE_BETWEEN || stream->where == WHERE_PADDING) {
         return SLUICE_OK;
     }
+    static const char *const parts[] = {"", "member", "frame", "stream", "block"};
     const char *name = sl_packing_name(stream->packing);
     return sl_error_set(error, SLUICE_CORRUPT, name,
                         "the %s data are cut short: they end inside a %s", name,
-                        stream->packing == SL_PACKING_GZIP ? "member" : "frame");
+                        parts[stream->packing]);
 }
 
 bool sl_unpack_stream_lacks_checksum(const sl_unpack_stream *stream)

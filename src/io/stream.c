@@ -174,6 +174,23 @@ static sluice_status give_up(sl_stream *stream, sluice_error *why)
     return (sluice_status)why->status;
 }
 
+/* Whether as much came out as had to, and no more before the end. */
+static sluice_status check_bytes(const sl_stream *stream, bool over, sluice_error *error)
+{
+    const uint64_t told = stream->packed.bytes;
+    if (told == 0 || stream->front == told || (stream->front < told && !over)) {
+        return SLUICE_OK;
+    }
+    if (!over) {
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                            "it unpacks to more than the %llu bytes that its index says",
+                            (unsigned long long)told);
+    }
+    return sl_error_set(error, SLUICE_CORRUPT, STAGE,
+                        "it unpacks to %llu bytes, and to %llu by its index",
+                        (unsigned long long)stream->front, (unsigned long long)told);
+}
+
 /* Moves the front on, by as much as comes out of the input at hand and the chunk has room for. */
 static sluice_status unpack(sl_stream *stream, sluice_error *error)
 {
@@ -192,6 +209,9 @@ static sluice_status unpack(sl_stream *stream, sluice_error *error)
     const bool over = came == 0 && step.in.size == 0 && stream->in_at == stream->packed.file.bytes;
     if (status == SLUICE_OK && over) {
         status = sl_unpack_stream_end(stream->unpacker, error);
+    }
+    if (status == SLUICE_OK) {
+        status = check_bytes(stream, over, error);
     }
     stream->ended = over && status == SLUICE_OK;
     return status < 0 ? give_up(stream, error) : status;
@@ -294,7 +314,8 @@ sluice_status sl_stream_finish(sl_stream *stream, sluice_error *error)
 
 bool sl_stream_lacks_checksum(const sl_stream *stream)
 {
-    return stream->unpacker != NULL && sl_unpack_stream_lacks_checksum(stream->unpacker);
+    return stream->unpacker != NULL && !stream->packed.is_summed &&
+           sl_unpack_stream_lacks_checksum(stream->unpacker);
 }
 
 uint64_t sl_stream_bytes(const sl_stream *stream)

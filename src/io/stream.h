@@ -5,7 +5,8 @@
  * Purpose: bytes of what comes out of a file, by their offset in it. Reading behind the front
  * unpacks on, and keeps the last bytes that came out: a read of those costs a copy; one before them
  * begins anew with the file, which is right and slow. So readers have to ask in about the order of
- * offsets. How much comes out is known when all of it did. An offset in an error is that of the
+ * offsets. How much comes out is known when all of it did, unless it is told; then anything else is
+ * damage, and no more is unpacked than that. An offset in an error is that of the
  * file. A file that is not the same any more (file.h) is refused, whenever a piece of it is read;
  * once something is damaged, everything from there on is refused at once. Reads that fail are tried
  * again (retry.h), and a handle that went stale is opened again.
@@ -27,6 +28,8 @@ typedef struct sl_stream sl_stream;
 typedef struct sl_packed {
     sl_packing packing;
     sl_file_identity file;
+    uint64_t bytes; /* that must come out of it; 0: any number */
+    bool is_summed; /* whoever opened it knows of its checksums: it lacks none of its own */
 } sl_packed;
 
 /* The path is copied. `chunks`, 1 or more: the bytes of all but one of them can be read again.
@@ -50,7 +53,7 @@ sluice_status sl_stream_read(sl_stream *stream, uint64_t offset, void *to, size_
  * it was right. Blocks. Errors: as of reading. */
 sluice_status sl_stream_finish(sl_stream *stream, sluice_error *error);
 
-/* Whether a part of what was read has no checksum in the file: a zstd frame. */
+/* Whether a part of what was read has no checksum in the file (a zstd frame), and is not summed. */
 bool sl_stream_lacks_checksum(const sl_stream *stream);
 
 /* How much comes out of the file, once a read got less than it asked for. */

@@ -3,6 +3,7 @@
  * gzip and zstd data made by hand from their specifications (RFC 1952 and 8878), unpacked in pieces
  * of all sizes: what comes out does not depend on them, and damage is never taken for data.
  */
+#include "unpack_brotli.h"
 #include "unpack_stream.h"
 
 #include <setjmp.h>
@@ -65,11 +66,10 @@ static sluice_status run_pieces(sl_unpack_stream *stream, sl_bytes packed, size_
 }
 
 /* In pieces of `in` bytes, with room for `room` at a time. */
-static result unpack(sl_bytes packed, size_t in, size_t room)
+static result unpack_as(sl_packing packing, sl_bytes packed, size_t in, size_t room)
 {
     result r = {.status = SLUICE_OK, .error = SLUICE_ERROR_INIT};
     sl_unpack_stream *stream = NULL;
-    const sl_packing packing = sl_packing_of(packed);
     assert_int_not_equal(packing, SL_PACKING_NONE);
     assert_int_equal(sl_unpack_stream_open(&stream, packing, &r.error), SLUICE_OK);
     r.status = run_pieces(stream, packed, in, room, &r);
@@ -77,6 +77,11 @@ static result unpack(sl_bytes packed, size_t in, size_t room)
     sl_unpack_stream_close(stream);
     assert_true(r.status == SLUICE_OK || (r.error.status == r.status && r.error.text[0] != '\0'));
     return r;
+}
+
+static result unpack(sl_bytes packed, size_t in, size_t room)
+{
+    return unpack_as(sl_packing_of(packed), packed, in, room);
 }
 
 static void check(sl_bytes packed, const char *text)
@@ -248,6 +253,44 @@ static void test_only_what_was_written_comes_out(void **state)
     sl_unpack_stream_close(stream);
 }
 
+/* One of each, which nothing but a name tells; what is cut or goes on is refused. */
+static void check_one(sl_packing packing, sl_bytes packed)
+{
+    for (size_t in = 1; in <= packed.size; in++) {
+        for (size_t room = 1; room < 12; room++) {
+            const result r = unpack_as(packing, packed, in, room);
+            assert_int_equal(r.status, SLUICE_OK);
+            assert_int_equal(r.size, 5);
+            assert_memory_equal(r.out, "hello", r.size);
+            assert_true(r.lacks_checksum);
+        }
+        const result cut = unpack_as(packing, (sl_bytes){packed.data, packed.size - 1}, in, 5);
+        assert_int_equal(cut.status, SLUICE_CORRUPT);
+        assert_non_null(strstr(cut.error.text, "cut short"));
+    }
+    uint8_t longer[32] = {0};
+    memcpy(longer, packed.data, packed.size);
+    assert_int_equal(unpack_as(packing, (sl_bytes){longer, packed.size + 1}, 32, 32).status,
+                     SLUICE_CORRUPT);
+}
+
+static void test_brotli_and_snappy(void **state)
+{
+    (void)state;
+    check_one(SL_PACKING_SNAPPY, BYTES("\x05\x10hello"));
+    if (sl_brotli_is_there()) {
+        check_one(SL_PACKING_BROTLI, BYTES("\x40\0\x10hello\x03"));
+        const result r = unpack_as(SL_PACKING_BROTLI, BYTES("\x40\0\x10hello\x02"), 3, 5);
+        assert_int_equal(r.status, SLUICE_CORRUPT);
+    } else {
+        sl_unpack_stream *stream;
+        sluice_error error = SLUICE_ERROR_INIT;
+        assert_int_equal(sl_unpack_stream_open(&stream, SL_PACKING_BROTLI, &error),
+                         SLUICE_UNSUPPORTED);
+        assert_non_null(strstr(error.text, "libbrotlidec"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +303,7 @@ int main(void)
         cmocka_unit_test(test_only_what_was_written_comes_out),
         cmocka_unit_test(test_cut_anywhere),
         cmocka_unit_test(test_gzip_flipped),
+        cmocka_unit_test(test_brotli_and_snappy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

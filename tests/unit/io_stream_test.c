@@ -348,6 +348,36 @@ static void among_objects(void **state)
     sl_objects_close(objects);
 }
 
+/* What an index tells is held against what comes out, and no more than that is unpacked. */
+static void as_many_bytes_as_told(void **state)
+{
+    (void)state;
+    sluice_error error;
+    size_t got;
+    for (size_t p = 0; p < 2; p++) {
+        write_packed(0, pack_data(packings[p]));
+        for (int off = -1; off <= 1; off++) {
+            sl_packed packed = facts_of(0, packings[p]);
+            sl_stream *stream = NULL;
+            packed.bytes = DATA_BYTES + (uint64_t)off;
+            assert_int_equal(sl_stream_open(&stream, path_of(0), &packed, 4, NULL), SLUICE_OK);
+            const sluice_status status = sl_stream_finish(stream, &error);
+            assert_int_equal(status, off == 0 ? SLUICE_OK : SLUICE_CORRUPT);
+            assert_true(off == 0 || strstr(error.text, "its index") != NULL);
+            assert_true(off == 0 || strcmp(error.file, path_of(0)) == 0);
+            sl_stream_close(stream);
+        }
+        sl_packed packed = facts_of(0, packings[p]);
+        sl_stream *stream = NULL;
+        packed.bytes = 1000;
+        assert_int_equal(sl_stream_open(&stream, path_of(0), &packed, 4, NULL), SLUICE_OK);
+        assert_int_equal(sl_stream_read_some(stream, 0, got_data, 1000, &got, &error), SLUICE_OK);
+        assert_int_equal(sl_stream_finish(stream, &error), SLUICE_CORRUPT);
+        assert_in_range(sl_stream_bytes(stream), 1001, 1000 + SL_STREAM_CHUNK_BYTES);
+        sl_stream_close(stream);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +385,7 @@ int main(void)
         cmocka_unit_test(reads_in_order_unpack_once),
         cmocka_unit_test(cut_short),
         cmocka_unit_test(checksums),
+        cmocka_unit_test(as_many_bytes_as_told),
         cmocka_unit_test(what_fails_spoils_nothing),
         cmocka_unit_test(changed_meanwhile),
         cmocka_unit_test(zeros_are_passed_over),
