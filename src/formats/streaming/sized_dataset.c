@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sized_dataset.h"
 
-#include "digest.h"
+#include "digest_list.h"
 #include "error.h"
 #include "look_around.h"
 #include "memory.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #define STAGE "dataset"
 /* Read at once of a file whose hash is checked. */
@@ -68,28 +67,9 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 
 /* The hashes of a file in the making. */
 typedef struct hashing {
-    const char *wanted[SL_DIGEST_NAMES]; /* "NAME=DIGITS", then what comes behind */
-    sl_digest *of[SL_DIGEST_NAMES];
-    uint32_t count;
+    sl_digest_list list;
     uint8_t piece[PIECE_BYTES];
 } hashing;
-
-static sluice_status begin_hashes(hashing *h, const char *hashes, sluice_error *error)
-{
-    const char *at = hashes;
-    while (*at != '\0' && h->count < SL_DIGEST_NAMES) {
-        char name[16];
-        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "="), at);
-        const sluice_status status = sl_digest_open(&h->of[h->count], name, error);
-        if (status < 0) {
-            return status;
-        }
-        h->wanted[h->count++] = at;
-        at += strcspn(at, " ");
-        at += *at == ' ';
-    }
-    return SLUICE_OK;
-}
 
 static sluice_status hash_file(const sl_dataset *dataset, uint32_t object, hashing *h,
                                sl_findings *findings, sluice_error *error)
@@ -105,9 +85,7 @@ static sluice_status hash_file(const sl_dataset *dataset, uint32_t object, hashi
         if (status < 0) {
             return status;
         }
-        for (uint32_t i = 0; i < h->count; i++) {
-            sl_digest_add(h->of[i], h->piece, bytes);
-        }
+        sl_digest_list_add(&h->list, h->piece, bytes);
         findings->bytes_read += bytes;
         at += bytes;
     }
@@ -115,23 +93,18 @@ static sluice_status hash_file(const sl_dataset *dataset, uint32_t object, hashi
 }
 
 /* Each that is another than the index says is a finding. */
-static void compare_hashes(const sl_dataset *dataset, uint32_t object, const hashing *h,
+static void compare_hashes(const sl_dataset *dataset, uint32_t object, hashing *h,
                            sl_findings *findings)
 {
     const char *path = sized_of(dataset)->files.list.files[object].path;
-    for (uint32_t i = 0; i < h->count; i++) {
-        char digits[SL_DIGEST_TEXT_BYTES];
-        const char *wanted = h->wanted[i];
-        const int name = (int)strcspn(wanted, "=");
-        const size_t bytes = strcspn(wanted, " ") - (size_t)name - 1;
-        if (sl_digest_text(h->of[i], digits) && strlen(digits) == bytes &&
-            strncasecmp(digits, wanted + name + 1, bytes) == 0) {
-            continue;
-        }
+    for (uint32_t i = 0; i < h->list.count; i++) {
+        char name[16];
         sluice_error finding;
-        sl_error_file(&finding, SLUICE_CORRUPT, STAGE, 0, path, 0,
-                      "the file does not match its hash in index.json (%.*s)", name, wanted);
-        findings->report(findings->ctx, &finding);
+        if (sl_digest_list_differs(&h->list, i, name)) {
+            sl_error_file(&finding, SLUICE_CORRUPT, STAGE, 0, path, 0,
+                          "the file does not match its hash in index.json (%s)", name);
+            findings->report(findings->ctx, &finding);
+        }
     }
 }
 
@@ -149,7 +122,7 @@ static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl
         findings->report(findings->ctx, &error);
         return SLUICE_OK;
     }
-    sluice_status status = begin_hashes(h, hashes, &error);
+    sluice_status status = sl_digest_list_open(&h->list, hashes, &error);
     if (status == SLUICE_OK) {
         status = hash_file(dataset, object, h, findings, &error);
     }
@@ -158,9 +131,7 @@ static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl
     } else if (status != SLUICE_CANCELED) {
         findings->report(findings->ctx, &error);
     }
-    for (uint32_t i = 0; i < h->count; i++) {
-        sl_digest_close(h->of[i]);
-    }
+    sl_digest_list_close(&h->list);
     sl_free(h);
     return SLUICE_OK; /* what is wrong with which sample is worth knowing */
 }
