@@ -23,7 +23,7 @@ libxxhash-dev                                 : XXH3, checksums of samples
 libjansson-dev                                : JSON, which many formats keep their index in
 libpng-dev                                    : decodes PNG, writes the contact sheets of sluice view
 libwebp-dev                                   : decodes WebP (built without it, sluice refuses WebP)
-libbrotli-dev                                 : unpacks Parquet files of Brotli (refused without it)
+libbrotli-dev                                 : unpacks Parquet files and MDS shards of Brotli (refused without it)
 liblz4-dev                                    : unpacks Parquet and Arrow files of LZ4 (refused without it)
 libexpat1-dev                                 : reads annotations in XML, those of Pascal VOC (built without it, refused)
 libssl-dev                                    : libcrypto, verifies hashes of MDS shards (without it those of xxHash only)
@@ -43,6 +43,7 @@ python3-protobuf                              : another writer of tf.train.Examp
 python3-torch                                 : the same, with torch tensors
 python3-venv                                  : installs its wheel into an empty environment
 libarchive-tools                              : makes tars (bsdtar) for the tests of their reader
+libsnappy1v5                                  : compresses MDS shards for the tests of their reader
 mypy                                          : checks that its types are those of its code
 groff-base                                    : checks the man pages
 zsh                                           : checks what is completed in it

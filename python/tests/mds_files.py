@@ -4,6 +4,7 @@
 # sample is one u32 size for each column whose size varies, then the bytes of all columns; columns go in the order of
 # their names. All numbers are little-endian.
 import bz2
+import ctypes
 import gzip
 import hashlib
 import json
@@ -12,13 +13,14 @@ import pickle
 
 import numpy as np
 
+import parquets
 import zstds
 
 SCALARS = {"int": "<i8", **{k: np.dtype(k).newbyteorder("<").str for k in (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")}}
 ARRAYS = {"uint8": 8, "int8": 9, "uint16": 16, "int16": 17, "float16": 18, "uint32": 32, "int32": 33, "float32": 34,
           "uint64": 64, "int64": 65, "float64": 66}
-LEVELS = {"zstd": 3, "gz": 9, "bz2": 9}
+LEVELS = {"zstd": 3, "gz": 9, "bz2": 9, "br": 5, "snappy": 0}
 
 
 def _u32(*values):
@@ -113,14 +115,27 @@ def encode_shard(config, samples):
     return _u32(len(samples), *ends) + text + b"".join(samples)
 
 
+def snappy(data):
+    """One block, by the library (libsnappy1v5); RuntimeError where it is not."""
+    library = parquets.shared("libsnappy.so.1")
+    library.snappy_max_compressed_length.restype = ctypes.c_size_t
+    size = ctypes.c_size_t(library.snappy_max_compressed_length(ctypes.c_size_t(len(data))))
+    room = ctypes.create_string_buffer(size.value)
+    if library.snappy_compress(data, ctypes.c_size_t(len(data)), room, ctypes.byref(size)) != 0:
+        raise RuntimeError("Snappy failed")
+    return room.raw[:size.value]
+
+
 def squeeze(compression, data):
-    """Compress a whole shard: 'zstd', 'zstd:7', 'gz', 'gz:1', 'bz2'. (br and snappy have no writer here.)"""
+    """Compress a whole shard: 'zstd', 'zstd:7', 'gz', 'gz:1', 'bz2', 'br', 'snappy'. RuntimeError: that cannot be done here."""
     name, _, level = compression.partition(":")
     if name not in LEVELS:
         raise ValueError("no writer for compression " + compression)
     level = int(level or LEVELS[name])
     if name == "zstd":
         return zstds.compress(data, level)
+    if name in ("br", "snappy"):
+        return parquets.brotli(data) if name == "br" else snappy(data)
     return bz2.compress(data, level) if name == "bz2" else gzip.compress(data, level, mtime=0)
 
 

@@ -2,14 +2,11 @@
 """LitData's chunks, made by a writer of the tests' own (litdata_files.py)."""
 import io
 import json
-import shutil
 import struct
-import subprocess
 
 import litdata_files as lit
 import numpy
 import pytest
-import zstds
 from PIL import Image
 
 import sluice
@@ -349,23 +346,6 @@ def test_leaves_that_are_refused(tmp_path, form, words):
     with pytest.raises(UNSUPPORTED, match=f'column "a": .*{words}'):
         sluice.Dataset(tmp_path)
     assert sluice.Dataset(tmp_path, fields={"n": "n"})[0] == {"n": 3}
-
-
-@pytest.mark.parametrize("compression", ["zstd", "zstd:7"])
-def test_compressed_chunks(tmp_path, compression):
-    try:
-        lit.write(tmp_path, ["int"], [[n] for n in range(9)], chunk_samples=4, compression=compression)
-    except zstds.Absent as why:
-        pytest.skip(str(why))
-    with pytest.raises(UNSUPPORTED, match="compressed as a whole: unpack all.*zstd -d"):
-        sluice.Dataset(tmp_path)
-    if shutil.which("zstd") is None:
-        pytest.skip("there is no program that unpacks it")
-    with pytest.raises(UNSUPPORTED) as caught:
-        sluice.Dataset(tmp_path)
-    line = str(caught.value).partition("as it is: ")[2]
-    subprocess.run(line, shell=True, cwd=tmp_path, check=True, capture_output=True)
-    assert [sample["0"] for sample in sluice.Dataset(tmp_path)] == list(range(9))
 
 
 def test_other_compressions(tmp_path):

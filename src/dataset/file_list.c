@@ -37,6 +37,7 @@ void sl_file_list_close(sl_file_list *list)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         sl_free(list->files[i].path);
+        sl_free(list->files[i].name);
     }
     sl_free(list->files);
 }
@@ -105,7 +106,10 @@ static sl_packed packed_of(void *ctx, uint32_t number)
 {
     const sl_file_list *list = ctx;
     const sl_listed_file *file = &list->files[number];
-    return (sl_packed){.packing = file->packing, .file = file->file};
+    return (sl_packed){.packing = file->packing,
+                       .file = file->file,
+                       .bytes = file->unpacked,
+                       .is_summed = file->unpacked != 0};
 }
 
 sluice_status sl_file_list_objects(sl_file_list *list, sl_objects **objects, sluice_error *error)
@@ -125,9 +129,10 @@ sluice_status sl_file_list_objects(sl_file_list *list, sl_objects **objects, slu
 
 void sl_file_list_sum(const sl_file_list *list, uint32_t file, sl_checksum_stream *stream)
 {
-    const char *path = list->files[file].path;
+    const sl_listed_file *of = &list->files[file];
+    const char *path = of->name != NULL ? of->name : of->path;
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
     sl_checksum_add(stream, name, strlen(name) + 1);
-    sl_checksum_add_u64(stream, list->files[file].file.bytes);
+    sl_checksum_add_u64(stream, of->unpacked != 0 ? of->unpacked : of->file.bytes);
 }

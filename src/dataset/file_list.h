@@ -15,9 +15,12 @@
 
 typedef struct sl_listed_file {
     char *path;            /* owned */
+    char *name;            /* owned: of what it unpacks to; NULL: as its path ends */
     sl_file_identity file; /* when it was looked at; until then of its size alone */
     uint64_t first;        /* number of its first sample */
     sl_packing packing;
+    uint64_t unpacked; /* bytes that an index says come out of it, of which it also tells what has
+                          no checksum; 0: none does */
 } sl_listed_file;
 
 typedef struct sl_file_list {
@@ -42,7 +45,8 @@ uint32_t sl_file_list_find(const sl_file_list *list, uint64_t sample);
 /* The files as objects, which have to be the same ones whenever they are opened, as far as they
  * were looked at; the list has to outlive them. Errors: NOMEM. */
 sluice_status sl_file_list_objects(sl_file_list *list, sl_objects **objects, sluice_error *error);
-/* Adds a file's name, without the folders, and its size to a fingerprint. */
+/* Adds a file's name, without the folders, and its size to a fingerprint; of one that an index
+ * tells of what it unpacks to: of that. */
 void sl_file_list_sum(const sl_file_list *list, uint32_t file, sl_checksum_stream *stream);
 
 #endif

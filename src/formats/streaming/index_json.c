@@ -189,6 +189,29 @@ sluice_status sl_index_json_file(const sl_index_json *index, const char *name,
                                "names a file whose path is too long");
 }
 
+sl_packing sl_index_json_packing(const char *compression)
+{
+    static const struct {
+        const char *name;
+        sl_packing packing;
+    } known[] = {{"zstd", SL_PACKING_ZSTD},
+                 {"gz", SL_PACKING_GZIP},
+                 {"br", SL_PACKING_BROTLI},
+                 {"snappy", SL_PACKING_SNAPPY}};
+    const char *name = compression != NULL ? compression : "";
+    const size_t length = strcspn(name, ":");
+    const size_t digits = name[length] == ':' ? strspn(name + length + 1, "0123456789") : 0;
+    if (name[length] == ':' && (digits == 0 || name[length + 1 + digits] != '\0')) {
+        return SL_PACKING_NONE;
+    }
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strlen(known[i].name) == length && strncmp(known[i].name, name, length) == 0) {
+            return known[i].packing;
+        }
+    }
+    return SL_PACKING_NONE;
+}
+
 sluice_status sl_index_json_refuse(const sl_index_json *index, sluice_status status, int64_t number,
                                    const char *why, sluice_error *error)
 {

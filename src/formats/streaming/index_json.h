@@ -44,6 +44,9 @@ void sl_index_json_close(sl_index_json *index);
  * of the folder; its path is too long). */
 sluice_status sl_index_json_file(const sl_index_json *index, const char *name,
                                  char path[SL_PATH_BYTES], sluice_error *error);
+/* How files are compressed as a whole of which an index says `compression`: "zstd", "gz", "br",
+ * "snappy", also with a level behind a colon. NONE: that is NULL, or nothing that is known here. */
+sl_packing sl_index_json_packing(const char *compression);
 /* An error about the index: its status. `number`: of an entry of the list; -1: of none. */
 sluice_status sl_index_json_refuse(const sl_index_json *index, sluice_status status, int64_t number,
                                    const char *why, sluice_error *error);

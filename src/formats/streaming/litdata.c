@@ -31,68 +31,67 @@ typedef struct opener {
 
 /* ---- chunks ---- */
 
-/* A command is only made of what is known: it is meant to be copied. */
-static bool is_zstd(const char *compression)
+static sluice_status refuse_compressed(const char *path, sluice_error *error)
 {
-    const size_t bytes = strlen(compression);
-    return strcmp(compression, "zstd") == 0 ||
-           (strncmp(compression, "zstd:", 5) == 0 && bytes > 5 &&
-            strspn(compression + 5, "0123456789") == bytes - 5);
+    return sl_error_file(
+        error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+        "the chunk is compressed as a whole, in a way that is not known here: unpack "
+        "all of them, beside, and leave index.json as it is");
 }
 
-static sluice_status refuse_compressed(const char *path, const char *compression,
-                                       sluice_error *error)
-{
-    char command[256] = "";
-    if (is_zstd(compression)) {
-        (void)snprintf(command, sizeof(command),
-                       ": for f in *.%s.bin; do zstd -d \"$f\" -o \"${f%%.%s.bin}.bin\"; done",
-                       compression, compression);
-    }
-    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                         "the chunk is compressed as a whole: unpack all of them, beside, and "
-                         "leave index.json as it is%s",
-                         command);
-}
+/* The paths of a chunk. */
+typedef struct chunk_paths {
+    char given[SL_PATH_BYTES]; /* as the index names it */
+    char plain[SL_PATH_BYTES]; /* of a compressed one when it is unpacked: without ".COMPRESSION",
+                                  as the original has it */
+} chunk_paths;
 
-/* The file that a chunk is in when it is unpacked: its name without ".COMPRESSION", as the original
- * has it. */
+/* Which file holds the chunk: the unpacked one where it is there. */
 static sluice_status find_file(const opener *o, const char *name, const char *compression,
-                               char path[SL_PATH_BYTES], sluice_error *error)
+                               chunk_paths *p, sl_told_file *told, sluice_error *error)
 {
-    char packed[SL_PATH_BYTES];
     char plain[SL_PATH_BYTES];
     char part[COMPRESSION_BYTES + 2];
     struct stat facts;
-    const sluice_status status = sl_index_json_file(&o->index, name, packed, error);
+    const sluice_status status = sl_index_json_file(&o->index, name, p->given, error);
+    told->path = p->given;
     if (status < 0 || compression == NULL) {
-        (void)snprintf(path, SL_PATH_BYTES, "%s", packed);
         return status;
     }
     (void)snprintf(part, sizeof(part), ".%s", compression);
     const char *found = strstr(name, part);
     if (found == NULL) {
-        return refuse_compressed(packed, compression, error);
+        return refuse_compressed(p->given, error);
     }
     (void)snprintf(plain, sizeof(plain), "%.*s%s", (int)(found - name), name, found + strlen(part));
-    if (sl_index_json_file(&o->index, plain, path, error) < 0) {
+    if (sl_index_json_file(&o->index, plain, p->plain, error) < 0) {
         return SLUICE_CORRUPT;
     }
-    return stat(path, &facts) == 0 ? SLUICE_OK : refuse_compressed(packed, compression, error);
+    if (stat(p->plain, &facts) == 0) {
+        told->path = p->plain;
+        return SLUICE_OK;
+    }
+    told->packing = sl_index_json_packing(compression);
+    if (told->packing != SL_PACKING_ZSTD) { /* LitData has no other */
+        return refuse_compressed(p->given, error);
+    }
+    told->unpacked = p->plain;
+    return SLUICE_OK;
 }
 
 static sluice_status add_chunk(opener *o, const json_t *chunk, size_t number,
                                const char *compression, sluice_error *error)
 {
-    char path[SL_PATH_BYTES];
-    sl_sized_file file = {.path = path};
+    chunk_paths p;
+    sl_sized_file file = {.told = {.samples = 0}};
+    sl_told_file *told = &file.told;
     const char *name = sl_json_text(chunk, "filename");
-    if (!sl_json_count(chunk, "chunk_size", &file.samples) ||
-        !sl_json_count(chunk, "chunk_bytes", &file.bytes) || name == NULL) {
+    if (!sl_json_count(chunk, "chunk_size", &told->samples) ||
+        !sl_json_count(chunk, "chunk_bytes", &told->bytes) || name == NULL) {
         return sl_index_json_refuse(&o->index, SLUICE_CORRUPT, (int64_t)number,
                                     "it does not say what its file is", error);
     }
-    const sluice_status status = find_file(o, name, compression, path, error);
+    const sluice_status status = find_file(o, name, compression, &p, told, error);
     return status == SLUICE_OK ? sl_sized_dataset_add(o->own, &file, error) : status;
 }
 
@@ -219,9 +218,11 @@ static sluice_status open_items(opener *o, sl_dataset **dataset,
 {
     sl_dataset *base = &o->own->base;
     sl_unchecked_add(&base->unchecked, "LitData's chunks have no checksums");
-    (void)snprintf(base->kind, sizeof(base->kind),
-                   "LitData's chunks, as their index.json lists them");
     const sluice_status status = sl_sized_dataset_finish(o->own, options, path, error);
+    const bool packed = base->info.front_to_back != 0;
+    (void)snprintf(base->kind, sizeof(base->kind),
+                   "LitData's %schunks, as their index.json lists them%s",
+                   packed ? "compressed " : "", packed ? "; not for loading: pack it" : "");
     if (status == SLUICE_OK) {
         *dataset = base;
         o->own = NULL;

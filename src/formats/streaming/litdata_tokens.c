@@ -138,12 +138,15 @@ static sluice_status open_all(tokens *own, const char *path, sluice_error *error
     }
     info->bytes = own->files.bytes;
     info->shards = own->files.list.count;
+    info->front_to_back = own->files.front_to_back;
     info->fingerprint = sl_offset_files_fingerprint(&own->files);
     info->fields = own->fields.count;
     own->base.fields = own->fields.fields;
     sl_unchecked_add(&own->base.unchecked, "LitData's chunks have no checksums");
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
-                   "LitData's chunks of tokens (TokensLoader): each chunk is a sample");
+                   "LitData's %schunks of tokens (TokensLoader): each chunk is a sample%s",
+                   own->files.front_to_back ? "compressed " : "",
+                   own->files.front_to_back ? "; not for loading: pack it" : "");
     return sl_file_list_objects(&own->files.list, &own->base.objects, error);
 }
 

@@ -93,38 +93,37 @@ static bool has_same_columns(const json_t *a, const json_t *b)
 
 static sluice_status refuse_compressed(const char *path, sluice_error *error)
 {
-    static const struct {
-        const char *end, *command;
-    } ways[] = {
-        {".zstd", "for f in *.zstd; do zstd -d \"$f\" -o \"${f%.zstd}\"; done"},
-        {".gz", "gunzip -k *.gz"},
-        {".bz2", "bunzip2 -k *.bz2"},
-        {".br", "brotli -d *.br"},
-    };
-    const char *command = "";
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        command = sl_ends_with(path, ways[i].end) ? ways[i].command : command;
-    }
-    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                         "the shard is compressed as a whole: unpack all of them, beside, and "
-                         "leave index.json as it is%s%s",
-                         command[0] != '\0' ? ": " : "", command);
+    return sl_error_file(
+        error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
+        "the shard is compressed as a whole, in a way that is not known here: unpack "
+        "all of them, beside, and leave index.json as it is%s",
+        sl_ends_with(path, ".bz2") ? ": bunzip2 -k *.bz2" : "");
 }
 
-/* Compressed ones may lie unpacked beside, as they do in a cache of the original. */
-static sluice_status check_unpacked(const opener *o, const json_t *shard, const char *path,
-                                    sluice_error *error)
+/* Which file holds the shard: the one at `raw` where it is there, as in a cache of the original, or
+ * else the compressed one, whose path comes to `zip`. */
+static sluice_status find_file(const opener *o, const json_t *shard, char raw[SL_PATH_BYTES],
+                               char zip[SL_PATH_BYTES], sl_told_file *told, sluice_error *error)
 {
-    char packed[SL_PATH_BYTES];
     struct stat facts;
-    const json_t *zip = sl_json_member(shard, "zip_data");
-    if (zip == NULL || stat(path, &facts) == 0) {
+    const json_t *data = sl_json_member(shard, "zip_data");
+    told->path = raw;
+    if (data == NULL || stat(raw, &facts) == 0) {
         return SLUICE_OK;
     }
     const sluice_status status =
-        sl_index_json_file(&o->index, sl_json_text(zip, "basename"), packed, error);
-    return status == SLUICE_OK && stat(packed, &facts) == 0 ? refuse_compressed(packed, error)
-                                                            : status;
+        sl_index_json_file(&o->index, sl_json_text(data, "basename"), zip, error);
+    if (status < 0 || stat(zip, &facts) != 0) {
+        return status; /* opening says which file is missing */
+    }
+    told->packing = sl_index_json_packing(sl_json_text(shard, "compression"));
+    if (told->packing == SL_PACKING_NONE) {
+        return refuse_compressed(zip, error);
+    }
+    told->path = zip;
+    told->unpacked = raw;
+    (void)sl_json_count(data, "bytes", &told->packed_bytes);
+    return SLUICE_OK;
 }
 
 /* Of a shard, as sl_sized_file has them. */
@@ -159,14 +158,12 @@ static void add_hash(hash_list *list, const char *name, const char *digits)
     list->length += added > 0 && (size_t)added < room ? (size_t)added : 0;
 }
 
-/* Those that can be made here; of the others it is said that they are not checked. */
-static void find_hashes(opener *o, const json_t *raw, hash_list *list)
+/* Those that can be made here; of the others it is said that they are not checked. `data`: of
+ * raw_data, or of zip_data. */
+static void find_hashes(opener *o, const json_t *data, hash_list *list)
 {
-    json_t *hashes = json_object_get(raw, "hashes");
+    json_t *hashes = json_object_get(data, "hashes");
     *list = (hash_list){.length = 0};
-    if (json_object_size(hashes) == 0) {
-        sl_unchecked_add(&o->own->base.unchecked, "MDS shards without a hash in index.json");
-    }
     for (void *at = json_object_iter(hashes); at != NULL; at = json_object_iter_next(hashes, at)) {
         const char *name = json_object_iter_key(at);
         const char *digits = json_string_value(json_object_iter_value(at));
@@ -208,17 +205,16 @@ static const char *why_unknown(const json_t *shard)
     return NULL;
 }
 
-static sluice_status add_shard(opener *o, const json_t *shard, size_t number, sluice_error *error)
+static sluice_status check_shard(const opener *o, const json_t *shard, size_t number,
+                                 sl_told_file *told, sluice_error *error)
 {
-    char path[SL_PATH_BYTES];
-    sl_sized_file file = {.path = path};
     const json_t *raw = sl_json_member(shard, "raw_data");
     const char *why = why_unknown(shard);
     if (why != NULL) {
         return sl_index_json_refuse(&o->index, SLUICE_UNSUPPORTED, (int64_t)number, why, error);
     }
-    if (!sl_json_count(shard, "samples", &file.samples) ||
-        !sl_json_count(raw, "bytes", &file.bytes) || sl_json_text(raw, "basename") == NULL) {
+    if (!sl_json_count(shard, "samples", &told->samples) ||
+        !sl_json_count(raw, "bytes", &told->bytes) || sl_json_text(raw, "basename") == NULL) {
         return sl_index_json_refuse(&o->index, SLUICE_CORRUPT, (int64_t)number,
                                     "it does not say what its file is", error);
     }
@@ -228,19 +224,46 @@ static sluice_status add_shard(opener *o, const json_t *shard, size_t number, sl
                                     "columns as another dataset",
                                     error);
     }
-    sluice_status status =
-        sl_index_json_file(&o->index, sl_json_text(raw, "basename"), path, error);
+    return SLUICE_OK;
+}
+
+static sluice_status add_file(opener *o, const json_t *shard, const sl_told_file *told,
+                              sluice_error *error)
+{
+    hash_list data;
+    hash_list packed = {.length = 0};
+    sl_sized_file file = {.told = *told};
+    const json_t *raw = sl_json_member(shard, "raw_data");
+    if (json_object_size(json_object_get(raw, "hashes")) == 0) {
+        sl_unchecked_add(&o->own->base.unchecked, "MDS shards without a hash in index.json");
+    }
+    find_hashes(o, raw, &data);
+    if (told->packing != SL_PACKING_NONE) {
+        find_hashes(o, sl_json_member(shard, "zip_data"), &packed);
+    }
+    file.hashes.data = data.length > 0 ? data.text : NULL;
+    file.hashes.packed = packed.length > 0 ? packed.text : NULL;
+    sl_offset_files_tell(&o->own->files, sum_hashes(raw));
+    return sl_sized_dataset_add(o->own, &file, error);
+}
+
+static sluice_status add_shard(opener *o, const json_t *shard, size_t number, sluice_error *error)
+{
+    char raw[SL_PATH_BYTES];
+    char zip[SL_PATH_BYTES];
+    sl_told_file told = {.samples = 0};
+    sluice_status status = check_shard(o, shard, number, &told, error);
     if (status == SLUICE_OK) {
-        status = check_unpacked(o, shard, path, error);
+        status = sl_index_json_file(
+            &o->index, sl_json_text(sl_json_member(shard, "raw_data"), "basename"), raw, error);
+    }
+    if (status == SLUICE_OK) {
+        status = find_file(o, shard, raw, zip, &told, error);
     }
     if (status == SLUICE_OK && o->columns == NULL) {
         status = add_columns(o, shard, error);
     }
-    hash_list hashes;
-    find_hashes(o, raw, &hashes);
-    file.hashes = hashes.length > 0 ? hashes.text : NULL;
-    sl_offset_files_tell(&o->own->files, sum_hashes(raw));
-    return status == SLUICE_OK ? sl_sized_dataset_add(o->own, &file, error) : status;
+    return status == SLUICE_OK ? add_file(o, shard, &told, error) : status;
 }
 
 /* ---- opening ---- */
@@ -285,10 +308,13 @@ static sluice_status open_all(opener *o, const char *const *paths, size_t count,
     if (status < 0) {
         return status;
     }
+    status = sl_sized_dataset_finish(o->own, options, paths[0], error);
     sl_dataset *base = &o->own->base;
+    const bool packed = base->info.front_to_back != 0;
     (void)snprintf(base->kind, sizeof(base->kind),
-                   "MDS shards (MosaicML Streaming), as their index.json lists them");
-    return sl_sized_dataset_finish(o->own, options, paths[0], error);
+                   "%sMDS shards (MosaicML Streaming), as their index.json lists them%s",
+                   packed ? "compressed " : "", packed ? "; not for loading: pack it" : "");
+    return status;
 }
 
 static sluice_status open_mds(sl_dataset **dataset, const char *const *paths, size_t count,

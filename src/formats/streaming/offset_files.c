@@ -7,6 +7,11 @@
 #include "open_many.h"
 
 #define STAGE "dataset"
+/* What is taken at once for a table that is unpacked, and what such a table may have: so much, and
+ * so much for each byte of its file. */
+#define TABLE_PIECE  ((size_t)256 << 10)
+#define TABLE_MOST   ((uint64_t)64 << 20)
+#define TABLE_A_BYTE 64U
 
 void sl_offset_files_close(sl_offset_files *files)
 {
@@ -18,22 +23,38 @@ void sl_offset_files_close(sl_offset_files *files)
     *files = (sl_offset_files){0};
 }
 
-sluice_status sl_offset_files_add(sl_offset_files *files, const char *path, uint64_t bytes,
-                                  uint64_t samples, sluice_error *error)
+sluice_status sl_offset_files_add(sl_offset_files *files, const sl_told_file *told,
+                                  sluice_error *error)
 {
     /* Each has 4 bytes at least, and offsets have 32 bits. */
-    if (samples > UINT32_MAX / 4 - 2) {
-        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, -1,
+    if (told->samples > UINT32_MAX / 4 - 2) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, told->path, -1,
                              "its index says that it has more samples than it can");
     }
-    const sluice_status status = sl_file_list_add(&files->list, path, error);
-    if (status == SLUICE_OK) {
-        sl_listed_file *file = &files->list.files[files->list.count - 1];
-        file->file.bytes = bytes;
-        file->first = files->samples;
-        files->samples += samples;
+    const sluice_status status = sl_file_list_add(&files->list, told->path, error);
+    if (status < 0) {
+        return status;
     }
-    return status;
+    sl_listed_file *file = &files->list.files[files->list.count - 1];
+    file->first = files->samples;
+    files->samples += told->samples;
+    file->packing = told->packing;
+    if (told->packing == SL_PACKING_NONE) {
+        file->file.bytes = told->bytes;
+        return SLUICE_OK;
+    }
+    file->file.bytes = told->packed_bytes;
+    file->unpacked = told->bytes;
+    file->name = sl_strdup(told->unpacked);
+    return file->name != NULL ? SLUICE_OK
+                              : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, told->path, -1,
+                                              "no memory for a path");
+}
+
+uint64_t sl_offset_files_bytes(const sl_offset_files *files, uint32_t file)
+{
+    const sl_listed_file *of = &files->list.files[file];
+    return of->packing != SL_PACKING_NONE ? of->unpacked : of->file.bytes;
 }
 
 uint64_t sl_offset_files_samples(const sl_offset_files *files, uint32_t file)
@@ -45,31 +66,46 @@ uint64_t sl_offset_files_samples(const sl_offset_files *files, uint32_t file)
 
 /* ---- tables ---- */
 
+static uint64_t table_bytes(const sl_offset_files *files, uint32_t number)
+{
+    return 4 * (sl_offset_files_samples(files, number) + 2);
+}
+
+static sluice_status refuse_size(const sl_listed_file *file, uint64_t bytes, sluice_error *error)
+{
+    const uint64_t told = file->file.bytes;
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path,
+                         (int64_t)(bytes < told ? bytes : told),
+                         "the file has %llu bytes, and %llu by its index",
+                         (unsigned long long)bytes, (unsigned long long)told);
+}
+
+static sluice_status refuse_table(const sl_offset_files *files, uint32_t number,
+                                  sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, files->list.files[number].path, 0,
+                         "the file is shorter than the table of %llu samples that it has by its "
+                         "index",
+                         (unsigned long long)sl_offset_files_samples(files, number));
+}
+
 static sluice_status check_size(const sl_offset_files *files, uint32_t number,
                                 const sl_file_identity *found, sluice_error *error)
 {
     sl_listed_file *file = &files->list.files[number];
-    const uint64_t samples = sl_offset_files_samples(files, number);
-    const uint64_t table = 4 * (samples + 2);
+    const uint64_t table = table_bytes(files, number);
     const uint64_t told = file->file.bytes;
     const uint64_t bytes = found->bytes;
     if (bytes != told && !(files->may_lack_table && bytes >= table && bytes - table == told)) {
-        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path,
-                             (int64_t)(bytes < told ? bytes : told),
-                             "the file has %llu bytes, and %llu by its index",
-                             (unsigned long long)bytes, (unsigned long long)told);
+        return refuse_size(file, bytes, error);
     }
     file->file = *found;
-    return bytes >= table ? SLUICE_OK
-                          : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, 0,
-                                          "the file is shorter than the table of %llu samples that "
-                                          "it has by its index",
-                                          (unsigned long long)samples);
+    return bytes >= table ? SLUICE_OK : refuse_table(files, number, error);
 }
 
-/* From the file's bytes to numbers, in place. */
-static sluice_status check_table(const sl_offset_files *files, uint32_t number, uint32_t *table,
-                                 sluice_error *error)
+/* From the file's bytes to numbers, in place; `bytes`: that the file has. */
+static sluice_status check_table(const sl_offset_files *files, uint32_t number, uint64_t bytes,
+                                 uint32_t *table, sluice_error *error)
 {
     const sl_listed_file *file = &files->list.files[number];
     const uint64_t samples = sl_offset_files_samples(files, number);
@@ -82,7 +118,7 @@ static sluice_status check_table(const sl_offset_files *files, uint32_t number, 
     }
     for (uint64_t i = 1; i <= samples + 1; i++) {
         table[i] = sl_load32((const uint8_t *)&table[i]);
-        if (table[i] < least || table[i] > file->file.bytes) {
+        if (table[i] < least || table[i] > bytes) {
             return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, file->path, (int64_t)(4 * i),
                                  "the offset of a sample (%u) is %s", table[i],
                                  table[i] < least ? "before the end of what comes before it"
@@ -93,9 +129,14 @@ static sluice_status check_table(const sl_offset_files *files, uint32_t number, 
     return SLUICE_OK;
 }
 
-static sluice_status read_table(void *ctx, uint32_t number, sluice_error *error)
+static sluice_status refuse_memory(const char *path, sluice_error *error)
 {
-    sl_offset_files *files = ctx;
+    return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1,
+                         "no memory for where its samples lie");
+}
+
+static sluice_status read_plain(sl_offset_files *files, uint32_t number, sluice_error *error)
+{
     int fd;
     sl_file_identity found = {0};
     const sl_file_name name = {STAGE, files->list.files[number].path};
@@ -105,15 +146,109 @@ static sluice_status read_table(void *ctx, uint32_t number, sluice_error *error)
     }
     status = check_size(files, number, &found, error);
     if (status == SLUICE_OK) {
-        const size_t table = 4 * (sl_offset_files_samples(files, number) + 2);
+        const size_t table = table_bytes(files, number);
         files->tables[number] = sl_malloc(table);
         status = files->tables[number] == NULL
-                     ? sl_error_file(error, SLUICE_NOMEM, STAGE, 0, name.path, -1,
-                                     "no memory for where its samples lie")
+                     ? refuse_memory(name.path, error)
                      : sl_file_read(fd, name, files->tables[number], table, 0, error);
     }
     sl_file_close(fd);
-    return status == SLUICE_OK ? check_table(files, number, files->tables[number], error) : status;
+    return status == SLUICE_OK
+               ? check_table(files, number, found.bytes, files->tables[number], error)
+               : status;
+}
+
+/* ---- tables of compressed files ---- */
+
+/* Of the file as it lies, which is opened anew whenever it is read. */
+static sluice_status look_at_packed(sl_offset_files *files, uint32_t number, sluice_error *error)
+{
+    int fd;
+    sl_file_identity found = {0};
+    sl_listed_file *file = &files->list.files[number];
+    const uint64_t told = file->file.bytes;
+    const sluice_status status =
+        sl_file_open((sl_file_name){STAGE, file->path}, &fd, &found, error);
+    if (status < 0) {
+        return status;
+    }
+    sl_file_close(fd);
+    if (told != 0 && told != found.bytes) {
+        return refuse_size(file, found.bytes, error);
+    }
+    file->file = found;
+    return SLUICE_OK;
+}
+
+/* The table, in memory that grows with what comes out. */
+static sluice_status unpack_table(sl_offset_files *files, uint32_t number, sl_stream *stream,
+                                  sluice_error *error)
+{
+    const char *path = files->list.files[number].path;
+    const size_t wanted = table_bytes(files, number);
+    sluice_status status = SLUICE_OK;
+    size_t there = 0;
+    for (size_t room = TABLE_PIECE; status == SLUICE_OK && there < wanted; room *= 2) {
+        const size_t bytes = room < wanted ? room : wanted;
+        uint32_t *grown = sl_realloc_array(files->tables[number], bytes, 1);
+        if (grown == NULL) {
+            return refuse_memory(path, error);
+        }
+        files->tables[number] = grown;
+        status = sl_stream_read(stream, there, (uint8_t *)grown + there, bytes - there, error);
+        there = bytes;
+    }
+    return status;
+}
+
+/* What is told may lack the table: then it is where the last sample ends that tells. */
+static void settle_bytes(sl_offset_files *files, uint32_t number, const uint32_t *table)
+{
+    sl_listed_file *file = &files->list.files[number];
+    if (files->may_lack_table && table[1 + table[0]] > file->unpacked) {
+        file->unpacked += table_bytes(files, number);
+    }
+}
+
+static sluice_status read_packed(sl_offset_files *files, uint32_t number, sluice_error *error)
+{
+    sl_stream *stream = NULL;
+    sl_listed_file *file = &files->list.files[number];
+    const uint64_t table = table_bytes(files, number);
+    const uint64_t most = file->unpacked + (files->may_lack_table ? table : 0);
+    sluice_status status = look_at_packed(files, number, error);
+    if (status == SLUICE_OK && table > most) {
+        return refuse_table(files, number, error);
+    }
+    if (status == SLUICE_OK && table > TABLE_MOST + TABLE_A_BYTE * file->file.bytes) {
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, file->path, -1,
+                             "it has %llu bytes, and %llu samples by its index: nothing compresses "
+                             "like that",
+                             (unsigned long long)file->file.bytes,
+                             (unsigned long long)(table / 4 - 2));
+    }
+    const sl_packed packed = {.packing = file->packing, .file = file->file};
+    if (status == SLUICE_OK) {
+        status = sl_stream_open(&stream, file->path, &packed, 2, error);
+    }
+    if (status == SLUICE_OK) {
+        status = unpack_table(files, number, stream, error);
+    }
+    sl_stream_close(stream);
+    if (status == SLUICE_OK) {
+        status = check_table(files, number, most, files->tables[number], error);
+    }
+    if (status == SLUICE_OK) {
+        settle_bytes(files, number, files->tables[number]);
+    }
+    return status;
+}
+
+static sluice_status read_table(void *ctx, uint32_t number, sluice_error *error)
+{
+    sl_offset_files *files = ctx;
+    return files->list.files[number].packing == SL_PACKING_NONE ? read_plain(files, number, error)
+                                                                : read_packed(files, number, error);
 }
 
 sluice_status sl_offset_files_read(sl_offset_files *files, sluice_error *error)
@@ -126,6 +261,8 @@ sluice_status sl_offset_files_read(sl_offset_files *files, sluice_error *error)
     for (uint32_t i = 0; status == SLUICE_OK && i < files->list.count; i++) {
         const uint32_t *table = files->tables[i];
         files->bytes += table[1 + table[0]] - table[1];
+        files->front_to_back =
+            files->front_to_back || files->list.files[i].packing != SL_PACKING_NONE;
     }
     return status;
 }

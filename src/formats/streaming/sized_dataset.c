@@ -3,6 +3,7 @@
 
 #include "digest_list.h"
 #include "error.h"
+#include "file.h"
 #include "look_around.h"
 #include "memory.h"
 
@@ -71,10 +72,11 @@ typedef struct hashing {
     uint8_t piece[PIECE_BYTES];
 } hashing;
 
-static sluice_status hash_file(const sl_dataset *dataset, uint32_t object, hashing *h,
+/* What is in it: of a compressed one, what comes out. */
+static sluice_status hash_data(const sl_dataset *dataset, uint32_t object, hashing *h,
                                sl_findings *findings, sluice_error *error)
 {
-    const uint64_t size = sized_of(dataset)->files.list.files[object].file.bytes;
+    const uint64_t size = sl_offset_files_bytes(&sized_of(dataset)->files, object);
     for (uint64_t at = 0; at < size;) {
         if (sl_findings_stopped(findings)) {
             return SLUICE_CANCELED;
@@ -90,6 +92,26 @@ static sluice_status hash_file(const sl_dataset *dataset, uint32_t object, hashi
         at += bytes;
     }
     return SLUICE_OK;
+}
+
+/* A compressed one, as it lies. */
+static sluice_status hash_packed(const sl_dataset *dataset, uint32_t object, hashing *h,
+                                 sl_findings *findings, sluice_error *error)
+{
+    int fd;
+    const sl_listed_file *file = &sized_of(dataset)->files.list.files[object];
+    const sl_file_name name = {STAGE, file->path};
+    sluice_status status = sl_file_open_again(name, &file->file, &fd, error);
+    for (uint64_t at = 0; status == SLUICE_OK && at < file->file.bytes;) {
+        const uint64_t left = file->file.bytes - at;
+        const size_t bytes = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
+        status = sl_findings_stopped(findings) ? SLUICE_CANCELED
+                                               : sl_file_read(fd, name, h->piece, bytes, at, error);
+        sl_digest_list_add(&h->list, h->piece, bytes);
+        at += bytes;
+    }
+    sl_file_close(fd);
+    return status;
 }
 
 /* Each that is another than the index says is a finding. */
@@ -108,31 +130,48 @@ static void compare_hashes(const sl_dataset *dataset, uint32_t object, hashing *
     }
 }
 
-static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
+/* What is wrong with compressed data as such is told of when all samples were read (streams.h). */
+static bool is_told_elsewhere(const sl_dataset *dataset, uint32_t object, sluice_status status)
+{
+    return sl_objects_packed(dataset->objects, object).packing != SL_PACKING_NONE &&
+           (status == SLUICE_CORRUPT || status == SLUICE_UNSUPPORTED);
+}
+
+typedef sluice_status hash_function(const sl_dataset *dataset, uint32_t object, hashing *h,
+                                    sl_findings *findings, sluice_error *error);
+
+static void check_hashes(const sl_dataset *dataset, uint32_t object, const char *hashes,
+                         hash_function *run, sl_findings *findings)
 {
     sluice_error error;
-    const char *hashes = sized_of(dataset)->hashes[object];
     if (hashes == NULL) {
-        return SLUICE_OK;
+        return;
     }
     hashing *h = sl_calloc(1, sizeof(*h));
     sl_error_clear(&error);
     if (h == NULL) {
         sl_error_set(&error, SLUICE_NOMEM, STAGE, "no memory for checking a file");
         findings->report(findings->ctx, &error);
-        return SLUICE_OK;
+        return;
     }
     sluice_status status = sl_digest_list_open(&h->list, hashes, &error);
     if (status == SLUICE_OK) {
-        status = hash_file(dataset, object, h, findings, &error);
+        status = run(dataset, object, h, findings, &error);
     }
     if (status == SLUICE_OK) {
         compare_hashes(dataset, object, h, findings);
-    } else if (status != SLUICE_CANCELED) {
+    } else if (status != SLUICE_CANCELED && !is_told_elsewhere(dataset, object, status)) {
         findings->report(findings->ctx, &error);
     }
     sl_digest_list_close(&h->list);
     sl_free(h);
+}
+
+static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
+{
+    const sl_sized_hashes *hashes = &sized_of(dataset)->hashes[object];
+    check_hashes(dataset, object, hashes->packed, hash_packed, findings);
+    check_hashes(dataset, object, hashes->data, hash_data, findings);
     return SLUICE_OK; /* what is wrong with which sample is worth knowing */
 }
 
@@ -143,9 +182,10 @@ static void close_sized(sl_dataset *dataset)
     sl_offset_files_close(&own->files);
     sl_sized_columns_close(&own->columns);
     for (uint32_t i = 0; i < own->hash_count; i++) {
-        sl_free(own->hashes[i]);
+        sl_free(own->hashes[i].data);
+        sl_free(own->hashes[i].packed);
     }
-    sl_free((void *)own->hashes);
+    sl_free(own->hashes);
     sl_free(own);
 }
 
@@ -165,26 +205,35 @@ sl_sized_dataset *sl_sized_dataset_new(const char *format, sluice_error *error)
     return sl_dataset_new(sizeof(sl_sized_dataset), &sized_ops, format, error);
 }
 
+/* False: no memory. */
+static bool copy_text(char **copy, const char *text)
+{
+    *copy = text != NULL ? sl_strdup(text) : NULL;
+    return text == NULL || *copy != NULL;
+}
+
 sluice_status sl_sized_dataset_add(sl_sized_dataset *own, const sl_sized_file *file,
                                    sluice_error *error)
 {
     const uint32_t number = own->files.list.count;
     if (number == own->hash_room) {
         const uint32_t room = number < 16 ? 16 : number + number / 2;
-        char **hashes = (char **)sl_realloc_array((void *)own->hashes, room, sizeof(*hashes));
+        sl_sized_hashes *hashes = sl_realloc_array(own->hashes, room, sizeof(*hashes));
         if (hashes == NULL) {
             return sl_error_set(error, SLUICE_NOMEM, STAGE, "no room for %u files", room);
         }
         own->hashes = hashes;
         own->hash_room = room;
     }
-    own->hashes[number] = file->hashes != NULL ? sl_strdup(file->hashes) : NULL;
+    sl_sized_hashes *hashes = &own->hashes[number];
+    *hashes = (sl_sized_hashes){NULL, NULL};
     own->hash_count = number + 1;
-    if (file->hashes != NULL && own->hashes[number] == NULL) {
+    if (!copy_text(&hashes->data, file->hashes.data) ||
+        !copy_text(&hashes->packed, file->hashes.packed)) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no room for the hashes of a file");
     }
-    own->base.sums_are_of_files = own->base.sums_are_of_files || file->hashes != NULL;
-    return sl_offset_files_add(&own->files, file->path, file->bytes, file->samples, error);
+    own->base.sums_are_of_files = own->base.sums_are_of_files || hashes->data != NULL;
+    return sl_offset_files_add(&own->files, &file->told, error);
 }
 
 static sl_refusal look_at(void *ctx, const sl_sample *sample, sl_bytes bytes)
@@ -221,6 +270,7 @@ sluice_status sl_sized_dataset_finish(sl_sized_dataset *own, const sluice_datase
     info->samples = own->files.samples;
     info->bytes = own->files.bytes;
     info->shards = own->files.list.count;
+    info->front_to_back = own->files.front_to_back;
     sl_offset_files_tell(&own->files, sl_sized_columns_sum(&own->columns));
     info->fingerprint = sl_offset_files_fingerprint(&own->files);
     look_around(own);

@@ -4,7 +4,8 @@
  * sizes.
  *
  * Purpose: all of MDS and LitData but what their index.json looks like, which says which files and
- * columns there are. Memory: 4 bytes a sample. Threads: one opens it; then it is immutable.
+ * columns there are. With a compressed file it can only be read from front to back. Memory: 4 bytes
+ * a sample. Threads: one opens it; then it is immutable.
  */
 #ifndef SL_SIZED_DATASET_H
 #define SL_SIZED_DATASET_H
@@ -16,16 +17,20 @@ typedef struct sl_sized_dataset {
     sl_dataset base;
     sl_offset_files files;
     sl_sized_columns columns;
-    char **hashes; /* of each file, as sl_sized_file has them; owned, NULL: none */
+    struct sl_sized_hashes *hashes; /* of each file */
     uint32_t hash_count, hash_room;
 } sl_sized_dataset;
 
+/* Hashes of a file, such as digest.h can make, "sha1=DIGITS xxh64=DIGITS"; copied. NULL: none. */
+typedef struct sl_sized_hashes {
+    char *data;   /* of a compressed one: of what comes out */
+    char *packed; /* of a compressed one, as it lies */
+} sl_sized_hashes;
+
 /* What an index says of a file. */
 typedef struct sl_sized_file {
-    const char *path;
-    uint64_t bytes, samples;
-    /* its hashes, such as digest.h can make, "sha1=DIGITS xxh64=DIGITS"; copied. NULL: none */
-    const char *hashes;
+    sl_told_file told;
+    sl_sized_hashes hashes;
 } sl_sized_file;
 
 /* Empty, for a format to add its files and columns. NULL: NOMEM. Close it by sl_dataset_close. */
