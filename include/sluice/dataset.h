@@ -155,11 +155,23 @@ typedef struct sluice_dataset_options {
      * kept, names of files, and what has to be unpacked to find them. NOMEM where a file asks for
      * more. [half of what is available to this process, at most 8 GiB] */
     uint64_t memory_bytes;
+    /*
+     * Not NULL: a folder, made if it is not there, where what is compressed as a whole (archives,
+     * MDS shards, LitData chunks) is kept unpacked: then samples can be had in any order, and
+     * sluice_dataset_info.front_to_back is 0. Each file is unpacked once, when it is opened first,
+     * several at a time; processes that open the same files at the same time share the work. A file
+     * counts for the path, size, inode and times of the one that it was made of; when that is
+     * another one, it is made anew and the old one removed. Nothing else is ever removed: while no
+     * dataset uses the folder, it may be. Files are the user's own (mode 600). Errors besides: IO
+     * with ENOSPC where there is less room than all files need, or it runs out; CORRUPT where what
+     * comes out is damaged or not what an index says. Default: nothing is unpacked.
+     */
+    const char *unpacked_dir;
 } sluice_dataset_options;
 
-#define SLUICE_DATASET_OPTIONS_INIT                                  \
-    {                                                                \
-        sizeof(sluice_dataset_options), 0, NULL, 0, 0, NULL, 0, 0, 0 \
+#define SLUICE_DATASET_OPTIONS_INIT                                        \
+    {                                                                      \
+        sizeof(sluice_dataset_options), 0, NULL, 0, 0, NULL, 0, 0, 0, NULL \
     }
 
 /*

@@ -89,6 +89,7 @@ class Dataset:
         options: dict[str, int],
         flat: tuple[str, int, tuple[int, ...]] | None,
         fields: list[str],
+        unpacked_dir: str | bytes | None,
         /,
     ) -> Dataset: ...
     def info(self) -> dict[str, Any]: ...

@@ -88,9 +88,9 @@ class Dataset:
     path: a folder of class folders with pictures (torchvision's ImageFolder rules), a folder of packed
     shards (`sluice pack`), a manifest or a shard, tar archives as WebDataset has them, TFRecords, Parquet files,
     MDS shards, LitData chunks, .npy and .npz files and others (docs/formats.md), also with ranges
-    ("train-{000..146}.tar"); or a list of those. Compressed archives (.tar.gz, .tgz, .tar.zst) are for sluice.pack only. With
-    `flat=("float32", (3, 32, 32))` the files hold nothing but tensors of that dtype and shape, back to back. Class folders without a
-    picture, and those whose names differ in case only, are refused unless they are allowed.
+    ("train-{000..146}.tar"); or a list of those. Those that are compressed as a whole (archives, MDS, LitData) are for sluice.pack,
+    unless `unpacked_dir` is given. With `flat=("float32", (3, 32, 32))` the files hold nothing but tensors of that dtype and shape,
+    back to back. Class folders without a picture, and those whose names differ in case only, are refused unless they are allowed.
 
     fields: of formats with features, columns or arrays (TFRecords, Parquet, MDS, LitData, .npz), which are wanted and
     what they are called here [all, by docs/formats.md]:
@@ -105,6 +105,9 @@ class Dataset:
 
     allow_outside: lists of files (CSV, COCO, VOC, JSON) may name files that do not lie below the list's own folder, also by
     links; otherwise that is refused, since who made the list could have any file of this machine read.
+    unpacked_dir: a folder where what is compressed as a whole is kept unpacked, and read from there, in any order. Each file is
+    unpacked once, when it is opened first; the ranks of a run share the work. It is removed when its source has changed, and else
+    never; the folder may be removed while nobody uses it.
     memory_bytes: what opening may take, for indexes and columns that are kept [half of what is available, at most 8 GiB].
 
     Raises InvalidError, IOError, CorruptError, UnsupportedError, OutOfMemoryError. A dataset can be pickled: the other
@@ -116,6 +119,7 @@ class Dataset:
         self, path: Paths, *, flat: tuple[Any, Sequence[int]] | None = None,
         fields: Mapping[str, str | tuple[str, str]] | None = None, allow_empty_classes: bool = False,
         allow_case_duplicates: bool = False, allow_outside: bool = False, memory_bytes: int = 0,
+        unpacked_dir: str | bytes | os.PathLike[Any] | None = None,
     ) -> None:  # fmt: skip
         if isinstance(path, (str, bytes, os.PathLike)):
             path = [path]
@@ -127,7 +131,10 @@ class Dataset:
             "allow_empty_classes": allow_empty_classes, "allow_case_duplicates": allow_case_duplicates,
             "allow_outside": allow_outside,
         }  # fmt: skip
-        self._arguments = {"flat": flat, "fields": fields, "memory_bytes": memory_bytes, **allowed}
+        if unpacked_dir is not None:
+            unpacked_dir = _check.path("unpacked_dir", unpacked_dir)
+            unpacked_dir = unpacked_dir and os.path.abspath(unpacked_dir)
+        self._arguments = {"flat": flat, "fields": fields, "memory_bytes": memory_bytes, "unpacked_dir": unpacked_dir, **allowed}
         self._look()
 
     _targets = None
@@ -145,13 +152,14 @@ class Dataset:
                 raise _check.wrong("flat", flat, "(dtype, shape)")
             flat = ("", dtype_number(flat[0]), _check.shape("flat: shape", flat[1]))
         fields = field_choices(allowed.pop("fields"))
+        unpacked_dir = allowed.pop("unpacked_dir")
         memory_bytes = _check.integer("memory_bytes", allowed.pop("memory_bytes"))
         options = {name: int(_check.flag(name, is_set)) for name, is_set in allowed.items()}
         identities = [_identity(path) for path in self.paths]
         if getattr(self, "_identities", identities) != identities:
             changed = next(path for path, now, then in zip(self.paths, identities, self._identities) if now != then)
             raise _sluice.IOError(f"{changed}: the file was changed since it was opened: replaced, or written to")
-        self._opened = _sluice.Dataset(self.paths, {**options, "memory_bytes": memory_bytes}, flat, fields)
+        self._opened = _sluice.Dataset(self.paths, {**options, "memory_bytes": memory_bytes}, flat, fields, unpacked_dir)
         self._identities, self._process = identities, os.getpid()
 
     @property
@@ -179,8 +187,8 @@ class Dataset:
 
     @property
     def front_to_back(self) -> bool:
-        """Whether files are compressed as a whole (.tar.gz): then data[i], decode and loaders refuse it, and sluice.pack
-        makes a dataset of it that can be loaded."""
+        """Whether files are compressed as a whole (.tar.gz): then data[i], decode and loaders refuse it. sluice.pack makes a
+        dataset of it that can be loaded, and with `unpacked_dir` it is one."""
         return bool(self._info["front_to_back"])
 
     @property

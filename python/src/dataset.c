@@ -22,6 +22,7 @@ typedef struct opening {
     sluice_dataset_options options;
     sluice_field flat;
     char **fields; /* options.field_count of them */
+    char *unpacked_dir;
     dataset_handle *made;
     sluice_error error;
     sluice_status status;
@@ -79,6 +80,7 @@ static void drop_opening(waiting_job *job)
     for (size_t i = 0; i < o->options.field_count; i++) {
         free(o->fields[i]);
     }
+    free(o->unpacked_dir);
     free((void *)o->fields);
     free((void *)o->paths);
     free(o);
@@ -170,6 +172,17 @@ static int set_fields(opening *o, PyObject *list)
     return PyErr_Occurred() ? -1 : 0;
 }
 
+/* A path, or None. */
+static int set_unpacked_dir(opening *o, PyObject *path)
+{
+    if (path == Py_None) {
+        return 0;
+    }
+    o->unpacked_dir = copy_path(path);
+    o->options.unpacked_dir = o->unpacked_dir;
+    return o->unpacked_dir != NULL ? 0 : -1;
+}
+
 /* ("name", dtype, (shape)) */
 static int set_flat(opening *o, PyObject *flat)
 {
@@ -210,11 +223,12 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
     PyObject *options;
     PyObject *flat;
     PyObject *fields;
+    PyObject *unpacked_dir;
     if (keywords != NULL && PyDict_Size(keywords) > 0) {
         PyErr_SetString(PyExc_TypeError, "no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(arguments, "OOOO", &paths, &options, &flat, &fields)) {
+    if (!PyArg_ParseTuple(arguments, "OOOOO", &paths, &options, &flat, &fields, &unpacked_dir)) {
         return NULL;
     }
     opening *o = new_opening(paths);
@@ -222,7 +236,7 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
         return NULL;
     }
     if (members_set(&o->options, members, options) < 0 || set_flat(o, flat) < 0 ||
-        set_fields(o, fields) < 0) {
+        set_fields(o, fields) < 0 || set_unpacked_dir(o, unpacked_dir) < 0) {
         drop_opening(&o->job);
         return NULL;
     }

@@ -179,7 +179,8 @@ sluice_status sl_dataset_check_order(const sl_dataset *dataset, sluice_error *er
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
                          "it is compressed and can only be read from front to back, so samples "
                          "cannot be loaded from it: pack the dataset (`sluice pack SOURCE "
-                         "PACKED`), and load what that makes");
+                         "PACKED`) and load what that makes, or name a folder to keep it unpacked "
+                         "in (unpacked_dir, --unpacked-dir)");
 }
 
 /* Reads a lookup and learns it. */

@@ -38,6 +38,7 @@ void sl_file_list_close(sl_file_list *list)
     for (uint32_t i = 0; i < list->count; i++) {
         sl_free(list->files[i].path);
         sl_free(list->files[i].name);
+        sl_free(list->files[i].source);
     }
     sl_free(list->files);
 }

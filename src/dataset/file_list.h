@@ -16,6 +16,7 @@
 typedef struct sl_listed_file {
     char *path;            /* owned */
     char *name;            /* owned: of what it unpacks to; NULL: as its path ends */
+    char *source;          /* owned: the file that it was unpacked from; NULL: it was not */
     sl_file_identity file; /* when it was looked at; until then of its size alone */
     uint64_t first;        /* number of its first sample */
     sl_packing packing;

@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "open_many.h"
 #include "thread.h"
+#include "unpacked_store.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -134,7 +135,7 @@ typedef struct opener {
 static sluice_status walk(opener *o, sl_file_index *index, const char *path, sluice_error *error)
 {
     const sl_file_kind *kind = o->set->kind;
-    if (kind->is_packed == NULL || !kind->is_packed(path)) {
+    if (kind->packing == NULL || kind->packing(path) == SL_PACKING_NONE) {
         return kind->walk(index, path, error);
     }
     sl_lock(&o->mutex);
@@ -203,6 +204,9 @@ static sluice_status open_file(void *ctx, uint32_t number, sluice_error *error)
         status = check_sizes(index, path, error);
     }
     o->opened[file] = status == SLUICE_OK;
+    if (status < 0 && error != NULL && o->set->list.files[file].source != NULL) {
+        sl_error_set_path(error, o->set->list.files[file].source);
+    }
     return status;
 }
 
@@ -287,10 +291,33 @@ sluice_status sl_file_set_list(sl_file_set *set, const sl_file_kind *kind, const
     return status;
 }
 
+static sluice_status look_at_packing(void *ctx, uint32_t number, sluice_error *error)
+{
+    (void)error; /* what cannot be read is told of when it is walked */
+    sl_file_set *set = ctx;
+    sl_listed_file *file = &set->list.files[number];
+    file->packing = set->kind->packing(file->path);
+    return SLUICE_OK;
+}
+
+/* Compressed ones to `folder`. */
+static sluice_status unpack_files(sl_file_set *set, const char *folder, sluice_error *error)
+{
+    if (folder == NULL || set->kind->packing == NULL) {
+        return SLUICE_OK;
+    }
+    const sluice_status status = sl_open_many(set->list.count, look_at_packing, set, error);
+    const sl_unpacked_how how = {.folder = folder};
+    return status == SLUICE_OK ? sl_unpacked_store_take(&set->list, &how, error) : status;
+}
+
 sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const char *const *paths,
-                               size_t count, sluice_error *error)
+                               size_t count, const char *unpacked_dir, sluice_error *error)
 {
     sluice_status status = sl_file_set_list(set, kind, paths, count, error);
+    if (status == SLUICE_OK) {
+        status = unpack_files(set, unpacked_dir, error);
+    }
     if (status == SLUICE_OK) {
         status = open_indexes(set, error);
     }

@@ -32,9 +32,9 @@ typedef struct sl_file_kind {
     /* An index that another tool left beside the file. */
     bool (*load)(sl_file_index *index, const char *path);
     sluice_status (*walk)(sl_file_index *index, const char *path, sluice_error *error);
-    /* Whether walking a file means to unpack it: processors do that, and no more files at once are
-     * walked than there are, up to 16. NULL: it never does. */
-    bool (*is_packed)(const char *path);
+    /* How a file is compressed that is walked by unpacking it: processors do that, and no more
+     * files at once are walked than there are, up to 16. NULL: none is. */
+    sl_packing (*packing)(const char *path);
 } sl_file_kind;
 
 typedef struct sl_file_set {
@@ -49,12 +49,13 @@ typedef struct sl_file_set {
 bool sl_file_set_probe(const sl_file_kind *kind, const char *path);
 
 /*
- * Files in the order of the paths, those of a folder in the order of their names. `set` is all
- * zero. Errors: INVALID (none; a folder that holds folders, too), IO, NOMEM and those of walking,
- * of the first file that has one.
+ * Files in the order of the paths, those of a folder in the order of their names. Compressed ones
+ * are kept unpacked in `unpacked_dir` (unpacked_store.h), NULL: are walked as they lie. `set` is
+ * all zero. Errors: INVALID (none; a folder that holds folders, too), IO, NOMEM, those of unpacking
+ * and those of walking, of the first file that has one; they name the compressed file.
  */
 sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const char *const *paths,
-                               size_t count, sluice_error *error);
+                               size_t count, const char *unpacked_dir, sluice_error *error);
 /* Lists the files, for formats that have their own indexes: of the kind what tells files apart is
  * used. Errors: INVALID, IO, NOMEM. */
 sluice_status sl_file_set_list(sl_file_set *set, const sl_file_kind *kind, const char *const *paths,

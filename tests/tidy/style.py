@@ -65,7 +65,7 @@ HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|reallocarray|aligned_alloc
                   r"strdup|strndup|free)\s*\(")
 # Of what datasets consist of, which may be a FIFO: sl_file_open does not wait for it, and looks at it.
 OPENS = re.compile(r"(?<![\w.>])(fopen|open|openat)\s*\(")
-MAY_OPEN = ("src/dataset/index_store.c",)
+MAY_OPEN = ("src/dataset/index_store.c", "src/dataset/unpacked_file.c", "src/dataset/unpacked_store.c")
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 NAME = re.compile(r"\b(?:sl|sluice)_\w+")
 # What has a star without a blank behind it is a pointer: clang-format puts blanks around products.

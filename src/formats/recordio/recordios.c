@@ -108,7 +108,7 @@ static sl_refusal look_at(void *ctx, const sl_sample *sample, sl_bytes bytes)
 static sluice_status open_set(recordios *own, const char *const *paths, size_t count,
                               sluice_error *error)
 {
-    sluice_status status = sl_file_set_open(&own->set, &recordio_files, paths, count, error);
+    sluice_status status = sl_file_set_open(&own->set, &recordio_files, paths, count, NULL, error);
     if (status == SLUICE_OK && own->set.samples == 0) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->set.list.files[0].path, -1,
                                "no sample: the file is empty");

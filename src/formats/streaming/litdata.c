@@ -206,9 +206,10 @@ static sluice_status open_tokens(opener *o, sl_dataset **dataset,
         (void)snprintf(source->name, sizeof(source->name), "tokens");
     }
     sl_offset_files_tell(&o->own->files, sl_sized_columns_sum(columns));
+    const sl_litdata_tokens_from from = {path, options->unpacked_dir};
     const sluice_status status = sl_sized_columns_find(columns, options, path, error);
     return status == SLUICE_OK
-               ? sl_litdata_tokens_open(dataset, &o->own->files, &columns->fields, path, error)
+               ? sl_litdata_tokens_open(dataset, &o->own->files, &columns->fields, &from, error)
                : status;
 }
 

@@ -109,10 +109,14 @@ static sluice_status take_chunk(tokens *own, uint32_t file, sluice_error *error)
     return SLUICE_OK;
 }
 
-static sluice_status take_chunks(tokens *own, const char *path, sluice_error *error)
+static sluice_status take_chunks(tokens *own, const sl_litdata_tokens_from *from,
+                                 sluice_error *error)
 {
     const uint32_t files = own->files.list.count;
-    sluice_status status = files > 0 ? sl_offset_files_read(&own->files, error) : SLUICE_OK;
+    sluice_status status = sl_offset_files_unpack(&own->files, from->unpacked_dir, NULL, error);
+    if (status == SLUICE_OK && files > 0) {
+        status = sl_offset_files_read(&own->files, error);
+    }
     if (status < 0) {
         return status;
     }
@@ -124,15 +128,15 @@ static sluice_status take_chunks(tokens *own, const char *path, sluice_error *er
         status = take_chunk(own, i, error);
     }
     if (status == SLUICE_OK && own->base.info.samples == 0) {
-        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "has no token");
+        status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, from->path, -1, "has no token");
     }
     return status;
 }
 
-static sluice_status open_all(tokens *own, const char *path, sluice_error *error)
+static sluice_status open_all(tokens *own, const sl_litdata_tokens_from *from, sluice_error *error)
 {
     sluice_dataset_info *info = &own->base.info;
-    const sluice_status status = take_chunks(own, path, error);
+    const sluice_status status = take_chunks(own, from, error);
     if (status < 0) {
         return status;
     }
@@ -151,8 +155,8 @@ static sluice_status open_all(tokens *own, const char *path, sluice_error *error
 }
 
 sluice_status sl_litdata_tokens_open(sl_dataset **dataset, sl_offset_files *files,
-                                     const sl_source_fields *fields, const char *path,
-                                     sluice_error *error)
+                                     const sl_source_fields *fields,
+                                     const sl_litdata_tokens_from *from, sluice_error *error)
 {
     tokens *own = sl_dataset_new(sizeof(*own), &tokens_ops, "litdata", error);
     if (own == NULL) {
@@ -162,5 +166,5 @@ sluice_status sl_litdata_tokens_open(sl_dataset **dataset, sl_offset_files *file
     own->files = *files;
     *files = (sl_offset_files){0};
     own->fields = *fields;
-    return sl_dataset_opened(dataset, &own->base, open_all(own, path, error));
+    return sl_dataset_opened(dataset, &own->base, open_all(own, from, error));
 }

@@ -12,13 +12,19 @@
 #include "offset_files.h"
 #include "source_columns.h"
 
+/* Where they are from. */
+typedef struct sl_litdata_tokens_from {
+    const char *path;         /* of the dataset, for errors */
+    const char *unpacked_dir; /* sluice_dataset_options.unpacked_dir */
+} sl_litdata_tokens_from;
+
 /*
  * `files`, which are taken over whatever comes of it, are not read yet; `fields` are all of the one
- * column of tokens. Errors: those of sl_offset_files_read; CORRUPT (part of a token), UNSUPPORTED
- * (a chunk above 2^31 - 1 bytes), INVALID (no token), NOMEM.
+ * column of tokens. Errors: those of unpacking and reading (offset_files.h); CORRUPT (part of a
+ * token), UNSUPPORTED (a chunk above 2^31 - 1 bytes), INVALID (no token), NOMEM.
  */
 sluice_status sl_litdata_tokens_open(sl_dataset **dataset, sl_offset_files *files,
-                                     const sl_source_fields *fields, const char *path,
-                                     sluice_error *error);
+                                     const sl_source_fields *fields,
+                                     const sl_litdata_tokens_from *from, sluice_error *error);
 
 #endif

@@ -5,6 +5,7 @@
 #include "little_endian.h"
 #include "memory.h"
 #include "open_many.h"
+#include "unpacked_store.h"
 
 #define STAGE "dataset"
 /* What is taken at once for a table that is unpacked, and what such a table may have: so much, and
@@ -249,6 +250,29 @@ static sluice_status read_table(void *ctx, uint32_t number, sluice_error *error)
     sl_offset_files *files = ctx;
     return files->list.files[number].packing == SL_PACKING_NONE ? read_plain(files, number, error)
                                                                 : read_packed(files, number, error);
+}
+
+sluice_status sl_offset_files_unpack(sl_offset_files *files, const char *folder,
+                                     const char *const *hashes, sluice_error *error)
+{
+    const uint32_t count = files->list.count;
+    if (folder == NULL || count == 0) {
+        return SLUICE_OK;
+    }
+    sl_unpack_told *told = sl_calloc(count, sizeof(*told));
+    if (told == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %u files", count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t bytes = files->list.files[i].unpacked;
+        const uint64_t longer = files->may_lack_table ? bytes + table_bytes(files, i) : 0;
+        told[i] =
+            (sl_unpack_told){.bytes = {bytes, longer}, .hashes = hashes != NULL ? hashes[i] : NULL};
+    }
+    const sl_unpacked_how how = {.folder = folder, .told = told};
+    const sluice_status status = sl_unpacked_store_take(&files->list, &how, error);
+    sl_free(told);
+    return status;
 }
 
 sluice_status sl_offset_files_read(sl_offset_files *files, sluice_error *error)

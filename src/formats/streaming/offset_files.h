@@ -41,6 +41,13 @@ void sl_offset_files_close(sl_offset_files *files);
  * file can have). */
 sluice_status sl_offset_files_add(sl_offset_files *files, const sl_told_file *told,
                                   sluice_error *error);
+/*
+ * Has those that are compressed kept unpacked in `folder` (unpacked_store.h), before tables are
+ * read; NULL: leaves them. `hashes`: of what comes out of each file, as digest_list.h has them;
+ * NULL: of none. Errors: those of sl_unpacked_store_take.
+ */
+sluice_status sl_offset_files_unpack(sl_offset_files *files, const char *folder,
+                                     const char *const *hashes, sluice_error *error);
 /* Reads all tables, several at a time. Errors: IO, CORRUPT (a file of another size or another
  * number of samples, offsets that are in no order or outside; damaged compressed data), UNSUPPORTED
  * (compressed in a way that is not known here; a table out of all proportion to its compressed

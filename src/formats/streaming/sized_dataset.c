@@ -253,6 +253,28 @@ static void look_around(sl_sized_dataset *own)
     }
 }
 
+static sluice_status unpack_files(sl_sized_dataset *own, const char *folder, sluice_error *error)
+{
+    const uint32_t count = own->files.list.count;
+    if (folder == NULL) {
+        return SLUICE_OK;
+    }
+    const char **hashes = (const char **)sl_calloc(count, sizeof(*hashes));
+    if (hashes == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %u files", count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        hashes[i] = own->hashes[i].data;
+    }
+    const sluice_status status = sl_offset_files_unpack(&own->files, folder, hashes, error);
+    sl_free((void *)hashes);
+    for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
+        sl_free(own->hashes[i].packed); /* it is not read any more */
+        own->hashes[i].packed = NULL;
+    }
+    return status;
+}
+
 sluice_status sl_sized_dataset_finish(sl_sized_dataset *own, const sluice_dataset_options *options,
                                       const char *path, sluice_error *error)
 {
@@ -260,7 +282,10 @@ sluice_status sl_sized_dataset_finish(sl_sized_dataset *own, const sluice_datase
     if (own->files.samples == 0) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "has no sample");
     }
-    sluice_status status = sl_offset_files_read(&own->files, error);
+    sluice_status status = unpack_files(own, options->unpacked_dir, error);
+    if (status == SLUICE_OK) {
+        status = sl_offset_files_read(&own->files, error);
+    }
     if (status == SLUICE_OK) {
         status = sl_file_list_objects(&own->files.list, &own->base.objects, error);
     }

@@ -39,8 +39,8 @@ sl_sized_dataset *sl_sized_dataset_new(const char *format, sluice_error *error);
 sluice_status sl_sized_dataset_add(sl_sized_dataset *own, const sl_sized_file *file,
                                    sluice_error *error);
 /*
- * Reads the tables of all files, looks at a few samples if it has to, and finds the fields. `path`
- * is named in errors. Errors: those of these.
+ * Unpacks files if that is asked for, reads the tables of all, looks at a few samples if it has to,
+ * and finds the fields. `path` is named in errors. Errors: those of these.
  */
 sluice_status sl_sized_dataset_finish(sl_sized_dataset *own, const sluice_dataset_options *options,
                                       const char *path, sluice_error *error);

@@ -82,11 +82,11 @@ static bool begins(sl_bytes head)
     return head.size >= SL_TAR_BLOCK && sl_tar_is_header(head.data);
 }
 
-static bool is_packed(const char *path)
+static sl_packing packing(const char *path)
 {
     uint8_t first[SL_PACKING_LOOK_BYTES];
     const size_t there = sl_file_look(path, first, sizeof(first));
-    return sl_packing_of((sl_bytes){first, there}) != SL_PACKING_NONE;
+    return sl_packing_of((sl_bytes){first, there});
 }
 
 static const sl_file_kind tar_files = {
@@ -97,7 +97,7 @@ static const sl_file_kind tar_files = {
     .begins = begins,
     .load = sl_tar_wds2idx_load,
     .walk = sl_tar_index_walk,
-    .is_packed = is_packed,
+    .packing = packing,
 };
 
 static bool probe(const char *path)
@@ -124,9 +124,10 @@ static sluice_status make_fields(tars *own, sluice_error *error)
 }
 
 static sluice_status open_all(tars *own, const char *const *paths, size_t count,
-                              sluice_error *error)
+                              const sluice_dataset_options *options, sluice_error *error)
 {
-    sluice_status status = sl_file_set_open(&own->set, &tar_files, paths, count, error);
+    sluice_status status =
+        sl_file_set_open(&own->set, &tar_files, paths, count, options->unpacked_dir, error);
     if (status == SLUICE_OK && own->set.samples == 0) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->set.list.files[0].path, -1,
                                "no sample: none of its files is called KEY.EXTENSION");
@@ -160,12 +161,11 @@ static sluice_status open_all(tars *own, const char *const *paths, size_t count,
 static sluice_status open_tars(sl_dataset **dataset, const char *const *paths, size_t count,
                                const sluice_dataset_options *options, sluice_error *error)
 {
-    (void)options;
     tars *own = sl_dataset_new(sizeof(*own), &tars_ops, "tar", error);
     if (own == NULL) {
         return SLUICE_NOMEM;
     }
-    return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, error));
+    return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, options, error));
 }
 
 const sl_format sl_format_tars = {.name = "tar",

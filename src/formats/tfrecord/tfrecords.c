@@ -187,7 +187,7 @@ static sluice_status find_fields(looker *look, const sluice_dataset_options *opt
 static sluice_status open_set(tfrecords *own, const char *const *paths, size_t count,
                               sluice_error *error)
 {
-    sluice_status status = sl_file_set_open(&own->set, &tfrecord_files, paths, count, error);
+    sluice_status status = sl_file_set_open(&own->set, &tfrecord_files, paths, count, NULL, error);
     if (status == SLUICE_OK && own->set.samples == 0) {
         status = sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->set.list.files[0].path, -1,
                                "no sample: the file is empty");

@@ -49,7 +49,8 @@ static sluice_dataset *open_one(const char *path, const struct data_folder *fold
                                             .allow_outside = folder->outside,
                                             .memory_bytes = folder->open_memory,
                                             .fields = folder->fields.at,
-                                            .field_count = (uint32_t)folder->fields.count};
+                                            .field_count = (uint32_t)folder->fields.count,
+                                            .unpacked_dir = folder->unpacked_dir};
     sluice_dataset *dataset = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
     if (sluice_dataset_open(&dataset, &path, 1, &options, &error) < 0) {

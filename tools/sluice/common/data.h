@@ -23,6 +23,7 @@ struct data_folder {
     struct option_list common; /* fields that the joined one has */
     const char *ranges;        /* which samples: "0:1000,5000:" */
     const char *index_file;    /* likewise: a file of their numbers */
+    const char *unpacked_dir;  /* where compressed files are kept unpacked; NULL: they are not */
     const char *where;         /* likewise: a condition */
 };
 
@@ -81,6 +82,13 @@ struct data_folder {
          .help = "accept class folders without a picture: each counts as a class"},               \
         {"allow-outside", 0, OPTION_FLAG, &(folder).outside,                                      \
          .help = "lists of files may name some that do not lie below the list's folder"},         \
+        {"unpacked-dir",                                                                          \
+         0,                                                                                       \
+         OPTION_TEXT,                                                                             \
+         &(folder).unpacked_dir,                                                                  \
+         .metavar = "DIR",                                                                        \
+         .help = "unpack compressed archives, MDS shards and LitData chunks to DIR, once, and "   \
+                 "read them there, in any order"},                                                \
         {"max-sample",                                                                            \
          0,                                                                                       \
          OPTION_BYTES,                                                                            \

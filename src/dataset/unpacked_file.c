@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unpacked_file.h"
+
+#include "digest_list.h"
+#include "error.h"
+#include "memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define STAGE       "dataset"
+#define PIECE_BYTES ((size_t)1 << 20)
+/* How often is asked how much room there is, and what has to stay free: a hundredth of it, and at
+ * most so much. */
+#define ASK_BYTES    ((uint64_t)64 << 20)
+#define RESERVE_MOST ((uint64_t)1 << 30)
+enum { CHUNKS = 5, RESERVE_SHARE = 100 };
+
+typedef struct writer {
+    const sl_unpack_job *job;
+    sl_stream *stream;
+    int fd;
+    sl_digest_list digests;
+    uint64_t written;
+    uint8_t piece[PIECE_BYTES];
+} writer;
+
+/* ---- room ---- */
+
+static bool is_full(int sys_errno)
+{
+    return sys_errno == ENOSPC || sys_errno == EDQUOT || sys_errno == EFBIG;
+}
+
+static sluice_status refuse_room(const writer *w, int sys_errno, sluice_error *error)
+{
+    const uint64_t most = sl_unpack_most(&w->job->told);
+    if (most > 0) {
+        return sl_error_file(error, SLUICE_IO, STAGE, sys_errno, w->job->to, (int64_t)w->written,
+                             "there is no room for the %llu bytes that %.1024s unpacks to",
+                             (unsigned long long)most, w->job->from);
+    }
+    return sl_error_file(error, SLUICE_IO, STAGE, sys_errno, w->job->to, (int64_t)w->written,
+                         "there is no room for what %.1024s unpacks to, more than %llu bytes",
+                         w->job->from, (unsigned long long)w->written);
+}
+
+/* What nobody told the size of does not fill a file system that others use. */
+static sluice_status keep_reserve(const writer *w, sluice_error *error)
+{
+    struct statvfs facts;
+    if (sl_unpack_most(&w->job->told) > 0 || w->written % ASK_BYTES != 0 ||
+        fstatvfs(w->fd, &facts) != 0) {
+        return SLUICE_OK;
+    }
+    const uint64_t share = (uint64_t)facts.f_blocks * facts.f_frsize / RESERVE_SHARE;
+    const uint64_t reserve = share < RESERVE_MOST ? share : RESERVE_MOST;
+    return (uint64_t)facts.f_bavail * facts.f_frsize > reserve ? SLUICE_OK
+                                                               : refuse_room(w, ENOSPC, error);
+}
+
+static sluice_status put(writer *w, size_t bytes, sluice_error *error)
+{
+    sluice_error reason;
+    sl_error_clear(&reason);
+    sluice_status status = keep_reserve(w, error);
+    if (status < 0) {
+        return status;
+    }
+    const sl_file_name name = {STAGE, w->job->to};
+    status = sl_file_write(w->fd, name, w->piece, bytes, w->written, &reason);
+    if (status < 0 && is_full(reason.sys_errno)) {
+        return refuse_room(w, reason.sys_errno, error);
+    }
+    if (status < 0) {
+        *error = reason;
+        return status;
+    }
+    sl_digest_list_add(&w->digests, w->piece, bytes);
+    w->written += bytes;
+    if (w->job->beat >= 0) {
+        (void)futimens(w->job->beat, NULL);
+    }
+    return SLUICE_OK;
+}
+
+/* ---- what comes out ---- */
+
+static bool is_stopped(const sl_unpack_job *job)
+{
+    /* relaxed: whoever sees it late works a little longer */
+    return atomic_load_explicit(job->stop, memory_order_relaxed);
+}
+
+static sluice_status copy_all(writer *w, sluice_error *error)
+{
+    const uint64_t most = sl_unpack_most(&w->job->told);
+    size_t got = PIECE_BYTES;
+    while (got == PIECE_BYTES) {
+        if (is_stopped(w->job)) {
+            return sl_error_set(error, SLUICE_CANCELED, STAGE, "unpacking was given up");
+        }
+        sluice_status status =
+            sl_stream_read_some(w->stream, w->written, w->piece, PIECE_BYTES, &got, error);
+        if (status == SLUICE_OK && most > 0 && got > most - w->written) {
+            status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, w->job->from, -1,
+                                   "it unpacks to more than the %llu bytes that its index says",
+                                   (unsigned long long)most);
+        }
+        if (status == SLUICE_OK && got > 0) {
+            status = put(w, got, error);
+        }
+        if (status < 0) {
+            return status;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status check(writer *w, sluice_error *error)
+{
+    const sl_unpack_told *told = &w->job->told;
+    if (sl_unpack_most(told) > 0 && w->written != told->bytes[0] && w->written != told->bytes[1]) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, w->job->from, -1,
+                             "it unpacks to %llu bytes, and to %llu by its index",
+                             (unsigned long long)w->written, (unsigned long long)told->bytes[0]);
+    }
+    for (uint32_t i = 0; i < w->digests.count; i++) {
+        char name[16];
+        if (sl_digest_list_differs(&w->digests, i, name)) {
+            return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, w->job->from, -1,
+                                 "what it unpacks to does not match its hash in index.json (%s)",
+                                 name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Whether it is still the one that it was, at its path, too. */
+static sluice_status check_source(const sl_unpack_job *job, sluice_error *error)
+{
+    int fd = -1;
+    const sluice_status status =
+        sl_file_open_again((sl_file_name){STAGE, job->from}, &job->packed.file, &fd, error);
+    sl_file_close(fd);
+    return status;
+}
+
+static sluice_status make_last(const writer *w, sluice_error *error)
+{
+    struct stat facts;
+    if (fstat(w->fd, &facts) == 0) {
+        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = facts.st_mtime}};
+        if (futimens(w->fd, times) == 0 && fsync(w->fd) == 0) {
+            return SLUICE_OK;
+        }
+    }
+    return is_full(errno) ? refuse_room(w, errno, error)
+                          : sl_error_file(error, SLUICE_IO, STAGE, errno, w->job->to, -1,
+                                          "cannot write the file to the storage");
+}
+
+static sluice_status write_all(writer *w, sluice_error *error)
+{
+    const sl_unpack_job *job = w->job;
+    sluice_status status = sl_stream_open(&w->stream, job->from, &job->packed, CHUNKS, error);
+    if (status == SLUICE_OK) {
+        status = sl_digest_list_open(&w->digests, job->told.hashes, error);
+    }
+    if (status == SLUICE_OK) {
+        w->fd = open(job->to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        status = w->fd >= 0 ? copy_all(w, error)
+                            : sl_error_file(error, SLUICE_IO, STAGE, errno, job->to, -1,
+                                            "cannot create the file");
+    }
+    status = status == SLUICE_OK ? check(w, error) : status;
+    status = status == SLUICE_OK ? make_last(w, error) : status;
+    return status == SLUICE_OK ? check_source(job, error) : status;
+}
+
+sluice_status sl_unpacked_file_write(const sl_unpack_job *job, sluice_error *error)
+{
+    sluice_error reason;
+    sl_error_clear(&reason);
+    writer *w = sl_calloc(1, sizeof(*w));
+    if (w == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, job->from, -1,
+                             "no memory for unpacking");
+    }
+    w->job = job;
+    w->fd = -1;
+    const sluice_status status = write_all(w, &reason);
+    if (w->fd >= 0 && status < 0) {
+        (void)unlink(job->to);
+    }
+    sl_file_close(w->fd);
+    sl_digest_list_close(&w->digests);
+    sl_stream_close(w->stream);
+    sl_free(w);
+    if (status < 0 && error != NULL) {
+        *error = reason;
+    }
+    return status;
+}

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unpacked_store.h"
+
+#include "clock.h"
+#include "cpu.h"
+#include "error.h"
+#include "memory.h"
+#include "open_many.h"
+#include "thread.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define STAGE   "dataset"
+#define KEPT    ".unpacked"
+#define PART    ".part"
+#define WAIT_NS UINT64_C(20000000)
+
+/* Unpacking takes memory and a processor. */
+enum { UNPACKING_MAX = 16 };
+
+/* A compressed file of the list. */
+typedef struct entry {
+    uint32_t file; /* its number */
+    sl_file_identity source;
+    char *folder, *kept; /* owned */
+    bool there;          /* it was unpacked when that was looked for */
+} entry;
+
+typedef struct store {
+    sl_file_list *list;
+    const sl_unpacked_how *how;
+    entry *entries;
+    uint32_t count;
+    uint32_t *missing; /* those that are to be unpacked, by number */
+    uint32_t missing_count, first;
+    _Atomic uint32_t next; /* of the missing ones; relaxed: their entries were there before */
+    atomic_bool stop;      /* one has failed; relaxed: a hint */
+} store;
+
+static sl_unpack_told told_of(const store *s, const entry *e)
+{
+    return s->how->told != NULL ? s->how->told[e->file] : (sl_unpack_told){{0, 0}, NULL};
+}
+
+static const char *path_of(const store *s, const entry *e)
+{
+    return s->list->files[e->file].path;
+}
+
+/* ---- names ---- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Of what the file is, and of what is told of it. */
+static uint64_t sum_key(const sl_file_identity *is, sl_packing packing, const sl_unpack_told *told)
+{
+    sl_checksum_stream stream;
+    const char *hashes = told->hashes != NULL ? told->hashes : "";
+    sl_checksum_begin(&stream);
+    sl_checksum_add_u64(&stream, is->bytes);
+    sl_checksum_add_u64(&stream, is->inode);
+    sl_checksum_add_u64(&stream, (uint64_t)is->modified_ns);
+    sl_checksum_add_u64(&stream, (uint64_t)is->changed_ns);
+    sl_checksum_add_u64(&stream, (uint64_t)packing);
+    sl_checksum_add_u64(&stream, told->bytes[0]);
+    sl_checksum_add_u64(&stream, told->bytes[1]);
+    sl_checksum_add(&stream, hashes, strlen(hashes));
+    return sl_checksum_value(&stream);
+}
+
+/* sl_malloc'd; NULL: no memory. */
+static char *join(const char *folder, const char *name)
+{
+    const size_t bytes = strlen(folder) + strlen(name) + 2;
+    char *path = sl_malloc(bytes);
+    if (path != NULL) {
+        (void)snprintf(path, bytes, "%s/%s", folder, name);
+    }
+    return path;
+}
+
+static sluice_status name_entry(const store *s, entry *e, const char *real, sluice_error *error)
+{
+    char name[256];
+    const sl_unpack_told told = told_of(s, e);
+    const sl_packing packing = s->list->files[e->file].packing;
+    (void)snprintf(name, sizeof(name), "%.100s-%016llx", base_name(real),
+                   (unsigned long long)sl_checksum(real, strlen(real)));
+    e->folder = join(s->how->folder, name);
+    (void)snprintf(name, sizeof(name), "%016llx" KEPT,
+                   (unsigned long long)sum_key(&e->source, packing, &told));
+    e->kept = e->folder != NULL ? join(e->folder, name) : NULL;
+    return e->kept != NULL
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, real, -1, "no memory for a path");
+}
+
+/* ---- what is there ---- */
+
+static bool is_kept(const store *s, const entry *e)
+{
+    struct stat facts;
+    const sl_unpack_told told = told_of(s, e);
+    if (lstat(e->kept, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        return false;
+    }
+    const uint64_t bytes = (uint64_t)facts.st_size;
+    const bool is_private = (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+                            (facts.st_uid == geteuid() || facts.st_uid == 0);
+    return is_private && facts.st_mtim.tv_nsec == 0 &&
+           (sl_unpack_most(&told) == 0 || bytes == told.bytes[0] || bytes == told.bytes[1]);
+}
+
+static sluice_status look_at(void *ctx, uint32_t number, sluice_error *error)
+{
+    store *s = ctx;
+    entry *e = &s->entries[number];
+    char real[PATH_MAX];
+    struct stat facts;
+    if (realpath(path_of(s, e), real) == NULL || stat(real, &facts) != 0) {
+        return sl_error_file(error, SLUICE_IO, STAGE, errno, path_of(s, e), -1,
+                             "cannot open the file");
+    }
+    e->source = sl_file_identity_of(&facts);
+    const sluice_status status = name_entry(s, e, real, error);
+    e->there = status == SLUICE_OK && is_kept(s, e);
+    return status;
+}
+
+/* ---- folders ---- */
+
+static bool make_private(const char *folder)
+{
+    return mkdir(folder, 0700) == 0 || errno == EEXIST;
+}
+
+/* With all above it. */
+static sluice_status make_folder(const char *folder, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    const int length = snprintf(path, sizeof(path), "%s", folder);
+    if (length <= 0 || (size_t)length >= sizeof(path)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+                             "the path of the folder for unpacked files is empty or too long");
+    }
+    bool good = true;
+    for (char *slash = strchr(path + 1, '/'); good && slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        good = make_private(path);
+        *slash = '/';
+    }
+    struct stat facts;
+    if (good && make_private(path) && stat(path, &facts) == 0) {
+        errno = S_ISDIR(facts.st_mode) ? 0 : ENOTDIR;
+        good = errno == 0;
+    } else {
+        good = false;
+    }
+    return good ? SLUICE_OK
+                : sl_error_file(error, SLUICE_IO, STAGE, errno, folder, -1,
+                                "cannot create the folder for unpacked files");
+}
+
+/* Calls `visit` for what is called NAME + suffix in the folder of an entry. */
+static void each_file(const entry *e, const char *suffix,
+                      void (*visit)(const entry *e, const char *path, void *context), void *context)
+{
+    DIR *folder = opendir(e->folder);
+    for (const struct dirent *at;
+         folder != NULL && (at = readdir(folder)) != NULL;) { // NOLINT(concurrency-mt-unsafe)
+        char *path = sl_ends_with(at->d_name, suffix) ? join(e->folder, at->d_name) : NULL;
+        if (path != NULL) {
+            visit(e, path, context);
+        }
+        sl_free(path);
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+}
+
+/* But the one that is kept. */
+static void remove_other(const entry *e, const char *path, void *context)
+{
+    (void)context;
+    if (strcmp(path, e->kept) != 0) {
+        (void)unlink(path);
+    }
+}
+
+static void sync_folder(const char *folder)
+{
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd); /* some file systems cannot */
+        (void)close(fd);
+    }
+}
+
+/* ---- room ---- */
+
+static void add_blocks(const entry *e, const char *path, void *context)
+{
+    (void)e;
+    struct stat facts;
+    uint64_t *bytes = context;
+    *bytes += stat(path, &facts) == 0 ? (uint64_t)facts.st_blocks * 512 : 0;
+}
+
+/* At least: of what nobody tells, hardly less than its file has comes out. What others have written
+ * of the same by now is taken off. */
+static uint64_t missing_bytes(store *s, uint32_t *count)
+{
+    uint64_t bytes = 0;
+    *count = 0;
+    for (uint32_t i = 0; i < s->missing_count; i++) {
+        const entry *e = &s->entries[s->missing[i]];
+        const sl_unpack_told told = told_of(s, e);
+        const uint64_t most = sl_unpack_most(&told);
+        const uint64_t wanted = most > 0 ? most : e->source.bytes - e->source.bytes / 32;
+        uint64_t written = 0;
+        if (!is_kept(s, e)) {
+            each_file(e, PART, add_blocks, &written);
+            const uint64_t more = wanted - (written < wanted ? written : wanted);
+            bytes = more > UINT64_MAX - bytes ? UINT64_MAX : bytes + more; /* claims cost nothing */
+            (*count)++;
+        }
+    }
+    return bytes;
+}
+
+static sluice_status check_room(store *s, sluice_error *error)
+{
+    struct statvfs facts;
+    uint64_t before = UINT64_MAX;
+    for (;;) {
+        uint32_t count;
+        const uint64_t wanted = missing_bytes(s, &count);
+        if (statvfs(s->how->folder, &facts) != 0) {
+            return SLUICE_OK; /* writing will tell */
+        }
+        const uint64_t there = (uint64_t)facts.f_bavail * facts.f_frsize;
+        if (wanted <= there) {
+            return SLUICE_OK;
+        }
+        if (wanted >= before) { /* nobody else is at it */
+            return sl_error_file(error, SLUICE_IO, STAGE, ENOSPC, s->how->folder, -1,
+                                 "unpacking %u files, %.512s the first of them, takes %llu bytes "
+                                 "here, and %llu are free",
+                                 count, path_of(s, &s->entries[s->missing[0]]),
+                                 (unsigned long long)wanted, (unsigned long long)there);
+        }
+        before = wanted;
+    }
+}
+
+/* ---- locks ---- */
+
+typedef enum lock {
+    LOCK_HELD,
+    LOCK_BUSY, /* somebody else has it */
+    LOCK_NONE  /* there are none here, or whoever has it does nothing */
+} lock;
+
+static lock try_lock(int fd)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        return LOCK_HELD;
+    }
+    return errno == EWOULDBLOCK ? LOCK_BUSY : LOCK_NONE;
+}
+
+static bool is_stopped(const store *s)
+{
+    return atomic_load_explicit(&s->stop, memory_order_relaxed);
+}
+
+/* Until it is to be had, or not needed any more (BUSY), or not worth waiting for (NONE). */
+static lock wait_for_lock(const store *s, const entry *e, int fd)
+{
+    struct stat facts = {0};
+    struct timespec beat = {0};
+    const uint64_t stall_ns = s->how->stall_ns > 0 ? s->how->stall_ns : SL_UNPACKED_STALL_NS;
+    uint64_t changed_ns = sl_now_ns();
+    lock got = try_lock(fd);
+    while (got == LOCK_BUSY && !is_kept(s, e) && !is_stopped(s)) {
+        const uint64_t now_ns = sl_now_ns();
+        if (fstat(fd, &facts) == 0 && memcmp(&facts.st_mtim, &beat, sizeof(beat)) != 0) {
+            beat = facts.st_mtim;
+            changed_ns = now_ns;
+        }
+        if (now_ns - changed_ns > stall_ns) {
+            return LOCK_NONE;
+        }
+        sl_sleep_until_ns(now_ns + WAIT_NS);
+        got = try_lock(fd);
+    }
+    return got;
+}
+
+/* ---- unpacking ---- */
+
+static sluice_status write_part(store *s, const entry *e, int beat, sluice_error *error)
+{
+    static atomic_uint count; /* threads may unpack the same file where there are no locks */
+    char name[64];
+    (void)snprintf(name, sizeof(name), "%ld.%u" PART, (long)getpid(),
+                   atomic_fetch_add_explicit(&count, 1, memory_order_relaxed));
+    char *part = join(e->folder, name);
+    if (part == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, e->kept, -1, "no memory for a path");
+    }
+    const sl_packed packed = {.packing = s->list->files[e->file].packing, .file = e->source};
+    const sl_unpack_job job = {.from = path_of(s, e),
+                               .packed = packed,
+                               .told = told_of(s, e),
+                               .to = part,
+                               .beat = beat,
+                               .stop = &s->stop};
+    (void)unlink(part); /* of a process of that number that was killed */
+    sluice_status status = sl_unpacked_file_write(&job, error);
+    if (status == SLUICE_OK && rename(part, e->kept) != 0 && !is_kept(s, e)) {
+        status = sl_error_file(error, SLUICE_IO, STAGE, errno, e->kept, -1,
+                               "cannot give the file its name");
+        (void)unlink(part);
+    }
+    sl_free(part);
+    return status;
+}
+
+static sluice_status unpack_locked(store *s, const entry *e, lock held, int fd, sluice_error *error)
+{
+    if (is_kept(s, e)) {
+        return SLUICE_OK;
+    }
+    if (held == LOCK_HELD) { /* who else writes here was killed, or has no locks */
+        each_file(e, PART, remove_other, NULL);
+    }
+    const sluice_status status = write_part(s, e, fd, error);
+    if (status == SLUICE_OK) {
+        sync_folder(e->folder);
+        if (held == LOCK_HELD) {
+            each_file(e, KEPT, remove_other, NULL);
+        }
+    }
+    return status;
+}
+
+/* Whether somebody else is at it comes to `*busy`, which is asked without waiting; NULL: waits. */
+static sluice_status unpack_entry(store *s, const entry *e, bool *busy, sluice_error *error)
+{
+    char *path = join(e->folder, "lock");
+    if (path == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, e->folder, -1, "no memory for a path");
+    }
+    const int fd = make_private(e->folder)
+                       ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)
+                       : -1;
+    if (fd < 0) {
+        const sluice_status status =
+            sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot create the file");
+        sl_free(path);
+        return status;
+    }
+    sl_free(path);
+    sluice_status status = SLUICE_OK;
+    const lock held = busy == NULL ? wait_for_lock(s, e, fd) : try_lock(fd);
+    if (busy != NULL) {
+        *busy = held == LOCK_BUSY;
+    }
+    if (held != LOCK_BUSY) {
+        status = unpack_locked(s, e, held, fd, error);
+    }
+    if (held == LOCK_HELD) {
+        (void)flock(fd, LOCK_UN); /* closing does not: forked children have it open, too */
+    }
+    (void)close(fd);
+    return status;
+}
+
+/* The missing one that comes next; NULL: there is none. */
+static const entry *take_next(store *s)
+{
+    const uint32_t number = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed);
+    return number < s->missing_count
+               ? &s->entries[s->missing[(number + s->first) % s->missing_count]]
+               : NULL;
+}
+
+/* First those that nobody is at; then those that somebody was. */
+static sluice_status unpack_some(store *s, const entry **busy, sluice_error *error)
+{
+    uint32_t count = 0;
+    sluice_status status = SLUICE_OK;
+    const entry *e;
+    while (status == SLUICE_OK && !is_stopped(s) && (e = take_next(s)) != NULL) {
+        bool is_busy = false;
+        status = unpack_entry(s, e, &is_busy, error);
+        busy[count] = e;
+        count += is_busy;
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && !is_stopped(s) && i < count; i++) {
+        status = unpack_entry(s, busy[i], NULL, error);
+    }
+    return status;
+}
+
+/* A thread's work. */
+static sluice_status work(void *ctx, uint32_t number, sluice_error *error)
+{
+    (void)number;
+    store *s = ctx;
+    const entry **busy = (const entry **)sl_calloc(s->missing_count, sizeof(const entry *));
+    sluice_status status = busy != NULL ? unpack_some(s, busy, error)
+                                        : sl_error_set(error, SLUICE_NOMEM, STAGE,
+                                                       "no memory for %u files", s->missing_count);
+    sl_free((void *)busy);
+    if (status < 0) {
+        atomic_store_explicit(&s->stop, true, memory_order_relaxed);
+    }
+    return status == SLUICE_CANCELED ? SLUICE_OK : status; /* another thread's error is told */
+}
+
+static sluice_status unpack_missing(store *s, sluice_error *error)
+{
+    sluice_status status = make_folder(s->how->folder, error);
+    status = status == SLUICE_OK ? check_room(s, error) : status;
+    if (status < 0) {
+        return status;
+    }
+    /* Each process begins with another one. */
+    const uint64_t own[] = {sl_now_ns(), (uint64_t)getpid()};
+    s->first = (uint32_t)(sl_checksum(own, sizeof(own)) % s->missing_count);
+    uint32_t threads = sl_cpu_count();
+    threads = threads < UNPACKING_MAX ? threads : UNPACKING_MAX;
+    status = sl_open_many(threads < s->missing_count ? threads : s->missing_count, work, s, error);
+    for (uint32_t i = 0; status == SLUICE_OK && i < s->missing_count; i++) {
+        const entry *e = &s->entries[s->missing[i]];
+        if (!is_kept(s, e)) {
+            status = sl_error_file(error, SLUICE_IO, STAGE, 0, e->kept, -1,
+                                   "the unpacked file is another's as soon as it is made: it was "
+                                   "changed or removed, or a server gives it to another user");
+        }
+    }
+    sync_folder(s->how->folder);
+    return status;
+}
+
+/* ---- the list ---- */
+
+/* As programs that unpack it call it. */
+static size_t plain_length(const char *name)
+{
+    static const char *const suffixes[] = {".gz", ".zst"};
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        if (sl_ends_with(name, suffixes[i])) {
+            return length - strlen(suffixes[i]);
+        }
+    }
+    const bool is_tar = sl_ends_with(name, ".tgz") || sl_ends_with(name, ".tzst");
+    return is_tar ? (size_t)(strrchr(name, '.') - name) : length;
+}
+
+static char *plain_name(const char *path)
+{
+    const char *name = base_name(path);
+    const size_t length = plain_length(name);
+    const char *end =
+        strcmp(name + length, ".tgz") == 0 || strcmp(name + length, ".tzst") == 0 ? ".tar" : "";
+    char *plain = sl_malloc(length + sizeof(".tar"));
+    if (plain != NULL) {
+        (void)snprintf(plain, length + sizeof(".tar"), "%.*s%s", (int)length, name, end);
+    }
+    return plain;
+}
+
+static sluice_status replace(store *s, sluice_error *error)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        entry *e = &s->entries[i];
+        sl_listed_file *file = &s->list->files[e->file];
+        const sl_unpack_told told = told_of(s, e);
+        file->name = file->name != NULL ? file->name : plain_name(file->path);
+        if (file->name == NULL) {
+            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, file->path, -1,
+                                 "no memory for a path");
+        }
+        file->source = file->path;
+        file->path = e->kept;
+        e->kept = NULL;
+        file->packing = SL_PACKING_NONE;
+        file->unpacked = 0;
+        file->file = (sl_file_identity){.bytes = told.bytes[0]};
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status find_packed(store *s, sluice_error *error)
+{
+    s->entries = sl_calloc(s->list->count, sizeof(*s->entries));
+    s->missing = sl_calloc(s->list->count, sizeof(*s->missing));
+    if (s->entries == NULL || s->missing == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %u files", s->list->count);
+    }
+    for (uint32_t i = 0; i < s->list->count; i++) {
+        if (s->list->files[i].packing != SL_PACKING_NONE) {
+            s->entries[s->count++].file = i;
+        }
+    }
+    const sluice_status status =
+        s->count > 0 ? sl_open_many(s->count, look_at, s, error) : SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < s->count; i++) {
+        if (!s->entries[i].there) {
+            s->missing[s->missing_count++] = i;
+        }
+    }
+    return status;
+}
+
+sluice_status sl_unpacked_store_take(sl_file_list *list, const sl_unpacked_how *how,
+                                     sluice_error *error)
+{
+    store s = {.list = list, .how = how};
+    sluice_status status = list->count > 0 ? find_packed(&s, error) : SLUICE_OK;
+    if (status == SLUICE_OK && s.missing_count > 0) {
+        status = unpack_missing(&s, error);
+    }
+    if (status == SLUICE_OK) {
+        status = replace(&s, error);
+    }
+    for (uint32_t i = 0; i < s.count; i++) {
+        sl_free(s.entries[i].folder);
+        sl_free(s.entries[i].kept);
+    }
+    sl_free(s.entries);
+    sl_free(s.missing);
+    return status;
+}
