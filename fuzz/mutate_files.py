@@ -148,18 +148,39 @@ def make_arrow_file(path):
     arrows.write_file(path / "a.arrow", arrow_columns(), rows_per_batch=4)
 
 
-def make_mds(path):
+def make_mds(path, **how):
     import mds_files
 
     samples = [{"image": body, "label": number, "text": "x" * number} for number, body in enumerate(pictures())]
-    mds_files.write(str(path), {"image": "jpeg", "label": "int", "text": "str"}, samples, samples_per_shard=4, hashes=["sha256"])
+    how = {"hashes": ["sha256"]} | how
+    mds_files.write(str(path), {"image": "jpeg", "label": "int", "text": "str"}, samples, samples_per_shard=4, **how)
 
 
-def make_litdata(path):
+def make_mds_zstd(path):
+    make_mds(path, compression="zstd", hashes=[])
+
+
+def make_mds_gz(path):
+    make_mds(path, compression="gz")
+
+
+def make_mds_br(path):
+    make_mds(path, compression="br", hashes=[])
+
+
+def make_mds_snappy(path):
+    make_mds(path, compression="snappy", hashes=[])
+
+
+def make_litdata(path, **how):
     import litdata_files
 
     samples = [[body, number] for number, body in enumerate(pictures())]
-    litdata_files.write(str(path), ["bytes", "int"], samples, chunk_samples=4)
+    litdata_files.write(str(path), ["bytes", "int"], samples, chunk_samples=4, **how)
+
+
+def make_litdata_zstd(path):
+    make_litdata(path, compression="zstd")
 
 
 def make_recordio(path):
@@ -266,7 +287,7 @@ def make_all(root):
         try:
             make(root / name)
             made.append(name)
-        except ImportError as missing:
+        except (ImportError, RuntimeError) as missing:
             print(f"left out: {name} ({missing})", file=sys.stderr)
             shutil.rmtree(root / name)
     return made
@@ -325,6 +346,18 @@ def mend(chance, name, body):
     return body
 
 
+def mend_index(chance, folder):
+    """Sizes of compressed shards, which are looked at before anything of them is."""
+    try:
+        index = json.loads(beginning(folder / "index.json"))
+        for shard in index["shards"]:
+            shard["zip_data"]["bytes"] = (folder / shard["zip_data"]["basename"]).stat().st_size
+        if chance.random() < 0.5:
+            (folder / "index.json").write_text(json.dumps(index))
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+
+
 def beginning(path):
     with open(path, "rb") as file:
         return file.read(1 << 20)
@@ -340,6 +373,8 @@ def mutant(chance, seeds, name, folder):
         path.write_bytes(mend(chance, path.name, body))
         if chance.random() < 0.005:
             os.truncate(path, chance.choice((1 << 24, 1 << 28, 1 << 32)))  # it takes no room on the disk
+    if name.startswith("mds_"):
+        mend_index(chance, folder)
 
 
 # ---- looking at it ----
@@ -347,7 +382,10 @@ def mutant(chance, seeds, name, folder):
 
 def look(sluice, path, chance):
     try:
-        data = sluice.Dataset(str(path))
+        work = os.environ["SLUICE_CACHE_DIR"]
+        data = sluice.Dataset(str(path), unpacked_dir=chance.choice((None, work + "-unpacked")))
+        if data.front_to_back:
+            sluice.pack(data, work + "-packed", progress=None, on_bad_sample="skip", overwrite=True)
         for number in {0, len(data) - 1, chance.randrange(len(data))}:
             try:
                 values = data[number]
