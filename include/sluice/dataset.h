@@ -18,7 +18,8 @@
  *     is opened, several at a time, and an index is kept in $SLUICE_CACHE_DIR, or else
  *     $XDG_CACHE_HOME/sluice or ~/.cache/sluice (SLUICE_CACHE_DIR="": none is). Those compressed
  *     by gzip or zstd (*.tar.gz, *.tgz, *.tar.zst, *.tzst) are unpacked for that, and can be
- *     packed and verified, but not loaded: sluice_dataset_info.front_to_back;
+ *     packed and verified, but not loaded (sluice_dataset_info.front_to_back), unless they are
+ *     kept unpacked (sluice_dataset_options.unpacked_dir);
  *   - TFRecord files of tf.train.Example or SequenceExample (*.tfrecord, *.tfrecords, *.tfrec,
  *     NAME-00000-of-01024), or a folder with such files and without folders: each record is a
  *     sample; docs/formats.md says what its fields are. Indexes are made and kept as those of
@@ -35,9 +36,11 @@
  *     as those of archives are, or are MXNet's (*.idx);
  *   - FFCV's .beton files of version 2, each row of which is a sample with the file's fields;
  *   - MDS, the shards of MosaicML's Streaming: a folder with the index.json that lists them, or
- * that file; docs/formats.md says what the fields are;
+ *     that file; docs/formats.md says what the fields are. Shards that are compressed (zstd, gzip,
+ *     Brotli, snappy) are as archives that are;
  *   - LitData's chunks: a folder with the index.json that lists them, or that file; each leaf of a
- *     sample is a field, and each chunk of tokens (TokensLoader) a sample with the field "tokens";
+ *     sample is a field, and each chunk of tokens (TokensLoader) a sample with the field "tokens".
+ *     Those that are compressed (zstd) are as archives that are;
  *   - .npy files, each row of whose array is a sample with the field "tensor" (of an array of one
  *     dimension: each stretch of 2^20 elements);
  *   - .npz files, several or a folder of them (and without folders): each is a sample, each of its
@@ -204,7 +207,7 @@ typedef struct sluice_dataset_info {
     uint32_t front_to_back; /* 1: some of its files are compressed as a whole (.tar.gz), and can
                                only be read from front to back: by sluice_pack, sluice_unpack and
                                sluice_dataset_verify. Loaders, sluice_dataset_read and
-                               sluice_dataset_decode refuse it */
+                               sluice_dataset_decode refuse it; see unpacked_dir */
     uint32_t reserved;
 } sluice_dataset_info;
 
