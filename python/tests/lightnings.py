@@ -55,7 +55,10 @@ class Trainer:
                 except StopIteration:
                     break
                 self.done += 1
-                assert isinstance(batch, tuple)  # else it would not be moved to a GPU
+                if callable(getattr(batch, "to", None)):  # what it moves to a GPU, and how
+                    assert type(batch.to("meta")) is type(batch) and batch.to("meta")[0].device.type == "meta"
+                else:
+                    assert isinstance(batch, (tuple, list))
                 self.steps.append([tensor.clone() for tensor in batch])
                 self.save(module, self.checkpoints, self.epoch, self.done, loader)
             self.save(module, self.ends, self.epoch + 1, 0, loader)
