@@ -86,9 +86,9 @@ struct data_folder {
          0,                                                                                       \
          OPTION_TEXT,                                                                             \
          &(folder).unpacked_dir,                                                                  \
-         .metavar = "DIR",                                                                        \
-         .help = "unpack compressed archives, MDS shards and LitData chunks to DIR, once, and "   \
-                 "read them there, in any order"},                                                \
+         .metavar = "FOLDER",                                                                     \
+         .help = "unpack compressed archives, MDS shards and LitData chunks to FOLDER, once, "    \
+                 "and read them there, in any order"},                                            \
         {"max-sample",                                                                            \
          0,                                                                                       \
          OPTION_BYTES,                                                                            \
