@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "joined.h"
+#include "joined_parts.h"
 
 #include "checksum.h"
 #include "error.h"
@@ -12,34 +12,9 @@
 #define STAGE      "dataset"
 #define BYTES_MOST ((uint64_t)INT64_MAX)
 
-typedef struct part {
-    sl_dataset *of;
-    uint64_t first;              /* number of its first sample */
-    uint32_t span;               /* its objects */
-    bool reorders;               /* its fields stand in another order: */
-    bool checks_labels;          /* it has no names of classes, and others have */
-    uint8_t from[SL_FIELDS_MAX]; /* number in it of each field */
-} part;
-
-/* Objects that one part, or several, read from. */
-typedef struct span {
-    sl_objects *objects;
-    uint32_t first; /* number of the first here */
-    uint32_t part;  /* that reads from it, one that can check it if there is one */
-    bool shared;    /* others do, too */
-} span;
-
-typedef struct joined {
-    sl_dataset base;
-    part *parts;
-    span *spans;
-    uint32_t count, span_count;
-    bool owns_objects;
-    const sl_dataset *classes; /* the part that names them; NULL: none does */
-    uint32_t label;            /* the field; NONE */
-    sl_mix *mix;               /* base.mix; NULL */
-    sl_field fields[SL_FIELDS_MAX];
-} joined;
+typedef sl_joined joined;
+typedef sl_joined_part part;
+typedef sl_joined_span span;
 
 static const joined *joined_of(const sl_dataset *dataset)
 {
@@ -61,21 +36,6 @@ static const part *part_of(const joined *own, uint64_t index)
         }
     }
     return &own->parts[low];
-}
-
-static const span *span_of(const joined *own, uint32_t object)
-{
-    uint32_t low = 0;
-    uint32_t high = own->span_count - 1;
-    while (low < high) {
-        const uint32_t middle = low + (high - low + 1) / 2;
-        if (own->spans[middle].first <= object) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return &own->spans[low];
 }
 
 /* A sample as the part knows it. */
@@ -123,7 +83,7 @@ static sl_piece piece(const sl_dataset *dataset, const sl_sample *sample, uint32
 static sl_refusal learn(const sl_dataset *dataset, const sl_place *lookup, sl_bytes bytes)
 {
     const joined *own = joined_of(dataset);
-    const span *s = span_of(own, lookup->object);
+    const span *s = sl_joined_span_of(own, lookup->object);
     const sl_dataset *of = own->parts[s->part].of;
     const sl_place local = local_lookup(s, lookup);
     return of->ops->learn(of, &local, bytes);
@@ -254,7 +214,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
 {
     const joined *own = joined_of(dataset);
-    const span *s = span_of(own, object);
+    const span *s = sl_joined_span_of(own, object);
     const sl_dataset *of = own->parts[s->part].of;
     return of->ops->check_object != NULL ? of->ops->check_object(of, object - s->first, findings)
                                          : SLUICE_OK;
@@ -269,7 +229,7 @@ static bool sums_up(const joined *own, const span *s)
 static uint64_t first_of_object(const sl_dataset *dataset, uint32_t object)
 {
     const joined *own = joined_of(dataset);
-    const span *s = span_of(own, object);
+    const span *s = sl_joined_span_of(own, object);
     const part *p = &own->parts[s->part];
     if (s->shared || p->of->ops->first_of_object == NULL) {
         return UINT64_MAX;
@@ -293,7 +253,7 @@ static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t
                             uint64_t count)
 {
     const joined *own = joined_of(dataset);
-    const span *s = span_of(own, object);
+    const span *s = sl_joined_span_of(own, object);
     const sl_dataset *of = own->parts[s->part].of;
     return sums_up(own, s) ? of->ops->check_sum(of, object - s->first, sum, count) : sl_accept();
 }
@@ -356,120 +316,6 @@ static const sl_dataset_ops joined_ops = {
     .has_folder = has_folder,
     .close = close_joined,
 };
-
-/* ---- objects ---- */
-
-static sluice_status path_of(void *ctx, uint32_t object, char *path, size_t bytes)
-{
-    const span *s = span_of(ctx, object);
-    return sl_objects_path(s->objects, object - s->first, path, bytes);
-}
-
-static uint64_t bytes_of(void *ctx, uint32_t object)
-{
-    const span *s = span_of(ctx, object);
-    return sl_objects_bytes(s->objects, object - s->first);
-}
-
-static const sl_file_identity *identity_of(void *ctx, uint32_t object)
-{
-    const span *s = span_of(ctx, object);
-    return sl_objects_identity(s->objects, object - s->first);
-}
-
-static const sl_boundary *boundary_of(void *ctx, uint32_t object)
-{
-    const span *s = span_of(ctx, object);
-    return sl_objects_boundary(s->objects, object - s->first);
-}
-
-static sl_packed packed_of(void *ctx, uint32_t object)
-{
-    const span *s = span_of(ctx, object);
-    return sl_objects_packed(s->objects, object - s->first);
-}
-
-static int compare_objects(const void *a, const void *b, void *ctx)
-{
-    const part *parts = ctx;
-    const uint32_t one = *(const uint32_t *)a;
-    const uint32_t other = *(const uint32_t *)b;
-    const uintptr_t objects = (uintptr_t)parts[one].of->objects;
-    const uintptr_t others = (uintptr_t)parts[other].of->objects;
-    if (objects != others) {
-        return objects < others ? -1 : 1;
-    }
-    return one < other ? -1 : 1;
-}
-
-/* The first part of the same objects, as each part's span for now. */
-static sluice_status find_first_parts(joined *own, sluice_error *error)
-{
-    uint32_t *order = sl_malloc(own->count * sizeof(*order));
-    if (order == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for joined datasets");
-    }
-    for (uint32_t i = 0; i < own->count; i++) {
-        order[i] = i;
-    }
-    qsort_r(order, own->count, sizeof(*order), compare_objects, own->parts);
-    for (uint32_t i = 0; i < own->count; i++) {
-        part *p = &own->parts[order[i]];
-        const part *before = i > 0 ? &own->parts[order[i - 1]] : NULL;
-        p->span = before != NULL && before->of->objects == p->of->objects ? before->span : order[i];
-    }
-    sl_free(order);
-    return SLUICE_OK;
-}
-
-/* The span of its objects, a new one for the first part of them. */
-static void set_span(joined *own, uint32_t number)
-{
-    part *p = &own->parts[number];
-    if (p->span == number) {
-        p->span = own->span_count++;
-        own->spans[p->span] = (span){.objects = p->of->objects, .part = number};
-        return;
-    }
-    p->span = own->parts[p->span].span;
-    span *s = &own->spans[p->span];
-    s->shared = true;
-    s->part = own->parts[s->part].of->ops->check_object != NULL ? s->part : number;
-}
-
-static sluice_status join_objects(joined *own, sluice_error *error)
-{
-    uint64_t count = 0;
-    const sluice_status status = find_first_parts(own, error);
-    if (status < 0) {
-        return status;
-    }
-    for (uint32_t i = 0; i < own->count; i++) {
-        set_span(own, i);
-    }
-    for (uint32_t i = 0; i < own->span_count; i++) {
-        own->spans[i].first = (uint32_t)count;
-        count += sl_objects_count(own->spans[i].objects);
-        if (count > INT32_MAX) {
-            return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                                "the datasets have more than 2^31 files in all");
-        }
-    }
-    if (own->span_count == 1) {
-        own->base.objects = own->spans[0].objects; /* which its parts keep */
-        return SLUICE_OK;
-    }
-    const bool any = own->base.info.front_to_back != 0;
-    const sl_object_names names = {.ctx = own,
-                                   .count = (uint32_t)count,
-                                   .path = path_of,
-                                   .bytes = bytes_of,
-                                   .identity = identity_of,
-                                   .packed = any ? packed_of : NULL,
-                                   .boundary = boundary_of};
-    own->owns_objects = true;
-    return sl_objects_open(&own->base.objects, &names, error);
-}
 
 /* ---- parts ---- */
 
@@ -614,7 +460,7 @@ static sluice_status join(joined *own, sl_dataset *const *parts, uint32_t count,
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
         status = add_parts(own, parts[i], error);
     }
-    return status == SLUICE_OK ? join_objects(own, error) : status;
+    return status == SLUICE_OK ? sl_joined_objects(own, error) : status;
 }
 
 sluice_status sl_joined_open(sl_dataset **dataset, sl_dataset *const *parts, uint32_t count,

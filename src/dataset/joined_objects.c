@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* joined_objects: those of all parts, one behind the other. */
+#include "error.h"
+#include "joined_parts.h"
+#include "memory.h"
+
+#include <stdlib.h>
+
+#define STAGE "dataset"
+
+typedef sl_joined joined;
+typedef sl_joined_part part;
+typedef sl_joined_span span;
+
+const span *sl_joined_span_of(const joined *own, uint32_t object)
+{
+    uint32_t low = 0;
+    uint32_t high = own->span_count - 1;
+    while (low < high) {
+        const uint32_t middle = low + (high - low + 1) / 2;
+        if (own->spans[middle].first <= object) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return &own->spans[low];
+}
+
+static sluice_status path_of(void *ctx, uint32_t object, char *path, size_t bytes)
+{
+    const span *s = sl_joined_span_of(ctx, object);
+    return sl_objects_path(s->objects, object - s->first, path, bytes);
+}
+
+static uint64_t bytes_of(void *ctx, uint32_t object)
+{
+    const span *s = sl_joined_span_of(ctx, object);
+    return sl_objects_bytes(s->objects, object - s->first);
+}
+
+static const sl_file_identity *identity_of(void *ctx, uint32_t object)
+{
+    const span *s = sl_joined_span_of(ctx, object);
+    return sl_objects_identity(s->objects, object - s->first);
+}
+
+static const sl_boundary *boundary_of(void *ctx, uint32_t object)
+{
+    const span *s = sl_joined_span_of(ctx, object);
+    return sl_objects_boundary(s->objects, object - s->first);
+}
+
+static sl_packed packed_of(void *ctx, uint32_t object)
+{
+    const span *s = sl_joined_span_of(ctx, object);
+    return sl_objects_packed(s->objects, object - s->first);
+}
+
+static int compare_objects(const void *a, const void *b, void *ctx)
+{
+    const part *parts = ctx;
+    const uint32_t one = *(const uint32_t *)a;
+    const uint32_t other = *(const uint32_t *)b;
+    const uintptr_t objects = (uintptr_t)parts[one].of->objects;
+    const uintptr_t others = (uintptr_t)parts[other].of->objects;
+    if (objects != others) {
+        return objects < others ? -1 : 1;
+    }
+    return one < other ? -1 : 1;
+}
+
+/* The first part of the same objects, as each part's span for now. */
+static sluice_status find_first_parts(joined *own, sluice_error *error)
+{
+    uint32_t *order = sl_malloc(own->count * sizeof(*order));
+    if (order == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for joined datasets");
+    }
+    for (uint32_t i = 0; i < own->count; i++) {
+        order[i] = i;
+    }
+    qsort_r(order, own->count, sizeof(*order), compare_objects, own->parts);
+    for (uint32_t i = 0; i < own->count; i++) {
+        part *p = &own->parts[order[i]];
+        const part *before = i > 0 ? &own->parts[order[i - 1]] : NULL;
+        p->span = before != NULL && before->of->objects == p->of->objects ? before->span : order[i];
+    }
+    sl_free(order);
+    return SLUICE_OK;
+}
+
+/* The span of its objects, a new one for the first part of them. */
+static void set_span(joined *own, uint32_t number)
+{
+    part *p = &own->parts[number];
+    if (p->span == number) {
+        p->span = own->span_count++;
+        own->spans[p->span] = (span){.objects = p->of->objects, .part = number};
+        return;
+    }
+    p->span = own->parts[p->span].span;
+    span *s = &own->spans[p->span];
+    s->shared = true;
+    s->part = own->parts[s->part].of->ops->check_object != NULL ? s->part : number;
+}
+
+sluice_status sl_joined_objects(joined *own, sluice_error *error)
+{
+    uint64_t count = 0;
+    const sluice_status status = find_first_parts(own, error);
+    if (status < 0) {
+        return status;
+    }
+    for (uint32_t i = 0; i < own->count; i++) {
+        set_span(own, i);
+    }
+    for (uint32_t i = 0; i < own->span_count; i++) {
+        own->spans[i].first = (uint32_t)count;
+        count += sl_objects_count(own->spans[i].objects);
+        if (count > INT32_MAX) {
+            return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                                "the datasets have more than 2^31 files in all");
+        }
+    }
+    if (own->span_count == 1) {
+        own->base.objects = own->spans[0].objects; /* which its parts keep */
+        return SLUICE_OK;
+    }
+    const bool any = own->base.info.front_to_back != 0;
+    const sl_object_names names = {.ctx = own,
+                                   .count = (uint32_t)count,
+                                   .path = path_of,
+                                   .bytes = bytes_of,
+                                   .identity = identity_of,
+                                   .packed = any ? packed_of : NULL,
+                                   .boundary = boundary_of};
+    own->owns_objects = true;
+    return sl_objects_open(&own->base.objects, &names, error);
+}

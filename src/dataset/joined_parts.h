@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * joined_parts: a joined dataset, and what it is made of. Private to joined*.c.
+ *
+ * Purpose: joined.c finds the part of a sample, and its values; joined_objects.c makes one set of
+ * objects of those of all parts. Threads, ownership: joined.h.
+ */
+#ifndef SL_JOINED_PARTS_H
+#define SL_JOINED_PARTS_H
+
+#include "joined.h"
+
+typedef struct sl_joined_part {
+    sl_dataset *of;
+    uint64_t first;              /* number of its first sample */
+    uint32_t span;               /* its objects */
+    bool reorders;               /* its fields stand in another order: */
+    bool checks_labels;          /* it has no names of classes, and others have */
+    uint8_t from[SL_FIELDS_MAX]; /* number in it of each field */
+} sl_joined_part;
+
+/* Objects that one part, or several, read from. */
+typedef struct sl_joined_span {
+    sl_objects *objects;
+    uint32_t first; /* number of the first here */
+    uint32_t part;  /* that reads from it, one that can check it if there is one */
+    bool shared;    /* others do, too */
+} sl_joined_span;
+
+typedef struct sl_joined {
+    sl_dataset base;
+    sl_joined_part *parts;
+    sl_joined_span *spans;
+    uint32_t count, span_count;
+    bool owns_objects;
+    const sl_dataset *classes; /* the part that names them; NULL: none does */
+    uint32_t label;            /* the field; NONE */
+    sl_mix *mix;               /* base.mix; NULL */
+    sl_field fields[SL_FIELDS_MAX];
+} sl_joined;
+
+/* The span that an object lies in. */
+const sl_joined_span *sl_joined_span_of(const sl_joined *own, uint32_t object);
+/* All parts are there: finds their spans, and makes the objects. Errors: UNSUPPORTED, NOMEM. */
+sluice_status sl_joined_objects(sl_joined *own, sluice_error *error);
+
+#endif
