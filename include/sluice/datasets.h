@@ -20,28 +20,67 @@
 extern "C" {
 #endif
 
+/*
+ * How datasets with other classes are joined: by the names of classes. Those of the same name are
+ * one class, whatever their labels were, and the field "label" (an integer) is renumbered as
+ * samples are read; -1, no class, stays. Without anything else the classes are those of all, in the
+ * order in which they first appear: the labels of the first dataset stay what they are, and a
+ * dataset that is added at the end changes none of the others. Where all have the same classes,
+ * nothing changes.
+ *
+ * A dataset whose classes have no names goes along with others only where renaming says what they
+ * are: they are called by their numbers ("0", "1", ...), and a sample of another one is bad. So is
+ * one of a class whose name is "".
+ */
+typedef struct sluice_label_options {
+    uint32_t struct_size;
+    uint32_t class_count;
+    /* Names of `class_count` classes: the joined dataset has these, in this order, and each class
+     * of a dataset must be among them [those that there are] */
+    const char *const *classes;
+    /* Of `rename_count` classes what they are called in the datasets, and what they are to be
+     * called before they are joined: several may become one, and NULL is no class (-1). Others keep
+     * their names. One that no dataset has is INVALID. */
+    const char *const *rename_from;
+    const char *const *rename_to;
+    uint32_t rename_count;
+    uint32_t allow_case_duplicates; /* 1: names of different datasets may differ in case only [0:
+                                       INVALID, since "Cat" and "cat" are hardly two classes] */
+    /* The same as JSON, instead of the members above: ["cat", "dog"] for `classes`, or {"kitty":
+     * "cat", "background": null} for renaming. */
+    const char *file;
+} sluice_label_options;
+
+#define SLUICE_LABEL_OPTIONS_INIT                                     \
+    {                                                                 \
+        sizeof(sluice_label_options), 0, NULL, NULL, NULL, 0, 0, NULL \
+    }
+
 typedef struct sluice_concat_options {
     uint32_t struct_size;
     uint32_t field_count;
     /* Names of `field_count` fields, which all of the datasets must have; the joined one has these
      * and no others, in this order [all, which must be the same everywhere] */
     const char *const *fields;
+    /* How classes are joined that are not the same [NULL: they must be, in the same order] */
+    const sluice_label_options *labels;
 } sluice_concat_options;
 
-#define SLUICE_CONCAT_OPTIONS_INIT             \
-    {                                          \
-        sizeof(sluice_concat_options), 0, NULL \
+#define SLUICE_CONCAT_OPTIONS_INIT                   \
+    {                                                \
+        sizeof(sluice_concat_options), 0, NULL, NULL \
     }
 
 /*
  * Joins `count` datasets, of whatever formats, to one: the samples of the first, then those of the
  * second, and so on; the same one may be given several times. Their fields must agree in names and
  * types (tensors: in dtype and number of dimensions; a size that differs is 0, as where it differs
- * from sample to sample), in any order, and so must the names of their classes; a dataset without
- * such names goes along with any, and those of its labels that are none of the classes are bad
- * samples. `options` may be NULL. Errors: INVALID (no dataset, more than 65536, fields or classes
- * that differ: the text names the first), UNSUPPORTED (more than 16 datasets made of one another),
- * NOMEM.
+ * from sample to sample), in any order, and so must, without `labels`, the names of their classes;
+ * a dataset without such names goes along with any, and those of its labels that are none of the
+ * classes are bad samples. One dataset, with `labels`, is that dataset with other classes.
+ * `options` may be NULL. Errors: INVALID (no dataset, more than 65536, fields or classes that
+ * differ: the text names the first), UNSUPPORTED (more than 16 datasets made of one another, 2^24
+ * classes), NOMEM; of `labels->file` also IO and CORRUPT.
  */
 SLUICE_API sluice_status sluice_dataset_concat(sluice_dataset **joined,
                                                sluice_dataset *const *datasets, size_t count,
@@ -135,13 +174,14 @@ typedef struct sluice_mix_options {
     /* Of each row the epoch from which on it holds: 0, then ascending; of one row it may be NULL */
     const uint64_t *epochs;
     uint32_t row_count;
-    uint32_t reserved;      /* 0 */
-    uint64_t epoch_samples; /* of an epoch [as many as all datasets have together] */
+    uint32_t reserved;                  /* 0 */
+    uint64_t epoch_samples;             /* of an epoch [as many as all datasets have together] */
+    const sluice_label_options *labels; /* as in sluice_concat_options */
 } sluice_mix_options;
 
-#define SLUICE_MIX_OPTIONS_INIT                                  \
-    {                                                            \
-        sizeof(sluice_mix_options), 0, NULL, NULL, NULL, 0, 0, 0 \
+#define SLUICE_MIX_OPTIONS_INIT                                        \
+    {                                                                  \
+        sizeof(sluice_mix_options), 0, NULL, NULL, NULL, 0, 0, 0, NULL \
     }
 
 /*

@@ -18,6 +18,7 @@ Size = int | Sequence[int]
 Columns = Mapping[str, Column]
 Hook = Callable[[Batch], Any]
 Values = Iterable[float]
+Labels = str | Sequence[str] | Mapping[str | int, str | None]
 
 
 class Field(NamedTuple):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, overload
 
-    from ._types import Field as Field, Paths, Progress, Verified as Verified
+    from ._types import Field as Field, Labels, Paths, Progress, Verified as Verified
 
 TYPES = {1: "image", 2: "int", 3: "float", 4: "bytes", 5: "text", 6: "tensor"}
 
@@ -408,26 +408,39 @@ class _Made(Dataset):
         return _Made, (self._make, self._parts, self._arguments)
 
 
-def concat(datasets: Sequence[Dataset], *, fields: Sequence[str] | None = None) -> Dataset:
+def concat(
+    datasets: Sequence[Dataset], *, fields: Sequence[str] | None = None, labels: Labels = "same",
+    allow_case_duplicates: bool = False,
+) -> Dataset:  # fmt: skip
     """Several datasets, of whatever formats, as one: the samples of the first, then those of the second, ...
 
-    Their fields must agree in names and types (sizes of tensors may differ), and so must the names of their
-    classes, where they have any. fields: those that all of them have and the joined one is to have [all].
-    a + b is concat([a, b]).
+    Their fields must agree in names and types (sizes of tensors may differ). fields: those that all of them have
+    and the joined one is to have [all]. a + b is concat([a, b]).
+
+    labels: 'same': names of classes, where datasets have any, must be the same in the same order. 'union': classes of
+        the same name are one, in the order in which they first appear, and `label` is renumbered: the first dataset's
+        numbers stay. A list of names: these classes in this order, and there may be no other. A dict: what classes
+        are to be called before that, {"kitty": "cat"}; several may become one, None is no class (-1), others keep their
+        names. Classes without names are called by their numbers there, {0: "cat", 1: "dog"}: without a dict, datasets of
+        such go along with 'same' ones only. Of one dataset it gives that dataset with other classes.
+    allow_case_duplicates: classes of different datasets whose names differ in case only are two; otherwise they are
+        refused.
     """
-    return _Made("concat", _datasets(datasets), (_names(fields),))
+    return _Made("concat", _datasets(datasets), (_names(fields), labels_of(labels, allow_case_duplicates)))
 
 
 def mix(
     datasets: Mapping[Dataset, float] | Sequence[Dataset],
     weights: Sequence[float] | Mapping[int, Sequence[float]] | None = None,
-    *, epoch_samples: int | None = None, fields: Sequence[str] | None = None,
+    *, epoch_samples: int | None = None, fields: Sequence[str] | None = None, labels: Labels = "same",
+    allow_case_duplicates: bool = False,
 ) -> Dataset:  # fmt: skip
     """Several datasets as one, whose samples come as often as weights say: mix({a: 0.7, b: 0.3}), or
     mix([a, b], [7, 3]). After any number of samples each has come within one of its share.
 
     weights: a number for each dataset [all the same]; or {epoch: numbers}, from that epoch on, 0 being one of
-    them. epoch_samples: samples of an epoch [as many as all have together]. fields: as of concat.
+    them. epoch_samples: samples of an epoch [as many as all have together]. fields, labels,
+    allow_case_duplicates: as of concat.
     A dataset's own samples come in the order that a Loader's `shuffle` says, another each time that they are
     used up; none comes again before all of them have come, whatever the epochs.
     """
@@ -444,7 +457,8 @@ def mix(
     epoch_samples = 0 if epoch_samples is None else _check.integer("epoch_samples", epoch_samples, 1)
     numbers = array.array("d", (weight for row in rows.values() for weight in row)).tobytes()
     epochs = array.array("Q", rows).tobytes()
-    return _Made("mix", datasets, (numbers, epochs, epoch_samples, _names(fields)))
+    labels = labels_of(labels, allow_case_duplicates)
+    return _Made("mix", datasets, (numbers, epochs, epoch_samples, _names(fields), labels))
 
 
 def balance(data: Dataset, field: str = "label", *, epoch_samples: int | None = None) -> Dataset:
@@ -475,6 +489,33 @@ def _datasets(datasets):
 
 def _weights(row):
     return [_check.number("weights", weight) for weight in _check.items("weights", row, "a number for each dataset")]
+
+
+def labels_of(labels, allow_case_duplicates):
+    """As the library takes them: None, or (classes, from, to, allow_case_duplicates)."""
+    wanted = "'same', 'union', a list of names, or a dict of names (or numbers), each with a name or None"
+    allowed = _check.flag("allow_case_duplicates", allow_case_duplicates)
+    if isinstance(labels, str):
+        if labels not in ("same", "union"):
+            raise ValueError(f"labels={labels!r:.80}: expected {wanted}")
+        return None if labels == "same" else (None, None, None, allowed)
+    if not isinstance(labels, Mapping):
+        return (_check.texts("labels", labels, wanted) or _empty("labels"), None, None, allowed)
+    names = [key if isinstance(key, str) else str(_label(key, wanted)) for key in labels]
+    if not all(value is None or isinstance(value, str) for value in labels.values()):
+        raise _check.wrong("labels", labels, wanted)
+    return (None, names or _empty("labels"), list(labels.values()), allowed)
+
+
+def _label(key, wanted):
+    try:
+        return operator.index(key)
+    except TypeError:
+        raise _check.wrong("labels", key, wanted) from None
+
+
+def _empty(name):
+    raise ValueError(f"{name} names nothing")
 
 
 def _names(fields):

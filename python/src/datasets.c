@@ -2,6 +2,7 @@
 #include "datasets.h"
 
 #include "dataset.h"
+#include "names.h"
 #include "waiting.h"
 
 #include <stdatomic.h>
@@ -51,63 +52,27 @@ static int shares_take(shares *s, const extension *e, PyObject *list)
     return 0;
 }
 
-/* Names, as they lie in the texts of `kept`. */
-typedef struct names {
-    PyObject *kept; /* a tuple; owned */
-    const char **of;
-    uint32_t count;
-} names;
-
-static void names_drop(names *n)
-{
-    free((void *)n->of);
-    Py_XDECREF(n->kept);
-}
-
-/* Of a list, or None. -1 with an exception; to be dropped in any case. */
-static int names_take(names *n, PyObject *list)
-{
-    *n = (names){NULL, NULL, 0};
-    if (list == Py_None) {
-        return 0;
-    }
-    n->kept = PyList_AsTuple(list);
-    if (n->kept == NULL) {
-        return -1;
-    }
-    const Py_ssize_t count = PyTuple_Size(n->kept);
-    n->of = (const char **)calloc((size_t)count + 1, sizeof(*n->of));
-    if (n->of == NULL) {
-        (void)PyErr_NoMemory();
-        return -1;
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        n->of[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(n->kept, i), NULL);
-        if (n->of[i] == NULL) {
-            return -1;
-        }
-    }
-    n->count = (uint32_t)count;
-    return 0;
-}
-
 PyObject *datasets_concat(PyObject *module, PyObject *arguments)
 {
     const extension *e = PyModule_GetState(module);
     PyObject *list;
     PyObject *fields;
+    PyObject *classes;
     shares of;
-    if (!PyArg_ParseTuple(arguments, "OO", &list, &fields) || shares_take(&of, e, list) < 0) {
+    if (!PyArg_ParseTuple(arguments, "OOO", &list, &fields, &classes) ||
+        shares_take(&of, e, list) < 0) {
         return NULL;
     }
     names chosen;
+    labels joined_by;
     PyObject *made = NULL;
-    if (names_take(&chosen, fields) == 0) {
+    if ((names_take(&chosen, fields) | labels_take(&joined_by, classes)) == 0) {
         sluice_error error = SLUICE_ERROR_INIT;
         sluice_dataset *joined = NULL;
         sluice_concat_options options = SLUICE_CONCAT_OPTIONS_INIT;
         options.fields = chosen.of;
         options.field_count = chosen.count;
+        options.labels = joined_by.given;
         PyThreadState *thread = PyEval_SaveThread();
         const sluice_status status =
             sluice_dataset_concat(&joined, of.datasets, of.count, &options, &error);
@@ -115,6 +80,7 @@ PyObject *datasets_concat(PyObject *module, PyObject *arguments)
         made = status < 0 ? sluice_raise(e, &error) : dataset_object_of(e, joined);
     }
     names_drop(&chosen);
+    labels_drop(&joined_by);
     PyThreadState *thread = PyEval_SaveThread();
     shares_drop(&of);
     PyEval_RestoreThread(thread);
@@ -345,21 +311,24 @@ PyObject *datasets_mix(PyObject *module, PyObject *arguments)
     const extension *e = PyModule_GetState(module);
     PyObject *list;
     PyObject *fields;
+    PyObject *classes;
     shares of = {NULL, NULL, 0};
     mix_rows rows = {NULL, NULL};
     Py_buffer weights;
     Py_buffer epochs;
     unsigned long long epoch_samples;
-    if (!PyArg_ParseTuple(arguments, "Oy*y*KO", &list, &weights, &epochs, &epoch_samples,
-                          &fields)) {
+    if (!PyArg_ParseTuple(arguments, "Oy*y*KOO", &list, &weights, &epochs, &epoch_samples,
+                          &fields, &classes)) {
         return NULL;
     }
     names chosen;
+    labels joined_by;
     sluice_mix_options options = SLUICE_MIX_OPTIONS_INIT;
     options.epoch_samples = epoch_samples;
     PyObject *made = NULL;
-    if (names_take(&chosen, fields) == 0 && copy_rows(&rows, &options, &weights, &epochs) == 0 &&
-        shares_take(&of, e, list) == 0) {
+    if ((names_take(&chosen, fields) | labels_take(&joined_by, classes)) == 0 &&
+        copy_rows(&rows, &options, &weights, &epochs) == 0 && shares_take(&of, e, list) == 0) {
+        options.labels = joined_by.given;
         options.fields = chosen.of;
         options.field_count = chosen.count;
         made = make_mix(e, &of, &options, (size_t)weights.len / sizeof(double));
@@ -368,6 +337,7 @@ PyObject *datasets_mix(PyObject *module, PyObject *arguments)
         PyEval_RestoreThread(thread);
     }
     names_drop(&chosen);
+    labels_drop(&joined_by);
     free(rows.weights);
     free(rows.epochs);
     PyBuffer_Release(&weights);

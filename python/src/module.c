@@ -127,7 +127,7 @@ static PyMethodDef methods[] = {
      "launcher), as the environment says."},
     {"divide_ranks", divide_ranks, METH_VARARGS,
      "divide_ranks(rank, world_size, model_parallel): (rank, world_size)"},
-    {"concat", datasets_concat, METH_VARARGS, "concat(datasets, fields): a dataset of them all"},
+    {"concat", datasets_concat, METH_VARARGS, "concat(datasets, fields, labels): a dataset of them all"},
     {"subset", datasets_subset, METH_VARARGS, "subset([dataset], how, bytes): some samples of it"},
     {"numbers", datasets_numbers, METH_VARARGS, "numbers(dataset, field): (values, present)"},
     {"mix", datasets_mix, METH_VARARGS, "mix(datasets, weights, epochs, epoch_samples, fields)"},

@@ -4,6 +4,7 @@
 #include "condition.h"
 #include "error.h"
 #include "joined.h"
+#include "label_options.h"
 #include "memory.h"
 #include "mixing.h"
 #include "scan.h"
@@ -47,6 +48,20 @@ static sl_dataset *const *own_datasets(sluice_dataset *const *datasets)
     return (sl_dataset *const *)(const void *)datasets;
 }
 
+static sluice_status join(sl_dataset **made, sl_dataset *const *datasets, uint32_t count,
+                          sl_field_names fields, const sluice_label_options *labels,
+                          sluice_error *error)
+{
+    sl_api_labels own;
+    sluice_status status = sl_api_read_labels(&own, labels, error);
+    if (status == SLUICE_OK) {
+        const sl_joined_options options = {fields, own.labels};
+        status = sl_joined_open(made, datasets, count, &options, error);
+    }
+    sl_api_close_labels(&own);
+    return status;
+}
+
 sluice_status sluice_dataset_concat(sluice_dataset **joined, sluice_dataset *const *datasets,
                                     size_t count, const sluice_concat_options *options,
                                     sluice_error *error)
@@ -73,7 +88,7 @@ sluice_status sluice_dataset_concat(sluice_dataset **joined, sluice_dataset *con
     }
     if (status == SLUICE_OK) {
         const sl_field_names names = {own.fields, own.field_count};
-        status = sl_joined_open(&made, own_datasets(datasets), (uint32_t)count, names, &reason);
+        status = join(&made, own_datasets(datasets), (uint32_t)count, names, own.labels, &reason);
     }
     if (status < 0) {
         return sl_api_fail(error, &reason);
@@ -344,7 +359,7 @@ static sluice_status make_mix(sl_dataset **made, sluice_dataset *const *datasets
     }
     if (status == SLUICE_OK) {
         const sl_field_names names = {own.fields, own.field_count};
-        status = sl_joined_open(made, own_datasets(datasets), (uint32_t)count, names, error);
+        status = join(made, own_datasets(datasets), (uint32_t)count, names, own.labels, error);
     }
     if (status < 0) {
         return status;

@@ -2,6 +2,7 @@
 #include "joined_parts.h"
 
 #include "checksum.h"
+#include "class_union.h"
 #include "error.h"
 #include "memory.h"
 
@@ -185,6 +186,27 @@ static sl_refusal unpack_reordered(const joined *own, const part *p, const sl_sa
     return why;
 }
 
+static sl_refusal renumber(const joined *own, const part *p, sl_values *values)
+{
+    sl_value *label = &values->of[own->label];
+    sl_refusal why = sl_accept();
+    if (!sl_values_want(values, own->label) || !label->present) {
+        return why;
+    }
+    const int32_t number = sl_label_map_find(p->labels, label->integer);
+    if (number < SL_LABEL_NONE) {
+        why = sl_refuse(number == SL_LABEL_NAMELESS
+                            ? "its class has no name, by which it could be one of the classes of "
+                              "the joined datasets"
+                            : "it is none of the classes of its dataset, or nothing says what it "
+                              "is called in the joined datasets",
+                        label->offset);
+        why.field = own->fields[own->label].name;
+    }
+    label->integer = number;
+    return why;
+}
+
 static sl_refusal check_label(const joined *own, const sl_values *values)
 {
     const sl_value *label = &values->of[own->label];
@@ -206,6 +228,9 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     const sl_sample local = local_sample(own, p, sample);
     const sl_refusal why = p->reorders ? unpack_reordered(own, p, &local, bytes, values)
                                        : sl_dataset_unpack_part(p->of, &local, bytes, values);
+    if (why.text == NULL && p->labels != NULL) {
+        return renumber(own, p, values);
+    }
     return why.text == NULL && p->checks_labels ? check_label(own, values) : why;
 }
 
@@ -260,8 +285,11 @@ static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t
 
 static const char *class_name(const sl_dataset *dataset, int64_t label)
 {
-    const sl_dataset *classes = joined_of(dataset)->classes;
-    return classes != NULL ? sl_dataset_class_name(classes, label) : NULL;
+    const joined *own = joined_of(dataset);
+    if (own->names != NULL) {
+        return label >= 0 && label < own->names->count ? own->names->names[label] : NULL;
+    }
+    return own->classes != NULL ? sl_dataset_class_name(own->classes, label) : NULL;
 }
 
 static sluice_status key(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
@@ -290,7 +318,9 @@ static void close_joined(sl_dataset *dataset)
     }
     for (uint32_t i = 0; i < own->count; i++) {
         sl_dataset_close(own->parts[i].of);
+        sl_label_map_drop(own->parts[i].labels);
     }
+    sl_class_names_drop(own->names);
     sl_mix_close(own->mix);
     sl_free(own->parts);
     sl_free(own->spans);
@@ -337,11 +367,32 @@ static void map_fields(joined *own, part *p)
     }
 }
 
-static sluice_status add_part(joined *own, sl_dataset *of, sluice_error *error)
+/* The map of a part's labels, as far as it has classes: one that is none of these the part notices
+ * itself. NULL: each label stays what it is. */
+static sluice_status fit_labels(const sl_dataset *of, sl_label_map *labels, sl_label_map **fitting,
+                                sluice_error *error)
+{
+    const uint32_t classes = of->info.classes;
+    *fitting = NULL;
+    if (labels == NULL || (classes > 0 && sl_label_map_is_identity(labels))) {
+        return SLUICE_OK;
+    }
+    const bool longer = classes > 0 && !labels->sparse && labels->count > classes;
+    *fitting = longer ? sl_label_map_first(labels, classes) : sl_label_map_ref(labels);
+    return *fitting != NULL ? SLUICE_OK
+                            : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for labels");
+}
+
+static sluice_status add_part(joined *own, sl_dataset *of, sl_label_map *labels,
+                              sluice_error *error)
 {
     part *p = &own->parts[own->count++];
     sluice_dataset_info *info = &own->base.info;
     *p = (part){.of = sl_dataset_ref(of), .first = info->samples};
+    const sluice_status status = fit_labels(of, labels, &p->labels, error);
+    if (status < 0) {
+        return status;
+    }
     map_fields(own, p);
     sl_unchecked_join(&own->base.unchecked, &of->unchecked);
     own->base.sums_are_of_files = own->base.sums_are_of_files || of->sums_are_of_files;
@@ -368,7 +419,22 @@ static sluice_status add_part(joined *own, sl_dataset *of, sluice_error *error)
     return SLUICE_OK;
 }
 
-static sluice_status add_parts(joined *own, sl_dataset *of, sluice_error *error)
+/* What becomes of a part's labels that are mapped there, and then here. */
+static sluice_status compose(sl_label_map *there, sl_label_map *here, sl_label_map **made,
+                             sluice_error *error)
+{
+    if (there == NULL || here == NULL) {
+        *made = sl_label_map_ref(there == NULL ? here : there);
+        return SLUICE_OK;
+    }
+    *made = sl_label_map_compose(there, here);
+    return *made != NULL ? SLUICE_OK
+                         : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for labels");
+}
+
+/* `labels`: of `of`; NULL: they stay what they are. */
+static sluice_status add_parts(joined *own, sl_dataset *of, sl_label_map *labels,
+                               sluice_error *error)
 {
     const joined *other = joined_of(of);
     if (of->mix != NULL) {
@@ -377,12 +443,21 @@ static sluice_status add_parts(joined *own, sl_dataset *of, sluice_error *error)
                             "from, what it is made of");
     }
     if (of->ops != &joined_ops) {
-        return add_part(own, of, error);
+        return add_part(own, of, labels, error);
     }
     sluice_status status = SLUICE_OK;
+    sl_label_map *made = NULL;
     for (uint32_t i = 0; status == SLUICE_OK && i < other->count; i++) {
-        status = add_part(own, other->parts[i].of, error);
+        const part *p = &other->parts[i];
+        if (i == 0 || p->labels != p[-1].labels) {
+            sl_label_map_drop(made);
+            status = compose(p->labels, labels, &made, error);
+        }
+        if (status == SLUICE_OK) {
+            status = add_part(own, p->of, made, error);
+        }
     }
+    sl_label_map_drop(made);
     return status;
 }
 
@@ -395,16 +470,52 @@ static uint32_t find_label(const joined *own)
                                                                                  : SL_FIELD_NONE;
 }
 
-/* Without labels there are no classes, whatever the parts have. */
-static void find_classes(joined *own)
+/* Of those that are given the first that has names of classes. */
+static void take_classes(joined *own, sl_dataset *const *given, uint32_t count)
 {
-    for (uint32_t i = 0; i < own->count && own->classes == NULL && own->label != SL_FIELD_NONE;
-         i++) {
-        own->classes = own->parts[i].of->info.classes > 0 ? own->parts[i].of : NULL;
+    uint32_t i = 0;
+    while (i < count && given[i]->info.classes == 0) {
+        i++;
     }
-    own->base.info.classes = own->classes != NULL ? own->classes->info.classes : 0;
+    if (i < count && given[i]->ops != &joined_ops) {
+        own->classes = given[i];
+    } else if (i < count) { /* which is not kept itself, but its parts are */
+        own->classes = joined_of(given[i])->classes;
+        own->names = sl_class_names_ref(joined_of(given[i])->names);
+    }
+}
+
+/* Without labels there are no classes, whatever the parts have. */
+static void find_classes(joined *own, sl_dataset *const *given, uint32_t count)
+{
+    if (own->names == NULL && own->label != SL_FIELD_NONE) {
+        take_classes(own, given, count);
+    }
+    if (own->names != NULL) {
+        own->base.info.classes = own->names->count;
+    } else if (own->classes != NULL) {
+        own->base.info.classes = own->classes->info.classes;
+    }
     for (uint32_t i = 0; i < own->count; i++) {
-        own->parts[i].checks_labels = own->classes != NULL && own->parts[i].of->info.classes == 0;
+        part *p = &own->parts[i];
+        p->checks_labels =
+            own->base.info.classes > 0 && p->of->info.classes == 0 && p->labels == NULL;
+    }
+}
+
+/* Other numbers, or other names, are other data. */
+static void add_labels(const joined *own, sl_checksum_stream *stream)
+{
+    if (own->names == NULL) {
+        return;
+    }
+    sl_checksum_add(stream, "labels", sizeof("labels"));
+    for (uint32_t i = 0; i < own->names->count; i++) {
+        sl_checksum_add(stream, own->names->names[i], strlen(own->names->names[i]) + 1);
+    }
+    for (uint32_t i = 0; i < own->count; i++) {
+        const sl_label_map *labels = own->parts[i].labels;
+        sl_checksum_add_u64(stream, labels != NULL ? sl_label_map_sum(labels) : 0);
     }
 }
 
@@ -421,6 +532,7 @@ static void describe(joined *own)
         sl_checksum_add_u64(&stream, of->samples);
         format = strcmp(format, of->format) == 0 ? format : "mixed";
     }
+    add_labels(own, &stream);
     info->fingerprint = sl_checksum_value(&stream);
     for (uint32_t i = 0; i < own->span_count; i++) {
         info->shards += own->parts[own->spans[i].part].of->info.shards;
@@ -444,27 +556,46 @@ static sluice_status allocate(joined *own, uint32_t parts, sluice_error *error)
                : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for joined datasets");
 }
 
+/* What their labels are to be, where that is not what they are. */
+static sluice_status join_labels(joined *own, sl_dataset *const *parts, uint32_t count,
+                                 const sl_labels *labels, sl_class_union *made, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    if (own->label == SL_FIELD_NONE) {
+        return labels != NULL ? sl_joined_no_label(&own->base, parts, count, labels, error)
+                              : SLUICE_OK;
+    }
+    if (labels == NULL) {
+        return sl_joined_classes(parts, count, error);
+    }
+    status = sl_class_union_make(made, parts, count, labels, error);
+    own->names = status == SLUICE_OK ? sl_class_names_ref(made->names) : NULL;
+    return status;
+}
+
 static sluice_status join(joined *own, sl_dataset *const *parts, uint32_t count,
-                          sl_field_names names, sluice_error *error)
+                          const sl_joined_options *options, sluice_error *error)
 {
     sluice_dataset_info *info = &own->base.info;
+    sl_class_union made = {.count = 0};
     sluice_status status = allocate(own, count_parts(parts, count), error);
     if (status == SLUICE_OK) {
-        status = sl_joined_fields(own->fields, &info->fields, parts, count, names, error);
+        status = sl_joined_fields(own->fields, &info->fields, parts, count, options->fields, error);
     }
     own->base.fields = own->fields;
     own->label = status == SLUICE_OK ? find_label(own) : SL_FIELD_NONE;
-    if (own->label != SL_FIELD_NONE) {
-        status = sl_joined_classes(parts, count, error);
+    if (status == SLUICE_OK) {
+        status = join_labels(own, parts, count, options->labels, &made, error);
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
-        status = add_parts(own, parts[i], error);
+        status = add_parts(own, parts[i], made.maps != NULL ? made.maps[i] : NULL, error);
     }
+    sl_class_union_close(&made);
     return status == SLUICE_OK ? sl_joined_objects(own, error) : status;
 }
 
 sluice_status sl_joined_open(sl_dataset **dataset, sl_dataset *const *parts, uint32_t count,
-                             sl_field_names names, sluice_error *error)
+                             const sl_joined_options *options, sluice_error *error)
 {
     *dataset = NULL;
     if (count == 0) {
@@ -477,12 +608,12 @@ sluice_status sl_joined_open(sl_dataset **dataset, sl_dataset *const *parts, uin
     own->base.ops = &joined_ops;
     own->base.info.struct_size = sizeof(own->base.info);
     atomic_init(&own->base.references, 1);
-    const sluice_status status = join(own, parts, count, names, error);
+    const sluice_status status = join(own, parts, count, options, error);
     if (status < 0) {
         sl_dataset_close(&own->base);
         return status;
     }
-    find_classes(own);
+    find_classes(own, parts, count);
     describe(own);
     *dataset = &own->base;
     return SLUICE_OK;

@@ -8,6 +8,9 @@
  * fields. Parts that are joined datasets themselves are taken apart, so that a + b + c is one.
  * Objects: those of all parts, one behind the other, in a set of its own. Parts that read from the
  * same one (two subsets of a dataset) share their numbers in it.
+ * Labels: what they are in the parts, or, where classes are joined by their names (class_union.h),
+ * what the part's map says, on the way out. Maps of joined datasets that are taken apart are
+ * composed.
  * Walk of a sample: locate asks the part for the place of sample index - first, whose object is
  * counted on; that object's bytes are read like any other's; learn and unpack hand them to the part
  * with its own numbers, and the values' room learns whose tags it keeps from now on.
@@ -16,6 +19,7 @@
 #ifndef SL_JOINED_H
 #define SL_JOINED_H
 
+#include "class_union.h"
 #include "dataset.h"
 
 #define SL_JOINED_MAX 65536U
@@ -26,13 +30,18 @@ typedef struct sl_field_names {
     uint32_t count;
 } sl_field_names;
 
+typedef struct sl_joined_options {
+    sl_field_names fields;
+    const sl_labels *labels; /* NULL: names of classes must be the same, in the same order */
+} sl_joined_options;
+
 /*
- * Fields are in the order of `names`, or of the first part's. Errors: INVALID (fields or names of
- * classes that differ, too many parts), UNSUPPORTED (more than SL_DATASET_DEPTH_MAX datasets over
- * one another), NOMEM.
+ * Fields are in the order of their names, or of the first part's. Errors: INVALID (fields or names
+ * of classes that differ, too many parts), UNSUPPORTED (more than SL_DATASET_DEPTH_MAX datasets
+ * over one another), NOMEM; with labels, also those of sl_class_union_make.
  */
 sluice_status sl_joined_open(sl_dataset **dataset, sl_dataset *const *parts, uint32_t count,
-                             sl_field_names names, sluice_error *error);
+                             const sl_joined_options *options, sluice_error *error);
 
 /*
  * Gives a joined dataset that nobody else has yet an order of its own, of sources whose samples are
@@ -47,5 +56,9 @@ sluice_status sl_joined_fields(sl_field *fields, uint32_t *field_count, sl_datas
                                uint32_t count, sl_field_names names, sluice_error *error);
 /* INVALID: classes have names in several of them, and others. */
 sluice_status sl_joined_classes(sl_dataset *const *parts, uint32_t count, sluice_error *error);
+/* There are no labels in `joined`, whose fields are known, that could be renumbered. INVALID: but
+ * something else is of classes, which differ, or something was asked for. */
+sluice_status sl_joined_no_label(const sl_dataset *joined, sl_dataset *const *parts, uint32_t count,
+                                 const sl_labels *labels, sluice_error *error);
 
 #endif

@@ -158,7 +158,8 @@ static sluice_status compare_classes(const sl_dataset *part, uint32_t number,
         if (!is_same_name(name, other)) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
                                 "class %u is called \"%.64s\" in dataset %u and \"%.64s\" in "
-                                "dataset %u: a label must mean the same in all",
+                                "dataset %u: a label must mean the same in all (labels joins "
+                                "classes by their names)",
                                 i, name != NULL ? name : "", number + 1, other != NULL ? other : "",
                                 first_number + 1);
         }
@@ -166,7 +167,8 @@ static sluice_status compare_classes(const sl_dataset *part, uint32_t number,
     if (part->info.classes != first->info.classes) {
         return sl_error_set(error, SLUICE_INVALID, STAGE,
                             "dataset %u has %u classes and dataset %u has %u: a label must mean "
-                            "the same in all (allow_empty_classes keeps empty ones)",
+                            "the same in all (allow_empty_classes keeps empty ones, labels joins "
+                            "classes by their names)",
                             number + 1, part->info.classes, first_number + 1, first->info.classes);
     }
     return SLUICE_OK;
@@ -182,9 +184,26 @@ sluice_status sl_joined_classes(sl_dataset *const *parts, uint32_t count, sluice
         }
         first = first < count ? first : i;
         /* Subsets of one dataset, of which there may be thousands, have the same ones. */
-        if (parts[i]->objects != parts[first]->objects) {
+        if (!sl_share_classes(parts[i], parts[first])) {
             status = compare_classes(parts[i], i, parts[first], first, error);
         }
     }
     return status;
+}
+
+sluice_status sl_joined_no_label(const sl_dataset *joined, sl_dataset *const *parts, uint32_t count,
+                                 const sl_labels *labels, sluice_error *error)
+{
+    const uint32_t lists = sl_dataset_field(joined, "labels");
+    if (labels->classes != NULL || labels->rename_count > 0) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "there are no labels to be renumbered: no field \"label\" that is an "
+                            "integer");
+    }
+    if (lists != SL_FIELD_NONE && sl_joined_classes(parts, count, error) < 0) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "the classes differ, and they are those of \"labels\", several to a "
+                            "sample, which are not renumbered: only \"label\", an integer, is");
+    }
+    return SLUICE_OK;
 }

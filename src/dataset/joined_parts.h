@@ -16,6 +16,7 @@ typedef struct sl_joined_part {
     uint32_t span;               /* its objects */
     bool reorders;               /* its fields stand in another order: */
     bool checks_labels;          /* it has no names of classes, and others have */
+    sl_label_map *labels;        /* what its labels are here; owned; NULL: what they are there */
     uint8_t from[SL_FIELDS_MAX]; /* number in it of each field */
 } sl_joined_part;
 
@@ -34,6 +35,7 @@ typedef struct sl_joined {
     uint32_t count, span_count;
     bool owns_objects;
     const sl_dataset *classes; /* the part that names them; NULL: none does */
+    sl_class_names *names;     /* instead of `classes`, where labels are renumbered; owned */
     uint32_t label;            /* the field; NONE */
     sl_mix *mix;               /* base.mix; NULL */
     sl_field fields[SL_FIELDS_MAX];

@@ -30,6 +30,7 @@ static void check_all()
     const sluice_dataset_options dataset_options = SLUICE_DATASET_OPTIONS_INIT;
     const sluice_dataset_info dataset_info = SLUICE_DATASET_INFO_INIT;
     const sluice_concat_options concat_options = SLUICE_CONCAT_OPTIONS_INIT;
+    const sluice_label_options label_options = SLUICE_LABEL_OPTIONS_INIT;
     const sluice_subset_options subset_options = SLUICE_SUBSET_OPTIONS_INIT;
     const sluice_scan_options scan_options = SLUICE_SCAN_OPTIONS_INIT;
     const sluice_mix_options mix_options = SLUICE_MIX_OPTIONS_INIT;
@@ -78,6 +79,7 @@ static void check_all()
     check(unpack_progress, "unpack_progress");
     check(unpack_result, "unpack_result");
     check(concat_options, "concat_options");
+    check(label_options, "label_options");
     expect(error.sample == -1 && error.offset == -1, "an error of no sample");
     expect(sample_info.label == -1 && writer_sample.label == -1, "no label");
 }

@@ -4,8 +4,6 @@
 #include "exit_code.h"
 #include "report.h"
 
-#include <sluice/datasets.h>
-
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
@@ -67,6 +65,31 @@ static void close_all(sluice_dataset **datasets, size_t count)
     }
 }
 
+static bool names_file(const struct data_folder *folder)
+{
+    return folder->labels != NULL && strcmp(folder->labels, "same") != 0 &&
+           strcmp(folder->labels, "union") != 0;
+}
+
+bool data_labels(const struct data_folder *folder, sluice_label_options *options)
+{
+    *options = (sluice_label_options)SLUICE_LABEL_OPTIONS_INIT;
+    options->file = names_file(folder) ? folder->labels : NULL;
+    options->allow_case_duplicates = folder->case_duplicates;
+    return folder->labels != NULL && strcmp(folder->labels, "same") != 0;
+}
+
+/* The same for datasets that others will be mixed with: what the file says comes then. */
+static bool labels_of_joined(const struct data_folder *folder, sluice_label_options *options)
+{
+    const bool any = data_labels(folder, options);
+    if (folder->mixed.count > 0 && options->file != NULL) {
+        options->file = NULL;
+        options->allow_case_duplicates = 1;
+    }
+    return any;
+}
+
 /* The one at `path` and those that are joined to it. */
 static sluice_dataset *open_joined(const char *path, const struct data_folder *folder, int *code)
 {
@@ -82,6 +105,8 @@ static sluice_dataset *open_joined(const char *path, const struct data_folder *f
     sluice_concat_options options = SLUICE_CONCAT_OPTIONS_INIT;
     options.fields = folder->common.count > 0 ? folder->common.at : NULL;
     options.field_count = (uint32_t)folder->common.count;
+    sluice_label_options labels;
+    options.labels = labels_of_joined(folder, &labels) ? &labels : NULL;
     sluice_dataset *joined = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
     if (sluice_dataset_concat(&joined, all, count, &options, &error) < 0) {
@@ -148,6 +173,8 @@ static sluice_dataset *mix(sluice_dataset *dataset, const struct data_folder *fo
     sluice_mix_options options = SLUICE_MIX_OPTIONS_INIT;
     options.fields = folder->common.count > 0 ? folder->common.at : NULL;
     options.field_count = (uint32_t)folder->common.count;
+    sluice_label_options labels;
+    options.labels = data_labels(folder, &labels) ? &labels : NULL;
     options.weights = weights;
     options.row_count = 1;
     if (open_mixed(all, weights, &count, folder, code) &&
@@ -161,7 +188,8 @@ static sluice_dataset *mix(sluice_dataset *dataset, const struct data_folder *fo
 sluice_dataset *data_open(const char *path, const struct data_folder *folder, int *code)
 {
     const bool joined =
-        folder->with.count > 0 || (folder->common.count > 0 && folder->mixed.count == 0);
+        folder->with.count > 0 ||
+        ((folder->common.count > 0 || names_file(folder)) && folder->mixed.count == 0);
     sluice_dataset *dataset =
         joined ? open_joined(path, folder, code) : open_one(path, folder, code);
     sluice_subset_options choices[3] = {SLUICE_SUBSET_OPTIONS_INIT, SLUICE_SUBSET_OPTIONS_INIT,

@@ -6,6 +6,7 @@
 #include "options.h"
 
 #include <sluice/dataset.h>
+#include <sluice/datasets.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@ struct data_folder {
     struct option_list with;   /* paths of datasets that are joined to it */
     struct option_list mixed;  /* likewise with a weight: PATH=WEIGHT */
     struct option_list common; /* fields that the joined one has */
+    const char *labels;        /* how their classes are joined: "same", "union", a file of JSON */
     const char *ranges;        /* which samples: "0:1000,5000:" */
     const char *index_file;    /* likewise: a file of their numbers */
     const char *unpacked_dir;  /* where compressed files are kept unpacked; NULL: they are not */
@@ -59,6 +61,14 @@ struct data_folder {
          .metavar = "NAME",                                                                       \
          .help = "of datasets that are joined, a field to keep, where not all have the same; "    \
                  "repeat it"},                                                                    \
+        {"labels",                                                                                \
+         0,                                                                                       \
+         OPTION_TEXT,                                                                             \
+         &(folder).labels,                                                                        \
+         .metavar = "union|FILE",                                                                 \
+         .help = "classes of datasets that are joined: the same, or joined by their names; "      \
+                 "FILE: JSON, [\"cat\", \"dog\"] for which there are, or {\"kitty\": "            \
+                 "\"cat\"} for what they are to be called"},                                      \
         {"subset",                                                                                \
          0,                                                                                       \
          OPTION_TEXT,                                                                             \
@@ -110,6 +120,10 @@ struct data_folder {
  * the exit code.
  */
 sluice_dataset *data_open(const char *path, const struct data_folder *folder, int *code);
+
+/* Whether labels are joined by the names of their classes; fills in how, for datasets that are
+ * joined at the end. */
+bool data_labels(const struct data_folder *folder, sluice_label_options *options);
 
 /* The processors that this process may run on, at least 1. */
 uint64_t data_processors(void);

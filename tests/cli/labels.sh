@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+# Datasets with other classes, joined and mixed by the names of classes.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+need jq
+
+run 0 synth all --count 12 --classes 3 --seed 3
+names=(all/*/)
+for folder in pets birds cases; do mkdir $folder; done
+cp -r "${names[0]}" pets/cat
+cp -r "${names[1]}" pets/dog
+cp -r "${names[1]}" birds/dog
+cp -r "${names[2]}" birds/emu
+cp -r "${names[0]}" cases/Cat
+
+refuses 2 "a label must mean the same in all" info pets --with birds
+run 0 info pets --with birds --labels union --json
+json '.classes == 3 and .samples == 16'
+run 0 info pets --with birds --labels union
+says out "cat, dog, emu"
+run 0 info birds --with pets --labels union
+says out "dog, emu, cat"
+run 0 info pets --with birds --labels union --where 'label == "dog"' --json
+json '.samples == 8'
+run 0 verify pets --with birds --labels union
+run 0 bench pets --mix birds=0.5 --labels union --batch 4 --size 32 --epochs 1
+
+# What a file says.
+echo '["emu", "cat", "dog"]' > order.json
+echo '{"Cat": "cat", "emu": null}' > names.json
+run 0 info pets --with birds --labels order.json
+says out "emu, cat, dog"
+refuses 2 'no dataset has a class "Cat"' info pets --with birds --labels names.json
+run 0 info pets --with birds --with cases --labels names.json
+says out "cat, dog"
+run 0 info pets --mix birds=1 --mix cases=1 --labels names.json
+run 0 info pets --with birds --mix cases=1 --labels names.json
+says out "cat, dog"
+refuses 1 "nothing.json" info pets --with birds --labels nothing.json
+echo '["cat", 1]' > wrong.json
+refuses 2 "says nothing of classes" info pets --with birds --labels wrong.json
+
+# Names that differ in case only.
+refuses 2 "differ in case only" info pets --with cases --labels union
+says err "--allow-case-duplicates"
+run 0 info pets --with cases --labels union --allow-case-duplicates --json
+json '.classes == 3'
