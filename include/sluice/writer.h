@@ -41,6 +41,7 @@
 
 #include <sluice/common.h>
 #include <sluice/dataset.h>
+#include <sluice/datasets.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -250,12 +251,17 @@ typedef struct sluice_pack_options {
     uint32_t part;
     uint32_t parts;            /* 1 .. 65535; 0 is 1 */
     uint64_t max_sample_bytes; /* a larger sample is a bad one [2^31 - 1, which is the most] */
+    /* With append: how classes that are not the same are joined (sluice/datasets.h). Those that are
+     * there keep their numbers, new ones come behind them, and readers older than that refuse the
+     * dataset. Renaming is of the classes that are added; `classes` is INVALID. [NULL: they must be
+     * the same] */
+    const sluice_label_options *labels;
 } sluice_pack_options;
 
 #define SLUICE_PACK_OPTIONS_INIT                                                              \
     {                                                                                         \
         sizeof(sluice_pack_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, \
-            NULL, 0, 0, 0, 0, 0, 0                                                            \
+            NULL, 0, 0, 0, 0, 0, 0, NULL                                                      \
     }
 
 typedef struct sluice_pack_result {

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 from . import _check, _sluice
 from ._names import choice
-from .dataset import opened
+from .dataset import labels_of, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .dataset import Dataset
-    from ._types import PackResult as PackResult, Paths, Progress, UnpackResult as UnpackResult
+    from ._types import Labels, PackResult as PackResult, Paths, Progress, UnpackResult as UnpackResult
 
 
 if not TYPE_CHECKING:
@@ -58,7 +58,8 @@ def pack(
     on_bad_sample: str = "fail", keep_order: bool = False, keep_bytes: bool = False, raw: bool = False, seed: int = 0,
     zstd: str | int = "auto", shard_bytes: int = 0, metadata: str = "keep", verify: bool = True,
     progress: Progress = True, max_side: int | None = None, quality: int | None = None, raw_share: float = 0.0,
-    part: tuple[int, int] | None = None, append: bool = False, max_sample_bytes: int = 0,
+    part: tuple[int, int] | None = None, append: bool = False, max_sample_bytes: int = 0, labels: Labels = "same",
+    allow_case_duplicates: bool = False,
 ) -> PackResult:  # fmt: skip
     """Packs a dataset, with all its fields, into shards in the folder `path`.
 
@@ -76,6 +77,9 @@ def pack(
     max_sample_bytes: a larger sample is a bad one [2^31 - 1, which is the most].
     append: add to the packed dataset in the folder, of the same fields and classes; it stays what it was until all is
         added, and the same call again adds nothing.
+    labels: with append, as of sluice.concat: how classes are joined that are not the same ones. Those that are there keep
+        their numbers, new ones come behind them; a dict renames those that are added, and a list of names is refused.
+        Of versions of sluice that do not know this such a dataset is refused. allow_case_duplicates: as of concat.
     part: (i, n): only part i of n, from 0: n processes, on machines that see the same folder, call this alike but for
         i, in any order; the last one joins the parts (PackResult.complete). `sluice.ranks()` gives what a launcher
         says; nothing is taken from it unasked.
@@ -98,6 +102,7 @@ def pack(
         "quality": 0 if quality is None else _check.integer("quality", quality, 0, 2**32 - 1),
         "raw_share": _check.number("raw_share", raw_share),
         "max_sample_bytes": sample_limit(max_sample_bytes),
+        "labels": labels_of(labels, allow_case_duplicates),
         **part_options(part),
     }
     flags = {"overwrite": overwrite, "keep_order": keep_order, "keep_bytes": keep_bytes, "raw": raw, "append": append}

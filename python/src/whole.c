@@ -2,6 +2,7 @@
 #include "whole.h"
 
 #include "dataset.h"
+#include "names.h"
 #include "recipe.h"
 #include "waiting.h"
 
@@ -20,6 +21,7 @@ typedef struct walk {
     _Atomic uint64_t done, total; /* relaxed: shown, nothing more */
     atomic_bool stopped;          /* likewise: read until it is seen */
     uint64_t shown;               /* with the GIL */
+    labels labels;                /* pack */
     sluice_pack_options pack_options;
     sluice_pack_result packed;
     sluice_unpack_options unpack_options;
@@ -40,6 +42,7 @@ static void drop(waiting_job *job)
         dataset_drop(w->dataset);
     }
     free(w->path);
+    labels_drop(&w->labels);
     free(w->findings);
     free(w);
 }
@@ -181,13 +184,25 @@ static int set_path(walk *w, PyObject *path)
     return 0;
 }
 
+/* Takes them out of the dict, whose other values are numbers. */
+static int take_labels(walk *w, PyObject *options)
+{
+    PyObject *given = PyDict_GetItemString(options, "labels"); /* borrowed */
+    if (given == NULL) {
+        return 0;
+    }
+    return labels_take(&w->labels, given) < 0 ? -1 : PyDict_DelItemString(options, "labels");
+}
+
 static int set_pack(walk *w, PyObject *path, PyObject *options)
 {
     w->pack_options = (sluice_pack_options)SLUICE_PACK_OPTIONS_INIT;
     w->packed = (sluice_pack_result)SLUICE_PACK_RESULT_INIT;
-    if (set_path(w, path) < 0 || members_set(&w->pack_options, pack_members, options) < 0) {
+    if (set_path(w, path) < 0 || take_labels(w, options) < 0 ||
+        members_set(&w->pack_options, pack_members, options) < 0) {
         return -1;
     }
+    w->pack_options.labels = w->labels.given;
     w->pack_options.on_progress = on_pack_progress;
     w->pack_options.should_stop = is_stopped;
     w->pack_options.user = w;

@@ -274,3 +274,56 @@ def test_many_at_random(tmp_path):
         assert names(parts[0]) == expected
         order = [name for data in chosen for name in data.classes]
         assert list(parts[0].classes) == list(dict.fromkeys(order))
+
+
+# ---- adding to what is packed ----
+
+
+def test_adding_other_classes(pets, birds, tmp_path):
+    packed = tmp_path / "packed"
+    options = {"keep_order": True, "progress": False}
+    sluice.pack(pets, packed, **options)
+    before = (packed / "shard-000000.sluice").read_bytes()
+    with pytest.raises(sluice.StateError, match="the classes must be the same"):
+        sluice.pack(birds, packed, append=True, **options)
+    for again in (False, True):
+        made = sluice.pack(birds, packed, append=True, labels="union", **options)
+        assert made.complete and made.was_complete == again
+    data = sluice.Dataset(packed)
+    assert data.classes == ["cat", "dog", "emu"] and names(data) == names(pets) + names(birds)
+    assert data.verify().findings == []
+    assert (packed / "shard-000000.sluice").read_bytes() == before  # what is there is not written anew
+    assert sluice.Dataset(packed / "shard-000000.sluice").classes == ["cat", "dog"]
+    # Then others, in parts, and the same ones once more.
+    cows = shards(tmp_path / "cows", ["cow", "Emu"], [0, 1, 1, 0])
+    with pytest.raises(sluice.InvalidError, match='"emu" and "Emu".*differ in case only'):
+        sluice.pack(cows, packed, append=True, labels="union", **options)
+    for part in (1, 0):
+        made = sluice.pack(cows, packed, append=True, labels={"Emu": "emu"}, part=(part, 2), **options)
+    assert made.complete
+    sluice.pack(pets, packed, append=True, labels="union", seed=1, **options)
+    data = sluice.Dataset(packed)
+    assert data.classes == ["cat", "dog", "emu", "cow"]
+    assert names(data) == names(pets) + names(birds) + ["cow", "emu", "emu", "cow"] + names(pets)
+    assert data.verify().findings == []
+    with pytest.raises(sluice.InvalidError, match="only be renamed"):
+        sluice.pack(pets, packed, append=True, labels=["cat", "dog", "emu", "cow"], **options)
+    with pytest.raises(sluice.InvalidError, match="append"):
+        sluice.pack(pets, tmp_path / "new", labels="union", **options)
+
+
+def test_what_was_packed_before_is_held_against_the_classes(pets, birds, tmp_path):
+    """A shard with fewer classes has the first ones, or it is not this dataset's."""
+    packed, other = tmp_path / "packed", tmp_path / "other"
+    options = {"keep_order": True, "progress": False}
+    sluice.pack(pets, packed, **options)
+    sluice.pack(birds, packed, append=True, labels="union", **options)
+    sluice.pack(shards(tmp_path / "x", ["cow", "dog"], [0, 1, 1, -1, 0]), other, **options)
+    whole = (packed / "shard-000000.sluice").read_bytes()
+    (packed / "shard-000000.sluice").write_bytes((other / "shard-000000.sluice").read_bytes())
+    data = sluice.Dataset(packed)
+    with pytest.raises(sluice.CorruptError, match="not the shard that the manifest describes"):
+        data[0]
+    assert data.verify().findings
+    (packed / "shard-000000.sluice").write_bytes(whole)
+    assert not sluice.Dataset(packed).verify().findings

@@ -7,6 +7,7 @@
 #include "dtype.h"
 #include "error.h"
 #include "jpeg_write.h"
+#include "label_options.h"
 #include "pack.h"
 #include "series.h"
 
@@ -361,7 +362,16 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
                             "first",
                             own.part, own.parts, SL_PARTS_MAX);
     }
-    return sl_pack(sl_api_const_dataset(dataset), path, &own, result, error);
+    if (own.labels != NULL && own.append == 0) {
+        return sl_error_set(error, SLUICE_INVALID, "api", "labels go with append only");
+    }
+    sl_api_labels labels;
+    status = sl_api_read_labels(&labels, own.labels, error);
+    if (status == SLUICE_OK) {
+        status = sl_pack(sl_api_const_dataset(dataset), path, &own, labels.labels, result, error);
+    }
+    sl_api_close_labels(&labels);
+    return status;
 }
 
 sluice_status sluice_pack(const sluice_dataset *dataset, const char *path,

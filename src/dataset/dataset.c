@@ -45,6 +45,13 @@ sl_dataset *sl_dataset_ref(sl_dataset *dataset)
     return dataset;
 }
 
+sl_dataset *sl_dataset_share(const sl_dataset *dataset)
+{
+    sl_dataset *own;
+    memcpy(&own, &dataset, sizeof(own));
+    return sl_dataset_ref(own);
+}
+
 void sl_dataset_close(sl_dataset *dataset)
 {
     if (dataset == NULL) {

@@ -205,6 +205,8 @@ extern const sl_format sl_format_shards, sl_format_tars, sl_format_wids, sl_form
     sl_format_npy, sl_format_megatron, sl_format_folder;
 
 sl_dataset *sl_dataset_ref(sl_dataset *dataset);
+/* The same of one that the caller only reads: a reference is no change of it. */
+sl_dataset *sl_dataset_share(const sl_dataset *dataset);
 /* NULL is fine. */
 void sl_dataset_close(sl_dataset *dataset);
 

@@ -55,6 +55,11 @@ void sl_journal_head(const sl_pack_parameters *p, char head[SL_JOURNAL_HEAD_BYTE
         (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\tappended");
         length = strlen(head);
     }
+    if (p->joins_labels) {
+        (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\tlabels=%016" PRIx64,
+                       p->labels);
+        length = strlen(head);
+    }
     if (p->raw_share > 0) {
         /* as a whole number, which no locale writes otherwise */
         (void)snprintf(head + length, SL_JOURNAL_HEAD_BYTES - length, "\traw_share=%" PRIu64 "e-18",

@@ -22,6 +22,8 @@ typedef struct sl_pack_parameters {
     uint32_t max_side, quality; /* 0: pictures of any size stay as large as they are */
     double raw_share;           /* without raw only */
     bool append;
+    bool joins_labels; /* with append only: as `labels` says */
+    uint64_t labels;   /* sl_labels_sum */
 } sl_pack_parameters;
 
 #define SL_JOURNAL_HEAD_BYTES 512

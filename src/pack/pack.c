@@ -28,21 +28,23 @@ static sluice_status open_series(pack *p, sluice_error *error)
 
 static void identify(pack *p)
 {
-    const sl_pack_parameters parameters = {.fingerprint = p->dataset->info.fingerprint,
-                                           .samples = p->dataset->info.samples,
-                                           .shard_bytes = p->options->shard_bytes,
-                                           .seed = p->options->seed,
-                                           .zstd_level = p->options->zstd_level,
-                                           .keep_order = p->options->keep_order != 0,
-                                           .keep_bytes = p->options->keep_bytes != 0,
-                                           .raw = p->options->raw != 0,
-                                           .drop_metadata = p->options->jpeg_metadata ==
-                                                            SLUICE_JPEG_METADATA_DROP,
-                                           .tile_mcus = p->options->tile_mcus,
-                                           .max_side = p->options->max_side,
-                                           .quality = p->options->quality,
-                                           .raw_share = p->options->raw_share,
-                                           .append = p->options->append != 0};
+    const sl_pack_parameters parameters = {
+        .fingerprint = p->dataset->info.fingerprint,
+        .samples = p->dataset->info.samples,
+        .shard_bytes = p->options->shard_bytes,
+        .seed = p->options->seed,
+        .zstd_level = p->options->zstd_level,
+        .keep_order = p->options->keep_order != 0,
+        .keep_bytes = p->options->keep_bytes != 0,
+        .raw = p->options->raw != 0,
+        .drop_metadata = p->options->jpeg_metadata == SLUICE_JPEG_METADATA_DROP,
+        .tile_mcus = p->options->tile_mcus,
+        .max_side = p->options->max_side,
+        .quality = p->options->quality,
+        .raw_share = p->options->raw_share,
+        .append = p->options->append != 0,
+        .joins_labels = p->labels != NULL,
+        .labels = p->labels != NULL ? sl_labels_sum(p->labels) : 0};
     sl_journal_head(&parameters, p->journal.head);
     p->pack_id = sl_journal_pack_id(&p->journal);
 }
@@ -75,10 +77,25 @@ static sluice_status check_base(const pack *p, sluice_error *error)
     return status;
 }
 
+/* The source's labels are to be those of the dataset that it is added to. */
+static sluice_status join_labels(pack *p, sluice_error *error)
+{
+    const sluice_status status = sl_pack_join_labels(p, error);
+    if (status < 0 || p->relabelled == NULL) {
+        return status;
+    }
+    p->dataset = p->relabelled;
+    sl_series_close(&p->series);
+    return open_series(p, error);
+}
+
 /* Finds out how samples are stored and shards are cut, or reads what was found out. */
 static sluice_status begin(pack *p, const sl_output_contents *contents, sluice_error *error)
 {
-    sluice_status status = sl_journal_read(&p->output, &p->journal, error);
+    sluice_status status = p->labels != NULL ? join_labels(p, error) : SLUICE_OK;
+    if (status == SLUICE_OK) {
+        status = sl_journal_read(&p->output, &p->journal, error);
+    }
     if (status == SLUICE_END) {
         status = p->options->append != 0 ? sl_pack_begin_append(p, error)
                                          : check_folder(p, contents, error);
@@ -174,8 +191,8 @@ static sluice_status run(pack *p, sluice_pack_result *result, sluice_error *erro
 }
 
 sluice_status sl_pack(const sl_dataset *dataset, const char *path,
-                      const sluice_pack_options *options, sluice_pack_result *result,
-                      sluice_error *error)
+                      const sluice_pack_options *options, const sl_labels *labels,
+                      sluice_pack_result *result, sluice_error *error)
 {
     pack *p = sl_calloc(1, sizeof(*p));
     if (p == NULL) {
@@ -183,6 +200,7 @@ sluice_status sl_pack(const sl_dataset *dataset, const char *path,
     }
     p->dataset = dataset;
     p->options = options;
+    p->labels = labels;
     p->output.fd = -1;
     p->series.writer.fd = -1;
     identify(p);
@@ -205,6 +223,7 @@ sluice_status sl_pack(const sl_dataset *dataset, const char *path,
     sl_left_out_close(&p->left_out);
     sl_series_close(&p->series);
     sl_output_close(&p->output);
+    sl_dataset_close(p->relabelled);
     sl_free(p->done);
     sl_free(p);
     return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "error.h"
+#include "joined.h"
 #include "pack_state.h"
 #include "shards.h"
 
@@ -59,13 +60,15 @@ static sluice_status check_classes(const sl_pack_state *p, const sl_dataset *bas
             return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
                                  "class %u is \"%s\" there, and \"%s\" of the dataset to be added: "
                                  "the classes must be the same (in an image folder, empty folders "
-                                 "can stand for those without pictures)",
+                                 "can stand for those without pictures; labels joins classes by "
+                                 "their names)",
                                  i, there, comes);
         }
     }
-    if (count != base->info.classes) {
+    if (p->labels != NULL ? count < base->info.classes : count != base->info.classes) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                             "there are %u classes, and %u of the dataset to be added",
+                             "there are %u classes, and %u of the dataset to be added (labels "
+                             "joins classes by their names)",
                              base->info.classes, count);
     }
     return SLUICE_OK;
@@ -97,6 +100,88 @@ static sluice_status fit(sl_pack_state *p, const sl_dataset *base, const char *p
         status = check_classes(p, base, path, error);
     }
     return status == SLUICE_OK ? adopt_frames(p, base, path, error) : status;
+}
+
+/* ---- other classes ---- */
+
+/* Whether there are labels of which classes could be joined. */
+static bool has_label(const sl_dataset *dataset)
+{
+    const uint32_t label = sl_dataset_field(dataset, "label");
+    return label != SL_FIELD_NONE && dataset->fields[label].type == SLUICE_FIELD_INT;
+}
+
+static sluice_status relabel(sl_dataset **made, sl_dataset *source, const sl_labels *labels,
+                             sluice_error *error)
+{
+    const sl_joined_options options = {.labels = labels};
+    return sl_joined_open(made, &source, 1, &options, error);
+}
+
+/* With the classes that are there first, so that their numbers stay. */
+static sluice_status join_with(sl_pack_state *p, sl_dataset *base, sl_dataset *source,
+                               sluice_error *error)
+{
+    sl_dataset *const both[2] = {base, source};
+    sl_class_union made;
+    const sl_labels plain = {.allow_case_duplicates = p->labels->allow_case_duplicates};
+    sluice_status status = sl_class_union_make(&made, both, 2, &plain, error);
+    if (status == SLUICE_OK && made.names == NULL) {
+        p->relabelled = sl_dataset_ref(source);
+    } else if (status == SLUICE_OK && !sl_label_map_is_identity(made.maps[0])) {
+        status = sl_error_set(error, SLUICE_STATE, STAGE,
+                              "some of its classes have no name, or the same as another: none can "
+                              "be joined to them by name");
+    } else if (status == SLUICE_OK) {
+        const sl_labels all = {.classes = (const char *const *)made.names->names,
+                               .class_count = made.names->count};
+        status = relabel(&p->relabelled, source, &all, error);
+    }
+    sl_class_union_close(&made);
+    return status;
+}
+
+static sluice_status join_renamed(sl_pack_state *p, sl_dataset *base, sluice_error *error)
+{
+    sl_dataset *source = NULL;
+    sluice_status status = SLUICE_OK;
+    if (p->labels->rename_count > 0) {
+        sl_dataset *given = sl_dataset_share(p->dataset);
+        status = relabel(&source, given, p->labels, error);
+        sl_dataset_close(given);
+    } else {
+        source = sl_dataset_share(p->dataset);
+    }
+    if (status == SLUICE_OK && has_label(base)) {
+        status = join_with(p, base, source, error);
+    }
+    sl_dataset_close(source);
+    return status;
+}
+
+sluice_status sl_pack_join_labels(sl_pack_state *p, sluice_error *error)
+{
+    char path[SL_OUTPUT_PATH_BYTES];
+    sl_manifest_header header = {0};
+    sl_dataset *base = NULL;
+    if (p->labels->classes != NULL) {
+        return sl_error_set(error, SLUICE_INVALID, STAGE,
+                            "the dataset that is added to says in which order its classes are: "
+                            "they can only be renamed before they are joined");
+    }
+    if (!has_label(p->dataset) && p->labels->rename_count == 0) {
+        return SLUICE_OK;
+    }
+    sluice_status status = open_base(&p->output, path, &header, &base, error);
+    if (base == NULL) {
+        return status;
+    }
+    status = join_renamed(p, base, error);
+    if (status < 0 && error != NULL && error->file[0] == '\0') {
+        sl_error_set_path(error, path);
+    }
+    sl_dataset_close(base);
+    return status;
 }
 
 static uint32_t next_number(const sl_shards *shards)

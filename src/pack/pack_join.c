@@ -201,7 +201,7 @@ static sluice_status take_part(joining *j, uint32_t part, sluice_error *error)
 
 /* ---- one dataset ---- */
 
-/* What is there already comes first. */
+/* What is there already comes first, as rows are put in order. It may have fewer classes. */
 static sluice_status take_base(joining *j, sluice_error *error)
 {
     sl_dataset *base;
@@ -210,7 +210,13 @@ static sluice_status take_base(joining *j, sluice_error *error)
         return status;
     }
     const sl_shards *shards = sl_shards_of(base);
-    status = open_series(j, base, error);
+    status = j->opened ? SLUICE_OK : open_series(j, base, error);
+    if (status == SLUICE_OK && !sl_schema_extends(&j->series.schema, &shards->schema)) {
+        status = sl_error_file(error, SLUICE_STATE, STAGE, 0, j->output->path, -1,
+                               "the parts have other fields or classes than the dataset that they "
+                               "are to be added to: pack them again");
+    }
+    j->series.grown = shards->grown || shards->meta_bytes != j->series.plan.meta_bytes;
     for (uint32_t i = 0; status == SLUICE_OK && i < shards->count; i++) {
         status = sl_series_add_row(&j->series, &shards->shards[i].row, error);
     }
@@ -242,9 +248,12 @@ static sluice_status publish(joining *j, sluice_error *error)
 
 static sluice_status join(joining *j, sluice_pack_result *result, sluice_error *error)
 {
-    sluice_status status = j->journal.before > 0 ? take_base(j, error) : SLUICE_OK;
+    sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < j->parts; i++) {
         status = take_part(j, i, error);
+    }
+    if (status == SLUICE_OK && j->journal.before > 0) {
+        status = take_base(j, error);
     }
     if (status == SLUICE_OK) {
         status = publish(j, error);

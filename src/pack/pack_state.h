@@ -21,7 +21,10 @@
 
 typedef struct sl_pack_state {
     const sl_dataset *dataset;
+    sl_dataset *relabelled; /* instead of the one that was given; owned; NULL: that one */
     const sluice_pack_options *options;
+    const sl_labels
+        *labels; /* how they are joined with those of a dataset that is added to; NULL */
     sl_output output;
     sl_journal journal;
     sl_stretches stretches;
@@ -71,8 +74,15 @@ sluice_status sl_pack_write(sl_pack_state *p, sluice_error *error);
 sluice_status sl_pack_finish(sl_pack_state *p, sluice_pack_result *result, sluice_error *error);
 
 /*
- * Makes ready to add to the dataset that the folder has: its fields and classes must be the
- * source's, and fields are stored as there. Fills in the journal's part on it.
+ * Where the classes of the dataset that the folder has are others than the source's, makes one that
+ * has the source's samples with labels of both: p->relabelled. Those that are there keep their
+ * numbers. Errors: STATE, and those of sl_class_union_make.
+ */
+sluice_status sl_pack_join_labels(sl_pack_state *p, sluice_error *error);
+/*
+ * Makes ready to add to the dataset that the folder has: its fields must be the source's, and so
+ * must its classes, but for more behind them where labels are joined; fields are stored as there.
+ * Fills in the journal's part on it.
  */
 sluice_status sl_pack_begin_append(sl_pack_state *p, sluice_error *error);
 /* The dataset that is added to, which must be as the journal says; how many samples it left out

@@ -235,6 +235,7 @@ static sluice_status encode(const sl_series *series, manifest *m, sluice_error *
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the manifest");
     }
     m->header = (sl_manifest_header){.numbered = is_numbered(series),
+                                     .grown = series->grown,
                                      .samples = series->samples,
                                      .data_bytes = series->data_bytes,
                                      .shards = series->count,

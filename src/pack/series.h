@@ -36,6 +36,7 @@ typedef struct sl_series {
     uint32_t count, room; /* complete shards */
     uint64_t samples;     /* in complete shards */
     uint64_t data_bytes, file_bytes;
+    bool grown;      /* some of the rows are of shards with fewer classes */
     uint32_t number; /* of the shard in the making, or the next one */
     uint64_t next;   /* its first position */
 } sl_series;

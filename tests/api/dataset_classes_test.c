@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Datasets with other classes through the public interface: joined and mixed by the names of their
- * classes, by a list, by renaming, by a file; and what is refused. All
+ * classes, added to a packed one, by a list, by renaming, by a file; and what is refused. All
  * formats, orders and joins of joins are tried in python/tests/test_labels.py.
  */
 #include "loader_setup.h"
@@ -238,6 +238,37 @@ static void test_what_makes_no_sense(void **state)
     expect_refused(&labels, SLUICE_INVALID, "struct_size");
 }
 
+static void test_others_are_added_to_what_is_packed(void **state)
+{
+    (void)state;
+    char packed[300];
+    sluice_error error = SLUICE_ERROR_INIT;
+    sluice_pack_result result = SLUICE_PACK_RESULT_INIT;
+    sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
+    const sluice_label_options labels = SLUICE_LABEL_OPTIONS_INIT;
+    (void)snprintf(packed, sizeof(packed), "%s", path_of("packed"));
+    options.keep_order = 1;
+    assert_int_equal(sluice_pack(parts[0], packed, &options, NULL, &error), SLUICE_OK);
+    options.labels = &labels;
+    assert_int_equal(sluice_pack(parts[1], packed, &options, NULL, &error), SLUICE_INVALID);
+    assert_non_null(strstr(error.text, "append"));
+    options.append = 1;
+    options.labels = NULL;
+    assert_int_equal(sluice_pack(parts[1], packed, &options, NULL, &error), SLUICE_STATE);
+    assert_non_null(strstr(error.text, "the classes must be the same"));
+    options.labels = &labels;
+    assert_int_equal(sluice_pack(parts[1], packed, &options, &result, &error), SLUICE_OK);
+    assert_int_equal(result.complete, 1);
+    expect(open_or_fail(packed), all_names, 3, all_labels, ALL);
+    /* Nothing of it that was damaged goes unnoticed. */
+    sluice_dataset *whole = open_or_fail(packed);
+    sluice_verify_result verified = SLUICE_VERIFY_RESULT_INIT;
+    assert_int_equal(sluice_dataset_verify(whole, NULL, &verified, &error), SLUICE_OK);
+    assert_int_equal(verified.bad, 0);
+    assert_int_equal(verified.samples, ALL);
+    sluice_dataset_close(whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_a_list_and_new_names),
         cmocka_unit_test(test_a_file_says_the_same),
         cmocka_unit_test(test_what_makes_no_sense),
+        cmocka_unit_test(test_others_are_added_to_what_is_packed),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Datasets with other classes, joined and mixed by the names of classes.
+# Datasets with other classes, joined, mixed and added to a packed one by the names of classes.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -45,3 +45,20 @@ refuses 2 "differ in case only" info pets --with cases --labels union
 says err "--allow-case-duplicates"
 run 0 info pets --with cases --labels union --allow-case-duplicates --json
 json '.classes == 3'
+
+# Added to what is packed.
+run 0 pack pets packed
+refuses 1 "the classes must be the same" pack birds packed --append
+run 0 pack birds packed --append --labels union
+run 0 pack birds packed --append --labels union
+says out "were in packed already"
+echo '{"Cat": "cat"}' > cat.json
+run 0 pack cases packed --append --labels cat.json --json
+json '.samples == 4'
+run 0 info packed
+says out "cat, dog, emu"
+run 0 verify packed --decode --json
+json '.samples == 20 and .bad == 0'
+run 0 pack birds packed --append --seed 1 --labels order.json
+run 0 info packed
+says out "cat, dog, emu"

@@ -71,7 +71,7 @@ sluice_status pack_run(const pack_setup *setup, const char *path,
                        sluice_error *error)
 {
     sluice_pack_result unwanted;
-    return sl_pack(setup->dataset, path, options, result != NULL ? result : &unwanted, error);
+    return sl_pack(setup->dataset, path, options, NULL, result != NULL ? result : &unwanted, error);
 }
 
 bool is_temporary(const char *name)

@@ -290,7 +290,7 @@ static void other_versions_are_unsupported(void **state)
         file_store(&file, file.size);
         assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_CORRUPT);
         put32(&file, 8, 2);
-        put64(&file, 16, 2);
+        put64(&file, 16, 4);
         seal_header(&file);
         file_store(&file, file.size);
         assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_UNSUPPORTED);

@@ -177,7 +177,7 @@ static void what_was_made_of_it_is_made_again(void **state)
     sl_dataset *dataset = open_archives();
     options.should_stop = stop_there;
     options.user = out;
-    assert_int_equal(sl_pack(dataset, out, &options, &result, &error), SLUICE_CANCELED);
+    assert_int_equal(sl_pack(dataset, out, &options, NULL, &result, &error), SLUICE_CANCELED);
     const uint32_t there = count_names(out, is_shard);
     assert_int_equal(there, SHARDS);
     for (uint32_t i = 0; i < there; i++) {
@@ -185,21 +185,21 @@ static void what_was_made_of_it_is_made_again(void **state)
     }
     /* Gone on with as it is, it ends at the damage. */
     options.should_stop = NULL;
-    assert_int_equal(sl_pack(dataset, out, &options, &result, &error), SLUICE_CORRUPT);
+    assert_int_equal(sl_pack(dataset, out, &options, NULL, &result, &error), SLUICE_CORRUPT);
     assert_int_equal(error.sample, -1);
     assert_string_equal(error.file, paths[1]);
     assert_int_not_equal(access(manifest, F_OK), 0);
     sl_dataset_close(dataset);
     flip(paths[1], 60000);
     dataset = open_archives();
-    assert_int_equal(sl_pack(dataset, out, &options, &result, &error), SLUICE_OK);
+    assert_int_equal(sl_pack(dataset, out, &options, NULL, &result, &error), SLUICE_OK);
     assert_in_range(result.resumed_samples, SAMPLES - 10, SAMPLES);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < there; i++) {
         kept += is_held(out, i);
     }
     assert_true(kept > 0 && kept < there); /* the shards of the first archive alone */
-    assert_int_equal(sl_pack(dataset, whole, &options, &result, &error), SLUICE_OK);
+    assert_int_equal(sl_pack(dataset, whole, &options, NULL, &result, &error), SLUICE_OK);
     assert_true(folders_equal(out, whole));
     sl_dataset_close(dataset);
     remove_tree(folder);

@@ -300,6 +300,10 @@ static int pack(const sluice_dataset *dataset, const struct pack_args *args)
     options.on_progress = on_progress;
     options.on_kept = on_kept;
     options.user = &this;
+    sluice_label_options labels;
+    const bool joins = data_labels(&args->folder, &labels);
+    labels.file = NULL; /* what it says was done when the source was opened */
+    options.labels = args->append && joins ? &labels : NULL;
     sluice_pack_result result = {.struct_size = sizeof result};
     sluice_error error = SLUICE_ERROR_INIT;
     progress_begin(&this.progress, "samples");
@@ -453,6 +457,7 @@ static bool check(struct pack_args *args)
     "  mpirun -n 4 sluice pack photos packed\n"                                 \
     "  sluice pack photos packed --part 0/4\n"                                  \
     "  sluice pack more packed --append\n"                                      \
+    "  sluice pack others packed --append --labels union\n"                     \
     "  sluice pack photos pixels --raw --zstd off\n"                            \
     "  sluice pack photos small --max-side 512 --quality 90 --raw-share 0.25\n" \
     "  sluice pack --tensor tokens=u16:1048576 part0.bin part1.bin packed\n"
@@ -532,7 +537,9 @@ int pack_main(int argc, char **argv)
         {"no-verify", 0, OPTION_FLAG, &args.no_verify, .help = "do not read back what was written"},
         PART_ROW(args.given),
         {"append", 0, OPTION_FLAG, &args.append,
-         .help = "add to the packed dataset in OUT, of the same fields and classes"},
+         .help =
+             "add to the packed dataset in OUT, of the same fields and classes; --labels union: "
+             "of others, too"},
         {"join", 0, OPTION_FLAG, &args.join,
          .help = "join the parts in OUT, where the last of them did not"},
         PIXEL_ROWS(args),

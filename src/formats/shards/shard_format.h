@@ -70,6 +70,7 @@ typedef struct sl_manifest_header {
     uint64_t meta_offset, meta_bytes, meta_checksum, source_samples, pack_id;
     uint32_t version;
     bool numbered; /* the rows' numbers increase, and need not be their places */
+    bool grown;    /* shards may have fewer classes than the manifest: the first ones of its list */
 } sl_manifest_header;
 
 /* The metadata: fields and class names; and what follows from the fields. */
@@ -122,9 +123,9 @@ sl_refusal sl_shard_header_decode(sl_shard_header *header, const uint8_t page[SL
 void sl_manifest_header_encode(const sl_manifest_header *header, uint8_t page[SL_PAGE_BYTES]);
 sl_refusal sl_manifest_header_decode(sl_manifest_header *header, const uint8_t page[SL_PAGE_BYTES]);
 void sl_shard_row_encode(const sl_shard_row *row, uint8_t bytes[SL_SHARD_ROW_BYTES]);
-/* `schema` and `meta_bytes` give the file size that the row must say. */
+/* `schema` and `header` give the file size that the row must say: with `grown` at most. */
 sl_refusal sl_shard_row_decode(sl_shard_row *row, const uint8_t bytes[SL_SHARD_ROW_BYTES],
-                               const sl_schema *schema, uint64_t meta_bytes);
+                               const sl_schema *schema, const sl_manifest_header *header);
 /* The row that belongs to a header (first = 0). */
 sl_shard_row sl_shard_row_of(const sl_shard_header *header);
 /* Whether the header is the one that the row describes. */
@@ -143,6 +144,9 @@ static inline bool sl_schema_has_label(const sl_schema *schema, int64_t label)
 {
     return schema->class_count == 0 || (label >= -1 && label < (int64_t)schema->class_count);
 }
+/* Whether the fields are the same, and the classes those of `before` and perhaps more behind them.
+ */
+bool sl_schema_extends(const sl_schema *schema, const sl_schema *before);
 uint64_t sl_schema_bytes(const sl_schema *schema);
 void sl_schema_encode(const sl_schema *schema, uint8_t *bytes);
 /*

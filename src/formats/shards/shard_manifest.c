@@ -6,11 +6,13 @@
 
 #define HEADER_USED      112
 #define FEATURE_NUMBERED UINT64_C(1)
+#define FEATURE_GROWN    UINT64_C(2)
 
 void sl_manifest_header_encode(const sl_manifest_header *header, uint8_t page[SL_PAGE_BYTES])
 {
     sl_page_begin(page, SL_PAGE_MANIFEST);
-    sl_store64(page + 16, header->numbered ? FEATURE_NUMBERED : 0);
+    sl_store64(page + 16,
+               (header->numbered ? FEATURE_NUMBERED : 0) | (header->grown ? FEATURE_GROWN : 0));
     sl_store64(page + 24, header->file_bytes);
     sl_store64(page + 32, header->samples);
     sl_store64(page + 40, header->data_bytes);
@@ -27,7 +29,8 @@ void sl_manifest_header_encode(const sl_manifest_header *header, uint8_t page[SL
 
 sl_refusal sl_manifest_header_decode(sl_manifest_header *header, const uint8_t page[SL_PAGE_BYTES])
 {
-    sl_refusal refusal = sl_page_check(page, SL_PAGE_MANIFEST, HEADER_USED, FEATURE_NUMBERED);
+    sl_refusal refusal =
+        sl_page_check(page, SL_PAGE_MANIFEST, HEADER_USED, FEATURE_NUMBERED | FEATURE_GROWN);
     if (refusal.text != NULL) {
         return refusal;
     }
@@ -44,7 +47,8 @@ sl_refusal sl_manifest_header_decode(sl_manifest_header *header, const uint8_t p
         .source_samples = sl_load64(page + 96),
         .pack_id = sl_load64(page + 104),
         .version = sl_load32(page + 8),
-        .numbered = sl_load64(page + 16) != 0,
+        .numbered = (sl_load64(page + 16) & FEATURE_NUMBERED) != 0,
+        .grown = (sl_load64(page + 16) & FEATURE_GROWN) != 0,
     };
     if ((header->shards == 0 && !header->numbered) || header->shards > SL_SHARDS_MAX ||
         header->rows_bytes != header->shards * SL_SHARD_ROW_BYTES) {
@@ -75,8 +79,15 @@ void sl_shard_row_encode(const sl_shard_row *row, uint8_t bytes[SL_SHARD_ROW_BYT
     sl_store32(bytes + 60, row->record_bytes);
 }
 
+/* Of a shard's metadata: those of the manifest, or a part of them. */
+static bool is_meta_size(const sl_manifest_header *header, uint64_t bytes)
+{
+    return bytes == header->meta_bytes ||
+           (header->grown && bytes >= SL_META_BYTES_MIN && bytes < header->meta_bytes);
+}
+
 sl_refusal sl_shard_row_decode(sl_shard_row *row, const uint8_t bytes[SL_SHARD_ROW_BYTES],
-                               const sl_schema *schema, uint64_t meta_bytes)
+                               const sl_schema *schema, const sl_manifest_header *header)
 {
     *row = (sl_shard_row){.first = sl_load64(bytes),
                           .samples = sl_load64(bytes + 8),
@@ -103,7 +114,8 @@ sl_refusal sl_shard_row_decode(sl_shard_row *row, const uint8_t bytes[SL_SHARD_R
         sl_index_blocks(row->samples, row->record_bytes, schema->entries_per_block);
     if (row->index_offset != sl_page_round_up(SL_SHARD_DATA_OFFSET + row->data_bytes) ||
         blocks > row->file_bytes / SL_PAGE_BYTES ||
-        row->file_bytes != row->index_offset + blocks * SL_PAGE_BYTES + meta_bytes) {
+        row->file_bytes < row->index_offset + blocks * SL_PAGE_BYTES ||
+        !is_meta_size(header, row->file_bytes - row->index_offset - blocks * SL_PAGE_BYTES)) {
         return sl_refuse("the parts of a shard's row do not add up", 16);
     }
     return sl_accept();

@@ -160,6 +160,27 @@ sluice_status sl_schema_make(sl_schema *schema, const sl_field *fields, uint32_t
     return SLUICE_OK;
 }
 
+static bool is_same_field(const sl_field *a, const sl_field *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->type == b->type && a->dtype == b->dtype &&
+           a->dims == b->dims && memcmp(a->shape, b->shape, sizeof(a->shape)) == 0 &&
+           (a->compression == SLUICE_COMPRESSION_NEVER) ==
+               (b->compression == SLUICE_COMPRESSION_NEVER);
+}
+
+bool sl_schema_extends(const sl_schema *schema, const sl_schema *before)
+{
+    bool same = schema->version == before->version && schema->field_count == before->field_count &&
+                schema->class_count >= before->class_count;
+    for (uint32_t i = 0; same && i < before->field_count; i++) {
+        same = is_same_field(&schema->fields[i], &before->fields[i]);
+    }
+    for (uint32_t i = 0; same && i < before->class_count; i++) {
+        same = strcmp(schema->classes[i], before->classes[i]) == 0;
+    }
+    return same;
+}
+
 sluice_status sl_schema_add_classes(sl_schema *schema, const char *const *classes, uint32_t count,
                                     sluice_error *error)
 {

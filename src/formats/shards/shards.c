@@ -65,6 +65,15 @@ sl_refusal sl_shard_header_fits(const sl_shard_header *header, const sl_schema *
                : sl_accept();
 }
 
+/* The metadata are the dataset's, or of a time when it had fewer classes: the row stands for them.
+ */
+static bool has_metadata(const sl_shards *shards, const sl_shard_header *header)
+{
+    return header->meta_bytes == shards->meta_bytes
+               ? header->meta_checksum == shards->meta_checksum
+               : shards->grown && header->meta_bytes < shards->meta_bytes;
+}
+
 sl_refusal sl_shard_header_trust(const sl_shards *shards, const sl_shard *shard,
                                  const uint8_t page[SL_PAGE_BYTES], sl_shard_header *header)
 {
@@ -73,8 +82,7 @@ sl_refusal sl_shard_header_trust(const sl_shards *shards, const sl_shard *shard,
         return refusal;
     }
     if (!sl_shard_row_matches(&shard->row, header) || header->version != shards->schema.version ||
-        header->meta_checksum != shards->meta_checksum ||
-        header->meta_bytes != shards->meta_bytes) {
+        !has_metadata(shards, header)) {
         return sl_refuse("this is not the shard that the manifest describes", 0);
     }
     return sl_shard_header_fits(header, &shards->schema);

@@ -38,6 +38,7 @@ typedef struct sl_shards {
     uint32_t source_count;
     sl_schema schema;
     uint64_t meta_bytes, meta_checksum;
+    bool grown;                    /* shards may have fewer classes */
     char note[SL_PACK_NOTE_BYTES]; /* of the first manifest */
     sl_index_cache *cache;         /* owned; locks itself */
 } sl_shards;

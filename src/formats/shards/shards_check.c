@@ -170,6 +170,39 @@ static void check_metadata(check *c)
     }
 }
 
+/* Of a time when the dataset had fewer classes, which must be the first of those that it has now.
+ */
+static sl_refusal compare_metadata(const check *c, const uint8_t *bytes)
+{
+    sl_schema schema = {0};
+    sl_refusal refusal =
+        sl_schema_decode(&schema, c->header.version, (sl_bytes){bytes, c->header.meta_bytes});
+    if (refusal.text == NULL && !sl_schema_extends(&c->shards->schema, &schema)) {
+        refusal = sl_refuse("the fields, or the first classes, are not those of the dataset", 0);
+    }
+    sl_schema_close(&schema);
+    return refusal;
+}
+
+static void check_shorter_metadata(check *c)
+{
+    sluice_error finding;
+    uint8_t *bytes = sl_malloc(c->header.meta_bytes); /* fewer than the dataset has in memory */
+    if (bytes == NULL) {
+        sl_error_set(&finding, SLUICE_NOMEM, STAGE, "no memory for checking a shard");
+        report(c, &finding);
+    } else if (sl_objects_read(c->shards->base.objects, c->shard, c->header.meta_offset, bytes,
+                               (uint32_t)c->header.meta_bytes, &finding) < 0) {
+        report(c, &finding);
+    } else {
+        const sl_refusal refusal = compare_metadata(c, bytes);
+        if (refusal.text != NULL) {
+            report_refusal(c, refusal, c->header.meta_offset);
+        }
+    }
+    sl_free(bytes);
+}
+
 static sluice_status check_all(check *c)
 {
     sluice_error finding;
@@ -186,6 +219,9 @@ static sluice_status check_all(check *c)
     check_padding(c);
     check_index(c);
     check_metadata(c);
+    if (c->header.meta_bytes < c->shards->meta_bytes) {
+        check_shorter_metadata(c);
+    }
     return SLUICE_OK;
 }
 

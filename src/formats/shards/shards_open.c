@@ -297,8 +297,7 @@ static sluice_status add_manifest_row(const rows *r, const uint8_t *bytes, uint6
 {
     sl_shard_row row;
     const uint64_t offset = SL_PAGE_BYTES + number * SL_SHARD_ROW_BYTES;
-    sl_refusal refusal =
-        sl_shard_row_decode(&row, bytes, &r->shards->schema, r->header->meta_bytes);
+    sl_refusal refusal = sl_shard_row_decode(&row, bytes, &r->shards->schema, r->header);
     if (refusal.text == NULL &&
         (r->header->numbered ? !increases(r, row.number) : row.number != number)) {
         refusal = sl_refuse("a shard's row has the wrong number", 56);
@@ -370,6 +369,7 @@ static sluice_status read_manifest(sl_shards *shards, const opened *file, const 
         sl_pack_note(folder, header.pack_id, shards->note);
     }
     status = take_metadata(shards, file, &where, error);
+    shards->grown = shards->grown || header.grown;
     if (status == SLUICE_OK) {
         status = add_source(shards, folder, false, error);
     }
