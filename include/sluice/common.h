@@ -51,6 +51,9 @@ typedef enum sluice_status {
 /* The status' name in lower case ("corrupt"); never NULL. */
 SLUICE_API const char *sluice_status_name(sluice_status status);
 
+/* Of a text, at most. */
+#define SLUICE_ERROR_OPTIONS_MAX 4
+
 /*
  * What went wrong, where. Filled by functions that take a `sluice_error *` when they return a
  * negative status; untouched otherwise. Passing NULL is fine; with one whose struct_size is not set
@@ -67,11 +70,20 @@ typedef struct sluice_error {
     char file[512]; /* the file concerned, byte by byte, or "" (cut at the front when longer) */
     char text[512]; /* one sentence in English, without the file name; never empty on error;
                        names that it quotes are safe to print, as below */
+    /* Where `text` names options of this library, as C calls them: byte and length of each. For
+     * sluice_error_respell. */
+    uint32_t option_count;
+    uint32_t reserved; /* 0 */
+    uint16_t option_at[SLUICE_ERROR_OPTIONS_MAX];
+    uint16_t option_bytes[SLUICE_ERROR_OPTIONS_MAX];
 } sluice_error;
 
-#define SLUICE_ERROR_INIT                                 \
-    {                                                     \
-        sizeof(sluice_error), 0, 0, 0, -1, -1, "", "", "" \
+#define SLUICE_ERROR_INIT                                             \
+    {                                                                 \
+        sizeof(sluice_error), 0, 0, 0, -1, -1, "", "", "", 0, 0, {0}, \
+        {                                                             \
+            0                                                         \
+        }                                                             \
     }
 
 /*
@@ -81,6 +93,16 @@ typedef struct sluice_error {
  * UTF-8 are written \xNN.
  */
 SLUICE_API size_t sluice_error_format(const sluice_error *error, char *buffer, size_t bytes);
+
+/*
+ * Has `text` call the options that it names by the names that users of a program or of another
+ * language know. `spell` is asked for each by its name in C ("max_sample_bytes", "the option
+ * fields"), and gives another, valid until it is asked again, or NULL: it stays. A text that grows
+ * beyond its room is cut. An error of an older header, and one that was respelled, names none.
+ */
+SLUICE_API void sluice_error_respell(sluice_error *error,
+                                     const char *(*spell)(void *user, const char *option),
+                                     void *user);
 
 typedef enum sluice_dtype {
     SLUICE_U8 = 0,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library's errors as exceptions. */
 #include "extension.h"
+#include "option_names.h"
 
 #include <string.h>
 
@@ -121,12 +122,13 @@ static PyObject *type_of(const extension *e, const sluice_error *error)
 PyObject *sluice_exception(const extension *e, const sluice_error *error)
 {
     char text[1400];
-    sluice_error_format(error, text, sizeof(text));
+    const sluice_error own = option_names_of(error);
+    sluice_error_format(&own, text, sizeof(text));
     PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
     PyObject *exception =
         message == NULL ? NULL : PyObject_CallFunctionObjArgs(type_of(e, error), message, NULL);
     Py_XDECREF(message);
-    if (exception != NULL && describe(exception, error) < 0) {
+    if (exception != NULL && describe(exception, &own) < 0) {
         Py_CLEAR(exception);
     }
     return exception;

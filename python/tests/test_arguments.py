@@ -77,13 +77,13 @@ CALLS = {
     "Dataset.where": lambda w: (w.data.where, "condition"),
     "Dataset.numbers": lambda w: (w.data.numbers, "field"),
     "Dataset.filter": lambda w: (w.data.filter, "keep"),
-    "concat": lambda w: (with_base(sluice.concat, datasets=[w.data] * 2), "datasets fields"),
-    "mix": lambda w: (with_base(sluice.mix, datasets=[w.data] * 2), "datasets weights epoch_samples fields"),
+    "concat": lambda w: (with_base(sluice.concat, datasets=[w.data] * 2), "datasets fields labels allow_case_duplicates"),
+    "mix": lambda w: (with_base(sluice.mix, datasets=[w.data] * 2), "datasets weights epoch_samples fields labels allow_case_duplicates"),
     "balance": lambda w: (with_base(sluice.balance, data=w.data), "data field epoch_samples"),
     "pack": lambda w: (
         with_base(sluice.pack, source=w.data, path=w.file, progress=None),
         "source path workers overwrite on_bad_sample keep_order keep_bytes raw seed zstd shard_bytes metadata verify "
-        "progress max_side quality raw_share part append",
+        "progress max_side quality raw_share part append labels allow_case_duplicates",
     ),
     "pack_join": lambda w: (sluice.pack_join, "path"),
     "unpack": lambda w: (

@@ -139,7 +139,7 @@ def test_plus_is_concat_and_flat(parts):
 
 
 def test_what_differs_is_said(parts):
-    with pytest.raises(sluice.InvalidError, match='dataset 2 has no field "key".*option fields'):
+    with pytest.raises(sluice.InvalidError, match='dataset 2 has no field "key".*fields='):
         parts[0] + parts[2]
     with pytest.raises(sluice.InvalidError, match='has no field "nothing"'):
         sluice.concat(parts, fields=["nothing"])

@@ -56,8 +56,9 @@ def birds(tmp_path):
 
 
 def test_without_a_word_other_classes_are_refused(pets, birds):
-    with pytest.raises(sluice.InvalidError, match='class 0 is called "dog" in dataset 2 and "cat" in dataset 1'):
+    with pytest.raises(sluice.InvalidError, match='class 0 is called "dog" in dataset 2 and "cat" in dataset 1') as caught:
         pets + birds
+    assert 'labels="union"' in str(caught.value) and 'labels="union"' in caught.value.reason
     with pytest.raises(sluice.InvalidError, match="labels"):
         sluice.mix([pets, birds])
     with pytest.raises(sluice.InvalidError, match="2 classes"):
@@ -138,8 +139,9 @@ def test_renaming(pets, birds):
 
 def test_names_that_differ_in_case_only(pets, tmp_path):
     other = shards(tmp_path / "other", ["Cat", "emu"], [0, 1])
-    with pytest.raises(sluice.InvalidError, match='"cat" and "Cat" of the datasets 1 and 2 differ in case only'):
+    with pytest.raises(sluice.InvalidError, match='"cat" and "Cat" of the datasets 1 and 2 differ in case only') as caught:
         sluice.concat([pets, other], labels="union")
+    assert "allow_case_duplicates=True" in str(caught.value)
     two = sluice.concat([pets, other], labels="union", allow_case_duplicates=True)
     assert two.classes == ["cat", "dog", "Cat", "emu"] and names(two) == names(pets) + names(other)
     one = sluice.concat([pets, other], labels={"Cat": "cat"})
@@ -284,8 +286,9 @@ def test_adding_other_classes(pets, birds, tmp_path):
     options = {"keep_order": True, "progress": False}
     sluice.pack(pets, packed, **options)
     before = (packed / "shard-000000.sluice").read_bytes()
-    with pytest.raises(sluice.StateError, match="the classes must be the same"):
+    with pytest.raises(sluice.StateError, match="the classes must be the same") as caught:
         sluice.pack(birds, packed, append=True, **options)
+    assert 'labels="union"' in str(caught.value)
     for again in (False, True):
         made = sluice.pack(birds, packed, append=True, labels="union", **options)
         assert made.complete and made.was_complete == again

@@ -15,7 +15,7 @@ from PIL import Image
 import sluice
 from sluice import transforms as T
 
-ADVICE = r"allow_outside \(--allow-outside\)"
+ADVICE = "allow_outside=True allows that"
 
 
 def jpeg(number=0):

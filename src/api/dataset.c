@@ -63,11 +63,10 @@ static sluice_status open_ranges(sl_dataset **dataset, const char *const *paths,
 /* Says that what was not to be had is what opening may take. */
 static sluice_status refuse_memory(uint64_t limit_bytes, sluice_error *error)
 {
-    const size_t length = strlen(error->text);
-    (void)snprintf(error->text + length, sizeof(error->text) - length,
-                   "; opening the dataset may take %llu MiB: choose the fields that are wanted, or "
-                   "raise that (memory_bytes, --open-memory)",
-                   (unsigned long long)(limit_bytes >> 20));
+    sl_error_add(error, SIZE_MAX,
+                 "; opening the dataset may take %llu MiB: choose the fields that are wanted, or "
+                 "raise that (" SL_OPTION("memory_bytes of opening") ")",
+                 (unsigned long long)(limit_bytes >> 20));
     return (sluice_status)error->status;
 }
 

@@ -16,7 +16,7 @@ static sluice_status check(sluice_unpack_options *options, sluice_error *error)
     }
     if (options->shard_bytes < SL_SHARD_BYTES_MIN || options->shard_bytes > SL_SHARD_BYTES_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "shard_bytes is %llu and must be from 1 MiB to 1 TiB",
+                            SL_OPTION("shard_bytes") " is %llu and must be from 1 MiB to 1 TiB",
                             (unsigned long long)options->shard_bytes);
     }
     if (options->workers > UNPACK_WORKERS_MAX || options->overwrite > 1 || options->reserved != 0 ||

@@ -28,13 +28,13 @@ static sluice_status check_common(uint64_t *shard_bytes, int32_t zstd_level, slu
     }
     if (*shard_bytes < SL_SHARD_BYTES_MIN || *shard_bytes > SL_SHARD_BYTES_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "shard_bytes is %llu and must be from 1 MiB to 1 TiB",
+                            SL_OPTION("shard_bytes") " is %llu and must be from 1 MiB to 1 TiB",
                             (unsigned long long)*shard_bytes);
     }
     if (zstd_level < SLUICE_ZSTD_OFF || zstd_level > ZSTD_LEVEL_MAX) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "zstd_level is %d and must be from %d to %d", (int)zstd_level,
-                            SLUICE_ZSTD_OFF, ZSTD_LEVEL_MAX);
+                            SL_OPTION("zstd_level") " is %d and must be from %d to %d",
+                            (int)zstd_level, SLUICE_ZSTD_OFF, ZSTD_LEVEL_MAX);
     }
     return SLUICE_OK;
 }
@@ -302,14 +302,15 @@ static sluice_status check_pictures(sluice_pack_options *options, sluice_error *
     if (options->max_side > SL_JPEG_SIDE_MAX || options->quality > 100 ||
         (options->max_side == 0 && options->quality > 0)) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "max_side must be at most %u, quality at most 100, and goes with "
-                            "max_side",
+                            SL_OPTION("max_side") " must be at most %u, " SL_OPTION(
+                                "quality") " at most 100, and goes with " SL_OPTION("max_side"),
                             SL_JPEG_SIDE_MAX);
     }
     if (!(options->raw_share >= 0 && options->raw_share <= 1) ||
         (options->raw_share > 0 && options->raw == 1)) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            "raw_share must be from 0 to 1, and not with raw");
+        return sl_error_set(
+            error, SLUICE_INVALID, "api",
+            SL_OPTION("raw_share") " must be from 0 to 1, and not with " SL_OPTION("raw"));
     }
     if (options->max_side > 0 && options->quality == 0) {
         options->quality = QUALITY;
@@ -339,9 +340,10 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
     }
     if (own.raw > 1 || own.append > 1 || (own.raw == 1 && own.keep_bytes == 1) ||
         (own.append == 1 && own.overwrite == 1)) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            "raw must be 0 or 1, not with keep_bytes, append 0 or 1, not with "
-                            "overwrite");
+        return sl_error_set(
+            error, SLUICE_INVALID, "api",
+            SL_OPTION("raw") " must be 0 or 1, not with " SL_OPTION("keep_bytes") ", " SL_OPTION(
+                "append") " 0 or 1, not with " SL_OPTION("overwrite"));
     }
     if (own.workers > PACK_WORKERS_MAX || own.keep_order > 1 || own.overwrite > 1 ||
         own.skip_verify > 1 || own.on_bad < SLUICE_PACK_BAD_FAIL ||
@@ -363,7 +365,8 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
                             own.part, own.parts, SL_PARTS_MAX);
     }
     if (own.labels != NULL && own.append == 0) {
-        return sl_error_set(error, SLUICE_INVALID, "api", "labels go with append only");
+        return sl_error_set(error, SLUICE_INVALID, "api",
+                            SL_OPTION("labels") " goes with " SL_OPTION("append") " only");
     }
     sl_api_labels labels;
     status = sl_api_read_labels(&labels, own.labels, error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "error.h"
 
-#include "safe_text.h"
+#include "option_text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -59,6 +59,18 @@ static void end_at_character(char *text, size_t length)
     }
 }
 
+static void add(sluice_error *error, const char *format, va_list arguments)
+{
+    char text[sizeof(error->text) + SL_OPTION_MARKS_BYTES];
+    const int length = vsnprintf(text, sizeof(text), format, arguments);
+    if (length < 0) {
+        text[0] = '\0';
+    } else if ((size_t)length >= sizeof(text)) {
+        end_at_character(text, sizeof(text) - 1);
+    }
+    sl_option_text_add(error, text);
+}
+
 /* Built aside and copied at the end: the arguments may point into `error` itself. */
 static void record(sluice_error *built, sluice_status status, const char *stage, const char *format,
                    va_list arguments)
@@ -66,14 +78,7 @@ static void record(sluice_error *built, sluice_status status, const char *stage,
     sl_error_clear(built);
     built->status = status;
     snprintf(built->stage, sizeof(built->stage), "%s", stage);
-    char text[sizeof(built->text)];
-    const int length = vsnprintf(text, sizeof(text), format, arguments);
-    if (length < 0) {
-        text[0] = '\0';
-    } else if ((size_t)length >= sizeof(text)) {
-        end_at_character(text, sizeof(text) - 1);
-    }
-    (void)sl_safe_text(built->text, sizeof(built->text), text, sizeof(text));
+    add(built, format, arguments);
     if (built->text[0] == '\0') {
         snprintf(built->text, sizeof(built->text), "no details are known");
     }
@@ -112,6 +117,17 @@ sluice_status sl_error_file(sluice_error *error, sluice_status status, const cha
         *error = built;
     }
     return status;
+}
+
+void sl_error_add(sluice_error *error, size_t keep, const char *format, ...)
+{
+    if (error != NULL) {
+        va_list arguments;
+        va_start(arguments, format);
+        sl_option_text_keep(error, keep);
+        add(error, format, arguments);
+        va_end(arguments);
+    }
 }
 
 void sl_error_copy_out(sluice_error *to, const sluice_error *from)

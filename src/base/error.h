@@ -11,9 +11,12 @@
 #ifndef SL_ERROR_H
 #define SL_ERROR_H
 
+#include "option_text.h"
+
 #include <sluice/common.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -52,7 +55,8 @@ sluice_status sl_error_after_shortage(sluice_status status, bool shortage, sluic
 void sl_error_clear(sluice_error *error);
 
 /*
- * Records status, stage and a printf-style sentence, made safe to print (safe_text.h); clears
+ * Records status, stage and a printf-style sentence, made safe to print (safe_text.h), in which
+ * options are marked (option_text.h); clears
  * everything else. `error` may be NULL. Returns `status`, so that a caller can write `return
  * sl_error_set(...)`.
  */
@@ -63,6 +67,10 @@ sluice_status sl_error_set(sluice_error *error, sluice_status status, const char
 sluice_status sl_error_file(sluice_error *error, sluice_status status, const char *stage,
                             int sys_errno, const char *file, int64_t offset, const char *format,
                             ...) __attribute__((format(printf, 7, 8)));
+
+/* Adds to the sentence, of which it keeps the first `keep` bytes. `error` may be NULL. */
+void sl_error_add(sluice_error *error, size_t keep, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Copies `path` into error->file, keeping the end when it does not fit. */
 void sl_error_set_path(sluice_error *error, const char *path);

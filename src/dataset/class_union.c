@@ -321,7 +321,8 @@ static sluice_status refuse_case(const making *m, uint32_t one, uint32_t other, 
     }
     return sl_error_set(error, SLUICE_INVALID, STAGE,
                         "the classes \"%.128s\" and \"%.128s\"%s differ in case only: rename one "
-                        "of them, if they are the same (allow_case_duplicates accepts them as two)",
+                        "of them, if they are the same "
+                        "(" SL_OPTION("allow_case_duplicates") " accepts them as two)",
                         m->names[one], m->names[other], whose);
 }
 

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #define STAGE "dataset"
-#define CHOOSE                                                                                \
-    "name the fields that all of them have (option fields of joining), or choose and rename " \
-    "fields when it is opened"
+#define CHOOSE                                                 \
+    "name the fields that all of them have (" SL_OPTION(       \
+        "option fields of joining") "), or choose and rename " \
+                                    "fields when it is opened"
 
 static const char *type_name(sluice_field_type type)
 {
@@ -158,18 +159,19 @@ static sluice_status compare_classes(const sl_dataset *part, uint32_t number,
         if (!is_same_name(name, other)) {
             return sl_error_set(error, SLUICE_INVALID, STAGE,
                                 "class %u is called \"%.64s\" in dataset %u and \"%.64s\" in "
-                                "dataset %u: a label must mean the same in all (labels joins "
-                                "classes by their names)",
+                                "dataset %u: a label must mean the same in all "
+                                "(" SL_OPTION("labels") " joins classes by their names)",
                                 i, name != NULL ? name : "", number + 1, other != NULL ? other : "",
                                 first_number + 1);
         }
     }
     if (part->info.classes != first->info.classes) {
-        return sl_error_set(error, SLUICE_INVALID, STAGE,
-                            "dataset %u has %u classes and dataset %u has %u: a label must mean "
-                            "the same in all (allow_empty_classes keeps empty ones, labels joins "
-                            "classes by their names)",
-                            number + 1, part->info.classes, first_number + 1, first->info.classes);
+        return sl_error_set(
+            error, SLUICE_INVALID, STAGE,
+            "dataset %u has %u classes and dataset %u has %u: a label must mean "
+            "the same in all (" SL_OPTION("allow_empty_classes") " keeps empty ones, " SL_OPTION(
+                "labels") " joins classes by their names)",
+            number + 1, part->info.classes, first_number + 1, first->info.classes);
     }
     return SLUICE_OK;
 }

@@ -48,7 +48,7 @@ sluice_status sl_sample_pass_take(sl_sample_pass *pass, uint64_t bytes, sluice_e
         pass->is_refused = true;
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "the sample, or something of it, has %llu bytes, more than the limit "
-                            "of %llu (max_sample_bytes, --max-sample)",
+                            "of %llu (" SL_OPTION("max_sample_bytes") ")",
                             (unsigned long long)bytes, (unsigned long long)pass->gate->most);
     }
     return sl_sample_pass_work(pass, bytes, error);

@@ -106,15 +106,15 @@ static sluice_status find_all(sl_source_fields *fields, const sl_source_column *
         }
         if (fields->count == SL_FIELDS_MAX) {
             return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                                 "it has more than %u columns: name the fields that are meant (the "
-                                 "option fields)",
+                                 "it has more than %u columns: name the fields that are meant "
+                                 "(" SL_OPTION("the option fields") ")",
                                  SL_FIELDS_MAX);
         }
         set_name(&field, i == image ? "image" : i == label ? "label" : columns[i].name);
         if (is_taken(fields, field.name)) {
             return refuse(path, SLUICE_UNSUPPORTED, columns[i].name,
                           "another column would be a field of the same name: name the fields that "
-                          "are meant (the option fields)",
+                          "are meant (" SL_OPTION("the option fields") ")",
                           error);
         }
         fields->column[fields->count] = i;

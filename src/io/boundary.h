@@ -20,7 +20,7 @@
 #include <stdbool.h>
 
 /* What is said of files outside. */
-#define SL_BOUNDARY_ADVICE "the option allow_outside (--allow-outside) allows that"
+#define SL_BOUNDARY_ADVICE SL_OPTION("the option allow_outside") " allows that"
 
 typedef struct sl_boundary sl_boundary;
 

@@ -100,9 +100,10 @@ static sluice_status describe(const sl_fetch *fetch, const sl_want *want, const 
                              (unsigned long long)(fetch->config.stall_fail_ns / 1000000),
                              failure->tries);
     case SL_FAILURE_TOO_LARGE:
-        return sl_error_file(error, SLUICE_UNSUPPORTED, "io", EFBIG, path, offset,
-                             "sample of %llu bytes; the limit (max_sample_bytes) is %llu", size,
-                             (unsigned long long)fetch->config.max_sample_bytes);
+        return sl_error_file(
+            error, SLUICE_UNSUPPORTED, "io", EFBIG, path, offset,
+            "sample of %llu bytes; the limit (" SL_OPTION("max_sample_bytes") ") is %llu", size,
+            (unsigned long long)fetch->config.max_sample_bytes);
     case SL_FAILURE_RANGE:
         return sl_error_file(error, SLUICE_CORRUPT, "io", 0, path, -1,
                              "the index names %u bytes at %llu, where no file has any", item->bytes,

@@ -154,8 +154,8 @@ static sluice_status check_ranges(const sluice_loader_options *o, sluice_error *
         const range *r = &ranges[i];
         if (r->value < r->low || r->value > r->high) {
             return sl_error_set(error, SLUICE_INVALID, "loader",
-                                "option %s is out of its range %llu..%llu", r->name,
-                                (unsigned long long)r->low, (unsigned long long)r->high);
+                                "option " SL_OPTION("%s") " is out of its range %llu..%llu",
+                                r->name, (unsigned long long)r->low, (unsigned long long)r->high);
         }
     }
     return SLUICE_OK;

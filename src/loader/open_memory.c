@@ -19,8 +19,8 @@ sluice_status sl_loader_charge_tables(sluice_loader *loader, sluice_error *error
         return SLUICE_OK;
     }
     return sl_error_set(error, SLUICE_NOMEM, "loader",
-                        "the tables of %llu rows and %u workers need %llu bytes, and memory_bytes "
-                        "is %llu",
+                        "the tables of %llu rows and %u workers need %llu bytes, "
+                        "and " SL_OPTION("memory_bytes") " is %llu",
                         (unsigned long long)rows, o->workers, (unsigned long long)bytes,
                         (unsigned long long)o->memory_bytes);
 }
@@ -40,10 +40,11 @@ static sluice_status check_copy(sluice_loader *loader, uint64_t needed, uint64_t
     if (o->resident_bytes == 0 || needed > o->memory_bytes || bytes > o->memory_bytes - needed) {
         return SLUICE_OK;
     }
-    return sl_error_set(error, SLUICE_NOMEM, "loader",
-                        "option resident_bytes: a copy of the dataset needs %llu bytes of memory, "
-                        "and %llu are available besides slots and buffers",
-                        (unsigned long long)bytes, (unsigned long long)(available - needed));
+    return sl_error_set(
+        error, SLUICE_NOMEM, "loader",
+        "option " SL_OPTION("resident_bytes") ": a copy of the dataset needs %llu bytes of memory, "
+                                              "and %llu are available besides slots and buffers",
+        (unsigned long long)bytes, (unsigned long long)(available - needed));
 }
 
 sluice_status sl_loader_check_memory(sluice_loader *loader, sluice_error *error)

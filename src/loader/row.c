@@ -257,12 +257,11 @@ static sluice_status make_fitting(progress *p, const sl_job *job, uint64_t *shor
 /* Pages are a dataset's, not a sample's: with fewer workers the same samples would do. */
 static void advise(const progress *p, sluice_error *error)
 {
-    char text[sizeof(error->text)];
-    (void)snprintf(text, sizeof(text), "%s", error->text);
-    (void)snprintf(error->text, sizeof(error->text),
-                   "%.300s; each of %u workers has %llu MiB to unpack and decode in: give "
-                   "memory_bytes more, or take fewer workers",
-                   text, p->maker->worker_count, (unsigned long long)(p->worker->share >> 20));
+    enum { KEPT_BYTES = 300 };
+    sl_error_add(error, KEPT_BYTES,
+                 "; each of %u workers has %llu MiB to unpack and decode in: "
+                 "give " SL_OPTION("memory_bytes") " more, or take fewer " SL_OPTION("workers"),
+                 p->maker->worker_count, (unsigned long long)(p->worker->share >> 20));
 }
 
 static void run_job(progress *p, const sl_job *job)

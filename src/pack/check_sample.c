@@ -279,7 +279,7 @@ static sluice_status check_fields(sl_sample_check *c, const sl_sample *sample, s
     if (status == SLUICE_NOMEM && c->pass.is_refused) {
         status = sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                               "the pages that it is in unpack to more than the limit of %llu bytes "
-                              "(max_sample_bytes, --max-sample)",
+                              "(" SL_OPTION("max_sample_bytes") ")",
                               (unsigned long long)c->pass.gate->most);
     }
     for (uint32_t i = 0; i < dataset->info.fields && status == SLUICE_OK; i++) {

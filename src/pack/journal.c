@@ -89,14 +89,16 @@ static sluice_status explain_difference(const char *path, const char *old, const
                          "dataset and options to go on, or %s",
                          old_length, old + start, wanted_length, wanted + start,
                          appends(old) ? "remove " SL_JOURNAL_NAME " to give up what is being added"
-                                      : "overwrite to start anew");
+                                      : SL_OPTION("overwrite") " to start anew");
 }
 
 static sluice_status damaged(const char *path, sluice_error *error)
 {
-    return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                         "the journal does not say how fields are stored and shards are cut: "
-                         "overwrite to start anew, or, where a dataset is added to, remove it");
+    return sl_error_file(
+        error, SLUICE_STATE, STAGE, 0, path, -1,
+        "the journal does not say how fields are stored and shards are "
+        "cut: " SL_OPTION(
+            "overwrite") " to start anew, or, where a dataset is added to, remove it");
 }
 
 /* What follows the first line. */

@@ -55,8 +55,8 @@ static sluice_status check_folder(const pack *p, const sl_output_contents *conte
 {
     if (contents->shards > 0 || contents->left_out > 0 || contents->sets[0].count > 0) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
-                             "the folder holds shards without manifest or journal: overwrite to "
-                             "replace them");
+                             "the folder holds shards without manifest or "
+                             "journal: " SL_OPTION("overwrite") " to replace them");
     }
     if (contents->foreign[0] && !p->options->overwrite) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
@@ -118,8 +118,9 @@ static sluice_status begin(pack *p, const sl_output_contents *contents, sluice_e
                                   .shards = p->journal.shards,
                                   .before = p->journal.before};
     if (sl_stretches_count(&p->stretches) > SL_SHARDS_MAX - p->stretches.shards) {
-        return sl_error_file(error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
-                             "the journal asks for too many shards: overwrite to start anew");
+        return sl_error_file(
+            error, SLUICE_STATE, STAGE, 0, p->output.path, -1,
+            "the journal asks for too many shards: " SL_OPTION("overwrite") " to start anew");
     }
     p->first = sl_stretches_of_part(&p->stretches, p->options->part, p->options->parts);
     p->end = sl_stretches_of_part(&p->stretches, p->options->part + 1, p->options->parts);

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#define STAGE "pack"
+#define STAGE   "pack"
+#define BY_NAME " joins classes by their names"
 
 static sluice_status open_base(const sl_output *output, char path[SL_OUTPUT_PATH_BYTES],
                                sl_manifest_header *header, sl_dataset **base, sluice_error *error)
@@ -60,15 +61,15 @@ static sluice_status check_classes(const sl_pack_state *p, const sl_dataset *bas
             return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
                                  "class %u is \"%s\" there, and \"%s\" of the dataset to be added: "
                                  "the classes must be the same (in an image folder, empty folders "
-                                 "can stand for those without pictures; labels joins classes by "
-                                 "their names)",
+                                 "can stand for those without pictures; " SL_OPTION("labels")
+                                     BY_NAME ")",
                                  i, there, comes);
         }
     }
     if (p->labels != NULL ? count < base->info.classes : count != base->info.classes) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                             "there are %u classes, and %u of the dataset to be added (labels "
-                             "joins classes by their names)",
+                             "there are %u classes, and %u of the dataset to be "
+                             "added (" SL_OPTION("labels") BY_NAME ")",
                              base->info.classes, count);
     }
     return SLUICE_OK;
@@ -84,9 +85,10 @@ static sluice_status adopt_frames(sl_pack_state *p, const sl_dataset *base, cons
         const bool open = (p->open >> i & 1) != 0;
         p->journal.framed |= (uint64_t)(open && framed) << i;
         if (!open && framed != (p->plan.levels[i] != 0)) {
-            return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                                 "field \"%s\" is stored %s there: leave the zstd level open",
-                                 base->fields[i].name, framed ? "as frames" : "plain");
+            return sl_error_file(
+                error, SLUICE_STATE, STAGE, 0, path, -1,
+                "field \"%s\" is stored %s there: leave " SL_OPTION("the zstd level") " open",
+                base->fields[i].name, framed ? "as frames" : "plain");
         }
     }
     return SLUICE_OK;

@@ -43,9 +43,10 @@ static sluice_status measure_shards(const sl_dataset *dataset, uint64_t *bytes, 
         uint64_t expected = sl_shards_of(dataset)->shards[i].row.file_bytes;
         (void)sl_objects_path(dataset->objects, i, path, sizeof(path));
         if (stat(path, &status) != 0 || (uint64_t)status.st_size != expected) {
-            return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                                 "the folder holds a complete pack of this dataset, but this shard "
-                                 "is missing or has another size: overwrite to start anew");
+            return sl_error_file(
+                error, SLUICE_STATE, STAGE, 0, path, -1,
+                "the folder holds a complete pack of this dataset, but this shard "
+                "is missing or has another size: " SL_OPTION("overwrite") " to start anew");
         }
         *bytes += expected;
     }
@@ -82,9 +83,10 @@ sluice_status sl_pack_take_finished(const sl_output *output, uint64_t pack_id,
         return status;
     }
     if (header.pack_id != pack_id) {
-        return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
-                             "the folder holds another packed dataset, or this one with other "
-                             "options: choose another folder, or overwrite to replace it");
+        return sl_error_file(
+            error, SLUICE_STATE, STAGE, 0, path, -1,
+            "the folder holds another packed dataset, or this one with other "
+            "options: choose another folder, or " SL_OPTION("overwrite") " to replace it");
     }
     sl_dataset *packed;
     status = sl_shards_open_manifest(&packed, path, error);

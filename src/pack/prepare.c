@@ -276,7 +276,7 @@ static void prepare_one(worker *w, slot *s)
         prepared->status = sl_error_set(
             &prepared->error, SLUICE_UNSUPPORTED, STAGE,
             "the sample, or something of it, has %llu bytes, more than the limit of %llu "
-            "(max_sample_bytes, --max-sample)",
+            "(" SL_OPTION("max_sample_bytes") ")",
             (unsigned long long)s->too_large, (unsigned long long)prepare->config.max_sample_bytes);
     }
     /* A compressed file that is damaged is so as a whole: no sample of it can be left out for it.

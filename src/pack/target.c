@@ -187,7 +187,8 @@ static sluice_status check_path(sl_target *target, bool overwrite, sluice_error 
     }
     if (what == MADE && !overwrite) {
         return refuse(SLUICE_STATE, target->path,
-                      "the folder holds what an earlier unpack made: overwrite to replace it",
+                      "the folder holds what an earlier unpack "
+                      "made: " SL_OPTION("overwrite") " to replace it",
                       error);
     }
     return check_place(target, error);

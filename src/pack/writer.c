@@ -58,8 +58,9 @@ static sluice_status open_folder(sluice_writer *writer, const sluice_writer_opti
         return status;
     }
     if (contents.shards > 0 || contents.manifest || contents.journal) {
-        return sl_error_file(error, SLUICE_STATE, STAGE, 0, writer->output.path, -1,
-                             "the folder holds packed shards: overwrite replaces them");
+        return sl_error_file(
+            error, SLUICE_STATE, STAGE, 0, writer->output.path, -1,
+            "the folder holds packed shards: " SL_OPTION("overwrite") " replaces them");
     }
     if (contents.foreign[0]) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, writer->output.path, -1,

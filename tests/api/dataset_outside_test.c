@@ -66,7 +66,7 @@ static void expect_file(const char *list, bool outside, uint64_t sample, const c
 static void expect_words(const sluice_error *error, sluice_status status, const char *words)
 {
     if (error->status != status || strstr(error->text, words) == NULL ||
-        strstr(error->text, "allow_outside (--allow-outside)") == NULL)
+        strstr(error->text, "the option allow_outside allows that") == NULL)
         fail_msg("not \"%s\" but %d: %s", words, error->status, error->text);
 }
 

@@ -49,6 +49,7 @@ json '.classes == 3'
 # Added to what is packed.
 run 0 pack pets packed
 refuses 1 "the classes must be the same" pack birds packed --append
+says err "--labels union"
 run 0 pack birds packed --append --labels union
 run 0 pack birds packed --append --labels union
 says out "were in packed already"

@@ -20,7 +20,7 @@ for name in ../secret.jpg "$PWD/secret.jpg" "$PWD/set/../secret.jpg"; do
         run 2 "${words[@]}"
         says err "line 7"
         says err "\"$name\" lies outside of \"$PWD/set\""
-        says err "the option is --allow-outside"
+        says err "--allow-outside allows that; do that if you trust who made the list"
     done
     run 0 info set/out.csv --allow-outside --json
     json '.samples == 6'

@@ -284,6 +284,123 @@ static void names_and_version(void **state)
     assert_string_equal(sluice_version(), version);
 }
 
+/* ---- options that a sentence names ---- */
+
+static const char *shout(void *user, const char *option)
+{
+    const char *const *own = user;
+    return strcmp(option, "max_bytes") == 0  ? own[0]
+           : strcmp(option, "the rest") == 0 ? own[1]
+                                             : NULL;
+}
+
+static void a_sentence_calls_options_as_c_does(void **state)
+{
+    (void)state;
+    sluice_error error;
+    sl_error_set(&error, SLUICE_INVALID, "api",
+                 "more than %d (" SL_OPTION("max_bytes") "), or \"%s\"", 3, "\033[0m");
+    assert_string_equal(error.text, "more than 3 (max_bytes), or \"\\x1b[0m\"");
+    assert_int_equal(error.option_count, 1);
+    assert_int_equal(error.option_bytes[0], strlen("max_bytes"));
+    assert_memory_equal(error.text + error.option_at[0], "max_bytes", error.option_bytes[0]);
+    sl_error_set(&error, SLUICE_INVALID, "api", "%s", "none");
+    assert_int_equal(error.option_count, 0);
+}
+
+static void others_call_them_as_they_like(void **state)
+{
+    (void)state;
+    const char *own[] = {"--max", NULL};
+    sluice_error error;
+    sl_error_set(
+        &error, SLUICE_INVALID, "api",
+        SL_OPTION("max_bytes") " and " SL_OPTION("the rest") " and " SL_OPTION("other") ".");
+    assert_string_equal(error.text, "max_bytes and the rest and other.");
+    sluice_error_respell(&error, shout, own);
+    assert_string_equal(error.text, "--max and the rest and other.");
+    sluice_error_respell(&error, shout, own); /* it names none any more */
+    assert_string_equal(error.text, "--max and the rest and other.");
+    own[1] = "everything else that there is";
+    sl_error_set(&error, SLUICE_INVALID, "api", "%s", "a");
+    sl_error_add(&error, 1, "b " SL_OPTION("the rest"));
+    sl_error_add(&error, SIZE_MAX, " c " SL_OPTION("max_bytes"));
+    sluice_error_respell(&error, shout, own);
+    assert_string_equal(error.text, "ab everything else that there is c --max");
+    sl_error_set(&error, SLUICE_INVALID, "api",
+                 "long " SL_OPTION("max_bytes") " " SL_OPTION("the rest"));
+    sl_error_add(&error, strlen("long max_bytes"), "!");
+    assert_string_equal(error.text, "long max_bytes!");
+    assert_int_equal(error.option_count, 1);
+    sl_error_add(&error, strlen("long max"), "!");
+    assert_string_equal(error.text, "long max!");
+    assert_int_equal(error.option_count, 0);
+    sluice_error_respell(NULL, shout, own);
+    sluice_error_respell(&error, NULL, NULL);
+}
+
+static void sentences_with_options_are_cut_like_others(void **state)
+{
+    (void)state;
+    char filler[600];
+    char big[600];
+    const char *own[] = {big, NULL};
+    sluice_error error;
+    memset(filler, 'x', sizeof(filler));
+    memset(big, 'B', sizeof(big) - 1);
+    big[sizeof(big) - 1] = '\0';
+    for (size_t before = 480; before < 520; before++) {
+        sl_error_set(&error, SLUICE_INVALID, "api", "%.*s" SL_OPTION("max_bytes") "y", (int)before,
+                     filler);
+        const size_t length = strlen(error.text);
+        assert_true(length < sizeof(error.text));
+        assert_null(memchr(error.text, 14, length));
+        assert_null(memchr(error.text, 15, length));
+        assert_int_equal(error.option_count,
+                         before + strlen("max_bytes") < sizeof(error.text) ? 1 : 0);
+        sluice_error_respell(&error, shout, own);
+        assert_true(strlen(error.text) < sizeof(error.text));
+        assert_memory_equal(error.text, filler, 480);
+    }
+    for (int many = 0; many < 20; many++) {
+        sl_error_set(
+            &error, SLUICE_INVALID, "api", "%.*s", many * 3,
+            "\016a\017\016a\017\016a\017\016a\017"
+            "\016a\017\016a\017\016a\017\016a\017\016a\017\016a\017\016a\017\016a\017\016a\017"
+            "\016a\017\016a\017\016a\017\016a\017\016a\017\016a\017\016a\017");
+        assert_true(error.option_count <= SLUICE_ERROR_OPTIONS_MAX);
+    }
+}
+
+/* What no sentence of the library says comes from a caller, or from data. */
+static void what_makes_no_sense_stays(void **state)
+{
+    (void)state;
+    const char *own[] = {"--max", NULL};
+    sluice_error error;
+    sl_error_set(&error, SLUICE_IO, "io", "%s", "\016NAME\017 \016open \016\017");
+    assert_string_equal(error.text, "\\x0eNAME\\x0f \\x0eopen \\x0e\\x0f");
+    assert_int_equal(error.option_count, 0);
+    sl_error_set(&error, SLUICE_INVALID, "api", SL_OPTION("max_bytes"));
+    const sluice_error good = error;
+    const struct {
+        uint32_t count;
+        uint16_t at, bytes;
+    } wrong[] = {{5, 0, 9}, {UINT32_MAX, 0, 9}, {1, 600, 9}, {1, 5, 9}, {1, 0, 0}, {1, 0, 65535}};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        error = good;
+        error.option_count = wrong[i].count;
+        error.option_at[0] = wrong[i].at;
+        error.option_bytes[0] = wrong[i].bytes;
+        sluice_error_respell(&error, shout, own);
+        assert_string_equal(error.text, "max_bytes");
+    }
+    error = good;
+    error.struct_size = offsetof(sluice_error, option_count); /* of an older header */
+    sluice_error_respell(&error, shout, own);
+    assert_string_equal(error.text, "max_bytes");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +416,10 @@ int main(void)
         cmocka_unit_test(what_is_cut_is_safe),
         cmocka_unit_test(dtypes),
         cmocka_unit_test(names_and_version),
+        cmocka_unit_test(a_sentence_calls_options_as_c_does),
+        cmocka_unit_test(others_call_them_as_they_like),
+        cmocka_unit_test(sentences_with_options_are_cut_like_others),
+        cmocka_unit_test(what_makes_no_sense_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

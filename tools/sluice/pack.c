@@ -260,7 +260,9 @@ static const char *advice_for(const struct pack_args *args, const sluice_error *
         if (strstr(error->text, "another process") != NULL) {
             return "wait for it, or name another folder";
         }
-        return "name another folder, or give --overwrite to start anew";
+        return strstr(error->text, "overwrite") != NULL
+                   ? "or name another folder"
+                   : "name another folder, or give --overwrite to start anew";
     case SLUICE_IO:
         if (!has_begun(args)) {
             return error->sample >= 0 ? SKIP_ALL : NULL;

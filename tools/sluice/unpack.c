@@ -95,9 +95,7 @@ static const char *advice_for(const sluice_error *error)
     case SLUICE_NOMEM:
         return "fewer --workers need less";
     case SLUICE_STATE:
-        return strstr(error->text, "overwrite") != NULL
-                   ? "name another folder, or give --overwrite to replace it"
-                   : NULL;
+        return strstr(error->text, "overwrite") != NULL ? "or name another folder" : NULL;
     default:
         return NULL;
     }

@@ -6,6 +6,7 @@
 #include "exit_code.h"
 #include "interrupt.h"
 #include "json.h"
+#include "option_names.h"
 #include "options.h"
 #include "outcome.h"
 #include "part.h"
@@ -46,8 +47,10 @@ static void write_finding(struct json *json, const sluice_error *finding)
     json_close_object(json);
 }
 
-static void on_finding(void *user, const sluice_error *finding)
+static void on_finding(void *user, const sluice_error *found)
 {
+    const sluice_error own = option_names_of(found);
+    const sluice_error *finding = &own;
     struct listener *listener = user;
     if (listener->as_json) {
         pthread_mutex_lock(&listener->lock);

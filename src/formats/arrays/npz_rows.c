@@ -154,8 +154,10 @@ static sluice_status find_main(const char *path, const sl_npz_file *file,
     for (uint32_t i = 0; i < fields->count; i++) {
         const sl_npz_entry *entry = &file->entries[fields->column[i]];
         if (entry->npy.bytes == 0) {
-            return refuse(path, entry,
-                          "its rows have no elements: leave it out (the option fields)", error);
+            return refuse(
+                path, entry,
+                "its rows have no elements: leave it out (" SL_OPTION("the option fields") ")",
+                error);
         }
         *main = entry->npy.bytes > (*main)->npy.bytes ? entry : *main;
     }

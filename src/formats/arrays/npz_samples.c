@@ -190,7 +190,7 @@ static void join(column *known, const column *other)
     } else if (known->dtype != other->dtype || a->dims != b->dims) {
         known->source.refused =
             "its dtype or its number of dimensions differs from file to file: save all of them "
-            "alike, or leave it out (the option fields)";
+            "alike, or leave it out (" SL_OPTION("the option fields") ")";
     }
     for (uint32_t i = 0; known->source.refused == NULL && i < a->dims; i++) {
         a->shape[i] = a->shape[i] == b->shape[i] ? a->shape[i] : 0;

@@ -87,7 +87,7 @@ static sluice_status add_large(const sl_arrow_table *table, sl_arrow_wish *wish,
     if (i == SL_ARROW_LARGE_MAX) {
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, table->path, -1,
                              "more than %u of its columns are large: choose the fields that are "
-                             "wanted (the option fields)",
+                             "wanted (" SL_OPTION("the option fields") ")",
                              SL_ARROW_LARGE_MAX);
     }
     if (i == wish->large_count) {

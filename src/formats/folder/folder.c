@@ -136,8 +136,8 @@ static sluice_status report_duplicate(const folder *own, const folded_name *name
         if (strcmp(names[i - 1].folded, names[i].folded) == 0) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->root, -1,
                                  "the class folders \"%s\" and \"%s\" differ in case only: some "
-                                 "file systems would merge them (allow_case_duplicates accepts "
-                                 "them)",
+                                 "file systems would merge them (" SL_OPTION(
+                                     "allow_case_duplicates") " accepts them)",
                                  names[i - 1].name, names[i].name);
         }
     }
@@ -181,7 +181,7 @@ static sluice_status report_empty(const folder *own, uint32_t count, uint32_t fi
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->root, -1,
                          "no picture in the class folder \"%.256s\"%s, which would be a class all "
-                         "the same (allow_empty_classes accepts that)",
+                         "the same (" SL_OPTION("allow_empty_classes") " accepts that)",
                          sl_folder_text(&own->list, own->list.classes[first]), others);
 }
 

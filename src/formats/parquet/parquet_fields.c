@@ -72,7 +72,7 @@ static sluice_status look_at_column(const sl_parquet_opening *o, uint32_t number
     if (status == SLUICE_OK && is_image && !g.any) {
         column->refused = "its pictures are not in the file, only their paths may be: embed "
                           "them (datasets: push_to_hub or to_parquet with embedded files), or "
-                          "choose other fields (the option fields)";
+                          "choose other fields (" SL_OPTION("the option fields") ")";
     }
     column->field.type = g.is_picture ? SLUICE_FIELD_IMAGE : column->field.type;
     return status;
@@ -93,7 +93,7 @@ static sluice_status too_many(const sl_parquet_opening *o, sluice_error *error)
 {
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, sl_parquet_path(o, 0), -1,
                          "more than %u of its columns are large: choose the fields that are wanted "
-                         "(the option fields)",
+                         "(" SL_OPTION("the option fields") ")",
                          SL_PARQUET_READS_MAX);
 }
 

@@ -433,12 +433,12 @@ static sluice_status refuse_unfinished(const char *path, sluice_error *error)
                              "is a pack that did not finish (it has a " SL_JOURNAL_NAME
                              ", but no " SL_MANIFEST_NAME
                              "): pack the same dataset there again, with the same options, and "
-                             "it goes on; or with overwrite, and it starts anew");
+                             "it goes on; or with " SL_OPTION("overwrite") ", and it starts anew");
     }
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                          "has shards, but neither a " SL_MANIFEST_NAME " nor a " SL_JOURNAL_NAME
-                         ": whoever wrote them did not finish; write them again with overwrite, "
-                         "or open single shards by their names");
+                         ": whoever wrote them did not finish; write them again "
+                         "with " SL_OPTION("overwrite") ", or open single shards by their names");
 }
 
 static sluice_status add_path(sl_shards *shards, const char *path, sluice_error *error)

@@ -168,8 +168,8 @@ static sluice_status refuse_names(const opener *o, sluice_error *error)
     return sl_error_file(
         error, SLUICE_INVALID, STAGE, 0, o->path, -1,
         "no column is called as one that names the files of pictures is (path, file, file_name, "
-        "filename, filepath, image, image_path, img, img_path): say which one does (the option "
-        "fields: image=COLUMN:image)%s; %s: %s",
+        "filename, filepath, image, image_path, img, img_path): say which one does "
+        "(" SL_OPTION("the option fields") ": image=COLUMN:image)%s; %s: %s",
         o->table->is_json ? "" : ", and have the first line name the columns", "they are", names);
 }
 

@@ -176,7 +176,7 @@ static sluice_status open_list(sl_dataset **dataset, const char *const *paths, s
     if (count > 1) {
         return refuse(&a, SLUICE_INVALID, NULL,
                       "lists of archives cannot be joined: put all archives into one, or join the "
-                      "datasets (sluice_dataset_concat, --with)",
+                      "datasets (" SL_OPTION("sluice_dataset_concat") ")",
                       error);
     }
     sluice_status status = options->allow_outside != 0

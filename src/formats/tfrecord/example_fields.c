@@ -98,7 +98,8 @@ static uint32_t rank_of(const sl_field *field, const char *name)
 static sluice_status refuse_key(const sl_example_key *key, const char *why, sluice_error *error)
 {
     return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                        "the key \"%.256s\" %s: name the fields that are meant (the option fields)",
+                        "the key \"%.256s\" %s: name the fields that are meant "
+                        "(" SL_OPTION("the option fields") ")",
                         key->name, why);
 }
 
@@ -109,16 +110,18 @@ static sluice_status add_one(sl_example_fields *fields, const sl_example_key *ke
     name = short_name(name);
     memcpy(field.name, name, strlen(name) + 1);
     if (fields->count == SL_FIELDS_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "the samples have more than %u fields, with those of \"%.256s\": name "
-                            "the fields that are meant (the option fields), of a list of pictures "
-                            "by their places, NAME.0, NAME.1, ...",
-                            SL_FIELDS_MAX, key->name);
+        return sl_error_set(
+            error, SLUICE_UNSUPPORTED, STAGE,
+            "the samples have more than %u fields, with those of \"%.256s\": name "
+            "the fields that are meant "
+            "(" SL_OPTION("the option fields") "), of a list of pictures "
+                                               "by their places, NAME.0, NAME.1, ...",
+            SL_FIELDS_MAX, key->name);
     }
     if (is_taken(fields, name)) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "two keys, one of them \"%.256s\", would be the field \"%s\": name "
-                            "the fields that are meant (the option fields)",
+                            "the fields that are meant (" SL_OPTION("the option fields") ")",
                             key->name, name);
     }
     (void)add_field(fields, &field, key, key->kind);
@@ -183,7 +186,7 @@ sluice_status sl_example_fields_find(sl_example_fields *fields, sl_example_keys 
     if (keys->too_many || keys->too_long[0] != '\0') {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "the samples have more than %u keys, or one of more than %u bytes: "
-                            "name the fields that are meant (the option fields)",
+                            "name the fields that are meant (" SL_OPTION("the option fields") ")",
                             SL_FIELDS_MAX, SL_CHOICE_KEY_BYTES - 1);
     }
     qsort(keys->of, keys->count, sizeof(keys->of[0]), compare_keys);

@@ -82,6 +82,6 @@ const char *sl_example_steps_find(const sl_example_field *of, sl_bytes list, sl_
     *found = step;
     return of->last && sl_step_next(&steps, &step, &why)
                ? "it has more steps than in the samples that were looked at: name the fields that "
-                 "are meant (the option fields)"
+                 "are meant (" SL_OPTION("the option fields") ")"
                : NULL;
 }

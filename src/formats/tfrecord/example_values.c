@@ -17,7 +17,7 @@ typedef struct parts {
 
 static const char several[] =
     "it has several values, where the samples that were looked at have one: choose a type for it "
-    "(the option fields)";
+    "(" SL_OPTION("the option fields") ")";
 static const char damaged[] = "its list of values is damaged";
 
 static const char *take_bytes(const sl_feature_list *list, sl_value *value)

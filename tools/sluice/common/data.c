@@ -13,20 +13,8 @@
 
 static const char *advice_for(const sluice_error *error)
 {
-    if (error->status == SLUICE_INVALID && strstr(error->text, "differ in case only") != NULL) {
-        return "the option is --allow-case-duplicates";
-    }
-    if (error->status == SLUICE_INVALID && strstr(error->text, "allow_empty_classes") != NULL) {
-        return "the option is --allow-empty-classes, if that is meant";
-    }
     if (strstr(error->text, "allow_outside") != NULL) {
-        return "the option is --allow-outside, if you trust who made the list";
-    }
-    if (strstr(error->text, "option fields of joining") != NULL) {
-        return "the option is --common NAME, for each of them";
-    }
-    if (strstr(error->text, "option fields") != NULL) {
-        return "the option is --field NAME=KEY, or --field NAME=KEY:TYPE";
+        return "do that if you trust who made the list";
     }
     if (strstr(error->text, "no pictures in") != NULL ||
         strstr(error->text, "neither a folder") != NULL) {

@@ -2,6 +2,7 @@
 #include "report.h"
 
 #include "exit_code.h"
+#include "option_names.h"
 #include "outcome.h"
 #include "safe_text.h"
 #include "terminal.h"
@@ -92,11 +93,12 @@ int report_error(const sluice_error *error, const char *advice)
 {
     char text[1400];
     char line[TEXT_BYTES];
-    sluice_error_format(error, text, sizeof text);
+    const sluice_error own = option_names_of(error);
+    sluice_error_format(&own, text, sizeof text);
     snprintf(line, sizeof line, "%s%s%s", text, advice == NULL ? "" : "; ",
              advice == NULL ? "" : advice);
     write_line(line);
-    outcome_keep_error(error);
+    outcome_keep_error(&own);
     return error->status == SLUICE_IO && error->sample >= 0 ? TOOL_UNREADABLE
                                                             : report_exit_code(error->status);
 }

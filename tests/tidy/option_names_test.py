@@ -1,0 +1,45 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""option_names_test.py ROOT: each rule of option_names.py finds its offence, and nothing in the tree as it is."""
+import pathlib
+import shutil
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+import option_names
+
+ROW = '    {"allow_empty_classes", '
+OFFENCES = {
+    "a row is missing in the tool's table": (option_names.TOOL, ROW, '    {"allow_empty", '),
+    "a row is missing in Python's table": (option_names.PYTHON, ROW, '    {"allow_empty", '),
+    "rows are in no order": (option_names.TOOL, ROW, '    {"zzz", NULL},\n' + ROW),
+    "no option of the tool": (option_names.TOOL, '"--allow-empty-classes"', '"--allow-empties"'),
+    "no argument of the package": (option_names.PYTHON, '"allow_empty_classes=True"', '"empty=True"'),
+    "a name that no table has": ("src/formats/folder/folder.c", 'SL_OPTION("allow_empty_classes")', 'SL_OPTION("empties")'),
+    "a flag in a sentence": ("src/formats/folder/folder.c", 'SL_OPTION("allow_empty_classes")', '"--allow-empty-classes"'),
+    "a name without its mark": ("src/pack/prepare.c", 'SL_OPTION("max_sample_bytes")', '"max_sample_bytes"'),
+    "an option of the loader that is new": ("src/loader/config.c", '{"batch_size", ', '{"batch_rows", '),
+}
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    findings = list(option_names.check(root))
+    assert findings == [], findings
+    with tempfile.TemporaryDirectory() as work:
+        work = pathlib.Path(work)
+        for folder in ("src", "tools", "python"):
+            shutil.copytree(root / folder, work / folder, ignore=shutil.ignore_patterns("*.html", "tests", "__pycache__"))
+        for what, (path, old, new) in OFFENCES.items():
+            text = (work / path).read_text(encoding="utf-8")
+            assert old in text, (what, old)
+            (work / path).write_text(text.replace(old, new), encoding="utf-8")
+            assert list(option_names.check(work)), f"not found: {what}"
+            (work / path).write_text(text, encoding="utf-8")
+        assert list(option_names.check(work)) == []
+    print(f"option names: {len(OFFENCES)} offences are found")
+
+
+if __name__ == "__main__":
+    main()
