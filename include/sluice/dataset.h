@@ -341,11 +341,15 @@ typedef struct sluice_verify_result {
        "tars have no checksums"; several with "; " between them. "": every sample's bytes had one,
        if not every header. */
     char unchecked[SLUICE_UNCHECKED_BYTES];
+    /* encoded pictures of which only the headers were looked at, and no pixel: 0 with `decode`.
+       Where a checksum stands for their bytes these are what was once written; whether a decoder
+       takes them was not asked. */
+    uint64_t undecoded;
 } sluice_verify_result;
 
-#define SLUICE_VERIFY_RESULT_INIT                       \
-    {                                                   \
-        sizeof(sluice_verify_result), 0, 0, 0, 0, 0, "" \
+#define SLUICE_VERIFY_RESULT_INIT                          \
+    {                                                      \
+        sizeof(sluice_verify_result), 0, 0, 0, 0, 0, "", 0 \
     }
 
 /*

@@ -28,11 +28,15 @@ class Field(NamedTuple):
     shape: tuple[int, ...]
 
 
-class Verified(NamedTuple):
+class _Verified(NamedTuple):
     samples: int
     bytes: int
     findings: list[_sluice.Error]
     unchecked: str
+
+
+class Verified(_Verified):
+    undecoded: int
 
 
 class Ranks(NamedTuple):

@@ -40,8 +40,15 @@ if not TYPE_CHECKING:
 if not TYPE_CHECKING:  # else as _types.py has them: the typing module takes long to import
     Field = namedtuple("Field", ["name", "type", "dtype", "shape"])
     Field.__doc__ = "What each sample has under a name. A 0 in `shape` differs from sample to sample."
-    Verified = namedtuple("Verified", ["samples", "bytes", "findings", "unchecked"])
-    Verified.__doc__ = "What Dataset.verify found."
+
+    class Verified(namedtuple("Verified", ["samples", "bytes", "findings", "unchecked"])):
+        """What Dataset.verify found. `undecoded`: pictures whose pixels were not read, as `decode` does."""
+
+        undecoded = 0  # no member of the tuple, which has four
+
+        def __repr__(self):
+            more = f", undecoded={self.undecoded}" if self.undecoded else ""
+            return super().__repr__()[:-1] + more + ")"
 
 
 def _absolute(path):
@@ -276,7 +283,8 @@ class Dataset:
 
         Returns (samples looked at, bytes read, findings, unchecked): the findings are exceptions, with file,
         sample, offset and reason, that are not raised. Empty: all is good. unchecked: what no checksum was
-        checked of, as "tars have no checksums"; "" when it was of every sample.
+        checked of, as "tars have no checksums"; "" when it was of every sample. Its attribute `undecoded` is how many
+        pictures were looked at by their headers only, since pixels are not read without `decode`.
         """
         from .packing import part_options, progress_of, sample_limit, threads
 
@@ -287,7 +295,10 @@ class Dataset:
             **part_options(part),
         }
         with progress_of(progress, "verify") as show:
-            return Verified(*_sluice.verify(self._handle, options, show))
+            *found, undecoded = _sluice.verify(self._handle, options, show)
+        made = Verified(*found)
+        made.undecoded = undecoded
+        return made
 
     def _number(self, index, name="index"):
         try:

@@ -411,8 +411,9 @@ PyObject *whole_verify(PyObject *module, PyObject *arguments)
     PyObject *made =
         findings == NULL
             ? NULL
-            : Py_BuildValue("(KKNN)", (unsigned long long)w->verified.samples,
-                            (unsigned long long)w->verified.bytes, findings, unchecked_text(w));
+            : Py_BuildValue("(KKNNK)", (unsigned long long)w->verified.samples,
+                            (unsigned long long)w->verified.bytes, findings, unchecked_text(w),
+                            (unsigned long long)w->verified.undecoded);
     drop(&w->job);
     return made;
 }

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import io
 import json
+import pickle
 import shutil
 import struct
 import tarfile
@@ -146,6 +147,20 @@ def test_pictures_that_are_files_have_none(tmp_path):
     (tmp_path / "x" / "a.csv").write_text("file\nclass/1.jpg\n")
     found = sluice.Dataset(tmp_path / "x" / "a.csv").verify(progress=None, workers=1)
     assert found.unchecked == "tables have no checksums; " + of_pictures
+
+
+def test_that_pixels_were_not_read_is_said(tmp_path):
+    """Of any picture, wherever it lies, but not of pixels, which need no decoding."""
+    folder = in_folder(tmp_path / "x", [PNG, encoded("JPEG", quality=90), encoded("JPEG", quality=80)])
+    data = sluice.Dataset(folder)
+    found = data.verify(progress=None)
+    assert found.undecoded == 3 and "undecoded=3" in repr(found) and len(found) == 4
+    assert pickle.loads(pickle.dumps(found)).undecoded == 3
+    assert data.verify(decode=True, progress=None).undecoded == 0
+    assert sum(data.verify(part=(i, 2), progress=None).undecoded for i in range(2)) == 3
+    for raw, undecoded in ((False, 3), (True, 0)):
+        sluice.pack(data, tmp_path / f"packed{raw}", raw=raw, progress=False)
+        assert sluice.Dataset(tmp_path / f"packed{raw}").verify(progress=None).undecoded == undecoded
 
 
 def test_other_formats(tmp_path):

@@ -268,6 +268,9 @@ static sluice_status check_value(sl_sample_check *c, const sl_sample *sample, co
     if (status == SLUICE_OK) {
         status = check_picture_sums(c, sample, &whole, error);
     }
+    if (status == SLUICE_OK && c->decoder == NULL) {
+        c->undecoded += whole.codec != SL_CODEC_RAW;
+    }
     return status == SLUICE_OK && c->decoder != NULL ? decode(c, &whole, error) : status;
 }
 

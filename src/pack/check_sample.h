@@ -25,6 +25,7 @@ typedef struct sl_sample_check {
     uint8_t *unpacked; /* what a frame holds, where it decodes; what was stored in parts */
     size_t unpacked_capacity;
     sl_unchecked unchecked;
+    uint64_t undecoded; /* encoded pictures whose pixels it did not look at */
 } sl_sample_check;
 
 /* `c`: zeros, which may be closed, and which must not move. Errors: NOMEM. */

@@ -243,6 +243,8 @@ static void run(void *argument)
         sl_lock(&v->mutex);
     }
     sl_unchecked_join(&v->unchecked, &w->check.unchecked);
+    v->result.undecoded += w->check.undecoded;
+    w->check.undecoded = 0;
     v->running--;
     sl_cond_signal(&v->changed);
     sl_unlock(&v->mutex);

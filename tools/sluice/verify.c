@@ -99,6 +99,7 @@ static void print_result(struct listener *listener, const struct verify_args *ar
         json_unsigned(json, "bad", result->bad);
         json_unsigned(json, "unreadable", result->unreadable);
         json_text(json, "unchecked", result->unchecked);
+        json_unsigned(json, "undecoded", result->undecoded);
         json_unsigned(json, "part", args->part.part);
         json_unsigned(json, "parts", args->part.parts);
         json_real(json, "seconds", seconds);
@@ -121,6 +122,10 @@ static void print_result(struct listener *listener, const struct verify_args *ar
     }
     if (result->unchecked[0] != '\0') {
         printf(" (structure only: %s)", SAFE(result->unchecked));
+    }
+    if (result->undecoded > 0) {
+        printf("; pixels of %" PRIu64 " picture%s were not read: --decode does that",
+               result->undecoded, result->undecoded == 1 ? "" : "s");
     }
     printf("\n");
 }
@@ -199,12 +204,14 @@ int verify_main(int argc, char **argv)
     };
     struct command_usage usage = {
         .arguments = "DATASET",
-        .summary = "Reads all of a dataset and checks every checksum, and the headers of pictures\n"
-                   "and frames. Prints one line for each bad place; exit code 3 when there is any, "
-                   "4 when\n"
-                   "all that was found is what could not be read. The last line says what has no\n"
-                   "checksum: `structure only: ...`.\n"
-                   "Several processes can do a part each: `mpirun -n 4 sluice verify packed`.",
+        .summary =
+            "Reads all of a dataset and checks every checksum, and the headers of pictures\n"
+            "and frames. Prints one line for each bad place; exit code 3 when there is any, "
+            "4 when\n"
+            "all that was found is what could not be read. The last line says what has no\n"
+            "checksum: `structure only: ...`; and that pixels were not read, which --decode\n"
+            "does.\n"
+            "Several processes can do a part each: `mpirun -n 4 sluice verify packed`.",
         .examples = "  sluice verify packed\n"
                     "  sluice verify photos --decode\n"
                     "  sluice verify packed --json\n",
