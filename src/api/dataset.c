@@ -129,7 +129,8 @@ sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *p
                               "allow_empty_classes and allow_outside must be 0 or 1, reserved 0");
     }
     if (status == SLUICE_OK && own.unpacked_dir != NULL && own.unpacked_dir[0] == '\0') {
-        status = sl_error_set(&reason, SLUICE_INVALID, "api", "unpacked_dir is empty");
+        status =
+            sl_error_set(&reason, SLUICE_INVALID, "api", SL_OPTION("unpacked_dir") " is empty");
     }
     if (status == SLUICE_OK) {
         status = check_fields(&own, &reason);

@@ -187,7 +187,7 @@ sluice_status sl_dataset_check_order(const sl_dataset *dataset, sluice_error *er
                          "it is compressed and can only be read from front to back, so samples "
                          "cannot be loaded from it: pack the dataset (`sluice pack SOURCE "
                          "PACKED`) and load what that makes, or name a folder to keep it unpacked "
-                         "in (unpacked_dir, --unpacked-dir)");
+                         "in (" SL_OPTION("unpacked_dir") ")");
 }
 
 /* Reads a lookup and learns it. */

@@ -147,8 +147,9 @@ static sluice_status check_ranges(const sluice_loader_options *o, sluice_error *
         {"stall_fail_ns", o->stall_fail_ns, 1, UINT64_C(1) << 62},
     };
     if (o->ignore_index < INT32_MIN || o->ignore_index > INT32_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, "loader",
-                            "option ignore_index is out of the range of 32-bit integers");
+        return sl_error_set(
+            error, SLUICE_INVALID, "loader",
+            "option " SL_OPTION("ignore_index") " is out of the range of 32-bit integers");
     }
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
         const range *r = &ranges[i];
