@@ -79,11 +79,25 @@ def test_it_is_small_and_whole(wheel):
         assert licenses == {"LICENSE"} | {f"{name}.txt" for name in libraries}
 
 
-def test_it_installs_and_runs(wheel, photos, tmp_path):
-    if subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], capture_output=True).returncode != 0:
+def environment(folder, wheel, *options):
+    """Python of a new environment that has the wheel."""
+    if subprocess.run([sys.executable, "-m", "venv", *options, folder], capture_output=True).returncode != 0:
         pytest.skip("python3 has no venv here (python3-venv)")
-    python = tmp_path / "venv" / "bin" / "python"
-    run(python, "-m", "pip", "install", "--no-index", wheel)
+    run(folder / "bin" / "python", "-m", "pip", "install", "--no-index", wheel)
+    return folder / "bin" / "python"
+
+
+def test_torch_of_the_distribution(wheel, tmp_path):
+    torch = pytest.importorskip("torch")
+    said = run(environment(tmp_path / "empty", wheel), "-c", "try: import sluice.torch\nexcept ImportError as error: print(error)")
+    assert "--system-site-packages" in said
+    python = environment(tmp_path / "seeing", wheel, "--system-site-packages")
+    said = run(python, "-c", "import sluice.torch, torch; print(torch.__file__, sluice.__file__)").split()
+    assert said[0] == torch.__file__ and said[1].startswith(str(tmp_path / "seeing"))
+
+
+def test_it_installs_and_runs(wheel, photos, tmp_path):
+    python = environment(tmp_path / "venv", wheel)
     rows, where = run(python, "-c", PROGRAM, photos).split()
     assert rows == "33" and where.startswith(str(tmp_path / "venv"))
     assert run(python, "-m", "sluice", "--version").startswith("sluice ")
