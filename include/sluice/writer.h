@@ -207,7 +207,8 @@ typedef struct sluice_pack_options {
     uint32_t struct_size;
     uint32_t workers;     /* threads that read and check [one for each processor] */
     uint64_t shard_bytes; /* about the size of a shard: each takes the same number of samples, of
-                             which the first ones are measured [256 MiB; 1 MiB .. 1 TiB] */
+                             which the first ones are measured [256 MiB, or less with `parts`, so
+                             that each part has a shard; 1 MiB .. 1 TiB] */
     uint64_t seed;        /* of the order in which samples are written */
     uint32_t keep_order;  /* 1: the dataset's order [0: shuffled, so that neighbours in a shard
                              carry no class runs; but one that can only be read from front to back
@@ -247,7 +248,10 @@ typedef struct sluice_pack_options {
     /* One of several processes that pack together, on machines that see the same folder: this one
        does part `part` (0 .. parts-1) of `parts`, each the shards of a stretch of the order. The
        last one that finishes joins them. All give the same dataset and options. Not with overwrite.
-       [0 of 1: the whole] */
+       With shard_bytes the dataset is, byte for byte, that of one process. Without, the samples and
+       their order are, and the first process says where shards end, as they would be at 256 MiB or,
+       where those were fewer than parts, smaller: for whoever goes on later, also in another number
+       of parts. [0 of 1: the whole] */
     uint32_t part;
     uint32_t parts;            /* 1 .. 65535; 0 is 1 */
     uint64_t max_sample_bytes; /* a larger sample is a bad one [2^31 - 1, which is the most] */
@@ -291,11 +295,15 @@ typedef struct sluice_pack_result {
                          and their bytes */
     uint64_t resized_bytes_before;
     uint64_t resized_bytes_after;
+    /* Of a pack in parts; 0 where an earlier run had finished. */
+    uint32_t idle_parts; /* so many have nothing to do, since there are fewer shards than parts */
+    uint32_t cut_for_parts; /* 1: shards are smaller than 256 MiB, so that each part has one */
 } sluice_pack_result;
 
-#define SLUICE_PACK_RESULT_INIT                                                                   \
-    {                                                                                             \
-        sizeof(sluice_pack_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+#define SLUICE_PACK_RESULT_INIT                                                                    \
+    {                                                                                              \
+        sizeof(sluice_pack_result), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
+            0, 0                                                                                   \
     }
 
 /*

@@ -73,7 +73,7 @@ def pack(
     metadata: 'keep' or 'drop' EXIF, ICC profiles and comments of re-tiled JPEGs.
     max_side: make pictures smaller whose longer side has more pixels, and code them anew, as JPEGs of `quality` [90]:
         not without loss. raw_share: store pixels of this share of the samples, 0 to 1, drawn by their numbers.
-    zstd: as in sluice.Writer. shard_bytes: about the size of a shard [256 MiB]. verify: read back what was written.
+    zstd: as in sluice.Writer. shard_bytes: about the size of a shard [256 MiB; with `part` less, so that each has one]. verify: read back what was written.
     max_sample_bytes: a larger sample is a bad one [2^31 - 1, which is the most].
     append: add to the packed dataset in the folder, of the same fields and classes; it stays what it was until all is
         added, and the same call again adds nothing.

@@ -65,6 +65,35 @@ def test_append(photos, tmp_path):
     assert data.verify().findings == []
 
 
+def test_parts_are_cut_so_that_each_has_work(photos, tmp_path):
+    """Where shards end may differ then from what one process makes, but not the samples, nor their order."""
+
+    def samples(path):
+        data = sluice.Dataset(path)
+        assert data.verify(progress=None).findings == []
+        return [data[i] for i in range(len(data))]
+
+    def files(path):
+        return {file.name: file.read_bytes() for file in path.iterdir()}
+
+    sluice.pack(photos, tmp_path / "one", progress=False)
+    one = samples(tmp_path / "one")
+    for parts in (2, 3, 7, 33, 40):
+        made = []
+        for name, order in (("a", range(parts)), ("b", reversed(range(parts)))):
+            for part in order:
+                result = sluice.pack(photos, tmp_path / f"{name}{parts}", part=(part, parts), progress=False)
+                assert result.shards >= 1 or parts > len(one)
+            assert result.complete
+            made.append(tmp_path / f"{name}{parts}")
+        assert files(made[0]) == files(made[1])
+        assert samples(made[0]) == one and len(list(made[0].glob("shard-*"))) >= min(parts, len(one))
+    for parts in (1, 3):  # of a size that was asked for: the bytes of one process
+        for part in range(parts):
+            sluice.pack(photos, tmp_path / f"sized{parts}", part=(part, parts), shard_bytes=1 << 20, progress=False)
+    assert files(tmp_path / "sized1") == files(tmp_path / "sized3")
+
+
 def test_the_source_stays(photos):
     with pytest.raises(sluice.InvalidError):
         sluice.pack(photos, photos, overwrite=True)

@@ -325,8 +325,9 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
     sluice_pack_options own;
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), options, "sluice_pack_options", error);
+    uint64_t shard_bytes = own.shard_bytes; /* which stays open where it was left so */
     if (status == SLUICE_OK) {
-        status = check_common(&own.shard_bytes, own.zstd_level, error);
+        status = check_common(&shard_bytes, own.zstd_level, error);
     }
     if (status == SLUICE_OK) {
         status = check_jpeg(own.keep_bytes, own.jpeg_metadata, own.tile_mcus, error);

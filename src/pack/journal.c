@@ -195,7 +195,7 @@ static sluice_status write_text(const sl_output *output, const sl_journal *journ
     return sl_output_write(output, SL_JOURNAL_NAME, text, (size_t)length, error);
 }
 
-sluice_status sl_journal_create(const sl_output *output, const sl_journal *journal,
+sluice_status sl_journal_create(const sl_output *output, sl_journal *journal, bool any_length,
                                 sluice_error *error)
 {
     sluice_status status = write_text(output, journal, error);
@@ -211,13 +211,14 @@ sluice_status sl_journal_create(const sl_output *output, const sl_journal *journ
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, output->path, -1,
                              "another process finished this pack meanwhile");
     }
+    const bool same_length = any_length || there.shard_samples == journal->shard_samples;
     if (status == SLUICE_OK &&
-        (there.framed != journal->framed || there.shard_samples != journal->shard_samples ||
-         there.after != journal->after)) {
+        (there.framed != journal->framed || !same_length || there.after != journal->after)) {
         return sl_error_file(
             error, SLUICE_STATE, STAGE, 0, output->path, -1,
             "another part of this pack found other first samples, or another dataset "
             "to add to: is it the same source?");
     }
+    journal->shard_samples = there.shard_samples;
     return status;
 }

@@ -48,10 +48,11 @@ uint64_t sl_journal_pack_id(const sl_journal *journal);
 uint64_t sl_journal_shard_id(const sl_journal *journal);
 
 /*
- * Makes the journal, whole or not at all, unless there is one: then it must say the same. STATE: it
- * says something else, and the text what. Errors: IO.
+ * Makes the journal, whole or not at all, unless there is one: then it must say the same, but for
+ * the length of a shard where that is any_length, which is the journal's then. STATE: it says
+ * something else, and the text what. Errors: IO.
  */
-sluice_status sl_journal_create(const sl_output *output, const sl_journal *journal,
+sluice_status sl_journal_create(const sl_output *output, sl_journal *journal, bool any_length,
                                 sluice_error *error);
 /*
  * Reads the journal of an earlier run, or of another part, into all but the head. END: there is

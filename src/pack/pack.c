@@ -31,7 +31,7 @@ static void identify(pack *p)
     const sl_pack_parameters parameters = {
         .fingerprint = p->dataset->info.fingerprint,
         .samples = p->dataset->info.samples,
-        .shard_bytes = p->options->shard_bytes,
+        .shard_bytes = sl_pack_shard_bytes(p),
         .seed = p->options->seed,
         .zstd_level = p->options->zstd_level,
         .keep_order = p->options->keep_order != 0,
@@ -103,7 +103,7 @@ static sluice_status begin(pack *p, const sl_output_contents *contents, sluice_e
             status = sl_pack_measure(p, error);
         }
         if (status == SLUICE_OK) {
-            status = sl_journal_create(&p->output, &p->journal, error);
+            status = sl_journal_create(&p->output, &p->journal, sl_pack_cuts_for_parts(p), error);
         }
     } else if (status == SLUICE_OK && p->journal.before > 0) {
         status = check_base(p, error);

@@ -18,8 +18,8 @@
 
 #define SL_PARTS_MAX 65535u
 
-/* `options` is full-size, its defaults filled in (workers, shard_bytes, parts), and `labels` what
- * its labels say; NULL: nothing. Errors: see writer.h. */
+/* `options` is full-size, its defaults filled in (workers, parts), and `labels` what its labels
+ * say; NULL: nothing. Errors: see writer.h. */
 sluice_status sl_pack(const sl_dataset *dataset, const char *path,
                       const sluice_pack_options *options, const sl_labels *labels,
                       sluice_pack_result *result, sluice_error *error);

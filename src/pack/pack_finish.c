@@ -293,7 +293,12 @@ sluice_status sl_pack_finish(sl_pack_state *p, sluice_pack_result *result, sluic
     if (status < 0) {
         return status;
     }
+    const uint64_t shards = sl_stretches_count(&p->stretches);
+    const uint32_t parts = p->options->parts;
+    const bool cut = sl_pack_cuts_for_parts(p) && p->stretches.length == sl_pack_share(p);
     *result = (sluice_pack_result){.struct_size = sizeof(*result),
+                                   .idle_parts = shards < parts ? parts - (uint32_t)shards : 0,
+                                   .cut_for_parts = cut,
                                    .shards = p->series.count,
                                    .samples = p->series.samples,
                                    .rejected = p->rejected,

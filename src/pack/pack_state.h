@@ -46,6 +46,26 @@ typedef struct sl_pack_state {
     uint64_t resized, resized_bytes_before, resized_bytes_after;
 } sl_pack_state;
 
+/* About the size of a shard, as far as parts do not make it smaller. */
+static inline uint64_t sl_pack_shard_bytes(const sl_pack_state *p)
+{
+    return p->options->shard_bytes > 0 ? p->options->shard_bytes : SL_SHARD_BYTES_DEFAULT;
+}
+
+/* Whether shards may be made smaller, so that there are as many as parts. */
+static inline bool sl_pack_cuts_for_parts(const sl_pack_state *p)
+{
+    return p->options->shard_bytes == 0 && p->options->parts > 1;
+}
+
+/* The most samples of a shard with which there are as many shards as parts, if there are as many
+ * samples. */
+static inline uint64_t sl_pack_share(const sl_pack_state *p)
+{
+    const uint64_t share = p->dataset->info.samples / p->options->parts;
+    return share > 0 ? share : 1;
+}
+
 /* Positions of this part. */
 static inline uint64_t sl_pack_positions(const sl_pack_state *p)
 {

@@ -102,6 +102,39 @@ if (ulimit -f 700) 2> /dev/null; then
     rm -r parts
 fi
 
+# Without a size there is a shard for each, wherever they begin. Where shards end the first one says, to whoever goes on.
+run 0 pack photos one --on-bad skip --json
+json '.shards == 1 and .idle_parts == 0 and (.cut_for_parts | not)'
+for order in "0 1 2 3" "3 1 0 2"; do
+    for part in $order; do
+        run 0 pack photos parts --part "$part/4" --on-bad skip
+        [ "$part" != 0 ] || says out "shards of 256MiB would have been fewer than the 4 processes"
+        [ "$part" = 0 ] || ! grep -q "256MiB" out || fail "the first process speaks for all"
+    done
+    [ "$(find parts -name 'shard-*' | wc -l)" = 4 ] || fail "four shards are wanted"
+    [ ! -d before ] || diff -r before parts > /dev/null || fail "the order of the parts makes a difference"
+    rm -rf before
+    mv parts before
+done
+run 0 verify before
+says out "39 samples"
+run 0 pack photos parts --part 1/4 --on-bad skip
+for part in 1 0 2; do
+    run 0 pack photos parts --part $part/3 --on-bad skip --json
+done
+json '.complete and .idle_parts == 0'
+diff -r before parts > /dev/null || fail "gone on by three: where shards end was settled"
+rm -r parts
+run 0 pack photos parts --part 2/4 --on-bad skip
+run 0 pack photos parts --on-bad skip
+diff -r before parts > /dev/null || fail "gone on by one: where shards end was settled"
+rm -r parts before one
+run 0 pack photos parts --part 0/3 --shard-size 64MiB --on-bad skip
+says out "2 of 3 processes have nothing to do, since there is only 1 shard: a smaller --shard-size makes more"
+run 0 pack photos parts --part 0/3 --shard-size 64MiB --on-bad skip --json
+json '.idle_parts == 2 and (.cut_for_parts | not)'
+rm -r parts
+
 # A real launcher.
 if command -v mpirun > /dev/null; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -110,6 +143,11 @@ if command -v mpirun > /dev/null; then
     same "mpirun"
     mpirun --oversubscribe -n 4 "$sluice" verify parts > out 2> err || fail "mpirun: verify"
     [ "$(grep -c 'all good' out)" = 4 ] || fail "four parts should be good"
+    rm -r parts
+    mpirun --oversubscribe -n 4 "$sluice" pack photos parts --on-bad skip > out 2> err || fail "mpirun: pack without a size"
+    [ "$(grep -c 'fewer than the 4 processes' out)" = 1 ] || fail "one process should say how shards are cut"
+    [ "$(find parts -name 'shard-*' | wc -l)" = 4 ] || fail "four shards are wanted"
+    run 0 verify parts
 else
     echo "mpirun is not installed: not tried under it"
 fi

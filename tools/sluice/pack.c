@@ -169,6 +169,28 @@ static void print_resized(const struct pack_args *args, const sluice_pack_result
                ((double)result->resized_bytes_after / (double)result->resized_bytes_before - 1));
 }
 
+/* Said by the first of them. */
+static void print_parts(const struct pack_args *args, const sluice_pack_result *result)
+{
+    if (args->part.parts == 1 || args->part.part != 0) {
+        return;
+    }
+    if (result->cut_for_parts != 0) {
+        printf("shards of 256MiB would have been fewer than the %" PRIu32
+               " processes: they are cut "
+               "smaller, so that each has some (--shard-size says otherwise)\n",
+               args->part.parts);
+    }
+    if (result->idle_parts > 0) {
+        const uint32_t shards = args->part.parts - result->idle_parts;
+        printf("%" PRIu32 " of %" PRIu32
+               " processes ha%s nothing to do, since there %s only %" PRIu32 " shard%s%s\n",
+               result->idle_parts, args->part.parts, result->idle_parts == 1 ? "s" : "ve",
+               shards == 1 ? "is" : "are", shards, shards == 1 ? "" : "s",
+               args->shard_bytes > 0 ? ": a smaller --shard-size makes more" : "");
+    }
+}
+
 static void print_result(const struct pack_args *args, const sluice_pack_result *result,
                          double seconds)
 {
@@ -193,6 +215,8 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
         json_bool(&json, "was_complete", result->was_complete != 0);
         json_unsigned(&json, "part", args->part.part);
         json_unsigned(&json, "parts", args->part.parts);
+        json_unsigned(&json, "idle_parts", result->idle_parts);
+        json_bool(&json, "cut_for_parts", result->cut_for_parts != 0);
         json_bool(&json, "complete", result->complete != 0);
         json_real(&json, "seconds", seconds);
         json_close_object(&json);
@@ -216,6 +240,7 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
            args->append && result->complete != 0           ? ", added"
            : args->part.parts > 1 && result->complete != 0 ? "; all parts are there and joined"
                                                            : "");
+    print_parts(args, result);
     print_jpegs(args, result);
     print_decoded(result);
     print_resized(args, result);
@@ -516,7 +541,9 @@ int pack_main(int argc, char **argv)
     struct option_row rows[] = {
         {"shard-size", 's', OPTION_BYTES, &args.shard_bytes, .min = UINT64_C(1) << 20,
          .max = UINT64_C(1) << 40, .metavar = "BYTES",
-         .help = "about the size of a shard file [256MiB]"},
+         .help =
+             "about the size of a shard file [256MiB; of several processes less, if there would be "
+             "fewer shards than processes]"},
         {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
          .help = "threads; the shards do not depend on it [the processors]"},
         {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",
