@@ -3,12 +3,29 @@
  * splits: files of training and of testing are not to be one dataset by mistake.
  *
  * Purpose: a folder often has the files of all splits of a dataset, called train-00000-of-00010,
- * test-00000-of-00001, ..., and nobody means to train on all of them. Threads: pure.
+ * test-00000-of-00001, ..., or a sub-folder for each, and nobody means to train on all of them.
+ * Threads: pure.
  */
 #ifndef SL_SPLITS_H
 #define SL_SPLITS_H
 
 #include "file_list.h"
+
+#include <stdbool.h>
+
+typedef enum sl_split {
+    SL_SPLIT_NONE,
+    SL_SPLIT_TRAIN,
+    SL_SPLIT_VALIDATION,
+    SL_SPLIT_TEST,
+    SL_SPLIT_OTHER /* of pictures without labels */
+} sl_split;
+
+/* The split that a name is of by one of its words, in letters of any case: "x_train.npy",
+ * "val2017", "Test-01". NONE: it has no such word; the first one counts. */
+sl_split sl_split_of(const char *name);
+/* Whether it is called after a split and nothing else: "train", "val2017", "test_1". */
+bool sl_split_is(const char *name);
 
 /* INVALID, by name, where the names of the files begin with several splits'. `suffix` is that of
  * the files, for the error. */
