@@ -425,7 +425,7 @@ def test_columns_of_another_size(tmp_path):
         sluice.Dataset(tmp_path)[1]
 
 
-NONE = "neither a folder|no pictures in 0 class folders"
+NONE = "of no known format|no dataset is in it"
 
 
 def test_what_is_in_an_index(tmp_path):

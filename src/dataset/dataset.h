@@ -167,7 +167,7 @@ struct sl_dataset {
     bool sums_are_of_files;
     /* What it is, and what it was known by: a sentence for people. Behind "; " how it is stored, if
      * that makes it slow, and what to do. */
-    char kind[128];
+    char kind[256];
 };
 
 /*
@@ -194,6 +194,20 @@ typedef struct sl_format {
     /* Whether a file of this name makes its folder one of this format: then `probe` is not asked
      * about folders, whose names are read once for all such formats. NULL: it is. */
     bool (*is_named)(const char *name);
+    /*
+     * Of formats that are opened by the paths of their files: whether a file of this name is one,
+     * in a folder that has nothing else to open: its files are handed over in the order of their
+     * names. NULL: the format reads its folders itself, or has none.
+     */
+    bool (*is_file)(const char *name);
+    /* Whether a file of such a name is one by what it holds. NULL: its name says it all. */
+    bool (*is_sure)(const char *path);
+    bool is_binary;    /* its files are no texts, which may lie beside any dataset */
+    bool is_single;    /* its files cannot be joined */
+    const char *files; /* what they are called: ".npy files" */
+    const char *(*words)(const char *name); /* what a file holds, by its name; NULL: unknown */
+    /* END: it is a folder in which there is nothing of the format; then nothing was opened, and
+     * `error` says nothing. */
     sluice_status (*open)(sl_dataset **dataset, const char *const *paths, size_t count,
                           const sluice_dataset_options *options, sluice_error *error);
 } sl_format;

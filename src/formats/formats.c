@@ -1,87 +1,163 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "formats.h"
 
-#include <dirent.h>
+#include "file_refuse.h"
+#include "folder_find.h"
+#include "format_table.h"
+#include "memory.h"
+
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define STAGE "dataset"
 
-/* The format table. A path that several rows but the last take is not to be guessed about. */
-static const sl_format *const formats[] = {
+/* The format table. A file that several rows take is not to be guessed about. */
+const sl_format *const sl_formats[SL_FORMATS] = {
     &sl_format_shards,   &sl_format_tars,    &sl_format_wids,  &sl_format_tfrecords,
     &sl_format_recordio, &sl_format_parquet, &sl_format_arrow, &sl_format_mds,
     &sl_format_litdata,  &sl_format_beton,   &sl_format_lmdb,  &sl_format_table,
     &sl_format_coco,     &sl_format_voc,     &sl_format_npz,   &sl_format_npy,
     &sl_format_megatron, &sl_format_folder};
 
-enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
-
-/* Which formats a folder has a file of, by the names of its files. */
-static void look_at_names(const char *path, bool named[FORMATS])
-{
-    DIR *folder = opendir(path);
-    const struct dirent *entry;
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): our own stream
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        for (size_t i = 0; entry->d_name[0] != '.' && i < FORMATS; i++) {
-            named[i] =
-                named[i] || (formats[i]->is_named != NULL && formats[i]->is_named(entry->d_name));
-        }
-    }
-    if (folder != NULL) {
-        (void)closedir(folder);
-    }
-}
-
-/* Number of the format that a folder says by itself it has; FORMATS: it does not. */
-static size_t find_mark(const char *folder)
-{
-    size_t i = 0;
-    while (i < FORMATS && (formats[i]->is_marked == NULL || !formats[i]->is_marked(folder))) {
-        i++;
-    }
-    return i;
-}
-
-/* NULL, with an error: none, or several. */
-static const sl_format *find_format(const char *path, bool folder, sluice_error *error)
+/* What a file is. NULL, with an error: nothing, or several things. */
+static const sl_format *find_of_file(const char *path, sluice_error *error)
 {
     const sl_format *found = NULL;
-    bool named[FORMATS] = {false};
-    const size_t marked = folder ? find_mark(path) : FORMATS;
-    if (marked < FORMATS) {
-        return formats[marked];
-    }
-    if (folder) {
-        look_at_names(path, named);
-    }
-    for (size_t i = 0; i < FORMATS; i++) {
-        const bool by_name = folder && formats[i]->is_named != NULL;
-        if ((found != NULL && i + 1 == FORMATS) ||
-            !(by_name ? named[i] : formats[i]->probe(path))) {
+    for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
+        if (!sl_formats[i]->probe(path)) {
             continue;
         }
         if (found != NULL) {
             (void)sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                                "holds a dataset of the format \"%s\" and one of \"%s\": name the "
-                                "files of the one that is meant",
-                                found->name, formats[i]->name);
+                                "could be a dataset of the format \"%s\" and one of \"%s\"",
+                                found->name, sl_formats[i]->name);
             return NULL;
         }
-        found = formats[i];
+        found = sl_formats[i];
     }
     if (found == NULL) {
-        (void)sl_error_file(
-            error, SLUICE_INVALID, STAGE, 0, path, -1,
-            "neither a folder of pictures, nor packed shards (*.sluice), nor of a known "
-            "format: tar archives, lists of them (wids), TFRecords, RecordIO (.rec), "
-            "Parquet, Arrow files, MDS, LitData, FFCV (.beton), LMDB, tables of pictures "
-            "(.csv, .tsv, .jsonl, .lst), COCO annotations (.json with images, annotations or "
-            "categories), Pascal VOC annotations (a folder of .xml, or a list in ImageSets), .npz, "
-            ".npy, Megatron's .bin with .idx");
+        (void)sl_file_refuse(path, error);
     }
     return found;
+}
+
+/* ---- opening ---- */
+
+static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
+                             const char *const *paths, size_t count,
+                             const sluice_dataset_options *options, sluice_error *error)
+{
+    if (options->field_count > 0 && !format->takes_fields) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
+                             "fields cannot be chosen of the format \"%s\", which this "
+                             "dataset has",
+                             format->name);
+    }
+    return format->open(dataset, paths, count, options, error);
+}
+
+/* What a path adds to those that a format that is opened by files is given. */
+static sluice_status add_path(sl_file_list *files, const sl_format *format, const char *path,
+                              sluice_error *error)
+{
+    struct stat facts;
+    if (stat(path, &facts) != 0 || !S_ISDIR(facts.st_mode) || format->probe(path)) {
+        return sl_file_list_add(files, path, error);
+    }
+    const uint32_t first = files->count;
+    const sluice_status status = sl_folder_list_files(files, path, format, UINT32_MAX, error);
+    return status == SLUICE_OK && files->count == first
+               ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "holds no %s",
+                               format->files)
+               : status;
+}
+
+static sluice_status open_files(const sl_format *format, sl_dataset **dataset,
+                                const sl_file_list *files, const sluice_dataset_options *options,
+                                sluice_error *error)
+{
+    const char **paths = (const char **)sl_calloc(files->count, sizeof(*paths));
+    if (paths == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    for (uint32_t i = 0; i < files->count; i++) {
+        paths[i] = files->files[i].path;
+    }
+    const sluice_status status = open_as(format, dataset, paths, files->count, options, error);
+    sl_free((void *)paths);
+    return status;
+}
+
+static sluice_status add_paths(sl_file_list *files, const sl_format *format,
+                               const char *const *paths, size_t count, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (size_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = add_path(files, format, paths[i], error);
+    }
+    return status;
+}
+
+/* What was found of the first path decides what the others are. */
+static sluice_status open_found(sl_dataset **dataset, sl_found *found, const char *const *paths,
+                                size_t count, const sluice_dataset_options *options,
+                                sluice_error *error)
+{
+    if (found->files.count == 0) {
+        return open_as(found->format, dataset, paths, count, options, error);
+    }
+    const sluice_status status =
+        add_paths(&found->files, found->format, paths + 1, count - 1, error);
+    return status == SLUICE_OK ? open_files(found->format, dataset, &found->files, options, error)
+                               : status;
+}
+
+/* A folder of pictures alone. */
+static bool is_plain(const sl_dataset *dataset)
+{
+    return strcmp(dataset->info.format, sl_format_folder.name) == 0 && dataset->info.fields == 2;
+}
+
+static sluice_status open_folder(sl_dataset **dataset, const char *const *paths, size_t count,
+                                 const sluice_dataset_options *options, sluice_error *error)
+{
+    sl_found found = {.format = NULL};
+    sluice_status status = sl_folder_find(&found, paths[0], error);
+    if (status == SLUICE_OK) {
+        status = open_found(dataset, &found, paths, count, options, error);
+    }
+    if (status == SLUICE_END) {
+        status = sl_folder_refuse(&found, paths[0], error);
+    } else if (status == SLUICE_OK && *dataset != NULL && is_plain(*dataset)) {
+        status = sl_folder_check_plain(&found, paths[0], error);
+        if (status < 0) {
+            sl_dataset_close(*dataset);
+            *dataset = NULL;
+        }
+    }
+    sl_found_close(&found);
+    return status;
+}
+
+/* A file, and whatever the other paths are. */
+static sluice_status open_file(sl_dataset **dataset, const char *const *paths, size_t count,
+                               const sluice_dataset_options *options, sluice_error *error)
+{
+    sl_file_list files = {.count = 0};
+    const sl_format *format = find_of_file(paths[0], error);
+    if (format == NULL) {
+        return SLUICE_INVALID;
+    }
+    if (format->is_file == NULL) {
+        return open_as(format, dataset, paths, count, options, error);
+    }
+    sluice_status status = add_paths(&files, format, paths, count, error);
+    if (status == SLUICE_OK) {
+        status = open_files(format, dataset, &files, options, error);
+    }
+    sl_file_list_close(&files);
+    return status;
 }
 
 sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, size_t count,
@@ -91,19 +167,10 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
     if (count == 0) {
         return sl_error_set(error, SLUICE_INVALID, STAGE, "no path was given");
     }
-    struct stat status;
-    if (stat(paths[0], &status) != 0) {
+    struct stat facts;
+    if (stat(paths[0], &facts) != 0) {
         return sl_error_file(error, SLUICE_IO, STAGE, errno, paths[0], -1, "cannot open");
     }
-    const sl_format *format = find_format(paths[0], S_ISDIR(status.st_mode), error);
-    if (format == NULL) {
-        return SLUICE_INVALID;
-    }
-    if (options->field_count > 0 && !format->takes_fields) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, paths[0], -1,
-                             "fields cannot be chosen of the format \"%s\", which this "
-                             "dataset has",
-                             format->name);
-    }
-    return format->open(dataset, paths, count, options, error);
+    return S_ISDIR(facts.st_mode) ? open_folder(dataset, paths, count, options, error)
+                                  : open_file(dataset, paths, count, options, error);
 }

@@ -156,11 +156,11 @@ static const struct {
     {"{\"images\":[]}", SLUICE_INVALID, "lists no \"images\""},
     {"{\"categories\":[]}", SLUICE_INVALID, "lists no \"images\""},
     {"{\"a\":{\"images\":[]}}", SLUICE_INVALID, "COCO annotations (.json with images"},
-    {"[\"images\"]", SLUICE_INVALID, "nor of a known format"},
-    {"\"images\"", SLUICE_INVALID, "nor of a known format"},
-    {"{\"a\":1}", SLUICE_INVALID, "nor of a known format"},
-    {"{}", SLUICE_INVALID, "nor of a known format"},
-    {"", SLUICE_INVALID, "nor of a known format"},
+    {"[\"images\"]", SLUICE_INVALID, "of no known format"},
+    {"\"images\"", SLUICE_INVALID, "of no known format"},
+    {"{\"a\":1}", SLUICE_INVALID, "of no known format"},
+    {"{}", SLUICE_INVALID, "of no known format"},
+    {"", SLUICE_INVALID, "of no known format"},
 };
 
 static void expect_refusal(const char *text, sluice_status status, const char *words)

@@ -116,6 +116,19 @@ static bool probe(const char *path)
            sl_megatron_is(head, sizeof(head));
 }
 
+/* One of the two tells, the other lies beside it. */
+static bool is_file(const char *name)
+{
+    return sl_ends_with(name, ".idx");
+}
+
+static bool is_pair(const char *path)
+{
+    char name[SL_PATH_BYTES];
+    struct stat facts;
+    return name_file(name, path, ".bin") && stat(name, &facts) == 0 && probe(path);
+}
+
 /* ---- opening ---- */
 
 static sluice_status make_room(megatron *own, uint64_t more, const char *path, sluice_error *error)
@@ -254,4 +267,9 @@ static sluice_status open_megatron(sl_dataset **dataset, const char *const *path
     return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, error));
 }
 
-const sl_format sl_format_megatron = {.name = "megatron", .probe = probe, .open = open_megatron};
+const sl_format sl_format_megatron = {.name = "megatron",
+                                      .probe = probe,
+                                      .is_file = is_file,
+                                      .is_sure = is_pair,
+                                      .files = "Megatron-LM's .bin and .idx files",
+                                      .open = open_megatron};

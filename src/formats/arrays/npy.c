@@ -12,6 +12,7 @@
 #include "npy_header.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define STAGE  "dataset"
 #define SERIES ((uint64_t)1 << 20)
@@ -21,6 +22,13 @@ static bool probe(const char *path)
     uint8_t prefix[SL_NPY_PREFIX_BYTES];
     return sl_file_look(path, prefix, sizeof(prefix)) == sizeof(prefix) &&
            sl_npy_is(prefix, sizeof(prefix));
+}
+
+/* In a folder, where letters may be of any case. */
+static bool is_file(const char *name)
+{
+    const size_t length = strlen(name);
+    return length > 4 && strcasecmp(name + length - 4, ".npy") == 0;
 }
 
 static sluice_status refuse(const char *path, sl_refusal refusal, sluice_error *error)
@@ -164,4 +172,9 @@ static sluice_status open_npy(sl_dataset **dataset, const char *const *paths, si
     return status;
 }
 
-const sl_format sl_format_npy = {.name = "npy", .probe = probe, .open = open_npy};
+const sl_format sl_format_npy = {.name = "npy",
+                                 .probe = probe,
+                                 .is_file = is_file,
+                                 .is_binary = true,
+                                 .files = ".npy files",
+                                 .open = open_npy};

@@ -190,6 +190,11 @@ static bool probe(const char *path)
     return sl_ends_with(path, ".beton") && stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
+static bool is_file(const char *name)
+{
+    return sl_ends_with(name, ".beton");
+}
+
 static sluice_status add_file(betons *own, const char *path, sluice_error *error)
 {
     sl_beton_file *file = &own->files[own->opened];
@@ -301,4 +306,7 @@ static sluice_status open_betons(sl_dataset **dataset, const char *const *paths,
 const sl_format sl_format_beton = {.name = "beton",
                                    .takes_fields = true,
                                    .probe = probe,
+                                   .is_file = is_file,
+                                   .is_binary = true,
+                                   .files = ".beton files",
                                    .open = open_betons};

@@ -286,7 +286,15 @@ static sluice_status open_folder(sl_dataset **dataset, const char *const *paths,
     if (status == SLUICE_OK) {
         status = complete(own, options, error);
     }
+    if (status == SLUICE_END) {
+        sl_dataset_close(&own->base);
+        return status;
+    }
     return sl_dataset_opened(dataset, &own->base, status);
 }
 
-const sl_format sl_format_folder = {.name = "folder", .probe = probe, .open = open_folder};
+const sl_format sl_format_folder = {.name = "folder",
+                                    .probe = probe,
+                                    .is_file = sl_folder_is_picture,
+                                    .files = "pictures",
+                                    .open = open_folder};

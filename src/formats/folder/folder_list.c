@@ -21,7 +21,6 @@
 #define REPEATS_MAX 65536u
 /* Of entries of directories that are listed once more, in their class or in another. */
 #define REPEATED_MAX (UINT64_C(1) << 22)
-#define EXTENSIONS   ".jpg .jpeg .png .ppm .bmp .pgm .tif .tiff .webp"
 
 typedef enum entry_kind { ENTRY_PICTURE, ENTRY_DIRECTORY, ENTRY_OTHER } entry_kind;
 
@@ -96,7 +95,7 @@ static bool add_text(sl_folder_list *list, const char *text, size_t length, uint
     return true;
 }
 
-static bool is_picture_name(const char *name)
+bool sl_folder_is_picture(const char *name)
 {
     const char *extensions[] = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
                                 ".pgm", ".tif",  ".tiff", ".webp"};
@@ -124,19 +123,20 @@ static entry_kind kind_of(const char *path, const struct dirent *entry, struct s
 {
     *have_status = false;
     if (entry->d_type == DT_REG) {
-        return is_picture_name(entry->d_name) ? ENTRY_PICTURE : ENTRY_OTHER;
+        return sl_folder_is_picture(entry->d_name) ? ENTRY_PICTURE : ENTRY_OTHER;
     }
     if (entry->d_type != DT_DIR && entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) {
         return ENTRY_OTHER;
     }
     if (stat(path, status) != 0) {
-        return is_picture_name(entry->d_name) ? ENTRY_PICTURE : ENTRY_OTHER;
+        return sl_folder_is_picture(entry->d_name) ? ENTRY_PICTURE : ENTRY_OTHER;
     }
     *have_status = true;
     if (S_ISDIR(status->st_mode)) {
         return ENTRY_DIRECTORY;
     }
-    return S_ISREG(status->st_mode) && is_picture_name(entry->d_name) ? ENTRY_PICTURE : ENTRY_OTHER;
+    return S_ISREG(status->st_mode) && sl_folder_is_picture(entry->d_name) ? ENTRY_PICTURE
+                                                                           : ENTRY_OTHER;
 }
 
 static bool is_root(const walk *w, const struct stat *status)
@@ -296,8 +296,12 @@ static sluice_status add_entry(walk *w, const struct dirent *entry, uint32_t dir
     struct stat status = {0};
     bool have_status;
     entry_kind kind = kind_of(path, entry, &status, &have_status);
+    if (kind == ENTRY_PICTURE && w->classes) {
+        sl_seen_names_add(&w->list->beside, entry->d_name);
+        return SLUICE_OK;
+    }
     if (kind == ENTRY_PICTURE) {
-        return w->classes ? SLUICE_OK : add_file(w, entry->d_name, dir);
+        return add_file(w, entry->d_name, dir);
     }
     return kind == ENTRY_DIRECTORY ? add_subdir(w, entry, dir, &status) : SLUICE_OK;
 }
@@ -551,16 +555,10 @@ static sluice_status list_all(walk *w)
         status = list_class(w, name);
     }
     if (status == SLUICE_OK && list->file_count == 0) {
+        list->flat = true;
         status = list_root(w);
     }
-    if (status == SLUICE_OK && list->file_count == 0) {
-        status =
-            sl_error_file(w->error, SLUICE_INVALID, STAGE, 0, w->root, -1,
-                          "no pictures in %u class folders or in the folder itself: looked for "
-                          "files named *" EXTENSIONS,
-                          classes);
-    }
-    return status;
+    return status == SLUICE_OK && list->file_count == 0 ? SLUICE_END : status;
 }
 
 sluice_status sl_folder_list_open(sl_folder_list *list, const char *root, sluice_error *error)
@@ -572,7 +570,7 @@ sluice_status sl_folder_list_open(sl_folder_list *list, const char *root, sluice
     sl_inode_set_close(&w.seen);
     sl_inode_set_close(&w.ever);
     sl_free(w.links);
-    if (status < 0) {
+    if (status != SLUICE_OK) {
         sl_folder_list_close(list);
     }
     return status;

@@ -24,6 +24,8 @@
 #ifndef SL_FOLDER_LIST_H
 #define SL_FOLDER_LIST_H
 
+#include "seen_names.h"
+
 #include <sluice/common.h>
 
 #include <stdbool.h>
@@ -52,9 +54,16 @@ typedef struct sl_folder_list {
     uint32_t dir_count, dir_room, class_count, class_room;
     uint64_t file_count, file_room;
     uint64_t root_device, root_inode;
+    bool flat;            /* there are no class folders with pictures: those of the root itself, as
+                             one class "." */
+    sl_seen_names beside; /* pictures of the root, beside class folders, which are not listed */
 } sl_folder_list;
 
-/* Lists the classes and pictures below `root`. Errors: IO, INVALID (no picture), NOMEM. */
+/* Whether a file of that name is a picture. */
+bool sl_folder_is_picture(const char *name);
+
+/* Lists the classes and pictures below `root`. END: there is no picture. Errors: IO, INVALID (links
+ * multiply what they lead to), NOMEM. */
 sluice_status sl_folder_list_open(sl_folder_list *list, const char *root, sluice_error *error);
 void sl_folder_list_close(sl_folder_list *list);
 

@@ -208,6 +208,14 @@ static bool probe(const char *path)
     return sl_file_look(name, head, sizeof(head)) == sizeof(head) && sl_lmdb_begins(head);
 }
 
+/* data.mdb is asked for by `probe`; beside it lies lock.mdb. */
+static bool is_file(const char *name)
+{
+    return sl_ends_with(name, ".lmdb") ||
+           (sl_ends_with(name, ".mdb") && strcmp(name, "lock.mdb") != 0 &&
+            strcmp(name, "data.mdb") != 0);
+}
+
 /* ---- fields ---- */
 
 typedef struct looker {
@@ -356,4 +364,7 @@ static sluice_status open_lmdb(sl_dataset **dataset, const char *const *paths, s
 const sl_format sl_format_lmdb = {.name = "lmdb",
                                   .takes_fields = true,
                                   .probe = probe,
+                                  .is_file = is_file,
+                                  .is_binary = true,
+                                  .files = "LMDB files",
                                   .open = open_lmdb};

@@ -106,6 +106,31 @@ static bool probe(const char *path)
            sl_json_lists(path, lists, LISTS, LOOK_BYTES);
 }
 
+static bool is_file(const char *name)
+{
+    return sl_ends_with(name, ".json");
+}
+
+/* What the files of COCO itself are called, and others after them. */
+static const char *words(const char *name)
+{
+    static const char *const of[][2] = {
+        {"instances", "boxes and classes"},
+        {"person_keypoints", "keypoints"},
+        {"keypoints", "keypoints"},
+        {"captions", "captions"},
+        {"image_info", "only pictures' names"},
+        {"stuff", "classes of stuff"},
+        {"panoptic", "segments"},
+    };
+    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+        if (strncmp(name, of[i][0], strlen(of[i][0])) == 0) {
+            return of[i][1];
+        }
+    }
+    return NULL;
+}
+
 static sluice_status no_memory(sluice_error *error)
 {
     return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for annotations");
@@ -561,4 +586,9 @@ static sluice_status open_coco(sl_dataset **dataset, const char *const *paths, s
 const sl_format sl_format_coco = {.name = "coco",
                                   .takes_fields = true,
                                   .probe = probe,
+                                  .is_file = is_file,
+                                  .is_sure = probe,
+                                  .is_single = true,
+                                  .files = "files of COCO annotations",
+                                  .words = words,
                                   .open = open_coco};

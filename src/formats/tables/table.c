@@ -418,4 +418,8 @@ static sluice_status open_table(sl_dataset **dataset, const char *const *paths, 
 const sl_format sl_format_table = {.name = "table",
                                    .takes_fields = true,
                                    .probe = probe,
+                                   .is_file = sl_table_is_named,
+                                   .is_sure = names_pictures,
+                                   .is_single = true,
+                                   .files = "tables",
                                    .open = open_table};

@@ -16,8 +16,9 @@ static const char *advice_for(const sluice_error *error)
     if (strstr(error->text, "allow_outside") != NULL) {
         return "do that if you trust who made the list";
     }
-    if (strstr(error->text, "no pictures in") != NULL ||
-        strstr(error->text, "neither a folder") != NULL) {
+    if (strstr(error->text, "looked for pictures") != NULL ||
+        strstr(error->text, "the folder is empty") != NULL ||
+        strstr(error->text, "of no known format") != NULL) {
         return "a dataset is a folder of class folders with pictures, what `sluice pack` wrote, or "
                "one of the formats in docs/formats.md";
     }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file_refuse.h"
+
+#include "error.h"
+#include "file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+enum { LOOK_BYTES = 512, SHOWN_BYTES = 8 };
+
+/* Bytes at an offset, what begins so, and what to do. Those of more bytes come first. */
+typedef struct signature {
+    uint16_t at;
+    uint8_t size;
+    const char *bytes;
+    const char *what, *advice;
+} signature;
+
+#define UNPACK    "unpack it, and open what comes out"
+#define PICTURE   "open the folder that it lies in, or a table that lists it"
+#define RECORDING "audio and video cannot be decoded here; in tars they are fields of bytes"
+#define EXPORT    "write its arrays as .npy or .npz, or its samples with a writer (sluice.Writer)"
+
+static const signature signatures[] = {
+    {0, 16, "SQLite format 3", "an SQLite database", "export a table as CSV or Parquet"},
+    {0, 8, "\x89HDF\r\n\x1a\n", "an HDF5 file", EXPORT},
+    {0, 8, "\x89PNG\r\n\x1a\n", "a picture (PNG)", PICTURE},
+    {0, 6, "MATLAB", "a MATLAB file", EXPORT},
+    {0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK},
+    {0, 6,
+     "\xfd"
+     "7zXZ\0",
+     "compressed by xz", UNPACK},
+    {4, 8, "ftypavif", "a picture (AVIF)", "convert it to JPEG, PNG or WebP"},
+    {4, 8, "ftypheic", "a picture (HEIC)", "convert it to JPEG, PNG or WebP"},
+    {4, 4, "ftyp", "a video or audio file (MP4)", RECORDING},
+    {8, 4, "WEBP", "a picture (WebP)", PICTURE},
+    {8, 4, "AVI ", "a video (AVI)", RECORDING},
+    {8, 4, "WAVE", "an audio file (WAV)", RECORDING},
+    {0, 4, "\x1a\x45\xdf\xa3", "a video (Matroska or WebM)", RECORDING},
+    {0, 4, "fLaC", "an audio file (FLAC)", RECORDING},
+    {0, 4, "OggS", "an audio file (Ogg)", RECORDING},
+    {0, 4, "Rar!", "a RAR archive", UNPACK},
+    {0, 4, "\x28\xb5\x2f\xfd", "compressed by zstd",
+     UNPACK " (a tar can stay so: call it NAME.tar.zst)"},
+    {0, 4, "\x04\x22\x4d\x18", "compressed by lz4", UNPACK},
+    {0, 4, "GGUF", "a file of a model's weights (GGUF)", "it is no dataset"},
+    {0, 4,
+     "\x7f"
+     "ELF",
+     "a program", "it is no dataset"},
+    {0, 4, "%PDF", "a PDF document", "it is no dataset"},
+    {0, 4, "II*\0", "a picture (TIFF)", PICTURE},
+    {0, 4, "MM\0*", "a picture (TIFF)", PICTURE},
+    {128, 4, "DICM", "a DICOM picture", "convert them to PNG, or to .npy"},
+    {0, 3, "\xff\xd8\xff", "a picture (JPEG)", PICTURE},
+    {0, 3, "GIF", "a picture (GIF)", "convert it to PNG"},
+    {0, 3, "BZh", "compressed by bzip2", UNPACK},
+    {0, 3, "ID3", "an audio file (MP3)", RECORDING},
+    {0, 2, "BM", "a picture (BMP)", PICTURE},
+    {0, 2, "\x1f\x8b", "compressed by gzip", UNPACK " (a tar can stay so: call it NAME.tar.gz)"},
+    {0, 2, "\x80\x02", "a Python pickle", "pickles are never executed: " EXPORT},
+    {0, 2, "\x80\x03", "a Python pickle", "pickles are never executed: " EXPORT},
+    {0, 2, "\x80\x04", "a Python pickle", "pickles are never executed: " EXPORT},
+    {0, 2, "\x80\x05", "a Python pickle", "pickles are never executed: " EXPORT},
+    {8, 2, "{\"", "a file of tensors (safetensors)", EXPORT},
+};
+
+static bool has(const uint8_t *head, size_t size, const signature *known)
+{
+    return size >= (size_t)known->at + known->size &&
+           memcmp(head + known->at, known->bytes, known->size) == 0;
+}
+
+static sluice_status refuse(const char *path, const char *what, const char *advice,
+                            sluice_error *error)
+{
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                         "is of no known format: it is %s: %s", what, advice);
+}
+
+/* What is in an archive, by the name of its first file. */
+static sluice_status refuse_zip(const char *path, const uint8_t *head, size_t size,
+                                sluice_error *error)
+{
+    enum { NAME_LENGTH = 26, NAME = 30 };
+    char name[LOOK_BYTES + 1] = "";
+    if (size > NAME) {
+        const size_t told = head[NAME_LENGTH] | (size_t)head[NAME_LENGTH + 1] << 8;
+        const size_t length = told < size - NAME ? told : size - NAME;
+        memcpy(name, head + NAME, length);
+        name[length] = '\0';
+    }
+    if (sl_ends_with(name, "/data.pkl")) {
+        return refuse(path, "what PyTorch saves (a ZIP archive with a pickle)",
+                      "pickles are never executed: " EXPORT, error);
+    }
+    if (sl_ends_with(name, ".npy")) {
+        return refuse(path, "a ZIP archive with .npy files", "call it NAME.npz", error);
+    }
+    return refuse(path, "a ZIP archive", UNPACK, error);
+}
+
+static bool is_text(const uint8_t *head, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (head[i] < ' ' && strchr("\t\n\r\f", head[i]) == NULL) {
+            return false;
+        }
+        if (head[i] == 0 || head[i] == 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static sluice_status refuse_unknown(const char *path, const char *what, sluice_error *error)
+{
+    return sl_error_file(
+        error, SLUICE_INVALID, STAGE, 0, path, -1,
+        "is of no known format: it %s; known are packed shards (*.sluice), tar "
+        "archives, lists of them (wids), TFRecords, RecordIO (.rec), Parquet, "
+        "Arrow files, MDS, LitData, FFCV (.beton), LMDB, tables of pictures (.csv, "
+        ".tsv, .jsonl, .lst), COCO annotations (.json with images, annotations or "
+        "categories), Pascal VOC annotations (lists in ImageSets), .npz, .npy, "
+        "Megatron's .bin with .idx",
+        what);
+}
+
+static sluice_status refuse_bytes(const char *path, const uint8_t *head, size_t size,
+                                  sluice_error *error)
+{
+    char shown[32 + 3 * SHOWN_BYTES] = "begins with the bytes";
+    if (is_text(head, size)) {
+        return refuse_unknown(path, "is a text", error);
+    }
+    for (size_t i = 0; i < size && i < SHOWN_BYTES; i++) {
+        const size_t used = strlen(shown);
+        (void)snprintf(shown + used, sizeof(shown) - used, " %02x", head[i]);
+    }
+    return refuse_unknown(path, shown, error);
+}
+
+sluice_status sl_file_refuse(const char *path, sluice_error *error)
+{
+    uint8_t head[LOOK_BYTES];
+    struct stat facts;
+    if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        return refuse_unknown(path, "is neither a file nor a folder", error);
+    }
+    if (facts.st_size == 0) {
+        return refuse_unknown(path, "is empty", error);
+    }
+    const size_t size = sl_file_look(path, head, sizeof(head));
+    if (size == 0) {
+        return refuse_unknown(path, "cannot be read", error);
+    }
+    if (size >= 4 && memcmp(head, "PK\x03\x04", 4) == 0) {
+        return refuse_zip(path, head, size, error);
+    }
+    for (size_t i = 0; i < sizeof(signatures) / sizeof(signatures[0]); i++) {
+        if (has(head, size, &signatures[i])) {
+            return refuse(path, signatures[i].what, signatures[i].advice, error);
+        }
+    }
+    return refuse_bytes(path, head, size, error);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file_refuse: what a file is that is no dataset, by its first bytes, and what to do with it.
+ *
+ * Threads: any; blocks for a look at the file.
+ */
+#ifndef SL_FILE_REFUSE_H
+#define SL_FILE_REFUSE_H
+
+#include <sluice/common.h>
+
+/* INVALID, always. */
+sluice_status sl_file_refuse(const char *path, sluice_error *error);
+
+#endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "folder_find.h"
+
+#include "memory.h"
+#include "splits.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+/* Files that are looked into, of those whose names do not tell. */
+enum { LOOKED_AT = 64, NAMES_BYTES = 200, OFFER_BYTES = 360 };
+
+static const sl_format *const coco = &sl_format_coco;
+
+static const char *base_name(const char *path)
+{
+    return strrchr(path, '/') + 1; /* listed ones have a folder */
+}
+
+/* ---- what formats say of folders ---- */
+
+static size_t find_mark(const char *folder)
+{
+    size_t i = 0;
+    while (i < SL_FORMATS &&
+           (sl_formats[i]->is_marked == NULL || !sl_formats[i]->is_marked(folder))) {
+        i++;
+    }
+    return i;
+}
+
+static bool takes_folder(const sl_folder_look *look, size_t number, const char *path)
+{
+    const sl_format *format = sl_formats[number];
+    return format->is_named != NULL ? look->of[number].count > 0 : format->probe(path);
+}
+
+/* Names the files of both, as far as they have some. */
+static sluice_status refuse_two(const sl_format *a, const sl_seen_names *of_a, const sl_format *b,
+                                const sl_seen_names *of_b, const char *path, sluice_error *error)
+{
+    char names[2 * NAMES_BYTES] = "";
+    size_t used = 0;
+    for (int i = 0; i < 2; i++) {
+        const sl_seen_names *of = i == 0 ? of_a : of_b;
+        if (of->count > 0) {
+            used +=
+                (size_t)snprintf(names + used, sizeof(names) - used, "%s", used > 0 ? "; " : " (");
+            sl_seen_names_write(of, names + used, NAMES_BYTES - 4);
+            used += strlen(names + used);
+        }
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                         "holds a dataset of the format \"%s\" and one of \"%s\"%s%s: name the "
+                         "files of the one that is meant",
+                         a->name, b->name, names, used > 0 ? ")" : "");
+}
+
+static size_t number_of(const sl_format *format)
+{
+    size_t i = 0;
+    while (sl_formats[i] != format) {
+        i++;
+    }
+    return i;
+}
+
+/* A format that takes folders by what lies in them; NULL: none does. */
+static sluice_status find_usual(sl_found *found, const char *path, sluice_error *error)
+{
+    const sl_folder_look *look = found->look;
+    for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
+        const sl_format *before = found->format;
+        if (!takes_folder(look, i, path)) {
+            continue;
+        }
+        if (before != NULL) {
+            return refuse_two(before, &look->of[number_of(before)], sl_formats[i], &look->of[i],
+                              path, error);
+        }
+        found->format = sl_formats[i];
+    }
+    /* What is known by its files alone may not have those of others beside it. */
+    const sl_format *usual = found->format;
+    for (size_t i = 0; usual != NULL && usual->is_named != NULL && i < SL_FORMAT_FOLDER; i++) {
+        if (sl_formats[i]->is_binary && look->of[i].count > 0) {
+            return refuse_two(usual, &look->of[number_of(usual)], sl_formats[i], &look->of[i], path,
+                              error);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* ---- files that are opened by their paths ---- */
+
+static sluice_status check_splits(const sl_found *found, const char *path, sluice_error *error)
+{
+    const sl_listed_file *files = found->files.files;
+    const sl_split first = sl_split_of(base_name(files[0].path));
+    for (uint32_t i = 1; i < found->files.count; i++) {
+        if (sl_split_of(base_name(files[i].path)) != first) {
+            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                                 "its %s are of several splits, as %.128s and %.128s are: name "
+                                 "those that are meant (%.256s/%.128s)",
+                                 found->format->files, base_name(files[0].path),
+                                 base_name(files[i].path), path, base_name(files[0].path));
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* "a.json (boxes and classes), b.json", from behind the folder on. */
+static void write_offers(const sl_found *found, const char *path, char *text, size_t bytes)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < found->files.count; i++) {
+        const char *name = found->files.files[i].path + strlen(path);
+        name += strspn(name, "/");
+        const char *words =
+            found->format->words != NULL ? found->format->words(base_name(name - 1)) : NULL;
+        const size_t wanted = strlen(name) + (words != NULL ? strlen(words) : 0) + 8;
+        if (i > 0 && used + wanted + sizeof(" and 4294967295 more") > bytes) {
+            (void)snprintf(text + used, bytes - used, " and %u more", found->files.count - i);
+            return;
+        }
+        const int length = snprintf(text + used, bytes - used, "%s%.200s%s%s%s", i > 0 ? ", " : "",
+                                    name, words != NULL ? " (" : "", words != NULL ? words : "",
+                                    words != NULL ? ")" : "");
+        used += length > 0 ? (size_t)length : 0;
+    }
+}
+
+static sluice_status check_single(const sl_found *found, const char *path, sluice_error *error)
+{
+    char offers[OFFER_BYTES] = "";
+    if (!found->format->is_single || found->files.count < 2) {
+        return SLUICE_OK;
+    }
+    write_offers(found, path, offers, sizeof(offers));
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                         "holds several %s, of which one is a dataset: name the one that is meant: "
+                         "%s",
+                         found->format->files, offers);
+}
+
+static sluice_status try_files(sl_found *found, size_t number, const sl_format *format,
+                               const char *path, sluice_error *error)
+{
+    const sl_folder_look *look = found->look;
+    sl_file_list files = {.count = 0};
+    if (format->is_file == NULL || look->of[number].count == 0) {
+        return SLUICE_OK;
+    }
+    sluice_status status = sl_folder_list_files(&files, path, format, LOOKED_AT, error);
+    if (status == SLUICE_OK && files.count > 0 && found->format != NULL) {
+        status = refuse_two(found->format, &look->of[number_of(found->format)], format,
+                            &look->of[number], path, error);
+    } else if (status == SLUICE_OK && files.count > 0) {
+        found->format = sl_formats[number];
+        found->files = files;
+        return SLUICE_OK;
+    }
+    sl_file_list_close(&files);
+    return status;
+}
+
+/* A table whose columns are called otherwise: which of them names pictures is the user's to say. */
+static sluice_status try_table(sl_found *found, const char *path, sluice_error *error)
+{
+    const size_t number = number_of(&sl_format_table);
+    sl_format named = sl_format_table;
+    named.is_sure = NULL;
+    return found->format == NULL && found->look->of[number].count == 1
+               ? try_files(found, number, &named, path, error)
+               : SLUICE_OK;
+}
+
+static sluice_status find_files(sl_found *found, const char *path, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    for (size_t i = 0; status == SLUICE_OK && i < SL_FORMAT_FOLDER; i++) {
+        status = try_files(found, i, sl_formats[i], path, error);
+    }
+    if (status == SLUICE_OK) {
+        status = try_table(found, path, error);
+    }
+    if (status == SLUICE_OK && found->files.count > 1) {
+        status = check_single(found, path, error);
+    }
+    return status == SLUICE_OK && found->files.count > 1 ? check_splits(found, path, error)
+                                                         : status;
+}
+
+/* ---- annotations beside pictures ---- */
+
+static sluice_status list_annotations(sl_found *found, const char *path, sluice_error *error)
+{
+    const sl_folder_look *look = found->look;
+    const bool beside = look->of[SL_FORMAT_FOLDER].count > 0 && look->folders.count == 0;
+    const bool above = look->folders.count > 0 && look->folders.count == look->usual_folders;
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < sl_seen_names_kept(&look->annotations); i++) {
+        char folder[SL_PATH_BYTES];
+        const int length =
+            snprintf(folder, sizeof(folder), "%s/%s", path, look->annotations.names[i]);
+        if (length > 0 && (size_t)length < sizeof(folder)) {
+            status = sl_folder_list_files(&found->files, folder, coco, LOOKED_AT, error);
+        }
+    }
+    if (status == SLUICE_OK && (beside || above) && look->of[number_of(coco)].count > 0 &&
+        look->of[number_of(coco)].count <= LOOKED_AT) {
+        status = sl_folder_list_files(&found->files, path, coco, LOOKED_AT, error);
+    }
+    return status;
+}
+
+/* COCO's, in a folder of pictures or in one beside folders of them. */
+static sluice_status find_annotations(sl_found *found, const char *path, sluice_error *error)
+{
+    sluice_status status = list_annotations(found, path, error);
+    if (status < 0 || found->files.count == 0) {
+        return status;
+    }
+    found->format = coco;
+    return check_single(found, path, error);
+}
+
+/* ---- all of it ---- */
+
+static sluice_status find(sl_found *found, const char *path, sluice_error *error)
+{
+    const sl_folder_look *look = found->look;
+    sluice_status status = find_usual(found, path, error);
+    if (status < 0 || found->format != NULL) {
+        return status;
+    }
+    const bool only_files = look->folders.count == 0 && look->of[SL_FORMAT_FOLDER].count == 0;
+    status = only_files ? find_files(found, path, error) : find_annotations(found, path, error);
+    if (status == SLUICE_OK && found->format == NULL) {
+        found->format = sl_formats[SL_FORMAT_FOLDER];
+    }
+    return status;
+}
+
+sluice_status sl_folder_find(sl_found *found, const char *path, sluice_error *error)
+{
+    const size_t marked = find_mark(path);
+    if (marked < SL_FORMATS) {
+        found->format = sl_formats[marked];
+        return SLUICE_OK;
+    }
+    found->look = sl_calloc(1, sizeof(*found->look));
+    if (found->look == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
+    }
+    const sluice_status status = sl_folder_look_at(found->look, path, error);
+    return status == SLUICE_OK ? find(found, path, error) : status;
+}
+
+void sl_found_close(sl_found *found)
+{
+    sl_file_list_close(&found->files);
+    sl_free(found->look);
+    *found = (sl_found){.format = NULL};
+}
+
+/* ---- what there is instead ---- */
+
+/* What the folders in it are, as far as they are datasets: " "a" (lmdb), "b" (npy)". */
+static uint32_t write_inner(const sl_folder_look *look, const char *path, char *text, size_t bytes)
+{
+    uint32_t count = 0;
+    size_t used = 0;
+    for (uint32_t i = 0; i < sl_seen_names_kept(&look->folders); i++) {
+        char inner[SL_PATH_BYTES];
+        sl_found found = {.format = NULL};
+        const char *name = look->folders.names[i];
+        const int length = snprintf(inner, sizeof(inner), "%s/%s", path, name);
+        if (length < 0 || (size_t)length >= sizeof(inner) || used >= bytes) {
+            continue;
+        }
+        if (sl_folder_find(&found, inner, NULL) == SLUICE_OK && found.format != NULL &&
+            found.format != sl_formats[SL_FORMAT_FOLDER]) {
+            const int more = snprintf(text + used, bytes - used, "%s\"%.80s\" (%s)",
+                                      count > 0 ? ", " : "", name, found.format->name);
+            used += more > 0 ? (size_t)more : 0;
+            count++;
+        }
+        sl_found_close(&found);
+    }
+    return count;
+}
+
+static void write_there(const sl_folder_look *look, char *text, size_t bytes)
+{
+    char files[NAMES_BYTES / 2 + 40] = "";
+    char folders[NAMES_BYTES / 2] = "";
+    sl_seen_names_write(&look->files, files, sizeof(files));
+    sl_seen_names_write(&look->folders, folders, sizeof(folders));
+    const int length = look->files.count > 0 ? snprintf(text, bytes, "%llu file%s (%s)",
+                                                        (unsigned long long)look->files.count,
+                                                        look->files.count > 1 ? "s" : "", files)
+                                             : 0;
+    const size_t used = length > 0 ? (size_t)length : 0;
+    if (look->folders.count > 0 && used < bytes) {
+        (void)snprintf(text + used, bytes - used, "%s%llu folder%s (%s)", used > 0 ? ", " : "",
+                       (unsigned long long)look->folders.count, look->folders.count > 1 ? "s" : "",
+                       folders);
+    }
+}
+
+/* Files that could be opened by their paths, were there no folders beside them. */
+static const sl_format *find_beside(const sl_folder_look *look)
+{
+    for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
+        if (sl_formats[i]->is_binary && look->of[i].count > 0) {
+            return sl_formats[i];
+        }
+    }
+    return NULL;
+}
+
+sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_error *error)
+{
+    char there[2 * NAMES_BYTES] = "";
+    char inner[NAMES_BYTES] = "";
+    const sl_folder_look *look = found->look;
+    const sl_format *beside = find_beside(look);
+    if (look->files.count + look->folders.count == 0) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "no dataset is in it: the folder is empty");
+    }
+    write_there(look, there, sizeof(there));
+    if (beside != NULL) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "holds %s beside other things: %s: name the files that are meant "
+                             "(%.128s/%.128s)",
+                             beside->files, there, path, look->of[number_of(beside)].names[0]);
+    }
+    const uint32_t datasets = write_inner(look, path, inner, sizeof(inner));
+    if (datasets > 0) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "no dataset is in it: %s; its folder%s %s: open %s", there,
+                             datasets > 1 ? "s have some:" : " has one:", inner,
+                             datasets > 1 ? "the one that is meant" : "that");
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                         "no dataset is in it: %s; looked for pictures (*.jpg .jpeg .png .ppm .bmp "
+                         ".pgm .tif .tiff .webp), also in its folders, and for the formats that "
+                         "are known",
+                         there);
+}
+
+sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sluice_error *error)
+{
+    const sl_format *beside = find_beside(found->look);
+    return beside != NULL
+               ? refuse_two(sl_formats[SL_FORMAT_FOLDER], &found->look->of[SL_FORMAT_FOLDER],
+                            beside, &found->look->of[number_of(beside)], path, error)
+               : SLUICE_OK;
+}

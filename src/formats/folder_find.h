@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * folder_find: which format a folder has, and the files that it is opened by.
+ *
+ * Purpose: the rule of what a folder is (docs/formats.md): what a format says of folders itself
+ * comes first; then files that all are of one format; then COCO's annotations beside their
+ * pictures; and what is left is a folder of pictures, or nothing. What could be two things is
+ * refused, by the names of what is there.
+ * Threads: one owner. Ownership: sl_found_close.
+ */
+#ifndef SL_FOLDER_FIND_H
+#define SL_FOLDER_FIND_H
+
+#include "folder_look.h"
+
+typedef struct sl_found {
+    const sl_format *format;
+    sl_file_list files;   /* it is opened by; none: by the folder's own path */
+    sl_folder_look *look; /* what lies there; NULL: nobody had to look */
+} sl_found;
+
+/* Zeroed. Errors: INVALID (two formats, several files of which one has to be named), IO, NOMEM. */
+sluice_status sl_folder_find(sl_found *found, const char *path, sluice_error *error);
+/* Of all zero is fine. */
+void sl_found_close(sl_found *found);
+
+/* Once it turned out to have no pictures: what is there instead, and what can be opened in it.
+ * INVALID. */
+sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_error *error);
+/* Pictures without classes beside files of another format: INVALID; OK: there are none. */
+sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sluice_error *error);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "folder_look.h"
+
+#include "memory.h"
+#include "splits.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#define STAGE "dataset"
+
+/* False: it is too long. */
+static bool join(char path[SL_PATH_BYTES], const char *folder, const char *name)
+{
+    size_t bytes = strlen(folder);
+    while (bytes > 1 && folder[bytes - 1] == '/') {
+        bytes--;
+    }
+    const int length = snprintf(path, SL_PATH_BYTES, "%.*s/%s", (int)bytes, folder, name);
+    return length > 0 && length < SL_PATH_BYTES;
+}
+
+static bool is_folder(const char *folder, const struct dirent *entry)
+{
+    char path[SL_PATH_BYTES];
+    struct stat facts;
+    if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) {
+        return entry->d_type == DT_DIR;
+    }
+    return join(path, folder, entry->d_name) && stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+/* Folders of pictures beside annotations. */
+static bool is_usual(const char *name)
+{
+    static const char *const names[] = {"images", "JPEGImages", "annotations", "labels"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcasecmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return sl_split_is(name);
+}
+
+static void add_folder(sl_folder_look *look, const char *name)
+{
+    static const char begin[] = "annotation";
+    if (strncmp(name, "__", 2) == 0) {
+        return;
+    }
+    sl_seen_names_add(&look->folders, name);
+    look->usual_folders += is_usual(name);
+    if (strncasecmp(name, begin, strlen(begin)) == 0) {
+        sl_seen_names_add(&look->annotations, name);
+    }
+}
+
+static bool is_of(const sl_format *format, const char *name)
+{
+    return (format->is_named != NULL && format->is_named(name)) ||
+           (format->is_file != NULL && format->is_file(name));
+}
+
+static void add_file(sl_folder_look *look, const char *name)
+{
+    sl_seen_names_add(&look->files, name);
+    /* Pictures first: there may be a million of them, and they are nothing else. */
+    if (is_of(sl_formats[SL_FORMAT_FOLDER], name)) {
+        sl_seen_names_add(&look->of[SL_FORMAT_FOLDER], name);
+        return;
+    }
+    for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
+        if (is_of(sl_formats[i], name)) {
+            sl_seen_names_add(&look->of[i], name);
+        }
+    }
+}
+
+/* Each entry that is not hidden, to `take`. */
+static sluice_status list(const char *path,
+                          sluice_status (*take)(void *ctx, const char *folder,
+                                                const struct dirent *entry, sluice_error *error),
+                          void *ctx, sluice_error *error)
+{
+    sluice_status status = SLUICE_OK;
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot list the folder");
+    }
+    while (status == SLUICE_OK) {
+        errno = 0;
+        const struct dirent *entry = readdir(folder); // NOLINT(concurrency-mt-unsafe): our own
+        if (entry == NULL) {
+            if (errno != 0) {
+                status = sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1,
+                                       "cannot list the folder");
+            }
+            break;
+        }
+        if (entry->d_name[0] != '.') {
+            status = take(ctx, path, entry, error);
+        }
+    }
+    (void)closedir(folder);
+    return status;
+}
+
+static sluice_status look_at_entry(void *ctx, const char *folder, const struct dirent *entry,
+                                   sluice_error *error)
+{
+    (void)error;
+    if (is_folder(folder, entry)) {
+        add_folder(ctx, entry->d_name);
+    } else {
+        add_file(ctx, entry->d_name);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_folder_look_at(sl_folder_look *look, const char *path, sluice_error *error)
+{
+    return list(path, look_at_entry, look, error);
+}
+
+/* ---- files of one format ---- */
+
+typedef struct lister {
+    sl_file_list *list;
+    const sl_format *format;
+} lister;
+
+static sluice_status list_entry(void *ctx, const char *folder, const struct dirent *entry,
+                                sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    const lister *l = ctx;
+    if (!is_of(l->format, entry->d_name) || is_folder(folder, entry)) {
+        return SLUICE_OK;
+    }
+    if (!join(path, folder, entry->d_name)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+                             "the path of a file in it is too long");
+    }
+    return sl_file_list_add(l->list, path, error);
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(((const sl_listed_file *)a)->path, ((const sl_listed_file *)b)->path);
+}
+
+/* Leaves those behind `first` that hold something else. */
+static void keep_sure(sl_file_list *files, uint32_t first, const sl_format *format, uint32_t most)
+{
+    uint32_t kept = first;
+    for (uint32_t i = first; i < files->count; i++) {
+        sl_listed_file *file = &files->files[i];
+        if (i - first < most && format->is_sure(file->path)) {
+            files->files[kept++] = *file;
+        } else {
+            sl_free(file->path);
+        }
+    }
+    files->count = kept;
+}
+
+sluice_status sl_folder_list_files(sl_file_list *files, const char *folder, const sl_format *format,
+                                   uint32_t most, sluice_error *error)
+{
+    lister l = {files, format};
+    const uint32_t first = files->count;
+    const sluice_status status = list(folder, list_entry, &l, error);
+    if (status == SLUICE_OK && files->count > first) {
+        qsort(files->files + first, files->count - first, sizeof(*files->files), compare_paths);
+    }
+    if (status == SLUICE_OK && format->is_sure != NULL) {
+        keep_sure(files, first, format, most);
+    }
+    return status;
+}
