@@ -71,14 +71,15 @@ static sluice_status tree_open(const tree *t, sl_dataset **dataset, uint32_t all
     return sl_dataset_open(dataset, &path, 1, &options, error);
 }
 
-/* Label and key of a sample, without its picture being read. */
+/* Label (-1: there is none) and key of a sample, without its picture being read. */
 static int64_t facts_of(const sl_dataset *dataset, uint64_t index, char key[SL_KEY_MAX + 1])
 {
     sl_sample sample;
     sl_values values;
     assert_int_equal(sl_dataset_describe(dataset, index, &sample, &values, NULL), SLUICE_OK);
     assert_int_equal(sl_dataset_key(dataset, index, key, SL_KEY_MAX + 1, NULL), SLUICE_OK);
-    return values.of[sl_dataset_field(dataset, "label")].integer;
+    const uint32_t label = sl_dataset_field(dataset, "label");
+    return label != SL_FIELD_NONE ? values.of[label].integer : -1;
 }
 
 /* The dataset's samples are exactly these, "label key", in this order. */
@@ -320,7 +321,7 @@ static void links_that_multiply_files_are_refused(void **state)
     remove_tree(t.root);
 }
 
-static void pictures_without_classes_are_one_class(void **state)
+static void pictures_without_classes_have_no_label(void **state)
 {
     (void)state;
     tree t;
@@ -328,14 +329,15 @@ static void pictures_without_classes_are_one_class(void **state)
     tree_add(&t, "b.jpg");
     tree_add(&t, "a.png");
     tree_add(&t, "notes/readme.txt");
-    EXPECT(&t, "0 a.png", "0 b.jpg");
+    EXPECT(&t, "-1 a.png", "-1 b.jpg");
     sl_dataset *dataset;
     sl_sample sample;
     char path[600];
     assert_int_equal(tree_open(&t, &dataset, 0, NULL), SLUICE_OK);
-    assert_int_equal(dataset->info.classes, 1);
-    assert_string_equal(dataset->ops->class_name(dataset, 0), ".");
-    assert_null(dataset->ops->class_name(dataset, 1));
+    assert_int_equal(dataset->info.classes, 0);
+    assert_int_equal(dataset->info.fields, 2);
+    assert_non_null(strstr(dataset->kind, "without labels"));
+    assert_null(dataset->ops->class_name(dataset, 0));
     assert_null(dataset->ops->class_name(dataset, -1));
     assert_int_equal(sl_dataset_find(dataset, 1, &sample, NULL), SLUICE_OK);
     const uint32_t object = sample.place.object;
@@ -657,7 +659,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(links_that_multiply_are_refused),
         cmocka_unit_test(links_that_multiply_files_are_refused),
         cmocka_unit_test(shared_folders_are_as_torchvision_sees_them),
-        cmocka_unit_test(pictures_without_classes_are_one_class),
+        cmocka_unit_test(pictures_without_classes_have_no_label),
         cmocka_unit_test(nothing_found_says_what_was_looked_for),
         cmocka_unit_test(names_that_differ_in_case_only_are_refused),
         cmocka_unit_test(classes_without_a_picture_are_refused),

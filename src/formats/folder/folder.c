@@ -3,7 +3,7 @@
 #include "checksum.h"
 #include "dataset.h"
 #include "error.h"
-#include "folder_list.h"
+#include "folder_shape.h"
 #include "memory.h"
 
 #include <stdio.h>
@@ -31,12 +31,18 @@ static bool probe(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/* Without classes there is no label, and the key has its place. */
 enum { FIELD_IMAGE, FIELD_LABEL, FIELD_KEY, FIELDS };
 
 static const sl_field fields[FIELDS] = {
     [FIELD_IMAGE] = {.name = "image", .type = SLUICE_FIELD_IMAGE},
     [FIELD_LABEL] = {.name = "label", .type = SLUICE_FIELD_INT},
     [FIELD_KEY] = {.name = "key", .type = SLUICE_FIELD_TEXT},
+};
+
+static const sl_field unlabelled[FIELDS - 1] = {
+    {.name = "image", .type = SLUICE_FIELD_IMAGE},
+    {.name = "key", .type = SLUICE_FIELD_TEXT},
 };
 
 static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
@@ -54,12 +60,15 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 {
     const sl_folder_list *list = &folder_of(dataset)->list;
     const uint32_t label = list->dirs[list->files[sample->index].dir].label;
+    const uint32_t key = list->flat ? FIELD_LABEL : FIELD_KEY;
     values->of[FIELD_IMAGE] = (sl_value){.present = true, .bytes = bytes};
-    values->of[FIELD_LABEL] = (sl_value){.present = true, .integer = label};
-    if (sl_values_want(values, FIELD_KEY)) {
+    if (!list->flat) {
+        values->of[FIELD_LABEL] = (sl_value){.present = true, .integer = label};
+    }
+    if (sl_values_want(values, key)) {
         /* Keys were shorter than this when they were listed. */
         (void)sl_folder_key(list, sample->index, values->room, sizeof(values->room));
-        values->of[FIELD_KEY] = (sl_value){
+        values->of[key] = (sl_value){
             .present = true, .bytes = {(const uint8_t *)values->room, strlen(values->room)}};
     }
     return sl_accept();
@@ -83,7 +92,7 @@ static sluice_status key_of(const sl_dataset *dataset, uint64_t index, char *key
 static const char *class_name(const sl_dataset *dataset, int64_t label)
 {
     const sl_folder_list *list = &folder_of(dataset)->list;
-    return label >= 0 && label < (int64_t)list->class_count
+    return !list->flat && label >= 0 && label < (int64_t)list->class_count
                ? sl_folder_text(list, list->classes[label])
                : NULL;
 }
@@ -205,7 +214,7 @@ static sluice_status refuse_empty_classes(const folder *own, sluice_error *error
     return empty > 0 ? report_empty(own, empty, first, error) : SLUICE_OK;
 }
 
-/* Over class names, keys and labels, in order. */
+/* Over class names, keys and labels, in order; without classes as if there were one. */
 static uint64_t fingerprint(const folder *own)
 {
     const sl_folder_list *list = &own->list;
@@ -233,8 +242,11 @@ static sluice_status complete(folder *own, const sluice_dataset_options *options
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, own->root, -1,
                              "more than 2^32 - 2 pictures");
     }
-    sluice_status status = SLUICE_OK;
-    if (!options->allow_case_duplicates) {
+    sluice_status status = own->list.flat
+                               ? SLUICE_OK
+                               : sl_folder_shape_check(&own->list, own->root,
+                                                       options->allow_empty_classes != 0, error);
+    if (status == SLUICE_OK && !options->allow_case_duplicates) {
         status = refuse_case_duplicates(own, error);
     }
     if (status == SLUICE_OK && !options->allow_empty_classes) {
@@ -246,11 +258,10 @@ static sluice_status complete(folder *own, const sluice_dataset_options *options
     sluice_dataset_info *info = &own->base.info;
     info->samples = own->list.file_count;
     info->fingerprint = fingerprint(own);
-    info->classes = own->list.class_count;
-    info->fields = FIELDS;
-    (void)snprintf(own->base.kind, sizeof(own->base.kind),
-                   "a folder of class folders with pictures (torchvision's ImageFolder)");
-    own->base.fields = fields;
+    info->classes = own->list.flat ? 0 : own->list.class_count;
+    info->fields = own->list.flat ? FIELDS - 1 : FIELDS;
+    own->base.fields = own->list.flat ? unlabelled : fields;
+    sl_folder_shape_describe(&own->list, own->base.kind, sizeof(own->base.kind));
     own->base.whole_objects = true;
     const sl_object_names names = {
         .ctx = own, .count = (uint32_t)own->list.file_count, .path = path_of};

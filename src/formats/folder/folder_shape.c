@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "folder_shape.h"
+
+#include "error.h"
+#include "memory.h"
+#include "splits.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STAGE "dataset"
+
+enum { NAMES_BYTES = 160 };
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Pictures in each directory and below it. A directory comes behind the one that it is in. */
+static uint64_t *count_pictures(const sl_folder_list *list)
+{
+    uint64_t *counts = sl_calloc((size_t)list->dir_count + 1, sizeof(*counts));
+    for (uint32_t i = list->dir_count; counts != NULL && i-- > 0;) {
+        const sl_folder_dir *dir = &list->dirs[i];
+        counts[i] += dir->count;
+        if (dir->parent != UINT32_MAX) {
+            counts[dir->parent] += counts[i];
+        }
+    }
+    return counts;
+}
+
+/* The directories with pictures right below `parent`; UINT32_MAX: those of classes. Returns the
+ * first one. */
+static uint32_t find_inner(const sl_folder_list *list, const uint64_t *counts, uint32_t parent,
+                           sl_seen_names *names)
+{
+    uint32_t first = UINT32_MAX;
+    *names = (sl_seen_names){0};
+    for (uint32_t i = 0; i < list->dir_count; i++) {
+        if (list->dirs[i].parent == parent && counts[i] > 0) {
+            sl_seen_names_add(names, base_name(sl_folder_text(list, list->dirs[i].path)));
+            first = first == UINT32_MAX ? i : first;
+        }
+    }
+    return first;
+}
+
+static sluice_status refuse_beside(const sl_folder_list *list, const char *root,
+                                   const sl_seen_names *classes, sluice_error *error)
+{
+    char pictures[NAMES_BYTES];
+    char folders[NAMES_BYTES];
+    sl_seen_names_write(&list->beside, pictures, sizeof(pictures));
+    sl_seen_names_write(classes, folders, sizeof(folders));
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, root, -1,
+                         "its own pictures (%llu: %s) would be left out, and there are no more in "
+                         "its class folders (%llu: %s): move the ones or the others elsewhere",
+                         (unsigned long long)list->beside.count, pictures,
+                         (unsigned long long)list->file_count, folders);
+}
+
+/* Whether all are called as splits are. */
+static bool are_splits(const sl_folder_list *list, const uint64_t *counts)
+{
+    for (uint32_t i = 0; i < list->dir_count; i++) {
+        const sl_folder_dir *dir = &list->dirs[i];
+        if (dir->parent == UINT32_MAX && counts[i] > 0 &&
+            !sl_split_is(sl_folder_text(list, dir->path))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static sluice_status refuse_splits(const char *root, const sl_seen_names *classes,
+                                   sluice_error *error)
+{
+    char folders[NAMES_BYTES];
+    sl_seen_names_write(classes, folders, sizeof(folders));
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, root, -1,
+                         "its folders of pictures are splits, not classes (%s): open one of them "
+                         "(%.200s/%.64s)",
+                         folders, root, classes->names[0]);
+}
+
+/* All pictures are below `dir`, the only class: down to where there are several folders. */
+static sluice_status check_wrapper(const sl_folder_list *list, const uint64_t *counts, uint32_t dir,
+                                   const char *root, sluice_error *error)
+{
+    char folders[NAMES_BYTES];
+    sl_seen_names inner;
+    uint32_t next = dir;
+    do {
+        dir = next;
+        next = list->dirs[dir].count == 0 ? find_inner(list, counts, dir, &inner) : UINT32_MAX;
+    } while (next != UINT32_MAX && inner.count == 1);
+    if (next == UINT32_MAX) {
+        return SLUICE_OK;
+    }
+    const char *path = sl_folder_text(list, list->dirs[dir].path);
+    sl_seen_names_write(&inner, folders, sizeof(folders));
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, root, -1,
+                         "all its pictures are in \"%.100s\", which would be one class, and holds "
+                         "%llu folders of them (%s): open %.160s/%.100s",
+                         path, (unsigned long long)inner.count, folders, root, path);
+}
+
+sluice_status sl_folder_shape_check(const sl_folder_list *list, const char *root, bool allow_empty,
+                                    sluice_error *error)
+{
+    sl_seen_names classes;
+    uint64_t *counts = count_pictures(list);
+    if (counts == NULL) {
+        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a folder");
+    }
+    sluice_status status = SLUICE_OK;
+    const uint32_t first = find_inner(list, counts, UINT32_MAX, &classes);
+    if (list->beside.count >= list->file_count) {
+        status = refuse_beside(list, root, &classes, error);
+    } else if (classes.count > 1 && are_splits(list, counts)) {
+        status = refuse_splits(root, &classes, error);
+    } else if (classes.count == 1 && (list->class_count == 1 || !allow_empty)) {
+        status = check_wrapper(list, counts, first, root, error);
+    }
+    sl_free(counts);
+    return status;
+}
+
+void sl_folder_shape_describe(const sl_folder_list *list, char *text, size_t bytes)
+{
+    char beside[NAMES_BYTES / 2] = "";
+    char left_out[NAMES_BYTES] = "";
+    if (list->flat) {
+        (void)snprintf(text, bytes,
+                       "a folder of pictures, without labels, since there are no class folders");
+        return;
+    }
+    if (list->beside.count > 0) {
+        sl_seen_names_write(&list->beside, beside, sizeof(beside));
+        (void)snprintf(left_out, sizeof(left_out), ", without the %llu beside them (%s)",
+                       (unsigned long long)list->beside.count, beside);
+    }
+    (void)snprintf(text, bytes, "a folder of %s with pictures (torchvision's ImageFolder)%s",
+                   list->class_count == 1 ? "one class folder" : "class folders", left_out);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * folder_shape: whether class folders are what they seem to be.
+ *
+ * Purpose: torchvision takes any sub-folder for a class. One for each split, or one around the real
+ * ones, would be a dataset without meaning, and nobody would be told; so these are refused, with
+ * the folder to open instead. Threads: pure.
+ */
+#ifndef SL_FOLDER_SHAPE_H
+#define SL_FOLDER_SHAPE_H
+
+#include "folder_list.h"
+
+/*
+ * Of a list with class folders. INVALID: those with pictures are all called as splits are, and are
+ * several; all pictures are in one of them (the others being empty, unless `allow_empty`) and below
+ * that in several; or as many pictures lie beside the class folders as in them. Else OK, or NOMEM.
+ */
+sluice_status sl_folder_shape_check(const sl_folder_list *list, const char *root, bool allow_empty,
+                                    sluice_error *error);
+/* A sentence about the list: what labels are, and what was left out. */
+void sl_folder_shape_describe(const sl_folder_list *list, char *text, size_t bytes);
+
+#endif
