@@ -28,6 +28,7 @@ typedef struct sl_refusal {
     sluice_status status;
     uint32_t offset;
     const char *field; /* of a sample, whose it is; NULL: no field's */
+    uint32_t file;     /* of several that the sample is, which those bytes are */
 } sl_refusal;
 
 static inline sl_refusal sl_refuse(const char *text, size_t offset)

@@ -93,6 +93,7 @@ sluice_status sl_dataset_locate_at(const sl_dataset *dataset, uint64_t epoch, ui
 {
     assert(index < dataset->info.samples);
     sample->pieces = 0;
+    sample->files = 0;
     sample->cut = false;
     const sluice_status status =
         dataset->ops->locate_at != NULL
@@ -163,7 +164,8 @@ sluice_status sl_dataset_refuse(const sl_dataset *dataset, uint32_t object, uint
                                 sl_refusal refusal, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
-    const bool known = sl_objects_path(dataset->objects, object, path, sizeof(path)) == SLUICE_OK;
+    const bool known = sl_objects_file_path(dataset->objects, object, refusal.file, path,
+                                            sizeof(path)) == SLUICE_OK;
     return sl_error_file(error, refusal.status, STAGE, 0, known ? path : NULL,
                          (int64_t)(offset + refusal.offset), "%s%s%s%s",
                          refusal.field != NULL ? "field \"" : "",
@@ -371,7 +373,8 @@ void sl_sample_blame(const sl_dataset *dataset, const sl_sample *sample, const s
         return; /* blamed already */
     }
     char path[SL_PATH_BYTES];
-    if (sl_objects_path(dataset->objects, sample->place.object, path, sizeof(path)) == SLUICE_OK) {
+    if (sl_objects_file_path(dataset->objects, sample->place.object,
+                             value != NULL ? value->file : 0, path, sizeof(path)) == SLUICE_OK) {
         sl_error_set_path(error, path);
     }
     if (error->offset < 0 || (value != NULL && sl_is_compressed(value))) {

@@ -36,6 +36,8 @@ typedef struct sl_sample {
     uint64_t epoch; /* that it was located for; 0 where that makes no difference */
     sl_place place;
     uint32_t pieces;   /* place.bytes are those of so many pieces of the object; 0: one stretch */
+    uint32_t files;    /* its object is so many, in which all its values are; 0: but for a picture,
+                          nothing has to be read where place.bytes are 0 */
     bool cut;          /* parts of some fields are there and nothing else (subvolumes.h) */
     uint64_t facts[6]; /* the format's own, from locate to unpack */
 } sl_sample;
@@ -278,7 +280,8 @@ sluice_status sl_dataset_unpack(const sl_dataset *dataset, const sl_sample *samp
 sl_refusal sl_dataset_unpack_part(const sl_dataset *part, const sl_sample *sample, sl_bytes bytes,
                                   sl_values *values);
 /*
- * A sample's numbers, and the sizes of its pictures, read where they have to be. Spans of the
+ * A sample's numbers, and the sizes of its pictures, read where they have to be. Of a sample of
+ * several files place.bytes says what was read. Spans of the
  * values are not valid. Errors: as those of find, read and unpack.
  */
 sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_sample *sample,

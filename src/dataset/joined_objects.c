@@ -57,6 +57,19 @@ static sl_packed packed_of(void *ctx, uint32_t object)
     return sl_objects_packed(s->objects, object - s->first);
 }
 
+static uint32_t files_of(void *ctx, uint32_t object)
+{
+    const span *s = sl_joined_span_of(ctx, object);
+    return sl_objects_files(s->objects, object - s->first);
+}
+
+static sluice_status file_path_of(void *ctx, uint32_t object, uint32_t file, char *path,
+                                  size_t bytes)
+{
+    const span *s = sl_joined_span_of(ctx, object);
+    return sl_objects_file_path(s->objects, object - s->first, file, path, bytes);
+}
+
 static int compare_objects(const void *a, const void *b, void *ctx)
 {
     const part *parts = ctx;
@@ -134,7 +147,9 @@ sluice_status sl_joined_objects(joined *own, sluice_error *error)
                                    .bytes = bytes_of,
                                    .identity = identity_of,
                                    .packed = any ? packed_of : NULL,
-                                   .boundary = boundary_of};
+                                   .boundary = boundary_of,
+                                   .files = files_of,
+                                   .file_path = file_path_of};
     own->owns_objects = true;
     return sl_objects_open(&own->base.objects, &names, error);
 }

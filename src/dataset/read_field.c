@@ -8,7 +8,7 @@
 
 #define STAGE "dataset"
 
-static sluice_status read_stored(const sl_dataset *dataset, sl_stored_sample *r,
+static sluice_status read_stored(const sl_dataset *dataset, sl_stored_sample *r, size_t *bytes,
                                  sluice_error *error)
 {
     size_t size = 0;
@@ -32,6 +32,7 @@ static sluice_status read_stored(const sl_dataset *dataset, sl_stored_sample *r,
     if (status < 0) {
         return status;
     }
+    *bytes = size;
     return sl_dataset_unpack(dataset, &r->sample, (sl_bytes){r->bytes, size}, &r->values, error);
 }
 
@@ -99,18 +100,22 @@ void sl_dataset_free_sample(sl_stored_sample *record)
 sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                                   sl_values *values, sluice_error *error)
 {
+    size_t bytes = 0;
     sl_stored_sample *r = new_record(SL_VALUES_ALL, error);
     if (r == NULL) {
         return SLUICE_NOMEM;
     }
     sluice_status status = sl_dataset_find(dataset, index, &r->sample, error);
-    if (status == SLUICE_OK && r->sample.place.bytes == 0) {
+    if (status == SLUICE_OK && r->sample.place.bytes == 0 && r->sample.files == 0) {
         /* Everything but the pictures themselves is in the index. */
         status = sl_dataset_unpack(dataset, &r->sample, (sl_bytes){NULL, 0}, &r->values, error);
     } else if (status == SLUICE_OK) {
-        status = read_stored(dataset, r, error);
+        status = read_stored(dataset, r, &bytes, error);
     }
     *sample = r->sample;
+    if (sample->files > 0) {
+        sample->place.bytes = (uint32_t)bytes;
+    }
     *values = r->values;
     memset(&values->rooms, 0, sizeof(values->rooms));
     sl_dataset_free_sample(r);
@@ -120,6 +125,7 @@ sluice_status sl_dataset_describe(const sl_dataset *dataset, uint64_t index, sl_
 sluice_status sl_dataset_read_sample(const sl_dataset *dataset, uint64_t index, uint64_t wanted,
                                      sl_stored_sample **record, sluice_error *error)
 {
+    size_t bytes = 0;
     *record = NULL;
     sl_stored_sample *r = new_record(wanted, error);
     if (r == NULL) {
@@ -127,7 +133,7 @@ sluice_status sl_dataset_read_sample(const sl_dataset *dataset, uint64_t index, 
     }
     sluice_status status = sl_dataset_find(dataset, index, &r->sample, error);
     if (status == SLUICE_OK) {
-        status = read_stored(dataset, r, error);
+        status = read_stored(dataset, r, &bytes, error);
         if (status < 0) {
             sl_sample_blame(dataset, &r->sample, NULL, error);
         }

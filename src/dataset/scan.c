@@ -48,6 +48,22 @@ static sluice_status grow(sl_buffer *buffer, size_t bytes, sluice_error *error)
     return SLUICE_OK;
 }
 
+/* A sample of a size that was not known, and is more than the buffer has. */
+static sluice_status read_larger(const sl_dataset *dataset, reader *r, const sl_sample *sample,
+                                 size_t *size, sluice_error *error)
+{
+    sluice_status status = sl_sample_pass_take(&r->pass, *size, error);
+    if (status == SLUICE_OK) {
+        status = grow(&r->buffer, *size, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_dataset_read(dataset, sample, r->buffer, size, error);
+    }
+    return status == SLUICE_AGAIN
+               ? sl_error_set(error, SLUICE_IO, STAGE, "the file grew while it was read")
+               : status;
+}
+
 static sluice_status read_values(const sl_scan *scan, reader *r, const sl_sample *sample,
                                  sluice_error *error)
 {
@@ -56,8 +72,11 @@ static sluice_status read_values(const sl_scan *scan, reader *r, const sl_sample
     if (status == SLUICE_OK) {
         status = grow(&r->buffer, sample->place.bytes, error);
     }
-    if (status == SLUICE_OK && sample->place.bytes > 0) {
+    if (status == SLUICE_OK && (sample->place.bytes > 0 || sample->files > 0)) {
         status = sl_dataset_read(scan->dataset, sample, r->buffer, &size, error);
+    }
+    if (status == SLUICE_AGAIN) {
+        status = read_larger(scan->dataset, r, sample, &size, error);
     }
     if (status < 0) {
         return status;

@@ -25,7 +25,8 @@
 
 typedef enum sl_read_kind {
     SL_READ_AT = 0,    /* pread(fd, buffer, length, offset) */
-    SL_READ_FILE = 1,  /* open path, read all of it (at most `length`), close */
+    SL_READ_FILE = 1,  /* open path, read all of it (at most `length`), close; of an object that is
+                          several files all of them */
     SL_READ_PIECES = 2 /* pread(fd) of each piece, one behind the other in the buffer; what of
                           pieces with gaps is not in memory, the kernel is told before */
 } sl_read_kind;
@@ -41,6 +42,11 @@ typedef struct sl_read {
     uint8_t *buffer;
     const sl_piece *pieces; /* READ_PIECES: `length` bytes in all */
     uint32_t piece_count;
+    /* READ_FILE: how many files the object is, 0: the one at `path`; else they are read by their
+     * paths, without O_DIRECT (read_files.h) */
+    uint32_t files;
+    uint32_t object;
+    const struct sl_objects *objects;
     bool drop_cache; /* READ_FILE: advise the kernel to forget the pages afterwards */
     /* READ_FILE: with O_DIRECT where that works; `length` and `buffer` are multiples of
      * SL_DIRECT_ALIGN. READ_AT: the descriptor is such a one. */
@@ -59,6 +65,7 @@ typedef struct sl_completion {
     int64_t result;
     uint64_t file_bytes; /* READ_FILE: size by fstat */
     bool direct;         /* READ_FILE: it was read with O_DIRECT */
+    uint32_t file;       /* READ_FILE: which of several failed */
 } sl_completion;
 
 typedef struct sl_backend sl_backend;

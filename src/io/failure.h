@@ -29,6 +29,7 @@ typedef struct sl_failure {
     int sys_errno;
     int status; /* SOURCE */
     uint32_t tries;
+    uint32_t file;   /* of several that the object is */
     uint64_t offset; /* where it was noticed */
     uint64_t object_bytes;
     const char *text; /* SOURCE: a literal */

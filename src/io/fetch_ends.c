@@ -102,6 +102,7 @@ void sl_fetch_read_failed(sl_fetch *fetch, sl_request *request, sl_failure_kind 
     const sl_failure failure = {.kind = kind,
                                 .sys_errno = sys_errno,
                                 .tries = request->tries,
+                                .file = request->file,
                                 .offset = kind == SL_FAILURE_SIZE ? object_bytes : valid_end,
                                 .object_bytes = object_bytes};
     finish(fetch, request, valid_end, verdict == SL_VERDICT_SPLIT ? NULL : &failure);
@@ -189,6 +190,7 @@ static void learn_size(sl_fetch *fetch, uint64_t bytes, bool too_small)
 static void whole_done(sl_fetch *fetch, sl_request *request, const sl_completion *completion)
 {
     const bool too_small = completion->result == -EFBIG;
+    request->file = completion->file;
     if (completion->result == -EXDEV && request->read.boundary != NULL) {
         sl_fetch_read_failed(fetch, request, SL_FAILURE_OUTSIDE, 0, 0);
         return;

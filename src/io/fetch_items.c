@@ -128,9 +128,9 @@ static void deliver(sl_fetch *fetch, const sl_want *want)
         return;
     }
     char path[SL_PATH_BYTES];
-    bool known =
-        want->failure.kind != SL_FAILURE_CANCELED &&
-        sl_objects_path(fetch->config.objects, want->item.object, path, sizeof(path)) == SLUICE_OK;
+    bool known = want->failure.kind != SL_FAILURE_CANCELED &&
+                 sl_objects_file_path(fetch->config.objects, want->item.object, want->failure.file,
+                                      path, sizeof(path)) == SLUICE_OK;
     sluice_error error;
     sluice_status status = describe(fetch, want, known ? path : NULL, &error);
     fetch->source.deliver(ctx, &want->item, status, NULL, &error);

@@ -184,6 +184,9 @@ static void describe_read(const sl_fetch *fetch, sl_request *request)
         read->boundary = sl_objects_boundary(fetch->config.objects, request->object);
         read->direct = fetch->config.cache == SL_CACHE_DIRECT;
         read->drop_cache = read->direct || fetch->config.cache == SL_CACHE_DROP;
+        read->objects = fetch->config.objects;
+        read->object = request->object;
+        read->files = sl_objects_files(fetch->config.objects, request->object);
     }
 }
 

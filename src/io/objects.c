@@ -179,6 +179,20 @@ sluice_status sl_objects_path(const sl_objects *objects, uint32_t object, char *
     return objects->names.path(objects->names.ctx, object, path, bytes);
 }
 
+uint32_t sl_objects_files(const sl_objects *objects, uint32_t object)
+{
+    return objects->names.files != NULL ? objects->names.files(objects->names.ctx, object) : 0;
+}
+
+sluice_status sl_objects_file_path(const sl_objects *objects, uint32_t object, uint32_t file,
+                                   char *path, size_t bytes)
+{
+    if (file == 0 || file >= sl_objects_files(objects, object)) {
+        return sl_objects_path(objects, object, path, bytes);
+    }
+    return objects->names.file_path(objects->names.ctx, object, file, path, bytes);
+}
+
 /* ---- opening ---- */
 
 int sl_object_open_path(const char *path, const sl_boundary *boundary, bool direct,

@@ -33,6 +33,8 @@
 /* Of offset, length and buffer with O_DIRECT. */
 #define SL_DIRECT_ALIGN ((uint32_t)4096)
 #define SL_PATH_BYTES   4096
+/* That an object can be. */
+#define SL_OBJECT_FILES_MAX 64U
 
 typedef struct sl_objects sl_objects;
 
@@ -50,6 +52,11 @@ typedef struct sl_object_names {
     sl_packed (*packed)(void *ctx, uint32_t object);
     /* What it has to lie in; NULL, or returns NULL: anywhere. */
     const sl_boundary *(*boundary)(void *ctx, uint32_t object);
+    /* How many files it is, which are read whole (read_files.h): 1 to SL_OBJECT_FILES_MAX, or 0: it
+     * is the one that `path` names, and nothing is added to its bytes. NULL: all are. */
+    uint32_t (*files)(void *ctx, uint32_t object);
+    /* Of those files, the first of which is `path`. There where `files` is. */
+    sluice_status (*file_path)(void *ctx, uint32_t object, uint32_t file, char *path, size_t bytes);
 } sl_object_names;
 
 /* Errors: NOMEM. */
@@ -68,6 +75,11 @@ sl_packed sl_objects_packed(const sl_objects *objects, uint32_t object);
 /* What the object has to lie in; NULL: anywhere. */
 const sl_boundary *sl_objects_boundary(const sl_objects *objects, uint32_t object);
 sluice_status sl_objects_path(const sl_objects *objects, uint32_t object, char *path, size_t bytes);
+/* How many files the object is; 0: the one that its path names. */
+uint32_t sl_objects_files(const sl_objects *objects, uint32_t object);
+/* The path of one of its files. */
+sluice_status sl_objects_file_path(const sl_objects *objects, uint32_t object, uint32_t file,
+                                   char *path, size_t bytes);
 
 /*
  * Reads exactly `bytes` of an object. Blocks; what may pass is tried again (retry.h), and a stale

@@ -3,6 +3,7 @@
 #include "objects.h"
 
 #include "error.h"
+#include "read_files.h"
 #include "retry.h"
 #include "streams.h"
 
@@ -115,9 +116,47 @@ static sluice_status read_whole_once(whole file, void *to, size_t capacity, size
     return status;
 }
 
+static sluice_status read_files_once(const sl_files_read *read, size_t *size, sluice_error *error)
+{
+    char path[SL_PATH_BYTES] = "";
+    sl_files_end end = {.bytes = 0};
+    const int64_t got = sl_read_files(read, &end);
+    *size = (size_t)end.bytes;
+    if (got >= 0 || got == -EFBIG) {
+        return got >= 0 ? SLUICE_OK : SLUICE_AGAIN;
+    }
+    (void)sl_objects_file_path(read->objects, read->object, end.file, path, sizeof(path));
+    const sl_boundary *boundary = sl_objects_boundary(read->objects, read->object);
+    return got == -EXDEV && boundary != NULL ? sl_boundary_refuse(boundary, path, error)
+                                             : sl_error_file(error, SLUICE_IO, STAGE, (int)-got,
+                                                             path, -1, "cannot read the file");
+}
+
+static sluice_status read_files(sl_objects *objects, const sl_files_read *read, size_t *size,
+                                sluice_error *error)
+{
+    sluice_error reason;
+    sluice_status status;
+    sl_retry retry = {0};
+    do {
+        status = read_files_once(read, size, &reason);
+    } while (status < 0 && try_again(objects, &retry, &reason));
+    note_end(objects, status, &retry);
+    if (status < 0 && error != NULL) {
+        *error = reason;
+    }
+    return status;
+}
+
 sluice_status sl_objects_read_whole(sl_objects *objects, uint32_t object, void *to, size_t capacity,
                                     size_t *size, sluice_error *error)
 {
+    const uint32_t files = sl_objects_files(objects, object);
+    if (files > 0) {
+        const sl_files_read read = {
+            .objects = objects, .object = object, .files = files, .buffer = to, .length = capacity};
+        return read_files(objects, &read, size, error);
+    }
     char path[SL_PATH_BYTES];
     sluice_error reason;
     sluice_status status;

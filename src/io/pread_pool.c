@@ -16,6 +16,7 @@
 #include "error.h"
 #include "memory.h"
 #include "objects.h"
+#include "read_files.h"
 #include "read_pieces.h"
 #include "retry.h"
 #include "thread.h"
@@ -100,6 +101,20 @@ static int64_t read_opened(int fd, const sl_read *read, uint64_t bytes, bool *di
     return got < 0 ? got : (int64_t)bytes;
 }
 
+static sl_completion read_files(sl_read *read)
+{
+    const sl_files_read files = {.objects = read->objects,
+                                 .object = read->object,
+                                 .files = read->files,
+                                 .buffer = read->buffer,
+                                 .length = read->length,
+                                 .drop_cache = read->drop_cache};
+    sl_files_end end = {.bytes = 0};
+    const int64_t result = sl_read_files(&files, &end);
+    return (sl_completion){
+        .read = read, .result = result, .file_bytes = end.bytes, .file = end.file};
+}
+
 static sl_completion read_file(sl_read *read)
 {
     struct stat found = {0};
@@ -140,7 +155,7 @@ static sl_completion read_any(sl_read *read)
 {
     switch (read->kind) {
     case SL_READ_FILE:
-        return read_file(read);
+        return read->files > 0 ? read_files(read) : read_file(read);
     case SL_READ_PIECES:
         return (sl_completion){.read = read, .result = sl_read_pieces(read)};
     case SL_READ_AT:

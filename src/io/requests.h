@@ -41,6 +41,7 @@ typedef struct sl_request {
     uint32_t count;          /* of them */
     uint32_t object;
     bool whole;                   /* the whole object */
+    uint32_t file;                /* of several that it is, which failed */
     bool lookup;                  /* of an index entry, */
     bool once;                    /* which is not looked at again */
     bool past_cache, reads_ahead; /* how it uses the page cache */
