@@ -45,7 +45,7 @@ static void seal_headers(uint8_t *file, size_t size)
     }
 }
 
-static void look_at_values(const sl_tar_fields *fields, sl_bytes sample, const sl_values *values)
+static void look_at_values(const sl_member_fields *fields, sl_bytes sample, const sl_values *values)
 {
     for (uint32_t i = 0; i < fields->count; i++) {
         const sl_value *value = &values->of[i];
@@ -65,8 +65,8 @@ static void look_at_values(const sl_tar_fields *fields, sl_bytes sample, const s
 static void unpack_samples(const sl_file_index *index, const uint8_t *file)
 {
     static sl_values values;
-    static sl_tar_fields fields;
-    if (sl_tar_fields_make(&fields, &index, 1, NULL) < 0)
+    static sl_member_fields fields;
+    if (sl_member_fields_make(&fields, &index, 1, NULL) < 0)
         return;
     for (uint64_t i = 0; i < index->samples; i++) {
         const size_t size = index->bytes[i];

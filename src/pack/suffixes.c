@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "suffixes.h"
 
-#include "tar_names.h"
+#include "member_names.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -95,7 +95,7 @@ static bool says_it(const sl_field *field, const char *name)
     case SLUICE_FIELD_TENSOR:
         return strcmp(last_part(name), "npy") == 0;
     default:
-        return sl_tar_type(name) == field->type;
+        return sl_member_type(name) == field->type;
     }
 }
 

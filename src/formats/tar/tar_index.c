@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "file.h"
+#include "member_fields.h"
 #include "memory.h"
 #include "stream.h"
 #include "tar_walk.h"
@@ -99,14 +100,14 @@ static sluice_status end_sample(walker *w, sluice_error *error)
     if (w->first == w->last) {
         return SLUICE_OK;
     }
-    w->index->facts |= w->pictures > 1 ? SL_TAR_TWO_PICTURES : 0;
+    w->index->facts |= w->pictures > 1 ? SL_MEMBER_TWO_PICTURES : 0;
     const bool added = sl_file_index_add(w->index, w->first, w->last - w->first);
     w->first = w->last;
     return added ? SLUICE_OK
                  : fail(w, SLUICE_NOMEM, w->first, "no memory for the archive's index", error);
 }
 
-static sluice_status add_part(walker *w, const sl_tar_part *part, sluice_error *error)
+static sluice_status add_part(walker *w, const sl_member_part *part, sluice_error *error)
 {
     const sl_tar_member *member = &w->walk.member;
     const bool same = w->first != w->last && part->key_bytes == w->key_bytes &&
@@ -128,7 +129,7 @@ static sluice_status add_part(walker *w, const sl_tar_part *part, sluice_error *
                              w->walk.name);
     }
     w->last = member->data + member->bytes;
-    w->pictures += sl_tar_is_picture(part->extension);
+    w->pictures += sl_member_is_picture(part->extension);
     if (sl_file_index_name(w->index, part->extension) != SL_FIELD_NONE) {
         return SLUICE_OK;
     }
@@ -141,7 +142,7 @@ static sluice_status add_part(walker *w, const sl_tar_part *part, sluice_error *
 static sluice_status add_member(walker *w, sluice_error *error)
 {
     const sl_tar_member *member = &w->walk.member;
-    sl_tar_part part;
+    sl_member_part part;
     w->members++;
     if (member->data > w->end || member->bytes > w->end - member->data) {
         return fail(w, SLUICE_CORRUPT, w->end, "the archive is cut short", error);
@@ -149,15 +150,15 @@ static sluice_status add_member(walker *w, sluice_error *error)
     if (member->kind == SL_TAR_OTHER) {
         return SLUICE_OK;
     }
-    switch (sl_tar_split(w->walk.name, &part)) {
-    case SL_TAR_NAME_GOOD:
+    switch (sl_member_split(w->walk.name, &part)) {
+    case SL_MEMBER_NAME_GOOD:
         return add_part(w, &part, error);
-    case SL_TAR_NAME_LONG:
+    case SL_MEMBER_NAME_LONG:
         return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->path, (int64_t)member->begin,
                              "the extension of \"%.256s\", which is all behind its name's first "
                              "dot, has more than %u bytes",
-                             w->walk.name, SL_TAR_EXTENSION_BYTES - 1);
-    case SL_TAR_NAME_NONE:
+                             w->walk.name, SL_MEMBER_EXTENSION_BYTES - 1);
+    case SL_MEMBER_NAME_NONE:
         break;
     }
     return SLUICE_OK;

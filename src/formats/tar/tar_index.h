@@ -14,10 +14,6 @@
 #define SL_TAR_INDEX_H
 
 #include "file_index.h"
-#include "tar_names.h"
-
-/* In the index's facts: a sample has several members that are pictures by their names. */
-enum { SL_TAR_TWO_PICTURES = 1 };
 
 /*
  * Walks the archive at `path`. Blocks, for as long as reading its headers takes, or unpacking it.

@@ -5,9 +5,9 @@
  * Purpose: the one place that knows the archive's blocks: v7 and ustar headers (POSIX.1-1988),
  * GNU's long names and base-256 numbers, pax headers (POSIX.1-2001), as GNU tar, bsdtar and
  * Python's tarfile write them. It reads nothing itself: `want` bytes at `at` are to be given to
- * each step, from a file or from memory. What a member is called matters to tar_names.h. A header
- * is trusted by its checksum and bounds only; nothing is ever created by a member's name. Threads:
- * a walk belongs to whoever walks. No allocation.
+ * each step, from a file or from memory. What a member is called matters to member_names.h. A
+ * header is trusted by its checksum and bounds only; nothing is ever created by a member's name.
+ * Threads: a walk belongs to whoever walks. No allocation.
  */
 #ifndef SL_TAR_WALK_H
 #define SL_TAR_WALK_H

@@ -3,6 +3,7 @@
 
 #include "file.h"
 #include "index_text.h"
+#include "member_fields.h"
 #include "objects.h"
 #include "tar_index.h"
 #include "tar_walk.h"
@@ -18,14 +19,14 @@
 /* The extension as a word of the index; it is in small letters already, or is made so. */
 static bool add_extension(sl_file_index *index, const char *word, size_t bytes, uint32_t *pictures)
 {
-    char name[SL_TAR_EXTENSION_BYTES + 2];
-    sl_tar_part part;
+    char name[SL_MEMBER_EXTENSION_BYTES + 2];
+    sl_member_part part;
     const int length = snprintf(name, sizeof(name), "x.%.*s", (int)bytes, word);
-    if (bytes == 0 || bytes >= SL_TAR_EXTENSION_BYTES || length < 0 ||
-        sl_tar_split(name, &part) != SL_TAR_NAME_GOOD) {
+    if (bytes == 0 || bytes >= SL_MEMBER_EXTENSION_BYTES || length < 0 ||
+        sl_member_split(name, &part) != SL_MEMBER_NAME_GOOD) {
         return false;
     }
-    *pictures += sl_tar_is_picture(part.extension);
+    *pictures += sl_member_is_picture(part.extension);
     return sl_file_index_name(index, part.extension) != SL_FIELD_NONE;
 }
 
@@ -63,7 +64,7 @@ static bool read_sample(sl_file_index *index, sl_index_text *r, uint64_t *end)
         files++;
     }
     const bool added = files > 0 && sl_file_index_add(index, *end, last - *end);
-    index->facts |= pictures > 1 ? SL_TAR_TWO_PICTURES : 0;
+    index->facts |= pictures > 1 ? SL_MEMBER_TWO_PICTURES : 0;
     *end = padded(last);
     return added && sl_index_text_end_line(r);
 }

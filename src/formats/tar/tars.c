@@ -18,7 +18,7 @@
 
 typedef struct tars {
     sl_dataset base;
-    sl_tar_fields fields;
+    sl_member_fields fields;
     sl_file_set set;
 } tars;
 
@@ -118,7 +118,7 @@ static sluice_status make_fields(tars *own, sluice_error *error)
         indexes[i] = &own->set.indexes[i];
     }
     const sluice_status status =
-        sl_tar_fields_make(&own->fields, indexes, own->set.list.count, error);
+        sl_member_fields_make(&own->fields, indexes, own->set.list.count, error);
     sl_free((void *)indexes);
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tar_names.h"
+#include "member_names.h"
 
 #include <string.h>
 
@@ -24,24 +24,24 @@ static bool has_meta_component(const char *name)
     }
 }
 
-sl_tar_name sl_tar_split(const char *name, sl_tar_part *part)
+sl_member_name sl_member_split(const char *name, sl_member_part *part)
 {
     const char *slash = strrchr(name, '/');
     const char *last = slash != NULL ? slash + 1 : name;
     const char *dot = strchr(last, '.');
     if (dot == NULL || dot == last || has_meta_component(name)) {
-        return SL_TAR_NAME_NONE;
+        return SL_MEMBER_NAME_NONE;
     }
     const size_t bytes = strlen(dot + 1);
     if (bytes >= sizeof(part->extension)) {
-        return SL_TAR_NAME_LONG;
+        return SL_MEMBER_NAME_LONG;
     }
     part->key_bytes = (size_t)(dot - name);
     for (size_t i = 0; i <= bytes; i++) {
         const char letter = dot[1 + i];
         part->extension[i] = (char)(letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter);
     }
-    return bytes > 0 ? SL_TAR_NAME_GOOD : SL_TAR_NAME_NONE;
+    return bytes > 0 ? SL_MEMBER_NAME_GOOD : SL_MEMBER_NAME_NONE;
 }
 
 /* WebDataset's decoders go by the last of an extension's parts (webdataset/autodecode.py). */
@@ -59,7 +59,7 @@ static const struct {
     {"json", SLUICE_FIELD_TEXT},  {"jsn", SLUICE_FIELD_TEXT},
 };
 
-sluice_field_type sl_tar_type(const char *extension)
+sluice_field_type sl_member_type(const char *extension)
 {
     const char *dot = strrchr(extension, '.');
     const char *last = dot != NULL ? dot + 1 : extension;
@@ -71,7 +71,7 @@ sluice_field_type sl_tar_type(const char *extension)
     return SLUICE_FIELD_BYTES;
 }
 
-bool sl_tar_is_picture(const char *extension)
+bool sl_member_is_picture(const char *extension)
 {
-    return strchr(extension, '.') == NULL && sl_tar_type(extension) == SLUICE_FIELD_IMAGE;
+    return strchr(extension, '.') == NULL && sl_member_type(extension) == SLUICE_FIELD_IMAGE;
 }
