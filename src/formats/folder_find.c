@@ -236,7 +236,8 @@ static sluice_status find(sl_found *found, const char *path, sluice_error *error
     if (status < 0 || found->format != NULL) {
         return status;
     }
-    const bool only_files = look->folders.count == 0 && look->of[SL_FORMAT_FOLDER].count == 0;
+    const bool only_files = look->folders.count == 0 && look->class_numbers == 0 &&
+                            look->of[SL_FORMAT_FOLDER].count == 0;
     status = only_files ? find_files(found, path, error) : find_annotations(found, path, error);
     if (status == SLUICE_OK && found->format == NULL) {
         found->format = sl_formats[SL_FORMAT_FOLDER];

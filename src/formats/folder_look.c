@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "folder_look.h"
 
+#include "file.h"
 #include "memory.h"
 #include "splits.h"
 
@@ -47,6 +48,13 @@ static bool is_usual(const char *name)
     return sl_split_is(name);
 }
 
+/* "00017" of "00017", or of "00017.parquet". */
+static bool is_numbered(const char *name, const char *end)
+{
+    const size_t digits = strspn(name, "0123456789");
+    return digits > 0 && strcmp(name + digits, end) == 0;
+}
+
 static void add_folder(sl_folder_look *look, const char *name)
 {
     static const char begin[] = "annotation";
@@ -55,6 +63,7 @@ static void add_folder(sl_folder_look *look, const char *name)
     }
     sl_seen_names_add(&look->folders, name);
     look->usual_folders += is_usual(name);
+    look->numbered_folders += is_numbered(name, "");
     if (strncasecmp(name, begin, strlen(begin)) == 0) {
         sl_seen_names_add(&look->annotations, name);
     }
@@ -74,6 +83,8 @@ static void add_file(sl_folder_look *look, const char *name)
         sl_seen_names_add(&look->of[SL_FORMAT_FOLDER], name);
         return;
     }
+    look->class_numbers += sl_ends_with(name, ".cls");
+    look->numbered_parquet += is_numbered(name, ".parquet");
     for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
         if (is_of(sl_formats[i], name)) {
             sl_seen_names_add(&look->of[i], name);
@@ -122,9 +133,25 @@ static sluice_status look_at_entry(void *ctx, const char *folder, const struct d
     return SLUICE_OK;
 }
 
+/* img2dataset leaves what it knows of the files of a folder 00017 beside it, in 00017.parquet. */
+static void leave_out_notes(sl_folder_look *look)
+{
+    size_t i = 0;
+    while (sl_formats[i] != &sl_format_parquet) {
+        i++;
+    }
+    if (look->folders.count == look->numbered_folders &&
+        look->numbered_parquet <= look->numbered_folders &&
+        look->of[i].count == look->numbered_parquet) {
+        look->of[i] = (sl_seen_names){.count = 0};
+    }
+}
+
 sluice_status sl_folder_look_at(sl_folder_look *look, const char *path, sluice_error *error)
 {
-    return list(path, look_at_entry, look, error);
+    const sluice_status status = list(path, look_at_entry, look, error);
+    leave_out_notes(look);
+    return status;
 }
 
 /* ---- files of one format ---- */

@@ -30,7 +30,8 @@ struct info_args {
     const char *dataset;
 };
 
-/* An image folder's index has no sizes: one stat a file. False: some file cannot be looked at. */
+/* An image folder's index has no sizes: one stat a file. False: some file cannot be looked at, or
+ * samples are several files, which had to be read for that. */
 static bool sum_files(const sluice_dataset *dataset, uint64_t samples, uint64_t *bytes)
 {
     sluice_sample_info sample = {.struct_size = sizeof sample};
@@ -39,7 +40,7 @@ static bool sum_files(const sluice_dataset *dataset, uint64_t samples, uint64_t 
         if (sluice_dataset_get_sample(dataset, i, &sample, NULL) < 0) {
             return false;
         }
-        int64_t size = files_size(sample.file);
+        int64_t size = sample.bytes == 0 ? files_size(sample.file) : -1;
         if (size < 0) {
             return false;
         }
@@ -157,7 +158,7 @@ static void print_fields(const sluice_dataset *dataset, const sluice_dataset_inf
 static void print_dataset_text(const sluice_dataset *dataset, const sluice_dataset_info *info,
                                bool sized)
 {
-    char bytes[48] = "not known: some files cannot be looked at";
+    char bytes[48] = "not known without reading the files";
     char mean[32] = "?";
     if (sized) {
         units_format_bytes(bytes, sizeof bytes, info->bytes);

@@ -5,6 +5,7 @@
 #include "error.h"
 #include "folder_shape.h"
 #include "memory.h"
+#include "samples.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -294,12 +295,16 @@ static sluice_status open_folder(sl_dataset **dataset, const char *const *paths,
     sluice_status status =
         own->root != NULL ? sl_folder_list_open(&own->list, own->root, error)
                           : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
-    if (status == SLUICE_OK) {
-        status = complete(own, options, error);
+    const bool has_pictures = status == SLUICE_OK;
+    if (has_pictures || status == SLUICE_END) {
+        status = sl_samples_open(dataset, own->root, &own->list, error);
     }
-    if (status == SLUICE_END) {
+    if (*dataset != NULL || (status == SLUICE_END && !has_pictures)) {
         sl_dataset_close(&own->base);
         return status;
+    }
+    if (status == SLUICE_END) {
+        status = complete(own, options, error);
     }
     return sl_dataset_opened(dataset, &own->base, status);
 }

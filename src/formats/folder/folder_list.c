@@ -303,6 +303,9 @@ static sluice_status add_entry(walk *w, const struct dirent *entry, uint32_t dir
     if (kind == ENTRY_PICTURE) {
         return add_file(w, entry->d_name, dir);
     }
+    if (kind == ENTRY_OTHER && !w->classes) {
+        w->list->others += entry->d_name[0] != '.' && strchr(entry->d_name, '.') != NULL;
+    }
     return kind == ENTRY_DIRECTORY ? add_subdir(w, entry, dir, &status) : SLUICE_OK;
 }
 
@@ -570,7 +573,7 @@ sluice_status sl_folder_list_open(sl_folder_list *list, const char *root, sluice
     sl_inode_set_close(&w.seen);
     sl_inode_set_close(&w.ever);
     sl_free(w.links);
-    if (status != SLUICE_OK) {
+    if (status < 0) {
         sl_folder_list_close(list);
     }
     return status;

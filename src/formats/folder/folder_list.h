@@ -57,12 +57,14 @@ typedef struct sl_folder_list {
     bool flat;            /* there are no class folders with pictures: those of the root itself, as
                              one class "." */
     sl_seen_names beside; /* pictures of the root, beside class folders, which are not listed */
+    uint64_t others;      /* files with an extension that are no pictures, met on the way */
 } sl_folder_list;
 
 /* Whether a file of that name is a picture. */
 bool sl_folder_is_picture(const char *name);
 
-/* Lists the classes and pictures below `root`. END: there is no picture. Errors: IO, INVALID (links
+/* Lists the classes and pictures below `root`. END: there is no picture; what else was met is
+ * counted. Errors: IO, INVALID (links
  * multiply what they lead to), NOMEM. */
 sluice_status sl_folder_list_open(sl_folder_list *list, const char *root, sluice_error *error);
 void sl_folder_list_close(sl_folder_list *list);

@@ -1,0 +1,501 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a folder is: those that people have on their disks, opened by a program of some lines each."""
+import io
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import tarfile
+
+import betons
+import numpy
+import pytest
+from PIL import Image
+from test_arrays import write_megatron
+
+import sluice
+import sluice.transforms as T
+
+INVALID, IO = sluice.InvalidError, OSError
+
+
+def photo(path, number=0, size=(24, 20)):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", size, (9 * number % 255, 50, 3 * number % 255)).save(path, quality=90)
+
+
+def text(path, content=""):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+
+
+def refused(path, *words, error=INVALID):
+    """What is said of a path that is no dataset."""
+    with pytest.raises(error) as told:
+        sluice.Dataset(path)
+    said = str(told.value)
+    for word in words:
+        assert word in said, said
+    return said
+
+
+def company(folder):
+    """Files that lie beside data, and are none."""
+    for name in ("README.md", "LICENSE", "notes.txt", "dataset_info.json", "_SUCCESS", "md5sums", ".DS_Store", "Thumbs.db"):
+        text(folder / name, "{}")
+
+
+def everything(data):
+    """All samples, keys without the folder that an archive may have before them."""
+    return [{name: bytes(value) if isinstance(value, memoryview) else value for name, value in sample.items()} for sample in data]
+
+
+# ---- files of one format ----
+
+
+def same(sample, row):
+    return numpy.array_equal(numpy.asarray(sample["tensor"]), row)
+
+
+def test_arrays(tmp_path):
+    rows = numpy.arange(60, dtype="float32").reshape(20, 3)
+    numpy.save(tmp_path / "rows.npy", rows)
+    company(tmp_path)
+    data = sluice.Dataset(tmp_path)
+    assert data.format == "npy" and len(data) == 20 and same(data[7], rows[7])
+    numpy.save(tmp_path / "more.npy", -rows)
+    data = sluice.Dataset(tmp_path)  # in the order of names
+    assert len(data) == 40 and same(data[7], -rows[7]) and same(data[27], rows[7])
+    assert data.fingerprint == sluice.Dataset([tmp_path / "more.npy", tmp_path / "rows.npy"]).fingerprint
+    batches = [batch["tensor"].numpy() for batch in sluice.Loader(tmp_path, batch_size=8, columns={"tensor": sluice.columns.Tensor()})]
+    assert (numpy.concatenate(batches) == numpy.concatenate([-rows, rows])).all()
+    (tmp_path / "more.npy").rename(tmp_path / "MORE.NPY")
+    assert len(sluice.Dataset(tmp_path)) == 40
+    os.rename(tmp_path, tmp_path.with_name("named.npy"))  # a folder that is called as a file is
+    assert len(sluice.Dataset(tmp_path.with_name("named.npy"))) == 40
+
+
+def test_arrays_that_cannot_be_joined(tmp_path):
+    numpy.save(tmp_path / "a.npy", numpy.ones((5, 3), "f4"))
+    numpy.save(tmp_path / "b.npy", numpy.ones((5, 4), "f4"))
+    refused(tmp_path, "b.npy", "another dtype or shape than those of", "a.npy")
+
+
+@pytest.mark.parametrize("names", [("train", "val"), ("x_train", "x_test"), ("cifar-train-0", "cifar-dev-0"), ("data", "data_test"),
+                                   ("trainSet", "TestSet")])  # fmt: skip
+def test_splits_are_not_joined(tmp_path, names):
+    for name in names:
+        numpy.save(tmp_path / f"{name}.npy", numpy.ones((5, 3), "f4"))
+    refused(tmp_path, "of several splits", f"{names[0]}.npy", f"{names[1]}.npy")
+    assert len(sluice.Dataset(tmp_path / f"{names[0]}.npy")) == 5
+    os.remove(tmp_path / f"{names[1]}.npy")
+    assert len(sluice.Dataset(tmp_path)) == 5
+
+
+def test_words_that_only_look_like_splits(tmp_path):
+    for name in ("contest", "protest", "latest", "trainer", "value"):
+        numpy.save(tmp_path / f"{name}.npy", numpy.ones((5, 3), "f4"))
+    assert len(sluice.Dataset(tmp_path)) == 25
+
+
+def test_betons(tmp_path):
+    fields = {"image": "rgb", "label": "int"}
+    samples = [{"image": numpy.full((8, 8, 3), i, "u1"), "label": i} for i in range(6)]
+    betons.write(tmp_path / "part0.beton", fields, samples[:4])
+    company(tmp_path)
+    assert [sample["label"] for sample in sluice.Dataset(tmp_path)] == [0, 1, 2, 3]
+    betons.write(tmp_path / "part1.beton", fields, samples[4:])
+    assert [sample["label"] for sample in sluice.Dataset(tmp_path)] == [0, 1, 2, 3, 4, 5]
+    (tmp_path / "part0.beton").rename(tmp_path / "train.beton")
+    (tmp_path / "part1.beton").rename(tmp_path / "val.beton")
+    refused(tmp_path, "splits", "train.beton", "val.beton")
+
+
+def test_megatron(tmp_path):
+    sequences = [numpy.arange(i, i + 4) for i in range(9)]
+    write_megatron(tmp_path / "data_text_document", sequences[:6])
+    company(tmp_path)
+    assert len(sluice.Dataset(tmp_path)) == 6
+    write_megatron(tmp_path / "more_text_document", sequences[6:])
+    data = sluice.Dataset(tmp_path)
+    assert data.format == "megatron" and len(data) == 9 and list(data[7]["tokens"]) == list(sequences[7])
+    text(tmp_path / "other.bin")
+    assert len(sluice.Dataset(tmp_path)) == 9
+    os.remove(tmp_path / "data_text_document.bin")
+    assert len(sluice.Dataset(tmp_path)) == 3  # what is no pair does not count
+
+
+def test_lmdb(tmp_path):
+    pytest.importorskip("lmdb", reason="there is no python3-lmdb here")
+    import lmdbs
+
+    items = {b"%04d" % i: b"value %d" % i for i in range(5)}
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    lmdbs.put(tmp_path / "one/a.lmdb", items, folder=False, lock_file=True)
+    data = sluice.Dataset(tmp_path / "one")
+    assert data.format == "lmdb" and len(data) == 5
+    lmdbs.put(tmp_path / "two/train_lmdb", items)
+    refused(tmp_path / "two", "no dataset is in it", '"train_lmdb" (lmdb)')
+
+
+def test_table(tmp_path):
+    for i in range(3):
+        photo(tmp_path / f"pictures/{i}.jpg", i)
+    text(tmp_path / "list/list.csv", "file,label\n" + "".join(f"../pictures/{i}.jpg,{i}\n" for i in range(3)))
+    company(tmp_path / "list")
+    assert len(sluice.Dataset(tmp_path / "list", allow_outside=True)) == 3
+    text(tmp_path / "list/other.csv", "name,size\na,1\n")  # no list of pictures
+    assert len(sluice.Dataset(tmp_path / "list", allow_outside=True)) == 3
+    shutil.copy(tmp_path / "list/list.csv", tmp_path / "list/again.csv")
+    refused(tmp_path / "list", "several tables", "again.csv", "list.csv")
+    os.remove(tmp_path / "list/again.csv")
+    os.remove(tmp_path / "list/list.csv")
+    refused(tmp_path / "list", "no column is called as one that names the files", "other.csv")
+
+
+# ---- what could be two things ----
+
+
+def test_two_formats(tmp_path):
+    numpy.save(tmp_path / "a.npy", numpy.ones((5, 3), "f4"))
+    samples = [{"image": numpy.zeros((8, 8, 3), "u1"), "label": 0}]
+    betons.write(tmp_path / "b.beton", {"image": "rgb", "label": "int"}, samples)
+    refused(tmp_path, "a.npy", "b.beton", "name the files of the one that is meant")
+    os.remove(tmp_path / "b.beton")
+    with tarfile.open(tmp_path / "c.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("x.txt"))
+    refused(tmp_path, "a.npy", "c.tar")
+    os.remove(tmp_path / "c.tar")
+    photo(tmp_path / "d.jpg")
+    refused(tmp_path, "a.npy", "d.jpg")
+    os.remove(tmp_path / "d.jpg")
+    numpy.savez(tmp_path / "e.npz", x=numpy.ones(3))
+    refused(tmp_path, "a.npy", "e.npz")
+    os.remove(tmp_path / "e.npz")
+    (tmp_path / "logs").mkdir()
+    refused(tmp_path, "a.npy", "1 folder (logs)")
+    (tmp_path / "logs").rmdir()
+    text(tmp_path / "list.csv", "path\nd.jpg\n")
+    refused(tmp_path, "a.npy", "list.csv")
+
+
+def test_refusals_name_what_is_there(tmp_path):
+    refused(tmp_path, "empty")
+    for name in ("a.log", "b.yaml", "model.pt"):
+        text(tmp_path / name)
+    (tmp_path / "ckpt").mkdir()
+    refused(tmp_path, "no dataset is in it: 3 files (a.log, b.yaml, model.pt), 1 folder (ckpt)")
+    for i in range(50):
+        text(tmp_path / f"x{i:02}.log")
+    refused(tmp_path, "53 files (a.log, b.yaml, model.pt, x00.log, x01.log, x02.log and 47 more)")
+    said = refused(tmp_path)
+    assert len(said) < 1000
+    text(tmp_path / "\x1b[31m\nred")
+    assert "\x1b" not in refused(tmp_path)
+
+
+def test_a_dataset_one_folder_below(tmp_path):
+    text(tmp_path / "README.md")
+    for split in ("test", "train"):
+        (tmp_path / split).mkdir()
+        numpy.save(tmp_path / split / "x.npy", numpy.ones((2, 2), "f4"))
+    refused(tmp_path, '"test" (npy), "train" (npy)', "open the one that is meant")
+
+
+UNKNOWN = {
+    "a.zip": (b"PK\x03\x04" + bytes(40), "a ZIP archive: unpack it"),
+    "a.h5": (b"\x89HDF\r\n\x1a\n" + bytes(40), "an HDF5 file"),
+    "a.pkl": (b"\x80\x04\x95" + bytes(40), "a Python pickle: pickles are never executed"),
+    "a.mp4": (b"\0\0\0\x20ftypisom" + bytes(40), "a video or audio file (MP4)"),
+    "a.avif": (b"\0\0\0\x20ftypavif" + bytes(40), "a picture (AVIF): convert it"),
+    "a.jpg": (b"\xff\xd8\xff\xe0" + bytes(40), "a picture (JPEG): open the folder"),
+    "a.gz": (b"\x1f\x8b\x08" + bytes(40), "compressed by gzip"),
+    "a.yaml": (b"epochs: 3\n", "it is a text"),
+    "a.safetensors": (b"\x40" + bytes(7) + b'{"a":1}', "safetensors"),
+    "a.raw": (bytes(range(1, 30)), "begins with the bytes 01 02 03"),
+    "empty": (b"", "it is empty"),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_unknown_files(tmp_path, name):
+    content, words = UNKNOWN[name]
+    (tmp_path / name).write_bytes(content)
+    refused(tmp_path / name, "of no known format", words)
+
+
+def test_unknown_files_of_real_programs(tmp_path):
+    sqlite3.connect(tmp_path / "a.db").executescript("create table x (y)")
+    refused(tmp_path / "a.db", "an SQLite database")
+    stream = io.BytesIO()
+    numpy.savez(stream, a=numpy.ones(3))
+    (tmp_path / "arrays").write_bytes(stream.getvalue())
+    refused(tmp_path / "arrays", "call it NAME.npz")
+    torch = pytest.importorskip("torch")
+    torch.save({"a": torch.ones(3)}, tmp_path / "model.pt")
+    refused(tmp_path / "model.pt", "PyTorch saves", "never executed")
+
+
+# ---- pictures ----
+
+
+def test_pictures_without_class_folders_have_no_label(tmp_path):
+    for i in range(4):
+        photo(tmp_path / f"{i}.jpg", i)
+    company(tmp_path)
+    data = sluice.Dataset(tmp_path)
+    assert list(data.fields) == ["image", "key"] and data.classes == [] and "without labels" in data.description
+    for (images,) in sluice.Loader(data, batch_size=2, transform=T.RandomResizedCrop(16)):
+        assert images.shape == (2, 16, 16, 3)
+    with pytest.raises(INVALID, match="label"):
+        sluice.Loader(data, columns={"label": sluice.columns.Number()})
+
+
+def test_class_folders(tmp_path):
+    for name in ("cat", "dog"):
+        for i in range(2):
+            photo(tmp_path / f"{name}/{i}.jpg", i)
+    text(tmp_path / "classes.csv", "name\ncat\ndog\n")
+    numpy.save(tmp_path / "embeddings.npy", numpy.ones((4, 3)))
+    data = sluice.Dataset(tmp_path)
+    assert data.classes == ["cat", "dog"] and len(data) == 4
+    photo(tmp_path / "example.jpg")
+    data = sluice.Dataset(tmp_path)
+    assert len(data) == 4 and "without the 1 beside them (example.jpg)" in data.description
+    for i in range(4):
+        photo(tmp_path / f"beside{i}.jpg", i)
+    refused(tmp_path, "5: beside0.jpg", "4: cat, dog", "left out")
+
+
+def test_splits_are_no_classes(tmp_path):
+    for split in ("train", "val"):
+        for name in ("cat", "dog"):
+            photo(tmp_path / split / name / "0.jpg")
+    refused(tmp_path, "splits, not classes (train, val)", f"{tmp_path}/train")
+    assert sluice.Dataset(tmp_path / "train").classes == ["cat", "dog"]
+    shutil.rmtree(tmp_path / "val")
+    refused(tmp_path, '"train"', "2 folders of them (cat, dog)", f"open {tmp_path}/train")
+    photo(tmp_path / "bus/0.jpg")  # as CIFAR-100 has it
+    shutil.rmtree(tmp_path / "train")
+    photo(tmp_path / "train/0.jpg")
+    assert sluice.Dataset(tmp_path).classes == ["bus", "train"]
+
+
+def test_a_folder_around_the_class_folders(tmp_path):
+    for name in ("cat", "dog"):
+        photo(tmp_path / "archive/photos" / name / "0.jpg")
+    refused(tmp_path, '"archive/photos"', "cat, dog", f"open {tmp_path}/archive/photos")
+    assert sluice.Dataset(tmp_path / "archive/photos").classes == ["cat", "dog"]
+    for i in range(3):
+        photo(tmp_path / f"faces/all/{i}.jpg", i)
+    data = sluice.Dataset(tmp_path / "faces")  # one class, since it was asked for by a folder
+    assert data.classes == ["all"] and "one class folder" in data.description
+
+
+# ---- an unpacked WebDataset ----
+
+
+def unpacked(root, count=12, folder="", extensions=("cls", "txt", "json"), leave=()):
+    for i in range(count):
+        key = root / folder.format(i // 5) / f"{i:06}"
+        photo(key.with_suffix(".jpg"), i)
+        contents = {"cls": f"{i % 7}\n", "txt": f"caption «{i}»", "json": json.dumps({"i": i})}
+        for extension in extensions:
+            if (i, extension) not in leave:
+                text(key.with_suffix(f".{extension}"), contents[extension])
+    return root
+
+
+def archive(root, path):
+    """By GNU tar, with names as they are from the folder on."""
+    subprocess.run(["tar", "--sort=name", "-cf", path, "-C", root, *sorted(os.listdir(root))], check=True)
+    return path
+
+
+def batches(source, **options):
+    options = {"batch_size": 5, "shuffle": True, "seed": 3, "transform": T.RandomResizedCrop(16), "num_workers": 2, **options}
+    return [[column.numpy().tobytes() for column in batch] for batch in sluice.Loader(source, **options)]
+
+
+@pytest.mark.parametrize("folder", ["", "part-{:05}", "{}", "shard_{}/more"])
+def test_samples_are_those_of_the_archive(tmp_path, folder):
+    root = unpacked(tmp_path / "data", folder=folder, leave={(3, "txt"), (4, "cls")})
+    data, tar = sluice.Dataset(root), sluice.Dataset(archive(root, tmp_path / "a.tar"))
+    assert "unpacked WebDataset" in data.description
+    assert data.fields == tar.fields and list(data.fields) == ["image", "label", "json", "txt", "key"]
+    assert everything(data) == everything(tar)
+    assert data[3]["txt"] == tar[3]["txt"] != data[2]["txt"] and data[5]["label"] == 5
+    assert batches(data, on_bad_sample="mask") == batches(tar, on_bad_sample="mask")
+    assert data.verify(decode=True, progress=None)[2] == []
+
+
+def test_names_around_the_dot(tmp_path):
+    """GNU tar's order is that of names, dot and all."""
+    for name in ("a", "a-b", "a0", "A", "é", "b c"):
+        photo(tmp_path / f"data/{name}.jpg")
+        text(tmp_path / f"data/{name}.txt", name)
+        text(tmp_path / f"data/{name}.seg.PNG", name)
+    shutil.move(tmp_path / "data/a.jpg", tmp_path / "data/a.JPG")
+    root = tmp_path / "data"
+    archive(root, tmp_path / "a.tar")
+    data, tar = sluice.Dataset(root), sluice.Dataset(tmp_path / "a.tar")
+    assert data.fields == tar.fields
+    assert everything(data) == everything(tar) and len(data) == 6
+
+
+def test_img2dataset(tmp_path):
+    root = unpacked(tmp_path / "out", folder="{:05}", extensions=("txt", "json"))
+    for i in range(3):
+        text(root / f"{i:05}_stats.json", "{}")
+        (root / f"{i:05}.parquet").write_bytes(b"PAR1" + bytes(8) + b"PAR1")
+    data = sluice.Dataset(root)
+    assert list(data.fields) == ["image", "json", "txt", "key"] and len(data) == 12
+    assert data[7]["txt"] == "caption «7»" and data[7]["key"] == "00001/000007"
+    assert "6 other files" in data.description
+
+
+def test_class_numbers_in_folders_of_words(tmp_path):
+    """Keys of an archive often have the class in them."""
+    for i in range(8):
+        key = tmp_path / "data" / ("cat", "dog")[i % 2] / f"{i}"
+        photo(key.with_suffix(".jpg"), i)
+        text(key.with_suffix(".cls"), str(i % 2))
+    data = sluice.Dataset(tmp_path / "data")
+    assert [sample["label"] for sample in data] == [0] * 4 + [1] * 4 and "unpacked" in data.description
+
+
+def test_captions_in_class_folders_are_left_alone(tmp_path):
+    for i in range(8):
+        key = tmp_path / ("cat", "dog")[i % 2] / f"{i}"
+        photo(key.with_suffix(".jpg"), i)
+        text(key.with_suffix(".txt"), "a box")
+    assert sluice.Dataset(tmp_path).classes == ["cat", "dog"]
+
+
+def test_a_list_among_pictures_makes_no_samples(tmp_path):
+    for i in range(6):
+        photo(tmp_path / f"{i}.jpg", i)
+    text(tmp_path / "0.txt")
+    text(tmp_path / "classes.txt")
+    text(tmp_path / "2.json", "{}")
+    assert list(sluice.Dataset(tmp_path).fields) == ["image", "key"]
+    text(tmp_path / "1.txt")  # the half
+    assert list(sluice.Dataset(tmp_path).fields) == ["image", "json", "txt", "key"]
+
+
+def test_recordings_and_arrays(tmp_path):
+    for i in range(4):
+        text(tmp_path / f"sound/{i}.flac", "fLaC")
+        text(tmp_path / f"sound/{i}.txt", f"words {i}")
+        (tmp_path / "arrays").mkdir(exist_ok=True)
+        numpy.save(tmp_path / f"arrays/{i}.npy", numpy.full((2, 2), i))
+        text(tmp_path / f"arrays/{i}.cls", f"{i}")
+    assert [sample["txt"] for sample in sluice.Dataset(tmp_path / "sound")] == [f"words {i}" for i in range(4)]
+    data = sluice.Dataset(tmp_path / "arrays")
+    assert [sample["label"] for sample in data] == [0, 1, 2, 3] and data.fields["npy"].type == "bytes"
+
+
+def test_parts_that_are_bad(tmp_path):
+    root = unpacked(tmp_path / "data", count=8, extensions=("cls",))
+    text(root / "000002.cls", "two")
+    with pytest.raises(sluice.CorruptError, match="no whole number") as told:
+        sluice.Dataset(root)[2]
+    assert told.value.file == str(root / "000002.cls")
+    shutil.copy(root / "000003.jpg", root / "000003.JPG")
+    with pytest.raises(sluice.CorruptError, match="twice"):
+        sluice.Dataset(root)[3]
+    os.remove(root / "000003.JPG")
+    data = sluice.Dataset(root)
+    os.remove(root / "000004.cls")
+    with pytest.raises(IO) as told:
+        data[4]
+    assert told.value.file == str(root / "000004.cls")
+    (root / "000005.jpg").write_bytes(b"\xff\xd8\xff none")
+    os.remove(root / "000006.cls")
+    os.mkfifo(root / "000006.cls")
+    loader = sluice.Loader(data, batch_size=8, on_bad_sample="mask", quarantine=tmp_path / "bad", transform=T.RandomResizedCrop(8))
+    assert sum(batch["mask"].numpy().sum() for batch in loader) == 4
+    bad = (tmp_path / "bad").read_text()
+    for name in ("000002.cls", "000004.cls", "000005.jpg", "000006.cls"):
+        assert str(root / name) in bad
+
+
+def test_what_is_packed_of_it(tmp_path):
+    root = unpacked(tmp_path / "data")
+    sluice.pack(root, tmp_path / "packed", keep_order=True, keep_bytes=True, progress=None)
+    assert everything(sluice.Dataset(tmp_path / "packed")) == everything(sluice.Dataset(root))
+    joined = sluice.concat([sluice.Dataset(root), sluice.Dataset(root).subset([1, 3])])
+    assert everything(joined)[-1] == everything(sluice.Dataset(root))[3]
+    assert [sample["label"] for sample in sluice.Dataset(root).filter(lambda numbers: numbers["label"] == 3)] == [3, 3]
+
+
+# ---- COCO's folders ----
+
+
+@pytest.fixture
+def coco(tmp_path):
+    for split in ("train", "val"):
+        images = []
+        for i in range(3):
+            photo(tmp_path / f"{split}2017/{i:012}.jpg", i)
+            images.append({"id": i, "file_name": f"{i:012}.jpg", "height": 20, "width": 24})
+        for kind in ("instances", "captions"):
+            text(tmp_path / f"annotations/{kind}_{split}2017.json", json.dumps({"images": images, "annotations": [], "categories": []}))
+    return tmp_path
+
+
+def test_coco(coco):
+    refused(coco, "annotations/instances_train2017.json (boxes and classes)", "annotations/captions_val2017.json (captions)")
+    refused(coco / "annotations", "instances_train2017.json (boxes and classes)")
+    for name in ("instances_train2017", "captions_train2017", "captions_val2017"):
+        assert len(sluice.Dataset(coco / f"annotations/{name}.json")) == 3
+        os.remove(coco / f"annotations/{name}.json")
+    data = sluice.Dataset(coco)
+    assert data.format == "coco" and len(data) == 3 and data.fingerprint == sluice.Dataset(coco / "annotations").fingerprint
+    shutil.rmtree(coco / "annotations")
+    refused(coco, "splits, not classes (train2017, val2017)")
+
+
+def test_coco_beside_its_pictures(coco):
+    """As Roboflow exports it."""
+    shutil.move(coco / "annotations/instances_val2017.json", coco / "val2017/_annotations.coco.json")
+    shutil.rmtree(coco / "annotations")
+    data = sluice.Dataset(coco / "val2017")
+    assert data.format == "coco" and len(data) == 3
+    refused(coco, "splits")
+
+
+# ---- hostile ----
+
+
+def test_what_else_lies_in_folders(tmp_path):
+    numpy.save(tmp_path / "a.npy", numpy.ones((5, 3), "f4"))
+    os.mkfifo(tmp_path / "pipe")
+    os.symlink("nowhere", tmp_path / "link.json")
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / "__MACOSX").mkdir()
+    assert len(sluice.Dataset(tmp_path)) == 5
+    os.symlink("nowhere", tmp_path / "link.npy")
+    refused(tmp_path, "link.npy", error=IO)
+    os.remove(tmp_path / "link.npy")
+    os.mkfifo(tmp_path / "pipe.npy")
+    refused(tmp_path, "pipe.npy", error=IO)
+    os.remove(tmp_path / "pipe.npy")
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "a.npy").read_bytes()[:100])
+    refused(tmp_path, "cut.npy", error=sluice.CorruptError)
+
+
+def test_a_folder_that_cannot_be_listed(tmp_path, run_python):
+    text(tmp_path / "locked/a.jpg")
+    program = "import os, sluice, sys; os.getuid() or os.setuid(65534); sluice.Dataset(sys.argv[1])"
+    os.chmod(tmp_path / "locked", 0)
+    for path in [tmp_path, *tmp_path.parents]:
+        if os.stat(path).st_uid == os.getuid() and path.is_relative_to(tmp_path.parents[1]):
+            os.chmod(path, 0o755)
+    if os.stat(tmp_path.parents[2]).st_mode & 5 != 5 and os.getuid() == 0:
+        pytest.skip("others cannot come here")
+    ended = run_python(program, tmp_path / "locked")
+    os.chmod(tmp_path / "locked", 0o755)
+    assert ended.returncode != 0 and "cannot list the folder" in ended.stderr, ended.stderr

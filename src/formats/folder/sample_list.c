@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample_list.h"
+
+#include "error.h"
+#include "inode_set.h"
+#include "member_fields.h"
+#include "memory.h"
+#include "objects.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define STAGE "dataset"
+
+typedef struct found_file {
+    uint64_t name; /* arena offset */
+    uint32_t dir;
+} found_file;
+
+/* While it is made. */
+typedef struct maker {
+    sl_sample_list *list;
+    found_file *files;
+    uint64_t count, room;
+    const char *root;
+    bool recordings;
+    sl_inode_set seen;
+    sluice_error *error;
+} maker;
+
+static sluice_status out_of_memory(const maker *m)
+{
+    return sl_error_file(m->error, SLUICE_NOMEM, STAGE, 0, m->root, -1,
+                         "no memory for the list of samples");
+}
+
+/* Doubles `*memory` until it has room for `count` items. */
+static bool reserve(void **memory, uint64_t *room, uint64_t count, size_t item_bytes)
+{
+    if (count <= *room) {
+        return true;
+    }
+    uint64_t wanted = *room < 64 ? 64 : *room * 2;
+    while (wanted < count) {
+        wanted *= 2;
+    }
+    void *grown = sl_realloc_array(*memory, (size_t)wanted, item_bytes);
+    if (grown != NULL) {
+        *memory = grown;
+        *room = wanted;
+    }
+    return grown != NULL;
+}
+
+static bool add_text(sl_sample_list *list, const char *text, uint64_t *offset)
+{
+    const size_t bytes = strlen(text) + 1;
+    void *arena = list->arena;
+    const bool fits = reserve(&arena, &list->arena_room, list->arena_used + bytes, 1);
+    list->arena = arena;
+    if (fits) {
+        *offset = list->arena_used;
+        memcpy(list->arena + *offset, text, bytes);
+        list->arena_used += bytes;
+    }
+    return fits;
+}
+
+static const char *text_of(const sl_sample_list *list, uint64_t offset)
+{
+    return list->arena + offset;
+}
+
+/* ---- what lies there ---- */
+
+static sluice_status add_dir(maker *m, const char *path, const struct stat *facts)
+{
+    bool added;
+    sl_sample_list *list = m->list;
+    if (!sl_inode_set_add(&m->seen, (sl_inode){facts->st_dev, facts->st_ino}, &added)) {
+        return out_of_memory(m);
+    }
+    if (!added) {
+        return SLUICE_OK;
+    }
+    void *dirs = list->dirs;
+    const bool fits = reserve(&dirs, &list->dir_room, list->dir_count + 1, sizeof(*list->dirs));
+    list->dirs = dirs;
+    sl_sample_dir dir = {.device = facts->st_dev, .inode = facts->st_ino};
+    if (!fits || list->dir_count == UINT32_MAX || !add_text(list, path, &dir.path)) {
+        return out_of_memory(m);
+    }
+    list->dirs[list->dir_count++] = dir;
+    return SLUICE_OK;
+}
+
+static sluice_status add_file(maker *m, const char *name, uint32_t dir)
+{
+    void *files = m->files;
+    found_file file = {.dir = dir};
+    const bool fits = reserve(&files, &m->room, m->count + 1, sizeof(*m->files));
+    m->files = files;
+    if (!fits || m->count == UINT32_MAX || !add_text(m->list, name, &file.name)) {
+        return out_of_memory(m);
+    }
+    m->files[m->count++] = file;
+    return SLUICE_OK;
+}
+
+/* `below`: from the root. */
+static sluice_status add_entry(maker *m, const struct dirent *entry, const char *below,
+                               uint32_t dir)
+{
+    char path[SL_PATH_BYTES];
+    struct stat facts;
+    const char *name = entry->d_name;
+    const bool is_file = entry->d_type == DT_REG;
+    if (name[0] == '.' || (is_file && strchr(name, '.') == NULL)) {
+        return SLUICE_OK;
+    }
+    const int length = snprintf(path, sizeof(path), "%s/%s%s%s", m->root, below,
+                                below[0] != '\0' ? "/" : "", name);
+    if (length < 0 || (size_t)length >= sizeof(path)) {
+        return sl_error_file(m->error, SLUICE_INVALID, STAGE, 0, m->root, -1,
+                             "the path of a file in it is too long");
+    }
+    if (is_file) {
+        return add_file(m, name, dir);
+    }
+    if (entry->d_type != DT_DIR && entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) {
+        return SLUICE_OK;
+    }
+    /* A link that leads nowhere is a file, which turns out bad when it is read. */
+    if (stat(path, &facts) != 0 || S_ISREG(facts.st_mode)) {
+        return strchr(name, '.') != NULL ? add_file(m, name, dir) : SLUICE_OK;
+    }
+    return S_ISDIR(facts.st_mode) && strncmp(name, "__", 2) != 0
+               ? add_dir(m, path + strlen(m->root) + 1, &facts)
+               : SLUICE_OK;
+}
+
+static sluice_status read_dir(maker *m, uint32_t dir)
+{
+    char below[SL_PATH_BYTES];
+    char path[2 * SL_PATH_BYTES];
+    sluice_status status = SLUICE_OK;
+    (void)snprintf(below, sizeof(below), "%s", text_of(m->list, m->list->dirs[dir].path));
+    (void)snprintf(path, sizeof(path), "%s/%s", m->root, below);
+    DIR *stream = opendir(path);
+    while (stream != NULL && status == SLUICE_OK) {
+        errno = 0;
+        /* One stream has one reader. */
+        const struct dirent *entry = readdir(stream); /* NOLINT(concurrency-mt-unsafe) */
+        if (entry == NULL) {
+            status = errno != 0 ? SLUICE_IO : SLUICE_END;
+            break;
+        }
+        status = add_entry(m, entry, below, dir);
+    }
+    if (stream == NULL || status == SLUICE_IO) {
+        status =
+            sl_error_file(m->error, SLUICE_IO, STAGE, errno, path, -1, "cannot list the directory");
+    }
+    if (stream != NULL) {
+        (void)closedir(stream);
+    }
+    return status == SLUICE_END ? SLUICE_OK : status;
+}
+
+static sluice_status list_files(maker *m)
+{
+    struct stat facts;
+    if (stat(m->root, &facts) != 0) {
+        return sl_error_file(m->error, SLUICE_IO, STAGE, errno, m->root, -1, "cannot open");
+    }
+    sluice_status status = add_dir(m, "", &facts);
+    for (uint32_t i = 0; status == SLUICE_OK && i < m->list->dir_count; i++) {
+        status = read_dir(m, i);
+    }
+    return status;
+}
+
+/* ---- their order ---- */
+
+/* A path, read byte by byte. */
+typedef struct cursor {
+    const char *at, *name; /* in the folder, or NULL; the file's, until it is reached */
+} cursor;
+
+static cursor begin(const sl_sample_list *list, const found_file *item)
+{
+    const char *dir = text_of(list, list->dirs[item->dir].path);
+    const char *name = text_of(list, item->name);
+    return dir[0] != '\0' ? (cursor){dir, name} : (cursor){name, NULL};
+}
+
+/* A folder comes before what begins with its name, and with it all that is in it. */
+static int next(cursor *c)
+{
+    if (*c->at == '\0' && c->name != NULL) {
+        *c = (cursor){c->name, NULL};
+        return 0;
+    }
+    const unsigned char byte = (unsigned char)*c->at;
+    if (byte == '\0') {
+        return -1;
+    }
+    c->at++;
+    return byte == '/' ? 0 : byte;
+}
+
+static int compare_files(const void *a, const void *b, void *context)
+{
+    const sl_sample_list *list = context;
+    const found_file *one = a;
+    const found_file *other = b;
+    if (one->dir == other->dir) {
+        return strcmp(text_of(list, one->name), text_of(list, other->name));
+    }
+    cursor left = begin(list, one);
+    cursor right = begin(list, other);
+    int of_left;
+    int of_right;
+    do {
+        of_left = next(&left);
+        of_right = next(&right);
+    } while (of_left == of_right && of_left >= 0);
+    return of_left - of_right;
+}
+
+/* ---- samples ---- */
+
+static bool is_recording(const char *extension)
+{
+    static const char *const known[] = {"cls", "flac", "wav",  "mp3", "ogg", "opus", "m4a",
+                                        "mp4", "mkv",  "webm", "avi", "mov", "mpg",  "mpeg"};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(extension, known[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_main(const maker *m, const char *extension)
+{
+    return m->recordings ? is_recording(extension) : sl_member_is_picture(extension);
+}
+
+/* Number of an extension as it is spelled behind a key; UINT32_MAX: there are too many. */
+static uint32_t spelling_of(sl_sample_list *list, const char *spelled, const char *extension)
+{
+    for (uint32_t i = 0; i < list->spelling_count; i++) {
+        if (strcmp(list->spellings[i], spelled) == 0) {
+            return i;
+        }
+    }
+    const uint32_t number = sl_file_index_name(&list->index, extension);
+    if (list->spelling_count == SL_SAMPLE_SPELLINGS_MAX || number == SL_FIELD_NONE) {
+        return UINT32_MAX;
+    }
+    memcpy(list->spellings[list->spelling_count], spelled, strlen(spelled) + 1);
+    list->extension[list->spelling_count] = (uint8_t)number;
+    return list->spelling_count++;
+}
+
+/* Files of one key. */
+typedef struct group {
+    uint64_t first, end, main; /* main UINT64_MAX: none is */
+    uint32_t pictures;
+    bool has_class;
+} group;
+
+/* The group that begins at a file. */
+static group find_group(const maker *m, uint64_t first)
+{
+    const sl_sample_list *list = m->list;
+    group g = {.first = first, .end = first, .main = UINT64_MAX};
+    const char *name = text_of(list, m->files[first].name);
+    const size_t key = strcspn(name, ".");
+    for (; g.end < m->count && m->files[g.end].dir == m->files[first].dir; g.end++) {
+        sl_member_part part;
+        const char *own = text_of(list, m->files[g.end].name);
+        if (strncmp(own, name, key + 1) != 0) {
+            break;
+        }
+        if (sl_member_split(own, &part) == SL_MEMBER_NAME_GOOD) {
+            g.main = g.main == UINT64_MAX && is_main(m, part.extension) ? g.end : g.main;
+            g.pictures += sl_member_is_picture(part.extension);
+            g.has_class = g.has_class || strcmp(part.extension, "cls") == 0;
+        }
+    }
+    return g;
+}
+
+static sluice_status refuse_part(const maker *m, const char *name, const char *why)
+{
+    return sl_error_file(m->error, SLUICE_UNSUPPORTED, STAGE, 0, m->root, -1,
+                         "the extension of \"%.256s\", which is all behind its name's first dot, "
+                         "%s",
+                         name, why);
+}
+
+/* To the sample that was added last. */
+static sluice_status add_part(maker *m, const char *name)
+{
+    sl_sample_list *list = m->list;
+    sl_sample_item *sample = &list->items[list->count - 1];
+    sl_member_part part;
+    switch (sl_member_split(name, &part)) {
+    case SL_MEMBER_NAME_NONE:
+        return SLUICE_OK;
+    case SL_MEMBER_NAME_LONG:
+        return refuse_part(m, name, "has more than 31 bytes");
+    case SL_MEMBER_NAME_GOOD:
+        break;
+    }
+    const uint32_t spelling = spelling_of(list, name + part.key_bytes + 1, part.extension);
+    if (spelling == UINT32_MAX || sample->count == SL_OBJECT_FILES_MAX) {
+        return refuse_part(m, name, "is one of more than 63");
+    }
+    void *parts = list->parts;
+    const bool fits = reserve(&parts, &list->part_room, list->part_count + 1, 1);
+    list->parts = parts;
+    if (!fits) {
+        return out_of_memory(m);
+    }
+    list->parts[list->part_count++] = (uint8_t)spelling;
+    sample->count++;
+    return SLUICE_OK;
+}
+
+static sluice_status add_sample(maker *m, const group *g)
+{
+    sl_sample_list *list = m->list;
+    const found_file *main = &m->files[g->main];
+    void *items = list->items;
+    const bool fits = reserve(&items, &list->room, list->count + 1, sizeof(*list->items));
+    list->items = items;
+    if (!fits) {
+        return out_of_memory(m);
+    }
+    list->items[list->count++] =
+        (sl_sample_item){.name = main->name,
+                         .dir = main->dir,
+                         .first = (uint32_t)list->part_count,
+                         .key_bytes = (uint16_t)strcspn(text_of(list, main->name), ".")};
+    list->index.facts |= g->pictures > 1 ? (uint32_t)SL_MEMBER_TWO_PICTURES : 0;
+    list->with_class += g->has_class;
+    sluice_status status = add_part(m, text_of(list, main->name));
+    for (uint64_t i = g->first; status == SLUICE_OK && i < g->end; i++) {
+        status = i != g->main ? add_part(m, text_of(list, m->files[i].name)) : SLUICE_OK;
+    }
+    list->with_company += list->items[list->count - 1].count > 1;
+    return status;
+}
+
+static sluice_status find_samples(maker *m)
+{
+    sl_sample_list *list = m->list;
+    sluice_status status = SLUICE_OK;
+    if (m->count > 1) {
+        qsort_r(m->files, m->count, sizeof(*m->files), compare_files, list);
+    }
+    for (uint64_t i = 0; status == SLUICE_OK && i < m->count;) {
+        const group g = find_group(m, i);
+        if (g.main != UINT64_MAX) {
+            status = add_sample(m, &g);
+        }
+        for (uint64_t k = g.first; g.main == UINT64_MAX && k < g.end; k++) {
+            sl_seen_names_add(&list->left_out, text_of(list, m->files[k].name));
+        }
+        i = g.end;
+    }
+    return status;
+}
+
+sluice_status sl_sample_list_open(sl_sample_list *list, const char *root, bool recordings,
+                                  sluice_error *error)
+{
+    maker m = {.list = list, .root = root, .recordings = recordings, .error = error};
+    sl_inode_set_clear(&m.seen);
+    sluice_status status = list_files(&m);
+    status = status == SLUICE_OK ? find_samples(&m) : status;
+    sl_inode_set_close(&m.seen);
+    sl_free(m.files);
+    return status;
+}
+
+void sl_sample_list_close(sl_sample_list *list)
+{
+    sl_free(list->arena);
+    sl_free(list->dirs);
+    sl_free(list->items);
+    sl_free(list->parts);
+    *list = (sl_sample_list){.count = 0};
+}
+
+/* ---- their names ---- */
+
+static sluice_status write_path(const sl_sample_list *list, const sl_sample_item *item,
+                                const char *extension, char *path, size_t bytes)
+{
+    const char *dir = text_of(list, list->dirs[item->dir].path);
+    const int length =
+        snprintf(path, bytes, "%s%s%.*s%s%s", dir, dir[0] != '\0' ? "/" : "", item->key_bytes,
+                 text_of(list, item->name), extension[0] != '\0' ? "." : "", extension);
+    return length >= 0 && (size_t)length < bytes ? SLUICE_OK : SLUICE_INVALID;
+}
+
+sluice_status sl_sample_list_key(const sl_sample_list *list, uint64_t sample, char *key,
+                                 size_t bytes)
+{
+    return write_path(list, &list->items[sample], "", key, bytes);
+}
+
+sluice_status sl_sample_list_path(const sl_sample_list *list, uint64_t sample, uint32_t part,
+                                  char *path, size_t bytes)
+{
+    const sl_sample_item *item = &list->items[sample];
+    return write_path(list, item, list->spellings[list->parts[item->first + part]], path, bytes);
+}
