@@ -354,11 +354,27 @@ sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_e
                          there);
 }
 
-sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sluice_error *error)
+sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sl_dataset *dataset,
+                                    sluice_error *error)
 {
-    const sl_format *beside = find_beside(found->look);
-    return beside != NULL
-               ? refuse_two(sl_formats[SL_FORMAT_FOLDER], &found->look->of[SL_FORMAT_FOLDER],
-                            beside, &found->look->of[number_of(beside)], path, error)
-               : SLUICE_OK;
+    const sl_folder_look *look = found->look;
+    const sl_format *beside = find_beside(look);
+    if (beside != NULL) {
+        return refuse_two(sl_formats[SL_FORMAT_FOLDER], &look->of[SL_FORMAT_FOLDER], beside,
+                          &look->of[number_of(beside)], path, error);
+    }
+    if (look->of[number_of(&sl_format_table)].count == 0) {
+        return SLUICE_OK;
+    }
+    sl_file_list tables = {.count = 0};
+    const sluice_status status =
+        sl_folder_list_files(&tables, path, &sl_format_table, LOOKED_AT, error);
+    if (status == SLUICE_OK && tables.count > 0) {
+        const size_t used = strlen(dataset->kind);
+        (void)snprintf(dataset->kind + used, sizeof(dataset->kind) - used,
+                       "; %.100s, which lists pictures, is not read: name it instead",
+                       base_name(tables.files[0].path));
+    }
+    sl_file_list_close(&tables);
+    return status;
 }

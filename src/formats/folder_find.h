@@ -27,7 +27,9 @@ void sl_found_close(sl_found *found);
 /* Once it turned out to have no pictures: what is there instead, and what can be opened in it.
  * INVALID. */
 sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_error *error);
-/* Pictures without classes beside files of another format: INVALID; OK: there are none. */
-sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sluice_error *error);
+/* Of what was opened as pictures without classes: INVALID where files of another format lie beside
+ * them. A table that lists pictures is named in the dataset's description. */
+sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sl_dataset *dataset,
+                                    sluice_error *error);
 
 #endif

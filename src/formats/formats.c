@@ -130,7 +130,7 @@ static sluice_status open_folder(sl_dataset **dataset, const char *const *paths,
     if (status == SLUICE_END) {
         status = sl_folder_refuse(&found, paths[0], error);
     } else if (status == SLUICE_OK && *dataset != NULL && is_plain(*dataset)) {
-        status = sl_folder_check_plain(&found, paths[0], error);
+        status = sl_folder_check_plain(&found, paths[0], *dataset, error);
         if (status < 0) {
             sl_dataset_close(*dataset);
             *dataset = NULL;

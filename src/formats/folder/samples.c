@@ -9,7 +9,9 @@
 #include "sample_list.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define STAGE "dataset"
 
@@ -164,32 +166,48 @@ static uint32_t files_of(void *ctx, uint32_t object)
 
 /* ---- whether it is one ---- */
 
-/* A name without its digits: "part-" of "part-00017". */
-static void strip(const char *name, char stem[NAME_MAX + 1])
+/* A folder's name: letters, a number, and what may be behind it. */
+typedef struct numbered {
+    size_t before; /* bytes before the number, */
+    size_t end;    /* and up to its end */
+    uint64_t number;
+} numbered;
+
+static bool parse(const char *name, numbered *parts)
 {
-    size_t used = 0;
-    for (; *name != '\0' && used < NAME_MAX; name++) {
-        if (*name < '0' || *name > '9') {
-            stem[used++] = *name;
-        }
-    }
-    stem[used] = '\0';
+    char *end;
+    parts->before = strcspn(name, "0123456789");
+    parts->number = strtoull(name + parts->before, &end, 10);
+    parts->end = (size_t)(end - name);
+    return parts->end > parts->before;
 }
 
-/* Whether class folders would be classes by a number only. */
+/* Whether class folders are called by numbers only ("00017"), or alike and by numbers that follow
+ * one another ("part-00017"), as no classes are; those of unpacking that have no names
+ * ("class-00000003") are. */
 static bool are_numbered(const sl_folder_list *list)
 {
-    char first[NAME_MAX + 1] = "";
-    char stem[NAME_MAX + 1];
+    numbered first = {.before = 0};
+    uint64_t lowest = UINT64_MAX;
+    uint64_t highest = 0;
     for (uint32_t i = 0; i < list->class_count; i++) {
+        numbered own;
         const char *name = sl_folder_text(list, list->classes[i]);
-        strip(name, stem);
-        if (strlen(stem) == strlen(name) || (i > 0 && strcmp(stem, first) != 0)) {
+        const char *one = sl_folder_text(list, list->classes[0]);
+        if (!parse(name, &own) || strncasecmp(name, "class", strlen("class")) == 0) {
             return false;
         }
-        memcpy(first, stem, sizeof(first));
+        first = i == 0 ? own : first;
+        if (own.before != first.before || memcmp(name, one, own.before) != 0 ||
+            strcmp(name + own.end, one + first.end) != 0) {
+            return false;
+        }
+        lowest = own.number < lowest ? own.number : lowest;
+        highest = own.number > highest ? own.number : highest;
     }
-    return list->class_count > 0;
+    const bool only_numbers =
+        first.before == 0 && sl_folder_text(list, list->classes[0])[first.end] == '\0';
+    return only_numbers || highest - lowest < 2 * (uint64_t)list->class_count + 8;
 }
 
 static bool is_one(const sl_sample_list *found, const sl_folder_list *list)
