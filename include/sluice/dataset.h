@@ -7,11 +7,15 @@
  *   - a folder of packed shards (manifest.sluice), one such manifest, or one shard (*.sluice);
  *   - an image folder with torchvision's ImageFolder rules: one sub-folder a class, classes
  *     numbered in code-point order, nested folders followed, extensions (.jpg .jpeg .png .ppm .bmp
- *     .pgm .tif .tiff .webp) compared without case. A folder with pictures and no sub-folder that
- *     holds any is one class named ".". Links to folders are followed: a folder that several lead
+ *     .pgm .tif .tiff .webp) compared without case. Of a folder with pictures and no sub-folder
+ *     that holds any they have no "label". Folders that cannot be classes (splits, a single one
+ *     around class folders) are refused. Links to folders are followed: a folder that several lead
  *     to counts each time. But where those of a class lead in a circle (torchvision would go round
  *     in it), each folder counts once in that class, under the path with the fewest links. Links
  *     that list more than 65536 folders of their classes, or 2^22 files in all, again are refused;
+ *   - an unpacked WebDataset: a folder of files, or of numbered folders of them, of which those
+ *     called alike up to their first dot are a sample, as in tar archives; docs/formats.md says
+ *     which folders are that;
  *   - tar archives as WebDataset has them, or a folder with archives (*.tar) and without folders:
  *     files that are called alike up to the first dot of their name, and follow one another, are a
  *     sample; docs/formats.md says what its fields are. Each archive's headers are walked when it
@@ -60,6 +64,10 @@
  *     ImageSets (*.txt): each annotation is a sample, with the boxes and classes of its objects;
  *     docs/formats.md says where pictures are looked for;
  *   - with sluice_dataset_options.flat, files of tensors of one shape and nothing else.
+ *
+ * A folder whose files all are .npy, .beton, LMDB, pairs of Megatron's, or one table or file of
+ * COCO's annotations is opened as those files are; notes and the like beside them do not count. One
+ * that could be two things is refused, by the names of what is there.
  *
  * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and
  * none of their index entries; both are checked against checksums as they are read. Index blocks
@@ -251,7 +259,8 @@ typedef struct sluice_sample_info {
         sizeof(sluice_sample_info), 0, 0, 0, -1, 0, 0, "", "" \
     }
 
-/* Blocks: a packed sample is read, and checked, for its label and sizes, an image folder's is not.
+/* Blocks: a packed sample is read, and checked, for its label and sizes, an image folder's is not
+ * (but for an unpacked WebDataset's).
  * Of a compressed archive all before it is unpacked, unless the samples are asked for in order.
  * Errors: INVALID (index), IO, CORRUPT, UNSUPPORTED, NOMEM. */
 SLUICE_API sluice_status sluice_dataset_get_sample(const sluice_dataset *dataset, uint64_t index,

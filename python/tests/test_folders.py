@@ -3,14 +3,17 @@
 import io
 import json
 import os
+import pathlib
 import shutil
 import sqlite3
 import subprocess
 import tarfile
+import tempfile
 
 import betons
 import numpy
 import pytest
+import recordios
 from PIL import Image
 from test_arrays import write_megatron
 
@@ -138,6 +141,26 @@ def test_lmdb(tmp_path):
     assert data.format == "lmdb" and len(data) == 5
     lmdbs.put(tmp_path / "two/train_lmdb", items)
     refused(tmp_path / "two", "no dataset is in it", '"train_lmdb" (lmdb)')
+
+
+def test_recordio(tmp_path):
+    records = [recordios.image(float(i), b"\xff\xd8\xff" + bytes(20), i) for i in range(4)]
+    recordios.write(tmp_path / "a.rec", records)
+    text(tmp_path / "a.lst", "0\t0\ta.jpg\n")
+    company(tmp_path)
+    data = sluice.Dataset(tmp_path)
+    assert data.format == "recordio" and len(data) == 4 and (tmp_path / "a.idx").exists()
+
+
+def test_several_folders(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        numpy.save(tmp_path / name / "x.npy", numpy.ones((5, 3), "f4"))
+    assert len(sluice.Dataset([tmp_path / "a", tmp_path / "b"])) == 10
+    assert len(sluice.Dataset([tmp_path / "a/x.npy", tmp_path / "b"])) == 10
+    (tmp_path / "c").mkdir()
+    with pytest.raises(INVALID, match="holds no .npy files"):
+        sluice.Dataset([tmp_path / "a", tmp_path / "c"])
 
 
 def test_table(tmp_path):
@@ -487,15 +510,12 @@ def test_what_else_lies_in_folders(tmp_path):
     refused(tmp_path, "cut.npy", error=sluice.CorruptError)
 
 
-def test_a_folder_that_cannot_be_listed(tmp_path, run_python):
-    text(tmp_path / "locked/a.jpg")
+def test_a_folder_that_cannot_be_listed(run_python):
     program = "import os, sluice, sys; os.getuid() or os.setuid(65534); sluice.Dataset(sys.argv[1])"
-    os.chmod(tmp_path / "locked", 0)
-    for path in [tmp_path, *tmp_path.parents]:
-        if os.stat(path).st_uid == os.getuid() and path.is_relative_to(tmp_path.parents[1]):
-            os.chmod(path, 0o755)
-    if os.stat(tmp_path.parents[2]).st_mode & 5 != 5 and os.getuid() == 0:
-        pytest.skip("others cannot come here")
-    ended = run_python(program, tmp_path / "locked")
-    os.chmod(tmp_path / "locked", 0o755)
+    with tempfile.TemporaryDirectory() as folder:  # where others can come
+        os.chmod(folder, 0o755)
+        text(pathlib.Path(folder, "locked/a.jpg"))
+        os.chmod(f"{folder}/locked", 0)
+        ended = run_python(program, f"{folder}/locked")
+        os.chmod(f"{folder}/locked", 0o755)
     assert ended.returncode != 0 and "cannot list the folder" in ended.stderr, ended.stderr

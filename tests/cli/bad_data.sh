@@ -129,3 +129,26 @@ for command in info verify "pack --overwrite" bench view; do
 done
 run 0 info holes --allow-empty-classes --json
 json '.classes == 4 and .samples == 2'
+
+# What is no dataset is told what lies there, and what to open instead.
+mkdir -p none/ckpt splits/train/a splits/val/a around/photos
+touch none/a.log none/b.yaml none/model.pt
+cp "$photo" splits/train/a/1.jpg
+cp "$photo" splits/val/a/1.jpg
+cp -r holes/a holes/c around/photos
+refuses 2 "3 files (a.log, b.yaml, model.pt), 1 folder (ckpt)" info none
+refuses 2 "splits, not classes (train, val): open one of them (splits/train)" pack splits x --overwrite
+refuses 2 "open around/photos" info around
+refuses 2 "it is a text" info "$0"
+run 0 info around/photos --json
+json '.classes == 2'
+mkdir flat
+cp "$photo" flat/1.jpg
+run 0 info flat
+says out "without labels"
+printf 'a caption' > flat/1.txt
+run 0 info flat --json
+json '(.fields | map(.name)) == ["image", "txt", "key"] and .bytes == null'
+printf '\033[31m' > "$(printf 'none/\033[31mred')"
+run 2 info none
+says err '\x1b[31mred'
