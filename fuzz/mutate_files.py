@@ -53,6 +53,12 @@ def make_folder(path):
         (path / f"class {number % 2}" / f"{number}.{name}").write_bytes(body)
 
 
+def make_unpacked(path):
+    for number, body in enumerate(pictures()):
+        for name, content in (("jpg", body), ("cls", b"%d" % number), ("txt", b"a caption"), ("seg.png", pictures("PNG")[0])):
+            (path / f"{number}.{name}").write_bytes(content)
+
+
 def make_shards(path):
     import sluice
 
