@@ -163,6 +163,27 @@ static void test_order(void **state)
     trace_spans_free(&spans);
 }
 
+/* The last step is over after the last thing that the library did: the batch is held until then. */
+static void test_lives_go_on_to_the_last_step(void **state)
+{
+    (void)state;
+    sluice_trace_event events[] = {
+        moment(SLUICE_TRACE_FILL, 10, 0, 1),
+        moment(SLUICE_TRACE_FULL, 20, 0, 1),
+        moment(SLUICE_TRACE_TAKEN, 30, 0, 1),
+        moment(SLUICE_TRACE_FILL, 31, 1, 0),
+    };
+    struct bench_step step = {
+        .asked = 0.03, .got = 0.03, .reached = 0.03, .begin = 0.03, .end = 0.09};
+    const struct trace_capture capture = {
+        .name = "test", .events = events, .count = 4, .steps = &step, .step_count = 1};
+    struct trace_spans spans;
+    assert_true(trace_spans_make(&spans, &capture));
+    expect(&spans, GROUP_HOST_SLOTS, SPAN_HELD, 0, 30, 90);
+    expect(&spans, GROUP_HOST_SLOTS, SPAN_FILL, 1, 31, 90);
+    trace_spans_free(&spans);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +191,7 @@ int main(void)
         cmocka_unit_test(test_device_memory),
         cmocka_unit_test(test_cut_and_dropped),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_lives_go_on_to_the_last_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,25 +64,6 @@ void bench_arms_judge(struct bench_arms_figures *figures)
     }
 }
 
-/* 0 for what would print as "-0.00". */
-static double plain(double value, int decimals)
-{
-    return fabs(value) < 0.5 * pow(10, -decimals) ? 0 : value;
-}
-
-/* "99.81 (99.70..99.90)" */
-static void format_spread(char *text, size_t size, const struct bench_spread *spread, double factor,
-                          int decimals)
-{
-    if (!isfinite(spread->median)) {
-        snprintf(text, size, "-");
-        return;
-    }
-    snprintf(text, size, "%.*f (%.*f..%.*f)", decimals, plain(factor * spread->median, decimals),
-             decimals, plain(factor * spread->min, decimals), decimals,
-             plain(factor * spread->max, decimals));
-}
-
 /* Rates of rows that hold pictures are of images. */
 static const char *text_of(const struct row *row, const struct bench_setting *setting)
 {
@@ -102,7 +83,7 @@ static void print_table(const struct bench_arms_figures *figures)
         for (int arm = 0; arm < BENCH_ARMS; arm++) {
             const struct bench_spread spread = spread_at(figures, arm, row);
             char text[64];
-            format_spread(text, sizeof text, &spread, row->factor, row->decimals);
+            bench_spread_format(text, sizeof text, &spread, row->factor, row->decimals);
             printf("  %-26s", text);
         }
         printf("\n");
@@ -113,7 +94,7 @@ static void print_spread(const char *name, const struct bench_spread *spread, do
                          const char *unit)
 {
     char text[64];
-    format_spread(text, sizeof text, spread, factor, 2);
+    bench_spread_format(text, sizeof text, spread, factor, 2);
     printf("%-22s  %s%s\n", name, text, unit);
 }
 
@@ -155,7 +136,8 @@ void bench_arms_report_text(const struct bench_arms_figures *figures)
     } else {
         printf("repeats       none whole");
     }
-    printf(", %" PRIu64 " steps an arm counted in each; median (min..max)\n\n", figures->steps);
+    printf(", %" PRIu64 " steps an arm counted%s\n\n", figures->steps,
+           result->done > 1 ? " in each; median (min..max)" : "");
     print_table(figures);
     printf("\n");
     print_spread("idle points won", &comparison->idle_points, 1, " points of 100");

@@ -13,10 +13,7 @@
 #define TOOL_BENCH_COMPARE_H
 
 #include "arms.h"
-
-struct bench_spread {
-    double median, min, max; /* NaN: there is none */
-};
+#include "spread.h"
 
 struct bench_arm_spreads {
     uint64_t steps; /* counted in each repeat */

@@ -45,6 +45,31 @@ static bool copy_threads(struct trace_capture *capture)
     return capture->threads != NULL;
 }
 
+/* A ring that is full has lost what came before its first event. */
+static bool find_whole(struct trace_capture *capture)
+{
+    struct of_thread {
+        size_t events;
+        uint64_t first_ns;
+    } *threads = calloc(capture->thread_count + 1, sizeof *threads);
+    if (threads == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < capture->count; i++) {
+        struct of_thread *of = &threads[capture->events[i].thread];
+        const uint64_t begin = capture->events[i].begin_ns;
+        of->first_ns = of->events++ == 0 || begin < of->first_ns ? begin : of->first_ns;
+    }
+    for (uint32_t i = 0; i < capture->thread_count; i++) {
+        if (threads[i].events >= EVENTS &&
+            (double)threads[i].first_ns * 1e-9 > capture->whole_from) {
+            capture->whole_from = (double)threads[i].first_ns * 1e-9;
+        }
+    }
+    free(threads);
+    return true;
+}
+
 static bool copy_steps(struct trace_capture *capture, const struct bench_steps *steps)
 {
     capture->step_count = steps == NULL ? 0 : steps->count;
@@ -60,7 +85,8 @@ bool trace_capture_end(struct trace_capture *capture, const char *name,
 {
     sluice_trace_stop();
     *capture = (struct trace_capture){.name = name};
-    bool fine = copy_events(capture) && copy_threads(capture) && copy_steps(capture, steps);
+    bool fine = copy_events(capture) && copy_threads(capture) && find_whole(capture) &&
+                copy_steps(capture, steps);
     sluice_trace_discard();
     if (!fine) {
         trace_capture_free(capture);

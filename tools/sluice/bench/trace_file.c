@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 /* Steps that a page draws (a time, where there are none), and spans of a group at most: it is to
  * stay a page. */
@@ -179,35 +180,90 @@ bool trace_file_write(const char *path, const struct trace_capture *captures, si
 
 /* ---- timeline of a page ---- */
 
-/* From the middle of the arm on: the pipeline is full there. */
-static void choose_window(const struct trace_capture *capture, double *from, double *to)
+/* Steps from the middle of the arm on, where the pipeline is full, or the first that all of it is
+ * known of. */
+static void choose_steps(const struct trace_capture *capture, double *from, double *to)
 {
-    if (capture->step_count > 0) {
-        const size_t half = capture->step_count / 2;
-        const size_t last = half + TIMELINE_STEPS < capture->step_count ? half + TIMELINE_STEPS
-                                                                        : capture->step_count;
-        *from = capture->steps[half].asked;
-        *to = capture->steps[last - 1].end;
-        return;
+    size_t first = capture->step_count / 2;
+    while (first + 1 < capture->step_count && capture->steps[first].asked < capture->whole_from) {
+        first++;
     }
-    uint64_t first = UINT64_MAX;
-    uint64_t last = 0;
+    const size_t last =
+        first + TIMELINE_STEPS < capture->step_count ? first + TIMELINE_STEPS : capture->step_count;
+    *from = capture->steps[first].asked;
+    *to = capture->steps[last - 1].end;
+}
+
+/* A time, likewise, in the recording. */
+static void choose_time(const struct trace_capture *capture, double *from, double *to)
+{
+    double first = INFINITY;
+    double last = 0;
     for (size_t i = 0; i < capture->count; i++) {
-        first = capture->events[i].begin_ns < first ? capture->events[i].begin_ns : first;
-        last = capture->events[i].end_ns > last ? capture->events[i].end_ns : last;
+        first = fmin(first, (double)capture->events[i].begin_ns * 1e-9);
+        last = fmax(last, (double)capture->events[i].end_ns * 1e-9);
     }
-    *from = ((double)first + (double)last) / 2 * 1e-9;
-    *to = *from + timeline_s;
+    first = fmin(first, last);
+    *from = fmax((first + last) / 2, capture->whole_from);
+    *from = fmax(fmin(*from, last - timeline_s), first);
+    *to = fmin(*from + timeline_s, last);
+}
+
+static bool is_inside(const struct trace_span *span, double from, double to)
+{
+    return span->end > from && span->begin < to && span->end > span->begin;
+}
+
+static int compare_times(const void *left, const void *right)
+{
+    const double a = *(const double *)left;
+    const double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Where the window has to end for a group of more spans than a page takes. */
+static double end_of_group(const struct trace_spans *spans, enum trace_group group, double from,
+                           double to, double *begins)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < spans->count; i++) {
+        if (spans->at[i].group == group && is_inside(&spans->at[i], from, to)) {
+            begins[count++] = spans->at[i].begin;
+        }
+    }
+    if (count <= TIMELINE_SPANS) {
+        return to;
+    }
+    qsort(begins, count, sizeof *begins, compare_times);
+    return begins[TIMELINE_SPANS] > from ? begins[TIMELINE_SPANS] : to;
+}
+
+/* All lanes go to the end of the window: it is shorter where they would be too much for a page. */
+static bool choose_window(const struct trace_capture *capture, const struct trace_spans *spans,
+                          double *from, double *to)
+{
+    double *begins = calloc(spans->count + 1, sizeof *begins);
+    if (begins == NULL) {
+        return false;
+    }
+    if (capture->step_count > 0) {
+        choose_steps(capture, from, to);
+    } else {
+        choose_time(capture, from, to);
+    }
+    for (int group = 0; group < TRACE_GROUPS; group++) {
+        *to = end_of_group(spans, (enum trace_group)group, *from, *to, begins);
+    }
+    free(begins);
+    return true;
 }
 
 static void write_spans(FILE *stream, const struct trace_spans *spans, double from, double to)
 {
-    size_t written[TRACE_GROUPS] = {0};
     const char *separator = "";
     for (size_t i = 0; i < spans->count; i++) {
         const struct trace_span *span = &spans->at[i];
-        const bool inside = span->end > from && span->begin < to && span->end > span->begin;
-        if (!inside || written[span->group]++ >= TIMELINE_SPANS) {
+        if (!is_inside(span, from, to)) {
             continue;
         }
         fprintf(stream, "%s\n[%d,%d,%" PRIu32 ",%.3f,%.3f,%" PRIu64 ",%" PRId64 "]", separator,
@@ -217,15 +273,18 @@ static void write_spans(FILE *stream, const struct trace_spans *spans, double fr
     }
 }
 
-static void write_arm(FILE *stream, const struct trace_capture *capture,
+static bool write_arm(FILE *stream, const struct trace_capture *capture,
                       const struct trace_spans *spans)
 {
-    double from;
-    double to;
-    choose_window(capture, &from, &to);
+    double from = 0;
+    double to = 0;
+    if (!choose_window(capture, spans, &from, &to)) {
+        return false;
+    }
     fprintf(stream, "{\"arm\":\"%s\",\"ms\":%.3f,\"spans\":[", capture->name, (to - from) * 1e3);
     write_spans(stream, spans, from, to);
     fputs("]}", stream);
+    return true;
 }
 
 bool trace_file_write_timeline(FILE *stream, const struct trace_capture *captures, size_t count)
@@ -238,9 +297,8 @@ bool trace_file_write_timeline(FILE *stream, const struct trace_capture *capture
         if (captures[k].name == NULL) {
             continue;
         }
-        fine = trace_spans_make(&spans, &captures[k]);
         fputs(follows ? "," : "", stream);
-        write_arm(stream, &captures[k], &spans);
+        fine = trace_spans_make(&spans, &captures[k]) && write_arm(stream, &captures[k], &spans);
         follows = true;
         trace_spans_free(&spans);
     }

@@ -213,6 +213,9 @@ static void find_facts(struct maker *maker, const struct trace_capture *capture)
         maker->last = fmax(maker->last, seconds(event->end_ns));
         maker->has_device = maker->has_device || event->kind == SLUICE_TRACE_COPY;
     }
+    for (size_t i = 0; i < capture->step_count; i++) {
+        maker->last = fmax(maker->last, capture->steps[i].end);
+    }
 }
 
 bool trace_spans_make(struct trace_spans *spans, const struct trace_capture *capture)

@@ -5,7 +5,8 @@
  *
  * A slot's life encloses its phases: host slots FILL, then (with device memory) COPY; device slots,
  * or with host memory the same slots, READY and HELD. A life that was not over when the recording
- * ended ends with it. What was dropped (by start_epoch or close) ends when the slot is used again.
+ * ended ends with it, or with its last step, which may be over later. What was dropped (by
+ * start_epoch or close) ends when the slot is used again.
  */
 #ifndef TOOL_TRACE_SPANS_H
 #define TOOL_TRACE_SPANS_H

@@ -149,7 +149,7 @@ void json_real(struct json *json, const char *key, double value)
         return;
     }
     char number[32];
-    snprintf(number, sizeof number, "%.6g", value);
+    snprintf(number, sizeof number, "%.6g", value == 0 ? 0 : value); /* no -0 */
     size_t point = strspn(number, "+-0123456789e");
     if (number[point] != '\0') {
         number[point] = '.'; /* whatever a program that uses this made of the locale */

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The timeline of a page: every lane goes to the end of what is drawn, however much there is, and
+ * what is drawn was recorded whole.
+ */
+#include "../../tools/sluice/bench/trace_file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { THREADS = 5, SPANS_MAX = 40000, LANES = 64 };
+
+/* Of a page. */
+static struct {
+    double ms;
+    size_t count;
+    double first[LANES],
+        last[LANES]; /* of each thread: where its first span begins, its last ends */
+    size_t of[LANES];
+} page;
+
+/* All of the events are of work on threads. */
+static void read_page(const char *text)
+{
+    memset(&page, 0, sizeof page);
+    const char *at = strstr(text, "\"ms\":");
+    assert_non_null(at);
+    page.ms = strtod(at + strlen("\"ms\":"), NULL);
+    for (at = strstr(at, "\n["); at != NULL; at = strstr(at + 1, "\n[")) {
+        double numbers[5]; /* group, kind, track, begin, end */
+        char *rest = NULL;
+        const char *from = at + strlen("\n[");
+        for (int i = 0; i < 5; i++) {
+            numbers[i] = strtod(from, &rest);
+            assert_true(rest > from && *rest == ',');
+            from = rest + 1;
+        }
+        const size_t track = (size_t)numbers[2];
+        const double begin = numbers[3];
+        const double end = numbers[4];
+        assert_true(track < LANES && begin < page.ms && end > 0);
+        if (numbers[0] == 1) {
+            page.first[track] = page.of[track] == 0 ? begin : page.first[track];
+            page.last[track] = end;
+            page.of[track]++;
+            page.count++;
+        }
+    }
+}
+
+static void draw(const struct trace_capture *capture)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    assert_non_null(memory);
+    assert_true(trace_file_write_timeline(memory, capture, 1));
+    assert_int_equal(fclose(memory), 0);
+    read_page(text);
+    free(text);
+}
+
+/* Threads that work without a pause, each piece as long as `piece_us`, from 0 to `ms`. */
+static struct trace_capture busy(uint64_t ms, uint64_t piece_us)
+{
+    struct trace_capture capture = {.name = "test", .thread_count = THREADS};
+    const size_t each = (size_t)(ms * 1000 / piece_us);
+    capture.events = calloc(each * THREADS, sizeof *capture.events);
+    assert_non_null(capture.events);
+    for (uint32_t thread = 0; thread < THREADS; thread++) {
+        for (size_t i = 0; i < each; i++) {
+            capture.events[capture.count++] =
+                (sluice_trace_event){.begin_ns = i * piece_us * 1000,
+                                     .end_ns = (i + 1) * piece_us * 1000,
+                                     .kind = SLUICE_TRACE_DECODE,
+                                     .thread = thread,
+                                     .sample = 1};
+        }
+    }
+    return capture;
+}
+
+static void expect_whole_lanes(double piece_ms)
+{
+    for (uint32_t thread = 0; thread < THREADS; thread++) {
+        assert_true(page.of[thread] > 0);
+        assert_true(page.first[thread] <= 0);
+        assert_true(page.last[thread] >= page.ms - 0.001);
+        assert_true(page.last[thread] <= page.ms + piece_ms);
+    }
+}
+
+static void lanes_go_to_the_end_however_many_spans_there_are(void **state)
+{
+    (void)state;
+    for (uint64_t piece_us = 20; piece_us < 50000; piece_us *= 7) {
+        struct trace_capture capture = busy(1000, piece_us);
+        draw(&capture);
+        expect_whole_lanes((double)piece_us / 1000);
+        assert_true(page.count <= 4000 + THREADS);
+        assert_true(page.ms > 10 && page.ms < 300.001);
+        trace_capture_free(&capture);
+    }
+}
+
+/* Shorter than what a page draws otherwise: nothing is drawn behind the end. */
+static void the_window_ends_with_the_recording(void **state)
+{
+    (void)state;
+    struct trace_capture capture = busy(100, 1000);
+    draw(&capture);
+    expect_whole_lanes(1);
+    assert_true(page.ms > 99.9 && page.ms < 100.1);
+    trace_capture_free(&capture);
+}
+
+static void steps_are_drawn_from_where_all_is_known(void **state)
+{
+    (void)state;
+    struct trace_capture capture = busy(1000, 500);
+    capture.step_count = 100;
+    capture.steps = calloc(capture.step_count, sizeof *capture.steps);
+    assert_non_null(capture.steps);
+    for (size_t i = 0; i < capture.step_count; i++) {
+        const double at = (double)i / 100;
+        capture.steps[i] = (struct bench_step){
+            .asked = at, .got = at, .reached = at, .begin = at, .end = at + 0.01};
+    }
+    draw(&capture);
+    expect_whole_lanes(0.5);
+    assert_true(page.ms > 119.9 && page.ms < 120.1); /* twelve steps */
+    /* Thread 0 recorded so much that its first 0.8 s were lost. */
+    size_t kept = 0;
+    for (size_t i = 0; i < capture.count; i++) {
+        const sluice_trace_event *event = &capture.events[i];
+        if (event->thread != 0 || event->begin_ns >= 800000000) {
+            capture.events[kept++] = *event;
+        }
+    }
+    capture.count = kept;
+    capture.whole_from = 0.8;
+    draw(&capture);
+    expect_whole_lanes(0.5);
+    assert_true(page.ms > 119.9 && page.ms < 120.1);
+    trace_capture_free(&capture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lanes_go_to_the_end_however_many_spans_there_are),
+        cmocka_unit_test(the_window_ends_with_the_recording),
+        cmocka_unit_test(steps_are_drawn_from_where_all_is_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
