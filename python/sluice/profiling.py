@@ -20,6 +20,7 @@ READ, DECODE, AUGMENT, UPLOAD = range(4)
 # As in `sluice bench`: a stage is the limit when it is busy for more than this part of the time, a loop
 # that waits less than this is fed, a queue that is found empty this often starves what is behind it.
 BUSY, FED, STARVED = 0.85, 0.02, 0.5
+LEAST = 10  # batches from which on there is a verdict: what is under way at either end moves a share by a tenth then
 
 
 class Profile:
@@ -31,7 +32,8 @@ class Profile:
     reads_busy: the part of the time with a read in flight. queue_empty: how often a worker that took a
         sample found none behind it.
     python: the part of the time spent in functions of transforms.Python.
-    limit: 'loop', 'decode', 'augment', 'copy', 'read' or 'none'. str(): the verdict in a sentence.
+    limit: 'loop', 'decode', 'augment', 'copy', 'read' or 'none'; 'unknown' of fewer than 10 batches. str(): the
+    verdict in a sentence.
     """
 
     def __init__(self, loader: Loader) -> None:
@@ -99,7 +101,9 @@ class Profile:
 
     @property
     def limit(self) -> str:
-        seconds, _, busy, _, _ = self._between()
+        seconds, numbers, busy, _, _ = self._between()
+        if numbers["batches"] < LEAST:
+            return "unknown"
         if self.waiting < FED:
             return "loop"
         if self.workers_busy >= BUSY:
@@ -128,6 +132,7 @@ class Profile:
             "read": f"reading is the limit: workers found nothing to do {self.queue_empty:.0%} of the times that they "
             f"asked; faster storage{files} would help{stored}",
             "none": f"nothing is at its limit: workers were busy {self.workers_busy:.0%} of the time",
+            "unknown": f"too few steps for a verdict: {self.batches} of {LEAST}",
         }[self.limit]
         waited = "" if self.limit == "loop" else f"; the loop waited for data {self.waiting:.0%} of the time"
         functions = f"; functions of transforms.Python took {self.python:.0%} of it" if self.python >= FED else ""

@@ -20,6 +20,7 @@ class Handle:
     """A loader's figures, one second apart."""
 
     closed = False
+    batches = 10  # in that second
 
     def __init__(self, waited, decode, augment, upload, empty):
         self.looks, self.after = 0, (waited, decode, augment, upload, empty)
@@ -27,7 +28,7 @@ class Handle:
     def stats(self):
         self.looks += 1
         waited = self.after[0] if self.looks > 1 else 0
-        return {"host_wait_ns": waited * 1e9, "batches": self.looks * 9, "samples": self.looks * 99, "workers": 2}
+        return {"host_wait_ns": waited * 1e9, "batches": self.looks * self.batches, "samples": self.looks * 99, "workers": 2}
 
     def stage(self, number):
         if self.looks < 2:
@@ -59,9 +60,19 @@ def test_verdicts(monkeypatch, limit, words, figures):
     profile = sluice.profile(loader)
     profile.__exit__()
     assert profile.limit == limit and words in str(profile), str(profile)
-    assert (profile.seconds, profile.batches, profile.samples) == (1.0, 9, 99)
+    assert (profile.seconds, profile.batches, profile.samples) == (1.0, 10, 99)
     assert ("sluice.pack" in str(profile)) == (limit in ("decode", "read"))
     assert ("; the loop waited" in str(profile)) == (limit != "loop")
+
+
+def test_few_batches_are_no_verdict(monkeypatch):
+    clock = iter([10.0, 11.0])
+    monkeypatch.setattr("sluice.profiling.time.perf_counter", lambda: next(clock))
+    handle = Handle(0.9, 1.5, 0.4, 0, 0)
+    handle.batches = 9
+    profile = sluice.profile(types.SimpleNamespace(_functions={}, _handle=handle, dataset=dataset_of()))
+    profile.__exit__()
+    assert profile.limit == "unknown" and str(profile).startswith("too few steps for a verdict: 9 of 10;")
 
 
 COMPRESSED = "Parquet files, each of whose rows is a sample; compressed: shuffle by blocks, or pack"

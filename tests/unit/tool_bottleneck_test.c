@@ -30,8 +30,11 @@ static struct recorded stats_of(uint64_t decode_s, uint64_t augment_s)
 
 static struct bottleneck_run run_of(const struct recorded *stats)
 {
-    return (struct bottleneck_run){
-        .stats = &stats->all, .stages = &stats->in, .seconds = 10, .processors = 2};
+    return (struct bottleneck_run){.stats = &stats->all,
+                                   .stages = &stats->in,
+                                   .batches = BOTTLENECK_BATCHES_LEAST,
+                                   .seconds = 10,
+                                   .processors = 2};
 }
 
 static void expect(const struct bottleneck_run *run, enum bottleneck kind, const char *words)
@@ -82,6 +85,23 @@ static void test_workers_limit(void **state)
     run.packing = ""; /* no help with what is not decoding */
     run.processors = 2;
     expect(&run, BOTTLENECK_AUGMENT, "only more cores would help");
+}
+
+/* Whatever the shares are: of so few they are those of a pipeline that fills. */
+static void test_few_batches_are_no_verdict(void **state)
+{
+    (void)state;
+    struct recorded stats = stats_of(15, 4);
+    struct bottleneck_run run = run_of(&stats);
+    run.batches = BOTTLENECK_BATCHES_LEAST - 1;
+    expect(&run, BOTTLENECK_UNKNOWN, "too few steps for a verdict: 9 of 10");
+    run.consumer = CONSUMER_EMULATED;
+    run.advice = "compressed";
+    expect(&run, BOTTLENECK_UNKNOWN, "too few steps for a verdict: 9 of 10");
+    run.batches = 0;
+    expect(&run, BOTTLENECK_UNKNOWN, "0 of 10");
+    run.batches = BOTTLENECK_BATCHES_LEAST;
+    expect(&run, BOTTLENECK_CONSUMER, "accelerator-bound");
 }
 
 /* 19 s of work for 1900 rows: 10 ms a row; 510 rows/s would take 5.1 cores. */
@@ -199,10 +219,15 @@ static void test_stats_of_windows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queue_fill),       cmocka_unit_test(test_workers_limit),
-        cmocka_unit_test(test_cores_missing),    cmocka_unit_test(test_reading_limits),
-        cmocka_unit_test(test_bounded_by_slots), cmocka_unit_test(test_copies_limit),
-        cmocka_unit_test(test_consumer_limits),  cmocka_unit_test(test_stats_of_windows),
+        cmocka_unit_test(test_queue_fill),
+        cmocka_unit_test(test_workers_limit),
+        cmocka_unit_test(test_few_batches_are_no_verdict),
+        cmocka_unit_test(test_cores_missing),
+        cmocka_unit_test(test_reading_limits),
+        cmocka_unit_test(test_bounded_by_slots),
+        cmocka_unit_test(test_copies_limit),
+        cmocka_unit_test(test_consumer_limits),
+        cmocka_unit_test(test_stats_of_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,7 @@ void bench_arms_judge(struct bench_arms_figures *figures)
     const struct bottleneck_run run = {
         .stats = &figures->result->stats,
         .stages = &figures->result->stages,
+        .batches = figures->result->stats.batches,
         .seconds = figures->result->seconds,
         .consumer = figures->accelerator->real ? CONSUMER_GPU : CONSUMER_EMULATED,
         .data_idle = figures->comparison->arms[ARM_SLUICE].data_idle.median,
@@ -281,6 +282,8 @@ void bench_arms_report_json(const struct bench_arms_figures *figures, FILE *stre
     json_begin(&json, stream);
     json_open_object(&json, NULL);
     json_text(&json, "verdict", figures->verdict);
+    json_unsigned(&json, "verdict_steps", result->stats.batches);
+    json_unsigned(&json, "verdict_steps_least", BOTTLENECK_BATCHES_LEAST);
     write_accelerator(&json, figures);
     write_arms(&json, figures);
     write_comparison(&json, figures);

@@ -29,6 +29,7 @@ static struct derived derive(const struct bench_figures *figures)
     struct bottleneck_run run = {
         .stats = &result->stats,
         .stages = &result->stages,
+        .batches = result->batches,
         .seconds = result->seconds,
         .consumer = CONSUMER_FREE,
         .data_idle = (double)result->stats.host_wait_ns * 1e-9 / result->seconds,
@@ -144,5 +145,7 @@ void bench_report_json(const struct bench_figures *figures, FILE *stream)
     bench_stats_write_stages(&json, &figures->result->stats, &figures->result->stages);
     json_null(&json, "accelerator");
     json_text(&json, "verdict", derived.bottleneck);
+    json_unsigned(&json, "verdict_steps", figures->result->batches);
+    json_unsigned(&json, "verdict_steps_least", BOTTLENECK_BATCHES_LEAST);
     json_close_object(&json);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bottleneck.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -54,6 +55,9 @@ static double workers_share(const struct bottleneck_run *run)
 enum bottleneck bottleneck_find(const struct bottleneck_run *run)
 {
     const struct bottleneck_stages *stages = run->stages;
+    if (run->batches < BOTTLENECK_BATCHES_LEAST) {
+        return BOTTLENECK_UNKNOWN;
+    }
     if (run->consumer != CONSUMER_FREE && run->data_idle < fed_limit) {
         return BOTTLENECK_CONSUMER;
     }
@@ -144,7 +148,7 @@ static void describe_consumer(const struct bottleneck_run *run, char *text, size
 {
     snprintf(text, bytes, "%s: data-caused idle %.1f %% (workers busy %.0f %%)",
              run->consumer == CONSUMER_GPU ? "GPU-bound" : "accelerator-bound (emulated)",
-             100 * run->data_idle, 100 * workers_share(run));
+             100 * fmax(run->data_idle, 0), 100 * workers_share(run));
 }
 
 static void describe_read(const struct bottleneck_run *run, char *text, size_t bytes)
@@ -195,6 +199,10 @@ void bottleneck_describe(const struct bottleneck_run *run, char *text, size_t by
                  "no stage is busy all the time (workers %.0f %%): the run may be too short, or "
                  "other programs use the processors",
                  busy);
+        break;
+    case BOTTLENECK_UNKNOWN:
+        snprintf(text, bytes, "too few steps for a verdict: %" PRIu64 " of %d", run->batches,
+                 (int)BOTTLENECK_BATCHES_LEAST);
         break;
     }
 }

@@ -18,8 +18,17 @@ enum bottleneck {
     BOTTLENECK_AUGMENT,  /* workers are busy, mostly resizing and converting */
     BOTTLENECK_READ,     /* workers wait for bytes */
     BOTTLENECK_COPY,     /* batches wait for the copy to the device */
-    BOTTLENECK_NONE      /* nothing is busy: too short a run, or the machine is shared */
+    BOTTLENECK_NONE,     /* nothing is busy: too short a run, or the machine is shared */
+    BOTTLENECK_UNKNOWN   /* too few batches to tell */
 };
+
+/*
+ * Batches from which on there is a verdict. What is on its way when the measured time begins, and
+ * when it ends, is counted on the wrong side: about a batch at either end. Of ten that moves a
+ * share by a tenth at most, which is less than lies between a stage that limits (0.85) and one that
+ * is half idle; of fewer the verdict would be that of the filling pipeline.
+ */
+enum { BOTTLENECK_BATCHES_LEAST = 10 };
 
 enum bottleneck_consumer {
     CONSUMER_FREE,     /* takes batches as fast as they come */
@@ -35,7 +44,8 @@ struct bottleneck_stages {
 struct bottleneck_run {
     const sluice_loader_stats *stats;
     const struct bottleneck_stages *stages;
-    double seconds; /* of the run, > 0 */
+    uint64_t batches; /* that were taken in it */
+    double seconds;   /* of the run, > 0 */
     enum bottleneck_consumer consumer;
     double data_idle;  /* part of the run that the consumer did nothing for want of data, 0..1 */
     double rows_per_s; /* what steps without waits would take; not with CONSUMER_FREE */
