@@ -128,12 +128,8 @@ class Batches:
         loader = self._loader
         loader._check_process()
         with loader._lock:  # of threads that share a loader, one at a time
-            if not self._over and self._turn != loader._turn:
-                self._over = True
-                if loader._why:
-                    raise _sluice.StateError(f"this iteration is over: {loader._why}")
-            batch = None if self._over else loader._take()
-            if batch is None:
+            batch = None if self._is_over() else loader._take()
+            if batch is None or self._is_over():
                 self._over = True
                 raise StopIteration
         batch = loader._given(batch)
@@ -142,6 +138,14 @@ class Batches:
             return batch
         made = hook(batch)
         return batch if made is None else made
+
+    def _is_over(self):
+        loader = self._loader
+        if not self._over and self._turn != loader._turn:
+            self._over = True
+            if loader._why:
+                raise _sluice.StateError(f"this iteration is over: {loader._why}")
+        return self._over
 
 
 class Loader:
@@ -346,6 +350,7 @@ class Loader:
         with self._lock:
             if self._position and self._cursor is None:
                 self._go_to(self._epoch + 1)
+            self._untouched, self._again = True, False
             self._begin()
             self._end_iteration("another one of this loader was begun")
             return Batches(self, self._turn)
@@ -358,7 +363,6 @@ class Loader:
         """Starts self._epoch in the library; at the state that was loaded, if one was."""
         self._handle.restore(self._cursor)
         self._handle.start(self._epoch, self._first)
-        self._untouched, self._again = True, False
 
     def _end_iteration(self, why=""):
         self._turn += 1
@@ -373,10 +377,13 @@ class Loader:
 
     def _take(self):
         """The next batch; None: the epoch is over."""
+        turn, self._untouched = self._turn, False
         if self._again:
             self._begin()
-        self._untouched = False
+            self._again = False
         batch = self._handle.next(self._convert)
+        if turn != self._turn:  # set_epoch() of another thread, or of a signal's handler, went elsewhere meanwhile
+            return None
         if batch is None:
             self._go_to(self._epoch + 1)
         else:

@@ -4,6 +4,7 @@ import gc
 import json
 import pickle
 import threading
+import time
 import warnings
 
 import numpy
@@ -408,6 +409,27 @@ def test_another_thread_closes(data):
     thread.join(10)
     assert not thread.is_alive() and len(failed) == 1
     assert all(len(batch["image"].numpy()) == 4 for batch in kept)
+
+
+def test_another_thread_goes_to_an_epoch(data):
+    """As a program does whose thread takes batches ahead, and that leaves an epoch early."""
+    loader = open_loader(data, prefetch_factor=2, hold="wait")
+    expected = [indices(loader) for epoch in range(3)]
+    state = open_loader(data).state_dict()
+    for go, epoch in (lambda: loader.set_epoch(2), 2), (lambda: loader.load_state_dict(state), 0):
+        loader.set_epoch(1)
+        iterator = iter(loader)
+        kept, ahead = [next(iterator), next(iterator)], []
+        thread = threading.Thread(target=lambda: ahead.extend(iterator))
+        thread.start()
+        while not loader._lock.locked():  # until it waits: all batches are kept
+            time.sleep(0.001)
+        go()
+        kept.clear()
+        thread.join(10)
+        assert not thread.is_alive() and not ahead and loader.epoch == epoch and loader.remaining == 9
+        assert next(iterator, None) is None
+        assert indices(loader) == expected[epoch]
 
 
 def test_batches_kept_too_long_are_named(data):
