@@ -105,10 +105,13 @@ class Sampler:
         self._loader.set_epoch(epoch)
 
     def __len__(self) -> int:
-        """Rows of an epoch on this rank, but those that fill up its last batch."""
+        """Rows of an epoch on this rank, but those that fill up its last batch; of windows of tokens those, too."""
         loader = self._loader
-        shared, whole = divmod(len(loader.dataset), loader.world_size), loader.batch_size * len(loader)
-        return min(whole, shared[0] + (loader.rank < shared[1]))
+        rank, ranks, batches = loader.rank, loader.world_size, len(loader)
+        whole, rest = divmod(len(loader.dataset), loader.batch_size * ranks)
+        if loader.drop_last or batches != whole + (rest > 0):
+            return loader.batch_size * batches
+        return loader.batch_size * whole + rest * (rank + 1) // ranks - rest * rank // ranks
 
     def __iter__(self):
         raise TypeError("the order is the library's: batch['index'] has the numbers of a batch's samples")
