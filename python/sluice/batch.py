@@ -42,7 +42,7 @@ class Batch(list):
     def _like(self, columns):
         """Another one of the same place in the epoch, of other columns."""
         made = type(self)(columns)
-        made._made = self._made if isinstance(self._made, Told) else Told(self)
+        made._made = Told(self) if isinstance(self._made, _sluice.Batch) else self._made
         made._facts = {name: self[name] for name in FACTS if name in self}
         return made
 
@@ -66,7 +66,9 @@ class Batch(list):
             return self._made[key]
         import difflib  # takes long to import
 
-        near = difflib.get_close_matches(key, [*self._names, *FACTS], 1)
+        if key in FACTS:
+            raise KeyError(f"{key!r}: this batch was made of columns, without it: the loader's batch has it")
+        near = difflib.get_close_matches(key, [*self._names, *(name for name in FACTS if name in self)], 1)
         raise KeyError(f"{key!r}: the batch has {self._said()}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
     def _said(self):

@@ -42,8 +42,11 @@ class Batch(batch.Batch):
 
     def to(self, device: Any, non_blocking: bool = False) -> Batch:
         """The batch with its columns on a device, as a torch tensor's `to`; 'index', 'mask' and 'status' follow
-        when they are asked for. The loader's memory is given back once nobody has this one any more."""
-        made = self._like([column.to(device, non_blocking=non_blocking) for column in self])
+        when they are asked for, and columns that a program put there and that have no `to`, as lists of texts, stay
+        as they are. The loader's memory is given back once nobody has this one any more."""
+        made = self._like(
+            [column.to(device, non_blocking=non_blocking) if hasattr(column, "to") else column for column in self]
+        )
         made._facts = Moved(made._facts, device)
         return made
 
@@ -56,7 +59,9 @@ class Moved(dict):
         self.device = device
 
     def __getitem__(self, name):
-        tensor = self[name] = super().__getitem__(name).to(self.device)
+        tensor = super().__getitem__(name)
+        if hasattr(tensor, "to"):
+            tensor = self[name] = tensor.to(self.device)
         return tensor
 
 

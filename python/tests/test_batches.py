@@ -271,6 +271,27 @@ def test_batches_of_torch_move_and_pickle(data):
     assert torch.stack(batch[1:]).shape == (1, 4)
 
 
+def test_batches_of_a_programs_own_columns_move(data):
+    torch = pytest.importorskip("torch")
+    import sluice.torch
+
+    def hook(batch):
+        return type(batch)(column.float() for column in batch)
+
+    batch = next(iter(open_loader(data, sluice.torch.DataLoader, batch_hook=hook)))
+    moved = batch.to("meta")
+    assert moved[0].dtype == torch.float32 and moved["label"].device.type == "meta"
+    with pytest.raises(AttributeError, match="made of columns"):
+        moved.index
+    with pytest.raises(KeyError, match="'mask': this batch was made of columns"):
+        moved["mask"]
+    batch = next(iter(open_loader(data, sluice.torch.DataLoader)))
+    batch["label"] = ["red"] * 4
+    batch["mask"] = None
+    moved = batch.to("meta")
+    assert moved[0].device.type == "meta" and moved["label"] == ["red"] * 4 and moved["mask"] is None and moved.rows == 4
+
+
 # ---- what is asked of a DataLoader, and of its dataset ----
 
 
