@@ -61,11 +61,11 @@ def test_paths(photos):
     paths = []
     paths += [Thief(paths, str(photos)), Thief(paths, str(photos))]
     with pytest.raises(sluice.Error):  # the same folder twice is no format; both were looked at
-        _sluice.Dataset(paths, {}, None, [])
+        _sluice.Dataset(paths, {}, None, [], None)
     fields = []
     fields += [Thief(fields, key("a=b")), Thief(fields, key("c=d"))]
     with pytest.raises(sluice.Error):
-        _sluice.Dataset([str(photos)], {}, None, fields)
+        _sluice.Dataset([str(photos)], {}, None, fields, None)
 
 
 def test_columns_of_a_loader(data):
@@ -92,8 +92,8 @@ def test_names_that_another_thread_takes_away(data):
     thread.start()
     try:
         for _ in range(300):
-            assert _sluice.concat([data._handle] * 2, names).info()["fields"] == 2
-            _sluice.mix([data._handle] * 2, array.array("d", [1, 1]), array.array("Q", [0]), 0, names)
+            assert _sluice.concat([data._handle] * 2, names, None).info()["fields"] == 2
+            _sluice.mix([data._handle] * 2, array.array("d", [1, 1]), array.array("Q", [0]), 0, names, None)
     finally:
         over.set()
         thread.join()
@@ -101,4 +101,4 @@ def test_names_that_another_thread_takes_away(data):
 
 def test_weights_that_are_not_there(data):
     with pytest.raises(ValueError, match="a weight for each"):
-        _sluice.mix([data._handle] * 2, array.array("d", [1]), array.array("Q", [0]), 0, None)
+        _sluice.mix([data._handle] * 2, array.array("d", [1]), array.array("Q", [0]), 0, None, None)
