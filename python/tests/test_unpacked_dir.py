@@ -259,6 +259,12 @@ def test_bombs(tmp_path):
         with pytest.raises(sluice.IOError, match=r"takes \d{19,} bytes here, and \d+ are free") as caught:
             sluice.Dataset(folder, unpacked_dir=store)
         assert caught.value.file == str(store) and caught.value.errno == 28
+    before = sorted(store.rglob("*"))
+    for claim in (0, 1, 60):  # less than the table of its samples; 0: none
+        change(folder, lambda i: [shard["raw_data"].update(bytes=claim) for shard in i["shards"]] and None)
+        with pytest.raises(CORRUPT, match="shorter than the table") as caught:
+            sluice.Dataset(folder, unpacked_dir=store)
+        assert caught.value.file == str(packed_path(folder, 0, "gz")) and sorted(store.rglob("*")) == before
 
 
 def test_a_folder_that_cannot_be_used(tmp_path):

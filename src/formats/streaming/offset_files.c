@@ -263,14 +263,21 @@ sluice_status sl_offset_files_unpack(sl_offset_files *files, const char *folder,
     if (told == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %u files", count);
     }
-    for (uint32_t i = 0; i < count; i++) {
+    sluice_status status = SLUICE_OK;
+    for (uint32_t i = 0; status == SLUICE_OK && i < count; i++) {
+        const uint64_t table = table_bytes(files, i);
         const uint64_t bytes = files->list.files[i].unpacked;
-        const uint64_t longer = files->may_lack_table ? bytes + table_bytes(files, i) : 0;
+        const uint64_t longer = files->may_lack_table ? bytes + table : 0;
         told[i] =
             (sl_unpack_told){.bytes = {bytes, longer}, .hashes = hashes != NULL ? hashes[i] : NULL};
+        if (files->list.files[i].packing != SL_PACKING_NONE && sl_unpack_most(&told[i]) < table) {
+            status = refuse_table(files, i, error); /* 0 would mean any number */
+        }
     }
     const sl_unpacked_how how = {.folder = folder, .told = told};
-    const sluice_status status = sl_unpacked_store_take(&files->list, &how, error);
+    if (status == SLUICE_OK) {
+        status = sl_unpacked_store_take(&files->list, &how, error);
+    }
     sl_free(told);
     return status;
 }
