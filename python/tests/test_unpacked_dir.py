@@ -267,6 +267,19 @@ def test_bombs(tmp_path):
         assert caught.value.file == str(packed_path(folder, 0, "gz")) and sorted(store.rglob("*")) == before
 
 
+def test_a_folder_among_the_archives(tmp_path):
+    """The folder may lie there, but not be the one of the archives."""
+    folder = tmp_path / "tars"
+    folder.mkdir()
+    (folder / "a.tar.gz").write_bytes(gzip.compress(write(tmp_path / "a.tar", usual(12)).read_bytes()))
+    for _ in range(2):
+        assert len(sluice.Dataset(folder, unpacked_dir=folder / "unpacked")) == 12
+    with pytest.raises(INVALID, match="choose another"):
+        sluice.Dataset(folder, unpacked_dir=folder)
+    with pytest.raises(INVALID, match='the folder "unpacked"'):
+        sluice.Dataset(folder)
+
+
 def test_a_folder_that_cannot_be_used(tmp_path):
     write_mds(tmp_path / "mds", "gz")
     (tmp_path / "file").write_text("x")

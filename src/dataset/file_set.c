@@ -52,6 +52,13 @@ bool sl_file_set_probe(const sl_file_kind *kind, const char *path)
 
 /* ---- which ---- */
 
+static bool is_for_unpacked(const sl_file_set *set, const struct stat *facts)
+{
+    struct stat own;
+    return set->unpacked_dir != NULL && stat(set->unpacked_dir, &own) == 0 &&
+           own.st_dev == facts->st_dev && own.st_ino == facts->st_ino;
+}
+
 /* Folders of classes beside files: it is not to be guessed which are meant. */
 static sluice_status add_entry(sl_file_set *set, const char *folder, const char *name,
                                sluice_error *error)
@@ -67,7 +74,8 @@ static sluice_status add_entry(sl_file_set *set, const char *folder, const char 
                              "the path of a file in it is too long");
     }
     if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode)) {
-        if (set->kind->skips_folder != NULL && set->kind->skips_folder(name)) {
+        if ((set->kind->skips_folder != NULL && set->kind->skips_folder(name)) ||
+            is_for_unpacked(set, &facts)) {
             return SLUICE_OK;
         }
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
@@ -107,6 +115,12 @@ static sluice_status add_path(sl_file_set *set, const char *path, sluice_error *
     }
     if (!S_ISDIR(facts.st_mode)) {
         return sl_file_list_add(&set->list, path, error);
+    }
+    if (is_for_unpacked(set, &facts)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                             "the folder for unpacked files is that of the %s themselves: choose "
+                             "another",
+                             strrchr(set->kind->plural, ' ') + 1);
     }
     sl_file_list *list = &set->list;
     const uint32_t first = list->count;
@@ -303,7 +317,7 @@ static sluice_status look_at_packing(void *ctx, uint32_t number, sluice_error *e
 /* Compressed ones to `folder`. */
 static sluice_status unpack_files(sl_file_set *set, const char *folder, sluice_error *error)
 {
-    if (folder == NULL || set->kind->packing == NULL) {
+    if (folder == NULL) {
         return SLUICE_OK;
     }
     const sluice_status status = sl_open_many(set->list.count, look_at_packing, set, error);
@@ -314,10 +328,12 @@ static sluice_status unpack_files(sl_file_set *set, const char *folder, sluice_e
 sluice_status sl_file_set_open(sl_file_set *set, const sl_file_kind *kind, const char *const *paths,
                                size_t count, const char *unpacked_dir, sluice_error *error)
 {
+    set->unpacked_dir = kind->packing != NULL ? unpacked_dir : NULL;
     sluice_status status = sl_file_set_list(set, kind, paths, count, error);
     if (status == SLUICE_OK) {
-        status = unpack_files(set, unpacked_dir, error);
+        status = unpack_files(set, set->unpacked_dir, error);
     }
+    set->unpacked_dir = NULL;
     if (status == SLUICE_OK) {
         status = open_indexes(set, error);
     }

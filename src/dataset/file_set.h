@@ -42,7 +42,8 @@ typedef struct sl_file_set {
     sl_file_list list;
     sl_file_index *indexes; /* one of each file */
     uint64_t samples, bytes;
-    bool front_to_back; /* one of the files is compressed as a whole */
+    bool front_to_back;       /* one of the files is compressed as a whole */
+    const char *unpacked_dir; /* while it is opened; may lie in a folder of files */
 } sl_file_set;
 
 /* Whether a path is a file of the kind. Of folders the table of formats asks for names. */
