@@ -280,6 +280,22 @@ def test_a_folder_among_the_archives(tmp_path):
         sluice.Dataset(folder)
 
 
+def test_a_link_among_the_kept_files(tmp_path):
+    store, other = tmp_path / "store", tmp_path / "other"
+    path = tmp_path / "a.tar.gz"
+    path.write_bytes(gzip.compress(write(tmp_path / "a.tar", usual(12)).read_bytes()))
+    sluice.Dataset(path, unpacked_dir=store)
+    (link,) = store.iterdir()
+    shutil.rmtree(link)
+    other.mkdir()
+    (other / "mine.unpacked").write_text("mine")
+    (other / "mine.part").write_text("mine")
+    link.symlink_to(other)
+    with pytest.raises(sluice.IOError, match="Not a directory"):
+        sluice.Dataset(path, unpacked_dir=store)
+    assert sorted(p.name for p in other.iterdir()) == ["mine.part", "mine.unpacked"]
+
+
 def test_a_folder_that_cannot_be_used(tmp_path):
     write_mds(tmp_path / "mds", "gz")
     (tmp_path / "file").write_text("x")

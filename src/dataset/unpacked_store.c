@@ -148,6 +148,17 @@ static bool make_private(const char *folder)
     return mkdir(folder, 0700) == 0 || errno == EEXIST;
 }
 
+/* One of ours: a link would have what it leads to cleared up. */
+static bool make_own(const char *folder)
+{
+    struct stat facts;
+    if (!make_private(folder) || lstat(folder, &facts) != 0) {
+        return false;
+    }
+    errno = ENOTDIR;
+    return S_ISDIR(facts.st_mode);
+}
+
 /* With all above it. */
 static sluice_status make_folder(const char *folder, sluice_error *error)
 {
@@ -368,7 +379,7 @@ static sluice_status unpack_entry(store *s, const entry *e, bool *busy, sluice_e
     if (path == NULL) {
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, e->folder, -1, "no memory for a path");
     }
-    const int fd = make_private(e->folder)
+    const int fd = make_own(e->folder)
                        ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)
                        : -1;
     if (fd < 0) {
