@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import warnings
 
 import numpy
 import pytest
@@ -197,3 +198,38 @@ def test_epochs_are_the_hosts(data, driver):
         count += 1
         del capsule
     assert count == 9
+
+
+class CopyingLoader(sluice.Loader):
+    """As sluice.torch.DataLoader, whose copies on a device are torch's; here they go to the host."""
+
+    _copies_on_device = True
+
+    def __init__(self, driver, *arguments, **options):
+        super().__init__(*arguments, **options)
+
+        def convert(name, tensor, copy):  # without the loader, which batches are not to keep
+            capsule = tensor.__dlpack__(stream=1)  # which has the stream wait for the batch
+            return pixels(driver, tensor).copy() if copy else (tensor, capsule)
+
+        self._convert = convert
+
+
+def test_pictures_that_are_kept_on_a_device_are_copies_beyond_a_bound(data, driver):
+    options = {"batch_size": 4, "transform": T.RandomResizedCrop(16), "shuffle": True}
+    host = [{name: column.numpy().copy() for name, column in batch.items()} for batch in open_loader(data, device="cpu", **options)]
+    loader = CopyingLoader(driver, data, device="cuda", **options)
+    for _ in range(2):
+        loader.set_epoch(0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that they are
+            kept = list(loader)
+        assert loader._handle.held == 2 and sum(isinstance(batch["image"], tuple) for batch in kept) == 2
+        for batch, expected in zip(kept, host):
+            image = batch["image"]
+            assert (batch["label"] == expected["label"]).all() and batch.device == "cuda:0" and batch["mask"].sum() == batch.rows
+            assert ((pixels(driver, image[0]) if isinstance(image, tuple) else image) == expected["image"]).all()
+        del batch, kept, image
+        assert loader._handle.held == 0
+    labels = [batch["label"] for batch in loader]
+    assert loader._handle.held == 0 and len(labels) == 9
