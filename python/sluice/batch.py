@@ -199,9 +199,15 @@ class Released(Batch):
         return "sluice.Batch(released)" if self._made is None else f"sluice.Batch(epoch={self.epoch}, index={self.index}, released)"
 
 
+_kinds: dict[tuple[type[Batch], tuple[str, ...]], type[Batch]] = {}  # that were made
+
+
 def named(base: type[Batch], names: tuple[str, ...]) -> type[Batch]:
-    """A class of batches with columns of these names."""
-    return type(base.__name__, (base,), {"__slots__": (), "__module__": base.__module__, "_names": names})
+    """The class of batches with columns of these names: one, as classes are only given back by the garbage collector."""
+    made = _kinds.get((base, names))
+    if made is None:
+        made = type(base.__name__, (base,), {"__slots__": (), "__module__": base.__module__, "_names": names})
+    return _kinds.setdefault((base, names), made)
 
 
 def made_of(kind: type[Batch], made: _sluice.Batch) -> Batch:

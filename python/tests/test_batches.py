@@ -250,6 +250,15 @@ def test_a_batch_is_rebuilt_of_its_columns(batch):
     assert sluice.Batch([1, 2]).keys() == [] and sluice.Batch([1, 2])[1] == 2
 
 
+def test_copies_of_a_batch_are_of_its_class(batch):
+    """Of each copy a class would be left, where a program has switched the garbage collector off."""
+    again = copy.copy(batch)
+    assert type(again) is type(batch) and again[0] is batch[0] and again.index == batch.index
+    again[0] = None
+    assert batch[0] is not None
+    assert type(sluice.Batch({"a": 1})) is type(sluice.Batch({"a": 2})) is not type(batch)
+
+
 def test_batches_of_torch_move_and_pickle(data):
     torch = pytest.importorskip("torch")
     import sluice.torch
