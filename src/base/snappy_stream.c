@@ -64,10 +64,10 @@ static sl_refusal begin_element(sl_snappy_stream *s, where kind, uint64_t bytes)
     s->where = kind;
     s->left = bytes;
     if (bytes > s->size - s->done) {
-        return sl_refuse("the snappy data are damaged here: more comes out than the block says", 0);
+        return sl_refuse("more comes out than the block says", 0);
     }
     if (kind == WHERE_COPY && (s->distance == 0 || s->distance > s->done)) {
-        return sl_refuse("the snappy data are damaged here: a copy from where there is nothing", 0);
+        return sl_refuse("a copy from where there is nothing", 0);
     }
     if (kind == WHERE_COPY && s->distance > WINDOW_BYTES) {
         return sl_refuse_unknown("the snappy block has a copy from more than 64 KiB before, as "
@@ -81,7 +81,7 @@ static sl_refusal take_tag(sl_snappy_stream *s, uint8_t tag)
 {
     static const uint8_t numbers[4] = {0, 1, 2, 4};
     if (s->done == s->size) {
-        return sl_refuse("the snappy data go on behind their end", 0);
+        return sl_refuse("they go on behind their end", 0);
     }
     const uint32_t upper = tag >> 2;
     s->tag = tag;

@@ -200,9 +200,13 @@ static sluice_status zstd_run(sl_unpack_stream *stream, sl_unpack_step *step, sl
 
 static sluice_status refuse(const char *stage, sl_refusal why, sluice_error *error)
 {
-    return why.text == NULL ? SLUICE_OK
-                            : sl_error_set(error, why.status, stage,
-                                           "the %s data are damaged here: %s", stage, why.text);
+    if (why.text == NULL) {
+        return SLUICE_OK;
+    }
+    return why.status != SLUICE_CORRUPT
+               ? sl_error_set(error, why.status, stage, "%s", why.text)
+               : sl_error_set(error, SLUICE_CORRUPT, stage, "the %s data are damaged here: %s",
+                              stage, why.text);
 }
 
 static sluice_status brotli_run(sl_unpack_stream *stream, sl_unpack_step *step, sluice_error *error)

@@ -278,6 +278,10 @@ static void test_brotli_and_snappy(void **state)
 {
     (void)state;
     check_one(SL_PACKING_SNAPPY, BYTES("\x05\x10hello"));
+    const result more = unpack_as(SL_PACKING_SNAPPY, BYTES("\x04\x10hello"), 32, 32);
+    assert_int_equal(more.status, SLUICE_CORRUPT);
+    assert_string_equal(more.error.text,
+                        "the snappy data are damaged here: more comes out than the block says");
     if (sl_brotli_is_there()) {
         check_one(SL_PACKING_BROTLI, BYTES("\x40\0\x10hello\x03"));
         const result r = unpack_as(SL_PACKING_BROTLI, BYTES("\x40\0\x10hello\x02"), 3, 5);
