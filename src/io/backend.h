@@ -3,8 +3,9 @@
  * backend: the contract of everything that reads bytes from files.
  *
  * Purpose: submit reads, get each one's completion exactly once, in any order. Implementations:
- * uring.c (io_uring), pread_pool.c (threads; also whole small files, and reads in pieces), fault.c
- * (wraps another and misbehaves by a seed).
+ * uring.c (io_uring), pread_pool.c (threads; also whole small files, and reads in pieces),
+ * unpackers.c (wraps another; what comes out of compressed files), fault.c (wraps another and
+ * misbehaves by a seed).
  * Threads: open, submit, reap and close by one thread, the owner (the fetch thread); wake from any
  * thread.
  * Ownership: from submit to its completion a request's buffer belongs to the backend (to the
@@ -16,6 +17,7 @@
 #define SL_BACKEND_H
 
 #include "boundary.h"
+#include "items.h"
 #include "slab.h"
 #include "view.h"
 
@@ -24,11 +26,12 @@
 #include <stdbool.h>
 
 typedef enum sl_read_kind {
-    SL_READ_AT = 0,    /* pread(fd, buffer, length, offset) */
-    SL_READ_FILE = 1,  /* open path, read all of it (at most `length`), close; of an object that is
-                          several files all of them */
-    SL_READ_PIECES = 2 /* pread(fd) of each piece, one behind the other in the buffer; what of
-                          pieces with gaps is not in memory, the kernel is told before */
+    SL_READ_AT = 0,     /* pread(fd, buffer, length, offset) */
+    SL_READ_FILE = 1,   /* open path, read all of it (at most `length`), close; of an object that is
+                           several files all of them */
+    SL_READ_PIECES = 2, /* pread(fd) of each piece, one behind the other in the buffer; what of
+                           pieces with gaps is not in memory, the kernel is told before */
+    SL_READ_PACKED = 3  /* of a compressed object, `offset` in what comes out of it (unpackers.h) */
 } sl_read_kind;
 
 /* One read. Owned by the caller, unchanged from submit to completion. */
@@ -42,11 +45,16 @@ typedef struct sl_read {
     uint8_t *buffer;
     const sl_piece *pieces; /* READ_PIECES: `length` bytes in all */
     uint32_t piece_count;
+    uint32_t object; /* READ_FILE of several, READ_PACKED */
     /* READ_FILE: how many files the object is, 0: the one at `path`; else they are read by their
      * paths, without O_DIRECT (read_files.h) */
     uint32_t files;
-    uint32_t object;
     const struct sl_objects *objects;
+    /* READ_PACKED: in which pass through the object; how that goes on behind the last `last_bytes`
+     * of the read. */
+    uint64_t pass;
+    sl_pass_end end;
+    uint32_t last_bytes;
     bool drop_cache; /* READ_FILE: advise the kernel to forget the pages afterwards */
     /* READ_FILE: with O_DIRECT where that works; `length` and `buffer` are multiples of
      * SL_DIRECT_ALIGN. READ_AT: the descriptor is such a one. */
@@ -61,11 +69,14 @@ typedef struct sl_completion {
      * READ_FILE: bytes read, all of the file; -EFBIG when it is longer than `length` (then
      * file_bytes is its size); else -errno, ESTALE when it shrank while being read, EXDEV when
      * it lies outside of its boundary.
+     * READ_PACKED: the good bytes, all of them or those in front of what `why` is about;
+     * -ECANCELED.
      */
     int64_t result;
-    uint64_t file_bytes; /* READ_FILE: size by fstat */
-    bool direct;         /* READ_FILE: it was read with O_DIRECT */
-    uint32_t file;       /* READ_FILE: which of several failed */
+    uint64_t file_bytes;     /* READ_FILE: size by fstat. READ_PACKED: read from the file for it */
+    const sluice_error *why; /* READ_PACKED: stays until the backend is closed; NULL: all is good */
+    bool direct;             /* READ_FILE: it was read with O_DIRECT */
+    uint32_t file;           /* READ_FILE: which of several failed */
 } sl_completion;
 
 typedef struct sl_backend sl_backend;

@@ -5,6 +5,8 @@
 #ifndef SL_FAILURE_H
 #define SL_FAILURE_H
 
+#include <sluice/common.h>
+
 #include <stdint.h>
 
 typedef enum sl_failure_kind {
@@ -19,6 +21,7 @@ typedef enum sl_failure_kind {
     SL_FAILURE_RANGE,     /* no such place in any object, or no bytes */
     SL_FAILURE_MEMORY,    /* no buffer to be had */
     SL_FAILURE_SOURCE,    /* the source could not find the item: `text` and `status` say why */
+    SL_FAILURE_PACKED,    /* of a compressed object: `why` */
     SL_FAILURE_CANCELED
 } sl_failure_kind;
 
@@ -32,7 +35,8 @@ typedef struct sl_failure {
     uint32_t file;   /* of several that the object is */
     uint64_t offset; /* where it was noticed */
     uint64_t object_bytes;
-    const char *text; /* SOURCE: a literal */
+    const char *text;        /* SOURCE: a literal */
+    const sluice_error *why; /* PACKED: stays as long as the backend */
 } sl_failure;
 
 #endif

@@ -71,6 +71,9 @@ void sl_fetch_get_stats(sl_fetch *fetch, sl_fetch_stats *stats)
 static void publish(sl_fetch *fetch)
 {
     fetch->stats.abandoned = fetch->requests.abandoned;
+    if (fetch->unpackers != NULL) {
+        sl_unpackers_get_stats(fetch->unpackers, &fetch->stats.unpacked);
+    }
     sl_lock(&fetch->mutex);
     fetch->published = fetch->stats;
     if (fetch->requests.flying > 0) {
@@ -170,13 +173,28 @@ static void memory_freed(void *ctx)
     sl_inbox_signal(&fetch->inbox);
 }
 
+static bool all_packed(const sl_fetch_config *config)
+{
+    const uint32_t count = config->packed ? sl_objects_count(config->objects) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (sl_objects_packed(config->objects, i).packing == SL_PACKING_NONE) {
+            return false;
+        }
+    }
+    return count > 0;
+}
+
 static sluice_status open_kind(sl_fetch *fetch, sl_backend **backend, sluice_error *error)
 {
     const sl_fetch_config *config = &fetch->config;
     sl_backend_config wanted = {
         .depth = config->depth, .threads = config->threads, .slab = &fetch->buffers.arena.slab};
     char *reason = fetch->stats.reason;
-    if (config->whole_objects) {
+    if (all_packed(config)) {
+        wanted.threads = 1; /* there is nothing for them to read */
+        (void)snprintf(reason, sizeof(fetch->stats.reason),
+                       "compressed files are read by threads that unpack");
+    } else if (config->whole_objects) {
         (void)snprintf(reason, sizeof(fetch->stats.reason),
                        "whole files are opened and read by threads");
     } else if (config->pieces > 0) {
@@ -195,6 +213,19 @@ static sluice_status open_kind(sl_fetch *fetch, sl_backend **backend, sluice_err
     return sl_backend_pread.open(backend, &wanted, error);
 }
 
+static sluice_status open_unpackers(sl_fetch *fetch, sl_backend **backend, sluice_error *error)
+{
+    const sl_unpackers_config config = {.objects = fetch->config.objects,
+                                        .inner = *backend,
+                                        .depth = fetch->config.depth,
+                                        .threads = fetch->config.unpack_threads,
+                                        .near = fetch->config.near};
+    const sluice_status status = sl_unpackers_open(backend, &config, error);
+    fetch->unpackers = status == SLUICE_OK ? *backend : NULL;
+    fetch->stats.backend = all_packed(&fetch->config) ? "unpack" : fetch->stats.backend;
+    return status;
+}
+
 static sluice_status open_backend(sl_fetch *fetch, sluice_error *error)
 {
     sl_backend *backend = NULL;
@@ -205,6 +236,9 @@ static sluice_status open_backend(sl_fetch *fetch, sluice_error *error)
     fetch->stats.backend = backend->ops->name;
     if (fetch->config.fault != NULL) {
         status = sl_backend_fault(&backend, backend, fetch->config.fault, error);
+    }
+    if (status == SLUICE_OK && fetch->config.packed) {
+        status = open_unpackers(fetch, &backend, error);
     }
     if (status == SLUICE_OK) {
         fetch->backend = backend;
@@ -231,7 +265,7 @@ static void close_backend(sl_fetch *fetch)
     sl_inbox_set_bell(&fetch->inbox, &(sl_inbox_bell){0});
     fetch->requests.abandoned =
         fetch->backend->ops->close(fetch->backend, fetch->config.stall_fail_ns, &ends);
-    fetch->backend = NULL;
+    fetch->backend = fetch->unpackers = NULL;
     publish(fetch);
 }
 
@@ -276,6 +310,7 @@ static void free_fetch(sl_fetch *fetch)
     sl_inbox_close(&fetch->inbox);
     sl_free(fetch->batch);
     sl_free(fetch->completions);
+    sl_free((void *)fetch->kept);
     if (fetch->tables_bytes > 0) {
         sl_budget_give(fetch->config.budget, fetch->tables_bytes);
     }
@@ -309,6 +344,27 @@ static uint32_t window_inserts(const sl_fetch_config *config)
     return config->inserts < WINDOW_INSERTS_MAX ? config->inserts : WINDOW_INSERTS_MAX;
 }
 
+/* Of the tables that a spread takes. */
+static uint64_t dues_bytes(const sl_fetch_config *config)
+{
+    return config->lookahead * (sizeof(uint32_t) + sizeof(sl_fetch_bytes *)) +
+           2 * (uint64_t)config->spread * sizeof(uint32_t);
+}
+
+/* Of the passes that are open. */
+static uint64_t unpackers_bytes(const sl_fetch_config *config)
+{
+    uint64_t each = 0;
+    const uint32_t count = config->packed ? sl_objects_count(config->objects) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const sl_packing packing = sl_objects_packed(config->objects, i).packing;
+        const uint64_t own = SL_UNPACKERS_STREAM_BYTES +
+                             (packing == SL_PACKING_ZSTD ? SL_UNPACKERS_WINDOW_BYTES : 0);
+        each = packing != SL_PACKING_NONE && own > each ? own : each;
+    }
+    return config->unpack_passes * each;
+}
+
 /* Of the tables whose sizes options decide. */
 static uint64_t tables_bytes(const sl_fetch_config *config)
 {
@@ -318,6 +374,7 @@ static uint64_t tables_bytes(const sl_fetch_config *config)
                              sl_fetch_pieces(config) * sizeof(sl_piece) + sizeof(sl_read *) +
                              sizeof(sl_completion);
     return wants * sizeof(sl_want) + config->lookahead * sizeof(uint32_t) +
+           (config->spread > 0 ? dues_bytes(config) : 0) + unpackers_bytes(config) +
            ((uint64_t)config->inserts + 1) * sizeof(sl_fetch_item) + config->depth * request +
            units * sizeof(sl_held) + units / 8;
 }
@@ -351,6 +408,7 @@ static sluice_status allocate(sl_fetch *fetch, sluice_error *error)
     const sl_fetch_config *config = &fetch->config;
     const sl_window_config window = {.lookahead = config->lookahead,
                                      .inserts = window_inserts(config),
+                                     .spread = config->spread,
                                      .merge_gap_bytes = config->merge_gap_bytes,
                                      .merge_bytes = config->merge_bytes};
     const sl_read_buffers_config buffers = {
@@ -386,6 +444,12 @@ static sluice_status allocate(sl_fetch *fetch, sluice_error *error)
     sl_resident_open(&fetch->resident, config->objects, config->resident_bytes, config->budget);
     fetch->batch = sl_calloc(config->depth, sizeof(sl_read *));
     fetch->completions = sl_calloc(config->depth, sizeof(*fetch->completions));
+    if (config->spread > 0) {
+        fetch->kept = (sl_fetch_bytes **)sl_calloc(config->lookahead, sizeof(sl_fetch_bytes *));
+        if (fetch->kept == NULL) {
+            return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for the fetch thread");
+        }
+    }
     return fetch->batch != NULL && fetch->completions != NULL
                ? SLUICE_OK
                : sl_error_set(error, SLUICE_NOMEM, "io", "no memory for the fetch thread");

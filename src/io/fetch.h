@@ -11,6 +11,9 @@
  * read_buffers (where they go), retry (what failed), resident (a copy in memory), objects and
  * backend (what is read, and how). This head and its .c files put them together.
  *
+ * Compressed objects are read by threads that unpack, an object's items in the order in which they
+ * were asked for (unpackers.h). While these get on with anything, no read of one counts as stalled.
+ *
  * The sequence. Items have consecutive numbers 0, 1, 2, ... (`sequence`). The thread asks
  * source.next for item k in order, at most `lookahead` past the oldest undelivered one, and reads
  * it. An item is DELIVERED (source.deliver) only when its number is below the credit
@@ -23,7 +26,9 @@
  * reserve buffer (read_buffers.h) is kept for items that will be delivered as soon as they are
  * read, inserts and those below the credit, when the arena has no room: later items that were read
  * early can fill the arena but never starve them. Items larger than the arena use the reserve, too,
- * and so wait for their credit.
+ * and so wait for their credit. With a `spread` the oldest item is read first, too, which need not
+ * be one that is waited for; where memory is free, and not in one piece, what is kept moves
+ * together for it.
  *
  * Buffers. deliver hands over bytes and a handle; they are readable (with 64 bytes behind them)
  * until sl_fetch_release(handle), from any thread. A merged read is kept until its last item is
@@ -52,6 +57,7 @@
 #include "objects.h"
 #include "processors.h"
 #include "resident.h"
+#include "unpackers.h"
 
 #include <sluice/options.h>
 
@@ -99,6 +105,14 @@ typedef struct sl_fetch_config {
     sl_objects *objects;
     bool whole_objects; /* items are whole objects: the pread pool opens and reads them */
     uint32_t pieces;    /* that an item has, at most; above 0 the pread pool reads */
+    bool packed;        /* some objects are compressed: `unpack_threads` read these (unpackers.h) */
+    uint32_t unpack_threads, unpack_passes; /* passes: that are open at once, for the budget */
+    /*
+     * Items may be due in another order than they are asked for, which is that of reading: those of
+     * a set of at most so many that follow one another, within the set. All of a set may have to be
+     * in memory before one of it is delivered: the arena has to have room for it. 0: they are not.
+     */
+    uint32_t spread;
     sl_cache_mode cache;
     bool fills;         /* with AUTO: all of it fits into memory */
     uint32_t depth;     /* requests in flight, 1..512 */
@@ -155,6 +169,7 @@ typedef struct sl_fetch_stats {
     uint64_t depth[SL_DEPTH_BINS]; /* reads in flight, sampled at each completion */
     uint64_t abandoned;            /* reads given up that have not come back so far */
     uint64_t resident_bytes;       /* of the dataset that are kept in memory */
+    sl_unpackers_stats unpacked;
     bool direct;
     const char *backend; /* static */
     char reason[128];    /* why not io_uring, or "" */

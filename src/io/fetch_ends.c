@@ -219,6 +219,16 @@ static void whole_done(sl_fetch *fetch, sl_request *request, const sl_completion
     end_request(fetch, request);
 }
 
+static void packed_done(sl_fetch *fetch, sl_request *request, const sl_completion *completion)
+{
+    const uint64_t got = completion->result > 0 ? (uint64_t)completion->result : 0;
+    const sl_failure failure = {.kind = completion->why != NULL ? SL_FAILURE_PACKED
+                                                                : SL_FAILURE_CANCELED,
+                                .tries = request->tries,
+                                .why = completion->why};
+    finish(fetch, request, request->start + got, got == request->needed ? NULL : &failure);
+}
+
 static void trace(const sl_request *request, int64_t result)
 {
     if (sl_trace_running()) {
@@ -231,13 +241,18 @@ static void trace(const sl_request *request, int64_t result)
 }
 
 /* Takes the request back from the backend. */
-static void land(sl_fetch *fetch, sl_request *request, int64_t result)
+static void land(sl_fetch *fetch, sl_request *request, const sl_completion *completion)
 {
     sl_fetch_stats *stats = &fetch->stats;
+    const int64_t result = completion->result;
     const bool flew = request->state == SL_REQUEST_FLYING;
     trace(request, result);
     stats->reads++;
-    stats->bytes_read += result > 0 ? (uint64_t)result : 0;
+    if (request->packed) {
+        stats->bytes_read += completion->file_bytes;
+    } else {
+        stats->bytes_read += result > 0 ? (uint64_t)result : 0;
+    }
     if (flew) {
         stats->depth[sl_depth_bin(fetch->requests.flying, fetch->config.depth)]++;
     }
@@ -282,11 +297,13 @@ void sl_fetch_complete(sl_fetch *fetch, const sl_completion *completion)
     sl_request *request = (sl_request *)completion->read;
     const sl_pin pinned = request->pin;
     const bool was_pinned = request->pinned;
-    land(fetch, request, completion->result);
+    land(fetch, request, completion);
     unpin(fetch, request, completion->result);
     request->pinned = false;
     if (request->wants == SL_WANT_NONE && !request->resident) {
         end_request(fetch, request);
+    } else if (request->packed) {
+        packed_done(fetch, request, completion);
     } else if (request->whole) {
         whole_done(fetch, request, completion);
     } else {
@@ -320,10 +337,12 @@ static void abandon(sl_fetch *fetch, sl_request *request)
     }
 }
 
-/* Every request is abandoned, so nothing can be read: what waits too long for that fails, too. */
+/* Every request is abandoned, or has memory that is needed, so nothing can be read: what waits too
+ * long for that fails, too. */
 static void watch_stuck(sl_fetch *fetch)
 {
-    if (fetch->requests.free != NULL || fetch->requests.abandoned < fetch->config.depth) {
+    if (!fetch->starved &&
+        (fetch->requests.free != NULL || fetch->requests.abandoned < fetch->config.depth)) {
         fetch->stuck_since_ns = fetch->now_ns;
         return;
     }
@@ -338,6 +357,16 @@ static void watch_stuck(sl_fetch *fetch)
     }
 }
 
+/* What one of them does can take long, and the others wait for it. */
+static void watch_unpackers(sl_fetch *fetch)
+{
+    const uint64_t progress = sl_unpackers_progress(fetch->unpackers);
+    if (progress != fetch->unpack_progress) {
+        fetch->unpack_progress = progress;
+        sl_requests_go_on(&fetch->requests, fetch->now_ns);
+    }
+}
+
 static uint64_t ago(const sl_fetch *fetch, uint64_t ns)
 {
     return fetch->now_ns > ns ? fetch->now_ns - ns : 0;
@@ -349,6 +378,9 @@ void sl_fetch_watch(sl_fetch *fetch)
         return;
     }
     fetch->next_tick_ns = fetch->now_ns + fetch->tick_ns;
+    if (fetch->unpackers != NULL) {
+        watch_unpackers(fetch);
+    }
     fetch->stats.stalled +=
         sl_requests_warn(&fetch->requests, ago(fetch, fetch->config.stall_warn_ns));
     const uint64_t limit_ns = ago(fetch, fetch->config.stall_fail_ns);
@@ -383,6 +415,9 @@ void sl_fetch_cancel_reads(sl_fetch *fetch)
         }
     }
     leave_line(fetch);
+    if (fetch->unpackers != NULL) {
+        sl_unpackers_cancel(fetch->unpackers);
+    }
 }
 
 uint64_t sl_fetch_patience(const sl_fetch *fetch)
@@ -391,7 +426,7 @@ uint64_t sl_fetch_patience(const sl_fetch *fetch)
     if (fetch->may_ask && sl_window_has_room(&fetch->window)) {
         return 0;
     }
-    if ((fetch->requests.flying > 0 || fetch->requests.free == NULL) &&
+    if ((fetch->requests.flying > 0 || fetch->requests.free == NULL || fetch->starved) &&
         fetch->next_tick_ns < until) {
         until = fetch->next_tick_ns;
     }

@@ -114,6 +114,9 @@ static sluice_status describe(const sl_fetch *fetch, const sl_want *want, const 
     case SL_FAILURE_SOURCE:
         return sl_error_file(error, (sluice_status)failure->status, "dataset", 0, path, offset,
                              "%s", failure->text);
+    case SL_FAILURE_PACKED:
+        *error = *failure->why;
+        return (sluice_status)error->status;
     case SL_FAILURE_CANCELED:
         break;
     }

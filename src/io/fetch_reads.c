@@ -23,7 +23,8 @@ static bool may_be_direct(const sl_fetch *fetch)
  * behind the other in the buffer, as if they did in the object. */
 static size_t aim(const sl_fetch *fetch, sl_request *request, const sl_span *span)
 {
-    const uint64_t align = may_be_direct(fetch) && request->piece_count == 0 ? SL_DIRECT_ALIGN : 1;
+    const bool aligned = may_be_direct(fetch) && request->piece_count == 0 && !request->packed;
+    const uint64_t align = aligned ? SL_DIRECT_ALIGN : 1;
     request->start = span->low / align * align;
     request->needed = (uint32_t)(span->high - request->start);
     request->span = (uint32_t)((request->needed + align - 1) / align * align);
@@ -165,14 +166,38 @@ static sluice_status pin(sl_fetch *fetch, sl_request *request)
 
 /* ---- sending it ---- */
 
+static sl_read_kind kind_of(const sl_request *request)
+{
+    if (request->packed) {
+        return SL_READ_PACKED;
+    }
+    if (request->whole) {
+        return SL_READ_FILE;
+    }
+    return request->piece_count > 0 ? SL_READ_PIECES : SL_READ_AT;
+}
+
+/* Which pass it is in, and how that goes on: as its last want says. */
+static void describe_pass(const sl_fetch *fetch, sl_request *request)
+{
+    sl_read *read = &request->read;
+    read->object = request->object;
+    for (uint32_t i = request->wants; i != SL_WANT_NONE; i = fetch->window.wants[i].next) {
+        const sl_fetch_item *item = &fetch->window.wants[i].item;
+        read->pass = item->pass;
+        if (item->end != SL_PASS_GOES_ON) {
+            read->end = item->end;
+            read->last_bytes = (uint32_t)(request->start + request->needed - item->offset);
+        }
+    }
+}
+
 /* Fills `read` to ask for what is not there yet. */
 static void describe_read(const sl_fetch *fetch, sl_request *request)
 {
     const uint32_t got = request->got;
     sl_read *read = &request->read;
-    *read = (sl_read){.kind = request->whole             ? SL_READ_FILE
-                              : request->piece_count > 0 ? SL_READ_PIECES
-                                                         : SL_READ_AT,
+    *read = (sl_read){.kind = kind_of(request),
                       .pieces = request->pieces,
                       .piece_count = request->piece_count,
                       .fd = -1,
@@ -187,6 +212,9 @@ static void describe_read(const sl_fetch *fetch, sl_request *request)
         read->objects = fetch->config.objects;
         read->object = request->object;
         read->files = sl_objects_files(fetch->config.objects, request->object);
+    }
+    if (request->packed) {
+        describe_pass(fetch, request);
     }
 }
 
@@ -219,7 +247,7 @@ static void start(sl_fetch *fetch, sl_request *request)
             sl_fetch_read_failed(fetch, request, SL_FAILURE_OPEN, ENAMETOOLONG, 0);
             return;
         }
-    } else {
+    } else if (!request->packed) {
         choose_way(fetch, request);
         if (pin(fetch, request) != SLUICE_OK) {
             return;
@@ -236,6 +264,32 @@ static void start(sl_fetch *fetch, sl_request *request)
 }
 
 /* ---- which is next ---- */
+
+/*
+ * With a spread, what is read next need not be what is waited for, and so has no right to the
+ * reserve. All that is in memory is waited for first, or given back by who has it, but for what is
+ * kept: where that is all, it is moved together. True: try again.
+ */
+static bool move_together(sl_fetch *fetch)
+{
+    uint32_t count = 0;
+    const sl_window *window = &fetch->window;
+    if (fetch->kept == NULL || !sl_window_is_waited_for(window)) {
+        return false;
+    }
+    sl_read_buffers_hurry(&fetch->buffers);
+    for (uint64_t k = window->base; k < window->asked; k++) {
+        sl_want *want = &window->wants[k % window->config.lookahead];
+        if (want->state == SL_WANT_READY) {
+            fetch->kept[count++] = &want->bytes;
+        }
+    }
+    if (fetch->requests.flying > 0 || !sl_read_buffers_move(&fetch->buffers, fetch->kept, count)) {
+        fetch->starved = fetch->requests.flying == 0 && fetch->requests.abandoned > 0;
+        return false;
+    }
+    return true;
+}
 
 /* No buffer for want `index`. True: go on with the next. */
 static bool without_memory(sl_fetch *fetch, uint32_t index)
@@ -289,6 +343,7 @@ static void plan_resident(sl_fetch *fetch)
 void sl_fetch_plan(sl_fetch *fetch)
 {
     plan_resident(fetch);
+    fetch->starved = false;
     while (fetch->requests.pin_waiting == 0) {
         const uint32_t index = sl_window_next(&fetch->window);
         if (index == SL_WANT_NONE) {
@@ -302,7 +357,9 @@ void sl_fetch_plan(sl_fetch *fetch)
         if (request == NULL) {
             return;
         }
-        if (!aim_request(fetch, request, index, &span)) {
+        request->packed = sl_fetch_is_packed(fetch, fetch->window.wants[index].item.object);
+        if (!aim_request(fetch, request, index, &span) &&
+            !(move_together(fetch) && aim_request(fetch, request, index, &span))) {
             sl_requests_give(&fetch->requests, request);
             if (!without_memory(fetch, index)) {
                 return;

@@ -35,7 +35,11 @@ struct sl_fetch {
     uint64_t looked_ns, looked_busy_ns;
     bool saturated; /* there was always a read in flight */
     sl_backend *backend;
-    sl_read **batch; /* to be submitted */
+    sl_backend *unpackers;    /* the same, or NULL: nothing is compressed */
+    uint64_t unpack_progress; /* theirs, when it was last looked at */
+    sl_fetch_bytes **kept;    /* room for one of each item; with a spread */
+    bool starved;             /* what is waited for waits for memory that does not come back */
+    sl_read **batch;          /* to be submitted */
     uint32_t batch_count;
     sl_completion *completions;
     _Atomic bool present; /* the read buffers' memory is, and the backend was not told */
@@ -52,6 +56,12 @@ struct sl_fetch {
     sluice_error open_error;   /* mutex */
     sl_fetch_stats published;  /* mutex */
 };
+
+static inline bool sl_fetch_is_packed(const sl_fetch *fetch, uint32_t object)
+{
+    return fetch->config.packed && object < sl_objects_count(fetch->config.objects) &&
+           sl_objects_packed(fetch->config.objects, object).packing != SL_PACKING_NONE;
+}
 
 /* Pieces that an item has, at most. */
 static inline uint32_t sl_fetch_pieces(const sl_fetch_config *config)

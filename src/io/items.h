@@ -18,6 +18,14 @@
 /* The handle of bytes that need no release. */
 #define SL_HANDLE_NONE UINT32_MAX
 
+/* What comes behind an item in its pass through a compressed object. */
+typedef enum sl_pass_end {
+    SL_PASS_GOES_ON = 0, /* perhaps more */
+    SL_PASS_FINISHES,    /* nothing: it reads on to the end, where the checksums are, and the item
+                            fails where they are wrong */
+    SL_PASS_CLOSES       /* nothing, and nobody looks */
+} sl_pass_end;
+
 /* One wanted piece of an object. */
 typedef struct sl_fetch_item {
     uint64_t sequence; /* set by fetch: its place, or SL_INSERTED */
@@ -33,6 +41,14 @@ typedef struct sl_fetch_item {
     bool lookup;
     bool once; /* a lookup that is not made again: it goes the way of what will be read behind it,
                   so that one descriptor does for both */
+    /*
+     * Set by the source. With a `spread` (fetch.h), its place in the order of delivery, where that
+     * is another than the order of reading; without, it is the sequence. Of compressed objects,
+     * which pass through one of them from front to back it belongs to, any number, and how that
+     * goes on.
+     */
+    uint64_t due, pass;
+    sl_pass_end end;
 } sl_fetch_item;
 
 /* Bytes of one item. `handle` is to be released once. */

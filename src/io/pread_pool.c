@@ -159,6 +159,7 @@ static sl_completion read_any(sl_read *read)
     case SL_READ_PIECES:
         return (sl_completion){.read = read, .result = sl_read_pieces(read)};
     case SL_READ_AT:
+    case SL_READ_PACKED: /* unpackers.c keeps these */
         break;
     }
     return read_at(read);

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <string.h>
 
 static uint32_t units_for(size_t bytes)
 {
@@ -166,6 +167,16 @@ uint32_t sl_read_arena_free(sl_read_arena *arena)
     const uint32_t free_units = arena->free_units;
     sl_unlock(&arena->mutex);
     return free_units;
+}
+
+void sl_read_arena_moved(sl_read_arena *arena, uint32_t units)
+{
+    sl_lock(&arena->mutex);
+    memset(arena->bitmap, 0, (arena->units / 64 + 1) * sizeof(*arena->bitmap));
+    mark(arena, 0, units, true);
+    arena->free_units = arena->limit - units;
+    arena->hint = units;
+    sl_unlock(&arena->mutex);
 }
 
 uint8_t *sl_read_arena_data(const sl_read_arena *arena, sl_run run)

@@ -47,6 +47,8 @@ uint32_t sl_read_arena_give(sl_read_arena *arena, const sl_run *runs, uint32_t c
 uint32_t sl_read_arena_limit(sl_read_arena *arena);
 /* Free units just now. */
 uint32_t sl_read_arena_free(sl_read_arena *arena);
+/* All that is taken was moved to the front, where it has the first `units`. */
+void sl_read_arena_moved(sl_read_arena *arena, uint32_t units);
 uint8_t *sl_read_arena_data(const sl_read_arena *arena, sl_run run);
 
 #endif

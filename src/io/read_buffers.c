@@ -2,9 +2,10 @@
 #include "read_buffers.h"
 
 #include "error.h"
-#include "items.h"
 
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* Pages of the reserve beyond this, or beyond that part of the arena, go back to the system after
@@ -118,6 +119,12 @@ bool sl_read_buffers_take(sl_read_buffers *buffers, size_t bytes, bool may_reser
     return true;
 }
 
+void sl_read_buffers_hurry(sl_read_buffers *buffers)
+{
+    /* As in take: a release from here on is seen, and those before it the caller sees. */
+    atomic_store_explicit(&buffers->starved, 1, memory_order_seq_cst);
+}
+
 static void give_runs(sl_read_buffers *buffers, const sl_run *runs, uint32_t count)
 {
     const uint32_t free_units = sl_read_arena_give(&buffers->arena, runs, count);
@@ -208,6 +215,77 @@ void sl_read_buffers_release(sl_read_buffers *buffers, const uint32_t *handles, 
     if (free_runs > 0) {
         give_runs(buffers, runs, free_runs);
     }
+}
+
+/* ---- moving ---- */
+
+static int by_handle(const void *a, const void *b)
+{
+    const sl_fetch_bytes *x = *(sl_fetch_bytes *const *)a;
+    const sl_fetch_bytes *y = *(sl_fetch_bytes *const *)b;
+    return x->handle < y->handle ? -1 : x->handle > y->handle;
+}
+
+/* How many of the sorted items from `first` on share a buffer of the arena; 0: it has none. */
+static uint32_t sharing(const sl_read_buffers *buffers, sl_fetch_bytes *const *kept, uint32_t first,
+                        uint32_t count)
+{
+    const uint32_t handle = kept[first]->handle;
+    uint32_t end = first + 1;
+    while (end < count && kept[end]->handle == handle) {
+        end++;
+    }
+    return handle < buffers->arena.units ? end - first : 0;
+}
+
+/* Whether the items are all that there is in the arena. */
+static bool are_all(sl_read_buffers *buffers, sl_fetch_bytes *const *kept, uint32_t count)
+{
+    uint32_t units = 0;
+    uint32_t same = 0;
+    for (uint32_t i = 0; i < count; i += same) {
+        same = sharing(buffers, kept, i, count);
+        if (same == 0) {
+            break; /* the reserve's, or none's: they come last */
+        }
+        const sl_held *held = &buffers->held[kept[i]->handle];
+        /* acquire: what others read of it comes before it is moved. */
+        if (atomic_load_explicit(&held->refs, memory_order_acquire) != same) {
+            return false;
+        }
+        units += held->units;
+    }
+    sl_read_arena *arena = &buffers->arena;
+    return units == sl_read_arena_limit(arena) - sl_read_arena_free(arena);
+}
+
+bool sl_read_buffers_move(sl_read_buffers *buffers, sl_fetch_bytes **kept, uint32_t count)
+{
+    uint32_t to = 0;
+    uint32_t same = 0;
+    qsort((void *)kept, count, sizeof(sl_fetch_bytes *), by_handle);
+    if (!are_all(buffers, kept, count)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i += same) {
+        same = sharing(buffers, kept, i, count);
+        if (same == 0) {
+            break;
+        }
+        const sl_run from = {kept[i]->handle, buffers->held[kept[i]->handle].units};
+        const size_t back = (size_t)(from.first - to) * SL_ARENA_UNIT;
+        uint8_t *data = sl_read_arena_data(&buffers->arena, from);
+        memmove(data - back, data, from.units * SL_ARENA_UNIT);
+        for (uint32_t k = i; k < i + same; k++) {
+            kept[k]->bytes.data -= back;
+            kept[k]->handle = to;
+        }
+        buffers->held[to].units = from.units;
+        atomic_store_explicit(&buffers->held[to].refs, same, memory_order_relaxed);
+        to += from.units;
+    }
+    sl_read_arena_moved(&buffers->arena, to);
+    return true;
 }
 
 void sl_read_buffers_abandon(sl_read_buffers *buffers, sl_read_buffer *buffer)

@@ -13,6 +13,7 @@
 #ifndef SL_READ_BUFFERS_H
 #define SL_READ_BUFFERS_H
 
+#include "items.h"
 #include "read_arena.h"
 
 #include <stdatomic.h>
@@ -63,6 +64,8 @@ void sl_read_buffers_widen(sl_read_buffers *buffers);
  * called. */
 bool sl_read_buffers_take(sl_read_buffers *buffers, size_t bytes, bool may_reserve,
                           sl_read_buffer *buffer);
+/* What was taken in vain is waited for: `freed` is called at the next release already. */
+void sl_read_buffers_hurry(sl_read_buffers *buffers);
 /* The same of the arena, without asking for a call. */
 bool sl_read_buffers_try(sl_read_buffers *buffers, size_t bytes, sl_read_buffer *buffer);
 /* Whether there is a reserve, or it could be mapped again. */
@@ -73,6 +76,12 @@ uint32_t sl_read_buffers_keep(sl_read_buffers *buffers, sl_read_buffer *buffer, 
                               uint32_t refs);
 /* One item of each; SL_HANDLE_NONE is fine. */
 void sl_read_buffers_release(sl_read_buffers *buffers, const uint32_t *handles, uint32_t count);
+/*
+ * Moves what is kept to the front of the arena, so that all free memory is in one piece. `kept` are
+ * items that were not handed out, which are sorted, and told where their bytes are now. False, and
+ * nothing has moved: somebody else has a part of the arena, and will give it back.
+ */
+bool sl_read_buffers_move(sl_read_buffers *buffers, sl_fetch_bytes **kept, uint32_t count);
 /* The kernel may still write to it: sets it aside, until it is given back after all. */
 void sl_read_buffers_abandon(sl_read_buffers *buffers, sl_read_buffer *buffer);
 

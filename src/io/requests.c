@@ -211,3 +211,13 @@ sl_progress sl_request_got(sl_request *request, uint64_t bytes)
     request->got = restart;
     return SL_PART_TAIL;
 }
+
+void sl_requests_go_on(sl_requests *requests, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < requests->depth; i++) {
+        sl_request *request = &requests->all[i];
+        if (request->state == SL_REQUEST_FLYING && request->packed) {
+            request->since_ns = now_ns;
+        }
+    }
+}

@@ -45,6 +45,7 @@ typedef struct sl_request {
     bool lookup;                  /* of an index entry, */
     bool once;                    /* which is not looked at again */
     bool past_cache, reads_ahead; /* how it uses the page cache */
+    bool packed;                  /* of a compressed object */
     bool resident;                /* for the copy of the dataset in memory: it has no wants */
     sl_pin pin;                   /* while `pinned` */
     bool pinned;
@@ -107,6 +108,9 @@ uint64_t sl_requests_next_due(const sl_requests *requests);
 sl_request *sl_requests_sent_before(const sl_requests *requests, uint64_t limit_ns);
 /* Marks FLYING ones that were sent before `limit_ns`, once each; how many. */
 uint32_t sl_requests_warn(sl_requests *requests, uint64_t limit_ns);
+
+/* Something was unpacked: compressed ones that are FLYING count as sent now. */
+void sl_requests_go_on(sl_requests *requests, uint64_t now_ns);
 
 /* What a part that was read means. Pure. */
 typedef enum sl_progress {

@@ -26,7 +26,8 @@ struct sl_stream {
     uint32_t chunk_count;
     uint8_t **chunks; /* byte b is in chunk b / SL_STREAM_CHUNK_BYTES % chunk_count; NULL: not yet
                          taken */
-    uint64_t restarts;
+    uint64_t restarts, file_bytes, all_bytes;
+    sl_stream_watch watch;
     sluice_error failed; /* what the front cannot go beyond; status 0: nothing */
 };
 
@@ -160,6 +161,7 @@ static sluice_status read_more(sl_stream *stream, sluice_error *error)
     } while (status == SLUICE_IO && sl_retry_wait(&retry, error->sys_errno));
     if (status == SLUICE_OK) {
         stream->in_at += bytes;
+        stream->file_bytes += bytes;
         stream->in = (sl_bytes){stream->room, bytes};
     }
     return status;
@@ -206,6 +208,7 @@ static sluice_status unpack(sl_stream *stream, sluice_error *error)
     const size_t came = SL_STREAM_CHUNK_BYTES - within - step.room;
     stream->in = step.in;
     stream->front += came;
+    stream->all_bytes += came;
     const bool over = came == 0 && step.in.size == 0 && stream->in_at == stream->packed.file.bytes;
     if (status == SLUICE_OK && over) {
         status = sl_unpack_stream_end(stream->unpacker, error);
@@ -217,6 +220,16 @@ static sluice_status unpack(sl_stream *stream, sluice_error *error)
     return status < 0 ? give_up(stream, error) : status;
 }
 
+/* Relaxed, both: somebody looks now and then. */
+static bool is_stopped(const sl_stream *stream)
+{
+    const sl_stream_watch *watch = &stream->watch;
+    if (watch->progress != NULL) {
+        atomic_fetch_add_explicit(watch->progress, 1, memory_order_relaxed);
+    }
+    return watch->stop != NULL && atomic_load_explicit(watch->stop, memory_order_relaxed);
+}
+
 /* Moves the front on, or finds that it has ended. */
 static sluice_status go_on(sl_stream *stream, sluice_error *error)
 {
@@ -226,6 +239,9 @@ static sluice_status go_on(sl_stream *stream, sluice_error *error)
         if (stream->failed.status != 0) {
             *error = stream->failed;
             return (sluice_status)error->status;
+        }
+        if (is_stopped(stream)) {
+            return sl_error_set(error, SLUICE_CANCELED, STAGE, "nobody waits for it any more");
         }
         if (stream->in.size == 0 && stream->in_at < stream->packed.file.bytes) {
             status = read_more(stream, error);
@@ -285,17 +301,24 @@ sluice_status sl_stream_read_some(sl_stream *stream, uint64_t offset, void *to, 
     return status;
 }
 
-sluice_status sl_stream_read(sl_stream *stream, uint64_t offset, void *to, size_t bytes,
-                             sluice_error *error)
+sluice_status sl_stream_read_good(sl_stream *stream, uint64_t offset, void *to, size_t bytes,
+                                  size_t *good, sluice_error *error)
 {
-    size_t got = 0;
-    const sluice_status status = sl_stream_read_some(stream, offset, to, bytes, &got, error);
+    const sluice_status status = sl_stream_read_some(stream, offset, to, bytes, good, error);
+    const size_t got = *good;
     if (status < 0 || got == bytes) {
         return status;
     }
     return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, stream->path,
                          (int64_t)stream->packed.file.bytes,
                          "what the file holds ends here, unpacked %zu bytes early", bytes - got);
+}
+
+sluice_status sl_stream_read(sl_stream *stream, uint64_t offset, void *to, size_t bytes,
+                             sluice_error *error)
+{
+    size_t good = 0;
+    return sl_stream_read_good(stream, offset, to, bytes, &good, error);
 }
 
 sluice_status sl_stream_finish(sl_stream *stream, sluice_error *error)
@@ -312,6 +335,11 @@ sluice_status sl_stream_finish(sl_stream *stream, sluice_error *error)
     return status;
 }
 
+void sl_stream_set_watch(sl_stream *stream, const sl_stream_watch *watch)
+{
+    stream->watch = *watch;
+}
+
 bool sl_stream_lacks_checksum(const sl_stream *stream)
 {
     return stream->unpacker != NULL && !stream->packed.is_summed &&
@@ -321,6 +349,16 @@ bool sl_stream_lacks_checksum(const sl_stream *stream)
 uint64_t sl_stream_bytes(const sl_stream *stream)
 {
     return stream->front;
+}
+
+uint64_t sl_stream_all_bytes(const sl_stream *stream)
+{
+    return stream->all_bytes;
+}
+
+uint64_t sl_stream_file_bytes(const sl_stream *stream)
+{
+    return stream->file_bytes;
 }
 
 uint64_t sl_stream_restarts(const sl_stream *stream)

@@ -19,6 +19,8 @@
 #include "file.h"
 #include "unpack_stream.h"
 
+#include <stdatomic.h>
+
 /* What the window is counted in. */
 #define SL_STREAM_CHUNK_BYTES ((size_t)256 << 10)
 
@@ -39,6 +41,15 @@ sluice_status sl_stream_open(sl_stream **stream, const char *path, const sl_pack
 /* NULL is fine. */
 void sl_stream_close(sl_stream *stream);
 
+/* Who looks on while a stream is read. */
+typedef struct sl_stream_watch {
+    const atomic_bool
+        *stop; /* set: what goes on ends soon, with CANCELED, and may be gone on with */
+    _Atomic uint64_t *progress; /* counts pieces of some 100 KiB that were read or came out */
+} sl_stream_watch;
+/* From here on; both stay until another call. */
+void sl_stream_set_watch(sl_stream *stream, const sl_stream_watch *watch);
+
 /*
  * Reads `bytes` at `offset`, or as many as there are: `*got`. Blocks. Errors: IO (also: the file
  * was changed meanwhile), CORRUPT (damaged, cut short), UNSUPPORTED, NOMEM.
@@ -49,6 +60,10 @@ sluice_status sl_stream_read_some(sl_stream *stream, uint64_t offset, void *to, 
 sluice_status sl_stream_read(sl_stream *stream, uint64_t offset, void *to, size_t bytes,
                              sluice_error *error);
 
+/* The same; `*good`, also of one that fails, is how many bytes came out right. */
+sluice_status sl_stream_read_good(sl_stream *stream, uint64_t offset, void *to, size_t bytes,
+                                  size_t *good, sluice_error *error);
+
 /* Reads on to the end: what stands there, the checksums of gzip and zstd, says whether all before
  * it was right. Blocks. Errors: as of reading. */
 sluice_status sl_stream_finish(sl_stream *stream, sluice_error *error);
@@ -58,6 +73,9 @@ bool sl_stream_lacks_checksum(const sl_stream *stream);
 
 /* How much comes out of the file, once a read got less than it asked for. */
 uint64_t sl_stream_bytes(const sl_stream *stream);
+/* Bytes that came out so far, and that were read from the file: again where it began anew. */
+uint64_t sl_stream_all_bytes(const sl_stream *stream);
+uint64_t sl_stream_file_bytes(const sl_stream *stream);
 /* How often it had to begin anew. */
 uint64_t sl_stream_restarts(const sl_stream *stream);
 

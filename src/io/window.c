@@ -27,6 +27,21 @@ static void forget_lists(sl_window *window)
         window->wants[i].next = window->insert_free;
         window->insert_free = i;
     }
+    for (uint32_t i = 0; window->dues != NULL && i < window->due_room; i++) {
+        window->dues[i] = SL_WANT_NONE;
+    }
+}
+
+/* A set of those that are due may have begun before the oldest undelivered item, and end behind the
+ * newest. */
+static bool open_dues(sl_window *window)
+{
+    if (window->config.spread == 0) {
+        return true;
+    }
+    window->due_room = window->config.lookahead + 2 * window->config.spread;
+    window->dues = sl_calloc(window->due_room, sizeof(*window->dues));
+    return window->dues != NULL;
 }
 
 sluice_status sl_window_open(sl_window *window, const sl_window_config *config, sluice_error *error)
@@ -35,7 +50,7 @@ sluice_status sl_window_open(sl_window *window, const sl_window_config *config, 
     *window = (sl_window){.config = *config};
     window->wants = sl_calloc(want_count(window), sizeof(*window->wants));
     window->order = sl_calloc(config->lookahead, sizeof(*window->order));
-    if (window->wants == NULL || window->order == NULL) {
+    if (window->wants == NULL || window->order == NULL || !open_dues(window)) {
         sl_window_close(window);
         return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for %u wanted items",
                             want_count(window));
@@ -48,6 +63,7 @@ void sl_window_close(sl_window *window)
 {
     sl_free(window->wants);
     sl_free(window->order);
+    sl_free(window->dues);
     *window = (sl_window){0};
 }
 
@@ -58,6 +74,7 @@ void sl_window_restart(sl_window *window)
     window->head = 0;
     window->credit = 0;
     window->credited = 0;
+    window->delivered = 0;
     forget_lists(window);
 }
 
@@ -70,6 +87,9 @@ static bool comes_before(const sl_window *window, uint32_t a, uint32_t b)
     const sl_fetch_item *y = &window->wants[b].item;
     if (x->object != y->object) {
         return x->object < y->object;
+    }
+    if (x->pass != y->pass) {
+        return x->pass < y->pass;
     }
     if (x->offset != y->offset) {
         return x->offset < y->offset;
@@ -177,6 +197,12 @@ uint32_t sl_window_ask(sl_window *window, const sl_fetch_item *item)
     assert(want->state == SL_WANT_FREE);
     *want = (sl_want){.item = *item};
     want->item.sequence = window->asked++;
+    if (window->dues == NULL) {
+        want->item.due = want->item.sequence;
+    } else {
+        assert(window->dues[item->due % window->due_room] == SL_WANT_NONE);
+        window->dues[item->due % window->due_room] = index;
+    }
     make_wanted(window, index);
     return index;
 }
@@ -216,7 +242,7 @@ static uint64_t end_of(const sl_fetch_item *item)
 
 /* `span` with `item` in it; false when that breaks a limit of merging. */
 static bool reaches(const sl_window *window, sl_span *span, const sl_fetch_item *item,
-                    uint32_t object)
+                    const sl_fetch_item *of)
 {
     const uint64_t low = item->offset < span->low ? item->offset : span->low;
     const uint64_t high = end_of(item) > span->high ? end_of(item) : span->high;
@@ -226,8 +252,8 @@ static bool reaches(const sl_window *window, sl_span *span, const sl_fetch_item 
     } else if (end_of(item) < span->low) {
         gap = span->low - end_of(item);
     }
-    if (item->object != object || gap > window->config.merge_gap_bytes ||
-        high - low > window->config.merge_bytes) {
+    if (item->object != of->object || item->pass != of->pass ||
+        gap > window->config.merge_gap_bytes || high - low > window->config.merge_bytes) {
         return false;
     }
     span->low = low;
@@ -245,13 +271,12 @@ sl_span sl_window_span(const sl_window *window, uint32_t index, bool merge)
     }
     span.first = place_of(window, index);
     for (uint32_t next = span.first + 1; next < window->order_count; next++) {
-        if (!reaches(window, &span, &window->wants[window->order[next]].item, item->object)) {
+        if (!reaches(window, &span, &window->wants[window->order[next]].item, item)) {
             break;
         }
     }
-    while (
-        span.first > 0 &&
-        reaches(window, &span, &window->wants[window->order[span.first - 1]].item, item->object)) {
+    while (span.first > 0 &&
+           reaches(window, &span, &window->wants[window->order[span.first - 1]].item, item)) {
         span.first--;
     }
     return span;
@@ -313,9 +338,11 @@ void sl_window_moved(sl_window *window, uint32_t index, const sl_fetch_item *ite
     assert(want->state == SL_WANT_READY && want->item.lookup);
     const uint64_t sequence = want->item.sequence;
     const uint64_t tag = want->item.tag;
+    const uint64_t due = want->item.due;
     *want = (sl_want){.item = *item};
     want->item.sequence = sequence;
     want->item.tag = tag;
+    want->item.due = due;
     make_wanted(window, index);
 }
 
@@ -326,17 +353,28 @@ void sl_window_credit(sl_window *window, uint64_t limit)
     window->credit = limit > window->credit ? limit : window->credit;
 }
 
+bool sl_window_is_waited_for(const sl_window *window)
+{
+    return window->delivered < window->credit;
+}
+
 bool sl_window_is_due(const sl_window *window, uint32_t index)
 {
-    return sl_window_is_insert(window, index) ||
-           window->wants[index].item.sequence < window->credited;
+    return sl_window_is_insert(window, index) || window->wants[index].item.due < window->credited;
+}
+
+/* The want that is due as number `due`; NONE: it is not asked for yet, or was delivered. */
+static uint32_t due_want(const sl_window *window, uint64_t due)
+{
+    return window->dues != NULL ? window->dues[due % window->due_room] : slot_of(window, due);
 }
 
 uint32_t sl_window_next_credited(sl_window *window)
 {
     while (window->credited < window->credit && window->credited < window->asked) {
-        const uint32_t index = slot_of(window, window->credited++);
-        const sl_want_state state = window->wants[index].state;
+        const uint32_t index = due_want(window, window->credited++);
+        const sl_want_state state =
+            index != SL_WANT_NONE ? window->wants[index].state : SL_WANT_FREE;
         if (state == SL_WANT_READY || state == SL_WANT_FAILED) {
             return index;
         }
@@ -354,6 +392,10 @@ sl_want sl_window_deliver(sl_window *window, uint32_t index)
         want->next = window->insert_free;
         window->insert_free = index;
         return was;
+    }
+    window->delivered++;
+    if (window->dues != NULL) {
+        window->dues[was.item.due % window->due_room] = SL_WANT_NONE;
     }
     while (window->base < window->asked &&
            window->wants[slot_of(window, window->base)].state == SL_WANT_FREE) {

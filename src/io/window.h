@@ -11,10 +11,11 @@
  *
  * and back to WANTED when a merged read is split, when an object turns out larger than guessed, and
  * when a lookup has told where the item really lies. Inserted items come first, then the oldest.
- * Credit: items numbered below it may be delivered; those that are inserted, always.
+ * Credit: items numbered below it may be delivered; those that are inserted, always. With a spread
+ * it counts in the order in which items are due.
  * Invariants: base <= credited <= asked <= base + lookahead (credited counts items that exist);
- * below `head` nothing is WANTED; `order` holds just the WANTED ones that may be merged, by object
- * and offset. Every function that changes something expects a want in the state it names.
+ * below `head` nothing is WANTED; `order` holds just the WANTED ones that may be merged, by object,
+ * pass and offset. Every function that changes something expects a want in the state it names.
  */
 #ifndef SL_WINDOW_H
 #define SL_WINDOW_H
@@ -43,6 +44,8 @@ typedef struct sl_want {
 
 typedef struct sl_window_config {
     uint32_t lookahead, inserts;
+    uint32_t spread; /* items may be due in another order than they are asked for: those of a set of
+                        at most so many that follow one another, within the set; 0: they are not */
     uint64_t merge_gap_bytes, merge_bytes; /* neighbours are read together when the gap is at most /
                                               all are at most; merge_bytes 0: never */
 } sl_window_config;
@@ -58,6 +61,10 @@ typedef struct sl_window {
     uint64_t asked;                     /* items asked for: [base, asked) */
     uint64_t head;
     uint64_t credit, credited; /* credited: all below were looked at since the credit rose */
+    uint64_t delivered;        /* items of the sequence */
+    uint32_t *dues; /* ring of `due_room`: of each `due` its want, NONE: not asked for, or
+                       delivered; NULL: there is no spread */
+    uint32_t due_room;
 } sl_window;
 
 /* Bytes [low, high) of an object for `count` wants: one, or `order[first ...]`. */
@@ -102,6 +109,8 @@ void sl_window_moved(sl_window *window, uint32_t index, const sl_fetch_item *ite
 
 /* Raises the credit. */
 void sl_window_credit(sl_window *window, uint64_t limit);
+/* Whether some item that may be delivered is not there yet. */
+bool sl_window_is_waited_for(const sl_window *window);
 /* Whether a READY or FAILED want may be delivered now. */
 bool sl_window_is_due(const sl_window *window, uint32_t index);
 /* A READY or FAILED want that a raised credit made due; NONE: no more of them. */

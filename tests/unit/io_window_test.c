@@ -17,12 +17,17 @@
 #include <cmocka.h>
 
 enum { ITEMS = 4, INSERTS = 2, LOOKAHEAD = 3, ROOM = 1, WANTS = LOOKAHEAD + ROOM, ALL = 6 };
+/* Pairs of items are due the other way round, or all as they are asked for. */
+enum { PAIR = 2, DUES = LOOKAHEAD + 2 * PAIR };
+
+static uint32_t spread;
 
 /* What a state is made of: the window, on arrays of its own, and what became of each item. */
 typedef struct small {
     sl_window window;
     sl_want wants[WANTS];
     uint32_t order[LOOKAHEAD];
+    uint32_t dues[DUES];
     uint8_t delivered[ALL], again[ALL];
     uint32_t inserted;
 } small;
@@ -40,6 +45,7 @@ static sl_fetch_item item_of(uint32_t number)
 {
     sl_fetch_item item = {.tag = number, .offset = (uint64_t)number * 10, .bytes = 10, .object = 1};
     item.lookup = number == 2 || number == 5;
+    item.due = spread > 0 ? number ^ 1 : 77; /* which counts for nothing */
     return item;
 }
 
@@ -47,6 +53,7 @@ static void attach(small *s)
 {
     s->window.wants = s->wants;
     s->window.order = s->order;
+    s->window.dues = spread > 0 ? s->dues : NULL;
 }
 
 static void copy(small *to, const small *from)
@@ -58,11 +65,15 @@ static void copy(small *to, const small *from)
 static void first_state(small *s)
 {
     const sl_window_config config = {
-        .lookahead = LOOKAHEAD, .inserts = ROOM, .merge_gap_bytes = 0, .merge_bytes = 100};
+        .lookahead = LOOKAHEAD, .inserts = ROOM, .spread = spread, .merge_bytes = 100};
     sl_window window;
     memset(s, 0, sizeof(*s));
     assert_int_equal(sl_window_open(&window, &config, NULL), SLUICE_OK);
     memcpy(s->wants, window.wants, sizeof(s->wants));
+    if (spread > 0) {
+        assert_int_equal(window.due_room, DUES);
+        memcpy(s->dues, window.dues, sizeof(s->dues));
+    }
     s->window = window;
     attach(s);
     sl_window_close(&window);
@@ -90,6 +101,9 @@ static uint64_t hash_of(const small *s)
     for (uint32_t i = 0; i < ALL; i++) {
         hash = mix(hash, s->delivered[i] << 4 | s->again[i]);
     }
+    for (uint32_t i = 0; spread > 0 && i < DUES; i++) {
+        hash = mix(hash, s->dues[i]);
+    }
     hash = mix(hash, s->inserted);
     return hash != 0 ? hash : 1;
 }
@@ -99,7 +113,8 @@ static void deliver(walk *w, small *s, uint32_t index)
     const sl_want was = sl_window_deliver(&s->window, index);
     const bool inserted = was.item.sequence == SL_INSERTED;
     w->wrong |= ++s->delivered[was.item.tag] > 1 || was.item.lookup;
-    w->wrong |= !inserted && was.item.sequence >= s->window.credit;
+    const uint64_t due = spread > 0 ? was.item.sequence ^ 1 : was.item.sequence;
+    w->wrong |= !inserted && due >= s->window.credit;
     w->wrong |=
         inserted != (was.item.tag >= ITEMS) || (!inserted && was.item.sequence != was.item.tag);
 }
@@ -298,9 +313,9 @@ static void visit(walk *w)
     }
 }
 
-static void every_interleaving(void **state)
+static void every_interleaving(uint32_t of_spread)
 {
-    (void)state;
+    spread = of_spread;
     walk w = {.room = (size_t)1 << 23, .stack_room = 1 << 16};
     w.seen = calloc(w.room, sizeof(*w.seen));
     w.stack = calloc(w.stack_room, sizeof(*w.stack));
@@ -319,6 +334,44 @@ static void every_interleaving(void **state)
     assert_true(w.count > 10000);
     free(w.seen);
     free(w.stack);
+}
+
+static void interleavings_in_order(void **state)
+{
+    (void)state;
+    every_interleaving(0);
+}
+
+static void interleavings_of_pairs(void **state)
+{
+    (void)state;
+    every_interleaving(PAIR);
+}
+
+/* Whether something is waited for: what is due below the credit, in whatever order it came. */
+static void what_is_waited_for(void **state)
+{
+    (void)state;
+    spread = PAIR;
+    small s;
+    first_state(&s);
+    for (uint32_t i = 0; i < 3; i++) {
+        const sl_fetch_item item = {.due = i ^ 1, .bytes = 1, .object = i, .offset = 1};
+        (void)sl_window_ask(&s.window, &item);
+    }
+    assert_false(sl_window_is_waited_for(&s.window));
+    sl_window_credit(&s.window, 1); /* the second item */
+    assert_int_equal(sl_window_next_credited(&s.window), SL_WANT_NONE);
+    read_next(&s, false);
+    sl_window_ready(&s.window, 0, &(sl_fetch_bytes){.handle = 7});
+    assert_false(sl_window_is_due(&s.window, 0));
+    assert_true(sl_window_is_waited_for(&s.window));
+    read_next(&s, false);
+    sl_window_ready(&s.window, 1, &(sl_fetch_bytes){.handle = 7});
+    assert_true(sl_window_is_due(&s.window, 1));
+    (void)sl_window_deliver(&s.window, 1);
+    assert_false(sl_window_is_waited_for(&s.window));
+    spread = 0;
 }
 
 /* ---- merging ---- */
@@ -391,7 +444,9 @@ static void merging(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_interleaving),
+        cmocka_unit_test(interleavings_in_order),
+        cmocka_unit_test(interleavings_of_pairs),
+        cmocka_unit_test(what_is_waited_for),
         cmocka_unit_test(merging),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
