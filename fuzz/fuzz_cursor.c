@@ -12,10 +12,11 @@
 
 #include <string.h>
 
-/* Size of a cursor as the library writes it; its last 8 bytes are an FNV-1a 64 of the others. */
-static size_t cursor_bytes(void)
+/* Size of a cursor as the library writes it, which its version tells; its last 8 bytes are an
+ * FNV-1a 64 of the others. */
+static size_t cursor_bytes(bool by_shards)
 {
-    const sl_cursor cursor = {.samples = 1};
+    const sl_cursor cursor = {.samples = 1, .shuffle = by_shards ? SLUICE_SHUFFLE_SHARDS : 0};
     uint8_t bytes[SLUICE_CURSOR_BYTES];
     size_t size = sizeof(bytes);
     fuzz_expect(sl_cursor_write(&cursor, bytes, &size) == SLUICE_OK, "a cursor can be written");
@@ -37,8 +38,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     size_t bytes = size - 1;
     memcpy(given, data + 1, bytes);
-    if ((data[0] & 1) && bytes >= cursor_bytes())
-        seal(given, cursor_bytes());
+    const size_t own = cursor_bytes(bytes > 7 && given[7] == '2');
+    if ((data[0] & 1) && bytes >= own)
+        seal(given, own);
     sl_cursor cursor;
     if (sl_cursor_read(&cursor, given, bytes) != SLUICE_OK)
         return 0;
@@ -53,8 +55,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 size_t fuzz_seed(unsigned index, uint8_t *buffer)
 {
     static const sl_cursor cursors[] = {
-        {0x0123456789abcdef, 1000, 7, 3, 512, SLUICE_SHUFFLE_FULL, 64, 16},
-        {1, (uint64_t)1 << 40, UINT64_MAX, 0, 0, SLUICE_SHUFFLE_BLOCK, 1, 1},
+        {0x0123456789abcdef, 1000, 7, 3, 512, SLUICE_SHUFFLE_FULL, 64, 16, 0, 0, 0},
+        {1, (uint64_t)1 << 40, UINT64_MAX, 0, 0, SLUICE_SHUFFLE_BLOCK, 1, 1, 0, 0, 0},
+        {2, 70, 5, 1, 30, SLUICE_SHUFFLE_SHARDS, 16, 1024, 1 << 28, 3, 10},
     };
     enum { CURSORS = sizeof(cursors) / sizeof(*cursors) };
     if (index >= 2 * CURSORS)

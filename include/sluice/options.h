@@ -9,7 +9,15 @@
 typedef enum sluice_shuffle {
     SLUICE_SHUFFLE_FULL = 0,  /* a permutation of all samples, new in every epoch */
     SLUICE_SHUFFLE_BLOCK = 1, /* blocks of neighbours, then samples inside a window of blocks */
-    SLUICE_SHUFFLE_NONE = 2   /* the order of the dataset */
+    SLUICE_SHUFFLE_NONE = 2,  /* the order of the dataset */
+    /*
+     * Each file is read from front to back: the files in an order that is new in every epoch, eight
+     * at a time, and the samples of a window of what they give, mixed with each other. For datasets
+     * that can be read in no other way (sluice_dataset_info.front_to_back), and any other that
+     * knows where its samples lie in its files, and how large they are. Each rank reads its share
+     * of the files; at the ends of the shares two ranks read a file, the later one from its front.
+     */
+    SLUICE_SHUFFLE_SHARDS = 3
 } sluice_shuffle;
 
 typedef enum sluice_last_batch {
@@ -24,8 +32,9 @@ typedef enum sluice_last_batch {
 typedef enum sluice_bad_sample {
     SLUICE_BAD_FAIL = 0,    /* next returns the sample's error when it comes to that batch (of
                                several bad ones in it, any) */
-    SLUICE_BAD_REPLACE = 1, /* another sample of the dataset takes the row; where eight of them are
-                               bad, too, it is masked */
+    SLUICE_BAD_REPLACE = 1, /* another sample of the dataset takes the row (with SHUFFLE_SHARDS, and
+                               of compressed files, one of the first eight of some file); where
+                               eight of them are bad, too, it is masked */
     SLUICE_BAD_MASK = 2     /* the row is zero, its label -1, its mask 0 */
 } sluice_bad_sample;
 

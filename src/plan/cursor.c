@@ -6,12 +6,14 @@
 #include <sluice/options.h>
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define MAGIC_BYTES 8
 #define NAME_BYTES  7 /* the last byte of the magic is the version */
 
 static const uint8_t magic[MAGIC_BYTES] = {'S', 'L', 'U', 'C', 'U', 'R', 'S', '1'};
+#define BY_SHARDS '2' /* instead of the last one */
 
 enum {
     AT_FINGERPRINT = MAGIC_BYTES,
@@ -22,11 +24,16 @@ enum {
     AT_SHUFFLE = 48,
     AT_BLOCK = 52,
     AT_WINDOW = 56,
-    AT_CHECKSUM = 60,
-    CURSOR_BYTES = 68
+    AT_END = 60, /* there is the checksum, of version 2 behind these: */
+    AT_WINDOW_BYTES = 60,
+    AT_WORLD = 68,
+    AT_BATCH = 72,
+    AT_END_BY_SHARDS = 76,
+    CHECKSUM_BYTES = 8
 };
 
-_Static_assert(CURSOR_BYTES <= SLUICE_CURSOR_BYTES, "the room that is promised is enough");
+_Static_assert(AT_END_BY_SHARDS + CHECKSUM_BYTES <= SLUICE_CURSOR_BYTES,
+               "the room that is promised is enough");
 
 static uint64_t fnv1a(const uint8_t *data, size_t size)
 {
@@ -39,10 +46,12 @@ static uint64_t fnv1a(const uint8_t *data, size_t size)
 
 sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *bytes)
 {
-    if (*bytes < CURSOR_BYTES) {
+    const bool by_shards = cursor->shuffle == SLUICE_SHUFFLE_SHARDS;
+    const size_t end = by_shards ? AT_END_BY_SHARDS : AT_END;
+    if (*bytes < end + CHECKSUM_BYTES) {
         return SLUICE_INVALID;
     }
-    assert(cursor->position <= cursor->samples && cursor->shuffle <= SLUICE_SHUFFLE_NONE);
+    assert(cursor->position <= cursor->samples && cursor->shuffle <= SLUICE_SHUFFLE_SHARDS);
     uint8_t *to = buffer;
     memcpy(to, magic, MAGIC_BYTES);
     sl_store64(to + AT_FINGERPRINT, cursor->fingerprint);
@@ -53,21 +62,29 @@ sluice_status sl_cursor_write(const sl_cursor *cursor, void *buffer, size_t *byt
     sl_store32(to + AT_SHUFFLE, cursor->shuffle);
     sl_store32(to + AT_BLOCK, cursor->block);
     sl_store32(to + AT_WINDOW, cursor->window);
-    sl_store64(to + AT_CHECKSUM, fnv1a(to, AT_CHECKSUM));
-    *bytes = CURSOR_BYTES;
+    if (by_shards) {
+        to[NAME_BYTES] = BY_SHARDS;
+        sl_store64(to + AT_WINDOW_BYTES, cursor->window_bytes);
+        sl_store32(to + AT_WORLD, cursor->world);
+        sl_store32(to + AT_BATCH, cursor->batch);
+    }
+    sl_store64(to + end, fnv1a(to, end));
+    *bytes = end + CHECKSUM_BYTES;
     return SLUICE_OK;
 }
 
-/* OK when these bytes are a whole cursor of this version. */
-static sluice_status check(const uint8_t *from, size_t bytes)
+/* OK when these bytes are a whole cursor of one of the versions. */
+static sluice_status check(const uint8_t *from, size_t bytes, bool *by_shards)
 {
     if (bytes < MAGIC_BYTES || memcmp(from, magic, NAME_BYTES) != 0) {
         return SLUICE_CORRUPT;
     }
-    if (from[NAME_BYTES] != magic[NAME_BYTES]) {
+    *by_shards = from[NAME_BYTES] == BY_SHARDS;
+    if (!*by_shards && from[NAME_BYTES] != magic[NAME_BYTES]) {
         return SLUICE_UNSUPPORTED;
     }
-    if (bytes < CURSOR_BYTES || sl_load64(from + AT_CHECKSUM) != fnv1a(from, AT_CHECKSUM)) {
+    const size_t end = *by_shards ? AT_END_BY_SHARDS : AT_END;
+    if (bytes < end + CHECKSUM_BYTES || sl_load64(from + end) != fnv1a(from, end)) {
         return SLUICE_CORRUPT;
     }
     return SLUICE_OK;
@@ -76,11 +93,12 @@ static sluice_status check(const uint8_t *from, size_t bytes)
 sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes)
 {
     const uint8_t *from = buffer;
-    const sluice_status status = check(from, bytes);
+    bool by_shards = false;
+    const sluice_status status = check(from, bytes, &by_shards);
     if (status != SLUICE_OK) {
         return status;
     }
-    const sl_cursor read = {
+    sl_cursor read = {
         .fingerprint = sl_load64(from + AT_FINGERPRINT),
         .samples = sl_load64(from + AT_SAMPLES),
         .seed = sl_load64(from + AT_SEED),
@@ -90,7 +108,13 @@ sluice_status sl_cursor_read(sl_cursor *cursor, const void *buffer, size_t bytes
         .block = sl_load32(from + AT_BLOCK),
         .window = sl_load32(from + AT_WINDOW),
     };
-    if (read.position > read.samples || read.shuffle > SLUICE_SHUFFLE_NONE) {
+    if (by_shards) {
+        read.window_bytes = sl_load64(from + AT_WINDOW_BYTES);
+        read.world = sl_load32(from + AT_WORLD);
+        read.batch = sl_load32(from + AT_BATCH);
+    }
+    if (read.position > read.samples || read.shuffle > SLUICE_SHUFFLE_SHARDS ||
+        by_shards != (read.shuffle == SLUICE_SHUFFLE_SHARDS)) {
         return SLUICE_CORRUPT;
     }
     *cursor = read;

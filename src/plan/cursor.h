@@ -4,7 +4,9 @@
  *
  * Little-endian: magic "SLUCURS1", dataset fingerprint, samples, seed, epoch, position (global, of
  * the first sample not consumed), shuffle, block, window, and an FNV-1a 64 of all that, against
- * accidents. Rank, world size, batch and worker count are not part of it: they may change.
+ * accidents. Rank, world size, batch and worker count are not part of it: they may change. With
+ * SHUFFLE_SHARDS the order hangs on them: it is version '2' then, with window_bytes, world size and
+ * `batch` before the checksum.
  * Threads: pure.
  */
 #ifndef SL_CURSOR_H
@@ -15,6 +17,9 @@
 typedef struct sl_cursor {
     uint64_t fingerprint, samples, seed, epoch, position;
     uint32_t shuffle, block, window;
+    /* SHUFFLE_SHARDS, else 0; batch: 0 where the epoch drops no samples, which makes it one. */
+    uint64_t window_bytes;
+    uint32_t world, batch;
 } sl_cursor;
 
 /* `*bytes` in: room; out: written. INVALID when there is too little room. */

@@ -158,6 +158,9 @@ void sl_order_samples(const sl_order *order, uint64_t first, uint32_t count, uin
             done += window_samples(order, first + done, count - done, samples + done);
         }
         return;
+    case SLUICE_SHUFFLE_SHARDS: /* of which a walk tells */
+        assert(false);
+        break;
     case SLUICE_SHUFFLE_NONE:
         break;
     }

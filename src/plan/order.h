@@ -7,6 +7,7 @@
  *        window, and the samples of a window are permuted among its positions. The last block may
  *        be short and lands anywhere, like the others.
  * none:  sample = position.
+ * shards: shard_order.h has it; an order only says how many samples there are.
  * Of a mix (mixing.h), that of each source by itself, in each of the source's own epochs another.
  * Threads: pure; an order is a value, built once per epoch.
  */

@@ -130,7 +130,7 @@ static void other_versions_are_told_apart(void **state)
     (void)state;
     uint8_t buffer[SLUICE_CURSOR_BYTES];
     const size_t bytes = save(&sample, buffer);
-    buffer[7] = '2';
+    buffer[7] = '3';
     seal(buffer, bytes);
     sl_cursor got;
     assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_UNSUPPORTED);
@@ -148,12 +148,46 @@ static void impossible_figures_are_refused(void **state)
     seal(buffer, bytes);
     assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
     buffer[42] = 0x0f;
-    buffer[48] = 3; /* no such shuffle */
+    buffer[48] = 4; /* no such shuffle */
+    seal(buffer, bytes);
+    assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
+    buffer[48] = 3; /* which has a version of its own */
     seal(buffer, bytes);
     assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
     buffer[48] = 1;
     seal(buffer, bytes);
     assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_OK);
+}
+
+static void a_cursor_by_shards(void **state)
+{
+    (void)state;
+    uint8_t buffer[SLUICE_CURSOR_BYTES];
+    sl_cursor given = sample;
+    sl_cursor got;
+    given.shuffle = SLUICE_SHUFFLE_SHARDS;
+    given.window_bytes = (uint64_t)5 << 40;
+    given.world = 0x12345678;
+    given.batch = 65536;
+    memset(&got, 0, sizeof(got));
+    const size_t bytes = save(&given, buffer);
+    assert_int_equal(bytes, 84);
+    assert_int_equal(buffer[7], '2');
+    assert_int_equal(sl_cursor_read(&got, buffer, sizeof(buffer)), SLUICE_OK);
+    assert_memory_equal(&got, &given, sizeof(got));
+    for (size_t bit = 0; bit < bytes * 8; bit++) {
+        buffer[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+        assert_int_not_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_OK);
+        buffer[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+    }
+    for (size_t length = 0; length < bytes; length++) {
+        size_t room = length;
+        assert_int_equal(sl_cursor_read(&got, buffer, length), SLUICE_CORRUPT);
+        assert_int_equal(sl_cursor_write(&given, buffer, &room), SLUICE_INVALID);
+    }
+    buffer[48] = SLUICE_SHUFFLE_NONE;
+    seal(buffer, bytes);
+    assert_int_equal(sl_cursor_read(&got, buffer, bytes), SLUICE_CORRUPT);
 }
 
 int main(void)
@@ -165,6 +199,7 @@ int main(void)
         cmocka_unit_test(short_buffers_are_refused),
         cmocka_unit_test(other_versions_are_told_apart),
         cmocka_unit_test(impossible_figures_are_refused),
+        cmocka_unit_test(a_cursor_by_shards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
