@@ -21,9 +21,9 @@
  *     sample; docs/formats.md says what its fields are. Each archive's headers are walked when it
  *     is opened, several at a time, and an index is kept in $SLUICE_CACHE_DIR, or else
  *     $XDG_CACHE_HOME/sluice or ~/.cache/sluice (SLUICE_CACHE_DIR="": none is). Those compressed
- *     by gzip or zstd (*.tar.gz, *.tgz, *.tar.zst, *.tzst) are unpacked for that, and can be
- *     packed and verified, but not loaded (sluice_dataset_info.front_to_back), unless they are
- *     kept unpacked (sluice_dataset_options.unpacked_dir);
+ *     by gzip or zstd (*.tar.gz, *.tgz, *.tar.zst, *.tzst) are unpacked for that, and can only be
+ *     read from front to back (sluice_dataset_info.front_to_back), unless they are kept unpacked
+ *     (sluice_dataset_options.unpacked_dir);
  *   - TFRecord files of tf.train.Example or SequenceExample (*.tfrecord, *.tfrecords, *.tfrec,
  *     NAME-00000-of-01024), or a folder with such files and without folders: each record is a
  *     sample; docs/formats.md says what its fields are. Indexes are made and kept as those of
@@ -214,7 +214,8 @@ typedef struct sluice_dataset_info {
                                "megatron", "folder", "flat"; "mixed": of several, joined */
     uint32_t front_to_back; /* 1: some of its files are compressed as a whole (.tar.gz), and can
                                only be read from front to back: by sluice_pack, sluice_unpack and
-                               sluice_dataset_verify. Loaders, sluice_dataset_read and
+                               sluice_dataset_verify, and by loaders with SHUFFLE_SHARDS or NONE.
+                               Other shuffles, window columns, mixes, sluice_dataset_read and
                                sluice_dataset_decode refuse it; see unpacked_dir */
     uint32_t reserved;
 } sluice_dataset_info;

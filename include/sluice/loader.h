@@ -4,11 +4,11 @@
  *
  * A loader reads ahead, decodes and augments on its own threads straight into a fixed ring of batch
  * slots. Everything it needs is allocated by sluice_loader_open: from the second batch of an epoch
- * on, it allocates nothing.
+ * on, it allocates nothing, but what it takes to unpack a compressed file, when that is opened.
  *
- * The same (dataset, recipe, seed, epoch, rank, world_size, batch_size, exact) gives the same
- * batches, bit for bit, whatever the number of workers, the I/O backend, the machine's load and the
- * retries.
+ * The same (dataset, recipe, shuffle, seed, epoch, rank, world_size, batch_size, exact) gives the
+ * same batches, bit for bit, whatever the number of workers, the I/O backend, the machine's load
+ * and the retries.
  *
  * Threads: one consumer thread at a time calls start_epoch, start_endless and next.
  * sluice_loader_cancel, _get_stats, _get_error, _save, _close and all sluice_batch_* functions may
@@ -51,29 +51,34 @@ struct CUstream_st; /* a CUDA stream (cudaStream_t, CUstream), so that no CUDA h
 /* Every 0 means the default in brackets. */
 typedef struct sluice_loader_options {
     uint32_t struct_size;
-    uint32_t batch_size;        /* rows of one rank's batch, 1..65536 [256] */
-    uint32_t workers;           /* decoding threads, 1..1024 [the processors of this process;
-                                   any_numa_node] */
-    uint32_t prefetch;          /* batch slots, the one in use included, 2..64 [4; of batches below
-                                   256 KiB as many as are in 1 MiB, at most 16] */
-    int32_t dtype;              /* of "image": U8, F32, F16 or BF16 [U8] */
-    int32_t layout;             /* of "image": a sluice_layout [NHWC] */
-    uint64_t seed;              /* of order and augmentation [0] */
-    uint32_t rank;              /* 0 .. world_size-1 [0] */
-    uint32_t world_size;        /* ranks that share each epoch; sluice/ranks.h finds both [1] */
-    int32_t shuffle;            /* a sluice_shuffle [FULL] */
-    uint32_t block_samples;     /* SHUFFLE_BLOCK: neighbours that stay together [64] */
-    uint32_t window_blocks;     /* SHUFFLE_BLOCK: blocks mixed with each other [16] */
-    int32_t last_batch;         /* a sluice_last_batch [DROP] */
-    int32_t on_bad_sample;      /* a sluice_bad_sample [FAIL] */
-    int32_t exif;               /* a sluice_exif [IGNORE] */
-    int32_t io_backend;         /* a sluice_io_backend [AUTO] */
-    int32_t page_cache;         /* a sluice_page_cache [AUTO] */
-    uint32_t io_depth;          /* reads in flight, 1..512 [32] */
-    uint32_t io_threads;        /* of the pread pool, 1..64 [8] */
+    uint32_t batch_size;    /* rows of one rank's batch, 1..65536 [256] */
+    uint32_t workers;       /* decoding threads, 1..1024 [the processors of this process;
+                               any_numa_node] */
+    uint32_t prefetch;      /* batch slots, the one in use included, 2..64 [4; of batches below
+                               256 KiB as many as are in 1 MiB, at most 16] */
+    int32_t dtype;          /* of "image": U8, F32, F16 or BF16 [U8] */
+    int32_t layout;         /* of "image": a sluice_layout [NHWC] */
+    uint64_t seed;          /* of order and augmentation [0] */
+    uint32_t rank;          /* 0 .. world_size-1 [0] */
+    uint32_t world_size;    /* ranks that share each epoch; sluice/ranks.h finds both [1] */
+    int32_t shuffle;        /* a sluice_shuffle [FULL] */
+    uint32_t block_samples; /* SHUFFLE_BLOCK: neighbours that stay together [64]; SHARDS: those
+                               that are read of a file before it is the next one's turn [16] */
+    uint32_t window_blocks; /* SHUFFLE_BLOCK: blocks mixed with each other [16]; SHARDS: the same,
+                               and at most 32,768 samples [1024] */
+    int32_t last_batch;     /* a sluice_last_batch [DROP] */
+    int32_t on_bad_sample;  /* a sluice_bad_sample [FAIL] */
+    int32_t exif;           /* a sluice_exif [IGNORE] */
+    int32_t io_backend;     /* a sluice_io_backend [AUTO] */
+    int32_t page_cache;     /* a sluice_page_cache [AUTO] */
+    uint32_t io_depth;      /* reads in flight, 1..512 [32] */
+    uint32_t io_threads;    /* of the pread pool, 1..64 [8]; compressed files are unpacked by as
+                               many, but no more than 8 or there are processors */
     uint64_t read_buffer_bytes; /* memory for encoded samples [four average ones, 32 MiB .. 1 GiB,
                                    and above 32 MiB at most a quarter of memory_bytes;
-                                   SHUFFLE_BLOCK: one and a half windows, 32 MiB .. 1 GiB] */
+                                   SHUFFLE_BLOCK: one and a half windows, 32 MiB .. 1 GiB; SHARDS:
+                                   a window, or two where a dataset is so small; INVALID below
+                                   one] */
     uint64_t max_sample_bytes;  /* a larger encoded sample is a bad one, at most 1 GiB [four average
                                    ones, 64 MiB .. 1 GiB; of an image folder 64 MiB] */
     uint64_t max_pixels;        /* a larger picture is a bad sample [100,000,000] */
@@ -85,7 +90,8 @@ typedef struct sluice_loader_options {
                                is a bad one (NOMEM). Pages that alone need more, and what the
                                machine does not have, are no sample's fault: they fail the batch. A
                                copy of the dataset (resident_bytes) may take half of the rest. Not
-                               counted: tables of the dataset, device memory; the Huffman tables of
+                               counted: tables of the dataset, device memory; windows of zstd above
+                               8 MiB, of up to 16 files that are open; the Huffman tables of
                                a lossless WebP that was made to harm (up to 1.3 GB, where usual
                                pictures take 1 MB); code and stacks, which with a few workers touch
                                less than 8 MiB [no limit of our own: a worker takes what its
@@ -156,12 +162,19 @@ typedef struct sluice_loader_options {
      * out. From INT32_MIN to INT32_MAX [-1]
      */
     int64_t ignore_index;
+    /*
+     * SHUFFLE_SHARDS: what the samples of a window, which are mixed with each other, take of the
+     * read buffer, at most (each in units of 16 KiB; 1 MiB .. 1 TiB), beside the limit that
+     * block_samples and window_blocks set to their number. It is a part of what the order is made
+     * from, as these are [256 MiB]
+     */
+    uint64_t window_bytes;
 } sluice_loader_options;
 
 #define SLUICE_LOADER_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(sluice_loader_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
-            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0, 0, 0, 0                          \
+            0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, 0, NULL, 0, 0, 0, 0, 0                       \
     }
 
 /* The same for a struct that is there already. Part of the program, so that it knows the size that
@@ -325,8 +338,9 @@ SLUICE_API sluice_status sluice_loader_save(sluice_loader *loader, void *cursor,
 /*
  * Continues from a cursor: the next start at the cursor's epoch begins after what had been
  * consumed, and `*epoch` is that epoch. Another world_size, batch_size, or number of workers is
- * fine. INVALID when the cursor is of another dataset, seed or shuffle; CORRUPT when damaged;
- * UNSUPPORTED when it is of another version. A NULL cursor of 0 bytes (`epoch` may be NULL, too)
+ * fine; with SHUFFLE_SHARDS world_size has to stay, and batch_size where an epoch drops samples.
+ * INVALID when the cursor is of another dataset, seed or shuffle; CORRUPT when damaged; UNSUPPORTED
+ * when it is of another version. A NULL cursor of 0 bytes (`epoch` may be NULL, too)
  * forgets one that no start has used yet.
  */
 SLUICE_API sluice_status sluice_loader_restore(sluice_loader *loader, const void *cursor,
@@ -360,8 +374,8 @@ typedef struct sluice_loader_stats {
     uint64_t ready_depth[SLUICE_HISTOGRAM_BINS]; /* ready batches when next was called, for each
                                                     that was taken: bin i: i batches,
                                                     the last bin: as many or more */
-    char io_backend[16];                         /* "uring", "pread" */
-    char io_reason[128];                         /* why not io_uring, or "" */
+    char io_backend[16]; /* "uring", "pread"; "unpack": threads, nothing but compressed files */
+    char io_reason[128]; /* why not io_uring, or "" */
     /* How long the consumer waited in next for each batch: bin 0 below 1 us, bin i in
      * [2^(i-1), 2^i) us, the last bin: as long or longer. */
     uint64_t host_waits[SLUICE_WAIT_BINS];
@@ -384,12 +398,17 @@ typedef struct sluice_loader_stats {
     uint32_t device_slots;    /* batches in device memory, which `slots` are copied to; 0: none */
     uint32_t reserved;        /* 0 */
     char pinning_reason[256]; /* why the slots are not "registered", in the driver's words, or "" */
+    /* Of compressed files: bytes that came out of them, those that were passed over included; time
+     * that threads spent on that, summed, with reading what went in; and how often a file was begun
+     * anew although the order was its own, which is counted so that it can be seen not to happen.
+     */
+    uint64_t unpacked_bytes, unpack_ns, unpack_restarts;
 } sluice_loader_stats;
 
 #define SLUICE_LOADER_STATS_INIT                                                                  \
     {                                                                                             \
         sizeof(sluice_loader_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}, "", "", \
-            {0}, 0, 0, 0, 0, 0, "", "", 0, 0, 0, 0, ""                                            \
+            {0}, 0, 0, 0, 0, 0, "", "", 0, 0, 0, 0, "", 0, 0, 0                                   \
     }
 
 SLUICE_API sluice_status sluice_loader_get_stats(sluice_loader *loader, sluice_loader_stats *stats);

@@ -95,9 +95,10 @@ class Dataset:
     path: a folder of class folders with pictures (torchvision's ImageFolder rules), a folder of packed
     shards (`sluice pack`), a manifest or a shard, tar archives as WebDataset has them, TFRecords, Parquet files,
     MDS shards, LitData chunks, .npy and .npz files and others (docs/formats.md), also with ranges
-    ("train-{000..146}.tar"); or a list of those. Those that are compressed as a whole (archives, MDS, LitData) are for sluice.pack,
-    unless `unpacked_dir` is given. With `flat=("float32", (3, 32, 32))` the files hold nothing but tensors of that dtype and shape,
-    back to back. Class folders without a picture, and those whose names differ in case only, are refused unless they are allowed.
+    ("train-{000..146}.tar"); or a list of those. Those that are compressed as a whole (archives, MDS, LitData) are read from front to
+    back (a Loader's shuffle='shards'), unless `unpacked_dir` is given. With `flat=("float32", (3, 32, 32))` the files hold nothing but
+    tensors of that dtype and shape, back to back. Class folders without a picture, and those whose names differ in case only, are
+    refused unless they are allowed.
 
     fields: of formats with features, columns or arrays (TFRecords, Parquet, MDS, LitData, .npz), which are wanted and
     what they are called here [all, by docs/formats.md]:
@@ -194,8 +195,8 @@ class Dataset:
 
     @property
     def front_to_back(self) -> bool:
-        """Whether files are compressed as a whole (.tar.gz): then data[i], decode and loaders refuse it. sluice.pack makes a
-        dataset of it that can be loaded, and with `unpacked_dir` it is one."""
+        """Whether files are compressed as a whole (.tar.gz): then data[i] and decode refuse it, and a Loader takes
+        shuffle='shards' or False. What sluice.pack makes of it, and it with `unpacked_dir`, can be read in any order."""
         return bool(self._info["front_to_back"])
 
     @property

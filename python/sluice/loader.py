@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ._types import Columns, Dtype, Hook, Paths, Steps
     from .dataset import Dataset
 
-SHUFFLES = {True: 0, False: 2, "full": 0, "block": 1, "none": 2}
+SHUFFLES = {True: 0, False: 2, "full": 0, "block": 1, "none": 2, "shards": 3}
 LAST = {"drop": 0, "pad": 1, "short": 2, "repeat": 3}
 BAD = {"fail": 0, "replace": 1, "mask": 2}
 HOLDS = {"copy": 1, "wait": 0}
@@ -157,7 +157,8 @@ class Loader:
     dataset: a sluice.Dataset, or what one is opened from (a path).
     batch_size: rows of this rank's batches, 1 to 65536.
     shuffle: True or 'full' (a new permutation of all samples in every epoch), 'block' (neighbours stay
-        together: for disks that are slow at random reads), False.
+        together: for disks that are slow at random reads), 'shards' (files in a new order, each read from
+        front to back, and a window of what they give: the one for compressed archives), False.
     num_workers: decoding threads [None or 0: the processors of this process].
     transform: of sluice.transforms, for the dataset's pictures; or a dict of them by field.
     columns: what a batch holds, a dict of sluice.columns by name [every field that has a natural column].
@@ -190,7 +191,8 @@ class Loader:
 
     whole_samples: read samples whole, and check them, also where only parts of their tensors are taken.
     any_numa_node: on a machine with several, threads run anywhere, and not only on the GPU's node.
-    block_samples, window_blocks: of shuffle='block' [64 samples, 16 blocks]. io_depth, io_threads,
+    block_samples, window_blocks: of shuffle='block' [64 samples, 16 blocks] and 'shards' [16, 1024].
+    window_bytes: of shuffle='shards', what a window of samples takes at most [256 MiB]. io_depth, io_threads,
     read_buffer_bytes, max_sample_bytes, max_pixels, memory_bytes, resident_bytes: as in sluice/loader.h.
 
     `for batch in loader` is one epoch; the next loop the next epoch. Breaking out of a loop and starting
@@ -213,7 +215,7 @@ class Loader:
         io: str = "auto", page_cache: str = "auto", block_samples: int = 0, window_blocks: int = 0, io_depth: int = 0,
         io_threads: int = 0, read_buffer_bytes: int = 0, max_sample_bytes: int = 0, max_pixels: int = 0,
         memory_bytes: int = 0, resident_bytes: int = 0, whole_samples: bool = False, any_numa_node: bool = False,
-        device_slots: int = 0, model_parallel: int = 1, pin_memory: Any = None, persistent_workers: Any = None,
+        device_slots: int = 0, model_parallel: int = 1, window_bytes: int = 0, pin_memory: Any = None, persistent_workers: Any = None,
         pin_memory_device: Any = None, timeout: Any = None, multiprocessing_context: Any = None,
         sampler: None = None, batch_sampler: None = None, collate_fn: None = None, worker_init_fn: None = None,
         generator: None = None,
@@ -239,7 +241,7 @@ class Loader:
             "block_samples": block_samples, "window_blocks": window_blocks, "io_depth": io_depth,
             "io_threads": io_threads, "read_buffer_bytes": read_buffer_bytes, "max_sample_bytes": max_sample_bytes,
             "max_pixels": max_pixels, "memory_bytes": memory_bytes, "resident_bytes": resident_bytes,
-            "device_slots": device_slots,
+            "device_slots": device_slots, "window_bytes": window_bytes,
         }  # fmt: skip
         options = {name: _integer(name, value) for name, value in passed_on.items()}
         options |= {
@@ -433,7 +435,8 @@ class Loader:
         """Where this loader stands: every batch that was given out counts as consumed.
 
         A dict of ints and strings, the same on every rank. Another loader of the same dataset, seed and
-        shuffle goes on from it, with another batch_size or number of ranks, too.
+        shuffle goes on from it, with another batch_size or number of ranks, too; with shuffle='shards' the
+        number of ranks has to stay, and batch_size where samples are dropped.
         """
         if self._cursor is not None:
             cursor = self._cursor

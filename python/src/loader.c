@@ -419,15 +419,16 @@ static PyObject *stats(loader_object *self, PyObject *unused)
 #define U(name) #name, (unsigned long long)s.name
     return Py_BuildValue(
         "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,"
-        "s:K,s:K,s:s,s:s,s:s,s:s,s:s,s:N,s:N}",
+        "s:K,s:K,s:K,s:K,s:K,s:s,s:s,s:s,s:s,s:s,s:N,s:N}",
         U(workers), U(slots), U(io_direct), U(samples), U(batches), U(bytes_wanted), U(bytes_read),
         U(reads), U(reads_retried), U(reads_stalled), U(bad_samples), U(replaced_samples),
         U(allocations), U(memory_bytes), U(host_wait_ns), U(first_batch_ns), U(host_wait_max_ns),
         U(steps_timed), U(stream_stall_ns), U(stream_busy_ns), U(stream_span_ns),
-        U(converts_on_device), U(near_device), U(device_slots), "io_backend", s.io_backend,
-        "io_reason", s.io_reason, "device", s.device, "pinning", s.pinning, "pinning_reason",
-        s.pinning_reason, "ready_depth", list_of(s.ready_depth, SLUICE_HISTOGRAM_BINS),
-        "host_waits", list_of(s.host_waits, SLUICE_WAIT_BINS));
+        U(converts_on_device), U(near_device), U(device_slots), U(unpacked_bytes), U(unpack_ns),
+        U(unpack_restarts), "io_backend", s.io_backend, "io_reason", s.io_reason, "device",
+        s.device, "pinning", s.pinning, "pinning_reason", s.pinning_reason, "ready_depth",
+        list_of(s.ready_depth, SLUICE_HISTOGRAM_BINS), "host_waits",
+        list_of(s.host_waits, SLUICE_WAIT_BINS));
 #undef U
 }
 

@@ -76,6 +76,7 @@ static const member option_members[] = {
     MEMBER(whole_samples, 'I'),
     MEMBER(any_numa_node, 'I'),
     MEMBER(ignore_index, 'q'),
+    MEMBER(window_bytes, 'Q'),
     {NULL, 0, 0},
 };
 

@@ -54,6 +54,7 @@ static const struct option_name {
     {"unpacked_dir", "unpacked_dir"},
     {"whole_samples", "whole_samples"},
     {"window_blocks", "window_blocks"},
+    {"window_bytes", "window_bytes"},
     {"workers", "num_workers"},
     {"world_size", "world_size"},
     {"zstd_level", "zstd"},

@@ -98,7 +98,7 @@ CALLS = {
         "dataset batch_size shuffle num_workers transform columns drop_last last_batch seed dtype layout device "
         "on_bad_sample quarantine rank world_size prefetch_factor exact exif batch_hook hold_timeout stall_warn "
         "stall_fail io page_cache block_samples window_blocks io_depth io_threads read_buffer_bytes max_sample_bytes "
-        "max_pixels memory_bytes resident_bytes whole_samples any_numa_node device_slots model_parallel sampler "
+        "max_pixels memory_bytes resident_bytes whole_samples any_numa_node device_slots model_parallel window_bytes sampler "
         "batch_sampler collate_fn worker_init_fn generator",
     ),
     "Loader.set_epoch": lambda w: (w.open.set_epoch, "epoch"),

@@ -33,7 +33,7 @@ def run(path, memory_bytes, workers):
     made = columns and {name: getattr(sluice.columns, kind)(**more) for name, (kind, more) in columns.items()}
     crop = None if made else sluice.transforms.RandomResizedCrop(32)
     loader = sluice.Loader(data, columns=made, transform=crop, memory_bytes=memory_bytes, num_workers=workers,
-        seed=1, shuffle=True, on_bad_sample="mask", page_cache="buffered", last_batch="pad", **options[0])
+        seed=1, on_bad_sample="mask", page_cache="buffered", last_batch="pad", **{"shuffle": True, **options[0]})
     bad, most, sums = [], 0, []
     for epoch in range(options[1]):
         for batch in loader:
@@ -178,11 +178,16 @@ def test_pages_of_nothing(tmp_path, workers):
     assert bad == []
 
 
-def test_compressed_archives_are_refused(tmp_path):
-    """They can only be read from front to back, which a loader does not: nothing is unpacked for it."""
-    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as tar:
-        for i in range(4):
-            Image.fromarray(noise(i, (300, 300, 3))).save(tmp_path / "x.png")
-            tar.add(tmp_path / "x.png", f"{i}.png")
-    with pytest.raises(sluice.UnsupportedError, match="front to back"):
-        sluice.Loader(tmp_path / "a.tar.gz", transform=sluice.transforms.RandomResizedCrop(32), memory_bytes=BUDGET)
+@pytest.mark.parametrize("shuffle", (False, "shards"))
+def test_compressed_archives(tmp_path, shuffle):
+    """Twelve of them, and a window of samples: what is unpacked is counted."""
+    (tmp_path / "set").mkdir()
+    for archive in range(12):
+        with tarfile.open(tmp_path / "set" / f"{archive}.tar.gz", "w:gz", compresslevel=1) as tar:
+            for i in range(8):
+                Image.fromarray(noise(archive * 8 + i, (300, 300, 3))).save(tmp_path / "x.png", compress_level=0)
+                tar.add(tmp_path / "x.png", f"{archive}-{i}.png")
+    folder = tmp_path / "set"
+    for workers in (1, 4):
+        bad, _ = budget_holds(folder, folder, workers, 80 * MIB, shuffle=shuffle, window_bytes=12 * MIB, read_buffer_bytes=16 * MIB)
+        assert bad == []

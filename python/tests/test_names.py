@@ -42,7 +42,7 @@ def test_values(photos, tmp_path):
         (lambda: sluice.Loader(photos, transform=crop, dtype="fp16"), "no dtype 'fp16': .*; did you mean 'f16'"),
         (lambda: sluice.Loader(photos, transform=crop, layout="nchv"), "did you mean 'nchw'"),
         (lambda: sluice.Loader(photos, transform=crop, page_cache="Bufered"), "did you mean 'buffered'"),
-        (lambda: sluice.Loader(photos, transform=crop, shuffle="quasi"), "'none'$"),
+        (lambda: sluice.Loader(photos, transform=crop, shuffle="quasi"), "'shards'$"),
         (lambda: sluice.pack(photos, tmp_path / "p", zstd="aut"), "did you mean 'auto'"),
         (lambda: sluice.Writer(tmp_path / "p", {"x": "imgae"}), "did you mean 'image'"),
         (lambda: C.Ragged(length=3, too_long="truncat"), "did you mean 'truncate'"),

@@ -139,9 +139,32 @@ def test_refused_where_order_matters(tmp_path):
     write_mds(tmp_path, "gz")
     data = sluice.Dataset(tmp_path)
     for what in (lambda: data[0], lambda: data.read(0, "blob"), lambda: data[::-1],
-                 lambda: sluice.Loader(data, 4, columns={"label": C.Number()})):  # fmt: skip
+                 lambda: sluice.Loader(data, 4, True, columns={"label": C.Number()})):  # fmt: skip
         with pytest.raises(UNSUPPORTED, match="front to back.* pack"):
             what()
+
+
+def rows(data, **options):
+    columns = {"label": C.Number(), "blob": C.Ragged(length=70000)}
+    with sluice.Loader(data, 7, last_batch="short", columns=columns, **options) as loader:
+        found = []
+        for batch in loader:
+            ends = batch["blob.offsets"].tolist()
+            found += [(label, bytes(batch["blob"][ends[i] : ends[i + 1]])) for i, label in enumerate(batch["label"].tolist())]
+        assert loader.stats()["unpack_restarts"] == 0
+    return found
+
+
+@pytest.mark.parametrize("compression", ["zstd:19", "gz", "br", "snappy"])
+def test_loaded_as_they_are(tmp_path, compression):
+    """In the order that the same shards have that are not compressed, in their own and shuffled, and over ranks."""
+    samples = write_mds(tmp_path / "mds", compression, keep_raw=True, hashes=["sha1"])
+    given = ({}, {"shuffle": "shards"}, {"shuffle": "shards", "rank": 1, "world_size": 2}, {"rank": 1, "world_size": 3})
+    plain = [rows(tmp_path / "mds", **options) for options in given]
+    assert without_raw(tmp_path / "mds") and sluice.Dataset(tmp_path / "mds").front_to_back
+    assert [rows(tmp_path / "mds", **options) for options in given] == plain
+    assert plain[0] == [(sample["class"], sample["blob"]) for sample in samples]
+    assert sorted(plain[1]) == sorted(plain[0]) and plain[1] != plain[0]
 
 
 # ---- what is wrong ----

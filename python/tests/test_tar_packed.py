@@ -145,7 +145,7 @@ def test_names_over_boundaries(tmp_path):
 
 
 def load(data):
-    return sluice.Loader(data, 4, columns={"label": C.Number()})
+    return sluice.Loader(data, 4, True, columns={"label": C.Number()})
 
 
 def test_refused_where_order_matters(tmp_path):

@@ -20,6 +20,9 @@
  * NULL: all zero. INVALID: struct_size smaller than its own field; UNSUPPORTED: a tail that is not
  * zero. `name` is for the message.
  */
+/* What of a dataset that is read from front to back is refused. */
+#define SL_API_ONE_BY_ONE "its samples cannot be had one by one: load them in their order"
+
 sluice_status sl_api_read_struct(void *to, size_t size, const void *from, const char *name,
                                  sluice_error *error);
 /* Copies a full struct out to the caller's, at most its struct_size. INVALID when that is 0. */

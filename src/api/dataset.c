@@ -280,7 +280,7 @@ static sluice_status read_field(const sl_dataset *dataset, uint64_t index, const
     if (field == SL_FIELD_NONE) {
         return sl_dataset_refuse_field(dataset, name, error);
     }
-    const sluice_status status = sl_dataset_check_order(dataset, error);
+    const sluice_status status = sl_dataset_check_order(dataset, SL_API_ONE_BY_ONE, error);
     return status < 0 ? status : sl_dataset_read_field(dataset, index, field, buffer, size, error);
 }
 

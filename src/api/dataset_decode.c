@@ -101,7 +101,7 @@ static sluice_status decode(const sl_dataset *dataset, uint64_t index, const cha
     if (field >= SL_FIELDS_MAX) {
         return SLUICE_INVALID;
     }
-    sluice_status status = sl_dataset_check_order(dataset, error);
+    sluice_status status = sl_dataset_check_order(dataset, SL_API_ONE_BY_ONE, error);
     if (status == SLUICE_OK) {
         status = sl_dataset_read_sample(dataset, index, UINT64_C(1) << field, &sample, error);
     }

@@ -173,7 +173,8 @@ sluice_status sl_dataset_refuse(const sl_dataset *dataset, uint32_t object, uint
                          refusal.field != NULL ? "\": " : "", refusal.text);
 }
 
-sluice_status sl_dataset_check_order(const sl_dataset *dataset, sluice_error *error)
+sluice_status sl_dataset_check_order(const sl_dataset *dataset, const char *what,
+                                     sluice_error *error)
 {
     char path[SL_PATH_BYTES] = "";
     if (dataset->info.front_to_back == 0) {
@@ -186,10 +187,10 @@ sluice_status sl_dataset_check_order(const sl_dataset *dataset, sluice_error *er
         }
     }
     return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, path, -1,
-                         "it is compressed and can only be read from front to back, so samples "
-                         "cannot be loaded from it: pack the dataset (`sluice pack SOURCE "
-                         "PACKED`) and load what that makes, or name a folder to keep it unpacked "
-                         "in (" SL_OPTION("unpacked_dir") ")");
+                         "it is compressed and can only be read from front to back, so %s; or "
+                         "pack the dataset (`sluice pack SOURCE PACKED`) and load what that makes, "
+                         "or name a folder to keep it unpacked in (" SL_OPTION("unpacked_dir") ")",
+                         what);
 }
 
 /* Reads a lookup and learns it. */

@@ -320,9 +320,11 @@ void sl_sample_blame(const sl_dataset *dataset, const sl_sample *sample, const s
                      sluice_error *error);
 /*
  * UNSUPPORTED of a dataset that can only be read from front to back (info.front_to_back), for those
- * that would read it in another order: names one of its compressed files, and says what to do.
+ * that would read it in another order: names one of its compressed files, and says what cannot be,
+ * and that packing, or keeping it unpacked, helps.
  */
-sluice_status sl_dataset_check_order(const sl_dataset *dataset, sluice_error *error);
+sluice_status sl_dataset_check_order(const sl_dataset *dataset, const char *what,
+                                     sluice_error *error);
 /* An error of a refusal whose bytes begin at `offset` of an object; its status. */
 sluice_status sl_dataset_refuse(const sl_dataset *dataset, uint32_t object, uint64_t offset,
                                 sl_refusal refusal, sluice_error *error);

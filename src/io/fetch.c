@@ -351,6 +351,14 @@ static uint64_t dues_bytes(const sl_fetch_config *config)
            2 * (uint64_t)config->spread * sizeof(uint32_t);
 }
 
+static uint64_t window_bytes(sl_packing packing)
+{
+    if (packing == SL_PACKING_BROTLI) {
+        return SL_UNPACKERS_BROTLI_WINDOW_BYTES;
+    }
+    return packing == SL_PACKING_ZSTD ? SL_UNPACKERS_WINDOW_BYTES : 0;
+}
+
 /* Of the passes that are open. */
 static uint64_t unpackers_bytes(const sl_fetch_config *config)
 {
@@ -358,8 +366,7 @@ static uint64_t unpackers_bytes(const sl_fetch_config *config)
     const uint32_t count = config->packed ? sl_objects_count(config->objects) : 0;
     for (uint32_t i = 0; i < count; i++) {
         const sl_packing packing = sl_objects_packed(config->objects, i).packing;
-        const uint64_t own = SL_UNPACKERS_STREAM_BYTES +
-                             (packing == SL_PACKING_ZSTD ? SL_UNPACKERS_WINDOW_BYTES : 0);
+        const uint64_t own = SL_UNPACKERS_STREAM_BYTES + window_bytes(packing);
         each = packing != SL_PACKING_NONE && own > each ? own : each;
     }
     return config->unpack_passes * each;

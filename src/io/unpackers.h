@@ -22,8 +22,9 @@
 #include "processors.h"
 
 #define SL_UNPACKERS_STREAM_BYTES ((uint64_t)896 << 10)
-/* Of zstd level 19. */
-#define SL_UNPACKERS_WINDOW_BYTES ((uint64_t)8 << 20)
+/* Of zstd level 19; and of Brotli at most. */
+#define SL_UNPACKERS_WINDOW_BYTES        ((uint64_t)8 << 20)
+#define SL_UNPACKERS_BROTLI_WINDOW_BYTES ((uint64_t)16 << 20)
 
 typedef struct sl_unpackers_config {
     sl_objects *objects;

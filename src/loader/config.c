@@ -4,6 +4,7 @@
 #include "cpu.h"
 #include "error.h"
 #include "read_arena.h"
+#include "shard_order.h"
 
 #include <string.h>
 
@@ -14,6 +15,9 @@
  * Block shuffle exists for long reads. */
 #define MERGE_BYTES       MIB
 #define MERGE_BYTES_BLOCK (4 * MIB)
+/* From front to back: what is read together stays until all of it is used, and a window counts what
+ * samples take one by one. */
+#define MERGE_BYTES_ON ((uint64_t)256 << 10)
 /* Rereading a gap is cheaper than another request, but what is read fills the buffer until its last
  * sample is used: in a full shuffle that is long, so only true neighbours are merged there. */
 #define MERGE_GAP_BYTES            ((uint64_t)64 << 10)
@@ -90,8 +94,10 @@ static void fill_defaults(sluice_loader_options *o, const sl_dataset *dataset)
     fill_u32(&o->prefetch, PREFETCH);
     fill_u32(&o->device_slots, 3);
     fill_u32(&o->world_size, 1);
-    fill_u32(&o->block_samples, 64);
-    fill_u32(&o->window_blocks, 16);
+    const bool by_shards = o->shuffle == SLUICE_SHUFFLE_SHARDS;
+    fill_u32(&o->block_samples, by_shards ? 16 : 64);
+    fill_u32(&o->window_blocks, by_shards ? 1024 : 16);
+    fill_u64(&o->window_bytes, 256 * MIB);
     fill_u32(&o->io_depth, 32);
     fill_u32(&o->io_threads, 8);
     fill_u64(&o->memory_bytes, UINT64_MAX);
@@ -127,9 +133,10 @@ static sluice_status check_ranges(const sluice_loader_options *o, sluice_error *
         {"layout", enumerator(o->layout), SLUICE_NHWC, SLUICE_NCHW},
         {"world_size", o->world_size, 1, 1 << 20},
         {"rank", o->rank, 0, (uint64_t)o->world_size - 1},
-        {"shuffle", enumerator(o->shuffle), SLUICE_SHUFFLE_FULL, SLUICE_SHUFFLE_NONE},
+        {"shuffle", enumerator(o->shuffle), SLUICE_SHUFFLE_FULL, SLUICE_SHUFFLE_SHARDS},
         {"block_samples", o->block_samples, 1, UINT32_MAX},
         {"window_blocks", o->window_blocks, 1, UINT32_MAX},
+        {"window_bytes", o->window_bytes, MIB, UINT64_C(1) << 40},
         {"last_batch", enumerator(o->last_batch), SLUICE_LAST_DROP, SLUICE_LAST_REPEAT},
         {"on_bad_sample", enumerator(o->on_bad_sample), SLUICE_BAD_FAIL, SLUICE_BAD_MASK},
         {"exif", enumerator(o->exif), SLUICE_EXIF_IGNORE, SLUICE_EXIF_APPLY},
@@ -160,6 +167,20 @@ static sluice_status check_ranges(const sluice_loader_options *o, sluice_error *
         }
     }
     return SLUICE_OK;
+}
+
+/* Samples on their way are numbered, and two windows of them may be. */
+static sluice_status check_window(const sluice_loader_options *o, sluice_error *error)
+{
+    const uint64_t samples = (uint64_t)o->block_samples * o->window_blocks;
+    if (o->shuffle != SLUICE_SHUFFLE_SHARDS || samples <= LOOKAHEAD_MAX / 2) {
+        return SLUICE_OK;
+    }
+    return sl_error_set(error, SLUICE_INVALID, "loader",
+                        "options " SL_OPTION("block_samples") " and " SL_OPTION(
+                            "window_blocks") " make a window of %llu samples, and shuffle "
+                                             "\"shards\" takes at most %d",
+                        (unsigned long long)samples, LOOKAHEAD_MAX / 2);
 }
 
 /* Why an address cannot be an output; NULL: it can. */
@@ -248,12 +269,29 @@ static uint32_t choose_task_rows(const sl_dataset *dataset)
     return mean == 0 ? 1 : (uint32_t)clamp(SL_TASK_BYTES / mean, 1, SL_TASK_ROWS);
 }
 
+/* From front to back. */
+static bool reads_on(const sluice_loader_options *o, const sl_dataset *dataset)
+{
+    return o->shuffle == SLUICE_SHUFFLE_SHARDS || dataset->info.front_to_back != 0;
+}
+
+/* Each file by one thread. */
+static void choose_unpackers(sl_config *config)
+{
+    const sluice_loader_options *o = &config->options;
+    const uint64_t most = clamp(sl_cpu_count(), 2, SL_SHARD_LANES);
+    config->unpack_threads = (uint32_t)clamp(o->io_threads, 1, most);
+    /* Those of an epoch and of the next; or one of each thread, and what the next begins with. */
+    config->unpack_passes =
+        o->shuffle == SLUICE_SHUFFLE_SHARDS ? 2 * SL_SHARD_LANES : config->unpack_threads + 1;
+}
+
 static uint64_t choose_resident(const sluice_loader_options *o, const sl_dataset *dataset)
 {
     const uint64_t mean = mean_bytes(dataset);
     /* A read of the copy that hangs must not be the only one that there can be. */
     if (o->page_cache != SLUICE_CACHE_AUTO || mean == 0 || o->io_depth < 2 ||
-        dataset->pieces > 0) { /* which lie in one stretch nowhere */
+        dataset->pieces > 0 /* which lie in one stretch nowhere */ || reads_on(o, dataset)) {
         return 0;
     }
     if (o->resident_bytes != 0) {
@@ -282,6 +320,9 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
     fill_defaults(o, dataset);
     sluice_status status = check_ranges(o, error);
     if (status == SLUICE_OK) {
+        status = check_window(o, error);
+    }
+    if (status == SLUICE_OK) {
         status = check_outputs(o, error);
     }
     if (status == SLUICE_OK) {
@@ -298,6 +339,12 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
     config->merge_gap_bytes =
         o->shuffle == SLUICE_SHUFFLE_FULL ? MERGE_GAP_BYTES_FULL : MERGE_GAP_BYTES;
     config->merge_bytes = o->shuffle == SLUICE_SHUFFLE_BLOCK ? MERGE_BYTES_BLOCK : MERGE_BYTES;
+    config->spread = 0;
+    if (reads_on(o, dataset)) {
+        config->merge_gap_bytes = SL_MERGE_GAP_ON;
+        config->merge_bytes = MERGE_BYTES_ON;
+    }
+    choose_unpackers(config);
     return status;
 }
 

@@ -18,6 +18,10 @@
 #define SL_TASK_ROWS  64U
 #define SL_TASK_BYTES ((uint64_t)32 << 10)
 
+/* From front to back, samples are read together that have no more than this between them: padding
+ * of a tar. */
+#define SL_MERGE_GAP_ON ((uint64_t)512)
+
 typedef struct sl_config {
     sluice_loader_options options; /* no field is 0 that has a default */
     sl_cache_mode cache;
@@ -29,6 +33,8 @@ typedef struct sl_config {
     uint64_t resident_bytes; /* a dataset of at most this is kept in memory; 0: none is */
     size_t first_bytes; /* of the read buffer: what a batch needs, used before the rest is there */
     uint64_t merge_bytes, merge_gap_bytes;
+    uint32_t spread; /* samples of a window of SHUFFLE_SHARDS, at most; 0 with others */
+    uint32_t unpack_threads, unpack_passes; /* fetch.h */
 } sl_config;
 
 /* `wanted` is full-size. INVALID names the option that is out of range. */

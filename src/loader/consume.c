@@ -283,12 +283,22 @@ static uint64_t consumed_locked(const sluice_loader *loader)
                                           : sl_plan_position(&loader->plan, loader->taken);
 }
 
+/* What the order of shards is made from besides. */
+static void add_shards(const sluice_loader_options *o, sl_cursor *cursor)
+{
+    if (o->shuffle == SLUICE_SHUFFLE_SHARDS) {
+        cursor->window_bytes = o->window_bytes;
+        cursor->world = o->world_size;
+        cursor->batch = sl_feed_dropped(o, cursor->samples) > 0 ? o->batch_size : 0;
+    }
+}
+
 static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
 {
     const sluice_loader_options *o = &loader->config.options;
     sl_lock(&loader->mutex);
     const bool started = loader->started;
-    const sl_cursor at = {
+    sl_cursor at = {
         .fingerprint = loader->dataset->info.fingerprint,
         .samples = sl_dataset_epoch_samples(loader->dataset),
         .seed = o->seed,
@@ -298,6 +308,7 @@ static sluice_status save(sluice_loader *loader, void *cursor, size_t *bytes)
         .block = o->block_samples,
         .window = o->window_blocks,
     };
+    add_shards(o, &at);
     sl_unlock(&loader->mutex);
     sluice_error why;
     if (!started) {
@@ -325,6 +336,23 @@ sluice_status sl_loader_save(sluice_loader *loader, void *cursor, size_t *bytes)
     return status;
 }
 
+/* Each rank has a part of the shards, less what the epoch drops. */
+static const char *misfit_of_shards(const sluice_loader_options *o, const sl_cursor *cursor)
+{
+    sl_cursor own = {.samples = cursor->samples};
+    add_shards(o, &own);
+    if (cursor->window_bytes != own.window_bytes) {
+        return "window_bytes";
+    }
+    if (cursor->world != own.world) {
+        return "world_size (which with shuffle \"shards\" has to stay)";
+    }
+    return cursor->batch != own.batch
+               ? "batch_size or last_batch (which with shuffle \"shards\" have to stay where an "
+                 "epoch drops samples)"
+               : NULL;
+}
+
 /* What of the loader the cursor speaks of another of; NULL: it is the same order of samples. */
 static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor)
 {
@@ -339,10 +367,12 @@ static const char *misfit(const sluice_loader *loader, const sl_cursor *cursor)
     if (cursor->seed != o->seed) {
         return "seed";
     }
-    return cursor->shuffle != (uint32_t)o->shuffle ||
-                   (o->shuffle == SLUICE_SHUFFLE_BLOCK && !same_blocks)
-               ? "shuffle"
-               : NULL;
+    if (cursor->shuffle != (uint32_t)o->shuffle ||
+        ((o->shuffle == SLUICE_SHUFFLE_BLOCK || o->shuffle == SLUICE_SHUFFLE_SHARDS) &&
+         !same_blocks)) {
+        return "shuffle";
+    }
+    return o->shuffle == SLUICE_SHUFFLE_SHARDS ? misfit_of_shards(o, cursor) : NULL;
 }
 
 static sluice_status read_cursor(const sluice_loader *loader, const sl_bytes *from, sl_cursor *at,

@@ -39,7 +39,15 @@ void sl_feed_close(sl_feed *feed)
     sl_free(feed->jobs);
     sl_free(feed->by_page);
     sl_free(feed->delivered);
+    sl_shard_walk_close(&feed->walk);
     sl_mutex_destroy(&feed->mutex);
+}
+
+sluice_status sl_feed_use_shards(sl_feed *feed, const sl_shard_set *shards, sluice_error *error)
+{
+    feed->shards = shards;
+    feed->by_shards = feed->config->options.shuffle == SLUICE_SHUFFLE_SHARDS;
+    return feed->by_shards ? sl_shard_walk_open(&feed->walk, shards, error) : SLUICE_OK;
 }
 
 static sl_order make_order(const sl_feed *feed, uint64_t epoch)
@@ -66,40 +74,6 @@ sl_plan sl_feed_plan(const sl_feed *feed, uint64_t epoch, uint64_t start)
         .last = (sluice_last_batch)o->last_batch,
     };
     return plan;
-}
-
-/* ---- cursors ---- */
-
-/* Settles on the first step at or behind (epoch, start) that exists. */
-static void cursor_enter(const sl_feed *feed, sl_feed_cursor *cursor, uint64_t epoch,
-                         uint64_t start)
-{
-    for (;; epoch++, start = 0) {
-        cursor->done = epoch >= feed->config->options.end_epoch;
-        if (cursor->done) {
-            return;
-        }
-        cursor->plan = sl_feed_plan(feed, epoch, start);
-        cursor->epoch = epoch;
-        cursor->steps = sl_plan_steps(&cursor->plan);
-        cursor->step = 0;
-        cursor->row = 0;
-        if (cursor->steps > 0) {
-            cursor->at = sl_plan_step(&cursor->plan, 0);
-            return;
-        }
-    }
-}
-
-static void cursor_next_step(const sl_feed *feed, sl_feed_cursor *cursor)
-{
-    cursor->ticket++;
-    cursor->row = 0;
-    if (++cursor->step < cursor->steps) {
-        cursor->at = sl_plan_step(&cursor->plan, cursor->step);
-        return;
-    }
-    cursor_enter(feed, cursor, cursor->epoch + 1, 0);
 }
 
 /* ---- slots ---- */
@@ -206,7 +180,7 @@ static bool begin_step_locked(sl_feed *feed)
     const uint32_t filled = cursor->at.filled;
     const bool is_short = cursor->ticket >= feed->short_from;
     open_slot(feed, slot, cursor);
-    cursor_next_step(feed, cursor);
+    sl_feed_next_step(feed, cursor);
     if (is_short) {
         begin_short(feed, slot);
     } else {
@@ -248,28 +222,18 @@ void sl_feed_start(sl_feed *feed, uint64_t epoch, uint64_t start)
     assert(!feed->running);
     feed->first_ticket = sl_staging_begun(feed->staging);
     feed->ask = (sl_feed_cursor){.ticket = feed->first_ticket};
-    cursor_enter(feed, &feed->ask, epoch, start);
+    sl_feed_enter(feed, &feed->ask, epoch, start);
     feed->begin = feed->ask;
     feed->asked = 0;
     feed->credit = 0;
+    feed->rows_asked = 0;
+    sl_feed_enter_shards(feed);
     feed->short_from = UINT64_MAX;
     feed->running = true;
     atomic_store_explicit(&feed->stopping, false, memory_order_relaxed);
     sl_unlock(&feed->mutex);
     sl_feed_begin_steps(feed);
     sl_fetch_wake(feed->fetch);
-}
-
-/* Rows of steps that were begun but whose samples nobody had asked for yet, and should. */
-static void complete_unasked(sl_feed *feed)
-{
-    sl_feed_cursor *ask = &feed->ask;
-    while (ask->ticket < feed->begin.ticket && ask->ticket < feed->short_from) {
-        if (ask->row < ask->at.filled) {
-            sl_feed_drop(feed, sl_feed_slot_of(feed, ask->ticket), ask->at.filled - ask->row);
-        }
-        cursor_next_step(feed, ask);
-    }
 }
 
 void sl_feed_stop(sl_feed *feed)
@@ -279,44 +243,6 @@ void sl_feed_stop(sl_feed *feed)
     atomic_store_explicit(&feed->stopping, true, memory_order_relaxed);
     sl_unlock(&feed->mutex);
     sl_fetch_restart(feed->fetch);
-    complete_unasked(feed);
+    sl_feed_drop_unasked(feed);
     sl_staging_drain(feed->staging);
-}
-
-/* ---- asking ---- */
-
-/* Moves to the next step with a row to fill. A rank whose share of an epoch is empty has the same
- * share in every epoch: one whole epoch without a row is the end of the run. */
-static void ask_skip_steps(sl_feed *feed)
-{
-    sl_feed_cursor *ask = &feed->ask;
-    const uint64_t entered = ask->epoch;
-    while (!ask->done && ask->row >= ask->at.filled) {
-        cursor_next_step(feed, ask);
-        if (!ask->done && ask->epoch > entered + 1) {
-            ask->done = true;
-        }
-    }
-}
-
-bool sl_feed_ask(sl_feed *feed, sl_row_want *want, uint64_t *sequence)
-{
-    sl_feed_cursor *ask = &feed->ask;
-    sl_lock(&feed->mutex);
-    if (feed->running) {
-        ask_skip_steps(feed);
-    }
-    const bool found = feed->running && !ask->done && ask->ticket < feed->short_from;
-    if (found) {
-        want->epoch = ask->epoch;
-        want->ticket = ask->ticket;
-        want->row = ask->row;
-        want->attempt = 0;
-        want->position = sl_step_position(&ask->at, &ask->plan.order, ask->row);
-        want->sample.index = sl_order_sample(&ask->plan.order, want->position);
-        *sequence = feed->asked++;
-        ask->row++;
-    }
-    sl_unlock(&feed->mutex);
-    return found;
 }

@@ -4,7 +4,8 @@
  * slot and which sample belong together.
  *
  * Two cursors walk the same sequence of steps (epoch after epoch, until end_epoch):
- *   ask    one sample at a time, far ahead, on the fetch thread: what to read;
+ *   ask    one sample at a time, far ahead, on the fetch thread: what to read (by shards, in the
+ *          order of reading, which is another than that of rows);
  *   begin  one step at a time, whenever a slot is empty: where it will go. Beginning a step raises
  *          the fetch credit by the samples in it.
  * A step's number in that sequence is its ticket; tickets of one run are consecutive, and staging
@@ -35,6 +36,7 @@
 #include "page_order.h"
 #include "plan.h"
 #include "quarantine.h"
+#include "shard_order.h"
 #include "staging.h"
 #include "workers.h"
 
@@ -112,7 +114,15 @@ typedef struct sl_feed {
     sl_feed_cursor ask, begin;
     uint64_t first_ticket, asked, credit;
     uint64_t short_from; /* UINT64_MAX: no step */
-    sl_feed_slot *slots; /* of ticket t: slots[t % prefetch] */
+    /* Of a dataset that is read from front to back, else NULL; and whether that is the order in
+     * which rows are asked for, which `walk` tells. */
+    const sl_shard_set *shards;
+    bool by_shards;
+    sl_shard_walk walk;
+    uint64_t rows_asked, rows_before; /* of the run; before the walk's epoch */
+    uint64_t shard, passes; /* in order: of the sample that was asked for last; files read so far */
+    _Atomic uint64_t alone; /* items that were asked for outside of any pass */
+    sl_feed_slot *slots;    /* of ticket t: slots[t % prefetch] */
 
     sl_job *jobs; /* of each row of each slot: jobs[slot x batch + row] */
     /* Where samples share pages, else NULL. Of each row of each slot, like jobs: the rows that go
@@ -134,6 +144,8 @@ typedef struct sl_feed {
 sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_dataset *dataset,
                            sluice_error *error);
 void sl_feed_close(sl_feed *feed);
+/* Before start; `shards` stay. Errors: NOMEM. */
+sluice_status sl_feed_use_shards(sl_feed *feed, const sl_shard_set *shards, sluice_error *error);
 
 /* The plan of an epoch entered at position `start`. */
 sl_plan sl_feed_plan(const sl_feed *feed, uint64_t epoch, uint64_t start);
@@ -149,12 +161,30 @@ void sl_feed_stop(sl_feed *feed);
 /* A host slot became empty: begins as many steps as there are empty slots. Any thread. */
 void sl_feed_begin_steps(sl_feed *feed);
 
-/* The next row that wants a sample read, and its place in the fetch sequence; false at the end of
- * the run. Fetch thread. */
-bool sl_feed_ask(sl_feed *feed, sl_row_want *want, uint64_t *sequence);
-
 /* Gives tasks to the workers. */
 void sl_feed_submit(sl_feed *feed, const sl_task *tasks, uint32_t count);
+
+/* Samples that an epoch drops, on all ranks together. */
+static inline uint64_t sl_feed_dropped(const sluice_loader_options *options, uint64_t samples)
+{
+    const uint64_t global = (uint64_t)options->batch_size * options->world_size;
+    return options->last_batch == SLUICE_LAST_DROP ? samples % global : 0;
+}
+
+/* ---- feed_ask.c: the cursors; with the mutex, but for sl_feed_ask ---- */
+
+/* Settles on the first step at or behind (epoch, start) that exists. */
+void sl_feed_enter(const sl_feed *feed, sl_feed_cursor *cursor, uint64_t epoch, uint64_t start);
+void sl_feed_next_step(const sl_feed *feed, sl_feed_cursor *cursor);
+/* The cursor that asks was entered somewhere: so is the walk, where there is one. */
+void sl_feed_enter_shards(sl_feed *feed);
+/* The next row that wants a sample read. Of `item` are set: tag, its place in the fetch sequence;
+ * and what says in which order it is due and in which pass. False at the end of the run. Fetch
+ * thread. */
+bool sl_feed_ask(sl_feed *feed, sl_row_want *want, sl_fetch_item *item);
+/* The run has ended: drops rows of steps that were begun but whose samples nobody asked for, and
+ * would have. Alone with the feed. */
+void sl_feed_drop_unasked(sl_feed *feed);
 
 /* ---- feed_items.c: source functions of fetch; `ctx` is the feed ---- */
 

@@ -6,23 +6,26 @@
 
 #include <assert.h>
 
+/* Of a pass that no other item belongs to. */
+#define ALONE ((uint64_t)1 << 63)
+
 /* ---- asking ---- */
 
 /* What to read for a sample whose look-up ended in `status`. */
-static sl_fetch_item item_at(const sl_place *place, sluice_status status)
+static void aim(sl_fetch_item *item, const sl_place *place, sluice_status status)
 {
-    return (sl_fetch_item){.offset = place->offset,
-                           .bytes = place->bytes,
-                           .object = place->object,
-                           .lookup = status == SLUICE_AGAIN,
-                           .once = place->once};
+    item->offset = place->offset;
+    item->bytes = place->bytes;
+    item->object = place->object;
+    item->lookup = status == SLUICE_AGAIN;
+    item->once = place->once;
 }
 
 /*
  * What to read for a want whose sample's number is known. An index entry that is bad fails the want
  * when it is learned: there it takes its turn, with the entry's bytes read once more.
  */
-static sl_fetch_item locate(const sl_feed *feed, sl_row_want *want)
+static void locate(const sl_feed *feed, sl_row_want *want, sl_fetch_item *item)
 {
     const uint64_t index = want->sample.index;
     sl_place lookup;
@@ -30,24 +33,22 @@ static sl_fetch_item locate(const sl_feed *feed, sl_row_want *want)
     const sluice_status status =
         sl_dataset_locate_at(feed->dataset, want->epoch, index, &want->sample, &lookup, &why);
     if (status != SLUICE_OK) {
-        return item_at(&lookup, SLUICE_AGAIN);
+        aim(item, &lookup, SLUICE_AGAIN);
+        return;
     }
-    sl_fetch_item item = item_at(&want->sample.place, status);
-    item.pieces = want->sample.pieces;
-    return item;
+    aim(item, &want->sample.place, status);
+    item->pieces = want->sample.pieces;
 }
 
 sluice_status sl_feed_next(void *ctx, sl_fetch_item *item)
 {
     sl_feed *feed = ctx;
-    uint64_t sequence;
     sl_row_want want;
-    if (!sl_feed_ask(feed, &want, &sequence)) {
+    if (!sl_feed_ask(feed, &want, item)) {
         return SLUICE_END;
     }
-    *item = locate(feed, &want);
-    item->tag = sequence;
-    feed->pending[sequence % feed->config->lookahead] = want;
+    locate(feed, &want, item);
+    feed->pending[item->tag % feed->config->lookahead] = want;
     return SLUICE_OK;
 }
 
@@ -73,12 +74,7 @@ sluice_status sl_feed_learn(void *ctx, sl_fetch_item *item, sl_bytes bytes, sl_f
         failure->offset = lookup.offset + why.offset;
         return status;
     }
-    const sl_fetch_item next = item_at(status == SLUICE_OK ? &sample->place : &lookup, status);
-    item->offset = next.offset;
-    item->bytes = next.bytes;
-    item->object = next.object;
-    item->lookup = next.lookup;
-    item->once = next.once;
+    aim(item, status == SLUICE_OK ? &sample->place : &lookup, status);
     item->pieces = status == SLUICE_OK ? sample->pieces : 0;
     return SLUICE_OK;
 }
@@ -96,8 +92,12 @@ sl_piece sl_feed_piece(void *ctx, const sl_fetch_item *item, uint32_t number)
 bool sl_feed_insert(sl_feed *feed, const sl_row_want *want)
 {
     sl_row_want located = *want;
-    sl_fetch_item item = locate(feed, &located);
-    item.tag = sl_feed_job_of(feed, want->ticket, want->row);
+    sl_fetch_item item = {.tag = sl_feed_job_of(feed, want->ticket, want->row),
+                          /* Relaxed: a number that nobody else has. */
+                          .pass = ALONE |
+                                  atomic_fetch_add_explicit(&feed->alone, 1, memory_order_relaxed),
+                          .end = SL_PASS_CLOSES};
+    locate(feed, &located, &item);
     sl_lock(&feed->mutex);
     const bool possible = feed->running;
     if (possible) {

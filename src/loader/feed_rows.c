@@ -79,17 +79,34 @@ void sl_feed_drop(sl_feed *feed, sl_feed_slot *slot, uint32_t rows)
     sl_feed_done(feed, slot, rows);
 }
 
+static uint64_t from_plan(const sl_feed *feed, const sl_row_want *want)
+{
+    const sl_plan plan = sl_feed_plan(feed, want->epoch, 0);
+    return sl_plan_substitute(&plan, feed->config->options.seed, want->epoch, want->position,
+                              want->attempt);
+}
+
+/* What is read from front to back has to be read from its front for it. */
+static uint64_t from_shards(const sl_feed *feed, const sl_row_want *want)
+{
+    const sluice_loader_options *o = &feed->config->options;
+    return sl_shard_set_substitute(feed->shards, &(sl_shard_bad){.seed = o->seed,
+                                                                 .epoch = want->epoch,
+                                                                 .position = want->position,
+                                                                 .sample = want->sample.index,
+                                                                 .rank = o->rank,
+                                                                 .attempt = want->attempt});
+}
+
 /* Asks for another sample in place of the want's; false when there is no more to try. */
 static bool insert_substitute(sl_feed *feed, const sl_row_want *bad)
 {
     if (bad->attempt >= ATTEMPTS_MAX || feed->dataset->info.samples < 2) {
         return false;
     }
-    const sl_plan plan = sl_feed_plan(feed, bad->epoch, 0);
     sl_row_want want = *bad;
     want.attempt++;
-    want.sample.index = sl_plan_substitute(&plan, feed->config->options.seed, bad->epoch,
-                                           bad->position, want.attempt);
+    want.sample.index = feed->shards != NULL ? from_shards(feed, &want) : from_plan(feed, &want);
     return sl_feed_insert(feed, &want);
 }
 

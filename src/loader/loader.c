@@ -9,6 +9,7 @@
 #include "fork.h"
 #include "memory.h"
 #include "mixing.h"
+#include "shard_reading.h"
 #include "subvolumes.h"
 #include "thread.h"
 #include "windows.h"
@@ -51,6 +52,10 @@ sl_fetch_config sl_loader_fetch_config(sluice_loader *loader)
         .objects = loader->dataset->objects,
         .whole_objects = loader->dataset->whole_objects,
         .pieces = loader->dataset->pieces,
+        .packed = loader->dataset->info.front_to_back != 0,
+        .unpack_threads = loader->config.unpack_threads,
+        .unpack_passes = loader->config.unpack_passes,
+        .spread = loader->config.spread,
         .cache = loader->config.cache,
         .fills = loader->config.fills,
         .depth = o->io_depth,
@@ -98,6 +103,9 @@ static sluice_status open_stages(sluice_loader *loader, uint32_t workers,
     if (status == SLUICE_OK) {
         loader->feed_open = true;
         status = sl_feed_open(&loader->feed, &loader->config, loader->dataset, error);
+    }
+    if (status == SLUICE_OK && loader->shards.count > 0) {
+        status = sl_feed_use_shards(&loader->feed, &loader->shards, error);
     }
     if (status != SLUICE_OK) {
         return status;
@@ -187,6 +195,7 @@ static void destroy(sluice_loader *loader)
     sl_row_maker_close(&loader->maker);
     sl_columns_close(&loader->columns);
     sl_quarantine_close(&loader->quarantine);
+    sl_shard_set_close(&loader->shards);
     sl_dataset_close(loader->dataset);
     sl_cond_destroy(&loader->no_calls);
     sl_mutex_destroy(&loader->mutex);
@@ -264,7 +273,9 @@ static sluice_status cut_parts(sluice_loader *loader, const sluice_loader_option
 {
     sl_subvolumes taken = {.seed = loader->config.options.seed};
     sl_dataset *cut = NULL;
-    if (options->whole_samples != 0 || !sl_columns_take_parts(&loader->columns, &taken) ||
+    if (options->whole_samples != 0 || loader->dataset->info.front_to_back != 0 ||
+        options->shuffle == SLUICE_SHUFFLE_SHARDS ||
+        !sl_columns_take_parts(&loader->columns, &taken) ||
         sl_resident_needs(loader->dataset->objects, loader->config.resident_bytes) > 0) {
         return SLUICE_OK;
     }
@@ -298,12 +309,13 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
     sl_error_clear(&made->refusal);
     sl_mutex_init(&made->mutex);
     sl_cond_init(&made->no_calls);
-    sluice_status status = sl_dataset_check_order(dataset, error);
-    if (status == SLUICE_OK) {
-        status = sl_config_make(&made->config, options, dataset, error);
-    }
+    sluice_status status = sl_config_make(&made->config, options, dataset, error);
     if (status == SLUICE_OK) {
         status = bind_columns(made, recipe, error);
+    }
+    if (status == SLUICE_OK) {
+        const bool windows = made->columns.windows.field != SL_FIELD_NONE;
+        status = sl_shard_reading_check(dataset, &made->config.options, windows, error);
     }
     if (status == SLUICE_OK) {
         status = cut_windows(made, options, error);
@@ -311,6 +323,9 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
     if (status == SLUICE_OK) {
         use_columns(made);
         status = cut_parts(made, options, error);
+    }
+    if (status == SLUICE_OK) {
+        status = sl_shard_reading_open(&made->shards, &made->config, made->dataset, options, error);
     }
     if (status == SLUICE_OK) {
         status = sl_config_check_epoch(&made->config, made->dataset, error);

@@ -20,6 +20,7 @@
 #include "processors.h"
 #include "quarantine.h"
 #include "row.h"
+#include "shard_order.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -39,6 +40,7 @@ struct sluice_loader {
     sl_quarantine quarantine;
     sl_column_set columns;
     sl_row_maker maker;
+    sl_shard_set shards; /* of what is read from front to back; else none */
     sl_feed feed;
     bool feed_open;
     sl_populate populate; /* the memory of the first batch */

@@ -23,6 +23,9 @@ static void fill_fetch(const sluice_loader *loader, sluice_loader_stats *stats)
     stats->reads = fetch.reads;
     stats->reads_retried = fetch.retried;
     stats->reads_stalled = fetch.stalled;
+    stats->unpacked_bytes = fetch.unpacked.bytes;
+    stats->unpack_ns = fetch.unpacked.ns;
+    stats->unpack_restarts = fetch.unpacked.restarts;
     snprintf(stats->io_backend, sizeof(stats->io_backend), "%s", fetch.backend);
     snprintf(stats->io_reason, sizeof(stats->io_reason), "%s", fetch.reason);
 }

@@ -13,9 +13,8 @@ for picture in photos/*/*; do
 done
 (cd files && tar -czf ../a.tar.gz -- $(ls | sort))
 
-for command in "bench a.tar.gz --epochs 1" "view a.tar.gz"; do
-    read -ra words <<< "$command"
-    run 3 "${words[@]}"
+for shuffle in full block; do
+    run 3 bench a.tar.gz --epochs 1 --shuffle $shuffle
     says err "front to back"
     says err "unpacked-dir"
 done

@@ -176,7 +176,7 @@ static const struct range {
     {MEMBER(dtype), SLUICE_U8, SLUICE_BF16},
     {MEMBER(layout), SLUICE_NHWC, SLUICE_NCHW},
     {MEMBER(world_size), 1, 1 << 20},
-    {MEMBER(shuffle), SLUICE_SHUFFLE_FULL, SLUICE_SHUFFLE_NONE},
+    {MEMBER(shuffle), SLUICE_SHUFFLE_FULL, SLUICE_SHUFFLE_SHARDS},
     {MEMBER(block_samples), 1, UINT32_MAX},
     {MEMBER(window_blocks), 1, UINT32_MAX},
     {MEMBER(last_batch), SLUICE_LAST_DROP, SLUICE_LAST_REPEAT},

@@ -223,7 +223,7 @@ static sluice_status open_items(opener *o, sl_dataset **dataset,
     const bool packed = base->info.front_to_back != 0;
     (void)snprintf(base->kind, sizeof(base->kind),
                    "LitData's %schunks, as their index.json lists them%s",
-                   packed ? "compressed " : "", packed ? "; not for loading: pack it" : "");
+                   packed ? "compressed " : "", packed ? "; slow to read: pack it" : "");
     if (status == SLUICE_OK) {
         *dataset = base;
         o->own = NULL;

@@ -150,7 +150,7 @@ static sluice_status open_all(tokens *own, const sl_litdata_tokens_from *from, s
     (void)snprintf(own->base.kind, sizeof(own->base.kind),
                    "LitData's %schunks of tokens (TokensLoader): each chunk is a sample%s",
                    own->files.front_to_back ? "compressed " : "",
-                   own->files.front_to_back ? "; not for loading: pack it" : "");
+                   own->files.front_to_back ? "; slow to read: pack it" : "");
     return sl_file_list_objects(&own->files.list, &own->base.objects, error);
 }
 

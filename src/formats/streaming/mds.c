@@ -313,7 +313,7 @@ static sluice_status open_all(opener *o, const char *const *paths, size_t count,
     const bool packed = base->info.front_to_back != 0;
     (void)snprintf(base->kind, sizeof(base->kind),
                    "%sMDS shards (MosaicML Streaming), as their index.json lists them%s",
-                   packed ? "compressed " : "", packed ? "; not for loading: pack it" : "");
+                   packed ? "compressed " : "", packed ? "; slow to read: pack it" : "");
     return status;
 }
 

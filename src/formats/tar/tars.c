@@ -147,7 +147,7 @@ static sluice_status open_all(tars *own, const char *const *paths, size_t count,
                    "%s%star archive%s, whose files called alike up to their first dot are a sample "
                    "(WebDataset)%s",
                    one ? "a " : "", packed ? "compressed " : "", one ? "" : "s",
-                   packed ? "; not for loading: pack it" : "");
+                   packed ? "; slow to read: pack it" : "");
     own->base.fields = own->fields.fields;
     for (uint32_t i = 0; i < own->set.list.count; i++) {
         if (own->set.list.files[i].packing == SL_PACKING_NONE) {

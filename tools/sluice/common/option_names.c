@@ -54,6 +54,7 @@ static const struct option_name {
     {"unpacked_dir", "--unpacked-dir"},
     {"whole_samples", "--whole-samples"},
     {"window_blocks", NULL},
+    {"window_bytes", NULL},
     {"workers", "--workers"},
     {"world_size", "--world-size"},
     {"zstd_level", "--zstd"},
