@@ -25,6 +25,19 @@ run 0 info tars2 --json
 json '.format == "tar" and .samples == 40'
 run 0 verify tars2 --decode
 
+# Compressed, and fed as they are: shards are shuffled unless it is said otherwise, and shown in their order.
+mkdir gz && for tar in tars/*.tar; do gzip -c "$tar" > "gz/$(basename "$tar").gz"; done
+run 0 info gz
+says out "shuffle \"shards\""
+run 0 bench gz --size 64 --batch 10 --epochs 2 --workers 2 --json
+json '.images == 80 and .epochs == 2 and .io_backend == "unpack" and .stages.unpack.bytes > 0 and .stages.unpack.busy_s > 0'
+run 0 bench gz --size 64 --batch 10 --epochs 2 --shuffle none
+says out "come out"
+refuses 3 "front to back" bench gz --shuffle full
+run 0 view gz --samples 3 --draws 1 --size 32 --seed 1 -o first.png
+[ -s first.png ] || fail "no sheet"
+rm -r gz
+
 # The same, whatever the workers; what an unpack made can be replaced, nothing else.
 run 0 unpack packed one --tar --workers 1
 run 0 unpack packed seven --tar --workers 7

@@ -25,7 +25,7 @@ refuses 2 '--allow-: which of --allow-case-duplicates, --allow-empty-classes, --
 refuses 2 '-Q: no such option; ' bench photos -Q
 refuses 2 '--json takes no value' info photos --json=1
 refuses 2 '--help takes no value' info --help=1
-refuses 2 'one of full|block|none; did you mean block?' bench photos --shuffle blok
+refuses 2 'one of full|block|none|shards; did you mean block?' bench photos --shuffle blok
 refuses 2 'one of u8|f32|f16|bf16; did you mean f16?' bench photos --dtype fp16
 refuses 2 'one of u8|f32|f16|bf16; `sluice' bench photos --dtype complex
 refuses 2 'did you mean image?' bench photos --column x=image:imag

@@ -170,10 +170,10 @@ static void print_dataset_text(const sluice_dataset *dataset, const sluice_datas
         printf("files        %" PRIu32 "\n", info->shards);
     }
     if (info->front_to_back != 0) {
-        printf(
-            "reading      from front to back only, as some files are compressed: pack, unpack and "
-            "verify unpack them\n             once each, opening does where no index was kept; "
-            "bench, view and loaders need them packed\n");
+        printf("reading      from front to back only, as some files are compressed: whatever reads "
+               "them "
+               "unpacks them once,\n             opening does where no index was kept; loaders "
+               "shuffle files and windows (shuffle \"shards\"), or not at all\n");
     }
     print_fields(dataset, info);
     printf("classes      %" PRIu32, info->classes);

@@ -20,7 +20,7 @@
 /* Words in the order of the library's enums. */
 static const char *const io_words[] = {"auto", "uring", "pread", NULL};
 static const char *const cache_words[] = {"auto", "buffered", "direct", "drop", NULL};
-static const char *const shuffle_words[] = {"full", "block", "none", NULL};
+static const char *const shuffle_words[] = {"full", "block", "none", "shards", NULL};
 static const char *const on_bad_words[] = {"fail", "replace", "mask", NULL};
 static const char *const last_words[] = {"drop", "pad", "short", "repeat", NULL};
 
@@ -36,6 +36,7 @@ static struct bench_args args = {
     .padding = PIPELINE_PADDING,
     .preset = -1,
     .last = -1,
+    .shuffle = -1,
     .ranks = RANKS_GIVEN_INIT,
     .rank_wait_s = 60,
 };
@@ -67,14 +68,26 @@ static uint64_t choose_prefetch(void)
     return default_prefetch + (is_in_host() ? args.ahead : 0);
 }
 
-static void fill_options(sluice_loader_options *options)
+/* The widest that the dataset can be loaded with. */
+static int choose_shuffle(const sluice_dataset *dataset)
+{
+    sluice_dataset_info info = {.struct_size = sizeof info};
+    if (args.shuffle >= 0) {
+        return args.shuffle;
+    }
+    return sluice_dataset_get_info(dataset, &info) == SLUICE_OK && info.front_to_back != 0
+               ? SLUICE_SHUFFLE_SHARDS
+               : SLUICE_SHUFFLE_FULL;
+}
+
+static void fill_options(sluice_loader_options *options, const sluice_dataset *dataset)
 {
     sluice_loader_options_init(options);
     options->batch_size = (uint32_t)choose_batch();
     options->workers = (uint32_t)args.workers;
     options->prefetch = (uint32_t)choose_prefetch();
     options->seed = args.seed;
-    options->shuffle = args.shuffle;
+    options->shuffle = choose_shuffle(dataset);
     /* Small folders work; but steps are to be alike. */
     options->last_batch = args.last >= 0 ? args.last
                           : has_steps()  ? SLUICE_LAST_DROP
@@ -121,7 +134,7 @@ static int bench(sluice_dataset *dataset, sluice_dataset *yardstick, struct colu
                             .ranks = *ranks,
                             .samples = info.samples};
     struct column_source source = {NULL, NULL};
-    fill_options(&job.source.options);
+    fill_options(&job.source.options, dataset);
     job.source.options.rank = ranks->rank;
     job.source.options.world_size = ranks->world_size;
     int code = column_set_complete(columns, dataset);
@@ -312,7 +325,7 @@ static struct option_row rows[] = {
     {"last", 0, OPTION_CHOICE, &args.last, .choices = last_words,
      .help = "an epoch's last batch, where it is not full [short; with steps drop]"},
     {"shuffle", 0, OPTION_CHOICE, &args.shuffle, .choices = shuffle_words,
-     .help = "order of an epoch [full]"},
+     .help = "order of an epoch [full; shards of what is compressed as a whole]"},
     {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad_words,
      .help = "what a bad sample does [fail]"},
     {"quarantine", 0, OPTION_TEXT, &args.quarantine, .metavar = "FILE",

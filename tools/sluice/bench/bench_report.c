@@ -50,7 +50,7 @@ static void print_cpu(const struct bench_figures *figures, const struct derived 
     }
     printf("CPU           %.3f ms an image, all threads\n", derived->cpu_ms);
     if (isnan(derived->full_ms)) {
-        printf("full decode   no JPEG to compare with\n");
+        printf("full decode   no JPEG to compare with that can be had by itself\n");
         return;
     }
     printf("full decode   %.3f ms an image (plain libjpeg-turbo, %" PRIu32 " rounds, median)\n",

@@ -151,8 +151,27 @@ static void describe_consumer(const struct bottleneck_run *run, char *text, size
              100 * fmax(run->data_idle, 0), 100 * workers_share(run));
 }
 
+/* Of compressed files: how many threads unpacked all the time, and what would help. */
+static bool describe_unpacking(const struct bottleneck_run *run, char *text, size_t bytes)
+{
+    const double threads = busy_share(run, run->stats->unpack_ns, 1);
+    if (threads < busy_limit) {
+        return false;
+    }
+    snprintf(text, bytes,
+             "unpack-bound: workers busy only %.0f %%, their queue empty for %.0f %% of the "
+             "samples, while %.1f threads unpacked compressed files (each by one thread, 8 at a "
+             "time); more and smaller files, a quicker compression, or packing (`sluice pack`) "
+             "would help",
+             100 * workers_share(run), 100 * bottleneck_queue_empty(&run->stages->decode), threads);
+    return true;
+}
+
 static void describe_read(const struct bottleneck_run *run, char *text, size_t bytes)
 {
+    if (describe_unpacking(run, text, bytes)) {
+        return;
+    }
     snprintf(text, bytes,
              "read-bound: workers busy only %.0f %%, their queue empty for %.0f %% of the samples "
              "(%s); faster storage %swould help",
@@ -228,6 +247,9 @@ void bottleneck_add_stats(sluice_loader_stats *sum, const sluice_loader_stats *b
     ADD(batches);
     ADD(bytes_wanted);
     ADD(bytes_read);
+    ADD(unpacked_bytes);
+    ADD(unpack_ns);
+    ADD(unpack_restarts);
     ADD(reads);
     ADD(reads_retried);
     ADD(reads_stalled);

@@ -27,7 +27,8 @@ void bench_setting_look(struct bench_setting *setting, const sluice_dataset *dat
     }
     setting->packable = strcmp(info.format, "shards") != 0 && strcmp(info.format, "mixed") != 0;
     setting->files = info.shards == 0;
-    if (advice != NULL && setting->options->shuffle == SLUICE_SHUFFLE_FULL) {
+    if (advice != NULL && (setting->options->shuffle == SLUICE_SHUFFLE_FULL ||
+                           setting->options->shuffle == SLUICE_SHUFFLE_SHARDS)) {
         setting->advice = advice + 2;
     }
 }
@@ -58,6 +59,17 @@ static void print_stage(const char *name, const sluice_stage_stats *stage, doubl
            100 * bottleneck_queue_fill(stage));
 }
 
+/* Of files that are compressed as a whole; it is a part of the time with reads in flight. */
+static void print_unpacking(const sluice_loader_stats *stats, double seconds)
+{
+    char rate[32];
+    if (stats->unpacked_bytes > 0) {
+        units_format_bytes(rate, sizeof rate, (uint64_t)((double)stats->unpacked_bytes / seconds));
+        printf("  %-8s busy %6.2f s (%.2f threads), %s/s come out\n", "unpack",
+               (double)stats->unpack_ns * 1e-9, (double)stats->unpack_ns * 1e-9 / seconds, rate);
+    }
+}
+
 void bench_stats_print(const sluice_loader_stats *stats, const struct bottleneck_stages *stages,
                        const struct bench_setting *setting, double seconds)
 {
@@ -74,6 +86,7 @@ void bench_stats_print(const sluice_loader_stats *stats, const struct bottleneck
     printf("workers       %" PRIu32 " on %" PRIu32 " processors%s\n", stats->workers,
            setting->processors, stats->near_device ? ", those of the device's NUMA node only" : "");
     print_stage("read", &stages->read, seconds);
+    print_unpacking(stats, seconds);
     print_stage("decode", &stages->decode, seconds);
     print_stage("augment", &stages->augment, seconds);
     print_stage("upload", &stages->upload, seconds);
@@ -153,6 +166,10 @@ void bench_stats_write_stages(struct json *json, const sluice_loader_stats *stat
     write_stage(json, "decode", &stages->decode);
     write_stage(json, "augment", &stages->augment);
     write_stage(json, "upload", &stages->upload);
+    json_open_object(json, "unpack");
+    json_real(json, "busy_s", (double)stats->unpack_ns * 1e-9);
+    json_unsigned(json, "bytes", stats->unpacked_bytes);
+    json_close_object(json);
     json_close_object(json);
     write_histogram(json, "ready_batches", stats->ready_depth, SLUICE_HISTOGRAM_BINS);
     write_histogram(json, "host_waits", stats->host_waits, SLUICE_WAIT_BINS);

@@ -325,15 +325,16 @@ static int sort_columns(struct view *view, const struct column_set *set,
 /*
  * Rank 0 of W ranks with batches of one row sees samples 0, W, 2W, ... in the dataset's order: with
  * W = samples / rows these are evenly spaced over the whole dataset. W has a limit; above it, only
- * each so-many-th of the rows is shown.
+ * each so-many-th of the rows is shown. Of what is read from front to back it is the first samples,
+ * which need not be unpacked for long.
  */
 static int open_loader(struct view *view, sluice_dataset *dataset, const struct column_set *set,
-                       uint64_t samples)
+                       const sluice_dataset_info *info)
 {
     const struct view_args *args = view->args;
     const struct column_look look = look_of(args);
     struct column_source source;
-    const uint64_t apart = samples / view->count;
+    const uint64_t apart = info->front_to_back != 0 ? 1 : info->samples / view->count;
     view->spacing = (apart + WORLD_MAX - 1) / WORLD_MAX;
     sluice_loader_options options;
     sluice_loader_options_init(&options);
@@ -403,7 +404,7 @@ static int show(struct view *view, sluice_dataset *dataset, struct column_set *s
         code = make_room(view);
     }
     if (code == TOOL_FINE) {
-        code = open_loader(view, dataset, set, info.samples);
+        code = open_loader(view, dataset, set, &info);
     }
     return code == TOOL_FINE ? draw_sheet(view) : code;
 }
@@ -447,7 +448,7 @@ int view_main(int argc, char **argv)
                              .out = "sluice-view.png"};
     struct option_row rows[] = {
         {"samples", 'n', OPTION_COUNT, &args.samples, .min = 1, .max = ROWS_MAX, .metavar = "N",
-         .help = "rows: samples, evenly spaced over the dataset [8]"},
+         .help = "rows: samples, evenly spaced over the dataset; of compressed tars the first [8]"},
         {"draws", 'k', OPTION_COUNT, &args.draws, .min = 1, .max = DRAWS_MAX, .metavar = "K",
          .help = "columns: epochs, each with its own augmentation [6]"},
         COLUMN_ROW(args.columns),
