@@ -317,8 +317,8 @@ PyObject *datasets_mix(PyObject *module, PyObject *arguments)
     Py_buffer weights;
     Py_buffer epochs;
     unsigned long long epoch_samples;
-    if (!PyArg_ParseTuple(arguments, "Oy*y*KOO", &list, &weights, &epochs, &epoch_samples,
-                          &fields, &classes)) {
+    if (!PyArg_ParseTuple(arguments, "Oy*y*KOO", &list, &weights, &epochs, &epoch_samples, &fields,
+                          &classes)) {
         return NULL;
     }
     names chosen;
