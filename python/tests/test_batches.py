@@ -119,7 +119,7 @@ def test_kept_pictures_are_told_by_name_and_end_the_epoch_where_memory_is_to_sta
     assert sum(1 for _ in other) == 9 - 4
 
 
-def test_a_warning_that_is_an_error_loses_no_batch(data):
+def test_a_warning_that_is_an_error_counts_the_batch_as_taken(data):
     loader = open_loader(data)
     iterator = iter(loader)
     kept = [next(iterator) for _ in range(3)]
