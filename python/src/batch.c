@@ -39,10 +39,10 @@ PyObject *batch_names(const sluice_batch *batch)
     for (uint32_t i = 0; names != NULL && i < count; i++) {
         PyObject *name = PyUnicode_FromString(sluice_batch_column_name(batch, i));
         if (name == NULL) {
-            Py_CLEAR(names);
-        } else {
-            (void)PyTuple_SetItem(names, (Py_ssize_t)i, name);
+            Py_DECREF(names);
+            return NULL;
         }
+        (void)PyTuple_SetItem(names, (Py_ssize_t)i, name);
     }
     return names;
 }
@@ -201,6 +201,9 @@ static PyObject *column_of(batch_object *self, hold *own, uint32_t number)
     }
     if (made != NULL || PyErr_Occurred()) {
         return Py_XNewRef(made);
+    }
+    if (own == NULL) { /* it is being released by another thread */
+        return sluice_raise_status(extension_of(self), SLUICE_STATE, "the batch was released");
     }
     sluice_tensor tensor = SLUICE_TENSOR_INIT;
     (void)sluice_batch_get_column(own->batch, number, &tensor); /* or it fails below */

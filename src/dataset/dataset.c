@@ -48,7 +48,7 @@ sl_dataset *sl_dataset_ref(sl_dataset *dataset)
 sl_dataset *sl_dataset_share(const sl_dataset *dataset)
 {
     sl_dataset *own;
-    memcpy(&own, &dataset, sizeof(own));
+    memcpy(&own, &dataset, sizeof(own)); // NOLINT(bugprone-sizeof-expression): the pointer
     return sl_dataset_ref(own);
 }
 

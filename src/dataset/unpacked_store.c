@@ -104,9 +104,11 @@ static sluice_status name_entry(const store *s, entry *e, const char *real, slui
     (void)snprintf(name, sizeof(name), "%016llx" KEPT,
                    (unsigned long long)sum_key(&e->source, packing, &told));
     e->kept = e->folder != NULL ? join(e->folder, name) : NULL;
-    return e->kept != NULL
-               ? SLUICE_OK
-               : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, real, -1, "no memory for a path");
+    if (e->kept == NULL) {
+        (void)sl_error_file(error, SLUICE_NOMEM, STAGE, 0, real, -1, "no memory for a path");
+        return SLUICE_NOMEM;
+    }
+    return SLUICE_OK;
 }
 
 /* ---- what is there ---- */

@@ -17,7 +17,7 @@
 cached_pages cached_pages_of(const char *path)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat facts;
+    struct stat facts = {.st_size = 0};
     assert_true(fd >= 0 && fstat(fd, &facts) == 0 && facts.st_size > 0);
     const size_t bytes = (size_t)facts.st_size;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -29,7 +29,7 @@ static void make_npy(const char *path)
     memset(file, ' ', sizeof(file));
     static const uint8_t head[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 118, 0};
     memcpy(file, head, sizeof(head));
-    memcpy(file + sizeof(head), text, strlen(text));
+    memcpy(file + sizeof(head), text, sizeof(text) - 1);
     file[127] = '\n';
     write_file(path, file, sizeof(file));
 }

@@ -40,7 +40,9 @@ static void test_steps(void **state)
     size_t count = 1;
     for (size_t from = 0; strlen(words[from]) < 4; from++) {
         for (size_t i = 0; i < 3; i++) {
-            (void)snprintf(words[count++], sizeof words[0], "%s%c", words[from], "abc"[i]);
+            const size_t length = strlen(words[from]);
+            memcpy(words[count], words[from], length);
+            words[count++][length] = "abc"[i];
         }
     }
     assert_int_equal(count, WORDS);
