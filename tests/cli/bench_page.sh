@@ -49,18 +49,16 @@ json '.verdict == "too few steps for a verdict: 4 of 10"'
 run 0 bench photos --size 64 --batch 4 --epochs 2 --json
 json '.verdict_steps == 20 and (.verdict | test("too few") | not)'
 
-# Lanes go to their end: of each thread and slot something is drawn that is over in the last tenth, or behind it.
+# Lanes go to their end: what threads do, and what slots hold, is drawn up to the last tenth. One lane alone may honestly
+# be over before that: which thread gets a processor is not for a test to say.
 run 0 bench photos --size 32 --batch 40 --epochs 300 --workers 2 --report many.html
 drawn many.html
 node -e '
     const page = require("fs").readFileSync("many.html", "utf8");
     for (const arm of JSON.parse(page.match(/id="timeline">([^]*?)<\/script>/)[1])) {
-        const ends = {};
-        for (const [group, , track, , end] of arm.spans) {
-            if (group === 1 || group === 2) ends[group + ":" + track] = Math.max(ends[group + ":" + track] || 0, end);
-        }
-        const short = Object.entries(ends).filter(([, end]) => end < 0.9 * arm.ms);
-        if (!Object.keys(ends).length || short.length) {
+        const ends = { 1: 0, 2: 0 };
+        for (const [group, , , , end] of arm.spans) if (group in ends) ends[group] = Math.max(ends[group], end);
+        if (Object.values(ends).some((end) => end < 0.9 * arm.ms)) {
             console.log(JSON.stringify([arm.ms, ends]));
             process.exit(1);
         }
