@@ -52,7 +52,7 @@ FOREIGN = {
     r"openssl/.*\.h": ("src/base/digest_crypto.c",),
     r"spng\.h": ("bench/",),
     r"cmocka\.h": ("tests/",),
-    r"cuda.*\.h": ("tests/unit/cuda_header_test.c",),
+    r"cuda.*\.h": ("tests/unit/device_cuda_header_test.c",),
     r"threads\.h": (),
     # Stages know no loader: what they share with its options is in sluice/options.h.
     r"sluice/(loader|sluice)\.h": ("include/", "src/api/", "src/loader/", "tools/", "bench/", "tests/", "fuzz/",

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# cuda_header_test.c compiles against the headers of older toolkits, too. There is one toolkit here at
+# device_cuda_header_test.c compiles against the headers of older toolkits, too. There is one toolkit here at
 # most: of its header a copy is made that says it is of CUDA 11.8 and lacks what 11.8's does.
-# Usage: cuda_header_old.sh SOURCE_ROOT FOLDER_OF_CUDA_H CC
+# Usage: device_cuda_header_old.sh SOURCE_ROOT FOLDER_OF_CUDA_H CC
 set -euo pipefail
 root=$1
 headers=$2
@@ -19,4 +19,4 @@ done
 sed -E "$script" "$headers/cuda.h" > "$folder/cuda.h"
 grep -q '^#define CUDA_VERSION 11080' "$folder/cuda.h"
 "$cc" -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$root/include" -I"$root/src/base" -I"$root/src/device" \
-    -isystem "$folder" "$root/tests/unit/cuda_header_test.c"
+    -isystem "$folder" "$root/tests/unit/device_cuda_header_test.c"

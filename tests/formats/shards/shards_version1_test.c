@@ -3,8 +3,8 @@
  * Shards of version 1 of the format, which nothing writes any more: still read, bit for bit, still
  * verified, and damage in them is still found.
  *
- *   dataset_version1_test FOLDER           the test; FOLDER: tests/data/before
- *   dataset_version1_test FOLDER --print   what the table below would have to be
+ *   shards_version1_test FOLDER           the test; FOLDER: tests/data/before
+ *   shards_version1_test FOLDER --print   what the table below would have to be
  */
 #include "photo_folder.h"
 #include "shard_bytes.h"

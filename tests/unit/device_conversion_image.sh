@@ -3,7 +3,7 @@
 # The device code of conversions: every kernel is in the images that the library embeds, and none of
 # them spills registers, keeps arrays in slow memory, or takes so many registers that a multiprocessor
 # holds less than all of its threads, on any architecture that it is built for.
-# Usage: conversion_image.sh NVCC PTXAS "75 80 ..." SOURCE INCLUDES IMAGE PTX [-gencode ...]; "" for NVCC
+# Usage: device_conversion_image.sh NVCC PTXAS "75 80 ..." SOURCE INCLUDES IMAGE PTX [-gencode ...]; "" for NVCC
 # where there is none.
 set -euo pipefail
 nvcc=$1
