@@ -119,6 +119,22 @@ sluice_status sl_error_file(sluice_error *error, sluice_status status, const cha
     return status;
 }
 
+sluice_status sl_no_memory(sluice_error *error, const char *stage, const char *format, ...)
+{
+    char what[sizeof(error->text)];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    return sl_error_set(error, SLUICE_NOMEM, stage, "out of memory %s", what);
+}
+
+sluice_status sl_no_memory_file(sluice_error *error, const char *stage, const char *file,
+                                const char *what)
+{
+    return sl_error_file(error, SLUICE_NOMEM, stage, 0, file, -1, "out of memory %s", what);
+}
+
 void sl_error_add(sluice_error *error, size_t keep, const char *format, ...)
 {
     if (error != NULL) {

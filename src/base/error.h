@@ -69,6 +69,17 @@ sluice_status sl_error_file(sluice_error *error, sluice_status status, const cha
                             int sys_errno, const char *file, int64_t offset, const char *format,
                             ...) __attribute__((format(printf, 7, 8)));
 
+/*
+ * NOMEM: "out of memory", and what for, printf-style, as a phrase that follows it ("opening a
+ * dataset", "for %u files"). `error` may be NULL.
+ */
+sluice_status sl_no_memory(sluice_error *error, const char *stage, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same of a file, as sl_error_file has it. */
+sluice_status sl_no_memory_file(sluice_error *error, const char *stage, const char *file,
+                                const char *what);
+
 /* Adds to the sentence, of which it keeps the first `keep` bytes. `error` may be NULL. */
 void sl_error_add(sluice_error *error, size_t keep, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

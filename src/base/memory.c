@@ -7,6 +7,8 @@
 #include <string.h>
 
 /* Relaxed everywhere: a count that orders nothing. */
+enum { CAPACITY_FIRST = 16 };
+
 static _Atomic uint64_t allocations;
 
 void sl_memory_count_allocation(void)
@@ -165,6 +167,25 @@ void *sl_realloc_array(void *memory, size_t count, size_t bytes)
     sl_memory_count_allocation();
     return own_limit != NULL ? realloc_under_limit(memory, total)
                              : noted(realloc(memory, at_least_one(total)));
+}
+
+bool sl_grow(void *array, uint64_t *capacity, uint64_t needed, size_t item_bytes)
+{
+    if (needed <= *capacity) {
+        return true;
+    }
+    uint64_t more = *capacity + *capacity / 2;
+    more = more < CAPACITY_FIRST ? CAPACITY_FIRST : more;
+    more = more < needed ? needed : more;
+    void *items; /* whatever the pointer's type is, its bytes are those of a void * */
+    memcpy(&items, array, sizeof(items));
+    items = sl_realloc_array(items, more, item_bytes);
+    if (items == NULL) {
+        return false;
+    }
+    memcpy(array, &items, sizeof(items));
+    *capacity = more;
+    return true;
 }
 
 char *sl_strdup(const char *text)

@@ -31,6 +31,21 @@ static void set_records_and_returns(void **state)
     assert_int_equal(sl_error_file(NULL, SLUICE_IO, "io", 1, "f", 2, "same"), SLUICE_IO);
 }
 
+static void shortages_say_what_for(void **state)
+{
+    (void)state;
+    sluice_error error;
+    assert_int_equal(sl_no_memory(&error, "io", "for %u reads", 7), SLUICE_NOMEM);
+    assert_int_equal(error.status, SLUICE_NOMEM);
+    assert_string_equal(error.stage, "io");
+    assert_string_equal(error.text, "out of memory for 7 reads");
+    assert_int_equal(sl_no_memory_file(&error, "tar", "/a/b", "reading it"), SLUICE_NOMEM);
+    assert_string_equal(error.file, "/a/b");
+    assert_string_equal(error.text, "out of memory reading it");
+    assert_true(error.offset == -1 && error.sys_errno == 0);
+    assert_int_equal(sl_no_memory(NULL, "io", "unheard"), SLUICE_NOMEM);
+}
+
 static void text_is_never_empty(void **state)
 {
     (void)state;
@@ -405,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(set_records_and_returns),
+        cmocka_unit_test(shortages_say_what_for),
         cmocka_unit_test(text_is_never_empty),
         cmocka_unit_test(arguments_may_be_the_error_itself),
         cmocka_unit_test(long_things_are_cut),

@@ -103,6 +103,56 @@ static void products_that_overflow_are_refused(void **state)
     sl_free(kept);
 }
 
+/* Against an array that has all its items from the start. */
+static void arrays_grow_with_what_they_hold(void **state)
+{
+    (void)state;
+    enum { ITEMS = 5000 };
+    uint32_t *items = NULL;
+    uint64_t capacity = 0;
+    const uint64_t before = sl_memory_allocations();
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        assert_true(sl_grow(&items, &capacity, i + 1, sizeof(*items)));
+        assert_true(capacity > i);
+        items[i] = i * 7;
+    }
+    assert_true(sl_memory_allocations() - before <= 20); /* not one an item */
+    assert_true(capacity <= ITEMS + ITEMS / 2);
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        assert_int_equal(items[i], i * 7);
+    }
+    uint32_t *there = items;
+    assert_true(sl_grow(&items, &capacity, capacity, sizeof(*items)));
+    assert_ptr_equal(items, there);
+    assert_true(sl_grow(&items, &capacity, 100000, sizeof(*items)));
+    assert_int_equal(capacity, 100000);
+    items[99999] = 1;
+    sl_free(items);
+}
+
+static void arrays_that_cannot_grow_stay(void **state)
+{
+    (void)state;
+    uint64_t *items = NULL;
+    uint64_t capacity = 0;
+    assert_true(sl_grow(&items, &capacity, 1, sizeof(*items)));
+    items[0] = 42;
+    uint64_t *there = items;
+    const uint64_t had = capacity;
+    assert_false(sl_grow(&items, &capacity, UINT64_MAX / 4, sizeof(*items))); /* bytes overflow */
+    assert_false(sl_grow(&items, &capacity, UINT64_MAX, 1));
+    sl_memory_limit limit;
+    sl_memory_limit_init(&limit, 1024);
+    sl_memory_limit *outer = sl_memory_work_under(&limit);
+    const bool grew = sl_grow(&items, &capacity, 1000, sizeof(*items));
+    sl_memory_work_under(outer);
+    assert_false(grew);
+    assert_ptr_equal(items, there);
+    assert_int_equal(capacity, had);
+    assert_int_equal(items[0], 42);
+    sl_free(items);
+}
+
 static void a_budget_is_never_passed(void **state)
 {
     (void)state;
@@ -462,6 +512,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_are_counted),
         cmocka_unit_test(products_that_overflow_are_refused),
+        cmocka_unit_test(arrays_grow_with_what_they_hold),
+        cmocka_unit_test(arrays_that_cannot_grow_stay),
         cmocka_unit_test(a_budget_is_never_passed),
         cmocka_unit_test(slabs_are_aligned_and_zero),
         cmocka_unit_test(populated_pages_are_present),
