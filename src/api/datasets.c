@@ -197,7 +197,7 @@ static sluice_status add_marked(sl_index_map *map, const uint64_t *words, uint64
 {
     for (uint64_t i = 0; i < samples; i++) {
         if ((words[i / 64] >> i % 64 & 1) != 0 && !sl_index_map_add(map, i, 1)) {
-            return sl_error_set(error, SLUICE_NOMEM, "api", "no memory for a list of samples");
+            return sl_no_memory(error, "api", "for a list of samples");
         }
     }
     return SLUICE_OK;
@@ -220,7 +220,7 @@ static sluice_status choose_by_condition(sl_index_map *map, const sl_dataset *da
     const sl_scan scan = {dataset, sl_condition_fields(condition), mark, &to};
     if (to.words == NULL) {
         sl_condition_close(condition);
-        return sl_error_set(error, SLUICE_NOMEM, "api", "no memory for a bit for each sample");
+        return sl_no_memory(error, "api", "for a bit for each sample");
     }
     status = sl_scan_run(&scan, &options, error);
     if (status == SLUICE_OK) {
@@ -309,7 +309,7 @@ static sluice_status make_weights(const sluice_mix_options *own, sl_dataset *con
     if (sizes == NULL || (own->weights == NULL && equal == NULL)) {
         sl_free(sizes);
         sl_free(equal);
-        return sl_error_set(error, SLUICE_NOMEM, "api", "no memory for weights");
+        return sl_no_memory(error, "api", "for weights");
     }
     for (uint32_t i = 0; i < count; i++) {
         sizes[i] = datasets[i]->info.samples; /* their sum was checked when they were joined */

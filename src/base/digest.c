@@ -107,7 +107,7 @@ sluice_status sl_digest_open(sl_digest **digest, const char *name, sluice_error 
     }
     uint8_t *memory = sl_calloc(1, sizeof(sl_digest) + alignof(sl_digest));
     if (memory == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a hash");
+        return sl_no_memory(error, STAGE, "for a hash");
     }
     const size_t beyond = (uintptr_t)memory % alignof(sl_digest);
     sl_digest *made = (sl_digest *)(void *)(memory + (alignof(sl_digest) - beyond));

@@ -14,7 +14,7 @@ sluice_status sl_frame_open(sl_frame **frame, sluice_error *error)
     ZSTD_DCtx *context = ZSTD_createDCtx();
     if (context == NULL) {
         sl_memory_note_shortage();
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a zstd context");
+        return sl_no_memory(error, STAGE, "for a zstd context");
     }
     sl_memory_count_allocation();
     *frame = context;
@@ -62,7 +62,7 @@ sluice_status sl_frame_unpack_to(sl_frame *frame, sl_bytes packed, void *to, uin
                                    : ZSTD_decompress(to, size, packed.data, packed.size);
     if (ZSTD_isError(written) && ZSTD_getErrorCode(written) == ZSTD_error_memory_allocation) {
         sl_memory_note_shortage();
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for zstd");
+        return sl_no_memory(error, STAGE, "for zstd");
     }
     if (ZSTD_isError(written)) {
         return sl_error_set(error, SLUICE_CORRUPT, STAGE, "broken zstd frame: %s",

@@ -111,7 +111,7 @@ sluice_status sl_inflate(const sl_deflated *stream, sl_scratch *scratch, void *t
     }
     room *r = scratch != NULL ? sl_scratch_take(scratch, sizeof(*r)) : sl_malloc(sizeof(*r));
     if (r == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for zlib");
+        return sl_no_memory(error, STAGE, "for zlib");
     }
     const sluice_status status = unpack(stream, r, to, error);
     if (scratch == NULL) {

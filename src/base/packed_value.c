@@ -114,8 +114,7 @@ sluice_status sl_packed_unpack(sl_frame *frame, const sl_value *value, uint64_t 
     }
     void *to = sl_scratch_take(scratch, size > 0 ? size : 1);
     if (to == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory to unpack %llu bytes",
-                            (unsigned long long)size);
+        return sl_no_memory(error, STAGE, "unpacking %llu bytes", (unsigned long long)size);
     }
     *unpacked = (sl_bytes){to, size};
     if (value->deflate) {

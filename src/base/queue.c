@@ -15,8 +15,7 @@ sluice_status sl_queue_open(sl_queue *queue, size_t capacity, size_t item_bytes,
     memset(queue, 0, sizeof(*queue));
     uint8_t *items = sl_calloc(capacity, item_bytes);
     if (items == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "base", "no memory for a queue of %zu x %zu bytes",
-                            capacity, item_bytes);
+        return sl_no_memory(error, "base", "for a queue of %zu x %zu bytes", capacity, item_bytes);
     }
     sl_mutex_init(&queue->mutex);
     sl_cond_init(&queue->not_empty);

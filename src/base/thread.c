@@ -72,7 +72,7 @@ sluice_status sl_thread_start_near(sl_thread *thread, const char *name, const sl
     assert(!thread->running);
     start *given = sl_malloc(sizeof(*given));
     if (given == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "base", "no memory to start thread %s", name);
+        return sl_no_memory(error, "base", "starting thread %s", name);
     }
     given->run = run;
     given->argument = argument;

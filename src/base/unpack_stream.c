@@ -82,7 +82,7 @@ static uInt most(size_t bytes)
 static sluice_status gzip_refuse(const sl_unpack_stream *stream, int result, sluice_error *error)
 {
     if (result == Z_MEM_ERROR) {
-        return sl_error_set(error, SLUICE_NOMEM, "gzip", "no memory for zlib");
+        return sl_no_memory(error, "gzip", "for zlib");
     }
     if (stream->gzip.msg != NULL && strcmp(stream->gzip.msg, "incorrect data check") == 0) {
         return sl_error_set(error, SLUICE_CORRUPT, "gzip", WRONG_SUM, "gzip", "member");
@@ -149,7 +149,7 @@ static sluice_status zstd_refuse(size_t code, sluice_error *error)
     case ZSTD_error_checksum_wrong:
         return sl_error_set(error, SLUICE_CORRUPT, "zstd", WRONG_SUM, "zstd", "frame");
     case ZSTD_error_memory_allocation:
-        return sl_error_set(error, SLUICE_NOMEM, "zstd", "no memory for zstd");
+        return sl_no_memory(error, "zstd", "for zstd");
     case ZSTD_error_frameParameter_windowTooLarge:
         return sl_error_set(error, SLUICE_UNSUPPORTED, "zstd",
                             "the zstd frame needs a window of more than %u MiB, as zstd --long "

@@ -63,7 +63,7 @@ sluice_status sl_decoder_open(sl_decoder **decoder, const sl_decoder_config *con
     *decoder = NULL;
     sl_decoder *made = sl_calloc(1, sizeof(*made));
     if (made == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "decode", "no memory for a decoder");
+        return sl_no_memory(error, "decode", "for a decoder");
     }
     made->config = *config;
     sluice_status status =

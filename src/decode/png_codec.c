@@ -266,8 +266,7 @@ static uint64_t png_scratch_bytes(uint64_t max_pixels)
 static sluice_status png_open(void **state, sluice_error *error)
 {
     *state = sl_calloc(1, sizeof(png_state));
-    return *state != NULL ? SLUICE_OK
-                          : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a PNG decoder");
+    return *state != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "for a PNG decoder");
 }
 
 static sluice_status png_header(void *state, const sl_codec_source *source, sl_codec_info *info,

@@ -41,7 +41,7 @@ static png_voidp on_malloc(png_structp png, png_alloc_size_t size)
     writer *w = png_get_mem_ptr(png);
     void *memory = sl_malloc(size);
     if (memory == NULL) {
-        w->status = sl_error_set(w->error, SLUICE_NOMEM, STAGE, "no memory to write a PNG");
+        w->status = sl_no_memory(w->error, STAGE, "writing a PNG");
     }
     return memory;
 }
@@ -59,7 +59,7 @@ static void on_write(png_structp png, png_bytep bytes, size_t count)
         const size_t room = w->room * 2 + count;
         uint8_t *grown = sl_realloc_array(w->data, room, 1);
         if (grown == NULL) {
-            w->status = sl_error_set(w->error, SLUICE_NOMEM, STAGE, "no memory to write a PNG");
+            w->status = sl_no_memory(w->error, STAGE, "writing a PNG");
             png_error(png, "no memory");
         }
         w->data = grown;
@@ -103,7 +103,7 @@ sluice_status sl_png_write(const uint8_t *rgb, uint32_t width, uint32_t height, 
     png_infop info = handle != NULL ? png_create_info_struct(handle) : NULL;
     if (info == NULL) {
         png_destroy_write_struct(&handle, NULL);
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory to write a PNG");
+        return sl_no_memory(error, STAGE, "writing a PNG");
     }
     png_set_write_fn(handle, &w, on_write, on_flush);
     write_all(&w, handle, info, rgb, size);

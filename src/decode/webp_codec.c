@@ -41,9 +41,7 @@ static uint64_t webp_scratch_bytes(uint64_t max_pixels)
 static sluice_status webp_open(void **state, sluice_error *error)
 {
     *state = sl_calloc(1, sizeof(sl_webp));
-    return *state != NULL
-               ? SLUICE_OK
-               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a WebP decoder");
+    return *state != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "for a WebP decoder");
 }
 
 static sluice_status webp_header(void *state, const sl_codec_source *source, sl_codec_info *info,
@@ -106,7 +104,7 @@ static sluice_status describe(VP8StatusCode code, int64_t offset, sluice_error *
         return SLUICE_OK;
     case VP8_STATUS_OUT_OF_MEMORY:
         sl_memory_note_shortage();
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for libwebp");
+        return sl_no_memory(error, STAGE, "for libwebp");
     case VP8_STATUS_USER_ABORT:
         return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
     case VP8_STATUS_UNSUPPORTED_FEATURE:

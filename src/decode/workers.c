@@ -41,7 +41,7 @@ static sluice_status start_worker(sl_workers *workers, uint32_t number, sluice_e
     self->number = number;
     self->job = sl_malloc(workers->config.job_bytes);
     if (self->job == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "decode", "no memory for a worker");
+        return sl_no_memory(error, "decode", "for a worker");
     }
     sluice_status status = sl_decoder_open(&self->decoder, &workers->config.decoder, error);
     if (status != SLUICE_OK) {
@@ -59,13 +59,13 @@ sluice_status sl_workers_open(sl_workers **workers, const sl_workers_config *con
     *workers = NULL;
     sl_workers *made = sl_calloc(1, sizeof(*made));
     if (made == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "decode", "no memory for workers");
+        return sl_no_memory(error, "decode", "for workers");
     }
     made->config = *config;
     made->workers = sl_calloc(config->threads, sizeof(worker));
     sluice_status status = SLUICE_OK;
     if (made->workers == NULL) {
-        status = sl_error_set(error, SLUICE_NOMEM, "decode", "no memory for workers");
+        status = sl_no_memory(error, "decode", "for workers");
     }
     if (status == SLUICE_OK) {
         status = sl_queue_open(&made->queue, config->queue_capacity, config->job_bytes, error);

@@ -163,7 +163,7 @@ static sluice_status cuda_open(sl_device **device, const char *argument, sluice_
     }
     sl_cuda_device *cuda = sl_calloc(1, sizeof(*cuda));
     if (cuda == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "staging", "out of memory for the device");
+        return sl_no_memory(error, "staging", "for the device");
     }
     cuda->base.ops = &sl_device_cuda;
     cuda->base.type = SLUICE_DEVICE_TYPE_CUDA;

@@ -22,7 +22,7 @@ static sluice_status host_open(sl_device **device, const char *argument, sluice_
     }
     sl_device *made = sl_calloc(1, sizeof(*made));
     if (made == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "staging", "out of memory for the device");
+        return sl_no_memory(error, "staging", "for the device");
     }
     made->ops = &sl_device_host;
     made->shares_memory = true;
@@ -64,7 +64,7 @@ static sluice_status host_memory_open(sl_device *device, size_t bytes, void **me
     (void)device;
     *memory = sl_malloc(bytes);
     if (*memory == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "staging", "out of memory for %zu bytes", bytes);
+        return sl_no_memory(error, "staging", "for %zu bytes", bytes);
     }
     return SLUICE_OK;
 }

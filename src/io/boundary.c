@@ -241,7 +241,7 @@ static sluice_status find_folder(sl_boundary *b, const char *folder, const char 
     b->plain = plain >= 0;
     return set_prefix(&b->folder, path) && find_blobs(b)
                ? SLUICE_OK
-               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the path of a folder");
+               : sl_no_memory(error, STAGE, "for the path of a folder");
 }
 
 sluice_status sl_boundary_open(sl_boundary **boundary, const char *folder, const char *below,
@@ -250,7 +250,7 @@ sluice_status sl_boundary_open(sl_boundary **boundary, const char *folder, const
     sl_boundary *b = sl_calloc(1, sizeof(*b));
     *boundary = NULL;
     if (b == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the path of a folder");
+        return sl_no_memory(error, STAGE, "for the path of a folder");
     }
     const sluice_status status = find_folder(b, folder, below, error);
     if (status < 0) {

@@ -314,7 +314,7 @@ sluice_status sl_backend_fault(sl_backend **backend, sl_backend *inner,
     if (fault == NULL) {
         (void)inner->ops->close(inner, UINT64_MAX, NULL);
         *backend = NULL;
-        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for the fault backend");
+        return sl_no_memory(error, "io", "for the fault backend");
     }
     fault->base.ops = &fault_ops;
     fault->inner = inner;

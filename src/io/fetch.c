@@ -454,12 +454,12 @@ static sluice_status allocate(sl_fetch *fetch, sluice_error *error)
     if (config->spread > 0) {
         fetch->kept = (sl_fetch_bytes **)sl_calloc(config->lookahead, sizeof(sl_fetch_bytes *));
         if (fetch->kept == NULL) {
-            return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for the fetch thread");
+            return sl_no_memory(error, "io", "for the fetch thread");
         }
     }
     return fetch->batch != NULL && fetch->completions != NULL
                ? SLUICE_OK
-               : sl_error_set(error, SLUICE_NOMEM, "io", "no memory for the fetch thread");
+               : sl_no_memory(error, "io", "for the fetch thread");
 }
 
 static uint64_t tick_of(const sl_fetch_config *config)
@@ -502,7 +502,7 @@ sluice_status sl_fetch_open(sl_fetch **fetch, const sl_fetch_config *config,
     }
     sl_fetch *made = sl_calloc(1, sizeof(*made));
     if (made == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for the fetch thread");
+        return sl_no_memory(error, "io", "for the fetch thread");
     }
     made->config = *config;
     made->source = *source;

@@ -12,7 +12,7 @@ sluice_status sl_inbox_open(sl_inbox *inbox, uint32_t inserts, sluice_error *err
     *inbox = (sl_inbox){.dozing = true, .room = inserts};
     inbox->items = sl_calloc((size_t)inserts + 1, sizeof(*inbox->items));
     if (inbox->items == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for %u inserted items", inserts);
+        return sl_no_memory(error, "io", "for %u inserted items", inserts);
     }
     sl_mutex_init(&inbox->mutex);
     sl_cond_init(&inbox->restarted);

@@ -93,7 +93,7 @@ sluice_status sl_objects_open(sl_objects **objects, const sl_object_names *names
     *objects = NULL;
     sl_objects *made = sl_calloc(1, sizeof(*made));
     if (made == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a table of files");
+        return sl_no_memory(error, STAGE, "for a table of files");
     }
     made->names = *names;
     made->capacity = choose_capacity(names->count);
@@ -110,8 +110,7 @@ sluice_status sl_objects_open(sl_objects **objects, const sl_object_names *names
     if (made->entries == NULL || made->entry_of == NULL || made->probe == NULL ||
         (names->bytes != NULL && made->seen == NULL)) {
         sl_objects_close(made);
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a table of %u files",
-                            names->count);
+        return sl_no_memory(error, STAGE, "for a table of %u files", names->count);
     }
     const sluice_status status =
         names->packed != NULL ? sl_streams_open(&made->streams, names->count, error) : SLUICE_OK;

@@ -27,7 +27,7 @@ sluice_status sl_page_cache_open(sl_page_cache *cache, uint32_t objects, sluice_
     cache->rest = sl_calloc((size_t)objects + 1, 1);
     if (cache->seen == NULL || cache->rest == NULL) {
         sl_page_cache_close(cache);
-        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for %u objects", objects);
+        return sl_no_memory(error, "io", "for %u objects", objects);
     }
     return SLUICE_OK;
 }

@@ -377,7 +377,7 @@ static sluice_status open_pool(sl_backend **backend, const sl_backend_config *co
     assert(config->depth > 0 && config->threads > 0);
     struct pool *pool = sl_calloc(1, sizeof(*pool));
     if (pool == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for reader threads");
+        return sl_no_memory(error, "io", "for reader threads");
     }
     pool->base.ops = &sl_backend_pread;
     pool->depth = config->depth;
@@ -389,7 +389,7 @@ static sluice_status open_pool(sl_backend **backend, const sl_backend_config *co
     pool->readers = sl_calloc(pool->threads, sizeof(*pool->readers));
     if (pool->queue == NULL || pool->results == NULL || pool->readers == NULL) {
         free_pool(pool);
-        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for reader threads");
+        return sl_no_memory(error, "io", "for reader threads");
     }
     sluice_status status = start_readers(pool, error);
     if (status < 0) {

@@ -58,8 +58,7 @@ sluice_status sl_read_arena_open(sl_read_arena *arena, size_t bytes, size_t firs
     arena->bitmap = units < UINT32_MAX / 2 ? sl_calloc(units / 64 + 1, sizeof(uint64_t)) : NULL;
     if (arena->bitmap == NULL) {
         sl_slab_close(&arena->slab);
-        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for a read buffer of %zu bytes",
-                            bytes);
+        return sl_no_memory(error, "io", "for a read buffer of %zu bytes", bytes);
     }
     arena->units = (uint32_t)units;
     arena->limit = first < bytes ? units_for(first) : arena->units;

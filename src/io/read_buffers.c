@@ -33,7 +33,7 @@ sluice_status sl_read_buffers_open(sl_read_buffers *buffers, const sl_read_buffe
     if (status == SLUICE_OK) {
         buffers->held = sl_calloc((size_t)buffers->arena.units + 1, sizeof(*buffers->held));
         if (buffers->held == NULL) {
-            status = sl_error_set(error, SLUICE_NOMEM, "io", "no memory for the read buffer");
+            status = sl_no_memory(error, "io", "for the read buffer");
         }
     }
     if (status != SLUICE_OK) {

@@ -15,7 +15,7 @@ sluice_status sl_requests_open(sl_requests *requests, uint32_t depth, uint32_t p
     requests->pieces = sl_calloc((size_t)depth * pieces, sizeof(*requests->pieces));
     if (requests->all == NULL || requests->paths == NULL || requests->pieces == NULL) {
         sl_requests_close(requests, false);
-        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for %u reads", depth);
+        return sl_no_memory(error, "io", "for %u reads", depth);
     }
     for (uint32_t i = depth; i-- > 0;) {
         sl_request *request = &requests->all[i];

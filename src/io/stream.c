@@ -60,7 +60,7 @@ static sluice_status open_all(sl_stream *stream, const char *path, sluice_error 
     stream->room = sl_malloc(IN_BYTES);
     stream->chunks = (uint8_t **)sl_calloc(stream->chunk_count, sizeof(*stream->chunks));
     if (stream->path == NULL || stream->room == NULL || stream->chunks == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for unpacking");
+        return sl_no_memory_file(error, STAGE, path, "unpacking");
     }
     sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &stream->fd, NULL, error);
     if (status == SLUICE_OK) {
@@ -77,7 +77,7 @@ sluice_status sl_stream_open(sl_stream **stream, const char *path, const sl_pack
     assert(chunks > 0 && packed->packing != SL_PACKING_NONE);
     sl_stream *made = sl_calloc(1, sizeof(*made));
     if (made == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for unpacking");
+        return sl_no_memory_file(error, STAGE, path, "unpacking");
     }
     made->packed = *packed;
     made->fd = -1;
@@ -199,8 +199,7 @@ static sluice_status unpack(sl_stream *stream, sluice_error *error)
     const size_t within = stream->front % SL_STREAM_CHUNK_BYTES;
     uint8_t *chunk = chunk_of(stream, stream->front);
     if (chunk == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, stream->path, -1,
-                             "no memory for unpacking");
+        return sl_no_memory_file(error, STAGE, stream->path, "unpacking");
     }
     sl_unpack_step step = {
         .in = stream->in, .to = chunk + within, .room = SL_STREAM_CHUNK_BYTES - within};

@@ -48,7 +48,7 @@ sluice_status sl_streams_open(sl_streams **streams, uint32_t count, sluice_error
     if (made == NULL || states == NULL) {
         sl_free(made);
         sl_free(states);
-        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for unpacking");
+        return sl_no_memory(error, "io", "unpacking");
     }
     made->states = states;
     sl_mutex_init(&made->mutex);
@@ -82,7 +82,7 @@ static sluice_status note_failure_locked(sl_streams *streams, uint32_t object, s
         const uint32_t room = streams->room < 8 ? 8 : 2 * streams->room;
         failure *grown = sl_realloc_array(streams->failures, room, sizeof(*grown));
         if (grown == NULL) {
-            return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for unpacking");
+            return sl_no_memory(error, "io", "unpacking");
         }
         streams->failures = grown;
         streams->room = room;

@@ -543,7 +543,7 @@ static sluice_status make(struct pool *pool, const sl_unpackers_config *config, 
     pool->threads = sl_calloc(config->threads, sizeof(*pool->threads));
     if (pool->passes == NULL || pool->waiting == NULL || pool->results == NULL ||
         pool->threads == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for threads that unpack");
+        return sl_no_memory(error, "io", "for threads that unpack");
     }
     for (uint32_t i = 0; i < pool->depth; i++) {
         pool->waiting[i].next = pool->free_waiting;
@@ -559,7 +559,7 @@ sluice_status sl_unpackers_open(sl_backend **backend, const sl_unpackers_config 
     struct pool *pool = sl_calloc(1, sizeof(*pool));
     if (pool == NULL) {
         (void)config->inner->ops->close(config->inner, UINT64_MAX, NULL);
-        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for threads that unpack");
+        return sl_no_memory(error, "io", "for threads that unpack");
     }
     const sluice_status status = make(pool, config, error);
     if (status < 0) {

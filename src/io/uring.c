@@ -194,7 +194,7 @@ static sluice_status open_uring(sl_backend **backend, const sl_backend_config *c
     assert(config->depth > 0);
     struct uring *uring = sl_calloc(1, sizeof(*uring));
     if (uring == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for a ring");
+        return sl_no_memory(error, "io", "for a ring");
     }
     uring->base.ops = &sl_backend_uring;
     uring->depth = config->depth;

@@ -52,8 +52,7 @@ sluice_status sl_window_open(sl_window *window, const sl_window_config *config, 
     window->order = sl_calloc(config->lookahead, sizeof(*window->order));
     if (window->wants == NULL || window->order == NULL || !open_dues(window)) {
         sl_window_close(window);
-        return sl_error_set(error, SLUICE_NOMEM, "io", "no memory for %u wanted items",
-                            want_count(window));
+        return sl_no_memory(error, "io", "for %u wanted items", want_count(window));
     }
     forget_lists(window);
     return SLUICE_OK;

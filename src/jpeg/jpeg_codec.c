@@ -82,7 +82,7 @@ static sluice_status jpeg_open(void **state, sluice_error *error)
 {
     jpeg_state *jpeg = sl_calloc(1, sizeof(*jpeg));
     if (jpeg == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "decode", "no memory for a JPEG decoder");
+        return sl_no_memory(error, "decode", "for a JPEG decoder");
     }
     sluice_status status = sl_jpeg_fast_open(&jpeg->fast, error);
     if (status != SLUICE_OK) {

@@ -26,7 +26,7 @@ sluice_status sl_jpeg_fast_open(sl_jpeg_fast **fast, sluice_error *error)
 {
     sl_jpeg_fast *made = sl_calloc(1, sizeof(*made));
     if (made == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "decode", "no memory for a JPEG decoder");
+        return sl_no_memory(error, "decode", "for a JPEG decoder");
     }
     made->simd = sl_simd_best();
     sluice_status status = sl_jpeg_table_cache_open(&made->tables, made->simd, error);

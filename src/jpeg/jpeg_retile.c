@@ -70,7 +70,7 @@ sluice_status sl_jpeg_retiler_open(sl_jpeg_retiler **out, const sl_jpeg_retile_o
     *out = NULL;
     sl_jpeg_retiler *retiler = sl_calloc(1, sizeof(*retiler));
     if (retiler == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for re-tiling JPEGs");
+        return sl_no_memory(error, STAGE, "re-tiling JPEGs");
     }
     retiler->options = *options;
     sl_jpeg_counts_init(&retiler->counts);
@@ -364,7 +364,7 @@ static void write_work(void *argument)
 static sluice_status write_picture(sl_jpeg_retiler *retiler, sluice_error *error)
 {
     if (!sl_jpeg_sink_open(&retiler->sink, retiler->jpeg.size + 4096, retiler->options.max_bytes)) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a JPEG");
+        return sl_no_memory(error, STAGE, "for a JPEG");
     }
     /* What these do to a decompressor's common part holds for a compressor's. */
     j_decompress_ptr common = (j_decompress_ptr)(void *)&retiler->out;
@@ -374,7 +374,7 @@ static sluice_status write_picture(sl_jpeg_retiler *retiler, sluice_error *error
     sluice_status status = sl_jpeg_guard(&retiler->out_errors, create_writer_work, retiler, error);
     if (status < 0) {
         jpeg_destroy_compress(&retiler->out);
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a JPEG");
+        return sl_no_memory(error, STAGE, "for a JPEG");
     }
     sl_jpeg_memory_install(&retiler->out_memory, common);
     retiler->out_memory.scratch = &retiler->scratch;
@@ -382,7 +382,7 @@ static sluice_status write_picture(sl_jpeg_retiler *retiler, sluice_error *error
     sl_jpeg_memory_remove(&retiler->out_memory, common);
     jpeg_destroy_compress(&retiler->out);
     if (retiler->sink.no_memory) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a JPEG");
+        return sl_no_memory(error, STAGE, "for a JPEG");
     }
     return status;
 }

@@ -42,7 +42,7 @@ sluice_status sl_jpeg_table_cache_open(sl_jpeg_table_cache **cache, sl_simd simd
     if (opened == NULL || memory == NULL) {
         sl_free(opened);
         sl_free(memory);
-        return sl_error_set(error, SLUICE_NOMEM, "decode", "no memory for Huffman tables");
+        return sl_no_memory(error, "decode", "for Huffman tables");
     }
     const size_t past = (uintptr_t)memory % SL_HUFFMAN_ALIGN;
     opened->memory = memory;

@@ -141,7 +141,7 @@ static void write_work(void *argument)
 
 static sluice_status no_memory(sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a JPEG");
+    return sl_no_memory(error, STAGE, "for a JPEG");
 }
 
 static sluice_status run(writer *w, sl_scratch *scratch, sluice_error *error)

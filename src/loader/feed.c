@@ -27,7 +27,7 @@ sluice_status sl_feed_open(sl_feed *feed, const sl_config *config, const sl_data
         missing = missing || feed->by_page == NULL || feed->delivered == NULL;
     }
     if (missing) {
-        return sl_error_set(error, SLUICE_NOMEM, "loader", "out of memory for the row tables");
+        return sl_no_memory(error, "loader", "for the row tables");
     }
     return SLUICE_OK;
 }

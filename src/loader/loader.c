@@ -299,7 +299,7 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
     *loader = NULL;
     sluice_loader *made = sl_calloc(1, sizeof(*made));
     if (made == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "loader", "out of memory for the loader");
+        return sl_no_memory(error, "loader", "for the loader");
     }
     made->open_ns = sl_now_ns();
     made->forks = sl_fork_count();

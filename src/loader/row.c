@@ -18,7 +18,7 @@ sluice_status sl_row_maker_open(sl_row_maker *maker, sl_feed *feed, uint32_t wor
     maker->feed = feed;
     maker->workers = sl_calloc(workers, sizeof(*maker->workers));
     if (maker->workers == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "loader", "no memory for rows");
+        return sl_no_memory(error, "loader", "for rows");
     }
     maker->worker_count = workers;
     for (uint32_t i = 0; i < workers; i++) {

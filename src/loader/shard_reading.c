@@ -129,7 +129,7 @@ static sluice_status find_all(sl_shard_set *set, finder *f, sluice_error *error)
             return status;
         }
         if (!sl_shard_set_add(set, units_of(f, &place), i == 0 || begins(f, &place))) {
-            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the shards' table");
+            return sl_no_memory(error, STAGE, "for the shards' table");
         }
         f->last = place;
     }

@@ -33,7 +33,7 @@ sluice_status sl_sample_check_open(sl_sample_check *c, const sl_dataset *dataset
     c->capacity = BUFFER_BYTES;
     c->buffer = sl_malloc(c->capacity);
     if (c->buffer == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the workers");
+        return sl_no_memory(error, STAGE, "for the workers");
     }
     return decode ? sl_decoder_open(&c->decoder, &config, error) : SLUICE_OK;
 }
@@ -62,7 +62,7 @@ static sluice_status read_stored(sl_sample_check *c, const sl_sample *sample, sl
         const size_t room = size > BUFFER_BYTES ? size : BUFFER_BYTES;
         uint8_t *grown = sl_realloc_array(c->buffer, room, 1);
         if (grown == NULL) {
-            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %zu bytes", size);
+            return sl_no_memory(error, STAGE, "for %zu bytes", size);
         }
         c->buffer = grown;
         c->capacity = room;
@@ -173,8 +173,7 @@ static sluice_status unpack(sl_sample_check *c, const sl_value *value, uint64_t 
     if (size > c->unpacked_capacity) {
         uint8_t *grown = sl_realloc_array(c->unpacked, size, 1);
         if (grown == NULL) {
-            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %llu bytes",
-                                (unsigned long long)size);
+            return sl_no_memory(error, STAGE, "for %llu bytes", (unsigned long long)size);
         }
         c->unpacked = grown;
         c->unpacked_capacity = size;

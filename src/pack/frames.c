@@ -46,8 +46,7 @@ static sluice_status measure(sl_frames *frames, sl_bytes blob, uint64_t *packed,
         frames->room = frames->memory != NULL ? bound : 0;
     }
     if (frames->memory == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for compressing %zu bytes",
-                            blob.size);
+        return sl_no_memory(error, STAGE, "compressing %zu bytes", blob.size);
     }
     size_t size = 0;
     const sluice_status status = sl_frame_pack(blob, SL_FRAMES_LEVEL, frames->memory, &size, error);

@@ -26,7 +26,7 @@ static sluice_status fail(const char *path, const char *what, sluice_error *erro
 
 static sluice_status no_memory(sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for what is left out");
+    return sl_no_memory(error, STAGE, "for what is left out");
 }
 
 static sluice_status begin(sl_left_out *left_out, uint32_t number, sluice_error *error)

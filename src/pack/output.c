@@ -180,7 +180,7 @@ sluice_status sl_output_open(sl_output *output, const char *path, bool shared, s
 {
     *output = (sl_output){.fd = -1, .forks = sl_fork_count(), .path = sl_strdup(path)};
     if (output->path == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a path");
+        return sl_no_memory(error, STAGE, "for a path");
     }
     if (shared) {
         make_tag(output->tag, sizeof(output->tag));

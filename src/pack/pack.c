@@ -125,8 +125,7 @@ static sluice_status begin(pack *p, const sl_output_contents *contents, sluice_e
     p->first = sl_stretches_of_part(&p->stretches, p->options->part, p->options->parts);
     p->end = sl_stretches_of_part(&p->stretches, p->options->part + 1, p->options->parts);
     p->done = sl_calloc(p->end - p->first + 1, 1);
-    return p->done != NULL ? SLUICE_OK
-                           : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a pack");
+    return p->done != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "packing");
 }
 
 /* The folder has a dataset, or is to have one: `*done` when it is what this pack makes, else it is
@@ -197,7 +196,7 @@ sluice_status sl_pack(const sl_dataset *dataset, const char *path,
 {
     pack *p = sl_calloc(1, sizeof(*p));
     if (p == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a pack");
+        return sl_no_memory(error, STAGE, "packing");
     }
     p->dataset = dataset;
     p->options = options;

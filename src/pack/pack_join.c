@@ -314,7 +314,7 @@ sluice_status sl_pack_join_parts(const sl_output *output, uint64_t pack_id, uint
 {
     joining *j = sl_calloc(1, sizeof(*j));
     if (j == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a join");
+        return sl_no_memory(error, STAGE, "joining parts");
     }
     j->output = output;
     j->pack_id = pack_id;

@@ -25,10 +25,9 @@ sluice_status sl_piece_new(const sl_allowance *allowance, uint64_t bytes, uint8_
         return status;
     }
     *piece = sl_malloc(bytes > 0 ? bytes : 1);
-    return *piece != NULL
-               ? SLUICE_OK
-               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample of %llu bytes",
-                              (unsigned long long)bytes);
+    return *piece != NULL ? SLUICE_OK
+                          : sl_no_memory(error, STAGE, "for a sample of %llu bytes",
+                                         (unsigned long long)bytes);
 }
 
 static sluice_status unpack(const sl_allowance *allowance, const sl_field *field, sl_value *value,

@@ -134,8 +134,7 @@ static void give_back(void *ctx, uint64_t bytes)
 
 static sluice_status no_memory(uint64_t bytes, sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample of %llu bytes",
-                        (unsigned long long)bytes);
+    return sl_no_memory(error, STAGE, "for a sample of %llu bytes", (unsigned long long)bytes);
 }
 
 /* Reads the sample's stored bytes into s->stored. */

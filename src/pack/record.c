@@ -169,8 +169,7 @@ static sluice_status reserve(sl_record *record, const sl_record_plan *plan, cons
     }
     record->memory = sl_malloc(bytes);
     return record->memory != NULL ? SLUICE_OK
-                                  : sl_error_set(error, SLUICE_NOMEM, STAGE,
-                                                 "no memory for a sample of %zu bytes", bytes);
+                                  : sl_no_memory(error, STAGE, "for a sample of %zu bytes", bytes);
 }
 
 /* Replaces values by frames where that makes them smaller. */

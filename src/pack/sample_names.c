@@ -22,7 +22,7 @@ enum {
 
 static sluice_status no_memory(sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the names of files");
+    return sl_no_memory(error, STAGE, "for the names of files");
 }
 
 /* ---- what is safe ---- */

@@ -30,7 +30,7 @@ sluice_status sl_series_open(sl_series *series, const sl_series_config *config, 
     series->metadata = sl_malloc(bytes);
     if (series->metadata == NULL) {
         sl_series_close(series);
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the metadata");
+        return sl_no_memory(error, STAGE, "for the metadata");
     }
     series->plan = (sl_shard_plan){.output = config->output,
                                    .schema = &series->schema,
@@ -50,7 +50,7 @@ sluice_status sl_series_open_like(sl_series *series, const sl_output *output,
     const uint32_t count = dataset->info.classes;
     const char **classes = sl_calloc(count > 0 ? count : 1, sizeof(*classes));
     if (classes == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the class names");
+        return sl_no_memory(error, STAGE, "for the class names");
     }
     for (uint32_t i = 0; i < count; i++) {
         classes[i] = sl_dataset_class_name(dataset, i);
@@ -87,7 +87,7 @@ sluice_status sl_series_add_row(sl_series *series, const sl_shard_row *row, slui
         uint32_t room = series->room < 64 ? 64 : series->room * 2;
         sl_shard_row *grown = sl_realloc_array(series->rows, room, sizeof(*grown));
         if (grown == NULL) {
-            return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for %u shards", room);
+            return sl_no_memory(error, STAGE, "for %u shards", room);
         }
         series->rows = grown;
         series->room = room;
@@ -232,7 +232,7 @@ static sluice_status encode(const sl_series *series, manifest *m, sluice_error *
     const uint64_t bytes = (uint64_t)series->count * SL_SHARD_ROW_BYTES;
     m->rows = sl_malloc(bytes > 0 ? bytes : 1);
     if (m->rows == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the manifest");
+        return sl_no_memory(error, STAGE, "for the manifest");
     }
     m->header = (sl_manifest_header){.numbered = is_numbered(series),
                                      .grown = series->grown,

@@ -28,7 +28,7 @@ sluice_status sl_shard_writer_open(sl_shard_writer *writer, const sl_shard_plan 
 {
     *writer = (sl_shard_writer){.plan = plan, .fd = -1, .buffer = sl_malloc(BUFFER_BYTES)};
     if (writer->buffer == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a shard writer");
+        return sl_no_memory(error, STAGE, "for a shard writer");
     }
     return SLUICE_OK;
 }
@@ -127,7 +127,7 @@ static sluice_status reserve_size(sl_shard_writer *writer, sluice_error *error)
     uint64_t room = writer->room < 1024 ? 1024 : writer->room * 2;
     uint32_t *grown = sl_realloc_array(writer->sizes, room, sizeof(*grown));
     if (grown == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the sizes of %llu samples",
+        return sl_no_memory(error, STAGE, "for the sizes of %llu samples",
                             (unsigned long long)room);
     }
     writer->sizes = grown;

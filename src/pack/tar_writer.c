@@ -82,9 +82,7 @@ uint64_t sl_tar_archive_bytes(uint64_t members)
 sluice_status sl_tar_writer_open(sl_tar_writer *writer, sluice_error *error)
 {
     *writer = (sl_tar_writer){.fd = -1, .buffer = sl_malloc(BUFFER_BYTES)};
-    return writer->buffer != NULL
-               ? SLUICE_OK
-               : sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory to write archives");
+    return writer->buffer != NULL ? SLUICE_OK : sl_no_memory(error, STAGE, "writing archives");
 }
 
 void sl_tar_writer_close(sl_tar_writer *writer)

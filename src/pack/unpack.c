@@ -196,7 +196,7 @@ static sluice_status reject(unpack *u, const sl_prepared *prepared, sluice_error
 {
     char *line = sl_malloc(SL_REJECTED_BYTES);
     if (line == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for " SL_REJECTED_NAME);
+        return sl_no_memory(error, STAGE, "for " SL_REJECTED_NAME);
     }
     bool good = true;
     if (u->rejected == NULL) {
@@ -354,7 +354,7 @@ sluice_status sl_unpack(const sl_dataset *dataset, const char *path,
 {
     unpack *u = sl_calloc(1, sizeof(*u));
     if (u == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory to unpack");
+        return sl_no_memory(error, STAGE, "unpacking");
     }
     u->dataset = dataset;
     u->options = options;

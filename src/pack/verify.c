@@ -442,7 +442,7 @@ sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *
         sl_free(workers);
         sl_free(v.states);
         sl_free(v.sums);
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for verifying");
+        return sl_no_memory(error, STAGE, "verifying");
     }
     sl_mutex_init(&v.mutex);
     sl_cond_init(&v.changed);

@@ -107,7 +107,7 @@ sluice_status sl_writer_open(sluice_writer **out, const char *path,
     *out = NULL;
     sluice_writer *writer = sl_calloc(1, sizeof(*writer));
     if (writer == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a writer");
+        return sl_no_memory(error, STAGE, "for a writer");
     }
     writer->series.writer.fd = -1;
     writer->standard = fields == sl_standard_fields;
@@ -208,8 +208,7 @@ static sluice_status keep_waiting(sluice_writer *writer, const sl_record *record
     waiting *next = &writer->waiting[writer->waiting_count];
     *next = (waiting){.bytes = sl_malloc(record->bytes), .size = record->bytes};
     if (next->bytes == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a sample of %zu bytes",
-                            next->size);
+        return sl_no_memory(error, STAGE, "for a sample of %zu bytes", next->size);
     }
     sluice_status status = sl_frames_add(&writer->frames, record, error);
     if (status < 0) {

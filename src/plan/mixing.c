@@ -306,7 +306,7 @@ static bool count_before(const sl_mix *mix, sl_mix_row *row, const sl_mix_row *l
 
 static sluice_status no_memory(sluice_error *error)
 {
-    return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for the schedule of a mix");
+    return sl_no_memory(error, STAGE, "for the schedule of a mix");
 }
 
 /* Whether all rows of a mix, whose epochs have their size, begin in one that it has. */

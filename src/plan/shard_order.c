@@ -294,8 +294,7 @@ sluice_status sl_shard_walk_open(sl_shard_walk *walk, const sl_shard_set *set, s
     walk->run_room = (uint32_t)smaller(blocks, set->limits.window_units);
     walk->runs = sl_calloc(walk->run_room, sizeof(*walk->runs));
     if (walk->runs == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, "plan", "no memory for a window of %u blocks",
-                            walk->run_room);
+        return sl_no_memory(error, "plan", "for a window of %u blocks", walk->run_room);
     }
     return SLUICE_OK;
 }

@@ -344,7 +344,7 @@ sluice_status sl_staging_open(sl_staging **staging, sl_device *device,
     sl_staging *made = make(device, config);
     if (made == NULL) {
         sl_device_close(device);
-        return sl_error_set(error, SLUICE_NOMEM, "staging", "out of memory for the slots");
+        return sl_no_memory(error, "staging", "for the slots");
     }
     const sluice_status status = open_stage(made, error);
     if (status != SLUICE_OK) {

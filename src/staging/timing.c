@@ -59,7 +59,7 @@ sluice_status sl_timing_open(sl_timing **timing, sl_device *device, uint32_t ste
     if (made == NULL || marks == NULL) {
         sl_free(made);
         sl_free(marks);
-        return sl_error_set(error, SLUICE_NOMEM, "staging", "out of memory for timing");
+        return sl_no_memory(error, "staging", "for timing");
     }
     made->device = device;
     made->marks = marks;
