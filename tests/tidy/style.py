@@ -58,7 +58,7 @@ FOREIGN = {
     r"sluice/(loader|sluice)\.h": ("include/", "src/api/", "src/loader/", "tools/", "bench/", "tests/", "fuzz/",
                                  "examples/"),
 }
-LINES_MAX, FUNCTION_LINES_MAX, COLUMNS_MAX = 800, 70, 100
+LINES_MAX, FUNCTION_LINES_MAX, COLUMNS_MAX, CELL_MAX = 800, 70, 100, 200
 MACHINE_PATH = re.compile(r"(?<![\w.}])/(home|root|Users)/\w")
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|reallocarray|aligned_alloc|posix_memalign|"
@@ -128,6 +128,13 @@ def check_text(tree, path, text):
         tree.report(path, len(lines), "eof", "no newline at the end of the file")
     if text.endswith("\n\n"):
         tree.report(path, len(lines) - 1, "eof", "blank line at the end of the file")
+
+
+def check_cells(tree, path, text):
+    """A table is read across: what takes more than a line of a cell is said below it."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("|") and max(len(cell) for cell in line.strip("|").split(" | ")) > CELL_MAX:
+            tree.report(path, number, "cell", f"a table's cell has more than {CELL_MAX} characters")
 
 
 def check_script_head(tree, path, text):
@@ -325,6 +332,8 @@ def check(root):
             continue
         check_text(tree, path, text)
         collect_names(tree, path, text)
+        if path.endswith(".md"):
+            check_cells(tree, path, text)
         if text.startswith("#!"):
             check_script_head(tree, path, text)
         if path.startswith(("src/", "tools/")) and path.endswith("/CMakeLists.txt"):

@@ -38,6 +38,7 @@ LONG_FUNCTION = "int f(void)\n{\n" + "    ;\n" * 71 + "}\n"
 # rule: (file, its text); laid over the good tree
 OFFENCES = {
     "blank": ("README.md", "words \n"),
+    "cell": ("docs/README.md", "| a | b |\n|---|---|\n| short | " + 201 * "x" + " |\n"),
     "tab": ("README.md", "\twords\n"),
     "path": ("README.md", "see /ho" + "me/someone/x\n"),
     "unfinished": ("src/base/part.c", HEAD + "/* TO" + "DO */\n"),
