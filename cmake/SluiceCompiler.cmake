@@ -47,4 +47,5 @@ function(sluice_internal_headers target)
   foreach(module IN LISTS SLUICE_MODULE_NAMES)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/${module})
   endforeach()
+  target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/src/formats) # format_rows.inc
 endfunction()

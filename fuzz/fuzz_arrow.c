@@ -9,6 +9,7 @@
 #include "arrow_make.h"
 #include "dataset.h"
 #include "dtype.h"
+#include "format_table.h"
 #include "photo_folder.h"
 #include "shard_format.h"
 

@@ -7,6 +7,7 @@
 #include "fuzz.h"
 
 #include "dataset.h"
+#include "format_table.h"
 #include "memory.h"
 #include "parquet_lists.h"
 #include "parquet_reads.h"

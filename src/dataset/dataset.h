@@ -184,9 +184,14 @@ sluice_status sl_dataset_opened(sl_dataset **dataset, sl_dataset *made, sluice_s
 /* Datasets over datasets over ..., so that whoever calls through them has a limit. */
 #define SL_DATASET_DEPTH_MAX 16U
 
-/* A row of the table of formats (formats/formats.c). */
+/*
+ * A format, as its folder of src/formats defines it: a row of the table there
+ * (formats/format_table.h), which the line FORMATS of the folder's CMakeLists.txt makes.
+ */
 typedef struct sl_format {
     const char *name;
+    const char *files; /* what is opened, in the plural: ".npy files" */
+    const char *known; /* the same for the sentence that lists all formats; NULL: `files` */
     bool takes_fields; /* sluice_dataset_options.fields */
     /* True when `path` looks like this format; cheap. */
     bool (*probe)(const char *path);
@@ -204,9 +209,15 @@ typedef struct sl_format {
     bool (*is_file)(const char *name);
     /* Whether a file of such a name is one by what it holds. NULL: its name says it all. */
     bool (*is_sure)(const char *path);
-    bool is_binary;    /* its files are no texts, which may lie beside any dataset */
-    bool is_single;    /* its files cannot be joined */
-    const char *files; /* what they are called: ".npy files" */
+    bool is_binary; /* its files are no texts, which may lie beside any dataset */
+    bool is_single; /* its files cannot be joined */
+    /* Its files may list the pictures of the folder that they lie in, or of those beside theirs. */
+    bool is_annotations;
+    /* One of its files alone in a folder is the dataset, also where is_sure says no. */
+    bool is_alone_sure;
+    /* Whether a file "17" + this is a note of another tool's about a folder "17" beside it; NULL:
+     * none is. */
+    const char *note_suffix;
     const char *(*words)(const char *name); /* what a file holds, by its name; NULL: unknown */
     /* END: it is a folder in which there is nothing of the format; then nothing was opened, and
      * `error` says nothing. */
@@ -214,11 +225,10 @@ typedef struct sl_format {
                           const sluice_dataset_options *options, sluice_error *error);
 } sl_format;
 
-/* The rows; each is defined by its room. */
-extern const sl_format sl_format_shards, sl_format_tars, sl_format_wids, sl_format_tfrecords,
-    sl_format_recordio, sl_format_parquet, sl_format_arrow, sl_format_mds, sl_format_litdata,
-    sl_format_beton, sl_format_lmdb, sl_format_table, sl_format_coco, sl_format_voc, sl_format_npz,
-    sl_format_npy, sl_format_megatron, sl_format_folder;
+/* Defines one. */
+#define SL_FORMAT(name)                      \
+    extern const sl_format sl_format_##name; \
+    const sl_format sl_format_##name
 
 sl_dataset *sl_dataset_ref(sl_dataset *dataset);
 /* The same of one that the caller only reads: a reference is no change of it. */

@@ -3,13 +3,14 @@
 
 #include "error.h"
 #include "file.h"
+#include "format_table.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define STAGE "dataset"
 
-enum { LOOK_BYTES = 512, SHOWN_BYTES = 8 };
+enum { LOOK_BYTES = 512, SHOWN_BYTES = 8, KNOWN_BYTES = 640 };
 
 /* Bytes at an offset, what begins so, and what to do. Those of more bytes come first. */
 typedef struct signature {
@@ -119,15 +120,16 @@ static bool is_text(const uint8_t *head, size_t size)
 
 static sluice_status refuse_unknown(const char *path, const char *what, sluice_error *error)
 {
-    return sl_error_file(
-        error, SLUICE_INVALID, STAGE, 0, path, -1,
-        "is of no known format: it %s; known are packed shards (*.sluice), tar "
-        "archives, lists of them (wids), TFRecords, RecordIO (.rec), Parquet, "
-        "Arrow files, MDS, LitData, FFCV (.beton), LMDB, tables of pictures (.csv, "
-        ".tsv, .jsonl, .lst), COCO annotations (.json with images, annotations or "
-        "categories), Pascal VOC annotations (lists in ImageSets), .npz, .npy, "
-        "Megatron's .bin with .idx",
-        what);
+    char known[KNOWN_BYTES] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < SL_FORMAT_FOLDER && used < sizeof(known); i++) {
+        const sl_format *format = sl_formats[i];
+        const int length = snprintf(known + used, sizeof(known) - used, "%s%s", i > 0 ? ", " : "",
+                                    format->known != NULL ? format->known : format->files);
+        used += length > 0 ? (size_t)length : 0;
+    }
+    return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                         "is of no known format: it %s; known are %s", what, known);
 }
 
 static sluice_status refuse_bytes(const char *path, const uint8_t *head, size_t size,

@@ -12,8 +12,6 @@
 /* Files that are looked into, of those whose names do not tell. */
 enum { LOOKED_AT = 64, NAMES_BYTES = 200, OFFER_BYTES = 360 };
 
-static const sl_format *const coco = &sl_format_coco;
-
 static const char *base_name(const char *path)
 {
     return strrchr(path, '/') + 1; /* listed ones have a folder */
@@ -167,14 +165,17 @@ static sluice_status try_files(sl_found *found, size_t number, const sl_format *
 }
 
 /* A table whose columns are called otherwise: which of them names pictures is the user's to say. */
-static sluice_status try_table(sl_found *found, const char *path, sluice_error *error)
+static sluice_status try_alone(sl_found *found, const char *path, sluice_error *error)
 {
-    const size_t number = number_of(&sl_format_table);
-    sl_format named = sl_format_table;
-    named.is_sure = NULL;
-    return found->format == NULL && found->look->of[number].count == 1
-               ? try_files(found, number, &named, path, error)
-               : SLUICE_OK;
+    sluice_status status = SLUICE_OK;
+    for (size_t i = 0; status == SLUICE_OK && found->format == NULL && i < SL_FORMAT_FOLDER; i++) {
+        sl_format named = *sl_formats[i];
+        named.is_sure = NULL;
+        if (named.is_alone_sure && found->look->of[i].count == 1) {
+            status = try_files(found, i, &named, path, error);
+        }
+    }
+    return status;
 }
 
 static sluice_status find_files(sl_found *found, const char *path, sluice_error *error)
@@ -184,7 +185,7 @@ static sluice_status find_files(sl_found *found, const char *path, sluice_error 
         status = try_files(found, i, sl_formats[i], path, error);
     }
     if (status == SLUICE_OK) {
-        status = try_table(found, path, error);
+        status = try_alone(found, path, error);
     }
     if (status == SLUICE_OK && found->files.count > 1) {
         status = check_single(found, path, error);
@@ -195,9 +196,11 @@ static sluice_status find_files(sl_found *found, const char *path, sluice_error 
 
 /* ---- annotations beside pictures ---- */
 
-static sluice_status list_annotations(sl_found *found, const char *path, sluice_error *error)
+static sluice_status list_annotations(sl_found *found, size_t number, const char *path,
+                                      sluice_error *error)
 {
     const sl_folder_look *look = found->look;
+    const sl_format *format = sl_formats[number];
     const bool beside = look->of[SL_FORMAT_FOLDER].count > 0 && look->folders.count == 0;
     const bool above = look->folders.count > 0 && look->folders.count == look->usual_folders;
     sluice_status status = SLUICE_OK;
@@ -206,25 +209,31 @@ static sluice_status list_annotations(sl_found *found, const char *path, sluice_
         const int length =
             snprintf(folder, sizeof(folder), "%s/%s", path, look->annotations.names[i]);
         if (length > 0 && (size_t)length < sizeof(folder)) {
-            status = sl_folder_list_files(&found->files, folder, coco, LOOKED_AT, error);
+            status = sl_folder_list_files(&found->files, folder, format, LOOKED_AT, error);
         }
     }
-    if (status == SLUICE_OK && (beside || above) && look->of[number_of(coco)].count > 0 &&
-        look->of[number_of(coco)].count <= LOOKED_AT) {
-        status = sl_folder_list_files(&found->files, path, coco, LOOKED_AT, error);
+    if (status == SLUICE_OK && (beside || above) && look->of[number].count > 0 &&
+        look->of[number].count <= LOOKED_AT) {
+        status = sl_folder_list_files(&found->files, path, format, LOOKED_AT, error);
     }
     return status;
 }
 
-/* COCO's, in a folder of pictures or in one beside folders of them. */
+/* In a folder of pictures, or in one beside folders of them. */
 static sluice_status find_annotations(sl_found *found, const char *path, sluice_error *error)
 {
-    sluice_status status = list_annotations(found, path, error);
-    if (status < 0 || found->files.count == 0) {
-        return status;
+    sluice_status status = SLUICE_OK;
+    for (size_t i = 0; status == SLUICE_OK && found->files.count == 0 && i < SL_FORMATS; i++) {
+        if (sl_formats[i]->is_annotations) {
+            found->format = sl_formats[i];
+            status = list_annotations(found, i, path, error);
+        }
     }
-    found->format = coco;
-    return check_single(found, path, error);
+    if (found->files.count == 0) {
+        found->format = NULL;
+    }
+    return status == SLUICE_OK && found->files.count > 0 ? check_single(found, path, error)
+                                                         : status;
 }
 
 /* ---- all of it ---- */
@@ -354,6 +363,22 @@ sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_e
                          there);
 }
 
+/* That a list of pictures lies beside them. */
+static sluice_status mention_list(sl_dataset *dataset, const sl_format *format, const char *path,
+                                  sluice_error *error)
+{
+    sl_file_list lists = {.count = 0};
+    const sluice_status status = sl_folder_list_files(&lists, path, format, LOOKED_AT, error);
+    if (status == SLUICE_OK && lists.count > 0) {
+        const size_t used = strlen(dataset->kind);
+        (void)snprintf(dataset->kind + used, sizeof(dataset->kind) - used,
+                       "; %.100s, which lists pictures, is not read: name it instead",
+                       base_name(lists.files[0].path));
+    }
+    sl_file_list_close(&lists);
+    return status;
+}
+
 sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sl_dataset *dataset,
                                     sluice_error *error)
 {
@@ -363,18 +388,11 @@ sluice_status sl_folder_check_plain(const sl_found *found, const char *path, sl_
         return refuse_two(sl_formats[SL_FORMAT_FOLDER], &look->of[SL_FORMAT_FOLDER], beside,
                           &look->of[number_of(beside)], path, error);
     }
-    if (look->of[number_of(&sl_format_table)].count == 0) {
-        return SLUICE_OK;
+    sluice_status status = SLUICE_OK;
+    for (size_t i = 0; status == SLUICE_OK && i < SL_FORMAT_FOLDER; i++) {
+        if (sl_formats[i]->is_alone_sure && look->of[i].count > 0) {
+            status = mention_list(dataset, sl_formats[i], path, error);
+        }
     }
-    sl_file_list tables = {.count = 0};
-    const sluice_status status =
-        sl_folder_list_files(&tables, path, &sl_format_table, LOOKED_AT, error);
-    if (status == SLUICE_OK && tables.count > 0) {
-        const size_t used = strlen(dataset->kind);
-        (void)snprintf(dataset->kind + used, sizeof(dataset->kind) - used,
-                       "; %.100s, which lists pictures, is not read: name it instead",
-                       base_name(tables.files[0].path));
-    }
-    sl_file_list_close(&tables);
     return status;
 }

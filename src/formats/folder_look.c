@@ -84,11 +84,13 @@ static void add_file(sl_folder_look *look, const char *name)
         return;
     }
     look->class_numbers += sl_ends_with(name, ".cls");
-    look->numbered_parquet += is_numbered(name, ".parquet");
     for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
-        if (is_of(sl_formats[i], name)) {
+        const sl_format *format = sl_formats[i];
+        if (is_of(format, name)) {
             sl_seen_names_add(&look->of[i], name);
         }
+        look->numbered_notes +=
+            format->note_suffix != NULL && is_numbered(name, format->note_suffix);
     }
 }
 
@@ -136,14 +138,12 @@ static sluice_status look_at_entry(void *ctx, const char *folder, const struct d
 /* img2dataset leaves what it knows of the files of a folder 00017 beside it, in 00017.parquet. */
 static void leave_out_notes(sl_folder_look *look)
 {
-    size_t i = 0;
-    while (sl_formats[i] != &sl_format_parquet) {
-        i++;
-    }
-    if (look->folders.count == look->numbered_folders &&
-        look->numbered_parquet <= look->numbered_folders &&
-        look->of[i].count == look->numbered_parquet) {
-        look->of[i] = (sl_seen_names){.count = 0};
+    for (size_t i = 0; i < SL_FORMAT_FOLDER; i++) {
+        if (sl_formats[i]->note_suffix != NULL && look->folders.count == look->numbered_folders &&
+            look->numbered_notes <= look->numbered_folders &&
+            look->of[i].count == look->numbered_notes) {
+            look->of[i] = (sl_seen_names){.count = 0};
+        }
     }
 }
 

@@ -23,7 +23,7 @@ typedef struct sl_folder_look {
     sl_seen_names annotations; /* of them those whose name begins with "annotation" */
     uint64_t usual_folders;    /* of them those called as splits are, "images" and so on */
     uint64_t numbered_folders; /* of them those called by a number */
-    uint64_t numbered_parquet; /* Parquet files called by a number */
+    uint64_t numbered_notes;   /* files called by a number, as other tools' notes on folders are */
     uint64_t class_numbers;    /* files called *.cls, which samples have that lie in files */
 } sl_folder_look;
 

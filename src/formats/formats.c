@@ -12,13 +12,12 @@
 
 #define STAGE "dataset"
 
-/* The format table. A file that several rows take is not to be guessed about. */
+/* A file that several rows take is not to be guessed about. */
 const sl_format *const sl_formats[SL_FORMATS] = {
-    &sl_format_shards,   &sl_format_tars,    &sl_format_wids,  &sl_format_tfrecords,
-    &sl_format_recordio, &sl_format_parquet, &sl_format_arrow, &sl_format_mds,
-    &sl_format_litdata,  &sl_format_beton,   &sl_format_lmdb,  &sl_format_table,
-    &sl_format_coco,     &sl_format_voc,     &sl_format_npz,   &sl_format_npy,
-    &sl_format_megatron, &sl_format_folder};
+#define SL_FORMAT_ROW(format) &(format),
+#include "format_rows.inc"
+#undef SL_FORMAT_ROW
+};
 
 /* What a file is. NULL, with an error: nothing, or several things. */
 static const sl_format *find_of_file(const char *path, sluice_error *error)
@@ -116,7 +115,8 @@ static sluice_status open_found(sl_dataset **dataset, sl_found *found, const cha
 /* A folder of pictures alone. */
 static bool is_plain(const sl_dataset *dataset)
 {
-    return strcmp(dataset->info.format, sl_format_folder.name) == 0 && dataset->info.fields == 2;
+    return strcmp(dataset->info.format, sl_formats[SL_FORMAT_FOLDER]->name) == 0 &&
+           dataset->info.fields == 2;
 }
 
 static sluice_status open_folder(sl_dataset **dataset, const char *const *paths, size_t count,

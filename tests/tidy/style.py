@@ -19,11 +19,10 @@ MAY_USE["decode"] = {"base", "jpeg"}
 MAY_USE["staging"] = {"base", "device"}
 MAY_USE["columns"] = {"base", "decode", "augment", "device"}
 MAY_USE["dataset"] = {"base", "io"}
-# A format is a room of its own, which knows no other.
-FORMATS = ("arrays", "arrow", "beton", "folder", "lmdb", "parquet", "recordio", "shards", "streaming", "tables",
-           "tar", "tfrecord")
 MAY_USE["formats"] = {"base", "io", "dataset"}
-MAY_USE |= {f"formats/{name}": {"base", "io", "dataset"} for name in FORMATS}
+# A format is a room of its own, which knows no other: each folder of src/formats.
+FORMAT_MAY_USE = {"base", "io", "dataset"}
+GENERATED = ("format_rows.inc",)
 MAY_USE["pack"] = {"augment", "base", "dataset", "decode", "formats/shards", "formats/tar", "io", "jpeg", "plan"}
 MAY_USE["loader"] = {"base", "columns", "device", *STAGES}
 MAY_USE["api"] = {"base", "columns", "device", "formats", "formats/arrays", "formats/shards", "jpeg", "loader", "pack", *STAGES}
@@ -82,6 +81,10 @@ class Tree:
 
     def __init__(self, root):
         self.root = root
+        formats = os.path.join(root, "src", "formats")
+        found = os.listdir(formats) if os.path.isdir(formats) else ()
+        self.may_use = MAY_USE | {f"formats/{name}": FORMAT_MAY_USE for name in found
+                                  if os.path.isdir(os.path.join(formats, name))}
         self.findings = []
         self.names = set()  # of ours, in code
         self.mentions = []  # (path, line, name) in comments and documents
@@ -182,14 +185,14 @@ def quoted_folders(tree, path):
     part = path.split("/")
     if part[0] == "src":
         module = own[len("src/"):]
-        if module not in MAY_USE:
+        if module not in tree.may_use:
             tree.report(path, 1, "module", f"{own} is not in the picture of docs/design.md")
             return None
-        return [own] + [f"src/{used}" for used in sorted(MAY_USE[module])]
+        return [own] + [f"src/{used}" for used in sorted(tree.may_use[module])]
     if own == "tests/api":  # the public interface only
         return [own, "tests/support"]
     if part[0] in ("tests", "fuzz", "bench"):
-        return ([own, "tests/support", "fuzz"] + [f"src/{name}" for name in MAY_USE] +
+        return ([own, "tests/support", "fuzz"] + [f"src/{name}" for name in tree.may_use] +
                 sorted(TOOLS_MAY_USE))
     if part[0] == "tools":
         if own not in TOOLS_MAY_USE:
@@ -216,7 +219,7 @@ def check_includes(tree, path, text):
         if not match:
             continue
         quote, name = match.groups()
-        if quote == '"' and folders is not None and not is_within(tree, name, folders):
+        if quote == '"' and folders is not None and name not in GENERATED and not is_within(tree, name, folders):
             tree.report(path, number, "include", f'"{name}" is not in a folder that this file may use')
         if quote == "<" and path.startswith("include/") and not re.match(
                 r"(sluice/\w+|stddef|stdint)\.h$", name):
@@ -286,7 +289,7 @@ def check_uses(tree, path, text):
     allowed = TOOLS_MAY_USE.get(own, set())
     if path.startswith("src/"):
         beside = "src"
-        allowed = {f"src/{used}" for used in MAY_USE.get(own[len("src/"):], ())}
+        allowed = {f"src/{used}" for used in tree.may_use.get(own[len("src/"):], ())}
     code = re.sub(r"#[^\n]*", "", text)
     for call in re.findall(r"sluice_(?:module|tool_folder)\(([^)]*)\)", code):
         uses = re.search(r"\bUSES\b((?:\s+[a-z][\w/]*)*)", call)

@@ -267,9 +267,12 @@ static sluice_status open_megatron(sl_dataset **dataset, const char *const *path
     return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, error));
 }
 
-const sl_format sl_format_megatron = {.name = "megatron",
-                                      .probe = probe,
-                                      .is_file = is_file,
-                                      .is_sure = is_pair,
-                                      .files = "Megatron-LM's .bin and .idx files",
-                                      .open = open_megatron};
+SL_FORMAT(megatron) = {
+    .name = "megatron",
+    .files = "Megatron-LM's .bin and .idx files",
+    .known = "Megatron's .bin with .idx",
+    .probe = probe,
+    .is_file = is_file,
+    .is_sure = is_pair,
+    .open = open_megatron,
+};

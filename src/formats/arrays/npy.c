@@ -172,9 +172,12 @@ static sluice_status open_npy(sl_dataset **dataset, const char *const *paths, si
     return status;
 }
 
-const sl_format sl_format_npy = {.name = "npy",
-                                 .probe = probe,
-                                 .is_file = is_file,
-                                 .is_binary = true,
-                                 .files = ".npy files",
-                                 .open = open_npy};
+SL_FORMAT(npy) = {
+    .name = "npy",
+    .files = ".npy files",
+    .known = ".npy",
+    .probe = probe,
+    .is_file = is_file,
+    .is_binary = true,
+    .open = open_npy,
+};

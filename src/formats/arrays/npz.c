@@ -99,8 +99,12 @@ static sluice_status open_npz(sl_dataset **dataset, const char *const *paths, si
     return status;
 }
 
-const sl_format sl_format_npz = {.name = "npz",
-                                 .takes_fields = true,
-                                 .probe = probe,
-                                 .is_named = is_named,
-                                 .open = open_npz};
+SL_FORMAT(npz) = {
+    .name = "npz",
+    .files = ".npz files",
+    .known = ".npz",
+    .takes_fields = true,
+    .probe = probe,
+    .is_named = is_named,
+    .open = open_npz,
+};

@@ -228,7 +228,10 @@ static sluice_status open_arrow(sl_dataset **dataset, const char *const *paths, 
     return SLUICE_OK;
 }
 
-const sl_format sl_format_arrow = {.name = "arrow",
-                                   .takes_fields = true,
-                                   .probe = sl_arrow_probe,
-                                   .open = open_arrow};
+SL_FORMAT(arrow) = {
+    .name = "arrow",
+    .files = "Arrow files",
+    .takes_fields = true,
+    .probe = sl_arrow_probe,
+    .open = open_arrow,
+};

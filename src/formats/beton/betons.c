@@ -303,10 +303,13 @@ static sluice_status open_betons(sl_dataset **dataset, const char *const *paths,
     return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, options, error));
 }
 
-const sl_format sl_format_beton = {.name = "beton",
-                                   .takes_fields = true,
-                                   .probe = probe,
-                                   .is_file = is_file,
-                                   .is_binary = true,
-                                   .files = ".beton files",
-                                   .open = open_betons};
+SL_FORMAT(beton) = {
+    .name = "beton",
+    .files = ".beton files",
+    .known = "FFCV (.beton)",
+    .takes_fields = true,
+    .probe = probe,
+    .is_file = is_file,
+    .is_binary = true,
+    .open = open_betons,
+};

@@ -309,8 +309,11 @@ static sluice_status open_folder(sl_dataset **dataset, const char *const *paths,
     return sl_dataset_opened(dataset, &own->base, status);
 }
 
-const sl_format sl_format_folder = {.name = "folder",
-                                    .probe = probe,
-                                    .is_file = sl_folder_is_picture,
-                                    .files = "pictures",
-                                    .open = open_folder};
+SL_FORMAT(folder) = {
+    .name = "folder",
+    .files = "pictures",
+    .known = "",
+    .probe = probe,
+    .is_file = sl_folder_is_picture,
+    .open = open_folder,
+};

@@ -361,10 +361,13 @@ static sluice_status open_lmdb(sl_dataset **dataset, const char *const *paths, s
     return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, options, error));
 }
 
-const sl_format sl_format_lmdb = {.name = "lmdb",
-                                  .takes_fields = true,
-                                  .probe = probe,
-                                  .is_file = is_file,
-                                  .is_binary = true,
-                                  .files = "LMDB files",
-                                  .open = open_lmdb};
+SL_FORMAT(lmdb) = {
+    .name = "lmdb",
+    .files = "LMDB files",
+    .known = "LMDB",
+    .takes_fields = true,
+    .probe = probe,
+    .is_file = is_file,
+    .is_binary = true,
+    .open = open_lmdb,
+};

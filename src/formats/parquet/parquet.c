@@ -205,8 +205,13 @@ static sluice_status open_parquets(sl_dataset **dataset, const char *const *path
     return SLUICE_OK;
 }
 
-const sl_format sl_format_parquet = {.name = "parquet",
-                                     .takes_fields = true,
-                                     .is_named = is_named,
-                                     .probe = probe,
-                                     .open = open_parquets};
+SL_FORMAT(parquet) = {
+    .name = "parquet",
+    .files = "Parquet files",
+    .known = "Parquet",
+    .note_suffix = ".parquet",
+    .takes_fields = true,
+    .is_named = is_named,
+    .probe = probe,
+    .open = open_parquets,
+};

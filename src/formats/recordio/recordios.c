@@ -155,8 +155,12 @@ static sluice_status open_records(sl_dataset **dataset, const char *const *paths
     return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, options, error));
 }
 
-const sl_format sl_format_recordio = {.name = "recordio",
-                                      .takes_fields = true,
-                                      .probe = probe,
-                                      .is_named = is_named,
-                                      .open = open_records};
+SL_FORMAT(recordio) = {
+    .name = "recordio",
+    .files = "RecordIO files",
+    .known = "RecordIO (.rec)",
+    .takes_fields = true,
+    .probe = probe,
+    .is_named = is_named,
+    .open = open_records,
+};

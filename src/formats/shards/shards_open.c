@@ -537,7 +537,11 @@ sluice_status sl_shards_open_manifest(sl_dataset **dataset, const char *manifest
     return open_shards(dataset, &manifest, 1, &options, error);
 }
 
-const sl_format sl_format_shards = {.name = "shards",
-                                    .probe = probe,
-                                    .is_marked = is_marked,
-                                    .open = open_shards};
+SL_FORMAT(shards) = {
+    .name = "shards",
+    .files = "packed datasets",
+    .known = "packed shards (*.sluice)",
+    .probe = probe,
+    .is_marked = is_marked,
+    .open = open_shards,
+};

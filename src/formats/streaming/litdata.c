@@ -261,7 +261,11 @@ static sluice_status open_litdata(sl_dataset **dataset, const char *const *paths
     return status;
 }
 
-const sl_format sl_format_litdata = {.name = "litdata",
-                                     .takes_fields = true,
-                                     .probe = probe,
-                                     .open = open_litdata};
+SL_FORMAT(litdata) = {
+    .name = "litdata",
+    .files = "LitData datasets",
+    .known = "LitData",
+    .takes_fields = true,
+    .probe = probe,
+    .open = open_litdata,
+};

@@ -327,7 +327,11 @@ static sluice_status open_mds(sl_dataset **dataset, const char *const *paths, si
     return sl_dataset_opened(dataset, &o.own->base, open_all(&o, paths, count, options, error));
 }
 
-const sl_format sl_format_mds = {.name = "mds",
-                                 .takes_fields = true,
-                                 .probe = probe,
-                                 .open = open_mds};
+SL_FORMAT(mds) = {
+    .name = "mds",
+    .files = "MDS datasets",
+    .known = "MDS",
+    .takes_fields = true,
+    .probe = probe,
+    .open = open_mds,
+};

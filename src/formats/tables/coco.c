@@ -583,12 +583,16 @@ static sluice_status open_coco(sl_dataset **dataset, const char *const *paths, s
     return SLUICE_OK;
 }
 
-const sl_format sl_format_coco = {.name = "coco",
-                                  .takes_fields = true,
-                                  .probe = probe,
-                                  .is_file = is_file,
-                                  .is_sure = probe,
-                                  .is_single = true,
-                                  .files = "files of COCO annotations",
-                                  .words = words,
-                                  .open = open_coco};
+SL_FORMAT(coco) = {
+    .name = "coco",
+    .files = "files of COCO annotations",
+    .known = "COCO annotations (.json with images, annotations or categories)",
+    .is_annotations = true,
+    .takes_fields = true,
+    .probe = probe,
+    .is_file = is_file,
+    .is_sure = probe,
+    .is_single = true,
+    .words = words,
+    .open = open_coco,
+};

@@ -415,11 +415,15 @@ static sluice_status open_table(sl_dataset **dataset, const char *const *paths, 
     return SLUICE_OK;
 }
 
-const sl_format sl_format_table = {.name = "table",
-                                   .takes_fields = true,
-                                   .probe = probe,
-                                   .is_file = sl_table_is_named,
-                                   .is_sure = names_pictures,
-                                   .is_single = true,
-                                   .files = "tables",
-                                   .open = open_table};
+SL_FORMAT(table) = {
+    .name = "table",
+    .files = "tables",
+    .known = "tables of pictures (.csv, .tsv, .jsonl, .lst)",
+    .is_alone_sure = true,
+    .takes_fields = true,
+    .probe = probe,
+    .is_file = sl_table_is_named,
+    .is_sure = names_pictures,
+    .is_single = true,
+    .open = open_table,
+};

@@ -470,7 +470,11 @@ static sluice_status open_voc(sl_dataset **dataset, const char *const *paths, si
     return status;
 }
 
-const sl_format sl_format_voc = {.name = "voc",
-                                 .takes_fields = true,
-                                 .probe = sl_voc_files_probe,
-                                 .open = open_voc};
+SL_FORMAT(voc) = {
+    .name = "voc",
+    .files = "Pascal VOC annotations",
+    .known = "Pascal VOC annotations (lists in ImageSets)",
+    .takes_fields = true,
+    .probe = sl_voc_files_probe,
+    .open = open_voc,
+};

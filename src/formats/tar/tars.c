@@ -168,7 +168,10 @@ static sluice_status open_tars(sl_dataset **dataset, const char *const *paths, s
     return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, options, error));
 }
 
-const sl_format sl_format_tars = {.name = "tar",
-                                  .probe = probe,
-                                  .is_named = is_named_tar,
-                                  .open = open_tars};
+SL_FORMAT(tars) = {
+    .name = "tar",
+    .files = "tar archives",
+    .probe = probe,
+    .is_named = is_named_tar,
+    .open = open_tars,
+};

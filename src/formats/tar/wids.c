@@ -20,6 +20,8 @@
 #define STAGE "dataset"
 #define LIST  "shardlist"
 
+extern const sl_format sl_format_tars;
+
 /* Its kind stands at the beginning. */
 enum { LOOK_BYTES = 4096 };
 
@@ -202,4 +204,10 @@ static sluice_status open_list(sl_dataset **dataset, const char *const *paths, s
 }
 
 /* By the name of what it becomes. */
-const sl_format sl_format_wids = {.name = "tar", .probe = probe, .open = open_list};
+SL_FORMAT(wids) = {
+    .name = "tar",
+    .files = "lists of tar archives",
+    .known = "lists of them (wids)",
+    .probe = probe,
+    .open = open_list,
+};

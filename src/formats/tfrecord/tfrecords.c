@@ -240,8 +240,12 @@ static sluice_status open_records(sl_dataset **dataset, const char *const *paths
     return sl_dataset_opened(dataset, &own->base, open_all(own, paths, count, options, error));
 }
 
-const sl_format sl_format_tfrecords = {.name = "tfrecord",
-                                       .takes_fields = true,
-                                       .probe = probe,
-                                       .is_named = is_named,
-                                       .open = open_records};
+SL_FORMAT(tfrecords) = {
+    .name = "tfrecord",
+    .files = "TFRecord files",
+    .known = "TFRecords",
+    .takes_fields = true,
+    .probe = probe,
+    .is_named = is_named,
+    .open = open_records,
+};
