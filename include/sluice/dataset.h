@@ -2,72 +2,19 @@
 /*
  * sluice/dataset.h: an immutable index of samples over files that already exist.
  *
- * `sluice_dataset_open` takes a path and finds out what lies there:
+ * `sluice_dataset_open` takes paths and finds out what lies there: packed shards, an image folder
+ * with torchvision's rules, or one of the formats that docs/formats.md describes and
+ * sluice_dataset_format lists. With sluice_dataset_options.flat they are files of tensors of one
+ * shape, and nothing else.
  *
- *   - a folder of packed shards (manifest.sluice), one such manifest, or one shard (*.sluice);
- *   - an image folder with torchvision's ImageFolder rules: one sub-folder a class, classes
- *     numbered in code-point order, nested folders followed, extensions (.jpg .jpeg .png .ppm .bmp
- *     .pgm .tif .tiff .webp) compared without case. Of a folder with pictures and no sub-folder
- *     that holds any they have no "label". Folders that cannot be classes (splits, a single one
- *     around class folders) are refused. Links to folders are followed: a folder that several lead
- *     to counts each time. But where those of a class lead in a circle (torchvision would go round
- *     in it), each folder counts once in that class, under the path with the fewest links. Links
- *     that list more than 65536 folders of their classes, or 2^22 files in all, again are refused;
- *   - an unpacked WebDataset: a folder of files, or of numbered folders of them, of which those
- *     called alike up to their first dot are a sample, as in tar archives; docs/formats.md says
- *     which folders are that;
- *   - tar archives as WebDataset has them, or a folder with archives (*.tar) and without folders:
- *     files that are called alike up to the first dot of their name, and follow one another, are a
- *     sample; docs/formats.md says what its fields are. Each archive's headers are walked when it
- *     is opened, several at a time, and an index is kept in $SLUICE_CACHE_DIR, or else
- *     $XDG_CACHE_HOME/sluice or ~/.cache/sluice (SLUICE_CACHE_DIR="": none is). Those compressed
- *     by gzip or zstd (*.tar.gz, *.tgz, *.tar.zst, *.tzst) are unpacked for that, and can only be
- *     read from front to back (sluice_dataset_info.front_to_back), unless they are kept unpacked
- *     (sluice_dataset_options.unpacked_dir);
- *   - TFRecord files of tf.train.Example or SequenceExample (*.tfrecord, *.tfrecords, *.tfrec,
- *     NAME-00000-of-01024), or a folder with such files and without folders: each record is a
- *     sample; docs/formats.md says what its fields are. Indexes are made and kept as those of
- *     archives are;
- *   - Parquet files (*.parquet), or a folder with such files and without folders: each row is a
- *     sample; docs/formats.md says what its fields are. All columns but those of large values, as
- *     pictures are, are kept in memory;
- *   - Arrow streams and files (*.arrow, *.feather), a folder that Dataset.save_to_disk of Hugging
- *     Face's datasets made, or a folder with such files and without folders: each row is a sample;
- *     docs/formats.md says what its fields are. One column is read with a sample, all others are
- *     kept in memory;
- *   - MXNet's RecordIO files (*.rec), or a folder with such files and without folders: each record
- *     is a sample with the fields "image" (or "data"), "label" and "id". Indexes are made and kept
- *     as those of archives are, or are MXNet's (*.idx);
- *   - FFCV's .beton files of version 2, each row of which is a sample with the file's fields;
- *   - MDS, the shards of MosaicML's Streaming: a folder with the index.json that lists them, or
- *     that file; docs/formats.md says what the fields are. Shards that are compressed (zstd, gzip,
- *     Brotli, snappy) are as archives that are;
- *   - LitData's chunks: a folder with the index.json that lists them, or that file; each leaf of a
- *     sample is a field, and each chunk of tokens (TokensLoader) a sample with the field "tokens".
- *     Those that are compressed (zstd) are as archives that are;
- *   - .npy files, each row of whose array is a sample with the field "tensor" (of an array of one
- *     dimension: each stretch of 2^20 elements);
- *   - .npz files, several or a folder of them (and without folders): each is a sample, each of its
- *     arrays a field, called by its name; or one such file: if all its arrays have the same length
- *     along the first dimension, above 1, each row is a sample, else it is one sample;
- *   - Megatron-LM's NAME.bin with NAME.idx, each sequence of which is a sample with the field
- *     "tokens";
- *   - LMDB: a folder with data.mdb, or such a file; each entry is a sample, in the order of keys.
- *     Keys are walked when it is opened, nothing is mapped or locked, and it is not to be written
- *     meanwhile; docs/formats.md says what the fields are;
- *   - a table that lists pictures (*.csv, *.tsv, *.jsonl, *.ndjson, *.lst), or a folder with
- *     metadata.csv or metadata.jsonl that does: each row is a sample, one column tells its file,
- *     the others are kept in memory; docs/formats.md says what the fields are;
- *   - COCO's annotations (*.json): each image that they list is a sample, with its boxes, classes,
- *     keypoints or captions; docs/formats.md says where pictures are looked for;
- *   - Pascal VOC's annotations: the folder with Annotations/, a folder of *.xml, or a list in
- *     ImageSets (*.txt): each annotation is a sample, with the boxes and classes of its objects;
- *     docs/formats.md says where pictures are looked for;
- *   - with sluice_dataset_options.flat, files of tensors of one shape and nothing else.
- *
- * A folder whose files all are .npy, .beton, LMDB, pairs of Megatron's, or one table or file of
- * COCO's annotations is opened as those files are; notes and the like beside them do not count. One
- * that could be two things is refused, by the names of what is there.
+ * What takes a walk to find samples in (tar archives, TFRecord and RecordIO files) is walked when
+ * it is opened first, several files at a time, and an index is kept in $SLUICE_CACHE_DIR, or else
+ * $XDG_CACHE_HOME/sluice or ~/.cache/sluice (SLUICE_CACHE_DIR="": none is). What is compressed as
+ * a whole (*.tar.gz, MDS and LitData of zstd, ...) can only be read from front to back
+ * (sluice_dataset_info.front_to_back), unless it is kept unpacked
+ * (sluice_dataset_options.unpacked_dir). Columns of small values, of formats that store column by
+ * column, are kept in memory. A path that could be two things is refused, by the names of what is
+ * there.
  *
  * Opening an image folder lists it and reads no picture. Opening shards reads their manifest and
  * none of their index entries; both are checked against checksums as they are read. Index blocks
@@ -238,6 +185,26 @@ SLUICE_API const char *sluice_dataset_describe(const sluice_dataset *dataset);
 /* Field `index`, 0 .. fields-1 of sluice_dataset_info; INVALID for others. */
 SLUICE_API sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t index,
                                                   sluice_field *field);
+
+/* A format that datasets are read in. */
+typedef struct sluice_format {
+    uint32_t struct_size;
+    uint32_t takes_fields; /* 1: sluice_dataset_options.fields choose and name its fields */
+    char name[16];         /* a word of sluice_dataset_info.format: "tar" */
+    char files[80];        /* what is opened, in the plural: "tar archives" */
+} sluice_format;
+
+#define SLUICE_FORMAT_INIT               \
+    {                                    \
+        sizeof(sluice_format), 0, "", "" \
+    }
+
+/*
+ * Format number `index`, from 0, in the order in which a path is asked for them. The same name may
+ * come twice, where files of two kinds are of one format. END: there are no more. INVALID: `format`
+ * is NULL, or its struct_size is not known. Never blocks; any thread.
+ */
+SLUICE_API sluice_status sluice_dataset_format(uint32_t index, sluice_format *format);
 
 /* Name of class `label`, valid while the dataset is open; NULL when there is none. */
 SLUICE_API const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t label);

@@ -93,15 +93,14 @@ class Dataset:
     """Samples that lie in files, found and not read.
 
     path: a folder of class folders with pictures (torchvision's ImageFolder rules), a folder of packed
-    shards (`sluice pack`), a manifest or a shard, tar archives as WebDataset has them, TFRecords, Parquet files,
-    MDS shards, LitData chunks, .npy and .npz files and others (docs/formats.md), also with ranges
+    shards (`sluice pack`), or any other format of docs/formats.md (`sluice info --formats` lists them), also with ranges
     ("train-{000..146}.tar"); or a list of those. Those that are compressed as a whole (archives, MDS, LitData) are read from front to
     back (a Loader's shuffle='shards'), unless `unpacked_dir` is given. With `flat=("float32", (3, 32, 32))` the files hold nothing but
     tensors of that dtype and shape, back to back. Class folders without a picture, and those whose names differ in case only, are
     refused unless they are allowed.
 
-    fields: of formats with features, columns or arrays (TFRecords, Parquet, MDS, LitData, .npz), which are wanted and
-    what they are called here [all, by docs/formats.md]:
+    fields: of formats with features, columns or arrays (`sluice info --formats` says of which), which are wanted and what
+    they are called here [all, by docs/formats.md]:
     {"image": "image/encoded", "label": "image/class/label:int", "box": ("box", "f32[4]")}. What is behind the
     colon, or in a pair, is the type: image, int, float, bytes, text, or a tensor as dtype[shape]: i64[] has as many
     elements as there are, f32[0,4] as many rows, u8[28,28] is made of bytes.

@@ -211,6 +211,22 @@ sluice_status sluice_dataset_get_field(const sluice_dataset *dataset, uint32_t i
     return sl_api_write_struct(field, &full, sizeof(full));
 }
 
+sluice_status sluice_dataset_format(uint32_t index, sluice_format *format)
+{
+    sluice_format full = SLUICE_FORMAT_INIT;
+    const sl_format *found = sl_format_at(index);
+    if (format == NULL) {
+        return SLUICE_INVALID;
+    }
+    if (found == NULL) {
+        return SLUICE_END;
+    }
+    full.takes_fields = found->takes_fields ? 1 : 0;
+    snprintf(full.name, sizeof(full.name), "%s", found->name);
+    snprintf(full.files, sizeof(full.files), "%s", found->files);
+    return sl_api_write_struct(format, &full, sizeof(full));
+}
+
 const char *sluice_dataset_class_name(const sluice_dataset *dataset, int64_t label)
 {
     const sl_dataset *own = sl_api_const_dataset(dataset);

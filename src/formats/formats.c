@@ -19,6 +19,11 @@ const sl_format *const sl_formats[SL_FORMATS] = {
 #undef SL_FORMAT_ROW
 };
 
+const sl_format *sl_format_at(uint32_t index)
+{
+    return index < SL_FORMATS ? sl_formats[index] : NULL;
+}
+
 /* What a file is. NULL, with an error: nothing, or several things. */
 static const sl_format *find_of_file(const char *path, sluice_error *error)
 {

@@ -12,5 +12,7 @@
 /* Probes the table in order and opens. `options` is full-size, not NULL. */
 sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, size_t count,
                               const sluice_dataset_options *options, sluice_error *error);
+/* Row `index` of the table; NULL: there are no more. */
+const sl_format *sl_format_at(uint32_t index);
 
 #endif

@@ -51,6 +51,11 @@ static sluice_status fill_field(void *tagged)
     return sluice_dataset_get_field(f.dataset, 0, tagged);
 }
 
+static sluice_status fill_format(void *tagged)
+{
+    return sluice_dataset_format(0, tagged);
+}
+
 static sluice_status fill_sample(void *tagged)
 {
     return sluice_dataset_get_sample(f.dataset, 3, tagged, NULL);
@@ -265,6 +270,7 @@ static const struct filler {
     {"ranks_find", fill_ranks, sizeof(sluice_ranks), SLUICE_OK, 4},
     {"dataset_get_info", fill_info, sizeof(sluice_dataset_info), SLUICE_OK, 4},
     {"dataset_get_field", fill_field, sizeof(sluice_field), SLUICE_OK, 4},
+    {"dataset_format", fill_format, sizeof(sluice_format), SLUICE_OK, 4},
     {"dataset_get_sample", fill_sample, sizeof(sluice_sample_info), SLUICE_OK, 4},
     {"dataset_verify", fill_verified, sizeof(sluice_verify_result), SLUICE_OK, 4},
     {"pack", fill_packed, sizeof(sluice_pack_result), SLUICE_OK, 4},

@@ -50,8 +50,8 @@ refuses 2 "fail|skip" pack x y --on-bad replace
 refuses 2 "keep|drop" pack x y --metadata some
 refuses 2 "--keep-bytes" pack x y --keep-bytes --metadata drop
 refuses 2 "--keep-bytes" pack x y --tile-mcus 4 --keep-bytes
-refuses 2 "DATASET or --system" info
-refuses 2 "DATASET or --system" info x --system
+refuses 2 "DATASET, --system or --formats" info
+refuses 2 "DATASET, --system or --formats" info x --system
 refuses 2 "too large" view . --samples 256 --draws 64 --size 1024
 refuses 2 "a number from" synth x --size-scale 0
 

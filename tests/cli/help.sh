@@ -25,3 +25,17 @@ refuses 2 "no command" help nonsense
 refuses 2 "no command" nonsense
 run 2
 says err "Commands:"
+
+# What can be read is told by the formats themselves, and each is described.
+run 0 info --formats
+says out "tar          tar archives"
+says out "parquet      Parquet files, of which --field chooses"
+cut -d ' ' -f 1 out | sort -u > names
+[ "$(wc -l < names)" -ge 17 ] || fail "few formats: $(cat out)"
+while read -r name; do
+    grep -qi "$name" "$(dirname "$0")/../../docs/formats.md" || fail "docs/formats.md has no $name"
+done < names
+run 0 info --formats --json
+json '[.formats[].name] | index("shards") == 0 and .[-1] == "folder"'
+json '.formats[] | select(.name == "coco") | .takes_fields and (.files | test("COCO"))'
+refuses 2 "give a DATASET, --system or --formats" info --formats --system

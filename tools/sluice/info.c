@@ -26,7 +26,7 @@ static const uint64_t no_sample = UINT64_MAX;
 struct info_args {
     uint64_t sample;
     struct data_folder folder;
-    bool system, json;
+    bool system, formats, json;
     const char *dataset;
 };
 
@@ -350,11 +350,42 @@ static int show_system(bool as_json)
     return code;
 }
 
+static int show_formats(bool as_json)
+{
+    struct json json;
+    sluice_format format = SLUICE_FORMAT_INIT;
+    if (as_json) {
+        json_begin(&json, stdout);
+        json_open_object(&json, NULL);
+        json_open_array(&json, "formats");
+    }
+    for (uint32_t i = 0; sluice_dataset_format(i, &format) == SLUICE_OK; i++) {
+        if (as_json) {
+            json_open_object(&json, NULL);
+            json_text(&json, "name", format.name);
+            json_text(&json, "files", format.files);
+            json_bool(&json, "takes_fields", format.takes_fields != 0);
+            json_close_object(&json);
+        } else {
+            printf("%-12s %s%s\n", format.name, format.files,
+                   format.takes_fields != 0 ? ", of which --field chooses" : "");
+        }
+    }
+    if (as_json) {
+        json_close_array(&json);
+        json_close_object(&json);
+    }
+    return TOOL_FINE;
+}
+
 static int run(const struct info_args *args)
 {
-    if (args->system != (args->dataset == NULL)) {
-        report("give either a DATASET or --system; `sluice info --help` shows examples");
+    if (args->system + args->formats + (args->dataset != NULL) != 1) {
+        report("give a DATASET, --system or --formats; `sluice info --help` shows examples");
         return TOOL_USAGE;
+    }
+    if (args->formats) {
+        return show_formats(args->json);
     }
     if (args->system) {
         return show_system(args->json);
@@ -379,17 +410,20 @@ int info_main(int argc, char **argv)
         {"system", 0, OPTION_FLAG, &args.system,
          .help = "show what this machine offers: io_uring, memory, CPU features, CUDA; and which "
                  "of several processes this is, as its launcher says"},
+        {"formats", 0, OPTION_FLAG, &args.formats, .help = "list the formats that are read"},
         DATA_FOLDER_ROWS(args.folder),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print JSON"},
         {.name = NULL},
     };
     struct command_usage usage = {
         .arguments = "[DATASET]",
-        .summary = "Says what a dataset holds, or with --system what this machine offers.",
+        .summary = "Says what a dataset holds, or with --system what this machine offers, or with "
+                   "--formats what can be read.",
         .examples = "  sluice info photos\n"
                     "  sluice info packed --json\n"
                     "  sluice info packed --sample 17\n"
-                    "  sluice info --system\n",
+                    "  sluice info --system\n"
+                    "  sluice info --formats\n",
         .rows = rows,
         .operands_max = 1,
     };
