@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Damaged and hostile PNGs: an error with a reason and an offset, no memory and no time. */
 #include "clock.h"
-#include "decoder.h"
+#include "decoder_setup.h"
 #include "png_codec.h"
 #include "png_make.h"
 
@@ -14,68 +14,22 @@
 
 #include <cmocka.h>
 
-enum { MAX_PIXELS = 100000000 };
-
-typedef struct fixture {
-    sl_decoder *decoder;
-    atomic_bool stop;
-} fixture;
-
-static int open_with(void **state, uint64_t scratch_bytes)
-{
-    fixture *f = calloc(1, sizeof(*f));
-    assert_non_null(f);
-    const sl_decoder_config config = {.max_pixels = MAX_PIXELS,
-                                      .max_unpacked_bytes = 1 << 20,
-                                      .exif = SLUICE_EXIF_APPLY,
-                                      .scratch_bytes = scratch_bytes,
-                                      .stop = &f->stop};
-    assert_int_equal(sl_decoder_open(&f->decoder, &config, NULL), SLUICE_OK);
-    *state = f;
-    return 0;
-}
-
 static int setup(void **state)
 {
-    return open_with(state, 0);
+    *state = decoder_open(sl_codec_png.number, SLUICE_EXIF_APPLY, 0);
+    return 0;
 }
 
 static int teardown(void **state)
 {
-    fixture *f = *state;
-    sl_decoder_close(f->decoder);
-    free(f);
+    decoder_close(*state);
     return 0;
 }
 
-/* Rows [0, rows) (0: all) of a copy of just that size, for the sanitizer. */
-static sluice_status decode(const fixture *f, const uint8_t *data, size_t size, uint32_t rows,
-                            sluice_error *error)
+static void expect(const decoder_setup *f, const png_file *file, sluice_status expected,
+                   const char *words)
 {
-    uint8_t *copy = malloc(size > 0 ? size : 1);
-    assert_non_null(copy);
-    memcpy(copy, data, size);
-    const sl_stored_image stored = {.bytes = {copy, size}, .codec = sl_codec_png.number};
-    sl_picture picture;
-    sl_image view;
-    sluice_status status = sl_decoder_open_picture(f->decoder, &stored, &picture, error);
-    if (status == SLUICE_OK) {
-        const sl_rect need = {0, 0, picture.width, rows > 0 ? rows : picture.height};
-        status = sl_decoder_decode(f->decoder, need, 0, 0, &view, error);
-    }
-    free(copy);
-    return status;
-}
-
-static void expect(const fixture *f, const png_file *file, sluice_status expected, const char *text)
-{
-    sluice_error error = SLUICE_ERROR_INIT;
-    const sluice_status status = decode(f, file->data, file->size, 0, &error);
-    if (status != expected || strstr(error.text, text) == NULL) {
-        fail_msg("status %d, \"%s\" where \"%s\" was expected", status, error.text, text);
-    }
-    assert_true(status != SLUICE_CORRUPT ||
-                (error.offset >= 0 && error.offset <= (int64_t)file->size));
+    decoder_expect(f, file->data, file->size, expected, words);
 }
 
 static const png_options kinds[] = {
@@ -90,10 +44,10 @@ static void truncated_everywhere(void **state)
 {
     for (uint32_t i = 0; i < 2 * KINDS; i++) {
         png_file file = png_make(13, 11, i, &kinds[i / 2]);
-        assert_int_equal(decode(*state, file.data, file.size, i % 2, NULL), SLUICE_OK);
+        assert_int_equal(decoder_try(*state, file.data, file.size, i % 2, NULL), SLUICE_OK);
         for (size_t size = 1; size < file.size; size++) {
             sluice_error error = SLUICE_ERROR_INIT;
-            assert_int_equal(decode(*state, file.data, size, i % 2, &error), SLUICE_CORRUPT);
+            assert_int_equal(decoder_try(*state, file.data, size, i % 2, &error), SLUICE_CORRUPT);
             assert_in_range(error.offset, 0, size);
         }
         png_make_free(&file);
@@ -108,7 +62,7 @@ static void flipped_everywhere(void **state)
         for (size_t bit = 0; bit < 8 * file.size; bit++) {
             sluice_error error = SLUICE_ERROR_INIT;
             file.data[bit / 8] ^= (uint8_t)(1U << bit % 8);
-            const sluice_status status = decode(*state, file.data, file.size, 0, &error);
+            const sluice_status status = decoder_try(*state, file.data, file.size, 0, &error);
             assert_true(status == SLUICE_CORRUPT || (status == SLUICE_UNSUPPORTED && bit / 8 < 33));
             file.data[bit / 8] ^= (uint8_t)(1U << bit % 8);
         }
@@ -129,13 +83,13 @@ static void flipped_and_sealed(void **state)
             damaged[bit / 8] ^= (uint8_t)(1U << bit % 8);
             png_make_seal(damaged, file.size);
             sluice_error error = SLUICE_ERROR_INIT;
-            const sluice_status status = decode(*state, damaged, file.size, 0, &error);
+            const sluice_status status = decoder_try(*state, damaged, file.size, 0, &error);
             assert_true(status == SLUICE_OK || status == SLUICE_CORRUPT ||
                         status == SLUICE_UNSUPPORTED);
             refused += status != SLUICE_OK;
         }
         free(damaged);
-        assert_int_equal(decode(*state, file.data, file.size, 0, NULL), SLUICE_OK);
+        assert_int_equal(decoder_try(*state, file.data, file.size, 0, NULL), SLUICE_OK);
         png_make_free(&file);
     }
     assert_true(refused > 1000);
@@ -293,19 +247,20 @@ static void memory_stays_within_the_bound(void **state)
             options = kinds[i / 5];
         }
         for (int interlaced = 0; interlaced < 2; interlaced++) {
-            void *own = NULL;
             options.interlaced = interlaced == 1;
             png_file file = png_make(shape.width, shape.height, i, &options);
-            (void)open_with(&own, sl_codec_png.scratch_bytes((uint64_t)shape.width * shape.height));
+            decoder_setup *own =
+                decoder_open(sl_codec_png.number, SLUICE_EXIF_APPLY,
+                             sl_codec_png.scratch_bytes((uint64_t)shape.width * shape.height));
             /* once more for the picture turned upright */
             const bool turned = options.orientation > 0;
             const sluice_status status =
-                decode(own, file.data, file.size, turned ? shape.height / 2 : 0, NULL);
+                decoder_try(own, file.data, file.size, turned ? shape.height / 2 : 0, NULL);
             assert_int_equal(status, SLUICE_OK);
-            (void)teardown(&own);
-            (void)open_with(&own, (uint64_t)4 << 10);
-            assert_int_equal(decode(own, file.data, file.size, 0, NULL), SLUICE_NOMEM);
-            (void)teardown(&own);
+            decoder_close(own);
+            own = decoder_open(sl_codec_png.number, SLUICE_EXIF_APPLY, (uint64_t)4 << 10);
+            assert_int_equal(decoder_try(own, file.data, file.size, 0, NULL), SLUICE_NOMEM);
+            decoder_close(own);
             png_make_free(&file);
         }
     }
@@ -313,7 +268,7 @@ static void memory_stays_within_the_bound(void **state)
 
 static void stops_when_nobody_waits(void **state)
 {
-    fixture *f = *state;
+    decoder_setup *f = *state;
     const png_options options = {.interlaced = true};
     png_file file = png_make(100, 100, 1, &options);
     const sl_stored_image stored = {.bytes = {file.data, file.size}};
@@ -325,7 +280,7 @@ static void stops_when_nobody_waits(void **state)
     assert_int_equal(sl_decoder_decode(f->decoder, need, 0, 0, &view, NULL), SLUICE_CANCELED);
     assert_int_equal(sl_decoder_open_picture(f->decoder, &stored, &picture, NULL), SLUICE_CANCELED);
     atomic_store_explicit(&f->stop, false, memory_order_relaxed);
-    assert_int_equal(decode(f, file.data, file.size, 0, NULL), SLUICE_OK);
+    assert_int_equal(decoder_try(f, file.data, file.size, 0, NULL), SLUICE_OK);
     png_make_free(&file);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Damaged and hostile WebPs, animations, and limits. */
-#include "decoder.h"
+#include "decoder_setup.h"
 #include "webp_codec.h"
 #include "webp_make.h"
 
@@ -15,66 +15,29 @@
 
 #include <cmocka.h>
 
-enum { MAX_PIXELS = 50000000, RIFF = 12, HEAD = 8 };
-
-typedef struct fixture {
-    sl_decoder *decoder;
-    atomic_bool stop;
-} fixture;
-
-static int open_with(void **state, uint64_t scratch_bytes)
-{
-    fixture *f = calloc(1, sizeof(*f));
-    assert_non_null(f);
-    const sl_decoder_config config = {.max_pixels = MAX_PIXELS,
-                                      .max_unpacked_bytes = 1 << 20,
-                                      .exif = SLUICE_EXIF_APPLY,
-                                      .scratch_bytes = scratch_bytes,
-                                      .stop = &f->stop};
-    assert_int_equal(sl_decoder_open(&f->decoder, &config, NULL), SLUICE_OK);
-    *state = f;
-    return 0;
-}
+enum { RIFF = 12, HEAD = 8 };
 
 static int setup(void **state)
 {
-    return open_with(state, 0);
+    *state = decoder_open(sl_codec_webp.number, SLUICE_EXIF_APPLY, 0);
+    return 0;
 }
 
 static int teardown(void **state)
 {
-    fixture *f = *state;
-    sl_decoder_close(f->decoder);
-    free(f);
+    decoder_close(*state);
     return 0;
 }
 
-/* All of a copy of just that size, for the sanitizer. */
-static sluice_status decode(const fixture *f, const uint8_t *data, size_t size, sluice_error *error)
+static sluice_status decode(const decoder_setup *f, const webp_file *file)
 {
-    uint8_t *copy = malloc(size > 0 ? size : 1);
-    assert_non_null(copy);
-    memcpy(copy, data, size);
-    const sl_stored_image stored = {.bytes = {copy, size}, .codec = sl_codec_webp.number};
-    sl_picture picture;
-    sl_image view;
-    sluice_status status = sl_decoder_open_picture(f->decoder, &stored, &picture, error);
-    if (status == SLUICE_OK) {
-        const sl_rect all = {0, 0, picture.width, picture.height};
-        status = sl_decoder_decode(f->decoder, all, 0, 0, &view, error);
-    }
-    free(copy);
-    return status;
+    return decoder_try(f, file->data, file->size, 0, NULL);
 }
 
-static void expect(const fixture *f, const webp_file *file, sluice_status expected,
-                   const char *text)
+static void expect(const decoder_setup *f, const webp_file *file, sluice_status expected,
+                   const char *words)
 {
-    sluice_error error = SLUICE_ERROR_INIT;
-    const sluice_status status = decode(f, file->data, file->size, &error);
-    if (status != expected || strstr(error.text, text) == NULL) {
-        fail_msg("status %d, \"%s\" where \"%s\" was expected", status, error.text, text);
-    }
+    decoder_expect(f, file->data, file->size, expected, words);
 }
 
 static const webp_options kinds[] = {
@@ -97,15 +60,15 @@ static void truncated_everywhere(void **state)
 {
     for (uint32_t i = 0; i < KINDS; i++) {
         webp_file file = webp_make(33, 21, i, &kinds[i]);
-        assert_int_equal(decode(*state, file.data, file.size, NULL), SLUICE_OK);
+        assert_int_equal(decode(*state, &file), SLUICE_OK);
         for (size_t size = 1; size < file.size; size++) {
             sluice_error error = SLUICE_ERROR_INIT;
-            assert_int_equal(decode(*state, file.data, size, &error), SLUICE_CORRUPT);
+            assert_int_equal(decoder_try(*state, file.data, size, 0, &error), SLUICE_CORRUPT);
             assert_in_range(error.offset, 0, size);
         }
         for (size_t size = RIFF; size + 36 < file.size; size++) {
             store32(file.data + 4, size - HEAD);
-            assert_int_equal(decode(*state, file.data, size, NULL), SLUICE_CORRUPT);
+            assert_int_equal(decoder_try(*state, file.data, size, 0, NULL), SLUICE_CORRUPT);
         }
         webp_free(&file);
     }
@@ -120,7 +83,8 @@ static void short_picture_data(void **state)
             store32(file.data + 4, size);
             store32(file.data + RIFF + 4, size - RIFF);
             sluice_error error = SLUICE_ERROR_INIT;
-            assert_int_equal(decode(*state, file.data, size + HEAD, &error), SLUICE_CORRUPT);
+            assert_int_equal(decoder_try(*state, file.data, size + HEAD, 0, &error),
+                             SLUICE_CORRUPT);
         }
         webp_free(&file);
     }
@@ -134,7 +98,7 @@ static void flipped_everywhere(void **state)
         for (size_t bit = 0; bit < 8 * file.size; bit += bit < 800 ? 1 : 7) {
             sluice_error error = SLUICE_ERROR_INIT;
             file.data[bit / 8] ^= (uint8_t)(1U << bit % 8);
-            const sluice_status status = decode(*state, file.data, file.size, &error);
+            const sluice_status status = decoder_try(*state, file.data, file.size, 0, &error);
             assert_true(status == SLUICE_OK || status == SLUICE_CORRUPT ||
                         status == SLUICE_UNSUPPORTED);
             refused += status != SLUICE_OK;
@@ -192,10 +156,9 @@ static bool stays_below(uint64_t bound, const webp_file *file)
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        void *own = NULL;
-        (void)open_with(&own, bound);
+        decoder_setup *own = decoder_open(sl_codec_webp.number, SLUICE_EXIF_APPLY, bound);
         const uint64_t before = peak_bytes();
-        const sluice_status status = decode(own, file->data, file->size, NULL);
+        const sluice_status status = decode(own, file);
         _exit(status == SLUICE_OK && peak_bytes() - before < bound + file->size ? 0 : 1);
     }
     int status = 0;
@@ -221,23 +184,23 @@ static void memory_stays_within_the_bound(void **state)
         const webp_options *kind = &kinds[i % 2 == 0 ? 0 : 2];
         webp_file file = i < 2 ? webp_make(WIDTH, HEIGHT, i, kind) : webp_make(2, 16000, i, kind);
         assert_true(SANITIZED || stays_below(bound, &file));
-        void *own = NULL;
-        (void)open_with(&own, (uint64_t)2 << 20);
-        assert_int_equal(decode(own, file.data, file.size, NULL), SLUICE_NOMEM);
-        (void)teardown(&own);
+        decoder_setup *own =
+            decoder_open(sl_codec_webp.number, SLUICE_EXIF_APPLY, (uint64_t)2 << 20);
+        assert_int_equal(decode(own, &file), SLUICE_NOMEM);
+        decoder_close(own);
         webp_free(&file);
     }
 }
 
 static void stops_when_nobody_waits(void **state)
 {
-    fixture *f = *state;
+    decoder_setup *f = *state;
     for (uint32_t i = 0; i < 2; i++) {
         webp_file file = webp_make(i == 0 ? 20 : 2000, i == 0 ? 20 : 1100, 1, &kinds[0]);
         atomic_store_explicit(&f->stop, true, memory_order_relaxed);
-        assert_int_equal(decode(f, file.data, file.size, NULL), SLUICE_CANCELED);
+        assert_int_equal(decode(f, &file), SLUICE_CANCELED);
         atomic_store_explicit(&f->stop, false, memory_order_relaxed);
-        assert_int_equal(decode(f, file.data, file.size, NULL), SLUICE_OK);
+        assert_int_equal(decode(f, &file), SLUICE_OK);
         webp_free(&file);
     }
 }
