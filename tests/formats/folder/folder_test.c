@@ -33,6 +33,27 @@ static void tree_make(tree *t)
     temporary_directory(t->root, sizeof(t->root));
 }
 
+static void tree_empty(tree *t)
+{
+    remove_tree(t->root);
+    tree_make(t);
+}
+
+static int tree_setup(void **state)
+{
+    static tree t;
+    tree_make(&t);
+    *state = &t;
+    return 0;
+}
+
+static int tree_teardown(void **state)
+{
+    const tree *t = *state;
+    remove_tree(t->root);
+    return 0;
+}
+
 static void tree_path(const tree *t, const char *name, char path[600])
 {
     (void)snprintf(path, 600, "%s/%s", t->root, name);
@@ -60,6 +81,23 @@ static void tree_link(const tree *t, const char *target, const char *name)
     tree_path(t, name, path);
     assert_int_equal(symlink(target, path), 0);
 }
+
+#define ADD(t, ...)                                                   \
+    do {                                                              \
+        const char *const added[] = {__VA_ARGS__};                    \
+        for (size_t i = 0; i < sizeof(added) / sizeof(*added); i++) { \
+            tree_add((t), added[i]);                                  \
+        }                                                             \
+    } while (0)
+
+/* {target, name} ... */
+#define LINK(t, ...)                                                  \
+    do {                                                              \
+        const char *const links[][2] = {__VA_ARGS__};                 \
+        for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) { \
+            tree_link((t), links[i][0], links[i][1]);                 \
+        }                                                             \
+    } while (0)
 
 static sluice_status tree_open(const tree *t, sl_dataset **dataset, uint32_t allow_case,
                                sluice_error *error)
@@ -107,66 +145,37 @@ static void expect(const tree *t, const char *const *wanted, size_t count)
 /* The example of torchvision's documentation: root/dog/xxx.png, root/dog/[...]/xxz.png ... */
 static void the_documented_example(void **state)
 {
-    (void)state;
-    tree t;
-    tree_make(&t);
-    tree_add(&t, "dog/xxx.png");
-    tree_add(&t, "dog/xxy.png");
-    tree_add(&t, "dog/deep/er/xxz.png");
-    tree_add(&t, "cat/123.png");
-    tree_add(&t, "cat/nsdf3.png");
-    tree_add(&t, "cat/deep/asd932_.png");
-    EXPECT(&t, "0 cat/123.png", "0 cat/nsdf3.png", "0 cat/deep/asd932_.png", "1 dog/xxx.png",
+    tree *t = *state;
+    ADD(t, "dog/xxx.png", "dog/xxy.png", "dog/deep/er/xxz.png", "cat/123.png", "cat/nsdf3.png",
+        "cat/deep/asd932_.png");
+    EXPECT(t, "0 cat/123.png", "0 cat/nsdf3.png", "0 cat/deep/asd932_.png", "1 dog/xxx.png",
            "1 dog/xxy.png", "1 dog/deep/er/xxz.png");
-    remove_tree(t.root);
 }
 
 static void order_and_extensions(void **state)
 {
-    (void)state;
-    tree t;
-    tree_make(&t);
-    tree_add(&t, "b/Z.JPG");
-    tree_add(&t, "b/a.jpeg");
-    tree_add(&t, "b/no.txt");
-    tree_add(&t, "b/jpg");
-    tree_add(&t, "b/.jpg");
-    tree_add(&t, "b/x.jpg.bak");
-    tree_add(&t, "b/a/1.webp");
-    tree_add(&t, "b/a-b/1.TiFf");
-    tree_add(&t, "b/a/c/0.pgm");
-    tree_add(&t, "empty/");
-    tree_add(&t, "B/1.bmp");
-    tree_add(&t, ".hidden/1.ppm");
-    tree_add(&t, "\xC3\xA9/1.tif");
-    tree_add(&t, "loose.jpg");
-    EXPECT(&t, "0 .hidden/1.ppm", "1 B/1.bmp", "2 b/.jpg", "2 b/Z.JPG", "2 b/a.jpeg",
-           "2 b/a/1.webp", "2 b/a-b/1.TiFf", "2 b/a/c/0.pgm", "4 \xC3\xA9/1.tif");
-    remove_tree(t.root);
+    tree *t = *state;
+    ADD(t, "b/Z.JPG", "b/a.jpeg", "b/no.txt", "b/jpg", "b/.jpg", "b/x.jpg.bak", "b/a/1.webp",
+        "b/a-b/1.TiFf", "b/a/c/0.pgm", "empty/", "B/1.bmp", ".hidden/1.ppm", "\xC3\xA9/1.tif",
+        "loose.jpg");
+    EXPECT(t, "0 .hidden/1.ppm", "1 B/1.bmp", "2 b/.jpg", "2 b/Z.JPG", "2 b/a.jpeg", "2 b/a/1.webp",
+           "2 b/a-b/1.TiFf", "2 b/a/c/0.pgm", "4 \xC3\xA9/1.tif");
 }
 
 static void links_are_followed_and_loops_are_not(void **state)
 {
-    (void)state;
-    tree t;
-    tree_make(&t);
-    tree_add(&t, "a/1.jpg");
-    tree_add(&t, "a/sub/2.jpg");
-    tree_add(&t, "loose.jpg");
-    tree_link(&t, "..", "a/sub/up");      /* the class itself */
-    tree_link(&t, "../..", "a/sub/root"); /* the root */
-    tree_link(&t, "a", "linked");         /* a class of its own */
-    tree_link(&t, "1.jpg", "a/3.jpg");
-    tree_link(&t, "nowhere", "a/4.jpg");
-    tree_link(&t, "5.jpg", "a/5.jpg");
-    tree_link(&t, ".", "self"); /* the root as a class */
+    tree *t = *state;
+    ADD(t, "a/1.jpg", "a/sub/2.jpg", "loose.jpg");
+    tree_link(t, "..", "a/sub/up");      /* the class itself */
+    tree_link(t, "../..", "a/sub/root"); /* the root */
+    tree_link(t, "a", "linked");         /* a class of its own */
+    LINK(t, {"1.jpg", "a/3.jpg"}, {"nowhere", "a/4.jpg"}, {"5.jpg", "a/5.jpg"});
+    tree_link(t, ".", "self"); /* the root as a class */
     char fifo[600];
-    tree_path(&t, "a/6.jpg", fifo);
+    tree_path(t, "a/6.jpg", fifo);
     assert_int_equal(mkfifo(fifo, 0666), 0);
-    EXPECT(&t, "0 a/1.jpg", "0 a/3.jpg", "0 a/4.jpg", "0 a/5.jpg", "0 a/sub/2.jpg",
-           "1 linked/1.jpg", "1 linked/3.jpg", "1 linked/4.jpg", "1 linked/5.jpg",
-           "1 linked/sub/2.jpg");
-    remove_tree(t.root);
+    EXPECT(t, "0 a/1.jpg", "0 a/3.jpg", "0 a/4.jpg", "0 a/5.jpg", "0 a/sub/2.jpg", "1 linked/1.jpg",
+           "1 linked/3.jpg", "1 linked/4.jpg", "1 linked/5.jpg", "1 linked/sub/2.jpg");
 }
 
 enum { MUTUAL = 12, SIDE = 17 };
@@ -190,30 +199,25 @@ static void add_mutual(const tree *t, const char *folder, int i)
 /* Folders that all link to each other: the ways are as many as their orders. */
 static void mutual_links_end(void **state)
 {
-    (void)state;
-    tree t;
+    tree *t = *state;
     sl_dataset *dataset;
     char key[SL_KEY_MAX + 1];
     char wanted[64];
-    tree_make(&t);
     for (int i = 0; i < MUTUAL; i++) {
-        add_mutual(&t, "", i);
+        add_mutual(t, "", i);
     }
-    assert_int_equal(tree_open(&t, &dataset, 0, NULL), SLUICE_OK);
+    assert_int_equal(tree_open(t, &dataset, 0, NULL), SLUICE_OK);
     assert_int_equal(dataset->info.samples, MUTUAL * MUTUAL); /* as classes: all in each */
     assert_int_equal(facts_of(dataset, MUTUAL + 2, key), 1);
     assert_string_equal(key, "m01/l02/02.jpg");
     sl_dataset_close(dataset);
-    remove_tree(t.root);
-
-    tree_make(&t);
-    tree_add(&t, "a/0.jpg");
-    tree_add(&t, "b/0.jpg");
+    tree_empty(t);
+    ADD(t, "a/0.jpg", "b/0.jpg");
     for (int i = 0; i < MUTUAL; i++) {
-        add_mutual(&t, "a/", i);
+        add_mutual(t, "a/", i);
     }
-    tree_link(&t, "../a/m03", "b/3");
-    assert_int_equal(tree_open(&t, &dataset, 0, NULL), SLUICE_OK);
+    tree_link(t, "../a/m03", "b/3");
+    assert_int_equal(tree_open(t, &dataset, 0, NULL), SLUICE_OK);
     assert_int_equal(dataset->info.samples, 1 + MUTUAL + 1 + MUTUAL); /* in one class: once */
     for (int i = 0; i < MUTUAL; i++) {
         (void)snprintf(wanted, sizeof(wanted), "a/m%02d/%02d.jpg", i, i);
@@ -223,51 +227,39 @@ static void mutual_links_end(void **state)
     assert_int_equal(facts_of(dataset, 1 + MUTUAL + 1, key), 1);
     assert_string_equal(key, "b/3/03.jpg");
     sl_dataset_close(dataset);
-    remove_tree(t.root);
 }
 
 /* In a circle the way with the fewest links counts, whatever order a directory is read in. */
 static void a_folder_of_a_circle_counts_once(void **state)
 {
-    (void)state;
-    tree t;
-    tree_make(&t);
-    tree_add(&t, "x/1.jpg");
-    tree_add(&t, "x/real/2.jpg");
-    tree_add(&t, "y/in/3.jpg");
-    tree_link(&t, "real", "x/again");
-    tree_link(&t, "../y", "x/zy");
-    tree_link(&t, "../y", "x/y");
-    tree_link(&t, "../../x", "y/in/back");
-    tree_link(&t, "../../x/real", "y/in/a");
-    EXPECT(&t, "0 x/1.jpg", "0 x/real/2.jpg", "0 x/y/in/3.jpg", "1 y/in/3.jpg", "1 y/in/a/2.jpg",
+    tree *t = *state;
+    ADD(t, "x/1.jpg", "x/real/2.jpg", "y/in/3.jpg");
+    LINK(t, {"real", "x/again"}, {"../y", "x/zy"}, {"../y", "x/y"}, {"../../x", "y/in/back"},
+         {"../../x/real", "y/in/a"});
+    EXPECT(t, "0 x/1.jpg", "0 x/real/2.jpg", "0 x/y/in/3.jpg", "1 y/in/3.jpg", "1 y/in/a/2.jpg",
            "1 y/in/back/1.jpg");
-    remove_tree(t.root);
 }
 
 /* Links side by side, level below level, without a circle. */
 static void links_that_multiply_are_refused(void **state)
 {
-    (void)state;
-    tree t;
+    tree *t = *state;
     sl_dataset *dataset;
     sluice_error error = SLUICE_ERROR_INIT;
-    tree_make(&t);
-    tree_add(&t, "c/0/0.jpg");
+    tree_add(t, "c/0/0.jpg");
     for (int level = 1; level <= SIDE; level++) {
         char name[64];
         char below[64];
         (void)snprintf(below, sizeof(below), "../%d", level - 1);
         (void)snprintf(name, sizeof(name), "c/%d/", level);
-        tree_add(&t, name);
+        tree_add(t, name);
         for (const char *side = "lr"; *side; side++) {
             (void)snprintf(name, sizeof(name), "c/%d/%c", level, *side);
-            tree_link(&t, below, name);
+            tree_link(t, below, name);
         }
     }
-    assert_int_equal(tree_open(&t, &dataset, 0, &error), SLUICE_INVALID);
+    assert_int_equal(tree_open(t, &dataset, 0, &error), SLUICE_INVALID);
     assert_non_null(strstr(error.text, "65536"));
-    remove_tree(t.root);
 }
 
 enum { LARGE = 3000, LARGE_LEVELS = 11, LARGE_CLASSES = 1500 };
@@ -294,46 +286,38 @@ static void add_large(const tree *t, const char *folder)
 /* A few links, and a folder that is not small: below each other, and as classes. */
 static void links_that_multiply_files_are_refused(void **state)
 {
-    (void)state;
-    tree t;
+    tree *t = *state;
     char name[64];
-    tree_make(&t);
-    add_large(&t, "c/0");
+    add_large(t, "c/0");
     for (int level = 1; level <= LARGE_LEVELS; level++) {
         char below[64];
         (void)snprintf(below, sizeof(below), "../%d", level - 1);
         (void)snprintf(name, sizeof(name), "c/%d/", level);
-        tree_add(&t, name);
+        tree_add(t, name);
         for (const char *side = "lr"; *side; side++) {
             (void)snprintf(name, sizeof(name), "c/%d/%c", level, *side);
-            tree_link(&t, below, name);
+            tree_link(t, below, name);
         }
     }
-    expect_too_often(&t);
-    remove_tree(t.root);
-    tree_make(&t);
-    add_large(&t, "c");
+    expect_too_often(t);
+    tree_empty(t);
+    add_large(t, "c");
     for (int i = 0; i < LARGE_CLASSES; i++) {
         (void)snprintf(name, sizeof(name), "l%d", i);
-        tree_link(&t, "c", name);
+        tree_link(t, "c", name);
     }
-    expect_too_often(&t);
-    remove_tree(t.root);
+    expect_too_often(t);
 }
 
 static void pictures_without_classes_have_no_label(void **state)
 {
-    (void)state;
-    tree t;
-    tree_make(&t);
-    tree_add(&t, "b.jpg");
-    tree_add(&t, "a.png");
-    tree_add(&t, "notes/readme.txt");
-    EXPECT(&t, "-1 a.png", "-1 b.jpg");
+    tree *t = *state;
+    ADD(t, "b.jpg", "a.png", "notes/readme.txt");
+    EXPECT(t, "-1 a.png", "-1 b.jpg");
     sl_dataset *dataset;
     sl_sample sample;
     char path[600];
-    assert_int_equal(tree_open(&t, &dataset, 0, NULL), SLUICE_OK);
+    assert_int_equal(tree_open(t, &dataset, 0, NULL), SLUICE_OK);
     assert_int_equal(dataset->info.classes, 0);
     assert_int_equal(dataset->info.fields, 2);
     assert_non_null(strstr(dataset->kind, "without labels"));
@@ -346,27 +330,21 @@ static void pictures_without_classes_have_no_label(void **state)
     assert_int_equal(sl_objects_path(dataset->objects, object, path, 10), SLUICE_INVALID);
     assert_int_equal(sl_dataset_find(dataset, 2, &sample, NULL), SLUICE_INVALID);
     sl_dataset_close(dataset);
-    remove_tree(t.root);
 }
 
 static void nothing_found_says_what_was_looked_for(void **state)
 {
-    (void)state;
-    tree t;
-    tree_make(&t);
+    tree *t = *state;
     sl_dataset *dataset;
     sluice_error error = SLUICE_ERROR_INIT;
-    assert_int_equal(tree_open(&t, &dataset, 0, &error), SLUICE_INVALID);
+    assert_int_equal(tree_open(t, &dataset, 0, &error), SLUICE_INVALID);
     assert_null(dataset);
-    assert_string_equal(error.file, t.root);
+    assert_string_equal(error.file, t->root);
     assert_non_null(strstr(error.text, "empty"));
-    tree_add(&t, "a/x.txt");
-    tree_add(&t, "b/");
-    tree_add(&t, "notes.txt");
-    assert_int_equal(tree_open(&t, &dataset, 0, &error), SLUICE_INVALID);
+    ADD(t, "a/x.txt", "b/", "notes.txt");
+    assert_int_equal(tree_open(t, &dataset, 0, &error), SLUICE_INVALID);
     assert_non_null(strstr(error.text, ".jpeg"));
     assert_non_null(strstr(error.text, "1 file (notes.txt), 2 folders (a, b)"));
-    remove_tree(t.root);
 }
 
 static void names_that_differ_in_case_only_are_refused(void **state)
@@ -399,31 +377,25 @@ static void names_that_differ_in_case_only_are_refused(void **state)
 
 static void classes_without_a_picture_are_refused(void **state)
 {
-    (void)state;
-    tree t;
-    tree_make(&t);
-    tree_add(&t, "a/1.jpg");
-    tree_add(&t, "c/deep/1.jpg");
-    tree_add(&t, "b/readme.txt");
+    tree *t = *state;
+    ADD(t, "a/1.jpg", "c/deep/1.jpg", "b/readme.txt");
     const sluice_dataset_options options = SLUICE_DATASET_OPTIONS_INIT;
-    const char *path = t.root;
+    const char *path = t->root;
     sl_dataset *dataset;
     sluice_error error = SLUICE_ERROR_INIT;
     assert_int_equal(sl_dataset_open(&dataset, &path, 1, &options, &error), SLUICE_INVALID);
     assert_null(dataset);
-    assert_string_equal(error.file, t.root);
+    assert_string_equal(error.file, t->root);
     assert_non_null(strstr(error.text, "\"b\","));
-    tree_add(&t, "d/sub/");
+    tree_add(t, "d/sub/");
     assert_int_equal(sl_dataset_open(&dataset, &path, 1, &options, &error), SLUICE_INVALID);
     assert_non_null(strstr(error.text, "\"b\" and 1 more"));
-    assert_int_equal(tree_open(&t, &dataset, 0, NULL), SLUICE_OK);
+    assert_int_equal(tree_open(t, &dataset, 0, NULL), SLUICE_OK);
     assert_int_equal(dataset->info.classes, 4);
     sl_dataset_close(dataset);
-    tree_add(&t, "b/1.jpg");
-    tree_add(&t, "d/sub/1.jpg");
+    ADD(t, "b/1.jpg", "d/sub/1.jpg");
     assert_int_equal(sl_dataset_open(&dataset, &path, 1, &options, &error), SLUICE_OK);
     sl_dataset_close(dataset);
-    remove_tree(t.root);
 }
 
 static void other_names_are_not_folded_together(void **state)
@@ -459,25 +431,21 @@ static int list_unreadable(const tree *t)
 
 static void an_unreadable_directory_is_named(void **state)
 {
-    (void)state;
-    tree t;
+    tree *t = *state;
     char path[600];
-    tree_make(&t);
-    assert_int_equal(chmod(t.root, 0755), 0);
-    tree_add(&t, "a/1.jpg");
-    tree_add(&t, "a/closed/2.jpg");
-    tree_path(&t, "a/closed", path);
+    assert_int_equal(chmod(t->root, 0755), 0);
+    ADD(t, "a/1.jpg", "a/closed/2.jpg");
+    tree_path(t, "a/closed", path);
     assert_int_equal(chmod(path, 0), 0);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        _exit(list_unreadable(&t));
+        _exit(list_unreadable(t));
     }
     int result;
     assert_int_equal(waitpid(child, &result, 0), child);
     assert_true(WIFEXITED(result));
     assert_int_equal(chmod(path, 0755), 0);
-    remove_tree(t.root);
     if (WEXITSTATUS(result) == 2) {
         print_message("skipped: cannot give up root\n");
         skip();
@@ -487,41 +455,34 @@ static void an_unreadable_directory_is_named(void **state)
 
 static void the_fingerprint_follows_keys_and_labels(void **state)
 {
-    (void)state;
-    tree t;
-    tree_make(&t);
-    tree_add(&t, "a/1.jpg");
-    tree_add(&t, "b/1.jpg");
+    tree *t = *state;
+    ADD(t, "a/1.jpg", "b/1.jpg");
     uint64_t seen[5];
     static const char *const additions[] = {"b/2.jpg", "0/", "b/ignored.txt", "c/x/3.jpg"};
     for (size_t i = 0; i < 5; i++) {
         sl_dataset *dataset;
-        assert_int_equal(tree_open(&t, &dataset, 0, NULL), SLUICE_OK);
+        assert_int_equal(tree_open(t, &dataset, 0, NULL), SLUICE_OK);
         seen[i] = dataset->info.fingerprint;
         sl_dataset_close(dataset);
         if (i < 4) {
-            tree_add(&t, additions[i]);
+            tree_add(t, additions[i]);
         }
     }
     assert_true(seen[0] != seen[1] && seen[1] != seen[2] && seen[3] != seen[4]);
     assert_true(seen[2] == seen[3]);
-    remove_tree(t.root);
 }
 
 static void many_references(void **state)
 {
-    (void)state;
-    tree t;
-    tree_make(&t);
-    tree_add(&t, "a/1.jpg");
+    tree *t = *state;
+    tree_add(t, "a/1.jpg");
     sl_dataset *dataset;
-    assert_int_equal(tree_open(&t, &dataset, 0, NULL), SLUICE_OK);
+    assert_int_equal(tree_open(t, &dataset, 0, NULL), SLUICE_OK);
     sl_dataset *second = sl_dataset_ref(dataset);
     sl_dataset_close(dataset);
     assert_int_equal(second->info.samples, 1);
     sl_dataset_close(second);
     sl_dataset_close(NULL);
-    remove_tree(t.root);
 }
 
 static uint32_t next_random(uint64_t *seed)
@@ -625,48 +586,39 @@ static void random_trees_are_as_torchvision_sees_them(void **state)
 /* Folders that several links lead to, in a class and from others. */
 static void shared_folders_are_as_torchvision_sees_them(void **state)
 {
-    (void)state;
+    tree *t = *state;
     if (model == NULL || access("/usr/bin/python3", X_OK) != 0) {
         print_message("skipped: no /usr/bin/python3\n");
         skip();
     }
-    tree t;
-    tree_make(&t);
-    tree_add(&t, "a/1.jpg");
-    tree_add(&t, "a/deep/2.jpg");
-    tree_add(&t, "b/3.jpg");
-    tree_add(&t, "c/");
-    tree_link(&t, "deep", "a/again");
-    tree_link(&t, "deep", "a/once-more");
-    tree_link(&t, "../a", "b/a");
-    tree_link(&t, "../a/deep", "b/deep");
-    tree_link(&t, "../b", "c/b");
-    tree_link(&t, "../a", "c/a");
-    tree_link(&t, "../b/a/again", "c/d");
-    compare_with_model(&t);
-    remove_tree(t.root);
+    ADD(t, "a/1.jpg", "a/deep/2.jpg", "b/3.jpg", "c/");
+    LINK(t, {"deep", "a/again"}, {"deep", "a/once-more"}, {"../a", "b/a"}, {"../a/deep", "b/deep"},
+         {"../b", "c/b"}, {"../a", "c/a"}, {"../b/a/again", "c/d"});
+    compare_with_model(t);
 }
+
+#define TREE_TEST(test) cmocka_unit_test_setup_teardown(test, tree_setup, tree_teardown)
 
 int main(int count, char **arguments)
 {
     model = count > 1 ? arguments[1] : NULL;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_documented_example),
-        cmocka_unit_test(order_and_extensions),
-        cmocka_unit_test(links_are_followed_and_loops_are_not),
-        cmocka_unit_test(mutual_links_end),
-        cmocka_unit_test(a_folder_of_a_circle_counts_once),
-        cmocka_unit_test(links_that_multiply_are_refused),
-        cmocka_unit_test(links_that_multiply_files_are_refused),
-        cmocka_unit_test(shared_folders_are_as_torchvision_sees_them),
-        cmocka_unit_test(pictures_without_classes_have_no_label),
-        cmocka_unit_test(nothing_found_says_what_was_looked_for),
+        TREE_TEST(the_documented_example),
+        TREE_TEST(order_and_extensions),
+        TREE_TEST(links_are_followed_and_loops_are_not),
+        TREE_TEST(mutual_links_end),
+        TREE_TEST(a_folder_of_a_circle_counts_once),
+        TREE_TEST(links_that_multiply_are_refused),
+        TREE_TEST(links_that_multiply_files_are_refused),
+        TREE_TEST(shared_folders_are_as_torchvision_sees_them),
+        TREE_TEST(pictures_without_classes_have_no_label),
+        TREE_TEST(nothing_found_says_what_was_looked_for),
         cmocka_unit_test(names_that_differ_in_case_only_are_refused),
-        cmocka_unit_test(classes_without_a_picture_are_refused),
+        TREE_TEST(classes_without_a_picture_are_refused),
         cmocka_unit_test(other_names_are_not_folded_together),
-        cmocka_unit_test(an_unreadable_directory_is_named),
-        cmocka_unit_test(the_fingerprint_follows_keys_and_labels),
-        cmocka_unit_test(many_references),
+        TREE_TEST(an_unreadable_directory_is_named),
+        TREE_TEST(the_fingerprint_follows_keys_and_labels),
+        TREE_TEST(many_references),
         cmocka_unit_test(random_trees_are_as_torchvision_sees_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
