@@ -3,10 +3,7 @@
  * arrow_make: small Arrow streams and files, put together from the specification; nothing of the
  * library's.
  *
- * Row i of a file that begins with row `first`, with n = first + i: "image" is a structure of
- * "bytes", 100 + n of them, each n % 256 (absent where n % 5 == 4), and "path"; "label" is the i64
- * n % 3 (absent where n % 7 == 6); "word" is "odd" or "even", of a dictionary; "list" has n % 4
- * i32, all n; "pair" is a list of two f32, n and -n.
+ * Its rows are those of row_model.h, the first one of number `first`; "word" is of a dictionary.
  */
 #ifndef SL_ARROW_MAKE_H
 #define SL_ARROW_MAKE_H

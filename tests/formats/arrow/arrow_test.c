@@ -11,6 +11,7 @@
 #include "little_endian.h"
 #include "memory.h"
 #include "photo_folder.h"
+#include "row_model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,39 +53,9 @@ static sl_dataset *must_open(const char *path)
     return dataset;
 }
 
-static size_t read_field(const sl_dataset *dataset, uint64_t index, const char *name, void *to,
-                         size_t size)
-{
-    size_t bytes = 0;
-    sluice_error error;
-    sl_error_clear(&error);
-    if (sl_dataset_read_field(dataset, index, sl_dataset_field(dataset, name),
-                              (sl_buffer){to, size}, &bytes, &error) != SLUICE_OK) {
-        fail_msg("sample %llu: %s", (unsigned long long)index, error.text);
-    }
-    return bytes;
-}
-
-/* Sample `index` is what arrow_make writes of number n. */
 static void check_sample(const sl_dataset *dataset, uint64_t index, unsigned n)
 {
-    uint8_t image[1024];
-    int64_t label = -1;
-    char word[8];
-    int32_t list[4];
-    float pair[2];
-    const size_t bytes = read_field(dataset, index, "image", image, sizeof(image));
-    assert_int_equal(bytes, n % 5 == 4 ? 0 : 100 + n);
-    assert_true(bytes == 0 || (image[0] == n % 256 && image[bytes - 1] == n % 256));
-    assert_int_equal(read_field(dataset, index, "label", &label, sizeof(label)),
-                     n % 7 == 6 ? 0 : sizeof(label));
-    assert_int_equal(label, n % 7 == 6 ? -1 : (int64_t)(n % 3));
-    assert_int_equal(read_field(dataset, index, "word", word, sizeof(word)), n % 2 ? 3 : 4);
-    assert_memory_equal(word, n % 2 ? "odd" : "even", n % 2 ? 3 : 4);
-    assert_int_equal(read_field(dataset, index, "list", list, sizeof(list)), n % 4 * 4);
-    assert_true(n % 4 == 0 || list[n % 4 - 1] == (int32_t)n);
-    assert_int_equal(read_field(dataset, index, "pair", pair, sizeof(pair)), sizeof(pair));
-    assert_true(pair[0] == (float)n && pair[1] == -(float)n);
+    row_check((const sluice_dataset *)(const void *)dataset, index, n, ROW_IMAGE);
 }
 
 static void write_one(const char *name, const arrow_options *options)
