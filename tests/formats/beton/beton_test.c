@@ -4,7 +4,7 @@
  * what a sample has, every sample once in an epoch, files that are cut short. Kinds of fields,
  * layouts of rows and damage are tested more widely in Python (test_beton.py).
  */
-#include "loader_setup.h"
+#include "epochs.h"
 #include "photo_folder.h"
 
 #include <setjmp.h>
@@ -157,40 +157,17 @@ static void a_sample_is_a_row_and_what_it_points_to(void **state)
     sluice_dataset_close(dataset);
 }
 
+static bool is_label(int64_t label)
+{
+    return label % 10 == 0 && label < (int64_t)10 * SAMPLES;
+}
+
 static void each_sample_once_in_an_epoch(void **state)
 {
     (void)state;
     sluice_dataset *dataset = NULL;
-    sluice_columns *columns = NULL;
-    sluice_loader *loader = NULL;
-    sluice_batch *batch = NULL;
-    unsigned seen[SAMPLES] = {0};
-    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
     assert_int_equal(open_file(FILE_BYTES, &dataset, NULL), SLUICE_OK);
-    assert_int_equal(sluice_columns_create(&columns), SLUICE_OK);
-    assert_int_equal(sluice_columns_number(columns, "label", SLUICE_I64), SLUICE_OK);
-    options.columns = columns;
-    options.batch_size = 4;
-    options.workers = 2;
-    options.last_batch = SLUICE_LAST_SHORT;
-    assert_int_equal(sluice_loader_open(&loader, dataset, NULL, &options, NULL), SLUICE_OK);
-    sluice_columns_destroy(columns);
-    sluice_dataset_close(dataset);
-    assert_int_equal(sluice_loader_start_epoch(loader, 1), SLUICE_OK);
-    while (sluice_loader_next(loader, &batch, -1) == SLUICE_OK) {
-        sluice_tensor label = SLUICE_TENSOR_INIT;
-        assert_int_equal(sluice_batch_tensor(batch, "label", &label), SLUICE_OK);
-        for (uint32_t row = 0; row < sluice_batch_rows(batch); row++) {
-            const int64_t number = ((const int64_t *)label.data)[row];
-            assert_in_range(number / 10, 0, SAMPLES - 1);
-            seen[number / 10]++;
-        }
-        sluice_batch_release(batch);
-    }
-    for (unsigned i = 0; i < SAMPLES; i++) {
-        assert_int_equal(seen[i], 1);
-    }
-    sluice_loader_close(loader);
+    epochs_run(&(epochs){.key = "label", .is_key = is_label}, dataset);
 }
 
 static void cut_short_anywhere(void **state)
