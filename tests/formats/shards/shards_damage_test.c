@@ -32,6 +32,7 @@ typedef struct fixture {
     char folder[256];
     char shard[300]; /* path of the first one */
     snapshot samples;
+    file_bytes file, manifest; /* that shard's */
 } fixture;
 
 static void fixture_make(fixture *f, const packed_options *options)
@@ -40,13 +41,41 @@ static void fixture_make(fixture *f, const packed_options *options)
     (void)snprintf(f->shard, sizeof(f->shard), "%s/" SHARD, f->folder);
     packed_make(f->folder, options);
     snapshot_take(&f->samples, f->folder);
+    file_load(&f->file, f->folder, SHARD);
+    file_load(&f->manifest, f->folder, MANIFEST);
 }
 
 static void fixture_remove(fixture *f)
 {
+    file_free(&f->file);
+    file_free(&f->manifest);
     snapshot_free(&f->samples);
     remove_tree(f->folder);
 }
+
+/* `*state` is a packed_options, and then a fixture. */
+static int setup(void **state)
+{
+    static fixture f;
+    fixture_make(&f, *state);
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    fixture_remove(*state);
+    return 0;
+}
+
+#define DAMAGE_TEST(test, ...)                                                              \
+    {                                                                                       \
+        .name = #test, .test_func = (test), .setup_func = setup, .teardown_func = teardown, \
+        .initial_state = &(packed_options)                                                  \
+        {                                                                                   \
+            __VA_ARGS__                                                                     \
+        }                                                                                   \
+    }
 
 /* What became of a damaged dataset. Samples that cannot be looked at are one finding more. */
 typedef struct outcome {
@@ -95,91 +124,67 @@ static void flip_and_look(const fixture *f, const file_bytes *file, size_t at, c
 /* Every byte of header, index, metadata and manifest, opened both ways. */
 static void every_flipped_byte_is_noticed(void **state)
 {
-    (void)state;
-    fixture f;
-    file_bytes shard;
-    file_bytes manifest;
-    const packed_options options = {.samples = 3, .classes = 2, .raw_every = 2};
-    fixture_make(&f, &options);
-    file_load(&shard, f.folder, SHARD);
-    file_load(&manifest, f.folder, MANIFEST);
+    fixture *f = *state;
+    file_bytes *shard = &f->file;
+    file_bytes *manifest = &f->manifest;
     for (size_t at = 0; at < 4096; at++) {
-        flip_and_look(&f, &shard, at, f.shard);
+        flip_and_look(f, shard, at, f->shard);
         if (at < 160 || at % 8 < 2) {
-            flip_and_look(&f, &shard, at, f.folder);
+            flip_and_look(f, shard, at, f->folder);
         }
     }
-    for (size_t at = get64(&shard, SHARD_INDEX_OFFSET_AT); at < shard.size; at++) {
-        flip_and_look(&f, &shard, at, at % 2 ? f.folder : f.shard);
+    for (size_t at = get64(shard, SHARD_INDEX_OFFSET_AT); at < shard->size; at++) {
+        flip_and_look(f, shard, at, at % 2 ? f->folder : f->shard);
     }
-    for (size_t at = 0; at < manifest.size; at++) {
-        flip_and_look(&f, &manifest, at, f.folder);
+    for (size_t at = 0; at < manifest->size; at++) {
+        flip_and_look(f, manifest, at, f->folder);
     }
-    assert_int_equal(look(&f, f.folder).findings, 0);
-    file_free(&shard);
-    file_free(&manifest);
-    fixture_remove(&f);
+    assert_int_equal(look(f, f->folder).findings, 0);
 }
 
 /* The zeros behind the samples too: they are in no checksum. */
 static void every_flipped_byte_of_data_is_noticed(void **state)
 {
-    (void)state;
-    fixture f;
-    file_bytes shard;
-    const packed_options options = {.samples = 80, .classes = 2};
-    fixture_make(&f, &options);
-    file_load(&shard, f.folder, SHARD);
-    const size_t index = get64(&shard, SHARD_INDEX_OFFSET_AT);
+    fixture *f = *state;
+    file_bytes *shard = &f->file;
+    const size_t index = get64(shard, SHARD_INDEX_OFFSET_AT);
     size_t tested = 0;
     for (size_t at = 4096; at < index; at += 211) {
-        flip_and_look(&f, &shard, at, f.folder);
+        flip_and_look(f, shard, at, f->folder);
         tested++;
     }
     assert_true(tested > 100);
-    file_free(&shard);
-    fixture_remove(&f);
 }
 
 /* Damage in the second block hurts only what the second block tells. */
 static void damage_in_a_block_hurts_its_samples_only(void **state)
 {
-    (void)state;
-    fixture f;
-    file_bytes shard;
-    const packed_options options = {.samples = 510, .classes = 2, .raw_every = 1};
-    fixture_make(&f, &options);
-    file_load(&shard, f.folder, SHARD);
-    const size_t index = get64(&shard, SHARD_INDEX_OFFSET_AT);
-    assert_int_equal(get64(&shard, 56), 2 * 4096);
+    fixture *f = *state;
+    file_bytes *shard = &f->file;
+    const size_t index = get64(shard, SHARD_INDEX_OFFSET_AT);
+    assert_int_equal(get64(shard, 56), 2 * 4096);
     static const size_t places[] = {0, 50, 300, 4040, 4095};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         const size_t at = index + 4096 + places[i];
-        file_store_byte(&shard, at, shard.data[at] ^ 0x10);
-        const outcome seen = look(&f, f.folder);
-        file_store_byte(&shard, at, shard.data[at]);
+        file_store_byte(shard, at, shard->data[at] ^ 0x10);
+        const outcome seen = look(f, f->folder);
+        file_store_byte(shard, at, shard->data[at]);
         assert_int_equal(seen.open, SLUICE_OK);
         assert_int_equal(seen.errors, 510 - 503);
         assert_int_equal(seen.silent, 0);
         assert_int_equal(seen.findings, 2);
     }
-    file_free(&shard);
-    fixture_remove(&f);
 }
 
 static void a_flip_in_a_sample_spoils_that_sample_only(void **state)
 {
-    (void)state;
-    fixture f;
-    file_bytes shard;
-    const packed_options options = {.samples = 5, .classes = 5};
-    fixture_make(&f, &options);
-    file_load(&shard, f.folder, SHARD);
-    const char *path = f.folder;
+    fixture *f = *state;
+    file_bytes *shard = &f->file;
+    const char *path = f->folder;
     for (uint64_t i = 0; i < 5; i++) {
-        const sluice_sample_info *info = &f.samples.samples[i].info;
+        const sluice_sample_info *info = &f->samples.samples[i].info;
         const size_t at = info->offset + i * (info->bytes - 1) / 4;
-        file_store_byte(&shard, at, shard.data[at] ^ 0x40);
+        file_store_byte(shard, at, shard->data[at] ^ 0x40);
         sluice_dataset *dataset;
         sluice_error error = SLUICE_ERROR_INIT;
         uint8_t image[4096];
@@ -192,14 +197,12 @@ static void a_flip_in_a_sample_spoils_that_sample_only(void **state)
         }
         assert_int_equal(error.sample, i);
         assert_int_equal(error.offset, info->offset);
-        assert_string_equal(error.file, f.shard);
+        assert_string_equal(error.file, f->shard);
         assert_non_null(strstr(error.text, "checksum"));
         assert_int_equal(snapshot_verify(dataset), 1);
         sluice_dataset_close(dataset);
-        file_store_byte(&shard, at, shard.data[at]);
+        file_store_byte(shard, at, shard->data[at]);
     }
-    file_free(&shard);
-    fixture_remove(&f);
 }
 
 static void truncate_and_look(const fixture *f, const file_bytes *file, size_t bytes)
@@ -221,62 +224,49 @@ static void truncate_and_look(const fixture *f, const file_bytes *file, size_t b
 
 static void every_truncation_is_refused(void **state)
 {
-    (void)state;
-    fixture f;
-    const packed_options options = {.samples = 4, .classes = 2};
-    fixture_make(&f, &options);
+    fixture *f = *state;
     const char *const names[] = {SHARD, MANIFEST};
     for (size_t n = 0; n < 2; n++) {
         file_bytes file;
-        file_load(&file, f.folder, names[n]);
+        file_load(&file, f->folder, names[n]);
         for (size_t bytes = 0; bytes < file.size; bytes += 1 + bytes / 16) {
-            truncate_and_look(&f, &file, bytes);
+            truncate_and_look(f, &file, bytes);
         }
-        truncate_and_look(&f, &file, file.size - 1);
+        truncate_and_look(f, &file, file.size - 1);
         /* Longer is wrong as well. */
         file.data = realloc(file.data, file.size + 1);
         file.data[file.size] = 0;
-        truncate_and_look(&f, &file, file.size + 1);
+        truncate_and_look(f, &file, file.size + 1);
         file_store(&file, file.size);
         file_free(&file);
     }
-    assert_int_equal(look(&f, f.folder).findings, 0);
-    fixture_remove(&f);
+    assert_int_equal(look(f, f->folder).findings, 0);
 }
 
 /* While it is open: the reader must notice at the next read, and stay alive. */
 static void a_shard_that_shrinks_while_open_is_an_error(void **state)
 {
-    (void)state;
-    fixture f;
-    file_bytes shard;
-    const packed_options options = {.samples = 4, .classes = 2};
-    fixture_make(&f, &options);
-    file_load(&shard, f.folder, SHARD);
-    const char *path = f.folder;
+    fixture *f = *state;
+    file_bytes *shard = &f->file;
+    const char *path = f->folder;
     sluice_dataset *dataset;
     assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, NULL), SLUICE_OK);
-    assert_int_equal(snapshot_compare(&f.samples, dataset).errors, 0);
-    assert_int_equal(truncate(shard.path, 4100), 0);
-    const snapshot_difference difference = snapshot_compare(&f.samples, dataset);
+    assert_int_equal(snapshot_compare(&f->samples, dataset).errors, 0);
+    assert_int_equal(truncate(shard->path, 4100), 0);
+    const snapshot_difference difference = snapshot_compare(&f->samples, dataset);
     assert_int_equal(difference.errors, 4);
     assert_int_equal(difference.silent, 0);
     assert_int_equal(difference.last, SLUICE_CORRUPT);
     sluice_dataset_close(dataset);
-    file_free(&shard);
-    fixture_remove(&f);
 }
 
 static void other_versions_are_unsupported(void **state)
 {
-    (void)state;
-    fixture f;
-    const packed_options options = {.samples = 2, .classes = 1};
-    fixture_make(&f, &options);
+    fixture *f = *state;
     const char *const names[] = {SHARD, MANIFEST};
     for (size_t n = 0; n < 2; n++) {
         file_bytes file;
-        file_load(&file, f.folder, names[n]);
+        file_load(&file, f->folder, names[n]);
         sluice_error error = SLUICE_ERROR_INIT;
         sluice_dataset *dataset;
         const char *path = file.path;
@@ -297,22 +287,17 @@ static void other_versions_are_unsupported(void **state)
         put64(&file, 16, 0);
         seal_header(&file);
         file_store(&file, file.size);
-        assert_int_equal(look(&f, f.folder).findings, 0);
+        assert_int_equal(look(f, f->folder).findings, 0);
         file_free(&file);
     }
-    fixture_remove(&f);
 }
 
 /* What a newer library may write, under checksums that are right: told apart from damage. */
 static void what_is_not_known_is_unsupported(void **state)
 {
-    (void)state;
-    fixture f;
-    file_bytes shard;
-    const packed_options options = {.samples = 3, .classes = 2};
-    fixture_make(&f, &options);
-    file_load(&shard, f.folder, SHARD);
-    const size_t meta = get64(&shard, SHARD_META_OFFSET_AT);
+    fixture *f = *state;
+    file_bytes *shard = &f->file;
+    const size_t meta = get64(shard, SHARD_META_OFFSET_AT);
     const struct {
         size_t at;
         uint32_t value;
@@ -323,19 +308,17 @@ static void what_is_not_known_is_unsupported(void **state)
     for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
         sluice_dataset *dataset;
         sluice_error error = SLUICE_ERROR_INIT;
-        const char *path = f.shard;
-        const uint64_t good = get64(&shard, changes[i].at);
-        put32(&shard, changes[i].at, changes[i].value);
-        seal_shard(&shard);
-        file_store(&shard, shard.size);
+        const char *path = f->shard;
+        const uint64_t good = get64(shard, changes[i].at);
+        put32(shard, changes[i].at, changes[i].value);
+        seal_shard(shard);
+        file_store(shard, shard->size);
         assert_int_equal(sluice_dataset_open(&dataset, &path, 1, NULL, &error), SLUICE_UNSUPPORTED);
         if (strstr(error.text, changes[i].why) == NULL) {
             fail_msg("\"%s\" does not say \"%s\"", error.text, changes[i].why);
         }
-        put64(&shard, changes[i].at, good);
+        put64(shard, changes[i].at, good);
     }
-    file_free(&shard);
-    fixture_remove(&f);
 }
 
 static void make_two_shards(fixture *f)
@@ -390,23 +373,17 @@ static void a_shard_in_the_place_of_another_is_refused(void **state)
 /* A whole shard, sound in itself, that differs from the one packed in one label only. */
 static void a_sound_shard_with_another_label_is_refused(void **state)
 {
-    (void)state;
-    fixture f;
-    file_bytes shard;
-    const packed_options options = {.samples = 3, .classes = 2};
-    fixture_make(&f, &options);
-    file_load(&shard, f.folder, SHARD);
-    shard.data[sample_at(&shard, 1) + LABEL_CELL] ^= 1;
-    seal_samples(&shard);
-    file_store(&shard, shard.size);
-    const outcome lone = look(&f, f.shard);
+    fixture *f = *state;
+    file_bytes *shard = &f->file;
+    shard->data[sample_at(shard, 1) + LABEL_CELL] ^= 1;
+    seal_samples(shard);
+    file_store(shard, shard->size);
+    const outcome lone = look(f, f->shard);
     assert_int_equal(lone.silent, 1);
     assert_int_equal(lone.findings, 0);
-    const outcome whole = look(&f, f.folder);
+    const outcome whole = look(f, f->folder);
     assert_int_equal(whole.errors, 3);
     assert_int_equal(whole.findings, 2);
-    file_free(&shard);
-    fixture_remove(&f);
 }
 
 /* With as many samples, so that only the shard's identity tells. */
@@ -458,14 +435,11 @@ static const uint64_t lies[] = {0,          1,
  * where the dataset still opens, it holds the same samples or errors. */
 static void header_lies_are_harmless(void **state)
 {
-    (void)state;
-    fixture f;
-    const packed_options options = {.samples = 3, .classes = 2};
-    fixture_make(&f, &options);
+    fixture *f = *state;
     const char *const names[] = {SHARD, MANIFEST};
     for (size_t n = 0; n < 2; n++) {
         file_bytes file;
-        file_load(&file, f.folder, names[n]);
+        file_load(&file, f->folder, names[n]);
         uint64_t refused = 0;
         for (size_t at = 12; at < 152; at += 4) {
             const uint64_t good = get64(&file, at);
@@ -474,8 +448,8 @@ static void header_lies_are_harmless(void **state)
                 put64(&file, at, i < 4 ? near[i] : lies[i - 4]);
                 seal_header(&file);
                 file_store(&file, file.size);
-                const outcome whole = look_at(&f, f.folder, VERIFY_IF_UNNOTICED);
-                const outcome lone = look_at(&f, f.shard, VERIFY_IF_UNNOTICED);
+                const outcome whole = look_at(f, f->folder, VERIFY_IF_UNNOTICED);
+                const outcome lone = look_at(f, f->shard, VERIFY_IF_UNNOTICED);
                 assert_int_equal(whole.silent + lone.silent, 0);
                 refused += whole.open < 0 || lone.open < 0;
             }
@@ -486,7 +460,6 @@ static void header_lies_are_harmless(void **state)
         file_store(&file, file.size);
         file_free(&file);
     }
-    fixture_remove(&f);
 }
 
 static uint64_t next_random(uint64_t *seed)
@@ -537,42 +510,34 @@ static void touch_everything(const char *path)
 
 static void random_lies_with_right_checksums_do_not_crash(void **state)
 {
-    (void)state;
-    fixture f;
-    file_bytes shard;
-    file_bytes manifest;
-    const packed_options options = {.samples = 4, .classes = 3, .raw_every = 2, .zstd_level = 1};
-    fixture_make(&f, &options);
-    file_load(&shard, f.folder, SHARD);
-    file_load(&manifest, f.folder, MANIFEST);
-    uint8_t *good = malloc(shard.size + manifest.size);
-    memcpy(good, shard.data, shard.size);
-    memcpy(good + shard.size, manifest.data, manifest.size);
-    const size_t index = get64(&shard, SHARD_INDEX_OFFSET_AT);
-    const size_t meta = get64(&shard, SHARD_META_OFFSET_AT);
+    fixture *f = *state;
+    file_bytes *shard = &f->file;
+    file_bytes *manifest = &f->manifest;
+    uint8_t *good = malloc(shard->size + manifest->size);
+    memcpy(good, shard->data, shard->size);
+    memcpy(good + shard->size, manifest->data, manifest->size);
+    const size_t index = get64(shard, SHARD_INDEX_OFFSET_AT);
+    const size_t meta = get64(shard, SHARD_META_OFFSET_AT);
     uint64_t seed = 1;
     for (unsigned round = 0; round < 600; round++) {
         if (round % 4 == 0) {
-            mutate(&shard, 0, 152, &seed);
+            mutate(shard, 0, 152, &seed);
         } else if (round % 4 == 1) {
-            mutate(&shard, meta, shard.size, &seed);
+            mutate(shard, meta, shard->size, &seed);
         } else {
-            mutate(&shard, round % 8 == 2 ? index : 4096, index + 40, &seed);
+            mutate(shard, round % 8 == 2 ? index : 4096, index + 40, &seed);
         }
-        (round % 4 < 2 || round % 8 == 2 ? seal_shard : seal_samples)(&shard);
-        file_store(&shard, shard.size);
-        touch_everything(f.shard);
-        mutate(&manifest, round % 2 ? 0 : 4096, round % 2 ? 112 : manifest.size, &seed);
-        seal_manifest(&manifest);
-        file_store(&manifest, manifest.size);
-        touch_everything(f.folder);
-        memcpy(shard.data, good, shard.size);
-        memcpy(manifest.data, good + shard.size, manifest.size);
+        (round % 4 < 2 || round % 8 == 2 ? seal_shard : seal_samples)(shard);
+        file_store(shard, shard->size);
+        touch_everything(f->shard);
+        mutate(manifest, round % 2 ? 0 : 4096, round % 2 ? 112 : manifest->size, &seed);
+        seal_manifest(manifest);
+        file_store(manifest, manifest->size);
+        touch_everything(f->folder);
+        memcpy(shard->data, good, shard->size);
+        memcpy(manifest->data, good + shard->size, manifest->size);
     }
     free(good);
-    file_free(&shard);
-    file_free(&manifest);
-    fixture_remove(&f);
 }
 
 /* Sample 1 of a lone shard is refused by name, at a byte of [from, to). */
@@ -594,38 +559,28 @@ static void expect_corrupt(const fixture *f, int64_t from, int64_t to)
 /* Fences that point outside, or the wrong way round, or make a sample too short or too long. */
 static void fence_lies_are_corrupt(void **state)
 {
-    (void)state;
-    fixture f;
-    file_bytes shard;
-    const packed_options options = {.samples = 3, .classes = 2};
-    fixture_make(&f, &options);
-    file_load(&shard, f.folder, SHARD);
-    const size_t fence = get64(&shard, SHARD_INDEX_OFFSET_AT) + 8;
-    const uint64_t good = get64(&shard, fence);
-    const uint64_t next = get64(&shard, fence + 8);
+    fixture *f = *state;
+    file_bytes *shard = &f->file;
+    const size_t fence = get64(shard, SHARD_INDEX_OFFSET_AT) + 8;
+    const uint64_t good = get64(shard, fence);
+    const uint64_t next = get64(shard, fence + 8);
     const uint64_t wrong[] = {0,        4095,     next,       next + 1, good + 1,
                               good - 1, next - 7, 0x7fffffff, 1U << 31, UINT64_MAX};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        put64(&shard, fence, wrong[i]);
-        seal_shard(&shard);
-        file_store(&shard, shard.size);
-        expect_corrupt(&f, 4096, (int64_t)shard.size);
+        put64(shard, fence, wrong[i]);
+        seal_shard(shard);
+        file_store(shard, shard->size);
+        expect_corrupt(f, 4096, (int64_t)shard->size);
     }
-    put64(&shard, fence, good);
-    file_free(&shard);
-    fixture_remove(&f);
+    put64(shard, fence, good);
 }
 
 /* Cells that lie, in samples whose checksums are right. */
 static void cell_lies_are_corrupt(void **state)
 {
-    (void)state;
-    fixture f;
-    file_bytes shard;
-    const packed_options options = {.samples = 3, .classes = 2};
-    fixture_make(&f, &options);
-    file_load(&shard, f.folder, SHARD);
-    const uint64_t sample = sample_at(&shard, 1);
+    fixture *f = *state;
+    file_bytes *shard = &f->file;
+    const uint64_t sample = sample_at(shard, 1);
     static const struct {
         size_t at;
         uint32_t value;
@@ -647,58 +602,45 @@ static void cell_lies_are_corrupt(void **state)
                    {KEY_CELL + 4, 0x100},
                    {KEY_CELL + 4, 0x01000000}};
     for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
-        const uint64_t good = get64(&shard, sample + changes[i].at);
-        put32(&shard, sample + changes[i].at, changes[i].value);
-        seal_samples(&shard);
-        file_store(&shard, shard.size);
-        expect_corrupt(&f, (int64_t)sample, (int64_t)sample_at(&shard, 2));
-        put64(&shard, sample + changes[i].at, good);
+        const uint64_t good = get64(shard, sample + changes[i].at);
+        put32(shard, sample + changes[i].at, changes[i].value);
+        seal_samples(shard);
+        file_store(shard, shard->size);
+        expect_corrupt(f, (int64_t)sample, (int64_t)sample_at(shard, 2));
+        put64(shard, sample + changes[i].at, good);
     }
-    file_free(&shard);
-    fixture_remove(&f);
 }
 
 /* Two sound samples of one size, in each other's place: only the identity tells. */
 static void samples_in_the_place_of_others_are_noticed(void **state)
 {
-    (void)state;
-    fixture f;
-    file_bytes shard;
+    fixture *f = *state;
+    file_bytes *shard = &f->file;
     uint8_t first[512];
-    const packed_options options = {.samples = 31, .classes = 1, .raw_every = 1};
-    fixture_make(&f, &options);
-    file_load(&shard, f.folder, SHARD);
     /* packed.h: what is 15 samples apart has one size, but for the keys' */
-    const uint64_t a = sample_at(&shard, 10);
-    const uint64_t b = sample_at(&shard, 25);
-    const size_t bytes = sample_at(&shard, 11) - a;
-    assert_int_equal(sample_at(&shard, 26) - b, bytes);
+    const uint64_t a = sample_at(shard, 10);
+    const uint64_t b = sample_at(shard, 25);
+    const size_t bytes = sample_at(shard, 11) - a;
+    assert_int_equal(sample_at(shard, 26) - b, bytes);
     assert_true(bytes <= sizeof(first));
-    memcpy(first, shard.data + a, bytes);
-    memcpy(shard.data + a, shard.data + b, bytes);
-    memcpy(shard.data + b, first, bytes);
-    file_store(&shard, shard.size);
-    const outcome seen = look(&f, f.folder);
+    memcpy(first, shard->data + a, bytes);
+    memcpy(shard->data + a, shard->data + b, bytes);
+    memcpy(shard->data + b, first, bytes);
+    file_store(shard, shard->size);
+    const outcome seen = look(f, f->folder);
     assert_int_equal(seen.errors, 0);
     assert_int_equal(seen.silent, 2);
     assert_int_equal(seen.findings, 1);
-    file_free(&shard);
-    fixture_remove(&f);
 }
 
 /* Bytes that this version does not use must be zero, so that a later one can use them. */
 static void reserved_bytes_must_be_zero(void **state)
 {
-    (void)state;
-    fixture f;
-    const packed_options options = {.samples = 3, .classes = 2};
-    fixture_make(&f, &options);
-    file_bytes shard;
-    file_bytes manifest;
-    file_load(&shard, f.folder, SHARD);
-    file_load(&manifest, f.folder, MANIFEST);
-    const size_t index = get64(&shard, SHARD_INDEX_OFFSET_AT);
-    const size_t meta = get64(&shard, SHARD_META_OFFSET_AT);
+    fixture *f = *state;
+    file_bytes *shard = &f->file;
+    file_bytes *manifest = &f->manifest;
+    const size_t index = get64(shard, SHARD_INDEX_OFFSET_AT);
+    const size_t meta = get64(shard, SHARD_META_OFFSET_AT);
     const size_t in_shard[] = {144,
                                4087,
                                index + (size_t)4 * 8,
@@ -713,26 +655,23 @@ static void reserved_bytes_must_be_zero(void **state)
                                meta + 64 + 112,
                                meta + 64 + 127};
     for (size_t i = 0; i < sizeof(in_shard) / sizeof(in_shard[0]); i++) {
-        shard.data[in_shard[i]] ^= 2;
-        seal_shard(&shard);
-        file_store(&shard, shard.size);
-        const outcome seen = look(&f, f.shard);
+        shard->data[in_shard[i]] ^= 2;
+        seal_shard(shard);
+        file_store(shard, shard->size);
+        const outcome seen = look(f, f->shard);
         assert_true(seen.open == SLUICE_CORRUPT || seen.errors == 3);
-        shard.data[in_shard[i]] ^= 2;
+        shard->data[in_shard[i]] ^= 2;
     }
-    seal_shard(&shard);
-    file_store(&shard, shard.size);
+    seal_shard(shard);
+    file_store(shard, shard->size);
     const size_t in_manifest[] = {112, 4087, 4096 + 60, 4096 + 64 + 20, 4096 + 64 + 64 + 120};
     for (size_t i = 0; i < sizeof(in_manifest) / sizeof(in_manifest[0]); i++) {
-        manifest.data[in_manifest[i]] ^= 2;
-        seal_manifest(&manifest);
-        file_store(&manifest, manifest.size);
-        assert_int_equal(look(&f, f.folder).open, SLUICE_CORRUPT);
-        manifest.data[in_manifest[i]] ^= 2;
+        manifest->data[in_manifest[i]] ^= 2;
+        seal_manifest(manifest);
+        file_store(manifest, manifest->size);
+        assert_int_equal(look(f, f->folder).open, SLUICE_CORRUPT);
+        manifest->data[in_manifest[i]] ^= 2;
     }
-    file_free(&shard);
-    file_free(&manifest);
-    fixture_remove(&f);
 }
 
 static void files_that_are_no_shards_are_refused(void **state)
@@ -765,24 +704,27 @@ static void files_that_are_no_shards_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_flipped_byte_is_noticed),
-        cmocka_unit_test(every_flipped_byte_of_data_is_noticed),
-        cmocka_unit_test(damage_in_a_block_hurts_its_samples_only),
-        cmocka_unit_test(a_flip_in_a_sample_spoils_that_sample_only),
-        cmocka_unit_test(every_truncation_is_refused),
-        cmocka_unit_test(a_shard_that_shrinks_while_open_is_an_error),
-        cmocka_unit_test(other_versions_are_unsupported),
-        cmocka_unit_test(what_is_not_known_is_unsupported),
+        DAMAGE_TEST(every_flipped_byte_is_noticed, .samples = 3, .classes = 2, .raw_every = 2),
+        DAMAGE_TEST(every_flipped_byte_of_data_is_noticed, .samples = 80, .classes = 2),
+        DAMAGE_TEST(damage_in_a_block_hurts_its_samples_only, .samples = 510, .classes = 2,
+                    .raw_every = 1),
+        DAMAGE_TEST(a_flip_in_a_sample_spoils_that_sample_only, .samples = 5, .classes = 5),
+        DAMAGE_TEST(every_truncation_is_refused, .samples = 4, .classes = 2),
+        DAMAGE_TEST(a_shard_that_shrinks_while_open_is_an_error, .samples = 4, .classes = 2),
+        DAMAGE_TEST(other_versions_are_unsupported, .samples = 2, .classes = 1),
+        DAMAGE_TEST(what_is_not_known_is_unsupported, .samples = 3, .classes = 2),
         cmocka_unit_test(a_missing_shard_names_itself),
         cmocka_unit_test(a_shard_in_the_place_of_another_is_refused),
-        cmocka_unit_test(a_sound_shard_with_another_label_is_refused),
+        DAMAGE_TEST(a_sound_shard_with_another_label_is_refused, .samples = 3, .classes = 2),
         cmocka_unit_test(an_index_block_of_another_dataset_is_refused),
-        cmocka_unit_test(header_lies_are_harmless),
-        cmocka_unit_test(random_lies_with_right_checksums_do_not_crash),
-        cmocka_unit_test(fence_lies_are_corrupt),
-        cmocka_unit_test(cell_lies_are_corrupt),
-        cmocka_unit_test(samples_in_the_place_of_others_are_noticed),
-        cmocka_unit_test(reserved_bytes_must_be_zero),
+        DAMAGE_TEST(header_lies_are_harmless, .samples = 3, .classes = 2),
+        DAMAGE_TEST(random_lies_with_right_checksums_do_not_crash, .samples = 4, .classes = 3,
+                    .raw_every = 2, .zstd_level = 1),
+        DAMAGE_TEST(fence_lies_are_corrupt, .samples = 3, .classes = 2),
+        DAMAGE_TEST(cell_lies_are_corrupt, .samples = 3, .classes = 2),
+        DAMAGE_TEST(samples_in_the_place_of_others_are_noticed, .samples = 31, .classes = 1,
+                    .raw_every = 1),
+        DAMAGE_TEST(reserved_bytes_must_be_zero, .samples = 3, .classes = 2),
         cmocka_unit_test(files_that_are_no_shards_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
