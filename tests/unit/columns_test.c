@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Columns of made-up samples: what they become, and what is refused. */
-#include "columns.h"
+#include "columns_rig.h"
 #include "error.h"
 
 #include <stdlib.h>
@@ -34,120 +34,12 @@ static const sl_field fields[FIELDS] = {
     [PICTURE] = {.name = "picture", .type = SLUICE_FIELD_IMAGE},
 };
 
-/* Columns over the fields above, and the arrays of one slot, each with a guard behind it. */
-typedef struct rig {
-    sluice_columns *asked;
-    sl_column_set set;
-    sl_decoder *decoder;
-    sl_row *row;
-    uint8_t *parts[SL_PARTS_MAX];
-    uint64_t sizes[SL_RAGGED_MAX];
-} rig;
+typedef columns_rig rig;
 
 static int setup(void **state)
 {
-    rig *r = calloc(1, sizeof(*r));
-    assert_non_null(r);
-    assert_int_equal(sluice_columns_create(&r->asked), SLUICE_OK);
-    const sl_decoder_config config = {.max_pixels = 1 << 20, .max_unpacked_bytes = 1 << 20};
-    assert_int_equal(sl_decoder_open(&r->decoder, &config, NULL), SLUICE_OK);
-    r->row = calloc(1, sizeof(*r->row));
-    assert_non_null(r->row);
-    r->row->decoder = r->decoder;
-    *state = r;
+    *state = columns_rig_open(fields, FIELDS, ROWS);
     return 0;
-}
-
-static int teardown(void **state)
-{
-    rig *r = *state;
-    sl_columns_close(&r->set);
-    for (size_t i = 0; i < SL_PARTS_MAX; i++) {
-        free(r->parts[i]);
-    }
-    free(r->row);
-    sl_decoder_close(r->decoder);
-    sluice_columns_destroy(r->asked);
-    free(r);
-    return 0;
-}
-
-static sluice_status bind_asked(rig *r, sluice_error *error)
-{
-    const sl_columns_config config = {
-        .asked = r->asked, .fields = fields, .field_count = FIELDS, .ignore_index = -1};
-    return sl_columns_bind(&r->set, &config, error);
-}
-
-static void must_bind(rig *r)
-{
-    sluice_error error;
-    sl_error_clear(&error);
-    if (bind_asked(r, &error) != SLUICE_OK) {
-        fail_msg("%s", error.text);
-    }
-    for (uint32_t i = 0; i < r->set.part_count; i++) {
-        /* Exactly so many: ASan sees a write behind them. */
-        r->parts[i] = malloc(sl_part_bytes(&r->set.parts[i], ROWS) + 1);
-        assert_non_null(r->parts[i]);
-        memset(r->parts[i], 0xA5, sl_part_bytes(&r->set.parts[i], ROWS) + 1);
-    }
-}
-
-static void refuses(rig *r, const char *text)
-{
-    sluice_error error;
-    sl_error_clear(&error);
-    assert_int_equal(bind_asked(r, &error), SLUICE_INVALID);
-    if (strstr(error.text, text) == NULL) {
-        fail_msg("\"%s\" is not in \"%s\"", text, error.text);
-    }
-}
-
-static uint32_t part_named(const rig *r, const char *name)
-{
-    for (uint32_t i = 0; i < r->set.part_count; i++) {
-        if (strcmp(r->set.parts[i].name, name) == 0) {
-            return i;
-        }
-    }
-    fail_msg("no array \"%s\"", name);
-    return 0;
-}
-
-static void *array(const rig *r, const char *name)
-{
-    return r->parts[part_named(r, name)];
-}
-
-static sl_value *value(rig *r, uint32_t field)
-{
-    return &r->row->values.of[field];
-}
-
-static void set_bytes(rig *r, uint32_t field, const void *bytes, size_t size)
-{
-    *value(r, field) = (sl_value){.present = true, .bytes = {bytes, size}};
-}
-
-static sluice_status make(rig *r, uint32_t number, sluice_error *error)
-{
-    sl_error_clear(error);
-    r->row->at = (sl_row_place){.index = 1000 + (int64_t)number, .number = number};
-    return sl_columns_make(&r->set, r->row, r->parts, error);
-}
-
-static void must_make(rig *r, uint32_t number)
-{
-    sluice_error error;
-    if (make(r, number, &error) != SLUICE_OK) {
-        fail_msg("%s", error.text);
-    }
-}
-
-static void blank(rig *r, uint32_t number)
-{
-    sl_columns_blank(&r->set, &(sl_row_place){.index = -1, .number = number}, r->parts);
 }
 
 /* ---- numbers ---- */
@@ -639,7 +531,7 @@ static void natural_columns_of_nothing(void **state)
     assert_non_null(strstr(error.text, "cube, tokens, points, caption"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, columns_rig_close)
 
 int main(void)
 {
