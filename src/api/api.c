@@ -2,6 +2,7 @@
 #include "api.h"
 
 #include "error.h"
+#include "minmax.h"
 
 #include <string.h>
 
@@ -59,7 +60,7 @@ sluice_status sl_api_read_struct(void *to, size_t size, const void *from, const 
                                     name);
             }
         }
-        memcpy(to, from, given < size ? given : size);
+        memcpy(to, from, sl_min_u64(given, size));
     }
     memcpy(to, &own_size, sizeof(own_size));
     return SLUICE_OK;
@@ -73,7 +74,7 @@ sluice_status sl_api_write_struct(void *to, const void *from, size_t size)
         return SLUICE_INVALID;
     }
     memcpy((uint8_t *)to + sizeof(room), (const uint8_t *)from + sizeof(room),
-           (room < size ? room : size) - sizeof(room));
+           sl_min_u64(room, size) - sizeof(room));
     return SLUICE_OK;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The version, and errors as text. */
 #include "error.h"
+#include "minmax.h"
 #include "safe_text.h"
 
 #include <sluice/common.h>
@@ -30,7 +31,7 @@ static void add(text *to, const char *format, ...) __attribute__((format(printf,
 
 static void add(text *to, const char *format, ...)
 {
-    const size_t at = to->length < to->bytes ? to->length : to->bytes;
+    const size_t at = sl_min_size(to->length, to->bytes);
     va_list arguments;
     va_start(arguments, format);
     const int length =
@@ -42,7 +43,7 @@ static void add(text *to, const char *format, ...)
 /* What may come from data: `field` has `room` bytes, with or without a NUL. */
 static void add_safe(text *to, const char *field, size_t room)
 {
-    const size_t at = to->length < to->bytes ? to->length : to->bytes;
+    const size_t at = sl_min_size(to->length, to->bytes);
     to->length +=
         sl_safe_text(to->bytes == at ? NULL : to->buffer + at, to->bytes - at, field, room);
 }

@@ -8,6 +8,7 @@
 #include "flat.h"
 #include "formats.h"
 #include "memory.h"
+#include "minmax.h"
 #include "path_range.h"
 #include "verify.h"
 
@@ -76,7 +77,7 @@ static sluice_status open_within_memory(sl_dataset **dataset, const char *const 
 {
     sl_memory_limit limit;
     const uint64_t half = sl_memory_available() / 2;
-    const uint64_t usual = half < OPEN_MEMORY_MAX ? half : OPEN_MEMORY_MAX;
+    const uint64_t usual = sl_min_u64(half, OPEN_MEMORY_MAX);
     const uint64_t bytes = own->memory_bytes > 0 ? own->memory_bytes : usual;
     sl_memory_limit_init(&limit, bytes);
     sl_memory_limit *before = sl_memory_work_under(&limit);

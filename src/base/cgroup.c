@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cgroup.h"
 
+#include "minmax.h"
 #include "proc.h"
 
 #include <limits.h>
@@ -21,11 +22,6 @@ typedef struct mount {
     char options[256];
 } mount;
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The number in a file of a group, NONE when absent or unlimited. */
 static uint64_t number_in(const char *group, const char *name, const char *key)
 {
@@ -41,10 +37,10 @@ static void limit_memory(sl_cgroup *all, uint64_t limit, uint64_t used, uint64_t
         return;
     }
     used = used == NONE ? 0 : used;
-    droppable = droppable == NONE ? 0 : smaller(droppable, used);
+    droppable = droppable == NONE ? 0 : sl_min_u64(droppable, used);
     const uint64_t held = used - droppable;
-    all->memory_limit = smaller(all->memory_limit, limit);
-    all->memory_left = smaller(all->memory_left, limit > held ? limit - held : 0);
+    all->memory_limit = sl_min_u64(all->memory_limit, limit);
+    all->memory_left = sl_min_u64(all->memory_left, limit > held ? limit - held : 0);
 }
 
 static void limit_cpus(sl_cgroup *all, uint64_t quota, uint64_t period)
@@ -53,7 +49,7 @@ static void limit_cpus(sl_cgroup *all, uint64_t quota, uint64_t period)
         return;
     }
     const uint64_t cpus = quota / period + (quota % period != 0);
-    all->cpus = smaller(all->cpus, cpus == 0 ? 1 : cpus);
+    all->cpus = sl_min_u64(all->cpus, cpus == 0 ? 1 : cpus);
 }
 
 /* Pages of files, which the kernel drops where memory is wanted, however lately they were used. */
@@ -80,7 +76,7 @@ static void read_cpu_v1(sl_cgroup *all, const char *group)
 static void read_v2(sl_cgroup *all, const char *group)
 {
     const uint64_t limit =
-        smaller(number_in(group, "memory.max", ""), number_in(group, "memory.high", ""));
+        sl_min_u64(number_in(group, "memory.max", ""), number_in(group, "memory.high", ""));
     limit_memory(all, limit, number_in(group, "memory.current", ""),
                  pages_of_files(group, "inactive_file ", "active_file "));
     char path[PATH_MAX + 64];

@@ -3,6 +3,7 @@
 
 #include "checksum_twins.h"
 #include "little_endian.h"
+#include "minmax.h"
 #include "simd.h"
 
 #include <stdatomic.h>
@@ -90,7 +91,7 @@ void sl_checksum_add_copy(sl_checksum_stream *stream, void *to, const void *from
     }
 #endif
     while (at < bytes) {
-        const size_t piece = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+        const size_t piece = sl_min_size(bytes - at, PIECE_BYTES);
         sl_checksum_add(stream, source + at, piece);
         memcpy(target + at, source + at, piece);
         at += piece;

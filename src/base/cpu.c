@@ -2,6 +2,7 @@
 #include "cpu.h"
 
 #include "cgroup.h"
+#include "minmax.h"
 #include "proc.h"
 #include "processors.h"
 
@@ -40,7 +41,7 @@ uint32_t sl_cpu_count(void)
 {
     const uint64_t allowed = affinity_count();
     const uint64_t quota = own_cgroup().cpus;
-    const uint64_t cpus = quota < allowed ? quota : allowed;
+    const uint64_t cpus = sl_min_u64(quota, allowed);
     return cpus < 1 ? 1 : (uint32_t)cpus;
 }
 

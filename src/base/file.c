@@ -4,6 +4,7 @@
 #include "checksum.h"
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
 #include "retry.h"
 
 #include <errno.h>
@@ -137,7 +138,7 @@ static sluice_status read_range(int fd, sl_file_name name, range wanted, sl_retr
     uint64_t offset = wanted.offset;
     uint32_t interrupted = 0;
     while (bytes > 0) {
-        size_t part = bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES;
+        size_t part = sl_min_size(bytes, CHUNK_BYTES);
         ssize_t got = pread(fd, to, part, (off_t)offset);
         const int reason = got < 0 ? errno : 0;
         if (got < 0 && (sl_retry_interrupted(&interrupted, reason) ||
@@ -217,7 +218,7 @@ sluice_status sl_file_write(int fd, sl_file_name name, const void *buffer, size_
     const uint8_t *from = buffer;
     uint32_t interrupted = 0;
     while (bytes > 0) {
-        size_t part = bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES;
+        size_t part = sl_min_size(bytes, CHUNK_BYTES);
         ssize_t put = pwrite(fd, from, part, (off_t)offset);
         if (put < 0 && sl_retry_interrupted(&interrupted, errno)) {
             continue;

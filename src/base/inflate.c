@@ -4,6 +4,7 @@
 #include "crc32.h"
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
 
 #include <stdalign.h>
 #include <stdbool.h>
@@ -84,7 +85,7 @@ static sluice_status unpack(const sl_deflated *stream, room *r, uint8_t *to, slu
     }
     bool good = true;
     for (uint32_t left = stream->head_bytes; good && left > 0;) {
-        const uint32_t bytes = left < DISCARD_BYTES ? left : DISCARD_BYTES;
+        const uint32_t bytes = sl_min_u32(left, DISCARD_BYTES);
         good = write_out(&z, discarded, bytes);
         crc = good ? sl_crc32(crc, discarded, bytes) : crc;
         left -= bytes;

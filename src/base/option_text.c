@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "option_text.h"
 
+#include "minmax.h"
 #include "safe_text.h"
 
 #include <stdbool.h>
@@ -69,7 +70,7 @@ void sl_option_text_add(sluice_error *error, const char *marked)
 void sl_option_text_keep(sluice_error *error, size_t bytes)
 {
     const size_t length = strlen(error->text);
-    size_t end = bytes < length ? bytes : length;
+    size_t end = sl_min_size(bytes, length);
     while (end > 0 && end < length && ((unsigned char)error->text[end] & 0xC0U) == 0x80U) {
         end--;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "populate.h"
 
+#include "minmax.h"
 #include "retry.h"
 
 #include <errno.h>
@@ -46,8 +47,7 @@ static bool take(sl_populate *populate, sl_populate_range *piece)
         const uint64_t span = (range->bytes + PIECE_BYTES - 1) / PIECE_BYTES * PIECE_BYTES;
         if (at < span) {
             const uint64_t left = range->bytes - at;
-            *piece = (sl_populate_range){range->base + at,
-                                         (size_t)(left < PIECE_BYTES ? left : PIECE_BYTES)};
+            *piece = (sl_populate_range){range->base + at, (size_t)sl_min_u64(left, PIECE_BYTES)};
             return true;
         }
         at -= span;
@@ -83,8 +83,7 @@ static void run(void *argument)
 
 void sl_populate_open(sl_populate *populate, const sl_populate_config *config)
 {
-    const uint32_t threads =
-        config->threads < SL_POPULATE_THREADS ? config->threads : SL_POPULATE_THREADS;
+    const uint32_t threads = sl_min_u32(config->threads, SL_POPULATE_THREADS);
     *populate = (sl_populate){.config = *config, .inside = threads + 1, .opened = true};
     sl_mutex_init(&populate->mutex);
     sl_cond_init(&populate->gone);

@@ -2,6 +2,7 @@
 #include "ranks.h"
 
 #include "error.h"
+#include "minmax.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -214,7 +215,7 @@ static uint32_t slurm_local_size(const finder *find)
         if (node < before + machines) {
             return tasks < UINT32_MAX ? (uint32_t)tasks : 0;
         }
-        before += machines < UINT32_MAX ? machines : UINT32_MAX;
+        before += sl_min_u64(machines, UINT32_MAX);
         at = *end == ',' ? end + 1 : end;
     }
     return 0;

@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -57,7 +58,7 @@ sluice_status sl_scratch_open(sl_scratch *scratch, size_t limit, size_t keep, sl
     }
     scratch->limit = scratch->limit_most = round_up(limit, ALIGNMENT);
     const size_t kept = round_up(keep > 0 ? keep : 1, ALIGNMENT);
-    if (!map_chunk(scratch, kept < scratch->limit ? kept : scratch->limit)) {
+    if (!map_chunk(scratch, sl_min_u64(kept, scratch->limit))) {
         return sl_error_file(error, SLUICE_NOMEM, "base", errno, NULL, -1,
                              "no address space for %zu bytes of scratch", keep);
     }
@@ -116,7 +117,7 @@ static bool enter_next(sl_scratch *scratch, size_t bytes)
     }
     if (next == scratch->mapped) {
         const size_t all = all_bytes(scratch);
-        const size_t size = round_up(bytes > all / 2 ? bytes : all / 2, ALIGNMENT);
+        const size_t size = round_up(sl_max_u64(bytes, all / 2), ALIGNMENT);
         if (next == SL_SCRATCH_CHUNKS || !map_chunk(scratch, size)) {
             return false;
         }

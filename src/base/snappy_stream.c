@@ -2,6 +2,7 @@
 #include "snappy_stream.h"
 
 #include "memory.h"
+#include "minmax.h"
 
 #include <string.h>
 
@@ -114,16 +115,11 @@ static sl_refusal take_number(sl_snappy_stream *s, uint8_t byte)
 
 /* ---- what comes out ---- */
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* `bytes` at most: how many there are at once, in the window and in the room. */
 static size_t fitting(const sl_snappy_stream *s, const sl_unpack_step *step, size_t bytes)
 {
     const size_t to_edge = WINDOW_BYTES - s->done % WINDOW_BYTES;
-    return least(least(bytes, step->room), least((size_t)s->left, to_edge));
+    return sl_min_size(sl_min_size(bytes, step->room), sl_min_size((size_t)s->left, to_edge));
 }
 
 static void put(sl_snappy_stream *s, sl_unpack_step *step, const uint8_t *from, size_t bytes)
@@ -147,7 +143,7 @@ static void go_on(sl_snappy_stream *s, sl_unpack_step *step)
     }
     /* A copy may reach into what it writes: then it repeats. */
     const size_t from = (size_t)((s->done - s->distance) % WINDOW_BYTES);
-    const size_t there = least((size_t)s->distance, WINDOW_BYTES - from);
+    const size_t there = sl_min_size((size_t)s->distance, WINDOW_BYTES - from);
     put(s, step, s->window + from, fitting(s, step, there));
 }
 

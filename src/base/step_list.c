@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "step_list.h"
 
+#include "minmax.h"
+
 #include <string.h>
 
 enum { STEP = 1 };
@@ -117,8 +119,8 @@ const char *sl_steps_look(sl_list_kind kind, sl_bytes list, sl_step_facts *facts
             return why;
         }
         facts->steps++;
-        facts->least = size.count < facts->least ? size.count : facts->least;
-        facts->most = size.count > facts->most ? size.count : facts->most;
+        facts->least = sl_min_u64(size.count, facts->least);
+        facts->most = sl_max_u64(size.count, facts->most);
         facts->bytes += size.bytes;
     }
     if (kind == SL_LIST_STEPS_TEXT) {

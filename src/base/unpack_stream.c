@@ -4,6 +4,7 @@
 #include "error.h"
 #include "little_endian.h"
 #include "memory.h"
+#include "minmax.h"
 #include "snappy_stream.h"
 #include "unpack_brotli.h"
 
@@ -168,7 +169,7 @@ static void zstd_look(sl_unpack_stream *stream, sl_bytes used)
         stream->head_bytes = 0;
     }
     const size_t wanted = (size_t)ZSTD_HEAD_BYTES - stream->head_bytes;
-    const size_t some = used.size < wanted ? used.size : wanted;
+    const size_t some = sl_min_size(used.size, wanted);
     if (some == 0) {
         return;
     }

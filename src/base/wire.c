@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wire.h"
 
+#include "minmax.h"
+
 enum { VARINT_BYTES = 10, TYPE_BITS = 3 };
 
 bool sl_wire_varint(sl_wire *wire, uint64_t *value)
 {
     const size_t left = (size_t)(wire->end - wire->at);
-    const size_t most = left < VARINT_BYTES ? left : VARINT_BYTES;
+    const size_t most = sl_min_size(left, VARINT_BYTES);
     *value = 0;
     for (size_t i = 0; i < most; i++) {
         *value |= (uint64_t)(wire->at[i] & 0x7f) << 7 * i; /* of the tenth one bit is left */

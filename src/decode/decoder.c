@@ -5,6 +5,7 @@
 #include "error.h"
 #include "frame.h"
 #include "memory.h"
+#include "minmax.h"
 #include "orient.h"
 #include "packed_value.h"
 
@@ -36,11 +37,6 @@ struct sl_decoder {
     bool decoded; /* the codec wants its header step again */
 };
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static uint64_t scratch_bytes(const sl_decoder_config *config)
 {
     uint64_t most = 0;
@@ -51,10 +47,10 @@ static uint64_t scratch_bytes(const sl_decoder_config *config)
         const uint64_t bytes = sl_codecs[i]->scratch_bytes != NULL
                                    ? sl_codecs[i]->scratch_bytes(config->max_pixels)
                                    : 0;
-        most = bytes > most ? bytes : most;
+        most = sl_max_u64(bytes, most);
     }
-    return most + smaller(config->max_pixels, TURNED_PIXELS_MAX) * TURNED_PIXEL_BYTES +
-           smaller(config->max_unpacked_bytes, UNPACKED_BYTES_MAX) + AUGMENT_BYTES;
+    return most + sl_min_u64(config->max_pixels, TURNED_PIXELS_MAX) * TURNED_PIXEL_BYTES +
+           sl_min_u64(config->max_unpacked_bytes, UNPACKED_BYTES_MAX) + AUGMENT_BYTES;
 }
 
 sluice_status sl_decoder_open(sl_decoder **decoder, const sl_decoder_config *config,
@@ -199,7 +195,7 @@ static void cover_scaled(uint32_t *start, uint32_t *size, uint32_t limit, uint32
 {
     const uint32_t end = (*start + *size + d - 1) / d * d;
     *start = *start / d * d;
-    *size = (end < limit ? end : limit) - *start;
+    *size = sl_min_u32(end, limit) - *start;
 }
 
 /* The codec is where its header step leaves it. */

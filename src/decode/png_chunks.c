@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "exif.h"
+#include "minmax.h"
 
 #include <string.h>
 #include <zlib.h>
@@ -81,7 +82,7 @@ sluice_status sl_png_check_sum(sl_bytes whole, size_t offset, const _Atomic bool
             return sl_error_set(error, SLUICE_CANCELED, STAGE, "stopped");
         }
         const size_t left = size - at;
-        sum = crc32(sum, summed + at, (uInt)(left < PIECE_BYTES ? left : PIECE_BYTES));
+        sum = crc32(sum, summed + at, (uInt)sl_min_u64(left, PIECE_BYTES));
     }
     if (sum == sl_png_load32(summed + size)) {
         return SLUICE_OK;

@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
 #include "png_chunks.h"
 #include "png_pixels.h"
 
@@ -260,7 +261,7 @@ static void samples_work(png_state *state)
 static uint64_t png_scratch_bytes(uint64_t max_pixels)
 {
     const uint64_t most = UINT64_C(1) << 40;
-    return (max_pixels < most ? max_pixels : most) * 27 + ((uint64_t)1 << 20);
+    return sl_min_u64(max_pixels, most) * 27 + ((uint64_t)1 << 20);
 }
 
 static sluice_status png_open(void **state, sluice_error *error)

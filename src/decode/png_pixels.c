@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "png_pixels.h"
 
+#include "minmax.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -25,7 +27,7 @@ static bool look_up(const sl_png_colours *colours, const uint8_t *row, uint32_t 
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t number = row[i];
         const uint8_t *colour = colours->rgb + (size_t)number * 3;
-        largest = number > largest ? number : largest;
+        largest = sl_max_u32(number, largest);
         rgb[0] = colour[0];
         rgb[1] = colour[1];
         rgb[2] = colour[2];

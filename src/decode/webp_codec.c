@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
 #include "webp_chunks.h"
 
 #include <webp/decode.h>
@@ -34,7 +35,7 @@ static uint64_t heap_bytes(uint64_t width, uint64_t pixels, bool lossless)
 static uint64_t webp_scratch_bytes(uint64_t max_pixels)
 {
     const uint64_t most = (uint64_t)SIDE_MAX * SIDE_MAX;
-    const uint64_t pixels = max_pixels < most ? max_pixels : most;
+    const uint64_t pixels = sl_min_u64(max_pixels, most);
     return pixels * 3 + heap_bytes(SIDE_MAX, pixels, true) + 4096;
 }
 
@@ -58,7 +59,7 @@ static void widen(uint32_t *start, uint32_t *size, uint32_t limit)
 {
     const uint32_t end = (*start + *size + MARGIN + 1) & ~1U;
     *start = *start > MARGIN ? (*start - MARGIN) & ~1U : 0;
-    *size = (end < limit ? end : limit) - *start;
+    *size = sl_min_u32(end, limit) - *start;
 }
 
 static bool is_stopped(const sl_codec_source *source)
@@ -73,7 +74,7 @@ static VP8StatusCode decode_in_pieces(sl_bytes data, const sl_codec_source *sour
 {
     VP8StatusCode status = VP8_STATUS_SUSPENDED;
     const size_t share = data.size / PIECES;
-    const size_t piece = share > PIECE_BYTES_MIN ? share : PIECE_BYTES_MIN;
+    const size_t piece = sl_max_size(share, PIECE_BYTES_MIN);
     WebPIDecoder *decoder = WebPIDecode(NULL, 0, config);
     if (decoder == NULL) {
         return VP8_STATUS_OUT_OF_MEMORY;

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "file.h"
 #include "memory.h"
+#include "minmax.h"
 #include "objects.h"
 
 #include <errno.h>
@@ -297,7 +298,7 @@ static const char *quoted(const char *path)
 void sl_boundary_explain(const sl_boundary *boundary, sl_bytes name, char *why, size_t bytes)
 {
     (void)snprintf(why, bytes, "\"%.*s\" lies outside of \"%s\": " SL_BOUNDARY_ADVICE,
-                   (int)(name.size < QUOTED ? name.size : QUOTED), (const char *)name.data,
+                   (int)sl_min_u64(name.size, QUOTED), (const char *)name.data,
                    quoted(boundary->folder.path));
 }
 

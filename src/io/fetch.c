@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "error.h"
 #include "fetch_state.h"
+#include "minmax.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -466,7 +467,7 @@ static uint64_t tick_of(const sl_fetch_config *config)
 {
     const uint64_t first = config->stall_warn_ns < config->stall_fail_ns ? config->stall_warn_ns
                                                                          : config->stall_fail_ns;
-    const uint64_t tick_ns = first / 4 < TICK_MOST_NS ? first / 4 : TICK_MOST_NS;
+    const uint64_t tick_ns = sl_min_u64(first / 4, TICK_MOST_NS);
     return tick_ns > TICK_LEAST_NS ? tick_ns : TICK_LEAST_NS;
 }
 

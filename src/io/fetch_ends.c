@@ -2,6 +2,7 @@
 /* fetch_ends: from what came back to wants; reads that never come back, and cancelled ones. */
 #include "clock.h"
 #include "fetch_state.h"
+#include "minmax.h"
 #include "trace.h"
 
 #include <errno.h>
@@ -178,7 +179,7 @@ static void learn_size(sl_fetch *fetch, uint64_t bytes, bool too_small)
     const uint64_t most =
         (uint64_t)fetch->buffers.arena.units * SL_ARENA_UNIT / fetch->config.depth / 2;
     if (too_small && bytes > fetch->whole_guess) {
-        fetch->whole_guess = bytes < most ? bytes : most;
+        fetch->whole_guess = sl_min_u64(bytes, most);
     } else if (bytes < fetch->whole_guess / 2) {
         fetch->whole_guess -= fetch->whole_guess / 512;
     }
@@ -271,8 +272,8 @@ static void drop_cache(const sl_request *request, int64_t result)
         const sl_piece *piece = &request->pieces[i];
         const uint64_t own_end =
             piece->offset + (uint64_t)(piece->count - 1) * piece->stride + piece->bytes;
-        begin = piece->offset < begin ? piece->offset : begin;
-        end = own_end > end ? own_end : end;
+        begin = sl_min_u64(piece->offset, begin);
+        end = sl_max_u64(own_end, end);
     }
     (void)posix_fadvise(request->pin.fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_DONTNEED);
 }

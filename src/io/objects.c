@@ -4,6 +4,7 @@
 #include "clock.h"
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
 #include "streams.h"
 #include "thread.h"
 
@@ -79,10 +80,10 @@ static uint32_t choose_capacity(uint32_t objects)
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         const uint64_t small = limit.rlim_cur / SHARE_OF_SMALL;
         const uint64_t large = limit.rlim_cur / SHARE_OF_LARGE;
-        share = small < share ? small : share;
-        share = large > share ? large : share;
+        share = sl_min_u64(small, share);
+        share = sl_max_u64(large, share);
     }
-    share = share > CAPACITY_MAX ? CAPACITY_MAX : share;
+    share = sl_min_u64(share, CAPACITY_MAX);
     share = share > 2 * (uint64_t)objects ? 2 * (uint64_t)objects : share;
     return share > 0 ? (uint32_t)share : 1;
 }

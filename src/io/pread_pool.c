@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
 #include "objects.h"
 #include "read_files.h"
 #include "read_pieces.h"
@@ -266,7 +267,7 @@ static void wait_locked(struct pool *pool, uint64_t deadline)
     while (pool->finished == 0 && !pool->woken && !late) {
         pool->looking = pool->running + pool->queued > 0 && pool->quick;
         const uint64_t next = pool->looking ? sl_now_ns() + LOOK_NS : deadline;
-        const uint64_t until = next < deadline ? next : deadline;
+        const uint64_t until = sl_min_u64(next, deadline);
         const bool over = !sl_cond_wait_until(&pool->done, &pool->mutex, until);
         late = over && until == deadline;
         if (over && pool->looking) {
@@ -381,7 +382,7 @@ static sluice_status open_pool(sl_backend **backend, const sl_backend_config *co
     }
     pool->base.ops = &sl_backend_pread;
     pool->depth = config->depth;
-    pool->threads = config->threads < config->depth ? config->threads : config->depth;
+    pool->threads = sl_min_u32(config->threads, config->depth);
     sl_mutex_init(&pool->mutex);
     sl_cond_init(&pool->done);
     pool->queue = sl_calloc(pool->depth, sizeof(sl_read *));

@@ -2,6 +2,7 @@
 #include "read_arena.h"
 
 #include "error.h"
+#include "minmax.h"
 #include "thread.h"
 
 #include <assert.h>
@@ -37,7 +38,7 @@ static void mark(sl_read_arena *arena, uint32_t first, uint32_t units, bool take
     uint32_t end = first + units;
     while (first < end) {
         uint32_t low = first % 64;
-        uint32_t bits = 64 - low < end - first ? 64 - low : end - first;
+        uint32_t bits = sl_min_u32(64 - low, end - first);
         uint64_t mask = (bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1) << low;
         uint64_t *word = &arena->bitmap[first / 64];
         assert((*word & mask) == (taken ? 0 : mask));

@@ -2,6 +2,7 @@
 #include "read_buffers.h"
 
 #include "error.h"
+#include "minmax.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -139,7 +140,7 @@ static void give_reserve(sl_read_buffers *buffers, size_t used)
 {
     const size_t share =
         buffers->config.arena_bytes / RESERVE_SHARE / SL_SLAB_ALIGN * SL_SLAB_ALIGN;
-    const size_t keep = share > RESERVE_KEEP ? share : RESERVE_KEEP;
+    const size_t keep = sl_max_size(share, RESERVE_KEEP);
     if (used > keep && buffers->reserve.bytes > keep) {
         (void)madvise(buffers->reserve.base + keep, buffers->reserve.bytes - keep, MADV_DONTNEED);
     }

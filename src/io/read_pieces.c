@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "read_pieces.h"
 
+#include "minmax.h"
 #include "retry.h"
 
 #include <errno.h>
@@ -39,8 +40,7 @@ static void advise(int fd, uint64_t offset, uint64_t bytes)
 {
     for (uint64_t at = 0; at < bytes; at += ADVICE_BYTES) {
         const uint64_t rest = bytes - at;
-        (void)posix_fadvise(fd, (off_t)(offset + at),
-                            (off_t)(rest < ADVICE_BYTES ? rest : ADVICE_BYTES),
+        (void)posix_fadvise(fd, (off_t)(offset + at), (off_t)sl_min_u64(rest, ADVICE_BYTES),
                             POSIX_FADV_WILLNEED);
     }
 }
@@ -96,7 +96,7 @@ static bool is_cut_short(const sl_read *read)
     uint64_t end = 0;
     for (uint32_t i = 0; i < read->piece_count; i++) {
         const uint64_t own = end_of(&read->pieces[i]);
-        end = own > end ? own : end;
+        end = sl_max_u64(own, end);
     }
     return fstat(read->fd, &file) != 0 || (uint64_t)file.st_size < end;
 }
@@ -124,7 +124,7 @@ static int64_t read_piece(const sl_read *read, uint32_t number, uint64_t done, b
     int64_t result = 0;
     for (uint32_t first = 0; result == 0 && first < piece->count; first += each) {
         const uint32_t left = piece->count - first;
-        const runs r = {piece, first, left < each ? left : each,
+        const runs r = {piece, first, sl_min_u32(left, each),
                         read->buffer + done + (size_t)first * piece->bytes};
         if (*asks && read_runs(read->fd, &r, RWF_NOWAIT)) {
             continue;

@@ -2,6 +2,7 @@
 #include "resident.h"
 
 #include "memory.h"
+#include "minmax.h"
 
 /* Long enough that asking costs nothing, short enough not to stand in the way of other reads. */
 #define PIECE_BYTES ((uint64_t)1 << 20)
@@ -74,7 +75,7 @@ bool sl_resident_next(sl_resident *resident, sl_resident_piece *piece)
     }
     const uint64_t left = resident->starts[resident->object + 1] - resident->asked;
     *piece = (sl_resident_piece){.object = resident->object,
-                                 .bytes = (uint32_t)(left < PIECE_BYTES ? left : PIECE_BYTES),
+                                 .bytes = (uint32_t)sl_min_u64(left, PIECE_BYTES),
                                  .offset = resident->asked - resident->starts[resident->object],
                                  .to = resident->slab.base + resident->asked};
     resident->asked += piece->bytes;

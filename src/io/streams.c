@@ -36,7 +36,8 @@ struct sl_streams {
     uint64_t clock;
     uint8_t *states;   /* a state of each object */
     failure *failures; /* as they were met */
-    uint32_t failed, room;
+    uint32_t failed;
+    uint64_t room;
     bool lacks_checksum; /* a part of one that is WHOLE */
 };
 
@@ -78,14 +79,9 @@ static sluice_status note_failure_locked(sl_streams *streams, uint32_t object, s
     if (streams->states[object] == FAILED) {
         return (sluice_status)error->status;
     }
-    if (streams->failed == streams->room) {
-        const uint32_t room = streams->room < 8 ? 8 : 2 * streams->room;
-        failure *grown = sl_realloc_array(streams->failures, room, sizeof(*grown));
-        if (grown == NULL) {
-            return sl_no_memory(error, "io", "unpacking");
-        }
-        streams->failures = grown;
-        streams->room = room;
+    if (!sl_grow(&streams->failures, &streams->room, streams->failed + (uint64_t)1,
+                 sizeof(*streams->failures))) {
+        return sl_no_memory(error, "io", "unpacking");
     }
     streams->states[object] = FAILED;
     streams->failures[streams->failed++] = (failure){object, *error};

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
 #include "uring_setup.h"
 
 #include <assert.h>
@@ -106,7 +107,7 @@ static uint32_t take(struct uring *uring, sl_completion *completions, uint32_t r
     struct io_uring_cqe *cqes[REAP_BATCH];
     uint32_t taken = 0;
     while (taken < room) {
-        uint32_t wanted = room - taken < REAP_BATCH ? room - taken : REAP_BATCH;
+        uint32_t wanted = sl_min_u32(room - taken, REAP_BATCH);
         uint32_t count = io_uring_peek_batch_cqe(&uring->ring, cqes, wanted);
         for (uint32_t i = 0; i < count; i++) {
             sl_read *read = io_uring_cqe_get_data(cqes[i]);
@@ -164,7 +165,7 @@ static void drain(struct uring *uring, uint64_t drain_ns, const sl_read_ends *en
         if (now >= deadline) {
             return;
         }
-        uint64_t left = deadline - now < DRAIN_TICK_NS ? deadline - now : DRAIN_TICK_NS;
+        uint64_t left = sl_min_u64(deadline - now, DRAIN_TICK_NS);
         const uint32_t count = reap(&uring->base, late, REAP_BATCH, left);
         for (uint32_t i = 0; i < count; i++) {
             sl_read_ended(ends, late[i].read);

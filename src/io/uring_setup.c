@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "error.h"
+#include "minmax.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -208,7 +209,7 @@ size_t sl_ring_register(struct io_uring *ring, const sl_slab *slab)
         for (size_t at = 0; at < bytes; at += SL_RING_BUFFER_BYTES) {
             size_t left = bytes - at;
             pieces[count].iov_base = slab->base + at;
-            pieces[count].iov_len = left < SL_RING_BUFFER_BYTES ? left : SL_RING_BUFFER_BYTES;
+            pieces[count].iov_len = sl_min_u64(left, SL_RING_BUFFER_BYTES);
             count++;
         }
         int result = io_uring_register_buffers(ring, pieces, count);

@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
 
 #include <assert.h>
 #include <string.h>
@@ -243,7 +244,7 @@ static uint64_t end_of(const sl_fetch_item *item)
 static bool reaches(const sl_window *window, sl_span *span, const sl_fetch_item *item,
                     const sl_fetch_item *of)
 {
-    const uint64_t low = item->offset < span->low ? item->offset : span->low;
+    const uint64_t low = sl_min_u64(item->offset, span->low);
     const uint64_t high = end_of(item) > span->high ? end_of(item) : span->high;
     uint64_t gap = 0;
     if (item->offset > span->high) {
@@ -349,7 +350,7 @@ void sl_window_moved(sl_window *window, uint32_t index, const sl_fetch_item *ite
 
 void sl_window_credit(sl_window *window, uint64_t limit)
 {
-    window->credit = limit > window->credit ? limit : window->credit;
+    window->credit = sl_max_u64(limit, window->credit);
 }
 
 bool sl_window_is_waited_for(const sl_window *window)

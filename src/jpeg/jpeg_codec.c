@@ -16,6 +16,7 @@
 #include "jpeg_source.h"
 #include "jpeg_tiles.h"
 #include "memory.h"
+#include "minmax.h"
 
 #include <jerror.h>
 
@@ -49,7 +50,7 @@ static bool jpeg_probe(sl_bytes bytes)
 static uint64_t jpeg_scratch_bytes(uint64_t max_pixels)
 {
     const uint64_t most = (uint64_t)JPEG_MAX_DIMENSION * JPEG_MAX_DIMENSION;
-    return (max_pixels < most ? max_pixels : most) * 11 + ((uint64_t)128 << 20);
+    return sl_min_u64(max_pixels, most) * 11 + ((uint64_t)128 << 20);
 }
 
 static bool jpeg_peek(const sl_codec_source *source, sl_picture *picture)

@@ -7,6 +7,7 @@
 #include "jpeg_table_cache.h"
 #include "jpeg_zigzag.h"
 #include "memory.h"
+#include "minmax.h"
 
 #include <assert.h>
 
@@ -86,8 +87,8 @@ static void widen(range *mcus, range samples, uint32_t per_mcu)
 {
     const uint32_t begin = samples.begin / per_mcu;
     const uint32_t end = (samples.end - 1) / per_mcu + 1;
-    mcus->begin = begin < mcus->begin ? begin : mcus->begin;
-    mcus->end = end > mcus->end ? end : mcus->end;
+    mcus->begin = sl_min_u32(begin, mcus->begin);
+    mcus->end = sl_max_u32(end, mcus->end);
 }
 
 /* All that is known about a picture on this road. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jpeg_lanes.h"
 
+#include "minmax.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -115,8 +117,8 @@ static void begin_chunk(const work *w, lane *l)
 {
     const uint64_t left = l->end - l->mcu;
     const uint64_t in_row = w->tiles->mcus_across - l->mcu % w->tiles->mcus_across;
-    uint64_t size = left < in_row ? left : in_row;
-    size = size < w->chunk ? size : w->chunk;
+    uint64_t size = sl_min_u64(left, in_row);
+    size = sl_min_u64(size, w->chunk);
     l->size = (uint32_t)size;
     clear_blocks(w, l);
     cut_chain(w, l);
@@ -169,7 +171,7 @@ static bool next_interval(work *w, uint32_t *interval)
     for (; w->row < area->bottom; w->row++) {
         const uint64_t first = (w->row * across + area->left) / w->tiles->interval;
         const uint64_t last = (w->row * across + area->right - 1) / w->tiles->interval;
-        const uint64_t found = first > w->next ? first : w->next;
+        const uint64_t found = sl_max_u64(first, w->next);
         if (found <= last) {
             *interval = (uint32_t)found;
             w->next = (uint32_t)found + 1;
@@ -185,7 +187,7 @@ static void begin_interval(const work *w, lane *l, uint32_t interval)
     const uint64_t count = (uint64_t)w->tiles->mcus_across * w->tiles->mcus_down;
     l->mcu = (uint64_t)interval * w->tiles->interval;
     uint64_t end = l->mcu + w->tiles->interval;
-    end = end < count ? end : count;
+    end = sl_min_u64(end, count);
     l->end = last_needed(w, end);
     l->whole = l->end == end;
     l->bytes = unstuff(w->bytes.data + span.begin, w->bytes.data + span.end, l->unstuffed);
@@ -218,8 +220,8 @@ static void transform(const work *w, const lane *l)
     const sl_jpeg_area *area = w->area;
     const uint32_t row = (uint32_t)(l->mcu / w->tiles->mcus_across);
     const uint32_t column = (uint32_t)(l->mcu % w->tiles->mcus_across);
-    const uint32_t begin = column > area->left ? column : area->left;
-    const uint32_t end = column + l->size < area->right ? column + l->size : area->right;
+    const uint32_t begin = sl_max_u32(column, area->left);
+    const uint32_t end = sl_min_u32(column + l->size, area->right);
     if (row < area->top || begin >= end) {
         return;
     }
@@ -268,7 +270,7 @@ static bool finish_chunk(work *w, lane *l)
 static void place_blocks(work *w)
 {
     const uint32_t across = w->tiles->mcus_across;
-    w->chunk = across < CHUNK_MCUS ? across : CHUNK_MCUS;
+    w->chunk = sl_min_u32(across, CHUNK_MCUS);
     for (uint32_t c = 0; c < w->area->components; c++) {
         const sl_jpeg_plane *plane = &w->area->planes[c];
         w->first[c] = w->block_count;
@@ -292,7 +294,7 @@ static size_t longest_span(const sl_jpeg_tiles *tiles)
     size_t longest = 0;
     for (uint32_t i = 0; i < tiles->count; i++) {
         const size_t size = tiles->spans[i].end - tiles->spans[i].begin;
-        longest = size > longest ? size : longest;
+        longest = sl_max_u64(size, longest);
     }
     return longest;
 }

@@ -2,6 +2,7 @@
 #include "jpeg_region.h"
 
 #include "jpeg_scanlines.h"
+#include "minmax.h"
 
 #include <assert.h>
 #include <string.h>
@@ -37,11 +38,6 @@ static uint32_t mcu_height(j_decompress_ptr cinfo)
 static uint32_t divide_up(uint32_t value, uint32_t unit)
 {
     return value / unit + (value % unit != 0);
-}
-
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
 }
 
 sl_jpeg_tiles sl_jpeg_tiles_of(j_decompress_ptr cinfo)
@@ -180,11 +176,11 @@ bool sl_jpeg_region_make(sl_jpeg_region *region, j_decompress_ptr cinfo, sl_byte
     }
     const uint32_t left = under.left * under.tile_width;
     const uint32_t top = under.top * under.tile_height;
-    const uint32_t right = smaller(under.right * under.tile_width, cinfo->image_width);
+    const uint32_t right = sl_min_u32(under.right * under.tile_width, cinfo->image_width);
     /* of the last row of tiles only what is needed */
     const uint32_t bottom =
-        smaller(divide_up(need.y + need.height, mcu_height(cinfo)) * mcu_height(cinfo),
-                cinfo->image_height);
+        sl_min_u32(divide_up(need.y + need.height, mcu_height(cinfo)) * mcu_height(cinfo),
+                   cinfo->image_height);
     region->part = (sl_rect){left, top, right - left, bottom - top};
     uint8_t *made = sl_scratch_take(scratch, HEADER_BYTES + interval_bytes(tiles, &under));
     if (made == NULL) {

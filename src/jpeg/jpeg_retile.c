@@ -13,6 +13,7 @@
 #include "jpeg_sink.h"
 #include "jpeg_source.h"
 #include "memory.h"
+#include "minmax.h"
 #include "tile_interval.h"
 
 #include <assert.h>
@@ -60,7 +61,7 @@ static size_t scratch_bytes(uint64_t max_pixels)
 {
     const uint64_t side_max = JPEG_MAX_DIMENSION;
     const uint64_t fill = (MAX_SAMP_FACTOR * DCTSIZE) * (2 * side_max + MAX_SAMP_FACTOR * DCTSIZE);
-    const uint64_t samples = (max_pixels < side_max * side_max ? max_pixels : side_max * side_max);
+    const uint64_t samples = sl_min_u64(max_pixels, side_max * side_max);
     return (samples + fill) * MAX_COMPS_IN_SCAN * sizeof(JCOEF) + BESIDE_BYTES;
 }
 

@@ -3,6 +3,7 @@
 
 #include "colour.h"
 #include "jpeg_error.h"
+#include "minmax.h"
 
 #include <jerror.h>
 
@@ -13,11 +14,6 @@ enum { ROWS_PER_CALL = 16, ROW_ALIGN = 64 };
  * neighbour of that. Components narrower than three samples libjpeg upsamples plainly.
  */
 enum { MARGIN = 1, LEAST = 8 };
-
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
 
 bool sl_jpeg_is_plain(j_decompress_ptr cinfo)
 {
@@ -38,13 +34,13 @@ static void find_subsampled(j_decompress_ptr cinfo, bool *across, bool *down)
 static void widen(uint32_t *start, uint32_t *size, uint32_t limit, uint32_t margin, uint32_t least)
 {
     uint32_t end = *start + *size;
-    end += smaller(margin, limit - end);
-    *start -= smaller(margin, *start);
+    end += sl_min_u32(margin, limit - end);
+    *start -= sl_min_u32(margin, *start);
     if (end - *start < least) {
-        end += smaller(least - (end - *start), limit - end);
+        end += sl_min_u32(least - (end - *start), limit - end);
     }
     if (end - *start < least) {
-        *start -= smaller(least - (end - *start), *start);
+        *start -= sl_min_u32(least - (end - *start), *start);
     }
     *size = end - *start;
 }

@@ -2,6 +2,7 @@
 #include "jpeg_sink.h"
 
 #include "memory.h"
+#include "minmax.h"
 
 #include <assert.h>
 
@@ -44,7 +45,7 @@ static boolean grow(j_compress_ptr cinfo)
 bool sl_jpeg_sink_open(sl_jpeg_sink *sink, size_t expected, size_t limit)
 {
     assert(expected > 0);
-    size_t room = expected < limit ? expected : limit;
+    size_t room = sl_min_size(expected, limit);
     sink->no_memory = false;
     sink->limit = limit;
     if (sink->room > KEEP_BYTES) {

@@ -6,6 +6,7 @@
 #include "error.h"
 #include "frame.h"
 #include "memory.h"
+#include "minmax.h"
 #include "packed_value.h"
 #include "record.h"
 
@@ -59,7 +60,7 @@ static sluice_status read_stored(sl_sample_check *c, const sl_sample *sample, sl
         if (status < 0) {
             return status;
         }
-        const size_t room = size > BUFFER_BYTES ? size : BUFFER_BYTES;
+        const size_t room = sl_max_size(size, BUFFER_BYTES);
         uint8_t *grown = sl_realloc_array(c->buffer, room, 1);
         if (grown == NULL) {
             return sl_no_memory(error, STAGE, "for %zu bytes", size);

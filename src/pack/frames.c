@@ -4,6 +4,7 @@
 #include "error.h"
 #include "frame.h"
 #include "memory.h"
+#include "minmax.h"
 
 #include <sluice/writer.h>
 
@@ -50,7 +51,7 @@ static sluice_status measure(sl_frames *frames, sl_bytes blob, uint64_t *packed,
     }
     size_t size = 0;
     const sluice_status status = sl_frame_pack(blob, SL_FRAMES_LEVEL, frames->memory, &size, error);
-    *packed = size < blob.size ? size : blob.size;
+    *packed = sl_min_u64(size, blob.size);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frames.h"
+#include "minmax.h"
 #include "pack_state.h"
 #include "shard_format.h"
 
@@ -71,8 +72,8 @@ static sluice_status measure(sl_pack_state *p, sl_frames *frames, sluice_error *
     const sl_record_plan plain = {.schema = p->plan.schema};
     sl_pack_job_config job = sl_pack_job_for(p, &plain);
     job.maker.keep_bytes = true;
-    const sl_prepare_config config = sl_pack_prepare_for(
-        p, &job, 0, samples < SL_FRAMES_SAMPLES_MAX ? samples : SL_FRAMES_SAMPLES_MAX);
+    const sl_prepare_config config =
+        sl_pack_prepare_for(p, &job, 0, sl_min_u64(samples, SL_FRAMES_SAMPLES_MAX));
     sluice_status status = sl_prepare_open(&p->prepare, &config, error);
     for (uint64_t i = 0; status == SLUICE_OK && i < config.end && !sl_frames_have_enough(frames);
          i++) {
@@ -109,7 +110,7 @@ static uint64_t shard_samples(const sl_pack_state *p, const sl_frames *frames)
     const uint64_t least = (samples - 1) / SL_SHARDS_MAX + 1;
     const uint64_t most =
         sl_pack_cuts_for_parts(p) && sl_pack_share(p) < fit ? sl_pack_share(p) : fit;
-    const uint64_t length = most < least ? least : most;
+    const uint64_t length = sl_max_u64(most, least);
     return length < samples ? length : samples;
 }
 

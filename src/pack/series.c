@@ -83,14 +83,9 @@ void sl_series_close(sl_series *series)
 
 sluice_status sl_series_add_row(sl_series *series, const sl_shard_row *row, sluice_error *error)
 {
-    if (series->count == series->room) {
-        uint32_t room = series->room < 64 ? 64 : series->room * 2;
-        sl_shard_row *grown = sl_realloc_array(series->rows, room, sizeof(*grown));
-        if (grown == NULL) {
-            return sl_no_memory(error, STAGE, "for %u shards", room);
-        }
-        series->rows = grown;
-        series->room = room;
+    const uint64_t needed = series->count + (uint64_t)1;
+    if (!sl_grow(&series->rows, &series->room, needed, sizeof(*series->rows))) {
+        return sl_no_memory(error, STAGE, "for %llu shards", (unsigned long long)needed);
     }
     series->rows[series->count++] = *row;
     series->samples += row->samples;

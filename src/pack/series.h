@@ -33,8 +33,9 @@ typedef struct sl_series {
     uint64_t shard_bytes;
     sl_shard_writer writer;
     sl_shard_row *rows;
-    uint32_t count, room; /* complete shards */
-    uint64_t samples;     /* in complete shards */
+    uint32_t count; /* complete shards */
+    uint64_t room;
+    uint64_t samples; /* in complete shards */
     uint64_t data_bytes, file_bytes;
     bool grown;      /* some of the rows are of shards with fewer classes */
     uint32_t number; /* of the shard in the making, or the next one */

@@ -121,18 +121,11 @@ static sluice_status append(sl_shard_writer *writer, sl_bytes bytes, sluice_erro
 
 static sluice_status reserve_size(sl_shard_writer *writer, sluice_error *error)
 {
-    if (writer->samples < writer->room) {
-        return SLUICE_OK;
-    }
-    uint64_t room = writer->room < 1024 ? 1024 : writer->room * 2;
-    uint32_t *grown = sl_realloc_array(writer->sizes, room, sizeof(*grown));
-    if (grown == NULL) {
-        return sl_no_memory(error, STAGE, "for the sizes of %llu samples",
-                            (unsigned long long)room);
-    }
-    writer->sizes = grown;
-    writer->room = room;
-    return SLUICE_OK;
+    const uint64_t needed = writer->samples + 1;
+    return sl_grow(&writer->sizes, &writer->room, needed, sizeof(*writer->sizes))
+               ? SLUICE_OK
+               : sl_no_memory(error, STAGE, "for the sizes of %llu samples",
+                              (unsigned long long)needed);
 }
 
 sluice_status sl_shard_writer_add(sl_shard_writer *writer, const sl_record *record,

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
 #include "share.h"
 #include "thread.h"
 
@@ -93,7 +94,7 @@ static void report_file(void *context, const sluice_error *finding)
         return;
     }
     const file_state state = finding->status == SLUICE_IO ? FILE_UNREAD : FILE_DAMAGED;
-    w->state = w->state > state ? w->state : state;
+    w->state = sl_max_u32(w->state, state);
     report(w->verify, finding);
 }
 
@@ -210,8 +211,7 @@ static void read_ahead(const worker *w, uint64_t first, uint64_t last)
         return;
     }
     const uint64_t span = end.place.offset - begin.place.offset + end.place.bytes;
-    const uint64_t larger =
-        begin.place.bytes > end.place.bytes ? begin.place.bytes : end.place.bytes;
+    const uint64_t larger = sl_max_u32(begin.place.bytes, end.place.bytes);
     if (span / larger <= 4 * (last - first + 1)) {
         (void)posix_fadvise(pin.fd, (off_t)begin.place.offset, (off_t)span, POSIX_FADV_WILLNEED);
     }

@@ -3,6 +3,8 @@
 
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
+#include "search.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -186,7 +188,7 @@ static void wait_for_release(scheduler *s, uint32_t source, uint32_t now)
         return;
     }
     const uint32_t release = (uint32_t)(number * period / share);
-    const uint32_t from = release > now ? release : now;
+    const uint32_t from = sl_max_u32(release, now);
     s->deadline[source] = (uint32_t)(((number + 1) * period + share - 1) / share);
     s->next[source] = s->released[from];
     s->released[from] = source;
@@ -415,17 +417,7 @@ sluice_status sl_mix_recount(sl_mix **recounted, const sl_mix *mix, const uint64
 
 static const sl_mix_row *row_of(const sl_mix *mix, uint64_t epoch)
 {
-    uint32_t low = 0;
-    uint32_t high = mix->rows - 1;
-    while (low < high) {
-        const uint32_t middle = low + (high - low + 1) / 2;
-        if (mix->row[middle].epoch <= epoch) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return &mix->row[low];
+    return &mix->row[sl_last_at_or_before(&mix->row->epoch, sizeof(*mix->row), mix->rows, epoch)];
 }
 
 sl_mix_place sl_mix_find(const sl_mix *mix, uint64_t epoch, uint64_t position)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "order.h"
 
+#include "minmax.h"
 #include "mixing.h"
 #include "philox.h"
 
@@ -14,11 +15,6 @@
 
 /* Samples of a mix that are looked for together. */
 enum { MIXED_RUN = 64 };
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 static uint64_t block_count(const sl_order *order)
 {
@@ -44,8 +40,8 @@ sl_order sl_order_make(sluice_shuffle shuffle, uint64_t count, uint64_t block, u
         order.outer = sl_permutation_make(count, key);
     } else if (shuffle == SLUICE_SHUFFLE_BLOCK) {
         assert(block >= 1 && window >= 1);
-        order.block = smaller(block, count); /* so that their product cannot overflow */
-        order.window = smaller(window, block_count(&order));
+        order.block = sl_min_u64(block, count); /* so that their product cannot overflow */
+        order.window = sl_min_u64(window, block_count(&order));
         order.window_key = sl_philox_u64(seed, epoch, WINDOW_DOMAIN);
         make_blocks(&order, key);
     }
@@ -88,8 +84,8 @@ static uint32_t window_samples(const sl_order *order, uint64_t first, uint32_t c
     const uint64_t window = run_of(order, first, order->window);
     const uint64_t begin = samples_before(order, window * order->window);
     const uint64_t end =
-        samples_before(order, smaller((window + 1) * order->window, block_count(order)));
-    const uint32_t found = (uint32_t)smaller(count, end - first);
+        samples_before(order, sl_min_u64((window + 1) * order->window, block_count(order)));
+    const uint32_t found = (uint32_t)sl_min_u64(count, end - first);
     const sl_permutation inner =
         sl_permutation_make(end - begin, sl_philox_u64(order->window_key, window, 0));
     sl_permutation_apply_run(&inner, first - begin, found, samples);
@@ -136,7 +132,7 @@ static void mixed_samples(const sl_order *order, uint64_t first, uint32_t count,
 static void mixed_runs(const sl_order *order, uint64_t first, uint32_t count, uint64_t *samples)
 {
     for (uint32_t done = 0; done < count;) {
-        const uint32_t run = (uint32_t)smaller(count - done, MIXED_RUN);
+        const uint32_t run = (uint32_t)sl_min_u64(count - done, MIXED_RUN);
         mixed_samples(order, first + done, run, samples + done);
         done += run;
     }

@@ -3,7 +3,9 @@
 
 #include "error.h"
 #include "memory.h"
+#include "minmax.h"
 #include "philox.h"
+#include "search.h"
 #include "share.h"
 
 #include <assert.h>
@@ -15,9 +17,8 @@
 #define SUBSTITUTE_DOMAIN 0x7368617264000003U
 
 enum {
-    BLOCK_SHARE = 8,      /* a block takes so small a part of a window at most */
-    SUBSTITUTES_FROM = 8, /* the first samples of a shard, which stand in for others */
-    ROOM_FIRST = 64
+    BLOCK_SHARE = 8,     /* a block takes so small a part of a window at most */
+    SUBSTITUTES_FROM = 8 /* the first samples of a shard, which stand in for others */
 };
 
 /* ---- the set ---- */
@@ -35,38 +36,20 @@ void sl_shard_set_close(sl_shard_set *set)
     *set = (sl_shard_set){0};
 }
 
-/* `memory` with room for one more than `count`, or NULL: it stays. */
-static void *grow(void *memory, uint64_t count, uint64_t *room, size_t bytes)
-{
-    if (count < *room) {
-        return memory;
-    }
-    const uint64_t more = *room < ROOM_FIRST ? ROOM_FIRST : 2 * *room;
-    void *grown = sl_realloc_array(memory, more, bytes);
-    if (grown != NULL) {
-        *room = more;
-    }
-    return grown;
-}
-
 static bool add_shard(sl_shard_set *set)
 {
-    sl_shard *grown = grow(set->shards, set->count, &set->shard_room, sizeof(*grown));
-    if (grown == NULL) {
+    if (!sl_grow(&set->shards, &set->shard_room, set->count + 1, sizeof(*set->shards))) {
         return false;
     }
-    set->shards = grown;
     set->shards[set->count++] = (sl_shard){.first = set->samples, .block = set->block_count};
     return true;
 }
 
 static bool add_block(sl_shard_set *set)
 {
-    sl_shard_block *grown = grow(set->blocks, set->block_count, &set->block_room, sizeof(*grown));
-    if (grown == NULL) {
+    if (!sl_grow(&set->blocks, &set->block_room, set->block_count + 1, sizeof(*set->blocks))) {
         return false;
     }
-    set->blocks = grown;
     set->blocks[set->block_count++] = (sl_shard_block){0, 0};
     return true;
 }
@@ -92,7 +75,7 @@ bool sl_shard_set_add(sl_shard_set *set, uint32_t units, bool begins)
     block->samples++;
     block->units += units;
     set->units += units;
-    set->most_units = block->units > set->most_units ? block->units : set->most_units;
+    set->most_units = sl_max_u32(block->units, set->most_units);
     set->shards[set->count - 1].count++;
     set->samples++;
     return true;
@@ -100,36 +83,21 @@ bool sl_shard_set_add(sl_shard_set *set, uint32_t units, bool begins)
 
 uint64_t sl_shard_set_find(const sl_shard_set *set, uint64_t sample)
 {
-    uint64_t low = 0;
-    uint64_t high = set->count;
     assert(sample < set->samples);
-    while (high - low > 1) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (set->shards[middle].first <= sample) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
+    return sl_last_at_or_before(&set->shards->first, sizeof(*set->shards), set->count, sample);
 }
 
 uint32_t sl_shard_set_window_units(const sl_shard_set *set)
 {
-    const uint32_t window = (uint32_t)smaller(set->limits.window_units, set->units);
+    const uint32_t window = (uint32_t)sl_min_u64(set->limits.window_units, set->units);
     return set->most_units > window ? set->most_units : window;
 }
 
 uint32_t sl_shard_set_window(const sl_shard_set *set)
 {
-    const uint64_t blocks = smaller(set->limits.window_blocks, set->block_count);
-    const uint64_t samples = smaller(blocks * set->limits.block_samples, set->samples);
-    return (uint32_t)smaller(samples, set->limits.window_units);
+    const uint64_t blocks = sl_min_u64(set->limits.window_blocks, set->block_count);
+    const uint64_t samples = sl_min_u64(blocks * set->limits.block_samples, set->samples);
+    return (uint32_t)sl_min_u64(samples, set->limits.window_units);
 }
 
 uint64_t sl_shard_set_substitute(const sl_shard_set *set, const sl_shard_bad *bad)
@@ -139,7 +107,7 @@ uint64_t sl_shard_set_substitute(const sl_shard_set *set, const sl_shard_bad *ba
     const uint64_t drawn = sl_philox_u64(key, bad->position, bad->attempt);
     const uint64_t number = (drawn >> 8) % set->count;
     const sl_shard *shard = &set->shards[number];
-    const uint64_t from = smaller(shard->count, SUBSTITUTES_FROM);
+    const uint64_t from = sl_min_u64(shard->count, SUBSTITUTES_FROM);
     const uint64_t sample = shard->first + (drawn & 0xff) % from;
     if (sample != bad->sample) {
         return sample;
@@ -174,7 +142,7 @@ static bool take_shard(sl_shard_walk *walk, sl_shard_lane *lane)
         }
         *lane = (sl_shard_lane){.shard = number,
                                 .at = walk->begin > first ? walk->begin - first : 0,
-                                .stop = smaller(behind, walk->end) - first,
+                                .stop = sl_min_u64(behind, walk->end) - first,
                                 .end = behind <= walk->whole_end ? SL_SHARD_ENDS : SL_SHARD_PASSED,
                                 .busy = true};
         enter_block(set, lane);
@@ -200,7 +168,7 @@ static sl_shard_lane *next_lane(sl_shard_walk *walk)
 static sl_shard_run take_block(sl_shard_walk *walk, sl_shard_lane *lane)
 {
     const sl_shard_set *set = walk->set;
-    const uint64_t end = smaller(lane->block_end, lane->stop);
+    const uint64_t end = sl_min_u64(lane->block_end, lane->stop);
     sl_shard_run run = {.sample = set->shards[lane->shard].first + lane->at,
                         .shard = lane->shard,
                         .count = (uint32_t)(end - lane->at),
@@ -289,9 +257,9 @@ static void enter_window(sl_shard_walk *walk)
 
 sluice_status sl_shard_walk_open(sl_shard_walk *walk, const sl_shard_set *set, sluice_error *error)
 {
-    const uint64_t blocks = smaller(set->limits.window_blocks, set->block_count);
+    const uint64_t blocks = sl_min_u64(set->limits.window_blocks, set->block_count);
     *walk = (sl_shard_walk){.set = set};
-    walk->run_room = (uint32_t)smaller(blocks, set->limits.window_units);
+    walk->run_room = (uint32_t)sl_min_u64(blocks, set->limits.window_units);
     walk->runs = sl_calloc(walk->run_room, sizeof(*walk->runs));
     if (walk->runs == NULL) {
         return sl_no_memory(error, "plan", "for a window of %u blocks", walk->run_room);

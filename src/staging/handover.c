@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The consumer's side of staging: next, wait, and what wakes it. */
+#include "minmax.h"
 #include "staging_state.h"
 
 #include "clock.h"
@@ -106,7 +107,7 @@ static void note_wait_locked(sl_staging *staging)
     sl_staging_stats *stats = &staging->stats;
     staging->waited_ns = 0;
     stats->host_waits[wait_bin(ns)]++;
-    stats->host_wait_max_ns = ns > stats->host_wait_max_ns ? ns : stats->host_wait_max_ns;
+    stats->host_wait_max_ns = sl_max_u64(ns, stats->host_wait_max_ns);
 }
 
 /* Blocks until next has something to say or the time is over. */
