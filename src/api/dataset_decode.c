@@ -5,7 +5,6 @@
 #include "decoder.h"
 #include "error.h"
 #include "name_list.h"
-#include "record.h"
 
 #define PIXELS_MAX (UINT64_C(1) << 32)
 static sluice_status check(sluice_pixels *own, const sluice_pixels *pixels, sluice_error *error)

@@ -23,6 +23,9 @@
 #define SL_FIELD_NONE       UINT32_MAX
 /* Of a sample, as it is stored and with all that is packed unpacked: for writers and readers. */
 #define SL_RECORD_BYTES_MAX 0x7fffffffU
+/* Of a picture in it: pixels, as a loader's by default, and bytes. */
+#define SL_RECORD_PIXELS_MAX ((uint64_t)100000000)
+#define SL_RECORD_IMAGE_MAX  ((uint64_t)1 << 30)
 /*
  * Numbers of codecs that mean something to whoever has none of them: the first bytes tell, as of a
  * file of its own; and u8 RGB, width x height x 3, whose size can be checked without looking

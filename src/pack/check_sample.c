@@ -8,7 +8,6 @@
 #include "memory.h"
 #include "minmax.h"
 #include "packed_value.h"
-#include "record.h"
 
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "memory.h"
 #include "packed_value.h"
 #include "png_write.h"
-#include "shard_format.h"
 #include "signature.h"
 
 #include <inttypes.h>

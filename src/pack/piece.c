@@ -4,7 +4,6 @@
 #include "error.h"
 #include "memory.h"
 #include "packed_value.h"
-#include "record.h"
 
 #define STAGE "pack"
 

@@ -5,7 +5,6 @@
 #include "jpeg_codec.h"
 #include "jpeg_write.h"
 #include "memory.h"
-#include "record.h"
 #include "resample.h"
 
 #include <string.h>

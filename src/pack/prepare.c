@@ -5,7 +5,6 @@
 #include "fork.h"
 #include "memory.h"
 #include "permutation.h"
-#include "shard_format.h"
 #include "thread.h"
 
 #include <assert.h>

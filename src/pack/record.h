@@ -14,9 +14,6 @@
 
 #include <stdbool.h>
 
-/* A larger picture is refused, as by a loader with default options. */
-#define SL_RECORD_PIXELS_MAX ((uint64_t)100000000)
-#define SL_RECORD_IMAGE_MAX  ((uint64_t)1 << 30)
 /* No frame is smaller than what is smaller than this. */
 #define SL_RECORD_FRAME_MIN 64u
 
