@@ -12,7 +12,7 @@ import sys
 
 TOOL, PYTHON = "tools/sluice/common/option_names.c", "python/src/option_names.c"
 # Sentences that are no error's: a file that unpack leaves, and another program's option.
-MAY_SAY_FLAGS = {"src/pack/target.c": "--overwrite", "src/base/unpack_stream.c": "--long"}
+MAY_SAY_FLAGS = {"src/unpack/target.c": "--overwrite", "src/base/unpack_stream.c": "--long"}
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 SENTENCE = re.compile(r"\b(?:sl_error_\w+|sl_refuse\w*)\((?:[^()]|\([^()]*\))*\)", re.S)
 

@@ -23,9 +23,12 @@ MAY_USE["formats"] = {"base", "io", "dataset"}
 # A format is a room of its own, which knows no other: each folder of src/formats.
 FORMAT_MAY_USE = {"base", "io", "dataset"}
 GENERATED = ("format_rows.inc",)
-MAY_USE["pack"] = {"augment", "base", "dataset", "decode", "formats/shards", "formats/tar", "io", "jpeg", "plan"}
+MAY_USE["verify"] = {"base", "dataset", "decode", "io"}
+MAY_USE["pack"] = {"augment", "base", "dataset", "decode", "formats/shards", "io", "jpeg", "plan", "verify"}
+MAY_USE["unpack"] = {"base", "dataset", "decode", "formats/tar", "io", "pack"}
 MAY_USE["loader"] = {"base", "columns", "device", *STAGES}
-MAY_USE["api"] = {"base", "columns", "device", "formats", "formats/arrays", "formats/shards", "jpeg", "loader", "pack", *STAGES}
+MAY_USE["api"] = {"base", "columns", "device", "formats", "formats/arrays", "formats/shards", "jpeg", "loader", "pack", "unpack", "verify",
+                  *STAGES}
 # The same for tools/. A family of the tool (a command and its parts) knows no other family.
 TOOLS_MAY_USE = {f"tools/sluice/{family}": {"tools/sluice", "tools/sluice/common"}
                  for family in ("bench", "idle", "synth", "view")}
