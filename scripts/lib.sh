@@ -21,7 +21,7 @@ liburing-dev                                  : io_uring, reads files without a 
 libzstd-dev                                   : zstd, compressed fields of shards
 libxxhash-dev                                 : XXH3, checksums of samples
 libjansson-dev                                : JSON, which many formats keep their index in
-libpng-dev                                    : decodes PNG, writes the contact sheets of sluice view
+libpng-dev                                    : decodes PNG, writes the pictures of sluice view
 libwebp-dev                                   : decodes WebP (built without it, sluice refuses WebP)
 libbrotli-dev                                 : unpacks Parquet files and MDS shards of Brotli (refused without it)
 liblz4-dev                                    : unpacks Parquet and Arrow files of LZ4 (refused without it)

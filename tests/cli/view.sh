@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# view: the contact sheet is a PNG of the right size, deterministic, and does what its options say.
+# view: the contact sheet is a PNG of the right size, or a page with the same pictures and the text;
+# deterministic, and does what its options say.
 . "$(dirname "$0")/lib.sh"
 need jq
 
 run 0 synth photos --count 30 --classes 5 --size-scale 0.4
 run 0 view photos --samples 4 --draws 3 --size 64 -o a.png --json
-json '.width == 3 * 68 + 4 and .height == 4 * 86 + 4 and .draws == 3'
+json '.width == 3 * 68 + 4 and .height == 4 * 68 + 4 and .draws == 3'
 json '(.samples | length == 4) and (.samples | map(.sample) | . == (sort | unique))'
 json '.samples | all(.label >= 0 and .bad == false and (.class | test("^n")))'
 json '.samples | map(.label) | unique | length > 2'
@@ -86,16 +87,60 @@ for i in $(seq 1100); do ln -s ../shared many/$((10000 + i)); done
 run 0 view many --samples 1 --draws 1 --size 32 -o many.png --json
 json '.samples[0] | .sample == 0 and (.bad | not)'
 
+# The text: on stdout beside a PNG, and on a page, where a name is data and no markup.
+run 0 view photos --samples 4 --draws 3 --size 64 -o a.png
+[ "$(grep -c '^#[0-9]*  [0-9]* n[0-9]*  .*JPEG$' out)" -eq 4 ] || fail "a line for each row"
+run 0 view photos --samples 4 --draws 3 --size 64 -o page.html --json
+json '.width == 3 * 68 + 4 and .height == 4 * 68 + 4'
+cp out page.json
+run 0 view photos --samples 4 --draws 3 --size 64 -o page.html
+[ "$(grep -c '^#' out)" -eq 0 ] || fail "the page has the text"
+mkdir -p named/'<script>"&amp;' named/Zoë
+for class in '<script>"&amp;' Zoë; do cp "$photo" "named/$class/1.jpg"; done
+run 0 view named --samples 2 --draws 1 --size 32 --column image:image --column label:number -o named.html
+refuses 1 "none/x.html" view photos --samples 2 --draws 1 --size 32 -o none/x.html
+
 python=/usr/bin/python3
 if "$python" -c 'import PIL' 2> /dev/null; then
     "$python" - <<'PY' || fail "the PNG does not decode to what was asked for"
 from PIL import Image
 sheet = Image.open("a.png")
 sheet.load()
-assert sheet.size == (208, 348) and sheet.mode == "RGB"
+assert sheet.size == (208, 276) and sheet.mode == "RGB"
 tiles = [sheet.crop((4 + 68 * c, 4, 68 + 68 * c, 68)).tobytes() for c in range(3)]
 assert len(set(tiles)) == 3, "the draws of a sample are equal"
-caption = sheet.crop((0, 68, 208, 90)).getcolors()
-assert len(caption) == 2, "ink and paper"
+
+# The page: its pictures, put together, are the sheet; its text is that of the rows, as data.
+import base64, html.parser, io, json
+class Page(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.pictures, self.text, self.elements, self.tag = [], {}, set(), None
+    def handle_starttag(self, tag, attributes):
+        self.elements.add(tag)
+        self.tag = tag
+        if tag == "img":
+            kind, data = dict(attributes)["src"].split(",", 1)
+            assert kind == "data:image/png;base64"
+            picture = Image.open(io.BytesIO(base64.b64decode(data, validate=True))).convert("RGB")
+            assert picture.size == tuple(int(dict(attributes)[side]) for side in ("width", "height"))
+            self.pictures.append(picture)
+    def handle_data(self, data):
+        self.text.setdefault(self.tag, []).append(data.strip())
+page = Page()
+page.feed(open("page.html", encoding="utf-8").read())
+rows = [sheet.crop((0, 4 + 68 * r, 208, 68 + 68 * r)).tobytes() for r in range(4)]
+assert [picture.tobytes() for picture in page.pictures] == rows
+captions = [text for text in page.text["h2"] if text]
+samples = json.load(open("page.json"))["samples"]
+for caption, sample in zip(captions, samples, strict=True):
+    assert caption.startswith("#%d  %d %s  " % (sample["sample"], sample["label"], sample["class"])), caption
+    assert caption.endswith(".JPEG")
+named = Page()
+named.feed(open("named.html", encoding="utf-8").read())
+assert not named.elements & {"script", "b", "i"}, "a name became markup"
+assert any('<script>"&amp;' in text for text in named.text["h2"]), named.text["h2"]
+assert any("Zoë" in text for text in named.text["h2"])
+assert any("label: " in text for text in named.text["p"])
 PY
 fi

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sheet.h"
 
-#include "files.h"
-#include "font.h"
 #include "report.h"
-#include "safe_text.h"
 
-#include <errno.h>
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GAP = 4, TEXT_ZOOM = 2, LINE_HEIGHT = FONT_HEIGHT * TEXT_ZOOM + GAP };
+enum { GAP = 4 };
 
 static const uint8_t paper = 32;
-static const uint8_t ink = 230;
 
 static uint32_t group_width(const struct sheet_plan *plan, uint32_t tiles)
 {
@@ -25,18 +20,13 @@ static uint32_t group_width(const struct sheet_plan *plan, uint32_t tiles)
     return width;
 }
 
-static uint32_t tallest(const struct sheet_plan *plan)
+static uint32_t row_height(const struct sheet_plan *plan)
 {
     uint32_t side = 0;
     for (uint32_t i = 0; i < plan->group; i++) {
         side = plan->sides[i] > side ? plan->sides[i] : side;
     }
-    return side;
-}
-
-static uint32_t row_height(const struct sheet_plan *plan)
-{
-    return tallest(plan) + plan->lines * LINE_HEIGHT + GAP;
+    return side + GAP;
 }
 
 uint64_t sheet_pixels(const struct sheet_plan *plan)
@@ -70,11 +60,6 @@ static uint8_t *place(const struct sheet *sheet, uint32_t x, uint32_t y)
     return sheet->rgb + ((size_t)y * sheet->width + x) * 3;
 }
 
-static uint32_t row_top(const struct sheet *sheet, uint32_t row)
-{
-    return GAP + row * row_height(&sheet->plan);
-}
-
 void sheet_put_tile(struct sheet *sheet, uint32_t row, uint32_t draw, uint32_t number,
                     const uint8_t *rgb)
 {
@@ -83,68 +68,38 @@ void sheet_put_tile(struct sheet *sheet, uint32_t row, uint32_t draw, uint32_t n
     const uint32_t left = GAP + draw * group_width(plan, plan->group) + group_width(plan, number);
     const size_t line = (size_t)side * 3;
     for (uint32_t y = 0; y < side; y++) {
-        memcpy(place(sheet, left, row_top(sheet, row) + y), rgb + y * line, line);
+        memcpy(place(sheet, left, sheet_row(sheet, row).top + y), rgb + y * line, line);
     }
 }
 
-static void put_letter(struct sheet *sheet, uint32_t left, uint32_t top, uint32_t point)
+struct sheet_strip sheet_whole(const struct sheet *sheet)
 {
-    for (int y = -FONT_ABOVE * TEXT_ZOOM; y < (FONT_HEIGHT + FONT_BELOW) * TEXT_ZOOM; y++) {
-        for (int x = 0; x < FONT_WIDTH * TEXT_ZOOM; x++) {
-            const int row = (y + FONT_ABOVE * TEXT_ZOOM) / TEXT_ZOOM - FONT_ABOVE;
-            if (font_pixel(point, x / TEXT_ZOOM, row)) {
-                memset(place(sheet, left + (uint32_t)x, (uint32_t)((int)top + y)), ink, 3);
-            }
-        }
-    }
+    return (struct sheet_strip){.top = 0, .height = sheet->height};
 }
 
-void sheet_put_line(struct sheet *sheet, uint32_t row, uint32_t line, const char *text)
+struct sheet_strip sheet_row(const struct sheet *sheet, uint32_t row)
 {
-    uint32_t advance = (FONT_WIDTH + 1) * TEXT_ZOOM;
-    uint32_t top = row_top(sheet, row) + tallest(&sheet->plan) + line * LINE_HEIGHT + GAP;
-    uint32_t left = GAP;
-    while (*text != '\0' && left + advance + GAP <= sheet->width) {
-        uint32_t point;
-        const size_t length = utf8_decode(text, &point);
-        text += length > 0 ? length : 1;
-        if (length > 0 && font_is_mark(point)) {
-            continue;
-        }
-        put_letter(sheet, left, top, length > 0 ? point : UINT32_MAX);
-        left += advance;
-    }
+    const uint32_t height = row_height(&sheet->plan);
+    return (struct sheet_strip){.top = GAP + row * height, .height = height - GAP};
 }
 
-static bool cannot_write(const char *path)
-{
-    char text[128] = "";
-    report("cannot write %s: %s", path, strerror_r(errno, text, sizeof text));
-    return false;
-}
-
-bool sheet_can_write(const char *path)
-{
-    return files_can_write(path) || cannot_write(path);
-}
-
-bool sheet_write_png(const struct sheet *sheet, const char *path)
+void *sheet_png(const struct sheet *sheet, struct sheet_strip strip, size_t *bytes)
 {
     png_image image = {.version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_RGB};
     image.width = sheet->width;
-    image.height = sheet->height;
+    image.height = strip.height;
     png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
-    void *bytes = malloc(size);
-    if (bytes == NULL) {
+    void *png = malloc(size);
+    if (png == NULL) {
         report("no memory for the PNG; ask for fewer samples or draws");
-        return false;
+        return NULL;
     }
-    bool done = png_image_write_to_memory(&image, bytes, &size, 0, sheet->rgb, 0, NULL) != 0;
-    if (!done) {
+    const uint8_t *rgb = place(sheet, 0, strip.top);
+    if (png_image_write_to_memory(&image, png, &size, 0, rgb, 0, NULL) == 0) {
         report("cannot make the PNG: %s", image.message);
-    } else if (!files_write(path, bytes, size)) {
-        done = cannot_write(path);
+        free(png);
+        return NULL;
     }
-    free(bytes);
-    return done;
+    *bytes = size;
+    return png;
 }

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sheet: a contact sheet: rows of square tiles, which stand side by side, with lines of text under
- * each row, written as PNG. One thread.
- */
+/* sheet: a contact sheet: rows of square tiles, which stand side by side. One thread. */
 #ifndef TOOL_SHEET_H
 #define TOOL_SHEET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* What a sheet is to hold. */
 struct sheet_plan {
-    uint32_t rows, lines;  /* lines: of text under each row */
+    uint32_t rows;
     uint32_t draws, group; /* a row holds `draws` groups of `group` tiles */
     const uint32_t *sides; /* of a group's tiles, pixels; borrowed */
 };
@@ -20,6 +18,11 @@ struct sheet {
     struct sheet_plan plan;
     uint32_t width, height; /* of the whole picture, pixels */
     uint8_t *rgb;
+};
+
+/* A part of a sheet, from one line of pixels to another. */
+struct sheet_strip {
+    uint32_t top, height;
 };
 
 /* Pixels of such a sheet. */
@@ -31,11 +34,10 @@ void sheet_free(struct sheet *sheet);
 /* `rgb` is side x side x 3 bytes, for tile `number` of group `draw` in row `row`. */
 void sheet_put_tile(struct sheet *sheet, uint32_t row, uint32_t draw, uint32_t number,
                     const uint8_t *rgb);
-/* Cut at the sheet's right edge; what has no letter (font.h) shows as '?'. */
-void sheet_put_line(struct sheet *sheet, uint32_t row, uint32_t line, const char *text);
 
-/* As files_write. False: the error was reported. */
-bool sheet_can_write(const char *path);
-bool sheet_write_png(const struct sheet *sheet, const char *path);
+struct sheet_strip sheet_whole(const struct sheet *sheet);
+struct sheet_strip sheet_row(const struct sheet *sheet, uint32_t row);
+/* A strip as PNG, which the caller frees. NULL: reported. */
+void *sheet_png(const struct sheet *sheet, struct sheet_strip strip, size_t *bytes);
 
 #endif

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sluice view: samples as the training loop sees them, on a contact sheet. Each row is a sample,
- * each column another epoch's augmentation of it; what a row holds besides stands below.
+ * each column another epoch's augmentation of it. What else a row holds is text: on a page that a
+ * browser shows, or, where the sheet is a PNG, on stdout.
  */
 #include "../command.h"
 #include "column_set.h"
 #include "data.h"
 #include "exit_code.h"
+#include "files.h"
 #include "interrupt.h"
 #include "json.h"
 #include "options.h"
+#include "page.h"
 #include "pipeline.h"
 #include "reasons.h"
 #include "report.h"
@@ -20,16 +23,19 @@
 #include <sluice/dataset.h>
 #include <sluice/loader.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { ROWS_MAX = 256, DRAWS_MAX = 64, KEY_SHOWN = 480, VALUE_SHOWN = 512 };
 /* Of sluice_loader_options.world_size. */
 enum { WORLD_MAX = 1 << 20 };
-/* Of the pictures alone, and with what stands around them. */
+/* Of the pictures alone, and with what stands between them. */
 enum { PIXELS_MAX = 100000000, SHEET_PIXELS_MAX = 2 * PIXELS_MAX };
+enum { CAPTION_BYTES = 640 };
 
 struct view_args {
     uint64_t samples, draws, size, padding, seed;
@@ -155,17 +161,89 @@ static void caption(const struct view *view, uint32_t row, char *text, size_t by
              KEY_SHOWN, key);
 }
 
-static void put_lines(struct view *view)
+static void print_captions(const struct view *view)
 {
     for (uint32_t row = 0; row < view->count; row++) {
-        char text[640];
+        char text[CAPTION_BYTES];
         caption(view, row, text, sizeof text);
-        sheet_put_line(&view->sheet, row, 0, text);
+        printf("%s\n", SAFE(text));
         for (uint32_t i = 0; i < view->value_count; i++) {
-            snprintf(text, sizeof text, "%s: %s", view->values[i].column, text_of(view, row, i));
-            sheet_put_line(&view->sheet, row, i + 1, text);
+            printf("    %s: %s\n", SAFE(view->values[i].column), SAFE(text_of(view, row, i)));
         }
     }
+}
+
+/* The pictures of a row, between the caption and the values. */
+static bool put_row(const struct view *view, struct page *page, uint32_t row)
+{
+    char text[CAPTION_BYTES];
+    caption(view, row, text, sizeof text);
+    page_put_text(page, "h2", text);
+    const struct sheet_strip strip = sheet_row(&view->sheet, row);
+    size_t bytes = 0;
+    void *png = sheet_png(&view->sheet, strip, &bytes);
+    if (png == NULL) {
+        return false;
+    }
+    page_put_png(page, png, bytes, view->sheet.width, strip.height);
+    free(png);
+    for (uint32_t i = 0; i < view->value_count; i++) {
+        snprintf(text, sizeof text, "%s: %s", view->values[i].column, text_of(view, row, i));
+        page_put_text(page, "p", text);
+    }
+    return true;
+}
+
+/* False: reported. */
+static bool make_page(const struct view *view, struct page *page)
+{
+    bool done = page_begin(page, view->args->dataset);
+    for (uint32_t row = 0; done && row < view->count; row++) {
+        if (!put_row(view, page, row)) {
+            return false;
+        }
+    }
+    if (!done || !page_end(page)) {
+        report("no memory for the page; ask for fewer samples or draws");
+        return false;
+    }
+    return true;
+}
+
+static bool is_page(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot != NULL && (strcasecmp(dot, ".html") == 0 || strcasecmp(dot, ".htm") == 0);
+}
+
+static bool cannot_write(const char *path)
+{
+    char text[128] = "";
+    report("cannot write %s: %s", path, strerror_r(errno, text, sizeof text));
+    return false;
+}
+
+/* False: reported. */
+static bool write_sheet(const struct view *view)
+{
+    const char *path = view->args->out;
+    struct page page = {0};
+    void *png = NULL;
+    size_t size = 0;
+    bool done = false;
+    if (is_page(path)) {
+        done = make_page(view, &page);
+    } else {
+        png = sheet_png(&view->sheet, sheet_whole(&view->sheet), &size);
+        done = png != NULL;
+    }
+    if (done && !(png != NULL ? files_write(path, png, size)
+                              : files_write(path, page.text, page.size))) {
+        done = cannot_write(path);
+    }
+    free(png);
+    page_free(&page);
+    return done;
 }
 
 /* The sample's file, whole, where it can be told. */
@@ -258,8 +336,7 @@ static int draw_sheet(struct view *view)
     }
     interrupt_settle();
     reasons_read(&view->reasons);
-    put_lines(view);
-    if (!sheet_write_png(&view->sheet, view->args->out)) {
+    if (!write_sheet(view)) {
         return TOOL_FAILED;
     }
     if (view->args->json) {
@@ -268,6 +345,9 @@ static int draw_sheet(struct view *view)
         printf("%" PRIu32 " samples x %" PRIu64 " draws in %s (%" PRIu32 " x %" PRIu32 " pixels)\n",
                view->count, view->args->draws, SAFE(view->args->out), view->sheet.width,
                view->sheet.height);
+        if (!is_page(view->args->out)) {
+            print_captions(view);
+        }
         print_reasons(view);
     }
     return TOOL_FINE;
@@ -370,7 +450,6 @@ static int too_large(void)
 static int make_room(struct view *view)
 {
     const struct sheet_plan plan = {.rows = view->count,
-                                    .lines = 1 + view->value_count,
                                     .draws = (uint32_t)view->args->draws,
                                     .group = view->picture_count,
                                     .sides = view->sides};
@@ -420,7 +499,8 @@ static int run(const struct view_args *args)
     if (code != TOOL_FINE) {
         return code;
     }
-    if (!sheet_can_write(args->out)) {
+    if (!files_can_write(args->out)) {
+        (void)cannot_write(args->out);
         return TOOL_FAILED;
     }
     interrupt_end("\nsluice view: interrupted, nothing was written\n", NULL, NULL);
@@ -463,7 +543,7 @@ int view_main(int argc, char **argv)
         {"exact", 0, OPTION_FLAG, &args.exact,
          .help = "decode at full size also what becomes much smaller"},
         {"output", 'o', OPTION_TEXT, &args.out, .metavar = "FILE",
-         .help = "the PNG to write [sluice-view.png]"},
+         .help = "a PNG of the pictures, or a page with the text, FILE.html [sluice-view.png]"},
         DATA_FOLDER_ROWS(args.folder),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print what was drawn as JSON"},
         {.name = NULL},
@@ -472,10 +552,11 @@ int view_main(int argc, char **argv)
         .arguments = "DATASET",
         .summary =
             "Draws samples as the training loop sees them: each row is a sample, each column\n"
-            "what another epoch makes of it; number, label, class, key and what else was asked\n"
-            "for stand below. Several image columns stand side by side.",
+            "what another epoch makes of it. Number, label, class, key and what else was asked\n"
+            "for stand on the page (FILE.html), or are printed. Several image columns stand side\n"
+            "by side.",
         .examples =
-            "  sluice view photos -o sheet.png\n"
+            "  sluice view photos -o sheet.html\n"
             "  sluice view packed --samples 16 --draws 4 --seed 7 -o sheet.png\n"
             "  sluice view packed --pipeline eval --draws 1 -o eval.png\n"
             "  sluice view packed --column image:image --column small=image:image,size=64\n",
