@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranks, as processes, that meet through files: also where an earlier run left its own. */
 #include "../../tools/sluice/bench/gather.h"
-#include "../../tools/sluice/bench/share.h"
+#include "../../tools/sluice/bench/rank_figures.h"
 #include "../../tools/sluice/common/clock.h"
 #include "../../tools/sluice/common/exit_code.h"
 #include "photo_folder.h"
@@ -210,28 +210,28 @@ static void shares_cross_over(void **state)
 {
     (void)state;
     char text[GATHER_TEXT_MAX];
-    struct bench_share back;
-    struct bench_share share = {.machine = "a b",
-                                .samples = 1234567890123,
-                                .seconds = 1.0 / 3,
-                                .rows_per_s = 1e300,
-                                .delivered_per_s = 0.1,
-                                .cpu_ms = 2,
-                                .first_batch_ms = 3,
-                                .peak_rss_mib = 4,
-                                .verdict = "reading: all of it"};
-    bench_share_write(&share, text, sizeof(text));
-    assert_true(bench_share_read(text, &back));
-    assert_string_equal(back.machine, share.machine);
-    assert_string_equal(back.verdict, share.verdict);
-    assert_true(back.samples == share.samples && back.seconds == share.seconds &&
-                back.rows_per_s == share.rows_per_s && back.peak_rss_mib == 4 && !back.failed);
-    share = (struct bench_share){.failed = true};
-    bench_share_write(&share, text, sizeof(text));
-    assert_true(bench_share_read(text, &back) && back.failed);
-    assert_false(bench_share_read("", &back));
-    assert_false(bench_share_read("0 1 2 3 4 5 6\nvm\nx\n", &back));
-    assert_false(bench_share_read("0 1 2 3 4 5 6 7\nvm", &back));
+    struct rank_figures back;
+    struct rank_figures figures = {.machine = "a b",
+                                   .samples = 1234567890123,
+                                   .seconds = 1.0 / 3,
+                                   .rows_per_s = 1e300,
+                                   .delivered_per_s = 0.1,
+                                   .cpu_ms = 2,
+                                   .first_batch_ms = 3,
+                                   .peak_rss_mib = 4,
+                                   .verdict = "reading: all of it"};
+    rank_figures_write(&figures, text, sizeof(text));
+    assert_true(rank_figures_read(text, &back));
+    assert_string_equal(back.machine, figures.machine);
+    assert_string_equal(back.verdict, figures.verdict);
+    assert_true(back.samples == figures.samples && back.seconds == figures.seconds &&
+                back.rows_per_s == figures.rows_per_s && back.peak_rss_mib == 4 && !back.failed);
+    figures = (struct rank_figures){.failed = true};
+    rank_figures_write(&figures, text, sizeof(text));
+    assert_true(rank_figures_read(text, &back) && back.failed);
+    assert_false(rank_figures_read("", &back));
+    assert_false(rank_figures_read("0 1 2 3 4 5 6\nvm\nx\n", &back));
+    assert_false(rank_figures_read("0 1 2 3 4 5 6 7\nvm", &back));
 }
 
 static int make_root(void **state)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice bench with steps: what the accelerator gets done, fed in three ways. */
 #include "args.h"
-#include "arms.h"
-#include "arms_report.h"
 #include "bench_write.h"
+#include "compare_arms.h"
+#include "compare_report.h"
 #include "emulated.h"
 #include "exit_code.h"
 #include "gpu_driver.h"

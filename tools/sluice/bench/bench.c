@@ -8,10 +8,10 @@
 #include "interrupt.h"
 #include "options.h"
 #include "outcome.h"
+#include "output_file.h"
 #include "pipeline.h"
 #include "presets.h"
 #include "report.h"
-#include "written.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -268,7 +268,8 @@ static int run(void)
         code = check_device();
     }
     if (code == TOOL_FINE &&
-        !(written_can(args.trace) && written_can(args.report) && written_can(args.quarantine))) {
+        !(output_file_is_writable(args.trace) && output_file_is_writable(args.report) &&
+          output_file_is_writable(args.quarantine))) {
         code = TOOL_FAILED;
     }
     if (code != TOOL_FINE) {

@@ -79,7 +79,7 @@ void bench_report_text(const struct bench_figures *figures)
     printf("bottleneck    %s\n", derived.bottleneck);
 }
 
-void bench_report_share(const struct bench_figures *figures, struct bench_share *share)
+void bench_report_rank(const struct bench_figures *figures, struct rank_figures *share)
 {
     const struct derived derived = derive(figures);
     share->samples = figures->result->samples;

@@ -4,8 +4,8 @@
 #define TOOL_BENCH_REPORT_H
 
 #include "full_decode.h"
+#include "rank_figures.h"
 #include "run.h"
-#include "share.h"
 #include "stats.h"
 
 #include <stdint.h>
@@ -21,7 +21,7 @@ struct bench_figures {
 
 void bench_report_text(const struct bench_figures *figures);
 /* What rank 0 is told of them; not the machine. */
-void bench_report_share(const struct bench_figures *figures, struct bench_share *share);
+void bench_report_rank(const struct bench_figures *figures, struct rank_figures *share);
 void bench_report_json(const struct bench_figures *figures, FILE *stream);
 
 #endif

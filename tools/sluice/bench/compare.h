@@ -12,7 +12,7 @@
 #ifndef TOOL_BENCH_COMPARE_H
 #define TOOL_BENCH_COMPARE_H
 
-#include "arms.h"
+#include "compare_arms.h"
 #include "spread.h"
 
 struct bench_arm_spreads {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "arms.h"
+#include "compare_arms.h"
 
 #include "bottleneck.h"
 #include "clock.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arms: the same training steps fed in three ways, in one run, so that the difference is the
- * feeding:
+ * compare_arms: the same training steps fed in three ways, in one run, so that the difference is
+ * the feeding:
  *
  *   synchronous  no read-ahead of batches. The next batch is asked for, decoded and copied when the
  *                step is over, and the step begins when the copy is over. It is decoded by the same
@@ -18,8 +18,8 @@
  * batches are taken as fast as they come before and after the arm of sluice, and the mean counts:
  * other programs' use of the machine changes by the minute. Main thread; returns exit codes.
  */
-#ifndef TOOL_BENCH_ARMS_H
-#define TOOL_BENCH_ARMS_H
+#ifndef TOOL_BENCH_COMPARE_ARMS_H
+#define TOOL_BENCH_COMPARE_ARMS_H
 
 #include "accelerator.h"
 #include "feed.h"

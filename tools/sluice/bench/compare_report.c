@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "arms_report.h"
+#include "compare_report.h"
 
 #include "bottleneck.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arms_report: the figures of the arms, for people and as JSON (keys: docs/cli.md). Pure. */
-#ifndef TOOL_BENCH_ARMS_REPORT_H
-#define TOOL_BENCH_ARMS_REPORT_H
+/* compare_report: the figures of the arms, for people and as JSON (keys: docs/cli.md). Pure. */
+#ifndef TOOL_BENCH_COMPARE_REPORT_H
+#define TOOL_BENCH_COMPARE_REPORT_H
 
 #include "compare.h"
 #include "environment.h"

@@ -7,7 +7,7 @@
 #include "full_decode.h"
 #include "interrupt.h"
 #include "memory_peak.h"
-#include "ranked.h"
+#include "rank_collect.h"
 #include "report.h"
 #include "run.h"
 #include "units.h"
@@ -45,7 +45,7 @@ static int show(const struct delivery *run, const struct bench_figures *figures)
     const struct bench_args *args = run->job->args;
     int code = TOOL_FINE;
     if (run->ranks != NULL) {
-        code = ranked_show(run->ranks, figures, args->json);
+        code = rank_collect_show(run->ranks, figures, args->json);
     } else if (args->json) {
         bench_report_json(figures, stdout);
     } else {
@@ -114,7 +114,7 @@ static int measure_together(struct delivery *run, int code)
         code = measure_and_show(run);
     }
     if (code != TOOL_FINE && met == TOOL_FINE) {
-        ranked_fail(run->ranks);
+        rank_collect_fail(run->ranks);
     }
     return code;
 }

@@ -2,9 +2,9 @@
 #include "html_report.h"
 
 #include "html_page.h"
+#include "output_file.h"
 #include "report.h"
 #include "trace_file.h"
-#include "written.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,11 +70,11 @@ bool html_report_write(const char *path, const char *figures, const struct trace
         report("%s: no memory for the timeline", path);
         return false;
     }
-    FILE *stream = written_open(path);
+    FILE *stream = output_file_open(path);
     bool fine = stream != NULL;
     if (fine) {
         write_page(stream, figures, timeline);
-        fine = written_close(stream, path);
+        fine = output_file_close(stream, path);
     }
     free(timeline);
     return fine;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "written.h"
+#include "output_file.h"
 
 #include "files.h"
 #include "report.h"
@@ -13,7 +13,7 @@ static void report_failure(const char *path)
            strerror(errno)); // NOLINT(concurrency-mt-unsafe): other threads ask nothing
 }
 
-bool written_can(const char *path)
+bool output_file_is_writable(const char *path)
 {
     if (path == NULL || files_can_write(path)) {
         return true;
@@ -22,7 +22,7 @@ bool written_can(const char *path)
     return false;
 }
 
-FILE *written_open(const char *path)
+FILE *output_file_open(const char *path)
 {
     FILE *stream = fopen(path, "we");
     if (stream == NULL) {
@@ -31,7 +31,7 @@ FILE *written_open(const char *path)
     return stream;
 }
 
-bool written_close(FILE *stream, const char *path)
+bool output_file_close(FILE *stream, const char *path)
 {
     const bool flushed = fflush(stream) == 0 && ferror(stream) == 0;
     if (!flushed) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* share: what one of several ranks measured, and as text for another process. Pure. */
-#ifndef TOOL_BENCH_SHARE_H
-#define TOOL_BENCH_SHARE_H
+/* rank_figures: what one of several ranks measured, and as text for another process. Pure. */
+#ifndef TOOL_BENCH_RANK_FIGURES_H
+#define TOOL_BENCH_RANK_FIGURES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct bench_share {
+struct rank_figures {
     char machine[64];
     uint64_t samples;
     double seconds, rows_per_s, delivered_per_s; /* the last in bytes */
@@ -18,7 +18,7 @@ struct bench_share {
 };
 
 /* As text for another process of this program, and back. False: it is no such text. */
-void bench_share_write(const struct bench_share *share, char *text, size_t bytes);
-bool bench_share_read(const char *text, struct bench_share *share);
+void rank_figures_write(const struct rank_figures *figures, char *text, size_t bytes);
+bool rank_figures_read(const char *text, struct rank_figures *figures);
 
 #endif

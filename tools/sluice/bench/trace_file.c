@@ -2,9 +2,9 @@
 #include "trace_file.h"
 
 #include "json.h"
+#include "output_file.h"
 #include "report.h"
 #include "trace_spans.h"
-#include "written.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -166,7 +166,7 @@ static bool write_captures(struct writer *writer, const struct trace_capture *ca
 
 bool trace_file_write(const char *path, const struct trace_capture *captures, size_t count)
 {
-    FILE *stream = written_open(path);
+    FILE *stream = output_file_open(path);
     if (stream == NULL) {
         return false;
     }
@@ -175,7 +175,7 @@ bool trace_file_write(const char *path, const struct trace_capture *captures, si
     if (!fine) {
         report("%s: no memory for the trace", path);
     }
-    return written_close(stream, path) && fine;
+    return output_file_close(stream, path) && fine;
 }
 
 /* ---- timeline of a page ---- */
