@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                               .codec = data[0] & FLAG_RAW ? SL_CODEC_RAW
                                        : sealed           ? SL_CODEC_BY_BYTES
                                                           : data[0] >> CODEC_SHIFT,
-                              .zstd = data[0] & FLAG_ZSTD,
+                              .packing = data[0] & FLAG_ZSTD ? &sl_value_packing_zstd : NULL,
                               .width = RAW_WIDTH,
                               .height = RAW_HEIGHT};
     sl_picture picture;

@@ -52,8 +52,7 @@ static sluice_status decode_to(sl_decoder *decoder, const sl_value *image, sluic
 {
     const sl_stored_image stored = {.bytes = image->bytes,
                                     .codec = image->codec,
-                                    .zstd = image->zstd,
-                                    .list = image->list,
+                                    .packing = image->packing,
                                     .width = image->width,
                                     .height = image->height};
     sl_picture picture;

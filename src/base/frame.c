@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "packed_value.h"
 
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -76,22 +77,23 @@ sluice_status sl_frame_unpack_to(sl_frame *frame, sl_bytes packed, void *to, uin
     return SLUICE_OK;
 }
 
-sluice_status sl_frame_unpack(sl_frame *frame, sl_bytes packed, uint64_t max_bytes,
-                              sl_scratch *scratch, sl_bytes *unpacked, sluice_error *error)
+static sluice_status frame_size(const sl_value *value, uint64_t max_bytes, uint64_t *size,
+                                sluice_error *error)
 {
-    uint64_t size = 0;
-    sluice_status status = sl_frame_size(packed, max_bytes, &size, error);
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    uint8_t *data = sl_scratch_take(scratch, size);
-    if (data == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no scratch memory for %llu bytes",
-                            (unsigned long long)size);
-    }
-    *unpacked = (sl_bytes){data, size};
-    return sl_frame_unpack_to(frame, packed, data, size, error);
+    return sl_frame_size(value->bytes, max_bytes, size, error);
 }
+
+static sluice_status frame_unpack_to(const sl_value *value, sl_frame *frame, sl_scratch *scratch,
+                                     void *to, uint64_t size, sluice_error *error)
+{
+    (void)scratch;
+    return sl_frame_unpack_to(frame, value->bytes, to, size, error);
+}
+
+const sl_value_packing sl_value_packing_zstd = {.name = "zstd frame",
+                                                .compresses = true,
+                                                .size = frame_size,
+                                                .unpack_to = frame_unpack_to};
 
 size_t sl_frame_bound(size_t bytes)
 {

@@ -30,9 +30,8 @@ sluice_status sl_frame_size(sl_bytes packed, uint64_t max_bytes, uint64_t *size,
  * is not what comes out. `frame` NULL: with a context for this call, for tools. */
 sluice_status sl_frame_unpack_to(sl_frame *frame, sl_bytes packed, void *to, uint64_t size,
                                  sluice_error *error);
-/* Both, `*unpacked` in scratch. NOMEM when that is too small. */
-sluice_status sl_frame_unpack(sl_frame *frame, sl_bytes packed, uint64_t max_bytes,
-                              sl_scratch *scratch, sl_bytes *unpacked, sluice_error *error);
+/* Values that are such a frame (packed_value.h). */
+extern const struct sl_value_packing sl_value_packing_zstd;
 
 /* Room that packing `bytes` may need. */
 size_t sl_frame_bound(size_t bytes);

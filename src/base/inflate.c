@@ -5,6 +5,7 @@
 #include "error.h"
 #include "memory.h"
 #include "minmax.h"
+#include "packed_value.h"
 
 #include <stdalign.h>
 #include <stdbool.h>
@@ -120,6 +121,47 @@ sluice_status sl_inflate(const sl_deflated *stream, sl_scratch *scratch, void *t
     }
     return status;
 }
+
+void sl_inflate_later(const sl_deflated *stream, sl_value *value)
+{
+    value->packing = &sl_value_packing_deflate;
+    value->packing_facts[0] = stream->bytes;
+    value->packing_facts[1] = (uint64_t)stream->head_bytes << 32 | stream->crc;
+    value->bytes = stream->packed;
+}
+
+static sl_deflated deflated_of(const sl_value *value)
+{
+    return (sl_deflated){.packed = value->bytes,
+                         .bytes = value->packing_facts[0],
+                         .head_bytes = (uint32_t)(value->packing_facts[1] >> 32),
+                         .crc = (uint32_t)value->packing_facts[1]};
+}
+
+static sluice_status deflated_size(const sl_value *value, uint64_t max_bytes, uint64_t *size,
+                                   sluice_error *error)
+{
+    const sl_deflated stream = deflated_of(value);
+    (void)max_bytes;
+    (void)error;
+    *size = stream.bytes - stream.head_bytes;
+    return SLUICE_OK;
+}
+
+static sluice_status deflated_unpack_to(const sl_value *value, sl_frame *frame, sl_scratch *scratch,
+                                        void *to, uint64_t size, sluice_error *error)
+{
+    const sl_deflated stream = deflated_of(value);
+    (void)frame;
+    (void)size;
+    return sl_inflate(&stream, scratch, to, error);
+}
+
+const sl_value_packing sl_value_packing_deflate = {.name = "deflate stream",
+                                                   .compresses = true,
+                                                   .sums_content = true,
+                                                   .size = deflated_size,
+                                                   .unpack_to = deflated_unpack_to};
 
 size_t sl_inflate_head(sl_bytes packed, void *to, size_t bytes)
 {

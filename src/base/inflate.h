@@ -12,7 +12,7 @@
 #define SL_INFLATE_H
 
 #include "scratch.h"
-#include "view.h"
+#include "value.h"
 
 #include <stdbool.h>
 
@@ -32,6 +32,10 @@ typedef struct sl_deflated {
  */
 sluice_status sl_inflate(const sl_deflated *stream, sl_scratch *scratch, void *to,
                          sluice_error *error);
+/* Values that are such a stream (packed_value.h): `value` is one from now on, but for its offset.
+ */
+void sl_inflate_later(const sl_deflated *stream, sl_value *value);
+extern const struct sl_value_packing sl_value_packing_deflate;
 /* The first `bytes` that come out, or as many as there are: how many. What is damaged ends there.
  * Takes 64 KiB of the stack. */
 size_t sl_inflate_head(sl_bytes packed, void *to, size_t bytes);

@@ -111,3 +111,44 @@ bool sl_list_read(sl_list_kind kind, sl_bytes message, void *to, uint64_t count)
     }
     return good && count == 0 && sl_wire_ended(&wire);
 }
+
+/* ---- as values ---- */
+
+static sl_list_kind numbers_kind(const sl_value *value)
+{
+    return (sl_list_kind)(value->packing - sl_value_packing_numbers);
+}
+
+static uint64_t numbers_element(const sl_value *value)
+{
+    return numbers_kind(value) == SL_LIST_I64 ? 8 : 4;
+}
+
+static sluice_status numbers_size(const sl_value *value, uint64_t max_bytes, uint64_t *size,
+                                  sluice_error *error)
+{
+    sl_list_facts facts;
+    (void)max_bytes;
+    if (!sl_list_look(numbers_kind(value), value->bytes, &facts)) {
+        return sl_packed_refuse(value, error);
+    }
+    *size = facts.count * numbers_element(value); /* no more numbers than bytes: cannot wrap */
+    return SLUICE_OK;
+}
+
+static sluice_status numbers_unpack_to(const sl_value *value, sl_frame *frame, sl_scratch *scratch,
+                                       void *to, uint64_t size, sluice_error *error)
+{
+    (void)frame;
+    (void)scratch;
+    return sl_list_read(numbers_kind(value), value->bytes, to, size / numbers_element(value))
+               ? SLUICE_OK
+               : sl_packed_refuse(value, error);
+}
+
+#define NUMBERS                                                                         \
+    {                                                                                   \
+        .name = "list of numbers", .size = numbers_size, .unpack_to = numbers_unpack_to \
+    }
+const sl_value_packing sl_value_packing_numbers[SL_LIST_KINDS] =
+    {[SL_LIST_I64] = NUMBERS, [SL_LIST_F32] = NUMBERS};

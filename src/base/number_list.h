@@ -10,21 +10,11 @@
 #ifndef SL_NUMBER_LIST_H
 #define SL_NUMBER_LIST_H
 
-#include "view.h"
+#include "packed_value.h"
 
 #include <stdbool.h>
 
-typedef enum sl_list_kind {
-    SL_LIST_NONE = 0,
-    SL_LIST_I64,
-    SL_LIST_F32,
-    /* And not for here: */
-    SL_LIST_SPLIT,     /* of bytes, of any field: parts of a record (split_bytes.h) */
-    SL_LIST_STEPS_I64, /* steps (step_list.h) */
-    SL_LIST_STEPS_F32,
-    SL_LIST_STEPS_BYTES,
-    SL_LIST_STEPS_TEXT
-} sl_list_kind;
+typedef enum sl_list_kind { SL_LIST_I64, SL_LIST_F32, SL_LIST_KINDS } sl_list_kind;
 
 typedef struct sl_list_facts {
     uint64_t count;
@@ -36,5 +26,8 @@ bool sl_list_look(sl_list_kind kind, sl_bytes message, sl_list_facts *facts);
 /* Writes the numbers as an array, 8 or 4 bytes each, as many as sl_list_look counted: `count`.
  * False: they are not so many. */
 bool sl_list_read(sl_list_kind kind, sl_bytes message, void *to, uint64_t count);
+
+/* Values that are such a list, by its kind (packed_value.h). */
+extern const sl_value_packing sl_value_packing_numbers[SL_LIST_KINDS];
 
 #endif

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * packed_value: values whose stored bytes are not those that are meant: zstd frames, deflate
- * streams, lists of numbers and of steps, records in parts.
+ * packed_value: values whose stored bytes are not their content: it has to be made of them first.
  *
- * Purpose: the one place that tells them apart. Threads, memory: those of frame.h and
- * inflate.h.
+ * Purpose: the contract of a packing. Each is a const table beside its decoder, and a format that
+ * stores values so points at it (sl_value.packing); nobody else knows one from another. A value has
+ * one packing or none: a list of numbers in a zstd frame would be a packing of its own. Pictures
+ * are encoded (codec.h), which is no packing: a packing of theirs comes on top, and what they are
+ * encoded in is its content.
+ * Threads, memory: calls are pure but for `frame` and `scratch`, which belong to one thread each;
+ * what a packing needs besides is on the stack, in `scratch`, or freed before it returns.
  */
 #ifndef SL_PACKED_VALUE_H
 #define SL_PACKED_VALUE_H
@@ -12,26 +16,48 @@
 #include "frame.h"
 #include "value.h"
 
+typedef struct sl_value_packing {
+    const char *name; /* of what is stored, for people: "zstd frame" */
+    /* Offsets in the content have no counterpart in the stored bytes. */
+    bool compresses;
+    /* Its checksum is of the content, and so is checked by unpacking only. */
+    bool sums_content;
+    /* The size of the content, by the stored bytes; pure. Above `max_bytes` it may say UNSUPPORTED
+     * itself, or leave that to the caller. Errors: CORRUPT, UNSUPPORTED. */
+    sluice_status (*size)(const sl_value *value, uint64_t max_bytes, uint64_t *size,
+                          sluice_error *error);
+    /*
+     * Writes the content to `to`: `size` bytes, as `size` told; CORRUPT when that is not what comes
+     * out. `frame` NULL: with a context for this call; `scratch` NULL: with memory of the heap.
+     * NOMEM.
+     */
+    sluice_status (*unpack_to)(const sl_value *value, sl_frame *frame, sl_scratch *scratch,
+                               void *to, uint64_t size, sluice_error *error);
+} sl_value_packing;
+
 static inline bool sl_is_packed(const sl_value *value)
 {
-    return value->zstd || value->deflate || value->list != SL_LIST_NONE;
+    return value->packing != NULL;
 }
 
-/* Whether places in what is meant are none in the stored bytes. */
 static inline bool sl_is_compressed(const sl_value *value)
 {
-    return value->zstd || value->deflate;
+    return sl_is_packed(value) && value->packing->compresses;
 }
 
-/* It is by its bytes what is meant, from now on. */
+/* `bytes` are its content from now on. */
 static inline void sl_set_unpacked(sl_value *value, sl_bytes bytes)
 {
-    value->zstd = value->deflate = false;
-    value->list = SL_LIST_NONE;
+    value->packing = NULL;
     value->bytes = bytes;
 }
 
-/* The size of what is meant. Errors: CORRUPT, UNSUPPORTED (above max_bytes). */
+/* For packings: what is CORRUPT that only its decoder could describe. */
+sluice_status sl_packed_refuse(const sl_value *value, sluice_error *error);
+
+/* ---- of packed values ---- */
+
+/* The size of the content. Errors: CORRUPT, UNSUPPORTED (above max_bytes). */
 sluice_status sl_packed_size(const sl_value *value, uint64_t max_bytes, uint64_t *size,
                              sluice_error *error);
 /* Writes it to `to`, which has room for the `size` bytes that sl_packed_size gave. `frame` NULL:

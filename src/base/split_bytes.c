@@ -2,6 +2,7 @@
 #include "split_bytes.h"
 
 #include "little_endian.h"
+#include "packed_value.h"
 
 /* The head of the next part, or the end of what are whole words with a head's room behind. */
 static size_t next_head(sl_bytes stored, size_t at)
@@ -60,3 +61,26 @@ bool sl_split_join(sl_bytes stored, void *to, uint64_t size)
     }
     return left == 0;
 }
+
+/* ---- as values ---- */
+
+static sluice_status split_size(const sl_value *value, uint64_t max_bytes, uint64_t *size,
+                                sluice_error *error)
+{
+    (void)max_bytes;
+    (void)error;
+    *size = sl_split_size(value->bytes);
+    return SLUICE_OK;
+}
+
+static sluice_status split_unpack_to(const sl_value *value, sl_frame *frame, sl_scratch *scratch,
+                                     void *to, uint64_t size, sluice_error *error)
+{
+    (void)frame;
+    (void)scratch;
+    return sl_split_join(value->bytes, to, size) ? SLUICE_OK : sl_packed_refuse(value, error);
+}
+
+const sl_value_packing sl_value_packing_split = {.name = "record stored in parts",
+                                                 .size = split_size,
+                                                 .unpack_to = split_unpack_to};

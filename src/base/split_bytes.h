@@ -26,4 +26,7 @@ uint64_t sl_split_find(sl_bytes stored, uint64_t bytes);
 /* Writes what is meant, as many bytes as sl_split_size says. False: `size` is not that. */
 bool sl_split_join(sl_bytes stored, void *to, uint64_t size);
 
+/* Values that are such bytes (packed_value.h). */
+extern const struct sl_value_packing sl_value_packing_split;
+
 #endif

@@ -57,16 +57,16 @@ static size_t put_text(uint8_t *to, sl_bytes text)
 
 /* ---- looking ---- */
 
-static bool is_numbers(sl_list_kind kind)
+static bool is_numbers(sl_steps_kind kind)
 {
-    return kind == SL_LIST_STEPS_I64 || kind == SL_LIST_STEPS_F32;
+    return kind == SL_STEPS_I64 || kind == SL_STEPS_F32;
 }
 
-static sl_feature_kind kind_of_steps(sl_list_kind kind)
+static sl_feature_kind kind_of_steps(sl_steps_kind kind)
 {
-    return kind == SL_LIST_STEPS_I64   ? SL_FEATURE_INT64
-           : kind == SL_LIST_STEPS_F32 ? SL_FEATURE_FLOAT
-                                       : SL_FEATURE_BYTES;
+    return kind == SL_STEPS_I64   ? SL_FEATURE_INT64
+           : kind == SL_STEPS_F32 ? SL_FEATURE_FLOAT
+                                  : SL_FEATURE_BYTES;
 }
 
 static const char *measure_bytes(sl_bytes list, step_size *size)
@@ -80,14 +80,14 @@ static const char *measure_bytes(sl_bytes list, step_size *size)
     return sl_wire_ended(&values) ? NULL : damaged;
 }
 
-static const char *measure(sl_list_kind kind, const sl_feature_list *step, step_size *size)
+static const char *measure(sl_steps_kind kind, const sl_feature_list *step, step_size *size)
 {
     uint64_t count = 0;
     sl_bytes last = {NULL, 0};
     if (step->kind != SL_FEATURE_NONE && !sl_feature_count(step, &count, &last)) {
         return damaged;
     }
-    *size = (step_size){.count = 0, .bytes = kind == SL_LIST_STEPS_TEXT ? NONE_BYTES : 0};
+    *size = (step_size){.count = 0, .bytes = kind == SL_STEPS_TEXT ? NONE_BYTES : 0};
     if (count == 0) {
         return NULL;
     }
@@ -95,10 +95,10 @@ static const char *measure(sl_list_kind kind, const sl_feature_list *step, step_
         return "its values are of another kind than in the samples that were looked at";
     }
     if (is_numbers(kind)) {
-        *size = (step_size){count, count * (kind == SL_LIST_STEPS_I64 ? 8 : 4)};
+        *size = (step_size){count, count * (kind == SL_STEPS_I64 ? 8 : 4)};
         return NULL;
     }
-    if (kind == SL_LIST_STEPS_BYTES) {
+    if (kind == SL_STEPS_BYTES) {
         return measure_bytes(step->bytes, size);
     }
     *size = (step_size){1, put_text(NULL, last)};
@@ -106,7 +106,7 @@ static const char *measure(sl_list_kind kind, const sl_feature_list *step, step_
 }
 
 /* No step is counted more often than its bytes are many, so that nothing wraps. */
-const char *sl_steps_look(sl_list_kind kind, sl_bytes list, sl_step_facts *facts)
+const char *sl_steps_look(sl_steps_kind kind, sl_bytes list, sl_step_facts *facts)
 {
     sl_wire steps = sl_wire_of(list);
     sl_feature_list step;
@@ -123,7 +123,7 @@ const char *sl_steps_look(sl_list_kind kind, sl_bytes list, sl_step_facts *facts
         facts->most = sl_max_u64(size.count, facts->most);
         facts->bytes += size.bytes;
     }
-    if (kind == SL_LIST_STEPS_TEXT) {
+    if (kind == SL_STEPS_TEXT) {
         facts->bytes += 2 + (facts->steps > 0 ? facts->steps - 1 : 0);
     }
     return why;
@@ -145,9 +145,9 @@ static bool read_bytes(sl_bytes list, uint8_t *to)
 }
 
 /* `size` is that of the step, for which there is room. */
-static bool read_step(sl_list_kind kind, const sl_feature_list *step, uint8_t *to, step_size size)
+static bool read_step(sl_steps_kind kind, const sl_feature_list *step, uint8_t *to, step_size size)
 {
-    if (kind == SL_LIST_STEPS_TEXT) {
+    if (kind == SL_STEPS_TEXT) {
         uint64_t count;
         sl_bytes text;
         if (size.count == 0) {
@@ -159,16 +159,16 @@ static bool read_step(sl_list_kind kind, const sl_feature_list *step, uint8_t *t
     if (size.count == 0) {
         return true;
     }
-    if (kind == SL_LIST_STEPS_BYTES) {
+    if (kind == SL_STEPS_BYTES) {
         return read_bytes(step->bytes, to);
     }
-    return sl_list_read(kind == SL_LIST_STEPS_I64 ? SL_LIST_I64 : SL_LIST_F32, step->bytes, to,
+    return sl_list_read(kind == SL_STEPS_I64 ? SL_LIST_I64 : SL_LIST_F32, step->bytes, to,
                         size.count);
 }
 
-bool sl_steps_read(sl_list_kind kind, sl_bytes list, void *to, uint64_t bytes)
+bool sl_steps_read(sl_steps_kind kind, sl_bytes list, void *to, uint64_t bytes)
 {
-    const bool text = kind == SL_LIST_STEPS_TEXT;
+    const bool text = kind == SL_STEPS_TEXT;
     sl_wire steps = sl_wire_of(list);
     sl_feature_list step;
     const char *why;
@@ -200,3 +200,41 @@ bool sl_steps_read(sl_list_kind kind, sl_bytes list, void *to, uint64_t bytes)
     }
     return true;
 }
+
+/* ---- as values ---- */
+
+static sl_steps_kind steps_kind(const sl_value *value)
+{
+    return (sl_steps_kind)(value->packing - sl_value_packing_steps);
+}
+
+static sluice_status steps_size(const sl_value *value, uint64_t max_bytes, uint64_t *size,
+                                sluice_error *error)
+{
+    sl_step_facts facts;
+    (void)max_bytes;
+    if (sl_steps_look(steps_kind(value), value->bytes, &facts) != NULL) {
+        return sl_packed_refuse(value, error);
+    }
+    *size = facts.bytes;
+    return SLUICE_OK;
+}
+
+static sluice_status steps_unpack_to(const sl_value *value, sl_frame *frame, sl_scratch *scratch,
+                                     void *to, uint64_t size, sluice_error *error)
+{
+    (void)frame;
+    (void)scratch;
+    return sl_steps_read(steps_kind(value), value->bytes, to, size)
+               ? SLUICE_OK
+               : sl_packed_refuse(value, error);
+}
+
+#define STEPS                                                                     \
+    {                                                                             \
+        .name = "list of steps", .size = steps_size, .unpack_to = steps_unpack_to \
+    }
+const sl_value_packing sl_value_packing_steps[SL_STEPS_KINDS] = {[SL_STEPS_I64] = STEPS,
+                                                                 [SL_STEPS_F32] = STEPS,
+                                                                 [SL_STEPS_BYTES] = STEPS,
+                                                                 [SL_STEPS_TEXT] = STEPS};

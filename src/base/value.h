@@ -9,7 +9,6 @@
 #ifndef SL_VALUE_H
 #define SL_VALUE_H
 
-#include "number_list.h"
 #include "subvolume.h"
 #include "value_room.h"
 #include "view.h"
@@ -45,16 +44,14 @@ typedef struct sl_field {
 
 typedef struct sl_value {
     bool present;
-    bool zstd;     /* `bytes` are one zstd frame (frame.h) of what is meant */
-    bool deflate;  /* `bytes` are a raw deflate stream (inflate.h) of it, and of a head before it */
-    uint8_t list;  /* an sl_list_kind: `bytes` are such a list (number_list.h, step_list.h) of what
-                      is  meant, or parts of it (split_bytes.h) */
-    uint8_t file;  /* of several that the sample is, which it lies in */
-    uint8_t codec; /* images: the number of an sl_codec, which there need not be; SL_CODEC_... */
-    uint32_t width, height;   /* images; 0: not known without looking */
-    uint32_t offset;          /* of `bytes` in the sample's stored bytes, or in `file` */
-    uint32_t head_bytes, crc; /* deflate: of the head, and CRC-32 of all that comes out */
-    uint64_t unpacked_bytes;  /* deflate: that come out, with the head */
+    uint8_t file;    /* of several that the sample is, which it lies in */
+    uint8_t codec;   /* images: the number of an sl_codec, which there need not be; SL_CODEC_... */
+    uint32_t offset; /* of `bytes` in the sample's stored bytes, or in `file` */
+    uint32_t width, height; /* images; 0: not known without looking */
+    /* How the content is made of `bytes` (packed_value.h): in one way, never in two at once.
+     * NULL: `bytes` are the content. */
+    const struct sl_value_packing *packing;
+    uint64_t packing_facts[2]; /* the packing's own, of this value */
     int64_t integer;
     double number;
     sl_bytes bytes;                         /* images, tensors, bytes, texts */

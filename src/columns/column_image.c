@@ -69,8 +69,7 @@ sluice_status sl_column_open_picture(const sl_column *column, sl_row *row, sl_pi
     const sl_value *value = &row->values.of[column->field_number];
     const sl_stored_image stored = {.bytes = value->bytes,
                                     .codec = value->codec,
-                                    .zstd = value->zstd,
-                                    .list = value->list,
+                                    .packing = value->packing,
                                     .width = value->width,
                                     .height = value->height};
     return sl_decoder_open_picture(row->decoder, &stored, picture, error);

@@ -141,8 +141,8 @@ sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_stored_image
                                         .avoid = decoder->avoid,
                                         .stop = decoder->config.stop,
                                         .claimed = {stored->width, stored->height}};
-    const sl_value packed = {.zstd = stored->zstd, .list = stored->list, .bytes = stored->bytes};
-    if (sl_is_packed(&packed)) {
+    if (stored->packing != NULL) {
+        const sl_value packed = {.packing = stored->packing, .bytes = stored->bytes};
         sluice_status status =
             sl_packed_unpack(decoder->frame, &packed, decoder->config.max_unpacked_bytes,
                              &decoder->scratch, &decoder->source.bytes, error);

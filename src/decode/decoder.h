@@ -58,9 +58,8 @@ void sl_decoder_close(sl_decoder *decoder);
 /* How the bytes are stored; width and height matter to codecs only that cannot read them. */
 typedef struct sl_stored_image {
     sl_bytes bytes;
-    uint8_t codec; /* its number; SL_CODEC_BY_BYTES */
-    bool zstd;     /* bytes are one zstd frame of such a picture */
-    uint8_t list;  /* SL_LIST_SPLIT: they are parts of it; SL_LIST_NONE */
+    uint8_t codec;                          /* its number; SL_CODEC_BY_BYTES */
+    const struct sl_value_packing *packing; /* one without facts of its own; NULL: there is none */
     uint32_t width, height;
 } sl_stored_image;
 

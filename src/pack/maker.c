@@ -216,11 +216,11 @@ sluice_status sl_maker_make(sl_maker *maker, sl_values *values, bool as_pixels,
                    .allowance = allowance,
                    .made = made,
                    .as_pixels = as_pixels};
-    uint64_t compressed = 0;
+    const sl_value_packing *packings[SL_FIELDS_MAX];
     for (uint32_t i = 0; i < schema->field_count; i++) {
         sl_value *value = &values->of[i];
         const sl_value before = *value;
-        compressed |= (uint64_t)sl_is_compressed(&before) << i;
+        packings[i] = before.packing;
         const sluice_status status = value->present ? make_field(&j, i, value, error) : SLUICE_OK;
         if (status < 0) {
             made->blame = before;
@@ -230,7 +230,7 @@ sluice_status sl_maker_make(sl_maker *maker, sl_values *values, bool as_pixels,
     const sluice_status status = sl_record_make(&made->record, maker->config.plan, values, error);
     if (status < 0 && made->record.failed < schema->field_count) {
         made->blame = values->of[made->record.failed];
-        made->blame.zstd = (compressed >> made->record.failed & 1) != 0;
+        made->blame.packing = packings[made->record.failed];
     }
     return status;
 }

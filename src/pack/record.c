@@ -179,7 +179,7 @@ static sluice_status pack_frames(sl_record *record, const sl_record_plan *plan, 
     uint8_t *to = (uint8_t *)record->memory + plan->schema->head_bytes;
     for (uint32_t i = 0; i < plan->schema->field_count; i++) {
         sl_value *value = &values->of[i];
-        value->zstd = false;
+        value->packing = NULL;
         if (!is_to_be_framed(record, plan, values, i)) {
             continue;
         }
@@ -192,7 +192,7 @@ static sluice_status pack_frames(sl_record *record, const sl_record_plan *plan, 
         if (packed < value->bytes.size) {
             record->bytes -= value->bytes.size - packed;
             value->bytes = (sl_bytes){to, packed};
-            value->zstd = true;
+            value->packing = &sl_value_packing_zstd;
             to += packed;
         }
     }

@@ -76,18 +76,17 @@ static sluice_status read_stored(sl_sample_check *c, const sl_sample *sample, sl
     return status;
 }
 
-static sluice_status check_frame(const sl_value *image, sluice_error *error)
+static sluice_status check_packed(const sl_value *image, sluice_error *error)
 {
     uint64_t bytes = 0;
-    sluice_status status = sl_frame_size(image->bytes, SL_RECORD_IMAGE_MAX, &bytes, error);
+    sluice_status status = sl_packed_size(image, SL_RECORD_IMAGE_MAX, &bytes, error);
     if (status < 0) {
         return status;
     }
     uint64_t pixels = (uint64_t)image->width * image->height;
     if (image->codec == SL_CODEC_RAW && (bytes % 3 != 0 || bytes / 3 != pixels)) {
-        return sl_error_set(error, SLUICE_CORRUPT, STAGE,
-                            "the zstd frame does not hold %u x %u pixels", image->width,
-                            image->height);
+        return sl_error_set(error, SLUICE_CORRUPT, STAGE, "the %s does not hold %u x %u pixels",
+                            image->packing->name, image->width, image->height);
     }
     return SLUICE_OK;
 }
@@ -101,8 +100,8 @@ static sluice_status check_header(const sl_value *image, sluice_error *error)
     if (status < 0) {
         return status;
     }
-    if (image->zstd) {
-        return check_frame(image, error);
+    if (sl_is_packed(image)) {
+        return check_packed(image, error);
     }
     if (image->codec == SL_CODEC_RAW) {
         return SLUICE_OK; /* unpacking the sample checked its size */
@@ -121,7 +120,7 @@ static sluice_status decode(sl_sample_check *c, const sl_value *image, sluice_er
 {
     sl_stored_image stored = {.bytes = image->bytes,
                               .codec = image->codec,
-                              .zstd = image->zstd,
+                              .packing = image->packing,
                               .width = image->width,
                               .height = image->height};
     sl_picture picture;
@@ -212,8 +211,8 @@ static sluice_status check_other(sl_sample_check *c, const sl_field *field, cons
     uint64_t size = 0;
     sluice_status status =
         sl_is_packed(value) ? measure_packed(field, value, &size, error) : SLUICE_OK;
-    /* A deflate stream's checksum is of what comes out; that of others is of what is stored. */
-    const bool unpacks = sl_is_packed(value) && (c->decoder != NULL || value->deflate);
+    const bool unpacks =
+        sl_is_packed(value) && (c->decoder != NULL || value->packing->sums_content);
     if (status == SLUICE_OK && unpacks) {
         status = unpack(c, value, size, &bytes, error);
     }
@@ -229,8 +228,7 @@ static sluice_status join(sl_sample_check *c, sl_value *image, sluice_error *err
     if (status == SLUICE_OK) {
         status = unpack(c, image, size, &whole, error);
     }
-    image->bytes = whole;
-    image->list = SL_LIST_NONE;
+    sl_set_unpacked(image, whole);
     return status;
 }
 
@@ -241,7 +239,7 @@ static sluice_status check_picture_sums(sl_sample_check *c, const sl_sample *sam
 {
     uint32_t row = 0;
     const sluice_status status = sl_codec_find(image->codec, image->bytes, &row, error);
-    if (status < 0 || image->zstd) {
+    if (status < 0 || sl_is_packed(image)) {
         return status;
     }
     if (sl_codecs[row]->check_sums != NULL) {
@@ -260,7 +258,8 @@ static sluice_status check_value(sl_sample_check *c, const sl_sample *sample, co
         return check_other(c, field, value, error);
     }
     sl_value whole = *value;
-    sluice_status status = value->list != SL_LIST_NONE ? join(c, &whole, error) : SLUICE_OK;
+    const bool in_parts = sl_is_packed(value) && !sl_is_compressed(value);
+    sluice_status status = in_parts ? join(c, &whole, error) : SLUICE_OK;
     if (status == SLUICE_OK) {
         status = check_header(&whole, error);
     }

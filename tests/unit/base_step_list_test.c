@@ -27,7 +27,7 @@
 #define UNKNOWN      "\x10\x05\x1a\x01x"
 
 /* Of exactly as many bytes as are promised, so that a sanitizer sees one too many. */
-static void expect(sl_list_kind kind, sl_bytes list, const void *meant, size_t bytes)
+static void expect(sl_steps_kind kind, sl_bytes list, const void *meant, size_t bytes)
 {
     sl_step_facts facts;
     assert_null(sl_steps_look(kind, list, &facts));
@@ -40,7 +40,7 @@ static void expect(sl_list_kind kind, sl_bytes list, const void *meant, size_t b
     free(to);
 }
 
-static void refuse(sl_list_kind kind, sl_bytes list, const char *words)
+static void refuse(sl_steps_kind kind, sl_bytes list, const char *words)
 {
     sl_step_facts facts;
     uint8_t to[256];
@@ -56,29 +56,29 @@ static void numbers(void **state)
     const int64_t integers[] = {1, 300, 5};
     const float one = 1;
     sl_step_facts facts;
-    expect(SL_LIST_STEPS_I64, LIST(PACKED_1_300 UNKNOWN LOOSE_5), integers, sizeof(integers));
-    expect(SL_LIST_STEPS_I64, LIST(""), NULL, 0);
-    expect(SL_LIST_STEPS_I64, LIST(NO_LIST EMPTY_INTS), NULL, 0);
-    expect(SL_LIST_STEPS_F32, LIST(FLOAT_ONE EMPTY_INTS), &one, sizeof(one));
-    assert_null(sl_steps_look(SL_LIST_STEPS_I64, LIST(PACKED_1_300 LOOSE_5 NO_LIST), &facts));
+    expect(SL_STEPS_I64, LIST(PACKED_1_300 UNKNOWN LOOSE_5), integers, sizeof(integers));
+    expect(SL_STEPS_I64, LIST(""), NULL, 0);
+    expect(SL_STEPS_I64, LIST(NO_LIST EMPTY_INTS), NULL, 0);
+    expect(SL_STEPS_F32, LIST(FLOAT_ONE EMPTY_INTS), &one, sizeof(one));
+    assert_null(sl_steps_look(SL_STEPS_I64, LIST(PACKED_1_300 LOOSE_5 NO_LIST), &facts));
     assert_int_equal(facts.steps, 3);
     assert_int_equal(facts.least, 0);
     assert_int_equal(facts.most, 2);
-    refuse(SL_LIST_STEPS_I64, LIST(LOOSE_5 FLOAT_ONE), "another kind");
-    refuse(SL_LIST_STEPS_F32, LIST(TEXT_A), "another kind");
+    refuse(SL_STEPS_I64, LIST(LOOSE_5 FLOAT_ONE), "another kind");
+    refuse(SL_STEPS_F32, LIST(TEXT_A), "another kind");
 }
 
 static void bytes_and_texts(void **state)
 {
     (void)state;
     static const char escaped[] = "[\"a\",null,\"\\\"\\\\\\u000a\\u001f\",null]";
-    expect(SL_LIST_STEPS_BYTES, LIST(TEXT_A NO_LIST TEXTS_AB), "aab", 3);
-    expect(SL_LIST_STEPS_TEXT, LIST(TEXT_A NO_LIST TEXT_ESCAPES EMPTY_INTS), escaped,
+    expect(SL_STEPS_BYTES, LIST(TEXT_A NO_LIST TEXTS_AB), "aab", 3);
+    expect(SL_STEPS_TEXT, LIST(TEXT_A NO_LIST TEXT_ESCAPES EMPTY_INTS), escaped,
            sizeof(escaped) - 1);
-    expect(SL_LIST_STEPS_TEXT, LIST(""), "[]", 2);
-    expect(SL_LIST_STEPS_TEXT, LIST(UNKNOWN), "[]", 2);
-    refuse(SL_LIST_STEPS_TEXT, LIST(TEXTS_AB), "several texts");
-    refuse(SL_LIST_STEPS_TEXT, LIST(LOOSE_5), "another kind");
+    expect(SL_STEPS_TEXT, LIST(""), "[]", 2);
+    expect(SL_STEPS_TEXT, LIST(UNKNOWN), "[]", 2);
+    refuse(SL_STEPS_TEXT, LIST(TEXTS_AB), "several texts");
+    refuse(SL_STEPS_TEXT, LIST(LOOSE_5), "another kind");
 }
 
 static void cut_short_anywhere(void **state)
@@ -91,7 +91,7 @@ static void cut_short_anywhere(void **state)
         sl_step_facts facts;
         assert_non_null(copy);
         memcpy(copy, whole, size);
-        const bool good = sl_steps_look(SL_LIST_STEPS_I64, (sl_bytes){copy, size}, &facts) == NULL;
+        const bool good = sl_steps_look(SL_STEPS_I64, (sl_bytes){copy, size}, &facts) == NULL;
         assert_int_equal(good, size == ends[end]);
         end += good;
         free(copy);
@@ -101,16 +101,16 @@ static void cut_short_anywhere(void **state)
 static void damaged(void **state)
 {
     (void)state;
-    refuse(SL_LIST_STEPS_I64, LIST("\x08\x01"), "damaged");          /* a step that is a number */
-    refuse(SL_LIST_STEPS_I64, LIST(LOOSE_5 "\x0a\x7f"), "damaged");  /* longer than there is */
-    refuse(SL_LIST_STEPS_I64, LIST("\x0a\x02\x1a\x7f"), "tf.train"); /* its list is */
-    refuse(SL_LIST_STEPS_I64, LIST("\x0a\x04\x1a\x02\x0a\x7f"), "dam"); /* its values are */
-    refuse(SL_LIST_STEPS_I64, LIST("\x0a\x04\x1a\x00\x12\x00"), "two lists");
-    refuse(SL_LIST_STEPS_F32,
+    refuse(SL_STEPS_I64, LIST("\x08\x01"), "damaged");             /* a step that is a number */
+    refuse(SL_STEPS_I64, LIST(LOOSE_5 "\x0a\x7f"), "damaged");     /* longer than there is */
+    refuse(SL_STEPS_I64, LIST("\x0a\x02\x1a\x7f"), "tf.train");    /* its list is */
+    refuse(SL_STEPS_I64, LIST("\x0a\x04\x1a\x02\x0a\x7f"), "dam"); /* its values are */
+    refuse(SL_STEPS_I64, LIST("\x0a\x04\x1a\x00\x12\x00"), "two lists");
+    refuse(SL_STEPS_F32,
            LIST("\x0a\x07\x12\x05\x0a\x03"
                 "abc"),
            "damaged");
-    refuse(SL_LIST_STEPS_BYTES, LIST("\x0a\x04\x0a\x02\x08\x01"), "damaged");
+    refuse(SL_STEPS_BYTES, LIST("\x0a\x04\x0a\x02\x08\x01"), "damaged");
 }
 
 static void as_a_value(void **state)
@@ -119,8 +119,9 @@ static void as_a_value(void **state)
     sluice_error error = SLUICE_ERROR_INIT;
     uint64_t size = 0;
     uint8_t to[24];
-    sl_value value = {
-        .present = true, .list = SL_LIST_STEPS_I64, .bytes = LIST(PACKED_1_300 LOOSE_5)};
+    sl_value value = {.present = true,
+                      .packing = &sl_value_packing_steps[SL_STEPS_I64],
+                      .bytes = LIST(PACKED_1_300 LOOSE_5)};
     assert_true(sl_is_packed(&value));
     assert_int_equal(sl_packed_size(&value, 24, &size, NULL), SLUICE_OK);
     assert_int_equal(size, 24);

@@ -99,13 +99,14 @@ static void packed_raw_pixels_and_jpeg(void **state)
     fixture *f = *state;
     sl_stored_image stored = {.bytes = {f->packed, f->packed_size},
                               .codec = SL_CODEC_RAW,
-                              .zstd = true,
+                              .packing = &sl_value_packing_zstd,
                               .width = WIDTH,
                               .height = HEIGHT};
     expect_pixels(f, &stored);
     jpeg_file file = jpeg_make_pattern(WIDTH, HEIGHT, 1, NULL);
     f->packed_size = ZSTD_compress(f->packed, PACKED_MAX, file.data, file.size, 3);
-    stored = (sl_stored_image){.bytes = {f->packed, f->packed_size}, .zstd = true};
+    stored =
+        (sl_stored_image){.bytes = {f->packed, f->packed_size}, .packing = &sl_value_packing_zstd};
     sl_picture picture;
     assert_int_equal(sl_decoder_open_picture(f->decoder, &stored, &picture, NULL), SLUICE_OK);
     assert_int_equal(picture.width, WIDTH);
@@ -117,7 +118,7 @@ static void broken_frames(void **state)
     fixture *f = *state;
     sl_stored_image stored = {.bytes = {f->packed, 0},
                               .codec = SL_CODEC_RAW,
-                              .zstd = true,
+                              .packing = &sl_value_packing_zstd,
                               .width = WIDTH,
                               .height = HEIGHT};
     for (size_t size = 0; size < f->packed_size; size++) {
@@ -149,7 +150,8 @@ static void frames_over_the_limit(void **state)
     f->packed_size = ZSTD_compress(f->packed, PACKED_MAX, zeros, 10000000, 1);
     assert_false(ZSTD_isError(f->packed_size));
     free(zeros);
-    sl_stored_image stored = {.bytes = {f->packed, f->packed_size}, .zstd = true};
+    sl_stored_image stored = {.bytes = {f->packed, f->packed_size},
+                              .packing = &sl_value_packing_zstd};
     expect(f, &stored, SLUICE_UNSUPPORTED, "above the limit");
 
     ZSTD_CCtx *context = ZSTD_createCCtx();

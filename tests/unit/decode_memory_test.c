@@ -110,7 +110,7 @@ static void steady_state_allocates_nothing(void **state)
     assert_non_null(packed);
     images[5].bytes.size = ZSTD_compress(packed, bound, files[5].data, files[5].size, 3);
     images[5].bytes.data = packed;
-    images[5].zstd = true;
+    images[5].packing = &sl_value_packing_zstd;
     images[6].bytes.size /= 2;
 
     sl_decoder *decoder = NULL;

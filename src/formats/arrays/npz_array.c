@@ -217,12 +217,12 @@ static sl_refusal take_array(const archive *a, uint32_t number, const sl_zip_mem
     if (field->type != SLUICE_FIELD_TENSOR) {
         return take_plain(field, member, &npy, head, value);
     }
-    value->deflate = true;
+    const sl_deflated stream = {.packed = packed,
+                                .bytes = member->bytes,
+                                .head_bytes = (uint32_t)npy.data,
+                                .crc = member->crc};
+    sl_inflate_later(&stream, value);
     value->offset = (uint32_t)member->data;
-    value->bytes = packed;
-    value->head_bytes = (uint32_t)npy.data;
-    value->unpacked_bytes = member->bytes;
-    value->crc = member->crc;
     return sl_accept();
 }
 

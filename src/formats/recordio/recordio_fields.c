@@ -43,7 +43,7 @@ static void give_bytes(const sl_recordio *record, uint64_t from, uint64_t to, sl
         to == record->size ? all->size : (record->split ? sl_split_find(*all, to) : to);
     value->present = true;
     value->bytes = (sl_bytes){all->data + begin, (size_t)(end - begin)};
-    value->list = end - begin != to - from ? SL_LIST_SPLIT : SL_LIST_NONE;
+    value->packing = end - begin != to - from ? &sl_value_packing_split : NULL;
     value->offset = (uint32_t)(SL_RECORDIO_HEAD + begin);
 }
 

@@ -3,6 +3,7 @@
 
 #include "checksum.h"
 #include "little_endian.h"
+#include "packed_value.h"
 #include "shard_pages.h"
 
 #include <assert.h>
@@ -46,7 +47,7 @@ static void encode_cell(const sl_field *field, const sl_value *value, uint8_t *c
         return;
     }
     sl_store32(cell, (uint32_t)value->bytes.size);
-    cell[4] = value->zstd ? SL_BLOB_ZSTD : SL_BLOB_PLAIN;
+    cell[4] = sl_is_packed(value) ? SL_BLOB_ZSTD : SL_BLOB_PLAIN;
     if (field->type == SLUICE_FIELD_IMAGE) {
         assert(value->codec != SL_CODEC_BY_BYTES);
         cell[5] = value->codec;
@@ -100,8 +101,7 @@ static sl_refusal decode_blob(walk *w, const sl_field *field, const uint8_t *cel
     if (bytes > w->record.size - w->at) {
         return sl_refuse("it does not fit into its sample", 0);
     }
-    value->zstd = cell[4] == SL_BLOB_ZSTD;
-    value->list = SL_LIST_NONE;
+    value->packing = cell[4] == SL_BLOB_ZSTD ? &sl_value_packing_zstd : NULL;
     value->offset = (uint32_t)w->at;
     value->bytes = (sl_bytes){w->record.data + w->at, bytes};
     w->at += bytes;
@@ -121,7 +121,7 @@ static sl_refusal decode_image(const uint8_t *cell, sl_value *value)
         return sl_refuse("the picture is empty, or its cell is not as it must be", 0);
     }
     const uint64_t pixels = (uint64_t)value->width * value->height;
-    if (value->codec == SL_CODEC_RAW && !value->zstd &&
+    if (value->codec == SL_CODEC_RAW && !sl_is_packed(value) &&
         (pixels > SL_RECORD_BYTES_MAX || pixels * 3 != value->bytes.size)) {
         return sl_refuse("the raw pixels do not have the size of their picture", 0);
     }
@@ -145,7 +145,7 @@ static sl_refusal decode_tensor(const walk *w, uint32_t number, const uint8_t *c
             return sl_refuse("the tensor's shape is impossible", SL_CELL_BYTES);
         }
     }
-    if (!value->zstd && bytes != value->bytes.size) {
+    if (!sl_is_packed(value) && bytes != value->bytes.size) {
         return sl_refuse("the tensor does not have the size that its shape says", 0);
     }
     return sl_accept();
@@ -178,7 +178,7 @@ static sl_refusal decode_cell(walk *w, uint32_t number, const uint8_t *cell, sl_
     if (field->type == SLUICE_FIELD_TENSOR) {
         return decode_tensor(w, number, cell, value);
     }
-    if (number == w->schema->key && !value->zstd &&
+    if (number == w->schema->key && !sl_is_packed(value) &&
         memchr(value->bytes.data, 0, value->bytes.size) != NULL) {
         return sl_refuse("a key holds no NUL", 0);
     }

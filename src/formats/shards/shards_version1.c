@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shards of version 1: an index entry tells all of a sample but its bytes. */
 #include "checksum.h"
+#include "packed_value.h"
 #include "shards.h"
 
 #include <string.h>
@@ -25,6 +26,11 @@ static void set_facts(sl_sample *sample, const sl_entry *entry)
     sample->facts[FACT_IMAGE] = 0;
     memcpy(&sample->facts[FACT_IMAGE], &facts, sizeof(facts));
     sample->facts[FACT_SIZE] = (uint64_t)entry->image.height << 32 | entry->image.width;
+}
+
+static const sl_value_packing *frame_if(bool framed)
+{
+    return framed ? &sl_value_packing_zstd : NULL;
 }
 
 static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
@@ -84,14 +90,16 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
         return sl_refuse("the sample's key is damaged", facts.image_bytes);
     }
     values->of[schema->image] = (sl_value){.present = true,
-                                           .zstd = facts.image_zstd != 0,
+                                           .packing = frame_if(facts.image_zstd != 0),
                                            .codec = facts.codec,
                                            .width = (uint32_t)sample->facts[FACT_SIZE],
                                            .height = (uint32_t)(sample->facts[FACT_SIZE] >> 32),
                                            .bytes = {bytes.data, facts.image_bytes}};
     values->of[schema->label] = (sl_value){.present = true, .integer = label};
-    values->of[schema->key] = (sl_value){
-        .present = true, .zstd = facts.key_zstd != 0, .offset = facts.image_bytes, .bytes = key};
+    values->of[schema->key] = (sl_value){.present = true,
+                                         .packing = frame_if(facts.key_zstd != 0),
+                                         .offset = facts.image_bytes,
+                                         .bytes = key};
     return sl_accept();
 }
 

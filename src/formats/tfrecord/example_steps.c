@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-static sl_list_kind list_kind(const sl_field *field, const sl_example_field *of)
+static sl_steps_kind list_kind(const sl_field *field, const sl_example_field *of)
 {
     if (field->type == SLUICE_FIELD_TEXT) {
-        return SL_LIST_STEPS_TEXT;
+        return SL_STEPS_TEXT;
     }
-    return of->kind == SL_FEATURE_INT64   ? SL_LIST_STEPS_I64
-           : of->kind == SL_FEATURE_FLOAT ? SL_LIST_STEPS_F32
-                                          : SL_LIST_STEPS_BYTES;
+    return of->kind == SL_FEATURE_INT64   ? SL_STEPS_I64
+           : of->kind == SL_FEATURE_FLOAT ? SL_STEPS_F32
+                                          : SL_STEPS_BYTES;
 }
 
 /* A list whose steps are what sl_steps_look wants of texts. */
@@ -56,15 +56,15 @@ static const char *set_shape(const sl_field *field, const sl_example_field *of,
 const char *sl_example_steps_take(const sl_field *field, const sl_example_field *of, sl_bytes list,
                                   sl_value *value)
 {
-    const sl_list_kind kind = list_kind(field, of);
+    const sl_steps_kind kind = list_kind(field, of);
     sl_step_facts facts;
     const char *why = sl_steps_look(kind, list, &facts);
     if (why == NULL) {
-        why = kind == SL_LIST_STEPS_TEXT ? check_texts(list) : set_shape(field, of, &facts, value);
+        why = kind == SL_STEPS_TEXT ? check_texts(list) : set_shape(field, of, &facts, value);
     }
     value->present = true;
     value->bytes = list;
-    value->list = (uint8_t)kind;
+    value->packing = &sl_value_packing_steps[kind];
     return why;
 }
 

@@ -74,7 +74,7 @@ static const char *take_elements(const sl_feature_list *list, const sl_field *fi
     *count = facts.count;
     value->present = true;
     value->bytes = facts.plain.data != NULL ? facts.plain : list->bytes;
-    value->list = facts.plain.data != NULL ? SL_LIST_NONE : (uint8_t)kind;
+    value->packing = facts.plain.data != NULL ? NULL : &sl_value_packing_numbers[kind];
     return NULL;
 }
 

@@ -174,7 +174,7 @@ static sl_refusal unpack(const archive *a, sl_values *values)
     assert_non_null(copy);
     memcpy(copy, a->bytes, a->size);
     sl_refusal refusal = sl_npz_unpack(&fields, (sl_bytes){copy, a->size}, values);
-    if (refusal.text == NULL && values->of[1].present && values->of[1].deflate &&
+    if (refusal.text == NULL && values->of[1].present && sl_is_packed(&values->of[1]) &&
         !inflates(&values->of[1])) {
         refusal = sl_refuse("what is packed is damaged", 0);
     }
@@ -194,7 +194,7 @@ static void arrays_are_taken_apart(void **state)
     assert_memory_equal(a.bytes + values.of[0].offset, "\1\2\3\4\5\6", 6);
     assert_int_equal(values.of[0].shape[0], 2);
     assert_int_equal(values.of[0].shape[1], 3);
-    assert_true(values.of[1].deflate);
+    assert_true(values.of[1].packing == &sl_value_packing_deflate);
     assert_int_equal(values.of[1].shape[0], 4);
     assert_int_equal(values.of[2].integer, 5);
 }

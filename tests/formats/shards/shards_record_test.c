@@ -6,6 +6,7 @@
 #include "checksum.h"
 #include "clock.h"
 #include "little_endian.h"
+#include "packed_value.h"
 #include "record.h"
 #include "shard_record.h"
 
@@ -122,7 +123,7 @@ static void values_come_back(void **state)
     assert_true(of[FLOAT].number == -1.5e-300);
     uint32_t offset = HEAD;
     for (int i = BYTES; i < FIELDS; i++) {
-        assert_true(of[i].present && !of[i].zstd);
+        assert_true(of[i].present && !sl_is_packed(&of[i]));
         assert_int_equal(of[i].offset, offset);
         assert_int_equal(of[i].bytes.size, expected.of[i].bytes.size);
         assert_memory_equal(of[i].bytes.data, expected.of[i].bytes.data, of[i].bytes.size);
@@ -277,8 +278,9 @@ static void frames_are_kept_where_smaller(void **state)
     encode(&f);
     assert_true(f.size < 400);
     assert_null(decode(&f).text);
-    assert_true(f.values.of[BYTES].zstd && f.values.of[OPEN].zstd);
-    assert_false(f.values.of[TEXT].zstd || f.values.of[FIXED].zstd || f.values.of[PIXELS].zstd);
+    assert_true(sl_is_packed(&f.values.of[BYTES]) && sl_is_packed(&f.values.of[OPEN]));
+    assert_false(sl_is_packed(&f.values.of[TEXT]) || sl_is_packed(&f.values.of[FIXED]) ||
+                 sl_is_packed(&f.values.of[PIXELS]));
     assert_int_equal(f.values.of[OPEN].shape[0], 500);
     expect_lie(&f, OPEN_CELL + 8, 0xffffffff, "open", SLUICE_CORRUPT);
     free(f.bytes);
