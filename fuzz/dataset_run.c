@@ -238,7 +238,7 @@ static void ask_fields(const sluice_dataset *dataset, uint64_t index)
 static void ask_places(const sluice_dataset *dataset, uint64_t index)
 {
     const sl_dataset *own = (const sl_dataset *)(const void *)dataset;
-    for (uint32_t i = 0; own->ops->locate_field != NULL && i < own->info.fields; i++) {
+    for (uint32_t i = 0; own->tensors != NULL && i < own->info.fields; i++) {
         sl_place place;
         sluice_error error = SLUICE_ERROR_INIT;
         if (own->fields[i].type != SLUICE_FIELD_TENSOR)

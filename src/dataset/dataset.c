@@ -128,15 +128,15 @@ sluice_status sl_dataset_learn(const sl_dataset *dataset, uint64_t index, sl_byt
 bool sl_dataset_field_bytes(const sl_dataset *dataset, uint64_t index, uint32_t field,
                             uint64_t *bytes)
 {
-    return dataset->ops->field_bytes != NULL &&
-           dataset->ops->field_bytes(dataset, index, field, bytes);
+    return dataset->tensors != NULL && dataset->tensors->field_bytes != NULL &&
+           dataset->tensors->field_bytes(dataset, index, field, bytes);
 }
 
 bool sl_dataset_form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
                      sl_tensor_form *form)
 {
-    if (dataset->ops->form != NULL) {
-        return dataset->ops->form(dataset, index, field, bytes, form);
+    if (dataset->tensors != NULL && dataset->tensors->form != NULL) {
+        return dataset->tensors->form(dataset, index, field, bytes, form);
     }
     const sl_field *of = &dataset->fields[field];
     uint64_t rest = bytes / sl_dtype_bytes(of->dtype); /* elements, by dimensions that are known */
@@ -242,7 +242,7 @@ sluice_status sl_dataset_find_field(const sl_dataset *dataset, uint64_t index, u
     sl_refusal why;
     for (;;) {
         sluice_status status =
-            dataset->ops->locate_field(dataset, index, field, place, &lookup, &why);
+            dataset->tensors->locate_field(dataset, index, field, place, &lookup, &why);
         if (status == SLUICE_OK) {
             return status;
         }

@@ -35,11 +35,17 @@ typedef struct sl_sample {
     uint64_t index;
     uint64_t epoch; /* that it was located for; 0 where that makes no difference */
     sl_place place;
-    uint32_t pieces;   /* place.bytes are those of so many pieces of the object; 0: one stretch */
-    uint32_t files;    /* its object is so many, in which all its values are; 0: but for a picture,
-                          nothing has to be read where place.bytes are 0 */
-    bool cut;          /* parts of some fields are there and nothing else (subvolumes.h) */
-    uint64_t facts[6]; /* the format's own, from locate to unpack */
+    uint32_t pieces; /* place.bytes are those of so many pieces of the object; 0: one stretch */
+    uint32_t files;  /* its object is so many, in which all its values are; 0: but for a picture,
+                        nothing has to be read where place.bytes are 0 */
+    bool cut;        /* parts of some fields are there and nothing else (subvolumes.h) */
+    /*
+     * From locate to unpack, piece and sum: of the dataset that located the sample, and nobody else
+     * reads or writes them. Datasets over others that only pass on what an inner one located
+     * (subsets, joined ones) leave them be; one that makes the place itself (windows; subvolumes,
+     * where it is cut) has them for itself.
+     */
+    uint64_t facts[6];
 } sl_sample;
 
 /* What a tensor is whose elements locate_field tells. */
@@ -72,7 +78,10 @@ static inline bool sl_findings_stopped(const sl_findings *findings)
     return findings->stop != NULL && atomic_load_explicit(findings->stop, memory_order_relaxed);
 }
 
-/* What a format implements. All but close are const and thread-safe. */
+/*
+ * What a dataset implements, a format or one over others (over.h): three tables, of which only the
+ * first has to be there. All but close are const and thread-safe.
+ */
 typedef struct sl_dataset_ops {
     /*
      * OK: `sample` is complete but for `index`. AGAIN: `lookup` must be read first, and learned.
@@ -84,74 +93,96 @@ typedef struct sl_dataset_ops {
     /* As locate, in an epoch. NULL: it makes no difference. */
     sluice_status (*locate_at)(const sl_dataset *dataset, uint64_t epoch, uint64_t index,
                                sl_sample *sample, sl_place *lookup, sl_refusal *why);
-    /* Where piece `number` of a located sample lies that has some: unpack gets them one behind the
-     * other. NULL: none has. */
+    /*
+     * Where piece `number` (below sample->pieces) of a located sample is: unpack gets them one
+     * behind the other. For whoever reads the sample's bytes or says where one of them is, so
+     * sl_dataset_read, the errors of dataset.c, and the feed on its fetch thread; never of a sample
+     * without pieces, and only of the dataset that was asked to locate it. Computed from the
+     * sample, never read. NULL: no sample has pieces.
+     */
     sl_piece (*piece)(const sl_dataset *dataset, const sl_sample *sample, uint32_t number);
-    /* Takes in what a lookup found. NULL: locate never says AGAIN. */
+    /* Takes in what a lookup found. NULL: locate and locate_field never say AGAIN. */
     sl_refusal (*learn)(const sl_dataset *dataset, const sl_place *lookup, sl_bytes bytes);
-    /*
-     * As locate, of one tensor field alone: where its elements lie, all of them and nothing else,
-     * told without reading the sample. UNSUPPORTED: that cannot be told of this field. NULL: of
-     * none.
-     */
-    sluice_status (*locate_field)(const sl_dataset *dataset, uint64_t index, uint32_t field,
-                                  sl_place *place, sl_place *lookup, sl_refusal *why);
-    /* How many bytes locate_field would find, where that is known without reading anything at all.
-     * False: it is not. NULL: of no sample. */
-    bool (*field_bytes)(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t *bytes);
-    /*
-     * What a tensor is that locate_field found to have so many bytes; reads nothing and never
-     * changes. False: that cannot be told. NULL: the field's own shape, of which one dimension may
-     * be open, and no head.
-     */
-    bool (*form)(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
-                 sl_tensor_form *form);
-    /* Whether a head says what `form` does. There where a form has one. */
-    sl_refusal (*check_head)(const sl_dataset *dataset, uint64_t index, uint32_t field,
-                             sl_bytes head);
-    /*
-     * `*count`, at least 1: samples from `index` on that lie in one object. True: all of them have
-     * the same size, and so have their fields that locate_field tells; false: each may have
-     * another. There where locate_field is.
-     */
-    bool (*stretch)(const sl_dataset *dataset, uint64_t index, uint64_t *count);
     /*
      * Checks the stored bytes of a sample and takes them apart: a value for each field that is
      * wanted. Spans lie in `bytes`, or in the values' room. The refusal's offset counts from there.
      */
     sl_refusal (*unpack)(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                          sl_values *values);
-    /*
-     * Checks everything about an object that no sample's own check covers, and reports each thing
-     * found to `findings`. OK: its samples can be looked at. NULL for formats with nothing to
-     * check.
-     */
-    sluice_status (*check_object)(const sl_dataset *dataset, uint32_t object,
-                                  sl_findings *findings);
-    /*
-     * What a sound sample adds to the sum over its object's samples, and whether that of `count` of
-     * them is right; accepted when they are not all. NULL: nothing stands for all samples.
-     */
-    uint64_t (*sum)(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes);
-    sl_refusal (*check_sum)(const sl_dataset *dataset, uint32_t object, uint64_t sum,
-                            uint64_t count);
-    /* Number of the object's first sample, known without reading; UINT64_MAX: it is not. Objects
-     * lie as their samples do. NULL: of no object. */
-    uint64_t (*first_of_object)(const sl_dataset *dataset, uint32_t object);
     /* Name of class `label`; NULL when there is none. NULL: no class has a name. */
     const char *(*class_name)(const sl_dataset *dataset, int64_t label);
     /* The sample's key without reading it; NULL where it is only the field "key". INVALID: it does
      * not fit; IO, CORRUPT: it cannot be read. */
     sluice_status (*key)(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes);
-    /* Whether the dataset is what lies below this directory, among others: whatever is made in it
-     * changes the dataset. NULL: what it consists of is told by its objects alone. */
+    /* True if creating files in this directory would change the dataset. NULL: its objects alone
+     * say what it consists of. */
     bool (*has_folder)(const sl_dataset *dataset, uint64_t device, uint64_t inode);
     void (*close)(sl_dataset *dataset);
 } sl_dataset_ops;
 
+/* Of datasets with tensors whose elements can be found, and so read, without the rest of their
+ * samples: windows and subvolumes are taken of those. */
+typedef struct sl_tensor_ops {
+    /*
+     * As locate, of one tensor field alone: where its elements lie, all of them and nothing else,
+     * told without reading the sample. UNSUPPORTED: that cannot be told of this field.
+     */
+    sluice_status (*locate_field)(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                                  sl_place *place, sl_place *lookup, sl_refusal *why);
+    /*
+     * `*count`, at least 1: samples from `index` on that lie in one object. True: all of them have
+     * the same size, and so have their fields that locate_field tells; false: each may have
+     * another.
+     */
+    bool (*stretch)(const sl_dataset *dataset, uint64_t index, uint64_t *count);
+    /* How many bytes locate_field would find, where that is known without reading anything at all.
+     * False: it is not. NULL: of no sample. */
+    bool (*field_bytes)(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t *bytes);
+    /*
+     * Shape and header size of a tensor that locate_field found to have so many bytes; reads
+     * nothing and never changes. False: that cannot be told. NULL: the field's own shape, of which
+     * one dimension may be open, and no head.
+     */
+    bool (*form)(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
+                 sl_tensor_form *form);
+    /* Whether a head says what `form` does. There where a form has one. */
+    sl_refusal (*check_head)(const sl_dataset *dataset, uint64_t index, uint32_t field,
+                             sl_bytes head);
+} sl_tensor_ops;
+
+/*
+ * Of datasets whose files hold more that can be checked than each sample's own bytes: for verify
+ * only, which calls check_object of each object, then unpack of each sample and, of those that are
+ * sound, sum; and check_sum of each object once no sample is left.
+ */
+typedef struct sl_check_ops {
+    /* Checks everything about an object that no sample's own check covers, and reports each thing
+     * found to `findings`. OK: its samples can be looked at. */
+    sluice_status (*check_object)(const sl_dataset *dataset, uint32_t object,
+                                  sl_findings *findings);
+    /* Number of the object's first sample, known without reading; UINT64_MAX: it is not. Objects
+     * lie as their samples do. NULL: of no object. */
+    uint64_t (*first_of_object)(const sl_dataset *dataset, uint32_t object);
+    /*
+     * An object may say what its samples are in all, by a sum that their order does not matter to
+     * (the identity in a shard's header, docs/format.md): each may be sound, and yet be in
+     * another's place. `sum`: what a sample that unpack accepted adds to it, modulo 2^64; `bytes`
+     * are those that unpack got. `check_sum`: whether the sum over `count` of the object's samples
+     * is right; accepted when they are not all. Both NULL: nothing says so.
+     */
+    uint64_t (*sum)(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes);
+    sl_refusal (*check_sum)(const sl_dataset *dataset, uint32_t object, uint64_t sum,
+                            uint64_t count);
+} sl_check_ops;
+
+typedef struct sl_over sl_over; /* over.h */
+
 /* The part that every format's dataset begins with. */
 struct sl_dataset {
     const sl_dataset_ops *ops;
+    const sl_tensor_ops *tensors; /* NULL: no field can be found by itself */
+    const sl_check_ops *checks;   /* NULL: samples check themselves, or nothing does */
+    const sl_over *over;          /* of datasets over others; NULL: a format's */
     _Atomic uint32_t references;
     sluice_dataset_info info; /* full size */
     const sl_field *fields;   /* info.fields of them */
@@ -263,10 +294,10 @@ sluice_status sl_dataset_locate_at(const sl_dataset *dataset, uint64_t epoch, ui
 sluice_status sl_dataset_learn(const sl_dataset *dataset, uint64_t index, sl_bytes bytes,
                                sl_sample *sample, sl_place *lookup, sl_refusal *why);
 
-/* ops->field_bytes; false where there is none. */
+/* tensors->field_bytes; false where there is none. */
 bool sl_dataset_field_bytes(const sl_dataset *dataset, uint64_t index, uint32_t field,
                             uint64_t *bytes);
-/* ops->form, or what stands for it. Reads nothing. */
+/* tensors->form, or what stands for it. Reads nothing. */
 bool sl_dataset_form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
                      sl_tensor_form *form);
 
@@ -276,7 +307,7 @@ bool sl_dataset_form(const sl_dataset *dataset, uint64_t index, uint32_t field, 
  * INVALID `sample->place` tells which object is to blame. */
 sluice_status sl_dataset_find(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
                               sluice_error *error);
-/* ops->locate_field, reading what has to be read. Errors: IO, CORRUPT, UNSUPPORTED. */
+/* tensors->locate_field, reading what has to be read. Errors: IO, CORRUPT, UNSUPPORTED. */
 sluice_status sl_dataset_find_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
                                     sl_place *place, sluice_error *error);
 /* Reads the stored bytes of a sample; `*size` is how many there are. AGAIN when they are more than

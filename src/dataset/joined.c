@@ -5,6 +5,7 @@
 #include "class_union.h"
 #include "error.h"
 #include "memory.h"
+#include "over.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,107 +40,28 @@ static const part *part_of(const joined *own, uint64_t index)
     return &own->parts[low];
 }
 
-/* A sample as the part knows it. */
-static sl_sample local_sample(const joined *own, const part *p, const sl_sample *sample)
+static sl_inner inner_of(const joined *own, const part *p, uint64_t index)
 {
-    sl_sample local = *sample;
-    local.index -= p->first;
-    local.place.object -= own->spans[p->span].first;
-    return local;
+    return (sl_inner){.of = p->of,
+                      .index = index - p->first,
+                      .first_object = own->spans[p->span].first,
+                      .fields = p->from};
 }
 
-static sl_place local_lookup(const span *s, const sl_place *lookup)
-{
-    sl_place local = *lookup;
-    local.object -= s->first;
-    return local;
-}
-
-/* ---- ops ---- */
-
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sl_inner joined_sample(const sl_dataset *dataset, uint64_t index)
 {
     const joined *own = joined_of(dataset);
-    const part *p = part_of(own, index);
-    const uint32_t first = own->spans[p->span].first;
-    const sluice_status status = sl_dataset_locate(p->of, index - p->first, sample, lookup, why);
-    sample->index = index;
-    if (status == SLUICE_OK) {
-        sample->place.object += first;
-    } else {
-        lookup->object += first;
-    }
-    return status;
+    return inner_of(own, part_of(own, index), index);
 }
 
-static sl_piece piece(const sl_dataset *dataset, const sl_sample *sample, uint32_t number)
+static sl_inner joined_object(const sl_dataset *dataset, uint32_t object)
 {
     const joined *own = joined_of(dataset);
-    const part *p = part_of(own, sample->index);
-    const sl_sample local = local_sample(own, p, sample);
-    return p->of->ops->piece(p->of, &local, number);
+    const span *s = sl_joined_span_of(own, object);
+    return (sl_inner){.of = own->parts[s->part].of, .first_object = s->first};
 }
 
-static sl_refusal learn(const sl_dataset *dataset, const sl_place *lookup, sl_bytes bytes)
-{
-    const joined *own = joined_of(dataset);
-    const span *s = sl_joined_span_of(own, lookup->object);
-    const sl_dataset *of = own->parts[s->part].of;
-    const sl_place local = local_lookup(s, lookup);
-    return of->ops->learn(of, &local, bytes);
-}
-
-static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
-                                  sl_place *place, sl_place *lookup, sl_refusal *why)
-{
-    const joined *own = joined_of(dataset);
-    const part *p = part_of(own, index);
-    const uint32_t first = own->spans[p->span].first;
-    if (p->of->ops->locate_field == NULL) {
-        *lookup = (sl_place){.object = first};
-        *why = sl_refuse_unknown("a part of it cannot be read by itself from a dataset of this "
-                                 "format",
-                                 0);
-        why->field = own->fields[field].name;
-        return SLUICE_UNSUPPORTED;
-    }
-    const sluice_status status =
-        p->of->ops->locate_field(p->of, index - p->first, p->from[field], place, lookup, why);
-    if (status == SLUICE_OK) {
-        place->object += first;
-    } else {
-        lookup->object += first;
-    }
-    return status;
-}
-
-static bool field_bytes(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t *bytes)
-{
-    const part *p = part_of(joined_of(dataset), index);
-    return sl_dataset_field_bytes(p->of, index - p->first, p->from[field], bytes);
-}
-
-static bool form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
-                 sl_tensor_form *form)
-{
-    const part *p = part_of(joined_of(dataset), index);
-    return sl_dataset_form(p->of, index - p->first, p->from[field], bytes, form);
-}
-
-static sl_refusal check_head(const sl_dataset *dataset, uint64_t index, uint32_t field,
-                             sl_bytes head)
-{
-    const part *p = part_of(joined_of(dataset), index);
-    return p->of->ops->check_head(p->of, index - p->first, p->from[field], head);
-}
-
-static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
-{
-    const part *p = part_of(joined_of(dataset), index);
-    *count = 1;
-    return p->of->ops->stretch == NULL || p->of->ops->stretch(p->of, index - p->first, count);
-}
+static const sl_over joined_over = {.sample = joined_sample, .object = joined_object};
 
 /* ---- taking apart ---- */
 
@@ -225,7 +147,8 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 {
     const joined *own = joined_of(dataset);
     const part *p = part_of(own, sample->index);
-    const sl_sample local = local_sample(own, p, sample);
+    const sl_inner inner = inner_of(own, p, sample->index);
+    const sl_sample local = sl_inner_sample(&inner, sample);
     const sl_refusal why = p->reorders ? unpack_reordered(own, p, &local, bytes, values)
                                        : sl_dataset_unpack_part(p->of, &local, bytes, values);
     if (why.text == NULL && p->labels != NULL) {
@@ -238,17 +161,23 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 
 static sluice_status check_object(const sl_dataset *dataset, uint32_t object, sl_findings *findings)
 {
-    const joined *own = joined_of(dataset);
-    const span *s = sl_joined_span_of(own, object);
-    const sl_dataset *of = own->parts[s->part].of;
-    return of->ops->check_object != NULL ? of->ops->check_object(of, object - s->first, findings)
-                                         : SLUICE_OK;
+    const sl_inner inner = joined_object(dataset, object);
+    const sl_check_ops *checks = inner.of->checks;
+    return checks != NULL ? checks->check_object(inner.of, object - inner.first_object, findings)
+                          : SLUICE_OK;
 }
 
-/* Nothing stands for all samples of objects that several parts read from. */
+/* Of objects that several parts read from nothing stands for all samples, and there is no first
+ * sample. */
+static const sl_check_ops *sole_checks(const joined *own, const span *s)
+{
+    return s->shared ? NULL : own->parts[s->part].of->checks;
+}
+
 static bool sums_up(const joined *own, const span *s)
 {
-    return !s->shared && own->parts[s->part].of->ops->sum != NULL;
+    const sl_check_ops *checks = sole_checks(own, s);
+    return checks != NULL && checks->sum != NULL;
 }
 
 static uint64_t first_of_object(const sl_dataset *dataset, uint32_t object)
@@ -256,10 +185,11 @@ static uint64_t first_of_object(const sl_dataset *dataset, uint32_t object)
     const joined *own = joined_of(dataset);
     const span *s = sl_joined_span_of(own, object);
     const part *p = &own->parts[s->part];
-    if (s->shared || p->of->ops->first_of_object == NULL) {
+    const sl_check_ops *checks = sole_checks(own, s);
+    if (checks == NULL || checks->first_of_object == NULL) {
         return UINT64_MAX;
     }
-    const uint64_t first = p->of->ops->first_of_object(p->of, object - s->first);
+    const uint64_t first = checks->first_of_object(p->of, object - s->first);
     return first != UINT64_MAX ? p->first + first : UINT64_MAX;
 }
 
@@ -270,8 +200,9 @@ static uint64_t sum(const sl_dataset *dataset, const sl_sample *sample, sl_bytes
     if (!sums_up(own, &own->spans[p->span])) {
         return 0;
     }
-    const sl_sample local = local_sample(own, p, sample);
-    return p->of->ops->sum(p->of, &local, bytes);
+    const sl_inner inner = inner_of(own, p, sample->index);
+    const sl_sample local = sl_inner_sample(&inner, sample);
+    return p->of->checks->sum(p->of, &local, bytes);
 }
 
 static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t sum,
@@ -280,8 +211,13 @@ static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t
     const joined *own = joined_of(dataset);
     const span *s = sl_joined_span_of(own, object);
     const sl_dataset *of = own->parts[s->part].of;
-    return sums_up(own, s) ? of->ops->check_sum(of, object - s->first, sum, count) : sl_accept();
+    return sums_up(own, s) ? of->checks->check_sum(of, object - s->first, sum, count) : sl_accept();
 }
+
+static const sl_check_ops joined_checks = {.check_object = check_object,
+                                           .first_of_object = first_of_object,
+                                           .sum = sum,
+                                           .check_sum = check_sum};
 
 static const char *class_name(const sl_dataset *dataset, int64_t label)
 {
@@ -290,12 +226,6 @@ static const char *class_name(const sl_dataset *dataset, int64_t label)
         return label >= 0 && label < own->names->count ? own->names->names[label] : NULL;
     }
     return own->classes != NULL ? sl_dataset_class_name(own->classes, label) : NULL;
-}
-
-static sluice_status key(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
-{
-    const part *p = part_of(joined_of(dataset), index);
-    return sl_dataset_key(p->of, index - p->first, key, bytes, NULL);
 }
 
 static bool has_folder(const sl_dataset *dataset, uint64_t device, uint64_t inode)
@@ -328,21 +258,12 @@ static void close_joined(sl_dataset *dataset)
 }
 
 static const sl_dataset_ops joined_ops = {
-    .locate = locate,
-    .piece = piece,
-    .learn = learn,
-    .locate_field = locate_field,
-    .field_bytes = field_bytes,
-    .form = form,
-    .check_head = check_head,
-    .stretch = stretch,
+    .locate = sl_over_locate,
+    .piece = sl_over_piece,
+    .learn = sl_over_learn,
     .unpack = unpack,
-    .check_object = check_object,
-    .sum = sum,
-    .check_sum = check_sum,
-    .first_of_object = first_of_object,
     .class_name = class_name,
-    .key = key,
+    .key = sl_over_key,
     .has_folder = has_folder,
     .close = close_joined,
 };
@@ -601,13 +522,13 @@ sluice_status sl_joined_open(sl_dataset **dataset, sl_dataset *const *parts, uin
     if (count == 0) {
         return sl_error_set(error, SLUICE_INVALID, STAGE, "there is no dataset to join");
     }
-    joined *own = sl_calloc(1, sizeof(*own));
+    joined *own = sl_dataset_new(sizeof(*own), &joined_ops, "", error);
     if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for joined datasets");
+        return SLUICE_NOMEM;
     }
-    own->base.ops = &joined_ops;
-    own->base.info.struct_size = sizeof(own->base.info);
-    atomic_init(&own->base.references, 1);
+    own->base.tensors = &sl_over_tensors;
+    own->base.checks = &joined_checks;
+    own->base.over = &joined_over;
     const sluice_status status = join(own, parts, count, options, error);
     if (status < 0) {
         sl_dataset_close(&own->base);

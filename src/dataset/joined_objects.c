@@ -115,7 +115,7 @@ static void set_span(joined *own, uint32_t number)
     p->span = own->parts[p->span].span;
     span *s = &own->spans[p->span];
     s->shared = true;
-    s->part = own->parts[s->part].of->ops->check_object != NULL ? s->part : number;
+    s->part = own->parts[s->part].of->checks != NULL ? s->part : number;
 }
 
 sluice_status sl_joined_objects(joined *own, sluice_error *error)

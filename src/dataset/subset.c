@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "over.h"
 
 #include <stdio.h>
 
@@ -19,95 +20,26 @@ static const subset *subset_of(const sl_dataset *dataset)
     return (const subset *)(const void *)dataset;
 }
 
-static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample *sample,
-                            sl_place *lookup, sl_refusal *why)
+static sl_inner subset_sample(const sl_dataset *dataset, uint64_t index)
 {
     const subset *own = subset_of(dataset);
-    const uint64_t number = sl_index_map_at(&own->map, index);
-    return sl_dataset_locate(own->of, number, sample, lookup, why); /* which sets the index */
+    return (sl_inner){.of = own->of, .index = sl_index_map_at(&own->map, index)};
 }
 
-static sl_refusal learn(const sl_dataset *dataset, const sl_place *lookup, sl_bytes bytes)
+static sl_inner subset_object(const sl_dataset *dataset, uint32_t object)
 {
-    const sl_dataset *of = subset_of(dataset)->of;
-    return of->ops->learn(of, lookup, bytes);
+    (void)object;
+    return (sl_inner){.of = subset_of(dataset)->of};
 }
 
-static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uint32_t field,
-                                  sl_place *place, sl_place *lookup, sl_refusal *why)
+static uint64_t subset_run(const sl_dataset *dataset, uint64_t index)
 {
-    const subset *own = subset_of(dataset);
-    const uint64_t number = sl_index_map_at(&own->map, index);
-    return own->of->ops->locate_field(own->of, number, field, place, lookup, why);
+    return sl_index_map_run(&subset_of(dataset)->map, index);
 }
 
-static bool field_bytes(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t *bytes)
-{
-    const subset *own = subset_of(dataset);
-    return sl_dataset_field_bytes(own->of, sl_index_map_at(&own->map, index), field, bytes);
-}
-
-static bool form(const sl_dataset *dataset, uint64_t index, uint32_t field, uint64_t bytes,
-                 sl_tensor_form *form)
-{
-    const subset *own = subset_of(dataset);
-    return sl_dataset_form(own->of, sl_index_map_at(&own->map, index), field, bytes, form);
-}
-
-static sl_refusal check_head(const sl_dataset *dataset, uint64_t index, uint32_t field,
-                             sl_bytes head)
-{
-    const subset *own = subset_of(dataset);
-    return own->of->ops->check_head(own->of, sl_index_map_at(&own->map, index), field, head);
-}
-
-static bool stretch(const sl_dataset *dataset, uint64_t index, uint64_t *count)
-{
-    const subset *own = subset_of(dataset);
-    const uint64_t run = sl_index_map_run(&own->map, index);
-    const bool same = own->of->ops->stretch(own->of, sl_index_map_at(&own->map, index), count);
-    *count = *count < run ? *count : run;
-    return same || *count == 1;
-}
-
-static sl_sample base_sample(const subset *own, const sl_sample *sample)
-{
-    sl_sample of = *sample;
-    of.index = sl_index_map_at(&own->map, sample->index);
-    return of;
-}
-
-static sl_piece piece(const sl_dataset *dataset, const sl_sample *sample, uint32_t number)
-{
-    const subset *own = subset_of(dataset);
-    const sl_sample of = base_sample(own, sample);
-    return own->of->ops->piece(own->of, &of, number);
-}
-
-static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
-                         sl_values *values)
-{
-    const subset *own = subset_of(dataset);
-    const sl_sample of = base_sample(own, sample);
-    return sl_dataset_unpack_part(own->of, &of, bytes, values);
-}
-
-static const char *class_name(const sl_dataset *dataset, int64_t label)
-{
-    return sl_dataset_class_name(subset_of(dataset)->of, label);
-}
-
-static sluice_status key(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
-{
-    const subset *own = subset_of(dataset);
-    return sl_dataset_key(own->of, sl_index_map_at(&own->map, index), key, bytes, NULL);
-}
-
-static bool has_folder(const sl_dataset *dataset, uint64_t device, uint64_t inode)
-{
-    const sl_dataset *of = subset_of(dataset)->of;
-    return of->ops->has_folder != NULL && of->ops->has_folder(of, device, inode);
-}
+static const sl_over subset_over = {.sample = subset_sample,
+                                    .object = subset_object,
+                                    .run = subset_run};
 
 static void close_subset(sl_dataset *dataset)
 {
@@ -118,30 +50,13 @@ static void close_subset(sl_dataset *dataset)
 }
 
 static const sl_dataset_ops subset_ops = {
-    .locate = locate,
-    .piece = piece,
-    .learn = learn,
-    .unpack = unpack,
-    .class_name = class_name,
-    .key = key,
-    .has_folder = has_folder,
-    .close = close_subset,
-};
-
-/* Where the base can tell where fields lie. */
-static const sl_dataset_ops subset_field_ops = {
-    .locate = locate,
-    .piece = piece,
-    .learn = learn,
-    .locate_field = locate_field,
-    .field_bytes = field_bytes,
-    .form = form,
-    .check_head = check_head,
-    .stretch = stretch,
-    .unpack = unpack,
-    .class_name = class_name,
-    .key = key,
-    .has_folder = has_folder,
+    .locate = sl_over_locate,
+    .piece = sl_over_piece,
+    .learn = sl_over_learn,
+    .unpack = sl_over_unpack,
+    .class_name = sl_over_class_name,
+    .key = sl_over_key,
+    .has_folder = sl_over_has_folder,
     .close = close_subset,
 };
 
@@ -198,21 +113,15 @@ static void describe(subset *own)
 static sluice_status open_over(sl_dataset **dataset, sl_dataset *base, sl_index_map *map,
                                sluice_error *error)
 {
-    subset *own = sl_calloc(1, sizeof(*own));
+    subset *own = sl_over_new(sizeof(*own), &subset_ops, &subset_over, base, error);
     if (own == NULL) {
         sl_index_map_close(map);
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a subset");
+        return SLUICE_NOMEM;
     }
-    const bool tells = base->ops->locate_field != NULL && base->ops->stretch != NULL;
-    own->base = (sl_dataset){.ops = tells ? &subset_field_ops : &subset_ops,
-                             .references = 1,
-                             .info = base->info,
-                             .fields = base->fields,
-                             .objects = base->objects,
-                             .whole_objects = base->whole_objects,
-                             .shares_pages = base->shares_pages,
-                             .pieces = base->pieces,
-                             .depth = base->depth + 1};
+    own->base.tensors = base->tensors != NULL ? &sl_over_tensors : NULL;
+    own->base.whole_objects = base->whole_objects;
+    own->base.shares_pages = base->shares_pages;
+    own->base.pieces = base->pieces;
     own->of = sl_dataset_ref(base);
     own->map = *map;
     sl_index_map_finish(&own->map);
@@ -261,7 +170,7 @@ sluice_status sl_subset_open(sl_dataset **dataset, sl_dataset *base, sl_index_ma
                             "back, and the samples would come in another order: pack it first "
                             "(sluice pack), and choose from that");
     }
-    if (base->ops != &subset_ops && base->ops != &subset_field_ops) {
+    if (base->ops != &subset_ops) {
         return open_over(dataset, base, map, error);
     }
     sl_index_map made;

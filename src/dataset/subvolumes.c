@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "memory.h"
+#include "over.h"
 
 #include <assert.h>
 #include <string.h>
@@ -75,7 +76,7 @@ static sluice_status find_tensor(const subvolumes *own, uint64_t index, uint32_t
 {
     sl_place place;
     sl_refusal why;
-    const sluice_status status = own->of->ops->locate_field(
+    const sluice_status status = own->of->tensors->locate_field(
         own->of, index, own->taken.of[number].field, &place, lookup, &why);
     if (status != SLUICE_OK) {
         return status;
@@ -172,7 +173,7 @@ static sl_refusal take(const subvolumes *own, const sl_sample *sample, uint32_t 
     const sl_bytes head = {bytes.data + *at, t.form.head_bytes};
     sl_refusal why = sl_accept();
     if (head.size > 0) {
-        why = own->of->ops->check_head(own->of, sample->index, field, head);
+        why = own->of->tensors->check_head(own->of, sample->index, field, head);
         why.offset += (uint32_t)*at;
         why.field = own->of->fields[field].name;
     }
@@ -207,21 +208,18 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     return sl_accept();
 }
 
-static sl_refusal learn(const sl_dataset *dataset, const sl_place *lookup, sl_bytes bytes)
+static sl_inner subvolumes_sample(const sl_dataset *dataset, uint64_t index)
 {
-    const sl_dataset *of = subvolumes_of(dataset)->of;
-    return of->ops->learn(of, lookup, bytes);
+    return (sl_inner){.of = subvolumes_of(dataset)->of, .index = index};
 }
 
-static const char *class_name(const sl_dataset *dataset, int64_t label)
+static sl_inner subvolumes_object(const sl_dataset *dataset, uint32_t object)
 {
-    return sl_dataset_class_name(subvolumes_of(dataset)->of, label);
+    (void)object;
+    return subvolumes_sample(dataset, 0);
 }
 
-static sluice_status key(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
-{
-    return sl_dataset_key(subvolumes_of(dataset)->of, index, key, bytes, NULL);
-}
+static const sl_over subvolumes_over = {.sample = subvolumes_sample, .object = subvolumes_object};
 
 static void close_subvolumes(sl_dataset *dataset)
 {
@@ -234,10 +232,10 @@ static const sl_dataset_ops subvolumes_ops = {
     .locate = locate,
     .locate_at = locate_at,
     .piece = piece,
-    .learn = learn,
+    .learn = sl_over_learn,
     .unpack = unpack,
-    .class_name = class_name,
-    .key = key,
+    .class_name = sl_over_class_name,
+    .key = sl_over_key,
     .close = close_subvolumes,
 };
 
@@ -283,20 +281,15 @@ sluice_status sl_subvolumes_open(sl_dataset **dataset, sl_dataset *base, const s
                                  sluice_error *error)
 {
     *dataset = NULL;
-    if (base->ops->locate_field == NULL || base->whole_objects || base->pieces > 0) {
+    if (base->tensors == NULL || base->whole_objects || base->pieces > 0) {
         return SLUICE_OK;
     }
-    subvolumes *own = sl_calloc(1, sizeof(*own));
+    subvolumes *own = sl_over_new(sizeof(*own), &subvolumes_ops, &subvolumes_over, base, error);
     if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for parts of tensors");
+        return SLUICE_NOMEM;
     }
-    own->base = (sl_dataset){.ops = &subvolumes_ops,
-                             .references = 1,
-                             .info = base->info,
-                             .fields = base->fields,
-                             .objects = base->objects,
-                             .pieces = most_pieces(taken),
-                             .mix = base->mix};
+    own->base.pieces = most_pieces(taken);
+    own->base.mix = base->mix;
     own->of = sl_dataset_ref(base);
     own->taken = *taken;
     if (look(own) == 0) {

@@ -5,6 +5,7 @@
 #include "dtype.h"
 #include "error.h"
 #include "memory.h"
+#include "over.h"
 
 #include <string.h>
 
@@ -42,7 +43,7 @@ static uint64_t count_in(const windows *own, uint64_t bytes)
 static uint64_t alike_from(const windows *own, uint64_t index, uint64_t end)
 {
     uint64_t count = 1;
-    if (!own->of->ops->stretch(own->of, index, &count)) {
+    if (!own->of->tensors->stretch(own->of, index, &count)) {
         return 1;
     }
     return count < end - index ? count : end - index;
@@ -69,7 +70,7 @@ static uint64_t find_group(const windows *own, uint64_t index)
 static sluice_status place_field(const windows *own, uint64_t sample, sl_place *place,
                                  sl_place *lookup, sl_refusal *why)
 {
-    return own->of->ops->locate_field(own->of, sample, own->shape.field, place, lookup, why);
+    return own->of->tensors->locate_field(own->of, sample, own->shape.field, place, lookup, why);
 }
 
 /* Cuts window `number` out of its sample's field. */
@@ -129,12 +130,6 @@ static sluice_status locate(const sl_dataset *dataset, uint64_t index, sl_sample
     return search(own, group, index - own->starts[group], sample, lookup, why);
 }
 
-static sl_refusal learn(const sl_dataset *dataset, const sl_place *lookup, sl_bytes bytes)
-{
-    const sl_dataset *of = windows_of(dataset)->of;
-    return of->ops->learn(of, lookup, bytes);
-}
-
 static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_bytes bytes,
                          sl_values *values)
 {
@@ -149,12 +144,6 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     return sl_accept();
 }
 
-static const char *class_name(const sl_dataset *dataset, int64_t label)
-{
-    const sl_dataset *of = windows_of(dataset)->of;
-    return sl_dataset_class_name(of, label);
-}
-
 static void close_windows(sl_dataset *dataset)
 {
     windows *own = (windows *)(void *)dataset;
@@ -165,11 +154,20 @@ static void close_windows(sl_dataset *dataset)
     sl_free(own);
 }
 
+static sl_inner windows_object(const sl_dataset *dataset, uint32_t object)
+{
+    (void)object;
+    return (sl_inner){.of = windows_of(dataset)->of};
+}
+
+/* A window is no sample of another dataset's. */
+static const sl_over windows_over = {.object = windows_object};
+
 static const sl_dataset_ops windows_ops = {
     .locate = locate,
-    .learn = learn,
+    .learn = sl_over_learn,
     .unpack = unpack,
-    .class_name = class_name,
+    .class_name = sl_over_class_name,
     .close = close_windows,
 };
 
@@ -197,7 +195,7 @@ static sluice_status check_lookups(const windows *own, sluice_error *error)
     uint64_t lookups = 0;
     uint64_t count = 0;
     for (uint64_t i = 0; i < own->of->info.samples; i += count) {
-        lookups += own->of->ops->stretch(own->of, i, &count) ? 1 : count;
+        lookups += own->of->tensors->stretch(own->of, i, &count) ? 1 : count;
     }
     if (lookups <= LOOKUPS_MAX) {
         return SLUICE_OK;
@@ -328,7 +326,7 @@ static uint64_t fingerprint(const windows *own)
 static sluice_status measure(windows *own, sluice_error *error)
 {
     const sl_field *field = &own->of->fields[own->shape.field];
-    if (own->of->ops->locate_field == NULL) {
+    if (own->of->tensors == NULL) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
                             "windows of \"%s\" cannot be read by themselves from a dataset of "
                             "this format",
@@ -355,16 +353,11 @@ static sluice_status measure(windows *own, sluice_error *error)
 sluice_status sl_windows_open(sl_dataset **dataset, sl_dataset *base, const sl_window_shape *shape,
                               sluice_error *error)
 {
-    windows *own = sl_calloc(1, sizeof(*own));
+    windows *own = sl_over_new(sizeof(*own), &windows_ops, &windows_over, base, error);
     if (own == NULL) {
-        return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for windows");
+        return SLUICE_NOMEM;
     }
-    own->base = (sl_dataset){.ops = &windows_ops,
-                             .references = 1,
-                             .info = base->info,
-                             .fields = base->fields,
-                             .objects = base->objects,
-                             .whole_objects = base->whole_objects};
+    own->base.whole_objects = base->whole_objects;
     own->of = sl_dataset_ref(base);
     own->shape = *shape;
     sluice_status status = measure(own, error);

@@ -24,12 +24,12 @@ typedef struct sl_window_shape {
 } sl_window_shape;
 
 /*
- * Looks at one sample of each stretch of samples that are stored alike (ops->stretch), so at every
- * index entry where they differ, and blocks for that; where their size is known without reading
- * (ops->field_bytes), no file is touched. Errors: INVALID (no window at all, or of a
- * source of a mix, a window of more than 2^31 - 1 bytes, more than 2^63 bytes in all), UNSUPPORTED
- * (the format cannot tell where the field lies; more than 2^30 entries would have to be looked at),
- * IO, CORRUPT, NOMEM.
+ * Looks at one sample of each stretch of samples that are stored alike (sl_tensor_ops.stretch), so
+ * at every index entry where they differ, and blocks for that; where their size is known without
+ * reading (sl_tensor_ops.field_bytes), no file is touched. Errors: INVALID (no window at all, or of
+ * a source of a mix, a window of more than 2^31 - 1 bytes, more than 2^63 bytes in all),
+ * UNSUPPORTED (the format cannot tell where the field lies; more than 2^30 entries would have to be
+ * looked at), IO, CORRUPT, NOMEM.
  */
 sluice_status sl_windows_open(sl_dataset **dataset, sl_dataset *base, const sl_window_shape *shape,
                               sluice_error *error);

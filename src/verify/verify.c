@@ -113,7 +113,7 @@ static void check_files(worker *w, uint64_t first, uint64_t last)
         sl_findings findings = {.report = report_file, .ctx = w, .stop = &w->verify->stopped};
         w->state = FILE_GOOD;
         w->shortages = sl_memory_shortages();
-        sluice_status status = dataset->ops->check_object(dataset, (uint32_t)file, &findings);
+        sluice_status status = dataset->checks->check_object(dataset, (uint32_t)file, &findings);
         w->verify->states[file] = (uint8_t)(status < 0 ? FILE_UNUSABLE : w->state);
         sl_unchecked_join(&w->check.unchecked, &findings.unchecked);
         add_result(w->verify, 0, findings.bytes_read);
@@ -135,7 +135,7 @@ static bool is_known(const verify *v, const sl_sample *sample, sluice_status fou
 static void add_to_sum(verify *v, const sl_sample *sample, sl_bytes stored)
 {
     sum *own = &v->sums[sample->place.object];
-    atomic_fetch_add_explicit(&own->value, v->dataset->ops->sum(v->dataset, sample, stored),
+    atomic_fetch_add_explicit(&own->value, v->dataset->checks->sum(v->dataset, sample, stored),
                               memory_order_relaxed);
     atomic_fetch_add_explicit(&own->count, 1, memory_order_relaxed);
 }
@@ -322,7 +322,7 @@ static void check_sums(verify *v)
     const sl_dataset *dataset = v->dataset;
     for (uint32_t i = 0; v->sums != NULL && i < sl_objects_count(dataset->objects); i++) {
         sluice_error finding;
-        const sl_refusal refusal = dataset->ops->check_sum(
+        const sl_refusal refusal = dataset->checks->check_sum(
             dataset, i, atomic_load_explicit(&v->sums[i].value, memory_order_relaxed),
             atomic_load_explicit(&v->sums[i].count, memory_order_relaxed));
         if (refusal.text != NULL) {
@@ -380,14 +380,15 @@ static void begin_of_part(const sl_dataset *dataset, uint32_t part, uint32_t par
     const uint32_t objects = sl_objects_count(dataset->objects);
     *sample = sl_share_first(samples, part, parts);
     *object = sl_share_first(objects, part, parts);
-    if (dataset->ops->first_of_object == NULL || part == 0 || part == parts) {
+    const sl_check_ops *checks = dataset->checks;
+    if (checks == NULL || checks->first_of_object == NULL || part == 0 || part == parts) {
         return;
     }
     uint32_t low = 0; /* the first file that begins at `sample` or behind it */
     uint32_t high = objects;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        const uint64_t first = dataset->ops->first_of_object(dataset, middle);
+        const uint64_t first = checks->first_of_object(dataset, middle);
         if (first == UINT64_MAX) {
             return;
         }
@@ -398,7 +399,7 @@ static void begin_of_part(const sl_dataset *dataset, uint32_t part, uint32_t par
         }
     }
     *object = low;
-    *sample = low < objects ? dataset->ops->first_of_object(dataset, low) : samples;
+    *sample = low < objects ? checks->first_of_object(dataset, low) : samples;
 }
 
 static sluice_status run_all(verify *v, worker *workers, sluice_error *error)
@@ -432,8 +433,8 @@ sluice_status sl_verify(const sl_dataset *dataset, const sluice_verify_options *
     v.result.struct_size = sizeof(v.result);
     begin_of_part(dataset, options->part, options->parts, &v.samples.first, &v.objects.first);
     begin_of_part(dataset, options->part + 1, options->parts, &v.samples.end, &v.objects.end);
-    const bool check_files_too = dataset->ops->check_object != NULL;
-    const bool sum_up = dataset->ops->sum != NULL;
+    const bool check_files_too = dataset->checks != NULL;
+    const bool sum_up = check_files_too && dataset->checks->sum != NULL;
     const uint32_t objects = sl_objects_count(dataset->objects);
     worker *workers = sl_calloc(options->workers, sizeof(*workers));
     v.states = check_files_too ? sl_calloc(objects, 1) : NULL;

@@ -31,7 +31,7 @@ static uint64_t bytes_read(const char *path, bool stopped, int findings)
     assert_int_equal(sluice_dataset_open(&opened, &path, 1, NULL, NULL), SLUICE_OK);
     const sl_dataset *dataset = (const sl_dataset *)(const void *)opened;
     sl_findings seen = {.report = count, .ctx = &found, .stop = &stop};
-    assert_int_equal(dataset->ops->check_object(dataset, 0, &seen), SLUICE_OK);
+    assert_int_equal(dataset->checks->check_object(dataset, 0, &seen), SLUICE_OK);
     sluice_dataset_close(opened);
     assert_int_equal(found, findings);
     return seen.bytes_read;

@@ -514,9 +514,9 @@ static void a_sample_that_cannot_be_found_is_a_finding(void **state)
     temporary_directory(folder, sizeof(folder));
     (void)snprintf(path, sizeof(path), "%s/file", folder);
     write_file(path, content, sizeof(content));
-    const sl_dataset_ops ops = {
-        .locate = locate_all_but_one, .unpack = unpack_nothing, .check_object = find_nothing_wrong};
-    sl_dataset fake = {.ops = &ops, .info = {.samples = FAKE_SAMPLES}};
+    const sl_dataset_ops ops = {.locate = locate_all_but_one, .unpack = unpack_nothing};
+    const sl_check_ops checks = {.check_object = find_nothing_wrong};
+    sl_dataset fake = {.ops = &ops, .checks = &checks, .info = {.samples = FAKE_SAMPLES}};
     const sl_object_names names = {.ctx = path, .count = 1, .path = path_of_fake};
     assert_int_equal(sl_objects_open(&fake.objects, &names, NULL), SLUICE_OK);
     const sluice_verify_options options = {.struct_size = sizeof(options),

@@ -108,12 +108,13 @@ static void close_flat(sl_dataset *dataset)
 
 static const sl_dataset_ops flat_ops = {
     .locate = locate,
-    .locate_field = locate_field,
-    .stretch = stretch,
     .unpack = unpack,
-    .check_object = check_object,
     .close = close_flat,
 };
+
+static const sl_tensor_ops flat_tensors = {.locate_field = locate_field, .stretch = stretch};
+
+static const sl_check_ops flat_checks = {.check_object = check_object};
 
 /* ---- opening ---- */
 
@@ -236,6 +237,8 @@ sluice_status sl_flat_open_parts(sl_dataset **dataset, const sl_flat_part *parts
     if (own == NULL) {
         return SLUICE_NOMEM;
     }
+    own->base.tensors = &flat_tensors;
+    own->base.checks = &flat_checks;
     own->field = *field;
     own->field.type = SLUICE_FIELD_TENSOR;
     own->field.compression = SLUICE_COMPRESSION_NEVER;

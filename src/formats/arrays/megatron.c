@@ -87,11 +87,11 @@ static void close_megatron(sl_dataset *dataset)
 
 static const sl_dataset_ops megatron_ops = {
     .locate = locate,
-    .locate_field = locate_field,
-    .stretch = stretch,
     .unpack = unpack,
     .close = close_megatron,
 };
+
+static const sl_tensor_ops megatron_tensors = {.locate_field = locate_field, .stretch = stretch};
 
 /* ---- paths ---- */
 
@@ -260,6 +260,7 @@ static sluice_status open_megatron(sl_dataset **dataset, const char *const *path
     if (own == NULL) {
         return SLUICE_NOMEM;
     }
+    own->base.tensors = &megatron_tensors;
     own->field = (sl_field){.name = "tokens",
                             .type = SLUICE_FIELD_TENSOR,
                             .dims = 1,

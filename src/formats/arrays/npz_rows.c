@@ -117,12 +117,13 @@ static void close_rows(sl_dataset *dataset)
 
 static const sl_dataset_ops rows_ops = {
     .locate = locate,
-    .locate_field = locate_field,
-    .stretch = stretch,
     .unpack = unpack,
-    .check_object = check_object,
     .close = close_rows,
 };
+
+static const sl_tensor_ops rows_tensors = {.locate_field = locate_field, .stretch = stretch};
+
+static const sl_check_ops rows_checks = {.check_object = check_object};
 
 /* ---- which arrays ---- */
 
@@ -306,6 +307,8 @@ static sluice_status open_several(sl_dataset **dataset, const char *path, const 
     if (own == NULL) {
         return SLUICE_NOMEM;
     }
+    own->base.tensors = &rows_tensors;
+    own->base.checks = &rows_checks;
     own->fields = *fields;
     return sl_dataset_opened(dataset, &own->base, open_all(own, path, file, main, error));
 }

@@ -133,14 +133,15 @@ static void close_npz(sl_dataset *dataset)
 
 static const sl_dataset_ops npz_ops = {
     .locate = locate,
-    .locate_field = locate_field,
-    .form = form,
-    .check_head = check_head,
-    .stretch = stretch,
     .unpack = unpack,
     .key = key_of,
     .close = close_npz,
 };
+
+static const sl_tensor_ops npz_tensors = {.locate_field = locate_field,
+                                          .form = form,
+                                          .check_head = check_head,
+                                          .stretch = stretch};
 
 /* ---- fields ---- */
 
@@ -434,6 +435,7 @@ sluice_status sl_npz_open_samples(sl_dataset **dataset, sl_file_set *set, const 
     if (own == NULL) {
         return SLUICE_NOMEM;
     }
+    own->base.tensors = &npz_tensors;
     own->list = set->list;
     set->list = (sl_file_list){.count = 0};
     return sl_dataset_opened(dataset, &own->base, open_all(own, kind, options, error));

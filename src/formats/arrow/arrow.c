@@ -202,12 +202,12 @@ static void close_arrow(sl_dataset *dataset)
 static const sl_dataset_ops arrow_ops = {
     .locate = locate,
     .piece = piece,
-    .locate_field = locate_field,
-    .stretch = stretch,
     .unpack = unpack,
     .class_name = class_name,
     .close = close_arrow,
 };
+
+static const sl_tensor_ops arrow_tensors = {.locate_field = locate_field, .stretch = stretch};
 
 static sluice_status open_arrow(sl_dataset **dataset, const char *const *paths, size_t count,
                                 const sluice_dataset_options *options, sluice_error *error)
@@ -217,6 +217,7 @@ static sluice_status open_arrow(sl_dataset **dataset, const char *const *paths, 
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
     }
     own->base.ops = &arrow_ops;
+    own->base.tensors = &arrow_tensors;
     own->label = SL_FIELD_NONE;
     atomic_init(&own->base.references, 1);
     const sluice_status status = sl_arrow_open(own, paths, count, options, error);

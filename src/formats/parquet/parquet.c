@@ -157,10 +157,11 @@ static const sl_dataset_ops parquets_ops = {
     .locate = locate,
     .piece = piece,
     .unpack = unpack,
-    .check_object = check_object,
     .class_name = class_name,
     .close = close_parquets,
 };
+
+static const sl_check_ops parquets_checks = {.check_object = check_object};
 
 /* ---- what is one ---- */
 
@@ -194,6 +195,7 @@ static sluice_status open_parquets(sl_dataset **dataset, const char *const *path
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset");
     }
     own->base.ops = &parquets_ops;
+    own->base.checks = &parquets_checks;
     atomic_init(&own->base.references, 1);
     const sluice_status status =
         sl_parquets_open(own, &parquet_files, paths, count, options, error);

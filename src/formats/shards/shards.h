@@ -50,6 +50,8 @@ static inline const sl_shards *sl_shards_of(const sl_dataset *dataset)
 
 /* By the version of the format, which all shards of a dataset have. */
 extern const sl_dataset_ops sl_shards_ops_1, sl_shards_ops_2;
+extern const sl_check_ops sl_shards_checks_1, sl_shards_checks_2;
+extern const sl_tensor_ops sl_shards_tensors_2; /* records of version 1 hold pictures only */
 
 /*
  * Opens the dataset that the manifest at `manifest` describes, whatever its name, with the shards

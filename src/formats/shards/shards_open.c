@@ -202,7 +202,10 @@ static sluice_status take_metadata(sl_shards *shards, const opened *file, const 
     }
     shards->meta_checksum = where->at.checksum;
     shards->meta_bytes = where->at.bytes;
-    shards->base.ops = where->version == 1 ? &sl_shards_ops_1 : &sl_shards_ops_2;
+    const bool first = where->version == 1;
+    shards->base.ops = first ? &sl_shards_ops_1 : &sl_shards_ops_2;
+    shards->base.tensors = first ? NULL : &sl_shards_tensors_2;
+    shards->base.checks = first ? &sl_shards_checks_1 : &sl_shards_checks_2;
     return SLUICE_OK;
 }
 

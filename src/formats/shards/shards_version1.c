@@ -107,8 +107,9 @@ const sl_dataset_ops sl_shards_ops_1 = {
     .locate = locate,
     .learn = sl_shards_learn,
     .unpack = unpack,
-    .check_object = sl_shards_check,
-    .first_of_object = sl_shards_first_of_object,
     .class_name = sl_shards_class_name,
     .close = sl_shards_close,
 };
+
+const sl_check_ops sl_shards_checks_1 = {.check_object = sl_shards_check,
+                                         .first_of_object = sl_shards_first_of_object};

@@ -118,15 +118,17 @@ static sl_refusal check_sum(const sl_dataset *dataset, uint32_t object, uint64_t
 
 const sl_dataset_ops sl_shards_ops_2 = {
     .locate = locate,
-    .locate_field = locate_field,
-    .field_bytes = field_bytes,
-    .stretch = stretch,
     .learn = sl_shards_learn,
     .unpack = unpack,
-    .check_object = sl_shards_check,
-    .sum = sum,
-    .check_sum = check_sum,
-    .first_of_object = sl_shards_first_of_object,
     .class_name = sl_shards_class_name,
     .close = sl_shards_close,
 };
+
+const sl_tensor_ops sl_shards_tensors_2 = {.locate_field = locate_field,
+                                           .field_bytes = field_bytes,
+                                           .stretch = stretch};
+
+const sl_check_ops sl_shards_checks_2 = {.check_object = sl_shards_check,
+                                         .sum = sum,
+                                         .check_sum = check_sum,
+                                         .first_of_object = sl_shards_first_of_object};

@@ -83,11 +83,11 @@ static void close_tokens(sl_dataset *dataset)
 
 static const sl_dataset_ops tokens_ops = {
     .locate = locate,
-    .locate_field = locate_field,
-    .stretch = stretch,
     .unpack = unpack,
     .close = close_tokens,
 };
+
+static const sl_tensor_ops tokens_tensors = {.locate_field = locate_field, .stretch = stretch};
 
 /* ---- opening ---- */
 
@@ -163,6 +163,7 @@ sluice_status sl_litdata_tokens_open(sl_dataset **dataset, sl_offset_files *file
         sl_offset_files_close(files);
         return SLUICE_NOMEM;
     }
+    own->base.tensors = &tokens_tensors;
     own->files = *files;
     *files = (sl_offset_files){0};
     own->fields = *fields;

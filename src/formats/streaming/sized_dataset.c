@@ -191,18 +191,24 @@ static void close_sized(sl_dataset *dataset)
 
 static const sl_dataset_ops sized_ops = {
     .locate = locate,
-    .locate_field = locate_field,
-    .stretch = stretch,
     .unpack = unpack,
-    .check_object = check_object,
     .close = close_sized,
 };
+
+static const sl_tensor_ops sized_tensors = {.locate_field = locate_field, .stretch = stretch};
+
+static const sl_check_ops sized_checks = {.check_object = check_object};
 
 /* ---- opening ---- */
 
 sl_sized_dataset *sl_sized_dataset_new(const char *format, sluice_error *error)
 {
-    return sl_dataset_new(sizeof(sl_sized_dataset), &sized_ops, format, error);
+    sl_sized_dataset *made = sl_dataset_new(sizeof(*made), &sized_ops, format, error);
+    if (made != NULL) {
+        made->base.tensors = &sized_tensors;
+        made->base.checks = &sized_checks;
+    }
+    return made;
 }
 
 /* False: no memory. */
