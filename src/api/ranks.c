@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sluice_ranks_*: which of several processes this is. */
-#include "ranks.h"
+#include "launchers.h"
 
 #include "api.h"
 #include "error.h"

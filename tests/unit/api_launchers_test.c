@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launchers' variables, alone, together, halved and contradicting; as real launchers set them. */
-#include "ranks.h"
+#include "launchers.h"
 
 #include "error.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ranks: which of several processes this is, from the variables of launchers.
+ * launchers: which of several processes this is, from the variables of launchers.
  *
  * Purpose: the rules of sluice/ranks.h, over any environment, so that each can be tested.
  * Threads: pure, but for the environment.
  * Invariants: on OK rank < world_size, and texts are NUL-terminated. What variables hold is
  * untrusted: numbers are digits only and checked for range, texts are made safe.
  */
-#ifndef SL_RANKS_H
-#define SL_RANKS_H
+#ifndef SL_LAUNCHERS_H
+#define SL_LAUNCHERS_H
 
 #include <sluice/ranks.h>
 
