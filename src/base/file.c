@@ -16,13 +16,6 @@
 /* Some kernels transfer no more than this at once. */
 #define CHUNK_BYTES ((size_t)1 << 30)
 
-/* What is to be read, and to where. */
-typedef struct range {
-    uint8_t *to;
-    size_t bytes;
-    uint64_t offset;
-} range;
-
 /* Of each place that is looked at. */
 enum { SAMPLE_BYTES = 4096, SAMPLE_PLACES = 3 };
 
@@ -130,19 +123,19 @@ size_t sl_file_look(const char *path, void *head, size_t most)
     return read ? bytes : 0;
 }
 
-static sluice_status read_range(int fd, sl_file_name name, range wanted, sl_retry *retry,
-                                sluice_error *error)
+sluice_status sl_file_read_from(const sl_file_source *source, void *buffer, size_t bytes,
+                                uint64_t offset, sluice_error *error)
 {
-    uint8_t *to = wanted.to;
-    size_t bytes = wanted.bytes;
-    uint64_t offset = wanted.offset;
+    const sl_file_name name = source->name;
+    uint8_t *to = buffer;
+    sl_retry retry = {0};
     uint32_t interrupted = 0;
     while (bytes > 0) {
-        size_t part = sl_min_size(bytes, CHUNK_BYTES);
-        ssize_t got = pread(fd, to, part, (off_t)offset);
-        const int reason = got < 0 ? errno : 0;
+        const size_t part = sl_min_size(bytes, CHUNK_BYTES);
+        const ssize_t got = source->read(source->from, to, part, offset);
+        const int reason = got < 0 ? (int)-got : 0;
         if (got < 0 && (sl_retry_interrupted(&interrupted, reason) ||
-                        (retry != NULL && sl_retry_wait(retry, reason)))) {
+                        (source->tries_again && sl_retry_wait(&retry, reason)))) {
             continue;
         }
         interrupted = 0;
@@ -161,17 +154,18 @@ static sluice_status read_range(int fd, sl_file_name name, range wanted, sl_retr
     return SLUICE_OK;
 }
 
+static ssize_t read_some(const void *from, void *to, size_t bytes, uint64_t offset)
+{
+    const int *fd = from;
+    const ssize_t got = pread(*fd, to, bytes, (off_t)offset);
+    return got < 0 ? -errno : got;
+}
+
 sluice_status sl_file_read(int fd, sl_file_name name, void *buffer, size_t bytes, uint64_t offset,
                            sluice_error *error)
 {
-    sl_retry retry = {0};
-    return read_range(fd, name, (range){buffer, bytes, offset}, &retry, error);
-}
-
-sluice_status sl_file_read_once(int fd, sl_file_name name, void *buffer, size_t bytes,
-                                uint64_t offset, sluice_error *error)
-{
-    return read_range(fd, name, (range){buffer, bytes, offset}, NULL, error);
+    const sl_file_source source = {name, read_some, &fd, true};
+    return sl_file_read_from(&source, buffer, bytes, offset, error);
 }
 
 /* A file that shrinks meanwhile is refused by the read; what it grows by is left out. */

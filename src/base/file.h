@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 /* Who is asking: named in errors. */
 typedef struct sl_file_name {
@@ -65,8 +66,16 @@ size_t sl_file_look(const char *path, void *head, size_t most);
  * again. */
 sluice_status sl_file_read(int fd, sl_file_name name, void *buffer, size_t bytes, uint64_t offset,
                            sluice_error *error);
-/* The same, without another try. */
-sluice_status sl_file_read_once(int fd, sl_file_name name, void *buffer, size_t bytes,
+/* Who is read from, by a call that gives bytes, fewer where less is there, 0 at the end, or -errno;
+ * and whether what may pass is tried again. */
+typedef struct sl_file_source {
+    sl_file_name name;
+    ssize_t (*read)(const void *from, void *to, size_t bytes, uint64_t offset);
+    const void *from;
+    bool tries_again;
+} sl_file_source;
+/* The same of any source. */
+sluice_status sl_file_read_from(const sl_file_source *source, void *buffer, size_t bytes,
                                 uint64_t offset, sluice_error *error);
 /*
  * All of a file, which the caller frees (sl_free). Errors: as of open and read; UNSUPPORTED: it has

@@ -19,6 +19,7 @@
 #include "boundary.h"
 #include "items.h"
 #include "slab.h"
+#include "store.h"
 #include "view.h"
 
 #include <sluice/common.h>
@@ -26,10 +27,10 @@
 #include <stdbool.h>
 
 typedef enum sl_read_kind {
-    SL_READ_AT = 0,     /* pread(fd, buffer, length, offset) */
+    SL_READ_AT = 0,     /* pread(fd, buffer, length, offset), or what the store has for it */
     SL_READ_FILE = 1,   /* open path, read all of it (at most `length`), close; of an object that is
                            several files all of them */
-    SL_READ_PIECES = 2, /* pread(fd) of each piece, one behind the other in the buffer; what of
+    SL_READ_PIECES = 2, /* the same of each piece, one behind the other in the buffer; what of
                            pieces with gaps is not in memory, the kernel is told before */
     SL_READ_PACKED = 3  /* of a compressed object, `offset` in what comes out of it (unpackers.h) */
 } sl_read_kind;
@@ -37,7 +38,8 @@ typedef enum sl_read_kind {
 /* One read. Owned by the caller, unchanged from submit to completion. */
 typedef struct sl_read {
     sl_read_kind kind;
-    int fd;                      /* READ_AT */
+    int fd;                      /* READ_AT, READ_PIECES; -1: read by `handle`, not by io_uring */
+    const sl_handle *handle;     /* what it is open as; NULL: a local file, by fd alone */
     const char *path;            /* READ_FILE; valid until completion */
     const sl_boundary *boundary; /* READ_FILE: what it has to lie in; NULL: anywhere */
     uint64_t offset;
@@ -124,6 +126,13 @@ static inline void sl_read_ended(const sl_read_ends *ends, sl_read *read)
     if (ends != NULL) {
         ends->ended(ends->ctx, read);
     }
+}
+
+/* What READ_AT and READ_PIECES read from. */
+static inline sl_handle sl_read_handle(const sl_read *read)
+{
+    return read->handle != NULL ? *read->handle
+                                : (sl_handle){.store = &sl_store_local, .fd = read->fd};
 }
 
 extern const sl_backend_ops sl_backend_uring, sl_backend_pread;

@@ -5,7 +5,7 @@
 #include "file.h"
 #include "memory.h"
 #include "minmax.h"
-#include "objects.h"
+#include "store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,8 @@ struct sl_boundary {
     prefix blobs;  /* of the cache of Hugging Face's hub, if it lies in one */
     dev_t device;  /* of what `folder` is */
     ino_t inode;
-    bool plain; /* there are no links in how it is called, and the kernel can tell */
+    bool plain;     /* there are no links in how it is called, and the kernel can tell */
+    bool has_links; /* its store */
 };
 
 /* False: no memory. */
@@ -105,7 +106,7 @@ static bool learn_name(sl_boundary *b, sl_bytes name)
 {
     char path[SL_PATH_BYTES];
     struct stat facts;
-    if (name.size >= sizeof(path)) {
+    if (!b->has_links || name.size >= sizeof(path)) {
         return false;
     }
     memcpy(path, name.data, name.size);
@@ -214,12 +215,33 @@ static bool find_blobs(sl_boundary *b)
     return lstat(path, &facts) != 0 || !S_ISDIR(facts.st_mode) || set_prefix(&b->blobs, path);
 }
 
+static sluice_status no_memory(sluice_error *error)
+{
+    return sl_no_memory(error, STAGE, "for the path of a folder");
+}
+
+/* The folder is what lies `below` its real path. */
+static sluice_status name_folder(sl_boundary *b, const char *folder, const char *real,
+                                 const char *below, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    const int length = snprintf(path, sizeof(path), "%s%s%s", strcmp(real, "/") == 0 ? "" : real,
+                                below[0] != '\0' ? "/" : "", below);
+    if (length < 0 || (size_t)length >= sizeof(path)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1, "the path is too long");
+    }
+    return set_prefix(&b->folder, path) ? SLUICE_OK : no_memory(error);
+}
+
 static sluice_status find_folder(sl_boundary *b, const char *folder, const char *below,
                                  sluice_error *error)
 {
     char real[SL_PATH_BYTES];
-    char path[SL_PATH_BYTES];
     struct stat facts;
+    b->has_links = sl_store_of(folder)->has_links;
+    if (!b->has_links) {
+        return name_folder(b, folder, folder, below, error);
+    }
     const int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     const bool found = fd >= 0 && find_real(fd, folder, real);
     const int reason = errno;
@@ -228,21 +250,18 @@ static sluice_status find_folder(sl_boundary *b, const char *folder, const char 
         return sl_error_file(error, SLUICE_IO, STAGE, reason, folder, -1,
                              "cannot tell where the folder lies");
     }
-    const int length = snprintf(path, sizeof(path), "%s%s%s", strcmp(real, "/") == 0 ? "" : real,
-                                below[0] != '\0' ? "/" : "", below);
-    if (length < 0 || (size_t)length >= sizeof(path)) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1, "the path is too long");
+    const sluice_status status = name_folder(b, folder, real, below, error);
+    if (status < 0) {
+        return status;
     }
-    if (lstat(path[0] != '\0' ? path : "/", &facts) == 0) {
+    if (lstat(b->folder.path[0] != '\0' ? b->folder.path : "/", &facts) == 0) {
         b->device = facts.st_dev;
         b->inode = facts.st_ino;
     }
     const int plain = open_plain(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     sl_file_close(plain);
     b->plain = plain >= 0;
-    return set_prefix(&b->folder, path) && find_blobs(b)
-               ? SLUICE_OK
-               : sl_no_memory(error, STAGE, "for the path of a folder");
+    return find_blobs(b) ? SLUICE_OK : no_memory(error);
 }
 
 sluice_status sl_boundary_open(sl_boundary **boundary, const char *folder, const char *below,
@@ -251,7 +270,7 @@ sluice_status sl_boundary_open(sl_boundary **boundary, const char *folder, const
     sl_boundary *b = sl_calloc(1, sizeof(*b));
     *boundary = NULL;
     if (b == NULL) {
-        return sl_no_memory(error, STAGE, "for the path of a folder");
+        return no_memory(error);
     }
     const sluice_status status = find_folder(b, folder, below, error);
     if (status < 0) {
@@ -305,7 +324,8 @@ void sl_boundary_explain(const sl_boundary *boundary, sl_bytes name, char *why, 
 sluice_status sl_boundary_check(const sl_boundary *boundary, const char *list, const char *path,
                                 sluice_error *error)
 {
-    const int fd = boundary != NULL ? open(path, O_PATH | O_CLOEXEC) : -1;
+    const bool asks = boundary != NULL && boundary->has_links;
+    const int fd = asks ? open(path, O_PATH | O_CLOEXEC) : -1;
     const bool outside = fd >= 0 && !has_open(boundary, fd, path);
     sl_file_close(fd);
     return !outside ? SLUICE_OK

@@ -7,6 +7,7 @@
  * is open, wherever links have led. The folder may be a link itself: its real path counts. In the
  * cache of Hugging Face's hub, where each file of snapshots/REVISION is a link to one in the blobs
  * beside it, these belong to it.
+ * Of a store without links (store.h) the text of a name is all that counts.
  * A boundary that is NULL has everything. Threads: one opens it and checks names; files are checked
  * from any thread. Ownership: sl_boundary_close.
  */

@@ -201,6 +201,9 @@ static sluice_status open_kind(sl_fetch *fetch, sl_backend **backend, sluice_err
     } else if (config->pieces > 0) {
         (void)snprintf(reason, sizeof(fetch->stats.reason),
                        "samples that lie in several places are read by threads");
+    } else if (sl_objects_lack_descriptors(config->objects)) {
+        (void)snprintf(reason, sizeof(fetch->stats.reason),
+                       "what has no descriptors is read by threads");
     } else if (config->backend != SLUICE_IO_PREAD) {
         sluice_status status = sl_backend_uring.open(backend, &wanted, error);
         if (status != SLUICE_UNSUPPORTED || config->backend == SLUICE_IO_URING) {

@@ -6,8 +6,6 @@
 #include "trace.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 /* Room given to an object of unknown size, at least. */
 #define WHOLE_GUESS_MIN ((uint64_t)64 << 10)
@@ -111,12 +109,14 @@ void sl_fetch_read_failed(sl_fetch *fetch, sl_request *request, sl_failure_kind 
 
 /* No byte more: the end of the object, or (for a moment) something odd. `valid_end`: what is there.
  */
-static void no_progress(sl_fetch *fetch, sl_request *request, int fd, uint64_t valid_end)
+static void no_progress(sl_fetch *fetch, sl_request *request, const sl_handle *file,
+                        uint64_t valid_end)
 {
-    struct stat found;
-    if (fstat(fd, &found) != 0) {
-        sl_fetch_read_failed(fetch, request, SL_FAILURE_READ, errno, 0);
-    } else if ((uint64_t)found.st_size > valid_end) {
+    sl_store_facts found = {.kind = SL_ENTRY_UNKNOWN};
+    const int failed = sl_handle_facts(file, &found);
+    if (failed < 0) {
+        sl_fetch_read_failed(fetch, request, SL_FAILURE_READ, -failed, 0);
+    } else if (found.identity.bytes > valid_end) {
         sl_fetch_read_failed(fetch, request, SL_FAILURE_READ, EAGAIN, 0);
     } else if (request->resident) {
         sl_resident_give_up(&fetch->resident);
@@ -125,15 +125,15 @@ static void no_progress(sl_fetch *fetch, sl_request *request, int fd, uint64_t v
         const sl_failure failure = {.kind = SL_FAILURE_TRUNCATED,
                                     .tries = request->tries,
                                     .offset = valid_end,
-                                    .object_bytes = (uint64_t)found.st_size};
+                                    .object_bytes = found.identity.bytes};
         finish(fetch, request, valid_end, &failure);
     }
 }
 
-static void cut_short(sl_fetch *fetch, sl_request *request, int fd)
+static void cut_short(sl_fetch *fetch, sl_request *request, const sl_handle *file)
 {
-    struct stat found;
-    const uint64_t bytes = fstat(fd, &found) == 0 ? (uint64_t)found.st_size : 0;
+    sl_store_facts found;
+    const uint64_t bytes = sl_handle_facts(file, &found) == 0 ? found.identity.bytes : 0;
     const sl_failure failure = {.kind = SL_FAILURE_TRUNCATED,
                                 .tries = request->tries,
                                 .offset = bytes,
@@ -141,10 +141,10 @@ static void cut_short(sl_fetch *fetch, sl_request *request, int fd)
     finish(fetch, request, request->start, &failure);
 }
 
-static void part_done(sl_fetch *fetch, sl_request *request, int fd, int64_t result)
+static void part_done(sl_fetch *fetch, sl_request *request, const sl_handle *file, int64_t result)
 {
     if (result == -ENODATA && request->piece_count > 0) {
-        cut_short(fetch, request, fd);
+        cut_short(fetch, request, file);
         return;
     }
     if (result < 0) {
@@ -168,7 +168,7 @@ static void part_done(sl_fetch *fetch, sl_request *request, int fd, int64_t resu
         sl_requests_wait(&fetch->requests, request, fetch->now_ns);
         break;
     case SL_PART_NOTHING:
-        no_progress(fetch, request, fd, valid_end);
+        no_progress(fetch, request, file, valid_end);
         break;
     }
 }
@@ -275,7 +275,7 @@ static void drop_cache(const sl_request *request, int64_t result)
         begin = sl_min_u64(piece->offset, begin);
         end = sl_max_u64(own_end, end);
     }
-    (void)posix_fadvise(request->pin.fd, (off_t)begin, (off_t)(end - begin), POSIX_FADV_DONTNEED);
+    sl_handle_advise(request->pin.handle, SL_ADVICE_NEVER, begin, end - begin);
 }
 
 /* What a completed read of a pinned object means for the pin. */
@@ -308,7 +308,7 @@ void sl_fetch_complete(sl_fetch *fetch, const sl_completion *completion)
     } else if (request->whole) {
         whole_done(fetch, request, completion);
     } else {
-        part_done(fetch, request, pinned.fd, completion->result);
+        part_done(fetch, request, pinned.handle, completion->result);
     }
     if (was_pinned) {
         sl_objects_unpin(fetch->config.objects, &pinned);

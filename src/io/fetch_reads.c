@@ -108,7 +108,8 @@ static bool is_cached(sl_fetch *fetch, const sl_request *request)
     }
     const sl_cached_range range = {request->object, look.fd, look.direct, request->start,
                                    request->needed};
-    const bool cached = sl_page_cache_has(&fetch->page_cache, &range);
+    /* what has no descriptor goes one way only */
+    const bool cached = look.fd < 0 || sl_page_cache_has(&fetch->page_cache, &range);
     sl_objects_unpin(objects, &look);
     return cached;
 }
@@ -253,6 +254,7 @@ static void start(sl_fetch *fetch, sl_request *request)
             return;
         }
         request->read.fd = request->pin.fd;
+        request->read.handle = request->pin.handle;
         request->read.direct = request->pin.direct;
         fetch->stats.direct = fetch->stats.direct || request->pin.direct;
         if (request->reads_ahead) {

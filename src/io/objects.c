@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define STAGE "io"
@@ -37,7 +36,7 @@ typedef struct entry {
     bool direct;     /* as it was opened */
     bool reopen;     /* before it is pinned next */
     bool refused;    /* O_DIRECT does not work on it */
-    int fd;
+    sl_handle file;
     uint32_t pins;
     uint32_t older, newer; /* idle ones; free ones are a list by `newer` */
 } entry;
@@ -55,21 +54,22 @@ struct sl_objects {
     uint32_t free;           /* the first of the other free ones; NONE */
     uint32_t oldest, newest; /* idle, by when they were last pinned; NONE */
     uint32_t in_use;
-    uint32_t pins;      /* of all entries */
-    uint16_t *entry_of; /* of 2 x object + past_cache: its entry + 1; 0: none */
-    uint8_t *probe;     /* room for the probing read; used by whoever set `probing` */
-    bool probing;       /* outside the lock */
-    dev_t direct_dev;   /* the file system probed last, */
-    bool direct_known;  /* if any, */
-    bool direct_works;  /* and what it said */
+    uint32_t pins;       /* of all entries */
+    uint16_t *entry_of;  /* of 2 x object + past_cache: its entry + 1; 0: none */
+    uint8_t *probe;      /* room for the probing read; used by whoever set `probing` */
+    bool probing;        /* outside the lock */
+    uint64_t direct_dev; /* the file system probed last, */
+    bool direct_known;   /* if any, */
+    bool direct_works;   /* and what it said */
     /* of each object, when it was opened first; zeros: not yet. NULL: of objects of any size */
     sl_file_identity *seen;
 };
 
 /* What a file turned out to be. */
 typedef struct opened {
-    int fd; /* or -errno */
-    struct stat found;
+    int failed; /* 0, or -errno */
+    sl_handle handle;
+    sl_store_facts found;
     bool direct;
 } opened;
 
@@ -129,8 +129,8 @@ void sl_objects_close(sl_objects *objects)
         return;
     }
     for (uint32_t i = 0; objects->entries != NULL && i < objects->made; i++) {
-        if (objects->entries[i].fd >= 0 && objects->entries[i].pins == 0) {
-            close(objects->entries[i].fd);
+        if (objects->entries[i].pins == 0) {
+            sl_handle_close(&objects->entries[i].file);
         }
     }
     sl_streams_close(objects->streams);
@@ -195,31 +195,9 @@ sluice_status sl_objects_file_path(const sl_objects *objects, uint32_t object, u
 
 /* ---- opening ---- */
 
-int sl_object_open_path(const char *path, const sl_boundary *boundary, bool direct,
-                        struct stat *found)
-{
-    /* O_NONBLOCK: opening a FIFO must not hang the thread. It means nothing to a regular file. */
-    int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (direct ? O_DIRECT : 0);
-    const int fd = sl_boundary_open_file(boundary, path, flags);
-    if (fd < 0) {
-        return fd;
-    }
-    int failed = 0;
-    if (fstat(fd, found) != 0) {
-        failed = errno;
-    } else if (!S_ISREG(found->st_mode)) {
-        failed = S_ISDIR(found->st_mode) ? EISDIR : EINVAL;
-    }
-    if (failed != 0) {
-        close(fd);
-        return -failed;
-    }
-    return fd;
-}
-
 static bool is_known_locked(const sl_objects *objects, const opened *file)
 {
-    return objects->direct_known && objects->direct_dev == file->found.st_dev;
+    return objects->direct_known && objects->direct_dev == file->found.device;
 }
 
 /* Whether O_DIRECT reads work on this file: open may accept what read then refuses. */
@@ -239,13 +217,13 @@ static bool direct_works(sl_objects *objects, const opened *file)
     }
     uintptr_t address = (uintptr_t)objects->probe;
     uint8_t *aligned = objects->probe + (SL_DIRECT_ALIGN - address % SL_DIRECT_ALIGN);
-    ssize_t got = pread(file->fd, aligned, SL_DIRECT_ALIGN, 0);
+    ssize_t got = pread(file->handle.fd, aligned, SL_DIRECT_ALIGN, 0);
     /* Another error says nothing about O_DIRECT; the reads will tell. */
     const bool unclear = got < 0 && errno != EINVAL;
     sl_lock(&objects->mutex);
     if (!unclear) {
         objects->direct_known = true;
-        objects->direct_dev = file->found.st_dev;
+        objects->direct_dev = file->found.device;
         objects->direct_works = got >= 0;
     }
     objects->probing = false;
@@ -259,23 +237,21 @@ static opened open_file(sl_objects *objects, const char *path, const sl_boundary
                         bool direct)
 {
     opened file = {.direct = direct};
-    file.fd = sl_object_open_path(path, boundary, direct, &file.found);
-    if (direct && file.fd >= 0 && !direct_works(objects, &file)) {
-        close(file.fd);
-        file.fd = -EINVAL;
+    sl_open_how how = {boundary, direct};
+    file.failed = sl_handle_open_how(&file.handle, path, &how, &file.found);
+    if (direct && file.failed == 0 && (file.handle.fd < 0 || !direct_works(objects, &file))) {
+        sl_handle_close(&file.handle);
+        file.failed = -EINVAL;
     }
-    if (direct && file.fd == -EINVAL) {
-        file.direct = false;
-        file.fd = sl_object_open_path(path, boundary, false, &file.found);
-    }
-    if (file.fd < 0) {
-        return file;
+    if (direct && file.failed == -EINVAL) {
+        file.direct = how.direct = false;
+        file.failed = sl_handle_open_how(&file.handle, path, &how, &file.found);
     }
     /* io_uring takes O_NONBLOCK for "fail instead of waiting" on some file systems. */
-    if (fcntl(file.fd, F_SETFL, file.direct ? O_DIRECT : 0) != 0) {
-        int failed = -errno;
-        close(file.fd);
-        file.fd = failed;
+    if (file.failed == 0 && file.handle.fd >= 0 &&
+        fcntl(file.handle.fd, F_SETFL, file.direct ? O_DIRECT : 0) != 0) {
+        file.failed = -errno;
+        sl_handle_close(&file.handle);
     }
     return file;
 }
@@ -309,24 +285,27 @@ static sluice_status open_checked(sl_objects *objects, uint32_t object, bool dir
     }
     const sl_boundary *boundary = sl_objects_boundary(objects, object);
     *file = open_file(objects, path, boundary, direct);
-    if (file->fd == -EXDEV && boundary != NULL) {
+    if (file->failed == -EXDEV && boundary != NULL) {
         return sl_boundary_refuse(boundary, path, error);
     }
-    if (file->fd < 0) {
-        (void)sl_error_file(error, SLUICE_IO, STAGE, -file->fd, path, -1, "cannot open the file");
-        const bool busy = file->fd == -EMFILE || file->fd == -ENFILE || file->fd == -EINTR;
+    if (file->failed < 0) {
+        (void)sl_error_file(error, SLUICE_IO, STAGE, -file->failed, path, -1,
+                            "cannot open the file");
+        const bool busy =
+            file->failed == -EMFILE || file->failed == -ENFILE || file->failed == -EINTR;
         return busy ? SLUICE_AGAIN : SLUICE_IO;
     }
+    file->handle.name = (sl_file_name){STAGE, NULL}; /* the path is this call's */
     const uint64_t wanted = sl_objects_bytes(objects, object);
-    const sl_file_identity is = sl_file_identity_of(&file->found);
-    if (wanted != 0 && wanted != is.bytes) {
-        close(file->fd);
-        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)is.bytes,
+    const sl_file_identity *is = &file->found.identity;
+    if (wanted != 0 && wanted != is->bytes) {
+        sl_handle_close(&file->handle);
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)is->bytes,
                              "the file has %llu bytes and should have %llu",
-                             (unsigned long long)is.bytes, (unsigned long long)wanted);
+                             (unsigned long long)is->bytes, (unsigned long long)wanted);
     }
-    if (!is_same(objects, object, &is)) {
-        close(file->fd);
+    if (!is_same(objects, object, is)) {
+        sl_handle_close(&file->handle);
         return sl_error_file(error, SLUICE_IO, STAGE, 0, path, -1, SL_FILE_REPLACED);
     }
     return SLUICE_OK;
@@ -339,21 +318,16 @@ static uint16_t *key_of(sl_objects *objects, uint32_t object, bool past_cache)
     return &objects->entry_of[2 * (size_t)object + past_cache];
 }
 
-/* Descriptors that nobody can find any more, to be closed without the lock: that, too, may take as
- * long as a server does. -1: none. */
+/* Handles that nobody can find any more, to be closed without the lock: that, too, may take as long
+ * as a server does. */
 typedef struct leavers {
-    int old, oldest;
+    sl_handle old, oldest;
 } leavers;
 
 static void close_leavers(leavers *leaving)
 {
-    if (leaving->old >= 0) {
-        close(leaving->old);
-    }
-    if (leaving->oldest >= 0) {
-        close(leaving->oldest);
-    }
-    *leaving = (leavers){-1, -1};
+    sl_handle_close(&leaving->old);
+    sl_handle_close(&leaving->oldest);
 }
 
 static uint32_t number_of(const sl_objects *objects, const entry *e)
@@ -380,23 +354,25 @@ static void take_idle_locked(sl_objects *objects, const entry *e)
     objects->in_use++;
 }
 
-/* In use -> free. Gives the descriptor back, which is the caller's to close; -1: there was none. */
-static int free_entry_locked(sl_objects *objects, entry *e)
+/* In use -> free. Gives the handle back, which is the caller's to close; a closed one: there was
+ * none. */
+static sl_handle free_entry_locked(sl_objects *objects, entry *e)
 {
-    const int fd = e->fd;
+    const sl_handle file = e->file;
     assert(e->pins == 0);
     *key_of(objects, e->object, e->past_cache) = 0;
-    *e = (entry){.fd = -1, .newer = objects->free};
+    *e = (entry){.newer = objects->free};
     objects->free = number_of(objects, e);
     objects->in_use--;
-    return fd;
+    return file;
 }
 
-/* The descriptor of the least recently used idle one, which is free from then on; -1: none is. */
-static int free_oldest_locked(sl_objects *objects)
+/* The handle of the least recently used idle one, which is free from then on; a closed one: none
+ * is. */
+static sl_handle free_oldest_locked(sl_objects *objects)
 {
     if (objects->oldest == NONE) {
-        return -1;
+        return (sl_handle){.store = NULL};
     }
     entry *oldest = &objects->entries[objects->oldest];
     take_idle_locked(objects, oldest);
@@ -426,7 +402,7 @@ static entry *room_locked(sl_objects *objects, leavers *leaving)
 static sluice_status fill_locked(sl_objects *objects, entry *e, leavers *leaving,
                                  sluice_error *error)
 {
-    opened file = {.fd = -1};
+    opened file = {.failed = 0};
     sluice_status status;
     const bool direct = e->past_cache && !e->refused;
     do {
@@ -436,14 +412,16 @@ static sluice_status fill_locked(sl_objects *objects, entry *e, leavers *leaving
         status = open_checked(objects, e->object, direct, &file, error);
         sl_lock(&objects->mutex);
         e->opening = false;
-        leaving->oldest = status == SLUICE_AGAIN ? free_oldest_locked(objects) : -1;
-    } while (leaving->oldest >= 0);
+        if (status == SLUICE_AGAIN) {
+            leaving->oldest = free_oldest_locked(objects);
+        }
+    } while (leaving->oldest.store != NULL);
     sl_cond_broadcast(&objects->changed);
     if (status != SLUICE_OK) {
         (void)free_entry_locked(objects, e); /* it has none */
         return status;
     }
-    e->fd = file.fd;
+    e->file = file.handle;
     e->direct = file.direct;
     return SLUICE_OK;
 }
@@ -455,7 +433,7 @@ static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, b
     uint16_t *key = key_of(objects, object, past_cache);
     entry *e = *key != 0 ? &objects->entries[*key - 1] : NULL;
     bool refused = false;
-    leavers leaving = {-1, -1};
+    leavers leaving = {.old = {.store = NULL}};
     if (e != NULL && !e->reopen && !e->opening) {
         if (e->pins == 0) {
             take_idle_locked(objects, e);
@@ -475,7 +453,7 @@ static sluice_status find_or_open_locked(sl_objects *objects, uint32_t object, b
     if (e == NULL) {
         return SLUICE_AGAIN;
     }
-    *e = (entry){.object = object, .past_cache = past_cache, .fd = -1, .refused = refused};
+    *e = (entry){.object = object, .past_cache = past_cache, .refused = refused};
     *key = (uint16_t)(number_of(objects, e) + 1);
     *out = e;
     return fill_locked(objects, e, &leaving, error);
@@ -524,7 +502,10 @@ sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how ho
     if (status == SLUICE_OK) {
         e->pins++;
         objects->pins++;
-        *pin = (sl_pin){.fd = e->fd, .direct = e->direct, .entry = number_of(objects, e)};
+        *pin = (sl_pin){.fd = e->file.fd,
+                        .handle = &e->file,
+                        .direct = e->direct,
+                        .entry = number_of(objects, e)};
     }
     sl_unlock(&objects->mutex);
     if (status != SLUICE_AGAIN || how.wait_ns == 0) {
@@ -546,7 +527,7 @@ void sl_objects_unpin(sl_objects *objects, const sl_pin *pin)
 {
     sl_lock(&objects->mutex);
     entry *e = &objects->entries[pin->entry];
-    assert(e->pins > 0 && e->fd == pin->fd);
+    assert(e->pins > 0 && &e->file == pin->handle);
     objects->pins--;
     if (--e->pins == 0) {
         rest_locked(objects, e);
@@ -559,10 +540,23 @@ void sl_objects_reopen(sl_objects *objects, const sl_pin *pin, bool buffered)
 {
     sl_lock(&objects->mutex);
     entry *e = &objects->entries[pin->entry];
-    assert(e->pins > 0 && e->fd == pin->fd);
+    assert(e->pins > 0 && &e->file == pin->handle);
     e->reopen = true;
     e->refused = e->refused || buffered;
     sl_unlock(&objects->mutex);
+}
+
+bool sl_objects_lack_descriptors(const sl_objects *objects)
+{
+    char path[SL_PATH_BYTES];
+    bool lack = false;
+    /* with local files alone there is nothing to be looked for */
+    for (uint32_t i = 0; sl_stores[0] != &sl_store_local && !lack && i < objects->names.count;
+         i++) {
+        lack = sl_objects_path(objects, i, path, sizeof(path)) == SLUICE_OK &&
+               sl_store_of(path) != &sl_store_local;
+    }
+    return lack;
 }
 
 bool sl_objects_is_open(sl_objects *objects, uint32_t object)

@@ -20,6 +20,7 @@
 #define SL_OBJECTS_H
 
 #include "boundary.h"
+#include "store.h"
 #include "stream.h"
 #include "view.h"
 
@@ -32,7 +33,6 @@
 #define SL_OBJECTS_WAIT_NS UINT64_C(120000000000)
 /* Of offset, length and buffer with O_DIRECT. */
 #define SL_DIRECT_ALIGN ((uint32_t)4096)
-#define SL_PATH_BYTES   4096
 /* That an object can be. */
 #define SL_OBJECT_FILES_MAX 64U
 
@@ -119,7 +119,8 @@ bool sl_objects_lack_checksum(sl_objects *objects);
 
 /* An object that stays open until it is unpinned. */
 typedef struct sl_pin {
-    int fd;
+    int fd; /* -1: its store has none, and it is read by the handle */
+    const sl_handle *handle;
     bool direct; /* O_DIRECT: offset, length and buffer in multiples of SL_DIRECT_ALIGN */
     uint32_t entry;
 } sl_pin;
@@ -141,15 +142,12 @@ sluice_status sl_objects_pin(sl_objects *objects, uint32_t object, sl_pin_how ho
 void sl_objects_unpin(sl_objects *objects, const sl_pin *pin);
 /* How many pins there are: 0 when nobody reads. */
 uint32_t sl_objects_pins(sl_objects *objects);
+/* Whether one of the objects has a store without descriptors. */
+bool sl_objects_lack_descriptors(const sl_objects *objects);
 /* Whether the object is open through the page cache, or about to be. */
 bool sl_objects_is_open(sl_objects *objects, uint32_t object);
 /* Has it closed and opened again before its next pin, once nobody pins it: its handle went stale,
  * or (`buffered`) a read was answered EINVAL, and it is opened without O_DIRECT from then on. */
 void sl_objects_reopen(sl_objects *objects, const sl_pin *pin, bool buffered);
-
-/* Opens a regular file for reading; the descriptor, or -errno: EXDEV where it lies outside of the
- * boundary, which may be NULL. A FIFO does not block it. */
-int sl_object_open_path(const char *path, const sl_boundary *boundary, bool direct,
-                        struct stat *found);
 
 #endif

@@ -8,7 +8,6 @@
 #include "streams.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #define STAGE "io"
 
@@ -47,8 +46,9 @@ static sluice_status read_once(sl_objects *objects, const part *of, sluice_error
         return status;
     }
     (void)sl_objects_path(objects, of->object, path, sizeof(path));
-    status = sl_file_read_once(pin.fd, (sl_file_name){STAGE, path}, of->to, of->bytes, of->offset,
-                               error);
+    sl_handle named = *pin.handle;
+    named.name = (sl_file_name){STAGE, path};
+    status = sl_handle_read_once(&named, of->to, of->bytes, of->offset, error);
     if (status == SLUICE_IO && error->sys_errno == ESTALE) {
         sl_objects_reopen(objects, &pin, false);
     }
@@ -98,21 +98,24 @@ typedef struct whole {
 static sluice_status read_whole_once(whole file, void *to, size_t capacity, size_t *size,
                                      sluice_error *error)
 {
-    struct stat found;
+    sl_handle handle;
+    sl_store_facts found;
     const char *path = file.path;
-    const int fd = sl_object_open_path(path, file.boundary, false, &found);
-    if (fd == -EXDEV && file.boundary != NULL) {
+    const sl_open_how how = {.boundary = file.boundary};
+    const int failed = sl_handle_open_how(&handle, path, &how, &found);
+    if (failed == -EXDEV && file.boundary != NULL) {
         return sl_boundary_refuse(file.boundary, path, error);
     }
-    if (fd < 0) {
-        return sl_error_file(error, SLUICE_IO, STAGE, -fd, path, -1, "cannot open the file");
+    if (failed < 0) {
+        return sl_error_file(error, SLUICE_IO, STAGE, -failed, path, -1, "cannot open the file");
     }
-    *size = (size_t)found.st_size;
+    handle.name.stage = STAGE;
+    *size = (size_t)found.identity.bytes;
     sluice_status status = SLUICE_AGAIN;
     if (*size <= capacity) {
-        status = sl_file_read_once(fd, (sl_file_name){STAGE, path}, to, *size, 0, error);
+        status = sl_handle_read_once(&handle, to, *size, 0, error);
     }
-    close(fd);
+    sl_handle_close(&handle);
     return status;
 }
 

@@ -25,7 +25,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* The owner's patience while requests are queued or completions may be held back. */
@@ -76,8 +75,9 @@ static int64_t read_direct(int fd, const sl_read *read, uint64_t bytes)
     return got < 0 ? -errno : (int64_t)got;
 }
 
-static int64_t read_opened(int fd, const sl_read *read, uint64_t bytes, bool *direct)
+static int64_t read_opened(const sl_handle *file, const sl_read *read, uint64_t bytes, bool *direct)
 {
+    const int fd = file->fd;
     int64_t got = -EINVAL;
     if (*direct) {
         got = read_direct(fd, read, bytes);
@@ -91,15 +91,9 @@ static int64_t read_opened(int fd, const sl_read *read, uint64_t bytes, bool *di
             return -errno;
         }
         *direct = false;
-        got = sl_read_up_to(fd, read->buffer, bytes, 0);
+        return sl_read_all_of(file, read->buffer, bytes);
     }
-    /* A file cut short during the read can show zeros behind its new end: its size tells. */
-    struct stat after;
-    if (got >= 0 &&
-        ((uint64_t)got < bytes || fstat(fd, &after) != 0 || (uint64_t)after.st_size < bytes)) {
-        return -ESTALE;
-    }
-    return got < 0 ? got : (int64_t)bytes;
+    return sl_is_cut_short(file, bytes) ? -ESTALE : (int64_t)bytes;
 }
 
 static sl_completion read_files(sl_read *read)
@@ -118,38 +112,42 @@ static sl_completion read_files(sl_read *read)
 
 static sl_completion read_file(sl_read *read)
 {
-    struct stat found = {0};
+    sl_handle file;
+    sl_store_facts found;
     sl_completion completion = {.read = read, .direct = read->direct};
-    int fd = sl_object_open_path(read->path, read->boundary, completion.direct, &found);
-    if (fd == -EINVAL && completion.direct) {
-        completion.direct = false;
-        fd = sl_object_open_path(read->path, read->boundary, false, &found);
+    sl_open_how how = {read->boundary, read->direct};
+    int failed = sl_handle_open_how(&file, read->path, &how, &found);
+    if (failed == -EINVAL && how.direct) {
+        how.direct = false;
+        failed = sl_handle_open_how(&file, read->path, &how, &found);
     }
-    if (fd < 0) {
-        completion.result = fd;
+    if (failed < 0) {
+        completion.result = failed;
         return completion;
     }
-    completion.file_bytes = (uint64_t)found.st_size;
+    completion.direct = how.direct && file.fd >= 0;
+    completion.file_bytes = found.identity.bytes;
     if (completion.file_bytes > read->length) {
         completion.result = -EFBIG;
     } else {
-        completion.result = read_opened(fd, read, completion.file_bytes, &completion.direct);
+        completion.result = read_opened(&file, read, completion.file_bytes, &completion.direct);
     }
     if (read->drop_cache && !completion.direct && completion.result > 0) {
-        (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+        sl_handle_advise(&file, SL_ADVICE_NEVER, 0, 0);
     }
-    close(fd);
+    sl_handle_close(&file);
     return completion;
 }
 
 static sl_completion read_at(sl_read *read)
 {
+    const sl_handle handle = sl_read_handle(read);
     uint32_t interrupted = 0;
     ssize_t got = -1;
     do {
-        got = pread(read->fd, read->buffer, read->length, (off_t)read->offset);
-    } while (got < 0 && sl_retry_interrupted(&interrupted, errno));
-    return (sl_completion){.read = read, .result = got < 0 ? -errno : (int64_t)got};
+        got = handle.store->read_at(&handle, read->buffer, read->length, read->offset);
+    } while (got < 0 && sl_retry_interrupted(&interrupted, (int)-got));
+    return (sl_completion){.read = read, .result = got};
 }
 
 static sl_completion read_any(sl_read *read)

@@ -5,24 +5,16 @@
 #include "read_pieces.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* More than any buffer has, and few enough to be added up. */
 #define BYTES_MOST (UINT64_C(1) << 56)
 
-static int64_t read_open(int fd, const sl_files_read *read, uint64_t at, uint64_t bytes)
+static int64_t read_open(const sl_handle *file, const sl_files_read *read, uint64_t at,
+                         uint64_t bytes)
 {
-    struct stat after;
-    const int64_t got = sl_read_up_to(fd, read->buffer + at, bytes, 0);
-    /* A file cut short during the read can show zeros behind its new end: its size tells. */
-    if (got >= 0 &&
-        ((uint64_t)got < bytes || fstat(fd, &after) != 0 || (uint64_t)after.st_size < bytes)) {
-        return -ESTALE;
-    }
+    const int64_t got = sl_read_all_of(file, read->buffer + at, bytes);
     if (read->drop_cache && got > 0) {
-        (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+        sl_handle_advise(file, SL_ADVICE_NEVER, 0, 0);
     }
     return got;
 }
@@ -31,21 +23,21 @@ static int64_t read_open(int fd, const sl_files_read *read, uint64_t at, uint64_
 static int64_t read_one(const sl_files_read *read, uint32_t number, uint64_t at, uint64_t room)
 {
     char path[SL_PATH_BYTES];
-    struct stat found = {0};
+    sl_handle file;
+    sl_store_facts found;
     if (sl_objects_file_path(read->objects, read->object, number, path, sizeof(path)) !=
         SLUICE_OK) {
         return -ENAMETOOLONG;
     }
-    const int fd =
-        sl_object_open_path(path, sl_objects_boundary(read->objects, read->object), false, &found);
-    if (fd < 0) {
-        return fd;
+    const sl_open_how how = {.boundary = sl_objects_boundary(read->objects, read->object)};
+    const int failed = sl_handle_open_how(&file, path, &how, &found);
+    if (failed < 0) {
+        return failed;
     }
-    const uint64_t bytes =
-        (uint64_t)found.st_size < BYTES_MOST ? (uint64_t)found.st_size : BYTES_MOST;
+    const uint64_t bytes = found.identity.bytes < BYTES_MOST ? found.identity.bytes : BYTES_MOST;
     const int64_t got =
-        at <= room && bytes <= room - at ? read_open(fd, read, at, bytes) : (int64_t)bytes;
-    (void)close(fd);
+        at <= room && bytes <= room - at ? read_open(&file, read, at, bytes) : (int64_t)bytes;
+    sl_handle_close(&file);
     return got < 0 ? got : (int64_t)bytes;
 }
 

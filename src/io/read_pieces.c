@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -15,17 +14,17 @@ enum { RUNS_MAX = 512 };
 /* The kernel takes no more of an advice than it reads ahead, 128 KiB at least. */
 #define ADVICE_BYTES (UINT64_C(128) << 10)
 
-int64_t sl_read_up_to(int fd, uint8_t *buffer, uint64_t bytes, uint64_t offset)
+int64_t sl_read_up_to(const sl_handle *handle, uint8_t *buffer, uint64_t bytes, uint64_t offset)
 {
     uint64_t got = 0;
     uint32_t interrupted = 0;
     while (got < bytes) {
-        ssize_t n = pread(fd, buffer + got, bytes - got, (off_t)(offset + got));
-        if (n < 0 && sl_retry_interrupted(&interrupted, errno)) {
+        const ssize_t n = handle->store->read_at(handle, buffer + got, bytes - got, offset + got);
+        if (n < 0 && sl_retry_interrupted(&interrupted, (int)-n)) {
             continue;
         }
         if (n < 0) {
-            return -errno;
+            return n;
         }
         if (n == 0) {
             break;
@@ -34,6 +33,18 @@ int64_t sl_read_up_to(int fd, uint8_t *buffer, uint64_t bytes, uint64_t offset)
         got += (uint64_t)n;
     }
     return (int64_t)got;
+}
+
+bool sl_is_cut_short(const sl_handle *handle, uint64_t end)
+{
+    sl_store_facts after;
+    return sl_handle_facts(handle, &after) != 0 || after.identity.bytes < end;
+}
+
+int64_t sl_read_all_of(const sl_handle *handle, uint8_t *buffer, uint64_t bytes)
+{
+    const int64_t got = sl_read_up_to(handle, buffer, bytes, 0);
+    return got >= 0 && ((uint64_t)got < bytes || sl_is_cut_short(handle, bytes)) ? -ESTALE : got;
 }
 
 static void advise(int fd, uint64_t offset, uint64_t bytes)
@@ -90,23 +101,22 @@ static bool read_runs(int fd, const runs *r, int flags)
 }
 
 /* Some of the bytes may be behind a new end, where reading found zeros. */
-static bool is_cut_short(const sl_read *read)
+static bool ends_before_pieces(const sl_handle *handle, const sl_read *read)
 {
-    struct stat file;
     uint64_t end = 0;
     for (uint32_t i = 0; i < read->piece_count; i++) {
         const uint64_t own = end_of(&read->pieces[i]);
         end = sl_max_u64(own, end);
     }
-    return fstat(read->fd, &file) != 0 || (uint64_t)file.st_size < end;
+    return sl_is_cut_short(handle, end);
 }
 
 /* One by one: 0, or -errno. */
-static int64_t read_each(int fd, const runs *r)
+static int64_t read_each(const sl_handle *handle, const runs *r)
 {
     const size_t bytes = r->piece->bytes;
     for (uint32_t i = 0; i < r->count; i++) {
-        const int64_t got = sl_read_up_to(fd, r->to + i * bytes, bytes, offset_of(r, i));
+        const int64_t got = sl_read_up_to(handle, r->to + i * bytes, bytes, offset_of(r, i));
         if (got < (int64_t)bytes) {
             return got < 0 ? got : -ENODATA;
         }
@@ -116,7 +126,8 @@ static int64_t read_each(int fd, const runs *r)
 
 /* To where `done` bytes are already. `*asks`: nothing was missing so far, and it pays to ask. 0, or
  * -errno. */
-static int64_t read_piece(const sl_read *read, uint32_t number, uint64_t done, bool *asks)
+static int64_t read_piece(const sl_handle *handle, const sl_read *read, uint32_t number,
+                          uint64_t done, bool *asks)
 {
     const sl_piece *piece = &read->pieces[number];
     const bool joins = piece->count == 1 || piece->stride - piece->bytes <= SL_PIECE_GAP_BYTES;
@@ -126,15 +137,15 @@ static int64_t read_piece(const sl_read *read, uint32_t number, uint64_t done, b
         const uint32_t left = piece->count - first;
         const runs r = {piece, first, sl_min_u32(left, each),
                         read->buffer + done + (size_t)first * piece->bytes};
-        if (*asks && read_runs(read->fd, &r, RWF_NOWAIT)) {
+        if (*asks && read_runs(handle->fd, &r, RWF_NOWAIT)) {
             continue;
         }
         for (uint32_t rest = number; *asks && rest < read->piece_count; rest++) {
-            advise_piece(read->fd, &read->pieces[rest]);
+            advise_piece(handle->fd, &read->pieces[rest]);
         }
         *asks = false;
-        if (r.count == 1 || !read_runs(read->fd, &r, 0)) {
-            result = read_each(read->fd, &r);
+        if (r.count == 1 || !read_runs(handle->fd, &r, 0)) {
+            result = read_each(handle, &r);
         }
     }
     return result;
@@ -142,17 +153,18 @@ static int64_t read_piece(const sl_read *read, uint32_t number, uint64_t done, b
 
 int64_t sl_read_pieces(const sl_read *read)
 {
+    const sl_handle handle = sl_read_handle(read);
     uint64_t done = 0;
     bool asks = false;
     for (uint32_t i = 0; i < read->piece_count; i++) {
-        asks = asks || read->pieces[i].count > 1;
+        asks = asks || (handle.fd >= 0 && read->pieces[i].count > 1);
     }
     for (uint32_t i = 0; i < read->piece_count; i++) {
-        const int64_t result = read_piece(read, i, done, &asks);
+        const int64_t result = read_piece(&handle, read, i, done, &asks);
         if (result < 0) {
             return result;
         }
         done += sl_piece_bytes(&read->pieces[i]);
     }
-    return is_cut_short(read) ? -ENODATA : (int64_t)done;
+    return ends_before_pieces(&handle, read) ? -ENODATA : (int64_t)done;
 }

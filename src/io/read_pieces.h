@@ -15,8 +15,12 @@
 
 #include "backend.h"
 
-/* pread until `bytes` bytes or the end of the file: bytes read or -errno. */
-int64_t sl_read_up_to(int fd, uint8_t *buffer, uint64_t bytes, uint64_t offset);
+/* Reads until `bytes` bytes or the end of the file: bytes read or -errno. */
+int64_t sl_read_up_to(const sl_handle *handle, uint8_t *buffer, uint64_t bytes, uint64_t offset);
+/* All `bytes` of a file: these, or -errno, ESTALE where it is shorter by now. */
+int64_t sl_read_all_of(const sl_handle *handle, uint8_t *buffer, uint64_t bytes);
+/* Whether a file ends before `end` by now: then reading may have shown zeros behind its end. */
+bool sl_is_cut_short(const sl_handle *handle, uint64_t end);
 /* Bytes read, all of them; or -errno, ENODATA where the file ends before, also when it does so by
  * the end of the read. */
 int64_t sl_read_pieces(const sl_read *read);

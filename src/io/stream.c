@@ -4,10 +4,10 @@
 #include "error.h"
 #include "memory.h"
 #include "retry.h"
+#include "store.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #define STAGE    "io"
@@ -16,7 +16,7 @@
 struct sl_stream {
     char *path; /* owned */
     sl_packed packed;
-    int fd;
+    sl_handle file;
     sl_unpack_stream *unpacker;
     uint64_t in_at; /* of the file: all before was read */
     sl_bytes in;    /* of `room`: read and not yet unpacked */
@@ -35,7 +35,7 @@ struct sl_stream {
 
 static sluice_status check_file(const sl_stream *stream, sluice_error *error)
 {
-    if (sl_file_is_unchanged(stream->fd, &stream->packed.file)) {
+    if (sl_handle_is_unchanged(&stream->file, &stream->packed.file)) {
         return SLUICE_OK;
     }
     return sl_error_file(error, SLUICE_IO, STAGE, 0, stream->path, (int64_t)stream->in_at,
@@ -62,9 +62,10 @@ static sluice_status open_all(sl_stream *stream, const char *path, sluice_error 
     if (stream->path == NULL || stream->room == NULL || stream->chunks == NULL) {
         return sl_no_memory_file(error, STAGE, path, "unpacking");
     }
-    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &stream->fd, NULL, error);
+    sluice_status status =
+        sl_handle_open(&stream->file, (sl_file_name){STAGE, stream->path}, NULL, error);
     if (status == SLUICE_OK) {
-        (void)posix_fadvise(stream->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+        sl_handle_advise(&stream->file, SL_ADVICE_SEQUENTIAL, 0, 0);
         status = check_file(stream, error);
     }
     return status == SLUICE_OK ? begin(stream, error) : status;
@@ -80,7 +81,6 @@ sluice_status sl_stream_open(sl_stream **stream, const char *path, const sl_pack
         return sl_no_memory_file(error, STAGE, path, "unpacking");
     }
     made->packed = *packed;
-    made->fd = -1;
     made->chunk_count = chunks;
     const sluice_status status = open_all(made, path, error);
     if (status < 0) {
@@ -97,7 +97,7 @@ void sl_stream_close(sl_stream *stream)
         return;
     }
     sl_unpack_stream_close(stream->unpacker);
-    sl_file_close(stream->fd);
+    sl_handle_close(&stream->file);
     for (uint32_t i = 0; stream->chunks != NULL && i < stream->chunk_count; i++) {
         sl_free(stream->chunks[i]);
     }
@@ -134,11 +134,11 @@ static uint64_t back(const sl_stream *stream)
 /* Of a file on a server that was started anew, say. */
 static void open_stale(sl_stream *stream)
 {
-    int fd = -1;
+    sl_handle anew;
     const sl_file_name name = {STAGE, stream->path};
-    if (sl_file_open_again(name, &stream->packed.file, &fd, NULL) == SLUICE_OK) {
-        sl_file_close(stream->fd);
-        stream->fd = fd;
+    if (sl_handle_open_again(&anew, name, &stream->packed.file, NULL) == SLUICE_OK) {
+        sl_handle_close(&stream->file);
+        stream->file = anew;
     }
 }
 
@@ -146,7 +146,6 @@ static sluice_status read_more(sl_stream *stream, sluice_error *error)
 {
     const uint64_t left = stream->packed.file.bytes - stream->in_at;
     const size_t bytes = left < IN_BYTES ? (size_t)left : IN_BYTES;
-    const sl_file_name name = {STAGE, stream->path};
     sl_retry retry = {0};
     sluice_status status;
     do {
@@ -154,7 +153,7 @@ static sluice_status read_more(sl_stream *stream, sluice_error *error)
         if (status < 0) {
             return status;
         }
-        status = sl_file_read_once(stream->fd, name, stream->room, bytes, stream->in_at, error);
+        status = sl_handle_read_once(&stream->file, stream->room, bytes, stream->in_at, error);
         if (status == SLUICE_IO && error->sys_errno == ESTALE) {
             open_stale(stream);
         }

@@ -147,6 +147,7 @@ static int read_and_write(int fd)
 {
     static uint8_t block[4096];
     const sl_file_name name = {"test", "a"};
+    const sl_handle handle = {.store = &sl_store_local, .name = name, .fd = fd};
     sluice_error error = SLUICE_ERROR_INIT;
     if (sl_file_read(fd, name, block, 1, 0, &error) != SLUICE_IO || error.sys_errno != EINTR) {
         return 1;
@@ -154,7 +155,7 @@ static int read_and_write(int fd)
     if (sl_file_write(fd, name, block, 1, 0, &error) != SLUICE_IO || error.sys_errno != EINTR) {
         return 2;
     }
-    if (sl_read_up_to(fd, block, 1, 0) != -EINTR) {
+    if (sl_read_up_to(&handle, block, 1, 0) != -EINTR) {
         return 3;
     }
     const sl_backend_config config = {.depth = 2, .threads = 1};

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What identifies a file, what of it can be looked at, and what is not opened at all. */
-#include "file.h"
+/* What identifies a file, what of it can be looked at, what is not opened at all, and what a folder
+ * lists: of local files, the first store. */
+#include "store.h"
 
+#include "error.h"
 #include "photo_folder.h"
 
 #include <errno.h>
@@ -39,30 +41,32 @@ static int tear_down(void **state)
 
 static sl_file_identity identify(const char *name)
 {
-    int fd = -1;
+    sl_handle handle;
     sl_file_identity identity;
-    assert_int_equal(sl_file_open((sl_file_name){"test", name}, &fd, &identity, NULL), SLUICE_OK);
+    assert_int_equal(sl_handle_open(&handle, (sl_file_name){"test", name}, &identity, NULL),
+                     SLUICE_OK);
     assert_int_equal(identity.sample, 0);
-    assert_int_equal(sl_file_sample(fd, (sl_file_name){"test", name}, &identity, NULL), SLUICE_OK);
+    assert_int_equal(sl_handle_sample(&handle, &identity, NULL), SLUICE_OK);
     assert_int_not_equal(identity.sample, 0);
-    sl_file_close(fd);
+    sl_handle_close(&handle);
+    sl_handle_close(&handle); /* closed by now, which is fine */
     return identity;
 }
 
 /* Whether the file at `path` is still the one that it was. */
 static bool is_same(const sl_file_identity *was)
 {
-    int fd = -1;
+    sl_handle handle;
     sluice_error error = SLUICE_ERROR_INIT;
     const sl_file_name name = {"test", path};
-    const sluice_status status = sl_file_open_again(name, was, &fd, &error);
+    const sluice_status status = sl_handle_open_again(&handle, name, was, &error);
     if (status == SLUICE_OK) {
-        assert_true(sl_file_is_unchanged(fd, was));
-        sl_file_close(fd);
+        assert_true(sl_handle_is_unchanged(&handle, was));
+        sl_handle_close(&handle);
         return true;
     }
     assert_int_equal(status, SLUICE_IO);
-    assert_int_equal(fd, -1);
+    assert_null(handle.store);
     assert_non_null(strstr(error.text, "changed since it was opened"));
     assert_string_equal(error.file, path);
     return false;
@@ -108,8 +112,9 @@ static void what_makes_it_another(void **state)
     assert_false(is_same(&was));
     was = identify(path);
     assert_int_equal(unlink(path), 0);
-    int fd = -1;
-    assert_int_equal(sl_file_open_again((sl_file_name){"test", path}, &was, &fd, NULL), SLUICE_IO);
+    sl_handle handle;
+    assert_int_equal(sl_handle_open_again(&handle, (sl_file_name){"test", path}, &was, NULL),
+                     SLUICE_IO);
 }
 
 /* Written to in place, with the time set back: the sample tells, where it looks. */
@@ -143,7 +148,7 @@ static void what_is_no_file(void **state)
 {
     (void)state;
     char head[4];
-    int fd = -1;
+    sl_handle handle;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const char *paths[] = {other, folder, "/dev/zero", address.sun_path};
     assert_int_equal(mkfifo(other, 0600), 0);
@@ -152,8 +157,8 @@ static void what_is_no_file(void **state)
     assert_int_equal(bind(server, (struct sockaddr *)&address, sizeof(address)), 0);
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         sluice_error error = SLUICE_ERROR_INIT;
-        assert_int_equal(sl_file_look(paths[i], head, sizeof(head)), 0);
-        assert_int_equal(sl_file_open((sl_file_name){"test", paths[i]}, &fd, NULL, &error),
+        assert_int_equal(sl_store_look(paths[i], head, sizeof(head)), 0);
+        assert_int_equal(sl_handle_open(&handle, (sl_file_name){"test", paths[i]}, NULL, &error),
                          SLUICE_IO);
         assert_true(strstr(error.text, "not a regular file") != NULL || error.sys_errno == ENXIO);
     }
@@ -165,12 +170,93 @@ static void first_bytes(void **state)
 {
     (void)state;
     char head[4] = "";
-    assert_int_equal(sl_file_look(path, head, sizeof(head)), 0); /* there is none */
+    assert_int_equal(sl_store_look(path, head, sizeof(head)), 0); /* there is none */
     write_file(path, "ab", 2);
-    assert_int_equal(sl_file_look(path, head, sizeof(head)), 2);
+    assert_int_equal(sl_store_look(path, head, sizeof(head)), 2);
     write_file(path, "abcdef", 6);
-    assert_int_equal(sl_file_look(path, head, sizeof(head)), 4);
+    assert_int_equal(sl_store_look(path, head, sizeof(head)), 4);
     assert_memory_equal(head, "abcd", 4);
+}
+
+/* ---- folders ---- */
+
+typedef struct seen {
+    uint32_t count, most;
+    sl_entry_kind kinds[8];
+    char names[8][32];
+} seen;
+
+static sluice_status see(void *ctx, const sl_store_entry *entry, sluice_error *error)
+{
+    seen *s = ctx;
+    assert_true(s->count < 8);
+    s->kinds[s->count] = entry->kind;
+    (void)snprintf(s->names[s->count++], sizeof(s->names[0]), "%s", entry->name);
+    return s->count == s->most ? sl_error_set(error, SLUICE_CANCELED, "test", "enough") : SLUICE_OK;
+}
+
+static sl_entry_kind kind_seen(const seen *s, const char *name)
+{
+    uint32_t i = 0;
+    while (i < s->count && strcmp(s->names[i], name) != 0) {
+        i++;
+    }
+    assert_true(i < s->count);
+    return s->kinds[i];
+}
+
+static void a_folder_lists_its_entries(void **state)
+{
+    (void)state;
+    seen all = {.count = 0};
+    seen some = {.most = 2};
+    sluice_error error = SLUICE_ERROR_INIT;
+    sl_store_facts facts;
+    char link_path[100];
+    (void)snprintf(link_path, sizeof(link_path), "%s/link", folder);
+    write_file(path, "a", 1);
+    assert_int_equal(mkdir(other, 0700), 0);
+    assert_int_equal(symlink("b", link_path), 0);
+    const sl_file_name name = {"test", folder};
+    assert_int_equal(sl_store_list(name, see, &all, &error), SLUICE_OK);
+    assert_int_equal(all.count, 3);
+    assert_int_equal(kind_seen(&all, "a"), SL_ENTRY_FILE);
+    assert_int_equal(kind_seen(&all, "b"), SL_ENTRY_FOLDER);
+    assert_int_equal(kind_seen(&all, "link"), SL_ENTRY_LINK);
+    assert_true(sl_store_is_folder(&(sl_store_entry){"link", SL_ENTRY_LINK}, link_path));
+    assert_int_equal(sl_store_find((sl_file_name){"test", link_path}, &facts, &error), SLUICE_OK);
+    assert_int_equal(facts.kind, SL_ENTRY_FOLDER); /* what it leads to */
+    assert_int_equal(sl_store_list(name, see, &some, &error), SLUICE_CANCELED);
+    assert_int_equal(some.count, 2);
+    assert_int_equal(sl_store_list((sl_file_name){"test", path}, see, &all, &error), SLUICE_IO);
+    assert_int_equal(error.sys_errno, ENOTDIR);
+    assert_string_equal(error.file, path);
+}
+
+/* One that is not there is no error to ask for; one that cannot be asked for is. */
+static void what_is_not_there(void **state)
+{
+    (void)state;
+    sl_entry_kind kind = SL_ENTRY_FILE;
+    sluice_error error = SLUICE_ERROR_INIT;
+    char below[100];
+    char loop[100];
+    (void)snprintf(below, sizeof(below), "%s/x", path);
+    (void)snprintf(loop, sizeof(loop), "%s/loop", folder);
+    write_file(path, "a", 1);
+    assert_int_equal(symlink("loop", loop), 0);
+    const char *paths[] = {other, below, loop};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        sl_store_facts facts;
+        kind = SL_ENTRY_FILE;
+        assert_int_equal(sl_store_ask((sl_file_name){"test", paths[i]}, &kind, &error), SLUICE_OK);
+        assert_int_equal(kind, SL_ENTRY_UNKNOWN);
+        assert_false(sl_store_has_file(paths[i]) || sl_store_has_folder(paths[i]));
+        assert_int_equal(sl_store_find((sl_file_name){"test", paths[i]}, &facts, &error),
+                         SLUICE_IO);
+    }
+    assert_int_equal(sl_store_ask((sl_file_name){"test", path}, &kind, &error), SLUICE_OK);
+    assert_int_equal(kind, SL_ENTRY_FILE);
 }
 
 int main(void)
@@ -181,6 +267,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(samples, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(first_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_folder_lists_its_entries, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_not_there, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is the same for all stores, over the few functions of a row. No state: what it works on is
+ * the caller's. */
+#include "store.h"
+
+#include "checksum.h"
+#include "error.h"
+#include "memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Of each place that is looked at. */
+enum { SAMPLE_BYTES = 4096, SAMPLE_PLACES = 3 };
+
+const sl_store *sl_store_of(const char *path)
+{
+    size_t i = 0;
+    while (sl_stores[i]->scheme[0] != '\0' &&
+           strncmp(path, sl_stores[i]->scheme, strlen(sl_stores[i]->scheme)) != 0) {
+        i++;
+    }
+    return sl_stores[i];
+}
+
+/* ---- what lies at an address ---- */
+
+int sl_store_stat(const char *path, sl_store_facts *facts)
+{
+    return sl_store_of(path)->stat(path, facts);
+}
+
+sluice_status sl_store_find(sl_file_name name, sl_store_facts *facts, sluice_error *error)
+{
+    const int failed = sl_store_stat(name.path, facts);
+    return failed == 0
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_IO, name.stage, -failed, name.path, -1, "cannot open");
+}
+
+static bool has(const char *path, sl_entry_kind kind)
+{
+    sl_store_facts facts;
+    return sl_store_stat(path, &facts) == 0 && facts.kind == kind;
+}
+
+bool sl_store_has_file(const char *path)
+{
+    return has(path, SL_ENTRY_FILE);
+}
+
+bool sl_store_has_folder(const char *path)
+{
+    return has(path, SL_ENTRY_FOLDER);
+}
+
+static bool is_missing(int failed)
+{
+    return failed == -ENOENT || failed == -ENOTDIR || failed == -ELOOP || failed == -ENAMETOOLONG;
+}
+
+sluice_status sl_store_ask(sl_file_name name, sl_entry_kind *kind, sluice_error *error)
+{
+    sl_store_facts facts = {.kind = SL_ENTRY_UNKNOWN};
+    const int failed = sl_store_stat(name.path, &facts);
+    *kind = failed == 0 ? facts.kind : SL_ENTRY_UNKNOWN;
+    return failed == 0 || is_missing(failed)
+               ? SLUICE_OK
+               : sl_error_file(error, SLUICE_IO, name.stage, -failed, name.path, -1,
+                               "cannot tell what it is");
+}
+
+bool sl_store_is_folder(const sl_store_entry *entry, const char *path)
+{
+    return entry->kind == SL_ENTRY_LINK || entry->kind == SL_ENTRY_UNKNOWN
+               ? sl_store_has_folder(path)
+               : entry->kind == SL_ENTRY_FOLDER;
+}
+
+bool sl_listing_show(sl_listing *listing, const char *name, sl_entry_kind kind)
+{
+    const sl_store_entry entry = {name, kind};
+    listing->status = listing->visit(listing->ctx, &entry, listing->error);
+    return listing->status == SLUICE_OK;
+}
+
+sluice_status sl_store_list(sl_file_name folder, sl_store_visit visit, void *ctx,
+                            sluice_error *error)
+{
+    sl_listing listing = {.visit = visit, .ctx = ctx, .error = error};
+    const int failed = sl_store_of(folder.path)->list(folder.path, &listing);
+    return failed == 0 ? listing.status
+                       : sl_error_file(error, SLUICE_IO, folder.stage, -failed, folder.path, -1,
+                                       "cannot list the folder");
+}
+
+int sl_store_real_path(const char *path, char real[SL_PATH_BYTES])
+{
+    return sl_store_of(path)->real_path(path, real);
+}
+
+bool sl_path_join(char path[SL_PATH_BYTES], const char *folder, const char *name)
+{
+    const int length = snprintf(path, SL_PATH_BYTES, "%s/%s", folder, name);
+    return length >= 0 && length < SL_PATH_BYTES;
+}
+
+const char *sl_path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* ---- objects that are open ---- */
+
+static int open_any(sl_handle *handle, const char *path, const sl_open_how *how,
+                    sl_store_facts *facts)
+{
+    const sl_store *store = sl_store_of(path);
+    *handle = (sl_handle){.store = store, .name = {.path = path}, .fd = -1};
+    const int failed = store->open(path, how, handle, facts);
+    if (failed < 0) {
+        *handle = (sl_handle){.fd = -1};
+    }
+    return failed;
+}
+
+int sl_handle_open_how(sl_handle *handle, const char *path, const sl_open_how *how,
+                       sl_store_facts *facts)
+{
+    const int failed = open_any(handle, path, how, facts);
+    if (failed < 0 || facts->kind == SL_ENTRY_FILE) {
+        return failed;
+    }
+    sl_handle_close(handle);
+    return facts->kind == SL_ENTRY_FOLDER ? -EISDIR : -EINVAL;
+}
+
+sluice_status sl_handle_open(sl_handle *handle, sl_file_name name, sl_file_identity *identity,
+                             sluice_error *error)
+{
+    const sl_open_how how = {.direct = false};
+    sl_store_facts facts = {.kind = SL_ENTRY_OTHER};
+    const int failed = open_any(handle, name.path, &how, &facts);
+    handle->name = name;
+    if (failed < 0) {
+        return sl_error_file(error, SLUICE_IO, name.stage, -failed, name.path, -1, "cannot open");
+    }
+    if (facts.kind != SL_ENTRY_FILE) {
+        sl_handle_close(handle);
+        return sl_error_file(error, SLUICE_IO, name.stage, 0, name.path, -1, "not a regular file");
+    }
+    if (identity != NULL) {
+        *identity = facts.identity;
+    }
+    return SLUICE_OK;
+}
+
+sluice_status sl_handle_open_again(sl_handle *handle, sl_file_name name,
+                                   const sl_file_identity *was, sluice_error *error)
+{
+    sl_file_identity is = {0};
+    const sluice_status status = sl_handle_open(handle, name, &is, error);
+    if (status < 0 || sl_file_is_same(was, &is)) {
+        return status;
+    }
+    sl_handle_close(handle);
+    return sl_error_file(error, SLUICE_IO, name.stage, 0, name.path, -1, SL_FILE_REPLACED);
+}
+
+void sl_handle_close(sl_handle *handle)
+{
+    if (handle->store != NULL) {
+        handle->store->close(handle);
+    }
+    *handle = (sl_handle){.fd = -1};
+}
+
+int sl_handle_facts(const sl_handle *handle, sl_store_facts *facts)
+{
+    return handle->store->facts(handle, facts);
+}
+
+bool sl_handle_is_unchanged(const sl_handle *handle, const sl_file_identity *was)
+{
+    sl_store_facts facts;
+    /* where nothing is said reading will tell */
+    return sl_handle_facts(handle, &facts) != 0 || sl_file_is_same(was, &facts.identity);
+}
+
+static ssize_t read_some(const void *from, void *to, size_t bytes, uint64_t offset)
+{
+    const sl_handle *handle = from;
+    return handle->store->read_at(handle, to, bytes, offset);
+}
+
+sluice_status sl_handle_read(const sl_handle *handle, void *buffer, size_t bytes, uint64_t offset,
+                             sluice_error *error)
+{
+    const sl_file_source source = {handle->name, read_some, handle, true};
+    return sl_file_read_from(&source, buffer, bytes, offset, error);
+}
+
+sluice_status sl_handle_read_once(const sl_handle *handle, void *buffer, size_t bytes,
+                                  uint64_t offset, sluice_error *error)
+{
+    const sl_file_source source = {handle->name, read_some, handle, false};
+    return sl_file_read_from(&source, buffer, bytes, offset, error);
+}
+
+sluice_status sl_handle_sample(const sl_handle *handle, sl_file_identity *identity,
+                               sluice_error *error)
+{
+    uint8_t bytes[SAMPLE_BYTES * SAMPLE_PLACES];
+    const uint64_t size = identity->bytes;
+    const uint64_t last = size > SAMPLE_BYTES ? size - SAMPLE_BYTES : 0;
+    size_t filled = 0;
+    for (uint32_t i = 0; i < SAMPLE_PLACES && (i == 0 || last > 0); i++) {
+        const uint64_t at = i + 1 < SAMPLE_PLACES ? last / (SAMPLE_PLACES - 1) * i : last;
+        const size_t some = size - at < SAMPLE_BYTES ? (size_t)(size - at) : SAMPLE_BYTES;
+        const sluice_status status = sl_handle_read(handle, bytes + filled, some, at, error);
+        if (status < 0) {
+            return status;
+        }
+        filled += some;
+    }
+    const uint64_t sum = sl_checksum(bytes, filled);
+    identity->sample = sum != 0 ? sum : 1;
+    return SLUICE_OK;
+}
+
+void sl_handle_advise(const sl_handle *handle, sl_advice advice, uint64_t offset, uint64_t bytes)
+{
+    static const int kernels[] = {[SL_ADVICE_RANDOM] = POSIX_FADV_RANDOM,
+                                  [SL_ADVICE_SEQUENTIAL] = POSIX_FADV_SEQUENTIAL,
+                                  [SL_ADVICE_SOON] = POSIX_FADV_WILLNEED,
+                                  [SL_ADVICE_NEVER] = POSIX_FADV_DONTNEED};
+    if (handle->fd >= 0) {
+        (void)posix_fadvise(handle->fd, (off_t)offset, (off_t)bytes, kernels[advice]);
+    }
+}
+
+/* ---- objects as a whole ---- */
+
+size_t sl_store_look(const char *path, void *head, size_t most)
+{
+    sl_handle handle;
+    sl_file_identity file = {0};
+    if (sl_handle_open(&handle, (sl_file_name){"file", path}, &file, NULL) < 0) {
+        return 0;
+    }
+    const size_t bytes = file.bytes < most ? (size_t)file.bytes : most;
+    const bool read = sl_handle_read(&handle, head, bytes, 0, NULL) == SLUICE_OK;
+    sl_handle_close(&handle);
+    return read ? bytes : 0;
+}
+
+/* A file that shrinks meanwhile is refused by the read; what it grows by is left out. */
+static sluice_status read_all(const sl_handle *handle, uint64_t size, uint8_t **data,
+                              sluice_error *error)
+{
+    uint8_t *read = size < SIZE_MAX ? sl_malloc(size + 1) : NULL; /* never of 0 bytes */
+    if (read == NULL) {
+        return sl_error_file(error, SLUICE_NOMEM, handle->name.stage, 0, handle->name.path, -1,
+                             "no memory for its %llu bytes", (unsigned long long)size);
+    }
+    const sluice_status status = sl_handle_read(handle, read, size, 0, error);
+    if (status < 0) {
+        sl_free(read);
+        return status;
+    }
+    *data = read;
+    return SLUICE_OK;
+}
+
+sluice_status sl_store_read_whole(sl_file_name name, uint64_t most, uint8_t **data, size_t *bytes,
+                                  sluice_error *error)
+{
+    sl_handle handle;
+    sl_file_identity file = {0};
+    *data = NULL;
+    sluice_status status = sl_handle_open(&handle, name, &file, error);
+    if (status < 0) {
+        return status;
+    }
+    status = file.bytes > most
+                 ? sl_error_file(error, SLUICE_UNSUPPORTED, name.stage, 0, name.path, -1,
+                                 "it has %llu bytes: %llu are the most",
+                                 (unsigned long long)file.bytes, (unsigned long long)most)
+                 : read_all(&handle, file.bytes, data, error);
+    sl_handle_close(&handle);
+    *bytes = file.bytes;
+    return status;
+}

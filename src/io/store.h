@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store: where datasets lie, and the one way to what lies there.
+ *
+ * Purpose: formats, datasets and readers know addresses (a path, or "scheme:..."), and ask the
+ * store that an address belongs to. A store is one row of `sl_stores` (stores.c): the files of this
+ * machine (store_local.c) are the first and, so far, the only one of the library. What is the same
+ * for all stores (retries, whole reads, a file that was replaced, errors that name the address) is
+ * said once, here, over a row's few functions; which store it was, nobody else asks.
+ *
+ * How samples come through it:
+ *  - a photo of a folder: `list` names it, or the store's `stat` does, where a listing does not say
+ *    what an entry is; nothing is opened until a reader thread has SL_READ_FILE, which opens the
+ *    address by its row, reads it whole and closes it (pread_pool.c).
+ *  - a member of a tar: sl_store_look and the name tell what the file is; a handle walks it while
+ *    the dataset is opened, and says which object it was (sl_file_identity). The set of objects
+ *    (objects.h) opens it anew, refuses another one, and hands it out pinned: by its descriptor to
+ *    io_uring, or where it has none to the pread pool, which asks the row's `read_at`.
+ *  - a row of Parquet: the same, but for the footer and page headers, which are read by a handle
+ *    while the dataset is opened, and by sl_handle_open_again later.
+ *
+ * What a store promises: an object that is open stays the one that it was, or `read_at` and `facts`
+ * tell of the change. Links, where there are such things, are followed; that what a list names lies
+ * inside of its folder is checked by its text, and where there are links by `open` (boundary.h). A
+ * FIFO blocks nobody. Threads: any; a handle is read by several at once, opened and closed by one.
+ * Errors of rows: 0, or -errno. Ownership: sl_handle_close.
+ */
+#ifndef SL_STORE_H
+#define SL_STORE_H
+
+#include "boundary.h"
+#include "file.h"
+
+#include <sluice/common.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SL_PATH_BYTES 4096
+
+typedef enum sl_entry_kind {
+    SL_ENTRY_UNKNOWN = 0, /* listings only: it has to be asked for */
+    SL_ENTRY_FILE,
+    SL_ENTRY_FOLDER,
+    SL_ENTRY_LINK, /* listings only */
+    SL_ENTRY_OTHER
+} sl_entry_kind;
+
+/* What lies at an address. */
+typedef struct sl_store_facts {
+    sl_entry_kind kind;
+    /* What tells it from another one that lies there later, and its size. A store that has versions
+     * (an ETag) puts a checksum of them in the place of inode and changed_ns. */
+    sl_file_identity identity;
+    uint64_t device; /* with identity.inode: which folder it is, however it was reached */
+} sl_store_facts;
+
+/* An entry of a folder, while it is listed: "." and ".." are none. */
+typedef struct sl_store_entry {
+    const char *name;
+    sl_entry_kind kind; /* as far as the listing tells */
+} sl_store_entry;
+
+/* Whatever is not OK ends the listing. */
+typedef sluice_status (*sl_store_visit)(void *ctx, const sl_store_entry *entry,
+                                        sluice_error *error);
+
+/* A listing in the making, handed through a row's `list`. */
+typedef struct sl_listing {
+    sl_store_visit visit;
+    void *ctx;
+    sluice_status status;
+    sluice_error *error;
+} sl_listing;
+
+/* An object that is open. One of all zeros is closed. */
+typedef struct sl_handle {
+    const struct sl_store *store;
+    sl_file_name name; /* for errors: the opener's, as long as it is open */
+    int fd;            /* what the kernel reads by; -1: only `read_at` can */
+    void *own;         /* the row's */
+} sl_handle;
+
+typedef struct sl_open_how {
+    const sl_boundary *boundary; /* what it has to lie in (-EXDEV); NULL: anywhere */
+    bool direct;                 /* O_DIRECT, where there is a descriptor (-EINVAL: refused) */
+} sl_open_how;
+
+typedef struct sl_store {
+    /* How its addresses begin; "": all that no other row takes. */
+    const char *scheme;
+    bool has_links; /* one can lead out of a folder: boundary.h looks where what is open lies */
+    int (*stat)(const char *path, sl_store_facts *facts);
+    /* Shows each entry to sl_listing_show, until that says false. */
+    int (*list)(const char *path, sl_listing *listing);
+    /* Fills in handle->fd and ->own. What is no file is opened, and told by the facts, or refused.
+     */
+    int (*open)(const char *path, const sl_open_how *how, sl_handle *handle, sl_store_facts *facts);
+    int (*facts)(const sl_handle *handle, sl_store_facts *facts);
+    /* Bytes read, fewer where less is there; 0 at the end. */
+    ssize_t (*read_at)(const sl_handle *handle, void *to, size_t bytes, uint64_t offset);
+    void (*close)(sl_handle *handle);
+    /* The one name that all names of an address lead to, of at most SL_PATH_BYTES with its NUL. */
+    int (*real_path)(const char *path, char *real);
+} sl_store;
+
+/* The rows, the one with the scheme "" last. In an object file of its own: a program that links the
+ * static library and has a table of this name uses that instead (tests/support/store_fault.h). */
+extern const sl_store *const sl_stores[];
+extern const sl_store sl_store_local;
+
+const sl_store *sl_store_of(const char *path);
+
+/* ---- what lies at an address ---- */
+
+/* 0, or -errno. */
+int sl_store_stat(const char *path, sl_store_facts *facts);
+/* Errors: IO, also where there is nothing. */
+sluice_status sl_store_find(sl_file_name name, sl_store_facts *facts, sluice_error *error);
+/* Whether there is a file, a folder; no, where that cannot be told. For names that may be there:
+ * sl_store_ask tells a missing one from one that cannot be asked for. */
+bool sl_store_has_file(const char *path);
+bool sl_store_has_folder(const char *path);
+/* What lies there; SL_ENTRY_UNKNOWN: nothing. Errors: IO, where the store does not tell. */
+sluice_status sl_store_ask(sl_file_name name, sl_entry_kind *kind, sluice_error *error);
+/* Of an entry of a folder, at `path`; asks where the listing did not tell. */
+bool sl_store_is_folder(const sl_store_entry *entry, const char *path);
+/* Shows all entries to `visit`, in no order. Errors: IO, also half-way; the visitor's. */
+sluice_status sl_store_list(sl_file_name folder, sl_store_visit visit, void *ctx,
+                            sluice_error *error);
+/* For rows: false: that was the last one. */
+bool sl_listing_show(sl_listing *listing, const char *name, sl_entry_kind kind);
+/* As `real_path`: 0, or -errno. */
+int sl_store_real_path(const char *path, char real[SL_PATH_BYTES]);
+
+/* FOLDER/NAME; false: it is too long. */
+bool sl_path_join(char path[SL_PATH_BYTES], const char *folder, const char *name);
+/* What follows the last slash. */
+const char *sl_path_name(const char *path);
+
+/* ---- objects that are open ---- */
+
+/* Opens an object for reading; 0, or -errno: EISDIR, EINVAL of what is no file. For readers in io,
+ * whose errors are made later; `facts` must not be NULL. */
+int sl_handle_open_how(sl_handle *handle, const char *path, const sl_open_how *how,
+                       sl_store_facts *facts);
+/* The same for whoever opens a dataset: IO. `*identity`, without a sample, may be NULL. A handle
+ * that could not be opened is closed. */
+sluice_status sl_handle_open(sl_handle *handle, sl_file_name name, sl_file_identity *identity,
+                             sluice_error *error);
+/* Opens what was opened before. Errors: IO, also where it is not the same any more. */
+sluice_status sl_handle_open_again(sl_handle *handle, sl_file_name name,
+                                   const sl_file_identity *was, sluice_error *error);
+/* One that is closed is fine. */
+void sl_handle_close(sl_handle *handle);
+/* 0, or -errno. */
+int sl_handle_facts(const sl_handle *handle, sl_store_facts *facts);
+/* Whether it is still the same, as far as its store says anything about it. */
+bool sl_handle_is_unchanged(const sl_handle *handle, const sl_file_identity *was);
+/* Reads exactly `bytes`: IO, or CORRUPT when the object ends before. What may pass (retry.h) is
+ * tried again. */
+sluice_status sl_handle_read(const sl_handle *handle, void *buffer, size_t bytes, uint64_t offset,
+                             sluice_error *error);
+/* The same, without another try. */
+sluice_status sl_handle_read_once(const sl_handle *handle, void *buffer, size_t bytes,
+                                  uint64_t offset, sluice_error *error);
+/* Takes a checksum of up to 4 KiB each of the beginning, middle and end, never 0. Errors: IO,
+ * CORRUPT (it is shorter than identity->bytes). */
+sluice_status sl_handle_sample(const sl_handle *handle, sl_file_identity *identity,
+                               sluice_error *error);
+
+typedef enum sl_advice {
+    SL_ADVICE_RANDOM,     /* most of it is not wanted */
+    SL_ADVICE_SEQUENTIAL, /* all of it, in order */
+    SL_ADVICE_SOON,       /* these bytes are */
+    SL_ADVICE_NEVER       /* these bytes are not, any more */
+} sl_advice;
+/* What will be read; `bytes` 0: to the end. A hint: nothing comes of it where there is no
+ * descriptor. */
+void sl_handle_advise(const sl_handle *handle, sl_advice advice, uint64_t offset, uint64_t bytes);
+
+/* ---- objects as a whole ---- */
+
+/* The first bytes of an object, `most` at most; how many there are. 0 where it is no file, or
+ * cannot be read: to find out what an address is. */
+size_t sl_store_look(const char *path, void *head, size_t most);
+/* All of an object, which the caller frees (sl_free). Errors: as of open and read; UNSUPPORTED: it
+ * has more than `most` bytes; NOMEM. */
+sluice_status sl_store_read_whole(sl_file_name name, uint64_t most, uint8_t **data, size_t *bytes,
+                                  sluice_error *error);
+
+#endif

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of stores, and nothing else (store.h says why). */
+#include "store.h"
+
+const sl_store *const sl_stores[] = {&sl_store_local};
