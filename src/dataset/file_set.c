@@ -4,19 +4,15 @@
 #include "checksum.h"
 #include "clock.h"
 #include "cpu.h"
-#include "file.h"
 #include "index_store.h"
 #include "memory.h"
 #include "open_many.h"
+#include "store.h"
 #include "thread.h"
 #include "unpacked_store.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define STAGE "dataset"
@@ -27,78 +23,57 @@ static bool begins(const sl_file_kind *kind, const char *path)
 {
     uint8_t head[SL_FILE_LOOK_BYTES];
     return kind->begins != NULL &&
-           kind->begins((sl_bytes){head, sl_file_look(path, head, sizeof(head))});
-}
-
-/* NULL at the end. */
-static const char *next_name(DIR *folder)
-{
-    const struct dirent *entry = readdir(folder); // NOLINT(concurrency-mt-unsafe): our own stream
-    return entry != NULL ? entry->d_name : NULL;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
+           kind->begins((sl_bytes){head, sl_store_look(path, head, sizeof(head))});
 }
 
 bool sl_file_set_probe(const sl_file_kind *kind, const char *path)
 {
-    struct stat facts;
-    return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) &&
-           (kind->is_named(base_name(path)) || begins(kind, path));
+    return sl_store_has_file(path) && (kind->is_named(sl_path_name(path)) || begins(kind, path));
 }
 
 /* ---- which ---- */
 
-static bool is_for_unpacked(const sl_file_set *set, const struct stat *facts)
+static bool is_for_unpacked(const sl_file_set *set, const sl_store_facts *facts)
 {
-    struct stat own;
-    return set->unpacked_dir != NULL && stat(set->unpacked_dir, &own) == 0 &&
-           own.st_dev == facts->st_dev && own.st_ino == facts->st_ino;
+    sl_store_facts own;
+    return set->unpacked_dir != NULL && sl_store_stat(set->unpacked_dir, &own) == 0 &&
+           own.device == facts->device && own.identity.inode == facts->identity.inode;
 }
 
+/* A folder that is listed. */
+typedef struct lister {
+    sl_file_set *set;
+    const char *folder;
+} lister;
+
 /* Folders of classes beside files: it is not to be guessed which are meant. */
-static sluice_status add_entry(sl_file_set *set, const char *folder, const char *name,
-                               sluice_error *error)
+static sluice_status add_entry(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
-    struct stat facts;
-    const int length = snprintf(path, sizeof(path), "%s/%s", folder, name);
+    sl_store_facts facts = {.kind = SL_ENTRY_UNKNOWN};
+    const lister *l = ctx;
+    sl_file_set *set = l->set;
+    const char *name = entry->name;
     if (name[0] == '.') {
         return SLUICE_OK;
     }
-    if (length < 0 || (size_t)length >= sizeof(path)) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+    if (!sl_path_join(path, l->folder, name)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, l->folder, -1,
                              "the path of a file in it is too long");
     }
-    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode)) {
+    if (entry->kind != SL_ENTRY_FILE && sl_store_stat(path, &facts) == 0 &&
+        facts.kind == SL_ENTRY_FOLDER) {
         if ((set->kind->skips_folder != NULL && set->kind->skips_folder(name)) ||
             is_for_unpacked(set, &facts)) {
             return SLUICE_OK;
         }
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, l->folder, -1,
                              "holds %s and the folder \"%.256s\": name the %s (%.256s/*%s) "
                              "or that folder",
-                             set->kind->plural, name, strrchr(set->kind->plural, ' ') + 1, folder,
-                             set->kind->suffix);
+                             set->kind->plural, name, strrchr(set->kind->plural, ' ') + 1,
+                             l->folder, set->kind->suffix);
     }
     return set->kind->is_named(name) ? sl_file_list_add(&set->list, path, error) : SLUICE_OK;
-}
-
-static sluice_status add_folder(sl_file_set *set, const char *path, sluice_error *error)
-{
-    sluice_status status = SLUICE_OK;
-    DIR *folder = opendir(path);
-    if (folder == NULL) {
-        return sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot list the folder");
-    }
-    for (const char *name; status == SLUICE_OK && (name = next_name(folder)) != NULL;) {
-        status = add_entry(set, path, name, error);
-    }
-    (void)closedir(folder);
-    return status;
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -109,12 +84,10 @@ static int compare_paths(const void *a, const void *b)
 /* A path: a file, or a folder of them, which come in the order of their names. */
 static sluice_status add_path(sl_file_set *set, const char *path, sluice_error *error)
 {
-    struct stat facts;
-    if (stat(path, &facts) != 0) {
-        return sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot open");
-    }
-    if (!S_ISDIR(facts.st_mode)) {
-        return sl_file_list_add(&set->list, path, error);
+    sl_store_facts facts;
+    sluice_status status = sl_store_find((sl_file_name){STAGE, path}, &facts, error);
+    if (status < 0 || facts.kind != SL_ENTRY_FOLDER) {
+        return status < 0 ? status : sl_file_list_add(&set->list, path, error);
     }
     if (is_for_unpacked(set, &facts)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
@@ -124,7 +97,8 @@ static sluice_status add_path(sl_file_set *set, const char *path, sluice_error *
     }
     sl_file_list *list = &set->list;
     const uint32_t first = list->count;
-    const sluice_status status = add_folder(set, path, error);
+    lister l = {set, path};
+    status = sl_store_list((sl_file_name){STAGE, path}, add_entry, &l, error);
     if (status == SLUICE_OK && list->count > first) {
         qsort(list->files + first, list->count - first, sizeof(*list->files), compare_paths);
     }
@@ -169,12 +143,12 @@ static sluice_status walk(opener *o, sl_file_index *index, const char *path, slu
 /* Once it was walked: whether it is still what it was when that began. */
 static sluice_status settle(sl_file_index *index, const char *path, sluice_error *error)
 {
-    int fd = -1;
-    const sl_file_name name = {STAGE, path};
-    sluice_status status = sl_file_open_again(name, &index->file, &fd, error);
+    sl_handle file;
+    sluice_status status =
+        sl_handle_open_again(&file, (sl_file_name){STAGE, path}, &index->file, error);
     if (status == SLUICE_OK) {
-        status = sl_file_sample(fd, name, &index->file, error);
-        sl_file_close(fd);
+        status = sl_handle_sample(&file, &index->file, error);
+        sl_handle_close(&file);
     }
     if (status < 0) {
         sl_file_index_close(index);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "head_window.h"
 
-#include <fcntl.h>
+#include "store.h"
+
 #include <string.h>
 
 #define STAGE "dataset"
@@ -9,22 +10,17 @@
 sluice_status sl_head_window_open(sl_head_window *window, const char *path, sluice_error *error)
 {
     memset(window, 0, offsetof(sl_head_window, data));
-    window->path = path;
-    window->fd = -1;
     const sluice_status status =
-        sl_file_open((sl_file_name){STAGE, path}, &window->fd, &window->file, error);
-    if (status < 0) {
-        window->fd = -1;
-        return status;
+        sl_handle_open(&window->handle, (sl_file_name){STAGE, path}, &window->file, error);
+    if (status == SLUICE_OK) {
+        sl_handle_advise(&window->handle, SL_ADVICE_RANDOM, 0, 0); /* payloads are not wanted */
     }
-    (void)posix_fadvise(window->fd, 0, 0, POSIX_FADV_RANDOM); /* payloads are not wanted */
-    return SLUICE_OK;
+    return status;
 }
 
 void sl_head_window_close(sl_head_window *window)
 {
-    sl_file_close(window->fd);
-    window->fd = -1;
+    sl_handle_close(&window->handle);
 }
 
 const uint8_t *sl_head_window_look(sl_head_window *window, uint64_t at, size_t bytes,
@@ -38,8 +34,7 @@ const uint8_t *sl_head_window_look(sl_head_window *window, uint64_t at, size_t b
     size_t wanted = window->last > SL_HEAD_WINDOW_BYTES / 4 ? bytes : SL_HEAD_WINDOW_BYTES;
     wanted = left < wanted ? (size_t)left : wanted;
     window->bytes = 0;
-    if (sl_file_read(window->fd, (sl_file_name){STAGE, window->path}, window->data, wanted, at,
-                     error) < 0) {
+    if (sl_handle_read(&window->handle, window->data, wanted, at, error) < 0) {
         return NULL;
     }
     window->at = at;

@@ -8,7 +8,7 @@
 #ifndef SL_HEAD_WINDOW_H
 #define SL_HEAD_WINDOW_H
 
-#include "file.h"
+#include "store.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +17,7 @@
 #define SL_HEAD_WINDOW_BYTES ((size_t)64 << 10)
 
 typedef struct sl_head_window {
-    const char *path;
-    int fd; /* -1: not open */
+    sl_handle handle; /* names the opener's path */
     sl_file_identity file;
     uint64_t last; /* bytes of the record before: whoever walks sets it */
     uint64_t at;   /* of the bytes in `data` */

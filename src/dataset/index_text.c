@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "index_text.h"
 
-#include "file.h"
 #include "memory.h"
+#include "store.h"
 
 /* Bytes of text for each of the file that it is of, at most, and besides: a line for each of some.
  */
@@ -46,12 +46,6 @@ bool sl_index_text_end_line(sl_index_text *text)
     return text->at == text->end;
 }
 
-static bool is_older(const struct stat *a, const struct stat *b)
-{
-    return a->st_mtim.tv_sec < b->st_mtim.tv_sec ||
-           (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
-}
-
 static bool read_and_parse(sl_file_index *index, const char *name, uint64_t file_bytes,
                            sl_index_text_parse parse)
 {
@@ -59,7 +53,7 @@ static bool read_and_parse(sl_file_index *index, const char *name, uint64_t file
     size_t bytes;
     const uint64_t most =
         file_bytes < (UINT64_MAX >> 8) ? file_bytes * TEXT_A_BYTE + TEXT_BESIDES : UINT64_MAX;
-    if (sl_file_read_whole((sl_file_name){"dataset", name}, most, &text, &bytes, NULL) < 0) {
+    if (sl_store_read_whole((sl_file_name){"dataset", name}, most, &text, &bytes, NULL) < 0) {
         return false;
     }
     const bool good = parse(index, (const char *)text, bytes, file_bytes);
@@ -70,12 +64,13 @@ static bool read_and_parse(sl_file_index *index, const char *name, uint64_t file
 bool sl_index_text_load(sl_file_index *index, const char *path, const char *name,
                         sl_index_text_parse parse)
 {
-    struct stat file;
-    struct stat own;
-    if (stat(path, &file) != 0 || stat(name, &own) != 0 || is_older(&own, &file) ||
-        !read_and_parse(index, name, (uint64_t)file.st_size, parse)) {
+    sl_store_facts file;
+    sl_store_facts own;
+    if (sl_store_stat(path, &file) != 0 || sl_store_stat(name, &own) != 0 ||
+        own.identity.modified_ns < file.identity.modified_ns ||
+        !read_and_parse(index, name, file.identity.bytes, parse)) {
         return false;
     }
-    index->file = sl_file_identity_of(&file);
+    index->file = file.identity;
     return true;
 }

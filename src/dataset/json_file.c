@@ -2,8 +2,8 @@
 #include "json_file.h"
 
 #include "error.h"
-#include "file.h"
 #include "memory.h"
+#include "store.h"
 
 #include <string.h>
 
@@ -84,8 +84,8 @@ sluice_status sl_json_load(sl_json_tree *tree, const char *path, sluice_error *e
     size_t bytes;
     json_error_t why;
     *tree = (sl_json_tree){NULL, 0};
-    const sluice_status status = sl_file_read_whole((sl_file_name){STAGE, path},
-                                                    SL_JSON_TREE_BYTES_MAX, &text, &bytes, error);
+    const sluice_status status = sl_store_read_whole((sl_file_name){STAGE, path},
+                                                     SL_JSON_TREE_BYTES_MAX, &text, &bytes, error);
     if (status < 0) {
         return status;
     }

@@ -3,12 +3,12 @@
 
 #include "error.h"
 #include "memory.h"
+#include "store.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define STAGE "dataset"
 
@@ -112,7 +112,8 @@ static sluice_status expand(sl_path_list *list, const char *path, sluice_error *
 
 sluice_status sl_path_range_add(sl_path_list *list, const char *path, sluice_error *error)
 {
-    return access(path, F_OK) == 0 ? add(list, path, error) : expand(list, path, error);
+    sl_store_facts facts;
+    return sl_store_stat(path, &facts) == 0 ? add(list, path, error) : expand(list, path, error);
 }
 
 void sl_path_list_free(sl_path_list *list)

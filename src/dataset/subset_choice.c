@@ -2,9 +2,9 @@
 /* subset_choice: ranges and files of numbers. */
 #include "dtype.h"
 #include "error.h"
-#include "file.h"
 #include "memory.h"
 #include "npy_header.h"
+#include "store.h"
 #include "subset.h"
 
 #define STAGE     "dataset"
@@ -219,7 +219,7 @@ sluice_status sl_subset_index_file(sl_index_map *map, const char *path, uint64_t
     uint8_t *data = NULL;
     size_t bytes = 0;
     sluice_status status =
-        sl_file_read_whole((sl_file_name){STAGE, path}, FILE_MOST, &data, &bytes, error);
+        sl_store_read_whole((sl_file_name){STAGE, path}, FILE_MOST, &data, &bytes, error);
     if (status < 0) {
         return status;
     }

@@ -112,8 +112,8 @@ size_t sl_recordio_peek(const sl_recordio *record, uint8_t *to, size_t bytes)
 static sluice_status fail(const sl_head_window *window, uint64_t offset, const char *text,
                           sluice_error *error)
 {
-    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, window->path, (int64_t)offset, "%s",
-                         text);
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, window->handle.name.path, (int64_t)offset,
+                         "%s", text);
 }
 
 /* A part, which is in the file. */
@@ -153,8 +153,8 @@ static sluice_status walk_record(sl_head_window *window, uint64_t *at, sluice_er
         size += of.bytes + (of.last ? 0U : 4U);
         window->last = SL_RECORDIO_HEAD + of.padded;
         if (size > SL_RECORDIO_BYTES_MAX) {
-            return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, window->path, (int64_t)begin,
-                                 "a record has 2^29 bytes or more");
+            return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, window->handle.name.path,
+                                 (int64_t)begin, "a record has 2^29 bytes or more");
         }
     }
     return SLUICE_OK;
@@ -169,8 +169,8 @@ static sluice_status walk_file(sl_file_index *index, sl_head_window *window, slu
             return status;
         }
         if (!sl_file_index_add(index, begin, at - begin)) {
-            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, window->path, (int64_t)begin,
-                                 "no memory for the file's index");
+            return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, window->handle.name.path,
+                                 (int64_t)begin, "no memory for the file's index");
         }
     }
     return SLUICE_OK;

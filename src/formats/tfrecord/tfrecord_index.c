@@ -45,8 +45,8 @@ typedef struct walker {
 
 static sluice_status fail(const walker *w, uint64_t offset, const char *text, sluice_error *error)
 {
-    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, w->window.path, (int64_t)offset, "%s",
-                         text);
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, w->window.handle.name.path,
+                         (int64_t)offset, "%s", text);
 }
 
 /* What begins with no head. */
@@ -55,7 +55,7 @@ static sluice_status refuse_file(const walker *w, const uint8_t *head, sluice_er
     const bool gzip = head[0] == 0x1f && head[1] == 0x8b;
     const bool zlib = (head[0] & 0x8f) == 0x08 && (head[0] * 256 + head[1]) % 31 == 0;
     if (gzip || zlib) {
-        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->window.path, 0,
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, w->window.handle.name.path, 0,
                              "it is compressed by %s, and can only be read from front to back: "
                              "unpack it first (%s)",
                              gzip ? "gzip" : "zlib", gzip ? "gunzip" : "zlib-flate -uncompress");
@@ -84,8 +84,8 @@ static sluice_status walk_record(walker *w, uint64_t *at, sluice_error *error)
     }
     w->window.last = SL_TFRECORD_FRAME + length;
     if (!sl_file_index_add(w->index, *at, w->window.last)) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, w->window.path, (int64_t)*at,
-                             "no memory for the file's index");
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, w->window.handle.name.path,
+                             (int64_t)*at, "no memory for the file's index");
     }
     *at += w->window.last;
     return SLUICE_OK;
