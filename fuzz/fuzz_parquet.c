@@ -11,6 +11,7 @@
 #include "memory.h"
 #include "parquet_lists.h"
 #include "parquet_reads.h"
+#include "store.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -20,6 +21,7 @@ enum { ROWS_ASKED = 64, ELEMENTS_ASKED = 3 };
 
 static int file = -1;
 static char path[64];
+static sl_handle handle;          /* the same, by its path */
 static volatile uint8_t last_sum; /* so that what was summed up has to be read */
 
 static void write_file(const uint8_t *data, size_t size)
@@ -28,6 +30,8 @@ static void write_file(const uint8_t *data, size_t size)
         file = memfd_create("parquet", MFD_CLOEXEC);
         fuzz_expect(file >= 0, "a file in memory");
         snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+        const sl_file_name name = {"fuzz", path};
+        fuzz_expect(sl_handle_open(&handle, name, NULL, NULL) == SLUICE_OK, "opened by its path");
     }
     fuzz_expect(ftruncate(file, 0) == 0 && pwrite(file, data, size, 0) == (ssize_t)size, "written");
 }
@@ -108,7 +112,7 @@ static bool fill(sl_parquet_read *read, const sl_parquet *parquet)
 {
     uint32_t longest;
     sl_parquet_stretches found = {.of = NULL};
-    const sl_parquet_place place = {.fd = file, .path = path, .parquet = parquet};
+    const sl_parquet_place place = {.from = handle, .parquet = parquet};
     const bool lists = parquet->leaves[read->leaf].max_rep > 0;
     const uint64_t rows = parquet->group_rows[0];
     const uint64_t slots = sl_parquet_slots(parquet, 0, read->leaf);
@@ -131,7 +135,7 @@ static bool fill(sl_parquet_read *read, const sl_parquet *parquet)
 static void run_index(uint64_t size)
 {
     sl_parquet parquet = {.file.bytes = size};
-    if (sl_parquet_read_footer(&parquet, file, path, NULL) == SLUICE_OK) {
+    if (sl_parquet_read_footer(&parquet, &handle, NULL) == SLUICE_OK) {
         for (uint32_t leaf = 0; leaf < parquet.leaf_count && leaf < 8; leaf++) {
             sl_parquet_read read = {.leaf = leaf, .high = ELEMENTS_ASKED};
             if (parquet.leaves[leaf].type != SL_PARQUET_BYTES || parquet.leaves[leaf].max_rep > 1 ||

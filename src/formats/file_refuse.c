@@ -2,8 +2,8 @@
 #include "file_refuse.h"
 
 #include "error.h"
-#include "file.h"
 #include "format_table.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -149,14 +149,14 @@ static sluice_status refuse_bytes(const char *path, const uint8_t *head, size_t 
 sluice_status sl_file_refuse(const char *path, sluice_error *error)
 {
     uint8_t head[LOOK_BYTES];
-    struct stat facts;
-    if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    sl_store_facts facts;
+    if (sl_store_stat(path, &facts) != 0 || facts.kind != SL_ENTRY_FILE) {
         return refuse_unknown(path, "is neither a file nor a folder", error);
     }
-    if (facts.st_size == 0) {
+    if (facts.identity.bytes == 0) {
         return refuse_unknown(path, "is empty", error);
     }
-    const size_t size = sl_file_look(path, head, sizeof(head));
+    const size_t size = sl_store_look(path, head, sizeof(head));
     if (size == 0) {
         return refuse_unknown(path, "cannot be read", error);
     }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "folder_look.h"
 
-#include "file.h"
 #include "memory.h"
 #include "splits.h"
+#include "store.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #define STAGE "dataset"
 
@@ -26,14 +23,14 @@ static bool join(char path[SL_PATH_BYTES], const char *folder, const char *name)
     return length > 0 && length < SL_PATH_BYTES;
 }
 
-static bool is_folder(const char *folder, const struct dirent *entry)
+/* A path is built only for what the listing does not tell: there may be a million entries. */
+static bool is_folder(const char *folder, const sl_store_entry *entry)
 {
     char path[SL_PATH_BYTES];
-    struct stat facts;
-    if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) {
-        return entry->d_type == DT_DIR;
+    if (entry->kind == SL_ENTRY_FOLDER || entry->kind == SL_ENTRY_FILE) {
+        return entry->kind == SL_ENTRY_FOLDER;
     }
-    return join(path, folder, entry->d_name) && stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+    return join(path, folder, entry->name) && sl_store_is_folder(entry, path);
 }
 
 /* Folders of pictures beside annotations. */
@@ -94,43 +91,23 @@ static void add_file(sl_folder_look *look, const char *name)
     }
 }
 
-/* Each entry that is not hidden, to `take`. */
-static sluice_status list(const char *path,
-                          sluice_status (*take)(void *ctx, const char *folder,
-                                                const struct dirent *entry, sluice_error *error),
-                          void *ctx, sluice_error *error)
-{
-    sluice_status status = SLUICE_OK;
-    DIR *folder = opendir(path);
-    if (folder == NULL) {
-        return sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot list the folder");
-    }
-    while (status == SLUICE_OK) {
-        errno = 0;
-        const struct dirent *entry = readdir(folder); // NOLINT(concurrency-mt-unsafe): our own
-        if (entry == NULL) {
-            if (errno != 0) {
-                status = sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1,
-                                       "cannot list the folder");
-            }
-            break;
-        }
-        if (entry->d_name[0] != '.') {
-            status = take(ctx, path, entry, error);
-        }
-    }
-    (void)closedir(folder);
-    return status;
-}
+/* A folder that is looked at. */
+typedef struct looker {
+    sl_folder_look *look;
+    const char *folder;
+} looker;
 
-static sluice_status look_at_entry(void *ctx, const char *folder, const struct dirent *entry,
-                                   sluice_error *error)
+static sluice_status look_at_entry(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
     (void)error;
-    if (is_folder(folder, entry)) {
-        add_folder(ctx, entry->d_name);
+    const looker *l = ctx;
+    if (entry->name[0] == '.') {
+        return SLUICE_OK;
+    }
+    if (is_folder(l->folder, entry)) {
+        add_folder(l->look, entry->name);
     } else {
-        add_file(ctx, entry->d_name);
+        add_file(l->look, entry->name);
     }
     return SLUICE_OK;
 }
@@ -149,7 +126,9 @@ static void leave_out_notes(sl_folder_look *look)
 
 sluice_status sl_folder_look_at(sl_folder_look *look, const char *path, sluice_error *error)
 {
-    const sluice_status status = list(path, look_at_entry, look, error);
+    looker l = {look, path};
+    const sluice_status status =
+        sl_store_list((sl_file_name){STAGE, path}, look_at_entry, &l, error);
     leave_out_notes(look);
     return status;
 }
@@ -159,18 +138,18 @@ sluice_status sl_folder_look_at(sl_folder_look *look, const char *path, sluice_e
 typedef struct lister {
     sl_file_list *list;
     const sl_format *format;
+    const char *folder;
 } lister;
 
-static sluice_status list_entry(void *ctx, const char *folder, const struct dirent *entry,
-                                sluice_error *error)
+static sluice_status list_entry(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
     const lister *l = ctx;
-    if (!is_of(l->format, entry->d_name) || is_folder(folder, entry)) {
+    if (entry->name[0] == '.' || !is_of(l->format, entry->name) || is_folder(l->folder, entry)) {
         return SLUICE_OK;
     }
-    if (!join(path, folder, entry->d_name)) {
-        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
+    if (!join(path, l->folder, entry->name)) {
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, l->folder, -1,
                              "the path of a file in it is too long");
     }
     return sl_file_list_add(l->list, path, error);
@@ -199,9 +178,10 @@ static void keep_sure(sl_file_list *files, uint32_t first, const sl_format *form
 sluice_status sl_folder_list_files(sl_file_list *files, const char *folder, const sl_format *format,
                                    uint32_t most, sluice_error *error)
 {
-    lister l = {files, format};
+    lister l = {files, format, folder};
     const uint32_t first = files->count;
-    const sluice_status status = list(folder, list_entry, &l, error);
+    const sluice_status status =
+        sl_store_list((sl_file_name){STAGE, folder}, list_entry, &l, error);
     if (status == SLUICE_OK && files->count > first) {
         qsort(files->files + first, files->count - first, sizeof(*files->files), compare_paths);
     }

@@ -5,10 +5,9 @@
 #include "folder_find.h"
 #include "format_table.h"
 #include "memory.h"
+#include "store.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE "dataset"
 
@@ -65,8 +64,7 @@ static sluice_status open_as(const sl_format *format, sl_dataset **dataset,
 static sluice_status add_path(sl_file_list *files, const sl_format *format, const char *path,
                               sluice_error *error)
 {
-    struct stat facts;
-    if (stat(path, &facts) != 0 || !S_ISDIR(facts.st_mode) || format->probe(path)) {
+    if (!sl_store_has_folder(path) || format->probe(path)) {
         return sl_file_list_add(files, path, error);
     }
     const uint32_t first = files->count;
@@ -172,10 +170,11 @@ sluice_status sl_dataset_open(sl_dataset **dataset, const char *const *paths, si
     if (count == 0) {
         return sl_error_set(error, SLUICE_INVALID, STAGE, "no path was given");
     }
-    struct stat facts;
-    if (stat(paths[0], &facts) != 0) {
-        return sl_error_file(error, SLUICE_IO, STAGE, errno, paths[0], -1, "cannot open");
+    sl_store_facts facts;
+    const sluice_status status = sl_store_find((sl_file_name){STAGE, paths[0]}, &facts, error);
+    if (status < 0) {
+        return status;
     }
-    return S_ISDIR(facts.st_mode) ? open_folder(dataset, paths, count, options, error)
-                                  : open_file(dataset, paths, count, options, error);
+    return facts.kind == SL_ENTRY_FOLDER ? open_folder(dataset, paths, count, options, error)
+                                         : open_file(dataset, paths, count, options, error);
 }

@@ -9,9 +9,9 @@
 #include "pack_state.h"
 #include "rejected.h"
 #include "shards.h"
+#include "store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static sluice_status check_shard(const joining *j, const part_file *file, const 
                                  const sl_shard_row *row, sluice_error *error)
 {
     char path[SL_OUTPUT_PATH_BYTES];
-    int fd;
+    sl_handle from;
     sl_file_identity found = {0};
     sl_shard_header header;
     sluice_error reason;
@@ -119,14 +119,14 @@ static sluice_status check_shard(const joining *j, const part_file *file, const 
     if (status < 0) {
         return status;
     }
-    status = sl_file_open((sl_file_name){STAGE, path}, &fd, &found, &reason);
+    status = sl_handle_open(&from, (sl_file_name){STAGE, path}, &found, &reason);
     if (status < 0) {
         return sl_error_file(error, reason.sys_errno == ENOENT ? SLUICE_STATE : SLUICE_IO, STAGE,
                              reason.sys_errno, file->path, -1,
                              "%s, which part %" PRIu32 " made, cannot be found", name, file->part);
     }
-    status = sl_shard_read_header(fd, path, found.bytes, &header, &reason);
-    sl_file_close(fd);
+    status = sl_shard_read_header(&from, found.bytes, &header, &reason);
+    sl_handle_close(&from);
     if (status < 0 || !sl_shard_row_matches(row, &header)) {
         return sl_error_file(error, SLUICE_STATE, STAGE, 0, path, -1,
                              "is not the shard that part %" PRIu32 " made: remove %s and pack the "

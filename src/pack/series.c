@@ -6,6 +6,7 @@
 #include "file.h"
 #include "memory.h"
 #include "shards.h"
+#include "store.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -131,10 +132,10 @@ sluice_status sl_series_look(const sl_series *series, uint64_t next, sl_shard_ro
     if (status < 0) {
         return status;
     }
-    int fd;
+    sl_handle from;
     sl_file_identity file = {0};
     sluice_error reason;
-    status = sl_file_open((sl_file_name){STAGE, path}, &fd, &file, &reason);
+    status = sl_handle_open(&from, (sl_file_name){STAGE, path}, &file, &reason);
     if (status < 0 && reason.sys_errno != ENOENT) {
         return pass_on(error, &reason);
     }
@@ -142,8 +143,8 @@ sluice_status sl_series_look(const sl_series *series, uint64_t next, sl_shard_ro
         return SLUICE_END;
     }
     sl_shard_header header;
-    status = sl_shard_read_header(fd, path, file.bytes, &header, &reason);
-    sl_file_close(fd);
+    status = sl_shard_read_header(&from, file.bytes, &header, &reason);
+    sl_handle_close(&from);
     if (status == SLUICE_IO) {
         return pass_on(error, &reason);
     }

@@ -4,10 +4,10 @@
 #include "checksum.h"
 #include "dtype.h"
 #include "error.h"
-#include "file.h"
 #include "file_list.h"
 #include "memory.h"
 #include "npz_file.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -248,13 +248,14 @@ sluice_status sl_flat_open_parts(sl_dataset **dataset, const sl_flat_part *parts
 /* All of a file. */
 static sluice_status measure_file(sl_flat_part *part, const char *path, sluice_error *error)
 {
-    int fd;
+    sl_handle from;
     *part = (sl_flat_part){.path = path};
-    const sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &fd, &part->file, error);
+    const sluice_status status =
+        sl_handle_open(&from, (sl_file_name){STAGE, path}, &part->file, error);
     if (status < 0) {
         return status;
     }
-    sl_file_close(fd);
+    sl_handle_close(&from);
     part->bytes = part->file.bytes;
     return part->bytes > 0
                ? SLUICE_OK

@@ -7,10 +7,10 @@
 #include "checksum.h"
 #include "dataset.h"
 #include "dtype.h"
-#include "file.h"
 #include "file_list.h"
 #include "megatron_index.h"
 #include "memory.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static bool probe(const char *path)
     char name[SL_PATH_BYTES];
     uint8_t head[SL_MEGATRON_HEAD_BYTES];
     return name_file(name, path, ".idx") &&
-           sl_file_look(name, head, sizeof(head)) == sizeof(head) &&
+           sl_store_look(name, head, sizeof(head)) == sizeof(head) &&
            sl_megatron_is(head, sizeof(head));
 }
 
@@ -125,8 +125,8 @@ static bool is_file(const char *name)
 static bool is_pair(const char *path)
 {
     char name[SL_PATH_BYTES];
-    struct stat facts;
-    return name_file(name, path, ".bin") && stat(name, &facts) == 0 && probe(path);
+    sl_store_facts facts;
+    return name_file(name, path, ".bin") && sl_store_stat(name, &facts) == 0 && probe(path);
 }
 
 /* ---- opening ---- */
@@ -195,7 +195,7 @@ static sluice_status read_index(megatron *own, const char *path, sluice_error *e
     size_t size = 0;
     uint8_t *bytes = NULL;
     sluice_status status =
-        sl_file_read_whole((sl_file_name){STAGE, path}, UINT64_MAX, &bytes, &size, error);
+        sl_store_read_whole((sl_file_name){STAGE, path}, UINT64_MAX, &bytes, &size, error);
     if (status == SLUICE_OK) {
         status = take_index(own, bytes, size, path, error);
     }
@@ -205,7 +205,7 @@ static sluice_status read_index(megatron *own, const char *path, sluice_error *e
 
 static sluice_status add_pair(megatron *own, const char *path, sluice_error *error)
 {
-    int fd;
+    sl_handle from;
     char index[SL_PATH_BYTES];
     char bin[SL_PATH_BYTES];
     if (!name_file(index, path, ".idx") || !name_file(bin, path, ".bin")) {
@@ -218,11 +218,11 @@ static sluice_status add_pair(megatron *own, const char *path, sluice_error *err
     }
     sl_listed_file *file = &own->list.files[own->list.count - 1];
     file->first = own->base.info.samples;
-    status = sl_file_open((sl_file_name){STAGE, bin}, &fd, &file->file, error);
+    status = sl_handle_open(&from, (sl_file_name){STAGE, bin}, &file->file, error);
     if (status < 0) {
         return status;
     }
-    sl_file_close(fd);
+    sl_handle_close(&from);
     return read_index(own, index, error);
 }
 

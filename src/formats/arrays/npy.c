@@ -6,10 +6,10 @@
  */
 #include "dataset.h"
 #include "dtype.h"
-#include "file.h"
 #include "flat.h"
 #include "memory.h"
 #include "npy_header.h"
+#include "store.h"
 
 #include <string.h>
 #include <strings.h>
@@ -20,7 +20,7 @@
 static bool probe(const char *path)
 {
     uint8_t prefix[SL_NPY_PREFIX_BYTES];
-    return sl_file_look(path, prefix, sizeof(prefix)) == sizeof(prefix) &&
+    return sl_store_look(path, prefix, sizeof(prefix)) == sizeof(prefix) &&
            sl_npy_is(prefix, sizeof(prefix));
 }
 
@@ -37,15 +37,15 @@ static sluice_status refuse(const char *path, sl_refusal refusal, sluice_error *
 }
 
 /* An open file of `bytes`. */
-static sluice_status read_header(int fd, const char *path, uint64_t bytes, sl_npy *npy,
+static sluice_status read_header(const sl_handle *from, uint64_t bytes, sl_npy *npy,
                                  sluice_error *error)
 {
     uint8_t prefix[SL_NPY_PREFIX_BYTES];
-    const sl_file_name name = {STAGE, path};
+    const char *path = from->name.path;
     if (bytes < sizeof(prefix)) {
         return refuse(path, sl_refuse("the file is too short for a .npy file", 0), error);
     }
-    sluice_status status = sl_file_read(fd, name, prefix, sizeof(prefix), 0, error);
+    sluice_status status = sl_handle_read(from, prefix, sizeof(prefix), 0, error);
     if (status < 0) {
         return status;
     }
@@ -64,7 +64,7 @@ static sluice_status read_header(int fd, const char *path, uint64_t bytes, sl_np
     if (header == NULL) {
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, 0, "no memory for its header");
     }
-    status = sl_file_read(fd, name, header, length, 0, error);
+    status = sl_handle_read(from, header, length, 0, error);
     if (status == SLUICE_OK) {
         const sl_refusal refusal = sl_npy_parse(npy, (sl_bytes){header, length});
         status = refusal.text != NULL ? refuse(path, refusal, error) : SLUICE_OK;
@@ -91,14 +91,14 @@ static sluice_status check_size(const char *path, uint64_t bytes, const sl_npy *
 
 static sluice_status measure(sl_flat_part *part, const char *path, sl_npy *npy, sluice_error *error)
 {
-    int fd;
+    sl_handle from;
     *part = (sl_flat_part){.path = path};
-    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &fd, &part->file, error);
+    sluice_status status = sl_handle_open(&from, (sl_file_name){STAGE, path}, &part->file, error);
     if (status < 0) {
         return status;
     }
-    status = read_header(fd, path, part->file.bytes, npy, error);
-    sl_file_close(fd);
+    status = read_header(&from, part->file.bytes, npy, error);
+    sl_handle_close(&from);
     if (status == SLUICE_OK) {
         status = check_size(path, part->file.bytes, npy, error);
     }

@@ -2,11 +2,10 @@
 /* .npz files: which of the two ways they are read. */
 #include "npz.h"
 
-#include "file.h"
 #include "memory.h"
+#include "store.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE "dataset"
 
@@ -85,11 +84,9 @@ static sluice_status open_one(sl_dataset **dataset, const char *path, sl_file_se
 static sluice_status open_npz(sl_dataset **dataset, const char *const *paths, size_t count,
                               const sluice_dataset_options *options, sluice_error *error)
 {
-    struct stat facts;
     sl_file_set set = {.samples = 0};
     sluice_status status = sl_file_set_list(&set, &npz_files, paths, count, error);
-    if (status == SLUICE_OK && count == 1 && stat(paths[0], &facts) == 0 &&
-        !S_ISDIR(facts.st_mode)) {
+    if (status == SLUICE_OK && count == 1 && !sl_store_has_folder(paths[0])) {
         status = open_one(dataset, paths[0], &set, options, error);
     } else if (status == SLUICE_OK) {
         status = sl_npz_open_samples(dataset, &set, ".npz files, each of which is a sample",

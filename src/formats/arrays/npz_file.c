@@ -2,12 +2,11 @@
 #include "npz_file.h"
 
 #include "crc32.h"
-#include "file.h"
 #include "inflate.h"
 #include "memory.h"
 #include "name_table.h"
+#include "store.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@ enum {
 typedef struct reader {
     sl_npz_file *file;
     const char *path;
-    int fd;
+    sl_handle from;
     uint64_t limit; /* where the directory begins */
 } reader;
 
@@ -51,8 +50,7 @@ static sluice_status find_end(reader *r, uint8_t *tail, size_t bytes, sl_zip_end
 {
     const uint64_t all = r->file->file.bytes;
     bytes = bytes < all ? bytes : (size_t)all;
-    const sluice_status status =
-        sl_file_read(r->fd, (sl_file_name){STAGE, r->path}, tail, bytes, all - bytes, error);
+    const sluice_status status = sl_handle_read(&r->from, tail, bytes, all - bytes, error);
     if (status < 0) {
         return status;
     }
@@ -88,8 +86,7 @@ static sluice_status read_directory(reader *r, sl_zip_end *end, sluice_error *er
     if (r->file->directory == NULL || r->file->entries == NULL) {
         return no_memory(r->path, error);
     }
-    return sl_file_read(r->fd, (sl_file_name){STAGE, r->path}, r->file->directory, end->bytes,
-                        end->offset, error);
+    return sl_handle_read(&r->from, r->file->directory, end->bytes, end->offset, error);
 }
 
 /* ---- members ---- */
@@ -100,7 +97,7 @@ static sluice_status read_at(const reader *r, uint64_t from, uint8_t *room, sl_b
 {
     const uint64_t left = r->limit - from;
     *bytes = (sl_bytes){room, left < ENTRY_BYTES ? (size_t)left : ENTRY_BYTES};
-    return sl_file_read(r->fd, (sl_file_name){STAGE, r->path}, room, bytes->size, from, error);
+    return sl_handle_read(&r->from, room, bytes->size, from, error);
 }
 
 static sluice_status enter(const reader *r, sl_npz_entry *entry, uint8_t *room, sl_bytes *packed,
@@ -258,11 +255,11 @@ sluice_status sl_npz_file_read(sl_npz_file *file, const char *path, sluice_error
     sl_zip_end end = {.offset = 0};
     *file = (sl_npz_file){.count = 0};
     reader r = {.file = file, .path = path};
-    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &r.fd, &file->file, error);
+    sluice_status status = sl_handle_open(&r.from, (sl_file_name){STAGE, path}, &file->file, error);
     if (status < 0) {
         return status;
     }
-    (void)posix_fadvise(r.fd, 0, 0, POSIX_FADV_RANDOM); /* arrays are not wanted */
+    sl_handle_advise(&r.from, SL_ADVICE_RANDOM, 0, 0); /* arrays are not wanted */
     status = read_directory(&r, &end, error);
     if (status == SLUICE_OK) {
         status = read_entries(&r, &end, error);
@@ -273,7 +270,7 @@ sluice_status sl_npz_file_read(sl_npz_file *file, const char *path, sluice_error
     if (status == SLUICE_OK) {
         status = check_places(&r, error);
     }
-    sl_file_close(r.fd);
+    sl_handle_close(&r.from);
     if (status < 0) {
         sl_npz_file_close(file);
     }
@@ -307,7 +304,7 @@ static sluice_status unpack(const sl_npz_entry *entry, sl_bytes packed, uint8_t 
     return status;
 }
 
-static sluice_status load(const sl_npz_entry *entry, const char *path, int fd, uint8_t **data,
+static sluice_status load(const sl_npz_entry *entry, const sl_handle *from, uint8_t **data,
                           sluice_error *error)
 {
     const sl_zip_member *member = &entry->member;
@@ -315,8 +312,7 @@ static sluice_status load(const sl_npz_entry *entry, const char *path, int fd, u
     if (packed == NULL) {
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for an array");
     }
-    sluice_status status =
-        sl_file_read(fd, (sl_file_name){STAGE, path}, packed, member->packed, member->data, error);
+    sluice_status status = sl_handle_read(from, packed, member->packed, member->data, error);
     if (status == SLUICE_OK && member->method == SL_ZIP_DEFLATED) {
         status = unpack(entry, (sl_bytes){packed, (size_t)member->packed}, data, error);
     } else if (status == SLUICE_OK && sl_crc32(0, packed, member->packed) != member->crc) {
@@ -333,17 +329,18 @@ static sluice_status load(const sl_npz_entry *entry, const char *path, int fd, u
 sluice_status sl_npz_file_load(const sl_npz_entry *entry, const sl_listed_file *of, uint8_t **data,
                                sluice_error *error)
 {
-    int fd;
+    sl_handle from;
     const char *path = of->path;
     *data = NULL;
-    sluice_status status = sl_file_open_again((sl_file_name){STAGE, path}, &of->file, &fd, error);
+    sluice_status status =
+        sl_handle_open_again(&from, (sl_file_name){STAGE, path}, &of->file, error);
     if (status < 0) {
         return status;
     }
     sluice_error reason;
     sl_error_clear(&reason);
-    status = load(entry, path, fd, data, &reason);
-    sl_file_close(fd);
+    status = load(entry, &from, data, &reason);
+    sl_handle_close(&from);
     if (status < 0) {
         return sl_error_file(error, status, STAGE, reason.sys_errno, path,
                              (int64_t)entry->member.data, "member \"%.256s\": %s", entry->name,
@@ -352,7 +349,7 @@ sluice_status sl_npz_file_load(const sl_npz_entry *entry, const sl_listed_file *
     return status;
 }
 
-static sluice_status check(const sl_zip_member *member, const char *path, int fd, uint8_t *piece,
+static sluice_status check(const sl_zip_member *member, const sl_handle *from, uint8_t *piece,
                            sl_findings *findings, sluice_error *error)
 {
     uint32_t crc = 0;
@@ -362,8 +359,7 @@ static sluice_status check(const sl_zip_member *member, const char *path, int fd
         if (sl_findings_stopped(findings)) {
             return SLUICE_CANCELED;
         }
-        const sluice_status status =
-            sl_file_read(fd, (sl_file_name){STAGE, path}, piece, bytes, member->data + at, error);
+        const sluice_status status = sl_handle_read(from, piece, bytes, member->data + at, error);
         if (status < 0) {
             return status;
         }
@@ -372,23 +368,25 @@ static sluice_status check(const sl_zip_member *member, const char *path, int fd
     }
     return crc == member->crc
                ? SLUICE_OK
-               : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)member->data,
+               : sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, from->name.path,
+                               (int64_t)member->data,
                                "the checksum (CRC-32) of the member that begins here is wrong");
 }
 
 void sl_npz_file_check(const sl_zip_member *member, const sl_listed_file *of, sl_findings *findings)
 {
-    int fd;
+    sl_handle from;
     sluice_error error;
     const char *path = of->path;
     sl_error_clear(&error);
-    sluice_status status = sl_file_open_again((sl_file_name){STAGE, path}, &of->file, &fd, &error);
+    sluice_status status =
+        sl_handle_open_again(&from, (sl_file_name){STAGE, path}, &of->file, &error);
     if (status == SLUICE_OK) {
         uint8_t *piece = sl_malloc(PIECE_BYTES);
-        status = piece != NULL ? check(member, path, fd, piece, findings, &error)
-                               : no_memory(path, &error);
+        status =
+            piece != NULL ? check(member, &from, piece, findings, &error) : no_memory(path, &error);
         sl_free(piece);
-        sl_file_close(fd);
+        sl_handle_close(&from);
     }
     if (status < 0 && status != SLUICE_CANCELED) {
         findings->report(findings->ctx, &error);

@@ -3,18 +3,16 @@
  * .npz files, each of which is a sample. Where stored arrays lie is noted of the files that are
  * looked at when they are opened: 48 bytes an array.
  */
-#include "file.h"
 #include "memory.h"
 #include "name_table.h"
 #include "npz.h"
 #include "open_many.h"
+#include "store.h"
 #include "thread.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE "dataset"
 
@@ -374,21 +372,23 @@ static sluice_status find_fields(npz *own, const sluice_dataset_options *options
 static sluice_status measure(npz *own, sluice_error *error)
 {
     for (uint32_t i = 0; i < own->list.count; i++) {
-        struct stat facts;
+        sl_store_facts facts;
         sl_listed_file *file = &own->list.files[i];
-        if (stat(file->path, &facts) != 0) {
-            return sl_error_file(error, SLUICE_IO, STAGE, errno, file->path, -1, "cannot open");
+        const sluice_status status =
+            sl_store_find((sl_file_name){STAGE, file->path}, &facts, error);
+        if (status < 0) {
+            return status;
         }
-        if (!S_ISREG(facts.st_mode)) {
-            return sl_error_file(error, SLUICE_IO, STAGE, 0, file->path, -1, "it is no file");
+        if (facts.kind != SL_ENTRY_FILE) {
+            return sl_error_file(error, SLUICE_IO, STAGE, 0, file->path, -1, "not a regular file");
         }
-        if (facts.st_size > SL_RECORD_BYTES_MAX) {
+        if (facts.identity.bytes > SL_RECORD_BYTES_MAX) {
             return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, file->path, -1,
-                                 "the file has %lld bytes: a sample has 2^31 - 1 at most",
-                                 (long long)facts.st_size);
+                                 "the file has %llu bytes: a sample has 2^31 - 1 at most",
+                                 (unsigned long long)facts.identity.bytes);
         }
         file->first = i;
-        file->file = sl_file_identity_of(&facts);
+        file->file = facts.identity;
         own->base.info.bytes += file->file.bytes;
     }
     return SLUICE_OK;

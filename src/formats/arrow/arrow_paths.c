@@ -2,18 +2,15 @@
 #include "arrow_paths.h"
 
 #include "arrow_file.h"
-#include "file.h"
 #include "file_set.h"
 #include "json_file.h"
 #include "memory.h"
 #include "splits.h"
+#include "store.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE "dataset"
 
@@ -33,18 +30,10 @@ void sl_arrow_paths_close(sl_arrow_paths *paths)
 
 /* ---- names ---- */
 
-/* False: it is too long. */
-static bool join(char path[SL_PATH_BYTES], const char *folder, const char *name)
-{
-    const int length = snprintf(path, SL_PATH_BYTES, "%s/%s", folder, name);
-    return length >= 0 && length < SL_PATH_BYTES;
-}
-
 static bool has_file(const char *folder, const char *name)
 {
-    struct stat facts;
     char path[SL_PATH_BYTES];
-    return join(path, folder, name) && stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+    return sl_path_join(path, folder, name) && sl_store_has_file(path);
 }
 
 static bool is_named(const char *name)
@@ -76,50 +65,36 @@ static size_t stem_of(const char *name)
     return length;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* ---- what is one ---- */
 
-static const char *next_name(DIR *folder)
+static sluice_status look_at_name(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
-    const struct dirent *entry = readdir(folder); // NOLINT(concurrency-mt-unsafe): our own stream
-    return entry != NULL ? entry->d_name : NULL;
+    (void)ctx;
+    (void)error;
+    return entry->name[0] != '.' && is_named(entry->name) ? SLUICE_END : SLUICE_OK;
 }
 
 static bool holds_one(const char *path)
 {
-    bool found = false;
-    DIR *folder = opendir(path);
-    if (folder == NULL) {
-        return false;
-    }
-    for (const char *name; !found && (name = next_name(folder)) != NULL;) {
-        found = name[0] != '.' && is_named(name);
-    }
-    (void)closedir(folder);
-    return found;
+    return sl_store_list((sl_file_name){STAGE, path}, look_at_name, NULL, NULL) == SLUICE_END;
 }
 
 static bool begins_as_one(const char *path)
 {
     uint8_t begin[BEGIN_BYTES];
-    return sl_arrow_begins(begin, sl_file_look(path, begin, sizeof(begin)));
+    return sl_arrow_begins(begin, sl_store_look(path, begin, sizeof(begin)));
 }
 
 bool sl_arrow_probe(const char *path)
 {
-    struct stat facts;
-    if (stat(path, &facts) != 0) {
+    sl_store_facts facts;
+    if (sl_store_stat(path, &facts) != 0) {
         return false;
     }
-    if (S_ISDIR(facts.st_mode)) {
+    if (facts.kind == SL_ENTRY_FOLDER) {
         return has_file(path, "dataset_dict.json") || holds_one(path);
     }
-    return S_ISREG(facts.st_mode) && (is_named(base_name(path)) || begins_as_one(path));
+    return facts.kind == SL_ENTRY_FILE && (is_named(sl_path_name(path)) || begins_as_one(path));
 }
 
 /* ---- a dictionary of datasets ---- */
@@ -129,7 +104,7 @@ static sluice_status refuse_splits(const char *folder, sluice_error *error)
     sl_json_tree tree = {NULL, 0};
     char path[SL_PATH_BYTES];
     char text[SPLITS_TEXT] = "";
-    (void)join(path, folder, "dataset_dict.json"); /* it is there */
+    (void)sl_path_join(path, folder, "dataset_dict.json"); /* it is there */
     const sluice_status status = sl_json_load(&tree, path, error);
     if (status < 0) {
         return status;
@@ -202,7 +177,7 @@ static sluice_status add_named(sl_file_list *list, const saved *s, const json_t 
             return refuse_state(s->path, "it names parts of files: save the dataset again", error);
         }
         if (!(name[0] == '/' ? snprintf(path, sizeof(path), "%s", name) < SL_PATH_BYTES
-                             : join(path, s->folder, name))) {
+                             : sl_path_join(path, s->folder, name))) {
             return refuse_state(s->path, "the path of a file that it names is too long", error);
         }
         status = sl_file_list_add(list, path, error);
@@ -217,7 +192,7 @@ static sluice_status add_saved(sl_arrow_paths *paths, const char *folder, bool *
 {
     sl_json_tree tree = {NULL, 0};
     char path[SL_PATH_BYTES];
-    if (!join(path, folder, "state.json")) {
+    if (!sl_path_join(path, folder, "state.json")) {
         return refuse_state(folder, "the path of a file in it is too long", error);
     }
     sluice_status status = sl_json_load(&tree, path, error);
@@ -244,25 +219,32 @@ static sluice_status add_saved(sl_arrow_paths *paths, const char *folder, bool *
 
 /* ---- a folder of files ---- */
 
-static sluice_status add_entry(sl_arrow_paths *paths, const char *folder, const char *name,
-                               sluice_error *error)
+/* One that is listed. */
+typedef struct lister {
+    sl_arrow_paths *paths;
+    const char *folder;
+} lister;
+
+static sluice_status add_entry(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
-    struct stat facts;
     char path[SL_PATH_BYTES];
+    const lister *l = ctx;
+    const char *folder = l->folder;
+    const char *name = entry->name;
     if (name[0] == '.') {
         return SLUICE_OK;
     }
-    if (!join(path, folder, name)) {
+    if (!sl_path_join(path, folder, name)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
                              "the path of a file in it is too long");
     }
-    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode)) {
+    if (sl_store_is_folder(entry, path)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
                              "holds Arrow files and the folder \"%.256s\": name the files "
                              "(%.256s/*.arrow) or that folder",
                              name, folder);
     }
-    return is_named(name) ? sl_file_list_add(&paths->files, path, error) : SLUICE_OK;
+    return is_named(name) ? sl_file_list_add(&l->paths->files, path, error) : SLUICE_OK;
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -274,10 +256,10 @@ static int compare_paths(const void *a, const void *b)
 static sluice_status check_stems(const sl_listed_file *files, uint32_t count, const char *folder,
                                  sluice_error *error)
 {
-    const char *first = base_name(files[0].path);
+    const char *first = sl_path_name(files[0].path);
     const size_t length = stem_of(first);
     for (uint32_t i = 1; i < count; i++) {
-        const char *name = base_name(files[i].path);
+        const char *name = sl_path_name(files[i].path);
         if (stem_of(name) != length || memcmp(name, first, length) != 0) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, folder, -1,
                                  "holds files of several datasets (\"%.128s\" and \"%.128s\"): "
@@ -290,17 +272,10 @@ static sluice_status check_stems(const sl_listed_file *files, uint32_t count, co
 
 static sluice_status list_folder(sl_arrow_paths *paths, const char *path, sluice_error *error)
 {
-    sluice_status status = SLUICE_OK;
+    lister l = {paths, path};
     sl_file_list *files = &paths->files;
     const uint32_t first = files->count;
-    DIR *folder = opendir(path);
-    if (folder == NULL) {
-        return sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot list the folder");
-    }
-    for (const char *name; status == SLUICE_OK && (name = next_name(folder)) != NULL;) {
-        status = add_entry(paths, path, name, error);
-    }
-    (void)closedir(folder);
+    sluice_status status = sl_store_list((sl_file_name){STAGE, path}, add_entry, &l, error);
     const uint32_t count = files->count - first;
     if (status < 0 || count == 0) {
         return status < 0 ? status
@@ -318,11 +293,11 @@ static sluice_status read_info(sl_arrow_paths *paths, const char *folder, sluice
 {
     char path[SL_PATH_BYTES];
     if (paths->info != NULL || !has_file(folder, "dataset_info.json") ||
-        !join(path, folder, "dataset_info.json")) {
+        !sl_path_join(path, folder, "dataset_info.json")) {
         return SLUICE_OK;
     }
-    return sl_file_read_whole((sl_file_name){STAGE, path}, INFO_BYTES_MAX, &paths->info,
-                              &paths->info_bytes, error);
+    return sl_store_read_whole((sl_file_name){STAGE, path}, INFO_BYTES_MAX, &paths->info,
+                               &paths->info_bytes, error);
 }
 
 static sluice_status add_folder(sl_arrow_paths *paths, const char *folder, sluice_error *error)
@@ -343,15 +318,15 @@ static sluice_status add_folder(sl_arrow_paths *paths, const char *folder, sluic
 
 static sluice_status add_path(sl_arrow_paths *paths, const char *path, sluice_error *error)
 {
-    struct stat facts;
+    sl_store_facts facts;
     sl_arrow_part *part = &paths->parts[paths->part_count];
     *part = (sl_arrow_part){.first = paths->files.count, .first_table = paths->tables.count};
-    if (stat(path, &facts) != 0) {
-        return sl_error_file(error, SLUICE_IO, STAGE, errno, path, -1, "cannot open");
+    sluice_status status = sl_store_find((sl_file_name){STAGE, path}, &facts, error);
+    if (status < 0) {
+        return status;
     }
-    const sluice_status status = S_ISDIR(facts.st_mode)
-                                     ? add_folder(paths, path, error)
-                                     : sl_file_list_add(&paths->files, path, error);
+    status = facts.kind == SL_ENTRY_FOLDER ? add_folder(paths, path, error)
+                                           : sl_file_list_add(&paths->files, path, error);
     part->count = paths->files.count - part->first;
     part->table_count = paths->tables.count - part->first_table;
     paths->part_count++;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "arrow_reader.h"
 
-#include "file.h"
 #include "memory.h"
+#include "store.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 #define STAGE        "dataset"
@@ -30,28 +29,26 @@ sluice_status sl_arrow_reader_open(sl_arrow_reader *reader, const char *path,
     *reader = (sl_arrow_reader){.path = path};
     sluice_status status;
     if (was == NULL) {
-        status = sl_file_open(name, &reader->fd, &reader->file, error);
+        status = sl_handle_open(&reader->from, name, &reader->file, error);
     } else {
         reader->file = *was;
-        status = sl_file_open_again(name, was, &reader->fd, error);
+        status = sl_handle_open_again(&reader->from, name, was, error);
     }
     if (status < 0) {
         return status;
     }
     reader->window = sl_malloc(WINDOW_BYTES);
     if (reader->window == NULL) {
-        sl_file_close(reader->fd);
+        sl_handle_close(&reader->from);
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory to read it");
     }
-    (void)posix_fadvise(reader->fd, 0, 0, POSIX_FADV_RANDOM); /* most of it is not wanted */
+    sl_handle_advise(&reader->from, SL_ADVICE_RANDOM, 0, 0); /* most of it is not wanted */
     return SLUICE_OK;
 }
 
 void sl_arrow_reader_close(sl_arrow_reader *reader)
 {
-    if (reader->window != NULL) {
-        sl_file_close(reader->fd);
-    }
+    sl_handle_close(&reader->from);
     sl_free(reader->window);
     sl_free(reader->metadata);
     memset(reader, 0, sizeof(*reader));
@@ -60,18 +57,17 @@ void sl_arrow_reader_close(sl_arrow_reader *reader)
 sluice_status sl_arrow_read(sl_arrow_reader *reader, uint64_t at, void *to, uint64_t bytes,
                             sluice_error *error)
 {
-    const sl_file_name name = {STAGE, reader->path};
     const bool there = at >= reader->window_at && at - reader->window_at <= reader->window_bytes &&
                        bytes <= reader->window_bytes - (at - reader->window_at);
     if (!there && bytes >= WINDOW_BYTES) {
-        return sl_file_read(reader->fd, name, to, bytes, at, error);
+        return sl_handle_read(&reader->from, to, bytes, at, error);
     }
     if (!there) {
         const uint64_t left = reader->file.bytes - at;
         const size_t wanted = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
         reader->window_bytes = 0;
         const sluice_status status =
-            sl_file_read(reader->fd, name, reader->window, wanted, at, error);
+            sl_handle_read(&reader->from, reader->window, wanted, at, error);
         if (status < 0) {
             return status;
         }

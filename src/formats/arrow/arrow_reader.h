@@ -10,7 +10,7 @@
 #define SL_ARROW_READER_H
 
 #include "arrow_message.h"
-#include "file.h"
+#include "store.h"
 
 /* A message in a file, found where it should be and inside of it. */
 typedef struct sl_arrow_place {
@@ -21,7 +21,7 @@ typedef struct sl_arrow_place {
 } sl_arrow_place;
 
 typedef struct sl_arrow_reader {
-    int fd;
+    sl_handle from;
     const char *path; /* the opener's */
     sl_file_identity file;
     uint8_t *window;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "beton_file.h"
 
-#include "file.h"
 #include "little_endian.h"
 #include "memory.h"
+#include "store.h"
 
 #include <string.h>
 
@@ -12,14 +12,13 @@
 
 typedef struct reader {
     sl_beton_file *file;
-    sl_file_name name;
-    int fd;
+    sl_handle from;
 } reader;
 
 static sluice_status fail(const reader *r, sl_refusal why, uint64_t offset, sluice_error *error)
 {
-    return sl_error_file(error, why.status, STAGE, 0, r->name.path, (int64_t)(offset + why.offset),
-                         "%s", why.text);
+    return sl_error_file(error, why.status, STAGE, 0, r->from.name.path,
+                         (int64_t)(offset + why.offset), "%s", why.text);
 }
 
 /* ---- header ---- */
@@ -32,7 +31,7 @@ static sluice_status read_columns(const reader *r, sluice_error *error)
     file->columns = sl_calloc(file->head.columns, sizeof(*file->columns));
     sluice_status status = fields == NULL || file->columns == NULL
                                ? sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for a dataset")
-                               : sl_file_read(r->fd, r->name, fields, bytes, SL_BETON_HEAD, error);
+                               : sl_handle_read(&r->from, fields, bytes, SL_BETON_HEAD, error);
     if (status == SLUICE_OK) {
         const sl_refusal why = sl_beton_columns_parse(&file->head, file->columns, fields);
         status = why.text != NULL ? fail(r, why, 0, error) : SLUICE_OK;
@@ -47,7 +46,7 @@ static sluice_status read_columns(const reader *r, sluice_error *error)
 static sluice_status read_head(const reader *r, sluice_error *error)
 {
     uint8_t bytes[SL_BETON_HEAD];
-    const sluice_status status = sl_file_read(r->fd, r->name, bytes, sizeof(bytes), 0, error);
+    const sluice_status status = sl_handle_read(&r->from, bytes, sizeof(bytes), 0, error);
     if (status < 0) {
         return status;
     }
@@ -74,7 +73,7 @@ static sluice_status make_room(const reader *r, sluice_error *error)
         possible ? sl_calloc(head->samples * file->pictures + 1, sizeof(*file->sizes)) : NULL;
     return file->rows != NULL && file->sizes != NULL
                ? SLUICE_OK
-               : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, r->name.path, -1,
+               : sl_error_file(error, SLUICE_NOMEM, STAGE, 0, r->from.name.path, -1,
                                "no memory for the rows of %llu samples",
                                (unsigned long long)head->samples);
 }
@@ -93,7 +92,7 @@ static sluice_status check_pictures(const reader *r, uint64_t first, uint64_t co
                 (piece.at < head->rows_at + head->samples * head->row_bytes ||
                  piece.at >= head->table_at)) {
                 return sl_error_file(
-                    error, SLUICE_CORRUPT, STAGE, 0, r->name.path,
+                    error, SLUICE_CORRUPT, STAGE, 0, r->from.name.path,
                     (int64_t)(head->rows_at + i * head->row_bytes + file->columns[c].at),
                     "the picture of sample %llu lies outside of the pages", (unsigned long long)i);
             }
@@ -110,8 +109,8 @@ static sluice_status read_rows(const reader *r, sluice_error *error)
     for (uint64_t i = 0; status == SLUICE_OK && i < head->samples; i += step) {
         const uint64_t count = head->samples - i < step ? head->samples - i : step;
         const uint64_t at = i * head->row_bytes;
-        status = sl_file_read(r->fd, r->name, r->file->rows + at, count * head->row_bytes,
-                              head->rows_at + at, error);
+        status = sl_handle_read(&r->from, r->file->rows + at, count * head->row_bytes,
+                                head->rows_at + at, error);
         if (status == SLUICE_OK) {
             status = check_pictures(r, i, count, error);
         }
@@ -174,7 +173,7 @@ static sluice_status read_table(const reader *r, sluice_error *error)
     for (uint64_t i = 0; status == SLUICE_OK && i < head->table_rows; i += step) {
         const uint64_t count = head->table_rows - i < step ? head->table_rows - i : step;
         const uint64_t at = head->table_at + i * SL_BETON_ALLOCATION;
-        status = sl_file_read(r->fd, r->name, bytes, count * SL_BETON_ALLOCATION, at, error);
+        status = sl_handle_read(&r->from, bytes, count * SL_BETON_ALLOCATION, at, error);
         for (uint64_t k = 0; status == SLUICE_OK && k < count; k++) {
             const sl_refusal why = take_allocation(r->file, bytes + k * SL_BETON_ALLOCATION);
             status =
@@ -189,9 +188,9 @@ static sluice_status read_table(const reader *r, sluice_error *error)
 
 sluice_status sl_beton_file_open(sl_beton_file *file, const char *path, sluice_error *error)
 {
-    reader r = {.file = file, .name = {STAGE, path}};
+    reader r = {.file = file};
     *file = (sl_beton_file){.rows = NULL};
-    sluice_status status = sl_file_open(r.name, &r.fd, &file->file, error);
+    sluice_status status = sl_handle_open(&r.from, (sl_file_name){STAGE, path}, &file->file, error);
     if (status < 0) {
         return status;
     }
@@ -205,7 +204,7 @@ sluice_status sl_beton_file_open(sl_beton_file *file, const char *path, sluice_e
     if (status == SLUICE_OK) {
         status = read_table(&r, error);
     }
-    sl_file_close(r.fd);
+    sl_handle_close(&r.from);
     return status;
 }
 

@@ -8,13 +8,12 @@
 #include "beton_file.h"
 #include "checksum.h"
 #include "dataset.h"
-#include "file.h"
 #include "file_list.h"
 #include "memory.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE "dataset"
 
@@ -186,8 +185,7 @@ static const sl_dataset_ops beton_ops = {
 
 static bool probe(const char *path)
 {
-    struct stat facts;
-    return sl_ends_with(path, ".beton") && stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+    return sl_ends_with(path, ".beton") && sl_store_has_file(path);
 }
 
 static bool is_file(const char *name)

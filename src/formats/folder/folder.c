@@ -6,11 +6,11 @@
 #include "folder_shape.h"
 #include "memory.h"
 #include "samples.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE      "dataset"
 #define PATH_BYTES 4096
@@ -28,8 +28,7 @@ static const folder *folder_of(const sl_dataset *dataset)
 
 static bool probe(const char *path)
 {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    return sl_store_has_folder(path);
 }
 
 /* Without classes there is no label, and the key has its place. */

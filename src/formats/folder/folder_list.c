@@ -4,14 +4,13 @@
 #include "error.h"
 #include "inode_set.h"
 #include "memory.h"
+#include "store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #define STAGE      "dataset"
 #define PATH_BYTES 4096
@@ -29,7 +28,7 @@ typedef struct walk {
     sl_folder_list *list;
     const char *root;
     sluice_error *error;
-    struct stat root_status;
+    sl_store_facts root_facts;
     bool classes; /* the directories found are classes: note them, enter nothing */
     /* in the class at hand */
     uint32_t open;     /* directory to read next, `first` of which is the one after it; NO_DIR */
@@ -117,38 +116,30 @@ static bool full_path(char *out, const char *root, const char *directory, const 
     return length >= 0 && length < PATH_BYTES;
 }
 
-/* Asks the file system only where d_type does not tell. */
-static entry_kind kind_of(const char *path, const struct dirent *entry, struct stat *status,
-                          bool *have_status)
+/* Asks the store only where the listing does not tell. */
+static entry_kind kind_of(const char *path, const sl_store_entry *entry, sl_store_facts *facts)
 {
-    *have_status = false;
-    if (entry->d_type == DT_REG) {
-        return sl_folder_is_picture(entry->d_name) ? ENTRY_PICTURE : ENTRY_OTHER;
+    const entry_kind other = sl_folder_is_picture(entry->name) ? ENTRY_PICTURE : ENTRY_OTHER;
+    if (entry->kind == SL_ENTRY_FILE || entry->kind == SL_ENTRY_OTHER) {
+        return entry->kind == SL_ENTRY_FILE ? other : ENTRY_OTHER;
     }
-    if (entry->d_type != DT_DIR && entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) {
-        return ENTRY_OTHER;
+    if (sl_store_stat(path, facts) != 0 || facts->kind == SL_ENTRY_FILE) {
+        return other;
     }
-    if (stat(path, status) != 0) {
-        return sl_folder_is_picture(entry->d_name) ? ENTRY_PICTURE : ENTRY_OTHER;
-    }
-    *have_status = true;
-    if (S_ISDIR(status->st_mode)) {
-        return ENTRY_DIRECTORY;
-    }
-    return S_ISREG(status->st_mode) && sl_folder_is_picture(entry->d_name) ? ENTRY_PICTURE
-                                                                           : ENTRY_OTHER;
+    return facts->kind == SL_ENTRY_FOLDER ? ENTRY_DIRECTORY : ENTRY_OTHER;
 }
 
-static bool is_root(const walk *w, const struct stat *status)
+static bool is_root(const walk *w, const sl_store_facts *facts)
 {
-    return status->st_ino == w->root_status.st_ino && status->st_dev == w->root_status.st_dev;
+    return facts->identity.inode == w->root_facts.identity.inode &&
+           facts->device == w->root_facts.device;
 }
 
-static bool lies_in_itself(const walk *w, uint32_t parent, const struct stat *status)
+static bool lies_in_itself(const walk *w, uint32_t parent, const sl_store_facts *facts)
 {
     for (uint32_t at = parent; at != NO_DIR; at = w->list->dirs[at].parent) {
         const sl_folder_dir *dir = &w->list->dirs[at];
-        if (dir->inode == status->st_ino && dir->device == status->st_dev) {
+        if (dir->inode == facts->identity.inode && dir->device == facts->device) {
             return true;
         }
     }
@@ -196,24 +187,24 @@ static sluice_status enter(walk *w, const sl_folder_dir *dir)
 }
 
 static sluice_status describe_dir(walk *w, const char *path, uint32_t parent,
-                                  const struct stat *status, sl_folder_dir *dir)
+                                  const sl_store_facts *facts, sl_folder_dir *dir)
 {
     const sl_folder_list *list = w->list;
     const uint32_t label = parent != NO_DIR        ? list->dirs[parent].label
                            : list->class_count > 0 ? list->class_count - 1
                                                    : 0;
     *dir = (sl_folder_dir){
-        .device = status->st_dev, .inode = status->st_ino, .parent = parent, .label = label};
+        .device = facts->device, .inode = facts->identity.inode, .parent = parent, .label = label};
     return add_text(w->list, path, strlen(path), &dir->path) ? SLUICE_OK : out_of_memory(w);
 }
 
 /* The first of a walk. */
-static sluice_status enter_first(walk *w, const char *path, const struct stat *status)
+static sluice_status enter_first(walk *w, const char *path, const sl_store_facts *facts)
 {
     sl_folder_dir dir;
     w->open = NO_DIR;
     sl_inode_set_clear(&w->seen);
-    const sluice_status result = describe_dir(w, path, NO_DIR, status, &dir);
+    const sluice_status result = describe_dir(w, path, NO_DIR, facts, &dir);
     return result == SLUICE_OK ? enter(w, &dir) : result;
 }
 
@@ -246,75 +237,56 @@ static sluice_status add_file(walk *w, const char *name, uint32_t dir)
     return SLUICE_OK;
 }
 
-static bool is_link(const walk *w, const struct dirent *entry, uint32_t dir)
-{
-    char path[PATH_BYTES];
-    struct stat status;
-    if (entry->d_type != DT_UNKNOWN) {
-        return entry->d_type == DT_LNK;
-    }
-    return full_path(path, w->root, sl_folder_text(w->list, w->list->dirs[dir].path),
-                     entry->d_name) &&
-           lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
-}
-
-static sluice_status add_subdir(walk *w, const struct dirent *entry, uint32_t dir,
-                                const struct stat *status)
+static sluice_status add_subdir(walk *w, const sl_store_entry *entry, uint32_t dir,
+                                const sl_store_facts *facts)
 {
     if (w->classes) {
-        return add_class(w, entry->d_name);
+        return add_class(w, entry->name);
     }
-    if (is_root(w, status)) {
+    if (is_root(w, facts)) {
         return SLUICE_OK;
     }
-    if (!w->once && lies_in_itself(w, dir, status)) {
+    if (!w->once && lies_in_itself(w, dir, facts)) {
         w->circle = true;
         return SLUICE_OK;
     }
     char path[PATH_BYTES];
     const char *parent = sl_folder_text(w->list, w->list->dirs[dir].path);
-    if (!full_path(path, parent, "", entry->d_name)) {
+    if (!full_path(path, parent, "", entry->name)) {
         return sl_error_file(w->error, SLUICE_IO, STAGE, ENAMETOOLONG, parent, -1,
                              "a directory below has too long a path");
     }
     sl_folder_dir found;
-    const sluice_status result = describe_dir(w, path, dir, status, &found);
-    if (result < 0 || !w->once || !is_link(w, entry, dir)) {
+    const sluice_status result = describe_dir(w, path, dir, facts, &found);
+    if (result < 0 || !w->once || entry->kind != SL_ENTRY_LINK) {
         return result == SLUICE_OK ? enter(w, &found) : result;
     }
     return push(&w->links, &w->link_room, &w->link_count, &found) ? SLUICE_OK : out_of_memory(w);
 }
 
-static sluice_status add_entry(walk *w, const struct dirent *entry, uint32_t dir)
+static sluice_status add_entry(walk *w, const sl_store_entry *entry, uint32_t dir)
 {
     char path[PATH_BYTES];
     const char *relative = sl_folder_text(w->list, w->list->dirs[dir].path);
-    if (!full_path(path, w->root, relative, entry->d_name)) {
+    if (!full_path(path, w->root, relative, entry->name)) {
         return sl_error_file(w->error, SLUICE_IO, STAGE, ENAMETOOLONG, relative, -1,
                              "an entry of this directory has too long a path");
     }
-    struct stat status = {0};
-    bool have_status;
-    entry_kind kind = kind_of(path, entry, &status, &have_status);
+    sl_store_facts facts = {.kind = SL_ENTRY_UNKNOWN};
+    const entry_kind kind = kind_of(path, entry, &facts);
     if (kind == ENTRY_PICTURE && w->classes) {
-        sl_seen_names_add(&w->list->beside, entry->d_name);
+        sl_seen_names_add(&w->list->beside, entry->name);
         return SLUICE_OK;
     }
     if (kind == ENTRY_PICTURE) {
-        return add_file(w, entry->d_name, dir);
+        return add_file(w, entry->name, dir);
     }
     if (kind == ENTRY_OTHER && !w->classes) {
-        w->list->others += entry->d_name[0] != '.' && strchr(entry->d_name, '.') != NULL;
+        w->list->others += entry->name[0] != '.' && strchr(entry->name, '.') != NULL;
     }
-    return kind == ENTRY_DIRECTORY ? add_subdir(w, entry, dir, &status) : SLUICE_OK;
+    return kind == ENTRY_DIRECTORY ? add_subdir(w, entry, dir, &facts) : SLUICE_OK;
 }
 
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-/* Reads directory `dir` of the list. */
 static sluice_status count_entry(walk *w, uint32_t dir)
 {
     const sl_folder_dir *own = &w->list->dirs[dir];
@@ -328,36 +300,28 @@ static sluice_status count_entry(walk *w, uint32_t dir)
                                (unsigned long long)REPEATED_MAX);
 }
 
+/* A directory of the list while it is read. */
+typedef struct lister {
+    walk *walk;
+    uint32_t dir;
+} lister;
+
+static sluice_status take_entry(void *ctx, const sl_store_entry *entry, sluice_error *error)
+{
+    (void)error; /* the walk has it */
+    const lister *l = ctx;
+    const sluice_status status = count_entry(l->walk, l->dir);
+    return status == SLUICE_OK ? add_entry(l->walk, entry, l->dir) : status;
+}
+
 static sluice_status read_dir(walk *w, uint32_t dir)
 {
     char path[PATH_BYTES];
+    lister l = {w, dir};
     /* Every path in the list was built in such a buffer. */
     (void)full_path(path, w->root, sl_folder_text(w->list, w->list->dirs[dir].path), "");
-    DIR *stream = opendir(path);
-    if (stream == NULL) {
-        return sl_error_file(w->error, SLUICE_IO, STAGE, errno, path, -1,
-                             "cannot list the directory");
-    }
     w->list->dirs[dir].first = w->list->file_count;
-    sluice_status status = SLUICE_OK;
-    while (status == SLUICE_OK) {
-        errno = 0;
-        /* One stream has one reader. */
-        const struct dirent *entry = readdir(stream); /* NOLINT(concurrency-mt-unsafe) */
-        if (entry == NULL) {
-            if (errno != 0) {
-                status = sl_error_file(w->error, SLUICE_IO, STAGE, errno, path, -1,
-                                       "cannot list the directory");
-            }
-            break;
-        }
-        if (!is_dots(entry->d_name)) {
-            status = count_entry(w, dir);
-            status = status == SLUICE_OK ? add_entry(w, entry, dir) : status;
-        }
-    }
-    (void)closedir(stream);
-    return status;
+    return sl_store_list((sl_file_name){STAGE, path}, take_entry, &l, w->error);
 }
 
 static int compare_offsets(const void *a, const void *b, void *arena)
@@ -426,11 +390,11 @@ static sluice_status read_open(walk *w)
 }
 
 /* Every way that leads to a directory counts. Depth first: a circle is soon found. */
-static sluice_status walk_all_ways(walk *w, const char *path, const struct stat *status)
+static sluice_status walk_all_ways(walk *w, const char *path, const sl_store_facts *facts)
 {
     w->circle = false;
     w->once = false;
-    sluice_status result = enter_first(w, path, status);
+    sluice_status result = enter_first(w, path, facts);
     while (result == SLUICE_OK && w->open != NO_DIR && !w->circle) {
         result = read_open(w);
     }
@@ -441,13 +405,13 @@ static sluice_status walk_all_ways(walk *w, const char *path, const struct stat 
  * Each directory counts once: what lies in the class as such, under its own path; then what links
  * lead to, those first that are reached by fewer links, of these the first in the order of paths.
  */
-static sluice_status walk_once(walk *w, const char *path, const struct stat *status)
+static sluice_status walk_once(walk *w, const char *path, const sl_store_facts *facts)
 {
     uint32_t link = 0;
     uint32_t sorted = 0;
     w->once = true;
     w->link_count = 0;
-    sluice_status result = enter_first(w, path, status);
+    sluice_status result = enter_first(w, path, facts);
     while (result == SLUICE_OK && (w->open != NO_DIR || link < w->link_count)) {
         if (w->open != NO_DIR) {
             result = read_open(w);
@@ -479,11 +443,14 @@ static sluice_status remember_class(walk *w, uint32_t first_dir)
 static sluice_status list_class(walk *w, const char *path)
 {
     char full[PATH_BYTES];
-    struct stat status;
-    if (!full_path(full, w->root, path, "") || stat(full, &status) != 0) {
-        return sl_error_file(w->error, SLUICE_IO, STAGE, errno, path, -1, "cannot list the class");
+    sl_store_facts facts;
+    const int failed =
+        full_path(full, w->root, path, "") ? sl_store_stat(full, &facts) : -ENAMETOOLONG;
+    if (failed < 0) {
+        return sl_error_file(w->error, SLUICE_IO, STAGE, -failed, path, -1,
+                             "cannot list the class");
     }
-    if (is_root(w, &status)) {
+    if (is_root(w, &facts)) {
         return SLUICE_OK;
     }
     const uint32_t first_dir = w->list->dir_count;
@@ -491,14 +458,14 @@ static sluice_status list_class(walk *w, const char *path)
     const uint64_t first_text = w->list->arena_used;
     const uint32_t repeats = w->repeats;
     const uint64_t repeated = w->repeated;
-    sluice_status result = walk_all_ways(w, path, &status);
+    sluice_status result = walk_all_ways(w, path, &facts);
     if (result == SLUICE_OK && w->circle) {
         w->list->dir_count = first_dir;
         w->list->file_count = first_file;
         w->list->arena_used = first_text;
         w->repeats = repeats;
         w->repeated = repeated;
-        result = walk_once(w, path, &status);
+        result = walk_once(w, path, &facts);
     }
     if (result == SLUICE_OK) {
         result = remember_class(w, first_dir);
@@ -513,7 +480,7 @@ static sluice_status list_root(walk *w)
     list->class_count = 0;
     sluice_status result = add_class(w, ".");
     if (result == SLUICE_OK) {
-        result = enter_first(w, "", &w->root_status);
+        result = enter_first(w, "", &w->root_facts);
     }
     uint32_t root = list->dir_count - 1;
     if (result == SLUICE_OK) {
@@ -526,13 +493,14 @@ static sluice_status list_root(walk *w)
 
 static sluice_status find_classes(walk *w)
 {
-    if (stat(w->root, &w->root_status) != 0) {
-        return sl_error_file(w->error, SLUICE_IO, STAGE, errno, w->root, -1, "cannot open");
+    sluice_status result = sl_store_find((sl_file_name){STAGE, w->root}, &w->root_facts, w->error);
+    if (result < 0) {
+        return result;
     }
-    w->list->root_device = w->root_status.st_dev;
-    w->list->root_inode = w->root_status.st_ino;
+    w->list->root_device = w->root_facts.device;
+    w->list->root_inode = w->root_facts.identity.inode;
     w->classes = true;
-    sluice_status result = enter_first(w, "", &w->root_status);
+    result = enter_first(w, "", &w->root_facts);
     if (result == SLUICE_OK) {
         result = read_dir(w, 0);
     }

@@ -6,13 +6,11 @@
 #include "member_fields.h"
 #include "memory.h"
 #include "objects.h"
+#include "store.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE "dataset"
 
@@ -77,11 +75,11 @@ static const char *text_of(const sl_sample_list *list, uint64_t offset)
 
 /* ---- what lies there ---- */
 
-static sluice_status add_dir(maker *m, const char *path, const struct stat *facts)
+static sluice_status add_dir(maker *m, const char *path, const sl_store_facts *facts)
 {
     bool added;
     sl_sample_list *list = m->list;
-    if (!sl_inode_set_add(&m->seen, (sl_inode){facts->st_dev, facts->st_ino}, &added)) {
+    if (!sl_inode_set_add(&m->seen, (sl_inode){facts->device, facts->identity.inode}, &added)) {
         return out_of_memory(m);
     }
     if (!added) {
@@ -90,7 +88,7 @@ static sluice_status add_dir(maker *m, const char *path, const struct stat *fact
     void *dirs = list->dirs;
     const bool fits = reserve(&dirs, &list->dir_room, list->dir_count + 1, sizeof(*list->dirs));
     list->dirs = dirs;
-    sl_sample_dir dir = {.device = facts->st_dev, .inode = facts->st_ino};
+    sl_sample_dir dir = {.device = facts->device, .inode = facts->identity.inode};
     if (!fits || list->dir_count == UINT32_MAX || !add_text(list, path, &dir.path)) {
         return out_of_memory(m);
     }
@@ -111,34 +109,42 @@ static sluice_status add_file(maker *m, const char *name, uint32_t dir)
     return SLUICE_OK;
 }
 
-/* `below`: from the root. */
-static sluice_status add_entry(maker *m, const struct dirent *entry, const char *below,
-                               uint32_t dir)
+/* A folder while it is listed. */
+typedef struct lister {
+    maker *maker;
+    const char *below; /* from the root */
+    uint32_t dir;
+} lister;
+
+static sluice_status add_entry(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
     char path[SL_PATH_BYTES];
-    struct stat facts;
-    const char *name = entry->d_name;
-    const bool is_file = entry->d_type == DT_REG;
+    sl_store_facts facts;
+    const lister *l = ctx;
+    maker *m = l->maker;
+    const char *below = l->below;
+    const char *name = entry->name;
+    const bool is_file = entry->kind == SL_ENTRY_FILE;
     if (name[0] == '.' || (is_file && strchr(name, '.') == NULL)) {
         return SLUICE_OK;
     }
     const int length = snprintf(path, sizeof(path), "%s/%s%s%s", m->root, below,
                                 below[0] != '\0' ? "/" : "", name);
     if (length < 0 || (size_t)length >= sizeof(path)) {
-        return sl_error_file(m->error, SLUICE_INVALID, STAGE, 0, m->root, -1,
+        return sl_error_file(error, SLUICE_INVALID, STAGE, 0, m->root, -1,
                              "the path of a file in it is too long");
     }
     if (is_file) {
-        return add_file(m, name, dir);
+        return add_file(m, name, l->dir);
     }
-    if (entry->d_type != DT_DIR && entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN) {
+    if (entry->kind == SL_ENTRY_OTHER) {
         return SLUICE_OK;
     }
     /* A link that leads nowhere is a file, which turns out bad when it is read. */
-    if (stat(path, &facts) != 0 || S_ISREG(facts.st_mode)) {
-        return strchr(name, '.') != NULL ? add_file(m, name, dir) : SLUICE_OK;
+    if (sl_store_stat(path, &facts) != 0 || facts.kind == SL_ENTRY_FILE) {
+        return strchr(name, '.') != NULL ? add_file(m, name, l->dir) : SLUICE_OK;
     }
-    return S_ISDIR(facts.st_mode) && strncmp(name, "__", 2) != 0
+    return facts.kind == SL_ENTRY_FOLDER && strncmp(name, "__", 2) != 0
                ? add_dir(m, path + strlen(m->root) + 1, &facts)
                : SLUICE_OK;
 }
@@ -147,37 +153,17 @@ static sluice_status read_dir(maker *m, uint32_t dir)
 {
     char below[SL_PATH_BYTES];
     char path[2 * SL_PATH_BYTES];
-    sluice_status status = SLUICE_OK;
+    lister l = {m, below, dir};
     (void)snprintf(below, sizeof(below), "%s", text_of(m->list, m->list->dirs[dir].path));
     (void)snprintf(path, sizeof(path), "%s/%s", m->root, below);
-    DIR *stream = opendir(path);
-    while (stream != NULL && status == SLUICE_OK) {
-        errno = 0;
-        /* One stream has one reader. */
-        const struct dirent *entry = readdir(stream); /* NOLINT(concurrency-mt-unsafe) */
-        if (entry == NULL) {
-            status = errno != 0 ? SLUICE_IO : SLUICE_END;
-            break;
-        }
-        status = add_entry(m, entry, below, dir);
-    }
-    if (stream == NULL || status == SLUICE_IO) {
-        status =
-            sl_error_file(m->error, SLUICE_IO, STAGE, errno, path, -1, "cannot list the directory");
-    }
-    if (stream != NULL) {
-        (void)closedir(stream);
-    }
-    return status == SLUICE_END ? SLUICE_OK : status;
+    return sl_store_list((sl_file_name){STAGE, path}, add_entry, &l, m->error);
 }
 
 static sluice_status list_files(maker *m)
 {
-    struct stat facts;
-    if (stat(m->root, &facts) != 0) {
-        return sl_error_file(m->error, SLUICE_IO, STAGE, errno, m->root, -1, "cannot open");
-    }
-    sluice_status status = add_dir(m, "", &facts);
+    sl_store_facts facts;
+    sluice_status status = sl_store_find((sl_file_name){STAGE, m->root}, &facts, m->error);
+    status = status == SLUICE_OK ? add_dir(m, "", &facts) : status;
     for (uint32_t i = 0; status == SLUICE_OK && i < m->list->dir_count; i++) {
         status = read_dir(m, i);
     }

@@ -6,17 +6,16 @@
  * node's, or that of the value's pages) is read with it and shows most changes of the file.
  */
 #include "dataset.h"
-#include "file.h"
 #include "file_list.h"
 #include "lmdb_index.h"
 #include "lmdb_values.h"
 #include "look_around.h"
 #include "memory.h"
+#include "store.h"
 #include "utf8.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE "dataset"
 
@@ -188,24 +187,22 @@ static const sl_dataset_ops lmdb_ops = {
 /* The file of a path: itself, or data.mdb in a folder. False: it is too long. */
 static bool name_file(char name[SL_PATH_BYTES], const char *path)
 {
-    struct stat facts;
-    const bool folder = stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
-    const int length = snprintf(name, SL_PATH_BYTES, "%s%s", path, folder ? "/data.mdb" : "");
+    const char *in_folder = sl_store_has_folder(path) ? "/data.mdb" : "";
+    const int length = snprintf(name, SL_PATH_BYTES, "%s%s", path, in_folder);
     return length >= 0 && (size_t)length < SL_PATH_BYTES;
 }
 
 static bool probe(const char *path)
 {
-    struct stat facts;
     char name[SL_PATH_BYTES];
     uint8_t head[SL_LMDB_META_BYTES];
-    if (!name_file(name, path) || stat(name, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    if (!name_file(name, path) || !sl_store_has_file(name)) {
         return false;
     }
     if (strcmp(name, path) != 0) {
         return true; /* data.mdb: whatever is wrong with it is said by its name */
     }
-    return sl_file_look(name, head, sizeof(head)) == sizeof(head) && sl_lmdb_begins(head);
+    return sl_store_look(name, head, sizeof(head)) == sizeof(head) && sl_lmdb_begins(head);
 }
 
 /* data.mdb is asked for by `probe`; beside it lies lock.mdb. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lmdb_index.h"
 
-#include "file.h"
 #include "memory.h"
+#include "store.h"
 #include "utf8.h"
 
 #include <string.h>
@@ -184,8 +184,7 @@ static sluice_status read_label(maker *m, const sl_lmdb_entry *entry, sluice_err
     if (stored == NULL) {
         return no_memory(entry, error);
     }
-    sluice_status status = sl_file_read(file->fd, (sl_file_name){STAGE, file->path}, stored, bytes,
-                                        entry->offset, error);
+    sluice_status status = sl_handle_read(&file->from, stored, bytes, entry->offset, error);
     if (status == SLUICE_OK) {
         const sl_refusal why =
             sl_lmdb_value((sl_bytes){stored, bytes}, entry->offset, file->meta.page_bytes, &text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lmdb_walk.h"
 
-#include "file.h"
 #include "memory.h"
+#include "store.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -33,8 +33,7 @@ static sluice_status read_page(const sl_lmdb *file, uint64_t number, uint8_t *me
 {
     const uint32_t bytes = file->meta.page_bytes;
     const uint64_t offset = number * bytes;
-    const sluice_status status =
-        sl_file_read(file->fd, (sl_file_name){STAGE, file->path}, memory, bytes, offset, error);
+    const sluice_status status = sl_handle_read(&file->from, memory, bytes, offset, error);
     if (status < 0) {
         return status;
     }
@@ -52,8 +51,7 @@ static sluice_status read_meta(const sl_lmdb *file, uint64_t offset, sl_lmdb_met
         return refuse(file, file->file.bytes,
                       sl_refuse("the file is cut short in its meta pages", 0), error);
     }
-    const sluice_status status = sl_file_read(file->fd, (sl_file_name){STAGE, file->path}, head,
-                                              sizeof(head), offset, error);
+    const sluice_status status = sl_handle_read(&file->from, head, sizeof(head), offset, error);
     if (status < 0) {
         return status;
     }
@@ -112,10 +110,11 @@ static sluice_status find_tree(sl_lmdb *file, sluice_error *error)
 
 sluice_status sl_lmdb_open(sl_lmdb *file, const char *path, sluice_error *error)
 {
-    *file = (sl_lmdb){.path = path, .fd = -1};
-    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &file->fd, &file->file, error);
+    *file = (sl_lmdb){.path = path};
+    sluice_status status =
+        sl_handle_open(&file->from, (sl_file_name){STAGE, path}, &file->file, error);
     if (status == SLUICE_OK) {
-        (void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_RANDOM); /* values are not wanted */
+        sl_handle_advise(&file->from, SL_ADVICE_RANDOM, 0, 0); /* values are not wanted */
         status = find_tree(file, error);
     }
     if (status < 0) {
@@ -126,8 +125,7 @@ sluice_status sl_lmdb_open(sl_lmdb *file, const char *path, sluice_error *error)
 
 void sl_lmdb_close(sl_lmdb *file)
 {
-    sl_file_close(file->fd);
-    file->fd = -1;
+    sl_handle_close(&file->from);
 }
 
 /* ---- walking ---- */
@@ -166,15 +164,13 @@ static void announce(const walker *w, const level *at)
             continue;
         }
         if (count > 0) {
-            (void)posix_fadvise(w->file->fd, (off_t)(first * bytes), (off_t)(count * bytes),
-                                POSIX_FADV_WILLNEED);
+            sl_handle_advise(&w->file->from, SL_ADVICE_SOON, first * bytes, count * bytes);
         }
         first = node.page;
         count = 1;
     }
     if (count > 0) {
-        (void)posix_fadvise(w->file->fd, (off_t)(first * bytes), (off_t)(count * bytes),
-                            POSIX_FADV_WILLNEED);
+        sl_handle_advise(&w->file->from, SL_ADVICE_SOON, first * bytes, count * bytes);
     }
 }
 

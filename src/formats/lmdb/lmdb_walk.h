@@ -13,12 +13,12 @@
 #ifndef SL_LMDB_WALK_H
 #define SL_LMDB_WALK_H
 
-#include "file.h"
 #include "lmdb_page.h"
+#include "store.h"
 
 typedef struct sl_lmdb {
     const char *path; /* the caller's */
-    int fd;
+    sl_handle from;
     sl_file_identity file;
     sl_lmdb_meta meta;
     sl_lmdb_tree tree; /* of the entries: the main one, or that of the one named database */

@@ -2,10 +2,10 @@
 #include "parquet_check.h"
 
 #include "crc32.h"
-#include "file.h"
 #include "memory.h"
 #include "parquet_page.h"
 #include "parquet_pages.h"
+#include "store.h"
 
 #define STAGE "dataset"
 /* Of a page, read at once. */
@@ -16,7 +16,7 @@ typedef struct check {
     const sl_parquets *own;
     sl_findings *findings;
     const char *path;
-    int fd;
+    sl_handle from;
     sl_parquet parquet;
     sl_parquet_walk walk;
     uint8_t piece[PIECE_BYTES];
@@ -49,8 +49,8 @@ static sluice_status sum_up(check *c, const sl_parquet_page *page, uint32_t *crc
         }
         const uint32_t left = page->bytes - at;
         const size_t bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
-        const sluice_status status = sl_file_read(c->fd, (sl_file_name){STAGE, c->path}, c->piece,
-                                                  bytes, page->offset + at, error);
+        const sluice_status status =
+            sl_handle_read(&c->from, c->piece, bytes, page->offset + at, error);
         if (status < 0) {
             return status;
         }
@@ -89,7 +89,7 @@ static sluice_status check_chunk(check *c, uint32_t group, uint32_t leaf, sluice
     const sl_parquet_chunk *chunk =
         &c->parquet.chunks[(size_t)group * c->parquet.leaf_count + leaf];
     sluice_status status = SLUICE_OK;
-    sl_parquet_walk_begin(&c->walk, c->fd, c->path, chunk);
+    sl_parquet_walk_begin(&c->walk, &c->from, chunk);
     while (status == SLUICE_OK && !sl_findings_stopped(c->findings)) {
         sl_parquet_page page;
         const uint64_t header = c->walk.at;
@@ -109,7 +109,7 @@ static sluice_status check_chunk(check *c, uint32_t group, uint32_t leaf, sluice
 static sluice_status check_file(check *c, sluice_error *error)
 {
     const sl_parquet *parquet = &c->parquet;
-    sluice_status status = sl_parquet_read_footer(&c->parquet, c->fd, c->path, error);
+    sluice_status status = sl_parquet_read_footer(&c->parquet, &c->from, error);
     for (uint32_t group = 0; group < parquet->group_count; group++) {
         for (uint32_t leaf = 0; status == SLUICE_OK && leaf < parquet->leaf_count; leaf++) {
             if (sl_parquets_have_leaf(c->own, leaf)) {
@@ -133,7 +133,7 @@ sluice_status sl_parquet_check(const sl_parquets *own, uint32_t file, sl_finding
         return SLUICE_OK;
     }
     sluice_status status =
-        sl_file_open_again((sl_file_name){STAGE, of->path}, &of->file, &c->fd, &error);
+        sl_handle_open_again(&c->from, (sl_file_name){STAGE, of->path}, &of->file, &error);
     if (status == SLUICE_OK) {
         c->own = own;
         c->findings = findings;
@@ -141,7 +141,7 @@ sluice_status sl_parquet_check(const sl_parquets *own, uint32_t file, sl_finding
         c->parquet.file = of->file;
         status = check_file(c, &error);
         sl_parquet_close(&c->parquet);
-        sl_file_close(c->fd);
+        sl_handle_close(&c->from);
     }
     if (status < 0 && status != SLUICE_CANCELED) {
         findings->report(findings->ctx, &error);

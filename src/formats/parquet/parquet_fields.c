@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fields of Parquet files, and where each is had from. */
-#include "file.h"
 #include "memory.h"
 #include "open_many.h"
 #include "parquet_lists.h"
 #include "parquet_open.h"
 #include "parquet_values.h"
 #include "picture_signature.h"
+#include "store.h"
 
 #include <string.h>
 
@@ -40,16 +40,16 @@ static sluice_status take_first(void *ctx, const sl_parquet_slot *slot, sluice_e
 static sluice_status look_at(const sl_parquet_opening *o, uint32_t leaf, glance *g,
                              sluice_error *error)
 {
-    int fd = -1;
+    sl_handle from;
     const sl_parquet *first = &o->files[0];
     const sl_parquet_sink sink = {.ctx = g, .peeks = true, .take = take_first};
     *g = (glance){.leaf = &first->leaves[leaf]};
-    sluice_status status = sl_parquet_open_file(o, 0, &fd, error);
+    sluice_status status = sl_parquet_open_file(o, 0, &from, error);
     for (uint32_t i = 0; status == SLUICE_OK && i < first->group_count && !g->any; i++) {
         status = sl_parquet_decode(g->leaf, &first->chunks[(size_t)i * first->leaf_count + leaf],
-                                   fd, sl_parquet_path(o, 0), &sink, error);
+                                   &from, &sink, error);
     }
-    sl_file_close(fd);
+    sl_handle_close(&from);
     return status;
 }
 
@@ -129,11 +129,9 @@ static sluice_status read_lists(void *ctx, uint32_t number, sluice_error *error)
 {
     const sl_parquet_opening *o = ctx;
     sl_parquet_group *group = &o->groups[number];
-    sl_parquet_place place = {.path = sl_parquet_path(o, group->file),
-                              .parquet = &o->files[group->file],
-                              .group = group->group,
-                              .file = group->file};
-    sluice_status status = sl_parquet_open_file(o, group->file, &place.fd, error);
+    sl_parquet_place place = {
+        .parquet = &o->files[group->file], .group = group->group, .file = group->file};
+    sluice_status status = sl_parquet_open_file(o, group->file, &place.from, error);
     if (status < 0) {
         return status;
     }
@@ -141,7 +139,7 @@ static sluice_status read_lists(void *ctx, uint32_t number, sluice_error *error)
         place.first = group->slot[i];
         status = sl_parquet_lists_read(&o->lists[i], &place, group->row, &group->longest[i], error);
     }
-    sl_file_close(place.fd);
+    sl_handle_close(&place.from);
     return status;
 }
 

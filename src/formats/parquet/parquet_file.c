@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parquet_file.h"
 
-#include "file.h"
 #include "little_endian.h"
 #include "memory.h"
 #include "parquet_leaves.h"
+#include "store.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -330,51 +330,52 @@ static sluice_status find_footer(const sl_parquet *parquet, const uint8_t *tail,
 }
 
 /* The file's last `size` bytes are read; the caller frees them. */
-static sluice_status read_end(const sl_parquet *parquet, int fd, const char *path, size_t size,
+static sluice_status read_end(const sl_parquet *parquet, const sl_handle *from, size_t size,
                               uint8_t **end, sluice_error *error)
 {
     *end = sl_malloc(size + 1);
     if (*end == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its footer");
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, from->name.path, -1,
+                             "no memory for its footer");
     }
-    return sl_file_read(fd, (sl_file_name){STAGE, path}, *end, size, parquet->file.bytes - size,
-                        error);
+    return sl_handle_read(from, *end, size, parquet->file.bytes - size, error);
 }
 
 /* Reads what most footers fit in at once; others take a second read. */
-static sluice_status read_both(sl_parquet *parquet, int fd, const char *path, uint8_t **end,
+static sluice_status read_both(sl_parquet *parquet, const sl_handle *from, uint8_t **end,
                                sluice_error *error)
 {
     size_t size = 0;
     size_t bytes =
         parquet->file.bytes < END_BYTES ? (size_t)parquet->file.bytes : (size_t)END_BYTES;
-    sluice_status status = read_end(parquet, fd, path, bytes, end, error);
+    sluice_status status = read_end(parquet, from, bytes, end, error);
     if (status == SLUICE_OK && *end != NULL) {
-        status = find_footer(parquet, *end + bytes - TAIL_BYTES, path, &size, error);
+        status = find_footer(parquet, *end + bytes - TAIL_BYTES, from->name.path, &size, error);
     }
     if (status == SLUICE_OK && size + TAIL_BYTES > bytes) {
         sl_free(*end);
         bytes = size + TAIL_BYTES;
-        status = read_end(parquet, fd, path, bytes, end, error);
+        status = read_end(parquet, from, bytes, end, error);
     }
     if (status < 0) {
         return status;
     }
     const sl_bytes footer = {*end + bytes - TAIL_BYTES - size, size};
     const sl_refusal why = sl_parquet_parse(parquet, footer, parquet->file.bytes);
-    return why.text == NULL ? SLUICE_OK
-                            : refuse(path, parquet->file.bytes - TAIL_BYTES - size + why.offset,
-                                     why.text, error);
+    return why.text == NULL
+               ? SLUICE_OK
+               : refuse(from->name.path, parquet->file.bytes - TAIL_BYTES - size + why.offset,
+                        why.text, error);
 }
 
-sluice_status sl_parquet_read_footer(sl_parquet *parquet, int fd, const char *path,
+sluice_status sl_parquet_read_footer(sl_parquet *parquet, const sl_handle *from,
                                      sluice_error *error)
 {
     uint8_t *end = NULL;
     if (parquet->file.bytes < MAGIC_BYTES + TAIL_BYTES) {
-        return refuse(path, 0, "the file is too short for a Parquet file", error);
+        return refuse(from->name.path, 0, "the file is too short for a Parquet file", error);
     }
-    const sluice_status status = read_both(parquet, fd, path, &end, error);
+    const sluice_status status = read_both(parquet, from, &end, error);
     sl_free(end);
     return status;
 }

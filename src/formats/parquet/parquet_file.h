@@ -11,7 +11,7 @@
 #define SL_PARQUET_FILE_H
 
 #include "error.h"
-#include "file.h"
+#include "store.h"
 #include "view.h"
 
 #include <stdbool.h>
@@ -74,7 +74,7 @@ typedef struct sl_parquet {
 bool sl_parquet_is(const uint8_t magic[4]);
 /* Reads the footer of an open file, that parquet->file is of. Errors: IO, CORRUPT, UNSUPPORTED,
  * NOMEM. */
-sluice_status sl_parquet_read_footer(sl_parquet *parquet, int fd, const char *path,
+sluice_status sl_parquet_read_footer(sl_parquet *parquet, const sl_handle *from,
                                      sluice_error *error);
 /* Reads a footer that is in memory, of a file of `bytes`. */
 sl_refusal sl_parquet_parse(sl_parquet *parquet, sl_bytes footer, uint64_t bytes);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parquet_index.h"
 
-#include "file.h"
 #include "little_endian.h"
 #include "memory.h"
 #include "parquet_pages.h"
+#include "store.h"
 
 #include <stdlib.h>
 
@@ -107,15 +107,14 @@ typedef struct filler {
 static sluice_status fail(const filler *f, uint64_t offset, sluice_status status, const char *why,
                           sluice_error *error)
 {
-    return sl_error_file(error, status, STAGE, 0, f->place->path, (int64_t)offset,
+    return sl_error_file(error, status, STAGE, 0, f->place->from.name.path, (int64_t)offset,
                          "column \"%s\": %s", f->leaf->name, why);
 }
 
 static sluice_status read_at(const filler *f, void *to, size_t bytes, uint64_t offset,
                              sluice_error *error)
 {
-    return sl_file_read(f->place->fd, (sl_file_name){STAGE, f->place->path}, to, bytes, offset,
-                        error);
+    return sl_handle_read(&f->place->from, to, bytes, offset, error);
 }
 
 /* The length that lies at `at`: from the window, or read, all alone or with what is behind it. */
@@ -421,7 +420,7 @@ sluice_status sl_parquet_index_fill(sl_parquet_index *index, const sl_parquet_pl
                   .slot = place->first,
                   .end = place->first + sl_parquet_slots(parquet, place->group, leaf),
                   .file = place->file};
-    sl_parquet_walk_begin(&f->walk, place->fd, place->path, chunk);
+    sl_parquet_walk_begin(&f->walk, &place->from, chunk);
     sluice_status status = SLUICE_OK;
     while (status == SLUICE_OK) {
         sl_parquet_page page;

@@ -17,7 +17,7 @@ typedef struct lister {
 
 static sluice_status fail(const lister *l, const char *why, sluice_error *error)
 {
-    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, l->place->path, -1,
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, l->place->from.name.path, -1,
                          "column \"%s\" of row group %u: %s", l->guide->name, l->place->group, why);
 }
 
@@ -57,7 +57,7 @@ sluice_status sl_parquet_lists_read(const sl_parquet_list *list, const sl_parque
                 .last_slot = place->first + parquet->chunks[first + list->leaf].values};
     const sl_parquet_sink sink = {.ctx = &l, .take = take};
     sluice_status status = sl_parquet_decode(l.guide, &parquet->chunks[first + list->guide],
-                                             place->fd, place->path, &sink, error);
+                                             &place->from, &sink, error);
     if (status == SLUICE_OK && (l.row != l.last_row || l.slot != l.last_slot)) {
         status = fail(&l, "it has fewer rows or values than it should", error);
     }

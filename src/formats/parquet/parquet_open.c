@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parquet_open.h"
 
-#include "file.h"
 #include "memory.h"
 #include "open_many.h"
 #include "splits.h"
+#include "store.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,15 +16,16 @@ const char *sl_parquet_path(const sl_parquet_opening *o, uint32_t file)
     return o->own->set.list.files[file].path;
 }
 
-sluice_status sl_parquet_open_file(const sl_parquet_opening *o, uint32_t file, int *fd,
+sluice_status sl_parquet_open_file(const sl_parquet_opening *o, uint32_t file, sl_handle *from,
                                    sluice_error *error)
 {
     const sl_file_name name = {STAGE, sl_parquet_path(o, file)};
     sl_file_identity *own = &o->files[file].file;
-    const sluice_status status = own->changed_ns == 0 ? sl_file_open(name, fd, own, error)
-                                                      : sl_file_open_again(name, own, fd, error);
+    const sluice_status status = own->changed_ns == 0
+                                     ? sl_handle_open(from, name, own, error)
+                                     : sl_handle_open_again(from, name, own, error);
     if (status == SLUICE_OK) {
-        (void)posix_fadvise(*fd, 0, 0, POSIX_FADV_RANDOM); /* most of it is not wanted */
+        sl_handle_advise(from, SL_ADVICE_RANDOM, 0, 0); /* most of it is not wanted */
     }
     return status;
 }
@@ -33,11 +33,11 @@ sluice_status sl_parquet_open_file(const sl_parquet_opening *o, uint32_t file, i
 static sluice_status read_footer(void *ctx, uint32_t number, sluice_error *error)
 {
     const sl_parquet_opening *o = ctx;
-    int fd = -1;
-    sluice_status status = sl_parquet_open_file(o, number, &fd, error);
+    sl_handle from;
+    sluice_status status = sl_parquet_open_file(o, number, &from, error);
     if (status == SLUICE_OK) {
-        status = sl_parquet_read_footer(&o->files[number], fd, sl_parquet_path(o, number), error);
-        sl_file_close(fd);
+        status = sl_parquet_read_footer(&o->files[number], &from, error);
+        sl_handle_close(&from);
     }
     return status;
 }
@@ -110,14 +110,12 @@ static sluice_status read_group(void *ctx, uint32_t number, sluice_error *error)
 {
     const sl_parquet_opening *o = ctx;
     sl_parquet_group *group = &o->groups[number];
-    sl_parquet_place place = {.path = sl_parquet_path(o, group->file),
-                              .parquet = &o->files[group->file],
-                              .group = group->group,
-                              .file = group->file};
-    sluice_status status = sl_parquet_open_file(o, group->file, &place.fd, error);
+    sl_parquet_place place = {
+        .parquet = &o->files[group->file], .group = group->group, .file = group->file};
+    sluice_status status = sl_parquet_open_file(o, group->file, &place.from, error);
     if (status == SLUICE_OK) {
         status = read_columns(o, group, &place, error);
-        sl_file_close(place.fd);
+        sl_handle_close(&place.from);
     }
     return status;
 }

@@ -14,6 +14,7 @@
 #include "parquet_lists.h"
 #include "parquet_reads.h"
 #include "parquet_schema.h"
+#include "store.h"
 
 #define SL_PARQUET_READS_MAX SL_VALUE_ROOMS
 
@@ -75,7 +76,7 @@ sluice_status sl_parquets_open(sl_parquets *own, const sl_file_kind *kind, const
 sluice_status sl_parquet_fields_find(sl_parquet_opening *o, const sluice_dataset_options *options,
                                      sluice_error *error);
 /* Opens a file for reading here and there. */
-sluice_status sl_parquet_open_file(const sl_parquet_opening *o, uint32_t file, int *fd,
+sluice_status sl_parquet_open_file(const sl_parquet_opening *o, uint32_t file, sl_handle *from,
                                    sluice_error *error);
 /* Path of a file. */
 const char *sl_parquet_path(const sl_parquet_opening *o, uint32_t file);

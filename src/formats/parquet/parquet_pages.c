@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parquet_pages.h"
 
-#include "file.h"
 #include "memory.h"
 #include "parquet_page.h"
+#include "store.h"
 #include "thrift.h"
 
 #define STAGE "dataset"
@@ -143,11 +143,10 @@ size_t sl_parquet_page_header(sl_bytes bytes, sl_parquet_page *page, bool *is_ot
 
 /* ---- the walk ---- */
 
-void sl_parquet_walk_begin(sl_parquet_walk *walk, int fd, const char *path,
+void sl_parquet_walk_begin(sl_parquet_walk *walk, const sl_handle *from,
                            const sl_parquet_chunk *chunk)
 {
-    walk->path = path;
-    walk->fd = fd;
+    walk->from = from;
     walk->at = chunk->offset;
     walk->end = chunk->offset + chunk->bytes;
     walk->values = 0;
@@ -157,7 +156,8 @@ void sl_parquet_walk_begin(sl_parquet_walk *walk, int fd, const char *path,
 
 static sluice_status refuse(const sl_parquet_walk *walk, const char *why, sluice_error *error)
 {
-    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, walk->path, (int64_t)walk->at, "%s", why);
+    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, walk->from->name.path, (int64_t)walk->at,
+                         "%s", why);
 }
 
 /* A header that is longer than the window: statistics of long values. */
@@ -168,11 +168,10 @@ static sluice_status read_long(const sl_parquet_walk *walk, sl_parquet_page *pag
     const size_t most = left < SL_PARQUET_HEADER_MAX ? (size_t)left : SL_PARQUET_HEADER_MAX;
     uint8_t *memory = sl_malloc(most);
     if (memory == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, walk->path, (int64_t)walk->at,
-                             "no memory for a page's header");
+        return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, walk->from->name.path,
+                             (int64_t)walk->at, "no memory for a page's header");
     }
-    const sluice_status status =
-        sl_file_read(walk->fd, (sl_file_name){STAGE, walk->path}, memory, most, walk->at, error);
+    const sluice_status status = sl_handle_read(walk->from, memory, most, walk->at, error);
     *bytes =
         status == SLUICE_OK ? sl_parquet_page_header((sl_bytes){memory, most}, page, is_other) : 0;
     sl_free(memory);
@@ -184,8 +183,7 @@ static sluice_status read_page(sl_parquet_walk *walk, sl_parquet_page *page, boo
 {
     const uint64_t left = walk->end - walk->at;
     const size_t wanted = left < sizeof(walk->window) ? (size_t)left : sizeof(walk->window);
-    sluice_status status = sl_file_read(walk->fd, (sl_file_name){STAGE, walk->path}, walk->window,
-                                        wanted, walk->at, error);
+    sluice_status status = sl_handle_read(walk->from, walk->window, wanted, walk->at, error);
     if (status < 0) {
         return status;
     }
@@ -214,8 +212,8 @@ sluice_status sl_parquet_walk_next(sl_parquet_walk *walk, uint64_t values, sl_pa
 {
     const char *refused = sl_page_codec_refused(walk->codec);
     if (refused != NULL) {
-        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, walk->path, (int64_t)walk->at,
-                             "%s", refused);
+        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, walk->from->name.path,
+                             (int64_t)walk->at, "%s", refused);
     }
     for (;;) {
         bool is_other = false;

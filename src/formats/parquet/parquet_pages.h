@@ -9,6 +9,7 @@
 #define SL_PARQUET_PAGES_H
 
 #include "parquet_file.h"
+#include "store.h"
 
 /* Numbers of Encoding. */
 typedef enum sl_parquet_encoding {
@@ -46,8 +47,7 @@ typedef struct sl_parquet_page {
 #define SL_PARQUET_HEADER_MAX   ((size_t)1 << 20)
 
 typedef struct sl_parquet_walk {
-    const char *path;
-    int fd;
+    const sl_handle *from;
     uint64_t at, end; /* the next page's header, and the chunk's end */
     uint64_t values;  /* of data pages so far */
     uint32_t codec;
@@ -56,7 +56,7 @@ typedef struct sl_parquet_walk {
     uint8_t window[SL_PARQUET_WINDOW_BYTES];
 } sl_parquet_walk;
 
-void sl_parquet_walk_begin(sl_parquet_walk *walk, int fd, const char *path,
+void sl_parquet_walk_begin(sl_parquet_walk *walk, const sl_handle *from,
                            const sl_parquet_chunk *chunk);
 /*
  * The next page that is data or a dictionary. END: there is no more, and that is right: there were

@@ -29,7 +29,7 @@ typedef struct maker {
 static sluice_status fail(const maker *m, sluice_status status, const char *why,
                           sluice_error *error)
 {
-    return sl_error_file(error, status, STAGE, 0, m->place->path, -1,
+    return sl_error_file(error, status, STAGE, 0, m->place->from.name.path, -1,
                          "column \"%s\", row %llu of row group %u: %s", m->leaf->name,
                          (unsigned long long)m->rows, m->place->group, why);
 }
@@ -186,8 +186,8 @@ sluice_status sl_parquet_side_read(const sl_parquet_place *place, uint32_t leaf,
     const bool is_list = m.leaf->max_rep > 0;
     const sl_parquet_sink sink = {.ctx = &m, .take = is_list ? take_element : take_value};
     sluice_status status = sl_parquet_decode(
-        m.leaf, &parquet->chunks[(size_t)place->group * parquet->leaf_count + leaf], place->fd,
-        place->path, &sink, error);
+        m.leaf, &parquet->chunks[(size_t)place->group * parquet->leaf_count + leaf], &place->from,
+        &sink, error);
     if (status == SLUICE_OK && is_list) {
         status = end_row(&m, error);
     }

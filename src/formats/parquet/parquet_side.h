@@ -10,11 +10,11 @@
 
 #include "parquet_file.h"
 #include "side_columns.h"
+#include "store.h"
 
 /* A row group, and where it is read from. */
 typedef struct sl_parquet_place {
-    int fd;
-    const char *path;
+    sl_handle from; /* names its path */
     const sl_parquet *parquet;
     uint32_t group;
     uint32_t file;  /* its number in the dataset */

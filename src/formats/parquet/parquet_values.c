@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "parquet_values.h"
 
-#include "file.h"
 #include "little_endian.h"
 #include "memory.h"
 #include "parquet_delta.h"
 #include "parquet_page.h"
 #include "parquet_pages.h"
+#include "store.h"
 
 #define STAGE "dataset"
 
@@ -43,7 +43,7 @@ typedef struct decoder {
 static sluice_status fail(const decoder *d, const sl_parquet_page *page, sluice_status status,
                           const char *why, sluice_error *error)
 {
-    return sl_error_file(error, status, STAGE, 0, d->walk.path, (int64_t)page->offset,
+    return sl_error_file(error, status, STAGE, 0, d->walk.from->name.path, (int64_t)page->offset,
                          "column \"%s\": %s", d->leaf->name, why);
 }
 
@@ -349,8 +349,7 @@ static sluice_status load(decoder *d, const sl_parquet_page *page, sl_value_room
     if (stored == NULL || to == NULL) {
         return fail(d, page, SLUICE_NOMEM, "no memory for a page", error);
     }
-    sluice_status status = sl_file_read(d->walk.fd, (sl_file_name){STAGE, d->walk.path}, stored,
-                                        page->bytes, page->offset, error);
+    sluice_status status = sl_handle_read(d->walk.from, stored, page->bytes, page->offset, error);
     if (status < 0) {
         return status;
     }
@@ -508,8 +507,9 @@ static void close_decoder(decoder *d)
     sl_free(d);
 }
 
-sluice_status sl_parquet_decode(const sl_parquet_leaf *leaf, const sl_parquet_chunk *chunk, int fd,
-                                const char *path, const sl_parquet_sink *sink, sluice_error *error)
+sluice_status sl_parquet_decode(const sl_parquet_leaf *leaf, const sl_parquet_chunk *chunk,
+                                const sl_handle *from, const sl_parquet_sink *sink,
+                                sluice_error *error)
 {
     decoder *d = sl_calloc(1, sizeof(*d));
     if (d == NULL) {
@@ -517,7 +517,7 @@ sluice_status sl_parquet_decode(const sl_parquet_leaf *leaf, const sl_parquet_ch
     }
     d->leaf = leaf;
     d->sink = sink;
-    sl_parquet_walk_begin(&d->walk, fd, path, chunk);
+    sl_parquet_walk_begin(&d->walk, from, chunk);
     sluice_status status =
         chunk->codec == SL_PAGE_ZSTD ? sl_frame_open(&d->frame, error) : SLUICE_OK;
     while (status == SLUICE_OK) {

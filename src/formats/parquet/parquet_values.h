@@ -10,6 +10,7 @@
 #define SL_PARQUET_VALUES_H
 
 #include "parquet_file.h"
+#include "store.h"
 
 #include <stdbool.h>
 
@@ -35,7 +36,8 @@ typedef struct sl_parquet_sink {
  * Hands each slot of the chunk to the sink. Errors: IO, CORRUPT, UNSUPPORTED (an encoding or
  * compression that is not known), NOMEM, and the sink's.
  */
-sluice_status sl_parquet_decode(const sl_parquet_leaf *leaf, const sl_parquet_chunk *chunk, int fd,
-                                const char *path, const sl_parquet_sink *sink, sluice_error *error);
+sluice_status sl_parquet_decode(const sl_parquet_leaf *leaf, const sl_parquet_chunk *chunk,
+                                const sl_handle *from, const sl_parquet_sink *sink,
+                                sluice_error *error);
 
 #endif

@@ -3,9 +3,9 @@
 
 #include "checksum.h"
 #include "error.h"
-#include "file.h"
 #include "memory.h"
 #include "shard_format.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ void sl_pack_note(const char *folder, uint64_t pack_id, char note[SL_PACK_NOTE_B
     note[0] = '\0';
     const int length = snprintf(path, sizeof(path), "%s/" SL_OPTIONS_NAME, folder);
     if (length < 0 || length >= PATH_BYTES ||
-        sl_file_read_whole((sl_file_name){STAGE, path}, FILE_BYTES, &data, &bytes, NULL) < 0) {
+        sl_store_read_whole((sl_file_name){STAGE, path}, FILE_BYTES, &data, &bytes, NULL) < 0) {
         return;
     }
     memcpy(line, data, bytes);

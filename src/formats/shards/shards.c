@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shards.h"
 
-#include "file.h"
 #include "memory.h"
+#include "store.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -36,12 +36,12 @@ uint64_t sl_shards_bytes(void *ctx, uint32_t shard)
 
 /* ---- headers ---- */
 
-sluice_status sl_shard_read_header(int fd, const char *path, uint64_t file_bytes,
+sluice_status sl_shard_read_header(const sl_handle *from, uint64_t file_bytes,
                                    sl_shard_header *header, sluice_error *error)
 {
     uint8_t page[SL_PAGE_BYTES];
-    sluice_status status =
-        sl_file_read(fd, (sl_file_name){STAGE, path}, page, sizeof(page), 0, error);
+    const char *path = from->name.path;
+    sluice_status status = sl_handle_read(from, page, sizeof(page), 0, error);
     if (status < 0) {
         return status;
     }

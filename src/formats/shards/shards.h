@@ -14,6 +14,7 @@
 #include "index_cache.h"
 #include "pack_note.h"
 #include "shard_format.h"
+#include "store.h"
 
 /* Where some of the shards lie. */
 typedef struct sl_shard_source {
@@ -61,7 +62,7 @@ sluice_status sl_shards_open_manifest(sl_dataset **dataset, const char *manifest
                                       sluice_error *error);
 
 /* Reads and checks a shard's header page against the file's size. */
-sluice_status sl_shard_read_header(int fd, const char *path, uint64_t file_bytes,
+sluice_status sl_shard_read_header(const sl_handle *from, uint64_t file_bytes,
                                    sl_shard_header *header, sluice_error *error);
 
 /* Records a refusal of bytes that begin at `offset` of `path`; returns its status. */

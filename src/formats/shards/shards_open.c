@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "checksum.h"
 #include "error.h"
-#include "file.h"
 #include "little_endian.h"
 #include "memory.h"
 #include "shards.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE "dataset"
 /* Sections are read in pieces of this size, which rows divide, until they are known to be sound. */
@@ -17,7 +16,7 @@
 /* A manifest or shard while it is being opened. */
 typedef struct opened {
     const char *path;
-    int fd;
+    sl_handle from;
     sl_file_identity identity;
     uint8_t *piece; /* PIECE_BYTES; owned */
 } opened;
@@ -33,40 +32,34 @@ typedef struct metadata {
     uint32_t version; /* of the file */
 } metadata;
 
-static bool join(char *out, const char *folder, const char *name)
-{
-    int length = snprintf(out, SL_PATH_BYTES, "%s/%s", folder, name);
-    return length >= 0 && length < SL_PATH_BYTES;
-}
-
 static bool holds(const char *folder, const char *name)
 {
     char path[SL_PATH_BYTES];
-    struct stat status;
-    return join(path, folder, name) && stat(path, &status) == 0;
+    sl_store_facts facts;
+    return sl_path_join(path, folder, name) && sl_store_stat(path, &facts) == 0;
 }
 
-static sl_page_kind kind_of_open_file(int fd, sl_file_name name)
+static sl_page_kind kind_of_open_file(const sl_handle *from)
 {
     uint8_t magic[8];
-    sluice_status status = sl_file_read(fd, name, magic, sizeof(magic), 0, NULL);
+    sluice_status status = sl_handle_read(from, magic, sizeof(magic), 0, NULL);
     return status < 0 ? SL_PAGE_OTHER : sl_page_kind_of(magic);
 }
 
 static sl_page_kind kind_of_file(const char *path)
 {
     uint8_t magic[8];
-    return sl_file_look(path, magic, sizeof(magic)) == sizeof(magic) ? sl_page_kind_of(magic)
-                                                                     : SL_PAGE_OTHER;
+    return sl_store_look(path, magic, sizeof(magic)) == sizeof(magic) ? sl_page_kind_of(magic)
+                                                                      : SL_PAGE_OTHER;
 }
 
 static bool probe(const char *path)
 {
-    struct stat status;
-    if (stat(path, &status) != 0) {
+    sl_store_facts facts;
+    if (sl_store_stat(path, &facts) != 0) {
         return false;
     }
-    if (S_ISDIR(status.st_mode)) {
+    if (facts.kind == SL_ENTRY_FOLDER) {
         return holds(path, SL_MANIFEST_NAME) || holds(path, SL_JOURNAL_NAME) ||
                holds(path, "shard-000000" SL_SHARD_SUFFIX);
     }
@@ -94,14 +87,13 @@ static sluice_status read_pieces(const opened *file, const section *where,
                                                        sluice_error *error),
                                  void *ctx, sluice_error *error)
 {
-    const sl_file_name name = {STAGE, file->path};
     sl_checksum_stream stream;
     sluice_status status = SLUICE_OK;
     sl_checksum_begin(&stream);
     for (uint64_t at = 0; status == SLUICE_OK && at < where->bytes;) {
         const uint64_t left = where->bytes - at;
         const size_t bytes = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
-        status = sl_file_read(file->fd, name, file->piece, bytes, where->offset + at, error);
+        status = sl_handle_read(&file->from, file->piece, bytes, where->offset + at, error);
         if (status == SLUICE_OK) {
             sl_checksum_add(&stream, file->piece, bytes);
             status = take(ctx, (sl_bytes){file->piece, bytes}, at, error);
@@ -121,8 +113,7 @@ static sluice_status read_section(const opened *file, const section *where, uint
                              "no memory for a section of %llu bytes",
                              (unsigned long long)where->bytes);
     }
-    sluice_status status = sl_file_read(file->fd, (sl_file_name){STAGE, file->path}, bytes,
-                                        where->bytes, where->offset, error);
+    sluice_status status = sl_handle_read(&file->from, bytes, where->bytes, where->offset, error);
     if (status == SLUICE_OK) {
         status = check_sum(file, where, sl_checksum(bytes, where->bytes), error);
     }
@@ -350,8 +341,7 @@ static sluice_status read_manifest(sl_shards *shards, const opened *file, const 
                                    sluice_error *error)
 {
     uint8_t page[SL_PAGE_BYTES];
-    sluice_status status =
-        sl_file_read(file->fd, (sl_file_name){STAGE, file->path}, page, sizeof(page), 0, error);
+    sluice_status status = sl_handle_read(&file->from, page, sizeof(page), 0, error);
     if (status < 0) {
         return status;
     }
@@ -382,8 +372,7 @@ static sluice_status read_manifest(sl_shards *shards, const opened *file, const 
 static sluice_status read_lone_shard(sl_shards *shards, const opened *file, sluice_error *error)
 {
     sl_shard_header header;
-    sluice_status status =
-        sl_shard_read_header(file->fd, file->path, file->identity.bytes, &header, error);
+    sluice_status status = sl_shard_read_header(&file->from, file->identity.bytes, &header, error);
     if (status == SLUICE_OK) {
         const metadata where = {{header.meta_offset, header.meta_bytes, header.meta_checksum},
                                 header.version};
@@ -405,26 +394,26 @@ static sluice_status add_file(sl_shards *shards, const char *path, const char *f
 {
     opened file = {.path = path};
     sluice_status status =
-        sl_file_open((sl_file_name){STAGE, path}, &file.fd, &file.identity, error);
+        sl_handle_open(&file.from, (sl_file_name){STAGE, path}, &file.identity, error);
     if (status < 0) {
         return status;
     }
     file.piece = sl_malloc(PIECE_BYTES);
     if (file.piece == NULL) {
-        sl_file_close(file.fd);
+        sl_handle_close(&file.from);
         return sl_error_file(error, SLUICE_NOMEM, STAGE, 0, path, -1, "no memory for its sections");
     }
     if (file.identity.bytes < SL_PAGE_BYTES) {
         status = sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, path, (int64_t)file.identity.bytes,
                                "the file has %llu bytes: too short to hold a header",
                                (unsigned long long)file.identity.bytes);
-    } else if (kind_of_open_file(file.fd, (sl_file_name){STAGE, path}) == SL_PAGE_MANIFEST) {
+    } else if (kind_of_open_file(&file.from) == SL_PAGE_MANIFEST) {
         status = read_manifest(shards, &file, folder, error);
     } else {
         status = read_lone_shard(shards, &file, error);
     }
     sl_free(file.piece);
-    sl_file_close(file.fd);
+    sl_handle_close(&file.from);
     return status;
 }
 
@@ -446,10 +435,9 @@ static sluice_status refuse_unfinished(const char *path, sluice_error *error)
 
 static sluice_status add_path(sl_shards *shards, const char *path, sluice_error *error)
 {
-    struct stat found;
     char buffer[SL_PATH_BYTES];
-    if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
-        if (!join(buffer, path, SL_MANIFEST_NAME)) {
+    if (sl_store_has_folder(path)) {
+        if (!sl_path_join(buffer, path, SL_MANIFEST_NAME)) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
         }
         if (!holds(path, SL_MANIFEST_NAME)) {

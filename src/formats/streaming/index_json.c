@@ -2,12 +2,11 @@
 #include "index_json.h"
 
 #include "error.h"
-#include "file.h"
+#include "store.h"
 
-#include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE "dataset"
 #define NAME  "index.json"
@@ -42,69 +41,59 @@ static const char *find_list(const char *text, const char *name)
 static bool lists(const char *path, const char *list)
 {
     char text[HEAD_BYTES + 1];
-    text[sl_file_look(path, text, HEAD_BYTES)] = '\0';
+    text[sl_store_look(path, text, HEAD_BYTES)] = '\0';
     const char *shards = find_list(text, "shards");
     const char *chunks = find_list(text, "chunks");
     const bool first = shards != NULL && (chunks == NULL || shards < chunks);
     return strcmp(list, "shards") == 0 ? first : chunks != NULL && !first;
 }
 
-static bool join(char path[SL_PATH_BYTES], const char *folder, const char *name)
-{
-    const int length = snprintf(path, SL_PATH_BYTES, "%s/%s", folder, name);
-    return length >= 0 && length < SL_PATH_BYTES;
-}
+/* A folder whose folders are looked at, for one with an index of its own. */
+typedef struct finder {
+    const char *folder, *list;
+    char *name; /* NAME_MAX + 1 */
+    int entries, folders;
+} finder;
 
-static bool is_folder(const char *path)
+static sluice_status look_at_folder(void *ctx, const sl_store_entry *entry, sluice_error *error)
 {
-    struct stat facts;
-    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
-}
-
-static bool may_be_folder(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.' &&
-           (entry->d_type == DT_DIR || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN);
+    (void)error;
+    char path[SL_PATH_BYTES];
+    finder *f = ctx;
+    if (f->entries++ == ENTRIES_LOOKED_AT || f->folders == FOLDERS_LOOKED_AT) {
+        return SLUICE_CANCELED;
+    }
+    if (entry->name[0] == '.' || entry->kind == SL_ENTRY_FILE || entry->kind == SL_ENTRY_OTHER) {
+        return SLUICE_OK;
+    }
+    f->folders++;
+    (void)snprintf(f->name, NAME_MAX + 1, "%s", entry->name);
+    return snprintf(path, sizeof(path), "%s/%s/" NAME, f->folder, f->name) < SL_PATH_BYTES &&
+                   lists(path, f->list)
+               ? SLUICE_END
+               : SLUICE_OK;
 }
 
 /* A folder in `folder` with an index of its own, by its name: of the first few that there are,
  * since a folder of pictures may have thousands. */
 static bool find_folder(const char *folder, const char *list, char name[NAME_MAX + 1])
 {
-    char path[SL_PATH_BYTES];
-    DIR *entries = opendir(folder);
-    bool found = false;
-    int folders = 0;
-    for (int i = 0; entries != NULL && !found && i < ENTRIES_LOOKED_AT; i++) {
-        const struct dirent *entry = readdir(entries); // NOLINT(concurrency-mt-unsafe): our own
-        if (entry == NULL || folders == FOLDERS_LOOKED_AT) {
-            break;
-        }
-        if (may_be_folder(entry)) {
-            folders++;
-            (void)snprintf(name, NAME_MAX + 1, "%s", entry->d_name);
-            found = snprintf(path, sizeof(path), "%s/%s/" NAME, folder, name) < SL_PATH_BYTES &&
-                    lists(path, list);
-        }
-    }
-    if (entries != NULL) {
-        (void)closedir(entries);
-    }
-    return found;
+    finder f = {.folder = folder, .list = list, .name = name};
+    return sl_store_list((sl_file_name){STAGE, folder}, look_at_folder, &f, NULL) == SLUICE_END;
 }
 
 bool sl_index_json_probe(const char *path, const char *list)
 {
     char file[SL_PATH_BYTES];
     char name[NAME_MAX + 1];
-    struct stat facts;
-    if (!is_folder(path)) {
+    sl_store_facts facts;
+    if (!sl_store_has_folder(path)) {
         return sl_ends_with(path, ".json") && lists(path, list);
     }
-    if (!join(file, path, NAME)) {
+    if (!sl_path_join(file, path, NAME)) {
         return false;
     }
-    return stat(file, &facts) == 0 ? lists(file, list) : find_folder(path, list, name);
+    return sl_store_stat(file, &facts) == 0 ? lists(file, list) : find_folder(path, list, name);
 }
 
 /* ---- opening ---- */
@@ -124,15 +113,15 @@ static sluice_status refuse_folder(const char *path, const char *list, sluice_er
 sluice_status sl_index_json_load(sl_index_json *index, const sl_index_json_wanted *wanted,
                                  sluice_error *error)
 {
-    struct stat facts;
+    sl_store_facts facts;
     const char *path = wanted->path;
     const char *list = wanted->list;
-    const bool folder = is_folder(path);
-    if (!(folder ? join(index->path, path, NAME)
+    const bool folder = sl_store_has_folder(path);
+    if (!(folder ? sl_path_join(index->path, path, NAME)
                  : snprintf(index->path, SL_PATH_BYTES, "%s", path) < SL_PATH_BYTES)) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
     }
-    if (folder && stat(index->path, &facts) != 0) {
+    if (folder && sl_store_stat(index->path, &facts) != 0) {
         return refuse_folder(path, list, error);
     }
     sluice_status status = wanted->anywhere

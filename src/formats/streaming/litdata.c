@@ -7,10 +7,10 @@
 #include "litdata_columns.h"
 #include "litdata_tokens.h"
 #include "sized_dataset.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE "dataset"
 #define LIST  "chunks"
@@ -52,7 +52,7 @@ static sluice_status find_file(const opener *o, const char *name, const char *co
 {
     char plain[SL_PATH_BYTES];
     char part[COMPRESSION_BYTES + 2];
-    struct stat facts;
+    sl_store_facts facts;
     const sluice_status status = sl_index_json_file(&o->index, name, p->given, error);
     told->path = p->given;
     if (status < 0 || compression == NULL) {
@@ -67,7 +67,7 @@ static sluice_status find_file(const opener *o, const char *name, const char *co
     if (sl_index_json_file(&o->index, plain, p->plain, error) < 0) {
         return SLUICE_CORRUPT;
     }
-    if (stat(p->plain, &facts) == 0) {
+    if (sl_store_stat(p->plain, &facts) == 0) {
         told->path = p->plain;
         return SLUICE_OK;
     }

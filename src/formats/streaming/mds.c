@@ -4,15 +4,14 @@
  * which columns they have. What is in a shard is sized_dataset.h's.
  */
 #include "digest.h"
-#include "file.h"
 #include "file_set.h"
 #include "index_json.h"
 #include "mds_columns.h"
 #include "sized_dataset.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE   "dataset"
 #define LIST    "shards"
@@ -105,15 +104,15 @@ static sluice_status refuse_compressed(const char *path, sluice_error *error)
 static sluice_status find_file(const opener *o, const json_t *shard, char raw[SL_PATH_BYTES],
                                char zip[SL_PATH_BYTES], sl_told_file *told, sluice_error *error)
 {
-    struct stat facts;
+    sl_store_facts facts;
     const json_t *data = sl_json_member(shard, "zip_data");
     told->path = raw;
-    if (data == NULL || stat(raw, &facts) == 0) {
+    if (data == NULL || sl_store_stat(raw, &facts) == 0) {
         return SLUICE_OK;
     }
     const sluice_status status =
         sl_index_json_file(&o->index, sl_json_text(data, "basename"), zip, error);
-    if (status < 0 || stat(zip, &facts) != 0) {
+    if (status < 0 || sl_store_stat(zip, &facts) != 0) {
         return status; /* opening says which file is missing */
     }
     told->packing = sl_index_json_packing(sl_json_text(shard, "compression"));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "offset_files.h"
 
-#include "file.h"
 #include "little_endian.h"
 #include "memory.h"
 #include "open_many.h"
+#include "store.h"
 #include "unpacked_store.h"
 
 #define STAGE "dataset"
@@ -138,10 +138,10 @@ static sluice_status refuse_memory(const char *path, sluice_error *error)
 
 static sluice_status read_plain(sl_offset_files *files, uint32_t number, sluice_error *error)
 {
-    int fd;
+    sl_handle from;
     sl_file_identity found = {0};
     const sl_file_name name = {STAGE, files->list.files[number].path};
-    sluice_status status = sl_file_open(name, &fd, &found, error);
+    sluice_status status = sl_handle_open(&from, name, &found, error);
     if (status < 0) {
         return status;
     }
@@ -151,9 +151,9 @@ static sluice_status read_plain(sl_offset_files *files, uint32_t number, sluice_
         files->tables[number] = sl_malloc(table);
         status = files->tables[number] == NULL
                      ? refuse_memory(name.path, error)
-                     : sl_file_read(fd, name, files->tables[number], table, 0, error);
+                     : sl_handle_read(&from, files->tables[number], table, 0, error);
     }
-    sl_file_close(fd);
+    sl_handle_close(&from);
     return status == SLUICE_OK
                ? check_table(files, number, found.bytes, files->tables[number], error)
                : status;
@@ -164,16 +164,16 @@ static sluice_status read_plain(sl_offset_files *files, uint32_t number, sluice_
 /* Of the file as it lies, which is opened anew whenever it is read. */
 static sluice_status look_at_packed(sl_offset_files *files, uint32_t number, sluice_error *error)
 {
-    int fd;
+    sl_handle from;
     sl_file_identity found = {0};
     sl_listed_file *file = &files->list.files[number];
     const uint64_t told = file->file.bytes;
     const sluice_status status =
-        sl_file_open((sl_file_name){STAGE, file->path}, &fd, &found, error);
+        sl_handle_open(&from, (sl_file_name){STAGE, file->path}, &found, error);
     if (status < 0) {
         return status;
     }
-    sl_file_close(fd);
+    sl_handle_close(&from);
     if (told != 0 && told != found.bytes) {
         return refuse_size(file, found.bytes, error);
     }

@@ -3,9 +3,9 @@
 
 #include "digest_list.h"
 #include "error.h"
-#include "file.h"
 #include "look_around.h"
 #include "memory.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -98,19 +98,19 @@ static sluice_status hash_data(const sl_dataset *dataset, uint32_t object, hashi
 static sluice_status hash_packed(const sl_dataset *dataset, uint32_t object, hashing *h,
                                  sl_findings *findings, sluice_error *error)
 {
-    int fd;
+    sl_handle from;
     const sl_listed_file *file = &sized_of(dataset)->files.list.files[object];
     const sl_file_name name = {STAGE, file->path};
-    sluice_status status = sl_file_open_again(name, &file->file, &fd, error);
+    sluice_status status = sl_handle_open_again(&from, name, &file->file, error);
     for (uint64_t at = 0; status == SLUICE_OK && at < file->file.bytes;) {
         const uint64_t left = file->file.bytes - at;
         const size_t bytes = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
         status = sl_findings_stopped(findings) ? SLUICE_CANCELED
-                                               : sl_file_read(fd, name, h->piece, bytes, at, error);
+                                               : sl_handle_read(&from, h->piece, bytes, at, error);
         sl_digest_list_add(&h->list, h->piece, bytes);
         at += bytes;
     }
-    sl_file_close(fd);
+    sl_handle_close(&from);
     return status;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annotated.h"
 
+#include "store.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +54,7 @@ static const char *find_usual(const way *w)
 static uint32_t count_up(const char *folder)
 {
     char real[SL_PATH_BYTES];
-    if (realpath(folder, real) == NULL) {
+    if (sl_store_real_path(folder, real) != 0) {
         return 0;
     }
     for (uint32_t up = 1; up <= UP_MAX; up++) {

@@ -3,10 +3,10 @@
 
 #include "annotated.h"
 #include "memory.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE "dataset"
 
@@ -29,11 +29,11 @@ static void find_split(const char *path, char split[SPLIT_BYTES])
 static bool has_file(const char *folder, sl_bytes name)
 {
     char path[SL_PATH_BYTES];
-    struct stat facts;
+    sl_store_facts facts;
     const bool absolute = name.data[0] == '/';
     const int length = snprintf(path, sizeof(path), "%s/%.*s", absolute ? "" : folder,
                                 (int)name.size, (const char *)name.data);
-    return length > 0 && (size_t)length < sizeof(path) && stat(path, &facts) == 0;
+    return length > 0 && (size_t)length < sizeof(path) && sl_store_stat(path, &facts) == 0;
 }
 
 /* `place` with the split, and the folder that it means. */

@@ -2,8 +2,8 @@
 #include "json_walk.h"
 
 #include "error.h"
-#include "file.h"
 #include "memory.h"
+#include "store.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 typedef struct walk {
     const char *path;
-    int fd;
+    sl_handle from;
     sl_file_identity file; /* when it was opened */
     uint64_t size;         /* of it that is looked at */
     uint8_t *window;
@@ -58,8 +58,7 @@ static bool fill(walk *w)
     if (bytes == 0 || w->status < 0) {
         return false;
     }
-    w->status = sl_file_read(w->fd, (sl_file_name){STAGE, w->path}, w->window, bytes, w->filled_to,
-                             w->error);
+    w->status = sl_handle_read(&w->from, w->window, bytes, w->filled_to, w->error);
     w->at = 0;
     w->filled = w->status == SLUICE_OK ? bytes : 0;
     w->filled_to += w->filled;
@@ -423,7 +422,7 @@ static bool find_list(walk *w, const sl_json_list *lists, uint32_t count)
 
 static bool open_walk(walk *w)
 {
-    w->status = sl_file_open((sl_file_name){STAGE, w->path}, &w->fd, &w->file, w->error);
+    w->status = sl_handle_open(&w->from, (sl_file_name){STAGE, w->path}, &w->file, w->error);
     w->window = w->status == SLUICE_OK ? sl_malloc(WINDOW_BYTES) : NULL;
     if (w->status == SLUICE_OK && w->window == NULL) {
         w->status =
@@ -434,14 +433,14 @@ static bool open_walk(walk *w)
 
 static void close_walk(walk *w)
 {
-    sl_file_close(w->fd);
+    sl_handle_close(&w->from);
     sl_free(w->window);
     sl_free(w->text);
 }
 
 static sluice_status check_unchanged(const walk *w)
 {
-    if (sl_file_is_unchanged(w->fd, &w->file)) {
+    if (sl_handle_is_unchanged(&w->from, &w->file)) {
         return SLUICE_OK;
     }
     return sl_error_file(w->error, SLUICE_IO, STAGE, 0, w->path, -1,
@@ -450,7 +449,7 @@ static sluice_status check_unchanged(const walk *w)
 
 sluice_status sl_json_walk(const char *path, const sl_json_visitor *visitor, sluice_error *error)
 {
-    walk w = {.path = path, .fd = -1, .error = error};
+    walk w = {.path = path, .error = error};
     if (open_walk(&w) && visit_object(&w, visitor)) {
         w.status = check_unchanged(&w);
     }
@@ -460,7 +459,7 @@ sluice_status sl_json_walk(const char *path, const sl_json_visitor *visitor, slu
 
 bool sl_json_lists(const char *path, const sl_json_list *lists, uint32_t count, uint64_t most)
 {
-    walk w = {.path = path, .fd = -1};
+    walk w = {.path = path};
     bool found = false;
     if (open_walk(&w)) {
         w.size = w.size < most ? w.size : most;

@@ -7,11 +7,11 @@
 #include "field_choice.h"
 #include "listed.h"
 #include "memory.h"
+#include "store.h"
 #include "table_columns.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE "dataset"
 
@@ -69,12 +69,10 @@ static bool names_pictures(const char *path)
 static uint32_t find_in_folder(const char *folder, char file[SL_PATH_BYTES])
 {
     char path[SL_PATH_BYTES];
-    struct stat facts;
     uint32_t count = 0;
     for (size_t i = 0; i < FOLDER_NAMES; i++) {
-        const int length = snprintf(path, sizeof(path), "%s/%s", folder, folder_names[i]);
-        if (length > 0 && (size_t)length < sizeof(path) && stat(path, &facts) == 0 &&
-            S_ISREG(facts.st_mode) && names_pictures(path)) {
+        if (sl_path_join(path, folder, folder_names[i]) && sl_store_has_file(path) &&
+            names_pictures(path)) {
             memcpy(file, path, sizeof(path));
             count++;
         }
@@ -85,12 +83,12 @@ static uint32_t find_in_folder(const char *folder, char file[SL_PATH_BYTES])
 static bool probe(const char *path)
 {
     char file[SL_PATH_BYTES];
-    struct stat facts;
-    if (stat(path, &facts) != 0) {
+    sl_store_facts facts;
+    if (sl_store_stat(path, &facts) != 0) {
         return false;
     }
-    return S_ISDIR(facts.st_mode) ? find_in_folder(path, file) > 0
-                                  : S_ISREG(facts.st_mode) && sl_table_is_named(path);
+    return facts.kind == SL_ENTRY_FOLDER ? find_in_folder(path, file) > 0
+                                         : facts.kind == SL_ENTRY_FILE && sl_table_is_named(path);
 }
 
 /* ---- columns ---- */
@@ -376,8 +374,7 @@ static sluice_status open_rows(opener *o, sluice_error *error)
 /* The table itself: `path`, or the one in it. */
 static sluice_status find_table(const char *path, char file[SL_PATH_BYTES], sluice_error *error)
 {
-    struct stat facts;
-    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode)) {
+    if (sl_store_has_folder(path)) {
         if (find_in_folder(path, file) > 1) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                                  "holds metadata.csv and metadata.jsonl: name the one that is "

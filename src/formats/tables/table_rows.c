@@ -2,10 +2,9 @@
 #include "table_rows.h"
 
 #include "error.h"
-#include "file.h"
 #include "memory.h"
+#include "store.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define STAGE        "dataset"
@@ -52,8 +51,8 @@ int sl_table_peek(sl_table *table)
     if (bytes == 0 || table->status < 0) {
         return -1;
     }
-    table->status = sl_file_read(table->fd, (sl_file_name){STAGE, table->path}, table->window,
-                                 bytes, table->filled_to, table->error);
+    table->status =
+        sl_handle_read(&table->from, table->window, bytes, table->filled_to, table->error);
     if (table->status < 0) {
         return -1;
     }
@@ -151,7 +150,7 @@ sluice_status sl_table_rewind(sl_table *table, sluice_error *error)
 static sluice_status start(sl_table *table, sluice_error *error)
 {
     sluice_status status =
-        sl_file_open((sl_file_name){STAGE, table->path}, &table->fd, &table->file, error);
+        sl_handle_open(&table->from, (sl_file_name){STAGE, table->path}, &table->file, error);
     if (status < 0) {
         return status;
     }
@@ -170,7 +169,6 @@ sluice_status sl_table_open(sl_table **table, const char *path, sluice_error *er
         return sl_error_set(error, SLUICE_NOMEM, STAGE, "no memory for reading a table");
     }
     own->path = path;
-    own->fd = -1;
     own->is_json = is_json_lines(path);
     own->is_list = ends_with(path, LIST);
     own->delimiter = own->is_list || ends_with(path, ".tsv") ? '\t' : ',';
@@ -185,7 +183,7 @@ sluice_status sl_table_open(sl_table **table, const char *path, sluice_error *er
 void sl_table_close(sl_table *table)
 {
     if (table != NULL) {
-        sl_file_close(table->fd);
+        sl_handle_close(&table->from);
         json_decref(table->root);
         sl_free(table->window);
         sl_free(table->text);
@@ -199,7 +197,7 @@ sluice_status sl_table_next(sl_table *table, bool *more, sluice_error *error)
     const sluice_status status = table->is_json   ? sl_table_next_json(table, more)
                                  : table->is_list ? sl_table_next_lst(table, more)
                                                   : sl_table_next_csv(table, more);
-    if (status == SLUICE_OK && !*more && !sl_file_is_unchanged(table->fd, &table->file)) {
+    if (status == SLUICE_OK && !*more && !sl_handle_is_unchanged(&table->from, &table->file)) {
         return refuse_changed(table, error);
     }
     return status;

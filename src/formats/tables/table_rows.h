@@ -12,11 +12,9 @@
 #ifndef SL_TABLE_ROWS_H
 #define SL_TABLE_ROWS_H
 
-#include "file.h"
 #include "source_columns.h"
+#include "store.h"
 #include "table_cell.h"
-
-#include <sys/stat.h>
 
 #define SL_TABLE_ROW_BYTES ((size_t)16 << 20)
 
@@ -29,7 +27,7 @@ typedef struct sl_table {
 
     /* for the readers */
     const char *path;
-    int fd;
+    sl_handle from;
     bool is_json, is_list;
     uint8_t delimiter;
     sl_file_identity file; /* when it was opened */

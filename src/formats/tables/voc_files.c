@@ -3,11 +3,10 @@
 
 #include "boundary.h"
 #include "error.h"
-#include "file.h"
 #include "file_set.h"
 #include "memory.h"
+#include "store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,46 +42,40 @@ static const sl_file_kind xml_files = {.plural = "annotation files",
                                        .is_named = is_named,
                                        .skips_folder = skip_folder};
 
-static bool is_folder(const char *path)
-{
-    struct stat facts;
-    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
-}
-
-/* NULL at the end. */
-static const char *next_name(DIR *folder)
-{
-    const struct dirent *entry = readdir(folder); // NOLINT(concurrency-mt-unsafe): our own stream
-    return entry != NULL ? entry->d_name : NULL;
-}
-
 static bool begins_annotation(const char *path)
 {
     char head[LOOK_BYTES + 1];
-    head[sl_file_look(path, head, LOOK_BYTES)] = '\0';
+    head[sl_store_look(path, head, LOOK_BYTES)] = '\0';
     return strstr(head, "<annotation") != NULL;
+}
+
+/* A folder while it is looked at. */
+typedef struct look {
+    const char *folder;
+    int looked_at;
+} look;
+
+static sluice_status look_at(void *ctx, const sl_store_entry *entry, sluice_error *error)
+{
+    (void)error;
+    char path[SL_PATH_BYTES];
+    look *l = ctx;
+    if (entry->name[0] == '.' || !is_named(entry->name)) {
+        return SLUICE_OK;
+    }
+    if (l->looked_at == LOOK_FILES) {
+        return SLUICE_CANCELED;
+    }
+    l->looked_at++;
+    return sl_path_join(path, l->folder, entry->name) && begins_annotation(path) ? SLUICE_END
+                                                                                 : SLUICE_OK;
 }
 
 /* Whether one of the first few files in it that are called so is an annotation. */
 static bool holds_annotations(const char *folder)
 {
-    char path[SL_PATH_BYTES];
-    DIR *entries = opendir(folder);
-    bool found = false;
-    int looked_at = 0;
-    if (entries == NULL) {
-        return false;
-    }
-    for (const char *name;
-         !found && looked_at < LOOK_FILES && (name = next_name(entries)) != NULL;) {
-        if (name[0] != '.' && is_named(name)) {
-            const int length = snprintf(path, sizeof(path), "%s/%s", folder, name);
-            found = length > 0 && (size_t)length < sizeof(path) && begins_annotation(path);
-            looked_at++;
-        }
-    }
-    (void)closedir(entries);
-    return found;
+    look l = {.folder = folder};
+    return sl_store_list((sl_file_name){STAGE, folder}, look_at, &l, NULL) == SLUICE_END;
 }
 
 /* The folder of annotations that a folder is or holds. */
@@ -121,12 +114,13 @@ static bool find_of_list(const char *path, char folder[SL_PATH_BYTES])
 bool sl_voc_files_probe(const char *path)
 {
     char folder[SL_PATH_BYTES];
-    struct stat facts;
-    if (stat(path, &facts) != 0) {
+    sl_store_facts facts;
+    if (sl_store_stat(path, &facts) != 0) {
         return false;
     }
-    return S_ISDIR(facts.st_mode) ? find_in_folder(path, folder)
-                                  : S_ISREG(facts.st_mode) && find_of_list(path, folder);
+    return facts.kind == SL_ENTRY_FOLDER
+               ? find_in_folder(path, folder)
+               : facts.kind == SL_ENTRY_FILE && find_of_list(path, folder);
 }
 
 static sluice_status list_folder(sl_voc_files *files, sluice_error *error)
@@ -245,7 +239,7 @@ static sluice_status read_list(sl_voc_files *files, const char *path, sluice_err
     size_t size;
     list_reader r = {.path = path, .error = error};
     sluice_status status =
-        sl_file_read_whole((sl_file_name){STAGE, path}, LIST_BYTES_MAX, &data, &size, error);
+        sl_store_read_whole((sl_file_name){STAGE, path}, LIST_BYTES_MAX, &data, &size, error);
     if (status < 0) {
         return status;
     }
@@ -274,7 +268,7 @@ static sluice_status read_list(sl_voc_files *files, const char *path, sluice_err
 
 sluice_status sl_voc_files_open(sl_voc_files *files, const char *path, sluice_error *error)
 {
-    files->chosen = !is_folder(path);
+    files->chosen = !sl_store_has_folder(path);
     if (files->chosen ? find_of_list(path, files->folder) : find_in_folder(path, files->folder)) {
         return files->chosen ? read_list(files, path, error) : list_folder(files, error);
     }
@@ -302,13 +296,11 @@ sl_bytes sl_voc_files_name(const sl_voc_files *files, uint32_t number)
 static bool is_file(const sl_voc_files *files, const char *place, const char *picture)
 {
     char path[SL_PATH_BYTES];
-    struct stat facts;
     const bool absolute = picture[0] == '/';
     const int length =
         absolute ? snprintf(path, sizeof(path), "%s", picture)
                  : snprintf(path, sizeof(path), "%s/%s/%s", files->folder, place, picture);
-    return length > 0 && (size_t)length < sizeof(path) && stat(path, &facts) == 0 &&
-           S_ISREG(facts.st_mode);
+    return length > 0 && (size_t)length < sizeof(path) && sl_store_has_file(path);
 }
 
 bool sl_voc_files_picture(const sl_voc_files *files, uint32_t number, const char *filename,

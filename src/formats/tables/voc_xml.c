@@ -2,8 +2,8 @@
 #include "voc_xml.h"
 
 #include "error.h"
-#include "file.h"
 #include "memory.h"
+#include "store.h"
 #include "table_cell.h"
 
 #include <expat.h>
@@ -340,7 +340,7 @@ sluice_status sl_voc_xml_read(sl_voc_page *page, const char *path, sluice_error 
     page->filename[0] = '\0';
     page->width = page->height = -1;
     sluice_status status =
-        sl_file_read_whole((sl_file_name){STAGE, path}, SL_VOC_BYTES_MAX, &data, &bytes, error);
+        sl_store_read_whole((sl_file_name){STAGE, path}, SL_VOC_BYTES_MAX, &data, &bytes, error);
     if (status == SLUICE_OK) {
         status = parse(&r, path, data, bytes, error);
         if (r.xml != NULL) {

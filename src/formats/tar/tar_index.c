@@ -2,15 +2,14 @@
 #include "tar_index.h"
 
 #include "error.h"
-#include "file.h"
 #include "member_fields.h"
 #include "memory.h"
+#include "store.h"
 #include "stream.h"
 #include "tar_walk.h"
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAGE "dataset"
 /* Read at once, as long as members are small: headers lie close to one another then. */
@@ -21,7 +20,7 @@ enum { CHUNKS = 2 };
 typedef struct walker {
     sl_file_index *index;
     const char *path;
-    int fd;
+    sl_handle from;
     sl_stream *stream;  /* NULL: the archive is not compressed */
     uint64_t end;       /* of the archive; UINT64_MAX: of a stream, not known yet */
     uint64_t window_at; /* of the bytes in the window */
@@ -49,7 +48,7 @@ static sluice_status read_some(walker *w, uint64_t at, uint8_t *to, size_t *byte
     const size_t wanted = left < *bytes ? (size_t)left : *bytes;
     *bytes = wanted;
     if (w->stream == NULL) {
-        return sl_file_read(w->fd, (sl_file_name){STAGE, w->path}, to, wanted, at, error);
+        return sl_handle_read(&w->from, to, wanted, at, error);
     }
     const sluice_status status = sl_stream_read_some(w->stream, at, to, wanted, bytes, error);
     if (status == SLUICE_OK && *bytes < wanted) {
@@ -286,7 +285,7 @@ static sluice_status check_length(walker *w, sluice_error *error)
 
 static sluice_status walk_open(walker *w, sluice_error *error)
 {
-    (void)posix_fadvise(w->fd, 0, 0, POSIX_FADV_RANDOM); /* payloads are not wanted */
+    sl_handle_advise(&w->from, SL_ADVICE_RANDOM, 0, 0); /* payloads are not wanted */
     w->end = w->index->file.bytes;
     sluice_status status = check_begin(w, error);
     if (status == SLUICE_OK) {
@@ -309,11 +308,12 @@ sluice_status sl_tar_index_walk(sl_file_index *index, const char *path, sluice_e
     memset(w, 0, offsetof(walker, window));
     w->index = index;
     w->path = path;
-    sluice_status status = sl_file_open((sl_file_name){STAGE, path}, &w->fd, &index->file, error);
+    sluice_status status =
+        sl_handle_open(&w->from, (sl_file_name){STAGE, path}, &index->file, error);
     if (status == SLUICE_OK) {
         status = walk_open(w, error);
         sl_stream_close(w->stream);
-        sl_file_close(w->fd);
+        sl_handle_close(&w->from);
     }
     sl_free(w);
     if (status < 0) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tar_wds2idx.h"
 
-#include "file.h"
 #include "index_text.h"
 #include "member_fields.h"
 #include "objects.h"
+#include "store.h"
 #include "tar_index.h"
 #include "tar_walk.h"
 
@@ -107,19 +107,18 @@ static bool name_index(char *name, size_t bytes, const char *path)
 /* Whether there are headers where some of the samples begin. */
 static bool fits_archive(const sl_file_index *index, const char *path)
 {
-    int fd;
-    const sl_file_name name = {"dataset", path};
-    if (sl_file_open(name, &fd, NULL, NULL) < 0) {
+    sl_handle file;
+    if (sl_handle_open(&file, (sl_file_name){"dataset", path}, NULL, NULL) < 0) {
         return false;
     }
     bool good = true;
     for (uint64_t i = 0; good && i < 3; i++) {
         uint8_t block[SL_TAR_BLOCK];
         const uint64_t sample = (index->samples - 1) * i / 2;
-        good = sl_file_read(fd, name, block, sizeof(block), index->offsets[sample], NULL) >= 0 &&
+        good = sl_handle_read(&file, block, sizeof(block), index->offsets[sample], NULL) >= 0 &&
                sl_tar_is_header(block);
     }
-    sl_file_close(fd);
+    sl_handle_close(&file);
     return good;
 }
 

@@ -3,9 +3,9 @@
  * WebDataset's tar archives. Opening needs an index of each (tar_index.h); then a sample is a
  * stretch of one archive, whose headers say what it holds (tar_fields.h).
  */
-#include "file.h"
 #include "file_set.h"
 #include "memory.h"
+#include "store.h"
 #include "tar_fields.h"
 #include "tar_index.h"
 #include "tar_walk.h"
@@ -85,7 +85,7 @@ static bool begins(sl_bytes head)
 static sl_packing packing(const char *path)
 {
     uint8_t first[SL_PACKING_LOOK_BYTES];
-    const size_t there = sl_file_look(path, first, sizeof(first));
+    const size_t there = sl_store_look(path, first, sizeof(first));
     return sl_packing_of((sl_bytes){first, there});
 }
 

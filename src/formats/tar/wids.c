@@ -8,11 +8,11 @@
  */
 #include "boundary.h"
 #include "dataset.h"
-#include "file.h"
 #include "file_list.h"
 #include "file_set.h"
 #include "json_file.h"
 #include "memory.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ enum { LOOK_BYTES = 4096 };
 static bool probe(const char *path)
 {
     char head[LOOK_BYTES + 1];
-    const size_t there = sl_ends_with(path, ".json") ? sl_file_look(path, head, LOOK_BYTES) : 0;
+    const size_t there = sl_ends_with(path, ".json") ? sl_store_look(path, head, LOOK_BYTES) : 0;
     head[there] = '\0';
     return strstr(head, "\"wids-shard-index-v1\"") != NULL ||
            strstr(head, "\"wids_version\"") != NULL || strstr(head, "\"" LIST "\"") != NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Indexes that DALI's tfrecord2idx wrote. */
-#include "file.h"
 #include "index_text.h"
 #include "objects.h"
+#include "store.h"
 #include "tfrecord_index.h"
 
 #include <stdio.h>
@@ -34,9 +34,8 @@ bool sl_tfrecord_idx_parse(sl_file_index *index, const char *text, size_t bytes,
 /* Whether there are heads of such records where some of them begin. */
 static bool fits_file(const sl_file_index *index, const char *path)
 {
-    int fd;
-    const sl_file_name name = {"dataset", path};
-    if (sl_file_open(name, &fd, NULL, NULL) < 0) {
+    sl_handle file;
+    if (sl_handle_open(&file, (sl_file_name){"dataset", path}, NULL, NULL) < 0) {
         return false;
     }
     bool good = true;
@@ -46,11 +45,11 @@ static bool fits_file(const sl_file_index *index, const char *path)
         const uint64_t record = (index->samples - 1) * i / 2;
         const uint64_t end =
             record + 1 < index->samples ? index->offsets[record + 1] : index->file.bytes;
-        good = sl_file_read(fd, name, head, sizeof(head), index->offsets[record], NULL) >= 0 &&
+        good = sl_handle_read(&file, head, sizeof(head), index->offsets[record], NULL) >= 0 &&
                sl_tfrecord_head(head, &length) &&
                length == end - index->offsets[record] - SL_TFRECORD_FRAME;
     }
-    sl_file_close(fd);
+    sl_handle_close(&file);
     return good;
 }
 
