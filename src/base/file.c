@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "file.h"
 
-#include "checksum.h"
 #include "error.h"
 #include "memory.h"
 #include "minmax.h"
@@ -15,9 +14,6 @@
 
 /* Some kernels transfer no more than this at once. */
 #define CHUNK_BYTES ((size_t)1 << 30)
-
-/* Of each place that is looked at. */
-enum { SAMPLE_BYTES = 4096, SAMPLE_PLACES = 3 };
 
 static int64_t ns_of(struct timespec time)
 {
@@ -65,64 +61,6 @@ sluice_status sl_file_open(sl_file_name name, int *fd, sl_file_identity *identit
     return SLUICE_OK;
 }
 
-sluice_status sl_file_open_again(sl_file_name name, const sl_file_identity *was, int *fd,
-                                 sluice_error *error)
-{
-    sl_file_identity is = {0};
-    const sluice_status status = sl_file_open(name, fd, &is, error);
-    if (status < 0 || sl_file_is_same(was, &is)) {
-        return status;
-    }
-    sl_file_close(*fd);
-    *fd = -1;
-    return sl_error_file(error, SLUICE_IO, name.stage, 0, name.path, -1, SL_FILE_REPLACED);
-}
-
-bool sl_file_is_unchanged(int fd, const sl_file_identity *was)
-{
-    struct stat facts;
-    if (fstat(fd, &facts) != 0) {
-        return true; /* reading will tell */
-    }
-    const sl_file_identity is = sl_file_identity_of(&facts);
-    return sl_file_is_same(was, &is);
-}
-
-sluice_status sl_file_sample(int fd, sl_file_name name, sl_file_identity *identity,
-                             sluice_error *error)
-{
-    uint8_t bytes[SAMPLE_BYTES * SAMPLE_PLACES];
-    const uint64_t size = identity->bytes;
-    const uint64_t last = size > SAMPLE_BYTES ? size - SAMPLE_BYTES : 0;
-    size_t filled = 0;
-    for (uint32_t i = 0; i < SAMPLE_PLACES && (i == 0 || last > 0); i++) {
-        const uint64_t at = i + 1 < SAMPLE_PLACES ? last / (SAMPLE_PLACES - 1) * i : last;
-        const size_t some = size - at < SAMPLE_BYTES ? (size_t)(size - at) : SAMPLE_BYTES;
-        const sluice_status status = sl_file_read(fd, name, bytes + filled, some, at, error);
-        if (status < 0) {
-            return status;
-        }
-        filled += some;
-    }
-    const uint64_t sum = sl_checksum(bytes, filled);
-    identity->sample = sum != 0 ? sum : 1;
-    return SLUICE_OK;
-}
-
-size_t sl_file_look(const char *path, void *head, size_t most)
-{
-    int fd = -1;
-    sl_file_identity file = {0};
-    const sl_file_name name = {"file", path};
-    if (sl_file_open(name, &fd, &file, NULL) < 0) {
-        return 0;
-    }
-    const size_t bytes = file.bytes < most ? (size_t)file.bytes : most;
-    const bool read = sl_file_read(fd, name, head, bytes, 0, NULL) == SLUICE_OK;
-    sl_file_close(fd);
-    return read ? bytes : 0;
-}
-
 sluice_status sl_file_read_from(const sl_file_source *source, void *buffer, size_t bytes,
                                 uint64_t offset, sluice_error *error)
 {
@@ -166,44 +104,6 @@ sluice_status sl_file_read(int fd, sl_file_name name, void *buffer, size_t bytes
 {
     const sl_file_source source = {name, read_some, &fd, true};
     return sl_file_read_from(&source, buffer, bytes, offset, error);
-}
-
-/* A file that shrinks meanwhile is refused by the read; what it grows by is left out. */
-static sluice_status read_all(int fd, sl_file_name name, uint64_t size, uint8_t **data,
-                              sluice_error *error)
-{
-    uint8_t *read = size < SIZE_MAX ? sl_malloc(size + 1) : NULL; /* never of 0 bytes */
-    if (read == NULL) {
-        return sl_error_file(error, SLUICE_NOMEM, name.stage, 0, name.path, -1,
-                             "no memory for its %llu bytes", (unsigned long long)size);
-    }
-    const sluice_status status = sl_file_read(fd, name, read, size, 0, error);
-    if (status < 0) {
-        sl_free(read);
-        return status;
-    }
-    *data = read;
-    return SLUICE_OK;
-}
-
-sluice_status sl_file_read_whole(sl_file_name name, uint64_t most, uint8_t **data, size_t *bytes,
-                                 sluice_error *error)
-{
-    int fd = -1;
-    sl_file_identity file = {0};
-    *data = NULL;
-    sluice_status status = sl_file_open(name, &fd, &file, error);
-    if (status < 0) {
-        return status;
-    }
-    status = file.bytes > most
-                 ? sl_error_file(error, SLUICE_UNSUPPORTED, name.stage, 0, name.path, -1,
-                                 "it has %llu bytes: %llu are the most",
-                                 (unsigned long long)file.bytes, (unsigned long long)most)
-                 : read_all(fd, name, file.bytes, data, error);
-    sl_file_close(fd);
-    *bytes = file.bytes;
-    return status;
 }
 
 sluice_status sl_file_write(int fd, sl_file_name name, const void *buffer, size_t bytes,

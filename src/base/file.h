@@ -4,7 +4,8 @@
  *
  * Purpose: EINTR, short transfers and errors that may pass are handled once, here, and every
  * failure names file, offset and errno; and what tells a file from another one that lies at its
- * path later. Threads: pure but for the descriptors.
+ * path later. For files that are our own: what datasets consist of is opened by io/store.h.
+ * Threads: pure but for the descriptors.
  */
 #ifndef SL_FILE_H
 #define SL_FILE_H
@@ -36,7 +37,7 @@ typedef struct sl_file_identity {
     uint64_t inode;
     int64_t modified_ns; /* st_mtim, st_ctim: ns since 1970 */
     int64_t changed_ns;
-    uint64_t sample; /* sl_file_sample; 0: not taken */
+    uint64_t sample; /* sl_handle_sample; 0: not taken */
 } sl_file_identity;
 
 sl_file_identity sl_file_identity_of(const struct stat *facts);
@@ -48,20 +49,6 @@ bool sl_file_is_same(const sl_file_identity *a, const sl_file_identity *b);
  * `*identity`, without a sample, may be NULL. */
 sluice_status sl_file_open(sl_file_name name, int *fd, sl_file_identity *identity,
                            sluice_error *error);
-/* Opens a file that was opened before. Errors: IO, also where it is not the same any more. */
-sluice_status sl_file_open_again(sl_file_name name, const sl_file_identity *was, int *fd,
-                                 sluice_error *error);
-/* Whether an open file is still the same, as far as the system says anything about it. */
-bool sl_file_is_unchanged(int fd, const sl_file_identity *was);
-/* Takes a checksum of up to 4 KiB each of the file's beginning, middle and end, never 0. Errors:
- * IO, CORRUPT (it is shorter than identity->bytes). */
-sluice_status sl_file_sample(int fd, sl_file_name name, sl_file_identity *identity,
-                             sluice_error *error);
-/*
- * The first bytes of a regular file, `most` at most; how many there are. 0 where it is another kind
- * of file, or cannot be read: to find out what a path is.
- */
-size_t sl_file_look(const char *path, void *head, size_t most);
 /* Reads exactly `bytes`: IO, or CORRUPT when the file ends before. What may pass (retry.h) is tried
  * again. */
 sluice_status sl_file_read(int fd, sl_file_name name, void *buffer, size_t bytes, uint64_t offset,
@@ -77,12 +64,6 @@ typedef struct sl_file_source {
 /* The same of any source. */
 sluice_status sl_file_read_from(const sl_file_source *source, void *buffer, size_t bytes,
                                 uint64_t offset, sluice_error *error);
-/*
- * All of a file, which the caller frees (sl_free). Errors: as of open and read; UNSUPPORTED: it has
- * more than `most` bytes; NOMEM.
- */
-sluice_status sl_file_read_whole(sl_file_name name, uint64_t most, uint8_t **data, size_t *bytes,
-                                 sluice_error *error);
 /* Writes exactly `bytes` at `offset`: IO otherwise. */
 sluice_status sl_file_write(int fd, sl_file_name name, const void *buffer, size_t bytes,
                             uint64_t offset, sluice_error *error);

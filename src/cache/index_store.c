@@ -2,9 +2,8 @@
 #include "index_store.h"
 
 #include "checksum.h"
-#include "file.h"
 #include "memory.h"
-#include "objects.h"
+#include "store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,12 +42,10 @@ bool sl_index_store_folder(char *folder, size_t bytes)
 static bool name_in_folder(char *name, size_t bytes, const char *path, const char *folder)
 {
     char real[SL_PATH_BYTES];
-    if (folder[0] == '\0' || realpath(path, real) == NULL) {
+    if (folder[0] == '\0' || sl_store_real_path(path, real) != 0) {
         return false;
     }
-    const char *slash = strrchr(real, '/');
-    return fits(snprintf(name, bytes, "%s/%.100s-%016llx.sluice-index", folder,
-                         slash != NULL ? slash + 1 : real,
+    return fits(snprintf(name, bytes, "%s/%.100s-%016llx.sluice-index", folder, sl_path_name(real),
                          (unsigned long long)sl_checksum(real, strlen(real))),
                 bytes);
 }
@@ -78,22 +75,22 @@ static bool is_possible(uint64_t bytes, uint64_t file_bytes)
 /* The file is as long as its beginning says, which a sparse one is not asked to be. */
 static bool read_index(const kept *at, uint64_t file_bytes, uint8_t **bytes, size_t *size)
 {
-    int fd = -1;
+    sl_handle file;
     uint8_t head[SL_FILE_INDEX_HEAD];
     sl_file_identity found = {0};
     const sl_file_name name = {"dataset", at->name};
     *bytes = NULL;
-    if (sl_file_open(name, &fd, &found, NULL) < 0) {
+    if (sl_handle_open(&file, name, &found, NULL) < 0) {
         return false;
     }
     *size = (size_t)found.bytes;
-    const bool wanted = (!at->in_folder || is_private(fd)) &&
-                        sl_file_read(fd, name, head, sizeof(head), 0, NULL) == SLUICE_OK &&
+    const bool wanted = (!at->in_folder || is_private(file.fd)) &&
+                        sl_handle_read(&file, head, sizeof(head), 0, NULL) == SLUICE_OK &&
                         sl_file_index_bytes(head) == found.bytes &&
                         is_possible(found.bytes, file_bytes);
     *bytes = wanted ? sl_malloc(*size) : NULL;
-    const bool good = *bytes != NULL && sl_file_read(fd, name, *bytes, *size, 0, NULL) == SLUICE_OK;
-    sl_file_close(fd);
+    const bool good = *bytes != NULL && sl_handle_read(&file, *bytes, *size, 0, NULL) == SLUICE_OK;
+    sl_handle_close(&file);
     return good;
 }
 
@@ -127,13 +124,12 @@ static bool load_from(sl_file_index *index, sl_index_kind kind, const kept *at,
 
 static bool identify(const char *path, sl_file_identity *file)
 {
-    int fd = -1;
-    const sl_file_name name = {"dataset", path};
-    if (sl_file_open(name, &fd, file, NULL) < 0) {
+    sl_handle handle;
+    if (sl_handle_open(&handle, (sl_file_name){"dataset", path}, file, NULL) < 0) {
         return false;
     }
-    const bool known = sl_file_sample(fd, name, file, NULL) == SLUICE_OK;
-    sl_file_close(fd);
+    const bool known = sl_handle_sample(&handle, file, NULL) == SLUICE_OK;
+    sl_handle_close(&handle);
     return known;
 }
 
@@ -142,14 +138,14 @@ bool sl_index_store_load(sl_file_index *index, sl_index_kind kind, const char *p
 {
     char beside[SL_PATH_BYTES];
     char cached[SL_PATH_BYTES];
-    struct stat facts;
+    sl_store_facts facts;
     sl_file_identity file = {0};
     const kept places[] = {{beside, false}, {cached, true}};
     const bool named[] = {
         fits(snprintf(beside, sizeof(beside), "%s.sluice-index", path), sizeof(beside)),
         name_in_folder(cached, sizeof(cached), path, folder)};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        if (named[i] && stat(places[i].name, &facts) == 0 &&
+        if (named[i] && sl_store_stat(places[i].name, &facts) == 0 &&
             (file.sample != 0 || identify(path, &file)) &&
             load_from(index, kind, &places[i], &file)) {
             return true;

@@ -12,7 +12,7 @@
  *
  * Layout, little-endian: "SLUICETI", u32 version (2), u32 names, u64 the file's bytes, i64 its
  * st_mtim (ns since 1970), u64 samples, u32 facts, u32 kind (sl_index_kind + 256 x sl_packing),
- * u64 inode, i64 st_ctim, u64 sample of bytes (sl_file_sample); 32 bytes for each name; samples x
+ * u64 inode, i64 st_ctim, u64 sample of bytes (sl_handle_sample); 32 bytes for each name; samples x
  * u64 offsets; samples x u32 bytes; u64 XXH3-64 of all before.
  */
 #ifndef SL_INDEX_STORE_H

@@ -4,6 +4,7 @@
 #include "digest_list.h"
 #include "error.h"
 #include "memory.h"
+#include "store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -143,10 +144,10 @@ static sluice_status check(writer *w, sluice_error *error)
 /* Whether it is still the one that it was, at its path, too. */
 static sluice_status check_source(const sl_unpack_job *job, sluice_error *error)
 {
-    int fd = -1;
+    sl_handle file;
     const sluice_status status =
-        sl_file_open_again((sl_file_name){STAGE, job->from}, &job->packed.file, &fd, error);
-    sl_file_close(fd);
+        sl_handle_open_again(&file, (sl_file_name){STAGE, job->from}, &job->packed.file, error);
+    sl_handle_close(&file);
     return status;
 }
 

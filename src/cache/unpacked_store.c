@@ -6,12 +6,12 @@
 #include "error.h"
 #include "memory.h"
 #include "open_many.h"
+#include "store.h"
 #include "thread.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,12 +59,6 @@ static const char *path_of(const store *s, const entry *e)
 
 /* ---- names ---- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* Of what the file is, and of what is told of it. */
 static uint64_t sum_key(const sl_file_identity *is, sl_packing packing, const sl_unpack_told *told)
 {
@@ -98,7 +92,7 @@ static sluice_status name_entry(const store *s, entry *e, const char *real, slui
     char name[256];
     const sl_unpack_told told = told_of(s, e);
     const sl_packing packing = s->list->files[e->file].packing;
-    (void)snprintf(name, sizeof(name), "%.100s-%016llx", base_name(real),
+    (void)snprintf(name, sizeof(name), "%.100s-%016llx", sl_path_name(real),
                    (unsigned long long)sl_checksum(real, strlen(real)));
     e->folder = join(s->how->folder, name);
     (void)snprintf(name, sizeof(name), "%016llx" KEPT,
@@ -131,13 +125,15 @@ static sluice_status look_at(void *ctx, uint32_t number, sluice_error *error)
 {
     store *s = ctx;
     entry *e = &s->entries[number];
-    char real[PATH_MAX];
-    struct stat facts;
-    if (realpath(path_of(s, e), real) == NULL || stat(real, &facts) != 0) {
-        return sl_error_file(error, SLUICE_IO, STAGE, errno, path_of(s, e), -1,
+    char real[SL_PATH_BYTES];
+    sl_store_facts facts;
+    int failed = sl_store_real_path(path_of(s, e), real);
+    failed = failed == 0 ? sl_store_stat(real, &facts) : failed;
+    if (failed < 0) {
+        return sl_error_file(error, SLUICE_IO, STAGE, -failed, path_of(s, e), -1,
                              "cannot open the file");
     }
-    e->source = sl_file_identity_of(&facts);
+    e->source = facts.identity;
     const sluice_status status = name_entry(s, e, real, error);
     e->there = status == SLUICE_OK && is_kept(s, e);
     return status;
@@ -492,7 +488,7 @@ static size_t plain_length(const char *name)
 
 static char *plain_name(const char *path)
 {
-    const char *name = base_name(path);
+    const char *name = sl_path_name(path);
     const size_t length = plain_length(name);
     const char *end =
         strcmp(name + length, ".tgz") == 0 || strcmp(name + length, ".tzst") == 0 ? ".tar" : "";
