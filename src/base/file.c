@@ -2,7 +2,6 @@
 #include "file.h"
 
 #include "error.h"
-#include "memory.h"
 #include "minmax.h"
 #include "retry.h"
 

@@ -17,7 +17,7 @@ typedef sl_refusal (*sl_look)(void *ctx, const sl_sample *sample, sl_bytes bytes
 sluice_status sl_look_at(const sl_dataset *dataset, uint64_t index, sl_look look, void *ctx,
                          sluice_error *error);
 /* At 64 samples, over all of them, the first and the last included. Bad ones tell nothing, unless
- * all are: then the error is the first one's. */
+ * all are: then the error is the first one's; one that cannot be read ends it (IO). */
 sluice_status sl_look_around(const sl_dataset *dataset, sl_look look, void *ctx,
                              sluice_error *error);
 

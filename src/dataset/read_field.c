@@ -164,6 +164,19 @@ sluice_status sl_dataset_read_field(const sl_dataset *dataset, uint64_t index, u
     return status;
 }
 
+/* Where its file can be told without reading. */
+static void name_file(const sl_dataset *dataset, uint64_t index, sluice_error *error)
+{
+    char path[SL_PATH_BYTES];
+    sl_sample sample;
+    sl_place lookup;
+    sl_refusal why;
+    if (sl_dataset_locate(dataset, index, &sample, &lookup, &why) == SLUICE_OK &&
+        sl_objects_path(dataset->objects, sample.place.object, path, sizeof(path)) == SLUICE_OK) {
+        sl_error_set_path(error, path);
+    }
+}
+
 sluice_status sl_dataset_key(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes,
                              sluice_error *error)
 {
@@ -185,10 +198,12 @@ sluice_status sl_dataset_key(const sl_dataset *dataset, uint64_t index, char *ke
         return status;
     }
     if (status < 0 && status != SLUICE_INVALID) {
-        return sl_error_set(error, status, STAGE,
-                            "the key of sample %llu cannot be read: the file was changed since it "
-                            "was opened, or does not answer",
-                            (unsigned long long)index);
+        (void)sl_error_set(error, status, STAGE,
+                           "the key of sample %llu cannot be read: the file was changed since it "
+                           "was opened, or does not answer",
+                           (unsigned long long)index);
+        name_file(dataset, index, error);
+        return status;
     }
     return sl_error_set(error, SLUICE_INVALID, STAGE,
                         "the key of sample %llu has more than %zu bytes", (unsigned long long)index,

@@ -101,18 +101,37 @@ static sluice_status add_paths(sl_file_list *files, const sl_format *format,
     return status;
 }
 
-/* What was found of the first path decides what the others are. */
 static sluice_status open_found(sl_dataset **dataset, sl_found *found, const char *const *paths,
                                 size_t count, const sluice_dataset_options *options,
                                 sluice_error *error)
 {
-    if (found->files.count == 0) {
-        return open_as(found->format, dataset, paths, count, options, error);
+    return found->files.count == 0
+               ? open_as(found->format, dataset, paths, count, options, error)
+               : open_files(found->format, dataset, &found->files, options, error);
+}
+
+/* What a dataset is was found out, or nothing was found: unless something did not answer. */
+static sluice_status end_search(const sl_store_doubt *doubt, sluice_status status,
+                                sluice_error *error)
+{
+    (void)sl_store_note_doubts(NULL);
+    return doubt->path[0] != '\0' && status != SLUICE_IO && status != SLUICE_NOMEM
+               ? sl_error_file(error, SLUICE_IO, STAGE, doubt->sys_errno, doubt->path, -1,
+                               "cannot find out what the dataset is")
+               : status;
+}
+
+/* What was found of the first path decides what the others are. */
+static sluice_status find_in_folder(sl_found *found, const char *const *paths, size_t count,
+                                    sluice_error *error)
+{
+    sl_store_doubt doubt = {.sys_errno = 0};
+    (void)sl_store_note_doubts(&doubt);
+    sluice_status status = sl_folder_find(found, paths[0], error);
+    if (status == SLUICE_OK && found->files.count > 0) {
+        status = add_paths(&found->files, found->format, paths + 1, count - 1, error);
     }
-    const sluice_status status =
-        add_paths(&found->files, found->format, paths + 1, count - 1, error);
-    return status == SLUICE_OK ? open_files(found->format, dataset, &found->files, options, error)
-                               : status;
+    return end_search(&doubt, status, error);
 }
 
 /* A folder of pictures alone. */
@@ -126,7 +145,7 @@ static sluice_status open_folder(sl_dataset **dataset, const char *const *paths,
                                  const sluice_dataset_options *options, sluice_error *error)
 {
     sl_found found = {.format = NULL};
-    sluice_status status = sl_folder_find(&found, paths[0], error);
+    sluice_status status = find_in_folder(&found, paths, count, error);
     if (status == SLUICE_OK) {
         status = open_found(dataset, &found, paths, count, options, error);
     }
@@ -148,16 +167,17 @@ static sluice_status open_file(sl_dataset **dataset, const char *const *paths, s
                                const sluice_dataset_options *options, sluice_error *error)
 {
     sl_file_list files = {.count = 0};
+    sl_store_doubt doubt = {.sys_errno = 0};
+    (void)sl_store_note_doubts(&doubt);
     const sl_format *format = find_of_file(paths[0], error);
-    if (format == NULL) {
-        return SLUICE_INVALID;
+    sluice_status status = format != NULL ? SLUICE_OK : SLUICE_INVALID;
+    if (status == SLUICE_OK && format->is_file != NULL) {
+        status = add_paths(&files, format, paths, count, error);
     }
-    if (format->is_file == NULL) {
-        return open_as(format, dataset, paths, count, options, error);
-    }
-    sluice_status status = add_paths(&files, format, paths, count, error);
+    status = end_search(&doubt, status, error);
     if (status == SLUICE_OK) {
-        status = open_files(format, dataset, &files, options, error);
+        status = format->is_file == NULL ? open_as(format, dataset, paths, count, options, error)
+                                         : open_files(format, dataset, &files, options, error);
     }
     sl_file_list_close(&files);
     return status;

@@ -25,11 +25,38 @@ const sl_store *sl_store_of(const char *path)
     return sl_stores[i];
 }
 
+/* ---- doubts ---- */
+
+static _Thread_local sl_store_doubt *own_doubt;
+
+sl_store_doubt *sl_store_note_doubts(sl_store_doubt *doubt)
+{
+    sl_store_doubt *before = own_doubt;
+    own_doubt = doubt;
+    return before;
+}
+
+bool sl_store_is_missing(int failed)
+{
+    return failed == -ENOENT || failed == -ENOTDIR || failed == -ELOOP || failed == -ENAMETOOLONG;
+}
+
+/* Gives `failed` back. */
+static int note(const char *path, int failed)
+{
+    if (own_doubt != NULL && own_doubt->path[0] == '\0' && failed < 0 &&
+        !sl_store_is_missing(failed) && failed != -EACCES && failed != -EPERM) {
+        own_doubt->sys_errno = -failed;
+        (void)snprintf(own_doubt->path, sizeof(own_doubt->path), "%s", path);
+    }
+    return failed;
+}
+
 /* ---- what lies at an address ---- */
 
 int sl_store_stat(const char *path, sl_store_facts *facts)
 {
-    return sl_store_of(path)->stat(path, facts);
+    return note(path, sl_store_of(path)->stat(path, facts));
 }
 
 sluice_status sl_store_find(sl_file_name name, sl_store_facts *facts, sluice_error *error)
@@ -56,17 +83,12 @@ bool sl_store_has_folder(const char *path)
     return has(path, SL_ENTRY_FOLDER);
 }
 
-static bool is_missing(int failed)
-{
-    return failed == -ENOENT || failed == -ENOTDIR || failed == -ELOOP || failed == -ENAMETOOLONG;
-}
-
 sluice_status sl_store_ask(sl_file_name name, sl_entry_kind *kind, sluice_error *error)
 {
     sl_store_facts facts = {.kind = SL_ENTRY_UNKNOWN};
     const int failed = sl_store_stat(name.path, &facts);
     *kind = failed == 0 ? facts.kind : SL_ENTRY_UNKNOWN;
-    return failed == 0 || is_missing(failed)
+    return failed == 0 || sl_store_is_missing(failed)
                ? SLUICE_OK
                : sl_error_file(error, SLUICE_IO, name.stage, -failed, name.path, -1,
                                "cannot tell what it is");
@@ -90,7 +112,7 @@ sluice_status sl_store_list(sl_file_name folder, sl_store_visit visit, void *ctx
                             sluice_error *error)
 {
     sl_listing listing = {.visit = visit, .ctx = ctx, .error = error};
-    const int failed = sl_store_of(folder.path)->list(folder.path, &listing);
+    const int failed = note(folder.path, sl_store_of(folder.path)->list(folder.path, &listing));
     return failed == 0 ? listing.status
                        : sl_error_file(error, SLUICE_IO, folder.stage, -failed, folder.path, -1,
                                        "cannot list the folder");
@@ -120,7 +142,7 @@ static int open_any(sl_handle *handle, const char *path, const sl_open_how *how,
 {
     const sl_store *store = sl_store_of(path);
     *handle = (sl_handle){.store = store, .name = {.path = path}, .fd = -1};
-    const int failed = store->open(path, how, handle, facts);
+    const int failed = note(path, store->open(path, how, handle, facts));
     if (failed < 0) {
         *handle = (sl_handle){.fd = -1};
     }
@@ -200,7 +222,13 @@ sluice_status sl_handle_read(const sl_handle *handle, void *buffer, size_t bytes
                              sluice_error *error)
 {
     const sl_file_source source = {handle->name, read_some, handle, true};
-    return sl_file_read_from(&source, buffer, bytes, offset, error);
+    sluice_error own;
+    sluice_error *reason = error != NULL ? error : &own;
+    const sluice_status status = sl_file_read_from(&source, buffer, bytes, offset, reason);
+    if (status < 0) {
+        (void)note(handle->name.path, reason->sys_errno != 0 ? -reason->sys_errno : -EIO);
+    }
+    return status;
 }
 
 sluice_status sl_handle_read_once(const sl_handle *handle, void *buffer, size_t bytes,

@@ -125,6 +125,8 @@ bool sl_store_has_file(const char *path);
 bool sl_store_has_folder(const char *path);
 /* What lies there; SL_ENTRY_UNKNOWN: nothing. Errors: IO, where the store does not tell. */
 sluice_status sl_store_ask(sl_file_name name, sl_entry_kind *kind, sluice_error *error);
+/* Of a failed sl_store_stat: there is nothing, as opposed to: it cannot be asked for. */
+bool sl_store_is_missing(int failed);
 /* Of an entry of a folder, at `path`; asks where the listing did not tell. */
 bool sl_store_is_folder(const sl_store_entry *entry, const char *path);
 /* Shows all entries to `visit`, in no order. Errors: IO, also half-way; the visitor's. */
@@ -134,6 +136,19 @@ sluice_status sl_store_list(sl_file_name folder, sl_store_visit visit, void *ctx
 bool sl_listing_show(sl_listing *listing, const char *name, sl_entry_kind kind);
 /* As `real_path`: 0, or -errno. */
 int sl_store_real_path(const char *path, char real[SL_PATH_BYTES]);
+
+/*
+ * What could not be found out. Whoever tells formats apart looks here and there, and takes what
+ * does not answer for what is not there: then a dataset would become another one for a moment's
+ * failure. So the first failure of any call of this thread is noted in `*doubt`, which is all zero,
+ * but for what is missing or forbidden; until this is called anew, NULL: nobody asks. Gives back
+ * whose it was before.
+ */
+typedef struct sl_store_doubt {
+    int sys_errno; /* EIO: it ended early */
+    char path[SL_PATH_BYTES];
+} sl_store_doubt;
+sl_store_doubt *sl_store_note_doubts(sl_store_doubt *doubt);
 
 /* FOLDER/NAME; false: it is too long. */
 bool sl_path_join(char path[SL_PATH_BYTES], const char *folder, const char *name);

@@ -116,14 +116,20 @@ static bool full_path(char *out, const char *root, const char *directory, const 
     return length >= 0 && length < PATH_BYTES;
 }
 
-/* Asks the store only where the listing does not tell. */
-static entry_kind kind_of(const char *path, const sl_store_entry *entry, sl_store_facts *facts)
+/* Asks the store only where the listing does not tell. A link that leads nowhere, or to where we
+ * may not look, is what its name says; what else cannot be asked for, `*failed`, could be a class.
+ */
+static entry_kind kind_of(const char *path, const sl_store_entry *entry, sl_store_facts *facts,
+                          int *failed)
 {
     const entry_kind other = sl_folder_is_picture(entry->name) ? ENTRY_PICTURE : ENTRY_OTHER;
     if (entry->kind == SL_ENTRY_FILE || entry->kind == SL_ENTRY_OTHER) {
         return entry->kind == SL_ENTRY_FILE ? other : ENTRY_OTHER;
     }
-    if (sl_store_stat(path, facts) != 0 || facts->kind == SL_ENTRY_FILE) {
+    *failed = sl_store_stat(path, facts);
+    const bool is_elsewhere = entry->kind == SL_ENTRY_LINK && *failed == -EACCES;
+    if (*failed < 0 || facts->kind == SL_ENTRY_FILE) {
+        *failed = is_elsewhere || sl_store_is_missing(*failed) ? 0 : *failed;
         return other;
     }
     return facts->kind == SL_ENTRY_FOLDER ? ENTRY_DIRECTORY : ENTRY_OTHER;
@@ -273,7 +279,12 @@ static sluice_status add_entry(walk *w, const sl_store_entry *entry, uint32_t di
                              "an entry of this directory has too long a path");
     }
     sl_store_facts facts = {.kind = SL_ENTRY_UNKNOWN};
-    const entry_kind kind = kind_of(path, entry, &facts);
+    int failed = 0;
+    const entry_kind kind = kind_of(path, entry, &facts, &failed);
+    if (failed < 0) {
+        return sl_error_file(w->error, SLUICE_IO, STAGE, -failed, path, -1,
+                             "cannot tell what it is");
+    }
     if (kind == ENTRY_PICTURE && w->classes) {
         sl_seen_names_add(&w->list->beside, entry->name);
         return SLUICE_OK;

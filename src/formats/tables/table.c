@@ -375,12 +375,13 @@ static sluice_status open_rows(opener *o, sluice_error *error)
 static sluice_status find_table(const char *path, char file[SL_PATH_BYTES], sluice_error *error)
 {
     if (sl_store_has_folder(path)) {
-        if (find_in_folder(path, file) > 1) {
-            return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                                 "holds metadata.csv and metadata.jsonl: name the one that is "
-                                 "meant");
-        }
-        return SLUICE_OK;
+        const uint32_t count = find_in_folder(path, file);
+        return count == 1  ? SLUICE_OK
+               : count > 1 ? sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
+                                           "holds metadata.csv and metadata.jsonl: name the one "
+                                           "that is meant")
+                           : sl_error_file(error, SLUICE_IO, STAGE, 0, path, -1,
+                                           "its table cannot be read, or is gone");
     }
     if (strlen(path) >= SL_PATH_BYTES) {
         return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1, "the path is too long");
