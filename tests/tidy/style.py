@@ -66,8 +66,10 @@ MACHINE_PATH = re.compile(r"(?<![\w.}])/(home|root|Users)/\w")
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc|reallocarray|aligned_alloc|posix_memalign|"
                   r"strdup|strndup|free)\s*\(")
-# Of what datasets consist of, which may be a FIFO: sl_file_open does not wait for it, and looks at it.
-OPENS = re.compile(r"(?<![\w.>])(fopen|open|openat)\s*\(")
+# What a dataset consists of may be a FIFO, or no file of this machine: it is opened by its store (io/store.h).
+OPENS = re.compile(r"(?<![\w.>])(open|openat|openat2|creat|fopen|fdopen|freopen|opendir|fdopendir|readdir|scandir|stat|lstat|"
+                   r"fstat|fstatat|statx|access|faccessat|realpath|readlink|readlinkat|glob|ftw|nftw|fts_open|mmap|"
+                   r"pread|preadv|posix_fadvise|sl_file_open|sl_file_read)\s*\(")
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 NAME = re.compile(r"\b(?:sl|sluice)_\w+")
 # What has a star without a blank behind it is a pointer: clang-format puts blanks around products.
@@ -241,7 +243,7 @@ def check_calls(tree, path, text):
             tree.report(path, number, "heap", f"{heap.group(1)}: use sl_malloc and its family")
         opens = OPENS.search(line) if path.startswith(("src/dataset/", "src/formats/")) else None
         if opens:
-            tree.report(path, number, "opens", f"{opens.group(1)}: use sl_handle_open, or sl_store_look")
+            tree.report(path, number, "opens", f"{opens.group(1)}: ask the store (src/io/store.h)")
         order = IMPLICIT_ORDER.search(line)
         if order:
             tree.report(path, number, "atomic", f"{order.group(1)} without an explicit order")

@@ -53,7 +53,7 @@ OFFENCES = {
     "module": ("src/extra/part.c", HEAD),
     "foreign": ("src/plan/next.c", HEAD + "#include <jpeglib.h>\n"),
     "heap": ("src/plan/next.c", HEAD + "void *f(void)\n{\n    return malloc(1);\n}\n"),
-    "opens": ("src/dataset/part.c", HEAD + "void f(void)\n{\n    x = fopen(p, \"rbe\");\n}\n"),
+    "opens": ("src/formats/tar/part.c", HEAD + "void f(void)\n{\n    x = stat(p, &facts);\n}\n"),
     "atomic": ("src/plan/next.c", HEAD + "int f(void)\n{\n    return atomic_fetch_add(&x, 1);\n}\n"),
     "unlisted": ("src/plan/other.c", HEAD),
     "stale": ("src/plan/next.c", HEAD + "/* as sl_gone does */\n"),
