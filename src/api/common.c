@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The version, and errors as text. */
+/* The version, errors as text, and what statuses and dtypes are to other programs. */
+#include "dtype.h"
 #include "error.h"
 #include "minmax.h"
+#include "names.h"
 #include "safe_text.h"
 
 #include <sluice/common.h>
@@ -19,6 +21,46 @@ const char *sluice_version(void)
 {
     return DOTTED(SLUICE_VERSION_MAJOR, SLUICE_VERSION_MINOR, SLUICE_VERSION_PATCH);
 }
+
+/* ---- statuses and dtypes ---- */
+
+const char *sluice_status_name(sluice_status status)
+{
+    return sl_status_name(status);
+}
+
+size_t sluice_dtype_bytes(sluice_dtype dtype)
+{
+    return sl_dtype_bytes(dtype);
+}
+
+const char *sluice_dtype_name(sluice_dtype dtype)
+{
+    return sl_dtype_name(dtype);
+}
+
+/* DLPack's DLDataTypeCode. */
+enum { DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_BOOL = 6 };
+
+static const uint8_t dlpack_codes[] = {
+    [SLUICE_U8] = DL_UINT,   [SLUICE_U16] = DL_UINT,  [SLUICE_U32] = DL_UINT,
+    [SLUICE_U64] = DL_UINT,  [SLUICE_I8] = DL_INT,    [SLUICE_I16] = DL_INT,
+    [SLUICE_I32] = DL_INT,   [SLUICE_I64] = DL_INT,   [SLUICE_F16] = DL_FLOAT,
+    [SLUICE_F32] = DL_FLOAT, [SLUICE_F64] = DL_FLOAT, [SLUICE_BF16] = DL_BFLOAT,
+    [SLUICE_BOOL] = DL_BOOL,
+};
+
+sluice_status sluice_dtype_dlpack(sluice_dtype dtype, uint8_t *code, uint8_t *bits)
+{
+    if (sl_dtype_bytes(dtype) == 0 || code == NULL || bits == NULL) {
+        return SLUICE_INVALID;
+    }
+    *code = dlpack_codes[dtype];
+    *bits = (uint8_t)(8 * sl_dtype_bytes(dtype));
+    return SLUICE_OK;
+}
+
+/* ---- errors ---- */
 
 /* A text that is written to a buffer that may be too short for it. */
 typedef struct text {

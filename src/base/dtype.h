@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dtype: how large an element is, and of which sort. Names and DLPack's codes are in names.c.
+ * dtype: how large an element is, and of which sort. Names are in names.h.
  *
  * Purpose: the one list of sizes, inline, so that loops over a constant dtype cost nothing.
  * Threads: pure.

@@ -3,6 +3,7 @@
 #include "columns.h"
 #include "dtype.h"
 #include "error.h"
+#include "names.h"
 
 #include <string.h>
 
@@ -29,7 +30,7 @@ static sluice_status refuse_dtype(const sl_column *column, sluice_dtype dtype, s
 {
     return sl_error_set(error, SLUICE_INVALID, "columns",
                         "column \"%s\": %s is no dtype for a column of kind %s",
-                        column->request.name, sluice_dtype_name(dtype), column->kind->name);
+                        column->request.name, sl_dtype_name(dtype), column->kind->name);
 }
 
 static bool is_number(sluice_dtype dtype, bool floats_only)

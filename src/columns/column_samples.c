@@ -7,6 +7,7 @@
 #include "columns.h"
 #include "dtype.h"
 #include "error.h"
+#include "names.h"
 
 enum { HEIGHT, WIDTH, CHANNELS, DIMS };
 enum { CHANNELS_MAX = 4 };
@@ -27,7 +28,7 @@ static sluice_status choose_casts(sl_column *column, sluice_error *error)
         return sl_error_set(error, SLUICE_INVALID, "columns",
                             "column \"%s\": a picture's samples are u8 or u16, which no cast makes "
                             "%s: ask for u8, u16, i32, i64 or a floating dtype",
-                            column->request.name, sluice_dtype_name(to));
+                            column->request.name, sl_dtype_name(to));
     }
     column->made_bytes = (uint32_t)sl_dtype_bytes(to);
     return SLUICE_OK;
@@ -102,7 +103,7 @@ static sluice_status check_samples(const sl_column *column, const uint64_t whole
             "\"%s\" has samples of %s bits, the column wants %s: %s takes these; i32, "
             "i64 and floating dtypes take both",
             column->field.name, bytes == 1 ? "1 to 8" : "16",
-            sluice_dtype_name((sluice_dtype)request->dtype), bytes == 1 ? "u8" : "u16");
+            sl_dtype_name((sluice_dtype)request->dtype), bytes == 1 ? "u8" : "u16");
     }
     return SLUICE_OK;
 }

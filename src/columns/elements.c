@@ -3,6 +3,7 @@
 #include "columns.h"
 #include "dtype.h"
 #include "error.h"
+#include "names.h"
 
 sluice_status sl_column_refuse(const sl_column *column, sluice_error *error, const char *why)
 {
@@ -18,7 +19,7 @@ sluice_status sl_column_elements(sl_column *column, sluice_error *error)
     if (column->cast == NULL) {
         return sl_error_set(error, SLUICE_INVALID, "columns",
                             "column \"%s\": no cast makes %s of the stored %s",
-                            column->request.name, sluice_dtype_name(to), sluice_dtype_name(from));
+                            column->request.name, sl_dtype_name(to), sl_dtype_name(from));
     }
     column->request.dtype = (int32_t)to;
     column->stored_bytes = (uint32_t)sl_dtype_bytes(from);
@@ -73,7 +74,7 @@ sluice_status sl_column_cast(const sl_column *column, void *to, const uint8_t *f
     if (!column->cast(to, from, elements)) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
                             "\"%s\" holds a number that is no %s", column->field.name,
-                            sluice_dtype_name((sluice_dtype)column->request.dtype));
+                            sl_dtype_name((sluice_dtype)column->request.dtype));
     }
     return SLUICE_OK;
 }

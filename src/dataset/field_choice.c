@@ -4,6 +4,7 @@
 #include "dtype.h"
 #include "error.h"
 #include "field_rules.h"
+#include "names.h"
 
 #include <string.h>
 
@@ -22,7 +23,7 @@ static const struct {
 static bool read_dtype(const char *text, size_t bytes, sluice_dtype *dtype)
 {
     for (int i = 0; i < DTYPES; i++) {
-        const char *name = sluice_dtype_name((sluice_dtype)i);
+        const char *name = sl_dtype_name((sluice_dtype)i);
         if (sl_dtype_bytes((sluice_dtype)i) > 0 && strlen(name) == bytes &&
             memcmp(name, text, bytes) == 0) {
             *dtype = (sluice_dtype)i;

@@ -3,6 +3,7 @@
 #include "error.h"
 #include "joined.h"
 #include "name_list.h"
+#include "names.h"
 
 #include <string.h>
 
@@ -40,8 +41,8 @@ static sluice_status refuse_type(uint32_t part, const sl_field *own, const sl_fi
         return sl_error_set(error, SLUICE_INVALID, STAGE,
                             "field \"%s\" is a tensor %s in dataset %u and %s in dataset "
                             "1: " CHOOSE,
-                            own->name, sluice_dtype_name((int32_t)own->dtype), part + 1,
-                            sluice_dtype_name((int32_t)first->dtype));
+                            own->name, sl_dtype_name((int32_t)own->dtype), part + 1,
+                            sl_dtype_name((int32_t)first->dtype));
     }
     return sl_error_set(error, SLUICE_INVALID, STAGE,
                         "field \"%s\" has %u dimensions in dataset %u and %u in dataset 1: " CHOOSE,

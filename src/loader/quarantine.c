@@ -2,6 +2,7 @@
 #include "quarantine.h"
 
 #include "error.h"
+#include "names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,10 +47,9 @@ void sl_quarantine_add(sl_quarantine *quarantine, uint64_t epoch, const sluice_e
     flatten(flat.file);
     flatten(flat.text);
     char line[2048];
-    const int length =
-        snprintf(line, sizeof(line), "%" PRIu64 "\t%" PRId64 "\t%s\t%s\t%" PRId64 "\t%s\n", epoch,
-                 flat.sample, sluice_status_name((sluice_status)flat.status), flat.file,
-                 flat.offset, flat.text);
+    const int length = snprintf(
+        line, sizeof(line), "%" PRIu64 "\t%" PRId64 "\t%s\t%s\t%" PRId64 "\t%s\n", epoch,
+        flat.sample, sl_status_name((sluice_status)flat.status), flat.file, flat.offset, flat.text);
     if (length > 0) {
         /* A full disk must not end the run: the sample is counted in the statistics too. */
         const ssize_t written = write(quarantine->fd, line, (size_t)length);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rejected.h"
 
+#include "names.h"
+
 #include <inttypes.h>
 
 /* Appends `text` with control characters and backslashes as \xHH. */
@@ -23,7 +25,7 @@ size_t sl_rejected_format(char *line, const char *key, const sluice_error *reaso
 {
     size_t length = escape(line, key);
     length += (size_t)sprintf(line + length, "\t%s\t%" PRId64 "\t",
-                              sluice_status_name((sluice_status)reason->status), reason->offset);
+                              sl_status_name((sluice_status)reason->status), reason->offset);
     return length + escape(line + length, reason->text);
 }
 
