@@ -8,6 +8,7 @@
 #include <sluice/common.h>
 #include <sluice/dataset.h>
 #include <sluice/datasets.h>
+#include <sluice/describe.h>
 #include <sluice/loader.h>
 #include <sluice/options.h>
 #include <sluice/ranks.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library's errors as exceptions. */
 #include "extension.h"
-#include "option_names.h"
 
 #include <string.h>
 
@@ -119,10 +118,18 @@ static PyObject *type_of(const extension *e, const sluice_error *error)
     return number > 0 && number < STATUSES ? e->errors[number] : e->error;
 }
 
+/* Options are called as users of the package know them. */
+static const char *spell(void *user, const char *option)
+{
+    (void)user;
+    return sluice_option_spell(SLUICE_SPELLING_PYTHON, option);
+}
+
 PyObject *sluice_exception(const extension *e, const sluice_error *error)
 {
     char text[1400];
-    const sluice_error own = option_names_of(error);
+    sluice_error own = *error;
+    sluice_error_respell(&own, spell, NULL);
     sluice_error_format(&own, text, sizeof(text));
     PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
     PyObject *exception =

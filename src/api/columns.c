@@ -5,6 +5,7 @@
 #include "api.h"
 #include "error.h"
 #include "memory.h"
+#include "options.h"
 
 #include <string.h>
 
@@ -35,28 +36,6 @@ sluice_status sluice_columns_get_error(const sluice_columns *columns, sluice_err
 
 /* ---- what can be told without a dataset ---- */
 
-/* Members of sluice_column that a kind takes. */
-enum {
-    TAKES_RECIPE = 1 << 0,
-    TAKES_LAYOUT = 1 << 1,
-    TAKES_LENGTH = 1 << 2,
-    TAKES_STRIDE = 1 << 3, /* and offset */
-    TAKES_PART = 1 << 4,   /* and shape */
-    TAKES_TOO_LONG = 1 << 5
-};
-
-static const uint32_t taken[] = {
-    [SLUICE_COLUMN_IMAGE] = TAKES_RECIPE | TAKES_LAYOUT,
-    [SLUICE_COLUMN_NUMBER] = 0,
-    [SLUICE_COLUMN_TENSOR] = TAKES_PART,
-    [SLUICE_COLUMN_WINDOW] = TAKES_LENGTH | TAKES_STRIDE,
-    [SLUICE_COLUMN_RAGGED] = TAKES_LENGTH | TAKES_TOO_LONG,
-    [SLUICE_COLUMN_PADDED] = TAKES_LENGTH | TAKES_TOO_LONG,
-    [SLUICE_COLUMN_ONE_HOT] = TAKES_LENGTH,
-};
-
-enum { KINDS = sizeof(taken) / sizeof(*taken) };
-
 /* A name that errors, shells and JSON can carry as it is. */
 static bool is_name(const char *name, size_t room)
 {
@@ -72,25 +51,24 @@ static bool is_name(const char *name, size_t room)
     return length > 0;
 }
 
+static bool takes(const sluice_column *c, const sluice_option *option)
+{
+    return option->kinds == 0 || (option->kinds & (UINT32_C(1) << c->kind)) != 0;
+}
+
 /* What is there and its kind does not take; NULL: nothing. */
 static const char *superfluous(const sluice_column *c)
 {
-    const struct {
-        const char *name;
-        uint32_t taken_as;
-        bool there;
-    } members[] = {
-        {"recipe", TAKES_RECIPE, c->recipe != NULL}, {"layout", TAKES_LAYOUT, c->layout != 0},
-        {"length", TAKES_LENGTH, c->length != 0},    {"stride", TAKES_STRIDE, c->stride != 0},
-        {"offset", TAKES_STRIDE, c->offset != 0},    {"part", TAKES_PART, c->part != 0},
-        {"shape", TAKES_PART, c->dims != 0},         {"too_long", TAKES_TOO_LONG, c->too_long != 0},
-    };
-    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
-        if (members[i].there && (taken[c->kind] & members[i].taken_as) == 0) {
-            return members[i].name;
+    const sluice_option *option;
+    for (uint32_t i = 0; (option = sl_option_at(SLUICE_OPTIONS_COLUMN, i)) != NULL; i++) {
+        if (!takes(c, option) && !sl_option_is_zero(option, c)) {
+            return option->name;
         }
     }
-    return NULL;
+    if (c->recipe != NULL && c->kind != SLUICE_COLUMN_IMAGE) {
+        return "recipe";
+    }
+    return c->dims != 0 && c->kind != SLUICE_COLUMN_TENSOR ? "shape" : NULL;
 }
 
 static bool shape_is_good(const sluice_column *c)
@@ -102,15 +80,10 @@ static bool shape_is_good(const sluice_column *c)
     return good;
 }
 
-static bool in_range(int32_t value, int32_t high)
-{
-    return value >= 0 && value <= high;
-}
-
 /* What is wrong with a column; NULL: nothing that could be told here. */
 static const char *fault_of(const sluice_columns *columns, const sluice_column *c)
 {
-    if (c->kind < SLUICE_COLUMN_IMAGE || c->kind >= (int32_t)KINDS) {
+    if (c->kind < SLUICE_COLUMN_IMAGE || c->kind > SLUICE_COLUMN_ONE_HOT) {
         return "there is no such kind";
     }
     if (columns->count == SL_COLUMNS_MAX) {
@@ -127,16 +100,10 @@ static const char *fault_of(const sluice_columns *columns, const sluice_column *
     if (c->kind == SLUICE_COLUMN_IMAGE && c->recipe == NULL) {
         return "an image needs a recipe";
     }
-    if (!in_range(c->dtype, SLUICE_BOOL) || !in_range(c->layout, SLUICE_NCHW) ||
-        !in_range(c->part, SLUICE_PART_RANDOM) ||
-        !in_range(c->too_long, SLUICE_TOO_LONG_TRUNCATE) ||
-        !in_range(c->missing, SLUICE_MISSING_BLANK)) {
-        return "dtype, layout, part, too_long or missing is out of its range";
-    }
     if (!shape_is_good(c)) {
         return "a shape has 8 dimensions at most, each 1 or more";
     }
-    if ((taken[c->kind] & TAKES_LENGTH) != 0 && c->length == 0) {
+    if (takes(c, sl_option_find(SLUICE_OPTIONS_COLUMN, "length")) && c->length == 0) {
         return "this kind needs a length";
     }
     return NULL;
@@ -195,6 +162,9 @@ sluice_status sluice_columns_add(sluice_columns *columns, const sluice_column *c
     const char *fault = fault_of(columns, &full);
     if (fault != NULL) {
         return refuse(columns, &full, fault, NULL);
+    }
+    if (sl_options_check(SLUICE_OPTIONS_COLUMN, &full, "columns", &error) != SLUICE_OK) {
+        return refuse(columns, &full, error.text, NULL);
     }
     const char *too_much = superfluous(&full);
     if (too_much != NULL) {

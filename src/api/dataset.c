@@ -9,13 +9,13 @@
 #include "formats.h"
 #include "memory.h"
 #include "minmax.h"
+#include "options.h"
 #include "path_range.h"
 #include "verify.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { VERIFY_WORKERS_MAX = 1024 };
 /* Unless more is asked for. */
 #define OPEN_MEMORY_MAX ((uint64_t)8 << 30)
 
@@ -124,10 +124,11 @@ sluice_status sluice_dataset_open(sluice_dataset **dataset, const char *const *p
     sl_dataset *opened = NULL;
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), options, "sluice_dataset_options", &reason);
-    if (status == SLUICE_OK &&
-        (own.allow_empty_classes > 1 || own.allow_outside > 1 || own.reserved != 0)) {
-        status = sl_error_set(&reason, SLUICE_INVALID, "api",
-                              "allow_empty_classes and allow_outside must be 0 or 1, reserved 0");
+    if (status == SLUICE_OK) {
+        status = sl_options_check(SLUICE_OPTIONS_DATASET, &own, "api", &reason);
+    }
+    if (status == SLUICE_OK && own.reserved != 0) {
+        status = sl_error_set(&reason, SLUICE_INVALID, "api", "reserved must be 0");
     }
     if (status == SLUICE_OK && own.unpacked_dir != NULL && own.unpacked_dir[0] == '\0') {
         status =
@@ -323,15 +324,14 @@ static sluice_status check_verify_options(sluice_verify_options *own,
 {
     sluice_status status =
         sl_api_read_struct(own, sizeof(*own), options, "sluice_verify_options", error);
+    if (status == SLUICE_OK) {
+        status = sl_options_check(SLUICE_OPTIONS_VERIFY, own, "api", error);
+    }
     if (status < 0) {
         return status;
     }
-    if (own->workers > VERIFY_WORKERS_MAX || own->decode > 1 || own->reserved != 0 ||
-        own->max_sample_bytes > SL_RECORD_BYTES_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            "workers must be at most %d, decode 0 or 1, reserved 0, "
-                            "max_sample_bytes at most 2^31 - 1",
-                            VERIFY_WORKERS_MAX);
+    if (own->reserved != 0) {
+        return sl_error_set(error, SLUICE_INVALID, "api", "reserved must be 0");
     }
     own->workers = own->workers > 0 ? own->workers : sl_cpu_count();
     own->parts = own->parts > 0 ? own->parts : 1;

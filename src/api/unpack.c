@@ -5,29 +5,22 @@
 #include "api.h"
 #include "cpu.h"
 #include "error.h"
+#include "options.h"
 #include "series.h"
 
-enum { UNPACK_WORKERS_MAX = 1024, SAMPLE_BYTES_DEFAULT = 1 << 30 };
+enum { SAMPLE_BYTES_DEFAULT = 1 << 30 };
 
 static sluice_status check(sluice_unpack_options *options, sluice_error *error)
 {
+    const sluice_status status = sl_options_check(SLUICE_OPTIONS_UNPACK, options, "api", error);
+    if (status < 0) {
+        return status;
+    }
+    if (options->reserved != 0) {
+        return sl_error_set(error, SLUICE_INVALID, "api", "reserved must be 0");
+    }
     if (options->shard_bytes == 0) {
         options->shard_bytes = SL_SHARD_BYTES_DEFAULT;
-    }
-    if (options->shard_bytes < SL_SHARD_BYTES_MIN || options->shard_bytes > SL_SHARD_BYTES_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            SL_OPTION("shard_bytes") " is %llu and must be from 1 MiB to 1 TiB",
-                            (unsigned long long)options->shard_bytes);
-    }
-    if (options->workers > UNPACK_WORKERS_MAX || options->overwrite > 1 || options->reserved != 0 ||
-        (options->form != SLUICE_UNPACK_FOLDER && options->form != SLUICE_UNPACK_TAR) ||
-        options->on_bad < SLUICE_PACK_BAD_FAIL || options->on_bad > SLUICE_PACK_BAD_SKIP_ALL ||
-        options->max_sample_bytes > SL_RECORD_BYTES_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            "workers must be at most %d, overwrite 0 or 1, form a "
-                            "sluice_unpack_form, on_bad a sluice_pack_on_bad, reserved 0, "
-                            "max_sample_bytes at most 2^31 - 1",
-                            UNPACK_WORKERS_MAX);
     }
     if (options->max_sample_bytes == 0) {
         options->max_sample_bytes = SAMPLE_BYTES_DEFAULT;

@@ -6,52 +6,14 @@
 #include "cpu.h"
 #include "dtype.h"
 #include "error.h"
-#include "jpeg_write.h"
 #include "label_options.h"
+#include "options.h"
 #include "pack.h"
 #include "series.h"
 
 #include <string.h>
 
-enum {
-    KEY_BYTES_MAX = 511,
-    ZSTD_LEVEL_MAX = 19,
-    PACK_WORKERS_MAX = 1024,
-    TILE_MCUS_MAX = 65535, /* what a JPEG can say */
-    QUALITY = 90
-};
-
-static sluice_status check_common(uint64_t *shard_bytes, int32_t zstd_level, sluice_error *error)
-{
-    if (*shard_bytes == 0) {
-        *shard_bytes = SL_SHARD_BYTES_DEFAULT;
-    }
-    if (*shard_bytes < SL_SHARD_BYTES_MIN || *shard_bytes > SL_SHARD_BYTES_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            SL_OPTION("shard_bytes") " is %llu and must be from 1 MiB to 1 TiB",
-                            (unsigned long long)*shard_bytes);
-    }
-    if (zstd_level < SLUICE_ZSTD_OFF || zstd_level > ZSTD_LEVEL_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            SL_OPTION("zstd_level") " is %d and must be from %d to %d",
-                            (int)zstd_level, SLUICE_ZSTD_OFF, ZSTD_LEVEL_MAX);
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status check_jpeg(uint32_t keep_bytes, int32_t metadata, uint32_t tile_mcus,
-                                sluice_error *error)
-{
-    if (keep_bytes > 1 ||
-        (metadata != SLUICE_JPEG_METADATA_KEEP && metadata != SLUICE_JPEG_METADATA_DROP) ||
-        tile_mcus > TILE_MCUS_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            "keep_bytes must be 0 or 1, jpeg_metadata a sluice_jpeg_metadata, "
-                            "tile_mcus at most %d",
-                            TILE_MCUS_MAX);
-    }
-    return SLUICE_OK;
-}
+enum { KEY_BYTES_MAX = 511, QUALITY = 90 };
 
 static sluice_status check_classes(const sluice_writer_options *options, sluice_error *error)
 {
@@ -95,10 +57,7 @@ static sluice_status open_writer(sluice_writer **writer, const char *path,
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), options, "sluice_writer_options", error);
     if (status == SLUICE_OK) {
-        status = check_common(&own.shard_bytes, own.zstd_level, error);
-    }
-    if (status == SLUICE_OK) {
-        status = check_jpeg(own.keep_bytes, own.jpeg_metadata, own.tile_mcus, error);
+        status = sl_options_check(SLUICE_OPTIONS_WRITER, &own, "api", error);
     }
     if (status == SLUICE_OK) {
         status = check_classes(&own, error);
@@ -112,6 +71,7 @@ static sluice_status open_writer(sluice_writer **writer, const char *path,
     if (status < 0) {
         return status;
     }
+    own.shard_bytes = own.shard_bytes > 0 ? own.shard_bytes : SL_SHARD_BYTES_DEFAULT;
     if (own.fields == NULL) {
         own.field_count = SL_STANDARD_FIELDS;
         return sl_writer_open(writer, path, &own, sl_standard_fields, error);
@@ -296,26 +256,31 @@ void sluice_writer_abort(sluice_writer *writer)
     sl_writer_abort(writer);
 }
 
-/* What changes pictures. */
-static sluice_status check_pictures(sluice_pack_options *options, sluice_error *error)
+/* What of a pack's options does not go together; NULL: nothing. */
+static const char *clash_of(const sluice_pack_options *options)
 {
-    if (options->max_side > SL_JPEG_SIDE_MAX || options->quality > 100 ||
-        (options->max_side == 0 && options->quality > 0)) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            SL_OPTION("max_side") " must be at most %u, " SL_OPTION(
-                                "quality") " at most 100, and goes with " SL_OPTION("max_side"),
-                            SL_JPEG_SIDE_MAX);
+    if (options->quality > 0 && options->max_side == 0) {
+        return SL_OPTION("quality") " goes with " SL_OPTION("max_side") " only";
     }
-    if (!(options->raw_share >= 0 && options->raw_share <= 1) ||
-        (options->raw_share > 0 && options->raw == 1)) {
-        return sl_error_set(
-            error, SLUICE_INVALID, "api",
-            SL_OPTION("raw_share") " must be from 0 to 1, and not with " SL_OPTION("raw"));
+    if (options->raw_share > 0 && options->raw == 1) {
+        return SL_OPTION("raw_share") " does not go with " SL_OPTION("raw");
     }
-    if (options->max_side > 0 && options->quality == 0) {
-        options->quality = QUALITY;
+    if (options->raw == 1 && options->keep_bytes == 1) {
+        return SL_OPTION("raw") " does not go with " SL_OPTION("keep_bytes");
     }
-    return SLUICE_OK;
+    if (options->append == 1 && options->overwrite == 1) {
+        return SL_OPTION("append") " does not go with " SL_OPTION("overwrite");
+    }
+    if (options->labels != NULL && options->append == 0) {
+        return SL_OPTION("labels") " goes with " SL_OPTION("append") " only";
+    }
+    return NULL;
+}
+
+static sluice_status check_together(const sluice_pack_options *options, sluice_error *error)
+{
+    const char *clash = clash_of(options);
+    return clash == NULL ? SLUICE_OK : sl_error_set(error, SLUICE_INVALID, "api", "%s", clash);
 }
 
 static sluice_status pack(const sluice_dataset *dataset, const char *path,
@@ -325,49 +290,26 @@ static sluice_status pack(const sluice_dataset *dataset, const char *path,
     sluice_pack_options own;
     sluice_status status =
         sl_api_read_struct(&own, sizeof(own), options, "sluice_pack_options", error);
-    uint64_t shard_bytes = own.shard_bytes; /* which stays open where it was left so */
     if (status == SLUICE_OK) {
-        status = check_common(&shard_bytes, own.zstd_level, error);
+        status = sl_options_check(SLUICE_OPTIONS_PACK, &own, "api", error);
     }
     if (status == SLUICE_OK) {
-        status = check_jpeg(own.keep_bytes, own.jpeg_metadata, own.tile_mcus, error);
+        status = check_together(&own, error);
     }
     if (status < 0) {
         return status;
     }
-    status = check_pictures(&own, error);
-    if (status < 0) {
-        return status;
-    }
-    if (own.raw > 1 || own.append > 1 || (own.raw == 1 && own.keep_bytes == 1) ||
-        (own.append == 1 && own.overwrite == 1)) {
-        return sl_error_set(
-            error, SLUICE_INVALID, "api",
-            SL_OPTION("raw") " must be 0 or 1, not with " SL_OPTION("keep_bytes") ", " SL_OPTION(
-                "append") " 0 or 1, not with " SL_OPTION("overwrite"));
-    }
-    if (own.workers > PACK_WORKERS_MAX || own.keep_order > 1 || own.overwrite > 1 ||
-        own.skip_verify > 1 || own.on_bad < SLUICE_PACK_BAD_FAIL ||
-        own.on_bad > SLUICE_PACK_BAD_SKIP_ALL || own.max_sample_bytes > SL_RECORD_BYTES_MAX) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            "workers must be at most %d, keep_order, overwrite and skip_verify 0 "
-                            "or 1, on_bad a sluice_pack_on_bad, max_sample_bytes at most 2^31 - 1",
-                            PACK_WORKERS_MAX);
+    if (own.max_side > 0 && own.quality == 0) {
+        own.quality = QUALITY;
     }
     own.workers = own.workers > 0 ? own.workers : sl_cpu_count();
     own.keep_order |= sl_api_const_dataset(dataset)->info.front_to_back;
     own.parts = own.parts > 0 ? own.parts : 1;
-    if (own.parts > SL_PARTS_MAX || own.part >= own.parts ||
-        (own.parts > 1 && own.overwrite == 1)) {
+    if (own.part >= own.parts || (own.parts > 1 && own.overwrite == 1)) {
         return sl_error_set(error, SLUICE_INVALID, "api",
-                            "part %u of %u: parts must be at most %u, part below it, and a part "
-                            "cannot overwrite, since the others may have begun: remove the folder "
-                            "first",
-                            own.part, own.parts, SL_PARTS_MAX);
-    }
-    if (own.labels != NULL && own.append == 0) {
-        return sl_error_set(error, SLUICE_INVALID, "api",
-                            SL_OPTION("labels") " goes with " SL_OPTION("append") " only");
+                            "part %u of %u: a part must be below their number, and cannot "
+                            "overwrite, since the others may have begun: remove the folder first",
+                            own.part, own.parts);
     }
     sl_api_labels labels;
     status = sl_api_read_labels(&labels, own.labels, error);

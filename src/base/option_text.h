@@ -7,8 +7,8 @@
  * marked where the sentence is written: "more than that (" SL_OPTION("max_sample_bytes") ")". The
  * mark goes as the sentence becomes an error's. A name may be more than a member's: what C says
  * where the member alone would not tell which option is meant.
- * Each marked name is in the tables of tools/sluice/common/option_names.c and
- * python/src/option_names.c; a test compares them. Threads: pure.
+ * Each marked name is in the table of options, or among the phrases of options/spelling.c; a test
+ * looks for that. Threads: pure.
  */
 #ifndef SL_OPTION_TEXT_H
 #define SL_OPTION_TEXT_H

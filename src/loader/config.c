@@ -3,6 +3,7 @@
 
 #include "cpu.h"
 #include "error.h"
+#include "options.h"
 #include "read_arena.h"
 #include "shard_order.h"
 
@@ -39,11 +40,6 @@
 /* The kernels' widest store. */
 #define OUTPUT_ALIGN      16
 #define OUTPUT_ALIGN_TEXT "16"
-
-typedef struct range {
-    const char *name;
-    uint64_t value, low, high;
-} range;
 
 static void fill_u32(uint32_t *field, uint32_t value)
 {
@@ -116,57 +112,13 @@ static void fill_defaults(sluice_loader_options *o, const sl_dataset *dataset)
     }
 }
 
-/* A negative enumerator becomes a huge value and falls out of its range. */
-static uint64_t enumerator(int32_t value)
+static sluice_status check_rank(const sluice_loader_options *o, sluice_error *error)
 {
-    return (uint64_t)(int64_t)value;
-}
-
-static sluice_status check_ranges(const sluice_loader_options *o, sluice_error *error)
-{
-    const range ranges[] = {
-        {"batch_size", o->batch_size, 1, 65536},
-        {"workers", o->workers, 1, 1024},
-        {"prefetch", o->prefetch, 2, 64},
-        {"device_slots", o->device_slots, 2, 64},
-        {"dtype", enumerator(o->dtype), SLUICE_U8, SLUICE_BF16},
-        {"layout", enumerator(o->layout), SLUICE_NHWC, SLUICE_NCHW},
-        {"world_size", o->world_size, 1, 1 << 20},
-        {"rank", o->rank, 0, (uint64_t)o->world_size - 1},
-        {"shuffle", enumerator(o->shuffle), SLUICE_SHUFFLE_FULL, SLUICE_SHUFFLE_SHARDS},
-        {"block_samples", o->block_samples, 1, UINT32_MAX},
-        {"window_blocks", o->window_blocks, 1, UINT32_MAX},
-        {"window_bytes", o->window_bytes, MIB, UINT64_C(1) << 40},
-        {"last_batch", enumerator(o->last_batch), SLUICE_LAST_DROP, SLUICE_LAST_REPEAT},
-        {"on_bad_sample", enumerator(o->on_bad_sample), SLUICE_BAD_FAIL, SLUICE_BAD_MASK},
-        {"exif", enumerator(o->exif), SLUICE_EXIF_IGNORE, SLUICE_EXIF_APPLY},
-        {"io_backend", enumerator(o->io_backend), SLUICE_IO_AUTO, SLUICE_IO_PREAD},
-        {"page_cache", enumerator(o->page_cache), SLUICE_CACHE_AUTO, SLUICE_CACHE_DROP},
-        {"io_depth", o->io_depth, 1, 512},
-        {"io_threads", o->io_threads, 1, 64},
-        {"exact", o->exact, 0, 1},
-        {"whole_samples", o->whole_samples, 0, 1},
-        {"any_numa_node", o->any_numa_node, 0, 1},
-        {"read_buffer_bytes", o->read_buffer_bytes, MIB, UINT64_C(1) << 40},
-        {"max_sample_bytes", o->max_sample_bytes, 1, 1024 * MIB},
-        {"max_pixels", o->max_pixels, 1, UINT64_C(1) << 32},
-        {"stall_warn_ns", o->stall_warn_ns, 1, UINT64_C(1) << 62},
-        {"stall_fail_ns", o->stall_fail_ns, 1, UINT64_C(1) << 62},
-    };
-    if (o->ignore_index < INT32_MIN || o->ignore_index > INT32_MAX) {
-        return sl_error_set(
-            error, SLUICE_INVALID, "loader",
-            "option " SL_OPTION("ignore_index") " is out of the range of 32-bit integers");
-    }
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-        const range *r = &ranges[i];
-        if (r->value < r->low || r->value > r->high) {
-            return sl_error_set(error, SLUICE_INVALID, "loader",
-                                "option " SL_OPTION("%s") " is out of its range %llu..%llu",
-                                r->name, (unsigned long long)r->low, (unsigned long long)r->high);
-        }
-    }
-    return SLUICE_OK;
+    return o->rank < o->world_size
+               ? SLUICE_OK
+               : sl_error_set(error, SLUICE_INVALID, "loader",
+                              "option " SL_OPTION("rank") " is %u, out of its range 0..%u", o->rank,
+                              o->world_size - 1);
 }
 
 /* Samples on their way are numbered, and two windows of them may be. */
@@ -318,7 +270,10 @@ sluice_status sl_config_make(sl_config *config, const sluice_loader_options *wan
     sluice_loader_options *o = &config->options;
     *o = *wanted;
     fill_defaults(o, dataset);
-    sluice_status status = check_ranges(o, error);
+    sluice_status status = sl_options_check(SLUICE_OPTIONS_LOADER, o, "loader", error);
+    if (status == SLUICE_OK) {
+        status = check_rank(o, error);
+    }
     if (status == SLUICE_OK) {
         status = check_window(o, error);
     }

@@ -25,6 +25,7 @@ static void check_all()
     const sluice_error error = SLUICE_ERROR_INIT;
     const sluice_tensor tensor = SLUICE_TENSOR_INIT;
     const sluice_system system = SLUICE_SYSTEM_INIT;
+    const sluice_option option = SLUICE_OPTION_INIT;
     const sluice_ranks ranks = SLUICE_RANKS_INIT;
     const sluice_column column = SLUICE_COLUMN_INIT;
     const sluice_dataset_options dataset_options = SLUICE_DATASET_OPTIONS_INIT;
@@ -55,6 +56,7 @@ static void check_all()
     check(error, "error");
     check(tensor, "tensor");
     check(system, "system");
+    check(option, "option");
     check(ranks, "ranks");
     check(column, "column");
     check(dataset_options, "dataset_options");

@@ -36,6 +36,11 @@ static sluice_status fill_system(void *tagged)
     return sluice_system_get_info(tagged);
 }
 
+static sluice_status fill_option(void *tagged)
+{
+    return sluice_option_get(SLUICE_OPTIONS_LOADER, 0, tagged);
+}
+
 static sluice_status fill_ranks(void *tagged)
 {
     return sluice_ranks_find(tagged, NULL);
@@ -213,6 +218,12 @@ static sluice_status fill_unpacked(void *tagged)
     return sluice_unpack(f.dataset, f.unpacked, &options, tagged, NULL);
 }
 
+static sluice_status fail_option(void *tagged)
+{
+    sluice_loader_options options = SLUICE_LOADER_OPTIONS_INIT;
+    return sluice_option_set(SLUICE_OPTIONS_LOADER, &options, "workers", "many", tagged);
+}
+
 static sluice_status fail_unpack(void *tagged)
 {
     return sluice_unpack(f.dataset, NULL, NULL, NULL, tagged);
@@ -267,6 +278,7 @@ static const struct filler {
     uint32_t step; /* from one size to the next; those that take long are tried at fewer */
 } fillers[] = {
     {"system_get_info", fill_system, sizeof(sluice_system), SLUICE_OK, 20},
+    {"option_get", fill_option, sizeof(sluice_option), SLUICE_OK, 4},
     {"ranks_find", fill_ranks, sizeof(sluice_ranks), SLUICE_OK, 4},
     {"dataset_get_info", fill_info, sizeof(sluice_dataset_info), SLUICE_OK, 4},
     {"dataset_get_field", fill_field, sizeof(sluice_field), SLUICE_OK, 4},
@@ -296,6 +308,7 @@ static const struct filler {
     {"error of dataset_mix", fail_mix, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of dataset_read_numbers", fail_numbers, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of ranks_divide", fail_ranks, sizeof(sluice_error), SLUICE_INVALID, 4},
+    {"error of option_set", fail_option, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of unpack", fail_unpack, sizeof(sluice_error), SLUICE_INVALID, 4},
 };
 

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """option_names.py ROOT: what the library's sentences call options, each front end has its own word for.
 
-Names are marked in src (SL_OPTION), and in the tables of tools/sluice/common/option_names.c and
-python/src/option_names.c there is a row for each, in order, which names something that there is. Prints one line per
-finding and exits 1 when there is any.
+Names are marked in src (SL_OPTION). Each is in the table of options (src/options/*_table.c), or a phrase of
+src/options/spelling.c, and what it is called in Python and by the tool is there. Prints one line per finding and
+exits 1 when there is any.
 """
 import pathlib
 import re
 import sys
 
-TOOL, PYTHON = "tools/sluice/common/option_names.c", "python/src/option_names.c"
+TABLES, PHRASES = ("src/options/loader_table.c", "src/options/dataset_table.c"), "src/options/spelling.c"
 # Sentences that are no error's: a file that unpack leaves, and another program's option.
 MAY_SAY_FLAGS = {"src/unpack/target.c": "--overwrite", "src/base/unpack_stream.c": "--long"}
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -24,52 +24,57 @@ def read(root, pattern):
 def marked(sources):
     names = set()
     for path, text in sources.items():
-        if path.startswith("src/base/option_text"):
+        if path.startswith(("src/base/option_text", "src/options/")):
             continue
         text = re.sub(r"\\\n", "\n", text)
         names |= set(re.findall(r'SL_OPTION\(\s*"([^"]*)"\s*\)', text))
-    if "%s" in names:  # the loader's ranges
-        names.remove("%s")
-        names |= set(re.findall(r'^        \{"(\w+)", ', sources["src/loader/config.c"], re.M))
     return names
 
 
 def table(text):
-    rows = re.findall(r'^    \{"([^"]*)", (NULL|"(?:[^"\\]|\\.)*")\},', text, re.M)
-    return [(name, None if own == "NULL" else own[1:-1]) for name, own in rows]
+    """(name, flag, keyword) of each row."""
+    for row in re.findall(r"^    \{(.*?)\},$", text, re.M | re.S):
+        name = re.match(r"(?:SL_\w+\(\s*\w+,\s*|[A-Z]+\()(\w+)", row)
+        yield (name[1], *(found and found[1] for found in (re.search(rf'\.{member} = "([^"]+)"', row) for member in ("flag", "keyword"))))
 
 
-def check_table(path, rows, names):
-    keys = [name for name, _ in rows]
+def phrases(text):
+    for row in re.findall(r'^    \{("[^\n]*")\}\},$', text, re.M):
+        yield tuple(literal.replace('\\"', '"') for literal in LITERAL.findall(row))
+
+
+def check_phrases(rows, names):
+    keys = [name for name, _, _ in rows]
     if keys != sorted(keys):
-        yield f"{path}: the rows are not in order"
-    for name in sorted(names.symmetric_difference(keys)):
-        yield f"{path}: {name!r} is " + ("not in the table" if name in names else "in no sentence of the library")
+        yield f"{PHRASES}: the phrases are not in order"
+    for name in sorted(set(keys) - names):
+        yield f"{PHRASES}: {name!r} is in no sentence of the library"
 
 
-def check_flags(root, rows):
-    known = set()
+def check_flags(root, rows, known):
+    """Rows of the table are options of the tool by themselves; phrases are of those, or of the tool's own."""
+    known = {flag for _, flag, _ in known if flag}
     for text in (read(root, "tools/sluice/**/*.c") | read(root, "tools/sluice/**/*.h")).values():
-        known |= set(re.findall(r'\{\s*"([a-z][a-z-]*)"', text.replace("\\\n", "\n")))
-    for name, own in rows:
-        if own is not None and not (own.startswith("--") and own[2:].split()[0] in known):
-            yield f"{TOOL}: {own!r}, for {name!r}, is no option of the tool"
+        known |= {f"--{name}" for name in re.findall(r'\{\s*"([a-z][a-z-]*)"', text.replace("\\\n", "\n"))}
+    for name, flag, _ in rows:
+        if flag.split()[0] not in known:
+            yield f"{PHRASES}: {flag!r}, for {name!r}, is no option of the tool"
 
 
 def check_keywords(root, rows):
     text = "\n".join(read(root, "python/sluice/*.py").values())
-    for name, own in rows:
-        word = re.match(r"(?:sluice\.)?(\w+)", own or "")
-        if own is None or not word:
-            yield f"{PYTHON}: there is nothing for {name!r}"
-        elif not re.search(rf"\b{word[1]}: |def {word[1]}\(", text):
-            yield f"{PYTHON}: {own!r}, for {name!r}, is no argument of the package"
+    for name, _, keyword in rows:
+        word = re.match(r"(?:sluice\.)?(\w+)", keyword or "")
+        if word and not re.search(rf"\b{word[1]}: |def {word[1]}\(", text):
+            yield f"{keyword!r}, for {name!r}, is no argument of the package"
 
 
 def check_sentences(sources, names):
     """Nothing names an option without a mark. The interface's own checks of structs speak to C alone."""
     members = [name for name in names if "_" in name and " " not in name]
     for path, text in sources.items():
+        if path.startswith("src/options/"):
+            continue
         for literal in LITERAL.findall(re.sub(r"/\*.*?\*/", "", text, flags=re.S)):
             flag = re.search(r"(?<![\w-])--[a-z][a-z-]+", literal)
             if flag and MAY_SAY_FLAGS.get(path) != flag[0]:
@@ -88,11 +93,13 @@ def check(root):
     names = marked(sources)
     if len(names) < 20:
         yield f"only {len(names)} names are marked in src"
-    tool, python = (table((root / path).read_text(encoding="utf-8")) for path in (TOOL, PYTHON))
-    yield from check_table(TOOL, tool, names)
-    yield from check_table(PYTHON, python, names)
-    yield from check_flags(root, tool)
-    yield from check_keywords(root, python)
+    rows = [row for path in TABLES for row in table((root / path).read_text(encoding="utf-8"))]
+    more = list(phrases((root / PHRASES).read_text(encoding="utf-8")))
+    for name in sorted(names - {name for name, _, _ in rows + more} - {"%s"}):
+        yield f"{name!r} is in no table of options, nor a phrase of {PHRASES}"
+    yield from check_phrases(more, names)
+    yield from check_flags(root, more, rows)
+    yield from check_keywords(root, rows + more)
     yield from check_sentences(sources, names)
 
 

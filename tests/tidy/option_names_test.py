@@ -9,17 +9,17 @@ import tempfile
 sys.dont_write_bytecode = True
 import option_names
 
-ROW = '    {"allow_empty_classes", '
+ROW = '    {"labels", '
 OFFENCES = {
-    "a row is missing in the tool's table": (option_names.TOOL, ROW, '    {"allow_empty", '),
-    "a row is missing in Python's table": (option_names.PYTHON, ROW, '    {"allow_empty", '),
-    "rows are in no order": (option_names.TOOL, ROW, '    {"zzz", NULL},\n' + ROW),
-    "no option of the tool": (option_names.TOOL, '"--allow-empty-classes"', '"--allow-empties"'),
-    "no argument of the package": (option_names.PYTHON, '"allow_empty_classes=True"', '"empty=True"'),
+    "a phrase that no sentence has": (option_names.PHRASES, ROW, '    {"label", '),
+    "phrases are in no order": (option_names.PHRASES, ROW, '    {"zzz", {"--zstd", "zstd"}},\n' + ROW),
+    "no option of the tool": (option_names.PHRASES, '"--open-memory"', '"--opening-memory"'),
+    "no argument of the package": (option_names.PHRASES, '"labels=', '"labelling='),
+    "no argument of the package in the table": (option_names.TABLES[0], '.keyword = "io_depth"', '.keyword = "depth"'),
     "a name that no table has": ("src/formats/folder/folder.c", 'SL_OPTION("allow_empty_classes")', 'SL_OPTION("empties")'),
     "a flag in a sentence": ("src/formats/folder/folder.c", 'SL_OPTION("allow_empty_classes")', '"--allow-empty-classes"'),
     "a name without its mark": ("src/pack/prepare.c", 'SL_OPTION("max_sample_bytes")', '"max_sample_bytes"'),
-    "an option of the loader that is new": ("src/loader/config.c", '{"batch_size", ', '{"batch_rows", '),
+    "a row is missing": (option_names.TABLES[0], "NUMBER(resident_bytes,", "NUMBER(resident,"),
 }
 
 

@@ -27,9 +27,10 @@ GENERATED = ("format_rows.inc",)
 MAY_USE["verify"] = {"base", "dataset", "decode", "io"}
 MAY_USE["pack"] = {"augment", "base", "dataset", "decode", "formats/shards", "io", "jpeg", "plan", "verify"}
 MAY_USE["unpack"] = {"base", "dataset", "decode", "formats/tar", "io", "pack"}
-MAY_USE["loader"] = {"base", "columns", "device", *STAGES}
-MAY_USE["api"] = {"base", "columns", "device", "formats", "formats/arrays", "formats/shards", "jpeg", "loader", "pack", "unpack", "verify",
-                  *STAGES}
+MAY_USE["options"] = {"base"}
+MAY_USE["loader"] = {"base", "columns", "device", "options", *STAGES}
+MAY_USE["api"] = {"base", "columns", "device", "formats", "formats/arrays", "formats/shards", "jpeg", "loader", "options", "pack",
+                  "unpack", "verify", *STAGES}
 # The same for tools/. A family of the tool (a command and its parts) knows no other family.
 TOOLS_MAY_USE = {f"tools/sluice/{family}": {"tools/sluice", "tools/sluice/common"}
                  for family in ("bench", "idle", "synth", "view")}
@@ -58,7 +59,7 @@ FOREIGN = {
     r"cuda.*\.h": ("tests/unit/device_cuda_header_test.c",),
     r"threads\.h": (),
     # Stages know no loader: what they share with its options is in sluice/options.h.
-    r"sluice/(loader|sluice)\.h": ("include/", "src/api/", "src/loader/", "tools/", "bench/", "tests/", "fuzz/",
+    r"sluice/(loader|sluice)\.h": ("include/", "src/api/", "src/loader/", "src/options/", "tools/", "bench/", "tests/", "fuzz/",
                                  "examples/"),
 }
 LINES_MAX, FUNCTION_LINES_MAX, COLUMNS_MAX, CELL_MAX = 800, 70, 100, 200

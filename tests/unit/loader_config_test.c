@@ -255,7 +255,7 @@ static void a_rank_is_below_the_world(void **state)
     options.world_size = 2;
     assert_int_equal(made(&options, 1000, 0).options.rank, 1);
     options.rank = 2;
-    refused(&options, 1000, "rank is out of its range 0..1");
+    refused(&options, 1000, "rank is 2, out of its range 0..1");
 }
 
 /* ---- what options are to each other ---- */

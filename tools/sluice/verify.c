@@ -6,7 +6,6 @@
 #include "exit_code.h"
 #include "interrupt.h"
 #include "json.h"
-#include "option_names.h"
 #include "options.h"
 #include "outcome.h"
 #include "part.h"
@@ -49,7 +48,7 @@ static void write_finding(struct json *json, const sluice_error *finding)
 
 static void on_finding(void *user, const sluice_error *found)
 {
-    const sluice_error own = option_names_of(found);
+    const sluice_error own = report_own_words(found);
     const sluice_error *finding = &own;
     struct listener *listener = user;
     if (listener->as_json) {

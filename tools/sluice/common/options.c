@@ -9,11 +9,13 @@
 
 #include <assert.h>
 #include <getopt.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { ROWS_MAX = 64, FIRST_LONG = 256, QUESTION_BYTES = 80 };
+
+/* Of the command that runs; NULL: none was parsed yet. */
+static const struct option_row *current_rows;
 
 static size_t count_rows(const struct option_row *rows)
 {
@@ -336,9 +338,21 @@ static void refuse_option(const struct command_usage *usage, const char *given)
     }
 }
 
+bool options_take(const char *flag)
+{
+    const size_t length = strcspn(flag + 2, " ");
+    for (const struct option_row *row = current_rows; row != NULL && row->name != NULL; row++) {
+        if (strncmp(row->name, flag + 2, length) == 0 && row->name[length] == '\0') {
+            return true;
+        }
+    }
+    return current_rows == NULL;
+}
+
 int options_parse(struct command_usage *usage, int argc, char **argv)
 {
     struct getopt_tables tables;
+    current_rows = usage->rows;
     look_for_json(usage, argc, argv);
     build_tables(usage, &tables);
     opterr = 0; /* the messages are ours */

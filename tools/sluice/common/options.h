@@ -10,6 +10,7 @@
 #ifndef TOOL_OPTIONS_H
 #define TOOL_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,6 +58,10 @@ struct command_usage {
 };
 
 enum { OPTIONS_GO_ON = -1 };
+
+/* Whether the command that was parsed has an option, "--name" with or without words behind it;
+ * before one is, whether any may. */
+bool options_take(const char *flag);
 
 /* Fills the values and operands. OPTIONS_GO_ON, or the exit code: --help was shown, or an error. */
 int options_parse(struct command_usage *usage, int argc, char **argv);

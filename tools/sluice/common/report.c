@@ -2,10 +2,12 @@
 #include "report.h"
 
 #include "exit_code.h"
-#include "option_names.h"
+#include "options.h"
 #include "outcome.h"
 #include "safe_text.h"
 #include "terminal.h"
+
+#include <sluice/describe.h>
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -89,11 +91,26 @@ int report_exit_code(int status)
     }
 }
 
+/* Nothing is called by a flag that the command has not. */
+static const char *spell(void *user, const char *option)
+{
+    const char *flag = sluice_option_spell(SLUICE_SPELLING_TOOL, option);
+    (void)user;
+    return flag != NULL && options_take(flag) ? flag : NULL;
+}
+
+sluice_error report_own_words(const sluice_error *error)
+{
+    sluice_error own = *error;
+    sluice_error_respell(&own, spell, NULL);
+    return own;
+}
+
 int report_error(const sluice_error *error, const char *advice)
 {
     char text[1400];
     char line[TEXT_BYTES];
-    const sluice_error own = option_names_of(error);
+    const sluice_error own = report_own_words(error);
     sluice_error_format(&own, text, sizeof text);
     snprintf(line, sizeof line, "%s%s%s", text, advice == NULL ? "" : "; ",
              advice == NULL ? "" : advice);

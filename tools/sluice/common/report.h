@@ -27,6 +27,9 @@ void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Reports a library error, then `advice` (what to do next; NULL: none); returns the exit code. */
 int report_error(const sluice_error *error, const char *advice);
 
+/* The error, with the options that it names called as users of the command know them. */
+sluice_error report_own_words(const sluice_error *error);
+
 /* The exit code that stands for a status. */
 int report_exit_code(int status);
 

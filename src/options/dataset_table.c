@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the options of opening, verifying, writing, packing and unpacking datasets have. */
+#include "options_table.h"
+
+#include <sluice/unpack.h>
+
+#define WORKERS_MOST      1024
+#define SHARD_BYTES_LEAST (INT64_C(1) << 20)
+#define SHARD_BYTES_MOST  (UINT64_C(1) << 40)
+#define SAMPLE_BYTES_MOST INT32_MAX
+#define ZSTD_LEVEL_MOST   19
+#define TILE_MCUS_MOST    65535 /* what a JPEG can say */
+#define SIDE_MOST         65500 /* likewise */
+#define PARTS_MOST        65535
+
+#define UNPACKED_HELP                                                                      \
+    "unpack compressed archives, MDS shards and LitData chunks to FOLDER, once, and read " \
+    "them there, in any order"
+#define ON_BAD_HELP                                                                      \
+    "stop at a bad sample, or leave it out and list it in rejected.tsv; skip-all: also " \
+    "what cannot be read and may be good [fail]"
+
+static const char *const bad_words[] = {"fail", "skip", "skip-all", NULL};
+static const char *const metadata_words[] = {"keep", "drop", NULL};
+static const char *const form_words[] = {"folder", "tar", NULL};
+
+/* A program may say yes by another number than 1, too: that was never refused. */
+#define LOOSE_FLAG .type = SLUICE_OPTION_FLAG, .most = UINT32_MAX
+
+/* ---- sluice_dataset_options ---- */
+
+#define NUMBER(member, from, to) SL_NUMBER(sluice_dataset_options, member, from, to)
+#define FLAG(member)             SL_FLAG(sluice_dataset_options, member)
+
+static const sluice_option dataset_rows[] = {
+    {SL_ROW(sluice_dataset_options, allow_case_duplicates), LOOSE_FLAG,
+     .keyword = "allow_case_duplicates", .flag = "--allow-case-duplicates",
+     .help = "accept class folders whose names differ in case only"},
+    {FLAG(allow_empty_classes), .keyword = "allow_empty_classes", .flag = "--allow-empty-classes",
+     .help = "accept class folders without a picture: each counts as a class"},
+    {FLAG(allow_outside), .keyword = "allow_outside", .flag = "--allow-outside",
+     .help = "lists of files may name some that do not lie below the list's folder"},
+    {SL_TEXT(sluice_dataset_options, unpacked_dir), .keyword = "unpacked_dir",
+     .flag = "--unpacked-dir", .value = "FOLDER", .help = UNPACKED_HELP},
+    {NUMBER(memory_bytes, 0, UINT64_MAX), .unit = SLUICE_UNIT_BYTES, .keyword = "memory_bytes",
+     .flag = "--open-memory", .value = "BYTES",
+     .help =
+         "memory that opening a dataset may take; default: half of what is there, at most 8GiB"},
+};
+const sl_options_table sl_dataset_table = SL_TABLE(dataset_rows);
+
+/* ---- sluice_verify_options ---- */
+
+#undef NUMBER
+#undef FLAG
+#define NUMBER(member, from, to) SL_NUMBER(sluice_verify_options, member, from, to)
+#define FLAG(member)             SL_FLAG(sluice_verify_options, member)
+
+static const sluice_option verify_rows[] = {
+    {FLAG(decode), .keyword = "decode", .flag = "--decode",
+     .help = "decode every picture and unpack every frame, too"},
+    {NUMBER(workers, 1, WORKERS_MOST), .keyword = "workers", .flag = "--workers", .value = "N",
+     .help = "threads [the processors]"},
+    {NUMBER(part, 0, UINT32_MAX), .value = "N", .help = "which of `parts` [0]"},
+    {NUMBER(parts, 0, UINT32_MAX), .value = "N", .help = "into how many it is divided [1]"},
+    {NUMBER(max_sample_bytes, 1, SAMPLE_BYTES_MOST), .unit = SLUICE_UNIT_BYTES,
+     .keyword = "max_sample_bytes", .flag = "--max-sample", .value = "BYTES",
+     .help = "a larger sample is a bad one [1GiB]"},
+};
+const sl_options_table sl_verify_table = SL_TABLE(verify_rows);
+
+/* ---- sluice_writer_options ---- */
+
+#undef NUMBER
+#undef FLAG
+#define NUMBER(member, from, to) SL_NUMBER(sluice_writer_options, member, from, to)
+#define FLAG(member)             SL_FLAG(sluice_writer_options, member)
+
+static const sluice_option writer_rows[] = {
+    {NUMBER(zstd_level, SLUICE_ZSTD_OFF, ZSTD_LEVEL_MOST), .keyword = "zstd", .flag = "--zstd",
+     .value = "LEVEL", .help = "1 to 19: all at that level; -1: never [where it pays]"},
+    {NUMBER(shard_bytes, SHARD_BYTES_LEAST, SHARD_BYTES_MOST), .unit = SLUICE_UNIT_BYTES,
+     .keyword = "shard_bytes", .flag = "--shard-size", .value = "BYTES",
+     .help = "a shard is closed before it would pass this [256MiB]"},
+    {SL_ROW(sluice_writer_options, overwrite), LOOSE_FLAG, .keyword = "overwrite",
+     .flag = "--overwrite", .help = "remove the shards of an earlier dataset in the folder"},
+    {FLAG(keep_bytes), .keyword = "keep_bytes", .flag = "--keep-bytes",
+     .help = "store JPEGs as they are [re-tiled without loss]"},
+    {SL_WORD(sluice_writer_options, jpeg_metadata, metadata_words, 0), .keyword = "metadata",
+     .flag = "--metadata", .help = "of re-tiled JPEGs: EXIF, ICC profiles, ... [keep]"},
+    {NUMBER(tile_mcus, 1, TILE_MCUS_MOST), .flag = "--tile-mcus", .value = "N",
+     .help = "MCUs (8 to 32 pixels wide) between restart markers [chosen for each picture]"},
+};
+const sl_options_table sl_writer_table = SL_TABLE(writer_rows);
+
+/* ---- sluice_pack_options ---- */
+
+#undef NUMBER
+#undef FLAG
+#define NUMBER(member, from, to) SL_NUMBER(sluice_pack_options, member, from, to)
+#define FLAG(member)             SL_FLAG(sluice_pack_options, member)
+#define WORD(member, words)      SL_WORD(sluice_pack_options, member, words, 0)
+
+static const sluice_option pack_rows[] = {
+    {NUMBER(shard_bytes, SHARD_BYTES_LEAST, SHARD_BYTES_MOST), .unit = SLUICE_UNIT_BYTES,
+     .keyword = "shard_bytes", .flag = "--shard-size", .value = "BYTES",
+     .help = "about the size of a shard file [256MiB; of several processes less, if there would "
+             "be fewer shards than processes]"},
+    {NUMBER(workers, 1, WORKERS_MOST), .keyword = "workers", .flag = "--workers", .value = "N",
+     .help = "threads; the shards do not depend on it [the processors]"},
+    {NUMBER(seed, 0, UINT64_MAX), .keyword = "seed", .flag = "--seed", .value = "S",
+     .help = "of the order in which samples are written [0]"},
+    {FLAG(keep_order), .keyword = "keep_order", .flag = "--keep-order",
+     .help = "write in the dataset's order, as is done anyway of compressed tars [shuffled: no "
+             "class runs in a shard]"},
+    {FLAG(keep_bytes), .keyword = "keep_bytes", .flag = "--keep-bytes",
+     .help = "store JPEGs as they are [re-tiled without loss]"},
+    {WORD(jpeg_metadata, metadata_words), .keyword = "metadata", .flag = "--metadata",
+     .help = "of re-tiled JPEGs: EXIF (but for the orientation), ICC profiles, ... [keep]"},
+    {NUMBER(tile_mcus, 1, TILE_MCUS_MOST), .flag = "--tile-mcus", .value = "N",
+     .help = "MCUs (8 to 32 pixels wide) between restart markers [chosen for each picture]"},
+    {WORD(on_bad, bad_words), .keyword = "on_bad_sample", .flag = "--on-bad", .help = ON_BAD_HELP},
+    {FLAG(overwrite), .keyword = "overwrite", .flag = "--overwrite",
+     .help = "remove what an earlier pack left in OUT and start anew"},
+    {FLAG(skip_verify), .flag = "--no-verify", .help = "do not read back what was written"},
+    {FLAG(append), .keyword = "append", .flag = "--append",
+     .help = "add to the packed dataset in OUT, of the same fields and classes; --labels union: "
+             "of others, too"},
+    {FLAG(raw), .keyword = "raw", .flag = "--raw",
+     .help = "decode pictures and store their pixels: nothing to decode later, more to read"},
+    {NUMBER(raw_share, 0, 1), .keyword = "raw_share", .flag = "--raw-share", .value = "P",
+     .help = "do that with this share of the samples, drawn by their numbers [0]"},
+    {NUMBER(max_side, 1, SIDE_MOST), .keyword = "max_side", .flag = "--max-side", .value = "PIXELS",
+     .help = "make pictures smaller whose longer side is above it, and code them anew: not "
+             "without loss [as they are]"},
+    {NUMBER(quality, 1, 100), .keyword = "quality", .flag = "--quality", .value = "Q",
+     .help = "of the JPEGs that --max-side makes [90]"},
+    {NUMBER(zstd_level, SLUICE_ZSTD_OFF, ZSTD_LEVEL_MOST), .keyword = "zstd", .flag = "--zstd",
+     .value = "LEVEL", .help = "1 to 19: all at that level; -1: never [where it pays]"},
+    {NUMBER(part, 0, UINT32_MAX), .value = "N", .help = "which of `parts` [0]"},
+    {NUMBER(parts, 1, PARTS_MOST), .value = "N", .help = "into how many it is divided [1]"},
+    {NUMBER(max_sample_bytes, 1, SAMPLE_BYTES_MOST), .unit = SLUICE_UNIT_BYTES,
+     .keyword = "max_sample_bytes", .flag = "--max-sample", .value = "BYTES",
+     .help = "a larger sample is a bad one [2GiB]"},
+};
+const sl_options_table sl_pack_table = SL_TABLE(pack_rows);
+
+/* ---- sluice_unpack_options ---- */
+
+#undef NUMBER
+#undef FLAG
+#undef WORD
+#define NUMBER(member, from, to) SL_NUMBER(sluice_unpack_options, member, from, to)
+#define WORD(member, words)      SL_WORD(sluice_unpack_options, member, words, 0)
+
+static const sluice_option unpack_rows[] = {
+    {WORD(form, form_words), .help = "a folder of files, or WebDataset's tars [folder]"},
+    {NUMBER(shard_bytes, SHARD_BYTES_LEAST, SHARD_BYTES_MOST), .unit = SLUICE_UNIT_BYTES,
+     .keyword = "shard_bytes", .flag = "--shard-size", .value = "BYTES",
+     .help = "size of a tar [256MiB]"},
+    {NUMBER(shard_samples, 1, UINT64_MAX), .keyword = "shard_samples", .flag = "--shard-samples",
+     .value = "N", .help = "samples of a tar, at most [as many as fit]"},
+    {NUMBER(workers, 1, WORKERS_MOST), .keyword = "workers", .flag = "--workers", .value = "N",
+     .help = "threads; the files do not depend on it [the processors]"},
+    {WORD(on_bad, bad_words), .keyword = "on_bad_sample", .flag = "--on-bad", .help = ON_BAD_HELP},
+    {SL_FLAG(sluice_unpack_options, overwrite), .keyword = "overwrite", .flag = "--overwrite",
+     .help = "replace the folder that an earlier unpack made, with all that is in it"},
+    {NUMBER(max_sample_bytes, 1, SAMPLE_BYTES_MOST), .unit = SLUICE_UNIT_BYTES,
+     .keyword = "max_sample_bytes", .flag = "--max-sample", .value = "BYTES",
+     .help = "a larger sample is a bad one [1GiB]"},
+};
+const sl_options_table sl_unpack_table = SL_TABLE(unpack_rows);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spelling.h"
+
+#include "options.h"
+
+#include <string.h>
+
+/* Where a sentence says more than a member's name, or a caller would write more than the option's.
+ * All other names are of the table. */
+static const struct phrase {
+    const char *library, *spelled[2]; /* by sluice_spelling */
+} phrases[] = {
+    {"allow_case_duplicates", {"--allow-case-duplicates", "allow_case_duplicates=True"}},
+    {"allow_empty_classes", {"--allow-empty-classes", "allow_empty_classes=True"}},
+    {"labels", {"--labels union", "labels=\"union\""}},
+    {"memory_bytes of opening", {"--open-memory", "memory_bytes of the Dataset"}},
+    {"option fields of joining", {"--common NAME", "fields=[...]"}},
+    {"overwrite", {"--overwrite", "overwrite=True"}},
+    {"sluice_dataset_concat", {"--with", "sluice.concat"}},
+    {"the option allow_outside", {"--allow-outside", "allow_outside=True"}},
+    {"the option fields", {"--field NAME=KEY", "fields={...}"}},
+    {"the zstd level", {"--zstd", "zstd"}},
+};
+
+const char *sl_option_spell(sluice_spelling spelling, const char *option)
+{
+    for (size_t i = 0; i < sizeof(phrases) / sizeof(*phrases); i++) {
+        if (strcmp(phrases[i].library, option) == 0) {
+            return phrases[i].spelled[spelling == SLUICE_SPELLING_PYTHON];
+        }
+    }
+    for (int of = SLUICE_OPTIONS_LOADER; of <= SLUICE_OPTIONS_VERIFY; of++) {
+        const sluice_option *found = sl_option_find((sluice_options)of, option);
+        if (found != NULL) {
+            return spelling == SLUICE_SPELLING_PYTHON ? found->keyword : found->flag;
+        }
+    }
+    return NULL;
+}
