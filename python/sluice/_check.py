@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Mapping
+from types import MappingProxyType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,24 +24,44 @@ def near(word, words):
     return f"; did you mean {known[found[0]]!r}?" if found else ""
 
 
-def named(function: Function, *beside: Any) -> Function:
+def named(function: Function, *beside: Any, more: Mapping[str, Any] = MappingProxyType({})) -> Function:
     """The function, whose TypeError for a keyword argument that it has not says which was probably meant: of its own and of
-    those `beside`, which it passes the others on to."""
+    those `beside`, which it passes the others on to. `more`: options of the library by name that it takes although its
+    signature has them not yet; what is given of them is in the attribute _more of its first argument."""
     code = function.__code__
     names = [name for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if name != "self"]
+    more = {name: option for name, option in more.items() if name not in names}
     names += [name for other in beside for name in other.names if name not in names]
+    names += more
+    defaults = dict(zip(reversed(names[: code.co_argcount - 1]), reversed(function.__defaults__ or ())))
+    defaults |= function.__kwdefaults__ or {}
 
     def call(*arguments: Any, **named: Any) -> Any:
         for name in named:
             if name not in names:
                 said = f"{function.__qualname__}() got an unexpected keyword argument {name!r}"
                 raise TypeError(said + near(name, names))
+        if more:
+            arguments[0]._more = {name: named.pop(name, None) for name in more}
         return function(*arguments, **named)
 
     call.names, call.__wrapped__ = names, function
+    call.optional = {name for name in names if defaults.get(name) is None}
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):
         setattr(call, name, getattr(function, name))
+    if more:
+        _show(call, more)
     return call
+
+
+def _show(call, more):
+    """To help() and completion."""
+    import inspect
+
+    signature = inspect.signature(call.__wrapped__)
+    added = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in more]
+    call.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *added])
+    call.__doc__ = "\n".join(filter(None, [call.__doc__, *(f"{name}: {option.help}" for name, option in more.items())]))
 
 
 def missing_name(module, name, words):

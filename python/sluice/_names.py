@@ -1,15 +1,76 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that users write for the library's numbers."""
+"""What users write for the library's options and numbers: its own table (sluice/describe.h), as arguments of Python."""
+from __future__ import annotations
+
+from collections import namedtuple
+
+from . import _check, _sluice
 from ._check import near, wrong
 
-DTYPES = {
-    "uint8": 0, "float32": 1, "float16": 2, "bfloat16": 3, "int64": 4, "int32": 5, "int16": 6,
-    "int8": 7, "uint16": 8, "uint32": 9, "uint64": 10, "float64": 11, "bool": 12,
-    "u8": 0, "f32": 1, "f16": 2, "bf16": 3, "i64": 4, "i32": 5, "i16": 6, "i8": 7, "u16": 8,
-    "u32": 9, "u64": 10, "f64": 11,
-    "float": 1, "half": 2,
-}  # fmt: skip
-DTYPE_NAMES = {number: name for name, number in reversed(list(DTYPES.items())[:13])}
+STRUCTS = ("loader", "column", "dataset", "writer", "pack", "unpack", "verify")  # as sluice_options has them
+U32, U64, I32, I64, REAL, FLAG, WORD, TEXT = range(8)  # sluice_option_type
+NANOSECONDS = 2  # sluice_option_unit
+LIMITS = {U32: 2**32 - 1, U64: 2**64 - 1, I32: 2**31 - 1, I64: 2**63 - 1}
+
+
+class Option(namedtuple("Option", "name keyword type unit least most words help")):
+    @property
+    def choices(self):
+        """Numbers by the words that users write."""
+        return {word.replace("-", "_"): self.least + number for number, word in enumerate(self.words)}
+
+    def value(self, given, choices=None, integer=_check.integer):
+        """What the library gets for what a caller gave; `choices` are more words for it."""
+        if self.type == WORD:
+            return choice(self.keyword, given, (choices or {}) | self.choices)
+        if self.type == FLAG:
+            return int(_check.flag(self.keyword, given))
+        if self.type == TEXT:
+            return _check.path(self.keyword, given)
+        if self.type == REAL:
+            return _check.number(self.keyword, given)
+        if self.unit == NANOSECONDS:
+            return max(1, round(seconds(self.keyword, given) * 1e9))
+        return integer(self.keyword, given, min(self.least, 0), LIMITS[self.type])
+
+
+TABLES = {name: {row[0]: Option(*row) for row in _sluice.options(number)} for number, name in enumerate(STRUCTS)}
+
+
+def keywords(struct):
+    """The options of a struct that are arguments, by what they are called."""
+    return {option.keyword: option for option in TABLES[struct].values() if option.keyword}
+
+
+def values(call, struct, given, choices=None, integer=_check.integer):
+    """Of arguments of `call` (_check.named), those that are options of `struct`, as the library has them."""
+    return {
+        option.name: option.value(given[keyword], (choices or {}).get(keyword), integer)
+        for keyword, option in keywords(struct).items()
+        if keyword in given and not (given[keyword] is None and keyword in call.optional)
+    }
+
+
+def seconds(name, given):
+    """Checked."""
+    if not _check.number(name, given) > 0:
+        raise ValueError(f"{name}={given!r}: expected seconds above 0")
+    return given
+
+
+# ---- dtypes ----
+
+_SHORT = list(TABLES["column"]["dtype"].choices)
+_LONG = {"u": "uint", "i": "int", "f": "float", "bf": "bfloat"}
+
+
+def _long(word):
+    kind = word.rstrip("0123456789")
+    return _LONG.get(kind, kind) + word[len(kind) :]
+
+
+DTYPE_NAMES = {number: _long(word) for number, word in enumerate(_SHORT)}
+DTYPES = {name: number for number, name in DTYPE_NAMES.items()} | TABLES["column"]["dtype"].choices | {"float": 1, "half": 2}
 
 
 def dtype_number(dtype):
@@ -17,8 +78,13 @@ def dtype_number(dtype):
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
     name = name.removeprefix("torch.")
     if name not in DTYPES:
-        raise ValueError(f"no dtype {dtype!r}: there are {', '.join(list(DTYPES)[:13])}{near(name, DTYPES)}")
+        raise ValueError(f"no dtype {dtype!r}: there are {', '.join(DTYPE_NAMES.values())}{near(name, DTYPES)}")
     return DTYPES[name]
+
+
+def layout_number(layout):
+    words = TABLES["column"]["layout"].choices
+    return choice("layout", layout, {word.upper(): number for word, number in words.items()} | words)
 
 
 def choice(option, value, choices):

@@ -86,10 +86,9 @@ class Dataset:
     def __new__(
         cls,
         paths: list[str | bytes],
-        options: dict[str, int],
+        options: dict[str, Any],
         flat: tuple[str, int, tuple[int, ...]] | None,
         fields: list[str],
-        unpacked_dir: str | bytes | None,
         /,
     ) -> Dataset: ...
     def info(self) -> dict[str, Any]: ...
@@ -104,9 +103,7 @@ class Loader:
     def __new__(
         cls,
         dataset: Dataset,
-        options: dict[str, int],
-        device: str | None,
-        quarantine: Any,
+        options: dict[str, Any],
         recipe: list[tuple[Any, ...]] | None,
         columns: list[dict[str, Any]] | None,
         hold_ms: int,
@@ -169,6 +166,7 @@ def verify(
     dataset: Dataset, options: dict[str, int], progress: Callable[[int, int], Any] | None, /
 ) -> tuple[int, int, list[Error], str, int]: ...
 def version() -> str: ...
+def options(of: int, /) -> list[tuple[str, str | None, int, int, int, int, list[str], str]]: ...
 def dtype_name(number: int, /) -> str: ...
 def find_ranks() -> tuple[int, int, int, int, str]: ...
 def divide_ranks(rank: int, world_size: int, model_parallel: int, /) -> tuple[int, int]: ...

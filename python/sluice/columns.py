@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from . import _check
 from . import transforms as _transforms
-from ._names import choice as _choice
+from ._names import TABLES as _TABLES
 from ._names import dtype_number as _dtype_number
+from ._names import layout_number as _layout_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,19 +32,21 @@ if not TYPE_CHECKING:
         raise _check.missing_name(__name__, name, __all__)
 
 
-LAYOUTS = {"NHWC": 0, "NCHW": 1, "nhwc": 0, "nchw": 1}
-
 
 class Column:
     """One column. `missing`: 'bad' (a sample without the field is a bad one) or 'blank' (its row is
     zero, empty, or -1)."""
 
-    _kind = 0
+    _kind = ""
 
     def __init__(self, field: str | None = None, *, missing: str = "bad") -> None:
         self.field = None if field is None else _check.text("field", field)
         self._functions = []
-        self._values = {"kind": self._kind, "missing": _choice("missing", missing, {"bad": 0, "blank": 1})}
+        self._values = {"kind": self._kind}
+        self._set("missing", missing)
+
+    def _set(self, name, value):
+        self._values[name] = _TABLES["column"][name].value(value)
 
     def _set_dtype(self, dtype):
         if dtype is not None:
@@ -63,7 +66,7 @@ class Image(Column):
     'float32'; also 'float16', 'bfloat16'. layout: 'NHWC' or 'NCHW'.
     """
 
-    _kind = 1
+    _kind = "image"
 
     def __init__(
         self, field: str | None = None, *, transform: Steps, dtype: Dtype = None, layout: str = "NHWC",
@@ -73,14 +76,14 @@ class Image(Column):
         recipe = _transforms.recipe(transform)
         self._functions = recipe.functions
         self._values["recipe"] = recipe.steps
-        self._values["layout"] = _choice("layout", layout, LAYOUTS)
+        self._values["layout"] = _layout_number(layout)
         self._set_dtype(recipe.dtype if dtype is None else dtype)
 
 
 class Number(Column):
     """An int or float field: one number a row. dtype: 'int64' ('float64' of floats), 'int32', 'float32'."""
 
-    _kind = 2
+    _kind = "number"
 
     def __init__(self, field: str | None = None, *, dtype: Dtype = None, missing: str = "bad") -> None:
         super().__init__(field, missing=missing)
@@ -88,7 +91,7 @@ class Number(Column):
 
 
 class Tensor(Column):
-    """A tensor field, whole, or with `shape` a part of it: part='center' or 'random'.
+    """A tensor field, whole, or with `shape` a part of it: part='center' or 'random' ['whole'].
 
     Or an image field of PNGs, as they are stored: label masks, depth maps. shape=(height, width), or
     (height, width, channels); with `part` a part of larger ones, the same as that of other such columns of the
@@ -97,7 +100,7 @@ class Tensor(Column):
     column does not follow the crop or the flip of an Image column.
     """
 
-    _kind = 3
+    _kind = "tensor"
 
     def __init__(
         self, field: str | None = None, *, shape: Sequence[int] | None = None, part: str | None = None,
@@ -106,7 +109,7 @@ class Tensor(Column):
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
         if part is not None:
-            self._values["part"] = _choice("part", part, {"whole": 0, "center": 1, "random": 2})
+            self._set("part", part)
         if shape is not None:
             self._values["shape"] = _check.shape("shape", shape)
 
@@ -118,7 +121,7 @@ class Window(Column):
     first element, so that targets are a second column with offset=1.
     """
 
-    _kind = 4
+    _kind = "window"
 
     def __init__(
         self, field: str | None = None, *, length: int, stride: int | None = None, offset: int = 0,
@@ -126,8 +129,8 @@ class Window(Column):
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
-        given = {"length": length, "stride": 0 if stride is None else stride, "offset": offset}
-        self._values |= {name: _check.integer(name, value) for name, value in given.items()}
+        for name, value in {"length": length, "stride": 0 if stride is None else stride, "offset": offset}.items():
+            self._set(name, value)
 
 
 class Ragged(Column):
@@ -138,7 +141,7 @@ class Ragged(Column):
     texts at that byte.
     """
 
-    _kind = 5
+    _kind = "ragged"
 
     def __init__(
         self, field: str | None = None, *, length: int, dtype: Dtype = None, too_long: str = "bad",
@@ -146,20 +149,20 @@ class Ragged(Column):
     ) -> None:  # fmt: skip
         super().__init__(field, missing=missing)
         self._set_dtype(dtype)
-        self._values["length"] = _check.integer("length", length)
-        self._values["too_long"] = _choice("too_long", too_long, {"bad": 0, "truncate": 1})
+        self._set("length", length)
+        self._set("too_long", too_long)
 
 
 class Padded(Ragged):
     """The same, each row followed by zeros: rows x length (x other dimensions), and NAME.lengths."""
 
-    _kind = 6
+    _kind = "padded"
 
 
 class OneHot(Column):
     """An int field k as a row of `classes` numbers, 1 at k. dtype: 'uint8', 'int64', 'float32', ..."""
 
-    _kind = 7
+    _kind = "one_hot"
 
     def __init__(
         self, classes: int, field: str | None = None, *, dtype: Dtype = "float32", missing: str = "bad"

@@ -10,7 +10,7 @@ from collections import namedtuple
 from collections.abc import Mapping
 
 from . import _check, _sluice
-from ._names import DTYPE_NAMES, dtype_number
+from ._names import DTYPE_NAMES, dtype_number, values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Dataset:
     ("train-{000..146}.tar"); or a list of those. Those that are compressed as a whole (archives, MDS, LitData) are read from front to
     back (a Loader's shuffle='shards'), unless `unpacked_dir` is given. With `flat=("float32", (3, 32, 32))` the files hold nothing but
     tensors of that dtype and shape, back to back. Class folders without a picture, and those whose names differ in case only, are
-    refused unless they are allowed.
+    refused unless they are allowed (allow_empty_classes, allow_case_duplicates).
 
     fields: of formats with features, columns or arrays (`sluice info --formats` says of which), which are wanted and what
     they are called here [all, by docs/formats.md]:
@@ -134,14 +134,11 @@ class Dataset:
             raise TypeError(f"path={path!r}: expected a path or a list of paths")
         paths = list(path)
         self.paths = [_absolute(_check.path("path", one)) for one in paths]
-        allowed = {
-            "allow_empty_classes": allow_empty_classes, "allow_case_duplicates": allow_case_duplicates,
-            "allow_outside": allow_outside,
-        }  # fmt: skip
+        given = locals()
         if unpacked_dir is not None:
             unpacked_dir = _check.path("unpacked_dir", unpacked_dir)
             unpacked_dir = unpacked_dir and os.path.abspath(unpacked_dir)
-        self._arguments = {"flat": flat, "fields": fields, "memory_bytes": memory_bytes, "unpacked_dir": unpacked_dir, **allowed}
+        self._arguments = {name: given[name] for name in Dataset.__init__.names if name != "path"} | {"unpacked_dir": unpacked_dir}
         self._look()
 
     _targets = None
@@ -152,21 +149,18 @@ class Dataset:
         self._fields = [self._handle.field(i) for i in range(self._info["fields"])]
 
     def _open(self) -> None:
-        allowed = dict(self._arguments)
-        flat = allowed.pop("flat")
+        flat = self._arguments["flat"]
         if flat is not None:
             if not isinstance(flat, (tuple, list)) or len(flat) != 2:
                 raise _check.wrong("flat", flat, "(dtype, shape)")
             flat = ("", dtype_number(flat[0]), _check.shape("flat: shape", flat[1]))
-        fields = field_choices(allowed.pop("fields"))
-        unpacked_dir = allowed.pop("unpacked_dir")
-        memory_bytes = _check.integer("memory_bytes", allowed.pop("memory_bytes"))
-        options = {name: int(_check.flag(name, is_set)) for name, is_set in allowed.items()}
+        fields = field_choices(self._arguments["fields"])
+        options = values(Dataset.__init__, "dataset", self._arguments)
         identities = [_identity(path) for path in self.paths]
         if getattr(self, "_identities", identities) != identities:
             changed = next(path for path, now, then in zip(self.paths, identities, self._identities) if now != then)
             raise _sluice.IOError(f"{changed}: the file was changed since it was opened: replaced, or written to")
-        self._opened = _sluice.Dataset(self.paths, {**options, "memory_bytes": memory_bytes}, flat, fields, unpacked_dir)
+        self._opened = _sluice.Dataset(self.paths, options, flat, fields)
         self._identities, self._process = identities, os.getpid()
 
     @property
@@ -273,12 +267,13 @@ class Dataset:
         height, width, pixels = decoded
         return memoryview(pixels).cast("B", (height, width, 3))
 
+    @_check.named
     def verify(
         self, decode: bool = False, *, workers: int | None = None, progress: Progress = True,
         part: tuple[int, int] | None = None, max_sample_bytes: int = 0,
     ) -> Verified:  # fmt: skip
         """Reads all of it and checks every checksum and header; with `decode` also every picture's pixels
-        and every frame. part: (i, n): only part i of n, from 0. max_sample_bytes: a larger sample is a bad one
+        and every frame. workers: threads [one for each processor]. part: (i, n): only part i of n, from 0. max_sample_bytes: a larger sample is a bad one
         [1 GiB; 2^31 - 1 at most].
 
         Returns (samples looked at, bytes read, findings, unchecked): the findings are exceptions, with file,
@@ -286,14 +281,10 @@ class Dataset:
         checked of, as "tars have no checksums"; "" when it was of every sample. Its attribute `undecoded` is how many
         pictures were looked at by their headers only, since pixels are not read without `decode`.
         """
-        from .packing import part_options, progress_of, sample_limit, threads
+        given = locals()
+        from .packing import part_options, progress_of
 
-        options = {
-            "decode": int(_check.flag("decode", decode)),
-            "workers": threads(workers),
-            "max_sample_bytes": sample_limit(max_sample_bytes),
-            **part_options(part),
-        }
+        options = {**values(Dataset.verify, "verify", given), **part_options(part)}
         with progress_of(progress, "verify") as show:
             *found, undecoded = _sluice.verify(self._handle, options, show)
         made = Verified(*found)

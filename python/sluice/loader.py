@@ -7,10 +7,10 @@ from _thread import allocate_lock
 from _weakref import proxy
 
 from . import _check, _sluice, transforms as _transforms
-from ._names import choice, dtype_number
+from ._names import choice, dtype_number, keywords, layout_number, seconds, values
 from ._ranks import ranks
 from .batch import FACTS, Batch, made_of, named
-from .columns import LAYOUTS, Column, Image, Tensor, Window
+from .columns import Column, Image, Tensor, Window
 from .dataset import opened
 from .functions import Conversion, Functions
 
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from ._types import Columns, Dtype, Hook, Paths, Steps
     from .dataset import Dataset
 
-SHUFFLES = {True: 0, False: 2, "full": 0, "block": 1, "none": 2, "shards": 3}
-LAST = {"drop": 0, "pad": 1, "short": 2, "repeat": 3}
-BAD = {"fail": 0, "replace": 1, "mask": 2}
+WORDS = {"shuffle": {True: 0, False: 2}, "exif": {False: 0, True: 1}}  # besides the library's
 HOLDS = {"copy": 1, "wait": 0}
 LEAST_SLOTS = 3  # with hold="copy": the batch in use, the one before, which a loop still has, and one being made
 STATE_VERSION = 1
@@ -41,20 +39,9 @@ INSTEAD = {
 
 
 def _refuse(arguments):
-    for name, value in arguments.items():
-        if value is not None:
-            raise TypeError(f"{name}: not of use here; {INSTEAD[name]}")
-
-
-def _seconds(name, seconds):
-    """Checked; None: the default."""
-    if seconds is not None and not _check.number(name, seconds) > 0:
-        raise ValueError(f"{name}={seconds!r}: expected seconds above 0")
-    return seconds
-
-
-def _nanoseconds(name, seconds):
-    return 0 if _seconds(name, seconds) is None else max(1, round(seconds * 1e9))
+    for name, instead in INSTEAD.items():
+        if arguments[name] is not None:
+            raise TypeError(f"{name}: not of use here; {instead}")
 
 
 def _integer(name, value, least=0, most=2**63 - 1):
@@ -76,14 +63,22 @@ def _choose_ranks(rank, world_size, model_parallel):
     return _integer("rank", rank, 0, 2**32 - 1), _integer("world_size", world_size, 1, 2**32 - 1)
 
 
-def _last(drop_last):
-    return "drop" if _check.flag("drop_last", drop_last) else "short"
-
-
-def _ignored(index):
-    if _integer("ignore_index", index, -(2**31), 2**31 - 1) == 0:
+def _options(given, copies):
+    """Of the arguments, for the library."""
+    dropped = _check.flag("drop_last", given["drop_last"])
+    given = given | given["self"]._more | {"layout": None, "dtype": None}  # these are a column's
+    if given["last_batch"] is None:
+        given["last_batch"] = "drop" if dropped else "short"
+    if given["device"] is not None:
+        given["device"] = "host" if str(given["device"]) == "cpu" else str(given["device"])
+    _integer("batch_size", given["batch_size"], 1, 65536)
+    options = values(Loader.__init__, "loader", given, WORDS, _integer)
+    if options["ignore_index"] == 0:
         raise ValueError("ignore_index=0 is a class: expected a number that no label has, as -100")
-    return index
+    for name in ("prefetch", "device_slots"):
+        if copies and options.get(name):  # 0 is the library's choice, which is above
+            options[name] = max(options[name], LEAST_SLOTS)
+    return options
 
 
 def _check_uint8(name, column, field):
@@ -203,7 +198,8 @@ class Loader:
     pin_memory, persistent_workers and timeout of torch's DataLoader are accepted and do nothing.
     """
 
-    @_check.named
+    _more: Mapping[str, Any] = {}
+
     def __init__(
         self, dataset: Dataset | Paths, batch_size: int = 1, shuffle: bool | str = False, *,
         num_workers: int | None = None, transform: Steps | Mapping[str, Steps] | None = None,
@@ -220,59 +216,22 @@ class Loader:
         sampler: None = None, batch_sampler: None = None, collate_fn: None = None, worker_init_fn: None = None,
         generator: None = None,
     ) -> None:  # fmt: skip
-        _refuse({
-            "sampler": sampler, "batch_sampler": batch_sampler, "collate_fn": collate_fn,
-            "worker_init_fn": worker_init_fn, "generator": generator,
-        })  # fmt: skip
-        batch_size = _integer("batch_size", batch_size, 1, 65536)
-        num_workers = 0 if num_workers is None else _integer("num_workers", num_workers, 0, 1024)
-        prefetch_factor = 0 if prefetch_factor is None else _integer("prefetch_factor", prefetch_factor, 0, 64)
+        given = locals()
+        _refuse(given)
         if batch_hook is not None and not callable(batch_hook):
             raise ValueError(f"batch_hook={batch_hook!r}: expected something that can be called")
         copies = choice("hold", "copy" if hold is None else hold, HOLDS)
-        if copies:  # 0 is the library's choice, which is above
-            prefetch_factor = prefetch_factor and max(prefetch_factor, LEAST_SLOTS)
-            device_slots = device_slots and max(_integer("device_slots", device_slots), LEAST_SLOTS)
         self.dataset = opened("dataset", dataset)
-        self.batch_size = batch_size
         self.rank, self.world_size = _choose_ranks(rank, world_size, model_parallel)
-        self.batch_hook = batch_hook
-        passed_on = {
-            "block_samples": block_samples, "window_blocks": window_blocks, "io_depth": io_depth,
-            "io_threads": io_threads, "read_buffer_bytes": read_buffer_bytes, "max_sample_bytes": max_sample_bytes,
-            "max_pixels": max_pixels, "memory_bytes": memory_bytes, "resident_bytes": resident_bytes,
-            "device_slots": device_slots, "window_bytes": window_bytes,
-        }  # fmt: skip
-        options = {name: _integer(name, value) for name, value in passed_on.items()}
-        options |= {
-            "batch_size": batch_size,
-            "workers": num_workers,
-            "prefetch": prefetch_factor,
-            "seed": _integer("seed", seed, 0, 2**64 - 1),
-            "rank": self.rank,
-            "world_size": self.world_size,
-            "shuffle": choice("shuffle", shuffle, SHUFFLES),
-            "last_batch": choice("last_batch", _last(drop_last) if last_batch is None else last_batch, LAST),
-            "ignore_index": _ignored(ignore_index),
-            "on_bad_sample": choice("on_bad_sample", on_bad_sample, BAD),
-            "exif": int(_check.flag("exif", exif)),
-            "exact": int(_check.flag("exact", exact)),
-            "whole_samples": int(_check.flag("whole_samples", whole_samples)),
-            "any_numa_node": int(_check.flag("any_numa_node", any_numa_node)),
-            "io_backend": choice("io", io, {"auto": 0, "uring": 1, "pread": 2}),
-            "page_cache": choice("page_cache", page_cache, {"auto": 0, "buffered": 1, "direct": 2, "drop": 3}),
-            "stall_warn_ns": _nanoseconds("stall_warn", stall_warn),
-            "stall_fail_ns": _nanoseconds("stall_fail", stall_fail),
-        }
+        options = _options(given | {"rank": self.rank, "world_size": self.world_size}, copies)
+        self.batch_size, self.batch_hook = options["batch_size"], batch_hook
         self._functions = {}  # of transforms.Python, by column
         views = self._views(columns)
         recipe, columns = self._columns(transform, columns, dtype, layout, options)
         self._opened = (options, recipe, columns)
-        device = "host" if device is None else str(device)
-        quarantine = None if quarantine is None else _check.path("quarantine", quarantine)
         self._handle = _sluice.Loader(
-            self.dataset._handle, options, "host" if device == "cpu" else device, quarantine, recipe, columns,
-            round(min(_seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000), views,
+            self.dataset._handle, options, recipe, columns,
+            round(min(seconds("hold_timeout", 1e9 if hold_timeout is None else hold_timeout), 1e9) * 1000), views,
             bool(copies),
         )  # fmt: skip
         if not self._copies_on_device and self._handle.on_device:
@@ -294,10 +253,14 @@ class Loader:
         self._convert = Conversion(self._functions) if self._functions else None
         self._kind = None  # of its batches, with the first one
         # What programs ask of a DataLoader.
-        self.num_workers, self.prefetch_factor, self.drop_last = num_workers, prefetch_factor or None, options["last_batch"] == 0
+        self.num_workers, self.prefetch_factor = options.get("workers", 0), options.get("prefetch") or None
+        self.drop_last = options["last_batch"] == 0
         self.sampler, self.batch_sampler, self.collate_fn = Sampler(proxy(self)), None, None
         self.pin_memory, self.timeout, self.persistent_workers = bool(pin_memory), 0, False
         self.generator = self.worker_init_fn = self.multiprocessing_context = None
+
+    if not TYPE_CHECKING:
+        __init__ = _check.named(__init__, more=keywords("loader"))
 
     _batch: type[Batch] = Batch
     _copies_on_device = False
@@ -340,7 +303,7 @@ class Loader:
         recipe = _transforms.recipe(transform)
         self._add_functions(images[0], recipe.functions)
         options["dtype"] = dtype_number(recipe.dtype if dtype is None else dtype)
-        options["layout"] = choice("layout", "NHWC" if layout is None else layout, LAYOUTS)
+        options["layout"] = layout_number("NHWC" if layout is None else layout)
         return recipe.steps, None
 
     def _add_functions(self, name, functions):

@@ -79,10 +79,11 @@ def reopen(loader):
     options = options | {
         "batch_size": min(loader.batch_size, SAMPLES), "workers": 1, "prefetch": 2, "dtype": 0, "layout": 0,
         "last_batch": 2, "on_bad_sample": 2, "resident_bytes": 1, "rank": 0, "world_size": 1,
+        "device": None, "quarantine_path": None,
     }  # fmt: skip
     if columns is not None:
         columns = [visible(column) for column in columns]
-    return _sluice.Loader(loader.dataset._handle, options, "host", None, without_normalize(recipe), columns, 30000, [], False)
+    return _sluice.Loader(loader.dataset._handle, options, without_normalize(recipe), columns, 30000, [], False)
 
 
 def without_normalize(recipe):

@@ -7,7 +7,7 @@ from collections import namedtuple
 from contextlib import contextmanager
 
 from . import _check, _sluice
-from ._names import choice
+from ._names import values
 from .dataset import labels_of, opened
 
 TYPE_CHECKING = False
@@ -88,33 +88,18 @@ def pack(
     A run that was interrupted, also by Ctrl-C, is continued by the same call. Raises CorruptError or
     UnsupportedError for a bad sample, StateError where the folder holds something else, IOError.
     """
+    given = locals()
     path = _check.path("path", path)
     dataset = opened("source", source)
     options = {
-        "workers": threads(workers),
-        "on_bad": choice("on_bad_sample", on_bad_sample, {"fail": 0, "skip": 1, "skip_all": 2}),
-        "seed": _check.integer("seed", seed, 0, 2**64 - 1),
-        "zstd_level": _check.zstd_level(zstd),
-        "shard_bytes": _check.integer("shard_bytes", shard_bytes),
-        "jpeg_metadata": choice("metadata", metadata, {"keep": 0, "drop": 1}),
+        **values(pack, "pack", given | {"zstd": _check.zstd_level(zstd)}),
         "skip_verify": int(not _check.flag("verify", verify)),
-        "max_side": 0 if max_side is None else _check.integer("max_side", max_side, 0, 2**32 - 1),
-        "quality": 0 if quality is None else _check.integer("quality", quality, 0, 2**32 - 1),
-        "raw_share": _check.number("raw_share", raw_share),
-        "max_sample_bytes": sample_limit(max_sample_bytes),
         "labels": labels_of(labels, allow_case_duplicates),
         **part_options(part),
     }
-    flags = {"overwrite": overwrite, "keep_order": keep_order, "keep_bytes": keep_bytes, "raw": raw, "append": append}
-    options |= {name: int(_check.flag(name, value)) for name, value in flags.items()}
     with progress_of(progress, "pack") as show:
         made = _sluice.pack(dataset._handle, path, options, show)
     return PackResult(path=path, **made)
-
-
-def threads(workers):
-    """As the library takes the number of them; None: as many as there are processors."""
-    return 0 if workers is None else _check.integer("workers", workers, 0, 2**32 - 1)
 
 
 def sample_limit(max_sample_bytes):
@@ -165,17 +150,10 @@ def unpack(
 
     Raises CorruptError or UnsupportedError for a bad sample, StateError where the folder holds something, IOError.
     """
+    given = locals()
     path = _check.path("path", path)
     dataset = opened("source", source)
-    options = {
-        "form": int(_check.flag("tar", tar)),
-        "workers": threads(workers),
-        "overwrite": int(_check.flag("overwrite", overwrite)),
-        "on_bad": choice("on_bad_sample", on_bad_sample, {"fail": 0, "skip": 1, "skip_all": 2}),
-        "shard_bytes": _check.integer("shard_bytes", shard_bytes),
-        "shard_samples": _check.integer("shard_samples", shard_samples),
-        "max_sample_bytes": sample_limit(max_sample_bytes),
-    }
+    options = {**values(unpack, "unpack", given), "form": int(_check.flag("tar", tar))}
     with progress_of(progress, "unpack") as show:
         made = _sluice.unpack(dataset._handle, path, options, show)
     return UnpackResult(path=path, **made)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _check, _sluice
-from ._names import DTYPE_NAMES, choice, dtype_number
+from ._names import DTYPE_NAMES, choice, dtype_number, values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,18 +73,14 @@ class Writer:
         self, path: str | os.PathLike[str], fields: Mapping[str, Any] | None = None, *, classes: Sequence[str] = (),
         overwrite: bool = False, keep_bytes: bool = False, zstd: str | int = "auto", shard_bytes: int = 0,
     ) -> None:  # fmt: skip
+        given = locals()
         fields = {"image": "image", "label": "int", "key": "text"} if fields is None else fields
         _check.mapping("fields", fields, "a dict of types by name")
         if not fields:
             raise ValueError("fields: a sample has 1 at least")
         self.path = _check.path("path", path)
         self.fields = list(fields)
-        options = {
-            "overwrite": int(_check.flag("overwrite", overwrite)),
-            "keep_bytes": int(_check.flag("keep_bytes", keep_bytes)),
-            "zstd_level": _check.zstd_level(zstd),
-            "shard_bytes": _check.integer("shard_bytes", shard_bytes),
-        }
+        options = values(Writer.__init__, "writer", given | {"zstd": _check.zstd_level(zstd)})
         classes = _check.texts("classes", classes, "the names, a list")
         made = [_field(name, what) for name, what in fields.items()]
         self._kinds = {name: (TYPE_NAMES[kind], DTYPE_NAMES.get(dtype), shape) for name, kind, dtype, shape, _ in made}

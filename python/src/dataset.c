@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dataset.h"
 
-#include "recipe.h"
+#include "options.h"
 #include "waiting.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ typedef struct opening {
     sluice_dataset_options options;
     sluice_field flat;
     char **fields; /* options.field_count of them */
-    char *unpacked_dir;
+    option_texts texts;
     dataset_handle *made;
     sluice_error error;
     sluice_status status;
@@ -80,7 +80,7 @@ static void drop_opening(waiting_job *job)
     for (size_t i = 0; i < o->options.field_count; i++) {
         free(o->fields[i]);
     }
-    free(o->unpacked_dir);
+    option_texts_drop(&o->texts);
     free((void *)o->fields);
     free((void *)o->paths);
     free(o);
@@ -172,17 +172,6 @@ static int set_fields(opening *o, PyObject *list)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* A path, or None. */
-static int set_unpacked_dir(opening *o, PyObject *path)
-{
-    if (path == Py_None) {
-        return 0;
-    }
-    o->unpacked_dir = copy_path(path);
-    o->options.unpacked_dir = o->unpacked_dir;
-    return o->unpacked_dir != NULL ? 0 : -1;
-}
-
 /* ("name", dtype, (shape)) */
 static int set_flat(opening *o, PyObject *flat)
 {
@@ -211,32 +200,24 @@ static int set_flat(opening *o, PyObject *flat)
 
 static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
-    static const member members[] = {
-        {"allow_case_duplicates", offsetof(sluice_dataset_options, allow_case_duplicates), 'I'},
-        {"allow_empty_classes", offsetof(sluice_dataset_options, allow_empty_classes), 'I'},
-        {"allow_outside", offsetof(sluice_dataset_options, allow_outside), 'I'},
-        {"memory_bytes", offsetof(sluice_dataset_options, memory_bytes), 'K'},
-        {NULL, 0, 0},
-    };
     const extension *e = PyType_GetModuleState(type);
     PyObject *paths;
     PyObject *options;
     PyObject *flat;
     PyObject *fields;
-    PyObject *unpacked_dir;
     if (keywords != NULL && PyDict_Size(keywords) > 0) {
         PyErr_SetString(PyExc_TypeError, "no keywords");
         return NULL;
     }
-    if (!PyArg_ParseTuple(arguments, "OOOOO", &paths, &options, &flat, &fields, &unpacked_dir)) {
+    if (!PyArg_ParseTuple(arguments, "OOOO", &paths, &options, &flat, &fields)) {
         return NULL;
     }
     opening *o = new_opening(paths);
     if (o == NULL) {
         return NULL;
     }
-    if (members_set(&o->options, members, options) < 0 || set_flat(o, flat) < 0 ||
-        set_fields(o, fields) < 0 || set_unpacked_dir(o, unpacked_dir) < 0) {
+    if (options_set(e, SLUICE_OPTIONS_DATASET, &o->options, options, &o->texts) < 0 ||
+        set_flat(o, flat) < 0 || set_fields(o, fields) < 0) {
         drop_opening(&o->job);
         return NULL;
     }

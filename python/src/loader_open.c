@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dataset.h"
 #include "loader_object.h"
+#include "options.h"
 #include "recipe.h"
 #include "waiting.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define TEXT_MAX 4096
 
 typedef struct opening {
     waiting_job job;
@@ -15,8 +14,7 @@ typedef struct opening {
     sluice_augment *recipe;
     sluice_columns *columns;
     sluice_loader_options options;
-    char device[64];
-    char quarantine[TEXT_MAX];
+    option_texts texts;
     sluice_loader *made;
     sluice_error error;
     sluice_status status;
@@ -36,85 +34,21 @@ static void drop_opening(waiting_job *job)
     dataset_drop(o->dataset);
     sluice_augment_destroy(o->recipe);
     sluice_columns_destroy(o->columns);
+    option_texts_drop(&o->texts);
     free(o);
-}
-
-#define MEMBER(name, type)                                 \
-    {                                                      \
-#        name, offsetof(sluice_loader_options, name), type \
-    }
-
-static const member option_members[] = {
-    MEMBER(batch_size, 'I'),
-    MEMBER(workers, 'I'),
-    MEMBER(prefetch, 'I'),
-    MEMBER(dtype, 'i'),
-    MEMBER(layout, 'i'),
-    MEMBER(seed, 'Q'),
-    MEMBER(rank, 'I'),
-    MEMBER(world_size, 'I'),
-    MEMBER(shuffle, 'i'),
-    MEMBER(block_samples, 'I'),
-    MEMBER(window_blocks, 'I'),
-    MEMBER(last_batch, 'i'),
-    MEMBER(on_bad_sample, 'i'),
-    MEMBER(exif, 'i'),
-    MEMBER(io_backend, 'i'),
-    MEMBER(page_cache, 'i'),
-    MEMBER(io_depth, 'I'),
-    MEMBER(io_threads, 'I'),
-    MEMBER(read_buffer_bytes, 'Q'),
-    MEMBER(max_sample_bytes, 'Q'),
-    MEMBER(max_pixels, 'Q'),
-    MEMBER(memory_bytes, 'Q'),
-    MEMBER(stall_warn_ns, 'Q'),
-    MEMBER(stall_fail_ns, 'Q'),
-    MEMBER(end_epoch, 'Q'),
-    MEMBER(exact, 'I'),
-    MEMBER(device_slots, 'I'),
-    MEMBER(resident_bytes, 'Q'),
-    MEMBER(whole_samples, 'I'),
-    MEMBER(any_numa_node, 'I'),
-    MEMBER(ignore_index, 'q'),
-    MEMBER(window_bytes, 'Q'),
-    {NULL, 0, 0},
-};
-
-static int copy_text(PyObject *text, char *to, size_t room, const char **option)
-{
-    PyObject *bytes = NULL;
-    if (text == Py_None) {
-        return 0;
-    }
-    if (!PyUnicode_FSConverter(text, &bytes)) {
-        return -1;
-    }
-    const char *from = PyBytes_AsString(bytes);
-    const size_t length = strlen(from);
-    if (length >= room) {
-        PyErr_SetString(PyExc_ValueError, "too long");
-        Py_DECREF(bytes);
-        return -1;
-    }
-    memcpy(to, from, length + 1);
-    Py_DECREF(bytes);
-    *option = to;
-    return 0;
 }
 
 static int fill_opening(const extension *e, loader_object *self, opening *o, PyObject *arguments)
 {
     PyObject *options;
-    PyObject *device;
-    PyObject *quarantine;
     PyObject *recipe;
     PyObject *columns;
     PyObject *dataset;
     unsigned long long hold_ms;
     PyObject *views;
     int copies;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOKOp", &dataset, &options, &device, &quarantine, &recipe,
-                          &columns, &hold_ms, &views, &copies)) {
+    if (!PyArg_ParseTuple(arguments, "OOOOKOp", &dataset, &options, &recipe, &columns, &hold_ms,
+                          &views, &copies)) {
         return -1;
     }
     self->hold_ms = hold_ms;
@@ -124,10 +58,8 @@ static int fill_opening(const extension *e, loader_object *self, opening *o, PyO
         return -1;
     }
     o->dataset = dataset_share(e, dataset);
-    if (o->dataset == NULL || members_set(&o->options, option_members, options) < 0 ||
-        copy_text(device, o->device, sizeof(o->device), &o->options.device) < 0 ||
-        copy_text(quarantine, o->quarantine, sizeof(o->quarantine), &o->options.quarantine_path) <
-            0) {
+    if (o->dataset == NULL ||
+        options_set(e, SLUICE_OPTIONS_LOADER, &o->options, options, &o->texts) < 0) {
         return -1;
     }
     if (recipe != Py_None) {

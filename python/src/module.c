@@ -2,6 +2,7 @@
 /* The module sluice._sluice: its types, exceptions and functions. */
 #include "datasets.h"
 #include "extension.h"
+#include "options.h"
 #include "whole.h"
 
 static PyObject *version(PyObject *module, PyObject *unused)
@@ -119,6 +120,9 @@ static PyMethodDef methods[] = {
     {"version", version, METH_NOARGS, "version($module, /)\n--\n\nThe library's version."},
     {"dtype_name", dtype_name, METH_O,
      "dtype_name($module, number, /)\n--\n\nThe library's name of a dtype."},
+    {"options", options_list, METH_O,
+     "options($module, of, /)\n--\n\nThe table of a struct's options: (name, keyword, type, unit, "
+     "least, most, words, help)."},
     {"device_text", device_text, METH_O,
      "device_text($module, device, /)\n--\n\n(whether batches can live there, what it is or why "
      "not)."},

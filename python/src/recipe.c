@@ -1,101 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recipe.h"
 
+#include "options.h"
+
 #include <stdbool.h>
 #include <string.h>
 
 enum { NUMBERS_MAX = 6 };
-
-/* ---- struct members ---- */
-
-static int store_float(double *at, PyObject *value, const char *name)
-{
-    if (!PyNumber_Check(value)) {
-        PyErr_Format(PyExc_TypeError, "%s=%R: expected a number", name, value);
-        return -1;
-    }
-    *at = PyFloat_AsDouble(value);
-    return PyErr_Occurred() ? -1 : 0;
-}
-
-/* `value` is an int. */
-static int store_int(void *at, char type, PyObject *value, const char *name)
-{
-    const unsigned long long limit = type == 'I' ? UINT32_MAX : UINT64_MAX;
-    if (type == 'i' || type == 'q') {
-        const long long number = PyLong_AsLongLong(value);
-        if (number == -1 && PyErr_Occurred()) {
-            return -1;
-        }
-        if (type == 'q') {
-            *(int64_t *)at = number;
-            return 0;
-        }
-        if (number < INT32_MIN || number > INT32_MAX) {
-            PyErr_Format(PyExc_OverflowError, "%s is too large", name);
-            return -1;
-        }
-        *(int32_t *)at = (int32_t)number;
-        return 0;
-    }
-    const unsigned long long number = PyLong_AsUnsignedLongLong(value);
-    const bool failed = number == (unsigned long long)-1 && PyErr_Occurred() != NULL;
-    if (failed && !PyErr_ExceptionMatches(PyExc_OverflowError)) {
-        return -1;
-    }
-    if (failed || number > limit) {
-        PyErr_Format(PyExc_OverflowError, "%s=%R: expected 0 to %llu", name, value, limit);
-        return -1;
-    }
-    if (type == 'I') {
-        *(uint32_t *)at = (uint32_t)number;
-    } else {
-        *(uint64_t *)at = number;
-    }
-    return 0;
-}
-
-static int store(void *at, char type, PyObject *value, const char *name)
-{
-    if (type == 'd') {
-        return store_float(at, value, name);
-    }
-    if (!PyIndex_Check(value)) {
-        PyErr_Format(PyExc_TypeError, "%s=%R: expected an integer", name, value);
-        return -1;
-    }
-    PyObject *number = PyNumber_Index(value);
-    const int result = number == NULL ? -1 : store_int(at, type, number, name);
-    Py_XDECREF(number);
-    return result;
-}
-
-static const member *find_member(const member *members, const char *name)
-{
-    for (; members->name != NULL; members++) {
-        if (strcmp(members->name, name) == 0) {
-            return members;
-        }
-    }
-    PyErr_Format(PyExc_TypeError, "there is no option '%s'", name);
-    return NULL;
-}
-
-int members_set(void *to, const member *members, PyObject *given)
-{
-    PyObject *key;
-    PyObject *value;
-    Py_ssize_t position = 0;
-    PyObject *dict = PyDict_Copy(given);
-    int result = dict == NULL ? -1 : 0;
-    while (result == 0 && PyDict_Next(dict, &position, &key, &value)) {
-        const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
-        const member *m = name == NULL ? NULL : find_member(members, name);
-        result = m == NULL ? -1 : store((char *)to + m->offset, m->type, value, name);
-    }
-    Py_XDECREF(dict);
-    return result;
-}
 
 /* ---- recipes ---- */
 
@@ -224,17 +135,6 @@ sluice_augment *recipe_of(const extension *e, PyObject *steps)
 
 /* ---- columns ---- */
 
-#define MEMBER(name, type)                         \
-    {                                              \
-#        name, offsetof(sluice_column, name), type \
-    }
-
-static const member column_members[] = {
-    MEMBER(kind, 'i'),    MEMBER(dtype, 'i'),  MEMBER(layout, 'i'), MEMBER(length, 'Q'),
-    MEMBER(stride, 'Q'),  MEMBER(offset, 'Q'), MEMBER(part, 'i'),   MEMBER(too_long, 'i'),
-    MEMBER(missing, 'i'), {NULL, 0, 0},
-};
-
 /* Takes `key` out of `dict`; NULL: it is not there (no exception) or it cannot be. */
 static PyObject *take(PyObject *dict, const char *key)
 {
@@ -289,7 +189,7 @@ static int fill_column(const extension *e, sluice_column *column, PyObject *rest
     }
     Py_XDECREF(shape);
     Py_XDECREF(steps);
-    return result == 0 ? members_set(column, column_members, rest) : -1;
+    return result == 0 ? options_set(e, SLUICE_OPTIONS_COLUMN, column, rest, NULL) : -1;
 }
 
 static int add_column(const extension *e, sluice_columns *columns, PyObject *dict)

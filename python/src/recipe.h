@@ -24,16 +24,4 @@ sluice_augment *recipe_of(const extension *e, PyObject *steps);
  */
 sluice_columns *columns_of(const extension *e, PyObject *list);
 
-/*
- * Sets members of a struct by name. A dict's value is an int (or a bool), which must fit, or a
- * float. Returns -1 with an exception, for a name that there is not, too.
- */
-typedef struct member {
-    const char *name;
-    size_t offset;
-    char type; /* I: uint32_t, i: int32_t, Q: uint64_t, q: int64_t, d: double */
-} member;
-
-int members_set(void *to, const member *members, PyObject *given);
-
 #endif

@@ -3,7 +3,7 @@
 
 #include "dataset.h"
 #include "names.h"
-#include "recipe.h"
+#include "options.h"
 #include "waiting.h"
 
 #include <pthread.h>
@@ -119,34 +119,6 @@ static walk *walk_run(const extension *e, walk *w)
 
 /* ---- pack ---- */
 
-#define MEMBER(name, type)                               \
-    {                                                    \
-#        name, offsetof(sluice_pack_options, name), type \
-    }
-
-static const member pack_members[] = {
-    MEMBER(workers, 'I'),
-    MEMBER(shard_bytes, 'Q'),
-    MEMBER(seed, 'Q'),
-    MEMBER(keep_order, 'I'),
-    MEMBER(overwrite, 'I'),
-    MEMBER(on_bad, 'i'),
-    MEMBER(skip_verify, 'I'),
-    MEMBER(zstd_level, 'i'),
-    MEMBER(keep_bytes, 'I'),
-    MEMBER(jpeg_metadata, 'i'),
-    MEMBER(tile_mcus, 'I'),
-    MEMBER(raw, 'I'),
-    MEMBER(max_side, 'I'),
-    MEMBER(quality, 'I'),
-    MEMBER(raw_share, 'd'),
-    MEMBER(part, 'I'),
-    MEMBER(parts, 'I'),
-    MEMBER(append, 'I'),
-    MEMBER(max_sample_bytes, 'Q'),
-    {NULL, 0, 0},
-};
-
 static void on_pack_progress(void *user, const sluice_pack_progress *progress)
 {
     note(user, progress->samples_done, progress->samples_total);
@@ -194,12 +166,12 @@ static int take_labels(walk *w, PyObject *options)
     return labels_take(&w->labels, given) < 0 ? -1 : PyDict_DelItemString(options, "labels");
 }
 
-static int set_pack(walk *w, PyObject *path, PyObject *options)
+static int set_pack(const extension *e, walk *w, PyObject *path, PyObject *options)
 {
     w->pack_options = (sluice_pack_options)SLUICE_PACK_OPTIONS_INIT;
     w->packed = (sluice_pack_result)SLUICE_PACK_RESULT_INIT;
     if (set_path(w, path) < 0 || take_labels(w, options) < 0 ||
-        members_set(&w->pack_options, pack_members, options) < 0) {
+        options_set(e, SLUICE_OPTIONS_PACK, &w->pack_options, options, NULL) < 0) {
         return -1;
     }
     w->pack_options.labels = w->labels.given;
@@ -211,7 +183,7 @@ static int set_pack(walk *w, PyObject *path, PyObject *options)
 
 /* Runs what makes a folder; NULL with an exception. */
 static walk *make_folder(const extension *e, PyObject *arguments, void (*work)(waiting_job *job),
-                         int (*set)(walk *w, PyObject *path, PyObject *options))
+                         int (*set)(const extension *e, walk *w, PyObject *path, PyObject *options))
 {
     PyObject *dataset;
     PyObject *path;
@@ -224,7 +196,7 @@ static walk *make_folder(const extension *e, PyObject *arguments, void (*work)(w
     if (w == NULL) {
         return NULL;
     }
-    if (set(w, path, options) < 0) {
+    if (set(e, w, path, options) < 0) {
         drop(&w->job);
         return NULL;
     }
@@ -271,17 +243,6 @@ PyObject *whole_pack_join(PyObject *module, PyObject *path)
 
 /* ---- unpack ---- */
 
-static const member unpack_members[] = {
-    {"form", offsetof(sluice_unpack_options, form), 'i'},
-    {"workers", offsetof(sluice_unpack_options, workers), 'I'},
-    {"overwrite", offsetof(sluice_unpack_options, overwrite), 'I'},
-    {"on_bad", offsetof(sluice_unpack_options, on_bad), 'i'},
-    {"shard_bytes", offsetof(sluice_unpack_options, shard_bytes), 'Q'},
-    {"shard_samples", offsetof(sluice_unpack_options, shard_samples), 'Q'},
-    {"max_sample_bytes", offsetof(sluice_unpack_options, max_sample_bytes), 'Q'},
-    {NULL, 0, 0},
-};
-
 static void on_unpack_progress(void *user, const sluice_unpack_progress *progress)
 {
     note(user, progress->samples_done, progress->samples_total);
@@ -294,11 +255,12 @@ static void unpack_it(waiting_job *job)
         sluice_unpack(w->dataset->dataset, w->path, &w->unpack_options, &w->unpacked, &w->error);
 }
 
-static int set_unpack(walk *w, PyObject *path, PyObject *options)
+static int set_unpack(const extension *e, walk *w, PyObject *path, PyObject *options)
 {
     w->unpack_options = (sluice_unpack_options)SLUICE_UNPACK_OPTIONS_INIT;
     w->unpacked = (sluice_unpack_result)SLUICE_UNPACK_RESULT_INIT;
-    if (set_path(w, path) < 0 || members_set(&w->unpack_options, unpack_members, options) < 0) {
+    if (set_path(w, path) < 0 ||
+        options_set(e, SLUICE_OPTIONS_UNPACK, &w->unpack_options, options, NULL) < 0) {
         return -1;
     }
     w->unpack_options.on_progress = on_unpack_progress;
@@ -324,15 +286,6 @@ PyObject *whole_unpack(PyObject *module, PyObject *arguments)
 }
 
 /* ---- verify ---- */
-
-static const member verify_members[] = {
-    {"workers", offsetof(sluice_verify_options, workers), 'I'},
-    {"decode", offsetof(sluice_verify_options, decode), 'I'},
-    {"part", offsetof(sluice_verify_options, part), 'I'},
-    {"parts", offsetof(sluice_verify_options, parts), 'I'},
-    {"max_sample_bytes", offsetof(sluice_verify_options, max_sample_bytes), 'Q'},
-    {NULL, 0, 0},
-};
 
 static void on_verify_progress(void *user, uint64_t done, uint64_t total)
 {
@@ -395,7 +348,7 @@ PyObject *whole_verify(PyObject *module, PyObject *arguments)
     }
     w->verify_options = (sluice_verify_options)SLUICE_VERIFY_OPTIONS_INIT;
     w->verified = (sluice_verify_result)SLUICE_VERIFY_RESULT_INIT;
-    if (members_set(&w->verify_options, verify_members, options) < 0) {
+    if (options_set(e, SLUICE_OPTIONS_VERIFY, &w->verify_options, options, NULL) < 0) {
         drop(&w->job);
         return NULL;
     }

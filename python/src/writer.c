@@ -7,7 +7,7 @@
  * comes meanwhile, another thread or that code itself, is refused.
  */
 #include "extension.h"
-#include "recipe.h"
+#include "options.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -27,21 +27,6 @@ typedef struct writer_object {
     sluice_field fields[FIELDS_MAX];
 } writer_object;
 /* clang-format on */
-
-#define MEMBER(name, type)                                 \
-    {                                                      \
-#        name, offsetof(sluice_writer_options, name), type \
-    }
-
-static const member option_members[] = {
-    MEMBER(zstd_level, 'i'),
-    MEMBER(shard_bytes, 'Q'),
-    MEMBER(overwrite, 'I'),
-    MEMBER(keep_bytes, 'I'),
-    MEMBER(tile_mcus, 'I'),
-    MEMBER(jpeg_metadata, 'i'),
-    {NULL, 0, 0},
-};
 
 /* ---- open ---- */
 
@@ -152,8 +137,8 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *keywo
         self->process = getpid();
     }
     if (self != NULL &&
-        (members_set(&options, option_members, dict) < 0 || set_fields(self, fields) < 0 ||
-         open_with(e, self, path, classes, &options) < 0)) {
+        (options_set(e, SLUICE_OPTIONS_WRITER, &options, dict, NULL) < 0 ||
+         set_fields(self, fields) < 0 || open_with(e, self, path, classes, &options) < 0)) {
         Py_CLEAR(self);
     }
     Py_XDECREF(classes);

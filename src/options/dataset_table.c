@@ -77,18 +77,18 @@ const sl_options_table sl_verify_table = SL_TABLE(verify_rows);
 #define FLAG(member)             SL_FLAG(sluice_writer_options, member)
 
 static const sluice_option writer_rows[] = {
-    {NUMBER(zstd_level, SLUICE_ZSTD_OFF, ZSTD_LEVEL_MOST), .keyword = "zstd", .flag = "--zstd",
-     .value = "LEVEL", .help = "1 to 19: all at that level; -1: never [where it pays]"},
+    {NUMBER(zstd_level, SLUICE_ZSTD_OFF, ZSTD_LEVEL_MOST), .keyword = "zstd", .value = "LEVEL",
+     .help = "1 to 19: all at that level; -1: never [where it pays]"},
     {NUMBER(shard_bytes, SHARD_BYTES_LEAST, SHARD_BYTES_MOST), .unit = SLUICE_UNIT_BYTES,
-     .keyword = "shard_bytes", .flag = "--shard-size", .value = "BYTES",
+     .keyword = "shard_bytes", .value = "BYTES",
      .help = "a shard is closed before it would pass this [256MiB]"},
     {SL_ROW(sluice_writer_options, overwrite), LOOSE_FLAG, .keyword = "overwrite",
-     .flag = "--overwrite", .help = "remove the shards of an earlier dataset in the folder"},
-    {FLAG(keep_bytes), .keyword = "keep_bytes", .flag = "--keep-bytes",
+     .help = "remove the shards of an earlier dataset in the folder"},
+    {FLAG(keep_bytes), .keyword = "keep_bytes",
      .help = "store JPEGs as they are [re-tiled without loss]"},
-    {SL_WORD(sluice_writer_options, jpeg_metadata, metadata_words, 0), .keyword = "metadata",
-     .flag = "--metadata", .help = "of re-tiled JPEGs: EXIF, ICC profiles, ... [keep]"},
-    {NUMBER(tile_mcus, 1, TILE_MCUS_MOST), .flag = "--tile-mcus", .value = "N",
+    {SL_WORD(sluice_writer_options, jpeg_metadata, metadata_words, 0),
+     .help = "of re-tiled JPEGs: EXIF, ICC profiles, ... [keep]"},
+    {NUMBER(tile_mcus, 1, TILE_MCUS_MOST), .value = "N",
      .help = "MCUs (8 to 32 pixels wide) between restart markers [chosen for each picture]"},
 };
 const sl_options_table sl_writer_table = SL_TABLE(writer_rows);

@@ -31,8 +31,11 @@ const char *sl_option_spell(sluice_spelling spelling, const char *option)
     }
     for (int of = SLUICE_OPTIONS_LOADER; of <= SLUICE_OPTIONS_VERIFY; of++) {
         const sluice_option *found = sl_option_find((sluice_options)of, option);
-        if (found != NULL) {
-            return spelling == SLUICE_SPELLING_PYTHON ? found->keyword : found->flag;
+        const char *spelled = found == NULL                        ? NULL
+                              : spelling == SLUICE_SPELLING_PYTHON ? found->keyword
+                                                                   : found->flag;
+        if (spelled != NULL) {
+            return spelled;
         }
     }
     return NULL;
