@@ -79,11 +79,11 @@ static void make_converters(const setting *chosen)
 
 static sl_params params_of(const setting *chosen, const uint32_t crop[2])
 {
-    sl_params params = {.source = {13, 17, crop[0], crop[1]},
-                        .virtual_width = OUTPUT,
-                        .virtual_height = OUTPUT,
-                        .width = OUTPUT,
-                        .height = OUTPUT};
+    sl_params params = {.mapping = {.source = {13, 17, crop[0], crop[1]},
+                                    .virtual_width = OUTPUT,
+                                    .virtual_height = OUTPUT,
+                                    .width = OUTPUT,
+                                    .height = OUTPUT}};
     if (chosen->jitter) {
         params.jitter[0] = SL_JITTER_SATURATION;
         params.jitter[1] = SL_JITTER_BRIGHTNESS;
@@ -99,7 +99,7 @@ static uint64_t round_ns(const sl_converter *converter, const sl_image *view, sl
     sluice_error error = SLUICE_ERROR_INIT;
     const uint64_t start = sl_thread_cpu_ns();
     for (int i = 0; i < CALLS; i++) {
-        params->flip = i % 2 == 1;
+        params->mapping.flip_x = i % 2 == 1;
         check(sl_augment_apply(converter, view, params, row, scratch, &error), &error);
     }
     return sl_thread_cpu_ns() - start;

@@ -132,16 +132,16 @@ static uint32_t make(const sample *s, bool exact, uint8_t *out, double *ms)
     uint32_t width = 0;
     uint32_t height = 0;
     if (!exact) {
-        sl_params_least(&s->params, &width, &height);
+        sl_mapping_least(&s->params.mapping, &s->params.need, &width, &height);
     }
     const double start = cpu_ms();
     must(sl_decoder_open_picture(s->decoder, &s->stored, &picture, &error), &error, s->path);
     must(sl_decoder_decode(s->decoder, s->params.need, width, height, &view, &error), &error,
          s->path);
     *ms = cpu_ms() - start;
-    must(
-        sl_resample(sl_simd_best(), &view, &s->params, out, sl_decoder_scratch(s->decoder), &error),
-        &error, s->path);
+    must(sl_resample(sl_simd_best(), &view, &s->params.mapping, out, sl_decoder_scratch(s->decoder),
+                     &error),
+         &error, s->path);
     return view.denominator;
 }
 

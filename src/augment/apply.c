@@ -100,10 +100,10 @@ static bool leaves_bytes(const sl_converter *converter)
     return converter->dtype == SLUICE_U8 && converter->layout == SLUICE_NHWC;
 }
 
-static sluice_status no_memory(sluice_error *error, const sl_params *params)
+static sluice_status no_memory(sluice_error *error, const sl_mapping *mapping)
 {
     return sl_error_set(error, SLUICE_NOMEM, "augment", "no scratch memory for %u x %u pixels",
-                        params->width, params->height);
+                        mapping->width, mapping->height);
 }
 
 /* All of the picture in 8 bits, jittered in place, then converted where that changes anything. */
@@ -112,17 +112,19 @@ static sluice_status apply_with_jitter(const sl_converter *converter, const sl_i
                                        sluice_error *error)
 {
     const bool direct = leaves_bytes(converter);
-    const size_t stride = (size_t)params->width * 3;
-    uint8_t *pixels = direct ? row : sl_scratch_take(scratch, stride * params->height);
+    const sl_mapping *mapping = &params->mapping;
+    const size_t stride = (size_t)mapping->width * 3;
+    uint8_t *pixels = direct ? row : sl_scratch_take(scratch, stride * mapping->height);
     if (pixels == NULL) {
-        return no_memory(error, params);
+        return no_memory(error, mapping);
     }
-    const sluice_status status = sl_resample(converter->simd, view, params, pixels, scratch, error);
+    const sluice_status status =
+        sl_resample(converter->simd, view, mapping, pixels, scratch, error);
     if (status == SLUICE_OK) {
-        sl_jitter(pixels, params->width, params->height, params);
+        sl_jitter(pixels, mapping->width, mapping->height, params);
         if (!direct) {
-            sl_convert_for(converter)(converter, pixels, 0, (size_t)params->width * params->height,
-                                      row);
+            sl_convert_for(converter)(converter, pixels, 0,
+                                      (size_t)mapping->width * mapping->height, row);
         }
     }
     return status;
@@ -130,12 +132,12 @@ static sluice_status apply_with_jitter(const sl_converter *converter, const sl_i
 
 /* As many rows at a time as stay in the nearest cache. */
 static sluice_status apply_crop(const sl_converter *converter, const sl_crop *crop,
-                                const sl_params *params, void *row, sl_scratch *scratch,
+                                const sl_mapping *mapping, void *row, sl_scratch *scratch,
                                 sluice_error *error)
 {
-    const size_t stride = (size_t)params->width * 3;
+    const size_t stride = (size_t)mapping->width * 3;
     if (leaves_bytes(converter)) {
-        for (uint32_t y = 0; y < params->height; y++) {
+        for (uint32_t y = 0; y < mapping->height; y++) {
             sl_crop_row(crop, y, (uint8_t *)row + y * stride);
         }
         return SLUICE_OK;
@@ -143,36 +145,36 @@ static sluice_status apply_crop(const sl_converter *converter, const sl_crop *cr
     const uint32_t strip = stride < STRIP_BYTES ? (uint32_t)(STRIP_BYTES / stride) : 1;
     uint8_t *pixels = sl_scratch_take(scratch, stride * strip);
     if (pixels == NULL) {
-        return no_memory(error, params);
+        return no_memory(error, mapping);
     }
     sl_convert *convert = sl_convert_for(converter);
-    for (uint32_t y = 0; y < params->height; y += strip) {
-        const uint32_t left = params->height - y;
+    for (uint32_t y = 0; y < mapping->height; y += strip) {
+        const uint32_t left = mapping->height - y;
         const uint32_t rows = left < strip ? left : strip;
         for (uint32_t i = 0; i < rows; i++) {
             sl_crop_row(crop, y + i, pixels + i * stride);
         }
-        convert(converter, pixels, (size_t)y * params->width, (size_t)rows * params->width, row);
+        convert(converter, pixels, (size_t)y * mapping->width, (size_t)rows * mapping->width, row);
     }
     return SLUICE_OK;
 }
 
 static sluice_status apply(const sl_converter *converter, const sl_image *view,
-                           const sl_params *params, void *row, sl_scratch *scratch,
+                           const sl_mapping *mapping, void *row, sl_scratch *scratch,
                            sluice_error *error)
 {
     sl_crop crop;
-    if (sl_crop_open(&crop, converter->simd, view, params)) {
-        return apply_crop(converter, &crop, params, row, scratch, error);
+    if (sl_crop_open(&crop, converter->simd, view, mapping)) {
+        return apply_crop(converter, &crop, mapping, row, scratch, error);
     }
     sl_resampler resampler;
     const sluice_status status =
-        sl_resampler_open(&resampler, converter->simd, view, params, scratch, error);
+        sl_resampler_open(&resampler, converter->simd, view, mapping, scratch, error);
     if (status == SLUICE_OK) {
         sl_convert *convert = sl_convert_for(converter);
-        for (uint32_t y = 0; y < params->height; y++) {
-            convert(converter, sl_resampler_row(&resampler, y), (size_t)y * params->width,
-                    params->width, row);
+        for (uint32_t y = 0; y < mapping->height; y++) {
+            convert(converter, sl_resampler_row(&resampler, y), (size_t)y * mapping->width,
+                    mapping->width, row);
         }
     }
     return status;
@@ -182,12 +184,13 @@ sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *vi
                                const sl_params *params, void *row, sl_scratch *scratch,
                                sluice_error *error)
 {
-    assert(params->width == converter->width && params->height == converter->height);
+    assert(params->mapping.width == converter->width &&
+           params->mapping.height == converter->height);
     const size_t mark = sl_scratch_mark(scratch);
     const bool jitter = params->jitter[0] != SL_JITTER_NONE;
     const sluice_status status =
         jitter ? apply_with_jitter(converter, view, params, row, scratch, error)
-               : apply(converter, view, params, row, scratch, error);
+               : apply(converter, view, &params->mapping, row, scratch, error);
     sl_scratch_release(scratch, mark);
     return status;
 }

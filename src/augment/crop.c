@@ -28,16 +28,16 @@ static void copy(const uint8_t *in, uint8_t *out, size_t pixels)
     memcpy(out, in, pixels * 3);
 }
 
-bool sl_crop_open(sl_crop *crop, sl_simd simd, const sl_image *view, const sl_params *params)
+bool sl_crop_open(sl_crop *crop, sl_simd simd, const sl_image *view, const sl_mapping *mapping)
 {
     sl_axis across;
     sl_axis down;
-    sl_params_axes(params, view->denominator, &across, &down);
+    sl_mapping_axes(mapping, view->denominator, &across, &down);
     if (!is_own_size(&across) || !is_own_size(&down)) {
         return false;
     }
-    *crop = (sl_crop){.stride_bytes = view->stride_bytes, .width = params->width};
-    crop->copy = params->flip ? sl_resample_kernels_for(simd)->mirror : copy;
+    *crop = (sl_crop){.stride_bytes = (ptrdiff_t)view->stride_bytes, .width = mapping->width};
+    crop->copy = mapping->flip_x ? sl_resample_kernels_for(simd)->mirror : copy;
     find_shown(&across, &crop->left, &crop->right);
     find_shown(&down, &crop->top, &crop->bottom);
     if (crop->left == crop->right || crop->top == crop->bottom) {
@@ -47,10 +47,17 @@ bool sl_crop_open(sl_crop *crop, sl_simd simd, const sl_image *view, const sl_pa
     const int64_t x = (int64_t)across.limit_start + across.first + crop->left - view->origin_x;
     const int64_t y = (int64_t)down.limit_start + down.first + crop->top - view->origin_y;
     crop->pixels = view->pixels + (size_t)y * view->stride_bytes + (size_t)x * 3;
-    if (params->flip) {
+    if (mapping->flip_x) {
         const uint32_t left = crop->left;
-        crop->left = params->width - crop->right;
-        crop->right = params->width - left;
+        crop->left = mapping->width - crop->right;
+        crop->right = mapping->width - left;
+    }
+    if (mapping->flip_y) {
+        const uint32_t top = crop->top;
+        crop->pixels += (ptrdiff_t)(crop->bottom - top - 1) * crop->stride_bytes;
+        crop->stride_bytes = -crop->stride_bytes;
+        crop->top = mapping->height - crop->bottom;
+        crop->bottom = mapping->height - top;
     }
     return true;
 }
@@ -67,7 +74,7 @@ void sl_crop_row(const sl_crop *crop, uint32_t row, uint8_t *out)
     if (left > 0) {
         memset(out, 0, left);
     }
-    crop->copy(crop->pixels + (row - crop->top) * crop->stride_bytes, out + left,
+    crop->copy(crop->pixels + (ptrdiff_t)(row - crop->top) * crop->stride_bytes, out + left,
                crop->right - crop->left);
     if (right < end) {
         memset(out + right, 0, end - right);

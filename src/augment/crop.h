@@ -9,24 +9,24 @@
 #ifndef SL_CROP_H
 #define SL_CROP_H
 
-#include "recipe.h"
+#include "mapping.h"
 #include "simd.h"
 #include "view.h"
 
 #include <stdbool.h>
 
 typedef struct sl_crop {
-    const uint8_t *pixels; /* of the view: the first that is shown */
-    size_t stride_bytes;
+    const uint8_t *pixels;  /* of the view: the first of row `top` that is shown */
+    ptrdiff_t stride_bytes; /* to the next row of the output: below 0 when it is flipped */
     uint32_t width;
     /* Rows [top, bottom) and columns [left, right) of the output show pixels, the rest is black. */
     uint32_t top, bottom, left, right;
     void (*copy)(const uint8_t *in, uint8_t *out, size_t pixels);
 } sl_crop;
 
-/* `view` covers params->need. False when the sample is resampled. */
-bool sl_crop_open(sl_crop *crop, sl_simd simd, const sl_image *view, const sl_params *params);
-/* Row `row` of the output, 3 * width bytes, flipped when params->flip. */
+/* `mapping` is a box; `view` covers its sl_mapping_need. False when the sample is resampled. */
+bool sl_crop_open(sl_crop *crop, sl_simd simd, const sl_image *view, const sl_mapping *mapping);
+/* Row `row` of the output, 3 * width bytes, flipped as the mapping says. */
 void sl_crop_row(const sl_crop *crop, uint32_t row, uint8_t *out);
 
 #endif

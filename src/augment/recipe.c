@@ -3,7 +3,6 @@
 
 #include "error.h"
 #include "philox.h"
-#include "resample.h"
 
 #include <assert.h>
 #include <math.h>
@@ -14,13 +13,6 @@ enum { OPERATION_GEOMETRY = 1, OPERATION_FLIP = 2, OPERATION_JITTER = 3 };
 enum { OPERATIONS_PER_GROUP = 16 };
 
 enum { CROP_TRIES = 10 };
-
-/*
- * Pixels of the scaled picture for each of the raster, as Pillow's reducing_gap of 2. A triangle
- * filter lets pass sinc^2 of the frequency times its reach: at the scaled picture's Nyquist
- * frequency, above which DCT scaling leaves nothing, 0.41 at a ratio of 1, 0.09 at 1.5, 0 at 2.
- */
-enum { LEAST_RATIO = 2 };
 
 typedef struct crop_size {
     double width, height;
@@ -76,45 +68,45 @@ static sl_rect draw_crop(const sluice_augment *recipe, sl_random *random, uint32
 }
 
 /* torchvision's Resize(shorter_side) and CenterCrop */
-static sluice_status place_center(const sluice_augment *recipe, sl_params *params,
+static sluice_status place_center(const sluice_augment *recipe, sl_mapping *mapping,
                                   sluice_error *error)
 {
-    uint64_t width = params->source.width;
-    uint64_t height = params->source.height;
+    uint64_t width = mapping->source.width;
+    uint64_t height = mapping->source.height;
     uint64_t shorter = width < height ? width : height;
     uint64_t longer = width < height ? height : width;
     uint64_t scaled = recipe->shorter_side * longer / shorter;
     if (scaled > INT32_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "augment",
                             "a picture of %u x %u is too long to resize its shorter side to %u",
-                            params->source.width, params->source.height, recipe->shorter_side);
+                            mapping->source.width, mapping->source.height, recipe->shorter_side);
     }
-    params->virtual_width = width <= height ? recipe->shorter_side : (uint32_t)scaled;
-    params->virtual_height = width <= height ? (uint32_t)scaled : recipe->shorter_side;
-    params->window_x = (int32_t)round_even((params->virtual_width - recipe->width) / 2.0);
-    params->window_y = (int32_t)round_even((params->virtual_height - recipe->height) / 2.0);
+    mapping->virtual_width = width <= height ? recipe->shorter_side : (uint32_t)scaled;
+    mapping->virtual_height = width <= height ? (uint32_t)scaled : recipe->shorter_side;
+    mapping->window_x = (int32_t)round_even((mapping->virtual_width - recipe->width) / 2.0);
+    mapping->window_y = (int32_t)round_even((mapping->virtual_height - recipe->height) / 2.0);
     return SLUICE_OK;
 }
 
 /* torchvision's RandomCrop with padding */
 static sluice_status place_random(const sluice_augment *recipe, sl_random *random,
-                                  sl_params *params, sluice_error *error)
+                                  sl_mapping *mapping, sluice_error *error)
 {
-    uint64_t width = params->source.width + (uint64_t)recipe->padding * 2;
-    uint64_t height = params->source.height + (uint64_t)recipe->padding * 2;
+    uint64_t width = mapping->source.width + (uint64_t)recipe->padding * 2;
+    uint64_t height = mapping->source.height + (uint64_t)recipe->padding * 2;
     if (width < recipe->width || height < recipe->height || width > INT32_MAX ||
         height > INT32_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "augment",
                             "a picture of %u x %u with a padding of %u holds no window of %u x %u",
-                            params->source.width, params->source.height, recipe->padding,
+                            mapping->source.width, mapping->source.height, recipe->padding,
                             recipe->width, recipe->height);
     }
-    params->virtual_width = params->source.width;
-    params->virtual_height = params->source.height;
+    mapping->virtual_width = mapping->source.width;
+    mapping->virtual_height = mapping->source.height;
     uint32_t y = sl_random_below(random, (uint32_t)height - recipe->height + 1);
     uint32_t x = sl_random_below(random, (uint32_t)width - recipe->width + 1);
-    params->window_x = (int32_t)x - (int32_t)recipe->padding;
-    params->window_y = (int32_t)y - (int32_t)recipe->padding;
+    mapping->window_x = (int32_t)x - (int32_t)recipe->padding;
+    mapping->window_y = (int32_t)y - (int32_t)recipe->padding;
     return SLUICE_OK;
 }
 
@@ -154,37 +146,19 @@ static void draw_jitter(const sluice_augment *recipe, sl_random random, sl_param
     }
 }
 
-/* A window of black only needs no pixel, but decoders want a rectangle: any pixel will do. */
-static void find_need(sl_params *params)
-{
-    sl_axis axes[2];
-    int32_t begin[2];
-    int32_t end[2];
-    sl_params_axes(params, 1, &axes[0], &axes[1]);
-    for (int i = 0; i < 2; i++) {
-        sl_filter_span(&axes[i], &begin[i], &end[i]);
-        if (begin[i] == end[i]) {
-            begin[i] = axes[i].limit_start;
-            end[i] = begin[i] + 1;
-        }
-    }
-    params->need = (sl_rect){(uint32_t)begin[0], (uint32_t)begin[1], (uint32_t)(end[0] - begin[0]),
-                             (uint32_t)(end[1] - begin[1])};
-}
-
 static sluice_status draw_geometry(const sluice_augment *recipe, sl_random random,
-                                   sl_params *params, sluice_error *error)
+                                   sl_mapping *mapping, sluice_error *error)
 {
     switch (recipe->geometry) {
     case SL_GEOMETRY_RANDOM_RESIZED_CROP:
-        params->source = draw_crop(recipe, &random, params->source.width, params->source.height);
-        params->virtual_width = recipe->width;
-        params->virtual_height = recipe->height;
+        mapping->source = draw_crop(recipe, &random, mapping->source.width, mapping->source.height);
+        mapping->virtual_width = recipe->width;
+        mapping->virtual_height = recipe->height;
         return SLUICE_OK;
     case SL_GEOMETRY_RESIZE_CENTER_CROP:
-        return place_center(recipe, params, error);
+        return place_center(recipe, mapping, error);
     case SL_GEOMETRY_RANDOM_CROP:
-        return place_random(recipe, &random, params, error);
+        return place_random(recipe, &random, mapping, error);
     case SL_GEOMETRY_NONE:
         break;
     }
@@ -201,67 +175,23 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
                       uint32_t picture_height, sl_params *params, sluice_error *error)
 {
     assert(picture_width > 0 && picture_height > 0);
-    *params = (sl_params){.source = {0, 0, picture_width, picture_height},
-                          .width = recipe->width,
-                          .height = recipe->height};
+    *params = (sl_params){.mapping = {.source = {0, 0, picture_width, picture_height},
+                                      .width = recipe->width,
+                                      .height = recipe->height}};
     if (picture_width > INT32_MAX || picture_height > INT32_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "augment", "a picture of %u x %u",
                             picture_width, picture_height);
     }
     sl_random random = random_for(key, OPERATION_GEOMETRY);
-    sluice_status status = draw_geometry(recipe, random, params, error);
+    sluice_status status = draw_geometry(recipe, random, &params->mapping, error);
     if (status != SLUICE_OK) {
         return status;
     }
     random = random_for(key, OPERATION_FLIP);
-    params->flip = sl_random_unit(&random) < recipe->flip_probability;
+    params->mapping.flip_x = sl_random_unit(&random) < recipe->flip_probability;
     if (jitters(recipe)) {
         draw_jitter(recipe, random_for(key, OPERATION_JITTER), params);
     }
-    find_need(params);
+    params->need = sl_mapping_need(&params->mapping);
     return SLUICE_OK;
-}
-
-/* Whether `source` divided by `times` has enough pixels for the raster. */
-static bool is_large(uint32_t source, uint32_t raster, uint32_t times)
-{
-    return source >= (uint64_t)raster * LEAST_RATIO * times;
-}
-
-void sl_params_least(const sl_params *params, uint32_t *width, uint32_t *height)
-{
-    uint32_t times = 8;
-    while (times > 1 && !(is_large(params->source.width, params->virtual_width, times) &&
-                          is_large(params->source.height, params->virtual_height, times))) {
-        times /= 2;
-    }
-    *width = times > 1 ? params->need.width / times : 0;
-    *height = times > 1 ? params->need.height / times : 0;
-}
-
-/* One side of the box, in a picture scaled down by d. */
-static sl_axis axis_of(uint32_t start, uint32_t size, uint32_t d)
-{
-    const uint32_t first = start / d;
-    const uint32_t end = (start + size + d - 1) / d;
-    return (sl_axis){.box_start = (double)start / d,
-                     .box_size = (double)size / d,
-                     .limit_start = (int32_t)first,
-                     .limit_end = (int32_t)end,
-                     .outside_start = (double)(start - first * d) / d,
-                     .outside_end = (double)(end * d - (start + size)) / d};
-}
-
-void sl_params_axes(const sl_params *params, uint32_t denominator, sl_axis *horizontal,
-                    sl_axis *vertical)
-{
-    const sl_rect *source = &params->source;
-    *horizontal = axis_of(source->x, source->width, denominator);
-    horizontal->virtual_size = params->virtual_width;
-    horizontal->first = params->window_x;
-    horizontal->outputs = params->width;
-    *vertical = axis_of(source->y, source->height, denominator);
-    vertical->virtual_size = params->virtual_height;
-    vertical->first = params->window_y;
-    vertical->outputs = params->height;
 }

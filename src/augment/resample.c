@@ -14,11 +14,11 @@
 
 enum { FRACTION_BITS = 7, SUM_BITS = 23 };
 
-static sluice_status no_memory(sluice_error *error, const sl_params *params)
+static sluice_status no_memory(sluice_error *error, const sl_mapping *mapping)
 {
     (void)sl_error_set(error, SLUICE_NOMEM, "augment",
-                       "no scratch memory to resample to %u x %u pixels", params->width,
-                       params->height);
+                       "no scratch memory to resample to %u x %u pixels", mapping->width,
+                       mapping->height);
     return SLUICE_NOMEM;
 }
 
@@ -78,14 +78,14 @@ static bool take_rows(sl_resampler *resampler, uint32_t columns, sl_scratch *scr
 }
 
 sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_image *view,
-                                const sl_params *params, sl_scratch *scratch, sluice_error *error)
+                                const sl_mapping *mapping, sl_scratch *scratch, sluice_error *error)
 {
     assert(view->channels == 3);
     sl_axis axes[2];
     sl_filter filters[2];
     int32_t begin = 0;
     int32_t end = 0;
-    sl_params_axes(params, view->denominator, &axes[0], &axes[1]);
+    sl_mapping_axes(mapping, view->denominator, &axes[0], &axes[1]);
     for (int i = 0; i < 2; i++) {
         sluice_status status = sl_filter_make(&filters[i], &axes[i], scratch, error);
         if (status != SLUICE_OK) {
@@ -94,7 +94,8 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
     }
     *resampler = (sl_resampler){.kernels = sl_resample_kernels_for(simd),
                                 .down = filters[1],
-                                .stride_bytes = view->stride_bytes};
+                                .stride_bytes = view->stride_bytes,
+                                .flip_y = mapping->flip_y};
     sl_filter_span(&axes[1], &begin, &end);
     assert(begin == end ||
            (begin >= (int32_t)view->origin_y && end <= (int32_t)(view->origin_y + view->height)));
@@ -107,11 +108,11 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
     resampler->column =
         begin == end ? view->pixels : view->pixels + (size_t)(begin - (int32_t)view->origin_x) * 3;
     resampler->samples = (size_t)(end - begin) * 3;
-    if (!lay_out(&resampler->across, &filters[0], params->flip, scratch) ||
+    if (!lay_out(&resampler->across, &filters[0], mapping->flip_x, scratch) ||
         !take_rows(resampler, (uint32_t)(end - begin), scratch) ||
         (resampler->kernels->prepare != NULL &&
          !resampler->kernels->prepare(&resampler->across, scratch))) {
-        return no_memory(error, params);
+        return no_memory(error, mapping);
     }
     const uint32_t room = SUM_BITS - filters[0].bits;
     const uint32_t fraction = room < FRACTION_BITS ? room : FRACTION_BITS;
@@ -123,6 +124,7 @@ sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_
 const uint8_t *sl_resampler_row(const sl_resampler *resampler, uint32_t row)
 {
     const sl_filter *down = &resampler->down;
+    row = resampler->flip_y ? down->outputs - 1 - row : row;
     const uint32_t taps = down->counts[row];
     if (taps == 0) {
         memset(resampler->pixels, 0, (size_t)resampler->across.outputs * 3);
@@ -144,21 +146,21 @@ const uint8_t *sl_resampler_row(const sl_resampler *resampler, uint32_t row)
     return resampler->pixels;
 }
 
-sluice_status sl_resample(sl_simd simd, const sl_image *view, const sl_params *params, uint8_t *out,
-                          sl_scratch *scratch, sluice_error *error)
+sluice_status sl_resample(sl_simd simd, const sl_image *view, const sl_mapping *mapping,
+                          uint8_t *out, sl_scratch *scratch, sluice_error *error)
 {
     const size_t mark = sl_scratch_mark(scratch);
-    const size_t bytes = (size_t)params->width * 3;
+    const size_t bytes = (size_t)mapping->width * 3;
     sl_crop crop;
-    if (sl_crop_open(&crop, simd, view, params)) {
-        for (uint32_t row = 0; row < params->height; row++) {
+    if (sl_crop_open(&crop, simd, view, mapping)) {
+        for (uint32_t row = 0; row < mapping->height; row++) {
             sl_crop_row(&crop, row, out + row * bytes);
         }
         return SLUICE_OK;
     }
     sl_resampler resampler;
-    const sluice_status status = sl_resampler_open(&resampler, simd, view, params, scratch, error);
-    for (uint32_t row = 0; status == SLUICE_OK && row < params->height; row++) {
+    const sluice_status status = sl_resampler_open(&resampler, simd, view, mapping, scratch, error);
+    for (uint32_t row = 0; status == SLUICE_OK && row < mapping->height; row++) {
         memcpy(out + row * bytes, sl_resampler_row(&resampler, row), bytes);
     }
     sl_scratch_release(scratch, mark);

@@ -2,8 +2,8 @@
 /*
  * resample: antialiased triangle filter, 8-bit, separable, fixed point.
  *
- * Purpose: the pixels of params' window from a view of the picture, a row at a time. The filter
- * never reads outside params->source: a crop is resized as if it were a picture of its own. Where
+ * Purpose: the pixels of a box's window from a view of the picture, a row at a time. The filter
+ * never reads outside mapping->source: a crop is resized as if it were a picture of its own. Where
  * the window reaches outside the virtual raster, the output is black. With a view scaled down by d
  * (DCT scaling) the source box is taken in the scaled picture: edges divided by d, as reals. A
  * pixel that lies on an edge counts as far as it is inside.
@@ -28,26 +28,13 @@
 #ifndef SL_RESAMPLE_H
 #define SL_RESAMPLE_H
 
-#include "recipe.h"
+#include "mapping.h"
 #include "resample_kernels.h"
 #include "scratch.h"
 #include "simd.h"
 #include "view.h"
 
 enum { SL_WEIGHT_BITS = 14, SL_WEIGHT_BITS_MAX = 19 };
-
-/*
- * One axis: box [box_start, box_start + box_size) (reals) over pixels [limit_start, limit_end) is
- * resampled to `virtual_size` outputs, of which [first, first + outputs) are made.
- */
-typedef struct sl_axis {
-    double box_start, box_size;
-    int32_t limit_start, limit_end;
-    double outside_start, outside_end; /* of the first and the last pixel: not the box's, [0, 1) */
-    uint32_t virtual_size;
-    int32_t first;
-    uint32_t outputs;
-} sl_axis;
 
 /*
  * Coefficients of one axis: output i is the sum over k < counts[i] of
@@ -71,10 +58,6 @@ sluice_status sl_filter_make(sl_filter *filter, const sl_axis *axis, sl_scratch 
  */
 void sl_filter_span(const sl_axis *axis, int32_t *begin, int32_t *end);
 
-/* The horizontal and the vertical axis of a sample, in a picture scaled down by `denominator`. */
-void sl_params_axes(const sl_params *params, uint32_t denominator, sl_axis *horizontal,
-                    sl_axis *vertical);
-
 /* A sample being resampled: lives as long as what it took from the scratch. */
 typedef struct sl_resampler {
     const sl_resample_kernels *kernels;
@@ -86,16 +69,20 @@ typedef struct sl_resampler {
     int16_t *taps;    /* of one row of the vertical pass */
     int16_t *between; /* one row after it */
     uint8_t *pixels;  /* one finished row */
+    bool flip_y;      /* rows are taken from the last one on */
 } sl_resampler;
 
-/* `view` covers params->need. NOMEM when the scratch is too small; the caller releases it. */
+/* `mapping` is a box; `view` covers its sl_mapping_need. NOMEM when the scratch is too small; the
+ * caller releases it. */
 sluice_status sl_resampler_open(sl_resampler *resampler, sl_simd simd, const sl_image *view,
-                                const sl_params *params, sl_scratch *scratch, sluice_error *error);
-/* Row `row` of the output, RGB, flipped when params->flip. Valid until the next call. */
+                                const sl_mapping *mapping, sl_scratch *scratch,
+                                sluice_error *error);
+/* Row `row` of the output, RGB, flipped as the mapping says. Valid until the next call. */
 const uint8_t *sl_resampler_row(const sl_resampler *resampler, uint32_t row);
 
-/* All rows, to params->height x params->width x 3 bytes at `out`. The scratch is left as it was. */
-sluice_status sl_resample(sl_simd simd, const sl_image *view, const sl_params *params, uint8_t *out,
-                          sl_scratch *scratch, sluice_error *error);
+/* All rows, to mapping->height x mapping->width x 3 bytes at `out`. The scratch is left as it was.
+ */
+sluice_status sl_resample(sl_simd simd, const sl_image *view, const sl_mapping *mapping,
+                          uint8_t *out, sl_scratch *scratch, sluice_error *error);
 
 #endif

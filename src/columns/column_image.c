@@ -96,7 +96,7 @@ static sluice_status decode(const sl_row *row, const sl_params *params, sl_image
     uint32_t width = 0;
     uint32_t height = 0;
     if (!row->exact) {
-        sl_params_least(params, &width, &height);
+        sl_mapping_least(&params->mapping, &params->need, &width, &height);
     }
     return sl_decoder_decode(row->decoder, params->need, width, height, view, error);
 }
@@ -118,8 +118,8 @@ static sluice_status make(const sl_column *column, sl_row *row, sl_part_view par
     sl_params own = *params;
     if (column->mirrors_later) {
         *(uint8_t *)sl_column_row(column, parts, 1, row->at.number) =
-            params->flip ? SL_ROW_MIRROR : 0;
-        own.flip = false;
+            params->mapping.flip_x ? SL_ROW_MIRROR : 0;
+        own.mapping.flip_x = false;
     }
     return sl_augment_apply(&column->converter, &view, &own,
                             sl_column_row(column, parts, 0, row->at.number),

@@ -69,13 +69,12 @@ static sluice_status take_pixels(sl_pixels *pixels, const sl_allowance *allowanc
         sl_image_copy(&view, *rgb);
         return SLUICE_OK;
     }
-    const sl_params params = {.source = all,
-                              .virtual_width = wanted.width,
-                              .virtual_height = wanted.height,
-                              .width = wanted.width,
-                              .height = wanted.height,
-                              .need = all};
-    return sl_resample(pixels->simd, &view, &params, *rgb, sl_decoder_scratch(pixels->decoder),
+    const sl_mapping mapping = {.source = all,
+                                .virtual_width = wanted.width,
+                                .virtual_height = wanted.height,
+                                .width = wanted.width,
+                                .height = wanted.height};
+    return sl_resample(pixels->simd, &view, &mapping, *rgb, sl_decoder_scratch(pixels->decoder),
                        error);
 }
 

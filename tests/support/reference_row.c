@@ -58,7 +58,7 @@ void reference_row(const photo_folder *photos, const sluice_loader_options *opti
     uint32_t width = 0;
     uint32_t height = 0;
     if (options->exact == 0) {
-        sl_params_least(&params, &width, &height);
+        sl_mapping_least(&params.mapping, &params.need, &width, &height);
     }
     must(sl_decoder_decode(decoder, params.need, width, height, &view, &error));
     must(sl_converter_make(&converter, recipe, (sluice_dtype)options->dtype,

@@ -58,33 +58,35 @@ static uint32_t random_outputs(sl_random *random, uint32_t kind, uint32_t source
  * A random box, resized up or down, also one at the picture's edge; the window shows all of the
  * result, or a part, or reaches outside.
  */
-static sl_params random_params(sl_random *random, uint32_t number, uint32_t width, uint32_t height)
+static sl_mapping random_mapping(sl_random *random, uint32_t number, uint32_t width,
+                                 uint32_t height)
 {
     const uint32_t kind = number / 2 % KINDS;
-    sl_params params = {0};
-    params.source.width = 1 + sl_random_below(random, width);
-    params.source.height = 1 + sl_random_below(random, height);
+    sl_mapping mapping = {0};
+    mapping.source.width = 1 + sl_random_below(random, width);
+    mapping.source.height = 1 + sl_random_below(random, height);
     const bool edge = sl_random_below(random, 4) == 0;
-    const uint32_t right = width - params.source.width;
-    const uint32_t bottom = height - params.source.height;
-    params.source.x = edge ? right : sl_random_below(random, right + 1);
-    params.source.y = edge ? bottom : sl_random_below(random, bottom + 1);
-    params.virtual_width = random_outputs(random, kind, params.source.width);
-    params.virtual_height = random_outputs(random, kind, params.source.height);
-    params.width = params.virtual_width;
-    params.height = params.virtual_height;
+    const uint32_t right = width - mapping.source.width;
+    const uint32_t bottom = height - mapping.source.height;
+    mapping.source.x = edge ? right : sl_random_below(random, right + 1);
+    mapping.source.y = edge ? bottom : sl_random_below(random, bottom + 1);
+    mapping.virtual_width = random_outputs(random, kind, mapping.source.width);
+    mapping.virtual_height = random_outputs(random, kind, mapping.source.height);
+    mapping.width = mapping.virtual_width;
+    mapping.height = mapping.virtual_height;
     if (kind == WINDOW_OUTSIDE) {
-        params.window_x = (int32_t)sl_random_below(random, params.virtual_width + 30) - 30;
-        params.window_y = (int32_t)sl_random_below(random, params.virtual_height + 30) - 30;
+        mapping.window_x = (int32_t)sl_random_below(random, mapping.virtual_width + 30) - 30;
+        mapping.window_y = (int32_t)sl_random_below(random, mapping.virtual_height + 30) - 30;
     } else if (sl_random_below(random, 2) == 1) {
-        params.width = 1 + sl_random_below(random, params.virtual_width);
-        params.height = 1 + sl_random_below(random, params.virtual_height);
-        params.window_x = (int32_t)sl_random_below(random, params.virtual_width - params.width + 1);
-        params.window_y =
-            (int32_t)sl_random_below(random, params.virtual_height - params.height + 1);
+        mapping.width = 1 + sl_random_below(random, mapping.virtual_width);
+        mapping.height = 1 + sl_random_below(random, mapping.virtual_height);
+        mapping.window_x =
+            (int32_t)sl_random_below(random, mapping.virtual_width - mapping.width + 1);
+        mapping.window_y =
+            (int32_t)sl_random_below(random, mapping.virtual_height - mapping.height + 1);
     }
-    params.flip = sl_random_below(random, 2) == 1;
-    return params;
+    mapping.flip_x = sl_random_below(random, 2) == 1;
+    return mapping;
 }
 
 static sl_image view_of(const picture *image)
@@ -100,14 +102,14 @@ static sl_image view_of(const picture *image)
 }
 
 /* Asks for what sl_resample makes of a view of 1/denominator of the picture. */
-static void ask_resize(pillow *oracle, uint32_t number, const picture *image, const sl_params *p,
+static void ask_resize(pillow *oracle, uint32_t number, const picture *image, const sl_mapping *p,
                        uint32_t denominator)
 {
     pillow_input(oracle, number, image->pixels, (size_t)image->width * image->height * 3);
     pillow_ask(oracle, "resize %u %u %u %u %u %u %u %u %u %u %d %d %u %u %d", number, image->width,
                image->height, denominator, p->source.x, p->source.y, p->source.width,
                p->source.height, p->virtual_width, p->virtual_height, p->window_x, p->window_y,
-               p->width, p->height, p->flip);
+               p->width, p->height, p->flip_x);
 }
 
 static int worst_difference(pillow *oracle, uint8_t ours[][OUT_MAX * OUT_MAX * 3],
@@ -133,7 +135,7 @@ static int worst_difference(pillow *oracle, uint8_t ours[][OUT_MAX * OUT_MAX * 3
 }
 
 /* Pillow counts pixels on the box's edges as a whole. */
-static void align(sl_params *p, uint32_t denominator)
+static void align(sl_mapping *p, uint32_t denominator)
 {
     p->source.x -= p->source.x % denominator;
     p->source.y -= p->source.y % denominator;
@@ -156,8 +158,8 @@ static void resampling_is_within_one_of_pillow(void **state)
     for (uint32_t i = 0; i < RESIZES; i++) {
         const uint32_t denominator = i % 3 == 0 ? 2U << (i / 3 % 3) : 1;
         random_picture(&image, &random, i);
-        sl_params p =
-            random_params(&random, i, image.width * denominator, image.height * denominator);
+        sl_mapping p =
+            random_mapping(&random, i, image.width * denominator, image.height * denominator);
         align(&p, denominator);
         sl_image view = view_of(&image);
         view.denominator = denominator;

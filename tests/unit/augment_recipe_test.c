@@ -164,13 +164,13 @@ static void crops_lie_in_any_picture(void **state)
             uint32_t width = sides[i % SIDES];
             uint32_t height = sides[i / SIDES % SIDES];
             sl_params p = draw(r, i, width, height);
-            assert_inside(&p.source, width, height);
+            assert_inside(&p.mapping.source, width, height);
             assert_inside(&p.need, width, height);
-            assert_int_equal(p.virtual_width, 32);
-            assert_int_equal(p.virtual_height, 24);
-            assert_true(p.need.x >= p.source.x && p.need.y >= p.source.y);
-            assert_true(p.need.x + p.need.width <= p.source.x + p.source.width);
-            assert_true(p.need.y + p.need.height <= p.source.y + p.source.height);
+            assert_int_equal(p.mapping.virtual_width, 32);
+            assert_int_equal(p.mapping.virtual_height, 24);
+            assert_true(p.need.x >= p.mapping.source.x && p.need.y >= p.mapping.source.y);
+            assert_true(p.need.x + p.need.width <= p.mapping.source.x + p.mapping.source.width);
+            assert_true(p.need.y + p.need.height <= p.mapping.source.y + p.mapping.source.height);
         }
         sluice_augment_destroy(r);
     }
@@ -191,14 +191,14 @@ static void crops_have_the_right_distribution(void **state)
     int flips = 0;
     for (uint64_t i = 0; i < DRAWS; i++) {
         sl_params p = draw(r, i, SIDE, SIDE);
-        double part = (double)p.source.width * p.source.height / SIDE / SIDE;
-        double logarithm = log((double)p.source.width / p.source.height) / log(2);
+        double part = (double)p.mapping.source.width * p.mapping.source.height / SIDE / SIDE;
+        double logarithm = log((double)p.mapping.source.width / p.mapping.source.height) / log(2);
         area += part;
         area_squared += part * part;
         ratio += logarithm;
         ratio_squared += logarithm * logarithm;
-        place += (double)p.source.x / (SIDE - p.source.width);
-        flips += p.flip;
+        place += (double)p.mapping.source.x / (SIDE - p.mapping.source.width);
+        flips += p.mapping.flip_x;
     }
     assert_true(fabs(area / DRAWS - 0.2) < 0.002);
     assert_true(fabs(area_squared / DRAWS - 0.04 - 0.04 / 12) < 0.001);
@@ -215,26 +215,26 @@ static void crops_that_cannot_fit_are_central(void **state)
     sluice_augment *wide = make_recipe();
     assert_int_equal(sluice_augment_random_resized_crop(wide, 8, 8, 1, 1, 2, 2), SLUICE_OK);
     sl_params p = draw(wide, 1, 100, 301);
-    assert_int_equal(p.source.width, 100);
-    assert_int_equal(p.source.height, 50);
-    assert_int_equal(p.source.x, 0);
-    assert_int_equal(p.source.y, 125); /* (301 - 50) // 2 */
+    assert_int_equal(p.mapping.source.width, 100);
+    assert_int_equal(p.mapping.source.height, 50);
+    assert_int_equal(p.mapping.source.x, 0);
+    assert_int_equal(p.mapping.source.y, 125); /* (301 - 50) // 2 */
     p = draw(wide, 1, 1, 1);
-    assert_int_equal(p.source.width, 1);
-    assert_int_equal(p.source.height, 1); /* round(0.5) would be 0 */
+    assert_int_equal(p.mapping.source.width, 1);
+    assert_int_equal(p.mapping.source.height, 1); /* round(0.5) would be 0 */
     sluice_augment_destroy(wide);
     sluice_augment *tall = make_recipe();
     assert_int_equal(sluice_augment_random_resized_crop(tall, 8, 8, 1, 1, 0.5, 0.5), SLUICE_OK);
     p = draw(tall, 1, 300, 101);
-    assert_int_equal(p.source.width, 50); /* round(50.5): half to even */
-    assert_int_equal(p.source.height, 101);
-    assert_int_equal(p.source.x, 125);
+    assert_int_equal(p.mapping.source.width, 50); /* round(50.5): half to even */
+    assert_int_equal(p.mapping.source.height, 101);
+    assert_int_equal(p.mapping.source.x, 125);
     sluice_augment_destroy(tall);
     sluice_augment *whole = make_recipe();
     assert_int_equal(sluice_augment_random_resized_crop(whole, 8, 8, 1, 1, 1, 1), SLUICE_OK);
     p = draw(whole, 1, 64, 64);
-    assert_int_equal(p.source.width, 64);
-    assert_int_equal(p.source.height, 64);
+    assert_int_equal(p.mapping.source.width, 64);
+    assert_int_equal(p.mapping.source.height, 64);
     sluice_augment_destroy(whole);
 }
 
@@ -262,14 +262,14 @@ static void center_crops_match_torchvision(void **state)
             sluice_augment_resize_center_crop(r, cases[i].shorter, cases[i].width, cases[i].height),
             SLUICE_OK);
         sl_params p = draw(r, i, cases[i].picture_width, cases[i].picture_height);
-        assert_int_equal(p.virtual_width, cases[i].virtual_width);
-        assert_int_equal(p.virtual_height, cases[i].virtual_height);
-        assert_int_equal(p.window_x, cases[i].x);
-        assert_int_equal(p.window_y, cases[i].y);
-        assert_int_equal(p.source.width, cases[i].picture_width);
-        assert_int_equal(p.source.height, cases[i].picture_height);
+        assert_int_equal(p.mapping.virtual_width, cases[i].virtual_width);
+        assert_int_equal(p.mapping.virtual_height, cases[i].virtual_height);
+        assert_int_equal(p.mapping.window_x, cases[i].x);
+        assert_int_equal(p.mapping.window_y, cases[i].y);
+        assert_int_equal(p.mapping.source.width, cases[i].picture_width);
+        assert_int_equal(p.mapping.source.height, cases[i].picture_height);
         assert_inside(&p.need, cases[i].picture_width, cases[i].picture_height);
-        assert_false(p.flip);
+        assert_false(p.mapping.flip_x);
         sluice_augment_destroy(r);
     }
     sluice_augment *r = make_recipe();
@@ -300,11 +300,11 @@ static void random_crops_with_padding(void **state)
     int seen[2][9] = {{0}};
     for (uint64_t i = 0; i < 500; i++) {
         sl_params p = draw(r, i, 32, 32);
-        assert_int_equal(p.virtual_width, 32);
-        assert_in_range(p.window_x + 4, 0, 8);
-        assert_in_range(p.window_y + 4, 0, 8);
-        seen[0][p.window_x + 4]++;
-        seen[1][p.window_y + 4]++;
+        assert_int_equal(p.mapping.virtual_width, 32);
+        assert_in_range(p.mapping.window_x + 4, 0, 8);
+        assert_in_range(p.mapping.window_y + 4, 0, 8);
+        seen[0][p.mapping.window_x + 4]++;
+        seen[1][p.mapping.window_y + 4]++;
         assert_inside(&p.need, 32, 32);
     }
     for (int i = 0; i < 9; i++) {
@@ -341,18 +341,18 @@ static void operations_are_independent(void **state)
         sl_params a = draw(plain, i, 500, 375);
         sl_params b = draw(rich, i, 500, 375);
         sl_params again = draw(rich, i, 500, 375);
-        assert_memory_equal(&a.source, &b.source, sizeof(a.source));
+        assert_memory_equal(&a.mapping.source, &b.mapping.source, sizeof(a.mapping.source));
         assert_memory_equal(&b, &again, sizeof(b));
         sl_params other;
         assert_int_equal(sl_draw(rich, &(sl_draw_key){11, 4, i, 0}, 500, 375, &other, NULL),
                          SLUICE_OK);
-        differ += memcmp(&other.source, &b.source, sizeof(b.source)) != 0;
+        differ += memcmp(&other.mapping.source, &b.mapping.source, sizeof(b.mapping.source)) != 0;
         assert_int_equal(sl_draw(rich, &(sl_draw_key){12, 3, i, 0}, 500, 375, &other, NULL),
                          SLUICE_OK);
-        differ += memcmp(&other.source, &b.source, sizeof(b.source)) != 0;
+        differ += memcmp(&other.mapping.source, &b.mapping.source, sizeof(b.mapping.source)) != 0;
         assert_int_equal(sl_draw(rich, &(sl_draw_key){11, 3, i, 1}, 500, 375, &other, NULL),
                          SLUICE_OK);
-        differ += memcmp(&other.source, &b.source, sizeof(b.source)) != 0;
+        differ += memcmp(&other.mapping.source, &b.mapping.source, sizeof(b.mapping.source)) != 0;
     }
     assert_true(differ > 285);
     sluice_augment_destroy(plain);
@@ -412,8 +412,8 @@ static void draws_are_the_same_for_ever(void **state)
     for (uint64_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
         sl_params p;
         assert_int_equal(sl_draw(r, &(sl_draw_key){1, 2, i, 0}, 500, 375, &p, NULL), SLUICE_OK);
-        assert_memory_equal(&p.source, &expected[i].source, sizeof(p.source));
-        assert_int_equal(p.flip, expected[i].flip);
+        assert_memory_equal(&p.mapping.source, &expected[i].source, sizeof(p.mapping.source));
+        assert_int_equal(p.mapping.flip_x, expected[i].flip);
     }
 }
 

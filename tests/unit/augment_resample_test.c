@@ -53,37 +53,23 @@ static void random_pixels(fixture *f)
     }
 }
 
-/* The need of a sample, as sl_draw finds it. */
-static void set_need(sl_params *params)
-{
-    sl_axis axes[2];
-    int32_t begin[2];
-    int32_t end[2];
-    sl_params_axes(params, 1, &axes[0], &axes[1]);
-    for (int i = 0; i < 2; i++) {
-        sl_filter_span(&axes[i], &begin[i], &end[i]);
-    }
-    params->need = (sl_rect){(uint32_t)begin[0], (uint32_t)begin[1], (uint32_t)(end[0] - begin[0]),
-                             (uint32_t)(end[1] - begin[1])};
-}
-
-static sl_params random_params(fixture *f)
+static sl_mapping random_mapping(fixture *f)
 {
     sl_random *r = &f->random;
-    sl_params params = {0};
-    params.source.width = 1 + sl_random_below(r, f->width);
-    params.source.height = 1 + sl_random_below(r, f->height);
-    params.source.x = sl_random_below(r, f->width - params.source.width + 1);
-    params.source.y = sl_random_below(r, f->height - params.source.height + 1);
-    params.virtual_width = 1 + sl_random_below(r, OUT_MAX);
-    params.virtual_height = 1 + sl_random_below(r, OUT_MAX);
-    params.width = 1 + sl_random_below(r, params.virtual_width);
-    params.height = 1 + sl_random_below(r, params.virtual_height);
-    params.window_x = (int32_t)sl_random_below(r, params.virtual_width - params.width + 1);
-    params.window_y = (int32_t)sl_random_below(r, params.virtual_height - params.height + 1);
-    params.flip = sl_random_below(r, 2) == 1;
-    set_need(&params);
-    return params;
+    sl_mapping mapping = {0};
+    mapping.source.width = 1 + sl_random_below(r, f->width);
+    mapping.source.height = 1 + sl_random_below(r, f->height);
+    mapping.source.x = sl_random_below(r, f->width - mapping.source.width + 1);
+    mapping.source.y = sl_random_below(r, f->height - mapping.source.height + 1);
+    mapping.virtual_width = 1 + sl_random_below(r, OUT_MAX);
+    mapping.virtual_height = 1 + sl_random_below(r, OUT_MAX);
+    mapping.width = 1 + sl_random_below(r, mapping.virtual_width);
+    mapping.height = 1 + sl_random_below(r, mapping.virtual_height);
+    mapping.window_x = (int32_t)sl_random_below(r, mapping.virtual_width - mapping.width + 1);
+    mapping.window_y = (int32_t)sl_random_below(r, mapping.virtual_height - mapping.height + 1);
+    mapping.flip_x = sl_random_below(r, 2) == 1;
+    mapping.flip_y = sl_random_below(r, 2) == 1;
+    return mapping;
 }
 
 static sl_image whole_view(const fixture *f)
@@ -114,12 +100,12 @@ static double inside(double start, double size, double x)
 }
 
 /* One channel of one output pixel, by the definition, over the pixels of the box. */
-static double reference(const sl_image *view, const sl_params *p, uint32_t column, uint32_t row,
+static double reference(const sl_image *view, const sl_mapping *p, uint32_t column, uint32_t row,
                         uint32_t channel)
 {
     double d = view->denominator;
-    int64_t i = p->window_x + (int64_t)(p->flip ? p->width - 1 - column : column);
-    int64_t j = p->window_y + (int64_t)row;
+    int64_t i = p->window_x + (int64_t)(p->flip_x ? p->width - 1 - column : column);
+    int64_t j = p->window_y + (int64_t)(p->flip_y ? p->height - 1 - row : row);
     if (i < 0 || i >= p->virtual_width || j < 0 || j >= p->virtual_height) {
         return 0.0;
     }
@@ -142,7 +128,7 @@ static double reference(const sl_image *view, const sl_params *p, uint32_t colum
 }
 
 /* What resample.h states: half a step, rounded weights, and the rounding between the passes. */
-static double tolerance(const sl_image *view, const sl_params *p)
+static double tolerance(const sl_image *view, const sl_mapping *p)
 {
     const uint32_t factor = 8 * view->denominator;
     const bool small = p->source.width < factor * p->virtual_width &&
@@ -150,7 +136,7 @@ static double tolerance(const sl_image *view, const sl_params *p)
     return small ? 0.57 : 0.65;
 }
 
-static void assert_near_reference(const fixture *f, const sl_image *view, const sl_params *p)
+static void assert_near_reference(const fixture *f, const sl_image *view, const sl_mapping *p)
 {
     for (size_t i = 0; i < (size_t)p->width * p->height; i++) {
         uint32_t x = (uint32_t)(i % p->width);
@@ -165,15 +151,15 @@ static void assert_near_reference(const fixture *f, const sl_image *view, const 
 }
 
 /* The reference, and the same bits from every level that runs here. */
-static void run(fixture *f, const sl_image *view, const sl_params *params)
+static void run(fixture *f, const sl_image *view, const sl_mapping *mapping)
 {
     const size_t mark = sl_scratch_mark(&f->scratch);
-    const size_t bytes = (size_t)params->width * params->height * 3;
-    assert_int_equal(sl_resample(SL_SIMD_SCALAR, view, params, f->out, &f->scratch, NULL),
+    const size_t bytes = (size_t)mapping->width * mapping->height * 3;
+    assert_int_equal(sl_resample(SL_SIMD_SCALAR, view, mapping, f->out, &f->scratch, NULL),
                      SLUICE_OK);
     for (int level = SL_SIMD_SCALAR + 1; level <= (int)sl_simd_best(); level++) {
         memset(f->twin, 99, bytes);
-        assert_int_equal(sl_resample((sl_simd)level, view, params, f->twin, &f->scratch, NULL),
+        assert_int_equal(sl_resample((sl_simd)level, view, mapping, f->twin, &f->scratch, NULL),
                          SLUICE_OK);
         assert_memory_equal(f->twin, f->out, bytes);
     }
@@ -185,10 +171,10 @@ static void random_boxes_match_the_definition(void **state)
     fixture *f = *state;
     for (int i = 0; i < CASES; i++) {
         random_pixels(f);
-        sl_params params = random_params(f);
+        sl_mapping mapping = random_mapping(f);
         sl_image view = whole_view(f);
-        run(f, &view, &params);
-        assert_near_reference(f, &view, &params);
+        run(f, &view, &mapping);
+        assert_near_reference(f, &view, &mapping);
     }
 }
 
@@ -205,15 +191,14 @@ static void stripes_match_the_definition(void **state)
         }
         f->width = tall ? 1 : length;
         f->height = tall ? length : 1;
-        sl_params params = {.source = {0, 0, f->width, f->height},
-                            .virtual_width = tall ? 1 : outputs,
-                            .virtual_height = tall ? outputs : 1,
-                            .width = tall ? 1 : outputs,
-                            .height = tall ? outputs : 1};
-        set_need(&params);
+        sl_mapping mapping = {.source = {0, 0, f->width, f->height},
+                              .virtual_width = tall ? 1 : outputs,
+                              .virtual_height = tall ? outputs : 1,
+                              .width = tall ? 1 : outputs,
+                              .height = tall ? outputs : 1};
         sl_image view = whole_view(f);
-        run(f, &view, &params);
-        assert_near_reference(f, &view, &params);
+        run(f, &view, &mapping);
+        assert_near_reference(f, &view, &mapping);
     }
 }
 
@@ -229,12 +214,12 @@ static void scaled_views_match_the_definition(void **state)
         uint32_t d = 2U << (i % 3);
         f->width *= d;
         f->height *= d;
-        sl_params params = random_params(f);
+        sl_mapping mapping = random_mapping(f);
         f->width = full_width;
         f->height = full_height;
         view.denominator = d;
-        run(f, &view, &params);
-        assert_near_reference(f, &view, &params);
+        run(f, &view, &mapping);
+        assert_near_reference(f, &view, &mapping);
     }
 }
 
@@ -245,26 +230,26 @@ static void only_the_needed_pixels_are_read(void **state)
     static uint8_t expected[sizeof(f->out)];
     for (int i = 0; i < CASES; i++) {
         random_pixels(f);
-        sl_params params = random_params(f);
+        sl_mapping mapping = random_mapping(f);
         sl_image view = whole_view(f);
-        run(f, &view, &params);
+        run(f, &view, &mapping);
         memcpy(expected, f->out, sizeof(expected));
-        const sl_rect *need = &params.need;
-        size_t row = (size_t)need->width * 3;
-        uint8_t *block = malloc(row * need->height);
+        const sl_rect need = sl_mapping_need(&mapping);
+        size_t row = (size_t)need.width * 3;
+        uint8_t *block = malloc(row * need.height);
         assert_non_null(block);
-        for (uint32_t y = 0; y < need->height; y++) {
+        for (uint32_t y = 0; y < need.height; y++) {
             memcpy(block + y * row,
-                   f->pixels + (need->y + y) * view.stride_bytes + (size_t)need->x * 3, row);
+                   f->pixels + (need.y + y) * view.stride_bytes + (size_t)need.x * 3, row);
         }
         view.pixels = block;
         view.stride_bytes = row;
-        view.width = need->width;
-        view.height = need->height;
-        view.origin_x = need->x;
-        view.origin_y = need->y;
-        run(f, &view, &params);
-        assert_memory_equal(f->out, expected, (size_t)params.width * params.height * 3);
+        view.width = need.width;
+        view.height = need.height;
+        view.origin_x = need.x;
+        view.origin_y = need.y;
+        run(f, &view, &mapping);
+        assert_memory_equal(f->out, expected, (size_t)mapping.width * mapping.height * 3);
         free(block);
     }
 }
@@ -275,20 +260,25 @@ static void same_size_copies_and_flips(void **state)
     random_pixels(f);
     f->width = 31;
     f->height = 17;
-    sl_params params = {.source = {0, 0, 31, 17},
-                        .virtual_width = 31,
-                        .virtual_height = 17,
-                        .width = 31,
-                        .height = 17};
-    set_need(&params);
+    sl_mapping mapping = {.source = {0, 0, 31, 17},
+                          .virtual_width = 31,
+                          .virtual_height = 17,
+                          .width = 31,
+                          .height = 17};
     sl_image view = whole_view(f);
-    run(f, &view, &params);
+    run(f, &view, &mapping);
     assert_memory_equal(f->out, f->pixels, (size_t)31 * 17 * 3);
-    params.flip = true;
-    run(f, &view, &params);
+    mapping.flip_x = true;
+    run(f, &view, &mapping);
     for (size_t i = 0; i < (size_t)31 * 17; i++) {
         size_t mirrored = i / 31 * 31 + (30 - i % 31);
         assert_memory_equal(f->out + i * 3, f->pixels + mirrored * 3, 3);
+    }
+    mapping.flip_x = false;
+    mapping.flip_y = true;
+    run(f, &view, &mapping);
+    for (size_t y = 0; y < 17; y++) {
+        assert_memory_equal(f->out + y * 31 * 3, f->pixels + (16 - y) * 31 * 3, (size_t)31 * 3);
     }
 }
 
@@ -298,22 +288,25 @@ static void random_windows_without_resizing(void **state)
     fixture *f = *state;
     for (int i = 0; i < CASES; i++) {
         random_pixels(f);
-        sl_params params = {.source = {0, 0, f->width, f->height},
-                            .virtual_width = f->width,
-                            .virtual_height = f->height,
-                            .window_x = (int32_t)sl_random_below(&f->random, f->width + 20) - 10,
-                            .window_y = (int32_t)sl_random_below(&f->random, f->height + 20) - 10,
-                            .width = 1 + sl_random_below(&f->random, OUT_MAX),
-                            .height = 1 + sl_random_below(&f->random, OUT_MAX),
-                            .flip = i % 2 == 0};
-        set_need(&params);
+        sl_mapping mapping = {.source = {0, 0, f->width, f->height},
+                              .virtual_width = f->width,
+                              .virtual_height = f->height,
+                              .window_x = (int32_t)sl_random_below(&f->random, f->width + 20) - 10,
+                              .window_y = (int32_t)sl_random_below(&f->random, f->height + 20) - 10,
+                              .width = 1 + sl_random_below(&f->random, OUT_MAX),
+                              .height = 1 + sl_random_below(&f->random, OUT_MAX),
+                              .flip_x = i % 2 == 0,
+                              .flip_y = i % 4 < 2};
         sl_image view = whole_view(f);
-        run(f, &view, &params);
-        for (size_t k = 0; k < (size_t)params.width * params.height; k++) {
+        run(f, &view, &mapping);
+        for (size_t k = 0; k < (size_t)mapping.width * mapping.height; k++) {
             const uint8_t *pixel = f->out + k * 3;
-            const int64_t column = (int64_t)(k % params.width);
-            const int64_t x = params.window_x + (params.flip ? params.width - 1 - column : column);
-            const int64_t y = params.window_y + (int64_t)(k / params.width);
+            const int64_t column = (int64_t)(k % mapping.width);
+            const int64_t x =
+                mapping.window_x + (mapping.flip_x ? mapping.width - 1 - column : column);
+            const int64_t line = (int64_t)(k / mapping.width);
+            const int64_t y =
+                mapping.window_y + (mapping.flip_y ? mapping.height - 1 - line : line);
             const bool inside = x >= 0 && x < f->width && y >= 0 && y < f->height;
             const uint8_t black[3] = {0};
             assert_memory_equal(pixel, inside ? f->pixels + (y * f->width + x) * 3 : black, 3);
@@ -330,19 +323,19 @@ static void outside_is_black(void **state)
         random_pixels(f);
         f->width = 12;
         f->height = 12;
-        sl_params params = {.source = {0, 0, 12, 12},
-                            .virtual_width = 12,
-                            .virtual_height = 12,
-                            .window_x = places[i][0],
-                            .window_y = places[i][1],
-                            .width = 12,
-                            .height = 12,
-                            .flip = i % 2 == 0};
-        set_need(&params);
+        sl_mapping mapping = {.source = {0, 0, 12, 12},
+                              .virtual_width = 12,
+                              .virtual_height = 12,
+                              .window_x = places[i][0],
+                              .window_y = places[i][1],
+                              .width = 12,
+                              .height = 12,
+                              .flip_x = i % 2 == 0,
+                              .flip_y = i % 4 < 2};
         sl_image view = whole_view(f);
         memset(f->out, 99, sizeof(f->out));
-        run(f, &view, &params);
-        assert_near_reference(f, &view, &params);
+        run(f, &view, &mapping);
+        assert_near_reference(f, &view, &mapping);
     }
 }
 
@@ -354,10 +347,10 @@ static void flat_stays_flat(void **state)
         random_pixels(f);
         const uint8_t value = i % 3 == 0 ? 255 : (uint8_t)sl_random_below(&f->random, 256);
         memset(f->pixels, value, sizeof(f->pixels));
-        sl_params params = random_params(f);
+        sl_mapping mapping = random_mapping(f);
         sl_image view = whole_view(f);
-        run(f, &view, &params);
-        for (size_t k = 0; k < (size_t)params.width * params.height * 3; k++) {
+        run(f, &view, &mapping);
+        for (size_t k = 0; k < (size_t)mapping.width * mapping.height * 3; k++) {
             assert_int_equal(f->out[k], value);
         }
     }
@@ -376,14 +369,14 @@ static void white_stays_white(void **state)
     for (uint32_t outputs = 1; outputs < 8; outputs++) {
         for (int level = SL_SIMD_SCALAR; level <= (int)sl_simd_best(); level++) {
             const bool tall = outputs % 2 == 0;
-            sl_params params = {.source = {0, 0, tall ? 1 : length, tall ? length : 1},
-                                .virtual_width = outputs,
-                                .virtual_height = 1,
-                                .width = outputs,
-                                .height = 1};
+            sl_mapping mapping = {.source = {0, 0, tall ? 1 : length, tall ? length : 1},
+                                  .virtual_width = outputs,
+                                  .virtual_height = 1,
+                                  .width = outputs,
+                                  .height = 1};
             sl_image view = {row, tall ? 1 : length, tall ? length : 1, 3, 3, 0, 0, length, 1, 1};
             uint8_t out[8 * 3] = {0};
-            assert_int_equal(sl_resample((sl_simd)level, &view, &params, out, &scratch, NULL),
+            assert_int_equal(sl_resample((sl_simd)level, &view, &mapping, out, &scratch, NULL),
                              SLUICE_OK);
             for (size_t i = 0; i < (size_t)outputs * 3; i++) {
                 assert_int_equal(out[i], 255);
@@ -398,13 +391,13 @@ static void too_little_scratch_is_an_error(void **state)
 {
     fixture *f = *state;
     random_pixels(f);
-    sl_params params = random_params(f);
+    sl_mapping mapping = random_mapping(f);
     sl_image view = whole_view(f);
     sl_scratch tiny;
     for (size_t limit = 64; limit < 1024; limit += 64) {
         assert_int_equal(sl_scratch_open(&tiny, limit, limit, NULL), SLUICE_OK);
         sluice_error error = SLUICE_ERROR_INIT;
-        sluice_status status = sl_resample(sl_simd_best(), &view, &params, f->out, &tiny, &error);
+        sluice_status status = sl_resample(sl_simd_best(), &view, &mapping, f->out, &tiny, &error);
         assert_true(status == SLUICE_OK || status == SLUICE_NOMEM);
         if (limit == 64) {
             assert_int_equal(status, SLUICE_NOMEM);

@@ -316,7 +316,7 @@ enum { WIDTH = 8, HEIGHT = 6, CROP_WIDTH = 3, CROP_HEIGHT = 2, SAMPLES = 18 };
 static uint8_t pixels[HEIGHT * WIDTH * 3];
 
 /* Sample `i` of what `draw` cut out, channels last or first. */
-static uint8_t sample_of(const sl_params *draw, int32_t i, bool planes)
+static uint8_t sample_of(const sl_mapping *draw, int32_t i, bool planes)
 {
     const int32_t channel = planes ? i / (CROP_HEIGHT * CROP_WIDTH) : i % 3;
     const int32_t place = planes ? i % (CROP_HEIGHT * CROP_WIDTH) : i / 3;
@@ -363,10 +363,12 @@ static void several_crops_of_a_picture(void **state)
         const float *floats = (const float *)array(r, "again") + SAMPLES;
         const sl_params *draws = r->row->draws;
         for (int32_t i = 0; i < SAMPLES; i++) {
-            assert_int_equal(bytes[i], sample_of(&draws[0], i, false));
-            assert_true(floats[i] == (float)sample_of(&draws[1], i, true) * (1.0F / 255.0F));
+            assert_int_equal(bytes[i], sample_of(&draws[0].mapping, i, false));
+            assert_true(floats[i] ==
+                        (float)sample_of(&draws[1].mapping, i, true) * (1.0F / 255.0F));
         }
-        differ += draws[0].window_x != draws[1].window_x || draws[0].window_y != draws[1].window_y;
+        differ += draws[0].mapping.window_x != draws[1].mapping.window_x ||
+                  draws[0].mapping.window_y != draws[1].mapping.window_y;
     }
     assert_true(differ > 10); /* each draws for itself */
 }

@@ -273,8 +273,8 @@ static uint8_t make_row(const sl_converter *converter, const sluice_augment *rec
     assert_int_equal(sl_draw(recipe, &(sl_draw_key){7, 0, sample, 0}, SOURCE_WIDTH, SOURCE_HEIGHT,
                              &params, NULL),
                      SLUICE_OK);
-    const uint8_t flags = device && params.flip ? SL_ROW_MIRROR : 0;
-    params.flip = params.flip && !device;
+    const uint8_t flags = device && params.mapping.flip_x ? SL_ROW_MIRROR : 0;
+    params.mapping.flip_x = params.mapping.flip_x && !device;
     assert_int_equal(sl_augment_apply(converter, &view, &params, row, &scratch, NULL), SLUICE_OK);
     sl_scratch_close(&scratch);
     return flags;

@@ -53,7 +53,7 @@ static void decode(const scaling *s, const jpeg_file *file, const sl_params *par
     uint32_t width = 0;
     uint32_t height = 0;
     if (!exact) {
-        sl_params_least(params, &width, &height);
+        sl_mapping_least(&params->mapping, &params->need, &width, &height);
     }
     assert_int_equal(sl_decoder_open_picture(s->decoder, &stored, &picture, NULL), SLUICE_OK);
     assert_int_equal(sl_decoder_decode(s->decoder, params->need, width, height, view, NULL),
@@ -74,8 +74,8 @@ static void expect_covered(const sl_axis *axis, uint32_t origin, uint32_t size)
  * raster's. */
 static uint32_t rule(const sl_params *params)
 {
-    const double across = (double)params->source.width / params->virtual_width;
-    const double down = (double)params->source.height / params->virtual_height;
+    const double across = (double)params->mapping.source.width / params->mapping.virtual_width;
+    const double down = (double)params->mapping.source.height / params->mapping.virtual_height;
     const double times = fmin(across, down) / 2;
     return times >= 8 ? 8 : times >= 4 ? 4 : times >= 2 ? 2 : 1;
 }
@@ -88,18 +88,18 @@ static uint32_t check_draw(scaling *s, const jpeg_file *file, const sl_params *p
     sl_image view;
     decode(s, file, params, true, &view);
     assert_int_equal(view.denominator, 1);
-    assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, params, exact, &s->scratch, NULL),
+    assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, &params->mapping, exact, &s->scratch, NULL),
                      SLUICE_OK);
     decode(s, file, params, false, &view);
     sl_axis across;
     sl_axis down;
-    sl_params_axes(params, view.denominator, &across, &down);
+    sl_mapping_axes(&params->mapping, view.denominator, &across, &down);
     expect_covered(&across, view.origin_x, view.width);
     expect_covered(&down, view.origin_y, view.height);
-    assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, params, ours, &s->scratch, NULL),
+    assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, &params->mapping, ours, &s->scratch, NULL),
                      SLUICE_OK);
     uint64_t difference = 0;
-    const size_t bytes = (size_t)params->width * params->height * 3;
+    const size_t bytes = (size_t)params->mapping.width * params->mapping.height * 3;
     for (size_t i = 0; i < bytes; i++) {
         difference += (uint64_t)abs(ours[i] - exact[i]);
     }
@@ -119,23 +119,23 @@ static void spans_stay_on_what_is_needed(void **state)
     for (uint32_t run = 0; run < 50000; run++) {
         sl_random random = sl_random_for(4, run, 0, 0);
         const uint32_t d = 2U << run % 3;
-        sl_params params = {.width = 1 + sl_random_below(&random, 40), .height = 1};
-        params.source.x = sl_random_below(&random, 100);
-        params.source.width = d * params.width + sl_random_below(&random, run % 2 == 0 ? 3 : 900);
-        params.source.height = d;
-        params.virtual_width =
-            params.width + sl_random_below(&random, params.source.width / d - params.width + 1);
-        params.virtual_height = 1;
-        params.window_x =
-            (int32_t)sl_random_below(&random, params.virtual_width - params.width + 1);
+        sl_mapping mapping = {.width = 1 + sl_random_below(&random, 40), .height = 1};
+        mapping.source.x = sl_random_below(&random, 100);
+        mapping.source.width = d * mapping.width + sl_random_below(&random, run % 2 == 0 ? 3 : 900);
+        mapping.source.height = d;
+        mapping.virtual_width =
+            mapping.width + sl_random_below(&random, mapping.source.width / d - mapping.width + 1);
+        mapping.virtual_height = 1;
+        mapping.window_x =
+            (int32_t)sl_random_below(&random, mapping.virtual_width - mapping.width + 1);
         sl_axis axis;
         sl_axis other;
         int32_t begin;
         int32_t end;
-        sl_params_axes(&params, 1, &axis, &other);
+        sl_mapping_axes(&mapping, 1, &axis, &other);
         sl_filter_span(&axis, &begin, &end);
         const uint32_t first = (uint32_t)begin / d;
-        sl_params_axes(&params, d, &axis, &other);
+        sl_mapping_axes(&mapping, d, &axis, &other);
         expect_covered(&axis, first, ((uint32_t)end + d - 1) / d - first);
     }
 }
@@ -192,8 +192,9 @@ static void check_recipes(scaling *s, const jpeg_file *file, sl_picture upright,
         const uint32_t d = check_draw(s, file, &params);
         if (d != rule(&params) && (d > rule(&params) || !turned)) {
             fail_msg("1/%u where 1/%u is right: %ux%u of %ux%u to %ux%u", d, rule(&params),
-                     params.need.width, params.need.height, params.source.width,
-                     params.source.height, params.virtual_width, params.virtual_height);
+                     params.need.width, params.need.height, params.mapping.source.width,
+                     params.mapping.source.height, params.mapping.virtual_width,
+                     params.mapping.virtual_height);
         }
         seen[d]++;
     }
@@ -282,12 +283,15 @@ static void fine_texture_is_kept(void **state)
                                      &params, NULL),
                              SLUICE_OK);
             decode(s, &file, &params, true, &view);
-            assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, &params, exact, &s->scratch, NULL),
-                             SLUICE_OK);
+            assert_int_equal(
+                sl_resample(SL_SIMD_SCALAR, &view, &params.mapping, exact, &s->scratch, NULL),
+                SLUICE_OK);
             decode(s, &file, &params, false, &view);
-            assert_int_equal(sl_resample(SL_SIMD_SCALAR, &view, &params, ours, &s->scratch, NULL),
-                             SLUICE_OK);
-            least = fmin(least, psnr(ours, exact, (size_t)params.width * params.height * 3));
+            assert_int_equal(
+                sl_resample(SL_SIMD_SCALAR, &view, &params.mapping, ours, &s->scratch, NULL),
+                SLUICE_OK);
+            least = fmin(
+                least, psnr(ours, exact, (size_t)params.mapping.width * params.mapping.height * 3));
             scaled += view.denominator > 1;
         }
         jpeg_free(&file);

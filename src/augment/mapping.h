@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mapping: where the pixels of an output come from. What everything that follows a sample's
+ * geometry goes by: the decoder, the resampler, and whatever else shares the geometry group.
+ *
+ * Purpose: an affine map from output to picture, and what has to be decoded for it. Coordinates
+ * are continuous: pixel (i, j) covers [i, i + 1) x [j, j + 1), its centre is (i + 0.5, j + 0.5).
+ * The cheap case is a BOX, kept in whole numbers so that nothing is rounded: `source` is resampled
+ * to a virtual raster of virtual_width x virtual_height, of which the output shows the window at
+ * (window_x, window_y), flipped. Window coordinates are signed: with padding the window reaches
+ * outside the raster, and shows black there.
+ * Today each step of a recipe makes a box, and only boxes can be resampled (an assertion says so):
+ * a step that turns or shears sets `affine` and virtual_width to 0, and brings its resampler.
+ * Threads: pure.
+ */
+#ifndef SL_MAPPING_H
+#define SL_MAPPING_H
+
+#include "view.h"
+
+#include <stdbool.h>
+
+typedef struct sl_mapping {
+    sl_rect source; /* the part of the picture that may be read: filters stop at its edges */
+    uint32_t width, height;                 /* of the output */
+    uint32_t virtual_width, virtual_height; /* of a box; 0: it is none */
+    int32_t window_x, window_y;
+    bool flip_x, flip_y; /* left to right, top to bottom */
+    /* Of what is no box: (x, y) of the picture is affine * (x, y, 1) of the output. */
+    double affine[2][3];
+} sl_mapping;
+
+/*
+ * One axis of a box: [box_start, box_start + box_size) (reals) over pixels [limit_start, limit_end)
+ * is resampled to `virtual_size` outputs, of which [first, first + outputs) are made.
+ */
+typedef struct sl_axis {
+    double box_start, box_size;
+    int32_t limit_start, limit_end;
+    double outside_start, outside_end; /* of the first and the last pixel: not the box's, [0, 1) */
+    uint32_t virtual_size;
+    int32_t first;
+    uint32_t outputs;
+} sl_axis;
+
+static inline bool sl_mapping_is_box(const sl_mapping *mapping)
+{
+    return mapping->virtual_width > 0;
+}
+
+/* The map as a matrix, also of a box. */
+void sl_mapping_matrix(const sl_mapping *mapping, double matrix[2][3]);
+
+/* The two axes of a box, in a picture scaled down by `denominator`. Flips are not in them. */
+void sl_mapping_axes(const sl_mapping *mapping, uint32_t denominator, sl_axis *horizontal,
+                     sl_axis *vertical);
+
+/* The part of `source` that the output shows, filter support included: what to decode. At least a
+ * pixel, since decoders want a rectangle. */
+sl_rect sl_mapping_need(const sl_mapping *mapping);
+
+/*
+ * How small `need` may be decoded: the picture has at least 2 d pixels for each of the virtual
+ * raster in every direction, d being 2, 4 or 8, exactly when `need` is at least d times larger
+ * than this. 0 x 0 when there is no such d.
+ */
+void sl_mapping_least(const sl_mapping *mapping, const sl_rect *need, uint32_t *width,
+                      uint32_t *height);
+
+#endif
