@@ -67,14 +67,16 @@ static bool runs_here(int level, sl_simd best)
 static void make_converters(const setting *chosen)
 {
     sluice_error error = SLUICE_ERROR_INIT;
-    const struct sluice_augment recipe = {
-        .geometry = SL_GEOMETRY_RANDOM_RESIZED_CROP, .width = OUTPUT, .height = OUTPUT};
+    sluice_augment *recipe = NULL;
+    (void)sluice_augment_create(&recipe);
+    (void)sluice_augment_random_resized_crop(recipe, OUTPUT, OUTPUT, 0.08, 1, 0.75, 1.33);
     for (int level = 0; level < SL_SIMD_COUNT; level++) {
         sl_converter *converter = &levels[level].converter;
-        check(sl_converter_make(converter, &recipe, chosen->dtype, chosen->layout, &error), &error);
+        check(sl_converter_make(converter, recipe, chosen->dtype, chosen->layout, &error), &error);
         levels[level].here = runs_here(level, converter->simd);
         converter->simd = (sl_simd)level;
     }
+    sluice_augment_destroy(recipe);
 }
 
 static sl_params params_of(const setting *chosen, const uint32_t crop[2])
@@ -85,10 +87,11 @@ static sl_params params_of(const setting *chosen, const uint32_t crop[2])
                                     .width = OUTPUT,
                                     .height = OUTPUT}};
     if (chosen->jitter) {
-        params.jitter[0] = SL_JITTER_SATURATION;
-        params.jitter[1] = SL_JITTER_BRIGHTNESS;
-        params.jitter[2] = SL_JITTER_CONTRAST;
-        params.factor[0] = params.factor[1] = params.factor[2] = 1.2F;
+        static sl_pixel_operation *const jitter[] = {sl_saturation, sl_brightness, sl_contrast};
+        for (; params.operation_count < 3; params.operation_count++) {
+            params.operations[params.operation_count].apply = jitter[params.operation_count];
+            params.operations[params.operation_count].amount = 1.2F;
+        }
     }
     return params;
 }

@@ -200,23 +200,21 @@ int main(int argc, char **argv)
     printf("side scale  crops    PSNR, dB         SSIM      decode, CPU ms\n"
            "                   mean  least    mean  least   exact scaled\n");
     for (int size = 0; size < SIZES; size++) {
-        const sluice_augment recipe = {.geometry = SL_GEOMETRY_RANDOM_RESIZED_CROP,
-                                       .width = sides[size],
-                                       .height = sides[size],
-                                       .scale_min = 0.08,
-                                       .scale_max = 1,
-                                       .ratio_min = 0.75,
-                                       .ratio_max = 4.0 / 3};
+        sluice_augment *recipe = NULL;
+        (void)sluice_augment_create(&recipe);
+        (void)sluice_augment_random_resized_crop(recipe, sides[size], sides[size], 0.08, 1, 0.75,
+                                                 4.0 / 3);
         row rows[9] = {0};
         for (int i = 1; i < argc; i++) {
             size_t bytes;
             uint8_t *data = read_file(argv[i], &bytes);
             s.path = argv[i];
             s.stored = (sl_stored_image){.bytes = {data, bytes}};
-            measure(&s, &recipe, (uint64_t)i, rows);
+            measure(&s, recipe, (uint64_t)i, rows);
             free(data);
         }
         print_rows(sides[size], rows);
+        sluice_augment_destroy(recipe);
     }
     sl_decoder_close(s.decoder);
     return 0;

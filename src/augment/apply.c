@@ -50,12 +50,14 @@ static void fill_channel(sl_converter *converter, size_t channel, float scale, f
 sluice_status sl_converter_make(sl_converter *converter, const sluice_augment *recipe,
                                 sluice_dtype dtype, sluice_layout layout, sluice_error *error)
 {
-    if (recipe->geometry == SL_GEOMETRY_NONE) {
+    if (recipe->width == 0) {
         return sl_error_set(error, SLUICE_INVALID, "augment", "the recipe has no geometry step");
     }
-    if (recipe->normalize && dtype == SLUICE_U8) {
-        return sl_error_set(error, SLUICE_INVALID, "augment",
-                            "normalize needs a floating dtype, not u8");
+    for (uint32_t i = 0; i < recipe->count && dtype == SLUICE_U8; i++) {
+        if (recipe->steps[i].kind->convert != NULL) {
+            return sl_error_set(error, SLUICE_INVALID, "augment",
+                                "%s needs a floating dtype, not u8", recipe->steps[i].kind->name);
+        }
     }
     if (dtype < SLUICE_U8 || dtype > SLUICE_BF16) {
         return sl_error_set(error, SLUICE_INVALID, "augment", "dtype %d is not for pictures",
@@ -68,10 +70,13 @@ sluice_status sl_converter_make(sl_converter *converter, const sluice_augment *r
                                 .simd = sl_simd_best(),
                                 .finite = true};
     for (size_t c = 0; c < 3; c++) {
-        float deviation = recipe->normalize ? recipe->stddev[c] : 1.0F;
-        float mean = recipe->normalize ? recipe->mean[c] : 0.0F;
-        float scale = 1.0F / (255.0F * deviation);
-        float bias = recipe->normalize ? -mean / deviation : 0.0F;
+        float scale = 1.0F / 255.0F;
+        float bias = 0.0F;
+        for (uint32_t i = 0; i < recipe->count; i++) {
+            if (recipe->steps[i].kind->convert != NULL) {
+                recipe->steps[i].kind->convert(recipe->steps[i].arguments, c, &scale, &bias);
+            }
+        }
         fill_channel(converter, c, scale, bias);
     }
     return SLUICE_OK;
@@ -106,10 +111,10 @@ static sluice_status no_memory(sluice_error *error, const sl_mapping *mapping)
                         mapping->width, mapping->height);
 }
 
-/* All of the picture in 8 bits, jittered in place, then converted where that changes anything. */
-static sluice_status apply_with_jitter(const sl_converter *converter, const sl_image *view,
-                                       const sl_params *params, void *row, sl_scratch *scratch,
-                                       sluice_error *error)
+/* All of the picture in 8 bits, worked on in place, then converted where that changes anything. */
+static sluice_status apply_with_operations(const sl_converter *converter, const sl_image *view,
+                                           const sl_params *params, void *row, sl_scratch *scratch,
+                                           sluice_error *error)
 {
     const bool direct = leaves_bytes(converter);
     const sl_mapping *mapping = &params->mapping;
@@ -121,7 +126,10 @@ static sluice_status apply_with_jitter(const sl_converter *converter, const sl_i
     const sluice_status status =
         sl_resample(converter->simd, view, mapping, pixels, scratch, error);
     if (status == SLUICE_OK) {
-        sl_jitter(pixels, mapping->width, mapping->height, params);
+        for (uint32_t i = 0; i < params->operation_count; i++) {
+            params->operations[i].apply(pixels, mapping->width, mapping->height,
+                                        params->operations[i].amount);
+        }
         if (!direct) {
             sl_convert_for(converter)(converter, pixels, 0,
                                       (size_t)mapping->width * mapping->height, row);
@@ -187,10 +195,10 @@ sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *vi
     assert(params->mapping.width == converter->width &&
            params->mapping.height == converter->height);
     const size_t mark = sl_scratch_mark(scratch);
-    const bool jitter = params->jitter[0] != SL_JITTER_NONE;
     const sluice_status status =
-        jitter ? apply_with_jitter(converter, view, params, row, scratch, error)
-               : apply(converter, view, &params->mapping, row, scratch, error);
+        params->operation_count > 0
+            ? apply_with_operations(converter, view, params, row, scratch, error)
+            : apply(converter, view, &params->mapping, row, scratch, error);
     sl_scratch_release(scratch, mark);
     return status;
 }

@@ -2,13 +2,13 @@
 /*
  * apply: the entrance of this room: a view of a picture to its row of a batch.
  *
- * Purpose: resample (augment/resample.h), colour jitter in 8 bits, then normalise, cast and layout
- * (augment/convert.h) as by a table of 256 values per channel made once per loader. Without jitter
- * each row of pixels is converted as soon as it is made.
- * Conversion: f32 v = fmaf(u8, scale[c], bias[c]) with scale = 1/(255*stddev), bias = -mean/stddev
- * (without normalise: scale 1/255, bias 0), all in binary32; f16 and bf16 are that, rounded to
- * nearest even. u8 is copied.
- * Threads: sl_converter is immutable after make; apply is pure, with the caller's scratch.
+ * Purpose: resample (augment/resample.h), what was drawn to be done with the 8-bit pixels, then
+ * normalise, cast and layout (augment/convert.h) as by a table of 256 values per channel made once
+ * per loader. Without such operations each row of pixels is converted as soon as it is made.
+ * Conversion: f32 v = fmaf(u8, scale[c], bias[c]) with scale 1/255 and bias 0, or what a step of
+ * the recipe makes them (normalise: 1/(255*stddev), -mean/stddev), all in binary32; f16 and bf16
+ * are that, rounded to nearest even. u8 is copied. Threads: sl_converter is immutable after make;
+ * apply is pure, with the caller's scratch.
  */
 #ifndef SL_APPLY_H
 #define SL_APPLY_H
@@ -40,9 +40,6 @@ void sl_converter_factors(const sl_converter *converter, size_t c, float *scale,
 void sl_converter_leave_bytes(sl_converter *converter);
 /* Bytes of one row (one picture) of the batch. */
 size_t sl_converter_row_bytes(const sl_converter *converter);
-
-/* Jitter in place on width x height RGB pixels without padding. */
-void sl_jitter(uint8_t *pixels, uint32_t width, uint32_t height, const sl_params *params);
 
 sluice_status sl_augment_apply(const sl_converter *converter, const sl_image *view,
                                const sl_params *params, void *row, sl_scratch *scratch,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Brightness, contrast and saturation with the arithmetic of Pillow's ImageEnhance. */
-#include "apply.h"
-
-#include <assert.h>
+#include "steps.h"
 
 /* Pillow's conversion to mode L: ITU-R 601-2, 16 bits of fraction. */
 static uint32_t grey_of(const uint8_t *pixel)
@@ -44,33 +42,25 @@ static int32_t mean_grey(const uint8_t *pixels, size_t count)
     return (int32_t)((double)sum / (double)count + 0.5);
 }
 
-static void saturate(uint8_t *pixels, size_t count, float factor)
+void sl_brightness(uint8_t *pixels, uint32_t width, uint32_t height, float factor)
 {
+    blend_with_constant(pixels, (size_t)width * height * 3, 0, factor);
+}
+
+void sl_contrast(uint8_t *pixels, uint32_t width, uint32_t height, float factor)
+{
+    const size_t count = (size_t)width * height;
+    blend_with_constant(pixels, count * 3, mean_grey(pixels, count), factor);
+}
+
+void sl_saturation(uint8_t *pixels, uint32_t width, uint32_t height, float factor)
+{
+    const size_t count = (size_t)width * height;
     for (size_t i = 0; i < count; i++) {
         uint8_t *pixel = pixels + i * 3;
         int32_t grey = (int32_t)grey_of(pixel);
         for (size_t c = 0; c < 3; c++) {
             pixel[c] = blend(grey, pixel[c], factor);
-        }
-    }
-}
-
-void sl_jitter(uint8_t *pixels, uint32_t width, uint32_t height, const sl_params *params)
-{
-    size_t count = (size_t)width * height;
-    for (int i = 0; i < 3 && params->jitter[i] != SL_JITTER_NONE; i++) {
-        float factor = params->factor[i];
-        switch (params->jitter[i]) {
-        case SL_JITTER_BRIGHTNESS:
-            blend_with_constant(pixels, count * 3, 0, factor);
-            break;
-        case SL_JITTER_CONTRAST:
-            blend_with_constant(pixels, count * 3, mean_grey(pixels, count), factor);
-            break;
-        default:
-            assert(params->jitter[i] == SL_JITTER_SATURATION);
-            saturate(pixels, count, factor);
-            break;
         }
     }
 }

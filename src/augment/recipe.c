@@ -2,173 +2,137 @@
 #include "recipe.h"
 
 #include "error.h"
-#include "philox.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
-/* Streams of random numbers. A new number for a new operation; changing one changes every run. */
-enum { OPERATION_GEOMETRY = 1, OPERATION_FLIP = 2, OPERATION_JITTER = 3 };
-/* Room for more of them. */
-enum { OPERATIONS_PER_GROUP = 16 };
+/* ---- making a recipe ---- */
 
-enum { CROP_TRIES = 10 };
-
-typedef struct crop_size {
-    double width, height;
-} crop_size;
-
-/* Rounds half to even, as Python's round() does. */
-static double round_even(double value)
+sluice_status sl_recipe_refuse(sluice_augment *recipe, sluice_status status, const char *call,
+                               const char *text)
 {
-    return nearbyint(value);
-}
-
-/* The largest central crop whose ratio is in the range. */
-static crop_size fallback_size(const sluice_augment *recipe, double width, double height)
-{
-    double ratio = width / height;
-    crop_size crop = {width, height};
-    if (ratio < recipe->ratio_min) {
-        crop.height = round_even(width / recipe->ratio_min);
-    } else if (ratio > recipe->ratio_max) {
-        crop.width = round_even(height * recipe->ratio_max);
+    if (recipe != NULL && recipe->error.status == SLUICE_OK) {
+        sl_error_set(&recipe->error, status, "augment", "%s: %s", call, text);
     }
-    /* Very thin pictures round to nothing. */
-    crop.width = fmin(fmax(crop.width, 1.0), width);
-    crop.height = fmin(fmax(crop.height, 1.0), height);
-    return crop;
+    return status;
 }
 
-/* torchvision's RandomResizedCrop.get_params */
-static sl_rect draw_crop(const sluice_augment *recipe, sl_random *random, uint32_t picture_width,
-                         uint32_t picture_height)
+/* Written so that a NaN is out of range. */
+static bool in_range(const sl_argument *argument, double value)
 {
-    double width = picture_width;
-    double height = picture_height;
-    double ratio_low = log(recipe->ratio_min);
-    double ratio_high = log(recipe->ratio_max);
-    for (int i = 0; i < CROP_TRIES; i++) {
-        double area =
-            width * height * sl_random_range(random, recipe->scale_min, recipe->scale_max);
-        double ratio = exp(sl_random_range(random, ratio_low, ratio_high));
-        crop_size crop = {round_even(sqrt(area * ratio)), round_even(sqrt(area / ratio))};
-        if (crop.width >= 1 && crop.width <= width && crop.height >= 1 && crop.height <= height) {
-            sl_rect box = {.width = (uint32_t)crop.width, .height = (uint32_t)crop.height};
-            box.y = sl_random_below(random, picture_height - box.height + 1);
-            box.x = sl_random_below(random, picture_width - box.width + 1);
-            return box;
+    return value >= argument->least && value <= argument->most &&
+           !(argument->above && value == argument->least) &&
+           (argument->type != SL_NUMBER_WHOLE || value == floor(value));
+}
+
+static void describe_range(const sl_argument *argument, char *text, size_t bytes)
+{
+    const char *whole = argument->type == SL_NUMBER_WHOLE ? "a whole number " : "";
+    if (argument->most >= (double)FLT_MAX) {
+        (void)snprintf(text, bytes, "%s must be finite%s", argument->name,
+                       argument->above ? " and above 0" : "");
+    } else if (argument->above) {
+        (void)snprintf(text, bytes, "%s must be above %g and at most %g", argument->name,
+                       argument->least, argument->most);
+    } else {
+        (void)snprintf(text, bytes, "%s must be %sfrom %g to %g", argument->name, whole,
+                       argument->least, argument->most);
+    }
+}
+
+/* Why not, in `text`; or "". */
+static void check_arguments(const sl_step_kind *kind, const double *arguments, char *text,
+                            size_t bytes)
+{
+    const uint32_t count = sl_step_argument_count(kind);
+    text[0] = '\0';
+    for (uint32_t i = 0; i < count && text[0] == '\0'; i++) {
+        if (!in_range(&kind->arguments[i], arguments[i])) {
+            describe_range(&kind->arguments[i], text, bytes);
         }
     }
-    crop_size crop = fallback_size(recipe, width, height);
-    sl_rect box = {.width = (uint32_t)crop.width, .height = (uint32_t)crop.height};
-    box.x = (picture_width - box.width) / 2;
-    box.y = (picture_height - box.height) / 2;
-    return box;
+    const char *mismatch =
+        text[0] == '\0' && kind->mismatch != NULL ? kind->mismatch(arguments) : NULL;
+    if (mismatch != NULL) {
+        (void)snprintf(text, bytes, "%s", mismatch);
+    }
 }
 
-/* torchvision's Resize(shorter_side) and CenterCrop */
-static sluice_status place_center(const sluice_augment *recipe, sl_mapping *mapping,
-                                  sluice_error *error)
+/* The step's place: where it is already, or behind those of its stage and of earlier ones. */
+static sl_recipe_step *place_for(sluice_augment *recipe, const sl_step_kind *kind)
 {
-    uint64_t width = mapping->source.width;
-    uint64_t height = mapping->source.height;
-    uint64_t shorter = width < height ? width : height;
-    uint64_t longer = width < height ? height : width;
-    uint64_t scaled = recipe->shorter_side * longer / shorter;
-    if (scaled > INT32_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "augment",
-                            "a picture of %u x %u is too long to resize its shorter side to %u",
-                            mapping->source.width, mapping->source.height, recipe->shorter_side);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < recipe->count; i++) {
+        if (recipe->steps[i].kind == kind) {
+            return &recipe->steps[i];
+        }
+        at = recipe->steps[i].kind->stage <= kind->stage ? i + 1 : at;
     }
-    mapping->virtual_width = width <= height ? recipe->shorter_side : (uint32_t)scaled;
-    mapping->virtual_height = width <= height ? (uint32_t)scaled : recipe->shorter_side;
-    mapping->window_x = (int32_t)round_even((mapping->virtual_width - recipe->width) / 2.0);
-    mapping->window_y = (int32_t)round_even((mapping->virtual_height - recipe->height) / 2.0);
+    memmove(&recipe->steps[at + 1], &recipe->steps[at],
+            (recipe->count - at) * sizeof(recipe->steps[0]));
+    recipe->count++;
+    return &recipe->steps[at];
+}
+
+/* The output's size is what a geometry step has arguments called that for. */
+static void take_size(sluice_augment *recipe, const sl_recipe_step *step)
+{
+    const uint32_t count = sl_step_argument_count(step->kind);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = step->kind->arguments[i].name;
+        if (strcmp(name, "width") == 0) {
+            recipe->width = (uint32_t)step->arguments[i];
+        } else if (strcmp(name, "height") == 0) {
+            recipe->height = (uint32_t)step->arguments[i];
+        }
+    }
+    assert(recipe->width > 0 && recipe->height > 0);
+}
+
+sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_step_kind *kind,
+                            const double *arguments, uint32_t count)
+{
+    char text[128];
+    sl_recipe_step step = {.kind = kind};
+    for (uint32_t i = 0; i < SL_STEP_ARGUMENTS_MAX; i++) {
+        step.arguments[i] = i < count ? arguments[i] : kind->arguments[i].preset;
+        if (kind->arguments[i].type == SL_NUMBER_FLOAT &&
+            fabs(step.arguments[i]) <= (double)FLT_MAX) {
+            step.arguments[i] = (double)(float)step.arguments[i];
+        }
+    }
+    check_arguments(kind, step.arguments, text, sizeof(text));
+    if (text[0] != '\0') {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, call, text);
+    }
+    if (kind->stage == SL_STAGE_GEOMETRY) {
+        if (recipe->width > 0) {
+            return sl_recipe_refuse(recipe, SLUICE_STATE, call,
+                                    "the recipe has a geometry step already, and can have one");
+        }
+        take_size(recipe, &step);
+    }
+    *place_for(recipe, kind) = step;
     return SLUICE_OK;
 }
 
-/* torchvision's RandomCrop with padding */
-static sluice_status place_random(const sluice_augment *recipe, sl_random *random,
-                                  sl_mapping *mapping, sluice_error *error)
-{
-    uint64_t width = mapping->source.width + (uint64_t)recipe->padding * 2;
-    uint64_t height = mapping->source.height + (uint64_t)recipe->padding * 2;
-    if (width < recipe->width || height < recipe->height || width > INT32_MAX ||
-        height > INT32_MAX) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "augment",
-                            "a picture of %u x %u with a padding of %u holds no window of %u x %u",
-                            mapping->source.width, mapping->source.height, recipe->padding,
-                            recipe->width, recipe->height);
-    }
-    mapping->virtual_width = mapping->source.width;
-    mapping->virtual_height = mapping->source.height;
-    uint32_t y = sl_random_below(random, (uint32_t)height - recipe->height + 1);
-    uint32_t x = sl_random_below(random, (uint32_t)width - recipe->width + 1);
-    mapping->window_x = (int32_t)x - (int32_t)recipe->padding;
-    mapping->window_y = (int32_t)y - (int32_t)recipe->padding;
-    return SLUICE_OK;
-}
+/* ---- drawing ---- */
 
-static double draw_factor(sl_random *random, double strength)
-{
-    return sl_random_range(random, fmax(0.0, 1.0 - strength), 1.0 + strength);
-}
+/*
+ * Where a stream begins, in the numbers that a sample has: 16 for each group, and for streams from
+ * 16 on in further blocks of such numbers. Fixed for ever.
+ */
+enum { STREAMS_PER_GROUP = 16, STREAM_BLOCK = STREAMS_PER_GROUP * SL_GROUPS_MAX };
 
-static bool jitters(const sluice_augment *recipe)
+static sl_random random_for(const sl_draw_key *key, uint32_t stream)
 {
-    return recipe->brightness > 0 || recipe->contrast > 0 || recipe->saturation > 0;
-}
-
-/* All numbers are drawn if any is used, so that one strength does not change the others. */
-static void draw_jitter(const sluice_augment *recipe, sl_random random, sl_params *params)
-{
-    uint8_t order[3] = {SL_JITTER_BRIGHTNESS, SL_JITTER_CONTRAST, SL_JITTER_SATURATION};
-    for (uint32_t left = 3; left > 1; left--) {
-        uint32_t pick = sl_random_below(&random, left);
-        uint8_t last = order[left - 1];
-        order[left - 1] = order[pick];
-        order[pick] = last;
-    }
-    const double strengths[3] = {recipe->brightness, recipe->contrast, recipe->saturation};
-    double factors[3];
-    for (int i = 0; i < 3; i++) {
-        factors[i] = draw_factor(&random, strengths[i]);
-    }
-    size_t used = 0;
-    for (size_t i = 0; i < 3; i++) {
-        size_t kind = (size_t)order[i] - SL_JITTER_BRIGHTNESS;
-        if (strengths[kind] > 0) {
-            params->jitter[used] = order[i];
-            params->factor[used] = (float)factors[kind];
-            used++;
-        }
-    }
-}
-
-static sluice_status draw_geometry(const sluice_augment *recipe, sl_random random,
-                                   sl_mapping *mapping, sluice_error *error)
-{
-    switch (recipe->geometry) {
-    case SL_GEOMETRY_RANDOM_RESIZED_CROP:
-        mapping->source = draw_crop(recipe, &random, mapping->source.width, mapping->source.height);
-        mapping->virtual_width = recipe->width;
-        mapping->virtual_height = recipe->height;
-        return SLUICE_OK;
-    case SL_GEOMETRY_RESIZE_CENTER_CROP:
-        return place_center(recipe, mapping, error);
-    case SL_GEOMETRY_RANDOM_CROP:
-        return place_random(recipe, &random, mapping, error);
-    case SL_GEOMETRY_NONE:
-        break;
-    }
-    return sl_error_set(error, SLUICE_INVALID, "augment", "the recipe has no geometry step");
-}
-
-static sl_random random_for(const sl_draw_key *key, uint32_t operation)
-{
+    assert(key->group < SL_GROUPS_MAX);
     return sl_random_for(key->seed, key->epoch, key->sample,
-                         key->group * OPERATIONS_PER_GROUP + operation);
+                         stream / STREAMS_PER_GROUP * STREAM_BLOCK +
+                             key->group * STREAMS_PER_GROUP + stream % STREAMS_PER_GROUP);
 }
 
 sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint32_t picture_width,
@@ -178,19 +142,22 @@ sluice_status sl_draw(const sluice_augment *recipe, const sl_draw_key *key, uint
     *params = (sl_params){.mapping = {.source = {0, 0, picture_width, picture_height},
                                       .width = recipe->width,
                                       .height = recipe->height}};
+    if (recipe->width == 0) {
+        return sl_error_set(error, SLUICE_INVALID, "augment", "the recipe has no geometry step");
+    }
     if (picture_width > INT32_MAX || picture_height > INT32_MAX) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "augment", "a picture of %u x %u",
                             picture_width, picture_height);
     }
-    sl_random random = random_for(key, OPERATION_GEOMETRY);
-    sluice_status status = draw_geometry(recipe, random, &params->mapping, error);
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    random = random_for(key, OPERATION_FLIP);
-    params->mapping.flip_x = sl_random_unit(&random) < recipe->flip_probability;
-    if (jitters(recipe)) {
-        draw_jitter(recipe, random_for(key, OPERATION_JITTER), params);
+    for (uint32_t i = 0; i < recipe->count; i++) {
+        const sl_recipe_step *step = &recipe->steps[i];
+        if (step->kind->draw != NULL) {
+            sl_random random = random_for(key, step->kind->stream);
+            const sluice_status status = step->kind->draw(step->arguments, &random, params, error);
+            if (status != SLUICE_OK) {
+                return status;
+            }
+        }
     }
     params->need = sl_mapping_need(&params->mapping);
     return SLUICE_OK;

@@ -2,53 +2,45 @@
 /*
  * recipe: what the user asked for, and what that means for one picture.
  *
- * Purpose: sluice_augment is a plain value. sl_draw turns (recipe, key, picture size) into the
- * parameters of that sample: a pure function.
+ * Purpose: sluice_augment is a plain value, a list of steps (augment/steps.h) in the order in which
+ * they are done. sl_draw turns (recipe, key, picture size) into the parameters of that sample: a
+ * pure function.
  * Threads: pure.
  */
 #ifndef SL_RECIPE_H
 #define SL_RECIPE_H
 
-#include "mapping.h"
+#include "steps.h"
 
-#include <sluice/augment.h>
-
-#include <stdbool.h>
-
-typedef enum sl_geometry {
-    SL_GEOMETRY_NONE = 0,
-    SL_GEOMETRY_RANDOM_RESIZED_CROP,
-    SL_GEOMETRY_RESIZE_CENTER_CROP,
-    SL_GEOMETRY_RANDOM_CROP
-} sl_geometry;
+typedef struct sl_recipe_step {
+    const sl_step_kind *kind;
+    double arguments[SL_STEP_ARGUMENTS_MAX];
+} sl_recipe_step;
 
 struct sluice_augment {
-    sluice_error error; /* of the first call that was refused; status 0: none */
-    sl_geometry geometry;
-    uint32_t width, height; /* of the output */
-    double scale_min, scale_max, ratio_min, ratio_max;
-    uint32_t shorter_side, padding;
-    double flip_probability;
-    double brightness, contrast, saturation;
-    bool normalize;
-    float mean[3], stddev[3];
+    sluice_error error;     /* of the first call that was refused; status 0: none */
+    uint32_t width, height; /* of the output; 0: there is no geometry step yet */
+    uint32_t count;
+    sl_recipe_step steps[SL_STEPS_MAX];
 };
 
-/* What was drawn for one sample. */
-typedef struct sl_params {
-    sl_mapping mapping;
-    /* jitter in this order; SL_JITTER_NONE ends the list */
-    uint8_t jitter[3];
-    float factor[3];
-    sl_rect need; /* what to decode: sl_mapping_need */
-} sl_params;
+/*
+ * Adds a step, or gives one that is there other arguments. `count` arguments are given, the rest
+ * have their presets. INVALID: out of range, STATE: a second geometry step; then nothing is
+ * changed but the error, if it is the first: "`call`: why".
+ */
+sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_step_kind *kind,
+                            const double *arguments, uint32_t count);
+/* Has the first refusal stay. Returns `status`. `recipe` may be NULL. */
+sluice_status sl_recipe_refuse(sluice_augment *recipe, sluice_status status, const char *call,
+                               const char *text);
 
-enum { SL_JITTER_NONE = 0, SL_JITTER_BRIGHTNESS, SL_JITTER_CONTRAST, SL_JITTER_SATURATION };
+enum { SL_GROUPS_MAX = 64 };
 
 /* All that a draw depends on, besides the recipe and the picture's size. */
 typedef struct sl_draw_key {
     uint64_t seed, epoch, sample;
-    uint32_t group; /* of geometry: what shares it shares the draw; below 4096 */
+    uint32_t group; /* of geometry: what shares it shares the draw; below SL_GROUPS_MAX */
 } sl_draw_key;
 
 /* Errors: UNSUPPORTED when the picture cannot be used (smaller than a random_crop's window). */

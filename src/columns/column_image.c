@@ -21,7 +21,7 @@ static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *e
         }
         return (sluice_status)request->recipe.error.status;
     }
-    if (request->recipe.geometry == SL_GEOMETRY_NONE) {
+    if (request->recipe.width == 0) {
         return sl_error_set(error, SLUICE_INVALID, "columns",
                             "column \"%s\": the recipe has no geometry step: add "
                             "random_resized_crop, resize_center_crop or random_crop",

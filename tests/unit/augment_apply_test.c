@@ -121,6 +121,10 @@ static uint8_t clip(double value)
     return (uint8_t)fmin(fmax(value, 0.0), 255.0);
 }
 
+enum { BRIGHTNESS, CONTRAST, SATURATION, KINDS };
+
+static sl_pixel_operation *const operations[KINDS] = {sl_brightness, sl_contrast, sl_saturation};
+
 /* One step by the formulas, in doubles; off by one where binary32 rounds across an integer. */
 static void jitter_step(uint8_t *pixels, size_t count, int kind, double factor)
 {
@@ -134,8 +138,8 @@ static void jitter_step(uint8_t *pixels, size_t count, int kind, double factor)
         uint8_t *p = pixels + i * 3;
         double grey = floor((p[0] * 19595.0 + p[1] * 38470.0 + p[2] * 7471.0 + 32768.0) / 65536.0);
         for (int c = 0; c < 3; c++) {
-            double base = kind == SL_JITTER_SATURATION ? grey : 0;
-            base = kind == SL_JITTER_CONTRAST ? mean : base;
+            double base = kind == SATURATION ? grey : 0;
+            base = kind == CONTRAST ? mean : base;
             p[c] = clip(base + factor * (p[c] - base));
         }
     }
@@ -147,12 +151,11 @@ static void jitter_follows_the_formulas(void **state)
     static const float factors[] = {0.0F, 0.3F, 1.0F, 1.7F, 30.0F};
     uint8_t ours[SIDE * SIDE * 3];
     uint8_t expected[sizeof(ours)];
-    for (int kind = SL_JITTER_BRIGHTNESS; kind <= SL_JITTER_SATURATION; kind++) {
+    for (int kind = 0; kind < KINDS; kind++) {
         for (size_t k = 0; k < sizeof(factors) / sizeof(factors[0]); k++) {
-            sl_params params = {.jitter = {(uint8_t)kind}, .factor = {factors[k]}};
             fill(ours, sizeof(ours), k);
             memcpy(expected, ours, sizeof(ours));
-            sl_jitter(ours, SIDE, SIDE, &params);
+            operations[kind](ours, SIDE, SIDE, factors[k]);
             jitter_step(expected, (size_t)SIDE * SIDE, kind, (double)factors[k]);
             for (size_t i = 0; i < sizeof(ours); i++) {
                 assert_true(abs(ours[i] - expected[i]) <= 1);
@@ -165,24 +168,51 @@ static void jitter_follows_the_formulas(void **state)
     }
 }
 
+/* A crop of side x side, and normalise where there is a mean. */
+static sluice_augment *make_recipe(uint32_t side, const float *means, const float *deviations)
+{
+    sluice_augment *recipe = NULL;
+    assert_int_equal(sluice_augment_create(&recipe), SLUICE_OK);
+    if (side > 0) {
+        assert_int_equal(sluice_augment_random_crop(recipe, side, side, 0), SLUICE_OK);
+    }
+    if (means != NULL) {
+        assert_int_equal(sluice_augment_normalize(recipe, means, deviations, 3), SLUICE_OK);
+    }
+    return recipe;
+}
+
 static void jitter_keeps_the_order(void **state)
 {
     (void)state;
     uint8_t ours[SIDE * SIDE * 3];
     uint8_t expected[sizeof(ours)];
-    sl_params three = {.jitter = {SL_JITTER_SATURATION, SL_JITTER_CONTRAST, SL_JITTER_BRIGHTNESS},
-                       .factor = {0.2F, 2.5F, 1.4F}};
-    fill(ours, sizeof(ours), 1);
-    memcpy(expected, ours, sizeof(ours));
-    sl_jitter(ours, SIDE, SIDE, &three);
+    sl_params params = {.mapping = {.source = {0, 0, SIDE, SIDE},
+                                    .virtual_width = SIDE,
+                                    .virtual_height = SIDE,
+                                    .width = SIDE,
+                                    .height = SIDE},
+                        .operation_count = 3,
+                        .operations = {{operations[SATURATION], 0.2F},
+                                       {operations[CONTRAST], 2.5F},
+                                       {operations[BRIGHTNESS], 1.4F}}};
+    sluice_augment *recipe = make_recipe(SIDE, NULL, NULL);
+    sl_converter converter;
+    sl_scratch scratch;
+    fill(expected, sizeof(ours), 1);
+    static uint8_t pixels[sizeof(ours)];
+    memcpy(pixels, expected, sizeof(ours));
+    const sl_image view = {pixels, SIDE, SIDE, 3, (size_t)SIDE * 3, 0, 0, SIDE, SIDE, 1};
+    assert_int_equal(sl_scratch_open(&scratch, 1 << 20, 1 << 20, NULL), SLUICE_OK);
+    assert_int_equal(sl_converter_make(&converter, recipe, SLUICE_U8, SLUICE_NHWC, NULL),
+                     SLUICE_OK);
+    assert_int_equal(sl_augment_apply(&converter, &view, &params, ours, &scratch, NULL), SLUICE_OK);
     for (int i = 0; i < 3; i++) {
-        sl_params one = {.jitter = {three.jitter[i]}, .factor = {three.factor[i]}};
-        sl_jitter(expected, SIDE, SIDE, &one);
+        params.operations[i].apply(expected, SIDE, SIDE, params.operations[i].amount);
     }
     assert_memory_equal(ours, expected, sizeof(ours));
-    sl_params none = {0};
-    sl_jitter(ours, SIDE, SIDE, &none);
-    assert_memory_equal(ours, expected, sizeof(ours));
+    sl_scratch_close(&scratch);
+    sluice_augment_destroy(recipe);
 }
 
 static uint32_t element(const void *row, sluice_dtype dtype, size_t index)
@@ -230,19 +260,16 @@ static void check_elements(const sl_converter *converter, const uint8_t *pixels,
 
 static void check_conversion(sluice_dtype dtype, sluice_layout layout, bool normalize)
 {
-    struct sluice_augment recipe = {
-        .geometry = SL_GEOMETRY_RANDOM_CROP, .width = SIDE, .height = SIDE, .normalize = normalize};
-    memcpy(recipe.mean, mean, sizeof(mean));
-    memcpy(recipe.stddev, deviation, sizeof(deviation));
+    sluice_augment *recipe = make_recipe(SIDE, normalize ? mean : NULL, deviation);
     sl_converter converter;
-    assert_int_equal(sl_converter_make(&converter, &recipe, dtype, layout, NULL), SLUICE_OK);
+    assert_int_equal(sl_converter_make(&converter, recipe, dtype, layout, NULL), SLUICE_OK);
     size_t bytes = sl_converter_row_bytes(&converter);
     assert_int_equal(bytes, (size_t)SIDE * SIDE * 3 * sluice_dtype_bytes(dtype));
     uint8_t pixels[SIDE * SIDE * 3];
     fill(pixels, sizeof(pixels), 4);
     sl_image view = {pixels, SIDE, SIDE, 3, (size_t)SIDE * 3, 0, 0, SIDE, SIDE, 1};
     sl_params params;
-    assert_int_equal(sl_draw(&recipe, &(sl_draw_key){0, 0, 0, 0}, SIDE, SIDE, &params, NULL),
+    assert_int_equal(sl_draw(recipe, &(sl_draw_key){0, 0, 0, 0}, SIDE, SIDE, &params, NULL),
                      SLUICE_OK);
     sl_scratch scratch;
     assert_int_equal(sl_scratch_open(&scratch, 1 << 20, 1 << 20, NULL), SLUICE_OK);
@@ -257,6 +284,7 @@ static void check_conversion(sluice_dtype dtype, sluice_layout layout, bool norm
     }
     free(row);
     sl_scratch_close(&scratch);
+    sluice_augment_destroy(recipe);
 }
 
 static void every_dtype_and_layout(void **state)
@@ -275,19 +303,19 @@ static void every_dtype_and_layout(void **state)
 static void refused_converters(void **state)
 {
     (void)state;
-    struct sluice_augment recipe = {
-        .geometry = SL_GEOMETRY_RANDOM_CROP, .width = 8, .height = 8, .normalize = true};
-    recipe.stddev[0] = recipe.stddev[1] = recipe.stddev[2] = 1;
+    sluice_augment *recipe = make_recipe(8, mean, deviation);
+    sluice_augment *nowhere = make_recipe(0, mean, deviation);
     sl_converter converter;
     sluice_error error = SLUICE_ERROR_INIT;
-    assert_int_equal(sl_converter_make(&converter, &recipe, SLUICE_U8, SLUICE_NHWC, &error),
+    assert_int_equal(sl_converter_make(&converter, recipe, SLUICE_U8, SLUICE_NHWC, &error),
                      SLUICE_INVALID);
     assert_non_null(strstr(error.text, "normalize"));
-    assert_int_equal(sl_converter_make(&converter, &recipe, SLUICE_I64, SLUICE_NHWC, NULL),
+    assert_int_equal(sl_converter_make(&converter, recipe, SLUICE_I64, SLUICE_NHWC, NULL),
                      SLUICE_INVALID);
-    recipe.geometry = SL_GEOMETRY_NONE;
-    assert_int_equal(sl_converter_make(&converter, &recipe, SLUICE_F32, SLUICE_NHWC, NULL),
+    assert_int_equal(sl_converter_make(&converter, nowhere, SLUICE_F32, SLUICE_NHWC, NULL),
                      SLUICE_INVALID);
+    sluice_augment_destroy(recipe);
+    sluice_augment_destroy(nowhere);
 }
 
 int main(void)

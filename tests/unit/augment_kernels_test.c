@@ -262,21 +262,27 @@ static void check_conversion(fixture *f, const sl_converter *reference, uint32_t
 }
 
 /* Numbers of any size: small ones become subnormal halves, large ones infinite. */
-static struct sluice_augment random_recipe(sl_random *random, int number)
+static sluice_augment *random_recipe(sl_random *random, int number, bool normalize)
 {
-    struct sluice_augment recipe = {.geometry = SL_GEOMETRY_RANDOM_CROP,
-                                    .width = 1 + sl_random_below(random, OUTPUTS_MAX),
-                                    .height = 1 + sl_random_below(random, 2),
-                                    .normalize = number % 4 != 0};
+    sluice_augment *recipe = NULL;
+    const uint32_t width = 1 + sl_random_below(random, OUTPUTS_MAX);
+    const uint32_t height = 1 + sl_random_below(random, 2);
+    float mean[3];
+    float stddev[3];
     for (int c = 0; c < 3; c++) {
         const double range = number % 4 == 1 ? 1.0 : 40.0;
-        recipe.mean[c] = (float)sl_random_range(random, -1.0, 2.0);
-        recipe.stddev[c] = (float)exp(sl_random_range(random, -range, range));
+        mean[c] = (float)sl_random_range(random, -1.0, 2.0);
+        stddev[c] = (float)exp(sl_random_range(random, -range, range));
     }
     if (number % 8 == 3) { /* infinities, and what is not a number */
-        recipe.stddev[0] = 1e-42F;
-        recipe.mean[1] = 3e38F;
-        recipe.stddev[1] = 1e-30F;
+        stddev[0] = 1e-42F;
+        mean[1] = 3e38F;
+        stddev[1] = 1e-30F;
+    }
+    assert_int_equal(sluice_augment_create(&recipe), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_crop(recipe, width, height, 0), SLUICE_OK);
+    if (normalize) {
+        assert_int_equal(sluice_augment_normalize(recipe, mean, stddev, 3), SLUICE_OK);
     }
     return recipe;
 }
@@ -285,16 +291,16 @@ static void conversions(void **state)
 {
     fixture *f = *state;
     for (int i = 0; i < CASES; i++) {
-        struct sluice_augment recipe = random_recipe(&f->random, i);
         for (int dtype = SLUICE_U8; dtype <= SLUICE_BF16; dtype++) {
-            recipe.normalize = recipe.normalize && dtype != SLUICE_U8;
+            sl_random random = sl_random_for(17, (uint64_t)i, 0, 0);
+            sluice_augment *recipe = random_recipe(&random, i, i % 4 != 0 && dtype != SLUICE_U8);
             sl_converter converter;
             const sluice_layout layout = i / 8 % 2 == 0 ? SLUICE_NHWC : SLUICE_NCHW;
             assert_int_equal(
-                sl_converter_make(&converter, &recipe, (sluice_dtype)dtype, layout, NULL),
+                sl_converter_make(&converter, recipe, (sluice_dtype)dtype, layout, NULL),
                 SLUICE_OK);
-            check_conversion(f, &converter, recipe.height - 1);
-            recipe.normalize = i % 4 != 0;
+            check_conversion(f, &converter, recipe->height - 1);
+            sluice_augment_destroy(recipe);
         }
     }
 }

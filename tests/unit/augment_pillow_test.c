@@ -19,7 +19,12 @@ enum { RESIZES = 300, JITTERS = 60, SIDE_MAX = 260, LONG_SIDE = 4000, OUT_MAX = 
 /* What a picture and its window are like, in turn. */
 enum { ANY_SIZE, LARGE_FACTORS, ONE_PIXEL_THIN, WINDOW_OUTSIDE, KINDS };
 
-static const char *const jitter_names[] = {"", "brightness", "contrast", "saturation"};
+static const struct {
+    const char *name;
+    sl_pixel_operation *apply;
+} operations[] = {{"brightness", sl_brightness},
+                  {"contrast", sl_contrast},
+                  {"saturation", sl_saturation}};
 
 typedef struct picture {
     uint8_t pixels[SIDE_MAX * SIDE_MAX * 3];
@@ -186,17 +191,16 @@ static void jitter_is_pillows(void **state)
         picture *image = &images[i];
         random_picture(image, &random, i);
         pillow_input(&oracle, i, image->pixels, (size_t)image->width * image->height * 3);
-        sl_params params = {0};
         char steps[160] = "";
         uint32_t count = 1 + sl_random_below(&random, 3);
         for (uint32_t k = 0; k < count; k++) {
-            params.jitter[k] = (uint8_t)(1 + (i + k) % 3);
-            params.factor[k] = (float)sl_random_range(&random, 0.0, i % 4 == 0 ? 3.0 : 1.6);
+            const uint32_t kind = (i + k) % 3;
+            const float factor = (float)sl_random_range(&random, 0.0, i % 4 == 0 ? 3.0 : 1.6);
             (void)snprintf(steps + strlen(steps), sizeof(steps) - strlen(steps), " %s %.9g",
-                           jitter_names[params.jitter[k]], (double)params.factor[k]);
+                           operations[kind].name, (double)factor);
+            operations[kind].apply(image->pixels, image->width, image->height, factor);
         }
         pillow_ask(&oracle, "jitter %u %u %u%s", i, image->width, image->height, steps);
-        sl_jitter(image->pixels, image->width, image->height, &params);
     }
     pillow_run(&oracle);
     int worst = 0;

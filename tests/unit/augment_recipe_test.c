@@ -359,39 +359,74 @@ static void operations_are_independent(void **state)
     sluice_augment_destroy(rich);
 }
 
+/* 0: brightness, 1: contrast, 2: saturation */
+static int kind_of(sl_pixel_operation *apply)
+{
+    return apply == sl_brightness ? 0 : apply == sl_contrast ? 1 : 2;
+}
+
 static void jitter_factors_and_orders(void **state)
 {
     sluice_augment *r = *state;
     assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_OK);
-    assert_int_equal(draw(r, 0, 8, 8).jitter[0], SL_JITTER_NONE);
+    assert_int_equal(draw(r, 0, 8, 8).operation_count, 0);
     assert_int_equal(sluice_augment_color_jitter(r, 0.4, 3.0, 0.1), SLUICE_OK);
-    const double low[] = {0, 0.6, 0, 0.9};
-    const double high[] = {0, 1.4, 4.0, 1.1};
-    int orders[64] = {0};
-    double sums[4] = {0};
+    const double low[] = {0.6, 0, 0.9};
+    const double high[] = {1.4, 4.0, 1.1};
+    int orders[27] = {0};
+    double sums[3] = {0};
     enum { DRAWS = 3000 };
     for (uint64_t i = 0; i < DRAWS; i++) {
         sl_params p = draw(r, i, 8, 8);
-        orders[p.jitter[0] * 16 + p.jitter[1] * 4 + p.jitter[2]]++;
+        int order = 0;
+        assert_int_equal(p.operation_count, 3);
         for (int k = 0; k < 3; k++) {
-            assert_true(p.factor[k] >= (float)low[p.jitter[k]]);
-            assert_true(p.factor[k] <= (float)high[p.jitter[k]]);
-            sums[p.jitter[k]] += (double)p.factor[k];
+            const int kind = kind_of(p.operations[k].apply);
+            const float factor = p.operations[k].amount;
+            assert_true(factor >= (float)low[kind] && factor <= (float)high[kind]);
+            sums[kind] += (double)factor;
+            order = order * 3 + kind;
         }
+        orders[order]++;
     }
-    for (int k = 1; k < 4; k++) {
+    for (int k = 0; k < 3; k++) {
         assert_true(fabs(sums[k] / DRAWS - (low[k] + high[k]) / 2) < 0.1);
     }
     int kinds = 0;
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < 27; i++) {
         kinds += orders[i] > DRAWS / 6 - 100 && orders[i] < DRAWS / 6 + 100;
     }
     assert_int_equal(kinds, 6); /* all orders, about as often */
     /* one that is off leaves the list */
     assert_int_equal(sluice_augment_color_jitter(r, 0, 0.5, 0), SLUICE_OK);
     sl_params p = draw(r, 5, 8, 8);
-    assert_int_equal(p.jitter[0], SL_JITTER_CONTRAST);
-    assert_int_equal(p.jitter[1], SL_JITTER_NONE);
+    assert_int_equal(p.operation_count, 1);
+    assert_int_equal(kind_of(p.operations[0].apply), 1);
+}
+
+/* Pinned like the draws below: which stream each step draws from, and that no two of a recipe share
+ * one (crops do, of which there is one). */
+static void streams_are_the_same_for_ever(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t stream;
+    } expected[] = {{"random_resized_crop", 1}, {"resize_center_crop", 0}, {"random_crop", 1},
+                    {"random_flip", 2},         {"color_jitter", 3},       {"normalize", 0}};
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        assert_int_equal(sl_step_find(expected[i].name)->stream, expected[i].stream);
+    }
+    for (uint32_t i = 0; i < sl_step_kind_count; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            const sl_step_kind *a = &sl_step_kinds[i];
+            const sl_step_kind *b = &sl_step_kinds[k];
+            assert_string_not_equal(a->name, b->name);
+            assert_true(a->stream == 0 || a->stream != b->stream ||
+                        (a->stage == SL_STAGE_GEOMETRY && b->stage == SL_STAGE_GEOMETRY));
+        }
+        assert_true(sl_step_kinds[i].stream < 1008);
+    }
 }
 
 /* Pinned: a change here changes everybody's training runs. */
@@ -431,6 +466,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(random_crops_with_padding, setup, teardown),
         cmocka_unit_test(operations_are_independent),
         cmocka_unit_test_setup_teardown(jitter_factors_and_orders, setup, teardown),
+        cmocka_unit_test(streams_are_the_same_for_ever),
         cmocka_unit_test_setup_teardown(draws_are_the_same_for_ever, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,13 +25,33 @@ typedef struct scaling {
     sl_scratch scratch;
 } scaling;
 
+enum { RECIPES = 5 };
+
+static sluice_augment *recipes[RECIPES]; /* the first two: random resized crops */
+
+static bool make_recipes(void)
+{
+    for (int i = 0; i < RECIPES; i++) {
+        if (sluice_augment_create(&recipes[i]) != SLUICE_OK) {
+            return false;
+        }
+    }
+    return sluice_augment_random_resized_crop(recipes[0], 32, 24, 0.05, 1, 0.75, 1.33) ==
+               SLUICE_OK &&
+           sluice_augment_random_flip(recipes[0], 0.5) == SLUICE_OK &&
+           sluice_augment_random_resized_crop(recipes[1], 9, 9, 0.05, 1, 0.5, 2) == SLUICE_OK &&
+           sluice_augment_resize_center_crop(recipes[2], 32, 28, 28) == SLUICE_OK &&
+           sluice_augment_resize_center_crop(recipes[3], 16, 11, 7) == SLUICE_OK &&
+           sluice_augment_random_crop(recipes[4], 30, 30, 4) == SLUICE_OK;
+}
+
 static int setup(void **state)
 {
     static scaling made;
     const sl_decoder_config config = {
         .max_pixels = 1 << 24, .max_unpacked_bytes = 1 << 24, .exif = SLUICE_EXIF_APPLY};
     *state = &made;
-    return sl_decoder_open(&made.decoder, &config, NULL) == SLUICE_OK &&
+    return make_recipes() && sl_decoder_open(&made.decoder, &config, NULL) == SLUICE_OK &&
                    sl_scratch_open(&made.scratch, SCRATCH, SCRATCH, NULL) == SLUICE_OK
                ? 0
                : -1;
@@ -40,6 +60,9 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     scaling *made = *state;
+    for (int i = 0; i < RECIPES; i++) {
+        sluice_augment_destroy(recipes[i]);
+    }
     sl_decoder_close(made->decoder);
     sl_scratch_close(&made->scratch);
     return 0;
@@ -140,27 +163,6 @@ static void spans_stay_on_what_is_needed(void **state)
     }
 }
 
-static const sluice_augment recipes[] = {
-    {.geometry = SL_GEOMETRY_RANDOM_RESIZED_CROP,
-     .width = 32,
-     .height = 24,
-     .scale_min = 0.05,
-     .scale_max = 1,
-     .ratio_min = 0.75,
-     .ratio_max = 1.33,
-     .flip_probability = 0.5},
-    {.geometry = SL_GEOMETRY_RANDOM_RESIZED_CROP,
-     .width = 9,
-     .height = 9,
-     .scale_min = 0.05,
-     .scale_max = 1,
-     .ratio_min = 0.5,
-     .ratio_max = 2},
-    {.geometry = SL_GEOMETRY_RESIZE_CENTER_CROP, .width = 28, .height = 28, .shorter_side = 32},
-    {.geometry = SL_GEOMETRY_RESIZE_CENTER_CROP, .width = 11, .height = 7, .shorter_side = 16},
-    {.geometry = SL_GEOMETRY_RANDOM_CROP, .width = 30, .height = 30, .padding = 4},
-};
-
 /* Waves that are long against the pixels of any scale: all filters see the same in them. */
 static jpeg_file make_waves(uint32_t width, uint32_t height, const jpeg_options *options)
 {
@@ -185,7 +187,7 @@ static void check_recipes(scaling *s, const jpeg_file *file, sl_picture upright,
 {
     for (uint64_t draw = 0; draw < 40; draw++) {
         sl_params params;
-        const sluice_augment *recipe = &recipes[draw % (sizeof(recipes) / sizeof(*recipes))];
+        const sluice_augment *recipe = recipes[draw % RECIPES];
         assert_int_equal(sl_draw(recipe, &(sl_draw_key){3, draw, 0, 0}, upright.width,
                                  upright.height, &params, NULL),
                          SLUICE_OK);
@@ -279,7 +281,7 @@ static void fine_texture_is_kept(void **state)
         for (uint64_t draw = 0; draw < 60; draw++) {
             sl_params params;
             sl_image view;
-            assert_int_equal(sl_draw(&recipes[draw % 2], &(sl_draw_key){seed, draw, 0, 0}, 160, 160,
+            assert_int_equal(sl_draw(recipes[draw % 2], &(sl_draw_key){seed, draw, 0, 0}, 160, 160,
                                      &params, NULL),
                              SLUICE_OK);
             decode(s, &file, &params, true, &view);
