@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pictures: header, draw, just the rectangle that is needed, then straight into the row. */
+/*
+ * Pictures: opened and drawn (columns.c), then just the rectangle that is needed is decoded, and
+ * goes straight into the row.
+ */
 #include "clock.h"
 #include "columns.h"
 #include "conversion.h"
@@ -50,7 +53,8 @@ static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *e
         return SLUICE_INVALID;
     }
     flags->role = SL_PART_HIDDEN;
-    column->group = column->picture = set->pictures++;
+    column->picture = set->pictures++;
+    sl_column_lead(set, column);
     return SLUICE_OK;
 }
 
@@ -75,21 +79,6 @@ sluice_status sl_column_open_picture(const sl_column *column, sl_row *row, sl_pi
     return sl_decoder_open_picture(row->decoder, &stored, picture, error);
 }
 
-/* Header and crop: what of the picture is needed. */
-static sluice_status open_and_draw(const sl_column *column, sl_row *row, sl_params *params,
-                                   sluice_error *error)
-{
-    const sl_draw_key key = {.seed = row->seed,
-                             .epoch = row->epoch,
-                             .sample = (uint64_t)row->at.index,
-                             .group = column->group};
-    sl_picture picture;
-    const sluice_status status = sl_column_open_picture(column, row, &picture, error);
-    return status == SLUICE_OK ? sl_draw(&column->request.recipe, &key, picture.width,
-                                         picture.height, params, error)
-                               : status;
-}
-
 static sluice_status decode(const sl_row *row, const sl_params *params, sl_image *view,
                             sluice_error *error)
 {
@@ -104,24 +93,22 @@ static sluice_status decode(const sl_row *row, const sl_params *params, sl_image
 static sluice_status make(const sl_column *column, sl_row *row, sl_part_view parts,
                           sluice_error *error)
 {
-    const uint64_t start = row->timed ? sl_now_ns() : 0;
-    sl_params *params = &row->draws[column->group];
+    const sl_params *params = &row->draws[column->group];
+    sl_params left;
     sl_image view;
-    sluice_status status = open_and_draw(column, row, params, error);
-    if (status == SLUICE_OK) {
-        status = decode(row, params, &view, error);
-    }
-    row->decode_ns += row->timed ? sl_now_ns() - start : 0;
+    const sluice_status status = decode(row, params, &view, error);
+    row->decode_ns += row->timed ? sl_now_ns() - row->opened_ns : 0;
     if (status != SLUICE_OK) {
         return status;
     }
-    sl_params own = *params;
     if (column->mirrors_later) {
         *(uint8_t *)sl_column_row(column, parts, 1, row->at.number) =
             params->mapping.flip_x ? SL_ROW_MIRROR : 0;
-        own.mapping.flip_x = false;
+        left = *params;
+        left.mapping.flip_x = false;
+        params = &left;
     }
-    return sl_augment_apply(&column->converter, &view, &own,
+    return sl_augment_apply(&column->converter, &view, params,
                             sl_column_row(column, parts, 0, row->at.number),
                             sl_decoder_scratch(row->decoder), error);
 }
@@ -138,5 +125,6 @@ static void blank(const sl_column *column, uint32_t number, sl_part_view parts)
 const sl_column_kind sl_column_image = {.name = "image",
                                         .takes = takes,
                                         .bind = bind,
+                                        .open = sl_column_open_picture,
                                         .make = make,
                                         .blank = blank};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "columns.h"
 
+#include "clock.h"
 #include "dtype.h"
 #include "error.h"
 #include "memory.h"
@@ -91,6 +92,14 @@ sluice_status sl_column_add_asked(sl_column_set *set, sl_column *column, sluice_
     return SLUICE_OK;
 }
 
+void sl_column_lead(sl_column_set *set, sl_column *column)
+{
+    _Static_assert(SL_COLUMNS_MAX <= SL_GROUPS_MAX, "each column may lead a group");
+    assert(column->kind->open != NULL);
+    column->group = set->groups++;
+    column->leads = true;
+}
+
 static void add_facts(sl_column_set *set)
 {
     for (uint32_t i = 0; i < FACTS; i++) {
@@ -125,6 +134,7 @@ static sluice_status bind_one(sl_column_set *set, const sl_columns_config *confi
     *column = (sl_column){.kind = kinds[request->kind],
                           .set = set,
                           .request = *request,
+                          .group = SL_GROUP_NONE,
                           .first_part = set->part_count};
     sluice_status status = find_field(config, column, error);
     if (status != SLUICE_OK) {
@@ -371,13 +381,34 @@ static void write_facts(const sl_column_set *set, const sl_row_place *place, boo
     own[FACT_STATUS][at] = place->status;
 }
 
+/* What all columns of the group go by: a function of the sample and the lead's picture. */
+static sluice_status draw_group(const sl_column *lead, sl_row *row, sluice_error *error)
+{
+    const sl_draw_key key = {.seed = row->seed,
+                             .epoch = row->epoch,
+                             .sample = (uint64_t)row->at.index,
+                             .group = lead->group};
+    sl_picture picture;
+    row->opened_ns = row->timed ? sl_now_ns() : 0;
+    sluice_status status = lead->kind->open(lead, row, &picture, error);
+    if (status == SLUICE_OK) {
+        status = sl_draw(&lead->request.recipe, &key, picture.width, picture.height,
+                         &row->draws[lead->group], error);
+    }
+    if (status != SLUICE_OK && row->timed) {
+        row->decode_ns += sl_now_ns() - row->opened_ns;
+    }
+    return status;
+}
+
 static sluice_status make_column(const sl_column *column, sl_row *row, sl_part_view parts,
                                  sluice_error *error)
 {
     const sl_value *value = &row->values.of[column->field_number];
     row->blame = value;
     if (value->present) {
-        return column->kind->make(column, row, parts, error);
+        const sluice_status status = column->leads ? draw_group(column, row, error) : SLUICE_OK;
+        return status == SLUICE_OK ? column->kind->make(column, row, parts, error) : status;
     }
     if (column->request.may_miss) {
         blank_column(column, row->at.number, parts);

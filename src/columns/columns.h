@@ -8,9 +8,10 @@
  * augmented, numbers and tensors copied or cast, texts copied -> when all rows of a slot are made,
  * columns that have something to finish do so (ragged ones move their values together).
  * A column's KIND is one file and one row of the table in columns.c.
- * Geometry groups: columns of one group share one draw. The first picture of a group draws
- * (row->draws), the others follow. Today each picture is a group of its own; a mask, boxes, points
- * or a second crop would join one.
+ * Geometry groups: columns of one group share one draw of a sample's geometry (row->draws). A group
+ * has a LEAD, its first column, whose recipe and picture it is drawn from, before the lead and
+ * those that follow it are made. Today each picture leads a group of its own; a mask, boxes or
+ * points join the one of a column before them in `bind`, and go by its draw in `make`.
  * Threads: a set is immutable once bound; a row belongs to one worker; different rows of a slot are
  * made by different workers at the same time.
  * Memory: all of the row's own; a kind takes scratch from the row's decoder.
@@ -29,6 +30,7 @@
 
 #define SL_COLUMNS_MAX       64U
 #define SL_COLUMN_NONE       UINT32_MAX
+#define SL_GROUP_NONE        UINT32_MAX
 #define SL_ROW_ELEMENTS_MAX  (UINT64_C(1) << 40)
 #define SL_COLUMN_NAME_BYTES 32U
 
@@ -67,10 +69,11 @@ typedef struct sl_row_place {
 typedef struct sl_row {
     /* the worker's, for all its rows */
     sl_decoder *decoder;
-    sl_params draws[SL_COLUMNS_MAX]; /* by group */
-    sl_values values;                /* of the sample, unpacked */
-    const sl_value *blame;           /* what the column that failed was at; NULL: no field */
-    uint64_t decode_ns;              /* added to by pictures, when `timed` */
+    sl_params draws[SL_GROUPS_MAX]; /* by group */
+    sl_values values;               /* of the sample, unpacked */
+    const sl_value *blame;          /* what the column that failed was at; NULL: no field */
+    uint64_t decode_ns;             /* added to by pictures, when `timed` */
+    uint64_t opened_ns;             /* when the picture that is open began to be, when `timed` */
     bool timed;
     /* of the batch */
     uint64_t seed, epoch;
@@ -86,6 +89,10 @@ typedef struct sl_column_kind {
     /* Once: checks the request against the field and the set so far, and adds the column's parts.
      */
     sluice_status (*bind)(sl_column *column, sl_column_set *set, sluice_error *error);
+    /* Of what can lead a group: opens the picture that its geometry is of, in the row's decoder;
+     * `make` is next. NULL: it cannot. */
+    sluice_status (*open)(const sl_column *column, sl_row *row, sl_picture *picture,
+                          sluice_error *error);
     /* Makes the column's row from row->values. */
     sluice_status (*make)(const sl_column *column, sl_row *row, sl_part_view parts,
                           sluice_error *error);
@@ -102,7 +109,8 @@ struct sl_column {
     sl_field field;        /* a copy */
     uint32_t field_number; /* SL_FIELD_NONE: of no field */
     uint32_t first_part, part_count;
-    uint32_t group;   /* of geometry */
+    uint32_t group;   /* of geometry; SL_GROUP_NONE */
+    bool leads;       /* its group */
     uint32_t picture; /* IMAGE: its number among them */
     /* IMAGE */
     sl_converter converter;
@@ -128,7 +136,7 @@ struct sl_column_set {
     uint32_t count;
     uint64_t wanted; /* fields, as in sl_values */
     sl_part parts[SL_PARTS_MAX];
-    uint32_t part_count, ragged_count, pictures;
+    uint32_t part_count, ragged_count, pictures, groups;
     sl_windows windows;
     uint32_t copied; /* number of a column whose rows are its field's bytes as they are; NONE */
     int64_t ignore;  /* what integers are where there is none */
@@ -182,6 +190,8 @@ void sl_columns_finish(const sl_column_set *set, uint32_t rows, sl_part_view par
  * caller's to fill in. */
 sl_part *sl_column_add_part(sl_column_set *set, sl_column *column, const char *suffix,
                             sluice_error *error);
+/* Has the column lead a geometry group of its own. Its kind can `open`. */
+void sl_column_lead(sl_column_set *set, sl_column *column);
 /* Adds the part whose rows are as asked for: dtype, shape, and column->elements of them. INVALID:
  * as above. */
 sluice_status sl_column_add_asked(sl_column_set *set, sl_column *column, sluice_error *error);

@@ -351,6 +351,10 @@ static void several_crops_of_a_picture(void **state)
     add_two_crops(r);
     must_bind(r);
     assert_int_equal(r->set.pictures, 2);
+    assert_int_equal(r->set.groups, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_true(r->set.columns[i].leads && r->set.columns[i].group == i);
+    }
     set_bytes(r, PICTURE, pixels, sizeof(pixels));
     value(r, PICTURE)->codec = SL_CODEC_RAW;
     value(r, PICTURE)->width = WIDTH;
