@@ -2,9 +2,12 @@
 /*
  * sluice/augment.h: what happens to each picture between its file and its row of a batch.
  *
- * A recipe is made of one geometry step (random_resized_crop, resize_center_crop or random_crop)
- * and any of random_flip, color_jitter and normalize. They are applied in that order whatever the
- * order of the calls: geometry, flip, jitter, normalise, cast, layout.
+ * A recipe is a list of steps: one of stage "geometry" (as random_resized_crop), which gives the
+ * size of the output, and any others, each once; adding a step again gives it other arguments.
+ * Whatever the order of the calls, they are applied in the order of their stages: geometry, flip,
+ * color, normalize, then cast and layout; within a stage in the order in which they were added.
+ * sluice_augment_get_step lists all steps that there are, and sluice_augment_add adds any of them
+ * by name; the steps of the first version have functions of their own as well.
  *
  * Random numbers are a pure function of (seed, epoch, sample index, operation): Philox4x32-10
  * (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). The number of threads,
@@ -42,6 +45,55 @@ SLUICE_API void sluice_augment_destroy(sluice_augment *recipe);
  */
 SLUICE_API sluice_status sluice_augment_get_error(const sluice_augment *recipe,
                                                   sluice_error *error);
+
+/* A step that recipes can have. */
+typedef struct sluice_augment_step {
+    uint32_t struct_size;
+    uint32_t arguments; /* how many it has */
+    const char *name;   /* "random_flip" */
+    const char *stage;  /* "geometry", "flip", "color" or "normalize" */
+    const char *text;   /* what it does, in some words of English */
+} sluice_augment_step;
+
+#define SLUICE_AUGMENT_STEP_INIT                         \
+    {                                                    \
+        sizeof(sluice_augment_step), 0, NULL, NULL, NULL \
+    }
+
+/* An argument of a step: a number from `least` to `most`. */
+typedef struct sluice_augment_argument {
+    uint32_t struct_size;
+    uint32_t is_whole; /* 1: a whole number (pixels) */
+    const char *name;  /* "probability" */
+    double least, most;
+    double preset;        /* what it is when it is left out; NaN: it has to be given */
+    uint32_t above_least; /* 1: `least` itself is out of range */
+    uint32_t reserved;    /* 0 */
+} sluice_augment_argument;
+
+#define SLUICE_AUGMENT_ARGUMENT_INIT                            \
+    {                                                           \
+        sizeof(sluice_augment_argument), 0, NULL, 0, 0, 0, 0, 0 \
+    }
+
+/*
+ * Fills in step `number` of all that there are, 0, 1, ...; and argument `argument` of it, in the
+ * order in which sluice_augment_add takes them. Texts are valid as long as the library is loaded.
+ * INVALID: there is none of that number, or struct_size is not set. Any thread.
+ */
+SLUICE_API sluice_status sluice_augment_get_step(uint32_t number, sluice_augment_step *step);
+SLUICE_API sluice_status sluice_augment_get_argument(uint32_t number, uint32_t argument,
+                                                     sluice_augment_argument *result);
+
+/*
+ * Adds step `name` with its first `count` arguments (NULL for 0); those left out have their
+ * presets. Numbers are as the functions below have them: sizes in pixels, parts and probabilities
+ * from 0 to 1.
+ * Errors: INVALID (no such step, too many arguments, one out of range or missing); STATE when it is
+ * a second geometry step.
+ */
+SLUICE_API sluice_status sluice_augment_add(sluice_augment *recipe, const char *name,
+                                            const double *arguments, uint32_t count);
 
 /*
  * Training: a random part of the picture, resized to width x height (pixels, 1..16384).

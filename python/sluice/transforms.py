@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Sequence
 
-from . import _check
+from . import _check, _sluice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,10 +72,19 @@ def _is_bilinear(interpolation):
         raise ValueError(f"interpolation={interpolation!r}: the library has bilinear (antialiased) only")
 
 
+# In the order in which they are done: the stages of the library's steps, and what is between and behind.
+_STAGES = ("geometry", "flip", "color", "dtype", "normalize", "Python")
+_STEPS = {name: stage for name, stage, _, _ in _sluice.steps()}
+
+
 class Transform:
     """One step."""
 
-    _stage = 0  # in which order the library does it
+    _name = None  # of the library's step that it is
+    _stage = "geometry"
+
+    def __init_subclass__(cls):
+        cls._stage = _STEPS[cls._name] if cls._name else cls._stage
 
     def __repr__(self):
         values = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())
@@ -90,6 +99,8 @@ class RandomResizedCrop(Transform):
     ratio: smallest and largest width over height.
     """
 
+    _name = "random_resized_crop"
+
     def __init__(
         self, size: Size, scale: Values = (0.08, 1.0), ratio: Values = (3 / 4, 4 / 3), interpolation: Any = "bilinear",
         antialias: Any = True,
@@ -100,7 +111,7 @@ class RandomResizedCrop(Transform):
 
     def _step(self):
         height, width = self.size
-        return ("random_resized_crop", width, height, *self.scale, *self.ratio)
+        return (self._name, width, height, *self.scale, *self.ratio)
 
 
 class Resize(Transform):
@@ -123,12 +134,16 @@ class Resize(Transform):
 class CenterCrop(Transform):
     """The middle, `size` large; behind Resize."""
 
+    _name = "resize_center_crop"
+
     def __init__(self, size: Size) -> None:
         self.size = _pair(size)
 
 
 class RandomCrop(Transform):
     """A random window of the picture with black `padding` on each side; nothing is resized."""
+
+    _name = "random_crop"
 
     def __init__(
         self, size: Size, padding: Size | None = 0, pad_if_needed: bool = False, fill: int = 0,
@@ -146,25 +161,25 @@ class RandomCrop(Transform):
 
     def _step(self):
         height, width = self.size
-        return ("random_crop", width, height, self.padding)
+        return (self._name, width, height, self.padding)
 
 
 class RandomHorizontalFlip(Transform):
     """Mirrored left to right, with probability `p`."""
 
-    _stage = 1
+    _name = "random_flip"
 
     def __init__(self, p: float = 0.5) -> None:
         self.p = _check.number("p", p)
 
     def _step(self):
-        return ("random_flip", self.p)
+        return (self._name, self.p)
 
 
 class ColorJitter(Transform):
     """Brightness, contrast and saturation by factors of [max(0, 1-x), 1+x], in a random order."""
 
-    _stage = 2
+    _name = "color_jitter"
 
     def __init__(
         self, brightness: float = 0.0, contrast: float = 0.0, saturation: float = 0.0, hue: float | None = 0.0
@@ -176,7 +191,7 @@ class ColorJitter(Transform):
             setattr(self, name, 0.0 if value is None else _check.number(name, value))
 
     def _step(self):
-        return ("color_jitter", self.brightness, self.contrast, self.saturation)
+        return (self._name, self.brightness, self.contrast, self.saturation)
 
 
 class ToDtype(Transform):
@@ -185,7 +200,7 @@ class ToDtype(Transform):
     The library always scales: `scale=False` is for "uint8" only.
     """
 
-    _stage = 3
+    _stage = "dtype"
 
     def __init__(self, dtype: Dtype, scale: bool = False) -> None:
         from ._names import dtype_number
@@ -205,7 +220,7 @@ class ToTensor(ToDtype):
 class Normalize(Transform):
     """(value - mean) / std for each channel, value being scaled to [0, 1]; makes floating pictures."""
 
-    _stage = 4
+    _name = "normalize"
 
     def __init__(self, mean: Values, std: Values, inplace: bool = False) -> None:
         self.mean, self.std = (
@@ -216,7 +231,7 @@ class Normalize(Transform):
             raise ValueError("mean and std have three values, for R, G and B")
 
     def _step(self):
-        return ("normalize", *self.mean, *self.std)
+        return (self._name, *self.mean, *self.std)
 
 
 class Python(Transform):
@@ -233,7 +248,7 @@ class Python(Transform):
     of bad samples that are masked (zeros) are given to it, too.
     """
 
-    _stage = 5
+    _stage = "Python"
 
     def __init__(self, function: Callable[[Any], Any], per_sample: bool = False) -> None:
         self.function, self.per_sample = _check.function("function", function), _check.flag("per_sample", per_sample)
@@ -279,9 +294,9 @@ def recipe(transform):
     """The Recipe of a transform, or of a list of them."""
     steps, dtype, functions, stage, resize = [], None, [], -1, None
     for step in _flatten(transform):
-        if step._stage < stage:
+        if _STAGES.index(step._stage) < stage:
             raise ValueError(f"{step!r} comes too late: the order is geometry, flip, jitter, dtype, normalisation, Python")
-        stage = step._stage
+        stage = _STAGES.index(step._stage)
         if isinstance(step, ToDtype):
             dtype = step.dtype
         elif isinstance(step, Python):
@@ -291,12 +306,12 @@ def recipe(transform):
         elif isinstance(step, CenterCrop):
             if resize is None:
                 raise ValueError("CenterCrop needs a Resize before it: pictures differ in size")
-            steps.append(("resize_center_crop", resize.size, step.size[1], step.size[0]))
+            steps.append((step._name, resize.size, step.size[1], step.size[0]))
             resize = None
         else:
             steps.append(step._step())
     if resize is not None:
         raise ValueError("Resize needs a CenterCrop behind it: the rows of a batch have one size")
     if dtype is None:
-        dtype = "float32" if any(step[0] == "normalize" for step in steps) else "uint8"
+        dtype = "float32" if any(_STEPS[step[0]] == "normalize" for step in steps) else "uint8"
     return Recipe(steps, dtype, functions)

@@ -3,6 +3,7 @@
 #include "datasets.h"
 #include "extension.h"
 #include "options.h"
+#include "recipe.h"
 #include "whole.h"
 
 static PyObject *version(PyObject *module, PyObject *unused)
@@ -131,6 +132,9 @@ static PyMethodDef methods[] = {
      "launcher), as the environment says."},
     {"divide_ranks", divide_ranks, METH_VARARGS,
      "divide_ranks(rank, world_size, model_parallel): (rank, world_size)"},
+    {"steps", recipe_steps, METH_NOARGS,
+     "steps($module, /)\n--\n\nWhat a transform can be made of: (name, stage, text, ((argument, "
+     "preset or None), ...))."},
     {"concat", datasets_concat, METH_VARARGS,
      "concat(datasets, fields, labels): a dataset of them all"},
     {"subset", datasets_subset, METH_VARARGS, "subset([dataset], how, bytes): some samples of it"},

@@ -3,108 +3,74 @@
 
 #include "options.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-enum { NUMBERS_MAX = 6 };
+enum { NUMBERS_MAX = 16 };
 
 /* ---- recipes ---- */
 
-typedef sluice_status (*step_call)(sluice_augment *recipe, const double *n);
-
-static sluice_status random_resized_crop(sluice_augment *recipe, const double *n)
-{
-    return sluice_augment_random_resized_crop(recipe, (uint32_t)n[0], (uint32_t)n[1], n[2], n[3],
-                                              n[4], n[5]);
-}
-
-static sluice_status resize_center_crop(sluice_augment *recipe, const double *n)
-{
-    return sluice_augment_resize_center_crop(recipe, (uint32_t)n[0], (uint32_t)n[1],
-                                             (uint32_t)n[2]);
-}
-
-static sluice_status random_crop(sluice_augment *recipe, const double *n)
-{
-    return sluice_augment_random_crop(recipe, (uint32_t)n[0], (uint32_t)n[1], (uint32_t)n[2]);
-}
-
-static sluice_status random_flip(sluice_augment *recipe, const double *n)
-{
-    return sluice_augment_random_flip(recipe, n[0]);
-}
-
-static sluice_status color_jitter(sluice_augment *recipe, const double *n)
-{
-    return sluice_augment_color_jitter(recipe, n[0], n[1], n[2]);
-}
-
-static sluice_status normalize(sluice_augment *recipe, const double *n)
-{
-    const float mean[3] = {(float)n[0], (float)n[1], (float)n[2]};
-    const float deviation[3] = {(float)n[3], (float)n[4], (float)n[5]};
-    return sluice_augment_normalize(recipe, mean, deviation, 3);
-}
-
-static const struct step {
-    const char *name;
-    Py_ssize_t numbers;
-    step_call call;
-} steps_known[] = {
-    {"random_resized_crop", 6, random_resized_crop},
-    {"resize_center_crop", 3, resize_center_crop},
-    {"random_crop", 3, random_crop},
-    {"random_flip", 1, random_flip},
-    {"color_jitter", 3, color_jitter},
-    {"normalize", 6, normalize},
-};
-
-static const struct step *find_step(PyObject *tuple)
-{
-    PyObject *name =
-        PyTuple_Check(tuple) && PyTuple_Size(tuple) > 0 ? PyTuple_GetItem(tuple, 0) : NULL;
-    for (size_t i = 0; name != NULL && i < sizeof(steps_known) / sizeof(*steps_known); i++) {
-        if (PyUnicode_Check(name) &&
-            PyUnicode_CompareWithASCIIString(name, steps_known[i].name) == 0 &&
-            PyTuple_Size(tuple) == 1 + steps_known[i].numbers) {
-            return &steps_known[i];
-        }
-    }
-    PyErr_Format(PyExc_TypeError, "no such step: %R", tuple);
-    return NULL;
-}
-
-/* Sizes in pixels: whole numbers that the library then judges. */
-static bool is_whole(double number)
-{
-    return number >= 0 && number <= UINT32_MAX && number == (double)(uint32_t)number;
-}
-
+/* A tuple of a name and numbers, which the library judges. */
 static int add_step(const extension *e, sluice_augment *recipe, PyObject *tuple)
 {
-    static const Py_ssize_t sizes[] = {2, 3, 3, 0, 0, 0}; /* of a step's numbers, at first */
-    double numbers[NUMBERS_MAX] = {0};
-    const struct step *step = find_step(tuple);
-    if (step == NULL) {
+    double numbers[NUMBERS_MAX];
+    const Py_ssize_t count = PyTuple_Check(tuple) ? PyTuple_Size(tuple) - 1 : -1;
+    const char *name = count >= 0 ? PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, 0), NULL) : NULL;
+    if (name == NULL || count > NUMBERS_MAX) {
+        if (!PyErr_Occurred()) {
+            PyErr_Format(PyExc_TypeError, "no step: %R", tuple);
+        }
         return -1;
     }
-    for (Py_ssize_t i = 0; i < step->numbers; i++) {
+    for (Py_ssize_t i = 0; i < count; i++) {
         numbers[i] = PyFloat_AsDouble(PyTuple_GetItem(tuple, 1 + i));
         if (numbers[i] == -1 && PyErr_Occurred()) {
             return -1;
         }
-        if (i < sizes[step - steps_known] && !is_whole(numbers[i])) {
-            PyErr_Format(PyExc_ValueError, "%s: sizes are whole numbers of pixels", step->name);
-            return -1;
-        }
     }
-    if (step->call(recipe, numbers) < 0) {
+    if (sluice_augment_add(recipe, name, numbers, (uint32_t)count) < 0) {
         sluice_error error = SLUICE_ERROR_INIT;
         (void)sluice_augment_get_error(recipe, &error);
         (void)sluice_raise(e, &error);
         return -1;
     }
     return 0;
+}
+
+static PyObject *presets_of(uint32_t number, uint32_t count)
+{
+    PyObject *presets = PyTuple_New((Py_ssize_t)count);
+    for (uint32_t i = 0; presets != NULL && i < count; i++) {
+        sluice_augment_argument argument = SLUICE_AUGMENT_ARGUMENT_INIT;
+        (void)sluice_augment_get_argument(number, i, &argument);
+        PyObject *pair = isnan(argument.preset)
+                             ? Py_BuildValue("(sO)", argument.name, Py_None)
+                             : Py_BuildValue("(sd)", argument.name, argument.preset);
+        if (pair == NULL || PyTuple_SetItem(presets, (Py_ssize_t)i, pair) < 0) {
+            Py_CLEAR(presets);
+        }
+    }
+    return presets;
+}
+
+PyObject *recipe_steps(PyObject *module, PyObject *nothing)
+{
+    (void)module;
+    (void)nothing;
+    PyObject *steps = PyList_New(0);
+    sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
+    for (uint32_t i = 0; steps != NULL && sluice_augment_get_step(i, &step) == SLUICE_OK; i++) {
+        PyObject *presets = presets_of(i, step.arguments);
+        PyObject *made = presets == NULL
+                             ? NULL
+                             : Py_BuildValue("(sssN)", step.name, step.stage, step.text, presets);
+        if (made == NULL || PyList_Append(steps, made) < 0) {
+            Py_CLEAR(steps);
+        }
+        Py_XDECREF(made);
+    }
+    return steps;
 }
 
 sluice_augment *recipe_of(const extension *e, PyObject *steps)

@@ -9,14 +9,12 @@
 
 #include "extension.h"
 
-/*
- * Steps, each a tuple of a name and its numbers: ("random_resized_crop", width, height, scale_min,
- * scale_max, ratio_min, ratio_max), ("resize_center_crop", shorter_side, width, height),
- * ("random_crop", width, height, padding), ("random_flip", probability), ("color_jitter",
- * brightness, contrast, saturation), ("normalize", r, g, b, r, g, b): means, then deviations.
- * Returns NULL with an exception.
- */
+/* Steps, each a tuple of a name and its numbers, as sluice_augment_add takes them. Returns NULL
+ * with an exception. */
 sluice_augment *recipe_of(const extension *e, PyObject *steps);
+
+/* The library's steps: a list of (name, stage, text, ((argument, preset or None), ...)). */
+PyObject *recipe_steps(PyObject *module, PyObject *nothing);
 
 /*
  * Columns, each a dict of sluice_column's members by name; "recipe" is a list of steps, "shape" a

@@ -24,6 +24,31 @@ def test_steps():
     assert steps(T.RandomCrop(8), T.ToTensor(), T.Normalize([1, 2, 3], [4, 5, 6]))[0][1] == ("normalize", 1, 2, 3, 4, 5, 6)
 
 
+def test_each_step_of_the_library_has_a_class():
+    classes = [value for value in vars(T).values() if isinstance(value, type) and issubclass(value, T.Transform)]
+    named = {value._name: value._stage for value in classes if value._name}
+    assert named == {name: stage for name, stage, _, _ in sluice._sluice.steps()}
+    assert all(getattr(T, value.__name__) is value and value.__name__ in T.__all__ for value in classes if value._name)
+
+
+def test_presets_are_those_of_the_library():
+    presets = {name: dict(arguments) for name, _, _, arguments in sluice._sluice.steps()}
+    assert presets["random_resized_crop"]["width"] is None
+    for step in (T.RandomResizedCrop(8), T.RandomCrop(8), T.RandomHorizontalFlip(), T.ColorJitter()):
+        name, *numbers = step._step()
+        expected = list(presets[name].values())
+        assert len(numbers) == len(expected) and all(b is None or a == b for a, b in zip(numbers, expected))
+
+
+@pytest.mark.parametrize("numbers", [(8,), (8, 8, 4, 1), (8.5, 8, 0), (float("nan"), 8, 0), (8, 8, -1), (8, 0, 0)])
+def test_numbers_that_the_library_refuses(data, numbers):
+    with pytest.raises(ValueError, match="random_crop: "):
+        sluice._sluice.Loader(data._handle, {}, "host", None, [("random_crop", *numbers)], None, 0, (), False)
+    for step in ("random_crop", ("random_krop", 1), (1, 2)):
+        with pytest.raises((TypeError, ValueError)):
+            sluice._sluice.Loader(data._handle, {}, "host", None, [step], None, 0, (), False)
+
+
 @pytest.mark.parametrize(
     "transforms, words",
     [

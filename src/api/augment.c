@@ -33,6 +33,52 @@ sluice_status sluice_augment_get_error(const sluice_augment *recipe, sluice_erro
     return (sluice_status)recipe->error.status;
 }
 
+sluice_status sluice_augment_get_step(uint32_t number, sluice_augment_step *step)
+{
+    if (number >= sl_step_kind_count || step == NULL || !sl_api_is_tagged(step)) {
+        return SLUICE_INVALID;
+    }
+    const sl_step_kind *kind = &sl_step_kinds[number];
+    const sluice_augment_step full = {.struct_size = sizeof(full),
+                                      .arguments = sl_step_argument_count(kind),
+                                      .name = kind->name,
+                                      .stage = sl_step_stage_name(kind->stage),
+                                      .text = kind->text};
+    return sl_api_write_struct(step, &full, sizeof(full));
+}
+
+sluice_status sluice_augment_get_argument(uint32_t number, uint32_t argument,
+                                          sluice_augment_argument *result)
+{
+    if (number >= sl_step_kind_count || result == NULL || !sl_api_is_tagged(result) ||
+        argument >= sl_step_argument_count(&sl_step_kinds[number])) {
+        return SLUICE_INVALID;
+    }
+    const sl_argument *from = &sl_step_kinds[number].arguments[argument];
+    const sluice_augment_argument full = {.struct_size = sizeof(full),
+                                          .is_whole = from->type == SL_NUMBER_WHOLE,
+                                          .name = from->name,
+                                          .least = from->least,
+                                          .most = from->most,
+                                          .preset = from->preset,
+                                          .above_least = from->above};
+    return sl_api_write_struct(result, &full, sizeof(full));
+}
+
+sluice_status sluice_augment_add(sluice_augment *recipe, const char *name, const double *arguments,
+                                 uint32_t count)
+{
+    const sl_step_kind *kind = name != NULL ? sl_step_find(name) : NULL;
+    if (recipe == NULL || kind == NULL) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, "sluice_augment_add",
+                                "there is no step of that name");
+    }
+    if (count > sl_step_argument_count(kind) || (count > 0 && arguments == NULL)) {
+        return sl_recipe_refuse(recipe, SLUICE_INVALID, name, "too many arguments, or none at all");
+    }
+    return sl_recipe_add(recipe, name, kind, arguments, count);
+}
+
 /* A call of step `name`, all of whose arguments are given. */
 static sluice_status add(sluice_augment *recipe, const char *name, const double *arguments)
 {

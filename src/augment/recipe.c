@@ -44,13 +44,15 @@ static void describe_range(const sl_argument *argument, char *text, size_t bytes
 }
 
 /* Why not, in `text`; or "". */
-static void check_arguments(const sl_step_kind *kind, const double *arguments, char *text,
-                            size_t bytes)
+static void check_arguments(const sl_step_kind *kind, const double *arguments, uint32_t given,
+                            char *text, size_t bytes)
 {
     const uint32_t count = sl_step_argument_count(kind);
     text[0] = '\0';
     for (uint32_t i = 0; i < count && text[0] == '\0'; i++) {
-        if (!in_range(&kind->arguments[i], arguments[i])) {
+        if (i >= given && isnan(kind->arguments[i].preset)) {
+            (void)snprintf(text, bytes, "%s must be given", kind->arguments[i].name);
+        } else if (!in_range(&kind->arguments[i], arguments[i])) {
             describe_range(&kind->arguments[i], text, bytes);
         }
     }
@@ -104,7 +106,7 @@ sluice_status sl_recipe_add(sluice_augment *recipe, const char *call, const sl_s
             step.arguments[i] = (double)(float)step.arguments[i];
         }
     }
-    check_arguments(kind, step.arguments, text, sizeof(text));
+    check_arguments(kind, step.arguments, count, text, sizeof(text));
     if (text[0] != '\0') {
         return sl_recipe_refuse(recipe, SLUICE_INVALID, call, text);
     }

@@ -53,6 +53,10 @@ static void check_all()
     const sluice_unpack_options unpack_options = SLUICE_UNPACK_OPTIONS_INIT;
     const sluice_unpack_progress unpack_progress = SLUICE_UNPACK_PROGRESS_INIT;
     const sluice_unpack_result unpack_result = SLUICE_UNPACK_RESULT_INIT;
+    const sluice_augment_step augment_step = SLUICE_AUGMENT_STEP_INIT;
+    const sluice_augment_argument augment_argument = SLUICE_AUGMENT_ARGUMENT_INIT;
+    check(augment_step, "augment_step");
+    check(augment_argument, "augment_argument");
     check(error, "error");
     check(tensor, "tensor");
     check(system, "system");

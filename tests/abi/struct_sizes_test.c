@@ -118,6 +118,16 @@ static sluice_status fill_column(void *tagged)
     return sluice_batch_get_column(f.batch, 1, tagged);
 }
 
+static sluice_status fill_step(void *tagged)
+{
+    return sluice_augment_get_step(0, tagged);
+}
+
+static sluice_status fill_argument(void *tagged)
+{
+    return sluice_augment_get_argument(0, 2, tagged);
+}
+
 /* ---- and those that fill an error ---- */
 
 static sluice_status fail_open(void *tagged)
@@ -292,6 +302,8 @@ static const struct filler {
     {"batch_tensor", fill_tensor, sizeof(sluice_tensor), SLUICE_OK, 4},
     {"tensor_slice", fill_slice, sizeof(sluice_tensor), SLUICE_OK, 4},
     {"batch_get_column", fill_column, sizeof(sluice_tensor), SLUICE_OK, 4},
+    {"augment_get_step", fill_step, sizeof(sluice_augment_step), SLUICE_OK, 4},
+    {"augment_get_argument", fill_argument, sizeof(sluice_augment_argument), SLUICE_OK, 4},
     {"error of dataset_open", fail_open, sizeof(sluice_error), SLUICE_IO, 4},
     {"error of dataset_get_sample", fail_sample, sizeof(sluice_error), SLUICE_INVALID, 4},
     {"error of dataset_read", fail_read, sizeof(sluice_error), SLUICE_INVALID, 4},

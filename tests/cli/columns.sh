@@ -67,6 +67,14 @@ run 0 view packed --samples 3 --draws 2 --size 64 --pipeline crop --padding 8 -o
 run 0 view packed --samples 3 --draws 2 --size 64 --column image:image,crop=random,padding=8 -o crop2.png
 cmp -s crop.png crop2.png || fail "--pipeline crop and crop=random differ"
 if cmp -s crop.png natural.png; then fail "--pipeline crop changes nothing"; fi
+# A flip that is always made mirrors all; of a column as of the command. An operation works on pixels.
+run 0 view packed --samples 3 --draws 2 --size 64 --augment random_flip:0 -o unflipped.png
+run 0 view packed --samples 3 --draws 2 --size 64 --augment random_flip:1 -o flipped.png
+run 0 view packed --samples 3 --draws 2 --size 64 --column image:image,augment=random_flip:1 -o flipped2.png
+cmp -s flipped.png flipped2.png || fail "--augment and augment= differ"
+if cmp -s flipped.png unflipped.png; then fail "--augment changes nothing"; fi
+run 0 view packed --samples 3 --draws 2 --size 64 --augment random_flip+color_jitter:0.9 -o jitter.png
+if cmp -s jitter.png natural.png; then fail "color_jitter changes nothing"; fi
 refuses 2 "nothing to draw" view packed --column label:number
 
 # What is wrong is named; nothing is done.
@@ -83,6 +91,14 @@ for command in bench view; do
     refuses 2 "two columns" "$command" packed --column image:image --column image:image
     refuses 2 "no dtype" "$command" packed --column image:image --column label:number,dtype=f16
     refuses 2 "not empty" "$command" packed --column ''
+    refuses 2 'no step "random_flop"; did you mean random_flip' "$command" packed --augment random_flop
+    refuses 2 'no step "x"' "$command" packed --column image:image,augment=color_jitter+x:1
+    refuses 2 '"a lot" of random_flip: expected a number' "$command" packed --augment 'random_flip:a lot'
+    refuses 2 "probability must be from 0 to 1" "$command" packed --augment random_flip:50
+    refuses 2 "geometry step already" "$command" packed --augment random_crop:8:8
+    refuses 2 "mean_r must be given" "$command" packed --augment normalize
+    refuses 2 "too many arguments" "$command" packed --augment random_flip:1:1
+    refuses 2 'expected STEP' "$command" packed --augment random_flip++color_jitter
 done
 
 # Datasets without a picture: tensors as they are, tokens in windows.

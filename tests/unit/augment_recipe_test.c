@@ -142,6 +142,81 @@ static void one_geometry_step(void **state)
     expect_error(r, SLUICE_STATE, "sluice_augment_random_crop", "geometry");
 }
 
+/* What is listed can be added, at both ends of its ranges and not beyond. */
+static void every_step_is_listed(void **state)
+{
+    (void)state;
+    sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
+    uint32_t number = 0;
+    for (; sluice_augment_get_step(number, &step) == SLUICE_OK; number++) {
+        double numbers[SL_STEP_ARGUMENTS_MAX];
+        sluice_augment_argument a = SLUICE_AUGMENT_ARGUMENT_INIT;
+        sluice_augment *r = make_recipe();
+        assert_true(strlen(step.text) > 0 && strlen(step.stage) > 0);
+        for (uint32_t i = 0; i < step.arguments; i++) {
+            assert_int_equal(sluice_augment_get_argument(number, i, &a), SLUICE_OK);
+            assert_true(a.least < a.most && strlen(a.name) > 0);
+            numbers[i] = a.most;
+        }
+        assert_int_equal(sluice_augment_get_argument(number, step.arguments, &a), SLUICE_INVALID);
+        assert_int_equal(sluice_augment_add(r, step.name, numbers, step.arguments), SLUICE_OK);
+        for (uint32_t i = 0; i < step.arguments; i++) {
+            assert_int_equal(sluice_augment_get_argument(number, i, &a), SLUICE_OK);
+            const double bad[] = {NAN, a.above_least != 0 ? a.least : nextafter(a.least, -INFINITY),
+                                  nextafter(a.most, INFINITY), a.is_whole != 0 ? 1.5 : NAN};
+            for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++) {
+                double wrong[SL_STEP_ARGUMENTS_MAX];
+                memcpy(wrong, numbers, sizeof(wrong));
+                wrong[i] = bad[k];
+                sluice_augment *other = make_recipe();
+                assert_int_equal(sluice_augment_add(other, step.name, wrong, step.arguments),
+                                 SLUICE_INVALID);
+                expect_error(other, SLUICE_INVALID, step.name, a.name);
+                sluice_augment_destroy(other);
+            }
+        }
+        assert_int_equal(sluice_augment_add(r, step.name, numbers, step.arguments + 1),
+                         SLUICE_INVALID);
+        sluice_augment_destroy(r);
+    }
+    assert_int_equal(number, sl_step_kind_count);
+    assert_int_equal(sluice_augment_get_step(0, NULL), SLUICE_INVALID);
+}
+
+/* By name as by function: the same recipe. In any order, and with presets. */
+static void steps_by_name(void **state)
+{
+    (void)state;
+    const float mean[3] = {0.1F, 0.2F, 0.3F};
+    const float deviation[3] = {0.4F, 0.5F, 0.6F};
+    const double normal[6] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6};
+    sluice_augment *a = make_recipe();
+    sluice_augment *b = make_recipe();
+    assert_int_equal(sluice_augment_normalize(a, mean, deviation, 3), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_flip(a, 0.9), SLUICE_OK);
+    assert_int_equal(sluice_augment_color_jitter(a, 0, 0, 0), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_resized_crop(a, 8, 9, 0.08, 1, 3.0 / 4, 4.0 / 3),
+                     SLUICE_OK);
+    assert_int_equal(sluice_augment_random_flip(a, 0.5), SLUICE_OK); /* again: other numbers */
+    assert_int_equal(sluice_augment_add(b, "random_resized_crop", (const double[]){8, 9}, 2),
+                     SLUICE_OK);
+    assert_int_equal(sluice_augment_add(b, "random_flip", NULL, 0), SLUICE_OK);
+    assert_int_equal(sluice_augment_add(b, "color_jitter", NULL, 0), SLUICE_OK);
+    assert_int_equal(sluice_augment_add(b, "normalize", normal, 6), SLUICE_OK);
+    assert_memory_equal(a, b, sizeof(*a));
+    assert_int_equal(sluice_augment_add(b, "normalise", normal, 6), SLUICE_INVALID);
+    expect_error(b, SLUICE_INVALID, "sluice_augment_add", "no step");
+    assert_int_equal(sluice_augment_add(b, NULL, NULL, 0), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_add(NULL, "random_flip", NULL, 0), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_add(b, "random_flip", NULL, 1), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_add(a, "random_crop", NULL, 0), SLUICE_INVALID);
+    expect_error(a, SLUICE_INVALID, "random_crop", "width must be given");
+    assert_int_equal(sluice_augment_add(a, "random_crop", normal, 3), SLUICE_INVALID);
+    assert_int_equal(sluice_augment_add(a, "random_crop", (const double[]){8, 8}, 2), SLUICE_STATE);
+    sluice_augment_destroy(a);
+    sluice_augment_destroy(b);
+}
+
 static void assert_inside(const sl_rect *inner, uint32_t width, uint32_t height)
 {
     assert_true(inner->width > 0 && inner->height > 0);
@@ -458,6 +533,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(arguments_out_of_range, setup, teardown),
         cmocka_unit_test(the_first_refusal_is_remembered),
         cmocka_unit_test_setup_teardown(one_geometry_step, setup, teardown),
+        cmocka_unit_test(every_step_is_listed),
+        cmocka_unit_test(steps_by_name),
         cmocka_unit_test(crops_lie_in_any_picture),
         cmocka_unit_test_setup_teardown(crops_have_the_right_distribution, setup, teardown),
         cmocka_unit_test(crops_that_cannot_fit_are_central),

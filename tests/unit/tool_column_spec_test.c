@@ -70,6 +70,8 @@ static void test_image(void **state)
     assert_int_equal(spec.dtype, SLUICE_BF16);
     assert_int_equal(spec.layout, SLUICE_NCHW);
     assert_int_equal(spec.missing, SLUICE_MISSING_BLANK);
+    spec = good("image:image,augment=random_flip:0.3+color_jitter:1:2:3");
+    assert_string_equal(spec.augment, "random_flip:0.3+color_jitter:1:2:3");
     spec = good("image:image,crop=rrc,area-min=0.25,area-max=1");
     assert_int_equal(spec.crop, PIPELINE_TRAIN);
     assert_true(spec.area_min == 0.25 && spec.area_max == 1);

@@ -23,7 +23,7 @@ struct bench_args {
     int last;   /* a sluice_last_batch; -1: not given */
     struct data_folder folder;
     bool exact, whole_samples, any_numa_node, json, supply;
-    const char *dataset, *yardstick, *device, *trace, *report, *quarantine;
+    const char *dataset, *yardstick, *device, *augment, *trace, *report, *quarantine;
     struct option_list columns;
     struct ranks_given ranks;
     const char *rank_files; /* NULL: the system's temporary folder */

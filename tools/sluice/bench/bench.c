@@ -110,7 +110,8 @@ static int make_columns(const struct column_set *columns, struct column_source *
                                                .size = (uint32_t)args.size,
                                                .area_min = args.area_min,
                                                .area_max = args.area_max,
-                                               .padding = (uint32_t)args.padding},
+                                               .padding = (uint32_t)args.padding,
+                                               .steps = args.augment},
                                      .dtype = args.dtype,
                                      .layout = args.layout};
     if (args.yardstick != NULL && column_set_picture(columns, 0) == NULL) {
@@ -316,6 +317,7 @@ static struct option_row rows[] = {
      .help = "largest random crop; as --area-min for crops of one size [1]"},
     {"padding", 0, OPTION_COUNT, &args.padding, .max = 16384, .metavar = "PIXELS",
      .help = "black pixels on each side before --pipeline crop [4]"},
+    AUGMENT_ROW(args.augment),
     {"dtype", 0, OPTION_CHOICE, &args.dtype, .choices = pipeline_dtypes,
      .help = "of the pictures; floating ones are normalised [u8]"},
     {"layout", 0, OPTION_CHOICE, &args.layout, .choices = pipeline_layouts,

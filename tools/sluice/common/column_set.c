@@ -156,6 +156,7 @@ static sluice_augment *recipe_of(const struct column_spec *spec, const struct co
                shape.area_max);
         return NULL;
     }
+    shape.steps = spec->augment[0] != '\0' ? spec->augment : shape.steps;
     shape.padding = spec->padding != COLUMN_COUNT_NONE ? (uint32_t)spec->padding : shape.padding;
     return pipeline_recipe(&shape, code);
 }

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ITEM_BYTES = 128, WORDS_BYTES = 192, QUESTION_BYTES = 80 };
+enum { ITEM_BYTES = COLUMN_STEPS_BYTES, WORDS_BYTES = 192, QUESTION_BYTES = 80 };
 
 static const char *const kind_words[] = {
     [SLUICE_COLUMN_IMAGE] = "image",     [SLUICE_COLUMN_NUMBER] = "number",
@@ -27,7 +27,7 @@ static const char *const part_words[] = {"whole", "center", "random", NULL};
 static const char *const too_long_words[] = {"bad", "truncate", NULL};
 static const char *const missing_words[] = {"bad", "blank", NULL};
 
-enum value { VALUE_COUNT, VALUE_AREA, VALUE_WORD, VALUE_SHAPE };
+enum value { VALUE_COUNT, VALUE_AREA, VALUE_WORD, VALUE_SHAPE, VALUE_TEXT };
 
 struct key {
     const char *name;
@@ -50,6 +50,7 @@ static const struct key keys[] = {
     {"padding", BIT(IMAGE), VALUE_COUNT, MEMBER(padding), 0, 16384, NULL},
     {"area-min", BIT(IMAGE), VALUE_AREA, MEMBER(area_min), 0, 0, NULL},
     {"area-max", BIT(IMAGE), VALUE_AREA, MEMBER(area_max), 0, 0, NULL},
+    {"augment", BIT(IMAGE), VALUE_TEXT, MEMBER(augment), 0, 0, NULL},
     {"shape", BIT(TENSOR), VALUE_SHAPE, MEMBER(shape), 0, 0, NULL},
     {"part", BIT(TENSOR), VALUE_WORD, MEMBER(part), 0, 0, part_words},
     {"length", BIT(WINDOW) | BIT(ONE_HOT) | TEXTS, VALUE_COUNT, MEMBER(length), 1,
@@ -240,6 +241,9 @@ static bool take_item(char *item, struct column_spec *spec, uint32_t *given,
         return take_word(key, value, spec, fault);
     case VALUE_SHAPE:
         return take_shape(value, spec, fault);
+    case VALUE_TEXT: /* shorter than its item */
+        memcpy((char *)spec + key->offset, value, strlen(value) + 1);
+        return true;
     }
     return false;
 }

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COLUMN_NAME_BYTES = 32, COLUMN_WORD_NONE = -1 };
+enum { COLUMN_NAME_BYTES = 32, COLUMN_STEPS_BYTES = 128, COLUMN_WORD_NONE = -1 };
 #define COLUMN_COUNT_NONE UINT64_MAX
 
 /* Words that were not given are COLUMN_WORD_NONE, counts COLUMN_COUNT_NONE, parts of an area 0. */
@@ -33,7 +33,8 @@ struct column_spec {
     uint64_t size, padding; /* of an image, pixels */
     uint64_t length, stride, offset;
     double area_min, area_max;
-    uint32_t dims; /* of shape; 0: not given */
+    char augment[COLUMN_STEPS_BYTES]; /* of an image, further steps (pipeline.h); "": not given */
+    uint32_t dims;                    /* of shape; 0: not given */
     int64_t shape[SLUICE_TENSOR_DIMS_MAX];
 };
 

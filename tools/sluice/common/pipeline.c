@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pipeline.h"
 
+#include "exit_code.h"
+#include "nearest.h"
 #include "report.h"
+#include "units.h"
 
 #include <stddef.h>
+#include <string.h>
+
+enum { NUMBERS_MAX = 16, PIPELINE_STEP_BYTES = 128 };
 
 const char *const pipeline_words[] = {"train", "eval", "crop", NULL};
 const char *const pipeline_dtypes[] = {"u8", "f32", "f16", "bf16", NULL};
@@ -39,6 +45,66 @@ static sluice_status build(sluice_augment *recipe, const struct pipeline_shape *
     return status;
 }
 
+static void refuse_step(const char *name)
+{
+    sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
+    struct nearest nearest;
+    char question[80];
+    nearest_begin(&nearest, name);
+    for (uint32_t i = 0; sluice_augment_get_step(i, &step) == SLUICE_OK; i++) {
+        nearest_try(&nearest, step.name);
+    }
+    report("augment: there is no step \"%s\"%s", name,
+           nearest_question(&nearest, "", question, sizeof question));
+}
+
+static bool knows_step(const char *name)
+{
+    sluice_augment_step step = SLUICE_AUGMENT_STEP_INIT;
+    for (uint32_t i = 0; sluice_augment_get_step(i, &step) == SLUICE_OK; i++) {
+        if (strcmp(step.name, name) == 0) {
+            return true;
+        }
+    }
+    refuse_step(name);
+    return false;
+}
+
+/* "NAME[:NUMBER...]", which is cut up. False: reported, or refused by the recipe. */
+static bool add_step(sluice_augment *recipe, char *text)
+{
+    double numbers[NUMBERS_MAX];
+    uint32_t count = 0;
+    char *rest = NULL;
+    const char *name = strtok_r(text, ":", &rest);
+    for (const char *at = strtok_r(NULL, ":", &rest); at != NULL; at = strtok_r(NULL, ":", &rest)) {
+        if (count == NUMBERS_MAX || !units_parse_real(at, &numbers[count++])) {
+            report("augment: \"%s\" of %s: expected a number", at, name);
+            return false;
+        }
+    }
+    return knows_step(name) && sluice_augment_add(recipe, name, numbers, count) >= 0;
+}
+
+static bool add_steps(sluice_augment *recipe, const char *text)
+{
+    char step[PIPELINE_STEP_BYTES];
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "+");
+        if (length == 0 || length >= sizeof step || *text == ':') {
+            report("augment: \"%s\": expected STEP[:NUMBER...][+STEP...]", text);
+            return false;
+        }
+        memcpy(step, text, length);
+        step[length] = '\0';
+        if (!add_step(recipe, step)) {
+            return false;
+        }
+        text += length + (text[length] == '+');
+    }
+    return true;
+}
+
 sluice_augment *pipeline_recipe(const struct pipeline_shape *shape, int *code)
 {
     sluice_augment *recipe = NULL;
@@ -46,12 +112,18 @@ sluice_augment *pipeline_recipe(const struct pipeline_shape *shape, int *code)
     if (status >= 0) {
         status = build(recipe, shape);
     }
-    if (status >= 0) {
+    const bool added = status < 0 || shape->steps == NULL || add_steps(recipe, shape->steps);
+    if (status >= 0 && added) {
         return recipe;
     }
     sluice_error error = SLUICE_ERROR_INIT;
     if (recipe != NULL && sluice_augment_get_error(recipe, &error) < 0) {
-        *code = report_error(&error, NULL);
+        *code = added ? report_error(&error, NULL) : TOOL_USAGE;
+        if (!added) {
+            report("augment: %s", error.text);
+        }
+    } else if (!added) {
+        *code = TOOL_USAGE;
     } else {
         report("the pipeline cannot be made: %s", sluice_status_name(status));
         *code = report_exit_code(status);

@@ -2,7 +2,9 @@
 /*
  * pipeline: the usual image pipelines as recipes. Training is RandomResizedCrop + flip, evaluation
  * is resize + centre crop, and for small pictures (CIFAR) there is a random crop of the padded
- * picture + flip. All normalise with ImageNet's mean where the dtype floats.
+ * picture + flip. All normalise with ImageNet's mean where the dtype floats. Any other step that
+ * the library has can be added as text, STEP[:NUMBER...][+STEP...], like
+ * "random_flip:0.3+color_jitter"; numbers that are left out have the library's presets. Pure.
  */
 #ifndef TOOL_PIPELINE_H
 #define TOOL_PIPELINE_H
@@ -31,7 +33,16 @@ struct pipeline_shape {
     double area_min, area_max; /* of TRAIN's crop, over the picture's */
     uint32_t padding;          /* of CROP: black pixels on each side */
     bool normalize;
+    const char *steps; /* text, borrowed; NULL: none */
 };
+
+/* The row of the option table that commands with pictures have. */
+#define AUGMENT_ROW(text)                                                        \
+    {                                                                            \
+        "augment", 0, OPTION_TEXT, &(text),                                      \
+            .metavar = "STEP[:NUMBER...][+STEP...]",                             \
+            .help = "further steps for pictures, or other numbers (docs/cli.md)" \
+    }
 
 /* NULL: reported, `*code` is the exit code. */
 sluice_augment *pipeline_recipe(const struct pipeline_shape *shape, int *code);

@@ -42,7 +42,7 @@ struct view_args {
     int pipeline;
     struct data_folder folder;
     bool exact, json;
-    const char *dataset, *out;
+    const char *dataset, *out, *augment;
     struct option_list columns;
 };
 
@@ -361,7 +361,8 @@ static struct column_look look_of(const struct view_args *args)
                                           .size = (uint32_t)args->size,
                                           .area_min = PIPELINE_AREA_MIN,
                                           .area_max = PIPELINE_AREA_MAX,
-                                          .padding = (uint32_t)args->padding},
+                                          .padding = (uint32_t)args->padding,
+                                          .steps = args->augment},
                                 .bytes = true};
 }
 
@@ -538,6 +539,7 @@ int view_main(int argc, char **argv)
          .help = "random crops and flips, the centre, or padded random crops [train]"},
         {"padding", 0, OPTION_COUNT, &args.padding, .max = 16384, .metavar = "PIXELS",
          .help = "black pixels on each side before --pipeline crop [4]"},
+        AUGMENT_ROW(args.augment),
         {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",
          .help = "of the augmentation, as in training [0]"},
         {"exact", 0, OPTION_FLAG, &args.exact,
