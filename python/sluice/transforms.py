@@ -29,6 +29,7 @@ __all__ = [
     "RandomCrop",
     "RandomHorizontalFlip",
     "RandomResizedCrop",
+    "RandomVerticalFlip",
     "Resize",
     "ToDtype",
     "ToTensor",
@@ -174,6 +175,12 @@ class RandomHorizontalFlip(Transform):
 
     def _step(self):
         return (self._name, self.p)
+
+
+class RandomVerticalFlip(RandomHorizontalFlip):
+    """Mirrored top to bottom, with probability `p`."""
+
+    _name = "random_vertical_flip"
 
 
 class ColorJitter(Transform):

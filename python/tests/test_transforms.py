@@ -104,6 +104,63 @@ def loader_of(data, *transforms, **options):
     return sluice.Loader(data, batch_size=4, transform=[T.RandomResizedCrop(16), *transforms], **options)
 
 
+def pictures(data, *transforms, dtype=None, **options):
+    """The pictures of two epochs in the dataset's order."""
+    options.setdefault("shuffle", False)
+    loader = sluice.Loader(data, batch_size=8, transform=[*transforms], dtype=dtype, **options)
+    return numpy.concatenate([batch["image"].numpy().copy() for _ in range(2) for batch in loader])
+
+
+CROPS = (T.RandomResizedCrop((16, 23)), [T.Resize(40), T.CenterCrop((17, 31))], T.RandomCrop((30, 21), padding=40))
+
+
+@pytest.mark.parametrize("crop", CROPS)
+@pytest.mark.parametrize("dtype", ["uint8", "float16"])
+def test_vertical_flips_are_numpys(data, crop, dtype):
+    jitter = T.ColorJitter(0.3, 0.3, 0.3)
+    for behind in ([], [jitter]):
+        plain = pictures(data, crop, *behind, dtype=dtype)
+        flipped = pictures(data, crop, T.RandomVerticalFlip(1), *behind, dtype=dtype)
+        both = pictures(data, crop, T.RandomHorizontalFlip(1), T.RandomVerticalFlip(1), *behind, dtype=dtype)
+        assert (flipped == plain[:, ::-1]).all() and (both == plain[:, ::-1, ::-1]).all() and (flipped != plain).any()
+        assert (pictures(data, crop, T.RandomVerticalFlip(0), *behind, dtype=dtype) == plain).all()
+    planes = pictures(data, crop, T.RandomVerticalFlip(1), dtype=dtype, layout="NCHW")
+    assert (planes.transpose(0, 2, 3, 1) == pictures(data, crop, dtype=dtype)[:, ::-1]).all()
+
+
+def flips_of(made, plain):
+    """Which of the pictures are flipped; each is one or the other."""
+    flips = (made == plain[:, ::-1]).all((1, 2, 3))
+    assert ((made == plain).all((1, 2, 3)) != flips).all()
+    return flips
+
+
+def test_vertical_flips_as_often_as_asked_for(data):
+    crop, seen = T.RandomResizedCrop(8), []
+    for seed in range(30):
+        plain = pictures(data, crop, T.RandomHorizontalFlip(), seed=seed)
+        steps = (crop, T.RandomHorizontalFlip(), T.RandomVerticalFlip(0.3))
+        made = pictures(data, *steps, seed=seed)
+        seen.append(flips_of(made, plain))
+        assert (made == pictures(data, *steps, seed=seed, num_workers=3)).all()
+    assert abs(numpy.mean(seen) - 0.3) < 0.04  # of 1,980 draws: four deviations
+    assert len({tuple(flips) for flips in seen}) == 30 and (seen[0][:33] != seen[0][33:]).any()
+
+
+def test_vertical_flips_go_on_where_they_were(data):
+    def loader():
+        return sluice.Loader(data, batch_size=4, shuffle=True, seed=5, transform=[T.RandomResizedCrop(8), T.RandomVerticalFlip()])
+
+    whole, interrupted, resumed = loader(), loader(), loader()
+    expected = [batch["image"].numpy().copy() for batch in whole]
+    iterator = iter(interrupted)
+    for _ in range(4):
+        next(iterator)
+    resumed.load_state_dict(interrupted.state_dict())
+    rest = [batch["image"].numpy().copy() for batch in resumed]
+    assert len(rest) == len(expected) - 4 and all((a == b).all() for a, b in zip(rest, expected[4:]))
+
+
 def test_functions_on_a_batch(data):
     plain = [batch["image"].numpy().copy() for batch in loader_of(data)]
     loader = loader_of(data, T.Python(lambda images: 255 - images), T.Python(lambda images: images.mean((1, 2))))

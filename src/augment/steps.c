@@ -164,6 +164,15 @@ static sluice_status random_flip(const double *arguments, sl_random *random, sl_
     return SLUICE_OK;
 }
 
+static sluice_status random_vertical_flip(const double *arguments, sl_random *random,
+                                          sl_params *params, sluice_error *error)
+{
+    (void)error;
+    assert(sl_mapping_is_box(&params->mapping));
+    params->mapping.flip_y = sl_random_unit(random) < arguments[0];
+    return SLUICE_OK;
+}
+
 /* ---- pixels ---- */
 
 /* All numbers are drawn if any is used, so that one strength does not change the others. */
@@ -265,6 +274,12 @@ const sl_step_kind sl_step_kinds[] = {
      .stream = 2,
      .arguments = {PROBABILITY},
      .draw = random_flip},
+    {.name = "random_vertical_flip",
+     .text = "mirrored top to bottom",
+     .stage = SL_STAGE_FLIP,
+     .stream = 4,
+     .arguments = {PROBABILITY},
+     .draw = random_vertical_flip},
     {.name = "color_jitter",
      .text = "brightness, contrast and saturation by random factors, in a random order",
      .stage = SL_STAGE_COLOR,

@@ -73,6 +73,8 @@ run 0 view packed --samples 3 --draws 2 --size 64 --augment random_flip:1 -o fli
 run 0 view packed --samples 3 --draws 2 --size 64 --column image:image,augment=random_flip:1 -o flipped2.png
 cmp -s flipped.png flipped2.png || fail "--augment and augment= differ"
 if cmp -s flipped.png unflipped.png; then fail "--augment changes nothing"; fi
+run 0 view packed --samples 3 --draws 2 --size 64 --augment random_vertical_flip:1 -o vertical.png
+if cmp -s vertical.png natural.png; then fail "random_vertical_flip changes nothing"; fi
 run 0 view packed --samples 3 --draws 2 --size 64 --augment random_flip+color_jitter:0.9 -o jitter.png
 if cmp -s jitter.png natural.png; then fail "color_jitter changes nothing"; fi
 refuses 2 "nothing to draw" view packed --column label:number
@@ -92,7 +94,7 @@ for command in bench view; do
     refuses 2 "no dtype" "$command" packed --column image:image --column label:number,dtype=f16
     refuses 2 "not empty" "$command" packed --column ''
     refuses 2 'no step "random_flop"; did you mean random_flip' "$command" packed --augment random_flop
-    refuses 2 'no step "x"' "$command" packed --column image:image,augment=color_jitter+x:1
+    refuses 2 'no step "x"' "$command" packed --column image:image,augment=random_vertical_flip+x:1
     refuses 2 '"a lot" of random_flip: expected a number' "$command" packed --augment 'random_flip:a lot'
     refuses 2 "probability must be from 0 to 1" "$command" packed --augment random_flip:50
     refuses 2 "geometry step already" "$command" packed --augment random_crop:8:8

@@ -440,6 +440,53 @@ static int kind_of(sl_pixel_operation *apply)
     return apply == sl_brightness ? 0 : apply == sl_contrast ? 1 : 2;
 }
 
+/* As often as asked for, and independent of the other flip, which stays as it was. */
+static void vertical_flips(void **state)
+{
+    sluice_augment *r = *state;
+    sluice_augment *plain = make_recipe();
+    enum { DRAWS = 20000 };
+    int seen[2][2] = {{0}};
+    assert_int_equal(sluice_augment_random_crop(r, 8, 8, 4), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_crop(plain, 8, 8, 4), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_flip(plain, 0.5), SLUICE_OK);
+    assert_int_equal(sluice_augment_random_flip(r, 0.5), SLUICE_OK);
+    assert_int_equal(sluice_augment_add(r, "random_vertical_flip", (const double[]){0.25}, 1),
+                     SLUICE_OK);
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        sl_params p = draw(r, i, 8, 8);
+        sl_params q = draw(plain, i, 8, 8);
+        seen[p.mapping.flip_x][p.mapping.flip_y]++;
+        assert_false(q.mapping.flip_y);
+        p.mapping.flip_y = false;
+        assert_memory_equal(&p, &q, sizeof(p));
+    }
+    for (int x = 0; x < 2; x++) {
+        assert_true(fabs(seen[x][0] / (double)DRAWS - 0.375) < 0.015);
+        assert_true(fabs(seen[x][1] / (double)DRAWS - 0.125) < 0.01);
+    }
+    assert_int_equal(sluice_augment_add(r, "random_vertical_flip", (const double[]){1}, 1),
+                     SLUICE_OK);
+    assert_true(draw(r, 0, 8, 8).mapping.flip_y);
+    assert_int_equal(sluice_augment_add(r, "random_vertical_flip", (const double[]){0}, 1),
+                     SLUICE_OK);
+    assert_false(draw(r, 0, 8, 8).mapping.flip_y);
+    sluice_augment_destroy(plain);
+}
+
+/* Pinned as below. */
+static void vertical_flips_are_the_same_for_ever(void **state)
+{
+    sluice_augment *r = *state;
+    uint64_t bits = 0;
+    assert_int_equal(sluice_augment_random_crop(r, 8, 8, 0), SLUICE_OK);
+    assert_int_equal(sluice_augment_add(r, "random_vertical_flip", NULL, 0), SLUICE_OK);
+    for (uint64_t i = 0; i < 64; i++) {
+        bits |= (uint64_t)draw(r, i, 8, 8).mapping.flip_y << i;
+    }
+    assert_true(bits == 0x7CD363A180E2BB8FU);
+}
+
 static void jitter_factors_and_orders(void **state)
 {
     sluice_augment *r = *state;
@@ -488,7 +535,8 @@ static void streams_are_the_same_for_ever(void **state)
         const char *name;
         uint32_t stream;
     } expected[] = {{"random_resized_crop", 1}, {"resize_center_crop", 0}, {"random_crop", 1},
-                    {"random_flip", 2},         {"color_jitter", 3},       {"normalize", 0}};
+                    {"random_flip", 2},         {"color_jitter", 3},       {"normalize", 0},
+                    {"random_vertical_flip", 4}};
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
         assert_int_equal(sl_step_find(expected[i].name)->stream, expected[i].stream);
     }
@@ -542,6 +590,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(need_is_less_than_the_picture, setup, teardown),
         cmocka_unit_test_setup_teardown(random_crops_with_padding, setup, teardown),
         cmocka_unit_test(operations_are_independent),
+        cmocka_unit_test_setup_teardown(vertical_flips, setup, teardown),
+        cmocka_unit_test_setup_teardown(vertical_flips_are_the_same_for_ever, setup, teardown),
         cmocka_unit_test_setup_teardown(jitter_factors_and_orders, setup, teardown),
         cmocka_unit_test(streams_are_the_same_for_ever),
         cmocka_unit_test_setup_teardown(draws_are_the_same_for_ever, setup, teardown),
