@@ -5,16 +5,12 @@
  * is refused before anything is done.
  */
 #include "loader_setup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { CLASSES = 2, PER_CLASS = 3, GUARD = 0xC3, BEHIND = 64 };
 

@@ -5,14 +5,10 @@
  * formats, orders and joins of joins are tried in python/tests/test_labels.py.
  */
 #include "loader_setup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { PETS = 3, BIRDS = 4, ALL = PETS + BIRDS };
 

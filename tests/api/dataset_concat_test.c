@@ -6,15 +6,11 @@
  */
 #include "batches.h"
 #include "loader_setup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { CLASSES = 3, EACH = 7, PHOTOS = CLASSES * EACH, PARTS = 3, ALL = PARTS * PHOTOS };
 enum { FIELD_MAX = 1 << 16 };

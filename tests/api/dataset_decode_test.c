@@ -5,17 +5,13 @@
  */
 #include "photo_folder.h"
 #include "pillow.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { CLASSES = 2, PER_CLASS = 3, PHOTOS = CLASSES * PER_CLASS };
 

@@ -6,14 +6,10 @@
  */
 #include "batches.h"
 #include "loader_setup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SOURCES = 3, EPOCH = 61 };
 

@@ -4,15 +4,11 @@
  * numbers, files and conditions; subsets of subsets and of joined datasets; wrong choices.
  */
 #include "loader_setup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES = 500, CHOSEN_MAX = 1 << 15 };
 

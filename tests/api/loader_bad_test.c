@@ -4,17 +4,14 @@
 #include "loader_setup.h"
 #include "packed.h"
 #include "shard_bytes.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define CLASSES   4
 #define PER_CLASS 8

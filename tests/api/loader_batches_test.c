@@ -3,14 +3,11 @@
  * the seed decides it. */
 #include "batches.h"
 #include "loader_setup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define CLASSES   5
 #define PER_CLASS 11

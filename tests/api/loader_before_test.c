@@ -6,17 +6,16 @@
  *   loader_before_test FOLDER           the test; FOLDER: tests/data/before
  *   loader_before_test FOLDER --print   what the table below would have to be
  */
+#include "test.h"
+
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
-#include <cmocka.h>
 #include <xxhash.h>
 
 enum { SIDE = 40, EPOCHS = 2, DTYPES = 4, LAYOUTS = 2, RECIPES = 3, DATASETS = 3 };

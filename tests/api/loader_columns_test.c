@@ -6,15 +6,11 @@
  */
 #include "fake_cuda_client.h"
 #include "loader_setup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { CLASSES = 3, PER_CLASS = 9, SAMPLES = CLASSES * PER_CLASS, BATCH = 8, KEY = 24, BAD = 5 };
 enum { SMALL = 16, SMALL_BYTES = SMALL * SMALL * 3 * 2, LARGE_BYTES = SETUP_SIZE * SETUP_SIZE * 3 };

@@ -2,14 +2,10 @@
 /* Epochs without an end between them: the same batches, and cursors, ends and empty ranks. */
 #include "batches.h"
 #include "loader_setup.h"
+#include "test.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define CLASSES   3
 #define PER_CLASS 9

@@ -2,20 +2,17 @@
 /* Consumers that stop early, hold everything, cancel, close from elsewhere, poll, or fork. */
 #include "batches.h"
 #include "loader_setup.h"
+#include "test.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define CLASSES   4
 #define PER_CLASS 20

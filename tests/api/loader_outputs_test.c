@@ -6,16 +6,12 @@
 #include "batches.h"
 #include "fake_cuda_client.h"
 #include "loader_setup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { CLASSES = 3, PER_CLASS = 9, OUTPUTS = 2 };
 

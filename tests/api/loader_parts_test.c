@@ -5,18 +5,14 @@
  * and shards; what is read is what is needed; and files that are not what they were are told.
  */
 #include "loader_setup.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES = 5, D = 80, H = 128, W = 160, EPOCHS = 3, LOCAL = 30, ENTRY = 46, HEADER = 128 };
 

@@ -3,14 +3,11 @@
  * epoch it begins, and nothing read any more. */
 #include "batches.h"
 #include "loader_setup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { CLASSES = 5, PER_CLASS = 40, SAMPLES = CLASSES * PER_CLASS, EPOCHS = 5 };
 

@@ -6,19 +6,16 @@
  */
 #include "loader_setup.h"
 #include "shard_bytes.h"
+#include "test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PAGE    4096U
 #define RECORD  0x7fffffffU /* bytes of a sample, the most that it can have */

@@ -4,9 +4,8 @@
 #include "batches.h"
 #include "loader_setup.h"
 #include "packed.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,8 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define CLASSES   5
 #define PER_CLASS 40

@@ -5,14 +5,12 @@
  * is, and what bytes, is tested in Python (test_tar_stream.py).
  */
 #include "photo_folder.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +18,6 @@
 
 #define ZLIB_CONST
 #include <zlib.h>
-
-#include <cmocka.h>
 
 enum { BLOCK = 512, ARCHIVES = 11, SAMPLES = 47, ALL = ARCHIVES * SAMPLES, BATCH = 10 };
 

@@ -4,15 +4,11 @@
  * written, and one that was damaged is told from its neighbours.
  */
 #include "loader_setup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES = 90, BATCH = 8, DAMAGED = 41 };
 

@@ -4,15 +4,11 @@
  * there, whatever the lengths of the samples, the order, the rank, and where the bytes come from.
  */
 #include "loader_setup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { DOCUMENTS = 1200, UNIFORM = 700, UNIFORM_LENGTH = 96, LENGTH = 17, STRIDE = 11, BATCH = 16 };
 enum { WINDOWS_MAX = 1 << 16 };

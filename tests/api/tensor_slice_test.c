@@ -4,14 +4,9 @@
  * ragged column; what is out of range is refused and nothing is written.
  */
 #include "loader_setup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { CLASSES = 3, PER_CLASS = 4, BATCH = CLASSES * PER_CLASS, PARTS = 3, ROWS = BATCH / PARTS };
 

@@ -6,17 +6,13 @@
  */
 #include "photo_folder.h"
 #include "snapshot.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { CLASSES = 3, PER_CLASS = 8, ALL = CLASSES * PER_CLASS };
 

@@ -3,20 +3,16 @@
  */
 #include "photo_folder.h"
 #include "snapshot.h"
+#include "test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES = 40, MANY = 400, BYTES = 30000 };
 

@@ -2,17 +2,13 @@
 /* What a writer with fields of its own refuses, and callers whose structs have other sizes. */
 #include "jpeg_make.h"
 #include "photo_folder.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char folder[256];
 

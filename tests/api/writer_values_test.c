@@ -6,17 +6,13 @@
 #include "jpeg_make.h"
 #include "loader_setup.h"
 #include "shard_bytes.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 enum { LEFT, RIGHT, MATRIX, CAPTION, BLOB, CLASS, SCORE, TOKENS, FIELDS };
 enum { SAMPLES = 150, SIDE = 24, ROOM = 1 << 16 };

@@ -2,14 +2,10 @@
 #include "columns_rig.h"
 
 #include "error.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 columns_rig *columns_rig_open(const sl_field *fields, uint32_t field_count, uint32_t rows)
 {

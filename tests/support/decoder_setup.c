@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "decoder_setup.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 decoder_setup *decoder_open(uint8_t codec, sluice_exif exif, uint64_t scratch_bytes)
 {

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "epochs.h"
+#include "test.h"
 
 #include <stdio.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 static sluice_loader *open_loader(const epochs *what, sluice_dataset *dataset)
 {

@@ -4,19 +4,15 @@
 #include "clock.h"
 #include "error.h"
 #include "photo_folder.h"
+#include "test.h"
 #include "thread.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define WAIT_NS ((uint64_t)30 * 1000000000)
 #define MIB     ((uint64_t)1 << 20)

@@ -3,15 +3,12 @@
 
 #include "jpeg_idct.h"
 #include "jpeg_rows.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 #include <jpeglib.h>
 
 enum { MARGIN = 64, ALIGN = 64 }; /* bytes that rows may read on each side */

@@ -2,16 +2,12 @@
 #include "pack_parts.h"
 
 #include "shard_bytes.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Not done: only a power failure could tell, and the test would wait for the disk. The linker chose
  * the name (--wrap). */

@@ -3,15 +3,12 @@
 
 #include "epochs.h"
 #include "photo_folder.h"
+#include "test.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 static char root[256];
 static const record_files *made; /* epochs_run's callbacks have no other way to know */

@@ -55,7 +55,7 @@ FOREIGN = {
     r"lz4.*\.h": ("src/base/unpack_lz4.c", "tests/"),
     r"openssl/.*\.h": ("src/base/digest_crypto.c",),
     r"spng\.h": ("bench/",),
-    r"cmocka\.h": ("tests/",),
+    r"cmocka\.h": ("tests/support/test.h",),
     r"cuda.*\.h": ("tests/unit/device_cuda_header_test.c",),
     r"threads\.h": (),
     # Stages know no loader: what they share with its options is in sluice/options.h.

@@ -3,15 +3,10 @@
 #include "launchers.h"
 
 #include "error.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* `user` is a list of "NAME=value", ended by NULL. */
 static const char *look_up(const void *user, const char *name)

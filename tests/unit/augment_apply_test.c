@@ -3,15 +3,11 @@
 #include "apply.h"
 #include "jpeg_make.h"
 #include "philox.h"
+#include "test.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { SIDE = 19 };
 

@@ -3,6 +3,7 @@
 #include "convert.h"
 #include "philox.h"
 #include "resample_kernels.h"
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,11 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { CASES = 400, SAMPLES_MAX = 300, TAPS_MAX = 40, OUTPUTS_MAX = 100, STEP_MAX = 7, GUARD = 64 };
 

@@ -5,14 +5,10 @@
 #include "philox.h"
 #include "pillow.h"
 #include "resample.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { RESIZES = 300, JITTERS = 60, SIDE_MAX = 260, LONG_SIDE = 4000, OUT_MAX = 150 };
 

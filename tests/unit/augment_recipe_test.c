@@ -2,14 +2,10 @@
 /* The public recipe functions, and the parameters that a recipe gives for a picture. */
 #include "philox.h"
 #include "recipe.h"
+#include "test.h"
 
 #include <math.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 static sluice_augment *make_recipe(void)
 {

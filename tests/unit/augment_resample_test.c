@@ -6,15 +6,11 @@
 #include "jpeg_make.h"
 #include "philox.h"
 #include "resample.h"
+#include "test.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { CASES = 300, SIDE_MAX = 120, OUT_MAX = 90 };
 

@@ -5,18 +5,14 @@
 #include "photo_folder.h"
 #include "proc.h"
 #include "processors.h"
+#include "test.h"
 
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PATH_BYTES 1024
 #define NONE       UINT64_MAX

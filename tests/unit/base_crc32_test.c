@@ -2,14 +2,10 @@
 /* CRC-32 against known answers and a model that goes bit by bit. */
 #include "crc32.h"
 #include "philox.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint32_t model(uint32_t crc, const uint8_t *data, size_t bytes)
 {

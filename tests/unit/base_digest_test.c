@@ -3,13 +3,9 @@
  * Those that need libcrypto are there or refused, all of them. */
 #include "digest.h"
 #include "digest_crypto.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Of "abc". */
 static const struct answer {

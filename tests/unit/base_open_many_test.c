@@ -2,16 +2,11 @@
 /* Jobs on several threads: each is done once, and of those that fail the first one is told. */
 #include "error.h"
 #include "open_many.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { JOBS = 500, BAD = 40 };
 

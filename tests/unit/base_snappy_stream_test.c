@@ -3,14 +3,10 @@
  * and what is damaged is refused. */
 #include "snappy.h"
 #include "snappy_stream.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { WINDOW = 65536, LARGE = 300000 };
 

@@ -6,14 +6,10 @@
  */
 #include "philox.h"
 #include "subvolume.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 800, ELEMENTS_MAX = 60000 };
 

@@ -2,18 +2,13 @@
 /* The recording: rings, threads, and control while others write. */
 #include "clock.h"
 #include "memory.h"
+#include "test.h"
 #include "thread.h"
 #include "trace.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { THREADS = 4, EVENTS = 64, ROUNDS = 50, NAME_ROOM = 16 };
 

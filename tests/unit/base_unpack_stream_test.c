@@ -3,15 +3,11 @@
  * gzip and zstd data made by hand from their specifications (RFC 1952 and 8878), unpacked in pieces
  * of all sizes: what comes out does not depend on them, and damage is never taken for data.
  */
+#include "test.h"
 #include "unpack_brotli.h"
 #include "unpack_stream.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define BYTES(text)                               \
     (sl_bytes)                                    \

@@ -2,15 +2,11 @@
 /* Streams made by hand from their specifications: RFC 1952 and 1951, RFC 7932, LZ4's two formats.
  */
 #include "inflate.h"
+#include "test.h"
 #include "unpack_brotli.h"
 #include "unpack_lz4.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 typedef bool (*unpacker)(sl_bytes packed, uint8_t *to, size_t size);
 

@@ -6,17 +6,13 @@
  */
 #include "clock.h"
 #include "photo_folder.h"
+#include "test.h"
 #include "thread.h"
 #include "unpacked_store.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every cast there is, against the compiler's own conversions of one element at a time. */
 #include "cast.h"
+#include "test.h"
 
 #include <math.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { COUNT = 700, DTYPES = SLUICE_BOOL + 1 }; /* more than a chunk, and no multiple of one */
 

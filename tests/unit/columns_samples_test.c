@@ -4,14 +4,10 @@
 #include "error.h"
 #include "jpeg_make.h"
 #include "png_make.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { ROWS = 3 };
 

@@ -2,14 +2,10 @@
 /* Columns of made-up samples: what they become, and what is refused. */
 #include "columns_rig.h"
 #include "error.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { ROWS = 5, BYTES_MAX = 1 << 16 };
 

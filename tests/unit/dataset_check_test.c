@@ -2,16 +2,12 @@
 /* Checking a file, which may be large, ends when nobody waits for it. */
 #include "dataset.h"
 #include "photo_folder.h"
+#include "test.h"
 
 #include <sluice/dataset.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char *data; /* the folder of fixtures */
 

@@ -2,22 +2,18 @@
 /* Fields of one sample, by name, of every format; keys and paths as long as they get. */
 #include "packed.h"
 #include "photo_folder.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { ROOM = 1 << 16 };
 

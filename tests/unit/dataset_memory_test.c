@@ -5,15 +5,11 @@
 #include "json_file.h"
 #include "memory.h"
 #include "open_many.h"
+#include "test.h"
 
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MIB ((size_t)1 << 20)
 

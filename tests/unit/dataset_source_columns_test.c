@@ -4,17 +4,13 @@
 #include "json_file.h"
 #include "side_columns.h"
 #include "source_columns.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static sl_source_column make(const char *name, sluice_field_type type)
 {

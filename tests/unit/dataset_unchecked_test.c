@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of what has no checksum, and the public struct that hands it out. */
 #include "photo_folder.h"
+#include "test.h"
 #include "unchecked.h"
 
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void each_is_said_once(void **state)
 {

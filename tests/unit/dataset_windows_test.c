@@ -8,20 +8,16 @@
 #include "formats.h"
 #include "photo_folder.h"
 #include "shard_bytes.h"
+#include "test.h"
 #include "windows.h"
 
 #include <sluice/writer.h>
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Far above what arithmetic takes, far below what a walk would. */
 #define PROMPT_NS UINT64_C(3000000000)

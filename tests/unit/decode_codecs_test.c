@@ -9,16 +9,12 @@
 #include "png_codec.h"
 #include "png_make.h"
 #include "raw_codec.h"
+#include "test.h"
 #include "value.h"
 #include "webp_codec.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { MAX_PIXELS = 1 << 20 };
 

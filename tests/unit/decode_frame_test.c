@@ -2,14 +2,10 @@
 /* Raw pixels and zstd frames. */
 #include "decoder.h"
 #include "jpeg_make.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 #include <zstd.h>
 

@@ -7,15 +7,11 @@
 #include "decoder.h"
 #include "jpeg_make.h"
 #include "philox.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { MAX_PIXELS = 100000000, FLIPPED_FILES = 6000, FILE_MAX = 1 << 20, GUARD = 1 << 16 };
 

@@ -5,14 +5,10 @@
 #include "exif.h"
 #include "jpeg_make.h"
 #include "memory.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { MAX_PIXELS = 1 << 22 };
 

@@ -7,15 +7,11 @@
 #include "decoder.h"
 #include "jpeg_make.h"
 #include "memory.h"
+#include "test.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 #include <zstd.h>
 

@@ -8,15 +8,11 @@
 #include "memory.h"
 #include "pillow.h"
 #include "png_make.h"
+#include "test.h"
 #include "webp_make.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 

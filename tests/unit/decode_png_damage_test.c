@@ -4,15 +4,11 @@
 #include "decoder_setup.h"
 #include "png_codec.h"
 #include "png_make.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 static int setup(void **state)
 {

@@ -3,16 +3,12 @@
 #include "clock.h"
 #include "memory.h"
 #include "queue.h"
+#include "test.h"
 #include "thread.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MS 1000000L
 

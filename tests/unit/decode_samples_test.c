@@ -9,15 +9,11 @@
 #include "pillow.h"
 #include "png_codec.h"
 #include "png_make.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { MAX_PIXELS = 1 << 24, PARTS = 20 };
 

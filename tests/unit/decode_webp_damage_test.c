@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Damaged and hostile WebPs, animations, and limits. */
 #include "decoder_setup.h"
+#include "test.h"
 #include "webp_codec.h"
 #include "webp_make.h"
 
@@ -9,11 +10,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { RIFF = 12, HEAD = 8 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The worker pool: every job once, a decoder for each thread, back-pressure, life and death. */
 #include "jpeg_make.h"
+#include "test.h"
 #include "workers.h"
 
 #include <errno.h>
@@ -10,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { JOBS = 400, CAPACITY = 4 };
 

@@ -7,18 +7,13 @@
 #include "apply.h"
 #include "convert_emulation.h"
 #include "philox.h"
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #define GUARD ((size_t)256)
 

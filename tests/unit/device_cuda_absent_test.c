@@ -8,18 +8,15 @@
 #include "cuda_driver.h"
 #include "device.h"
 #include "error.h"
+#include "test.h"
 
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sluice/sluice.h>
 
 #define TEXT_BYTES 256

@@ -7,15 +7,11 @@
 #include "conversion_kernel.h"
 #include "cuda_driver.h"
 #include "fake_cuda_client.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define BYTES 64
 #define MS    UINT64_C(1000000)

@@ -7,15 +7,11 @@
 #include "device.h"
 #include "error.h"
 #include "fake_cuda_client.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const fake_cuda_control *fake;
 

@@ -9,17 +9,13 @@
 #include "device.h"
 #include "error.h"
 #include "fake_cuda_client.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define FINE 42
 

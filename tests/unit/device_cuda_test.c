@@ -6,18 +6,14 @@
 #include "device.h"
 #include "error.h"
 #include "fake_cuda_client.h"
+#include "test.h"
 #include "thread.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define MS UINT64_C(1000000)
 

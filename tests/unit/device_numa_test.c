@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory near a device: the kernel is asked what it made of what it was told. */
 #include "numa.h"
+#include "test.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <linux/mempolicy.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define BYTES     ((size_t)4 << 20)
 #define PCI_PATH  "/sys/bus/pci/devices"

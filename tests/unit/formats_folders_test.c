@@ -7,17 +7,13 @@
 #include "formats.h"
 #include "photo_folder.h"
 #include "splits.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 static char root[256];
 

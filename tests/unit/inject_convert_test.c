@@ -6,6 +6,7 @@
 #include "../../tools/inject/convert.h"
 #include "../../tools/inject/cupti_api.h"
 #include "conversion_kernel.h"
+#include "test.h"
 
 #ifdef SLUICE_TEST_CUPTI
 #    include <cupti.h>
@@ -72,13 +73,6 @@ typedef struct cupti_memset memset_record;
 #    define COPY_KIND               copy_kind
 #    define SET_KIND(record, value) ((record).kind = (value))
 #endif
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static struct idle_record convert(const void *from, enum convert_result expected)
 {

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record file, written over an unreliable disk, and read back by the tool's reader. */
+#include "test.h"
+
 #include "../../tools/inject/idle_writer.h"
 #include "../../tools/sluice/idle/records.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 ssize_t __real_pwrite(int descriptor, const void *data, size_t bytes, off_t offset);
 ssize_t __wrap_pwrite(int descriptor, const void *data, size_t bytes, off_t offset);

@@ -4,19 +4,15 @@
 #include "cached_pages.h"
 #include "clock.h"
 #include "io_harness.h"
+#include "test.h"
 #include "uring_setup.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define MIB        ((uint64_t)1 << 20)
 #define MS         ((uint64_t)1000000)

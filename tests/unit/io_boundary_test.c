@@ -7,19 +7,16 @@
 #include "error.h"
 #include "objects.h"
 #include "photo_folder.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char root[256];
 static bool without_proc, without_openat2;

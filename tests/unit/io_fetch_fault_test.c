@@ -3,16 +3,12 @@
 #include "clock.h"
 #include "fetch_state.h"
 #include "io_harness.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MIB ((uint64_t)1 << 20)
 #define MS  ((uint64_t)1000000)

@@ -2,20 +2,16 @@
 /* Whole files, and files that are not as they should be. */
 #include "clock.h"
 #include "io_harness.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define MIB ((uint64_t)1 << 20)
 

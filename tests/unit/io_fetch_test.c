@@ -5,15 +5,11 @@
 #include "fetch_state.h"
 #include "io_harness.h"
 #include "memory.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MIB ((uint64_t)1 << 20)
 

@@ -2,20 +2,16 @@
 /* Blocking reads of objects whose storage fails for a moment, for good, or goes stale. */
 #include "objects.h"
 #include "photo_folder.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char folder[64], path[100];
 

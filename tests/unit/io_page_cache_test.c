@@ -2,17 +2,13 @@
 /* What the page cache has, asked with every way the kernel offers. */
 #include "page_cache.h"
 #include "photo_folder.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { FILE_BYTES = 1 << 20, PIECE = 100000 };
 

@@ -4,18 +4,13 @@
 #include "objects.h"
 #include "photo_folder.h"
 #include "read_files.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { FILES = 3 };
 

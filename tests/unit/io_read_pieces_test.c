@@ -4,18 +4,14 @@
 #include "philox.h"
 #include "photo_folder.h"
 #include "read_pieces.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { BYTES = 3 << 20, PIECES = 20, ROUNDS = 60 };
 

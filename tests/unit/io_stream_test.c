@@ -10,9 +10,6 @@
 #include "stream.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +20,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include <cmocka.h>
-
 #include "photo_folder.h"
+#include "test.h"
 
 /* Of three chunks and a bit. */
 #define DATA_BYTES (3 * SL_STREAM_CHUNK_BYTES + 4321)

@@ -11,9 +11,6 @@
 #include "read_arena.h"
 #include "thread.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +19,8 @@
 #define ZLIB_CONST
 #include <zlib.h>
 
-#include <cmocka.h>
-
 #include "photo_folder.h"
+#include "test.h"
 
 #define UNIT     ((uint32_t)SL_ARENA_UNIT)
 #define MERGED   40000

@@ -4,17 +4,13 @@
  * in each; invariants hold, nothing is delivered twice or without credit, and from every state the
  * rest comes through. Then merging, against plain sums.
  */
+#include "test.h"
 #include "window.h"
 #include "window_valid.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ITEMS = 4, INSERTS = 2, LOOKAHEAD = 3, ROOM = 1, WANTS = LOOKAHEAD + ROOM, ALL = 6 };
 /* Pairs of items are due the other way round, or all as they are asked for. */

@@ -7,13 +7,10 @@
 #include "jpeg_kernels.h"
 #include "jpeg_make.h"
 #include "simd.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static uint32_t state = 1;
 

@@ -8,14 +8,10 @@
 #include "jpeg_frame.h"
 #include "jpeg_make.h"
 #include "jpeg_retile.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { MAX_PIXELS = 13000000, MAX_BYTES = 1 << 26 };
 

@@ -7,14 +7,10 @@
 #include "jpeg_header.h"
 #include "jpeg_make.h"
 #include "philox.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { SOF0 = 0xC0, DHT = 0xC4, SOS = 0xDA, DQT = 0xDB, DRI = 0xDD };
 

@@ -4,14 +4,11 @@
  * stream and two, and garbage, with the memory around streams and blocks guarded.
  */
 #include "jpeg_huffman.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { BLOCKS = 12, STREAM_BYTES = 8192 };
 

@@ -2,15 +2,12 @@
 /* The inverse transforms against libjpeg, and every level against the scalar one. */
 #include "jpeg_idct.h"
 #include "jpeg_kernels.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include <setjmp.h>
 #include <stdalign.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum {
     BLOCKS_MAX = 11,

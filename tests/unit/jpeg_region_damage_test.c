@@ -6,14 +6,10 @@
 #include "decoder.h"
 #include "jpeg_make.h"
 #include "philox.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum {
     TRIES = 3000,

@@ -8,14 +8,10 @@
 #include "decoder.h"
 #include "jpeg_make.h"
 #include "philox.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { MCUS = 12, RANDOM_RECTS = 12, DENOMINATORS = 4, ROADS = 3 };
 

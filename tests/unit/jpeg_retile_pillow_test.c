@@ -3,13 +3,9 @@
 #include "jpeg_make.h"
 #include "jpeg_retile.h"
 #include "pillow.h"
+#include "test.h"
 
 #include <stdlib.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { WIDTH = 83, HEIGHT = 61, BYTES = WIDTH * HEIGHT * 3 };
 

@@ -9,6 +9,7 @@
 #include "jpeg_readback.h"
 #include "jpeg_retile.h"
 #include "philox.h"
+#include "test.h"
 #include "tile_interval.h"
 
 #include <stdio.h>
@@ -16,11 +17,6 @@
 #include <string.h>
 
 #include <jpeglib.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { MAX_PIXELS = 13000000, MAX_BYTES = 1 << 26 };
 

@@ -2,14 +2,10 @@
 /* Whole pictures by our kernels against libjpeg, and every level against the scalar one. */
 #include "jpeg_kernels.h"
 #include "jpeg_rows.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { AROUND = 63, SPILL = 64, GUARD = 32, WIDTH_MAX = 300, ROUNDS = 6000 };
 

@@ -8,15 +8,11 @@
 #include "philox.h"
 #include "recipe.h"
 #include "resample.h"
+#include "test.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { SIDE_MAX = 64, SCRATCH = 1 << 24 };
 

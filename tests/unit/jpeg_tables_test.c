@@ -2,15 +2,11 @@
 /* The choice of the restart interval, and Huffman codes against the bounds of what is possible. */
 #include "huffman_code.h"
 #include "philox.h"
+#include "test.h"
 #include "tile_interval.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static void intervals_are_near_the_target(void **state)
 {

@@ -5,15 +5,11 @@
  */
 #include "jpeg_tiles.h"
 #include "philox.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { BYTES_MAX = 1 << 16, GUARD = 1 << 16, INTERVALS_MAX = 64, SCRATCH = 1 << 20 };
 

@@ -6,14 +6,9 @@
 #include "config.h"
 #include "cpu.h"
 #include "read_arena.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MIB       (UINT64_C(1) << 20)
 #define SECOND_NS UINT64_C(1000000000)

@@ -5,17 +5,13 @@
 #include "packed.h"
 #include "photo_folder.h"
 #include "shard_bytes.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { CLASSES = 5, PER_CLASS = 40, SAMPLES = CLASSES * PER_CLASS };
 

@@ -5,15 +5,11 @@
  * once, handed over once and told once, with the sample that the plan says.
  */
 #include "feed.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES = 1000, SLOTS = 4, BATCH = 37, LOOKAHEAD = 200, BYTES = 700, TASKS_MAX = 4096 };
 

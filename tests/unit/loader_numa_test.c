@@ -8,20 +8,16 @@
 #include "loader_setup.h"
 #include "numa.h"
 #include "processors.h"
+#include "test.h"
 #include "thread.h"
 
 #include <dirent.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static photo_folder photos;
 static const fake_cuda_control *fake;

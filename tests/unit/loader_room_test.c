@@ -5,15 +5,11 @@
  */
 #include "loader_setup.h"
 #include "populate.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define MIB UINT64_C(1048576)
 

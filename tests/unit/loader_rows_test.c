@@ -2,14 +2,10 @@
 /* The rows of a loader against rows made by hand, with none of its machinery. */
 #include "batches.h"
 #include "reference_row.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { CLASSES = 5, PER_CLASS = 11 };
 

@@ -6,16 +6,12 @@
 #include "pack.h"
 #include "pack_parts.h"
 #include "shard_bytes.h"
+#include "test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* A second pack of the same photos, in another order and into shards of another size. */
 static sluice_pack_options append_options(uint32_t part, uint32_t parts)

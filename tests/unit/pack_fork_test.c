@@ -2,18 +2,14 @@
 /* Packing and unpacking in a process of which children are forked meanwhile: what comes of it is
  * what comes of it without them. */
 #include "pack_setup.h"
+#include "test.h"
 #include "unpack.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static pack_setup setup;
 static char root[256];

@@ -8,17 +8,13 @@
 #include "jpeg_make.h"
 #include "pack_setup.h"
 #include "shard_bytes.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES = 120, ELEMENTS = 200 };
 enum { COUNTS, NOISE, TEXT, FIELDS };

@@ -6,16 +6,12 @@
 #include "pack.h"
 #include "pack_parts.h"
 #include "shard_bytes.h"
+#include "test.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { CLASSES = 5, EACH = 4, ADDED = CLASSES * EACH, FEATURES_AT = 16, ROWS_AT = 4096 };
 

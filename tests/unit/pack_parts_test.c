@@ -6,20 +6,16 @@
 #include "pack.h"
 #include "pack_parts.h"
 #include "shard_bytes.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Part `i` goes `step` further each time; all parts come when that has no common factor. */
 static void any_number_gives_the_same_bytes(void **state)

@@ -10,19 +10,15 @@
 #include "pack_setup.h"
 #include "shard_bytes.h"
 #include "snapshot.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 typedef struct fixture {
     pack_setup setup;

@@ -5,14 +5,13 @@
  */
 #include "pack_setup.h"
 #include "shard_bytes.h"
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +20,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* What happens at the call that `calls_left` counts down to. Calls come from one thread. */
 static enum { NOTHING, DIE, DISK_FULL } accident;

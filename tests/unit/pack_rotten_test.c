@@ -9,18 +9,15 @@
 #include "pack_setup.h"
 #include "photo_folder.h"
 #include "tar_writer.h"
+#include "test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zlib.h>
 
 /* Shards take 5 samples or so; workers read 64 ahead. */

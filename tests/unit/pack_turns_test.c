@@ -8,16 +8,12 @@
 #include "memory.h"
 #include "photo_folder.h"
 #include "prepare.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES = 300, SAMPLE_BYTES = 100, LOST = 77, UNMADE = 5, SHORT = 33 };
 

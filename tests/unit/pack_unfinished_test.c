@@ -3,17 +3,13 @@
  */
 #include "pack_setup.h"
 #include "packed.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void expect_refused(const char *folder, const char *says, const char *says_not)
 {

@@ -4,22 +4,18 @@
 #include "pack_setup.h"
 #include "packed.h"
 #include "shard_bytes.h"
+#include "test.h"
 #include "unpack.h"
 
 #include <sluice/sluice.h>
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PAGE = 4096, SAMPLES = 1200, NEVER = -1, ALWAYS = 0 };
 

@@ -4,20 +4,16 @@
 #include "pack_setup.h"
 #include "packed.h"
 #include "shard_bytes.h"
+#include "test.h"
 #include "verify.h"
 
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Of a sample with the fields image, label and key, before its blobs. */
 enum { HEAD_BYTES = 48 };

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cursor's bytes: round trip, every flipped bit, every length, other versions. */
 #include "cursor.h"
+#include "test.h"
 
 #include <sluice/loader.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const sl_cursor sample = {
     .fingerprint = 0x1122334455667788,

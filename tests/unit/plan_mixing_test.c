@@ -6,15 +6,11 @@
 #include "mixing.h"
 
 #include "order.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SOURCES_MAX = 12, SIZE_MAX_HERE = 400 };
 

@@ -3,16 +3,12 @@
 #include "permutation.h"
 
 #include "philox.h"
+#include "test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* The chi-square that `freedom` degrees of freedom reach with a probability of 1e-6, or stay below
  * with the same (sign -1): Wilson and Hilferty, 1931. The keys are fixed: no test fails by chance.

@@ -5,15 +5,11 @@
  * the same wherever it is entered. Which permutations are drawn python/tests/shard_model.py tells.
  */
 #include "shard_order.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES_MAX = 3000, SHARDS_MAX = 3000 };
 

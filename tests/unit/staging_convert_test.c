@@ -8,15 +8,11 @@
 #include "memory.h"
 #include "philox.h"
 #include "staging_rig.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define BATCH    4U
 #define WIDTH    6U

@@ -9,15 +9,11 @@
 #include "fake_cuda_client.h"
 #include "staging.h"
 #include "staging_rig.h"
+#include "test.h"
 #include "thread.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define BATCH    3
 #define WIDTH    5

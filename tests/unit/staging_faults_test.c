@@ -3,19 +3,15 @@
 #include "clock.h"
 #include "error.h"
 #include "staging_rig.h"
+#include "test.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#include <cmocka.h>
 
 #define BATCH 3
 #define IMAGE 100

@@ -4,18 +4,14 @@
 #include "error.h"
 #include "memory.h"
 #include "staging_rig.h"
+#include "test.h"
 #include "thread.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define BATCH 4
 #define IMAGE 300

@@ -6,14 +6,10 @@
  */
 #include "clock.h"
 #include "staging_rig.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define BATCH 4
 #define IMAGE 64

@@ -2,14 +2,10 @@
 /* Where parts lie, against plain arithmetic. */
 #include "error.h"
 #include "layout.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 typedef struct span {
     size_t from, to;

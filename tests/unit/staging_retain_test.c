@@ -3,16 +3,12 @@
 #include "clock.h"
 #include "error.h"
 #include "staging_rig.h"
+#include "test.h"
 #include "thread.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define BATCH   4U
 #define IMAGE   200U

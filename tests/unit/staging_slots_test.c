@@ -5,15 +5,11 @@
  */
 #include "slots.h"
 #include "slots_valid.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define DEPTH_MAX 3
 

@@ -8,15 +8,11 @@
 #include "error.h"
 #include "queue.h"
 #include "staging_rig.h"
+#include "test.h"
 #include "thread.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define BATCH       3
 #define IMAGE       160

@@ -5,13 +5,9 @@
  */
 #include "clock.h"
 #include "staging_rig.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define BATCH 2U
 #define IMAGE 64U

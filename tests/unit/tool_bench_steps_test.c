@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The figures of an arm, and of arms against each other, on made-up times. */
+#include "test.h"
+
 #include "../../tools/sluice/bench/compare.h"
 #include "../../tools/sluice/bench/presets.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct bench_step_setting emulated = {.step_s = 0.1, .rows = 8};
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sentence of `sluice bench` from recorded statistics. */
+#include "test.h"
+
 #include "../../tools/sluice/bench/bottleneck.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const uint64_t second_ns = 1000000000;
 

@@ -6,16 +6,11 @@
 #include "../../tools/sluice/common/column_set.h"
 #include "../../tools/sluice/common/exit_code.h"
 #include "loader_setup.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SAMPLES = 6, FACTS = 3 };
 

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Columns as text: what each kind takes, and a sentence for what is wrong. */
+#include "test.h"
+
 #include "../../tools/sluice/common/column_spec.h"
 #include "../../tools/sluice/common/pipeline.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct column_spec good(const char *text)
 {

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The emulated accelerator: how long its steps take, and who waits for whom. */
+#include "test.h"
+
 #include "../../tools/sluice/bench/emulated.h"
 #include "../../tools/sluice/common/clock.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 enum { STEPS = 6 };
 static const double step_s = 0.004;

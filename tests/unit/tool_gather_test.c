@@ -5,18 +5,14 @@
 #include "../../tools/sluice/common/clock.h"
 #include "../../tools/sluice/common/exit_code.h"
 #include "photo_folder.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { RANKS = 3 };
 

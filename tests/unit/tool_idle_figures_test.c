@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Idle figures against a count of single nanoseconds, and cases worked out by hand. */
+#include "test.h"
+
 #include "../../tools/sluice/idle/figures.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SPAN = 400, KINDS = 8, ROUNDS = 1500 };
 enum { PROGRAM, SLUICE, NCCL, COPY_IN, COPY, FILL, WAIT, STALL };

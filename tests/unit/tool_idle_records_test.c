@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Record files and marks that are wrong in every way that comes to mind, and in random ways. */
+#include "test.h"
+
 #include "../../tools/sluice/idle/records.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { RECORDS = 12, PID = 4242, MUTATIONS = 3000 };
 

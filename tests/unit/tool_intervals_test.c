@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interval sets against a grid of single nanoseconds, and by hand at the borders. */
+#include "test.h"
+
 #include "../../tools/sluice/idle/intervals.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SPAN = 200, ROUNDS = 4000 };
 

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The word that was probably meant: distances against their definition, and what people mistype. */
+#include "test.h"
+
 #include "../../tools/sluice/common/nearest.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static unsigned least(unsigned a, unsigned b)
 {

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The monitor over a fake NVML (argv[1]): figures, and a reason for each that is missing. */
+#include "test.h"
+
 #include "../../tools/sluice/common/clock.h"
 #include "../../tools/sluice/common/nvml.h"
 
 #include <float.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char *library;
 

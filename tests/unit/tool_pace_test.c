@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long the arms of a benchmark take, and what fits in a time. */
+#include "test.h"
+
 #include "../../tools/sluice/bench/pace.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 /* Starved: a batch takes five times the step. */
 static const struct bench_pace starved = {.step_s = 0.02, .batch_s = 0.1, .skip = {2, 18, 2}};

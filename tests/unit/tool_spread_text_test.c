@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a spread is written: no range of one, and no sign without a figure. */
+#include "test.h"
+
 #include "../../tools/sluice/bench/spread.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static void expect(double median, double min, double max, const char *words)
 {

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text that is safe for a terminal, and lines of progress. */
+#include "test.h"
+
 #include "../../tools/sluice/common/progress.h"
 #include "../../tools/sluice/common/safe_text.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void test_safe(void **state)
 {

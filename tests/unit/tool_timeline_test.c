@@ -3,17 +3,13 @@
  * The timeline of a page: every lane goes to the end of what is drawn, however much there is, and
  * what is drawn was recorded whole.
  */
+#include "test.h"
+
 #include "../../tools/sluice/bench/trace_file.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { THREADS = 5, SPANS_MAX = 40000, LANES = 64 };
 

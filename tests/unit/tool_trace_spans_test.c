@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recordings as intervals: lives of slots, with and without device memory, whole and cut. */
+#include "test.h"
+
 #include "../../tools/sluice/bench/trace_spans.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 /* Times in milliseconds. */
 static sluice_trace_event moment(sluice_trace_kind kind, uint64_t ms, uint64_t ticket,

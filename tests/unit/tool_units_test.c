@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers with units, and the JSON writer. */
+#include "test.h"
+
 #include "../../tools/sluice/common/json.h"
 #include "../../tools/sluice/common/units.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void test_bytes(void **state)
 {

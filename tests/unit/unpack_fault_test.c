@@ -4,20 +4,16 @@
  * has the folder's name that is not whole, nothing else is left, and the next unpack is whole.
  */
 #include "pack_setup.h"
+#include "test.h"
 #include "unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Counts down; the call that finds 1 fails. */
 static int countdown;

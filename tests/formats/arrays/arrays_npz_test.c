@@ -7,15 +7,11 @@
 #include "npz_array.h"
 #include "packed_value.h"
 #include "philox.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROOM = 4096, HEADER = 128, LOCAL = 30, EXTRA = 4, ENTRY = 46 };
 

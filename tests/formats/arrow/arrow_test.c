@@ -12,17 +12,13 @@
 #include "memory.h"
 #include "photo_folder.h"
 #include "row_model.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { FILES = 5, BATCHES = 2, ROWS = 9, EACH = BATCHES * ROWS, ALL = FILES * EACH };
 

@@ -6,15 +6,11 @@
  */
 #include "epochs.h"
 #include "photo_folder.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* A row: int at 0, picture at 8, int at 24 (21 rounded up), text at 32, array at 48. */
 enum { FIELDS = 5, FIELD = 1041, ROWS = 24 + FIELDS * FIELD, ROW = 56, SAMPLES = 9 };

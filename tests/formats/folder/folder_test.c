@@ -7,20 +7,16 @@
 #include "dataset.h"
 #include "formats.h"
 #include "photo_folder.h"
+#include "test.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char *model; /* path of image_folder_model.py; NULL: not given */
 

@@ -7,19 +7,15 @@
 #include "lmdb_make.h"
 #include "lmdb_page.h"
 #include "photo_folder.h"
+#include "test.h"
 
 #include <sluice/dataset.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { ROOM = 70000, BIG = 700 };
 

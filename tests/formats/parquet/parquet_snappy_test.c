@@ -2,14 +2,10 @@
 /* Snappy: blocks that google/snappy 1.1.9 made (snappy_compress), each kind of element, and what
  * is damaged. */
 #include "snappy.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { LARGE = (1 << 24) + 77 };
 

@@ -12,10 +12,8 @@
 #include "parquet_make.h"
 #include "photo_folder.h"
 #include "row_model.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +21,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { GROUPS = 3, ROWS = 21, ALL = GROUPS * ROWS };
 

@@ -3,14 +3,10 @@
  * model that made the page. */
 #include "little_endian.h"
 #include "parquet_table.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SLOTS_MAX = 40000, PAGE_MAX = 1 << 20 };
 

@@ -6,14 +6,10 @@
  */
 #include "photo_folder.h"
 #include "record_files.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { HEAD = 24 };
 

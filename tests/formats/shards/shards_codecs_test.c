@@ -5,13 +5,10 @@
 #include "loader_setup.h"
 #include "packed.h"
 #include "shard_bytes.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* docs/format.md: behind checksum and presence the cell of the image, whose sixth byte it is. */
 enum { CODEC_AT = 16 + 5, SAMPLES = 8, STRANGE = 5, UNKNOWN = 201 };

@@ -9,17 +9,13 @@
 #include "photo_folder.h"
 #include "shard_bytes.h"
 #include "snapshot.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SHARD    "shard-000000.sluice"
 #define MANIFEST "manifest.sluice"

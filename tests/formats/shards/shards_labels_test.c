@@ -5,16 +5,12 @@
 #include "photo_folder.h"
 #include "shard_bytes.h"
 #include "snapshot.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Of a sample with the fields image, label and key. */
 enum { LABEL_CELL = 32, SAMPLES = 6, CLASSES = 3, BAD = 4 };

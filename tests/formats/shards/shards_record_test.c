@@ -9,15 +9,11 @@
 #include "packed_value.h"
 #include "record.h"
 #include "shard_record.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { INT, FLOAT, BYTES, TEXT, FIXED, OPEN, PIXELS, FIELDS };
 

@@ -3,13 +3,11 @@
 #include "packed.h"
 #include "photo_folder.h"
 #include "shard_bytes.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +18,6 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-#include <cmocka.h>
 
 enum { PAGE = 4096, RSS_KIB_MOST = 48 << 10, FIELDS = 3, META_HEAD = 64, FIELD_ROW = 128 };
 #define META_MOST ((uint64_t)1 << 28)

@@ -11,18 +11,14 @@
 #include "photo_folder.h"
 #include "shard_bytes.h"
 #include "snapshot.h"
+#include "test.h"
 #include "thread.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Of a sample with the fields image, label and key, before its blobs. */
 enum { HEAD_BYTES = 48 };

@@ -9,16 +9,13 @@
 #include "photo_folder.h"
 #include "shard_bytes.h"
 #include "snapshot.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
-#include <cmocka.h>
 #include <xxhash.h>
 
 enum { SAMPLES = 13, FILES = 3 };

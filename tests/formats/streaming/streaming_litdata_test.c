@@ -6,17 +6,13 @@
  */
 #include "little_endian.h"
 #include "photo_folder.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Of a chunk, before its items. */
 #define HEAD_OF(items) ((size_t)4 * ((items) + 2))

@@ -9,18 +9,14 @@
 #include "index_json.h"
 #include "little_endian.h"
 #include "photo_folder.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #define HEAD ((size_t)4 * (SAMPLES + 2))
 

@@ -5,18 +5,14 @@
  * Python's json writes is read in python/tests/test_coco.py.
  */
 #include "photo_folder.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PATH = 512, ROOM = 4096, WINDOW = 1 << 20, DEEP = 2048 };
 

@@ -4,20 +4,16 @@
  * VOC's annotations. Each names "a.jpg" in some way; what is read tells which file that was.
  */
 #include "photo_folder.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PATH = 512, ROOM = 4096 };
 

@@ -6,17 +6,13 @@
 #include "error.h"
 #include "photo_folder.h"
 #include "table_columns.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { PATH = 512, WINDOW = 1 << 20 };
 

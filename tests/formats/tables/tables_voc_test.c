@@ -4,19 +4,15 @@
  * one cut at every byte. What other readers make of them is compared in python/tests/test_voc.py.
  */
 #include "photo_folder.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { PATH = 512, ROOM = 4096, MANY = 500 };
 

@@ -5,14 +5,10 @@
  * like is tested against other people's (python/tests/test_tar.py).
  */
 #include "record_files.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { BLOCK = 512 };
 

@@ -2,14 +2,10 @@
 /* CRC-32C against RFC 3720's published answers and a model that goes bit by bit. */
 #include "crc32c.h"
 #include "philox.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* The polynomial as the RFC writes it, highest power first: the checksum's and each byte's bits are
  * turned around instead. */

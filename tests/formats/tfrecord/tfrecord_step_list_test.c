@@ -4,14 +4,10 @@
 
 #include "error.h"
 #include "packed_value.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LIST(text) ((sl_bytes){(const uint8_t *)(text), sizeof(text) - 1})
 

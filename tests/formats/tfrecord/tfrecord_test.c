@@ -5,14 +5,10 @@
  * tested against other writers (python/tests/test_tfrecord.py).
  */
 #include "record_files.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Bit by bit: nothing of the library's. */
 static uint32_t masked_crc(const uint8_t *data, size_t bytes)
