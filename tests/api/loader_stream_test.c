@@ -5,6 +5,7 @@
  * is, and what bytes, is tested in Python (test_tar_stream.py).
  */
 #include "photo_folder.h"
+#include "tar_make.h"
 #include "test.h"
 
 #include <sluice/sluice.h>
@@ -19,27 +20,10 @@
 #define ZLIB_CONST
 #include <zlib.h>
 
-enum { BLOCK = 512, ARCHIVES = 11, SAMPLES = 47, ALL = ARCHIVES * SAMPLES, BATCH = 10 };
+enum { ARCHIVES = 11, SAMPLES = 47, ALL = ARCHIVES * SAMPLES, BATCH = 10 };
 
 static char root[256];
 static uint64_t unpacked; /* bytes of all archives */
-
-static size_t add(uint8_t *to, const char *name, const uint8_t *payload, size_t bytes)
-{
-    const size_t padded = (bytes + BLOCK - 1) / BLOCK * BLOCK;
-    uint32_t sum = 0;
-    memset(to, 0, BLOCK + padded);
-    (void)snprintf((char *)to, 100, "%s", name);
-    (void)snprintf((char *)to + 124, 12, "%011o", (unsigned)bytes & 07777777U);
-    memset(to + 148, ' ', 8);
-    to[156] = '0';
-    (void)snprintf((char *)to + 257, 6, "ustar");
-    for (size_t i = 0; i < BLOCK; i++)
-        sum += to[i];
-    (void)snprintf((char *)to + 148, 8, "%06o", sum & 0777777U);
-    memcpy(to + BLOCK, payload, bytes);
-    return BLOCK + padded;
-}
 
 static void write_gzip(const char *path, const uint8_t *data, size_t bytes)
 {
@@ -76,12 +60,11 @@ static int setup(void **state)
             char label[16];
             (void)snprintf(label, sizeof(label), "%u", i);
             (void)snprintf(name, sizeof(name), "%u.cls", i);
-            at += add(archive + at, name, (const uint8_t *)label, strlen(label));
+            at += tar_put(archive + at, name, label, strlen(label));
             (void)snprintf(name, sizeof(name), "%u.bin", i);
-            at += add(archive + at, name, noise, (size_t)i * 7919 % sizeof(noise));
+            at += tar_put(archive + at, name, noise, (size_t)i * 7919 % sizeof(noise));
         }
-        memset(archive + at, 0, (size_t)2 * BLOCK);
-        at += (size_t)2 * BLOCK;
+        at += tar_put_end(archive + at);
         (void)snprintf(path, sizeof(path), "%s/set-%02u.tar.gz", root, a);
         write_gzip(path, archive, at);
         unpacked += at;

@@ -7,6 +7,7 @@
  *
  *   parquet_test FOLDER   python/tests/foreign, whose README.md says what made the files
  */
+#include "dataset_checks.h"
 #include "epochs.h"
 #include "json_file.h"
 #include "parquet_make.h"
@@ -32,16 +33,6 @@ static const char *path_of(const char *name)
     static char path[512];
     (void)snprintf(path, sizeof(path), "%s/%s", root, name);
     return path;
-}
-
-static sluice_dataset *must_open(const char *path)
-{
-    sluice_dataset *dataset = NULL;
-    sluice_error error = SLUICE_ERROR_INIT;
-    if (sluice_dataset_open(&dataset, &path, 1, NULL, &error) != SLUICE_OK) {
-        fail_msg("%s: %s", path, error.text);
-    }
-    return dataset;
 }
 
 static void write_rows(const char *name, const parquet_options *options)
@@ -111,7 +102,7 @@ static void check_info(const sluice_dataset *dataset, uint64_t samples)
 static void every_row_is_read(void **state)
 {
     write_rows("a.parquet", *state);
-    sluice_dataset *dataset = must_open(path_of("a.parquet"));
+    sluice_dataset *dataset = dataset_opened(path_of("a.parquet"));
     check_info(dataset, ALL);
     for (unsigned i = 0; i < ALL; i++) {
         row_check(dataset, i, i, ROW_IMAGE);
@@ -152,7 +143,7 @@ static void several_files_in_an_epoch(void **state)
         (void)snprintf(name, sizeof(name), "train-%05u.parquet", i);
         write_rows(name, &options);
     }
-    sluice_dataset *dataset = must_open(root);
+    sluice_dataset *dataset = dataset_opened(root);
     check_info(dataset, MOST);
     for (unsigned i = 0; i < MOST; i++) {
         row_check(dataset, i, i, ROW_IMAGE);
@@ -176,7 +167,7 @@ static void a_large_column_is_read_from_disk(void **state)
     options.image = LARGE;
     parquet_make(&file, &options);
     write_file(path_of("a.parquet"), file.data, (uint32_t)file.size);
-    sluice_dataset *dataset = must_open(path_of("a.parquet"));
+    sluice_dataset *dataset = dataset_opened(path_of("a.parquet"));
     const bool as_stored = options.codec == PARQUET_STORED && options.encoding == PARQUET_PLAIN;
     for (unsigned i = 0; i < ALL; i++) {
         sluice_sample_info info = SLUICE_SAMPLE_INFO_INIT;
@@ -434,7 +425,7 @@ static void a_checksum_that_is_wrong_is_found(void **state)
     const parquet_page *page = &file.pages[0];
     assert_int_equal(page->leaf, PARQUET_IMAGE);
     file.data[page->at + page->header + page->bytes - 1] ^= 1; /* a byte of a picture */
-    sluice_dataset *dataset = must_open(bad_file(file.data, file.size));
+    sluice_dataset *dataset = dataset_opened(bad_file(file.data, file.size));
     const found all = findings_of(dataset);
     assert_int_equal(all.count, 1);
     assert_int_equal(all.last.status, SLUICE_CORRUPT);

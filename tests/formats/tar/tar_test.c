@@ -5,34 +5,11 @@
  * like is tested against other people's (python/tests/test_tar.py).
  */
 #include "record_files.h"
+#include "tar_make.h"
 #include "test.h"
 
 #include <stdio.h>
 #include <string.h>
-
-enum { BLOCK = 512 };
-
-/* A member: its header and payload, behind one another. */
-static size_t add(uint8_t *to, const char *name, const char *payload)
-{
-    const size_t bytes = strlen(payload);
-    const size_t padded = (bytes + BLOCK - 1) / BLOCK * BLOCK;
-    uint32_t sum = 0;
-    memset(to, 0, BLOCK + padded);
-    (void)snprintf((char *)to, 100, "%s", name);
-    (void)snprintf((char *)to + 124, 12, "%011o", (unsigned)bytes & 07777777U);
-    memset(to + 148, ' ', 8);
-    to[156] = '0';
-    (void)snprintf((char *)to + 257, 6, "ustar");
-    for (size_t i = 0; i < BLOCK; i++) {
-        sum += to[i];
-    }
-    (void)snprintf((char *)to + 148, 8, "%06o", sum & 0777777U);
-    for (size_t i = 0; i < bytes; i++) {
-        to[BLOCK + i] = (uint8_t)payload[i];
-    }
-    return BLOCK + padded;
-}
 
 static size_t put_text(uint8_t *to, unsigned label)
 {
@@ -49,15 +26,9 @@ static size_t put_sample(uint8_t *to, unsigned label)
     (void)put_text((uint8_t *)text, label);
     (void)snprintf(number, sizeof(number), "%u", label);
     (void)snprintf(name, sizeof(name), "%u-%u.cls", label / 100, label % 100);
-    at += add(to, name, number);
+    at += tar_put(to, name, number, strlen(number));
     (void)snprintf(name, sizeof(name), "%u-%u.txt", label / 100, label % 100);
-    return at + add(to + at, name, text);
-}
-
-static size_t put_end(uint8_t *to)
-{
-    memset(to, 0, (size_t)2 * BLOCK);
-    return (size_t)2 * BLOCK;
+    return at + tar_put(to + at, name, text, label);
 }
 
 static void check_key(const sluice_dataset *dataset, uint64_t index, unsigned label)
@@ -74,7 +45,7 @@ static record_files files = {.format = "tar",
                              .name = "set-%02u.tar",
                              .range = "set-{00..08}.tar",
                              .put = put_sample,
-                             .put_end = put_end,
+                             .put_end = tar_put_end,
                              .field = "txt",
                              .element = 1,
                              .payload = put_text,

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Megatron-LM's indexed datasets, of files whose bytes are put together here: sequences by either
+ * of the two files, empty ones, which are no samples, and indexes that are cut short or say what is
+ * not there.
+ */
+#include "dataset_checks.h"
+#include "photo_folder.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HEAD = 34, SEQUENCES = 4, TOKENS = 9, INDEX = HEAD + SEQUENCES * 12 + (SEQUENCES + 1) * 8 };
+
+/* Elements of each sequence of i32; token t of all is 1000 t. */
+static const uint32_t lengths[SEQUENCES] = {3, 0, 5, 1};
+
+static char root[256];
+static uint8_t idx[INDEX];
+
+static const char *path_of(const char *name)
+{
+    static char path[512];
+    (void)snprintf(path, sizeof(path), "%s/%s", root, name);
+    return path;
+}
+
+static void put(size_t at, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        idx[at + i] = (uint8_t)(value >> 8 * i);
+    }
+}
+
+static void write_index(size_t bytes)
+{
+    write_file(path_of("set.idx"), idx, (uint32_t)bytes);
+}
+
+static int setup(void **state)
+{
+    int32_t tokens[TOKENS];
+    temporary_directory(root, sizeof(root));
+    static const char magic[9] = "MMIDIDX";
+    memcpy(idx, magic, sizeof(magic));
+    put(9, 1, 8);  /* version */
+    put(17, 4, 1); /* i32 */
+    put(18, SEQUENCES, 8);
+    put(26, SEQUENCES + 1, 8);
+    for (unsigned i = 0, first = 0; i < SEQUENCES; first += lengths[i], i++) {
+        put(HEAD + 4 * i, lengths[i], 4);
+        put(HEAD + 4 * SEQUENCES + 8 * i, (uint64_t)4 * first, 8);
+    }
+    for (int i = 0; i < TOKENS; i++) {
+        tokens[i] = 1000 * i;
+    }
+    write_file(path_of("set.bin"), tokens, sizeof(tokens));
+    *state = root;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    remove_tree(*state);
+    return 0;
+}
+
+static void sequences_by_either_file(void **state)
+{
+    (void)state;
+    static const int32_t tokens[TOKENS] = {0, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000};
+    static const char *const names[] = {"set.bin", "set.idx"};
+    write_index(INDEX);
+    for (size_t i = 0; i < 2; i++) {
+        sluice_dataset *dataset = dataset_opened(path_of(names[i]));
+        sluice_field field = SLUICE_FIELD_INIT;
+        dataset_expect(dataset, "megatron", SEQUENCES - 1);
+        assert_int_equal(sluice_dataset_get_field(dataset, 0, &field), SLUICE_OK);
+        assert_string_equal(field.name, "tokens");
+        assert_int_equal(field.dtype, SLUICE_I32);
+        dataset_expect_bytes(dataset, 0, "tokens", tokens, 3 * sizeof(*tokens));
+        dataset_expect_bytes(dataset, 1, "tokens", tokens + 3, 5 * sizeof(*tokens));
+        dataset_expect_bytes(dataset, 2, "tokens", tokens + 8, 1 * sizeof(*tokens));
+        sluice_dataset_close(dataset);
+    }
+}
+
+static void indexes_that_are_cut_short(void **state)
+{
+    (void)state;
+    for (size_t bytes = HEAD; bytes < INDEX; bytes++) {
+        write_index(bytes);
+        dataset_refused(path_of("set.idx"), SLUICE_CORRUPT, "set.idx", "");
+    }
+}
+
+static void indexes_that_lie(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at, bytes;
+        uint64_t value;
+        sluice_status status;
+    } wrong[] = {
+        {9, 8, 2, SLUICE_UNSUPPORTED},
+        {17, 1, 0, SLUICE_UNSUPPORTED},
+        {17, 1, 99, SLUICE_UNSUPPORTED},
+        {18, 8, UINT64_C(1) << 62, SLUICE_CORRUPT},
+        {18, 8, SEQUENCES - 1, SLUICE_CORRUPT},
+        {26, 8, UINT64_C(1) << 60, SLUICE_CORRUPT},
+        {HEAD, 4, 0xffffffff, SLUICE_CORRUPT},
+        {HEAD, 4, TOKENS + 1, SLUICE_CORRUPT},
+        {HEAD + 4 * SEQUENCES, 8, UINT64_MAX - 1, SLUICE_CORRUPT},
+        {HEAD + 4 * SEQUENCES + 24, 8, (uint64_t)4 * TOKENS, SLUICE_CORRUPT},
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        uint8_t good[INDEX];
+        memcpy(good, idx, sizeof(good));
+        put(wrong[i].at, wrong[i].value, wrong[i].bytes);
+        write_index(INDEX);
+        dataset_refused(path_of("set.idx"), wrong[i].status, "set.idx", "");
+        memcpy(idx, good, sizeof(good));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sequences_by_either_file),
+        cmocka_unit_test(indexes_that_are_cut_short),
+        cmocka_unit_test(indexes_that_lie),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
