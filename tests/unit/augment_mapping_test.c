@@ -2,14 +2,10 @@
 /* Boxes and affine maps: the matrix, what has to be decoded, and how small. Against brute force. */
 #include "mapping.h"
 #include "philox.h"
+#include "test.h"
 
 #include <math.h>
 #include <string.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 enum { CASES = 2000, PICTURE = 300 };
 

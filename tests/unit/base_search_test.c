@@ -3,12 +3,7 @@
 #include "minmax.h"
 #include "philox.h"
 #include "search.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 enum { ROUNDS = 400, ITEMS_MAX = 40, STEP_MAX = 4 };
 

@@ -4,17 +4,13 @@
  * once; what can be set is what a check accepts; older structs are not written behind their end.
  */
 #include "options.h"
+#include "test.h"
 
 #include <sluice/sluice.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { STRUCT_MAX = 512, WIDTH = 8 };
 
