@@ -2,6 +2,7 @@
 #include "splits.h"
 
 #include "error.h"
+#include "store.h"
 #include "view.h"
 
 #include <string.h>
@@ -74,8 +75,7 @@ bool sl_split_is(const char *name)
 static bool split_of(const char *path, sl_bytes *split)
 {
     static const char *const first[] = {"train", "test", "validation", "valid", "val", "dev"};
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
+    const char *name = sl_path_name(path);
     *split = (sl_bytes){(const uint8_t *)name, strcspn(name, "-._")};
     for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
         if (strlen(first[i]) == split->size && memcmp(first[i], name, split->size) == 0) {

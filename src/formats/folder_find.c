@@ -12,11 +12,6 @@
 /* Files that are looked into, of those whose names do not tell. */
 enum { LOOKED_AT = 64, NAMES_BYTES = 200, OFFER_BYTES = 360 };
 
-static const char *base_name(const char *path)
-{
-    return strrchr(path, '/') + 1; /* listed ones have a folder */
-}
-
 /* ---- what formats say of folders ---- */
 
 static size_t find_mark(const char *folder)
@@ -96,14 +91,14 @@ static sluice_status find_usual(sl_found *found, const char *path, sluice_error 
 static sluice_status check_splits(const sl_found *found, const char *path, sluice_error *error)
 {
     const sl_listed_file *files = found->files.files;
-    const sl_split first = sl_split_of(base_name(files[0].path));
+    const sl_split first = sl_split_of(sl_path_name(files[0].path));
     for (uint32_t i = 1; i < found->files.count; i++) {
-        if (sl_split_of(base_name(files[i].path)) != first) {
+        if (sl_split_of(sl_path_name(files[i].path)) != first) {
             return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
                                  "its %s are of several splits, as %.128s and %.128s are: name "
                                  "those that are meant (%.256s/%.128s)",
-                                 found->format->files, base_name(files[0].path),
-                                 base_name(files[i].path), path, base_name(files[0].path));
+                                 found->format->files, sl_path_name(files[0].path),
+                                 sl_path_name(files[i].path), path, sl_path_name(files[0].path));
         }
     }
     return SLUICE_OK;
@@ -117,7 +112,7 @@ static void write_offers(const sl_found *found, const char *path, char *text, si
         const char *name = found->files.files[i].path + strlen(path);
         name += strspn(name, "/");
         const char *words =
-            found->format->words != NULL ? found->format->words(base_name(name - 1)) : NULL;
+            found->format->words != NULL ? found->format->words(sl_path_name(name - 1)) : NULL;
         const size_t wanted = strlen(name) + (words != NULL ? strlen(words) : 0) + 8;
         if (i > 0 && used + wanted + sizeof(" and 4294967295 more") > bytes) {
             (void)snprintf(text + used, bytes - used, " and %u more", found->files.count - i);
@@ -206,9 +201,7 @@ static sluice_status list_annotations(sl_found *found, size_t number, const char
     sluice_status status = SLUICE_OK;
     for (uint32_t i = 0; status == SLUICE_OK && i < sl_seen_names_kept(&look->annotations); i++) {
         char folder[SL_PATH_BYTES];
-        const int length =
-            snprintf(folder, sizeof(folder), "%s/%s", path, look->annotations.names[i]);
-        if (length > 0 && (size_t)length < sizeof(folder)) {
+        if (sl_path_join(folder, path, look->annotations.names[i])) {
             status = sl_folder_list_files(&found->files, folder, format, LOOKED_AT, error);
         }
     }
@@ -287,8 +280,7 @@ static uint32_t write_inner(const sl_folder_look *look, const char *path, char *
         char inner[SL_PATH_BYTES];
         sl_found found = {.format = NULL};
         const char *name = look->folders.names[i];
-        const int length = snprintf(inner, sizeof(inner), "%s/%s", path, name);
-        if (length < 0 || (size_t)length >= sizeof(inner) || used >= bytes) {
+        if (!sl_path_join(inner, path, name) || used >= bytes) {
             continue;
         }
         if (sl_folder_find(&found, inner, NULL) == SLUICE_OK && found.format != NULL &&
@@ -373,7 +365,7 @@ static sluice_status mention_list(sl_dataset *dataset, const sl_format *format, 
         const size_t used = strlen(dataset->kind);
         (void)snprintf(dataset->kind + used, sizeof(dataset->kind) - used,
                        "; %.100s, which lists pictures, is not read: name it instead",
-                       base_name(lists.files[0].path));
+                       sl_path_name(lists.files[0].path));
     }
     sl_file_list_close(&lists);
     return status;

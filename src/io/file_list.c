@@ -132,8 +132,7 @@ void sl_file_list_sum(const sl_file_list *list, uint32_t file, sl_checksum_strea
 {
     const sl_listed_file *of = &list->files[file];
     const char *path = of->name != NULL ? of->name : of->path;
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
+    const char *name = sl_path_name(path);
     sl_checksum_add(stream, name, strlen(name) + 1);
     sl_checksum_add_u64(stream, of->unpacked != 0 ? of->unpacked : of->file.bytes);
 }

@@ -19,11 +19,12 @@
  *  - a row of Parquet: the same, but for the footer and page headers, which are read by a handle
  *    while the dataset is opened, and by sl_handle_open_again later.
  *
- * What a store promises: an object that is open stays the one that it was, or `read_at` and `facts`
- * tell of the change. Links, where there are such things, are followed; that what a list names lies
- * inside of its folder is checked by its text, and where there are links by `open` (boundary.h). A
- * FIFO blocks nobody. Threads: any; a handle is read by several at once, opened and closed by one.
- * Errors of rows: 0, or -errno. Ownership: sl_handle_close.
+ * What a store promises: an object that is open stays the one that it was, or `read_at` (-ESTALE)
+ * and `facts` tell of the change. It resolves ".." in its addresses itself. Links, where there are
+ * such things, are followed; that what a list names lies inside of its folder is checked by its
+ * text, and where there are links by `open` (boundary.h). A FIFO blocks nobody. Threads: any; a
+ * handle is read by several at once, opened and closed by one. Errors of rows: 0, or -errno.
+ * Ownership: sl_handle_close.
  */
 #ifndef SL_STORE_H
 #define SL_STORE_H

@@ -109,8 +109,7 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
 static sluice_status key_of(const sl_dataset *dataset, uint64_t index, char *key, size_t bytes)
 {
     const char *path = npz_of(dataset)->list.files[index].path;
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
+    const char *name = sl_path_name(path);
     const size_t length = strlen(name) - (sl_ends_with(name, ".npz") ? strlen(".npz") : 0);
     if (length >= bytes) {
         return SLUICE_INVALID;

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "memory.h"
 #include "splits.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,12 +12,6 @@
 #define STAGE "dataset"
 
 enum { NAMES_BYTES = 160 };
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
 
 /* Pictures in each directory and below it. A directory comes behind the one that it is in. */
 static uint64_t *count_pictures(const sl_folder_list *list)
@@ -41,7 +36,7 @@ static uint32_t find_inner(const sl_folder_list *list, const uint64_t *counts, u
     *names = (sl_seen_names){0};
     for (uint32_t i = 0; i < list->dir_count; i++) {
         if (list->dirs[i].parent == parent && counts[i] > 0) {
-            sl_seen_names_add(names, base_name(sl_folder_text(list, list->dirs[i].path)));
+            sl_seen_names_add(names, sl_path_name(sl_folder_text(list, list->dirs[i].path)));
             first = first == UINT32_MAX ? i : first;
         }
     }

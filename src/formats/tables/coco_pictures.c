@@ -19,8 +19,7 @@ enum { PLACES = sizeof(places) / sizeof(places[0]), SPLIT_BYTES = 256, NAMED = 1
 /* "val2017" of "annotations/instances_val2017.json": what is between the last '_' and the dot. */
 static void find_split(const char *path, char split[SPLIT_BYTES])
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
+    const char *name = sl_path_name(path);
     const char *line = strrchr(name, '_');
     const char *from = line != NULL ? line + 1 : name;
     (void)snprintf(split, SPLIT_BYTES, "%.*s", (int)strcspn(from, "."), from);

@@ -82,8 +82,7 @@ static bool holds_annotations(const char *folder)
 static bool find_in_folder(const char *path, char folder[SL_PATH_BYTES])
 {
     for (size_t i = 0; i < sizeof(annotations) / sizeof(annotations[0]); i++) {
-        const int length = snprintf(folder, SL_PATH_BYTES, "%s/%s", path, annotations[i]);
-        if (length > 0 && length < SL_PATH_BYTES && holds_annotations(folder)) {
+        if (sl_path_join(folder, path, annotations[i]) && holds_annotations(folder)) {
             return true;
         }
     }

@@ -68,8 +68,7 @@ static bool load_from(sl_file_index *index, const char *path, const char *name)
 bool sl_tfrecord_idx_load(sl_file_index *index, const char *path)
 {
     static const char *const folders[] = {"", "idx/", "idx_files/"};
-    const char *slash = strrchr(path, '/');
-    const char *base = slash != NULL ? slash + 1 : path;
+    const char *base = sl_path_name(path);
     const char *dot = strrchr(base, '.');
     const int folder_bytes = (int)(base - path);
     const int whole = (int)strlen(base);
