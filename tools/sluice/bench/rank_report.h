@@ -16,7 +16,7 @@ struct rank_report {
     uint32_t count;                   /* >= 1 */
 };
 
-void rank_report_text(const struct rank_report *shares);
-void rank_report_json(const struct rank_report *shares, FILE *stream);
+void rank_report_text(const struct rank_report *report);
+void rank_report_json(const struct rank_report *report, FILE *stream);
 
 #endif
