@@ -3,6 +3,8 @@
  * sluice synth: a folder of photo-like JPEGs. Each photo is a function of (seed, its index, the
  * number of classes, the scale), so that workers only decide who makes which.
  */
+#include "synth.h"
+
 #include "../command.h"
 #include "clock.h"
 #include "data.h"
@@ -10,14 +12,12 @@
 #include "files.h"
 #include "interrupt.h"
 #include "json.h"
-#include "noise.h"
 #include "options.h"
-#include "photo.h"
 #include "photo_jpeg.h"
+#include "picture.h"
 #include "progress.h"
 #include "report.h"
 #include "safe_text.h"
-#include "scene.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -41,10 +41,11 @@ struct synth_args {
 
 /* Shared by the workers. */
 struct job {
-    const struct synth_args *args; /* not changed */
-    double scale;                  /* not changed */
-    pthread_mutex_t lock;          /* guards all below */
-    uint64_t next;                 /* the photo that nobody makes yet */
+    const struct synth_painter *painter; /* not changed, nor the next two */
+    const struct synth_args *args;
+    double scale;
+    pthread_mutex_t lock; /* guards all below */
+    uint64_t next;        /* the photo that nobody makes yet */
     uint64_t done, bytes, pixels;
     bool failed;
     struct progress progress;
@@ -112,8 +113,7 @@ static void fail(struct job *job, const char *what, int error)
     }
 }
 
-static bool make_photo(struct job *job, uint64_t index, struct scene *scene,
-                       struct photo_jpeg *jpeg)
+static bool make_photo(struct job *job, uint64_t index, void *painter, struct photo_jpeg *jpeg)
 {
     const struct synth_args *args = job->args;
     struct photo photo = photo_draw(args->seed, index, (uint32_t)args->classes, job->scale);
@@ -122,7 +122,7 @@ static bool make_photo(struct job *job, uint64_t index, struct scene *scene,
         fail(job, args->folder, ENAMETOOLONG);
         return false;
     }
-    uint8_t *rgb = scene_render(scene, &photo);
+    uint8_t *rgb = job->painter->render(painter, &photo);
     if (rgb == NULL || !photo_jpeg_encode(jpeg, &photo, rgb)) {
         fail(job, path, ENOMEM);
         return false;
@@ -139,16 +139,16 @@ static void *work(void *context)
 {
     struct job *job = context;
     struct photo_jpeg jpeg = {0};
-    struct scene *scene = scene_create();
-    if (scene == NULL) {
+    void *painter = job->painter->create();
+    if (painter == NULL) {
         fail(job, "cannot start a worker", ENOMEM);
         return NULL;
     }
     uint64_t index;
-    while (take(job, &index) && make_photo(job, index, scene, &jpeg)) {
+    while (take(job, &index) && make_photo(job, index, painter, &jpeg)) {
     }
     photo_jpeg_free(&jpeg);
-    scene_destroy(scene);
+    job->painter->destroy(painter);
     return NULL;
 }
 
@@ -208,7 +208,7 @@ static void print_result(const struct job *job, double seconds)
            (double)job->done / seconds);
 }
 
-static int run(const struct synth_args *args)
+static int run(const struct synth_args *args, const struct synth_painter *painter)
 {
     if (!args->force && !files_is_free(args->folder)) {
         report("%s: %s; name a new folder, or give --force to write into this one", args->folder,
@@ -219,12 +219,17 @@ static int run(const struct synth_args *args)
         report("%s: cannot make the folders: %s", args->folder, strerror(errno)); // NOLINT
         return TOOL_FAILED;
     }
-    struct job job = {.args = args, .lock = PTHREAD_MUTEX_INITIALIZER, .scale = args->size_scale};
+    struct job job = {.painter = painter,
+                      .args = args,
+                      .scale = args->size_scale,
+                      .lock = PTHREAD_MUTEX_INITIALIZER};
     if (args->mean_kb > 0) {
         job.scale *= sqrt(args->mean_kb / natural_kb); /* bytes go with the area */
     }
     interrupt_catch();
-    noise_prepare();
+    if (painter->prepare != NULL) {
+        painter->prepare();
+    }
     progress_begin(&job.progress, "photos");
     double start = clock_seconds();
     run_workers(&job);
@@ -242,7 +247,7 @@ static int run(const struct synth_args *args)
     return TOOL_FINE;
 }
 
-int synth_main(int argc, char **argv)
+int synth_run(const struct synth_painter *painter, int argc, char **argv)
 {
     struct synth_args args = {.count = 1000, .classes = 10, .size_scale = 1};
     args.workers = data_processors();
@@ -267,8 +272,8 @@ int synth_main(int argc, char **argv)
     struct command_usage usage = {
         .arguments = "FOLDER",
         .summary =
-            "Makes an image folder (one sub-folder a class) of synthetic photos whose sizes,\n"
-            "quality, subsampling and entropy resemble ImageNet's: for trying things and\n"
+            "Makes an image folder (one sub-folder a class) of JPEGs whose sizes, quality,\n"
+            "subsampling and bytes resemble those of ImageNet's photos: for trying things and\n"
             "measuring where no data may be used. Deterministic by seed.",
         .examples = "  sluice synth photos\n"
                     "  sluice synth photos --count 50000 --classes 100 --seed 7\n"
@@ -282,5 +287,27 @@ int synth_main(int argc, char **argv)
         return code;
     }
     args.folder = usage.operands[0];
-    return run(&args);
+    return run(&args, painter);
+}
+
+static void *create(void)
+{
+    return picture_create();
+}
+
+static uint8_t *render(void *own, const struct photo *photo)
+{
+    return picture_render(own, photo);
+}
+
+static void destroy(void *own)
+{
+    picture_destroy(own);
+}
+
+int synth_main(int argc, char **argv)
+{
+    static const struct synth_painter painter = {
+        .create = create, .render = render, .destroy = destroy};
+    return synth_run(&painter, argc, argv);
 }
