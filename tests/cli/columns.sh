@@ -29,6 +29,12 @@ json '.delivered_bytes == 48 * (3 * 32 * 32 * 2 + 4 + 16 + 64 + 8 + 10)'
 json '.images == 48 and .samples == 48 and .images_per_s == .samples_per_s and .images_per_s > 0'
 json '.delivered_bytes_per_s > .images_per_s and .full_decode_cpu_ms_per_image > 0'
 
+# Options that only the library's table names.
+bench --io-depth 3 --stall-fail 5s --memory 1GiB --read-buffer 2MiB --exif apply --resident 1 --column label:number
+json '.samples == 48'
+run 1 bench packed --epochs 1 --memory 1MiB
+says err "memory"
+
 # The recipe of the general options, unless the column says otherwise.
 bench --size 40 --dtype f32 --pipeline eval --column a=image:image --column b=image:image,size=16,dtype=u8
 json '.delivered_bytes == 48 * (40 * 40 * 3 * 4 + 16 * 16 * 3 + 10)'

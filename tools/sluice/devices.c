@@ -63,7 +63,7 @@ static void show_cuda(struct devices_output *output)
 int devices_main(int argc, char **argv)
 {
     struct devices_output output = {.as_json = false};
-    struct option_row rows[] = {
+    const struct option_row rows[] = {
         {"json", 0, OPTION_FLAG, &output.as_json, .help = "print JSON"},
         {.name = NULL},
     };

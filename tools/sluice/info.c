@@ -403,8 +403,8 @@ static int run(const struct info_args *args)
 
 int info_main(int argc, char **argv)
 {
-    struct info_args args = {.sample = no_sample};
-    struct option_row rows[] = {
+    struct info_args args = {.sample = no_sample, .folder = DATA_FOLDER_INIT};
+    const struct option_row rows[] = {
         {"sample", 's', OPTION_COUNT, &args.sample, .max = no_sample - 1, .metavar = "N",
          .help = "show sample N (from 0): where it lies, its size and label"},
         {"system", 0, OPTION_FLAG, &args.system,

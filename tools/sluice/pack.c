@@ -24,12 +24,9 @@
 #include <string.h>
 
 struct pack_args {
-    uint64_t shard_bytes, workers, seed, tile_mcus, max_side, quality;
-    double raw_share;
-    int32_t zstd_level;
-    int on_bad, metadata;
+    sluice_pack_options options;
     struct data_folder folder;
-    bool keep_order, keep_bytes, raw, overwrite, no_verify, verbose, json, join, append;
+    bool verbose, json, join;
     const char *zstd, *tensor, *given; /* part */
     struct part part;
     sluice_field flat; /* with `tensor`: what the sources are files of */
@@ -62,8 +59,8 @@ static uint64_t kept_count(const sluice_pack_result *result, int reason)
 /* Of the others nothing is faster to decode, unless they were to be kept anyway. */
 static uint64_t kept_fast(const struct pack_args *args, const sluice_pack_result *result)
 {
-    uint64_t count = args->keep_bytes ? 0 : result->jpegs_kept;
-    for (int i = 0; !args->keep_bytes && i < KEPT_REASONS; i++) {
+    uint64_t count = args->options.keep_bytes ? 0 : result->jpegs_kept;
+    for (int i = 0; !args->options.keep_bytes && i < KEPT_REASONS; i++) {
         count -= kept_count(result, i);
     }
     return count;
@@ -127,10 +124,12 @@ static void print_jpegs(const struct pack_args *args, const sluice_pack_result *
         printf("%" PRIu64 " JPEGs stored as they are, since nothing is decoded faster\n",
                kept_fast(args, result));
     }
-    for (int i = 0; !args->keep_bytes && i < KEPT_REASONS; i++) {
+    for (int i = 0; !args->options.keep_bytes && i < KEPT_REASONS; i++) {
         if (kept_count(result, i) > 0) {
             printf("%" PRIu64 " JPEGs stored as they are, %ssince they %s\n", kept_count(result, i),
-                   args->metadata == SLUICE_JPEG_METADATA_DROP ? "with their metadata, " : "",
+                   args->options.jpeg_metadata == SLUICE_JPEG_METADATA_DROP
+                       ? "with their metadata, "
+                       : "",
                    kept_reasons[i].text);
         }
     }
@@ -162,9 +161,9 @@ static void print_resized(const struct pack_args *args, const sluice_pack_result
     }
     units_format_bytes(before, sizeof before, result->resized_bytes_before);
     units_format_bytes(after, sizeof after, result->resized_bytes_after);
-    printf("%" PRIu64 " pictures made smaller, to %" PRIu64 " pixels at most: %s became %s "
+    printf("%" PRIu64 " pictures made smaller, to %" PRIu32 " pixels at most: %s became %s "
            "(%+.1f %%); their pixels are not those of the source\n",
-           result->resized, args->max_side, before, after,
+           result->resized, args->options.max_side, before, after,
            100.0 *
                ((double)result->resized_bytes_after / (double)result->resized_bytes_before - 1));
 }
@@ -187,7 +186,7 @@ static void print_parts(const struct pack_args *args, const sluice_pack_result *
                " processes ha%s nothing to do, since there %s only %" PRIu32 " shard%s%s\n",
                result->idle_parts, args->part.parts, result->idle_parts == 1 ? "s" : "ve",
                shards == 1 ? "is" : "are", shards, shards == 1 ? "" : "s",
-               args->shard_bytes > 0 ? ": a smaller --shard-size makes more" : "");
+               args->options.shard_bytes > 0 ? ": a smaller --shard-size makes more" : "");
     }
 }
 
@@ -211,7 +210,7 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
         json_unsigned(&json, "resized", result->resized);
         json_unsigned(&json, "resized_bytes_before", result->resized_bytes_before);
         json_unsigned(&json, "resized_bytes_after", result->resized_bytes_after);
-        json_bool(&json, "verified", !args->no_verify && result->was_complete == 0);
+        json_bool(&json, "verified", !args->options.skip_verify && result->was_complete == 0);
         json_bool(&json, "was_complete", result->was_complete != 0);
         json_unsigned(&json, "part", args->part.part);
         json_unsigned(&json, "parts", args->part.parts);
@@ -236,8 +235,8 @@ static void print_result(const struct pack_args *args, const sluice_pack_result 
     }
     printf("%" PRIu64 " samples in %" PRIu32 " shard%s, %s, in %s (%.1f s%s)%s\n", result->samples,
            result->shards, result->shards == 1 ? "" : "s", bytes, SAFE(args->out), seconds,
-           args->no_verify ? ", not verified" : ", verified",
-           args->append && result->complete != 0           ? ", added"
+           args->options.skip_verify ? ", not verified" : ", verified",
+           args->options.append && result->complete != 0   ? ", added"
            : args->part.parts > 1 && result->complete != 0 ? "; all parts are there and joined"
                                                            : "");
     print_parts(args, result);
@@ -264,7 +263,7 @@ static bool has_begun(const struct pack_args *args)
 
 static const char *same_command(const struct pack_args *args)
 {
-    return args->overwrite ? "the same command without --overwrite" : "the same command";
+    return args->options.overwrite ? "the same command without --overwrite" : "the same command";
 }
 
 #define SKIP_ALL "--on-bad skip-all leaves out what cannot be read"
@@ -279,7 +278,7 @@ static const char *advice_for(const struct pack_args *args, const sluice_error *
     case SLUICE_NOMEM:
         return "fewer --workers need less";
     case SLUICE_STATE:
-        if (args->join || args->append || args->part.parts > 1) {
+        if (args->join || args->options.append || args->part.parts > 1) {
             return NULL; /* the text says what to do */
         }
         if (strstr(error->text, "another process") != NULL) {
@@ -304,33 +303,18 @@ static const char *advice_for(const struct pack_args *args, const sluice_error *
 static int pack(const sluice_dataset *dataset, const struct pack_args *args)
 {
     struct pack_run this = {.args = args};
-    sluice_pack_options options = SLUICE_PACK_OPTIONS_INIT;
-    options.workers = args->workers > 0 ? (uint32_t)args->workers : part_workers(&args->part);
+    sluice_pack_options options = args->options;
+    options.workers = options.workers > 0 ? options.workers : part_workers(&args->part);
     options.part = args->part.part;
     options.parts = args->part.parts;
-    options.shard_bytes = args->shard_bytes;
-    options.seed = args->seed;
-    options.keep_order = args->keep_order;
-    options.overwrite = args->overwrite;
-    options.append = args->append;
-    options.on_bad = args->on_bad;
     options.max_sample_bytes = args->folder.max_sample;
-    options.skip_verify = args->no_verify;
-    options.zstd_level = args->zstd_level;
-    options.keep_bytes = args->keep_bytes;
-    options.raw = args->raw;
-    options.jpeg_metadata = args->metadata;
-    options.tile_mcus = (uint32_t)args->tile_mcus;
-    options.max_side = (uint32_t)args->max_side;
-    options.quality = (uint32_t)args->quality;
-    options.raw_share = args->raw_share;
     options.on_progress = on_progress;
     options.on_kept = on_kept;
     options.user = &this;
     sluice_label_options labels;
     const bool joins = data_labels(&args->folder, &labels);
     labels.file = NULL; /* what it says was done when the source was opened */
-    options.labels = args->append && joins ? &labels : NULL;
+    options.labels = args->options.append && joins ? &labels : NULL;
     sluice_pack_result result = {.struct_size = sizeof result};
     sluice_error error = SLUICE_ERROR_INIT;
     progress_begin(&this.progress, "samples");
@@ -415,7 +399,7 @@ static bool parse_zstd(struct pack_args *args)
     const char *text = args->zstd == NULL ? "auto" : args->zstd;
     char *end;
     if (strcmp(text, "auto") == 0 || strcmp(text, "off") == 0) {
-        args->zstd_level = text[0] == 'a' ? SLUICE_ZSTD_AUTO : SLUICE_ZSTD_OFF;
+        args->options.zstd_level = text[0] == 'a' ? SLUICE_ZSTD_AUTO : SLUICE_ZSTD_OFF;
         return true;
     }
     const long level = strtol(text, &end, 10);
@@ -423,29 +407,30 @@ static bool parse_zstd(struct pack_args *args)
         report("--zstd %s: must be auto, off or a level from 1 to 19", text);
         return false;
     }
-    args->zstd_level = (int32_t)level;
+    args->options.zstd_level = (int32_t)level;
     return true;
 }
 
 /* What only the options together tell. False: reported. */
 static bool check(struct pack_args *args)
 {
-    const bool changes_jpegs = args->metadata != SLUICE_JPEG_METADATA_KEEP || args->tile_mcus > 0;
-    if (args->keep_bytes && changes_jpegs) {
+    const bool changes_jpegs =
+        args->options.jpeg_metadata != SLUICE_JPEG_METADATA_KEEP || args->options.tile_mcus > 0;
+    if (args->options.keep_bytes && changes_jpegs) {
         report(
             "--keep-bytes stores JPEGs as they are: --metadata drop and --tile-mcus change them");
         return false;
     }
-    if (args->raw && (args->keep_bytes || changes_jpegs)) {
+    if (args->options.raw && (args->options.keep_bytes || changes_jpegs)) {
         report("--raw leaves no JPEGs: --keep-bytes, --metadata drop and --tile-mcus do not go "
                "with it");
         return false;
     }
-    if (args->quality > 0 && args->max_side == 0) {
+    if (args->options.quality > 0 && args->options.max_side == 0) {
         report("--quality is of pictures that --max-side makes smaller: give that, too");
         return false;
     }
-    if (args->raw && args->raw_share > 0) {
+    if (args->options.raw && args->options.raw_share > 0) {
         report("--raw stores pixels of all samples: --raw-share does not go with it");
         return false;
     }
@@ -453,7 +438,7 @@ static bool check(struct pack_args *args)
         report("--join takes one folder, and no --part: where the parts are");
         return false;
     }
-    if (args->append && (args->join || args->overwrite)) {
+    if (args->options.append && (args->join || args->options.overwrite)) {
         report("--append adds to what is in OUT: --overwrite and --join do not go with it");
         return false;
     }
@@ -489,41 +474,14 @@ static bool check(struct pack_args *args)
     "  sluice pack photos small --max-side 512 --quality 90 --raw-share 0.25\n" \
     "  sluice pack --tensor tokens=u16:1048576 part0.bin part1.bin packed\n"
 
-/* The rows of the option table for what becomes of pictures' pixels. */
-#define PIXEL_ROWS(args)                                                                         \
-    {"raw", 0, OPTION_FLAG, &(args).raw,                                                         \
-     .help = "decode pictures and store their pixels: nothing to decode later, more to read"},   \
-        {"raw-share",                                                                            \
-         0,                                                                                      \
-         OPTION_REAL,                                                                            \
-         &(args).raw_share,                                                                      \
-         .low = 0,                                                                               \
-         .high = 1,                                                                              \
-         .metavar = "P",                                                                         \
-         .help = "do that with this share of the samples, drawn by their numbers [0]"},          \
-        {"max-side",                                                                             \
-         0,                                                                                      \
-         OPTION_COUNT,                                                                           \
-         &(args).max_side,                                                                       \
-         .min = 1,                                                                               \
-         .max = 65500,                                                                           \
-         .metavar = "PIXELS",                                                                    \
-         .help = "make pictures smaller whose longer side is above it, and code them anew: not " \
-                 "without loss [as they are]"},                                                  \
-    {                                                                                            \
-        "quality", 0, OPTION_COUNT, &(args).quality,                                             \
-            .min = 1, .max = 100, .metavar = "Q",                                                \
-            .help = "of the JPEGs that --max-side makes [90]"                                    \
-    }
-
 static int pack_or_join(struct pack_args *args)
 {
     if (args->join) {
-        args->no_verify = true; /* the parts did, or not */
+        args->options.skip_verify = 1; /* the parts did, or not */
         return join(args);
     }
     const int code = part_choose(args->given, &args->part);
-    if (code == TOOL_FINE && args->part.parts > 1 && args->overwrite) {
+    if (code == TOOL_FINE && args->part.parts > 1 && args->options.overwrite) {
         report("--overwrite is for one process: one of several could remove what another has "
                "written; remove %s first",
                SAFE(args->out));
@@ -532,46 +490,16 @@ static int pack_or_join(struct pack_args *args)
     return code == TOOL_FINE ? run(args) : code;
 }
 
-static const char *const on_bad[] = {"fail", "skip", "skip-all", NULL}; /* as sluice_pack_on_bad */
-static const char *const metadata[] = {"keep", "drop", NULL}; /* as sluice_jpeg_metadata */
-
 int pack_main(int argc, char **argv)
 {
-    struct pack_args args = {0};
-    struct option_row rows[] = {
-        {"shard-size", 's', OPTION_BYTES, &args.shard_bytes, .min = UINT64_C(1) << 20,
-         .max = UINT64_C(1) << 40, .metavar = "BYTES",
-         .help =
-             "about the size of a shard file [256MiB; of several processes less, if there would be "
-             "fewer shards than processes]"},
-        {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
-         .help = "threads; the shards do not depend on it [the processors]"},
-        {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",
-         .help = "of the order in which samples are written [0]"},
-        {"keep-order", 0, OPTION_FLAG, &args.keep_order,
-         .help = "write in the dataset's order, as is done anyway of compressed tars [shuffled: no "
-                 "class runs in a shard]"},
-        {"keep-bytes", 0, OPTION_FLAG, &args.keep_bytes,
-         .help = "store JPEGs as they are [re-tiled without loss]"},
-        {"metadata", 0, OPTION_CHOICE, &args.metadata, .choices = metadata,
-         .help = "of re-tiled JPEGs: EXIF (but for the orientation), ICC profiles, ... [keep]"},
-        {"tile-mcus", 0, OPTION_COUNT, &args.tile_mcus, .min = 1, .max = 65535, .metavar = "N",
-         .help = "MCUs (8 to 32 pixels wide) between restart markers [chosen for each picture]"},
-        {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad,
-         .help =
-             "stop at a bad sample, or leave it out and list it in rejected.tsv; skip-all: also "
-             "what cannot be read and may be good [fail]"},
-        {"overwrite", 0, OPTION_FLAG, &args.overwrite,
-         .help = "remove what an earlier pack left in OUT and start anew"},
-        {"no-verify", 0, OPTION_FLAG, &args.no_verify, .help = "do not read back what was written"},
+    struct pack_args args = {.options = SLUICE_PACK_OPTIONS_INIT, .folder = DATA_FOLDER_INIT};
+    const struct option_row rows[] = {
+        {LIBRARY_ROW(PACK, args.options, "shard-size"), .letter = 's'},
+        {LIBRARY_ROW(PACK, args.options, "workers"), .letter = 'w'},
+        LIBRARY_ROWS(PACK, args.options),
         PART_ROW(args.given),
-        {"append", 0, OPTION_FLAG, &args.append,
-         .help =
-             "add to the packed dataset in OUT, of the same fields and classes; --labels union: "
-             "of others, too"},
         {"join", 0, OPTION_FLAG, &args.join,
          .help = "join the parts in OUT, where the last of them did not"},
-        PIXEL_ROWS(args),
         {"tensor", 0, OPTION_TEXT, &args.tensor, .metavar = "[NAME=]DTYPE:SHAPE",
          .help = "the sources are flat files of such tensors, as numpy's tofile writes them"},
         {"zstd", 'z', OPTION_TEXT, &args.zstd, .metavar = "auto|off|LEVEL",

@@ -19,10 +19,9 @@
 #include <string.h>
 
 struct unpack_args {
-    uint64_t shard_bytes, shard_samples, workers;
-    int on_bad;
+    sluice_unpack_options options;
     struct data_folder folder;
-    bool tar, overwrite, json;
+    bool tar, json;
     const char *source, *out;
 };
 
@@ -104,14 +103,9 @@ static const char *advice_for(const sluice_error *error)
 static int unpack(const sluice_dataset *dataset, const struct unpack_args *args)
 {
     struct progress progress;
-    sluice_unpack_options options = SLUICE_UNPACK_OPTIONS_INIT;
+    sluice_unpack_options options = args->options;
     options.form = args->tar ? SLUICE_UNPACK_TAR : SLUICE_UNPACK_FOLDER;
-    options.workers = (uint32_t)args->workers;
-    options.overwrite = args->overwrite;
-    options.on_bad = args->on_bad;
     options.max_sample_bytes = args->folder.max_sample;
-    options.shard_bytes = args->shard_bytes;
-    options.shard_samples = args->shard_samples;
     options.on_progress = on_progress;
     options.user = &progress;
     sluice_unpack_result result = SLUICE_UNPACK_RESULT_INIT;
@@ -151,24 +145,13 @@ static int run(struct unpack_args *args)
 
 int unpack_main(int argc, char **argv)
 {
-    static const char *const on_bad[] = {"fail", "skip", "skip-all",
-                                         NULL}; /* as sluice_pack_on_bad */
-    struct unpack_args args = {0};
-    struct option_row rows[] = {
+    struct unpack_args args = {.options = SLUICE_UNPACK_OPTIONS_INIT, .folder = DATA_FOLDER_INIT};
+    const struct option_row rows[] = {
         {"tar", 't', OPTION_FLAG, &args.tar,
          .help = "WebDataset's tars instead of a folder of files"},
-        {"shard-size", 's', OPTION_BYTES, &args.shard_bytes, .min = UINT64_C(1) << 20,
-         .max = UINT64_C(1) << 40, .metavar = "BYTES", .help = "size of a tar [256MiB]"},
-        {"shard-samples", 0, OPTION_COUNT, &args.shard_samples, .min = 1, .max = UINT64_MAX,
-         .metavar = "N", .help = "samples of a tar, at most [as many as fit]"},
-        {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
-         .help = "threads; the files do not depend on it [the processors]"},
-        {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad,
-         .help =
-             "stop at a bad sample, or leave it out and list it in rejected.tsv; skip-all: also "
-             "what cannot be read and may be good [fail]"},
-        {"overwrite", 0, OPTION_FLAG, &args.overwrite,
-         .help = "replace the folder that an earlier unpack made, with all that is in it"},
+        {LIBRARY_ROW(UNPACK, args.options, "shard-size"), .letter = 's'},
+        {LIBRARY_ROW(UNPACK, args.options, "workers"), .letter = 'w'},
+        LIBRARY_ROWS(UNPACK, args.options),
         DATA_FOLDER_ROWS(args.folder),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print the result as JSON"},
         {.name = NULL},
@@ -191,7 +174,7 @@ int unpack_main(int argc, char **argv)
     }
     args.source = usage.operands[0];
     args.out = usage.operands[1];
-    if (!args.tar && (args.shard_bytes > 0 || args.shard_samples > 0)) {
+    if (!args.tar && (args.options.shard_bytes > 0 || args.options.shard_samples > 0)) {
         report("--shard-size and --shard-samples are of --tar: a folder has no shards");
         return TOOL_USAGE;
     }

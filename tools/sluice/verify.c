@@ -20,9 +20,9 @@
 #include <stdio.h>
 
 struct verify_args {
-    uint64_t workers;
+    sluice_verify_options options;
     struct data_folder folder;
-    bool decode, json;
+    bool json;
     const char *dataset, *given; /* part */
     struct part part;
 };
@@ -140,11 +140,10 @@ static int code_of(const sluice_verify_result *result)
 static int verify(const sluice_dataset *dataset, const struct verify_args *args,
                   struct listener *listener)
 {
-    sluice_verify_options options = {.struct_size = sizeof options};
-    options.workers = args->workers > 0 ? (uint32_t)args->workers : part_workers(&args->part);
+    sluice_verify_options options = args->options;
+    options.workers = options.workers > 0 ? options.workers : part_workers(&args->part);
     options.part = args->part.part;
     options.parts = args->part.parts;
-    options.decode = args->decode;
     options.max_sample_bytes = args->folder.max_sample;
     options.on_finding = on_finding;
     options.on_progress = on_progress;
@@ -190,12 +189,11 @@ static int run(const struct verify_args *args)
 
 int verify_main(int argc, char **argv)
 {
-    struct verify_args args = {0};
-    struct option_row rows[] = {
-        {"decode", 'd', OPTION_FLAG, &args.decode,
-         .help = "decode every picture and unpack every frame, too"},
-        {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
-         .help = "threads [the processors]"},
+    struct verify_args args = {.options = SLUICE_VERIFY_OPTIONS_INIT, .folder = DATA_FOLDER_INIT};
+    const struct option_row rows[] = {
+        {LIBRARY_ROW(VERIFY, args.options, "decode"), .letter = 'd'},
+        {LIBRARY_ROW(VERIFY, args.options, "workers"), .letter = 'w'},
+        LIBRARY_ROWS(VERIFY, args.options),
         PART_ROW(args.given),
         DATA_FOLDER_ROWS(args.folder),
         {"json", 0, OPTION_FLAG, &args.json, .help = "print findings and result as JSON"},

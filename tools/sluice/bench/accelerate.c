@@ -169,7 +169,7 @@ static void plan_arms(struct accelerated *run, const struct bench_warm_up *warm_
         .repeats = length.repeats,
         .supply = supply,
         .trace = args->trace != NULL || args->report != NULL,
-        .quarantine = args->quarantine,
+        .quarantine = args->options.quarantine_path,
         .pace = pace,
         .limit_s = args->seconds,
     };

@@ -11,19 +11,16 @@
 #include <stdbool.h>
 
 struct bench_args {
-    uint64_t size, padding, workers, epochs, seed;
-    uint64_t batch;        /* 0: not given */
-    uint64_t device_slots; /* 0: not given */
+    uint64_t size, padding, epochs;
     uint64_t steps, repeats, ahead;
-    uint64_t prefetch; /* 0: not given */
     double seconds, area_min, area_max;
     double step_s, supply_ratio, scale; /* 0: not given */
-    int pipeline, dtype, layout, io, cache, shuffle, on_bad;
-    int preset; /* -1: none */
-    int last;   /* a sluice_last_batch; -1: not given */
+    int pipeline;
+    int preset;                    /* -1: none */
+    sluice_loader_options options; /* last_batch, shuffle: -1 where not given */
     struct data_folder folder;
-    bool exact, whole_samples, any_numa_node, json, supply;
-    const char *dataset, *yardstick, *device, *augment, *trace, *report, *quarantine;
+    bool json, supply;
+    const char *dataset, *yardstick, *augment, *trace, *report;
     struct option_list columns;
     struct ranks_given ranks;
     const char *rank_files; /* NULL: the system's temporary folder */

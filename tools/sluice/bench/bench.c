@@ -17,13 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Words in the order of the library's enums. */
-static const char *const io_words[] = {"auto", "uring", "pread", NULL};
-static const char *const cache_words[] = {"auto", "buffered", "direct", "drop", NULL};
-static const char *const shuffle_words[] = {"full", "block", "none", "shards", NULL};
-static const char *const on_bad_words[] = {"fail", "replace", "mask", NULL};
-static const char *const last_words[] = {"drop", "pad", "short", "repeat", NULL};
-
 static const uint64_t default_batch = 256, default_prefetch = 4;
 
 /* Main thread only, like all of the command line. */
@@ -35,8 +28,9 @@ static struct bench_args args = {
     .area_max = PIPELINE_AREA_MAX,
     .padding = PIPELINE_PADDING,
     .preset = -1,
-    .last = -1,
-    .shuffle = -1,
+    /* Not given: -1. */
+    .options = {.struct_size = sizeof args.options, .last_batch = -1, .shuffle = -1},
+    .folder = DATA_FOLDER_INIT,
     .ranks = RANKS_GIVEN_INIT,
     .rank_wait_s = 60,
 };
@@ -48,22 +42,22 @@ static bool has_steps(void)
 
 static uint64_t choose_batch(void)
 {
-    if (args.batch > 0) {
-        return args.batch;
+    if (args.options.batch_size > 0) {
+        return args.options.batch_size;
     }
     return args.preset >= 0 ? preset_get(args.preset)->batch : default_batch;
 }
 
 static bool is_in_host(void)
 {
-    return args.device == NULL || strcmp(args.device, "host") == 0;
+    return args.options.device == NULL || strcmp(args.options.device, "host") == 0;
 }
 
 /* Batches in host memory are held by the steps under way, on top of the loader's own. */
 static uint64_t choose_prefetch(void)
 {
-    if (args.prefetch > 0 || !has_steps()) {
-        return args.prefetch;
+    if (args.options.prefetch > 0 || !has_steps()) {
+        return args.options.prefetch;
     }
     return default_prefetch + (is_in_host() ? args.ahead : 0);
 }
@@ -72,8 +66,8 @@ static uint64_t choose_prefetch(void)
 static int choose_shuffle(const sluice_dataset *dataset)
 {
     sluice_dataset_info info = {.struct_size = sizeof info};
-    if (args.shuffle >= 0) {
-        return args.shuffle;
+    if (args.options.shuffle >= 0) {
+        return args.options.shuffle;
     }
     return sluice_dataset_get_info(dataset, &info) == SLUICE_OK && info.front_to_back != 0
                ? SLUICE_SHUFFLE_SHARDS
@@ -82,25 +76,15 @@ static int choose_shuffle(const sluice_dataset *dataset)
 
 static void fill_options(sluice_loader_options *options, const sluice_dataset *dataset)
 {
-    sluice_loader_options_init(options);
+    *options = args.options;
     options->batch_size = (uint32_t)choose_batch();
-    options->workers = (uint32_t)args.workers;
     options->prefetch = (uint32_t)choose_prefetch();
-    options->seed = args.seed;
     options->shuffle = choose_shuffle(dataset);
-    /* Small folders work; but steps are to be alike. */
-    options->last_batch = args.last >= 0 ? args.last
-                          : has_steps()  ? SLUICE_LAST_DROP
-                                         : SLUICE_LAST_SHORT;
-    options->on_bad_sample = args.on_bad;
-    options->io_backend = args.io;
-    options->page_cache = args.cache;
-    options->exact = args.exact;
-    options->whole_samples = args.whole_samples;
+    if (options->last_batch < 0) { /* small folders work; but steps are to be alike */
+        options->last_batch = has_steps() ? SLUICE_LAST_DROP : SLUICE_LAST_SHORT;
+    }
     options->max_sample_bytes = args.folder.max_sample;
-    options->any_numa_node = args.any_numa_node;
-    options->device = args.device;
-    options->device_slots = (uint32_t)args.device_slots;
+    options->quarantine_path = NULL; /* it is of the measured run */
 }
 
 static int make_columns(const struct column_set *columns, struct column_source *source,
@@ -112,8 +96,8 @@ static int make_columns(const struct column_set *columns, struct column_source *
                                                .area_max = args.area_max,
                                                .padding = (uint32_t)args.padding,
                                                .steps = args.augment},
-                                     .dtype = args.dtype,
-                                     .layout = args.layout};
+                                     .dtype = args.options.dtype,
+                                     .layout = args.options.layout};
     if (args.yardstick != NULL && column_set_picture(columns, 0) == NULL) {
         report("--yardstick decodes pictures, and there are none among the columns");
         return TOOL_USAGE;
@@ -173,17 +157,18 @@ static int check_steps(void)
     if (args.scale > 0 && args.preset < 0) {
         return wrong("--scale makes the step of an --accelerator longer: give one");
     }
-    if (args.batch > 0 && args.preset >= 0) {
+    if (args.options.batch_size > 0 && args.preset >= 0) {
         return wrong("an --accelerator has a batch of its own: leave out --batch");
     }
     if (!has_steps() && (args.steps > 0 || args.supply)) {
         return wrong("--steps and --supply need steps: give --step-ms, --accelerator or "
                      "--supply-ratio");
     }
-    if (has_steps() && is_in_host() && args.prefetch > 0 && args.prefetch <= args.ahead) {
+    if (has_steps() && is_in_host() && args.options.prefetch > 0 &&
+        args.options.prefetch <= args.ahead) {
         return wrong("the steps under way hold a batch each: --prefetch must be above --ahead");
     }
-    if (has_steps() && args.last == SLUICE_LAST_SHORT) {
+    if (has_steps() && args.options.last_batch == SLUICE_LAST_SHORT) {
         return wrong("steps are to be alike: --last drop or --last pad");
     }
     if (args.steps > 0 && (args.epochs > 0 || args.seconds > 0)) {
@@ -204,7 +189,7 @@ static int check_together(void)
         report("--area-min %g is above --area-max %g", args.area_min, args.area_max);
         return TOOL_USAGE;
     }
-    if (args.device_slots > 0 && args.device == NULL) {
+    if (args.options.device_slots > 0 && args.options.device == NULL) {
         return wrong("--device-slots are memory of a --device: give one");
     }
     return check_steps();
@@ -214,18 +199,18 @@ static int check_together(void)
 static int check_device(void)
 {
     char text[320];
-    if (args.device == NULL) {
+    if (args.options.device == NULL) {
         return TOOL_FINE;
     }
-    if (strcmp(args.device, "auto") == 0) {
+    if (strcmp(args.options.device, "auto") == 0) {
         const sluice_status first = sluice_device_get_text("cuda:0", text, sizeof text);
-        args.device = first == SLUICE_OK ? "cuda:0" : "host";
+        args.options.device = first == SLUICE_OK ? "cuda:0" : "host";
     }
-    sluice_status status = sluice_device_get_text(args.device, text, sizeof text);
+    sluice_status status = sluice_device_get_text(args.options.device, text, sizeof text);
     if (status == SLUICE_OK) {
         return TOOL_FINE;
     }
-    report("--device %s: %s; `sluice devices` lists what there is", args.device, text);
+    report("--device %s: %s; `sluice devices` lists what there is", args.options.device, text);
     return status == SLUICE_INVALID ? TOOL_USAGE : TOOL_FAILED;
 }
 
@@ -270,7 +255,7 @@ static int run(void)
     }
     if (code == TOOL_FINE &&
         !(output_file_is_writable(args.trace) && output_file_is_writable(args.report) &&
-          output_file_is_writable(args.quarantine))) {
+          output_file_is_writable(args.options.quarantine_path))) {
         code = TOOL_FAILED;
     }
     if (code != TOOL_FINE) {
@@ -297,14 +282,12 @@ static int run(void)
     return code;
 }
 
-static struct option_row rows[] = {
+static const struct option_row rows[] = {
     COLUMN_ROW(args.columns),
     {"size", 0, OPTION_COUNT, &args.size, .min = 16, .max = 2048, .metavar = "PIXELS",
      .help = "side of the pictures that come out [224]"},
-    {"batch", 'b', OPTION_COUNT, &args.batch, .min = 1, .max = 65536, .metavar = "ROWS",
-     .help = "rows of a batch [256]"},
-    {"workers", 'w', OPTION_COUNT, &args.workers, .min = 1, .max = 1024, .metavar = "N",
-     .help = "decoding threads [the processors]"},
+    {LIBRARY_ROW(LOADER, args.options, "batch"), .letter = 'b'},
+    {LIBRARY_ROW(LOADER, args.options, "workers"), .letter = 'w'},
     {"epochs", 'e', OPTION_COUNT, &args.epochs, .min = 1, .max = 1000000000, .metavar = "E",
      .help = "epochs to measure, after one to warm up [3 s, at least 2]; with steps: in an arm"},
     {"seconds", 't', OPTION_DURATION, &args.seconds, .low = 0.05, .high = 1e6, .metavar = "TIME",
@@ -318,27 +301,16 @@ static struct option_row rows[] = {
     {"padding", 0, OPTION_COUNT, &args.padding, .max = 16384, .metavar = "PIXELS",
      .help = "black pixels on each side before --pipeline crop [4]"},
     AUGMENT_ROW(args.augment),
-    {"dtype", 0, OPTION_CHOICE, &args.dtype, .choices = pipeline_dtypes,
-     .help = "of the pictures; floating ones are normalised [u8]"},
-    {"layout", 0, OPTION_CHOICE, &args.layout, .choices = pipeline_layouts,
-     .help = "channels last or first [nhwc]"},
-    {"io", 0, OPTION_CHOICE, &args.io, .choices = io_words, .help = "how files are read [auto]"},
-    {"cache", 0, OPTION_CHOICE, &args.cache, .choices = cache_words,
-     .help = "use of the page cache [auto]"},
-    {"last", 0, OPTION_CHOICE, &args.last, .choices = last_words,
+    {LIBRARY_ROW(LOADER, args.options, "last"),
      .help = "an epoch's last batch, where it is not full [short; with steps drop]"},
-    {"shuffle", 0, OPTION_CHOICE, &args.shuffle, .choices = shuffle_words,
+    {LIBRARY_ROW(LOADER, args.options, "shuffle"),
      .help = "order of an epoch [full; shards of what is compressed as a whole]"},
-    {"on-bad", 0, OPTION_CHOICE, &args.on_bad, .choices = on_bad_words,
-     .help = "what a bad sample does [fail]"},
-    {"quarantine", 0, OPTION_TEXT, &args.quarantine, .metavar = "FILE",
+    {LIBRARY_ROW(LOADER, args.options, "quarantine"),
      .help = "append a line to FILE for each bad sample that the measured run meets"},
-    {"exact", 0, OPTION_FLAG, &args.exact,
-     .help = "decode at full size also what becomes much smaller"},
-    {"whole-samples", 0, OPTION_FLAG, &args.whole_samples,
-     .help = "read samples whole also where only parts of their tensors are taken"},
-    {"any-numa-node", 0, OPTION_FLAG, &args.any_numa_node,
-     .help = "threads run anywhere, and not only on the NUMA node of --device's GPU"},
+    {LIBRARY_ROW(LOADER, args.options, "prefetch"),
+     .help = "batches in host memory [4; with steps and no GPU, 4 + --ahead]"},
+    {LIBRARY_ROW(LOADER, args.options, "device"), .letter = 'd'},
+    LIBRARY_ROWS(LOADER, args.options),
     {"step-ms", 0, OPTION_DURATION, &args.step_s, .low = 1e-6, .high = 3600, .plain_factor = 1e-3,
      .metavar = "MS",
      .help = "feed steps this long, in three ways; on an emulated accelerator or --device's GPU"},
@@ -357,14 +329,6 @@ static struct option_row rows[] = {
      .help = "of the three arms, interleaved [5]"},
     {"ahead", 0, OPTION_COUNT, &args.ahead, .max = BENCH_AHEAD_MAX, .metavar = "N",
      .help = "steps that the host may be ahead of the accelerator; 0: it waits for each [2]"},
-    {"prefetch", 0, OPTION_COUNT, &args.prefetch, .min = 2, .max = 64, .metavar = "N",
-     .help = "batches in host memory [4; with steps and no GPU, 4 + --ahead]"},
-    {"device", 'd', OPTION_TEXT, &args.device, .metavar = "DEVICE",
-     .help = "where batches go: host, cuda, cuda:N or auto [host]"},
-    {"device-slots", 0, OPTION_COUNT, &args.device_slots, .min = 2, .max = 64, .metavar = "N",
-     .help = "batches in device memory [3]"},
-    {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",
-     .help = "of order and augmentation [0]"},
     {"yardstick", 0, OPTION_TEXT, &args.yardstick, .metavar = "DATASET",
      .help = "decode these images to compare with: what DATASET was packed from [DATASET]"},
     RANKS_ROWS(args.ranks),
@@ -384,7 +348,7 @@ static struct option_row rows[] = {
 
 int bench_main(int argc, char **argv)
 {
-    args.workers = data_processors();
+    args.options.workers = (uint32_t)data_processors();
     struct command_usage usage = {
         .arguments = "DATASET",
         .summary =

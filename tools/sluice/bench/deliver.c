@@ -130,7 +130,7 @@ static int deliver(struct delivery *run)
     int code = bench_warm_up(&run->plan, &run->warm_up);
     if (code == TOOL_FINE) {
         choose_length(run);
-        run->plan.source.options.quarantine_path = args->quarantine;
+        run->plan.source.options.quarantine_path = args->options.quarantine_path;
     }
     if (run->ranks != NULL && code != TOOL_INTERRUPTED) {
         return measure_together(run, code);

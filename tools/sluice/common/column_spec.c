@@ -2,7 +2,7 @@
 #include "column_spec.h"
 
 #include "nearest.h"
-#include "pipeline.h"
+#include "options.h"
 #include "units.h"
 
 #include <stdarg.h>
@@ -11,21 +11,8 @@
 
 enum { ITEM_BYTES = COLUMN_STEPS_BYTES, WORDS_BYTES = 192, QUESTION_BYTES = 80 };
 
-static const char *const kind_words[] = {
-    [SLUICE_COLUMN_IMAGE] = "image",     [SLUICE_COLUMN_NUMBER] = "number",
-    [SLUICE_COLUMN_TENSOR] = "tensor",   [SLUICE_COLUMN_WINDOW] = "window",
-    [SLUICE_COLUMN_RAGGED] = "ragged",   [SLUICE_COLUMN_PADDED] = "padded",
-    [SLUICE_COLUMN_ONE_HOT] = "one_hot",
-};
-enum { KINDS = sizeof kind_words / sizeof *kind_words };
-
-/* In the order of enum pipeline, and of the library's enums. */
+/* In the order of enum pipeline; all other words are the library's. */
 static const char *const crop_words[] = {"rrc", "center", "random", NULL};
-static const char *const dtype_words[] = {"u8", "f32", "f16", "bf16", "i64", "i32",  "i16",
-                                          "i8", "u16", "u32", "u64",  "f64", "bool", NULL};
-static const char *const part_words[] = {"whole", "center", "random", NULL};
-static const char *const too_long_words[] = {"bad", "truncate", NULL};
-static const char *const missing_words[] = {"bad", "blank", NULL};
 
 enum value { VALUE_COUNT, VALUE_AREA, VALUE_WORD, VALUE_SHAPE, VALUE_TEXT };
 
@@ -35,7 +22,7 @@ struct key {
     enum value value;
     size_t offset;            /* of its member */
     uint64_t min, max;        /* COUNT */
-    const char *const *words; /* WORD */
+    const char *const *words; /* WORD; NULL: the library's of this name */
 };
 
 #define BIT(kind) (1U << SLUICE_COLUMN_##kind)
@@ -52,16 +39,15 @@ static const struct key keys[] = {
     {"area-max", BIT(IMAGE), VALUE_AREA, MEMBER(area_max), 0, 0, NULL},
     {"augment", BIT(IMAGE), VALUE_TEXT, MEMBER(augment), 0, 0, NULL},
     {"shape", BIT(TENSOR), VALUE_SHAPE, MEMBER(shape), 0, 0, NULL},
-    {"part", BIT(TENSOR), VALUE_WORD, MEMBER(part), 0, 0, part_words},
+    {"part", BIT(TENSOR), VALUE_WORD, MEMBER(part), 0, 0, NULL},
     {"length", BIT(WINDOW) | BIT(ONE_HOT) | TEXTS, VALUE_COUNT, MEMBER(length), 1,
      UINT64_C(1) << 40, NULL},
     {"stride", BIT(WINDOW), VALUE_COUNT, MEMBER(stride), 1, UINT64_C(1) << 40, NULL},
     {"offset", BIT(WINDOW), VALUE_COUNT, MEMBER(offset), 0, UINT64_C(1) << 40, NULL},
-    {"too-long", TEXTS, VALUE_WORD, MEMBER(too_long), 0, 0, too_long_words},
-    {"dtype", BIT(IMAGE), VALUE_WORD, MEMBER(dtype), 0, 0, pipeline_dtypes},
-    {"dtype", ELEMENTS, VALUE_WORD, MEMBER(dtype), 0, 0, dtype_words},
-    {"layout", BIT(IMAGE), VALUE_WORD, MEMBER(layout), 0, 0, pipeline_layouts},
-    {"missing", BIT(IMAGE) | ELEMENTS, VALUE_WORD, MEMBER(missing), 0, 0, missing_words},
+    {"too-long", TEXTS, VALUE_WORD, MEMBER(too_long), 0, 0, NULL},
+    {"dtype", BIT(IMAGE) | ELEMENTS, VALUE_WORD, MEMBER(dtype), 0, 0, NULL},
+    {"layout", BIT(IMAGE), VALUE_WORD, MEMBER(layout), 0, 0, NULL},
+    {"missing", BIT(IMAGE) | ELEMENTS, VALUE_WORD, MEMBER(missing), 0, 0, NULL},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 
@@ -83,9 +69,31 @@ static bool wrong(const struct fault *fault, const char *format, ...)
     return false;
 }
 
+static const char *const *kind_words(void)
+{
+    return options_library(SLUICE_OPTIONS_COLUMN, "kind").words;
+}
+
+/* Pictures have fewer dtypes than other columns. */
+static const char *const *words_of(const struct key *key, int kind)
+{
+    char name[32];
+    if (key->words != NULL) {
+        return key->words;
+    }
+    snprintf(name, sizeof name, "%s", key->name);
+    for (char *at = name; (at = strchr(at, '-')) != NULL;) {
+        *at = '_';
+    }
+    const bool pictures = kind == SLUICE_COLUMN_IMAGE && strcmp(name, "dtype") == 0;
+    return options_library(pictures ? SLUICE_OPTIONS_LOADER : SLUICE_OPTIONS_COLUMN, name).words;
+}
+
 const char *column_kind_name(int kind)
 {
-    return kind > 0 && kind < KINDS ? kind_words[kind] : "unknown";
+    return kind >= SLUICE_COLUMN_IMAGE && kind <= SLUICE_COLUMN_ONE_HOT
+               ? kind_words()[kind - SLUICE_COLUMN_IMAGE]
+               : "unknown";
 }
 
 void column_spec_clear(struct column_spec *spec)
@@ -144,17 +152,18 @@ static bool take_area(const struct key *key, const char *text, struct column_spe
 static bool take_word(const struct key *key, const char *text, struct column_spec *spec,
                       const struct fault *fault)
 {
-    for (int i = 0; key->words[i] != NULL; i++) {
-        if (strcmp(key->words[i], text) == 0) {
+    const char *const *words = words_of(key, spec->kind);
+    for (int i = 0; words[i] != NULL; i++) {
+        if (strcmp(words[i], text) == 0) {
             memcpy((char *)spec + key->offset, &i, sizeof i);
             return true;
         }
     }
-    char words[WORDS_BYTES];
+    char listed[WORDS_BYTES];
     char question[QUESTION_BYTES];
-    join(key->words, words, sizeof words);
-    return wrong(fault, "%s=%s: expected one of %s%s", key->name, text, words,
-                 nearest_of(text, key->words, question, sizeof question));
+    join(words, listed, sizeof listed);
+    return wrong(fault, "%s=%s: expected one of %s%s", key->name, text, listed,
+                 nearest_of(text, words, question, sizeof question));
 }
 
 /* "3x32x32" */
@@ -278,20 +287,18 @@ static bool take_names(const char *text, size_t length, struct column_spec *spec
 
 static bool take_kind(const char *word, struct column_spec *spec, const struct fault *fault)
 {
-    struct nearest nearest;
     char question[QUESTION_BYTES];
-    nearest_begin(&nearest, word);
-    for (int kind = SLUICE_COLUMN_IMAGE; kind < KINDS; kind++) {
-        if (strcmp(kind_words[kind], word) == 0) {
-            spec->kind = kind;
+    const char *const *words = kind_words();
+    char listed[WORDS_BYTES];
+    for (int i = 0; words[i] != NULL; i++) {
+        if (strcmp(words[i], word) == 0) {
+            spec->kind = SLUICE_COLUMN_IMAGE + i;
             return true;
         }
-        nearest_try(&nearest, kind_words[kind]);
     }
-    return wrong(fault,
-                 "\"%s\" is no kind of column: expected image, number, tensor, window, ragged, "
-                 "padded or one_hot%s",
-                 word, nearest_question(&nearest, "", question, sizeof question));
+    join(words, listed, sizeof listed);
+    return wrong(fault, "\"%s\" is no kind of column: expected one of %s%s", word, listed,
+                 nearest_of(word, words, question, sizeof question));
 }
 
 /* Copies what stands before the next comma; `*at` goes behind it, NULL at the end. */

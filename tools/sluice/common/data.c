@@ -30,14 +30,9 @@ static const char *advice_for(const sluice_error *error)
 
 static sluice_dataset *open_one(const char *path, const struct data_folder *folder, int *code)
 {
-    const sluice_dataset_options options = {.struct_size = sizeof options,
-                                            .allow_case_duplicates = folder->case_duplicates,
-                                            .allow_empty_classes = folder->empty_classes,
-                                            .allow_outside = folder->outside,
-                                            .memory_bytes = folder->open_memory,
-                                            .fields = folder->fields.at,
-                                            .field_count = (uint32_t)folder->fields.count,
-                                            .unpacked_dir = folder->unpacked_dir};
+    sluice_dataset_options options = folder->options;
+    options.fields = folder->fields.at;
+    options.field_count = (uint32_t)folder->fields.count;
     sluice_dataset *dataset = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
     if (sluice_dataset_open(&dataset, &path, 1, &options, &error) < 0) {
@@ -64,7 +59,7 @@ bool data_labels(const struct data_folder *folder, sluice_label_options *options
 {
     *options = (sluice_label_options)SLUICE_LABEL_OPTIONS_INIT;
     options->file = names_file(folder) ? folder->labels : NULL;
-    options->allow_case_duplicates = folder->case_duplicates;
+    options->allow_case_duplicates = folder->options.allow_case_duplicates;
     return folder->labels != NULL && strcmp(folder->labels, "same") != 0;
 }
 

@@ -13,107 +13,92 @@
 
 /* What every command with a DATASET takes for it. */
 struct data_folder {
-    bool case_duplicates;      /* class folders may differ in case only */
-    bool empty_classes;        /* they may hold no picture */
-    bool outside;              /* lists may name files outside of their folder */
-    uint64_t open_memory;      /* bytes that opening may take; 0: half of what is there */
-    uint64_t max_sample;       /* bytes of a sample that is read; 0: what the library takes */
-    struct option_list fields; /* of formats whose samples have keys of their own */
-    struct option_list with;   /* paths of datasets that are joined to it */
-    struct option_list mixed;  /* likewise with a weight: PATH=WEIGHT */
-    struct option_list common; /* fields that the joined one has */
-    const char *labels;        /* how their classes are joined: "same", "union", a file of JSON */
-    const char *ranges;        /* which samples: "0:1000,5000:" */
-    const char *index_file;    /* likewise: a file of their numbers */
-    const char *unpacked_dir;  /* where compressed files are kept unpacked; NULL: they are not */
-    const char *where;         /* likewise: a condition */
+    sluice_dataset_options options; /* `fields` are below */
+    uint64_t max_sample;            /* bytes of a sample that is read; 0: what the library takes */
+    struct option_list fields;      /* of formats whose samples have keys of their own */
+    struct option_list with;        /* paths of datasets that are joined to it */
+    struct option_list mixed;       /* likewise with a weight: PATH=WEIGHT */
+    struct option_list common;      /* fields that the joined one has */
+    const char *labels;     /* how their classes are joined: "same", "union", a file of JSON */
+    const char *ranges;     /* which samples: "0:1000,5000:" */
+    const char *index_file; /* likewise: a file of their numbers */
+    const char *where;      /* likewise: a condition */
 };
 
-/* The rows of the option table for it. */
-#define DATA_FOLDER_ROWS(folder)                                                                  \
-    {"allow-case-duplicates", 0, OPTION_FLAG, &(folder).case_duplicates,                          \
-     .help = "accept class folders whose names differ in case only"},                             \
-        {"field",                                                                                 \
-         0,                                                                                       \
-         OPTION_LIST,                                                                             \
-         &(folder).fields,                                                                        \
-         .metavar = "NAME=KEY[:TYPE]",                                                            \
-         .help = "a feature (TFRecord, RecordIO, .beton) and what it is to be called; repeat "    \
-                 "it. TYPE: image, int, float, bytes, "                                           \
-                 "text, or a tensor as i64[], f32[4], u8[28,28]"},                                \
-        {"with",                                                                                  \
-         0,                                                                                       \
-         OPTION_LIST,                                                                             \
-         &(folder).with,                                                                          \
-         .metavar = "PATH",                                                                       \
-         .help = "join the dataset at PATH to it, of whatever format; repeat it"},                \
-        {"mix",                                                                                   \
-         0,                                                                                       \
-         OPTION_LIST,                                                                             \
-         &(folder).mixed,                                                                         \
-         .metavar = "PATH=WEIGHT",                                                                \
-         .help = "mix it with the dataset at PATH, whose samples come WEIGHT times as often "     \
-                 "as those of DATASET (0.5: half as often); repeat it"},                          \
-        {"common",                                                                                \
-         0,                                                                                       \
-         OPTION_LIST,                                                                             \
-         &(folder).common,                                                                        \
-         .metavar = "NAME",                                                                       \
-         .help = "of datasets that are joined, a field to keep, where not all have the same; "    \
-                 "repeat it"},                                                                    \
-        {"labels",                                                                                \
-         0,                                                                                       \
-         OPTION_TEXT,                                                                             \
-         &(folder).labels,                                                                        \
-         .metavar = "union|FILE",                                                                 \
-         .help = "classes of datasets that are joined: the same, or joined by their names; "      \
-                 "FILE: JSON, [\"cat\", \"dog\"] for which there are, or {\"kitty\": "            \
-                 "\"cat\"} for what they are to be called"},                                      \
-        {"subset",                                                                                \
-         0,                                                                                       \
-         OPTION_TEXT,                                                                             \
-         &(folder).ranges,                                                                        \
-         .metavar = "RANGES",                                                                     \
-         .help = "only these samples: 0:1000,5000: or -100:"},                                    \
-        {"indices",                                                                               \
-         0,                                                                                       \
-         OPTION_TEXT,                                                                             \
-         &(folder).index_file,                                                                    \
-         .metavar = "FILE",                                                                       \
-         .help = "only samples of the numbers in FILE: .npy, or text with one a line"},           \
-        {"where",                                                                                 \
-         0,                                                                                       \
-         OPTION_TEXT,                                                                             \
-         &(folder).where,                                                                         \
-         .metavar = "CONDITION",                                                                  \
-         .help = "only samples whose numbers meet it: 'label < 10 and score > 0.5'; all are "     \
-                 "read for that once"},                                                           \
-        {"allow-empty-classes", 0, OPTION_FLAG, &(folder).empty_classes,                          \
-         .help = "accept class folders without a picture: each counts as a class"},               \
-        {"allow-outside", 0, OPTION_FLAG, &(folder).outside,                                      \
-         .help = "lists of files may name some that do not lie below the list's folder"},         \
-        {"unpacked-dir",                                                                          \
-         0,                                                                                       \
-         OPTION_TEXT,                                                                             \
-         &(folder).unpacked_dir,                                                                  \
-         .metavar = "FOLDER",                                                                     \
-         .help = "unpack compressed archives, MDS shards and LitData chunks to FOLDER, once, "    \
-                 "and read them there, in any order"},                                            \
-        {"max-sample",                                                                            \
-         0,                                                                                       \
-         OPTION_BYTES,                                                                            \
-         &(folder).max_sample,                                                                    \
-         .min = 1,                                                                                \
-         .max = INT32_MAX,                                                                        \
-         .metavar = "BYTES",                                                                      \
-         .help = "a larger sample is a bad one; default: 1GiB, in batches four times the "        \
-                 "average, packing takes up to 2GiB"},                                            \
-    {                                                                                             \
-        "open-memory", 0, OPTION_BYTES, &(folder).open_memory,                                    \
-            .max = UINT64_MAX, .metavar = "BYTES",                                                \
-            .help = "memory that opening a dataset may take; default: half of what is there, at " \
-                    "most 8GiB"                                                                   \
+/* Nothing is asked for. */
+#define DATA_FOLDER_INIT                                       \
+    {                                                          \
+        .options = SLUICE_DATASET_OPTIONS_INIT, .labels = NULL \
     }
+
+/* The rows of the option table for it. */
+#define DATA_FOLDER_ROWS(folder)                                                               \
+    {"field",                                                                                  \
+     0,                                                                                        \
+     OPTION_LIST,                                                                              \
+     &(folder).fields,                                                                         \
+     .metavar = "NAME=KEY[:TYPE]",                                                             \
+     .help = "a field, column or feature of the data (`sluice info --formats`: of which "      \
+             "formats), and what it is to be called; repeat it. TYPE: image, int, float, "     \
+             "bytes, "                                                                         \
+             "text, or a tensor as i64[], f32[4], u8[28,28]"},                                 \
+        {"with",                                                                               \
+         0,                                                                                    \
+         OPTION_LIST,                                                                          \
+         &(folder).with,                                                                       \
+         .metavar = "PATH",                                                                    \
+         .help = "join the dataset at PATH to it, of whatever format; repeat it"},             \
+        {"mix",                                                                                \
+         0,                                                                                    \
+         OPTION_LIST,                                                                          \
+         &(folder).mixed,                                                                      \
+         .metavar = "PATH=WEIGHT",                                                             \
+         .help = "mix it with the dataset at PATH, whose samples come WEIGHT times as often "  \
+                 "as those of DATASET (0.5: half as often); repeat it"},                       \
+        {"common",                                                                             \
+         0,                                                                                    \
+         OPTION_LIST,                                                                          \
+         &(folder).common,                                                                     \
+         .metavar = "NAME",                                                                    \
+         .help = "of datasets that are joined, a field to keep, where not all have the same; " \
+                 "repeat it"},                                                                 \
+        {"labels",                                                                             \
+         0,                                                                                    \
+         OPTION_TEXT,                                                                          \
+         &(folder).labels,                                                                     \
+         .metavar = "union|FILE",                                                              \
+         .help = "classes of datasets that are joined: the same, or joined by their names; "   \
+                 "FILE: JSON, [\"cat\", \"dog\"] for which there are, or {\"kitty\": "         \
+                 "\"cat\"} for what they are to be called"},                                   \
+        {"subset",                                                                             \
+         0,                                                                                    \
+         OPTION_TEXT,                                                                          \
+         &(folder).ranges,                                                                     \
+         .metavar = "RANGES",                                                                  \
+         .help = "only these samples: 0:1000,5000: or -100:"},                                 \
+        {"indices",                                                                            \
+         0,                                                                                    \
+         OPTION_TEXT,                                                                          \
+         &(folder).index_file,                                                                 \
+         .metavar = "FILE",                                                                    \
+         .help = "only samples of the numbers in FILE: .npy, or text with one a line"},        \
+        {"where",                                                                              \
+         0,                                                                                    \
+         OPTION_TEXT,                                                                          \
+         &(folder).where,                                                                      \
+         .metavar = "CONDITION",                                                               \
+         .help = "only samples whose numbers meet it: 'label < 10 and score > 0.5'; all are "  \
+                 "read for that once"},                                                        \
+        {"max-sample",                                                                         \
+         0,                                                                                    \
+         OPTION_BYTES,                                                                         \
+         &(folder).max_sample,                                                                 \
+         .min = 1,                                                                             \
+         .max = INT32_MAX,                                                                     \
+         .metavar = "BYTES",                                                                   \
+         .help = "a larger sample is a bad one; default: 1GiB, in batches four times the "     \
+                 "average, packing takes up to 2GiB"},                                         \
+        LIBRARY_ROWS(DATASET, (folder).options)
 
 /*
  * Opens the dataset at `path`; the caller closes it. NULL: the error was reported and `*code` is

@@ -4,11 +4,15 @@
  * checks, messages and --help come from that table, and the man pages from --help (cmake/make-man).
  * Main thread only.
  *
+ * Rows of the library's own options (LIBRARY_ROW) have kind, range, words and help of its table.
+ *
  * Values: bytes take units (64MiB and 256K are powers of 1024, 10MB and 5kB powers of 1000);
  * durations take ns, us, ms, s, m, h; both accept a plain number.
  */
 #ifndef TOOL_OPTIONS_H
 #define TOOL_OPTIONS_H
+
+#include <sluice/describe.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +26,8 @@ enum option_kind {
     OPTION_REAL,     /* double *, low..high */
     OPTION_CHOICE,   /* int *, the place of the word in `choices` */
     OPTION_TEXT,     /* const char **, not empty */
-    OPTION_LIST      /* struct option_list *: a text each time, not empty */
+    OPTION_LIST,     /* struct option_list *: a text each time, not empty */
+    OPTION_LIBRARY   /* an options struct of the library's, with its struct_size */
 };
 
 enum { OPTION_LIST_MAX = 64 };
@@ -45,13 +50,25 @@ struct option_row {
     const char *const *choices; /* of CHOICE, NULL-terminated */
     const char *metavar;        /* the value's name in --help; CHOICE shows its words */
     const char *help;
+    sluice_options of;  /* of LIBRARY: which struct it is; kind, range and words are not given */
+    const char *member; /* likewise, filled in: its name in C */
 };
+
+/* The option of a struct that the tool calls --`flag`. `.help` and a letter may be given besides.
+ */
+#define LIBRARY_ROW(struct_of, options, flag) \
+    flag, .kind = OPTION_LIBRARY, .value = &(options), .of = SLUICE_OPTIONS_##struct_of
+/* All others of the struct that the tool has a word for, and the command no row. */
+#define LIBRARY_ROWS(struct_of, options)    \
+    {                                       \
+        LIBRARY_ROW(struct_of, options, "") \
+    }
 
 struct command_usage {
     const char *arguments; /* "FOLDER OUT"; " | " between ways to call it */
     const char *summary;   /* one paragraph, lines broken by hand */
     const char *examples;  /* lines that begin with "  sluice " */
-    struct option_row *rows;
+    const struct option_row *rows;
     int operands_min, operands_max;
     char **operands; /* out: argv's own strings */
     int operand_count;
@@ -62,6 +79,9 @@ enum { OPTIONS_GO_ON = -1 };
 /* Whether the command that was parsed has an option, "--name" with or without words behind it;
  * before one is, whether any may. */
 bool options_take(const char *flag);
+
+/* The library's option by its name in C; there is one. */
+sluice_option options_library(sluice_options of, const char *name);
 
 /* Fills the values and operands. OPTIONS_GO_ON, or the exit code: --help was shown, or an error. */
 int options_parse(struct command_usage *usage, int argc, char **argv);

@@ -12,8 +12,6 @@
 enum { NUMBERS_MAX = 16, PIPELINE_STEP_BYTES = 128 };
 
 const char *const pipeline_words[] = {"train", "eval", "crop", NULL};
-const char *const pipeline_dtypes[] = {"u8", "f32", "f16", "bf16", NULL};
-const char *const pipeline_layouts[] = {"nhwc", "nchw", NULL};
 
 static sluice_status add_geometry(sluice_augment *recipe, const struct pipeline_shape *shape)
 {

@@ -15,11 +15,8 @@
 
 enum pipeline { PIPELINE_TRAIN, PIPELINE_EVAL, PIPELINE_CROP };
 
-/* The words of --pipeline, in the order of the enum; those of --dtype and --layout, in the order of
- * the library's enums. NULL-terminated. */
+/* The words of --pipeline, in the order of the enum; NULL-terminated. */
 extern const char *const pipeline_words[];
-extern const char *const pipeline_dtypes[];
-extern const char *const pipeline_layouts[];
 
 /* Of torchvision's RandomResizedCrop. */
 #define PIPELINE_AREA_MIN 0.08

@@ -50,7 +50,7 @@ static const char examples[] = "  sluice idle -- python train.py --epochs 1\n"
 /* OPTIONS_GO_ON, or the exit code. */
 static int parse(struct idle_args *args, struct command_usage *usage, int argc, char **argv)
 {
-    struct option_row rows[] = {
+    const struct option_row rows[] = {
         {.name = "skip-seconds",
          .kind = OPTION_DURATION,
          .value = &args->window.skip_s,

@@ -251,7 +251,7 @@ int synth_run(const struct synth_painter *painter, int argc, char **argv)
 {
     struct synth_args args = {.count = 1000, .classes = 10, .size_scale = 1};
     args.workers = data_processors();
-    struct option_row rows[] = {
+    const struct option_row rows[] = {
         {"count", 'n', OPTION_COUNT, &args.count, .min = 1, .max = 100000000, .metavar = "N",
          .help = "photos to make [1000]"},
         {"classes", 'c', OPTION_COUNT, &args.classes, .min = 1, .max = CLASSES_MAX, .metavar = "C",

@@ -38,10 +38,11 @@ enum { PIXELS_MAX = 100000000, SHEET_PIXELS_MAX = 2 * PIXELS_MAX };
 enum { CAPTION_BYTES = 640 };
 
 struct view_args {
-    uint64_t samples, draws, size, padding, seed;
+    uint64_t samples, draws, size, padding;
     int pipeline;
     struct data_folder folder;
-    bool exact, json;
+    sluice_loader_options options;
+    bool json;
     const char *dataset, *out, *augment;
     struct option_list columns;
 };
@@ -237,8 +238,8 @@ static bool write_sheet(const struct view *view)
         png = sheet_png(&view->sheet, sheet_whole(&view->sheet), &size);
         done = png != NULL;
     }
-    if (done && !(png != NULL ? files_write(path, png, size)
-                              : files_write(path, page.text, page.size))) {
+    if (done &&
+        !(png != NULL ? files_write(path, png, size) : files_write(path, page.text, page.size))) {
         done = cannot_write(path);
     }
     free(png);
@@ -417,8 +418,7 @@ static int open_loader(struct view *view, sluice_dataset *dataset, const struct 
     struct column_source source;
     const uint64_t apart = info->front_to_back != 0 ? 1 : info->samples / view->count;
     view->spacing = (apart + WORLD_MAX - 1) / WORLD_MAX;
-    sluice_loader_options options;
-    sluice_loader_options_init(&options);
+    sluice_loader_options options = args->options;
     int code = column_set_make(set, &look, &source, &options);
     if (code != TOOL_FINE) {
         return code;
@@ -429,8 +429,6 @@ static int open_loader(struct view *view, sluice_dataset *dataset, const struct 
     options.quarantine_path = reasons_begin(&view->reasons);
     options.shuffle = SLUICE_SHUFFLE_NONE;
     options.on_bad_sample = SLUICE_BAD_MASK;
-    options.seed = args->seed;
-    options.exact = args->exact;
     options.end_epoch = args->draws;
     sluice_error error = SLUICE_ERROR_INIT;
     if (sluice_loader_open(&view->loader, dataset, source.recipe, &options, &error) < 0) {
@@ -526,8 +524,10 @@ int view_main(int argc, char **argv)
                              .draws = 6,
                              .size = 224,
                              .padding = PIPELINE_PADDING,
+                             .folder = DATA_FOLDER_INIT,
+                             .options = SLUICE_LOADER_OPTIONS_INIT,
                              .out = "sluice-view.png"};
-    struct option_row rows[] = {
+    const struct option_row rows[] = {
         {"samples", 'n', OPTION_COUNT, &args.samples, .min = 1, .max = ROWS_MAX, .metavar = "N",
          .help = "rows: samples, evenly spaced over the dataset; of compressed tars the first [8]"},
         {"draws", 'k', OPTION_COUNT, &args.draws, .min = 1, .max = DRAWS_MAX, .metavar = "K",
@@ -540,10 +540,9 @@ int view_main(int argc, char **argv)
         {"padding", 0, OPTION_COUNT, &args.padding, .max = 16384, .metavar = "PIXELS",
          .help = "black pixels on each side before --pipeline crop [4]"},
         AUGMENT_ROW(args.augment),
-        {"seed", 0, OPTION_COUNT, &args.seed, .max = UINT64_MAX, .metavar = "S",
+        {LIBRARY_ROW(LOADER, args.options, "seed"),
          .help = "of the augmentation, as in training [0]"},
-        {"exact", 0, OPTION_FLAG, &args.exact,
-         .help = "decode at full size also what becomes much smaller"},
+        {LIBRARY_ROW(LOADER, args.options, "exact")},
         {"output", 'o', OPTION_TEXT, &args.out, .metavar = "FILE",
          .help = "a PNG of the pictures, or a page with the text, FILE.html [sluice-view.png]"},
         DATA_FOLDER_ROWS(args.folder),
