@@ -2,6 +2,7 @@
 #include "index_map.h"
 
 #include "memory.h"
+#include "search.h"
 
 /* Runs up to here are runs, whatever they are of. */
 #define RUNS_FREE ((uint64_t)4096)
@@ -124,17 +125,7 @@ void sl_index_map_finish(sl_index_map *map)
 
 static uint64_t find_run(const sl_index_map *map, uint64_t at)
 {
-    uint64_t low = 0;
-    uint64_t high = map->run_count - 1;
-    while (low < high) {
-        const uint64_t middle = low + (high - low + 1) / 2;
-        if (map->runs[middle].at <= at) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
+    return sl_last_at_or_before(&map->runs->at, sizeof(*map->runs), map->run_count, at);
 }
 
 uint64_t sl_index_map_at(const sl_index_map *map, uint64_t at)

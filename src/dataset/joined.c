@@ -6,6 +6,7 @@
 #include "error.h"
 #include "memory.h"
 #include "over.h"
+#include "search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,17 +28,7 @@ static const joined *joined_of(const sl_dataset *dataset)
 
 static const part *part_of(const joined *own, uint64_t index)
 {
-    uint32_t low = 0;
-    uint32_t high = own->count - 1;
-    while (low < high) {
-        const uint32_t middle = low + (high - low + 1) / 2;
-        if (own->parts[middle].first <= index) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return &own->parts[low];
+    return &own->parts[sl_last_at_or_before(&own->parts->first, sizeof(part), own->count, index)];
 }
 
 static sl_inner inner_of(const joined *own, const part *p, uint64_t index)

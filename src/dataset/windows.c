@@ -6,6 +6,7 @@
 #include "error.h"
 #include "memory.h"
 #include "over.h"
+#include "search.h"
 
 #include <string.h>
 
@@ -54,17 +55,7 @@ static uint64_t alike_from(const windows *own, uint64_t index, uint64_t end)
 /* The group that window `index` lies in. */
 static uint64_t find_group(const windows *own, uint64_t index)
 {
-    uint64_t low = 0;
-    uint64_t high = own->groups - 1;
-    while (low < high) {
-        const uint64_t middle = low + (high - low + 1) / 2;
-        if (own->starts[middle] <= index) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
+    return sl_last_at_or_before(own->starts, sizeof(*own->starts), own->groups, index);
 }
 
 static sluice_status place_field(const windows *own, uint64_t sample, sl_place *place,

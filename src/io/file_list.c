@@ -4,6 +4,7 @@
 #include "error.h"
 #include "memory.h"
 #include "open_many.h"
+#include "search.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -70,17 +71,8 @@ sluice_status sl_file_list_check(const sl_file_list *list, uint32_t first,
 /* Files without a sample share their first number with the next one: the last of them has it. */
 uint32_t sl_file_list_find(const sl_file_list *list, uint64_t sample)
 {
-    uint32_t low = 0;
-    uint32_t high = list->count - 1;
-    while (low < high) {
-        const uint32_t middle = low + (high - low + 1) / 2;
-        if (list->files[middle].first <= sample) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
+    return (uint32_t)sl_last_at_or_before(&list->files->first, sizeof(*list->files), list->count,
+                                          sample);
 }
 
 static sluice_status path_of(void *ctx, uint32_t number, char *path, size_t bytes)

@@ -2,6 +2,7 @@
 #include "lmdb_index.h"
 
 #include "memory.h"
+#include "search.h"
 #include "store.h"
 #include "utf8.h"
 
@@ -289,17 +290,8 @@ void sl_lmdb_index_close(sl_lmdb_index *index)
 
 const sl_lmdb_leaf *sl_lmdb_index_leaf(const sl_lmdb_index *index, uint64_t sample)
 {
-    uint64_t low = 0;
-    uint64_t high = index->leaf_count - 1;
-    while (low < high) {
-        const uint64_t middle = low + (high - low + 1) / 2;
-        if (index->leaves[middle].first <= sample) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return &index->leaves[low];
+    return &index->leaves[sl_last_at_or_before(&index->leaves->first, sizeof(*index->leaves),
+                                               index->leaf_count, sample)];
 }
 
 sl_refusal sl_lmdb_index_key(const sl_lmdb_index *index, const sl_lmdb_leaf *leaf, sl_bytes bytes,

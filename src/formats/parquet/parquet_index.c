@@ -4,6 +4,7 @@
 #include "little_endian.h"
 #include "memory.h"
 #include "parquet_pages.h"
+#include "search.h"
 #include "store.h"
 
 #include <stdlib.h>
@@ -77,17 +78,8 @@ sluice_status sl_parquet_index_add(sl_parquet_index *index, const sl_parquet_str
 
 uint32_t sl_parquet_index_find(const sl_parquet_index *index, uint64_t slot)
 {
-    uint32_t low = 0;
-    uint32_t high = index->stretches.count - 1;
-    while (low < high) {
-        const uint32_t middle = low + (high - low + 1) / 2;
-        if (index->stretches.of[middle].first <= slot) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
+    const sl_parquet_stretch *of = index->stretches.of;
+    return (uint32_t)sl_last_at_or_before(&of->first, sizeof(*of), index->stretches.count, slot);
 }
 
 /* ---- filling ---- */

@@ -2,6 +2,7 @@
 #include "parquet_table.h"
 
 #include "little_endian.h"
+#include "search.h"
 
 enum { LENGTH_BYTES = 4, MARK_BYTES = 512 };
 
@@ -63,17 +64,7 @@ static uint32_t set_marks(const sl_page_pick *pick, sl_bytes stored, mark *marks
 
 static const mark *find_mark(const sl_page_table *table, uint64_t slot)
 {
-    uint32_t low = 0;
-    uint32_t high = table->marks - 1;
-    while (low < high) {
-        const uint32_t middle = low + (high - low + 1) / 2;
-        if (table->of[middle].slot <= slot) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return &table->of[low];
+    return &table->of[sl_last_at_or_before(&table->of->slot, sizeof(mark), table->marks, slot)];
 }
 
 static sl_refusal count_before(const sl_page_table *table, const sl_page_pick *pick,

@@ -2,6 +2,7 @@
 #include "shards.h"
 
 #include "memory.h"
+#include "search.h"
 #include "store.h"
 
 #include <assert.h>
@@ -92,17 +93,8 @@ sl_refusal sl_shard_header_trust(const sl_shards *shards, const sl_shard *shard,
 
 uint32_t sl_shards_find(const sl_shards *shards, uint64_t index)
 {
-    uint32_t low = 0;
-    uint32_t high = shards->count - 1;
-    while (low < high) {
-        uint32_t middle = low + (high - low + 1) / 2;
-        if (shards->shards[middle].row.first <= index) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    return low;
+    return (uint32_t)sl_last_at_or_before(&shards->shards->row.first, sizeof(*shards->shards),
+                                          shards->count, index);
 }
 
 sl_block_tail sl_shards_tail(const sl_shards *shards, const sl_shard_row *row, uint64_t block)
