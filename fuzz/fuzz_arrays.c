@@ -45,7 +45,7 @@ static void run_megatron(const uint8_t *file, size_t size)
     const sl_refusal refusal = sl_megatron_parse(&head, copy, size);
     fuzz_expect(refusal.text == NULL || refusal.status < 0, "a refusal has a status");
     for (uint64_t i = 0; refusal.text == NULL && i < head.sequences; i++) {
-        sl_megatron_sequence sequence;
+        sl_extent sequence;
         const uint64_t bin = 1 << 20;
         if (sl_megatron_sequence_at(&head, copy + SL_MEGATRON_HEAD_BYTES, i, bin, &sequence).text ==
             NULL) {

@@ -15,6 +15,11 @@ typedef struct sl_bytes {
     size_t size;
 } sl_bytes;
 
+/* Some bytes of a file, or of something in it. */
+typedef struct sl_extent {
+    uint64_t offset, bytes;
+} sl_extent;
+
 /* Stretches of an object: `count`, 1 or more, of `bytes` each; with several, each begins `stride`
  * behind the one before, which is at least `bytes`. */
 typedef struct sl_piece {

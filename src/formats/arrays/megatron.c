@@ -152,7 +152,7 @@ static sluice_status take_sequences(megatron *own, const sl_megatron_head *head,
     sluice_dataset_info *info = &own->base.info;
     const uint64_t bin_bytes = own->list.files[own->list.count - 1].file.bytes;
     for (uint64_t i = 0; i < head->sequences; i++) {
-        sl_megatron_sequence sequence;
+        sl_extent sequence;
         const sl_refusal refusal = sl_megatron_sequence_at(head, tables, i, bin_bytes, &sequence);
         if (refusal.text != NULL) {
             return sl_error_file(error, refusal.status, STAGE, 0, path,

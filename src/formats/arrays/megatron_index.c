@@ -51,8 +51,7 @@ sl_refusal sl_megatron_parse(sl_megatron_head *head, const uint8_t *bytes, uint6
 }
 
 sl_refusal sl_megatron_sequence_at(const sl_megatron_head *head, const uint8_t *tables,
-                                   uint64_t number, uint64_t bin_bytes,
-                                   sl_megatron_sequence *sequence)
+                                   uint64_t number, uint64_t bin_bytes, sl_extent *sequence)
 {
     const uint32_t elements = sl_load32(tables + number * 4);
     const uint64_t size = sl_dtype_bytes(head->dtype);

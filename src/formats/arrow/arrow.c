@@ -18,7 +18,7 @@ static const sl_arrow *arrow_of(const sl_dataset *dataset)
 
 /* ---- ops ---- */
 
-static sl_arrow_stretch reach_of(const sl_arrow *own, const sl_sample *sample, uint32_t large)
+static sl_extent reach_of(const sl_arrow *own, const sl_sample *sample, uint32_t large)
 {
     const sl_arrow_rows *rows = &own->rows[sample->place.object];
     return sl_arrow_places_reach(&rows->large[large], sample->facts[0],
@@ -29,7 +29,7 @@ static sl_arrow_stretch reach_of(const sl_arrow *own, const sl_sample *sample, u
  */
 static sl_piece piece_of(const sl_arrow *own, const sl_sample *sample, uint32_t large)
 {
-    const sl_arrow_stretch reach = reach_of(own, sample, large);
+    const sl_extent reach = reach_of(own, sample, large);
     return reach.bytes > 0 ? (sl_piece){reach.offset, (uint32_t)reach.bytes, 1, 0}
                            : (sl_piece){0, SL_ARROW_NOTHING_BYTES, 1, 0};
 }
@@ -49,7 +49,7 @@ static uint64_t gather(const sl_arrow *own, uint64_t index, sl_sample *sample)
                           .pieces = own->base.pieces,
                           .facts = {row - own->paths.files.files[file].first}};
     for (uint32_t i = 0; i < own->wish.large_count; i++) {
-        const sl_arrow_stretch reach = reach_of(own, sample, i);
+        const sl_extent reach = reach_of(own, sample, i);
         sample->place.offset = i == 0 ? reach.offset : sample->place.offset;
         bytes += reach.bytes > 0 ? reach.bytes : (uint64_t)SL_ARROW_NOTHING_BYTES;
     }
@@ -82,7 +82,7 @@ static sluice_status locate_field(const sl_dataset *dataset, uint64_t index, uin
             "windows can only be had of columns of large values, which are not kept in memory", 0);
         return SLUICE_UNSUPPORTED;
     }
-    const sl_arrow_stretch reach = reach_of(own, &sample, large);
+    const sl_extent reach = reach_of(own, &sample, large);
     if (reach.bytes >= UINT32_MAX) {
         *why = sl_refuse_unknown("the value has more than 2^32 - 2 bytes", 0);
         return SLUICE_UNSUPPORTED;
@@ -111,7 +111,7 @@ static sl_refusal unpack_large(const sl_arrow *own, uint32_t field, const sl_sam
                                sl_bytes bytes, sl_value *value)
 {
     sl_arrow_lack lack;
-    sl_arrow_stretch found = {0, 0};
+    sl_extent found = {0, 0};
     const uint32_t large = own->wish.large_of[field];
     const sl_arrow_rows *rows = &own->rows[sample->place.object];
     *value = (sl_value){.present = sl_arrow_places_have(&rows->large[large], sample->facts[0],

@@ -76,8 +76,8 @@ static sluice_status unpack(const sl_arrow_body *body, uint64_t at, sl_bytes pac
     return unpack_buffer(body, at, rest, data, error);
 }
 
-static sluice_status read_packed(const sl_arrow_body *body, sl_arrow_buffer buffer,
-                                 sl_arrow_data *data, sluice_error *error)
+static sluice_status read_packed(const sl_arrow_body *body, sl_extent buffer, sl_arrow_data *data,
+                                 sluice_error *error)
 {
     const uint64_t at = body->at + buffer.offset;
     if (buffer.bytes < 8) {
@@ -101,7 +101,7 @@ static sluice_status read_packed(const sl_arrow_body *body, sl_arrow_buffer buff
 static sluice_status load(const sl_arrow_body *body, uint32_t number, uint64_t needed, bool whole,
                           sl_arrow_data *data, sluice_error *error)
 {
-    const sl_arrow_buffer buffer = sl_arrow_batch_buffer(body->batch, number);
+    const sl_extent buffer = sl_arrow_batch_buffer(body->batch, number);
     sluice_status status = SLUICE_OK;
     *data = (sl_arrow_data){.at = body->at + buffer.offset};
     if (body->batch->codec != SL_ARROW_PLAIN) {
@@ -201,7 +201,7 @@ static sluice_status open_data(sl_arrow_data *data, const sl_arrow_body *body, u
     if (read) {
         return load(body, number, needed, true, data, error);
     }
-    const sl_arrow_buffer buffer = sl_arrow_batch_buffer(body->batch, number);
+    const sl_extent buffer = sl_arrow_batch_buffer(body->batch, number);
     *data = (sl_arrow_data){NULL, body->at + buffer.offset, buffer.bytes};
     return buffer.bytes >= needed
                ? SLUICE_OK

@@ -87,11 +87,11 @@ uint64_t sl_arrow_batch_length(const sl_arrow_batch *batch, uint32_t node, uint6
     return sl_load64(from);
 }
 
-sl_arrow_buffer sl_arrow_batch_buffer(const sl_arrow_batch *batch, uint32_t number)
+sl_extent sl_arrow_batch_buffer(const sl_arrow_batch *batch, uint32_t number)
 {
     assert(number < batch->buffers.count);
     const uint8_t *from = batch->buffers.data + (size_t)number * BUFFER_BYTES;
-    return (sl_arrow_buffer){sl_load64(from), sl_load64(from + 8)};
+    return (sl_extent){sl_load64(from), sl_load64(from + 8)};
 }
 
 static uint64_t more_of(const sl_arrow_batch *batch, uint32_t view)
@@ -130,7 +130,7 @@ static sl_refusal check_counts(const sl_arrow_batch *batch, uint64_t nodes, uint
 static sl_refusal check_buffers(const sl_arrow_batch *batch, uint64_t body_bytes)
 {
     for (uint32_t i = 0; i < batch->buffers.count; i++) {
-        const sl_arrow_buffer buffer = sl_arrow_batch_buffer(batch, i);
+        const sl_extent buffer = sl_arrow_batch_buffer(batch, i);
         if (buffer.offset > body_bytes || buffer.bytes > body_bytes - buffer.offset) {
             return sl_refuse("a buffer of a batch lies outside of it", 0);
         }

@@ -38,11 +38,6 @@ typedef struct sl_arrow_message {
     bool delta;           /* DICTIONARY: added to what there is */
 } sl_arrow_message;
 
-/* Some bytes of a body. */
-typedef struct sl_arrow_buffer {
-    uint64_t offset, bytes;
-} sl_arrow_buffer;
-
 /* Refused: what is damaged, of another version than 4 and 5, compressed otherwise. */
 sl_refusal sl_arrow_message_parse(sl_arrow_message *message, sl_flatbuffer *flat);
 
@@ -59,6 +54,6 @@ uint64_t sl_arrow_batch_length(const sl_arrow_batch *batch, uint32_t node, uint6
 /* Number of a node's first buffer, and how many it has more than its type says. */
 uint32_t sl_arrow_batch_first(const sl_arrow_batch *batch, const sl_arrow_node *node,
                               uint64_t *more);
-sl_arrow_buffer sl_arrow_batch_buffer(const sl_arrow_batch *batch, uint32_t number);
+sl_extent sl_arrow_batch_buffer(const sl_arrow_batch *batch, uint32_t number);
 
 #endif

@@ -86,12 +86,11 @@ static void values_of(const sl_arrow_places *places, uint64_t row, uint64_t *beg
     }
 }
 
-sl_arrow_stretch sl_arrow_places_reach(const sl_arrow_places *places, uint64_t row,
-                                       sl_arrow_range range)
+sl_extent sl_arrow_places_reach(const sl_arrow_places *places, uint64_t row, sl_arrow_range range)
 {
     uint64_t begin;
     uint64_t end;
-    sl_arrow_stretch reach = {0, 0};
+    sl_extent reach = {0, 0};
     values_of(places, row, &begin, &end);
     const uint64_t last = begin + range.high + 1;
     end = last < end ? last : end;
@@ -103,7 +102,7 @@ sl_arrow_stretch sl_arrow_places_reach(const sl_arrow_places *places, uint64_t r
             continue;
         }
         if (reach.bytes == 0) {
-            reach = (sl_arrow_stretch){from, to - from};
+            reach = (sl_extent){from, to - from};
         } else {
             reach.offset = from < reach.offset ? from : reach.offset;
             reach.bytes = (to > before ? to : before) - reach.offset;
@@ -113,7 +112,7 @@ sl_arrow_stretch sl_arrow_places_reach(const sl_arrow_places *places, uint64_t r
 }
 
 bool sl_arrow_places_have(const sl_arrow_places *places, uint64_t row, uint32_t element,
-                          sl_arrow_stretch *value, sl_arrow_lack *lack)
+                          sl_extent *value, sl_arrow_lack *lack)
 {
     uint64_t begin;
     uint64_t end;
@@ -127,6 +126,6 @@ bool sl_arrow_places_have(const sl_arrow_places *places, uint64_t row, uint32_t 
         *lack = (sl_arrow_lack)code;
         return false;
     }
-    *value = (sl_arrow_stretch){places->offsets[begin + element], places->bytes[begin + element]};
+    *value = (sl_extent){places->offsets[begin + element], places->bytes[begin + element]};
     return true;
 }

@@ -37,11 +37,6 @@ typedef struct sl_arrow_range {
     uint32_t low, high;
 } sl_arrow_range;
 
-/* Some bytes of a file. */
-typedef struct sl_arrow_stretch {
-    uint64_t offset, bytes;
-} sl_arrow_stretch;
-
 /* Of all zero is fine. */
 void sl_arrow_places_close(sl_arrow_places *places);
 /* Of lists: the values from here on are the next row's. False: there is no memory. */
@@ -51,11 +46,10 @@ bool sl_arrow_places_put(sl_arrow_places *places, uint64_t offset, uint64_t byte
 bool sl_arrow_places_lack(sl_arrow_places *places, sl_arrow_lack lack);
 
 /* The bytes that a row's values are in; 0 of them: there is nothing to read. */
-sl_arrow_stretch sl_arrow_places_reach(const sl_arrow_places *places, uint64_t row,
-                                       sl_arrow_range range);
+sl_extent sl_arrow_places_reach(const sl_arrow_places *places, uint64_t row, sl_arrow_range range);
 /* Whether an element of a row is there, and where; else what is the matter. */
 bool sl_arrow_places_have(const sl_arrow_places *places, uint64_t row, uint32_t element,
-                          sl_arrow_stretch *value, sl_arrow_lack *lack);
+                          sl_extent *value, sl_arrow_lack *lack);
 /* Why a row is a bad sample; NULL: it is none. */
 const char *sl_arrow_lack_text(sl_arrow_lack lack);
 

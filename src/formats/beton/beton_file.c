@@ -86,11 +86,11 @@ static sluice_status check_pictures(const reader *r, uint64_t first, uint64_t co
     const sl_beton_head *head = &file->head;
     for (uint64_t i = first; i < first + count; i++) {
         for (uint32_t c = 0; c < head->columns; c++) {
-            sl_beton_piece piece;
+            sl_extent piece;
             if (file->columns[c].kind == SL_BETON_PICTURE &&
                 sl_beton_piece_of(&file->columns[c], sl_beton_file_row(file, i), 0, &piece) &&
-                (piece.at < head->rows_at + head->samples * head->row_bytes ||
-                 piece.at >= head->table_at)) {
+                (piece.offset < head->rows_at + head->samples * head->row_bytes ||
+                 piece.offset >= head->table_at)) {
                 return sl_error_file(
                     error, SLUICE_CORRUPT, STAGE, 0, r->from.name.path,
                     (int64_t)(head->rows_at + i * head->row_bytes + file->columns[c].at),
@@ -121,8 +121,7 @@ static sluice_status read_rows(const reader *r, sluice_error *error)
 /* ---- the table ---- */
 
 /* Of what is no picture the row, or the field's type, says the size, too. */
-static sl_refusal check_size(const sl_beton_column *column, const sl_beton_piece *piece,
-                             uint64_t bytes)
+static sl_refusal check_size(const sl_beton_column *column, const sl_extent *piece, uint64_t bytes)
 {
     return piece->bytes == 0 || piece->bytes == bytes || column->source.refused != NULL
                ? sl_accept()
@@ -145,10 +144,10 @@ static sl_refusal take_allocation(sl_beton_file *file, const uint8_t *allocation
     }
     for (uint32_t c = 0; why.text == NULL && c < file->head.columns; c++) {
         const sl_beton_column *column = &file->columns[c];
-        sl_beton_piece piece;
+        sl_extent piece;
         /* What has no bytes lies where the next thing begins, and is not that. */
         if (bytes == 0 || !sl_beton_piece_of(column, sl_beton_file_row(file, sample), 0, &piece) ||
-            piece.at != at) {
+            piece.offset != at) {
             continue;
         }
         if (column->kind != SL_BETON_PICTURE) {
@@ -236,7 +235,7 @@ const uint8_t *sl_beton_file_row(const sl_beton_file *file, uint64_t sample)
 }
 
 bool sl_beton_file_piece(const sl_beton_file *file, uint64_t sample, uint32_t column,
-                         sl_beton_piece *piece)
+                         sl_extent *piece)
 {
     const sl_beton_column *of = &file->columns[column];
     const uint32_t allocated =

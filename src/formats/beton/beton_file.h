@@ -36,6 +36,6 @@ bool sl_beton_file_alike(const sl_beton_file *a, const sl_beton_file *b);
 const uint8_t *sl_beton_file_row(const sl_beton_file *file, uint64_t sample);
 /* As sl_beton_piece_of. */
 bool sl_beton_file_piece(const sl_beton_file *file, uint64_t sample, uint32_t column,
-                         sl_beton_piece *piece);
+                         sl_extent *piece);
 
 #endif

@@ -168,20 +168,20 @@ sl_refusal sl_beton_columns_parse(sl_beton_head *head, sl_beton_column *columns,
 /* ---- rows ---- */
 
 bool sl_beton_piece_of(const sl_beton_column *column, const uint8_t *row, uint32_t allocated,
-                       sl_beton_piece *piece)
+                       sl_extent *piece)
 {
     const uint8_t *part = row + column->at;
     switch (column->kind) {
     case SL_BETON_PICTURE:
-        *piece = (sl_beton_piece){sl_load64(part + 5), allocated};
+        *piece = (sl_extent){sl_load64(part + 5), allocated};
         return true;
     case SL_BETON_BYTES:
     case SL_BETON_JSON:
-        *piece = (sl_beton_piece){sl_load64(part), sl_load64(part + 8)};
+        *piece = (sl_extent){sl_load64(part), sl_load64(part + 8)};
         return true;
     case SL_BETON_ARRAY:
     case SL_BETON_TENSOR:
-        *piece = (sl_beton_piece){sl_load64(part), column->bytes};
+        *piece = (sl_extent){sl_load64(part), column->bytes};
         return true;
     case SL_BETON_FLOAT:
     case SL_BETON_INT:

@@ -45,11 +45,6 @@ typedef struct sl_beton_column {
     uint64_t bytes;   /* of an array */
 } sl_beton_column;
 
-/* Bytes of a file that a row points to. */
-typedef struct sl_beton_piece {
-    uint64_t at, bytes;
-} sl_beton_piece;
-
 /* What the header says but for row_bytes, which comes with the fields. */
 sl_refusal sl_beton_head_parse(sl_beton_head *head, const uint8_t bytes[SL_BETON_HEAD],
                                uint64_t file_bytes);
@@ -64,7 +59,7 @@ sl_refusal sl_beton_columns_parse(sl_beton_head *head, sl_beton_column *columns,
 /* What a row points to; false: the column is of numbers. `allocated`: the size of a picture, by the
  * table. */
 bool sl_beton_piece_of(const sl_beton_column *column, const uint8_t *row, uint32_t allocated,
-                       sl_beton_piece *piece);
+                       sl_extent *piece);
 /* A value, of a `field` that is to be made of the column: the number in the row, or `bytes`, what
  * it points to; `value->offset` is theirs. */
 sl_refusal sl_beton_value(const sl_beton_column *column, const sl_field *field, const uint8_t *row,

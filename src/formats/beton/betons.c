@@ -45,10 +45,10 @@ static sl_place find_place(const betons *own, const sl_beton_file *file, uint64_
     uint64_t begin = UINT64_MAX;
     uint64_t end = 0;
     for (uint32_t i = 0; i < own->fields.count; i++) {
-        sl_beton_piece piece;
+        sl_extent piece;
         if (sl_beton_file_piece(file, sample, own->fields.column[i], &piece) && piece.bytes > 0) {
-            begin = piece.at < begin ? piece.at : begin;
-            end = piece.at + piece.bytes > end ? piece.at + piece.bytes : end;
+            begin = piece.offset < begin ? piece.offset : begin;
+            end = piece.offset + piece.bytes > end ? piece.offset + piece.bytes : end;
         }
     }
     return end == 0 ? row_place(&file->head, sample)
@@ -57,18 +57,18 @@ static sl_place find_place(const betons *own, const sl_beton_file *file, uint64_
 
 /* NULL, or why a sample's bytes cannot be where its row says. What has none may point anywhere. */
 static const char *check_piece(const sl_beton_file *file, const sl_beton_column *column,
-                               const sl_beton_piece *piece, uint64_t *page)
+                               const sl_extent *piece, uint64_t *page)
 {
     const sl_beton_head *head = &file->head;
     if (piece->bytes == 0) {
         return column->kind == SL_BETON_PICTURE ? "the allocation table has no row for it" : NULL;
     }
-    if (piece->at < head->rows_at + head->samples * head->row_bytes ||
-        piece->at >= head->table_at || piece->bytes > head->table_at - piece->at) {
+    if (piece->offset < head->rows_at + head->samples * head->row_bytes ||
+        piece->offset >= head->table_at || piece->bytes > head->table_at - piece->offset) {
         return "its bytes lie outside of the pages";
     }
-    const uint64_t first = piece->at / head->page_bytes;
-    if ((piece->at + piece->bytes - 1) / head->page_bytes != first ||
+    const uint64_t first = piece->offset / head->page_bytes;
+    if ((piece->offset + piece->bytes - 1) / head->page_bytes != first ||
         (*page != UINT64_MAX && *page != first)) {
         return "its sample's bytes do not lie in one page";
     }
@@ -94,7 +94,7 @@ static sluice_status check_sample(const betons *own, uint32_t number, uint64_t s
     uint64_t page = UINT64_MAX;
     uint64_t total = 0; /* less than 64 pages */
     for (uint32_t i = 0; i < own->fields.count; i++) {
-        sl_beton_piece piece;
+        sl_extent piece;
         const uint32_t column = own->fields.column[i];
         if (!sl_beton_file_piece(file, sample, column, &piece)) {
             continue;
@@ -142,14 +142,14 @@ static sl_refusal unpack(const sl_dataset *dataset, const sl_sample *sample, sl_
     }
     for (uint32_t i = 0; i < own->fields.count; i++) {
         sl_value *value = &values->of[i];
-        sl_beton_piece piece;
+        sl_extent piece;
         if (!sl_values_want(values, i)) {
             continue;
         }
         *value = (sl_value){.present = false};
         sl_bytes own_bytes = {bytes.data, 0};
         if (sl_beton_file_piece(file, local, own->fields.column[i], &piece) && piece.bytes > 0) {
-            value->offset = (uint32_t)(piece.at - place->offset);
+            value->offset = (uint32_t)(piece.offset - place->offset);
             own_bytes = (sl_bytes){bytes.data + value->offset, (size_t)piece.bytes};
         }
         sl_refusal refusal =
