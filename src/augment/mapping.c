@@ -14,29 +14,6 @@
  */
 enum { LEAST_RATIO = 2 };
 
-/* One row of a box's matrix, whose other factor is 0. */
-static void box_row(uint32_t start, uint32_t size, uint32_t virtual_size, int32_t window,
-                    uint32_t flipped, double *factor, double *offset)
-{
-    const double scale = (double)size / virtual_size;
-    *factor = flipped > 0 ? -scale : scale;
-    *offset = start + ((double)window + flipped) * scale;
-}
-
-void sl_mapping_matrix(const sl_mapping *mapping, double matrix[2][3])
-{
-    if (!sl_mapping_is_box(mapping)) {
-        memcpy(matrix, mapping->affine, sizeof(mapping->affine));
-        return;
-    }
-    const sl_rect *source = &mapping->source;
-    matrix[0][1] = matrix[1][0] = 0;
-    box_row(source->x, source->width, mapping->virtual_width, mapping->window_x,
-            mapping->flip_x ? mapping->width : 0, &matrix[0][0], &matrix[0][2]);
-    box_row(source->y, source->height, mapping->virtual_height, mapping->window_y,
-            mapping->flip_y ? mapping->height : 0, &matrix[1][1], &matrix[1][2]);
-}
-
 /* One side of the box, in a picture scaled down by d. */
 static sl_axis axis_of(uint32_t start, uint32_t size, uint32_t d)
 {
@@ -63,6 +40,28 @@ void sl_mapping_axes(const sl_mapping *mapping, uint32_t denominator, sl_axis *h
     vertical->virtual_size = mapping->virtual_height;
     vertical->first = mapping->window_y;
     vertical->outputs = mapping->height;
+}
+
+/* One row of a box's matrix, whose other factor is 0. */
+static void box_row(const sl_axis *axis, bool flip, double *factor, double *offset)
+{
+    const double scale = axis->box_size / axis->virtual_size;
+    *factor = flip ? -scale : scale;
+    *offset = axis->box_start + ((double)axis->first + (flip ? axis->outputs : 0)) * scale;
+}
+
+void sl_mapping_matrix(const sl_mapping *mapping, double matrix[2][3])
+{
+    if (!sl_mapping_is_box(mapping)) {
+        memcpy(matrix, mapping->affine, sizeof(mapping->affine));
+        return;
+    }
+    sl_axis across;
+    sl_axis down;
+    sl_mapping_axes(mapping, 1, &across, &down);
+    matrix[0][1] = matrix[1][0] = 0;
+    box_row(&across, mapping->flip_x, &matrix[0][0], &matrix[0][2]);
+    box_row(&down, mapping->flip_y, &matrix[1][1], &matrix[1][2]);
 }
 
 /* Along one coordinate of the picture: the outputs' centres, and the triangle's reach about them.
