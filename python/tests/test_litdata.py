@@ -7,10 +7,10 @@ import struct
 import litdata_files as lit
 import numpy
 import pytest
+import training
 from PIL import Image
 
 import sluice
-from sluice import transforms as T
 
 CORRUPT, INVALID, UNSUPPORTED = sluice.CorruptError, sluice.InvalidError, sluice.UnsupportedError
 
@@ -205,29 +205,9 @@ def test_scalars_and_nothing(tmp_path):
 
 
 def test_training(tmp_path):
-    """The same batches as of a folder with the same pictures; resumed; packed."""
-    for number in range(24):
-        folder = tmp_path / "photos" / f"c{number // 8}"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{number:02}.jpg").write_bytes(encoded(number, size=(50, 40)))
-    samples = [[encoded(number, size=(50, 40)), number // 8] for number in range(24)]
+    samples = [[path.read_bytes(), i // 8] for i, path in enumerate(training.make_photos(tmp_path))]
     lit.write(tmp_path / "lit", ["jpeg", "int"], samples, data_spec={"image": 0, "label": 0}, chunk_samples=7)
-    options = {"batch_size": 5, "shuffle": True, "seed": 3, "transform": T.RandomResizedCrop(16), "num_workers": 2}
-
-    def batches(source):
-        return [[column.numpy().tobytes() for column in batch] for batch in sluice.Loader(source, **options)]
-
-    whole = batches(tmp_path / "lit")
-    assert whole == batches(tmp_path / "photos") and len(whole) == 5
-    loader = sluice.Loader(tmp_path / "lit", **options)
-    iterator = iter(loader)
-    next(iterator), next(iterator)
-    state = loader.state_dict()
-    other = sluice.Loader(tmp_path / "lit", **options)
-    other.load_state_dict(state)
-    assert [[column.numpy().tobytes() for column in batch] for batch in other] == whole[2:]
-    sluice.pack(tmp_path / "lit", tmp_path / "packed", keep_order=True, keep_bytes=True, progress=None)
-    assert batches(tmp_path / "packed") == whole
+    training.check(tmp_path / "lit", tmp_path)
 
 
 def test_each_sample_once(tmp_path):

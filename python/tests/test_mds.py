@@ -9,10 +9,10 @@ import subprocess
 import mds_files as mds
 import numpy
 import pytest
+import training
 from PIL import Image
 
 import sluice
-from sluice import transforms as T
 
 CORRUPT, INVALID, UNSUPPORTED = sluice.CorruptError, sluice.InvalidError, sluice.UnsupportedError
 
@@ -127,29 +127,9 @@ def test_raw_pictures(tmp_path):
 
 
 def test_training(tmp_path):
-    """The same batches as of a folder with the same pictures; resumed; packed."""
-    for number in range(24):
-        folder = tmp_path / "photos" / f"c{number // 8}"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{number:02}.jpg").write_bytes(encoded(number, size=(50, 40)))
-    samples = [{"image": encoded(number, size=(50, 40)), "label": number // 8} for number in range(24)]
+    samples = [{"image": path.read_bytes(), "label": i // 8} for i, path in enumerate(training.make_photos(tmp_path))]
     mds.write(tmp_path / "mds", {"image": "jpeg", "label": "int"}, samples, samples_per_shard=7)
-    options = {"batch_size": 5, "shuffle": True, "seed": 3, "transform": T.RandomResizedCrop(16), "num_workers": 2}
-
-    def batches(source):
-        return [[column.numpy().tobytes() for column in batch] for batch in sluice.Loader(source, **options)]
-
-    whole = batches(tmp_path / "mds")
-    assert whole == batches(tmp_path / "photos") and len(whole) == 5
-    loader = sluice.Loader(tmp_path / "mds", **options)
-    iterator = iter(loader)
-    next(iterator), next(iterator)
-    state = loader.state_dict()
-    other = sluice.Loader(tmp_path / "mds", **options)
-    other.load_state_dict(state)
-    assert [[column.numpy().tobytes() for column in batch] for batch in other] == whole[2:]
-    sluice.pack(tmp_path / "mds", tmp_path / "packed", keep_order=True, keep_bytes=True, progress=None)
-    assert batches(tmp_path / "packed") == whole
+    training.check(tmp_path / "mds", tmp_path)
 
 
 def test_each_sample_once(tmp_path):

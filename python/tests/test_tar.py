@@ -9,12 +9,11 @@ import shutil
 import subprocess
 import tarfile
 
-import numpy
 import pytest
+import training
 from PIL import Image
 
 import sluice
-from sluice import transforms as T
 
 PICTURES = {"jpg", "jpeg", "png", "webp", "ppm", "pgm", "pbm", "bmp", "tif", "tiff"}
 INTEGERS = {"cls", "cls2", "class", "count", "index", "inx", "id"}
@@ -252,42 +251,16 @@ def test_many_archives(tmp_path, cache):
 
 
 def test_training(tmp_path):
-    """The same batches as of a folder with the same pictures; resumed; packed."""
-    names = []
-    for number in range(24):
-        folder = tmp_path / "photos" / f"c{number // 8}"
-        folder.mkdir(parents=True, exist_ok=True)
-        picture = Image.fromarray(numpy.random.default_rng(number).integers(0, 255, (4, 5, 3), dtype=numpy.uint8))
-        picture.resize((50 + number, 40)).save(folder / f"{number:02}.jpg")
-        names.append(folder / f"{number:02}.jpg")
+    photos = training.make_photos(tmp_path)
     for shard in range(3):
         members = [
             (f"{path.stem}.{extension}", path.read_bytes() if extension == "jpg" else str(shard).encode())
-            for path in names[8 * shard : 8 * shard + 8]
+            for path in photos[8 * shard : 8 * shard + 8]
             for extension in ("cls", "jpg")
         ]
         write(tmp_path / f"{shard}.tar", members)
-    options = {"batch_size": 5, "shuffle": True, "seed": 3, "transform": T.RandomResizedCrop(16), "num_workers": 2}
-
-    def batches(source):
-        return [[column.numpy().tobytes() for column in batch] for batch in sluice.Loader(source, **options)]
-
-    tars = str(tmp_path / "{0..2}.tar")
-    whole = batches(tars)
-    assert whole == batches(tmp_path / "photos") and len(whole) == 5
-    loader = sluice.Loader(tars, **options)
-    iterator = iter(loader)
-    next(iterator), next(iterator)
-    state = loader.state_dict()
-    rest = [[column.numpy().tobytes() for column in batch] for batch in iterator]
-    other = sluice.Loader(tars, **options)
-    other.load_state_dict(state)
-    assert [[column.numpy().tobytes() for column in batch] for batch in other] == rest == whole[2:]
-    sluice.pack(tars, tmp_path / "packed", keep_order=True, progress=None)
-    packed = sluice.Dataset(tmp_path / "packed")
-    assert [(sample["key"], sample["label"]) for sample in packed] == [(path.stem, i // 8) for i, path in enumerate(names)]
-    assert all(packed.decode(i).tobytes() == sluice.Dataset(tars).decode(i).tobytes() for i in range(24))
-    assert sluice.Dataset(tars).verify(decode=True, progress=None)[2] == []
+    packed = training.check(str(tmp_path / "{0..2}.tar"), tmp_path)
+    assert [sample["key"] for sample in packed] == [path.stem for path in photos]
 
 
 # ---- what is wrong ----

@@ -11,10 +11,10 @@ import struct
 import numpy
 import pytest
 import tfrecords as tf
+import training
 from PIL import Image
 
 import sluice
-from sluice import transforms as T
 
 
 @pytest.fixture(autouse=True)
@@ -254,38 +254,11 @@ def test_many_files(tmp_path, cache):
 
 
 def test_training(tmp_path):
-    """The same batches as of a folder with the same pictures; resumed; packed."""
-    names = []
-    for number in range(24):
-        folder = tmp_path / "photos" / f"c{number // 8}"
-        folder.mkdir(parents=True, exist_ok=True)
-        picture = Image.fromarray(numpy.random.default_rng(number).integers(0, 255, (4, 5, 3), dtype=numpy.uint8))
-        picture.resize((50 + number, 40)).save(folder / f"{number:02}.jpg")
-        names.append(folder / f"{number:02}.jpg")
+    photos = training.make_photos(tmp_path)
     for shard in range(3):
-        samples = [{"image/encoded": path.read_bytes(), "label": shard} for path in names[8 * shard : 8 * shard + 8]]
+        samples = [{"image/encoded": path.read_bytes(), "label": shard} for path in photos[8 * shard : 8 * shard + 8]]
         tf.write(tmp_path / f"{shard}.tfrecord", samples)
-    options = {"batch_size": 5, "shuffle": True, "seed": 3, "transform": T.RandomResizedCrop(16), "num_workers": 2}
-
-    def batches(source):
-        return [[column.numpy().tobytes() for column in batch] for batch in sluice.Loader(source, **options)]
-
-    records = str(tmp_path / "{0..2}.tfrecord")
-    whole = batches(records)
-    assert whole == batches(tmp_path / "photos") and len(whole) == 5
-    loader = sluice.Loader(records, **options)
-    iterator = iter(loader)
-    next(iterator), next(iterator)
-    state = loader.state_dict()
-    rest = [[column.numpy().tobytes() for column in batch] for batch in iterator]
-    other = sluice.Loader(records, **options)
-    other.load_state_dict(state)
-    assert [[column.numpy().tobytes() for column in batch] for batch in other] == rest == whole[2:]
-    assert sluice.Dataset(records).verify(decode=True, progress=None)[2] == []
-    sluice.pack(records, tmp_path / "packed", keep_order=True, progress=None)
-    packed = sluice.Dataset(tmp_path / "packed")
-    assert [sample["label"] for sample in packed] == [i // 8 for i in range(24)]
-    assert all(packed.decode(i).tobytes() == sluice.Dataset(records).decode(i).tobytes() for i in range(24))
+    training.check(str(tmp_path / "{0..2}.tfrecord"), tmp_path)
 
 
 def test_packing_whatever_there_is(tmp_path):

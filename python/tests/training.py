@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What training on any dataset of pictures with labels has to do, for the tests of formats."""
+import numpy
+from PIL import Image
+
+import sluice
+from sluice import transforms as T
+
+PHOTOS, PER_CLASS = 24, 8
+
+
+def make_photos(tmp_path):
+    """24 JPEGs of sizes of their own in three class folders of tmp_path/photos; their paths, in order."""
+    paths = []
+    for number in range(PHOTOS):
+        folder = tmp_path / "photos" / f"c{number // PER_CLASS}"
+        folder.mkdir(parents=True, exist_ok=True)
+        picture = Image.fromarray(numpy.random.default_rng(number).integers(0, 255, (4, 5, 3), dtype=numpy.uint8))
+        paths.append(folder / f"{number:02}.jpg")
+        picture.resize((50 + number, 40)).save(paths[-1])
+    return paths
+
+
+def loader(source):
+    columns = {"image": sluice.columns.Image(transform=T.RandomResizedCrop(16)), "label": sluice.columns.Number()}
+    return sluice.Loader(source, batch_size=5, shuffle=True, seed=3, num_workers=2, columns=columns)
+
+
+def batches(source):
+    return [[batch[name].numpy().tobytes() for name in ("image", "label", "index")] for batch in source]
+
+
+def check(source, tmp_path):
+    """The same batches as of the folder that make_photos made, of which `source` was; resumed; packed, with the pictures
+    as they are and as pack makes them. The packed dataset."""
+    whole = batches(loader(source))
+    assert whole == batches(loader(tmp_path / "photos")) and len(whole) == 5
+    begun = loader(source)
+    iterator = iter(begun)
+    next(iterator), next(iterator)
+    state = begun.state_dict()
+    assert batches(iterator) == whole[2:]
+    other = loader(source)
+    other.load_state_dict(state)
+    assert batches(other) == whole[2:]
+    assert sluice.Dataset(source).verify(decode=True, progress=None)[2] == []
+    sluice.pack(source, tmp_path / "kept", keep_order=True, keep_bytes=True, progress=None)
+    assert batches(loader(tmp_path / "kept")) == whole
+    sluice.pack(source, tmp_path / "packed", keep_order=True, progress=None)
+    packed, data = sluice.Dataset(tmp_path / "packed"), sluice.Dataset(source)
+    assert packed.verify(decode=True, progress=None)[2] == []
+    assert [sample["label"] for sample in packed] == [i // PER_CLASS for i in range(PHOTOS)]
+    assert all(packed.decode(i).tobytes() == data.decode(i).tobytes() for i in range(PHOTOS))
+    return packed
