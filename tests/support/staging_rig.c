@@ -6,6 +6,7 @@
 #include "fake_cuda_client.h"
 #include "rig_cuda.h"
 #include "staging_state.h"
+#include "test.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -210,6 +211,27 @@ uint64_t rig_close(rig *r)
     rig_cuda_close(r->real);
     r->real = NULL;
     return violations;
+}
+
+void rig_must_open(rig *r, rig_device kind, const rig_options *options)
+{
+    sluice_error error;
+    sl_error_clear(&error);
+    if (rig_open(r, kind, options, &error) != SLUICE_OK) {
+        fail_msg("%s: %s", rig_device_name(kind), error.text);
+    }
+}
+
+void rig_on_each(void (*body)(rig *r), const rig_options *options)
+{
+    for
+        RIG_EACH(kind)
+        {
+            rig r;
+            rig_must_open(&r, kind, options);
+            body(&r);
+            assert_int_equal(rig_close(&r), 0);
+        }
 }
 
 /* ---- the consumer's side ---- */

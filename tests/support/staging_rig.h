@@ -64,6 +64,9 @@ sl_device *rig_host_open(rig_device kind);
 sl_device *rig_prepare(rig *r, rig_device kind, const rig_options *options);
 /* Opens the staging over a new device. */
 sluice_status rig_open(rig *r, rig_device kind, const rig_options *options, sluice_error *error);
+/* Opens it, or fails the test; runs a test's body over every device. */
+void rig_must_open(rig *r, rig_device kind, const rig_options *options);
+void rig_on_each(void (*body)(rig *r), const rig_options *options);
 /* Closes the staging if it is still open, and the device's other side: afterwards misuses are
  * known, also what was left open. Says what the first was. */
 uint64_t rig_close(rig *r);

@@ -23,17 +23,6 @@ static const rig_options usual = {.host_slots = 3,
                                   .batch = BATCH,
                                   .image_bytes = IMAGE};
 
-static void open_rig(rig *r, rig_device kind, const rig_options *options)
-{
-    sluice_error error;
-    sl_error_clear(&error);
-    const sluice_status status = rig_open(r, kind, options, &error);
-    if (status != SLUICE_OK) {
-        print_error("%s: %s\n", rig_device_name(kind), error.text);
-    }
-    assert_int_equal(status, SLUICE_OK);
-}
-
 static void close_rig(rig *r)
 {
     assert_int_equal(rig_close(r), 0);
@@ -51,19 +40,6 @@ static bool is_readable(rig *r)
 {
     struct pollfd poller = {.fd = sl_staging_fd(r->staging), .events = POLLIN};
     return poll(&poller, 1, 0) == 1;
-}
-
-/* Runs a test body over every device. */
-static void on_each(void (*body)(rig *r), const rig_options *options)
-{
-    for
-        RIG_EACH(kind)
-        {
-            rig r;
-            open_rig(&r, kind, options);
-            body(&r);
-            close_rig(&r);
-        }
 }
 
 /* ---- order and contents ---- */
@@ -86,7 +62,7 @@ static void pass_batches(rig *r)
 static void batches_arrive_whole_and_in_order(void **state)
 {
     (void)state;
-    on_each(pass_batches, &usual);
+    rig_on_each(pass_batches, &usual);
 }
 
 /* Slots become full in reverse order; batches come out in the order of begin all the same. */
@@ -115,7 +91,7 @@ static void complete_backwards(rig *r)
 static void order_is_that_of_begin(void **state)
 {
     (void)state;
-    on_each(complete_backwards, &usual);
+    rig_on_each(complete_backwards, &usual);
 }
 
 static void hold_and_release_out_of_order(rig *r)
@@ -138,7 +114,7 @@ static void hold_and_release_out_of_order(rig *r)
 static void batches_may_be_held_and_released_in_any_order(void **state)
 {
     (void)state;
-    on_each(hold_and_release_out_of_order, &usual);
+    rig_on_each(hold_and_release_out_of_order, &usual);
 }
 
 static void hold_all(rig *r)
@@ -169,7 +145,7 @@ static void hold_all(rig *r)
 static void a_consumer_that_holds_all_waits_in_vain(void **state)
 {
     (void)state;
-    on_each(hold_all, &usual);
+    rig_on_each(hold_all, &usual);
 }
 
 /* ---- misuse by the consumer ---- */
@@ -191,7 +167,7 @@ static void release_twice(rig *r)
 static void a_second_release_is_refused(void **state)
 {
     (void)state;
-    on_each(release_twice, &usual);
+    rig_on_each(release_twice, &usual);
 }
 
 static void host_memory_has_no_streams(void **state)
@@ -200,7 +176,7 @@ static void host_memory_has_no_streams(void **state)
     int anything;
     struct CUstream_st *stream = (struct CUstream_st *)(void *)&anything;
     rig r;
-    open_rig(&r, RIG_SHARED, &usual);
+    rig_must_open(&r, RIG_SHARED, &usual);
     rig_fill(&r, 1, 0, BATCH);
     sluice_batch *batch = next_ok(&r);
     assert_int_equal(sl_staging_wait(batch, stream), SLUICE_INVALID);
@@ -218,7 +194,7 @@ static void a_captured_stream_is_refused_and_breaks_nothing(void **state)
     if (rig_late() == RIG_DEVICES) {
         return; /* nothing here can capture */
     }
-    open_rig(&r, rig_late(), &usual);
+    rig_must_open(&r, rig_late(), &usual);
     rig_fill(&r, 1, 0, BATCH);
     sluice_batch *batch = next_ok(&r);
     assert_int_equal(rig_read(&r, batch), 0);
@@ -284,7 +260,7 @@ static void follow_the_descriptor(rig *r)
 static void descriptor_and_next_agree(void **state)
 {
     (void)state;
-    on_each(follow_the_descriptor, &usual);
+    rig_on_each(follow_the_descriptor, &usual);
 }
 
 static void fail_steps(rig *r)
@@ -332,7 +308,7 @@ static void fail_steps(rig *r)
 static void a_failed_step_is_reported_in_its_turn(void **state)
 {
     (void)state;
-    on_each(fail_steps, &usual);
+    rig_on_each(fail_steps, &usual);
 }
 
 static void time_out(rig *r)
@@ -369,7 +345,7 @@ static void time_out(rig *r)
 static void timeouts_are_kept(void **state)
 {
     (void)state;
-    on_each(time_out, &usual);
+    rig_on_each(time_out, &usual);
 }
 
 static void count_everything(rig *r)
@@ -398,7 +374,7 @@ static void count_everything(rig *r)
 static void statistics_add_up(void **state)
 {
     (void)state;
-    on_each(count_everything, &usual);
+    rig_on_each(count_everything, &usual);
 }
 
 /* ---- another thread ends the wait ---- */
@@ -481,7 +457,7 @@ static void wake_in_turn(rig *r)
 static void a_waiting_consumer_is_woken(void **state)
 {
     (void)state;
-    on_each(wake_in_turn, &usual);
+    rig_on_each(wake_in_turn, &usual);
 }
 
 /* ---- drain ---- */
@@ -529,7 +505,7 @@ static void drain_all(rig *r)
 static void drain_drops_what_was_not_taken(void **state)
 {
     (void)state;
-    on_each(drain_all, &usual);
+    rig_on_each(drain_all, &usual);
 }
 
 /* A slot that is drained may be filled at once: its copy is done. */
@@ -557,7 +533,7 @@ static void drain_under_copies(rig *r)
 static void drain_waits_for_copies(void **state)
 {
     (void)state;
-    on_each(drain_under_copies, &usual);
+    rig_on_each(drain_under_copies, &usual);
 }
 
 /* ---- life ---- */
@@ -569,7 +545,7 @@ static void close_with_held(rig *r)
     rig_options options = usual;
     options.budget = &budget;
     rig second;
-    open_rig(&second, r->kind, &options);
+    rig_must_open(&second, r->kind, &options);
     assert_true(sl_budget_used(&budget) >= (uint64_t)3 * BATCH * IMAGE);
     rig_fill(&second, 1, 0, BATCH);
     rig_fill(&second, 1, 1, BATCH);
@@ -593,7 +569,7 @@ static void close_with_held(rig *r)
 static void held_batches_outlive_the_loader(void **state)
 {
     (void)state;
-    on_each(close_with_held, &usual);
+    rig_on_each(close_with_held, &usual);
 }
 
 static void tell_facts(rig *r)
@@ -608,7 +584,7 @@ static void a_child_knows_that_it_is_none_of_its(void **state)
 {
     (void)state;
     rig r;
-    open_rig(&r, RIG_SHARED, &usual);
+    rig_must_open(&r, RIG_SHARED, &usual);
     const pid_t child = fork();
     if (child == 0) {
         _exit(sl_staging_is_ours(r.staging) ? 1 : 0);
@@ -622,7 +598,7 @@ static void a_child_knows_that_it_is_none_of_its(void **state)
 static void facts_are_told(void **state)
 {
     (void)state;
-    on_each(tell_facts, &usual);
+    rig_on_each(tell_facts, &usual);
     sl_staging_close(NULL);
 }
 
@@ -652,7 +628,7 @@ static void emptied_slots_are_told(void **state)
             rig_options options = usual;
             options.on_empty = begin_again;
             options.ctx = &e;
-            open_rig(&r, kind, &options);
+            rig_must_open(&r, kind, &options);
             for (uint64_t step = 0; step < 5; step++) {
                 rig_fill(&r, 1, step, BATCH);
                 sluice_batch *batch = next_ok(&r);
@@ -697,7 +673,7 @@ static void close_waits_for_callbacks(void **state)
             rig_options options = usual;
             options.on_empty = dawdle;
             options.ctx = &progress;
-            open_rig(&r, kind, &options);
+            rig_must_open(&r, kind, &options);
             rig_fill(&r, 1, 0, BATCH);
             sluice_batch *batch = next_ok(&r);
             sl_thread releaser = {.running = 0};
@@ -734,7 +710,7 @@ static void steady(rig *r)
 static void steady_state_allocates_nothing(void **state)
 {
     (void)state;
-    on_each(steady, &usual);
+    rig_on_each(steady, &usual);
 }
 
 int main(void)

@@ -23,11 +23,6 @@ static const rig_options narrow = {.host_slots = 1,
                                    .image_bytes = IMAGE,
                                    .fake = {.seed = 7, .delay_us = 50}};
 
-static void open_rig(rig *r, rig_device kind, const rig_options *options)
-{
-    assert_int_equal(rig_open(r, kind, options, NULL), SLUICE_OK);
-}
-
 static void close_rig(rig *r)
 {
     assert_int_equal(rig_close(r), 0);
@@ -46,19 +41,6 @@ static void expect_none(rig *r)
 {
     sluice_batch *batch = NULL;
     assert_int_equal(sl_staging_next(r->staging, 3 * MS, &batch, NULL), SLUICE_AGAIN);
-}
-
-/* Runs a test body over every device. */
-static void on_each(void (*body)(rig *r), const rig_options *options)
-{
-    for
-        RIG_EACH(kind)
-        {
-            rig r;
-            open_rig(&r, kind, options);
-            body(&r);
-            close_rig(&r);
-        }
 }
 
 /* ---- counting ---- */
@@ -90,7 +72,7 @@ static void hold_thrice(rig *r)
 static void a_slot_waits_for_every_holder(void **state)
 {
     (void)state;
-    on_each(hold_thrice, &narrow);
+    rig_on_each(hold_thrice, &narrow);
 }
 
 static void misuse(rig *r)
@@ -112,13 +94,13 @@ static void misuse(rig *r)
 static void what_nobody_holds_cannot_be_retained(void **state)
 {
     (void)state;
-    on_each(misuse, &narrow);
+    rig_on_each(misuse, &narrow);
 }
 
 static void outlive(rig *r)
 {
     rig second;
-    open_rig(&second, r->kind, &narrow);
+    rig_must_open(&second, r->kind, &narrow);
     sluice_batch *batch = next_ok(&second, 0);
     assert_int_equal(sl_staging_retain(batch), SLUICE_OK);
     sl_staging_close(second.staging);
@@ -134,7 +116,7 @@ static void outlive(rig *r)
 static void holders_outlive_the_loader(void **state)
 {
     (void)state;
-    on_each(outlive, &narrow);
+    rig_on_each(outlive, &narrow);
 }
 
 /* ---- streams ---- */
@@ -200,7 +182,7 @@ static void the_next_copy_waits_for_every_stream(void **state)
         for (uint32_t first = 0; first < count; first++) {
             rig r;
             reader readers[STREAMS];
-            open_rig(&r, rig_late(), &options);
+            rig_must_open(&r, rig_late(), &options);
             for (uint32_t i = 0; i < count; i++) {
                 readers[i].stream = rig_stream_new(&r);
             }
@@ -255,7 +237,7 @@ static void memory_waits_for_every_stream(void **state)
     for (uint32_t first = 0; first < STREAMS && rig_late() != RIG_DEVICES; first++) {
         rig r;
         reader readers[STREAMS];
-        open_rig(&r, rig_late(), &narrow);
+        rig_must_open(&r, rig_late(), &narrow);
         for (uint32_t i = 0; i < STREAMS; i++) {
             readers[i].stream = rig_stream_new(&r);
         }
@@ -270,7 +252,7 @@ static void a_refused_stream_keeps_its_hold(void **state)
     (void)state;
     for (uint32_t before = 0; before < STREAMS && rig_late() != RIG_DEVICES; before++) {
         rig r;
-        open_rig(&r, rig_late(), &narrow);
+        rig_must_open(&r, rig_late(), &narrow);
         sluice_batch *batch = next_ok(&r, 0);
         struct CUstream_st *other = rig_stream_new(&r);
         for (uint32_t i = 0; i < before; i++) {
@@ -301,7 +283,7 @@ static void a_device_that_fails_releases_all_the_same(void **state)
     (void)state;
     for (uint64_t nth = 1; nth <= 12 && rig_late() != RIG_DEVICES; nth++) {
         rig r;
-        open_rig(&r, rig_late(), &narrow);
+        rig_must_open(&r, rig_late(), &narrow);
         sluice_batch *batch = next_ok(&r, 0);
         assert_int_equal(rig_read(&r, batch), 0);
         for (uint32_t i = 1; i < STREAMS; i++) {
@@ -332,7 +314,7 @@ static void steps_of_several_holders_are_timed(void **state)
         return;
     }
     rig r;
-    open_rig(&r, rig_late(), &narrow);
+    rig_must_open(&r, rig_late(), &narrow);
     struct CUstream_st *other = rig_stream_new(&r);
     for (uint64_t step = 0; step < STEPS; step++) {
         sluice_batch *batch = next_ok(&r, step);
@@ -411,7 +393,7 @@ static void release_at_once(rig_device kind)
 {
     static crowd c;
     memset(&c, 0, sizeof(c));
-    open_rig(&c.rig, kind, &narrow);
+    rig_must_open(&c.rig, kind, &narrow);
     assert_int_equal(pthread_barrier_init(&c.barrier, NULL, HOLDERS + 1), 0);
     for (uint32_t i = 0; i < HOLDERS; i++) {
         c.holders[i] =
