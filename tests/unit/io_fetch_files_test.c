@@ -240,7 +240,8 @@ static void hardly_any_descriptors(void **state)
 static void memory_that_may_not_be_locked(void **state)
 {
     (void)state;
-    if (geteuid() != 0 || backend != SLUICE_IO_URING) { /* the pool locks nothing */
+    if (geteuid() != 0 || backend != SLUICE_IO_URING) {
+        print_message("[  NOTE    ] root's io_uring only: the pool locks nothing\n");
         skip();
     }
     struct rlimit before;
@@ -267,6 +268,7 @@ static void unreadable(void **state)
 {
     (void)state;
     if (geteuid() != 0) {
+        print_message("[  NOTE    ] only root can become somebody else\n");
         skip();
     }
     begin(false);
