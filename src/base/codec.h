@@ -2,9 +2,10 @@
 /*
  * codec: the contract of one picture format: a row in the table of decode/codecs.c.
  *
- * A row is all there is of a codec: its number, how its bytes are known, what it takes and how it
- * decodes. Here, below both, because jpeg fills one in and decode has the table. Datasets pass
- * numbers on as they are stored (value.h): which of them can be decoded only the table knows.
+ * A row is what a codec takes and how it decodes; what it is called and how its bytes are known is
+ * in the table of media, by its number. Here, below both, because jpeg fills one in and decode has
+ * the table. Datasets pass numbers on as they are stored (value.h): which of them can be decoded
+ * only the table of codecs knows.
  * Owner thread and memory: those of the decoder that the state belongs to. A codec keeps nothing
  * between pictures but what its `open` made: picture N never depends on picture N-1.
  * Seam: `decode` may return less than the whole picture and may scale it down, as long as the view
@@ -62,11 +63,8 @@ typedef struct sl_codec_request {
 } sl_codec_request;
 
 typedef struct sl_codec {
-    const char *name;
-    uint8_t number;           /* that shards store (docs/format.md), for ever; not 0 */
+    uint8_t number;           /* of its row in the table of media (media.h) */
     uint32_t denominator_max; /* how far `decode` can scale down: 1 (not at all), 2, 4 or 8 */
-    /* Whether the bytes begin like this format; NULL: nothing in them tells. */
-    bool (*probe)(sl_bytes bytes);
     /* The most scratch that header and decode take of a picture of at most so many pixels; NULL:
      * none. */
     uint64_t (*scratch_bytes)(uint64_t max_pixels);

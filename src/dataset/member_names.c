@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "member_names.h"
 
+#include "media.h"
+
 #include <string.h>
 
 /* "__meta__" and the like, from `name` to `end`. */
@@ -44,19 +46,17 @@ sl_member_name sl_member_split(const char *name, sl_member_part *part)
     return bytes > 0 ? SL_MEMBER_NAME_GOOD : SL_MEMBER_NAME_NONE;
 }
 
-/* WebDataset's decoders go by the last of an extension's parts (webdataset/autodecode.py). */
+/* WebDataset's decoders go by the last of an extension's parts (webdataset/autodecode.py). Pictures
+ * are those of the table of media. */
 static const struct {
     const char *extension;
     sluice_field_type type;
 } types[] = {
-    {"jpg", SLUICE_FIELD_IMAGE},  {"jpeg", SLUICE_FIELD_IMAGE},      {"png", SLUICE_FIELD_IMAGE},
-    {"webp", SLUICE_FIELD_IMAGE}, {"ppm", SLUICE_FIELD_IMAGE},       {"pgm", SLUICE_FIELD_IMAGE},
-    {"pbm", SLUICE_FIELD_IMAGE},  {"bmp", SLUICE_FIELD_IMAGE},       {"tif", SLUICE_FIELD_IMAGE},
-    {"tiff", SLUICE_FIELD_IMAGE}, {"cls", SLUICE_FIELD_INT},         {"cls2", SLUICE_FIELD_INT},
-    {"class", SLUICE_FIELD_INT},  {"count", SLUICE_FIELD_INT},       {"index", SLUICE_FIELD_INT},
-    {"inx", SLUICE_FIELD_INT},    {"id", SLUICE_FIELD_INT},          {"txt", SLUICE_FIELD_TEXT},
-    {"text", SLUICE_FIELD_TEXT},  {"transcript", SLUICE_FIELD_TEXT}, {"caption", SLUICE_FIELD_TEXT},
-    {"json", SLUICE_FIELD_TEXT},  {"jsn", SLUICE_FIELD_TEXT},
+    {"cls", SLUICE_FIELD_INT},         {"cls2", SLUICE_FIELD_INT},     {"class", SLUICE_FIELD_INT},
+    {"count", SLUICE_FIELD_INT},       {"index", SLUICE_FIELD_INT},    {"inx", SLUICE_FIELD_INT},
+    {"id", SLUICE_FIELD_INT},          {"txt", SLUICE_FIELD_TEXT},     {"text", SLUICE_FIELD_TEXT},
+    {"transcript", SLUICE_FIELD_TEXT}, {"caption", SLUICE_FIELD_TEXT}, {"json", SLUICE_FIELD_TEXT},
+    {"jsn", SLUICE_FIELD_TEXT},
 };
 
 sluice_field_type sl_member_type(const char *extension)
@@ -68,7 +68,9 @@ sluice_field_type sl_member_type(const char *extension)
             return types[i].type;
         }
     }
-    return SLUICE_FIELD_BYTES;
+    const sl_media *kind = sl_media_of_extension(last);
+    return kind != NULL && (kind->traits & SL_MEDIA_IN_ARCHIVES) != 0 ? SLUICE_FIELD_IMAGE
+                                                                      : SLUICE_FIELD_BYTES;
 }
 
 bool sl_member_is_picture(const char *extension)

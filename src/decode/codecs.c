@@ -3,9 +3,9 @@
 
 #include "error.h"
 #include "jpeg_codec.h"
+#include "media.h"
 #include "png_codec.h"
 #include "raw_codec.h"
-#include "signature.h"
 #include "value.h"
 #include "webp_codec.h"
 
@@ -18,38 +18,54 @@ const sl_codec *const sl_codecs[SL_CODECS_MAX + 1] = {
     &sl_codec_webp,
 };
 
-static sluice_status refuse(uint8_t number, sl_bytes bytes, sluice_error *error)
+static sluice_status codec_unknown(uint8_t number, sluice_error *error)
 {
-    if (number != SL_CODEC_BY_BYTES) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
-                            "the picture has codec %u, which this library does not know", number);
-    }
-    const char *name = sl_signature_name(bytes);
-    if (name != NULL) {
-        return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, NULL, 0,
-                             "%s data: there is no codec for it here", name);
-    }
-    return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0,
-                         "not a picture: it begins with the bytes %02x %02x", bytes.data[0],
-                         bytes.size > 1 ? bytes.data[1] : 0U);
+    const sl_media *kind = sl_media_of_codec(number);
+    return kind != NULL
+               ? sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                              "%s data: there is no codec for it here", kind->name)
+               : sl_error_set(error, SLUICE_UNSUPPORTED, STAGE,
+                              "the picture has codec %u, which this library does not know", number);
 }
 
-static bool takes(const sl_codec *codec, uint8_t number, sl_bytes bytes)
+/* Of bytes that no codec takes. */
+static sluice_status bytes_unknown(const sl_media *kind, sl_bytes bytes, sluice_error *error)
 {
-    return number == SL_CODEC_BY_BYTES ? codec->probe != NULL && codec->probe(bytes)
-                                       : codec->number == number;
+    if (kind == NULL) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0,
+                             "not a picture: it begins with the bytes %02x %02x", bytes.data[0],
+                             bytes.size > 1 ? bytes.data[1] : 0U);
+    }
+    if ((kind->traits & (SL_MEDIA_AUDIO | SL_MEDIA_VIDEO)) != 0) {
+        return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0,
+                             "not a picture: it is %s (%s)", sl_media_class_words(kind),
+                             kind->name);
+    }
+    return sl_error_file(error, SLUICE_UNSUPPORTED, STAGE, 0, NULL, 0,
+                         "%s data: there is no codec for it here", kind->name);
 }
 
 sluice_status sl_codec_find(uint8_t number, sl_bytes bytes, uint32_t *row, sluice_error *error)
 {
+    const sl_media *kind = NULL;
     if (bytes.size == 0) {
         return sl_error_file(error, SLUICE_CORRUPT, STAGE, 0, NULL, 0, "the picture is empty");
     }
+    const bool by_bytes = number == SL_CODEC_BY_BYTES;
+    if (by_bytes) {
+        kind = sl_media_of_bytes(bytes);
+        number = kind != NULL ? kind->codec : SL_CODEC_BY_BYTES;
+    }
     for (uint32_t i = 0; sl_codecs[i] != NULL; i++) {
-        if (takes(sl_codecs[i], number, bytes)) {
+        if (sl_codecs[i]->number == number) {
             *row = i;
             return SLUICE_OK;
         }
     }
-    return refuse(number, bytes, error);
+    return by_bytes ? bytes_unknown(kind, bytes, error) : codec_unknown(number, error);
+}
+
+const char *sl_codec_name(const sl_codec *codec)
+{
+    return sl_media_of_codec(codec->number)->name;
 }

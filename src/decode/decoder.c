@@ -246,7 +246,7 @@ sluice_status sl_decoder_samples_form(const sl_decoder *decoder, sl_picture *sto
         return sl_error_set(error, SLUICE_UNSUPPORTED, "decode",
                             "the picture is stored as %s: only a PNG's samples can be taken as "
                             "numbers",
-                            decoder->codec->name);
+                            sl_codec_name(decoder->codec));
     }
     *stored = decoder->info.stored;
     *form = decoder->info.samples;

@@ -337,10 +337,8 @@ static sluice_status png_samples(void *state, const sl_codec_source *source, uin
 }
 
 const sl_codec sl_codec_png = {
-    .name = "PNG",
     .number = 3,
     .denominator_max = 1,
-    .probe = sl_png_probe,
     .scratch_bytes = png_scratch_bytes,
     .open = png_open,
     .close = sl_free,

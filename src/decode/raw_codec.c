@@ -46,7 +46,6 @@ static sluice_status raw_decode(void *state, const sl_codec_source *source,
 }
 
 const sl_codec sl_codec_raw = {
-    .name = "raw pixels",
     .number = SL_CODEC_RAW,
     .denominator_max = 1,
     .peek = raw_peek,

@@ -28,10 +28,8 @@ static sluice_status webp_decode(void *state, const sl_codec_source *source,
 }
 
 const sl_codec sl_codec_webp = {
-    .name = "WebP",
     .number = 4,
     .denominator_max = 1,
-    .probe = sl_webp_probe,
     .header = webp_header,
     .decode = webp_decode,
 };

@@ -178,10 +178,8 @@ static sluice_status webp_decode(void *state, const sl_codec_source *source,
 }
 
 const sl_codec sl_codec_webp = {
-    .name = "WebP",
     .number = 4,
     .denominator_max = 1,
-    .probe = sl_webp_probe,
     .scratch_bytes = webp_scratch_bytes,
     .open = webp_open,
     .close = sl_free,

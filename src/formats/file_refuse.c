@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "format_table.h"
+#include "media.h"
 #include "store.h"
 
 #include <stdio.h>
@@ -12,7 +13,8 @@
 
 enum { LOOK_BYTES = 512, SHOWN_BYTES = 8, KNOWN_BYTES = 640 };
 
-/* Bytes at an offset, what begins so, and what to do. Those of more bytes come first. */
+/* Bytes at an offset, what begins so that is no kind of media (media.h), and what to do. Those of
+ * more bytes come first. */
 typedef struct signature {
     uint16_t at;
     uint8_t size;
@@ -20,30 +22,18 @@ typedef struct signature {
     const char *what, *advice;
 } signature;
 
-#define UNPACK    "unpack it, and open what comes out"
-#define PICTURE   "open the folder that it lies in, or a table that lists it"
-#define RECORDING "audio and video cannot be decoded here; in tars they are fields of bytes"
-#define EXPORT    "write its arrays as .npy or .npz, or its samples with a writer (sluice.Writer)"
+#define UNPACK "unpack it, and open what comes out"
+#define EXPORT "write its arrays as .npy or .npz, or its samples with a writer (sluice.Writer)"
 
 static const signature signatures[] = {
     {0, 16, "SQLite format 3", "an SQLite database", "export a table as CSV or Parquet"},
     {0, 8, "\x89HDF\r\n\x1a\n", "an HDF5 file", EXPORT},
-    {0, 8, "\x89PNG\r\n\x1a\n", "a picture (PNG)", PICTURE},
     {0, 6, "MATLAB", "a MATLAB file", EXPORT},
     {0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK},
     {0, 6,
      "\xfd"
      "7zXZ\0",
      "compressed by xz", UNPACK},
-    {4, 8, "ftypavif", "a picture (AVIF)", "convert it to JPEG, PNG or WebP"},
-    {4, 8, "ftypheic", "a picture (HEIC)", "convert it to JPEG, PNG or WebP"},
-    {4, 4, "ftyp", "a video or audio file (MP4)", RECORDING},
-    {8, 4, "WEBP", "a picture (WebP)", PICTURE},
-    {8, 4, "AVI ", "a video (AVI)", RECORDING},
-    {8, 4, "WAVE", "an audio file (WAV)", RECORDING},
-    {0, 4, "\x1a\x45\xdf\xa3", "a video (Matroska or WebM)", RECORDING},
-    {0, 4, "fLaC", "an audio file (FLAC)", RECORDING},
-    {0, 4, "OggS", "an audio file (Ogg)", RECORDING},
     {0, 4, "Rar!", "a RAR archive", UNPACK},
     {0, 4, "\x28\xb5\x2f\xfd", "compressed by zstd",
      UNPACK " (a tar can stay so: call it NAME.tar.zst)"},
@@ -54,14 +44,8 @@ static const signature signatures[] = {
      "ELF",
      "a program", "it is no dataset"},
     {0, 4, "%PDF", "a PDF document", "it is no dataset"},
-    {0, 4, "II*\0", "a picture (TIFF)", PICTURE},
-    {0, 4, "MM\0*", "a picture (TIFF)", PICTURE},
     {128, 4, "DICM", "a DICOM picture", "convert them to PNG, or to .npy"},
-    {0, 3, "\xff\xd8\xff", "a picture (JPEG)", PICTURE},
-    {0, 3, "GIF", "a picture (GIF)", "convert it to PNG"},
     {0, 3, "BZh", "compressed by bzip2", UNPACK},
-    {0, 3, "ID3", "an audio file (MP3)", RECORDING},
-    {0, 2, "BM", "a picture (BMP)", PICTURE},
     {0, 2, "\x1f\x8b", "compressed by gzip", UNPACK " (a tar can stay so: call it NAME.tar.gz)"},
     {0, 2, "\x80\x02", "a Python pickle", "pickles are never executed: " EXPORT},
     {0, 2, "\x80\x03", "a Python pickle", "pickles are never executed: " EXPORT},
@@ -118,6 +102,21 @@ static bool is_text(const uint8_t *head, size_t size)
     return true;
 }
 
+static sluice_status refuse_media(const char *path, const sl_media *kind, sluice_error *error)
+{
+    char what[64];
+    const char *advice = "it is no dataset";
+    if ((kind->traits & (SL_MEDIA_AUDIO | SL_MEDIA_VIDEO)) != 0) {
+        advice = "audio and video cannot be decoded here; in tars they are fields of bytes";
+    } else if (kind->codec != 0) {
+        advice = "open the folder that it lies in, or a table that lists it";
+    } else if ((kind->traits & SL_MEDIA_PICTURE) != 0) {
+        advice = "convert it to JPEG, PNG or WebP";
+    }
+    (void)snprintf(what, sizeof(what), "%s (%s)", sl_media_class_words(kind), kind->name);
+    return refuse(path, what, advice, error);
+}
+
 static sluice_status refuse_unknown(const char *path, const char *what, sluice_error *error)
 {
     char known[KNOWN_BYTES] = "";
@@ -168,5 +167,7 @@ sluice_status sl_file_refuse(const char *path, sluice_error *error)
             return refuse(path, signatures[i].what, signatures[i].advice, error);
         }
     }
-    return refuse_bytes(path, head, size, error);
+    const sl_media *kind = sl_media_of_bytes((sl_bytes){head, size});
+    return kind != NULL && !is_text(head, size) ? refuse_media(path, kind, error)
+                                                : refuse_bytes(path, head, size, error);
 }

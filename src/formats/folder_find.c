@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "folder_find.h"
 
+#include "media.h"
 #include "memory.h"
 #include "splits.h"
 
@@ -324,6 +325,20 @@ static const sl_format *find_beside(const sl_folder_look *look)
     return NULL;
 }
 
+/* ".jpg .jpeg .png": what pictures of folders are called. */
+static void write_extensions(char *text, size_t bytes)
+{
+    const char *extension;
+    size_t used = 0;
+    for (uint32_t i = 0; used < bytes; i++, used = strlen(text)) {
+        extension = sl_media_extension(i, SL_MEDIA_IN_FOLDERS);
+        if (extension == NULL) {
+            return;
+        }
+        (void)snprintf(text + used, bytes - used, "%s.%s", i > 0 ? " " : "", extension);
+    }
+}
+
 sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_error *error)
 {
     char there[2 * NAMES_BYTES] = "";
@@ -348,11 +363,11 @@ sluice_status sl_folder_refuse(const sl_found *found, const char *path, sluice_e
                              datasets > 1 ? "s have some:" : " has one:", inner,
                              datasets > 1 ? "the one that is meant" : "that");
     }
+    write_extensions(inner, sizeof(inner));
     return sl_error_file(error, SLUICE_INVALID, STAGE, 0, path, -1,
-                         "no dataset is in it: %s; looked for pictures (*.jpg .jpeg .png .ppm .bmp "
-                         ".pgm .tif .tiff .webp), also in its folders, and for the formats that "
-                         "are known",
-                         there);
+                         "no dataset is in it: %s; looked for pictures (*%s), also in its folders, "
+                         "and for the formats that are known",
+                         there, inner);
 }
 
 /* That a list of pictures lies beside them. */

@@ -38,11 +38,6 @@ static jpeg_state *state_of(j_common_ptr cinfo)
     return (jpeg_state *)cinfo->client_data;
 }
 
-static bool jpeg_probe(sl_bytes bytes)
-{
-    return bytes.size >= 2 && bytes.data[0] == 0xFF && bytes.data[1] == 0xD8;
-}
-
 /*
  * Per pixel: 8 bytes of coefficients (four components of a progressive picture), 3 of RGB. Besides:
  * coefficients that pad a narrow picture to whole MCUs, and libjpeg's row buffers.
@@ -298,10 +293,8 @@ static sluice_status jpeg_decode(void *state, const sl_codec_source *source,
 }
 
 const sl_codec sl_codec_jpeg = {
-    .name = "JPEG",
     .number = 1,
     .denominator_max = 8, /* 1/8: a pixel of each block */
-    .probe = jpeg_probe,
     .scratch_bytes = jpeg_scratch_bytes,
     .peek = jpeg_peek,
     .open = jpeg_open,

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "members.h"
 
-#include "codecs.h"
 #include "dtype.h"
 #include "error.h"
+#include "media.h"
 #include "memory.h"
 #include "packed_value.h"
 #include "png_write.h"
-#include "signature.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -98,26 +97,11 @@ static sluice_status add_header(const task *t, const sl_value *value, sl_member 
 /* What files of such bytes are called by. */
 static const char *extension_of(uint8_t codec, sl_bytes bytes)
 {
-    static const struct {
-        const char *name, *extension;
-    } known[] = {
-        {"JPEG", "jpg"},  {"PNG", "png"},   {"WebP", "webp"},     {"GIF", "gif"},
-        {"BMP", "bmp"},   {"TIFF", "tif"},  {"JPEG 2000", "jp2"}, {"JPEG XL", "jxl"},
-        {"AVIF", "avif"}, {"HEIF", "heic"},
-    };
-    uint32_t row = 0;
-    const char *name = sl_codec_find(codec, bytes, &row, NULL) == SLUICE_OK
-                           ? sl_codecs[row]->name
-                           : sl_signature_name(bytes);
-    for (size_t i = 0; name != NULL && i < sizeof(known) / sizeof(known[0]); i++) {
-        if (strcmp(known[i].name, name) == 0) {
-            return known[i].extension;
-        }
-    }
-    if (name != NULL && strcmp(name, "netpbm") == 0) {
-        return bytes.data[1] == '5' ? "pgm" : "ppm";
-    }
-    return "img";
+    const sl_media *kind = sl_media_of_codec(codec);
+    kind = kind != NULL ? kind : sl_media_of_bytes(bytes);
+    return kind != NULL && kind->extensions[0] != NULL && (kind->traits & SL_MEDIA_PICTURE) != 0
+               ? kind->extensions[0]
+               : "img";
 }
 
 static sluice_status write_png(const task *t, sl_value *value, sluice_error *error)

@@ -2,13 +2,13 @@
 #include "sample_names.h"
 
 #include "error.h"
+#include "media.h"
 #include "memory.h"
 #include "rejected.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #define STAGE "unpack"
 
@@ -128,21 +128,15 @@ static bool is_free(const sl_sample_names *names, const sl_members *members,
 
 /* ---- names of samples ---- */
 
-/* torchvision's extensions: the ones that a key of an image folder can have. */
+/* That of a picture which the key of an image folder can have. */
 static size_t picture_extension(const char *name)
 {
-    static const char *const known[] = {"jpg", "jpeg", "png",  "ppm", "bmp",
-                                        "pgm", "tif",  "tiff", "webp"};
     const char *dot = strrchr(name, '.');
     if (dot == NULL || dot == name || dot[-1] == '/' || strchr(dot, '/') != NULL) {
         return 0;
     }
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (strcasecmp(dot + 1, known[i]) == 0) {
-            return strlen(known[i]);
-        }
-    }
-    return 0;
+    const sl_media *kind = sl_media_of_extension(dot + 1);
+    return kind != NULL && (kind->traits & SL_MEDIA_IN_FOLDERS) != 0 ? strlen(dot + 1) : 0;
 }
 
 /* The folder of the sample's class, and a slash; "". */

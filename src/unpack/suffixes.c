@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "suffixes.h"
 
+#include "media.h"
 #include "member_names.h"
 
 #include <assert.h>
@@ -8,14 +9,13 @@
 #include <string.h>
 #include <strings.h>
 
-/* What pictures' bytes can be called by (members.c), and may have been called in a key. */
-static const char *const extensions[] = {"jpg", "jpeg", "png",  "webp", "ppm", "pgm",
-                                         "pbm", "bmp",  "tif",  "tiff", "gif", "jp2",
-                                         "jxl", "avif", "heic", "img"};
+/* What a picture's bytes are called by that are of no known kind (members.c). */
+#define UNKNOWN_PICTURE "img"
+
 enum {
-    EXTENSIONS = sizeof(extensions) / sizeof(extensions[0]),
-    EXTENSION_ROOM = 5, /* ".jpeg" */
-    TAKEN_MAX = SL_FIELDS_MAX * (EXTENSIONS + 1)
+    EXTENSIONS_MAX = 31, /* of pictures (media.h), and UNKNOWN_PICTURE */
+    EXTENSION_ROOM = 5,  /* ".jpeg" */
+    TAKEN_MAX = SL_FIELDS_MAX * (EXTENSIONS_MAX + 1)
 };
 
 /* Suffixes that are given away, in any case of letters. */
@@ -141,8 +141,11 @@ static bool add_picture(const sl_suffixes *suffixes, uint32_t field, taken *all,
 {
     char suffix[SL_SUFFIX_BYTES];
     bool free = true;
-    for (uint32_t i = 0; i < EXTENSIONS; i++) {
-        sl_suffix_of_picture(suffixes, field, extensions[i], suffix);
+    bool last = false;
+    for (uint32_t i = 0; !last; i++) {
+        const char *extension = sl_media_extension(i, SL_MEDIA_PICTURE);
+        last = extension == NULL;
+        sl_suffix_of_picture(suffixes, field, last ? UNKNOWN_PICTURE : extension, suffix);
         if (look) {
             free = free && !is_taken(all, suffix);
         } else {
@@ -230,9 +233,9 @@ void sl_suffixes_make(sl_suffixes *suffixes, const sl_dataset *dataset, sluice_u
 static bool fits(const char *name, const char *extension)
 {
     const char *end = last_part(name);
+    const sl_media *kind = sl_media_of_extension(end);
     return strcasecmp(end, extension) == 0 ||
-           (strcasecmp(end, "jpeg") == 0 && strcmp(extension, "jpg") == 0) ||
-           (strcasecmp(end, "tiff") == 0 && strcmp(extension, "tif") == 0);
+           (kind != NULL && kind == sl_media_of_extension(extension));
 }
 
 void sl_suffix_of_picture(const sl_suffixes *suffixes, uint32_t field, const char *extension,

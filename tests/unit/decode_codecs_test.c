@@ -6,6 +6,7 @@
 #include "error.h"
 #include "jpeg_codec.h"
 #include "jpeg_make.h"
+#include "media.h"
 #include "png_codec.h"
 #include "png_make.h"
 #include "raw_codec.h"
@@ -27,7 +28,8 @@ static void rows_are_whole(void **state)
     for (; sl_codecs[rows] != NULL; rows++) {
         const sl_codec *codec = sl_codecs[rows];
         const uint32_t most = codec->denominator_max;
-        assert_non_null(codec->name);
+        assert_non_null(sl_media_of_codec(codec->number));
+        assert_ptr_equal(sl_codec_name(codec), sl_media_of_codec(codec->number)->name);
         assert_false(taken[codec->number]);
         taken[codec->number] = true;
         assert_true(most == 1 || most == 2 || most == 4 || most == 8);
@@ -74,6 +76,34 @@ static void numbers_are_believed_and_bytes_looked_at(void **state)
                      SLUICE_UNSUPPORTED);
     assert_non_null(strstr(error.text, "codec 77"));
     assert_int_equal(sl_codec_find(1, (sl_bytes){jpeg, 0}, &row, NULL), SLUICE_CORRUPT);
+}
+
+/* A number of the table of media without a row of its own is unsupported; bytes of other media are
+ * no damaged pictures but no pictures. */
+static void what_has_no_codec_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *text;
+        sluice_status status;
+    } cases[] = {
+        {"GIF89a, and so on", "GIF data: there is no codec", SLUICE_UNSUPPORTED},
+        {"P4\n8 1\nx", "PBM data: there is no codec", SLUICE_UNSUPPORTED},
+        {"%PDF-1.7", "PDF data: there is no codec", SLUICE_UNSUPPORTED},
+        {"fLaC, and so on", "not a picture: it is an audio file (FLAC)", SLUICE_CORRUPT},
+        {"RIFF1234WAVEfmt ", "not a picture: it is an audio file (WAV)", SLUICE_CORRUPT},
+        {"RIFF1234WEB", "not a picture: it begins with the bytes 52 49", SLUICE_CORRUPT},
+        {"\xff", "not a picture: it begins with the bytes ff 00", SLUICE_CORRUPT},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const sl_bytes bytes = {(const uint8_t *)cases[i].bytes, strlen(cases[i].bytes)};
+        sluice_error error = SLUICE_ERROR_INIT;
+        uint32_t row = 0;
+        assert_int_equal(sl_codec_find(SL_CODEC_BY_BYTES, bytes, &row, &error), cases[i].status);
+        if (strstr(error.text, cases[i].text) == NULL) {
+            fail_msg("\"%s\" is not in \"%s\"", cases[i].text, error.text);
+        }
+    }
 }
 
 /* A number that lies: each codec is given what is not its own, of every size. */
@@ -171,6 +201,7 @@ int main(void)
         cmocka_unit_test(rows_are_whole),
         cmocka_unit_test(numbers_stay),
         cmocka_unit_test(numbers_are_believed_and_bytes_looked_at),
+        cmocka_unit_test(what_has_no_codec_is_named),
         cmocka_unit_test(codecs_judge_what_is_not_theirs),
         cmocka_unit_test(sizes_of_jpegs),
         cmocka_unit_test(sizes_of_pngs),

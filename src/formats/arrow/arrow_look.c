@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the first values of an Arrow file's column are. */
 #include "arrow_rows.h"
-#include "picture_signature.h"
+#include "media.h"
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ static sluice_status look_at(looker *look, const sl_arrow_data *data, const sl_a
         status = sl_arrow_read(&look->reader, data->at + span->offset, begin, bytes, error);
     }
     look->seen++;
-    look->pictures += status == SLUICE_OK && sl_begins_picture((sl_bytes){begin, bytes});
+    look->pictures += status == SLUICE_OK && sl_media_is_picture((sl_bytes){begin, bytes});
     return status;
 }
 

@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "inode_set.h"
+#include "media.h"
 #include "memory.h"
 #include "store.h"
 
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define STAGE      "dataset"
 #define PATH_BYTES 4096
@@ -96,16 +96,9 @@ static bool add_text(sl_folder_list *list, const char *text, size_t length, uint
 
 bool sl_folder_is_picture(const char *name)
 {
-    const char *extensions[] = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
-                                ".pgm", ".tif",  ".tiff", ".webp"};
-    size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof(extensions) / sizeof(*extensions); i++) {
-        size_t tail = strlen(extensions[i]);
-        if (length >= tail && strcasecmp(name + length - tail, extensions[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
+    const char *dot = strrchr(name, '.');
+    const sl_media *kind = dot != NULL ? sl_media_of_extension(dot + 1) : NULL;
+    return kind != NULL && (kind->traits & SL_MEDIA_IN_FOLDERS) != 0;
 }
 
 /* `root`/`directory`/`name`, leaving out what is empty. */

@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "inode_set.h"
+#include "media.h"
 #include "member_fields.h"
 #include "memory.h"
 #include "objects.h"
@@ -222,14 +223,9 @@ static int compare_files(const void *a, const void *b, void *context)
 
 static bool is_recording(const char *extension)
 {
-    static const char *const known[] = {"cls", "flac", "wav",  "mp3", "ogg", "opus", "m4a",
-                                        "mp4", "mkv",  "webm", "avi", "mov", "mpg",  "mpeg"};
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (strcmp(extension, known[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
+    const sl_media *kind = sl_media_of_extension(extension);
+    return strcmp(extension, "cls") == 0 ||
+           (kind != NULL && (kind->traits & (SL_MEDIA_AUDIO | SL_MEDIA_VIDEO)) != 0);
 }
 
 static bool is_main(const maker *m, const char *extension)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "datum.h"
 
-#include "picture_signature.h"
+#include "media.h"
 #include "wire.h"
 
 enum { CHANNELS = 1, WIDTH = 3, DATA = 4, LABEL = 5, FLOATS = 6, ENCODED = 7 };
@@ -63,7 +63,7 @@ sl_refusal sl_datum_parse(sl_datum *datum, sl_bytes message)
         return sl_refuse("it is no Caffe Datum, or a damaged one", (size_t)(at - message.data));
     }
     datum->pixels = datum->data.size > 0 && fills(datum->shape, datum->data.size);
-    datum->encoded = datum->encoded || (!datum->pixels && sl_begins_picture(datum->data));
+    datum->encoded = datum->encoded || (!datum->pixels && sl_media_is_picture(datum->data));
     return sl_accept();
 }
 
@@ -73,5 +73,5 @@ bool sl_is_datum(sl_bytes bytes)
     if (bytes.size == 0 || sl_datum_parse(&datum, bytes).text != NULL || datum.strange) {
         return false;
     }
-    return datum.encoded ? sl_begins_picture(datum.data) : datum.pixels || datum.floats;
+    return datum.encoded ? sl_media_is_picture(datum.data) : datum.pixels || datum.floats;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lmdb_values.h"
 
-#include "picture_signature.h"
+#include "media.h"
 #include "utf8.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ void sl_lmdb_look_at(sl_lmdb_look *look, sl_bytes value)
     look->values++;
     look->pickles += is_pickle(value);
     look->texts += sl_is_utf8(value);
-    if (sl_begins_picture(value)) {
+    if (sl_media_is_picture(value)) {
         look->pictures++;
     } else if (sl_is_datum(value)) {
         look_at_datum(look, value);

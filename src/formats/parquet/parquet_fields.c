@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fields of Parquet files, and where each is had from. */
+#include "media.h"
 #include "memory.h"
 #include "open_many.h"
 #include "parquet_lists.h"
 #include "parquet_open.h"
 #include "parquet_values.h"
-#include "picture_signature.h"
 #include "store.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static sluice_status take_first(void *ctx, const sl_parquet_slot *slot, sluice_e
         return SLUICE_OK;
     }
     g->any = true;
-    g->is_picture = sl_begins_picture(slot->bytes);
+    g->is_picture = sl_media_is_picture(slot->bytes);
     return SLUICE_END;
 }
 

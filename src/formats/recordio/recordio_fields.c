@@ -3,7 +3,7 @@
 
 #include "field_choice.h"
 #include "little_endian.h"
-#include "picture_signature.h"
+#include "media.h"
 
 #include <math.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static bool looks_as_picture(const sl_recordio *record, uint64_t from)
 {
     sl_value value;
     give_bytes(record, from, record->size, &value);
-    return sl_begins_picture(value.bytes);
+    return sl_media_is_picture(value.bytes);
 }
 
 void sl_recordio_look(sl_recordio_looks *looks, const sl_recordio *record)

@@ -4,9 +4,11 @@
 #include "boundary.h"
 #include "error.h"
 #include "file_set.h"
+#include "media.h"
 #include "memory.h"
 #include "store.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -302,18 +304,37 @@ static bool is_file(const sl_voc_files *files, const char *place, const char *pi
     return length > 0 && (size_t)length < sizeof(path) && sl_store_has_file(path);
 }
 
+/* The picture called by the annotation's name and the extension that pictures of folders have, in
+ * small letters or in capitals: the first that is there. */
+static bool find_by_extension(const sl_voc_files *files, uint32_t number, const char *place,
+                              bool capitals, char picture[SL_PATH_BYTES])
+{
+    const sl_bytes name = sl_voc_files_name(files, number);
+    const char *extension;
+    for (uint32_t i = 0; (extension = sl_media_extension(i, SL_MEDIA_IN_FOLDERS)) != NULL; i++) {
+        const int length =
+            snprintf(picture, SL_PATH_BYTES, "%.*s.", (int)name.size, (const char *)name.data);
+        for (int k = length; *extension != '\0' && k + 1 < SL_PATH_BYTES; extension++, k++) {
+            picture[k] = (char)(capitals ? toupper((unsigned char)*extension) : *extension);
+            picture[k + 1] = '\0';
+        }
+        if (is_file(files, place, picture)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool sl_voc_files_picture(const sl_voc_files *files, uint32_t number, const char *filename,
                           const char *place, char picture[SL_PATH_BYTES])
 {
-    static const char *const others[] = {".jpg", ".jpeg", ".png",  ".JPG", ".JPEG",
-                                         ".PNG", ".bmp",  ".webp", ".tif", ".tiff"};
     const sl_bytes bytes = sl_voc_files_name(files, number);
     const char *name = (const char *)bytes.data;
     const int length = (int)bytes.size;
     const char *dot = strrchr(filename, '.');
     const bool is_told =
         dot != NULL && dot[1] != '\0' && strchr(dot, '/') == NULL && strcmp(dot, EXTENSION) != 0;
-    const char *own = is_told ? dot : others[0];
+    const char *own = is_told ? dot : ".jpg";
     const bool fits = snprintf(picture, SL_PATH_BYTES, "%.*s%s", length, name, own) < SL_PATH_BYTES;
     if (fits && is_file(files, place, picture)) {
         return true;
@@ -321,11 +342,9 @@ bool sl_voc_files_picture(const sl_voc_files *files, uint32_t number, const char
     if (may_be(files, filename) && is_file(files, place, filename)) {
         return snprintf(picture, SL_PATH_BYTES, "%s", filename) < SL_PATH_BYTES;
     }
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        (void)snprintf(picture, SL_PATH_BYTES, "%.*s%s", length, name, others[i]);
-        if (is_file(files, place, picture)) {
-            return true;
-        }
+    if (find_by_extension(files, number, place, false, picture) ||
+        find_by_extension(files, number, place, true, picture)) {
+        return true;
     }
     (void)snprintf(picture, SL_PATH_BYTES, "%.*s%s", length, name, own);
     return false;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "example_fields.h"
 
+#include "media.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,11 +44,20 @@ typedef struct usual {
 
 static usual find_usual(const sl_example_keys *keys)
 {
-    static const char *const images[] = {"image/encoded", "image_raw", "jpg",         "jpeg",
-                                         "png",           "webp",      "image_bytes", "img"};
+    enum { IMAGES_MAX = 32 };
     static const char *const labels[] = {"image/class/label", "class", "cls"};
+    const char *images[IMAGES_MAX] = {"image/encoded", "image_raw"};
+    const uint32_t traits = SL_MEDIA_PICTURE | SL_MEDIA_HAS_CODEC;
+    size_t count = 2;
+    const char *extension;
+    for (uint32_t i = 0;
+         count < IMAGES_MAX - 2 && (extension = sl_media_extension(i, traits)) != NULL; i++) {
+        images[count++] = extension;
+    }
+    images[count++] = "image_bytes";
+    images[count++] = "img";
     return (usual){
-        usual_key(keys, "image", SLUICE_FIELD_IMAGE, images, sizeof(images) / sizeof(images[0])),
+        usual_key(keys, "image", SLUICE_FIELD_IMAGE, images, count),
         usual_key(keys, "label", SLUICE_FIELD_INT, labels, sizeof(labels) / sizeof(labels[0]))};
 }
 

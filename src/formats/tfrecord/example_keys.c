@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What keys of tf.train.Examples and SequenceExamples are, by looking at some. */
 #include "example_fields.h"
-#include "picture_signature.h"
+#include "media.h"
 #include "step_list.h"
 #include "utf8.h"
 
@@ -98,7 +98,7 @@ static bool look_at(sl_example_key *key, const sl_feature_list *list)
     key->most_bytes = last.size > key->most_bytes ? last.size : key->most_bytes;
     if (last.size > 0) {
         key->any = true;
-        key->all_pictures = key->all_pictures && sl_begins_picture(last);
+        key->all_pictures = key->all_pictures && sl_media_is_picture(last);
         key->all_text = key->all_text && sl_is_utf8(last);
     }
     return true;
