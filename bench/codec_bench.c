@@ -50,7 +50,7 @@ static double draw(bench *b, double low, double high)
 
 static void ours(bench *b, sl_bytes bytes, bool crop)
 {
-    const sl_stored_image stored = {.bytes = bytes};
+    const sl_value stored = {.bytes = bytes};
     sl_picture picture;
     sl_image view;
     sluice_error error = SLUICE_ERROR_INIT;

@@ -118,7 +118,7 @@ static double ssim(const uint8_t *a, const uint8_t *b, uint32_t side)
 typedef struct sample {
     sl_decoder *decoder;
     const char *path;
-    sl_stored_image stored;
+    sl_value stored;
     sl_params params;
 } sample;
 
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
             size_t bytes;
             uint8_t *data = read_file(argv[i], &bytes);
             s.path = argv[i];
-            s.stored = (sl_stored_image){.bytes = {data, bytes}};
+            s.stored = (sl_value){.bytes = {data, bytes}};
             measure(&s, recipe, (uint64_t)i, rows);
             free(data);
         }

@@ -66,7 +66,7 @@ static sl_picture open_picture(bench *b, sl_bytes bytes)
 {
     sluice_error error;
     sl_picture picture;
-    const sl_stored_image stored = {.bytes = bytes};
+    const sl_value stored = {.bytes = bytes};
     checksum(b, bytes);
     check(sl_decoder_open_picture(b->decoder, &stored, &picture, &error), &error);
     return picture;

@@ -92,13 +92,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         png_make_seal(copy, bytes);
     sl_decoder *decoder =
         shared_decoder(data[0] & FLAG_UPRIGHT ? SLUICE_EXIF_APPLY : SLUICE_EXIF_IGNORE);
-    sl_stored_image stored = {.bytes = {copy, bytes},
-                              .codec = data[0] & FLAG_RAW ? SL_CODEC_RAW
-                                       : sealed           ? SL_CODEC_BY_BYTES
-                                                          : data[0] >> CODEC_SHIFT,
-                              .packing = data[0] & FLAG_ZSTD ? &sl_value_packing_zstd : NULL,
-                              .width = RAW_WIDTH,
-                              .height = RAW_HEIGHT};
+    sl_value stored = {.bytes = {copy, bytes},
+                       .codec = data[0] & FLAG_RAW ? SL_CODEC_RAW
+                                : sealed           ? SL_CODEC_BY_BYTES
+                                                   : data[0] >> CODEC_SHIFT,
+                       .packing = data[0] & FLAG_ZSTD ? &sl_value_packing_zstd : NULL,
+                       .width = RAW_WIDTH,
+                       .height = RAW_HEIGHT};
     sl_picture picture;
     sluice_error error = SLUICE_ERROR_INIT;
     if (sl_decoder_open_picture(decoder, &stored, &picture, &error) == SLUICE_OK) {

@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *copy = malloc(bytes ? bytes : 1);
     fuzz_expect(copy != NULL, "a megabyte of memory");
     memcpy(copy, data + HEAD_BYTES, bytes);
-    const sl_stored_image stored = {.bytes = {copy, bytes}};
+    const sl_value stored = {.bytes = {copy, bytes}};
     static const uint32_t avoided[] = {0, SL_ROAD_KERNELS, SL_ROAD_KERNELS | SL_ROAD_INTERVALS};
     sl_decoder *decoder = shared_decoder();
     sl_decoder_avoid(decoder, avoided[data[0] / 4 % 3]);

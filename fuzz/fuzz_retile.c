@@ -44,7 +44,7 @@ static sl_decoder *shared_decoder(void)
 /* FNV-1a over the upright pixels and their size; 0: it does not decode. */
 static uint64_t pixels_of(sl_bytes jpeg)
 {
-    const sl_stored_image stored = {.bytes = jpeg};
+    const sl_value stored = {.bytes = jpeg};
     sl_picture picture;
     sl_image view;
     sl_decoder *decoder = shared_decoder();

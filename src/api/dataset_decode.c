@@ -50,14 +50,9 @@ static uint32_t find_image(const sl_dataset *dataset, const char *name, sluice_e
 static sluice_status decode_to(sl_decoder *decoder, const sl_value *image, sluice_pixels *own,
                                sluice_error *error)
 {
-    const sl_stored_image stored = {.bytes = image->bytes,
-                                    .codec = image->codec,
-                                    .packing = image->packing,
-                                    .width = image->width,
-                                    .height = image->height};
     sl_picture picture;
     sl_image view;
-    sluice_status status = sl_decoder_open_picture(decoder, &stored, &picture, error);
+    sluice_status status = sl_decoder_open_picture(decoder, image, &picture, error);
     if (status < 0) {
         return status;
     }

@@ -70,13 +70,8 @@ void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture)
 sluice_status sl_column_open_picture(const sl_column *column, sl_row *row, sl_picture *picture,
                                      sluice_error *error)
 {
-    const sl_value *value = &row->values.of[column->field_number];
-    const sl_stored_image stored = {.bytes = value->bytes,
-                                    .codec = value->codec,
-                                    .packing = value->packing,
-                                    .width = value->width,
-                                    .height = value->height};
-    return sl_decoder_open_picture(row->decoder, &stored, picture, error);
+    return sl_decoder_open_picture(row->decoder, &row->values.of[column->field_number], picture,
+                                   error);
 }
 
 static sluice_status decode(const sl_row *row, const sl_params *params, sl_image *view,

@@ -129,28 +129,27 @@ static sluice_status read_header(sl_decoder *decoder, uint8_t number, sluice_err
     return decoder->codec->header(decoder->state, &decoder->source, &decoder->info, error);
 }
 
-sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_stored_image *stored,
+sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_value *value,
                                       sl_picture *picture, sluice_error *error)
 {
     decoder->opened = false;
     decoder->decoded = false;
     sl_scratch_reset(&decoder->scratch);
-    decoder->source = (sl_codec_source){.bytes = stored->bytes,
+    decoder->source = (sl_codec_source){.bytes = value->bytes,
                                         .scratch = &decoder->scratch,
                                         .max_pixels = decoder->config.max_pixels,
                                         .avoid = decoder->avoid,
                                         .stop = decoder->config.stop,
-                                        .claimed = {stored->width, stored->height}};
-    if (stored->packing != NULL) {
-        const sl_value packed = {.packing = stored->packing, .bytes = stored->bytes};
+                                        .claimed = {value->width, value->height}};
+    if (sl_is_packed(value)) {
         sluice_status status =
-            sl_packed_unpack(decoder->frame, &packed, decoder->config.max_unpacked_bytes,
+            sl_packed_unpack(decoder->frame, value, decoder->config.max_unpacked_bytes,
                              &decoder->scratch, &decoder->source.bytes, error);
         if (status != SLUICE_OK) {
             return status;
         }
     }
-    sluice_status status = read_header(decoder, stored->codec, error);
+    sluice_status status = read_header(decoder, value->codec, error);
     if (status != SLUICE_OK) {
         return status;
     }

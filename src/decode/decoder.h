@@ -55,20 +55,13 @@ sluice_status sl_decoder_open(sl_decoder **decoder, const sl_decoder_config *con
                               sluice_error *error);
 void sl_decoder_close(sl_decoder *decoder);
 
-/* How the bytes are stored; width and height matter to codecs only that cannot read them. */
-typedef struct sl_stored_image {
-    sl_bytes bytes;
-    uint8_t codec;                          /* its number; SL_CODEC_BY_BYTES */
-    const struct sl_value_packing *packing; /* one without facts of its own; NULL: there is none */
-    uint32_t width, height;
-} sl_stored_image;
-
 /*
- * Resets the scratch, unpacks, and reads the header: the size, upright when exif is applied. The
- * bytes must stay until the decode.
- * Errors: CORRUPT (not a picture, broken header, empty), UNSUPPORTED (no codec, limits), NOMEM.
+ * Resets the scratch, unpacks the value's bytes if they are packed, and reads the header: the size,
+ * upright when exif is applied. Of the value only `bytes`, `codec`, `packing` and its facts,
+ * `width` and `height` matter; the bytes must stay until the decode. Errors: CORRUPT (not a
+ * picture, broken header, empty), UNSUPPORTED (no codec, limits), NOMEM.
  */
-sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_stored_image *stored,
+sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_value *value,
                                       sl_picture *picture, sluice_error *error);
 /* The EXIF orientation of the picture opened last, 1..8, applied or not. */
 uint32_t sl_decoder_orientation(const sl_decoder *decoder);

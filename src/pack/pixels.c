@@ -118,14 +118,10 @@ static sluice_status code(sl_pixels *pixels, const sl_allowance *allowance, cons
 sluice_status sl_pixels_replace(sl_pixels *pixels, const sl_allowance *allowance, bool as_pixels,
                                 sl_value *value, uint8_t **piece, sluice_error *error)
 {
-    const sl_stored_image stored = {.bytes = value->bytes,
-                                    .codec = value->codec,
-                                    .width = value->width,
-                                    .height = value->height};
     const bool stays = as_pixels || value->codec == SL_CODEC_RAW;
     sl_picture size;
     made result = {NULL, 0};
-    sluice_status status = sl_decoder_open_picture(pixels->decoder, &stored, &size, error);
+    sluice_status status = sl_decoder_open_picture(pixels->decoder, value, &size, error);
     if (status < 0) {
         return status;
     }

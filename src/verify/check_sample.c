@@ -118,13 +118,8 @@ static sluice_status check_header(const sl_value *image, sluice_error *error)
 
 static sluice_status decode(sl_sample_check *c, const sl_value *image, sluice_error *error)
 {
-    sl_stored_image stored = {.bytes = image->bytes,
-                              .codec = image->codec,
-                              .packing = image->packing,
-                              .width = image->width,
-                              .height = image->height};
     sl_picture picture;
-    sluice_status status = sl_decoder_open_picture(c->decoder, &stored, &picture, error);
+    sluice_status status = sl_decoder_open_picture(c->decoder, image, &picture, error);
     if (status == SLUICE_OK) {
         const uint64_t pixels = (uint64_t)picture.width * picture.height;
         status = sl_sample_pass_work(&c->pass, pixels * PIXEL_BYTES, error);

@@ -28,7 +28,7 @@ void decoder_close(decoder_setup *f)
 sl_picture decoder_picture(const decoder_setup *f, const uint8_t *data, size_t size)
 {
     sl_picture picture = {0, 0};
-    const sl_stored_image stored = {.bytes = {data, size}, .codec = f->codec};
+    const sl_value stored = {.bytes = {data, size}, .codec = f->codec};
     sluice_error error = SLUICE_ERROR_INIT;
     if (sl_decoder_open_picture(f->decoder, &stored, &picture, &error) != SLUICE_OK) {
         fail_msg("%s", error.text);
@@ -82,7 +82,7 @@ sluice_status decoder_try(const decoder_setup *f, const uint8_t *data, size_t si
     uint8_t *copy = malloc(size > 0 ? size : 1);
     assert_non_null(copy);
     memcpy(copy, data, size);
-    const sl_stored_image stored = {.bytes = {copy, size}, .codec = f->codec};
+    const sl_value stored = {.bytes = {copy, size}, .codec = f->codec};
     sl_picture picture;
     sl_image view;
     sluice_status status = sl_decoder_open_picture(f->decoder, &stored, &picture, error);

@@ -37,7 +37,7 @@ void reference_row(const photo_folder *photos, const sluice_loader_options *opti
 {
     char path[512];
     photo_folder_file(photos, (uint32_t)index, path, sizeof(path));
-    sl_stored_image stored = {.codec = SL_CODEC_BY_BYTES};
+    sl_value stored = {.codec = SL_CODEC_BY_BYTES};
     uint8_t *data;
     stored.bytes.size = read_whole(path, &data);
     stored.bytes.data = data;

@@ -120,7 +120,7 @@ static void codecs_judge_what_is_not_theirs(void **state)
         assert_non_null(copy);
         memcpy(copy, bytes, size);
         for (uint32_t i = 0; sl_codecs[i] != NULL; i++) {
-            const sl_stored_image stored = {.bytes = {copy, size}, .codec = sl_codecs[i]->number};
+            const sl_value stored = {.bytes = {copy, size}, .codec = sl_codecs[i]->number};
             sl_picture picture;
             assert_int_equal(sl_decoder_open_picture(decoder, &stored, &picture, NULL),
                              SLUICE_CORRUPT);

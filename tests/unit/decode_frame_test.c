@@ -39,8 +39,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void expect(fixture *f, const sl_stored_image *stored, sluice_status expected,
-                   const char *text)
+static void expect(fixture *f, const sl_value *stored, sluice_status expected, const char *text)
 {
     sl_picture picture;
     sluice_error error = SLUICE_ERROR_INIT;
@@ -50,7 +49,7 @@ static void expect(fixture *f, const sl_stored_image *stored, sluice_status expe
     }
 }
 
-static void expect_pixels(fixture *f, const sl_stored_image *stored)
+static void expect_pixels(fixture *f, const sl_value *stored)
 {
     sl_picture picture;
     sl_image view;
@@ -70,7 +69,7 @@ static void expect_pixels(fixture *f, const sl_stored_image *stored)
 static void raw_pixels(void **state)
 {
     fixture *f = *state;
-    sl_stored_image stored = {
+    sl_value stored = {
         .bytes = {f->pixels, BYTES}, .codec = SL_CODEC_RAW, .width = WIDTH, .height = HEIGHT};
     expect_pixels(f, &stored);
     stored.bytes.size = BYTES - 1;
@@ -93,16 +92,15 @@ static void raw_pixels(void **state)
 static void packed_raw_pixels_and_jpeg(void **state)
 {
     fixture *f = *state;
-    sl_stored_image stored = {.bytes = {f->packed, f->packed_size},
-                              .codec = SL_CODEC_RAW,
-                              .packing = &sl_value_packing_zstd,
-                              .width = WIDTH,
-                              .height = HEIGHT};
+    sl_value stored = {.bytes = {f->packed, f->packed_size},
+                       .codec = SL_CODEC_RAW,
+                       .packing = &sl_value_packing_zstd,
+                       .width = WIDTH,
+                       .height = HEIGHT};
     expect_pixels(f, &stored);
     jpeg_file file = jpeg_make_pattern(WIDTH, HEIGHT, 1, NULL);
     f->packed_size = ZSTD_compress(f->packed, PACKED_MAX, file.data, file.size, 3);
-    stored =
-        (sl_stored_image){.bytes = {f->packed, f->packed_size}, .packing = &sl_value_packing_zstd};
+    stored = (sl_value){.bytes = {f->packed, f->packed_size}, .packing = &sl_value_packing_zstd};
     sl_picture picture;
     assert_int_equal(sl_decoder_open_picture(f->decoder, &stored, &picture, NULL), SLUICE_OK);
     assert_int_equal(picture.width, WIDTH);
@@ -112,11 +110,11 @@ static void packed_raw_pixels_and_jpeg(void **state)
 static void broken_frames(void **state)
 {
     fixture *f = *state;
-    sl_stored_image stored = {.bytes = {f->packed, 0},
-                              .codec = SL_CODEC_RAW,
-                              .packing = &sl_value_packing_zstd,
-                              .width = WIDTH,
-                              .height = HEIGHT};
+    sl_value stored = {.bytes = {f->packed, 0},
+                       .codec = SL_CODEC_RAW,
+                       .packing = &sl_value_packing_zstd,
+                       .width = WIDTH,
+                       .height = HEIGHT};
     for (size_t size = 0; size < f->packed_size; size++) {
         stored.bytes.size = size;
         expect(f, &stored, SLUICE_CORRUPT, "");
@@ -146,8 +144,7 @@ static void frames_over_the_limit(void **state)
     f->packed_size = ZSTD_compress(f->packed, PACKED_MAX, zeros, 10000000, 1);
     assert_false(ZSTD_isError(f->packed_size));
     free(zeros);
-    sl_stored_image stored = {.bytes = {f->packed, f->packed_size},
-                              .packing = &sl_value_packing_zstd};
+    sl_value stored = {.bytes = {f->packed, f->packed_size}, .packing = &sl_value_packing_zstd};
     expect(f, &stored, SLUICE_UNSUPPORTED, "above the limit");
 
     ZSTD_CCtx *context = ZSTD_createCCtx();

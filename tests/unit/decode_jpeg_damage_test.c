@@ -60,7 +60,7 @@ static sluice_status decode(sl_decoder *decoder, const uint8_t *data, size_t siz
     assert_true(size <= FILE_MAX);
     uint8_t *block = guarded_end - size;
     memcpy(block, data, size);
-    sl_stored_image stored = {.bytes = {block, size}};
+    sl_value stored = {.bytes = {block, size}};
     sl_picture picture;
     sluice_status status = sl_decoder_open_picture(decoder, &stored, &picture, error);
     if (status == SLUICE_OK) {

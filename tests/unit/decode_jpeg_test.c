@@ -36,7 +36,7 @@ static int teardown(void **state)
 static sluice_status open_file(sl_decoder *decoder, const jpeg_file *file, sl_picture *picture,
                                sluice_error *error)
 {
-    sl_stored_image stored = {.bytes = {file->data, file->size}};
+    sl_value stored = {.bytes = {file->data, file->size}};
     return sl_decoder_open_picture(decoder, &stored, picture, error);
 }
 

@@ -55,7 +55,7 @@ EXPORTED void *realloc(void *ptr, size_t size) /* NOLINT */
 
 enum { KINDS = 7, ROUNDS = 100 };
 
-static void decode_all(sl_decoder *decoder, const sl_stored_image *images)
+static void decode_all(sl_decoder *decoder, const sl_value *images)
 {
     for (int i = 0; i < KINDS; i++) {
         sl_picture picture;
@@ -95,10 +95,10 @@ static void steady_state_allocates_nothing(void **state)
         {.colour = JPEG_GREY},
     };
     jpeg_file files[KINDS];
-    sl_stored_image images[KINDS];
+    sl_value images[KINDS];
     for (uint32_t i = 0; i < KINDS; i++) {
         files[i] = jpeg_make_pattern(300 + i * 10, 200, i, &options[i]);
-        images[i] = (sl_stored_image){.bytes = {files[i].data, files[i].size}};
+        images[i] = (sl_value){.bytes = {files[i].data, files[i].size}};
     }
     /* one packed in a zstd frame, one that is refused */
     size_t bound = ZSTD_compressBound(files[5].size);

@@ -267,7 +267,7 @@ static void stops_when_nobody_waits(void **state)
     decoder_setup *f = *state;
     const png_options options = {.interlaced = true};
     png_file file = png_make(100, 100, 1, &options);
-    const sl_stored_image stored = {.bytes = {file.data, file.size}};
+    const sl_value stored = {.bytes = {file.data, file.size}};
     sl_picture picture;
     sl_image view;
     assert_int_equal(sl_decoder_open_picture(f->decoder, &stored, &picture, NULL), SLUICE_OK);

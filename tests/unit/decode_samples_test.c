@@ -81,7 +81,7 @@ static sluice_status take(const uint8_t *file, size_t size, uint32_t first, uint
     assert_non_null(copy);
     memcpy(copy, file, size);
     *taken = (samples){.data = NULL};
-    const sl_stored_image stored = {.bytes = {copy, size}, .codec = sl_codec_png.number};
+    const sl_value stored = {.bytes = {copy, size}, .codec = sl_codec_png.number};
     const uint8_t *rows = NULL;
     sl_samples_form form = {0, 0};
     sluice_status status = sl_decoder_open_picture(decoder, &stored, &taken->picture, error);
@@ -196,7 +196,7 @@ static void pixels_and_samples_in_turn(void **state)
     (void)state;
     const png_options options = {.is_grey = true, .depth = 16};
     png_file file = png_make(13, 9, 1, &options);
-    const sl_stored_image stored = {.bytes = {file.data, file.size}};
+    const sl_value stored = {.bytes = {file.data, file.size}};
     const sl_rect need = {0, 0, 13, 9};
     sl_picture picture;
     assert_int_equal(sl_decoder_open_picture(decoder, &stored, &picture, NULL), SLUICE_OK);
@@ -310,7 +310,7 @@ static void a_jpeg_has_none(void **state)
     (void)state;
     const jpeg_options options = {.colour = JPEG_GREY};
     jpeg_file file = jpeg_make_pattern(20, 10, 1, &options);
-    const sl_stored_image stored = {.bytes = {file.data, file.size}};
+    const sl_value stored = {.bytes = {file.data, file.size}};
     sl_picture picture;
     sl_samples_form form;
     sluice_error error = SLUICE_ERROR_INIT;

@@ -32,7 +32,7 @@ static void run(void *ctx, uint32_t number, sl_decoder *decoder, void *argument)
     job *mine = argument;
     (void)pthread_mutex_lock(&r->gate);
     (void)pthread_mutex_unlock(&r->gate);
-    sl_stored_image stored = {.bytes = {r->file.data, r->file.size}};
+    sl_value stored = {.bytes = {r->file.data, r->file.size}};
     sl_picture picture;
     sl_image view;
     if (sl_decoder_open_picture(decoder, &stored, &picture, NULL) == SLUICE_OK &&

@@ -322,7 +322,7 @@ static void refusals_are_worded_as_ever(void **state)
         const size_t at = 2 + sl_random_below(&random, (uint32_t)file.size - 2);
         const uint8_t was = file.data[at];
         file.data[at] = (uint8_t)sl_random_u32(&random);
-        const sl_stored_image stored = {.bytes = {file.data, file.size}};
+        const sl_value stored = {.bytes = {file.data, file.size}};
         sluice_status status[2];
         sluice_error errors[2];
         for (int road = 0; road < 2; road++) {

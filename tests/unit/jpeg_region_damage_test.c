@@ -53,7 +53,7 @@ static void find_interval(const jpeg_file *file, size_t *begin, size_t *end)
 static sluice_status decode(sl_decoder *decoder, const kind *k, uint32_t avoid,
                             const jpeg_file *file)
 {
-    const sl_stored_image stored = {.bytes = {file->data, file->size}};
+    const sl_value stored = {.bytes = {file->data, file->size}};
     const sl_rect need = {2, k->mcu_height + 2, SIDE / 2 - 4, k->mcu_height - 4};
     sl_picture picture;
     sl_image view;

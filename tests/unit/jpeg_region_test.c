@@ -119,7 +119,7 @@ static void expect_equal(const sl_image *view, const whole *all, sl_rect need)
 static void decode(sl_decoder *decoder, sl_bytes bytes, sl_rect need, uint32_t denominator,
                    sl_image *view)
 {
-    const sl_stored_image stored = {.bytes = bytes};
+    const sl_value stored = {.bytes = bytes};
     sl_picture picture;
     sluice_error error = SLUICE_ERROR_INIT;
     sluice_status status = sl_decoder_open_picture(decoder, &stored, &picture, &error);
@@ -303,7 +303,7 @@ static void spoil_outside(const jpeg_file *file, uint32_t tiles_across, sl_rect 
 
 static void expect_corrupt(sl_decoder *decoder, const whole *all, sl_rect need)
 {
-    const sl_stored_image stored = {.bytes = {all->file.data, all->file.size}};
+    const sl_value stored = {.bytes = {all->file.data, all->file.size}};
     sl_picture picture;
     sl_image view = {0};
     sluice_error error = SLUICE_ERROR_INIT;

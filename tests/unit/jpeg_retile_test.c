@@ -223,7 +223,7 @@ static void every_kind_keeps_its_pixels(void **state)
 /* What the decoder makes of it, whole. With `keep` the pixels, for free(). */
 static sluice_status decode(sl_decoder *decoder, sl_bytes jpeg, uint8_t **keep, size_t *bytes)
 {
-    const sl_stored_image stored = {.bytes = jpeg};
+    const sl_value stored = {.bytes = jpeg};
     sl_picture picture;
     sl_image view;
     sluice_status status = sl_decoder_open_picture(decoder, &stored, &picture, NULL);

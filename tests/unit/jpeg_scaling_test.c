@@ -67,7 +67,7 @@ static int teardown(void **state)
 static void decode(const scaling *s, const jpeg_file *file, const sl_params *params, bool exact,
                    sl_image *view)
 {
-    const sl_stored_image stored = {.bytes = {file->data, file->size}};
+    const sl_value stored = {.bytes = {file->data, file->size}};
     sl_picture picture;
     uint32_t width = 0;
     uint32_t height = 0;

@@ -207,7 +207,7 @@ enum { SIDE = 24, ROW = 3 * SIDE };
 
 static sluice_status decode(sl_decoder *decoder, const jpeg_file *file, sl_image *view)
 {
-    const sl_stored_image stored = {.bytes = {file->data, file->size}};
+    const sl_value stored = {.bytes = {file->data, file->size}};
     sl_picture picture;
     sluice_status status = sl_decoder_open_picture(decoder, &stored, &picture, NULL);
     if (status != SLUICE_OK) {
