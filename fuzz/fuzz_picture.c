@@ -60,19 +60,17 @@ static void decode_part(sl_decoder *decoder, sl_picture picture, uint8_t place, 
 }
 
 /* Some rows as stored, of codecs that have them. */
-static void take_samples(sl_decoder *decoder, uint8_t place)
+static void take_values(sl_decoder *decoder, const sl_decoded_form *form, uint8_t place)
 {
-    sl_picture picture;
-    sl_samples_form form;
     const uint8_t *rows = NULL;
     sluice_error error = SLUICE_ERROR_INIT;
-    if (sl_decoder_samples_form(decoder, &picture, &form, &error) != SLUICE_OK)
+    if (form->dims == 0)
         return;
-    const uint32_t first = picture.height * (place & 3U) / 4;
-    const uint32_t count = 1 + (picture.height - first - 1) * (place >> 6U) / 3;
-    sluice_status status = sl_decoder_samples(decoder, first, count, &rows, &error);
+    const uint64_t first = form->shape[0] * (place & 3U) / 4;
+    const uint64_t count = 1 + (form->shape[0] - first - 1) * (place >> 6U) / 3;
+    sluice_status status = sl_decoder_values(decoder, first, count, &rows, &error);
     volatile uint8_t sum = 0;
-    const uint64_t bytes = (uint64_t)count * picture.width * form.channels * form.bytes;
+    const uint64_t bytes = count * sl_decoded_step_bytes(form);
     for (uint64_t i = 0; i < bytes && status == SLUICE_OK; i++)
         sum = (uint8_t)(sum + rows[i]);
     fuzz_expect(status == SLUICE_OK || error.text[0] != '\0', "an error has a text");
@@ -100,15 +98,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                        .width = RAW_WIDTH,
                        .height = RAW_HEIGHT};
     sl_picture picture;
+    sl_decoded_form form = {.dims = 0};
     sluice_error error = SLUICE_ERROR_INIT;
+    if (sl_decoder_open_values(decoder, &stored, &form, NULL) != SLUICE_OK)
+        form.dims = 0;
     if (sl_decoder_open_picture(decoder, &stored, &picture, &error) == SLUICE_OK) {
         fuzz_expect(picture.width > 0 && picture.height > 0, "a picture has pixels");
         const bool small = data[0] & FLAG_SMALL;
         if (small)
-            take_samples(decoder, data[1]);
+            take_values(decoder, &form, data[1]);
         decode_part(decoder, picture, data[1], small ? 2 : 0);
         if (!small)
-            take_samples(decoder, data[1]);
+            take_values(decoder, &form, data[1]);
     } else {
         fuzz_expect(error.text[0] != '\0', "an error has a text");
     }

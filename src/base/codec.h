@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * codec: the contract of one picture format: a row in the table of decode/codecs.c.
+ * codec: the contract of one media format's decoder: a row in the table of decode/codecs.c.
  *
  * A row is what a codec takes and how it decodes; what it is called and how its bytes are known is
  * in the table of media, by its number. Here, below both, because jpeg fills one in and decode has
@@ -8,12 +8,13 @@
  * only the table of codecs knows.
  * Owner thread and memory: those of the decoder that the state belongs to. A codec keeps nothing
  * between pictures but what its `open` made: picture N never depends on picture N-1.
- * Seam: `decode` may return less than the whole picture and may scale it down, as long as the view
+ * Seam: `pixels` may return less than the whole picture and may scale it down, as long as the view
  * covers `need`; a codec that can decode a region alone does it here.
  */
 #ifndef SL_CODEC_H
 #define SL_CODEC_H
 
+#include "dtype.h"
 #include "scratch.h"
 #include "view.h"
 
@@ -42,20 +43,37 @@ typedef struct sl_codec_source {
     sl_picture claimed;       /* the size as whoever has the bytes knows it; 0: not known */
 } sl_codec_source;
 
-/* What a pixel is made of. */
-typedef struct sl_samples_form {
-    uint32_t channels; /* 1..4 */
-    uint32_t bytes;    /* of a sample in memory: 1, also of fewer bits, or 2 */
-} sl_samples_form;
+/*
+ * What decoding gives that is not pixels for augmentation: an array, row-major, without gaps. The
+ * first dimension is counted in STEPS, the last one is that of channels: rows of a picture (height
+ * x width x channels), samples of audio (time x channels), frames of a video (time x height x width
+ * x channels).
+ */
+enum { SL_DECODED_DIMS_MAX = 4 };
+typedef struct sl_decoded_form {
+    sluice_dtype dtype; /* pictures: u8 (also of fewer bits) or u16 */
+    uint32_t dims;      /* 0: the codec gives no values */
+    uint64_t shape[SL_DECODED_DIMS_MAX];
+} sl_decoded_form;
+
+/* Bytes of one step. */
+static inline uint64_t sl_decoded_step_bytes(const sl_decoded_form *form)
+{
+    uint64_t bytes = sl_dtype_bytes(form->dtype);
+    for (uint32_t i = 1; i < form->dims; i++) {
+        bytes *= form->shape[i];
+    }
+    return bytes;
+}
 
 /* What the header says. */
 typedef struct sl_codec_info {
-    sl_picture stored;
-    uint32_t orientation;    /* EXIF, 1..8; 1 when there is none */
-    sl_samples_form samples; /* of codecs that have `samples` */
+    sl_picture stored;      /* of codecs that have `pixels` */
+    uint32_t orientation;   /* EXIF, 1..8; 1 when there is none */
+    sl_decoded_form values; /* of codecs that have `values`: all of them, never turned upright */
 } sl_codec_info;
 
-/* What to decode, in stored orientation. */
+/* Which pixels to decode, in stored orientation. */
 typedef struct sl_codec_request {
     sl_rect need;         /* inside the picture; its edges are multiples of the denominator, or the
                              picture's right and lower edge */
@@ -64,9 +82,9 @@ typedef struct sl_codec_request {
 
 typedef struct sl_codec {
     uint8_t number;           /* of its row in the table of media (media.h) */
-    uint32_t denominator_max; /* how far `decode` can scale down: 1 (not at all), 2, 4 or 8 */
-    /* The most scratch that header and decode take of a picture of at most so many pixels; NULL:
-     * none. */
+    uint32_t denominator_max; /* how far `pixels` can scale down: 1 (not at all), 2, 4 or 8 */
+    /* The most scratch that header, pixels and values take of a picture of at most so many pixels;
+     * NULL: none. */
     uint64_t (*scratch_bytes)(uint64_t max_pixels);
     /* The size of the usual kind of picture, where that takes no state: opening one can take longer
      * than a small picture. False: ask `header`. NULL: always. */
@@ -76,20 +94,22 @@ typedef struct sl_codec {
     void (*close)(void *state);
     sluice_status (*header)(void *state, const sl_codec_source *source, sl_codec_info *info,
                             sluice_error *error);
-    /* After header of the same source. */
-    sluice_status (*decode)(void *state, const sl_codec_source *source,
+    /*
+     * What the codec can give, one of these or both, after header of the same source. NULL: not
+     * that. Pixels are what augmentation takes: RGB of 8 bits, a region, which may be scaled down.
+     */
+    sluice_status (*pixels)(void *state, const sl_codec_source *source,
                             const sl_codec_request *request, sl_image *view, sluice_error *error);
+    /*
+     * Values as they are stored: steps [first, first + count) of what the header said, in the
+     * source's scratch. Of a picture grey or channels that nothing scales, numbers of a palette's
+     * colours; two bytes are in the machine's order.
+     */
+    sluice_status (*values)(void *state, const sl_codec_source *source, uint64_t first,
+                            uint64_t count, const uint8_t **values, sluice_error *error);
     /* Checks the checksums in the bytes that `header` did not, without decoding anything, of bytes
      * that it found right. Pure. Errors: CORRUPT, with an offset. NULL: there are none. */
     sluice_status (*check_sums)(sl_bytes bytes, sluice_error *error);
-    /*
-     * Rows [first, first + count), whole, as they are stored: values of grey or of channels that
-     * nothing scales, numbers of a palette's colours; two bytes are in the machine's order. Row by
-     * row without gaps, in the source's scratch. After header, instead of decode. NULL: there are
-     * none but the pixels.
-     */
-    sluice_status (*samples)(void *state, const sl_codec_source *source, uint32_t first,
-                             uint32_t count, const uint8_t **rows, sluice_error *error);
 } sl_codec;
 
 /* Whether a picture is within the source's limit: for `header`. Errors: UNSUPPORTED. */

@@ -9,6 +9,8 @@
 #include "error.h"
 #include "names.h"
 
+#include <assert.h>
+
 enum { HEIGHT, WIDTH, CHANNELS, DIMS };
 enum { CHANNELS_MAX = 4 };
 
@@ -19,19 +21,17 @@ static bool takes(sluice_field_type type)
 
 /* ---- once ---- */
 
-static sluice_status choose_casts(sl_column *column, sluice_error *error)
+/* What a row's values are is known when its header was read: one of the two. */
+static sluice_status check_dtype(const sl_column *column, sluice_error *error)
 {
     const sluice_dtype to = (sluice_dtype)column->request.dtype;
-    column->cast = sl_cast_find(SLUICE_U8, to);
-    column->cast_wide = sl_cast_find(SLUICE_U16, to);
-    if (column->cast == NULL && column->cast_wide == NULL) {
-        return sl_error_set(error, SLUICE_INVALID, "columns",
-                            "column \"%s\": a picture's samples are u8 or u16, which no cast makes "
-                            "%s: ask for u8, u16, i32, i64 or a floating dtype",
-                            column->request.name, sl_dtype_name(to));
+    if (sl_cast_find(SLUICE_U8, to) != NULL || sl_cast_find(SLUICE_U16, to) != NULL) {
+        return SLUICE_OK;
     }
-    column->made_bytes = (uint32_t)sl_dtype_bytes(to);
-    return SLUICE_OK;
+    return sl_error_set(error, SLUICE_INVALID, "columns",
+                        "column \"%s\": a picture's samples are u8 or u16, which no cast makes "
+                        "%s: ask for u8, u16, i32, i64 or a floating dtype",
+                        column->request.name, sl_dtype_name(to));
 }
 
 static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *error)
@@ -45,8 +45,9 @@ static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *e
     if (request->dims == DIMS && request->shape[CHANNELS] > CHANNELS_MAX) {
         return sl_column_refuse(column, error, "a picture has 1 to 4 channels");
     }
-    sluice_status status = choose_casts(column, error);
+    sluice_status status = check_dtype(column, error);
     if (status == SLUICE_OK) {
+        column->made_bytes = (uint32_t)sl_dtype_bytes((sluice_dtype)request->dtype);
         status = sl_column_room(column, request->shape, request->dims, &column->elements, error);
     }
     return status == SLUICE_OK ? sl_column_add_asked(set, column, error) : status;
@@ -54,35 +55,18 @@ static sluice_status bind(sl_column *column, sl_column_set *set, sluice_error *e
 
 /* ---- each row ---- */
 
-/* Header, before anything is decoded: the picture's shape. */
-static sluice_status open_samples(const sl_column *column, sl_row *row, uint64_t whole[DIMS],
-                                  uint32_t *bytes, sluice_error *error)
-{
-    sl_picture picture;
-    sl_samples_form form;
-    sluice_status status = sl_column_open_picture(column, row, &picture, error);
-    if (status == SLUICE_OK) {
-        status = sl_decoder_samples_form(row->decoder, &picture, &form, error);
-    }
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    whole[HEIGHT] = picture.height;
-    whole[WIDTH] = picture.width;
-    whole[CHANNELS] = form.channels;
-    *bytes = form.bytes;
-    return SLUICE_OK;
-}
-
-static sluice_status check_samples(const sl_column *column, const uint64_t whole[DIMS],
-                                   uint32_t bytes, sluice_error *error)
+/* Header, before anything is decoded: whether the values are what the column wants. */
+static sluice_status check_form(const sl_column *column, const sl_decoded_form *form,
+                                sluice_error *error)
 {
     const sl_column_request *request = &column->request;
+    const uint64_t *whole = form->shape;
     const uint64_t height = (uint64_t)request->shape[HEIGHT];
     const uint64_t width = (uint64_t)request->shape[WIDTH];
     const uint64_t channels = request->dims == DIMS ? (uint64_t)request->shape[CHANNELS] : 1;
     const bool is_whole = height == whole[HEIGHT] && width == whole[WIDTH];
     const bool fits = height <= whole[HEIGHT] && width <= whole[WIDTH];
+    assert(form->dims == DIMS);
     if (request->part == SLUICE_PART_WHOLE ? !is_whole : !fits) {
         return sl_error_set(error, SLUICE_UNSUPPORTED, "columns",
                             "\"%s\" is %llu x %llu (height x width), the column wants %llu x %llu",
@@ -97,52 +81,51 @@ static sluice_status check_samples(const sl_column *column, const uint64_t whole
                             (unsigned long long)channels,
                             request->dims == DIMS ? "" : " (its shape has no channels)");
     }
-    if ((bytes == 1 ? column->cast : column->cast_wide) == NULL) {
+    if (sl_cast_find(form->dtype, (sluice_dtype)request->dtype) == NULL) {
         return sl_error_set(
             error, SLUICE_UNSUPPORTED, "columns",
             "\"%s\" has samples of %s bits, the column wants %s: %s takes these; i32, "
             "i64 and floating dtypes take both",
-            column->field.name, bytes == 1 ? "1 to 8" : "16",
-            sl_dtype_name((sluice_dtype)request->dtype), bytes == 1 ? "u8" : "u16");
+            column->field.name, form->dtype == SLUICE_U8 ? "1 to 8" : "16",
+            sl_dtype_name((sluice_dtype)request->dtype), sl_dtype_name(form->dtype));
     }
     return SLUICE_OK;
 }
 
 /* Casts the part's columns of those rows. */
-static void copy_rows(const sl_column *column, const uint64_t whole[DIMS], uint64_t begin,
-                      uint32_t bytes, const uint8_t *from, uint8_t *to)
+static void copy_rows(const sl_column *column, const sl_decoded_form *form, uint64_t begin,
+                      const uint8_t *from, uint8_t *to)
 {
-    const sl_cast cast = bytes == 1 ? column->cast : column->cast_wide;
+    const sl_cast cast = sl_cast_find(form->dtype, (sluice_dtype)column->request.dtype);
     const uint64_t rows = (uint64_t)column->request.shape[HEIGHT];
-    const uint64_t count = (uint64_t)column->request.shape[WIDTH] * whole[CHANNELS];
-    const uint64_t pixel_bytes = whole[CHANNELS] * bytes;
+    const uint64_t count = (uint64_t)column->request.shape[WIDTH] * form->shape[CHANNELS];
+    const uint64_t row_bytes = sl_decoded_step_bytes(form);
+    from += begin * (row_bytes / form->shape[WIDTH]);
     for (uint64_t y = 0; y < rows; y++) {
         /* always fits: unsigned, of 16 bits at most, into what holds all of those */
-        (void)cast(to + y * count * column->made_bytes,
-                   from + (y * whole[WIDTH] + begin) * pixel_bytes, count);
+        (void)cast(to + y * count * column->made_bytes, from + y * row_bytes, count);
     }
 }
 
 static sluice_status decode(const sl_column *column, sl_row *row, void *to, sluice_error *error)
 {
     const sl_subvolume taken = sl_column_subvolume(column);
-    uint64_t whole[DIMS];
+    sl_decoded_form form;
     uint64_t begin[SLUICE_TENSOR_DIMS_MAX];
-    uint32_t bytes = 0;
     const uint8_t *rows = NULL;
-    sluice_status status = open_samples(column, row, whole, &bytes, error);
+    sluice_status status =
+        sl_decoder_open_values(row->decoder, &row->values.of[column->field_number], &form, error);
     if (status == SLUICE_OK) {
-        status = check_samples(column, whole, bytes, error);
+        status = check_form(column, &form, error);
     }
     if (status != SLUICE_OK) {
         return status;
     }
-    sl_subvolume_begin(&taken, whole,
+    sl_subvolume_begin(&taken, form.shape,
                        &(sl_subvolume_key){row->seed, row->epoch, (uint64_t)row->at.index}, begin);
-    status = sl_decoder_samples(row->decoder, (uint32_t)begin[HEIGHT],
-                                (uint32_t)taken.shape[HEIGHT], &rows, error);
+    status = sl_decoder_values(row->decoder, begin[HEIGHT], taken.shape[HEIGHT], &rows, error);
     if (status == SLUICE_OK) {
-        copy_rows(column, whole, begin[WIDTH], bytes, rows, to);
+        copy_rows(column, &form, begin[WIDTH], rows, to);
     }
     return status;
 }

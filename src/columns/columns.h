@@ -117,7 +117,6 @@ struct sl_column {
     bool mirrors_later; /* flips are left to the device; SL_PART_HIDDEN has the flags */
     /* columns of elements */
     sl_cast cast;
-    sl_cast cast_wide;                 /* of pictures' samples: those of 16 bits */
     bool is_field;                     /* a row is the field's bytes, as they are */
     uint64_t elements;                 /* of a row; RAGGED, PADDED: of one step of the length */
     uint32_t stored_bytes, made_bytes; /* of one element */
@@ -206,10 +205,6 @@ static inline void *sl_column_row(const sl_column *column, sl_part_view parts, u
  */
 sluice_status sl_column_bytes(const sl_column *column, sl_row *row, sl_bytes *bytes,
                               sluice_error *error);
-
-/* Opens the picture that the column's field holds, in the row's decoder. */
-sluice_status sl_column_open_picture(const sl_column *column, sl_row *row, sl_picture *picture,
-                                     sluice_error *error);
 
 /* Of a TENSOR: what it takes. */
 sl_subvolume sl_column_subvolume(const sl_column *column);

@@ -6,6 +6,7 @@
 #include "frame.h"
 #include "memory.h"
 #include "minmax.h"
+#include "name_list.h"
 #include "orient.h"
 #include "packed_value.h"
 
@@ -129,8 +130,8 @@ static sluice_status read_header(sl_decoder *decoder, uint8_t number, sluice_err
     return decoder->codec->header(decoder->state, &decoder->source, &decoder->info, error);
 }
 
-sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_value *value,
-                                      sl_picture *picture, sluice_error *error)
+/* All but what depends on what is wanted. */
+static sluice_status open_value(sl_decoder *decoder, const sl_value *value, sluice_error *error)
 {
     decoder->opened = false;
     decoder->decoded = false;
@@ -149,7 +150,7 @@ sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_value *value
             return status;
         }
     }
-    sluice_status status = read_header(decoder, value->codec, error);
+    const sluice_status status = read_header(decoder, value->codec, error);
     if (status != SLUICE_OK) {
         return status;
     }
@@ -157,12 +158,54 @@ sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_value *value
     if (decoder->config.exif != SLUICE_EXIF_APPLY) {
         decoder->info.orientation = 1;
     }
+    decoder->opened = true;
+    return SLUICE_OK;
+}
+
+sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_value *value,
+                                      sl_picture *picture, sluice_error *error)
+{
+    const sluice_status status = open_value(decoder, value, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (decoder->codec->pixels == NULL) {
+        return sl_error_set(error, SLUICE_UNSUPPORTED, "decode",
+                            "it is stored as %s, which has no pixels",
+                            sl_codec_name(decoder->codec));
+    }
     *picture = decoder->info.stored;
     if (sl_orient_transposes(decoder->info.orientation)) {
         *picture = (sl_picture){decoder->info.stored.height, decoder->info.stored.width};
     }
-    decoder->opened = true;
     return SLUICE_OK;
+}
+
+/* Names those codecs that would do. */
+static sluice_status without_values(const sl_codec *codec, sluice_error *error)
+{
+    sl_name_list known;
+    sl_name_list_begin(&known);
+    for (uint32_t i = 0; sl_codecs[i] != NULL; i++) {
+        if (sl_codecs[i]->values != NULL) {
+            sl_name_list_add(&known, sl_codec_name(sl_codecs[i]));
+        }
+    }
+    return sl_error_set(error, SLUICE_UNSUPPORTED, "decode",
+                        "the picture is stored as %s, which gives pixels only; values as stored "
+                        "can be read from: %s",
+                        sl_codec_name(codec), known.text);
+}
+
+sluice_status sl_decoder_open_values(sl_decoder *decoder, const sl_value *value,
+                                     sl_decoded_form *form, sluice_error *error)
+{
+    const sluice_status status = open_value(decoder, value, error);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    *form = decoder->info.values;
+    return decoder->codec->values != NULL ? SLUICE_OK : without_values(decoder->codec, error);
 }
 
 uint32_t sl_decoder_orientation(const sl_decoder *decoder)
@@ -229,7 +272,7 @@ sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_
     assert(request.need.y < stored.height && request.need.height <= stored.height - request.need.y);
     sluice_status status = rewind_codec(decoder, error);
     if (status == SLUICE_OK) {
-        status = decoder->codec->decode(decoder->state, &decoder->source, &request, view, error);
+        status = decoder->codec->pixels(decoder->state, &decoder->source, &request, view, error);
     }
     if (status == SLUICE_OK && orientation != 1) {
         status = sl_orient_turn(orientation, need, view, &decoder->scratch, error);
@@ -237,29 +280,14 @@ sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_
     return status;
 }
 
-sluice_status sl_decoder_samples_form(const sl_decoder *decoder, sl_picture *stored,
-                                      sl_samples_form *form, sluice_error *error)
+sluice_status sl_decoder_values(sl_decoder *decoder, uint64_t first, uint64_t count,
+                                const uint8_t **values, sluice_error *error)
 {
-    assert(decoder->opened);
-    if (decoder->codec->samples == NULL) {
-        return sl_error_set(error, SLUICE_UNSUPPORTED, "decode",
-                            "the picture is stored as %s: only a PNG's samples can be taken as "
-                            "numbers",
-                            sl_codec_name(decoder->codec));
-    }
-    *stored = decoder->info.stored;
-    *form = decoder->info.samples;
-    return SLUICE_OK;
-}
-
-sluice_status sl_decoder_samples(sl_decoder *decoder, uint32_t first, uint32_t count,
-                                 const uint8_t **rows, sluice_error *error)
-{
-    assert(decoder->opened && decoder->codec->samples != NULL);
-    assert(count > 0 && first < decoder->info.stored.height);
-    assert(count <= decoder->info.stored.height - first);
+    assert(decoder->opened && decoder->codec->values != NULL);
+    assert(count > 0 && first < decoder->info.values.shape[0]);
+    assert(count <= decoder->info.values.shape[0] - first);
     const sluice_status status = rewind_codec(decoder, error);
-    return status == SLUICE_OK ? decoder->codec->samples(decoder->state, &decoder->source, first,
-                                                         count, rows, error)
+    return status == SLUICE_OK ? decoder->codec->values(decoder->state, &decoder->source, first,
+                                                        count, values, error)
                                : status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * decoder: encoded bytes in, 8-bit RGB pixels out. One decoder per worker thread.
+ * decoder: encoded bytes in, out either 8-bit RGB pixels or values as they are stored. One decoder
+ * per worker thread.
  *
  * Purpose: find the codec by its number or the first bytes (codecs.h), read its header (for the
  * crop to be drawn), then decode at least the rectangle asked for.
@@ -63,6 +64,13 @@ void sl_decoder_close(sl_decoder *decoder);
  */
 sluice_status sl_decoder_open_picture(sl_decoder *decoder, const sl_value *value,
                                       sl_picture *picture, sluice_error *error);
+/*
+ * As open_picture, to take values as they are stored (codec.h): what all of them are, never turned
+ * upright. Pixels of the same picture can be decoded, too, if its codec has them. Errors besides:
+ * UNSUPPORTED (a codec that has nothing but pixels).
+ */
+sluice_status sl_decoder_open_values(sl_decoder *decoder, const sl_value *value,
+                                     sl_decoded_form *form, sluice_error *error);
 /* The EXIF orientation of the picture opened last, 1..8, applied or not. */
 uint32_t sl_decoder_orientation(const sl_decoder *decoder);
 /*
@@ -77,16 +85,10 @@ uint32_t sl_decoder_orientation(const sl_decoder *decoder);
 sluice_status sl_decoder_decode(sl_decoder *decoder, sl_rect need, uint32_t out_width,
                                 uint32_t out_height, sl_image *view, sluice_error *error);
 
-/*
- * The picture opened last as it is stored, where its codec keeps more than RGB of 8 bits (codec.h):
- * how large it is then, never turned upright, and what a pixel is made of. Errors: UNSUPPORTED (a
- * picture of a codec that has nothing but pixels).
- */
-sluice_status sl_decoder_samples_form(const sl_decoder *decoder, sl_picture *stored,
-                                      sl_samples_form *form, sluice_error *error);
-/* Rows [first, first + count) of those, whole, without gaps. Valid, and errors, as of decode. */
-sluice_status sl_decoder_samples(sl_decoder *decoder, uint32_t first, uint32_t count,
-                                 const uint8_t **rows, sluice_error *error);
+/* Steps [first, first + count) of what was opened last, by either call, without gaps: of a codec
+ * that has values. Valid, and errors, as of decode. */
+sluice_status sl_decoder_values(sl_decoder *decoder, uint64_t first, uint64_t count,
+                                const uint8_t **values, sluice_error *error);
 
 /*
  * From the next open_picture on, does without `roads` (an or of SL_ROAD_*; 0: takes all). For tests

@@ -230,19 +230,20 @@ static void decode_work(png_state *state)
     read_picture(state, begin(state), &to);
 }
 
-static sl_samples_form form_of(const sl_png *png)
+static sl_decoded_form form_of(const sl_png *png)
 {
-    return (sl_samples_form){.channels = sl_png_pixel_bits(png) / png->depth,
-                             .bytes = png->depth == 16 ? 2 : 1};
+    return (sl_decoded_form){
+        .dtype = png->depth == 16 ? SLUICE_U16 : SLUICE_U8,
+        .dims = 3,
+        .shape = {png->size.height, png->size.width, sl_png_pixel_bits(png) / png->depth}};
 }
 
 /* libpng puts each sample into bytes of its own and leaves its value alone. */
-static void samples_work(png_state *state)
+static void values_work(png_state *state)
 {
-    const sl_rect *need = &state->need;
-    const sl_samples_form form = form_of(&state->png);
-    const uint64_t row_bytes = (uint64_t)need->width * form.channels * form.bytes;
-    state->pixels = take(state, row_bytes * need->height);
+    const sl_decoded_form form = form_of(&state->png);
+    const uint64_t row_bytes = sl_decoded_step_bytes(&form);
+    state->pixels = take(state, row_bytes * state->need.height);
     png_structp png = begin(state);
     png_set_packing(png);
     if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
@@ -277,7 +278,7 @@ static sluice_status png_header(void *state, const sl_codec_source *source, sl_c
     const sluice_status status = sl_png_read(&own->png, source, error);
     *info = (sl_codec_info){.stored = own->png.size, .orientation = own->png.orientation};
     if (status == SLUICE_OK) {
-        info->samples = form_of(&own->png);
+        info->values = form_of(&own->png);
     }
     return status;
 }
@@ -296,7 +297,7 @@ static void prepare(png_state *own, const sl_codec_source *source, const sl_rect
     own->checked = own->png.data.data;
 }
 
-static sluice_status png_decode(void *state, const sl_codec_source *source,
+static sluice_status png_pixels(void *state, const sl_codec_source *source,
                                 const sl_codec_request *request, sl_image *view,
                                 sluice_error *error)
 {
@@ -321,18 +322,18 @@ static sluice_status png_decode(void *state, const sl_codec_source *source,
     return SLUICE_OK;
 }
 
-static sluice_status png_samples(void *state, const sl_codec_source *source, uint32_t first,
-                                 uint32_t count, const uint8_t **samples, sluice_error *error)
+static sluice_status png_values(void *state, const sl_codec_source *source, uint64_t first,
+                                uint64_t count, const uint8_t **values, sluice_error *error)
 {
     png_state *own = state;
-    const sl_rect need = {0, first, own->png.size.width, count};
+    const sl_rect need = {0, (uint32_t)first, own->png.size.width, (uint32_t)count};
     prepare(own, source, &need, error);
     own->as_stored = true;
     if (setjmp(own->jump) != 0) {
         return own->status;
     }
-    samples_work(own);
-    *samples = own->pixels;
+    values_work(own);
+    *values = own->pixels;
     return SLUICE_OK;
 }
 
@@ -343,7 +344,7 @@ const sl_codec sl_codec_png = {
     .open = png_open,
     .close = sl_free,
     .header = png_header,
-    .decode = png_decode,
-    .samples = png_samples,
+    .pixels = png_pixels,
+    .values = png_values,
     .check_sums = sl_png_check_sums,
 };

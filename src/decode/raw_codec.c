@@ -15,8 +15,8 @@ static sluice_status raw_header(void *state, const sl_codec_source *source, sl_c
                                 sluice_error *error)
 {
     (void)state;
+    *info = (sl_codec_info){.orientation = 1};
     const bool fits = raw_peek(source, &info->stored);
-    info->orientation = 1;
     const sluice_status status = sl_codec_check_pixels(source, info->stored, error);
     if (status != SLUICE_OK || fits) {
         return status;
@@ -26,7 +26,7 @@ static sluice_status raw_header(void *state, const sl_codec_source *source, sl_c
                         source->bytes.size, info->stored.width, info->stored.height);
 }
 
-static sluice_status raw_decode(void *state, const sl_codec_source *source,
+static sluice_status raw_pixels(void *state, const sl_codec_source *source,
                                 const sl_codec_request *request, sl_image *view,
                                 sluice_error *error)
 {
@@ -50,5 +50,5 @@ const sl_codec sl_codec_raw = {
     .denominator_max = 1,
     .peek = raw_peek,
     .header = raw_header,
-    .decode = raw_decode,
+    .pixels = raw_pixels,
 };

@@ -17,7 +17,7 @@ static sluice_status webp_header(void *state, const sl_codec_source *source, sl_
 }
 
 /* Never called: it comes after the header. */
-static sluice_status webp_decode(void *state, const sl_codec_source *source,
+static sluice_status webp_pixels(void *state, const sl_codec_source *source,
                                  const sl_codec_request *request, sl_image *view,
                                  sluice_error *error)
 {
@@ -31,5 +31,5 @@ const sl_codec sl_codec_webp = {
     .number = 4,
     .denominator_max = 1,
     .header = webp_header,
-    .decode = webp_decode,
+    .pixels = webp_pixels,
 };

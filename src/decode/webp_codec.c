@@ -135,7 +135,7 @@ static uint8_t *take_pixels(const sl_webp *webp, sl_rect part, sl_scratch *scrat
     return memory;
 }
 
-static sluice_status webp_decode(void *state, const sl_codec_source *source,
+static sluice_status webp_pixels(void *state, const sl_codec_source *source,
                                  const sl_codec_request *request, sl_image *view,
                                  sluice_error *error)
 {
@@ -184,5 +184,5 @@ const sl_codec sl_codec_webp = {
     .open = webp_open,
     .close = sl_free,
     .header = webp_header,
-    .decode = webp_decode,
+    .pixels = webp_pixels,
 };

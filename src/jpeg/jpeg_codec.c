@@ -277,7 +277,7 @@ static sluice_status decode_scanlines(jpeg_state *jpeg, const sl_codec_source *s
 }
 
 /* Chooses the road: each leaves what it does not take, or cannot judge, to the next. */
-static sluice_status jpeg_decode(void *state, const sl_codec_source *source,
+static sluice_status jpeg_pixels(void *state, const sl_codec_source *source,
                                  const sl_codec_request *request, sl_image *view,
                                  sluice_error *error)
 {
@@ -300,5 +300,5 @@ const sl_codec sl_codec_jpeg = {
     .open = jpeg_open,
     .close = jpeg_close,
     .header = jpeg_header,
-    .decode = jpeg_decode,
+    .pixels = jpeg_pixels,
 };

@@ -83,15 +83,16 @@ static sluice_status take(const uint8_t *file, size_t size, uint32_t first, uint
     *taken = (samples){.data = NULL};
     const sl_value stored = {.bytes = {copy, size}, .codec = sl_codec_png.number};
     const uint8_t *rows = NULL;
-    sl_samples_form form = {0, 0};
-    sluice_status status = sl_decoder_open_picture(decoder, &stored, &taken->picture, error);
+    sl_decoded_form form = {.dims = 0};
+    sluice_status status = sl_decoder_open_values(decoder, &stored, &form, error);
     if (status == SLUICE_OK) {
-        status = sl_decoder_samples_form(decoder, &taken->picture, &form, error);
-    }
-    if (status == SLUICE_OK) {
+        assert_int_equal(form.dims, 3);
+        taken->picture = (sl_picture){(uint32_t)form.shape[1], (uint32_t)form.shape[0]};
         count = count > 0 ? count : taken->picture.height;
-        taken->row_bytes = (size_t)taken->picture.width * form.channels * form.bytes;
-        status = sl_decoder_samples(decoder, first, count, &rows, error);
+        taken->row_bytes = sl_decoded_step_bytes(&form);
+        assert_int_equal(taken->row_bytes,
+                         form.shape[1] * form.shape[2] * (form.dtype == SLUICE_U16 ? 2 : 1));
+        status = sl_decoder_values(decoder, first, count, &rows, error);
     }
     if (status == SLUICE_OK) {
         taken->data = malloc(taken->row_bytes * count);
@@ -203,7 +204,7 @@ static void pixels_and_samples_in_turn(void **state)
     for (int turn = 0; turn < 3; turn++) {
         const uint8_t *rows = NULL;
         sl_image view;
-        assert_int_equal(sl_decoder_samples(decoder, 0, 9, &rows, NULL), SLUICE_OK);
+        assert_int_equal(sl_decoder_values(decoder, 0, 9, &rows, NULL), SLUICE_OK);
         assert_int_equal(sl_decoder_decode(decoder, need, 0, 0, &view, NULL), SLUICE_OK);
         for (size_t i = 0; i < 13UL * 9; i++) {
             uint16_t sample;
@@ -311,12 +312,11 @@ static void a_jpeg_has_none(void **state)
     const jpeg_options options = {.colour = JPEG_GREY};
     jpeg_file file = jpeg_make_pattern(20, 10, 1, &options);
     const sl_value stored = {.bytes = {file.data, file.size}};
-    sl_picture picture;
-    sl_samples_form form;
+    sl_decoded_form form;
     sluice_error error = SLUICE_ERROR_INIT;
-    assert_int_equal(sl_decoder_open_picture(decoder, &stored, &picture, NULL), SLUICE_OK);
-    assert_int_equal(sl_decoder_samples_form(decoder, &picture, &form, &error), SLUICE_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "stored as JPEG: only a PNG's samples"));
+    assert_int_equal(sl_decoder_open_values(decoder, &stored, &form, &error), SLUICE_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "stored as JPEG, which gives pixels only; values as stored "
+                                       "can be read from: PNG"));
     jpeg_free(&file);
 }
 
