@@ -17,13 +17,14 @@ static const char head[] =
 /* Without what HTML would take for markup. */
 static void put_escaped(FILE *stream, const char *text)
 {
+    static const char *const entities[128] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;"};
     for (; *text != '\0'; text++) {
-        switch (*text) {
-        case '&': fputs("&amp;", stream); break;
-        case '<': fputs("&lt;", stream); break;
-        case '>': fputs("&gt;", stream); break;
-        case '"': fputs("&quot;", stream); break;
-        default: fputc(*text, stream);
+        const unsigned char byte = (unsigned char)*text;
+        if (byte < 128 && entities[byte] != NULL) {
+            fputs(entities[byte], stream);
+        } else {
+            fputc(byte, stream);
         }
     }
 }
