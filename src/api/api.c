@@ -78,6 +78,16 @@ sluice_status sl_api_write_struct(void *to, const void *from, size_t size)
     return SLUICE_OK;
 }
 
+sluice_status sl_api_check_optional(const void *result, const char *name, sluice_error *error)
+{
+    return result != NULL ? sl_api_check_result(result, name, error) : SLUICE_OK;
+}
+
+sluice_status sl_api_write_optional(void *result, const void *from, size_t size)
+{
+    return result != NULL ? sl_api_write_struct(result, from, size) : SLUICE_OK;
+}
+
 sluice_status sl_api_fail(sluice_error *error, const sluice_error *reason)
 {
     sl_error_copy_out(error, reason);

@@ -36,6 +36,9 @@ bool sl_api_is_tagged(const void *result);
 bool sl_api_can_tell(const sluice_error *error);
 /* INVALID, told in `error`, when `result`, a `name`, is NULL or does not say its size. */
 sluice_status sl_api_check_result(const void *result, const char *name, sluice_error *error);
+/* The same of one that a caller may leave out; and write_struct to it, where it is not NULL. */
+sluice_status sl_api_check_optional(const void *result, const char *name, sluice_error *error);
+sluice_status sl_api_write_optional(void *result, const void *from, size_t size);
 /* Takes over a caller's field, checked as far as its struct goes. Errors: INVALID, UNSUPPORTED. */
 sluice_status sl_api_read_field(sl_field *field, const sluice_field *given, sluice_error *error);
 /* INVALID: an argument that must be there is NULL. */

@@ -53,16 +53,13 @@ sluice_status sluice_unpack(const sluice_dataset *dataset, const char *path,
     if (dataset == NULL || path == NULL) {
         return sl_api_missing(error, dataset != NULL ? "path" : "dataset");
     }
-    sluice_status status =
-        result != NULL ? sl_api_check_result(result, "sluice_unpack_result", error) : SLUICE_OK;
+    sluice_status status = sl_api_check_optional(result, "sluice_unpack_result", error);
     if (status != SLUICE_OK) {
         return status;
     }
     sluice_error reason;
     sluice_unpack_result own;
     status = unpack(dataset, path, options, &own, &reason);
-    if (status < 0) {
-        return sl_api_fail(error, &reason);
-    }
-    return result != NULL ? sl_api_write_struct(result, &own, sizeof(own)) : SLUICE_OK;
+    return status < 0 ? sl_api_fail(error, &reason)
+                      : sl_api_write_optional(result, &own, sizeof(own));
 }

@@ -59,8 +59,9 @@ static int go_up(int fd, struct stat *folder)
     return above;
 }
 
-/* Whether the folder open as `fd`, which this closes, is one of the dataset's or below one. */
-static bool lies_in(const sl_dataset *dataset, int fd)
+/* Whether `is` holds of the folder open as `fd`, which this closes, or of one above it. */
+static bool holds_above(int fd, bool (*is)(const void *ctx, const struct stat *folder),
+                        const void *ctx)
 {
     struct stat folder;
     bool found = false;
@@ -69,13 +70,24 @@ static bool lies_in(const sl_dataset *dataset, int fd)
         return false;
     }
     while (fd >= 0 && !found) {
-        found = dataset->ops->has_folder(dataset, folder.st_dev, folder.st_ino);
+        found = is(ctx, &folder);
         fd = go_up(fd, &folder);
     }
     if (fd >= 0) {
         (void)close(fd);
     }
     return found;
+}
+
+static bool is_of_dataset(const void *ctx, const struct stat *folder)
+{
+    const sl_dataset *dataset = ctx;
+    return dataset->ops->has_folder(dataset, folder->st_dev, folder->st_ino);
+}
+
+static bool is_same(const void *ctx, const struct stat *folder)
+{
+    return same_file(ctx, folder);
 }
 
 /* Opens the folder that `path` would be made in. */
@@ -110,7 +122,7 @@ static sluice_status refuse_folder(const sl_dataset *dataset, const char *path,
     }
     const int fd =
         target != NULL ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : open_parent(path);
-    if (fd >= 0 && lies_in(dataset, fd)) {
+    if (fd >= 0 && holds_above(fd, is_of_dataset, dataset)) {
         return sl_error_file(
             error, SLUICE_INVALID, stage, 0, path, -1,
             "this folder lies in the one that is to be %sed, which would have another class "
@@ -138,25 +150,6 @@ sluice_status sl_refuse_own_source(const sl_dataset *dataset, const char *path, 
                : SLUICE_OK;
 }
 
-/* Whether the folder open as `fd`, which this closes, is that one or below it. */
-static bool is_within(int fd, const struct stat *above)
-{
-    struct stat folder;
-    bool found = false;
-    if (fstat(fd, &folder) != 0) {
-        (void)close(fd);
-        return false;
-    }
-    while (fd >= 0 && !found) {
-        found = same_file(&folder, above);
-        fd = go_up(fd, &folder);
-    }
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    return found;
-}
-
 sluice_status sl_refuse_source_within(const sl_dataset *dataset, const char *path,
                                       const char *stage, sluice_error *error)
 {
@@ -173,7 +166,7 @@ sluice_status sl_refuse_source_within(const sl_dataset *dataset, const char *pat
         }
         memcpy(previous, folder, sizeof(previous));
         const int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        found = fd >= 0 && is_within(fd, &above);
+        found = fd >= 0 && holds_above(fd, is_same, &above);
     }
     return found ? sl_error_file(error, SLUICE_INVALID, stage, 0, path, -1,
                                  "the dataset lies in this folder, which would be removed")
