@@ -67,8 +67,8 @@ void sl_columns_leave_bytes(sl_column_set *set, sl_column *picture)
     set->parts[picture->first_part + 1].row_bytes = 1;
 }
 
-sluice_status sl_column_open_picture(const sl_column *column, sl_row *row, sl_picture *picture,
-                                     sluice_error *error)
+static sluice_status open_picture(const sl_column *column, sl_row *row, sl_picture *picture,
+                                  sluice_error *error)
 {
     return sl_decoder_open_picture(row->decoder, &row->values.of[column->field_number], picture,
                                    error);
@@ -120,6 +120,6 @@ static void blank(const sl_column *column, uint32_t number, sl_part_view parts)
 const sl_column_kind sl_column_image = {.name = "image",
                                         .takes = takes,
                                         .bind = bind,
-                                        .open = sl_column_open_picture,
+                                        .open = open_picture,
                                         .make = make,
                                         .blank = blank};
