@@ -21,23 +21,10 @@ void sl_index_map_close(sl_index_map *map)
     map->list = NULL;
 }
 
-static bool grow_list(sl_index_map *map, uint64_t count)
-{
-    if (count <= map->list_room) {
-        return true;
-    }
-    const uint64_t room = count + count / 2;
-    uint64_t *grown = sl_realloc_array(map->list, room, sizeof(*grown));
-    if (grown != NULL) {
-        map->list = grown;
-        map->list_room = room;
-    }
-    return grown != NULL;
-}
-
 static bool append_list(sl_index_map *map, uint64_t first, uint64_t count)
 {
-    if (count > UINT64_MAX / 32 - map->count || !grow_list(map, map->count + count) ||
+    if (count > UINT64_MAX / 32 - map->count ||
+        !sl_grow(&map->list, &map->list_room, map->count + count, sizeof(*map->list)) ||
         map->list == NULL) {
         return false;
     }
@@ -50,7 +37,8 @@ static bool append_list(sl_index_map *map, uint64_t first, uint64_t count)
 /* Runs that are so short that numbers take less. */
 static bool become_list(sl_index_map *map)
 {
-    if (!grow_list(map, map->count + 1) || map->list == NULL) {
+    if (!sl_grow(&map->list, &map->list_room, map->count + 1, sizeof(*map->list)) ||
+        map->list == NULL) {
         return false;
     }
     for (uint64_t i = 0; i < map->run_count; i++) {
@@ -67,14 +55,8 @@ static bool become_list(sl_index_map *map)
 
 static bool append_run(sl_index_map *map, uint64_t first)
 {
-    if (map->run_count == map->run_room) {
-        const uint64_t room = map->run_room < 16 ? 16 : map->run_room + map->run_room / 2;
-        sl_index_run *grown = sl_realloc_array(map->runs, room, sizeof(*grown));
-        if (grown == NULL) {
-            return false;
-        }
-        map->runs = grown;
-        map->run_room = room;
+    if (!sl_grow(&map->runs, &map->run_room, map->run_count + 1, sizeof(*map->runs))) {
+        return false;
     }
     map->runs[map->run_count++] = (sl_index_run){.first = first, .at = map->count};
     return true;

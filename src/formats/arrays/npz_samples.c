@@ -165,7 +165,7 @@ typedef struct looker {
     sl_name_table names; /* of the columns */
     bool too_many, no_memory;
     note *notes;
-    size_t note_count, note_room;
+    uint64_t note_count, note_room;
     uint64_t failed; /* the first look that failed; UINT64_MAX: none */
     uint64_t good;
     sluice_error error;
@@ -219,15 +219,9 @@ static uint32_t add_column(looker *look, const column *found)
 
 static void add_note(looker *look, const note *found)
 {
-    if (look->note_count == look->note_room) {
-        const size_t room = look->note_room > 0 ? look->note_room * 2 : 256;
-        note *grown = sl_realloc_array(look->notes, room, sizeof(*grown));
-        if (grown == NULL) {
-            look->no_memory = true;
-            return;
-        }
-        look->notes = grown;
-        look->note_room = room;
+    if (!sl_grow(&look->notes, &look->note_room, look->note_count + 1, sizeof(*look->notes))) {
+        look->no_memory = true;
+        return;
     }
     look->notes[look->note_count++] = *found;
 }

@@ -49,29 +49,10 @@ static sluice_status out_of_memory(const walk *w)
                          "no memory for the list of pictures");
 }
 
-/* Doubles `*memory` until it has room for `count` items. */
-static bool reserve(void **memory, uint64_t *room, uint64_t count, size_t item_bytes)
-{
-    if (count <= *room) {
-        return true;
-    }
-    uint64_t wanted = *room < 64 ? 64 : *room * 2;
-    while (wanted < count) {
-        wanted *= 2;
-    }
-    void *grown = sl_realloc_array(*memory, (size_t)wanted, item_bytes);
-    if (grown == NULL) {
-        return false;
-    }
-    *memory = grown;
-    *room = wanted;
-    return true;
-}
-
-static bool reserve32(void **memory, uint32_t *room, uint32_t count, size_t item_bytes)
+static bool grow32(void *array, uint32_t *room, uint32_t count, size_t item_bytes)
 {
     uint64_t wide = *room;
-    if (count == UINT32_MAX || !reserve(memory, &wide, count, item_bytes)) {
+    if (count == UINT32_MAX || !sl_grow(array, &wide, count, item_bytes)) {
         return false;
     }
     *room = wide > UINT32_MAX ? UINT32_MAX : (uint32_t)wide;
@@ -81,10 +62,7 @@ static bool reserve32(void **memory, uint32_t *room, uint32_t count, size_t item
 /* Copies `length` bytes and a NUL to the arena. */
 static bool add_text(sl_folder_list *list, const char *text, size_t length, uint64_t *offset)
 {
-    void *arena = list->arena;
-    bool fits = reserve(&arena, &list->arena_room, list->arena_used + length + 1, 1);
-    list->arena = arena;
-    if (!fits) {
+    if (!sl_grow(&list->arena, &list->arena_room, list->arena_used + length + 1, 1)) {
         return false;
     }
     *offset = list->arena_used;
@@ -147,9 +125,7 @@ static bool lies_in_itself(const walk *w, uint32_t parent, const sl_store_facts 
 
 static bool push(sl_folder_dir **dirs, uint32_t *room, uint32_t *count, const sl_folder_dir *dir)
 {
-    void *memory = *dirs;
-    const bool fits = reserve32(&memory, room, *count + 1, sizeof(*dir));
-    *dirs = memory;
+    const bool fits = grow32(dirs, room, *count + 1, sizeof(*dir));
     if (fits) {
         (*dirs)[(*count)++] = *dir;
     }
@@ -210,10 +186,8 @@ static sluice_status enter_first(walk *w, const char *path, const sl_store_facts
 static sluice_status add_class(walk *w, const char *name)
 {
     sl_folder_list *list = w->list;
-    void *classes = list->classes;
-    bool fits =
-        reserve32(&classes, &list->class_room, list->class_count + 1, sizeof(*list->classes));
-    list->classes = classes;
+    const bool fits =
+        grow32(&list->classes, &list->class_room, list->class_count + 1, sizeof(*list->classes));
     if (!fits || !add_text(list, name, strlen(name), &list->classes[list->class_count])) {
         return out_of_memory(w);
     }
@@ -224,9 +198,7 @@ static sluice_status add_class(walk *w, const char *name)
 static sluice_status add_file(walk *w, const char *name, uint32_t dir)
 {
     sl_folder_list *list = w->list;
-    void *files = list->files;
-    bool fits = reserve(&files, &list->file_room, list->file_count + 1, sizeof(*list->files));
-    list->files = files;
+    bool fits = sl_grow(&list->files, &list->file_room, list->file_count + 1, sizeof(*list->files));
     uint64_t text;
     if (!fits || !add_text(list, name, strlen(name), &text)) {
         return out_of_memory(w);

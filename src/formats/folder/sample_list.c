@@ -37,30 +37,10 @@ static sluice_status out_of_memory(const maker *m)
                          "no memory for the list of samples");
 }
 
-/* Doubles `*memory` until it has room for `count` items. */
-static bool reserve(void **memory, uint64_t *room, uint64_t count, size_t item_bytes)
-{
-    if (count <= *room) {
-        return true;
-    }
-    uint64_t wanted = *room < 64 ? 64 : *room * 2;
-    while (wanted < count) {
-        wanted *= 2;
-    }
-    void *grown = sl_realloc_array(*memory, (size_t)wanted, item_bytes);
-    if (grown != NULL) {
-        *memory = grown;
-        *room = wanted;
-    }
-    return grown != NULL;
-}
-
 static bool add_text(sl_sample_list *list, const char *text, uint64_t *offset)
 {
     const size_t bytes = strlen(text) + 1;
-    void *arena = list->arena;
-    const bool fits = reserve(&arena, &list->arena_room, list->arena_used + bytes, 1);
-    list->arena = arena;
+    const bool fits = sl_grow(&list->arena, &list->arena_room, list->arena_used + bytes, 1);
     if (fits) {
         *offset = list->arena_used;
         memcpy(list->arena + *offset, text, bytes);
@@ -86,9 +66,8 @@ static sluice_status add_dir(maker *m, const char *path, const sl_store_facts *f
     if (!added) {
         return SLUICE_OK;
     }
-    void *dirs = list->dirs;
-    const bool fits = reserve(&dirs, &list->dir_room, list->dir_count + 1, sizeof(*list->dirs));
-    list->dirs = dirs;
+    const bool fits =
+        sl_grow(&list->dirs, &list->dir_room, list->dir_count + 1, sizeof(*list->dirs));
     sl_sample_dir dir = {.device = facts->device, .inode = facts->identity.inode};
     if (!fits || list->dir_count == UINT32_MAX || !add_text(list, path, &dir.path)) {
         return out_of_memory(m);
@@ -99,10 +78,8 @@ static sluice_status add_dir(maker *m, const char *path, const sl_store_facts *f
 
 static sluice_status add_file(maker *m, const char *name, uint32_t dir)
 {
-    void *files = m->files;
     found_file file = {.dir = dir};
-    const bool fits = reserve(&files, &m->room, m->count + 1, sizeof(*m->files));
-    m->files = files;
+    const bool fits = sl_grow(&m->files, &m->room, m->count + 1, sizeof(*m->files));
     if (!fits || m->count == UINT32_MAX || !add_text(m->list, name, &file.name)) {
         return out_of_memory(m);
     }
@@ -305,10 +282,7 @@ static sluice_status add_part(maker *m, const char *name)
     if (spelling == UINT32_MAX || sample->count == SL_OBJECT_FILES_MAX) {
         return refuse_part(m, name, "is one of more than 63");
     }
-    void *parts = list->parts;
-    const bool fits = reserve(&parts, &list->part_room, list->part_count + 1, 1);
-    list->parts = parts;
-    if (!fits) {
+    if (!sl_grow(&list->parts, &list->part_room, list->part_count + 1, 1)) {
         return out_of_memory(m);
     }
     list->parts[list->part_count++] = (uint8_t)spelling;
@@ -320,10 +294,7 @@ static sluice_status add_sample(maker *m, const group *g)
 {
     sl_sample_list *list = m->list;
     const found_file *main = &m->files[g->main];
-    void *items = list->items;
-    const bool fits = reserve(&items, &list->room, list->count + 1, sizeof(*list->items));
-    list->items = items;
-    if (!fits) {
+    if (!sl_grow(&list->items, &list->room, list->count + 1, sizeof(*list->items))) {
         return out_of_memory(m);
     }
     list->items[list->count++] =

@@ -103,14 +103,9 @@ static bool keep_leaf(sl_lmdb_index *index, uint64_t page)
     if (index->leaf_count > 0 && index->leaves[index->leaf_count - 1].page == page) {
         return true;
     }
-    if (index->leaf_count == index->leaf_room) {
-        const uint64_t room = index->leaf_room < 64 ? 64 : index->leaf_room + index->leaf_room / 2;
-        sl_lmdb_leaf *leaves = sl_realloc_array(index->leaves, room, sizeof(*leaves));
-        if (leaves == NULL) {
-            return false;
-        }
-        index->leaves = leaves;
-        index->leaf_room = room;
+    if (!sl_grow(&index->leaves, &index->leaf_room, index->leaf_count + 1,
+                 sizeof(*index->leaves))) {
+        return false;
     }
     index->leaves[index->leaf_count++] = (sl_lmdb_leaf){page, index->places.samples};
     return true;
@@ -119,14 +114,8 @@ static bool keep_leaf(sl_lmdb_index *index, uint64_t page)
 static bool keep_digits(maker *m, uint64_t digits)
 {
     const uint64_t count = m->index->places.samples;
-    if (count == m->room) {
-        const uint64_t room = m->room < 256 ? 256 : m->room + m->room / 2;
-        uint64_t *grown = sl_realloc_array(m->digits, room, sizeof(*grown));
-        if (grown == NULL) {
-            return false;
-        }
-        m->digits = grown;
-        m->room = room;
+    if (!sl_grow(&m->digits, &m->room, count + 1, sizeof(*m->digits))) {
+        return false;
     }
     m->digits[count] = digits;
     return true;
