@@ -175,7 +175,7 @@ static sluice_status open_file(sl_dataset **dataset, const char *const *paths, s
         status = add_paths(&files, format, paths, count, error);
     }
     status = end_search(&doubt, status, error);
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && format != NULL) {
         status = format->is_file == NULL ? open_as(format, dataset, paths, count, options, error)
                                          : open_files(format, dataset, &files, options, error);
     }

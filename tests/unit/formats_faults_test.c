@@ -240,7 +240,9 @@ static void load(const char *local, const char *path)
 
 static void check_dataset(const char *local)
 {
-    static seen here, sound, s;
+    static seen here;
+    static seen sound;
+    static seen s;
     char path[4096];
     (void)snprintf(path, sizeof(path), STORE_FAULT_SCHEME "%s", local);
     look(local, false, &here);
@@ -249,9 +251,11 @@ static void check_dataset(const char *local)
     look(path, false, &sound);
     const uint32_t operations = store_fault_count();
     const uint32_t before = findings;
-    if (memcmp(&here, &sound, sizeof(here)) != 0) {
+    compare(path, &here, &sound);
+    if (sound.opened < 0 || memcmp(sound.read, here.read, sizeof(here.read)) != 0 ||
+        sound.bad != here.bad) {
         const sluice_error none = SLUICE_ERROR_INIT;
-        find(path, "not the same as without a store", &none);
+        find(path, "not the same as of local files", &none);
     }
     if (sound.pictures) {
         load(local, path);

@@ -51,7 +51,7 @@ static bool lists(const char *path, const char *list)
 /* A folder whose folders are looked at, for one with an index of its own. */
 typedef struct finder {
     const char *folder, *list;
-    char *name; /* NAME_MAX + 1 */
+    char name[NAME_MAX + 1]; /* the last one */
     int entries, folders;
 } finder;
 
@@ -67,8 +67,8 @@ static sluice_status look_at_folder(void *ctx, const sl_store_entry *entry, slui
         return SLUICE_OK;
     }
     f->folders++;
-    (void)snprintf(f->name, NAME_MAX + 1, "%s", entry->name);
-    return snprintf(path, sizeof(path), "%s/%s/" NAME, f->folder, f->name) < SL_PATH_BYTES &&
+    (void)snprintf(f->name, sizeof(f->name), "%s", entry->name);
+    return snprintf(path, sizeof(path), "%s/%s/" NAME, f->folder, entry->name) < SL_PATH_BYTES &&
                    lists(path, f->list)
                ? SLUICE_END
                : SLUICE_OK;
@@ -78,8 +78,11 @@ static sluice_status look_at_folder(void *ctx, const sl_store_entry *entry, slui
  * since a folder of pictures may have thousands. */
 static bool find_folder(const char *folder, const char *list, char name[NAME_MAX + 1])
 {
-    finder f = {.folder = folder, .list = list, .name = name};
-    return sl_store_list((sl_file_name){STAGE, folder}, look_at_folder, &f, NULL) == SLUICE_END;
+    finder f = {.folder = folder, .list = list};
+    const sl_file_name place = {STAGE, folder};
+    const bool found = sl_store_list(place, look_at_folder, &f, NULL) == SLUICE_END;
+    memcpy(name, f.name, sizeof(f.name));
+    return found;
 }
 
 bool sl_index_json_probe(const char *path, const char *list)
