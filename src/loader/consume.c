@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The consumer's side of the loader: epochs, next, cursor. */
+/*
+ * The consumer's side of the loader: epochs, next, cursor. start_epoch and next are the consumer
+ * thread's, the rest any thread's; close waits until none of them is inside. The mutex is taken to
+ * note what others may ask for (save, statistics, errors), never while staging is waited for.
+ */
 #include "loader.h"
 
 #include "clock.h"
@@ -11,20 +15,40 @@
 
 bool sl_loader_enter(sluice_loader *loader)
 {
-    sl_lock(&loader->mutex);
-    const bool open = !loader->closing;
-    loader->calls += open;
-    sl_unlock(&loader->mutex);
-    return open;
+    uint32_t calls = atomic_load_explicit(&loader->calls, memory_order_relaxed);
+    do {
+        if ((calls & SL_LOADER_CLOSING) != 0) {
+            return false;
+        }
+        /* Relaxed: fields that others write are read under the mutex. */
+    } while (!atomic_compare_exchange_weak_explicit(&loader->calls, &calls, calls + 1,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    return true;
 }
 
+/* Once the last call has left close may free the loader: it is not touched after that, but for the
+ * mutex while close waits for it. */
 void sl_loader_leave(sluice_loader *loader)
 {
-    sl_lock(&loader->mutex);
-    if (--loader->calls == 0) {
-        sl_cond_broadcast(&loader->no_calls);
+    uint32_t calls = atomic_load_explicit(&loader->calls, memory_order_relaxed);
+    while ((calls & SL_LOADER_CLOSING) == 0) {
+        /* Released to close, which acquires. */
+        if (atomic_compare_exchange_weak_explicit(&loader->calls, &calls, calls - 1,
+                                                  memory_order_release, memory_order_relaxed)) {
+            return;
+        }
     }
+    sl_lock(&loader->mutex);
+    /* The same. */
+    (void)atomic_fetch_sub_explicit(&loader->calls, 1, memory_order_release);
+    sl_cond_broadcast(&loader->no_calls);
     sl_unlock(&loader->mutex);
+}
+
+/* Under mutex. */
+static bool is_closing_locked(const sluice_loader *loader)
+{
+    return (atomic_load_explicit(&loader->calls, memory_order_relaxed) & SL_LOADER_CLOSING) != 0;
 }
 
 /* ---- errors ---- */
@@ -138,7 +162,7 @@ static void forget_cancel(sluice_loader *loader)
 {
     sl_lock(&loader->mutex);
     loader->canceled = false;
-    sl_staging_cancel(loader->staging, loader->closing);
+    sl_staging_cancel(loader->staging, is_closing_locked(loader));
     sl_unlock(&loader->mutex);
 }
 
@@ -230,12 +254,9 @@ static void note_batch(sluice_loader *loader, const sluice_batch *batch)
 
 static sluice_status take(sluice_loader *loader, sluice_batch **batch, int64_t timeout_ns)
 {
-    sl_lock(&loader->mutex);
-    const bool started = loader->started;
-    sl_unlock(&loader->mutex);
     sluice_error error;
     sl_error_clear(&error);
-    if (!started) {
+    if (!loader->started) {
         sl_error_set(&error, SLUICE_STATE, "loader",
                      "no epoch has been started: call sluice_loader_start_epoch or "
                      "sluice_loader_start_endless before sluice_loader_next");

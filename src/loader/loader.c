@@ -347,9 +347,10 @@ sluice_status sl_loader_open(sluice_loader **loader, sl_dataset *dataset,
 void sl_loader_close(sluice_loader *loader)
 {
     sl_lock(&loader->mutex);
-    loader->closing = true;
+    (void)atomic_fetch_or_explicit(&loader->calls, SL_LOADER_CLOSING, memory_order_relaxed);
     sl_staging_cancel(loader->staging, true);
-    while (loader->calls > 0) {
+    /* Acquires what calls did that have left (sl_loader_leave). */
+    while (atomic_load_explicit(&loader->calls, memory_order_acquire) != SL_LOADER_CLOSING) {
         sl_cond_wait(&loader->no_calls, &loader->mutex);
     }
     sl_unlock(&loader->mutex);

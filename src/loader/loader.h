@@ -6,7 +6,7 @@
  * and the first error.
  * Threads: start_epoch and next by one consumer thread at a time; the rest from any thread.
  * Lock: `mutex` guards the fields named below and is held for a few instructions only, never while
- * waiting for a stage.
+ * waiting for a stage. A next that gives a batch takes it once, one that gives none not at all.
  * Close, in this order: refuse new calls, wake the consumer, wait until no call is inside, stop the
  * feed (cancel what is not delivered), close fetch (drains reads), close workers, close staging
  * (memory stays for held batches), free.
@@ -23,6 +23,7 @@
 #include "shard_order.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 struct sluice_loader {
@@ -50,11 +51,14 @@ struct sluice_loader {
     bool run;                  /* the feed has been started */
     sl_populate populate_rest; /* of slots and read buffers: opened by the first next */
 
+    /* How many calls of anything but close are in progress, and SL_LOADER_CLOSING, which is set
+     * under mutex. A call that leaves while it is set does so under mutex, too. */
+    _Atomic uint32_t calls;
     pthread_mutex_t mutex;
     pthread_cond_t no_calls;
     /* under mutex */
-    uint32_t calls; /* of anything but close, in progress */
-    bool closing, started, canceled, restoring;
+    bool started; /* an epoch; written by the consumer thread, which reads it without */
+    bool canceled, restoring;
     bool endless;                 /* epoch after epoch, without an end between them */
     uint64_t epoch, taken, steps; /* of the current epoch; taken: batches handed out */
     uint64_t end_ticket;          /* staging's number of the ticket behind it */
@@ -119,6 +123,8 @@ sluice_status sl_loader_open_staging(sluice_loader *loader, sluice_error *error)
 void sl_loader_populate_rest(sluice_loader *loader);
 /* false in a forked child */
 bool sl_loader_is_ours(const sluice_loader *loader);
+
+#define SL_LOADER_CLOSING (UINT32_C(1) << 31)
 
 /* Around every call but close, which waits for the others; false: it has begun. */
 bool sl_loader_enter(sluice_loader *loader);
