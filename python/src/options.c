@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "options.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,36 +117,51 @@ int options_set(const extension *e, sluice_options of, void *to, PyObject *dict,
     return result;
 }
 
+/* Takes `item` over; false with an exception. */
+static bool append(PyObject *list, PyObject *item)
+{
+    const bool good = list != NULL && item != NULL && PyList_Append(list, item) == 0;
+    Py_XDECREF(item);
+    return good;
+}
+
 static PyObject *words_of(const sluice_option *option)
 {
     PyObject *list = PyList_New(0);
-    for (size_t i = 0; list != NULL && option->words != NULL && option->words[i] != NULL; i++) {
-        PyObject *word = PyUnicode_FromString(option->words[i]);
-        if (word == NULL || PyList_Append(list, word) < 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(word);
+    bool good = list != NULL;
+    for (size_t i = 0; good && option->words != NULL && option->words[i] != NULL; i++) {
+        good = append(list, PyUnicode_FromString(option->words[i]));
+    }
+    if (!good) {
+        Py_CLEAR(list);
     }
     return list;
+}
+
+static PyObject *row_of(const sluice_option *o)
+{
+    PyObject *words = words_of(o);
+    return words == NULL
+               ? NULL
+               : Py_BuildValue("(sziiLKNs)", o->name, o->keyword, o->type, o->unit,
+                               (long long)o->least, (unsigned long long)o->most, words, o->help);
 }
 
 PyObject *options_list(PyObject *module, PyObject *number)
 {
     (void)module;
     const long of = PyLong_AsLong(number);
-    PyObject *list = of == -1 && PyErr_Occurred() ? NULL : PyList_New(0);
     sluice_option o = SLUICE_OPTION_INIT;
-    for (uint32_t i = 0; list != NULL && sluice_option_get((sluice_options)of, i, &o) == SLUICE_OK;
-         i++) {
-        PyObject *words = words_of(&o);
-        PyObject *row = words == NULL ? NULL
-                                      : Py_BuildValue("(sziiLKNs)", o.name, o.keyword, o.type,
-                                                      o.unit, (long long)o.least,
-                                                      (unsigned long long)o.most, words, o.help);
-        if (row == NULL || PyList_Append(list, row) < 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(row);
+    if (of == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    PyObject *list = PyList_New(0);
+    bool good = list != NULL;
+    for (uint32_t i = 0; good && sluice_option_get((sluice_options)of, i, &o) == SLUICE_OK; i++) {
+        good = append(list, row_of(&o));
+    }
+    if (!good) {
+        Py_CLEAR(list);
     }
     return list;
 }

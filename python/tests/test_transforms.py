@@ -43,10 +43,10 @@ def test_presets_are_those_of_the_library():
 @pytest.mark.parametrize("numbers", [(8,), (8, 8, 4, 1), (8.5, 8, 0), (float("nan"), 8, 0), (8, 8, -1), (8, 0, 0)])
 def test_numbers_that_the_library_refuses(data, numbers):
     with pytest.raises(ValueError, match="random_crop: "):
-        sluice._sluice.Loader(data._handle, {}, "host", None, [("random_crop", *numbers)], None, 0, (), False)
+        sluice._sluice.Loader(data._handle, {}, [("random_crop", *numbers)], None, 0, (), False)
     for step in ("random_crop", ("random_krop", 1), (1, 2)):
         with pytest.raises((TypeError, ValueError)):
-            sluice._sluice.Loader(data._handle, {}, "host", None, [step], None, 0, (), False)
+            sluice._sluice.Loader(data._handle, {}, [step], None, 0, (), False)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ static const sl_options_table *const tables[] = {
 
 const sluice_option *sl_option_at(sluice_options of, uint32_t index)
 {
-    if ((size_t)of >= sizeof(tables) / sizeof(*tables) || index >= tables[of]->count) {
+    if ((uint32_t)of > SLUICE_OPTIONS_VERIFY || index >= tables[of]->count) {
         return NULL;
     }
     return &tables[of]->rows[index];

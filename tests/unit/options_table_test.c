@@ -24,6 +24,7 @@ typedef struct gap {
         offsetof(type, member), sizeof(((type *)NULL)->member) \
     }
 
+// NOLINTBEGIN(bugprone-sizeof-expression): pointers are meant
 static const gap loader_gaps[] = {
     GAP(sluice_loader_options, outputs), GAP(sluice_loader_options, output_count),
     GAP(sluice_loader_options, columns), GAP(sluice_loader_options, reserved)};
@@ -48,10 +49,11 @@ static const gap verify_gaps[] = {
     GAP(sluice_verify_options, on_finding), GAP(sluice_verify_options, on_progress),
     GAP(sluice_verify_options, user), GAP(sluice_verify_options, should_stop),
     GAP(sluice_verify_options, reserved)};
+// NOLINTEND(bugprone-sizeof-expression)
 
-#define STRUCT(of, type, gaps)                               \
-    {                                                        \
-        of, sizeof(type), gaps, sizeof(gaps) / sizeof(*gaps) \
+#define STRUCT(of, type, gaps)                                     \
+    {                                                              \
+        (of), sizeof(type), (gaps), sizeof(gaps) / sizeof(*(gaps)) \
     }
 
 static const struct described {
